@@ -1,0 +1,56 @@
+# The developer's front door: each target installs what it needs, then does one thing.
+
+LIB   := .lib
+STAMP := $(LIB)/.installed
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+
+# What an installation is made from; what configure and the compiler leave there is not.
+SOURCES := DESCRIPTION NAMESPACE configure $(shell find R src inst -type f \
+  ! -name '*.o' ! -name '*.so' ! -name '*.fatbin' ! -path src/Makevars ! -name symbols.rds ! -name configured.dcf)
+
+# R tracks no headers: when one changed, the objects are made anew, else only those whose own source changed.
+HEADERS := %.hpp %.h %.cuh %.def Makevars.in configure
+
+# A bare machine speaks ASCII only, which R CMD check warns of.
+ifneq ($(shell locale charmap 2>/dev/null),UTF-8)
+export LC_ALL := C.UTF-8
+endif
+
+# R as the tests, the demo and the benchmarks see it: our library first, and the way back to the sources.
+RSCRIPT = R_LIBS="$(CURDIR)/$(LIB)$${R_LIBS:+:$$R_LIBS}" KERNWEAVE_SOURCE="$(CURDIR)" Rscript
+
+.NOTPARALLEL:
+.PHONY: help demo test check docs bench clean setup-demo setup-test setup-check
+
+help: ## these lines
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
+
+demo: setup-demo $(STAMP) ## a picture from a sum too large for memory: kernweave-demo.png
+	@$(RSCRIPT) tools/demo.R
+
+test: setup-test $(STAMP) ## install into .lib/ and run tests/testthat
+	@NOT_CRAN=true $(RSCRIPT) -e 'testthat::test_dir("tests/testthat", package = "kernweave", load_package = "installed")'
+
+check: setup-check ## scripts, fresh documentation, then R CMD check as CRAN runs it
+	@MAKEFLAGS=-j$(CORES) tools/check.sh
+
+docs: setup-check ## write what is generated: operations, RcppExports, NAMESPACE, man/
+	Rscript tools/ops.R
+	Rscript -e 'Rcpp::compileAttributes()'
+	@$(MAKE) --no-print-directory $(STAMP)
+	$(RSCRIPT) -e 'roxygen2::roxygenise(load_code = roxygen2::load_installed)'
+
+bench: setup-demo $(STAMP) ## run the benchmarks
+	$(RSCRIPT) bench/run.R
+
+clean: ## remove all that was built
+	./cleanup
+	rm -rf $(LIB) kernweave-demo.png
+
+setup-demo setup-test setup-check:
+	@tools/setup.sh $(@:setup-%=%)
+
+$(STAMP): $(SOURCES)
+	@mkdir -p $(LIB)
+	MAKEFLAGS="-j$(CORES) --no-print-directory" R CMD INSTALL --no-html $(if $(filter $(HEADERS),$(notdir $?)),--preclean) --library=$(LIB) .
+	@touch $@

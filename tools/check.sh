@@ -1,0 +1,39 @@
+#!/bin/sh
+# Checks the scripts, that generated files are fresh, and the tarball as CRAN would; fails on an error or a warning.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+
+echo "== scripts"
+for script in configure configure.win cleanup cleanup.win tools/*.sh .ci/run; do
+  dash -n "$script"
+  checkbashisms "$script"
+  shellcheck -s sh "$script"
+done
+
+# Another version of roxygen2 writes other files; only the one named in DESCRIPTION can say that ours are stale.
+echo "== generated files"
+generated() { cksum NAMESPACE man/*.Rd R/*-gen.R 2> /dev/null || :; }
+before=$(generated)
+used=$(sed -n 's/^RoxygenNote: //p' DESCRIPTION)
+here=$(Rscript -e 'cat(as.character(packageVersion("roxygen2")))')
+if [ "$used" = "$here" ]; then
+  make --no-print-directory docs
+else
+  echo "man/ is not compared: written by roxygen2 $used, here is $here"
+  Rscript tools/ops.R
+fi
+[ "$before" = "$(generated)" ] || { echo "check: generated files were stale; they are fresh now, look at them" >&2; exit 1; }
+
+echo "== tarball"
+export _R_CHECK_CRAN_INCOMING_=FALSE _R_CHECK_SYSTEM_CLOCK_=FALSE _R_CHECK_COMPILATION_FLAGS_=TRUE \
+  _R_CHECK_THINGS_IN_TEMP_DIR_=TRUE _R_CHECK_THINGS_IN_OTHER_DIRS_=TRUE OMP_THREAD_LIMIT=2
+work=$(mktemp -d)
+cd "$work"
+R CMD build "$root"
+status=0
+R CMD check --as-cran --no-manual ./*.tar.gz || status=1
+# R CMD check itself fails on errors only.
+grep -q '^Status:.*\(ERROR\|WARNING\)' ./*.Rcheck/00check.log && status=1
+if [ "$status" -eq 0 ]; then rm -rf "$work"; else echo "check: failed; see $work" >&2; fi
+exit "$status"
