@@ -1,0 +1,16 @@
+// Concat: the components of x, then those of y.
+#pragma once
+#include "../read.hpp"
+
+namespace kernweave {
+namespace op {
+
+struct Concat {
+  template <class L>
+  KW_FN static void loop(Read<L> x, Read<L> y, L* out, int width, const int*) {
+    for (int k = 0; k < width; ++k) out[k] = k < x.width ? x[k] : y[k - x.width];
+  }
+};
+
+}  // namespace op
+}  // namespace kernweave

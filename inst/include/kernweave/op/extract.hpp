@@ -1,0 +1,16 @@
+// Extract: consecutive components; a = {start (1-based), length}.
+#pragma once
+#include "../read.hpp"
+
+namespace kernweave {
+namespace op {
+
+struct Extract {
+  template <class L>
+  KW_FN static void loop(Read<L> x, L* out, int width, const int* a) {
+    for (int k = 0; k < width; ++k) out[k] = x[a[0] - 1 + k];
+  }
+};
+
+}  // namespace op
+}  // namespace kernweave

@@ -1,0 +1,20 @@
+// ExtractT: components placed in a vector of zeros; a = {start (1-based), width of the result}.
+#pragma once
+#include "../read.hpp"
+
+namespace kernweave {
+namespace op {
+
+struct ExtractT {
+  template <class L>
+  KW_FN static void loop(Read<L> x, L* out, int width, const int* a) {
+    const int start = a[0] - 1;
+    for (int k = 0; k < width; ++k) {
+      const bool inside = k >= start && k < start + x.width;
+      out[k] = inside ? x[k - start] : L(0.0);
+    }
+  }
+};
+
+}  // namespace op
+}  // namespace kernweave

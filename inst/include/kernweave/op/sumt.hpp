@@ -1,0 +1,16 @@
+// SumT: one component repeated.
+#pragma once
+#include "../read.hpp"
+
+namespace kernweave {
+namespace op {
+
+struct SumT {
+  template <class L>
+  KW_FN static void loop(Read<L> x, L* out, int width, const int*) {
+    for (int k = 0; k < width; ++k) out[k] = x[0];
+  }
+};
+
+}  // namespace op
+}  // namespace kernweave

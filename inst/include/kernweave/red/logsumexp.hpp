@@ -1,0 +1,39 @@
+// LogSumExp: the largest exponent so far and the weighted sum of exponentials relative to it.
+#pragma once
+#include "../lane.hpp"
+
+namespace kernweave {
+namespace red {
+
+template <class L>
+struct LogSumExp {
+  L top;    // -Inf until a term has come
+  L total;  // sum of w exp(x - top)
+
+  KW_FN static long long storage(int) { return 0; }
+  KW_FN void init(void*, int) {
+    top = -infinity<L>();
+    total = L(0.0);
+  }
+  KW_FN void step(L value, L weight, Index, typename L::Mask valid) {
+    take(select(valid, value, -infinity<L>()), select(valid, weight, L(0.0)));
+  }
+  KW_FN void merge(const LogSumExp& later) { take(later.top, later.total); }
+  KW_FN void finish(L* values, Index*) const { values[0] = log(total) + top; }
+
+ private:
+  // exp(a - b) with exp(-Inf - -Inf) = 0: a sum without terms contributes nothing.
+  // The same for Inf - Inf = 1: terms of infinite weight count alike. NaN stays NaN.
+  KW_FN static L ratio(L a, L b) {
+    const L inf = infinity<L>();
+    return select(a == b, select(a == -inf, L(0.0), L(1.0)), exp(a - b));
+  }
+  KW_FN void take(L value, L weight) {
+    const L before = top;
+    top = select(before < value || is_nan(value), value, before);
+    total = total * ratio(before, top) + weight * ratio(value, top);
+  }
+};
+
+}  // namespace red
+}  // namespace kernweave

@@ -1,0 +1,23 @@
+// Min: the smallest value so far; NaN once one has been seen.
+#pragma once
+#include "../lane.hpp"
+
+namespace kernweave {
+namespace red {
+
+template <class L>
+struct Min {
+  L least;
+
+  KW_FN static long long storage(int) { return 0; }
+  KW_FN void init(void*, int) { least = infinity<L>(); }
+  KW_FN void step(L value, L, Index, typename L::Mask valid) { take(select(valid, value, least)); }
+  KW_FN void merge(const Min& later) { take(later.least); }
+  KW_FN void finish(L* values, Index*) const { values[0] = least; }
+
+ private:
+  KW_FN void take(L value) { least = select(value < least || is_nan(value), value, least); }
+};
+
+}  // namespace red
+}  // namespace kernweave

@@ -1,0 +1,46 @@
+# Reads ops.def and reductions.def: a row is an R call. Used by the generator, the house rules and the tests.
+
+read_rows <- function(file) {
+  lines <- readLines(file)
+  lines <- lines[!grepl("^\\s*(//|#)", lines)]
+  as.list(parse(text = lines, keep.source = FALSE))
+}
+
+row_columns <- list(
+  UNARY = c("name", "fn", "kind", "value", "adjoint_x", "binding", "doc"),
+  BINARY = c("name", "fn", "kind", "value", "adjoint_x", "adjoint_y", "binding", "doc"),
+  TERNARY = c("name", "fn", "kind", "value", "adjoint_x", "adjoint_y", "adjoint_z", "binding", "doc"),
+  FOLD1 = c("name", "fn", "kind", "start", "value", "adjoint_x", "binding", "doc"),
+  FOLD2 = c("name", "fn", "kind", "start", "value", "adjoint_x", "adjoint_y", "binding", "doc"),
+  LOOP1 = c("name", "fn", "kind", "width", "attributes", "adjoint_x", "binding", "doc"),
+  LOOP2 = c("name", "fn", "kind", "width", "attributes", "adjoint_x", "adjoint_y", "binding", "doc"),
+  ALIAS1 = c("name", "fn", "attributes", "value", "binding", "doc"),
+  ALIAS2 = c("name", "fn", "attributes", "value", "binding", "doc"),
+  REDUCTION = c("name", "fn", "inputs", "results", "kind", "saves", "gradient_x", "gradient_w", "binding", "doc")
+)
+
+# One row as a list of its columns, with its class and arguments.
+as_row <- function(call) {
+  class <- as.character(call[[1]])
+  columns <- row_columns[[class]]
+  if (is.null(columns)) stop("unknown row class ", class)
+  if (length(call) != length(columns) + 1) stop("row ", deparse(call[[2]]), " has ", length(call) - 1, " columns, not ", length(columns))
+  row <- structure(as.list(call)[-1], names = columns)
+  row$class <- class
+  row$name <- as.character(row$name)
+  row$fn <- as.character(row$fn)
+  row$arguments <- c("x", "y", "z")[seq_len(switch(class, BINARY = , FOLD2 = , LOOP2 = , ALIAS2 = 2, TERNARY = 3, 1))]
+  row$attribute_names <- attribute_names(row$attributes)
+  row
+}
+
+attribute_names <- function(column) {
+  names <- if (is.null(column)) character() else setdiff(all.vars(column), "none")
+  names
+}
+
+op_table <- function(root = ".") lapply(read_rows(file.path(root, "inst/include/kernweave/ops.def")), as_row)
+reduction_table <- function(root = ".") lapply(read_rows(file.path(root, "inst/include/kernweave/reductions.def")), as_row)
+
+# "Ops" of Ops("+"), or the bare word
+binding_of <- function(row) if (is.call(row$binding)) as.character(row$binding[[1]]) else as.character(row$binding)
