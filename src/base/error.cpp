@@ -1,0 +1,22 @@
+// Names of the faults, as R sees them.
+#include "base/error.hpp"
+
+namespace kernweave {
+
+const char* fault_name(Fault fault) {
+  switch (fault) {
+    case Fault::shape: return "shape";
+    case Fault::kind: return "kind";
+    case Fault::syntax: return "syntax";
+    case Fault::unknown_op: return "unknown_op";
+    case Fault::unsupported: return "unsupported";
+    case Fault::no_device: return "no_device";
+    case Fault::no_gradient: return "no_gradient";
+    case Fault::index: return "index";
+    case Fault::memory: return "memory";
+    case Fault::internal: return "internal";
+  }
+  return "internal";
+}
+
+}  // namespace kernweave

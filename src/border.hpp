@@ -1,0 +1,37 @@
+// The one crossing between R and the engine: failures become classed R conditions, interrupts are heard.
+#pragma once
+#include <Rcpp.h>
+#include <new>
+#include "base/error.hpp"
+
+namespace kernweave {
+
+// Calls kernweave:::engine_failure(), which signals the condition. It leaves through Rcpp's unwinding,
+// so every C++ destructor runs.
+[[noreturn]] inline void signal_failure(const char* kind, const std::string& message) {
+  const Rcpp::Environment home = Rcpp::Environment::namespace_env("kernweave");
+  const Rcpp::Function signal = home["engine_failure"];
+  signal(kind, message);
+  Rcpp::stop("kernweave: a failure was not signalled");
+}
+
+template <class Work>
+auto at_border(Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Failure& failure) {
+    signal_failure(fault_name(failure.fault), failure.message);
+  } catch (const Interrupted&) {
+    throw Rcpp::internal::InterruptedException();
+  } catch (const std::bad_alloc&) {
+    signal_failure(fault_name(Fault::memory), "not enough memory for the workspace of this call");
+  }
+}
+
+// Has the user pressed the interrupt key? Asked on the main thread only; unwinds as a C++ exception.
+inline void poll_interrupt() {
+  const auto look = [](void*) { R_CheckUserInterrupt(); };
+  if (R_ToplevelExec(look, nullptr) == FALSE) throw Interrupted();
+}
+
+}  // namespace kernweave

@@ -1,0 +1,63 @@
+// Operations as functions and operators on Expr, so that rows and rules read as algebra.
+#pragma once
+#include "base/error.hpp"
+#include "expr/node.hpp"
+
+namespace kernweave {
+
+// A formula, or a number that becomes one beside a formula.
+class Term {
+ public:
+  Term(Expr f) : f_(f), number_(0) {}
+  Term(double number) : number_(number) {}
+  Expr in(Pool* pool) const { return f_ ? f_ : pool->number(number_); }
+  Pool* pool() const { return f_ ? f_->pool : nullptr; }
+
+ private:
+  Expr f_;
+  double number_;
+};
+
+template <class... Terms>
+Expr make(Op op, const std::vector<int>& attributes, const Terms&... terms) {
+  Pool* pool = nullptr;
+  ((pool = pool ? pool : terms.pool()), ...);
+  internal_check(pool != nullptr, "an operation on numbers alone: ", row(op).name);
+  return pool->make(op, {terms.in(pool)...}, attributes);
+}
+
+// `...` takes the attributes a0, a1 where the row has any.
+#define UNARY(Name, fn, ...) \
+  inline Expr fn(Term x) { return make(Op::Name, {}, x); }
+#define BINARY(Name, fn, ...) \
+  inline Expr fn(Term x, Term y) { return make(Op::Name, {}, x, y); }
+#define TERNARY(Name, fn, ...) \
+  inline Expr fn(Term x, Term y, Term z) { return make(Op::Name, {}, x, y, z); }
+#define FOLD1(Name, fn, ...) \
+  inline Expr fn(Term x) { return make(Op::Name, {}, x); }
+#define FOLD2(Name, fn, ...) \
+  inline Expr fn(Term x, Term y) { return make(Op::Name, {}, x, y); }
+#define LOOP1(Name, fn, ...) \
+  template <class... Attributes> \
+  Expr fn(Term x, Attributes... a) { return make(Op::Name, {a...}, x); }
+#define LOOP2(Name, fn, ...) \
+  template <class... Attributes> \
+  Expr fn(Term x, Term y, Attributes... a) { return make(Op::Name, {a...}, x, y); }
+#define ALIAS1(Name, fn, ...) \
+  template <class... Attributes> \
+  Expr fn(Term x, Attributes... a) { return make(Op::Name, {a...}, x); }
+#define ALIAS2(Name, fn, ...) \
+  template <class... Attributes> \
+  Expr fn(Term x, Term y, Attributes... a) { return make(Op::Name, {a...}, x, y); }
+#include "kernweave/ops.def"
+
+inline Expr operator+(Term x, Term y) { return add(x, y); }
+inline Expr operator-(Term x, Term y) { return subtract(x, y); }
+inline Expr operator*(Term x, Term y) { return multiply(x, y); }
+inline Expr operator/(Term x, Term y) { return divide(x, y); }
+inline Expr operator-(Expr x) { return minus(x); }
+
+// x^n for a whole n other than 0, by squaring: exact for negative x, with shared parts.
+Expr whole_power(Expr x, int n);
+
+}  // namespace kernweave

@@ -1,0 +1,11 @@
+// Is this graph what the stages after settling may rely on?
+#pragma once
+#include <vector>
+#include "expr/node.hpp"
+
+namespace kernweave {
+
+// An internal failure, naming the node, if a formula holds anything but settled rows of consistent type.
+void check_settled(const std::vector<Expr>& formulas);
+
+}  // namespace kernweave

@@ -1,0 +1,206 @@
+// Reverse mode walks a formula from its result to its leaves. Forward mode is reverse mode transposed,
+// node by node: an adjoint is linear in what comes in, so the adjoint of the adjoint is the differential.
+// Hence one set of columns in ops.def serves both, for element-wise rows, folds and loops alike.
+#include "expr/grad.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "expr/build.hpp"
+
+namespace kernweave {
+namespace {
+
+struct Nothing {};
+Nothing none() { return {}; }
+
+// What flows back into one argument.
+struct Adjoint {
+  Adjoint(Nothing) {}
+  Adjoint(Expr f) : f(f) {}
+  Expr f;
+};
+
+// The adjoint columns of a row, one entry per argument.
+std::vector<Adjoint> adjoints(Expr r, Expr g) {
+  [[maybe_unused]] const Expr x = r->args.size() > 0 ? r.arg(0) : Expr();
+  [[maybe_unused]] const Expr y = r->args.size() > 1 ? r.arg(1) : Expr();
+  [[maybe_unused]] const Expr z = r->args.size() > 2 ? r.arg(2) : Expr();
+  [[maybe_unused]] const int a0 = r->attributes.empty() ? 0 : r->attributes[0];
+  switch (r->op) {
+#define UNARY(Name, fn, kind, value, dx, ...) \
+  case Op::Name: return {dx};
+#define BINARY(Name, fn, kind, value, dx, dy, ...) \
+  case Op::Name: return {dx, dy};
+#define TERNARY(Name, fn, kind, value, dx, dy, dz, ...) \
+  case Op::Name: return {dx, dy, dz};
+#define FOLD1(Name, fn, kind, first, following, dx, ...) \
+  case Op::Name: return {dx};
+#define FOLD2(Name, fn, kind, first, following, dx, dy, ...) \
+  case Op::Name: return {dx, dy};
+#define LOOP1(Name, fn, kind, width, attributes, dx, ...) \
+  case Op::Name: return {dx};
+#define LOOP2(Name, fn, kind, width, attributes, dx, dy, ...) \
+  case Op::Name: return {dx, dy};
+#include "kernweave/ops.def"
+    default: fail(Fault::internal, "no adjoint for ", row(r->op).name);
+  }
+}
+
+// Undoes broadcasting: an adjoint as wide as the argument it belongs to.
+Expr fitted(Expr f, int wanted) {
+  if (width(f) == wanted) return f;
+  return wanted == 1 ? sum(f) : sumt(f, wanted);
+}
+
+bool depends_on_args(Expr f) { return f->op != Op::Gather; }
+
+using NodeSet = std::unordered_set<const Node*>;
+
+// The nodes of `order` (arguments first) that lead to a target.
+NodeSet active_nodes(const std::vector<Expr>& order, const std::vector<Expr>& targets) {
+  NodeSet active;
+  for (Expr target : targets) active.insert(target.get());
+  for (Expr f : order) {
+    const auto leads = [&](const Node* arg) { return active.count(arg) > 0; };
+    if (depends_on_args(f) && std::any_of(f->args.begin(), f->args.end(), leads)) active.insert(f.get());
+  }
+  return active;
+}
+
+// The map from incoming cotangents to sums, and from a node's adjoint to its arguments.
+class Reverse {
+ public:
+  explicit Reverse(NodeSet active) : active_(std::move(active)) {}
+
+  void add(Expr to, Expr amount) {
+    const Expr part = fitted(amount, width(to));
+    Expr& total = cotangent_[to.get()];
+    total = total ? total + part : part;
+  }
+
+  void flow(Expr f) {
+    const Expr g = at(f);
+    if (!g || f->args.empty() || !depends_on_args(f)) return;
+    const std::vector<Adjoint> back = adjoints(f, g);
+    for (std::size_t k = 0; k < back.size(); ++k)
+      if (back[k].f && active_.count(f->args[k])) add(f.arg(k), back[k].f);
+  }
+
+  Expr at(Expr f) const {
+    const auto found = cotangent_.find(f.get());
+    return found == cotangent_.end() ? Expr() : found->second;
+  }
+
+ private:
+  NodeSet active_;
+  std::unordered_map<const Node*, Expr> cotangent_;
+};
+
+// A variable nothing else can mean, to be differentiated away again.
+Expr dummy_like(Expr f) {
+  const int nobodys_operand = -1000 - f->id;
+  return f->pool->variable(
+      {"g", Axis::param, Source::data, width(f), Kind::real, Axes::none(), nobodys_operand});
+}
+
+// The differential of one node along the tangent of its k-th argument.
+Expr transposed(Expr f, std::size_t k, Expr tangent) {
+  const Expr g = dummy_like(f);
+  const Expr back = adjoints(f, g)[k].f;
+  if (!back) return Expr();
+  return pull_back(fitted(back, width(f.arg(k))), tangent, {g})[0];
+}
+
+Expr plus(Expr a, Expr b) { return !a ? b : !b ? a : a + b; }
+
+// The gradient columns of a reduction's row.
+struct Columns {
+  Adjoint x;
+  Adjoint w;
+};
+
+Columns columns(const Reduced& reduced, Expr g) {
+  const Expr x = reduced.x;
+  [[maybe_unused]] const Expr w = reduced.w ? reduced.w : x->pool->number(1);
+  [[maybe_unused]] const Expr r = reduced.r;
+  [[maybe_unused]] const Expr here = reduced.here;
+  switch (reduced.red) {
+#define REDUCTION(Name, fn, inputs, results, kind, saves, dx, dw, ...) \
+  case Red::Name: return {dx, dw};
+#include "kernweave/reductions.def"
+  }
+  fail(Fault::internal, "no gradient column");
+}
+
+Columns gradient_columns(const Reduced& reduced, Expr g) {
+  const Columns back = columns(reduced, g);
+  user_check(static_cast<bool>(back.x.f), Fault::no_gradient, row(reduced.red).fn,
+             "() has no gradient: its result does not vary smoothly with the formula");
+  return back;
+}
+
+}  // namespace
+
+std::vector<Expr> leaves_of_operand(const std::vector<Expr>& formulas, int operand) {
+  std::vector<Expr> found;
+  const auto note = [&](Expr leaf, Expr var) {
+    const bool known = std::find(found.begin(), found.end(), leaf) != found.end();
+    if (var->op == Op::Var && variable(var).operand == operand && !known) found.push_back(leaf);
+  };
+  for (Expr root : formulas) note(root, root);
+  for (Expr f : reachable(formulas)) {
+    if (f->op == Op::Gather) note(f, f.arg(0));
+    else
+      for (const Node* arg : f->args) note(Expr(arg), Expr(arg));
+  }
+  return found;
+}
+
+std::vector<Expr> pull_back(Expr f, Expr cotangent, const std::vector<Expr>& targets) {
+  const std::vector<Expr> order = reachable({f});
+  Reverse reverse(active_nodes(order, targets));
+  reverse.add(f, cotangent);
+  for (auto node = order.rbegin(); node != order.rend(); ++node) reverse.flow(*node);
+  std::vector<Expr> out;
+  for (Expr target : targets) out.push_back(reverse.at(target));
+  return out;
+}
+
+Expr push_forward(Expr f, const std::vector<Expr>& targets, const std::vector<Expr>& tangents) {
+  std::unordered_map<const Node*, Expr> along;
+  for (std::size_t k = 0; k < targets.size(); ++k) along[targets[k].get()] = tangents[k];
+  for (Expr node : reachable({f})) {
+    if (along.count(node.get()) || !depends_on_args(node)) continue;
+    Expr total;
+    for (std::size_t k = 0; k < node->args.size(); ++k) {
+      const auto tangent = along.find(node->args[k]);
+      if (tangent != along.end()) total = plus(total, transposed(node, k, tangent->second));
+    }
+    if (total) along[node.get()] = total;
+  }
+  const auto found = along.find(f.get());
+  return found == along.end() ? Expr() : found->second;
+}
+
+std::vector<Expr> pull_back(const Reduced& reduced, Expr cotangent, const std::vector<Expr>& targets) {
+  const Columns back = gradient_columns(reduced, cotangent);
+  std::vector<Expr> out = pull_back(reduced.x, back.x.f, targets);
+  if (!reduced.w || !back.w.f) return out;
+  const std::vector<Expr> through_weight = pull_back(reduced.w, back.w.f, targets);
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = plus(out[k], through_weight[k]);
+  return out;
+}
+
+Expr push_forward(const Reduced& reduced, const std::vector<Expr>& targets, const std::vector<Expr>& tangents) {
+  const Columns slope = gradient_columns(reduced, reduced.x->pool->number(1));
+  const Expr dx = push_forward(reduced.x, targets, tangents);
+  const Expr dw = reduced.w ? push_forward(reduced.w, targets, tangents) : Expr();
+  const Expr by_value = dx ? slope.x.f * dx : Expr();
+  const Expr by_weight = dw && slope.w.f ? slope.w.f * dw : Expr();
+  return plus(by_value, by_weight);
+}
+
+}  // namespace kernweave

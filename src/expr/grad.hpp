@@ -1,0 +1,35 @@
+// Derivatives, as formulas: reverse and forward mode from the adjoint columns of the rows.
+#pragma once
+#include <vector>
+#include "expr/node.hpp"
+
+namespace kernweave {
+
+// Formulas here are settled. A target is a leaf: a variable, or the gather of one.
+
+// The leaves through which `formulas` read the operand.
+std::vector<Expr> leaves_of_operand(const std::vector<Expr>& formulas, int operand);
+
+// Reverse mode: sum over components of `cotangent` times the derivative of f, for each target.
+// A null Expr where f does not depend on the target.
+std::vector<Expr> pull_back(Expr f, Expr cotangent, const std::vector<Expr>& targets);
+
+// Forward mode: the derivative of f along the tangents of the targets. Null if there is none.
+Expr push_forward(Expr f, const std::vector<Expr>& targets, const std::vector<Expr>& tangents);
+
+// One reduction as the gradient sees it: value formula x, weight w (null: none), and of the forward
+// pass what the row saves: its result r, and `here`, true at the winning pair.
+struct Reduced {
+  Red red;
+  Expr x;
+  Expr w;
+  Expr r;
+  Expr here;
+};
+
+// Terms of a sum over pairs: its total is the gradient (kept on each target's own axis) or the
+// directional derivative (kept on the reduction's axis).
+std::vector<Expr> pull_back(const Reduced& reduced, Expr cotangent, const std::vector<Expr>& targets);
+Expr push_forward(const Reduced& reduced, const std::vector<Expr>& targets, const std::vector<Expr>& tangents);
+
+}  // namespace kernweave

@@ -1,0 +1,242 @@
+// Recursive descent. Depth is bounded, so no text can exhaust the stack.
+#include "expr/parse.hpp"
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/near.hpp"
+#include "expr/build.hpp"
+#include "expr/scan.hpp"
+
+namespace kernweave {
+namespace {
+
+// An exponent of this size takes 2 x 10 multiplications; larger ones are surely mistakes.
+constexpr int kLargestExponent = 1024;
+constexpr int kDeepest = 500;
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  for (const OpRow& r : op_rows()) {
+    if (r.form == Form::structural) continue;
+    names.push_back(r.fn);
+    names.push_back(r.name);
+  }
+  return names;
+}
+
+class Parser {
+ public:
+  Parser(const std::string& text, Pool* pool, const Scope& scope, bool pattern)
+      : scan_(text), pool_(pool), scope_(scope), pattern_(pattern) {}
+
+  Parsed whole() {
+    Parsed parsed;
+    const Token first = scan_.peek();
+    if (names_reduction(first, &parsed)) read_reduction(&parsed);
+    else parsed.formula = inner();
+    if (scan_.peek().is != Token::Is::end) scan_.fail_here("expected the formula to end");
+    return parsed;
+  }
+
+ private:
+  // f | g binds least, as in R
+  Expr inner() {
+    Expr f = comparison();
+    while (scan_.take_if("|")) f = scalprod(f, comparison());
+    return f;
+  }
+
+  Expr comparison() {
+    const Expr f = sum();
+    if (scan_.take_if("<=")) return less_or_equal(f, sum());
+    if (scan_.take_if("<")) return less_than(f, sum());
+    if (scan_.take_if("==")) return equal(f, sum());
+    if (scan_.take_if("!=")) return not_equal(f, sum());
+    if (scan_.take_if(">=")) return less_or_equal(sum(), f);
+    if (scan_.take_if(">")) return less_than(sum(), f);
+    return f;
+  }
+
+  Expr sum() {
+    Expr f = product();
+    for (;;) {
+      if (scan_.take_if("+")) f = f + product();
+      else if (scan_.take_if("-")) f = f - product();
+      else return f;
+    }
+  }
+
+  Expr product() {
+    Expr f = signed_power();
+    for (;;) {
+      if (scan_.take_if("*")) f = f * signed_power();
+      else if (scan_.take_if("/")) f = f / signed_power();
+      else return f;
+    }
+  }
+
+  Expr signed_power() {
+    Deeper deeper(this);
+    if (scan_.take_if("+")) return signed_power();
+    if (!scan_.take_if("-")) return power();
+    const bool literal = scan_.peek().is == Token::Is::number;
+    const Expr f = signed_power();
+    return literal && f->op == Op::Number ? pool_->number(-f->number) : -f;
+  }
+
+  Expr power() {
+    const Expr base = atom();
+    if (!scan_.at_symbol("^") && !scan_.at_symbol("**")) return base;
+    const std::size_t at = scan_.take().at;
+    const bool negative = scan_.take_if("-");
+    const Token exponent = scan_.take();
+    if (exponent.is != Token::Is::number) scan_.fail_at(at, "expected a number as exponent");
+    const double value = negative ? -exponent.number : exponent.number;
+    if (scan_.at_symbol("^") || scan_.at_symbol("**")) scan_.fail_here("powers of powers need parentheses");
+    return raised(base, value, at);
+  }
+
+  Expr raised(Expr base, double exponent, std::size_t at) {
+    if (exponent == 0.5) return sqrt(base);
+    const bool whole = exponent == std::floor(exponent) && std::fabs(exponent) <= kLargestExponent && exponent != 0;
+    if (!whole) scan_.fail_at(at, "exponents must be whole numbers other than 0, or 0.5");
+    return whole_power(base, static_cast<int>(exponent));
+  }
+
+  Expr atom() {
+    Deeper deeper(this);
+    const Token token = scan_.take();
+    if (token.is == Token::Is::number) return pool_->number(token.number);
+    if (token.is == Token::Is::name) return scan_.take_if("(") ? call(token) : named(token);
+    if (token.is == Token::Is::symbol && token.text == "(") {
+      const Expr f = inner();
+      scan_.expect(")", "to close the parenthesis");
+      return f;
+    }
+    scan_.fail_at(token.at, token.is == Token::Is::end ? "the formula ends too early" : "expected a value");
+  }
+
+  Expr named(const Token& token) {
+    const Expr f = scope_(token.text);
+    if (!f) scan_.fail_at(token.at, sentence("`", token.text, "` is not among the arguments"));
+    return f;
+  }
+
+  Expr call(const Token& name) {
+    Op op;
+    const bool found = find_op(name.text, &op) && row(op).form != Form::structural;
+    if (!found) unknown(name);
+    std::vector<Expr> args;
+    std::vector<int> attributes;
+    for (int k = 0; k < row(op).arity + row(op).attributes; ++k) {
+      if (k > 0) scan_.expect(",", needs(op).c_str());
+      if (k < row(op).arity) args.push_back(inner());
+      else attributes.push_back(attribute());
+    }
+    if (!scan_.take_if(")")) scan_.fail_here(sentence("expected ')' ", needs(op)));
+    return pool_->make(op, args, attributes);
+  }
+
+  static std::string needs(Op op) {
+    const OpRow& r = row(op);
+    const std::string more = r.attributes ? sentence(" and the whole numbers ", r.attribute_names) : "";
+    return sentence("as ", r.fn, "() takes ", r.arity, r.arity == 1 ? " formula" : " formulas", more);
+  }
+
+  [[noreturn]] void unknown(const Token& name) const {
+    const std::string near = nearest_name(name.text, known_names());
+    const std::string hint = near.empty() ? "; see kernweave_operations()" : "; did you mean `" + near + "`?";
+    fail(Fault::unknown_op, "unknown operation `", name.text, "` at character ", name.at + 1, hint);
+  }
+
+  int attribute() {
+    const bool negative = scan_.take_if("-");
+    const Token token = scan_.take();
+    if (pattern_ && token.is == Token::Is::name) return pattern_attribute(token.text[0]);
+    const bool whole = token.is == Token::Is::number && token.number == std::floor(token.number) &&
+                       token.number <= 1e9;
+    if (!whole) scan_.fail_at(token.at, "expected a whole number");
+    return static_cast<int>(negative ? -token.number : token.number);
+  }
+
+  // "Sum_Reduction(" and its kin
+  bool names_reduction(const Token& token, Parsed* parsed) {
+    const std::string suffix = "_Reduction";
+    if (token.is != Token::Is::name || token.text.size() <= suffix.size()) return false;
+    const std::size_t stem = token.text.size() - suffix.size();
+    if (token.text.compare(stem, suffix.size(), suffix) != 0) return false;
+    parsed->reduction = token.text.substr(0, stem);
+    return true;
+  }
+
+  // Name_Reduction(f [, K], axis [, weight])
+  void read_reduction(Parsed* parsed) {
+    const Token name = scan_.take();
+    Red red;
+    user_check(find_red(parsed->reduction, &red), Fault::unknown_op, "unknown reduction `", name.text,
+               "`; see kernweave_reductions()");
+    scan_.expect("(", "after the reduction's name");
+    parsed->formula = inner();
+    if (row(red).inputs == Inputs::value_k) {
+      scan_.expect(",", "and K");
+      parsed->places = attribute();
+    }
+    if (scan_.take_if(",")) parsed->axis = attribute();
+    if (scan_.take_if(",")) parsed->weight = inner();
+    scan_.expect(")", "to close the reduction");
+  }
+
+  struct Deeper {
+    explicit Deeper(Parser* parser) : parser(parser) {
+      if (++parser->depth_ > kDeepest) parser->scan_.fail_here("the formula is nested too deeply");
+    }
+    ~Deeper() { --parser->depth_; }
+    Parser* parser;
+  };
+
+  Scanner scan_;
+  Pool* pool_;
+  const Scope& scope_;
+  bool pattern_;
+  int depth_ = 0;
+};
+
+// A letter of a rule: a variable known by its name alone.
+Expr letter_variable(const std::string& name, Pool* pool) {
+  const int letter = name[0];
+  return pool->variable({name, Axis::param, Source::data, 0, Kind::real, Axes::none(), letter});
+}
+
+}  // namespace
+
+Parsed parse(const std::string& text, Pool* pool, const Scope& scope) {
+  return Parser(text, pool, scope, false).whole();
+}
+
+Expr parse_pattern(const std::string& text, Pool* pool) {
+  const Scope letters = [&](const std::string& name) { return letter_variable(name, pool); };
+  return Parser(text, pool, letters, true).whole().formula;
+}
+
+Declaration parse_declaration(const std::string& text) {
+  Scanner scan(text);
+  const Token name = scan.take();
+  if (name.is != Token::Is::name) scan.fail_at(name.at, "expected a name, as in \"x = Vi(3)\"");
+  scan.expect("=", "after the name, as in \"x = Vi(3)\"");
+  const Token axis = scan.take();
+  Axis where = Axis::param;
+  if (axis.text == "Vi" || axis.text == "Vx") where = Axis::i;
+  else if (axis.text == "Vj" || axis.text == "Vy") where = Axis::j;
+  else if (axis.text != "Pm") scan.fail_at(axis.at, "expected Vi, Vj or Pm");
+  scan.expect("(", "after Vi, Vj or Pm");
+  const Token width = scan.take();
+  const bool whole = width.is == Token::Is::number && width.number == std::floor(width.number) &&
+                     width.number >= 1 && width.number <= 1e9;
+  if (!whole) scan.fail_at(width.at, "expected the number of components");
+  scan.expect(")", "after the number of components");
+  if (scan.peek().is != Token::Is::end) scan.fail_here("expected the declaration to end");
+  return {name.text, where, static_cast<int>(width.number)};
+}
+
+}  // namespace kernweave

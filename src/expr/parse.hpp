@@ -1,0 +1,37 @@
+// Text to formula, by our own grammar: R's infix, calls of operations by either name, nothing else.
+#pragma once
+#include <functional>
+#include <string>
+#include "expr/node.hpp"
+
+namespace kernweave {
+
+// What a formula's names mean; a null Expr for a name that means nothing.
+using Scope = std::function<Expr(const std::string& name)>;
+
+// A formula, and the reduction around it where the text has one: `Sum_Reduction(f, 1)`.
+struct Parsed {
+  Expr formula;
+  std::string reduction;  // empty: none
+  int places = 0;         // K, where given
+  Expr weight;
+  int axis = -1;          // the axis summed away: 0 i, 1 j, -1 not said
+};
+
+// Fails with Fault::syntax or Fault::unknown_op, pointing at the place.
+Parsed parse(const std::string& text, Pool* pool, const Scope& scope);
+
+// A side of a rewrite rule: in an untyped pool, where letters stand for attributes too.
+Expr parse_pattern(const std::string& text, Pool* pool);
+constexpr int pattern_attribute(char letter) { return -static_cast<int>(letter); }
+constexpr char pattern_letter(int attribute) { return static_cast<char>(-attribute); }
+
+// "x = Vi(3)" and its kin.
+struct Declaration {
+  std::string name;
+  Axis axis;
+  int width;
+};
+Declaration parse_declaration(const std::string& text);
+
+}  // namespace kernweave

@@ -1,0 +1,11 @@
+// Pushes the structural operations to the leaves and writes aliases out.
+#pragma once
+#include <vector>
+#include "expr/node.hpp"
+
+namespace kernweave {
+
+// What is left: rows other than ALIAS, variables, numbers, and gathers of variables.
+std::vector<Expr> settle(const std::vector<Expr>& formulas);
+
+}  // namespace kernweave

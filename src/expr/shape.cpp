@@ -1,0 +1,132 @@
+// The shape rules. Broadcasting knows one case: an argument of one component goes with any width.
+#include "expr/shape.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.hpp"
+#include "expr/alias.hpp"
+#include "expr/show.hpp"
+
+namespace kernweave {
+namespace {
+
+using Width = long long;
+
+// The words of the `width` column in ops.def. Negative: the arguments do not fit.
+constexpr Width kMisfit = -1;
+Width repeated(Width x, Width n) { return x == 1 && n >= 1 ? n : kMisfit; }
+Width within(Width start, Width length, Width x) {
+  return start >= 1 && length >= 1 && start + length - 1 <= x ? length : kMisfit;
+}
+Width placed(Width x, Width start, Width result) {
+  return start >= 1 && start + x - 1 <= result ? result : kMisfit;
+}
+Width quotient(Width matrix, Width vector) {
+  return vector >= 1 && matrix >= vector && matrix % vector == 0 ? matrix / vector : kMisfit;
+}
+
+Width loop_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a) {
+  [[maybe_unused]] const Width wx = width(args[0]);
+  [[maybe_unused]] const Width wy = args.size() > 1 ? width(args[1]) : 0;
+  [[maybe_unused]] const Width a0 = a.empty() ? 0 : a[0];
+  [[maybe_unused]] const Width a1 = a.size() > 1 ? a[1] : 0;
+  switch (op) {
+#define LOOP1(Name, fn, kind, width, ...) \
+  case Op::Name: return width;
+#define LOOP2(Name, fn, kind, width, ...) \
+  case Op::Name: return width;
+#include "kernweave/ops.def"
+    default: return kMisfit;
+  }
+}
+
+// "`x - y` has 3 components and `z` has 2"
+std::string widths(const std::vector<Expr>& args) {
+  std::string out;
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    const char* joint = k == 0 ? "" : k + 1 == args.size() ? " and " : ", ";
+    const int w = width(args[k]);
+    out += sentence(joint, "`", show_short(args[k]), "` has ", w, w == 1 ? " component" : " components");
+  }
+  return out;
+}
+
+int broadcast(Op op, const std::vector<Expr>& args) {
+  int widest = 1;
+  for (Expr arg : args) widest = std::max(widest, width(arg));
+  for (Expr arg : args)
+    user_check(width(arg) == widest || width(arg) == 1, Fault::shape, row(op).fn, "(): ", widths(args),
+               "; widths must be equal, or one of them 1");
+  return widest;
+}
+
+std::string attribute_list(const std::vector<int>& a) {
+  std::string out;
+  for (int value : a) out += sentence(out.empty() ? "" : ", ", value);
+  return out.empty() ? out : sentence(" with (", out, ")");
+}
+
+int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
+  if (row(op).form == Form::elementwise) return broadcast(op, args);
+  if (row(op).form == Form::fold) {
+    broadcast(op, args);
+    return 1;
+  }
+  const Width w = loop_width(op, args, attributes);
+  user_check(w != kMisfit, Fault::shape, row(op).fn, "()", attribute_list(attributes), ": ", widths(args),
+             ", which does not fit");
+  user_check(w <= std::numeric_limits<int>::max(), Fault::shape, row(op).fn, "(): ", widths(args),
+             "; the result would have ", w, " components");
+  return static_cast<int>(w);
+}
+
+Kind result_kind(Op op, const std::vector<Expr>& args) {
+  Kind widest = Kind::logical;
+  for (Expr arg : args) widest = std::max(widest, arg->type.kind);
+  switch (row(op).kind) {
+    case KindRule::real: return std::max(widest, Kind::real);
+    case KindRule::arith: return std::max(widest, Kind::integer);
+    case KindRule::logical: return Kind::logical;
+    case KindRule::same: break;
+  }
+  if (op != Op::Select) return widest;
+  const Kind test = args[0]->type.kind;
+  user_check(test == Kind::logical, Fault::kind, "lazy_if(): the test `", show_short(args[0]), "` is ",
+             kind_name(test), ", not logical; write the comparison out, e.g. `", show_short(args[0]), " > 0`");
+  return std::max(args[1]->type.kind, args[2]->type.kind);
+}
+
+Axes all_axes(const std::vector<Expr>& args) {
+  Axes axes;
+  for (Expr arg : args) axes = axes.with(arg->type.axes);
+  return axes;
+}
+
+Type structural_type(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
+  Type type = args[0]->type;
+  if (op == Op::Swap) {
+    type.axes = type.axes.swapped();
+    return type;
+  }
+  const Type& rows = args[1]->type;
+  user_check(rows.width == 1 && rows.kind == Kind::integer, Fault::index, "row numbers `", show_short(args[1]),
+             "` must be whole numbers in one column");
+  Axes gone = type.axes.pairs();
+  if (op == Op::Take) gone = attributes[0] == 0 ? Axes::i() : Axes::j();
+  if (type.axes.has(gone)) type.axes = type.axes.without(gone).with(rows.axes);
+  return type;
+}
+
+}  // namespace
+
+Type infer(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
+  const OpRow& r = row(op);
+  internal_check(static_cast<int>(args.size()) == r.arity, r.name, " takes ", r.arity, " arguments, got ", args.size());
+  internal_check(static_cast<int>(attributes.size()) == r.attributes, r.name, " takes ", r.attributes, " attributes");
+  if (r.form == Form::structural) return structural_type(op, args, attributes);
+  if (r.form == Form::alias) return expand(op, args, attributes)->type;
+  return {result_width(op, args, attributes), result_kind(op, args), all_axes(args)};
+}
+
+}  // namespace kernweave

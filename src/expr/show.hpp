@@ -1,0 +1,15 @@
+// Formula to text; parse.hpp reads it back.
+#pragma once
+#include <cstddef>
+#include <string>
+#include "expr/node.hpp"
+
+namespace kernweave {
+
+// Cut with "..." beyond `budget` characters: shared parts are written out each time they are used.
+std::string show(Expr f, std::size_t budget = 2000);
+// As a name in a message.
+std::string show_short(Expr f);
+std::string show_number(double value);
+
+}  // namespace kernweave

@@ -1,0 +1,180 @@
+// Builds the tables from the rows: every column an engine without templates needs, as a function pointer.
+#include "expr/table.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernweave/ops.hpp"
+#include "kernweave/reductions.hpp"
+
+namespace kernweave {
+namespace {
+
+template <class F>
+Lane value1(const Lane* in) {
+  return F::eval(in[0]);
+}
+template <class F>
+Lane value2(const Lane* in) {
+  return F::eval(in[0], in[1]);
+}
+template <class F>
+Lane value3(const Lane* in) {
+  return F::eval(in[0], in[1], in[2]);
+}
+template <class F>
+Lane start() {
+  return F::template start<Lane>();
+}
+template <class F>
+Lane next1(Lane acc, const Lane* in) {
+  return F::next(acc, in[0]);
+}
+template <class F>
+Lane next2(Lane acc, const Lane* in) {
+  return F::next(acc, in[0], in[1]);
+}
+template <class F>
+void loop1(const Read<Lane>* in, Lane* out, int width, const int* attributes) {
+  F::loop(in[0], out, width, attributes);
+}
+template <class F>
+void loop2(const Read<Lane>* in, Lane* out, int width, const int* attributes) {
+  F::loop(in[0], in[1], out, width, attributes);
+}
+
+// "none" -> 0, "n" -> 1, "c(a, b)" -> 2
+int count_attributes(const char* names) {
+  if (std::strcmp(names, "none") == 0) return 0;
+  return 1 + static_cast<int>(std::count(names, names + std::strlen(names), ','));
+}
+
+OpRow structural(const char* name, int arity, int attributes) {
+  return {name, name, Form::structural, arity, attributes, KindRule::same,
+          nullptr, nullptr, nullptr, nullptr, "none", false};
+}
+OpRow elementwise(const char* name, const char* fn, int arity, KindRule kind, Lane (*value)(const Lane*)) {
+  return {name, fn, Form::elementwise, arity, 0, kind, value, nullptr, nullptr, nullptr, "none", false};
+}
+OpRow fold(const char* name, const char* fn, int arity, KindRule kind, Lane (*first)(),
+           Lane (*next)(Lane, const Lane*)) {
+  return {name, fn, Form::fold, arity, 0, kind, nullptr, first, next, nullptr, "none", false};
+}
+OpRow looped(const char* name, const char* fn, int arity, KindRule kind, const char* attributes, LoopFn loop) {
+  return {name, fn, Form::loop, arity, count_attributes(attributes), kind,
+          nullptr, nullptr, nullptr, loop, attributes, false};
+}
+OpRow alias(const char* name, const char* fn, int arity, const char* attributes) {
+  return {name, fn, Form::alias, arity, count_attributes(attributes), KindRule::same,
+          nullptr, nullptr, nullptr, nullptr, attributes, false};
+}
+
+// Equal at a few pairs of numbers that no accident of rounding or sign can make alike.
+bool commutes(const OpRow& op) {
+  if (op.arity != 2 || (op.form != Form::elementwise && op.form != Form::fold)) return false;
+  const double tries[][2] = {{1.25, -3.5}, {-0.75, 2.0}, {0.5, 4.0}, {3.0, 3.0}};
+  for (const auto& pair : tries) {
+    const Lane forth[] = {Lane(pair[0]), Lane(pair[1])};
+    const Lane back[] = {Lane(pair[1]), Lane(pair[0])};
+    const bool folds = op.form == Form::fold;
+    const Lane one = folds ? op.next(op.start(), forth) : op.value(forth);
+    const Lane other = folds ? op.next(op.start(), back) : op.value(back);
+    if (!(one == other)) return false;
+  }
+  return true;
+}
+
+std::vector<OpRow> make_op_rows() {
+  std::vector<OpRow> rows = {
+      structural("Var", 0, 0),  structural("Number", 0, 0), structural("Swap", 1, 0),
+      structural("Take", 2, 1), structural("Gather", 2, 0),
+#define UNARY(Name, fn, kind, ...) elementwise(#Name, #fn, 1, KindRule::kind, value1<op::Name>),
+#define BINARY(Name, fn, kind, ...) elementwise(#Name, #fn, 2, KindRule::kind, value2<op::Name>),
+#define TERNARY(Name, fn, kind, ...) elementwise(#Name, #fn, 3, KindRule::kind, value3<op::Name>),
+#define FOLD1(Name, fn, kind, ...) fold(#Name, #fn, 1, KindRule::kind, start<op::Name>, next1<op::Name>),
+#define FOLD2(Name, fn, kind, ...) fold(#Name, #fn, 2, KindRule::kind, start<op::Name>, next2<op::Name>),
+#define LOOP1(Name, fn, kind, width, attributes, ...) \
+  looped(#Name, #fn, 1, KindRule::kind, #attributes, loop1<op::Name>),
+#define LOOP2(Name, fn, kind, width, attributes, ...) \
+  looped(#Name, #fn, 2, KindRule::kind, #attributes, loop2<op::Name>),
+#define ALIAS1(Name, fn, attributes, ...) alias(#Name, #fn, 1, #attributes),
+#define ALIAS2(Name, fn, attributes, ...) alias(#Name, #fn, 2, #attributes),
+#include "kernweave/ops.def"
+  };
+  for (OpRow& r : rows) r.commutes = commutes(r);
+  return rows;
+}
+
+template <class State>
+StateRow state_row() {
+  return {
+      sizeof(State),
+      &State::storage,
+      [](void* state, void* storage, int k) { static_cast<State*>(state)->init(storage, k); },
+      [](void* state, Lane value, Lane weight, Index index, bool valid) {
+        static_cast<State*>(state)->step(value, weight, index, valid);
+      },
+      [](void* state, const void* later) {
+        static_cast<State*>(state)->merge(*static_cast<const State*>(later));
+      },
+      [](const void* state, Lane* values, Index* indices) {
+        static_cast<const State*>(state)->finish(values, indices);
+      },
+  };
+}
+
+template <class Row>
+bool find_row(const std::vector<Row>& rows, const std::string& name, std::size_t* at) {
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    if (name == rows[k].name || name == rows[k].fn) {
+      *at = k;
+      return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+const std::vector<OpRow>& op_rows() {
+  static const std::vector<OpRow> rows = make_op_rows();
+  return rows;
+}
+
+const OpRow& row(Op op) { return op_rows()[static_cast<std::size_t>(op)]; }
+
+bool find_op(const std::string& name, Op* found) {
+  std::size_t at;
+  if (!find_row(op_rows(), name, &at)) return false;
+  *found = static_cast<Op>(at);
+  return true;
+}
+
+const std::vector<RedRow>& red_rows() {
+  static const std::vector<RedRow> rows = {
+#define REDUCTION(Name, fn, inputs, results, kind, saves, ...) \
+  {#Name, #fn, Inputs::inputs, Results::results, KindRule::kind, Saves::saves, state_row<red::Name<Lane>>()},
+#include "kernweave/reductions.def"
+  };
+  return rows;
+}
+
+const RedRow& row(Red red) { return red_rows()[static_cast<std::size_t>(red)]; }
+
+bool find_red(const std::string& name, Red* found) {
+  std::size_t at;
+  if (!find_row(red_rows(), name, &at)) return false;
+  *found = static_cast<Red>(at);
+  return true;
+}
+
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::logical: return "logical";
+    case Kind::integer: return "integer";
+    case Kind::real: return "real";
+    case Kind::complex: return "complex";
+  }
+  return "unknown";
+}
+
+}  // namespace kernweave

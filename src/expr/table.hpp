@@ -1,0 +1,95 @@
+// ops.def and reductions.def as run-time tables: names, arity, kind rule, value. Knows no formula.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+#include "expr/type.hpp"
+#include "kernweave/read.hpp"
+
+namespace kernweave {
+
+// The structural operations first, then one per row.
+//   Swap(f)          f with i and j exchanged
+//   Take(f, rows)    f with one axis (attribute 0: i, 1: j) replaced by the row numbers `rows`
+//   Gather(v, rows)  a variable read at row numbers: what Take becomes at the leaves
+enum class Op : std::uint16_t {
+  Var,
+  Number,
+  Swap,
+  Take,
+  Gather,
+#define UNARY(Name, ...) Name,
+#define BINARY(Name, ...) Name,
+#define TERNARY(Name, ...) Name,
+#define FOLD1(Name, ...) Name,
+#define FOLD2(Name, ...) Name,
+#define LOOP1(Name, ...) Name,
+#define LOOP2(Name, ...) Name,
+#define ALIAS1(Name, ...) Name,
+#define ALIAS2(Name, ...) Name,
+#include "kernweave/ops.def"
+};
+
+enum class Form { structural, elementwise, fold, loop, alias };
+
+// Structural operations have the rule `same` and never use it.
+enum class KindRule { real, arith, same, logical };
+
+using Lane = Scalar<double>;
+using LoopFn = void (*)(const Read<Lane>* in, Lane* out, int width, const int* attributes);
+
+struct OpRow {
+  const char* name;
+  const char* fn;
+  Form form;
+  int arity;
+  int attributes;
+  KindRule kind;
+  Lane (*value)(const Lane* in);             // element-wise
+  Lane (*start)();                           // fold
+  Lane (*next)(Lane acc, const Lane* in);    // fold
+  LoopFn loop;                               // loop
+  const char* attribute_names;
+  bool commutes;                             // found by trying, not declared
+};
+
+const OpRow& row(Op op);
+const std::vector<OpRow>& op_rows();
+// By either name; false if there is none.
+bool find_op(const std::string& name, Op* found);
+
+enum class Red : std::uint8_t {
+#define REDUCTION(Name, ...) Name,
+#include "kernweave/reductions.def"
+};
+
+enum class Inputs { value, value_weight, value_k };
+enum class Results { value, index, value_index };
+enum class Saves { nothing, result, winner };
+
+// The state of one component, as an engine without templates sees it.
+struct StateRow {
+  std::size_t size;
+  long long (*storage)(int k);
+  void (*init)(void* state, void* storage, int k);
+  void (*step)(void* state, Lane value, Lane weight, Index index, bool valid);
+  void (*merge)(void* state, const void* later);
+  void (*finish)(const void* state, Lane* values, Index* indices);
+};
+
+struct RedRow {
+  const char* name;
+  const char* fn;
+  Inputs inputs;
+  Results results;
+  KindRule kind;
+  Saves saves;
+  StateRow state;
+};
+
+const RedRow& row(Red red);
+const std::vector<RedRow>& red_rows();
+bool find_red(const std::string& name, Red* found);
+
+}  // namespace kernweave

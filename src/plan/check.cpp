@@ -1,0 +1,66 @@
+// The specification of a plan.
+#include "plan/check.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace {
+
+// May a step of `reader` read what a step of `writer` wrote? Inner loops read outer ones.
+bool sees(Region reader, Region writer) {
+  if (writer == Region::param || reader == writer) return true;
+  return reader == Region::pair && (writer == Region::row || writer == Region::column);
+}
+
+void check_refs(const Plan& plan, const Program& program) {
+  std::vector<int> writer(program.slots.size(), -1);
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    for (const Ref& ref : step.in) {
+      if (ref.from == Ref::From::variable)
+        internal_check(ref.index < static_cast<int>(plan.variables.size()), "step ", s, " reads no variable");
+      if (ref.from != Ref::From::slot) continue;
+      internal_check(writer[ref.index] >= 0, "step ", s, " (", row(step.op).fn, ") reads an empty slot");
+      const Step& source = program.steps[writer[ref.index]];
+      internal_check(sees(home(program, step), home(program, source)), "step ", s, " reads out of its region");
+      const bool component = program.slots[ref.index].region == Region::component;
+      internal_check(!component || source.group == step.group, "step ", s, " reads another group's component");
+    }
+    writer[step.out] = static_cast<int>(s);
+  }
+}
+
+// No two values that are alive together may overlap: each read must find the last write to its place.
+void check_places(const Program& program) {
+  std::array<std::vector<int>, kRegions> owner;
+  for (int r = 0; r < kRegions; ++r) owner[r].assign(program.memory[r], -1);
+  const auto owned = [&](int slot) {
+    const Slot& place = program.slots[slot];
+    const std::vector<int>& cells = owner[static_cast<int>(place.region)];
+    return std::all_of(cells.begin() + place.offset, cells.begin() + place.offset + place.width,
+                       [&](int cell) { return cell == slot; });
+  };
+  for (const Step& step : program.steps) {
+    for (const Ref& ref : step.in)
+      internal_check(ref.from != Ref::From::slot || owned(ref.index), "a value was overwritten before ", row(step.op).fn);
+    const Slot& place = program.slots[step.out];
+    std::vector<int>& cells = owner[static_cast<int>(place.region)];
+    std::fill(cells.begin() + place.offset, cells.begin() + place.offset + place.width, step.out);
+  }
+}
+
+}  // namespace
+
+void check_plan(const Plan& plan) {
+  internal_check(!plan.variants.empty() && plan.variants.back().form == Variant::Form::direct,
+                 "a plan without its direct variant");
+  internal_check(plan.variants.back().condition.always(), "a direct variant under a condition");
+  for (const Variant& variant : plan.variants) {
+    check_refs(plan, variant.program);
+    check_places(variant.program);
+  }
+}
+
+}  // namespace kernweave

@@ -1,0 +1,92 @@
+// One step per node, in the order the nodes were made.
+#include "plan/linearise.hpp"
+
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "expr/show.hpp"
+#include "plan/regions.hpp"
+
+namespace kernweave {
+namespace {
+
+class Lineariser {
+ public:
+  void add_variables(const std::vector<Expr>& formulas) {
+    for (Expr f : reachable(formulas)) {
+      if (f->op == Op::Var) add(f);
+      else note_reading(f);
+    }
+    note_roots(formulas);
+  }
+
+  void add(Expr f) {
+    if (where_.count(f.get())) return;
+    switch (f->op) {
+      case Op::Var: where_[f.get()] = {Ref::From::variable, number_of(f), width(f)}; return;
+      case Op::Number:
+        where_[f.get()] = {Ref::From::number, static_cast<int>(line_.program.numbers.size()), 1};
+        line_.program.numbers.push_back(f->number);
+        return;
+      default: add_step(f);
+    }
+  }
+
+  Line finish(const std::vector<Expr>& formulas) {
+    for (Expr f : formulas) line_.roots.push_back(where_.at(f.get()));
+    note_roots(formulas);
+    return std::move(line_);
+  }
+
+ private:
+  int number_of(Expr var) {
+    line_.variables.push_back(variable(var));
+    line_.direct.push_back(false);
+    return static_cast<int>(line_.variables.size()) - 1;
+  }
+
+  void note_roots(const std::vector<Expr>& formulas) {
+    for (Expr f : formulas)
+      if (f->op == Op::Var) line_.direct[where_.at(f.get()).index] = true;
+  }
+
+  // Which variables does the node read along their own axis, which by row numbers?
+  void note_reading(Expr f) {
+    for (std::size_t k = 0; k < f->args.size(); ++k) {
+      const bool gathered = f->op == Op::Gather && k == 0;
+      if (f->args[k]->op == Op::Var && !gathered) line_.direct[where_.at(f->args[k]).index] = true;
+    }
+    if (f->op == Op::Gather) line_.gathers.push_back({where_.at(f->args[0]).index, row_numbers(f.arg(1))});
+  }
+
+  void add_step(Expr f) {
+    Step step{f->op, {}, f->attributes, static_cast<int>(line_.program.slots.size()), width(f),
+              region_of(f->type.axes)};
+    for (const Node* arg : f->args) step.in.push_back(where_.at(arg));
+    note_reading(f);
+    line_.program.slots.push_back({step.region, step.width});
+    where_[f.get()] = {Ref::From::slot, step.out, step.width};
+    line_.program.steps.push_back(std::move(step));
+  }
+
+  // The variable whose values bound the row numbers. Computed row numbers have no known bound.
+  int row_numbers(Expr rows) const {
+    const Expr held = rows->op == Op::Gather ? rows.arg(0) : rows;
+    user_check(held->op == Op::Var, Fault::index, "row numbers must be given, not computed: `", show_short(rows), "`");
+    return where_.at(held.get()).index;
+  }
+
+  Line line_;
+  std::unordered_map<const Node*, Ref> where_;
+};
+
+}  // namespace
+
+Line linearise(const std::vector<Expr>& formulas, const std::vector<Expr>& extents) {
+  Lineariser lineariser;
+  lineariser.add_variables(extents);
+  for (Expr f : reachable(formulas)) lineariser.add(f);
+  return lineariser.finish(formulas);
+}
+
+}  // namespace kernweave

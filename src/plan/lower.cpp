@@ -1,0 +1,129 @@
+// The table of contents of the engine's front half.
+#include "plan/lower.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "expr/check.hpp"
+#include "expr/rewrite.hpp"
+#include "expr/settle.hpp"
+#include "expr/show.hpp"
+#include "plan/check.hpp"
+#include "plan/linearise.hpp"
+#include "plan/regions.hpp"
+#include "plan/slots.hpp"
+
+namespace kernweave {
+namespace {
+
+std::string show_all(const std::vector<Expr>& formulas) {
+  std::string out;
+  for (Expr f : formulas) out += (out.empty() ? "" : "\n") + show(f);
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out.empty() ? "no rule fired" : out;
+}
+
+// A pass whose time and outcome go to the trace, if there is one.
+template <class Pass, class Describe>
+auto traced(Trace* trace, const char* name, Pass pass, Describe describe) {
+  return trace ? (*trace)(name, pass, describe) : pass();
+}
+
+// The value formulas, then the weights.
+std::vector<Expr> formulas_of(const Job& job) {
+  std::vector<Expr> out;
+  for (const OutputFormula& o : job.outputs) out.push_back(o.value);
+  for (const OutputFormula& o : job.outputs)
+    if (o.weight) out.push_back(o.weight);
+  return out;
+}
+
+int output_width(const OutputFormula& o) {
+  const int v = width(o.value);
+  if (!o.weight) return v;
+  const int w = width(o.weight);
+  user_check(v == w || v == 1 || w == 1, Fault::shape, row(o.red).fn, "(): the formula `", show_short(o.value), "` has ",
+             v, " components and the weight `", show_short(o.weight), "` has ", w);
+  return std::max(v, w);
+}
+
+Kind output_kind(const OutputFormula& o) {
+  const Kind kind = o.value->type.kind;
+  switch (row(o.red).kind) {
+    case KindRule::real: return std::max(kind, Kind::real);
+    case KindRule::arith: return std::max(kind, Kind::integer);
+    case KindRule::same: return kind;
+    case KindRule::logical: break;
+  }
+  user_check(kind == Kind::logical, Fault::kind, row(o.red).fn, "(): `", show_short(o.value), "` is ", kind_name(kind),
+             ", not logical; write the comparison out, e.g. `", show_short(o.value), " > 0`");
+  return Kind::logical;
+}
+
+void check_inputs(const OutputFormula& o) {
+  const RedRow& r = row(o.red);
+  user_check(!o.weight || r.inputs == Inputs::value_weight, Fault::unsupported, r.fn, "() takes no weight");
+  user_check(o.places >= 1, Fault::shape, r.fn, "(): K must be at least 1");
+  user_check(o.places == 1 || r.inputs == Inputs::value_k, Fault::unsupported, r.fn, "() takes no K");
+}
+
+std::vector<Output> place_outputs(const Job& job, Line* line) {
+  std::vector<Output> out;
+  const std::size_t n = job.outputs.size();
+  std::size_t next_weight = n;
+  const auto one = [&]() -> Ref {
+    line->program.numbers.push_back(1.0);
+    return {Ref::From::number, static_cast<int>(line->program.numbers.size()) - 1, 1};
+  };
+  for (std::size_t k = 0; k < n; ++k) {
+    const OutputFormula& o = job.outputs[k];
+    const Ref weight = o.weight ? line->roots[next_weight++] : one();
+    out.push_back({o.red, line->roots[k], weight, output_width(o), o.places, o.keep, output_kind(o)});
+  }
+  return out;
+}
+
+Axes batch_axes(const std::vector<Expr>& formulas) {
+  Axes axes;
+  for (Expr f : formulas) axes = axes.with(f->type.axes.batch());
+  return axes;
+}
+
+std::vector<Expr> rewritten(const std::vector<Expr>& formulas, Trace* trace) {
+  std::vector<std::string> fired;
+  const auto outcome = [&](const std::vector<Expr>& fs) { return show_all(fs) + "\n[" + joined(fired) + "]"; };
+  return traced(trace, "rewrite", [&] { return simplify(formulas, &fired); }, outcome);
+}
+
+}  // namespace
+
+Plan lower(const Job& job, Trace* trace) {
+  for (const OutputFormula& o : job.outputs) check_inputs(o);
+  std::vector<Expr> formulas = formulas_of(job);
+  formulas = traced(trace, "settle", [&] { return settle(formulas); }, show_all);
+  if (job.rewrite) formulas = rewritten(formulas, trace);
+  if (job.checks) check_settled(formulas);
+
+  Line line = linearise(formulas, settle(job.extents));
+  const std::vector<Output> outputs = place_outputs(job, &line);
+  Program program = in_regions(std::move(line.program), line.roots);
+  program = assign_slots(std::move(program), line.roots);
+
+  Plan plan;
+  plan.variables = std::move(line.variables);
+  plan.direct = std::move(line.direct);
+  plan.gathers = std::move(line.gathers);
+  plan.variants.push_back({Variant::Form::direct, Condition(), std::move(program), outputs});
+  plan.precision = job.precision;
+  plan.pairs = job.pairs;
+  plan.batch = batch_axes(formulas);
+  if (job.checks) check_plan(plan);
+  return plan;
+}
+
+}  // namespace kernweave

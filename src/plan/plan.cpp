@@ -1,0 +1,78 @@
+// Names of the plan's parts, and its key.
+#include "plan/plan.hpp"
+
+#include <sstream>
+
+#include "expr/show.hpp"
+
+namespace kernweave {
+namespace {
+
+void write(std::ostream& out, const Ref& ref) {
+  const char letters[] = {'s', 'v', 'n'};
+  out << letters[static_cast<int>(ref.from)] << ref.index << ':' << ref.width << ' ';
+}
+
+void write(std::ostream& out, const Variant& variant) {
+  out << form_name(variant.form) << '\n';
+  for (double number : variant.program.numbers) out << show_number(number) << ' ';
+  for (const Step& step : variant.program.steps) {
+    out << '\n' << row(step.op).name << ' ';
+    for (int a : step.attributes) out << a << ' ';
+    for (const Ref& ref : step.in) write(out, ref);
+    out << "-> " << step.out << ':' << step.width << ' ' << region_name(step.region);
+  }
+  for (const Output& o : variant.outputs) {
+    out << '\n' << row(o.red).name << ' ' << keep_name(o.keep) << ' ' << o.places << ' ';
+    write(out, o.value);
+    write(out, o.weight);
+  }
+}
+
+}  // namespace
+
+Region home(const Program& program, const Step& step) {
+  return step.group < 0 ? step.region : program.steps[program.groups[step.group].last].region;
+}
+
+const char* region_name(Region region) {
+  switch (region) {
+    case Region::param: return "once";
+    case Region::row: return "each i";
+    case Region::column: return "each j";
+    case Region::pair: return "each pair";
+    case Region::component: return "each component";
+  }
+  return "";
+}
+
+const char* keep_name(Keep keep) {
+  switch (keep) {
+    case Keep::i: return "i";
+    case Keep::j: return "j";
+    case Keep::none: return "none";
+    case Keep::both: return "i, j";
+  }
+  return "";
+}
+
+const char* form_name(Variant::Form form) {
+  switch (form) {
+    case Variant::Form::contracted: return "contracted";
+    case Variant::Form::separable: return "separable";
+    case Variant::Form::direct: return "direct";
+  }
+  return "";
+}
+
+std::string plan_key(const Plan& plan) {
+  std::ostringstream out;
+  for (const Format format : {plan.precision.load, plan.precision.compute, plan.precision.accumulate})
+    out << static_cast<int>(format);
+  for (const Variable& v : plan.variables)
+    out << ' ' << static_cast<int>(v.axis) << static_cast<int>(v.source) << ':' << v.width << kind_name(v.kind) << v.batch.bits;
+  for (const Variant& variant : plan.variants) write(out << '\n', variant);
+  return out.str();
+}
+
+}  // namespace kernweave

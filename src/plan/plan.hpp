@@ -1,0 +1,120 @@
+// A plan: what to compute for every pair, as straight-line steps over slots. Knows no number of points,
+// no data and no device.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "expr/node.hpp"
+
+namespace kernweave {
+
+// Where a step runs: once, once a row i, once a column j, once a pair, or once per component of a pair.
+enum class Region { param, row, column, pair, component };
+constexpr int kRegions = 5;
+
+// What an output is indexed by; the other axes are folded.
+enum class Keep { i, j, none, both };
+
+enum class Format { float64, float32, tf32 };
+struct Precision {
+  Format load = Format::float64;
+  Format compute = Format::float64;
+  Format accumulate = Format::float64;
+};
+
+// Which pairs exist. `restricted` is reserved for groups, masks and ranges.
+enum class Pairs { all, restricted };
+
+// A value a step reads: where it lies, how wide it is.
+struct Ref {
+  enum class From { slot, variable, number } from = From::number;
+  int index = 0;
+  int width = 1;
+};
+
+struct Step {
+  Op op;
+  std::vector<Ref> in;
+  std::vector<int> attributes;
+  int out;        // slot
+  int width;      // of the result
+  Region region;
+  int group = -1;  // component group: steps of one loop over components, ended by its fold
+};
+
+// Values live in one memory per region; a component slot holds one number.
+struct Slot {
+  Region region;
+  int width;
+  int offset = 0;
+};
+
+// Steps first..last run once per component, 0 .. width - 1; step `last` is the fold.
+struct Group {
+  int first;
+  int last;
+  int width;
+};
+
+// Steps are sorted by region (component steps beside their fold), arguments before users.
+struct Program {
+  std::vector<Step> steps;
+  std::vector<Slot> slots;
+  std::vector<Group> groups;
+  std::vector<double> numbers;
+  std::array<int, kRegions> memory{};  // numbers each region's memory holds
+};
+
+struct Output {
+  Red red;
+  Ref value;
+  Ref weight;  // the number 1 where there is none
+  int width;   // components of the result
+  int places;  // K; 1 for reductions without
+  Keep keep;
+  Kind kind;   // of the value
+};
+
+// What must hold of sizes and facts for a variant to be chosen. Empty: always.
+struct Condition {
+  std::vector<int> finite;     // variables whose data must all be finite
+  double least_pairs = 0;      // fewer pairs than this are not worth it
+  bool always() const { return finite.empty() && least_pairs == 0; }
+};
+
+// The same outputs computed in another form. `direct` is always there and comes last.
+struct Variant {
+  enum class Form { contracted, separable, direct } form;
+  Condition condition;
+  Program program;
+  std::vector<Output> outputs;
+};
+
+// Row numbers by which a variable is read; the schedule must see that they lie inside it.
+struct GatherBound {
+  int variable;
+  int rows;      // the variable that holds the row numbers
+};
+
+struct Plan {
+  std::vector<Variable> variables;
+  std::vector<bool> direct;  // is the variable read along its own axis (and not only gathered)?
+  std::vector<GatherBound> gathers;
+  std::vector<Variant> variants;
+  Precision precision;
+  Pairs pairs = Pairs::all;
+  Axes batch;
+};
+
+// The region whose loop a step runs in: a component step runs with its fold.
+Region home(const Program& program, const Step& step);
+
+const char* region_name(Region region);
+const char* keep_name(Keep keep);
+const char* form_name(Variant::Form form);
+
+// Structure, shapes, kinds and precision: the only key under which a compiled plan may be kept.
+std::string plan_key(const Plan& plan);
+
+}  // namespace kernweave

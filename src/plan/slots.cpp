@@ -1,0 +1,77 @@
+// First fit, region by region. A value read from another region, or by an output, lives on: the loops
+// around the reader run many times for one run of the writer.
+#include "plan/slots.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace kernweave {
+namespace {
+
+constexpr int kForever = std::numeric_limits<int>::max();
+
+// The last step that reads each slot, kForever where the value must stay.
+std::vector<int> last_reads(const Program& program, const std::vector<Ref>& roots) {
+  std::vector<int> last(program.slots.size(), -1);
+  std::vector<Region> written(program.slots.size(), Region::param);
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    // A group's loop reads its outside arguments again for every component, up to its fold.
+    const int until = step.group < 0 ? static_cast<int>(s) : program.groups[step.group].last;
+    for (const Ref& ref : step.in) {
+      if (ref.from != Ref::From::slot) continue;
+      const bool inside = program.slots[ref.index].region == Region::component;
+      const bool crosses = !inside && written[ref.index] != home(program, step);
+      last[ref.index] = crosses ? kForever : std::max(last[ref.index], inside ? static_cast<int>(s) : until);
+    }
+    written[step.out] = home(program, step);
+  }
+  for (const Ref& root : roots)
+    if (root.from == Ref::From::slot) last[root.index] = kForever;
+  return last;
+}
+
+class Shelf {
+ public:
+  int place(int width, int now, int until) {
+    int offset = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const Taken& t : taken_)
+        if (t.until >= now && offset < t.offset + t.width && t.offset < offset + width) {
+          offset = t.offset + t.width;
+          moved = true;
+        }
+    }
+    taken_.push_back({offset, width, until});
+    size_ = std::max(size_, offset + width);
+    return offset;
+  }
+  int size() const { return size_; }
+
+ private:
+  struct Taken {
+    int offset;
+    int width;
+    int until;
+  };
+  std::vector<Taken> taken_;
+  int size_ = 0;
+};
+
+}  // namespace
+
+Program assign_slots(Program program, const std::vector<Ref>& roots) {
+  const std::vector<int> last = last_reads(program, roots);
+  Shelf shelves[kRegions];
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    Slot& slot = program.slots[step.out];
+    // A group's fold writes its result only after its loop, which began at the group's first step.
+    slot.offset = shelves[static_cast<int>(slot.region)].place(slot.width, static_cast<int>(s), last[step.out]);
+  }
+  for (int r = 0; r < kRegions; ++r) program.memory[r] = shelves[r].size();
+  return program;
+}
+
+}  // namespace kernweave

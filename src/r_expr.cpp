@@ -1,0 +1,295 @@
+// R's way to formulas: making nodes, text both ways, gradients, and the tables of rows and rules.
+#include "border.hpp"
+#include "r_formula.hpp"
+
+#include "base/near.hpp"
+#include "expr/build.hpp"
+#include "expr/grad.hpp"
+#include "expr/parse.hpp"
+#include "expr/rewrite.hpp"
+#include "expr/rules.hpp"
+#include "expr/settle.hpp"
+#include "expr/shape.hpp"
+#include "expr/show.hpp"
+#include "plan/plan.hpp"
+
+namespace kernweave {
+namespace {
+
+std::vector<int> whole_numbers(SEXP attributes) {
+  return Rf_isNull(attributes) ? std::vector<int>() : Rcpp::as<std::vector<int>>(attributes);
+}
+
+// The type of an operation on arguments known by their types alone.
+Type quick_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
+  Pool pool;
+  std::vector<Expr> stand_ins;
+  for (R_xlen_t k = 0; k < args.size(); ++k) {
+    const Type t = type_of(args[k]);
+    const int number = static_cast<int>(k);
+    stand_ins.push_back(pool.variable({"", Axis::param, Source::data, t.width, t.kind, t.axes, number}));
+  }
+  return infer(op, stand_ins, attributes);
+}
+
+// Again on the arguments themselves, for a message that shows them.
+Type careful_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
+  Formulas formulas;
+  return infer(op, formulas.read_all(args), attributes);
+}
+
+Type checked_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
+  try {
+    return quick_type(op, args, attributes);
+  } catch (const Failure&) {
+    return careful_type(op, args, attributes);
+  }
+}
+
+const char* inputs_name(Inputs inputs) {
+  switch (inputs) {
+    case Inputs::value: return "value";
+    case Inputs::value_weight: return "value_weight";
+    case Inputs::value_k: return "value_k";
+  }
+  return "";
+}
+
+const char* results_name(Results results) {
+  switch (results) {
+    case Results::value: return "value";
+    case Results::index: return "index";
+    case Results::value_index: return "value_index";
+  }
+  return "";
+}
+
+const char* saves_name(Saves saves) {
+  switch (saves) {
+    case Saves::nothing: return "nothing";
+    case Saves::result: return "result";
+    case Saves::winner: return "winner";
+  }
+  return "";
+}
+
+Red red_named(const std::string& name) {
+  Red red;
+  user_check(find_red(name, &red), Fault::unknown_op, "unknown reduction `", name, "`");
+  return red;
+}
+
+// One reduction from R: list(value, weight, op, result, here), settled.
+Reduced reduced_from_r(const Rcpp::List& from, Formulas* formulas) {
+  const Expr weight = formulas->read_optional(from["weight"]);
+  const Expr result = formulas->read_optional(from["result"]);
+  const Expr here = formulas->read_optional(from["here"]);
+  const Expr value = settle({formulas->read(from["value"])})[0];
+  return {red_named(from["op"]), value, weight ? settle({weight})[0] : weight, result, here};
+}
+
+std::vector<Expr> roots_of(const Reduced& reduced) {
+  std::vector<Expr> roots = {reduced.x};
+  if (reduced.w) roots.push_back(reduced.w);
+  return roots;
+}
+
+// A leaf's axis as the axis its gradient keeps.
+const char* kept_by(Expr leaf) {
+  const Axes axes = leaf->type.axes.pairs();
+  return axes == Axes::i() ? "i" : axes == Axes::j() ? "j" : axes.empty() ? "none" : "both";
+}
+
+// One term of an operand's gradient: the formula to add up, what it keeps, and, for a gathered
+// operand, the row numbers its rows belong to.
+Rcpp::List gradient_term(Expr leaf, Expr term, Formulas* formulas) {
+  const bool gathered = leaf->op == Op::Gather;
+  user_check(!gathered || leaf->type.axes.pairs() != Axes::ij(), Fault::unsupported,
+             "the gradient of `", show_short(leaf), "`, gathered along both axes, is not built yet");
+  const bool by_columns = leaf->op == Op::Var && variable(leaf).axis == Axis::pair_swapped;
+  if (by_columns) term = term->pool->make(Op::Swap, {term});
+  const SEXP rows = gathered ? formulas->write(leaf.arg(1)) : R_NilValue;
+  return Rcpp::List::create(Rcpp::_["value"] = formulas->write(term), Rcpp::_["keep"] = kept_by(leaf),
+                            Rcpp::_["rows"] = rows);
+}
+
+}  // namespace
+}  // namespace kernweave
+
+// [[Rcpp::export(rng = false)]]
+SEXP r_apply(SEXP op, SEXP args, SEXP attributes) {
+  using kernweave::internal_check;
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::Op found;
+    const char* name = CHAR(STRING_ELT(op, 0));
+    internal_check(kernweave::find_op(name, &found), "no operation named ", name);
+    const kernweave::Type type = kernweave::checked_type(found, args, kernweave::whole_numbers(attributes));
+    return kernweave::formula_to_r(kernweave::row(found).name, args, attributes, type);
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+SEXP r_whole_power(SEXP formula, int exponent) {
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::Formulas formulas;
+    return formulas.write(kernweave::whole_power(formulas.read(formula), exponent));
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+std::string r_show(SEXP formula, int budget) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas formulas;
+    return kernweave::show(formulas.read(formula), static_cast<std::size_t>(budget));
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_operands(Rcpp::List formulas) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas read;
+    read.read_all(formulas);
+    return read.operands();
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas formulas;
+    const kernweave::Scope scope = [&](const std::string& name) {
+      for (R_xlen_t k = 0; k < names.size(); ++k)
+        if (name == CHAR(STRING_ELT(names, k))) return formulas.read(values[k]);
+      return kernweave::Expr();
+    };
+    const kernweave::Parsed parsed = kernweave::parse(text, &formulas.pool(), scope);
+    const SEXP weight = parsed.weight ? formulas.write(parsed.weight) : R_NilValue;
+    return Rcpp::List::create(Rcpp::_["formula"] = formulas.write(parsed.formula),
+                              Rcpp::_["reduction"] = parsed.reduction, Rcpp::_["K"] = parsed.places,
+                              Rcpp::_["axis"] = parsed.axis, Rcpp::_["weight"] = weight);
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_parse_declaration(std::string text) {
+  return kernweave::at_border([&] {
+    const kernweave::Declaration d = kernweave::parse_declaration(text);
+    return Rcpp::List::create(Rcpp::_["name"] = d.name, Rcpp::_["axis"] = static_cast<int>(d.axis),
+                              Rcpp::_["width"] = d.width);
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+SEXP r_simplify(SEXP formula) {
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::Formulas formulas;
+    return formulas.write(kernweave::simplify(kernweave::settle({formulas.read(formula)}))[0]);
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+int r_size(SEXP formula) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas formulas;
+    const auto nodes = kernweave::reachable(kernweave::settle({formulas.read(formula)}));
+    return static_cast<int>(nodes.size());
+  });
+}
+
+// The gradient of a reduction with respect to operands: for each, the terms to add up.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas formulas;
+    const kernweave::Reduced reduced = kernweave::reduced_from_r(reduction, &formulas);
+    const kernweave::Expr g = formulas.read(cotangent);
+    Rcpp::List out(wrt.size());
+    for (R_xlen_t k = 0; k < wrt.size(); ++k) {
+      const auto leaves = kernweave::leaves_of_operand(kernweave::roots_of(reduced), formulas.operand_number(wrt[k]));
+      const auto terms = kernweave::pull_back(reduced, g, leaves);
+      Rcpp::List found;
+      for (std::size_t t = 0; t < terms.size(); ++t)
+        if (terms[t]) found.push_back(kernweave::gradient_term(leaves[t], terms[t], &formulas));
+      out[k] = found;
+    }
+    return out;
+  });
+}
+
+// The derivative of a reduction along tangents of operands: the term to add up, or NULL.
+// [[Rcpp::export(rng = false)]]
+SEXP r_push_forward(Rcpp::List reduction, Rcpp::List wrt, Rcpp::List tangents) {
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::Formulas formulas;
+    const kernweave::Reduced reduced = kernweave::reduced_from_r(reduction, &formulas);
+    std::vector<kernweave::Expr> leaves, along;
+    for (R_xlen_t k = 0; k < wrt.size(); ++k) {
+      const int operand = formulas.operand_number(tangents[k]);
+      for (kernweave::Expr leaf : kernweave::leaves_of_operand(kernweave::roots_of(reduced), formulas.operand_number(wrt[k]))) {
+        const bool gathered = leaf->op == kernweave::Op::Gather;
+        const kernweave::Expr read = gathered ? leaf.arg(0) : leaf;
+        kernweave::Variable v = kernweave::variable(read);
+        v.operand = operand;
+        v.name = "tangent";
+        const kernweave::Expr tangent = formulas.pool().variable(v);
+        leaves.push_back(leaf);
+        along.push_back(gathered ? formulas.pool().make(kernweave::Op::Gather, {tangent, leaf.arg(1)}) : tangent);
+      }
+    }
+    const kernweave::Expr term = kernweave::push_forward(reduced, leaves, along);
+    return term ? formulas.write(term) : R_NilValue;
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+std::string r_nearest(std::string typed, std::vector<std::string> known) {
+  return kernweave::nearest_name(typed, known);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame r_operations() {
+  Rcpp::CharacterVector name, fn, form, attributes;
+  Rcpp::IntegerVector arity;
+  Rcpp::LogicalVector commutes;
+  const char* forms[] = {"structural", "elementwise", "fold", "loop", "alias"};
+  for (const kernweave::OpRow& r : kernweave::op_rows()) {
+    if (r.form == kernweave::Form::structural) continue;
+    name.push_back(r.name);
+    fn.push_back(r.fn);
+    form.push_back(forms[static_cast<int>(r.form)]);
+    arity.push_back(r.arity);
+    attributes.push_back(r.attribute_names);
+    commutes.push_back(r.commutes);
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["fn"] = fn, Rcpp::_["form"] = form,
+                                 Rcpp::_["arity"] = arity, Rcpp::_["attributes"] = attributes,
+                                 Rcpp::_["commutes"] = commutes, Rcpp::_["stringsAsFactors"] = false);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame r_reductions() {
+  Rcpp::CharacterVector name, fn, inputs, results, saves;
+  for (const kernweave::RedRow& r : kernweave::red_rows()) {
+    name.push_back(r.name);
+    fn.push_back(r.fn);
+    inputs.push_back(kernweave::inputs_name(r.inputs));
+    results.push_back(kernweave::results_name(r.results));
+    saves.push_back(kernweave::saves_name(r.saves));
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["fn"] = fn, Rcpp::_["inputs"] = inputs,
+                                 Rcpp::_["results"] = results, Rcpp::_["saves"] = saves,
+                                 Rcpp::_["stringsAsFactors"] = false);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame r_rules() {
+  Rcpp::CharacterVector name, from, to, exactness;
+  for (const kernweave::Rule& rule : kernweave::rules()) {
+    name.push_back(rule.name);
+    from.push_back(rule.from);
+    to.push_back(rule.to);
+    exactness.push_back(rule.exactness);
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["from"] = from, Rcpp::_["to"] = to,
+                                 Rcpp::_["exactness"] = exactness, Rcpp::_["stringsAsFactors"] = false);
+}

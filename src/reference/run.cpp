@@ -1,0 +1,173 @@
+// Two loops over the pairs. Every output has a state for each row it keeps and component it has.
+#include "reference/reference.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.hpp"
+#include "reference/evaluate.hpp"
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+namespace {
+
+// A state must start where a double or an Index may.
+constexpr std::size_t kAlign = sizeof(Index);
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+std::size_t state_bytes(const Output& o) {
+  const StateRow& state = row(o.red).state;
+  return aligned(state.size) + aligned(static_cast<std::size_t>(state.storage(o.places)));
+}
+
+// The states of one output. Rows kept along i, or pair by pair, are folded one at a time and share one.
+class Fold {
+ public:
+  Fold(const Output& output, const Sizes& sizes, Result result)
+      : output_(output), state_(row(output.red).state), result_(result), sizes_(sizes),
+        states_(output.keep == Keep::j ? sizes.j : 1), bytes_(state_bytes(output)),
+        memory_(static_cast<std::size_t>(states_) * output.width * bytes_ / kAlign),
+        values_(output.places), indices_(output.places) {
+    for (std::int64_t s = 0; s < states_; ++s) init(s);
+  }
+
+  void begin_row() {
+    if (output_.keep == Keep::i) init(0);
+  }
+
+  void step(const Evaluator& at, std::int64_t i, std::int64_t j) {
+    const bool single = output_.keep == Keep::both;
+    if (single) init(0);
+    const Read<Lane> value = at.read(output_.value), weight = at.read(output_.weight);
+    for (int c = 0; c < output_.width; ++c)
+      state_.step(state(output_.keep == Keep::j ? j : 0, c), value[c], weight[c], index(i, j), true);
+    if (single) finish(0, i + j * sizes_.i);
+  }
+
+  void end_row(std::int64_t i) {
+    if (output_.keep == Keep::i) finish(0, i);
+  }
+
+  void end() {
+    if (output_.keep != Keep::j && output_.keep != Keep::none) return;
+    for (std::int64_t s = 0; s < states_; ++s) finish(s, s);
+  }
+
+ private:
+  // The row number along the folded axis; where both are folded, the place in the matrix of pairs, as
+  // R counts it.
+  Index index(std::int64_t i, std::int64_t j) const {
+    if (output_.keep == Keep::i) return j + 1;
+    if (output_.keep == Keep::j) return i + 1;
+    return i + j * sizes_.i + 1;
+  }
+
+  void* state(std::int64_t s, int component) {
+    return reinterpret_cast<char*>(memory_.data()) + (s * output_.width + component) * static_cast<std::int64_t>(bytes_);
+  }
+
+  void init(std::int64_t s) {
+    for (int c = 0; c < output_.width; ++c) {
+      char* at = static_cast<char*>(state(s, c));
+      state_.init(at, at + aligned(state_.size), output_.places);
+    }
+  }
+
+  // Results lie as rows x places x components.
+  void finish(std::int64_t s, std::int64_t at) {
+    const std::int64_t rows = kept_rows(output_.keep, sizes_);
+    for (int c = 0; c < output_.width; ++c) {
+      state_.finish(state(s, c), values_.data(), indices_.data());
+      for (int p = 0; p < output_.places; ++p) {
+        const std::int64_t to = at + rows * (p + static_cast<std::int64_t>(output_.places) * c);
+        if (result_.values) result_.values[to] = values_[p].v;
+        if (result_.indices) result_.indices[to] = indices_[p];
+      }
+    }
+  }
+
+  const Output& output_;
+  const StateRow& state_;
+  Result result_;
+  const Sizes& sizes_;
+  std::int64_t states_;
+  std::size_t bytes_;
+  std::vector<Index> memory_;
+  std::vector<Lane> values_;
+  std::vector<Index> indices_;
+};
+
+// Steps and folds per pair, components counted.
+double work_per_pair(const Variant& variant) {
+  double work = 0;
+  for (const Step& step : variant.program.steps) {
+    const bool inner = step.region == Region::pair || step.region == Region::component || step.region == Region::column;
+    if (inner) work += step.group < 0 ? step.width : variant.program.groups[step.group].width;
+  }
+  for (const Output& o : variant.outputs) work += o.width * o.places;
+  return work;
+}
+
+class Reference : public Backend {
+ public:
+  const char* name() const override { return "reference"; }
+
+  Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
+    if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
+    if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
+    if (variant.form != Variant::Form::direct) return Verdict::no("it runs formulas as they stand");
+    return {};
+  }
+
+  double seconds(const Variant& variant, const Sizes& sizes) const override {
+    return sizes.pairs() * work_per_pair(variant) * kReferenceSecondsPerStep;
+  }
+
+  double working_bytes(const Variant& variant, const Sizes& sizes) const override {
+    double bytes = 0;
+    for (int numbers : variant.program.memory) bytes += 8.0 * numbers;
+    for (const Output& o : variant.outputs)
+      bytes += (o.keep == Keep::j ? static_cast<double>(sizes.j) : 1.0) * o.width * static_cast<double>(state_bytes(o));
+    return bytes;
+  }
+
+  void run(const Task& task) const override {
+    const Variant& variant = task.plan->variants[task.schedule->variant];
+    const Sizes& sizes = task.schedule->sizes;
+    Evaluator evaluator(*task.plan, variant.program, task.data);
+    std::vector<Fold> folds;
+    folds.reserve(variant.outputs.size());
+    for (std::size_t k = 0; k < variant.outputs.size(); ++k)
+      folds.emplace_back(variant.outputs[k], sizes, task.results[k]);
+    const double between = static_cast<double>(kStepsBetweenPolls);
+    const std::int64_t polls = static_cast<std::int64_t>(between / (1 + work_per_pair(variant))) + 1;
+    std::int64_t until_poll = polls;
+
+    evaluator.run(Region::param);
+    for (std::int64_t i = 0; i < sizes.i; ++i) {
+      evaluator.at_row(i);
+      evaluator.run(Region::row);
+      for (Fold& fold : folds) fold.begin_row();
+      for (std::int64_t j = 0; j < sizes.j; ++j) {
+        evaluator.at_column(j);
+        evaluator.run(Region::column);
+        evaluator.run(Region::pair);
+        for (Fold& fold : folds) fold.step(evaluator, i, j);
+        if (--until_poll > 0) continue;
+        task.poll();
+        until_poll = polls;
+      }
+      for (Fold& fold : folds) fold.end_row(i);
+    }
+    for (Fold& fold : folds) fold.end();
+  }
+};
+
+}  // namespace
+
+const Backend& reference_backend() {
+  static const Reference reference;
+  return reference;
+}
+
+}  // namespace kernweave

@@ -1,0 +1,43 @@
+// What a back end must answer. Implemented to the right, listed once in r_device.cpp.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+#include "base/view.hpp"
+#include "schedule/schedule.hpp"
+
+namespace kernweave {
+
+// Yes, or no and why.
+struct Verdict {
+  bool yes = true;
+  std::string why;
+
+  static Verdict no(std::string why) { return {false, std::move(why)}; }
+};
+
+struct Result {
+  double* values = nullptr;   // null where the reduction has none
+  Index* indices = nullptr;
+};
+
+// Everything a run needs. Data are in the order of plan.variables (none for counters).
+struct Task {
+  const Plan* plan;
+  const Schedule* schedule;
+  std::vector<View> data;
+  std::vector<Result> results;       // in the order of the outputs
+  std::function<void()> poll;        // called now and then; throws Interrupted to stop
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const char* name() const = 0;
+  virtual Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
+  virtual double seconds(const Variant& variant, const Sizes& sizes) const = 0;
+  virtual double working_bytes(const Variant& variant, const Sizes& sizes) const = 0;
+  virtual void run(const Task& task) const = 0;
+};
+
+}  // namespace kernweave

@@ -1,0 +1,98 @@
+// Asks every candidate through backend.hpp; includes no back end.
+#include "schedule/choose.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "expr/show.hpp"
+
+namespace kernweave {
+namespace {
+
+std::string names_of(const std::vector<const Backend*>& backends) {
+  std::string out;
+  for (const Backend* b : backends) out += sentence(out.empty() ? "" : ", ", "\"", b->name(), "\"");
+  return out;
+}
+
+std::vector<const Backend*> candidates(const std::string& device, const std::vector<const Backend*>& backends) {
+  if (device == "auto") return backends;
+  std::vector<const Backend*> named;
+  for (const Backend* b : backends)
+    if (device == b->name()) named.push_back(b);
+  user_check(!named.empty(), Fault::no_device, "device \"", device, "\" is not available; this installation has ",
+             names_of(backends), ". See kernweave_sitrep()");
+  return named;
+}
+
+std::string why(const Backend& backend, const Variant& variant, const std::string& device, std::size_t rivals) {
+  const char* how = device != "auto" ? "asked for by name" : rivals > 1 ? "the cheapest that can" : "the only one here";
+  return sentence(backend.name(), " is ", how, "; ", form_name(variant.form), " variant");
+}
+
+}  // namespace
+
+std::int64_t kept_rows(Keep keep, const Sizes& sizes) {
+  switch (keep) {
+    case Keep::i: return sizes.i;
+    case Keep::j: return sizes.j;
+    case Keep::none: return 1;
+    case Keep::both: return sizes.i * sizes.j;
+  }
+  return 0;
+}
+
+std::vector<bool> wanted_facts(const Plan& plan) {
+  std::vector<bool> wanted(plan.variables.size(), false);
+  for (const Variant& variant : plan.variants)
+    for (int v : variant.condition.finite) wanted[v] = true;
+  for (const GatherBound& bound : plan.gathers) wanted[bound.rows] = true;
+  return wanted;
+}
+
+bool holds(const Condition& condition, const Sizes& sizes, const std::vector<Facts>& facts) {
+  const auto finite = [&](int v) { return facts[v].finite; };
+  return sizes.pairs() >= condition.least_pairs &&
+         std::all_of(condition.finite.begin(), condition.finite.end(), finite);
+}
+
+void check_gathers(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& facts) {
+  for (const GatherBound& bound : plan.gathers) {
+    const Variable& from = plan.variables[bound.variable];
+    const Variable& by = plan.variables[bound.rows];
+    const double rows = static_cast<double>(facts[bound.variable].rows);
+    const bool counts = by.source == Source::counter;
+    const double extent = static_cast<double>(by.axis == Axis::i ? sizes.i : sizes.j);
+    if (extent == 0 || (!counts && facts[bound.rows].rows == 0)) continue;
+    const double least = counts ? 1 : facts[bound.rows].least;
+    const double largest = counts ? extent : facts[bound.rows].largest;
+    const bool inside = least >= 1 && largest <= rows && (counts || facts[bound.rows].finite);
+    user_check(inside, Fault::index, "row numbers from ", show_number(least), " to ", show_number(largest),
+               " (or NA) point outside `", from.name, "`, which has ", show_number(rows), " rows");
+  }
+}
+
+Schedule choose(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& facts, const std::string& device,
+                const std::vector<const Backend*>& backends) {
+  const std::vector<const Backend*> able = candidates(device, backends);
+  Schedule best;
+  std::string refusal;
+  for (const Backend* backend : able)
+    for (std::size_t v = 0; v < plan.variants.size(); ++v) {
+      const Variant& variant = plan.variants[v];
+      if (!holds(variant.condition, sizes, facts)) continue;
+      const Verdict verdict = backend->can(plan, variant, sizes);
+      if (!verdict.yes) {
+        refusal = sentence(backend->name(), ": ", verdict.why);
+        continue;
+      }
+      const double seconds = backend->seconds(variant, sizes);
+      if (best.backend && seconds >= best.seconds) continue;
+      best = {backend, static_cast<int>(v), sizes, why(*backend, variant, device, able.size()), seconds,
+              backend->working_bytes(variant, sizes)};
+    }
+  user_check(best.backend != nullptr, Fault::unsupported, "no device here can run this yet (", refusal, ")");
+  return best;
+}
+
+}  // namespace kernweave

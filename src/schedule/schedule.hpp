@@ -1,0 +1,32 @@
+// How a plan is run on this machine at these sizes. Knows no data and no R.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+class Backend;
+
+struct Sizes {
+  std::int64_t i = 1;
+  std::int64_t j = 1;
+  std::vector<std::int64_t> batch;
+
+  double pairs() const { return static_cast<double>(i) * static_cast<double>(j); }
+};
+
+struct Schedule {
+  const Backend* backend = nullptr;
+  int variant = 0;
+  Sizes sizes;
+  std::string reason;         // why this back end and this variant, for explain()
+  double seconds = 0;         // expected
+  double working_bytes = 0;   // above inputs and outputs
+};
+
+// Results of an output: rows x places x components, an index of 0 standing for "none".
+std::int64_t kept_rows(Keep keep, const Sizes& sizes);
+
+}  // namespace kernweave
