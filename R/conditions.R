@@ -1,0 +1,85 @@
+# Every condition class of the package, and the one place where conditions are signalled.
+
+#' Conditions
+#'
+#' Every error of the package has the class `kernweave_error` and one of these:
+#'
+#' | class `kernweave_error_...` | signalled when |
+#' |---|---|
+#' | `input` | an argument is of a type that cannot be used |
+#' | `shape` | widths, numbers of points or extents do not fit together |
+#' | `kind` | a logical formula is needed and a number given, or the reverse |
+#' | `syntax` | a text formula cannot be read |
+#' | `unknown_op` | there is no operation or reduction of this name |
+#' | `index` | row numbers or components point outside their data |
+#' | `settings` | an option has no such value, or two settings contradict each other |
+#' | `no_data` | numbers are asked of a formula with placeholders |
+#' | `no_gradient` | a reduction or operand has no gradient |
+#' | `no_device` | the device asked for is not there |
+#' | `unsupported` | it is well-formed, and not built yet |
+#' | `memory` | a result or workspace is too large |
+#' | `internal` | a bug in kernweave; please report it |
+#'
+#' The message names the argument and the sizes; `conditionCall()` gives the call you made.
+#'
+#' @name kernweave-conditions
+#' @examples
+#' x <- matrix(0, 4, 3)
+#' y <- matrix(0, 5, 2)
+#' tryCatch(sqdist(Vi(x), Vj(y)), kernweave_error_shape = conditionMessage)
+NULL
+
+error_classes <- c("input", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
+                   "no_gradient", "no_device", "unsupported", "memory", "internal")
+
+abort <- function(class, ...) {
+  condition <- structure(
+    class = c(paste0("kernweave_error_", match.arg(class, error_classes)), "kernweave_error", "error", "condition"),
+    list(message = paste0(...), call = user_call())
+  )
+  stop(condition)
+}
+
+# The engine calls this by name (src/border.hpp).
+engine_failure <- function(class, message) abort(class, message)
+
+# The outermost call of a function of ours: what the user typed.
+user_call <- function() {
+  home <- topenv()
+  for (frame in seq_len(sys.nframe())) {
+    if (identical(topenv(environment(sys.function(frame))), home)) return(tidy_call(frame))
+  }
+  NULL
+}
+
+# As typed: a group generic under its own name, and no object written out as code.
+tidy_call <- function(frame) {
+  call <- sys.call(frame)
+  generic <- get0(".Generic", sys.frame(frame), inherits = FALSE)
+  if (!is.null(generic)) call[[1]] <- as.name(generic)
+  for (k in seq_along(call)[-1]) {
+    if (is.list(call[[k]]) || is.environment(call[[k]])) call[[k]] <- quote(F)
+  }
+  call
+}
+
+# "; did you mean `x`?", or nothing.
+near_hint <- function(typed, known) {
+  near <- r_nearest(as.character(typed)[1], known)
+  if (nzchar(near)) paste0("; did you mean `", near, "`?") else ""
+}
+
+# One of a set of words, or an error that lists them.
+one_of <- function(value, known, argument, class = "input") {
+  if (is.character(value) && length(value) == 1 && value %in% known) return(value)
+  shown <- if (is.character(value) && length(value) == 1) paste0("\"", value, "\"") else describe(value)
+  abort(class, "`", argument, "` must be one of ", paste0("\"", known, "\"", collapse = ", "), ", not ", shown,
+        if (is.character(value)) near_hint(value, known))
+}
+
+# "a character vector of length 3"
+describe <- function(x) {
+  if (is.null(x)) return("NULL")
+  what <- if (is.matrix(x)) paste(nrow(x), "x", ncol(x), typeof(x), "matrix") else class(x)[1]
+  if (is.matrix(x) || is.function(x) || is.environment(x)) paste("a", what) else paste("a", what, "of length", length(x))
+}

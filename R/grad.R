@@ -1,0 +1,211 @@
+# Derivatives of reductions. The formulas come from the engine; here they become jobs and results.
+
+#' Derivatives of a reduction
+#'
+#' `vjp()` is reverse mode: for a reduction R of operands, the gradient of `sum(cotangent * R)` with
+#' respect to the operands `wrt`, each shaped like its operand. `jvp()` is forward mode: the derivative
+#' of R when the operands move along `tangent`, shaped like R.
+#'
+#' Where R stands on placeholders, or with `call = FALSE`, the result is a `lazy_reduction` whose
+#' function also takes the cotangent or the tangents. The derivative of a sum is a sum again, so these
+#' can be nested to any order.
+#'
+#' @param f a `lazy_reduction`, as [reduction()] makes with `call = FALSE` or of placeholders
+#' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], or a list of them, or their names
+#' @param cotangent numbers shaped like the result of `f`, or one number for all; default 1
+#' @param tangent numbers shaped like the operand; a list of such where `wrt` is a list
+#' @param call compute now?
+#' @param ... not used
+#' @return For one `wrt` an array, for a list of them a list; or a `lazy_reduction`.
+#' @export
+#' @examples
+#' x <- Vi(matrix(runif(30), 10, 3), name = "x")
+#' y <- Vj(matrix(runif(60), 20, 3), name = "y")
+#' R <- reduction(exp(-sqdist(x, y)), "sum", call = FALSE)
+#' vjp(R, wrt = x)
+#' jvp(R, wrt = y, tangent = matrix(1, 20, 3))
+vjp <- function(f, ...) UseMethod("vjp")
+
+#' @rdname vjp
+#' @export
+jvp <- function(f, ...) UseMethod("jvp")
+
+#' @rdname vjp
+#' @export
+vjp.default <- function(f, ...) abort("input", "`f` must be a lazy reduction, not ", describe(f), "; see reduction(call = FALSE)")
+
+#' @rdname vjp
+#' @export
+jvp.default <- function(f, ...) abort("input", "`f` must be a lazy reduction, not ", describe(f), "; see reduction(call = FALSE)")
+
+#' @rdname vjp
+#' @export
+vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
+  output <- only_output(f)
+  targets <- check_wrt(wrt, f)
+  g <- cotangent_operand(f, output, cotangent, call)
+  terms <- r_pull_back(reduced_form(f, output), g$formula, targets)
+  outputs <- lapply(do.call(c, terms), function(term) list(value = term$value, weight = NULL, op = "Sum", keep = term$keep, K = 1L, rows = term$rows))
+  ends <- cumsum(lengths(terms))
+  groups <- lapply(seq_along(targets), function(k) list(outputs = seq_len(lengths(terms)[k]) + ends[k] - lengths(terms)[k], like = targets[[k]]))
+  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, extents_with_rows(f, outputs))
+  R$single <- !is.list(wrt) || is_lazy(wrt)
+  finish_call(R, call)
+}
+
+#' @rdname vjp
+#' @export
+jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
+  output <- only_output(f)
+  targets <- check_wrt(wrt, f)
+  single <- !is.list(wrt) || is_lazy(wrt)
+  if (!is.null(tangent) && single) tangent <- list(tangent)
+  tangents <- lapply(seq_along(targets), function(k) tangent_operand(targets[[k]], tangent[[k]], call))
+  term <- r_push_forward(reduced_form(f, output), targets, tangents)
+  if (is.null(term)) term <- r_apply("Mult", list(output$value, number_formula(0)), NULL)
+  R <- new_reduction(list(list(value = term, weight = NULL, op = "Sum", keep = output$keep, K = 1L)),
+                     f$extent, f$settings, f$pairs, extents = c(f$extents, lapply(tangents, function(t) lazy_operand(t)$formula)))
+  finish_call(R, call)
+}
+
+finish_call <- function(R, call) {
+  if (!call || length(free_operands(R))) return(R)
+  run_reduction(R)
+}
+
+number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
+
+# The one output of a reduction that may be differentiated.
+only_output <- function(R) {
+  if (length(R$outputs) != 1 || !is.null(R$outputs[[1]]$rows)) {
+    abort("unsupported", "the derivative of several results at once is not built yet; take `wrt` one by one")
+  }
+  saved <- Filter(function(operand) !is.null(operand$from), r_operands(formulas_of(R$outputs)))
+  if (length(saved)) {
+    abort("unsupported", "a second derivative through ", saved[[1]]$from$reduction$outputs[[1]]$op, " is not built yet: `", saved[[1]]$name, "` depends on the operands")
+  }
+  R$outputs[[1]]
+}
+
+# Operands by themselves or by name.
+check_wrt <- function(wrt, R) {
+  known <- r_operands(formulas_of(R$outputs))
+  if (is_lazy(wrt) || is.character(wrt)) wrt <- as.list(if (is_lazy(wrt)) list(wrt) else wrt)
+  if (!is.list(wrt) || !length(wrt)) abort("input", "`wrt` must be an operand, its name, or a list of them, not ", describe(wrt))
+  lapply(wrt, function(one) {
+    if (is.character(one)) named_operand(one, known) else own_operand(one, known)
+  })
+}
+
+named_operand <- function(name, known) {
+  names <- vapply(known, `[[`, "", "name")
+  at <- which(names == name)
+  if (length(at) == 1) return(check_real(known[[at]]))
+  if (length(at) > 1) abort("input", "`wrt`: ", length(at), " operands are named `", name, "`; give the operand itself")
+  abort("input", "`wrt`: no operand is named `", name, "`; there are ", paste0("`", names, "`", collapse = ", "), near_hint(name, names))
+}
+
+own_operand <- function(one, known) {
+  bare <- is_lazy(one) && one$formula$op == "Var" && is.environment(one$formula$args)
+  if (!bare) abort("input", "`wrt` must be an operand made by Vi(), Vj(), Pm() or Vij(), not ", if (is_lazy(one)) "a formula" else describe(one))
+  mine <- vapply(known, identical, NA, one$formula$args)
+  if (!any(mine)) abort("input", "`wrt`: the formula does not contain `", one$formula$args$name, "`; each call of Vi() makes a new operand")
+  check_real(one$formula$args)
+}
+
+check_real <- function(operand) {
+  if (operand$kind == "logical") abort("no_gradient", "`", operand$name, "` is logical: it has no gradient")
+  operand
+}
+
+# What the gradient rows of the engine ask for: the formulas, and what they save of the forward pass.
+reduced_form <- function(R, output) {
+  row <- reduction_row(output$op)
+  result <- if (row$saves == "result") saved_operand(R, NULL, "result", output$keep)$formula
+  here <- if (row$saves == "winner") winner_here(R, output)
+  list(value = output$value, weight = output$weight, op = output$op, result = result, here = here)
+}
+
+# An operand along the kept axis whose data are a result of R.
+saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real") {
+  axis <- c(i = "i", j = "j", none = "param")[[keep]]
+  operand <- new_operand(name, axis, width, kind, from = list(reduction = R, part = part))
+  lazy_operand(operand)
+}
+
+result_width <- function(output) max(output$value$type[1], if (is.null(output$weight)) 1L else output$weight$type[1])
+
+# True at the pair that holds the smallest value: its row number is the saved one.
+winner_here <- function(R, output) {
+  search <- R
+  search$outputs[[1]]$op <- "MinArgMin"
+  search$cache <- new.env(parent = emptyenv())
+  winner <- saved_operand(search, "index", "winner", output$keep, kind = "integer")
+  place <- switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
+  (place == winner)$formula
+}
+
+row_count <- function(R) {
+  if (is.na(R$extent[1])) abort("no_data", "the gradient of a minimum over both axes needs data")
+  R$extent[1]
+}
+
+cotangent_operand <- function(R, output, cotangent, call) {
+  axis <- c(i = "i", j = "j", none = "param")[[output$keep]]
+  width <- result_width(output)
+  if (is.null(cotangent) && !call) return(lazy_operand(new_operand("cotangent", axis, width, "real")))
+  if (is_lazy(cotangent)) return(cotangent)
+  if (is.null(cotangent)) cotangent <- 1
+  if (length(cotangent) == 1) return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
+  operand <- new_operand("cotangent", axis, width, "real")
+  operand$data <- as_operand_data(cotangent, operand)
+  lazy_operand(operand)
+}
+
+tangent_operand <- function(target, tangent, call) {
+  operand <- new_operand(paste0("tangent_", target$name), target$axis, target$width, "real")
+  if (is.null(tangent)) {
+    if (call) abort("input", "`tangent` is needed: numbers shaped like `", target$name, "`")
+    return(operand)
+  }
+  rows <- NROW(target$data)
+  if (length(tangent) == 1 && !is.null(target$data)) tangent <- array(as.numeric(tangent), dim(target$data) %or% rows)
+  operand$data <- as_operand_data(tangent, operand)
+  operand
+}
+
+# Row numbers of gathered operands must be in the plan, to be read after the run.
+extents_with_rows <- function(R, outputs) {
+  rows <- lapply(outputs, `[[`, "rows")
+  c(R$extents, rows[!vapply(rows, is.null, NA)])
+}
+
+# The results of one operand's gradient: terms added up, gathered rows scattered, shaped like the operand.
+finish_group <- function(group, out, data, operands, outputs) {
+  like <- group$like
+  own <- data[[which(vapply(operands, identical, NA, like))]]
+  total <- 0
+  for (k in group$outputs) {
+    part <- out[[k]]
+    rows <- outputs[[k]]$rows
+    if (!is.null(rows)) part <- r_scatter_add(part, row_numbers(rows, data, operands), NROW(own))
+    total <- total + part
+  }
+  shape <- if (is.null(dim(own))) length(own) else dim(own)
+  if (length(total) == 1 && !length(group$outputs)) total <- rep(0, prod(shape))
+  if (is.null(dim(own))) as.vector(total) else array(total, shape)
+}
+
+# The numbers behind a formula of row numbers: a variable, or one gathered by another.
+row_numbers <- function(formula, data, operands) {
+  if (formula$op == "Gather") {
+    return(row_numbers(formula$args[[1]], data, operands)[row_numbers(formula$args[[2]], data, operands)])
+  }
+  as.vector(data[[which(vapply(operands, identical, NA, formula$args))]])
+}
+
+finish_groups <- function(R, out, data, operands) {
+  results <- lapply(R$groups, finish_group, out, data, operands, R$outputs)
+  if (R$single) return(results[[1]])
+  structure(results, names = vapply(R$groups, function(group) group$like$name, ""))
+}

@@ -1,0 +1,196 @@
+# Operands: data, or the promise of data, along an axis. An operand is an environment; its identity is
+# the variable's, however many formulas it takes part in.
+
+axis_codes <- c(i = 0L, j = 1L, param = 2L, pair = 3L)
+
+new_operand <- function(name, axis, width, kind, data = NULL, batch = NULL, from = NULL) {
+  operand <- new.env(hash = FALSE, parent = emptyenv())
+  operand$name <- name
+  operand$axis <- axis
+  operand$width <- width
+  operand$kind <- kind
+  operand$data <- data    # a double vector or matrix; NULL for a placeholder
+  operand$batch <- batch  # extents of batch axes
+  operand$from <- from    # what computes the data, where a reduction does: list(reduction, part)
+  operand
+}
+
+# A lazy tensor that is one operand and nothing else.
+lazy_operand <- function(operand) {
+  axis <- operand$axis
+  bits <- c(i = 1L, j = 2L, param = 0L, pair = 3L)[[axis]]
+  for (k in seq_along(operand$batch)) bits <- bitwOr(bits, bitwShiftL(4L, k - 1L))
+  type <- c(as.integer(operand$width), match(operand$kind, kind_names) - 1L, bits)
+  formula <- list(op = "Var", args = operand, attributes = axis_codes[[axis]], type = type)
+  new_lazy(formula, operand_extent(operand))
+}
+
+operand_extent <- function(operand) {
+  data <- operand$data
+  n <- if (is.null(data)) NA_real_ else if (is.null(dim(data))) length(data) else dim(data)[1]
+  switch(operand$axis, i = c(n, NA), j = c(NA, n), param = c(NA_real_, NA), pair = c(n, if (is.null(data)) NA else ncol(data)))
+}
+
+counter <- function(axis, n) {
+  formula <- list(op = "Var", args = NULL, attributes = axis_codes[[axis]], type = c(1L, 1L, axis_bits[[axis]]))
+  extent <- c(NA_real_, NA)
+  if (!is.null(n)) extent[axis_codes[[axis]] + 1L] <- check_extent(n)
+  new_lazy(formula, extent)
+}
+
+check_extent <- function(n) {
+  ok <- is.numeric(n) && length(n) == 1 && !is.na(n) && n >= 0 && n == round(n)
+  if (!ok) abort("input", "`n` must be a number of points, not ", format_value(n))
+  as.numeric(n)
+}
+
+#' Operands of a formula
+#'
+#' `Vi(x)` is a variable along i: its points are the rows of `x`. `Vj(y)` is one along j, `Pm(p)` a
+#' parameter, the same for every pair. `Vij(A)` gives each pair its own number. `row_index()` and
+#' `col_index()` are the row numbers i and j themselves.
+#'
+#' Each call makes one variable; a gradient is taken with respect to it. Without data, `Vi(dim = 3)` is a
+#' placeholder with three components, filled in by [as.function()][as.function.lazy_reduction].
+#'
+#' @param x data. For `Vi` and `Vj`: a numeric matrix of points by components, a vector (one
+#'   component), or a data frame of numbers. For `Pm`: a vector of components. For `Vij`: a numeric
+#'   matrix of points along i by points along j.
+#' @param dim number of components of a placeholder
+#' @param name name in print and messages; by default the name of the variable given as `x`
+#' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` for a parameter
+#' @param n number of points, where nothing else in the formula tells
+#' @return A lazy tensor.
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' y <- matrix(runif(60), 20, 3)
+#' Vi(x)
+#' sqdist(Vi(x), Vj(y))
+#' sum(Vj(y) < Pm(0.5), index = "j")
+#' Vi(dim = 3, name = "x")
+Vi <- function(x, dim = NULL, name = NULL) indexed("i", x, dim, name, substitute(x))
+
+#' @rdname Vi
+#' @export
+Vj <- function(x, dim = NULL, name = NULL) indexed("j", x, dim, name, substitute(x))
+
+#' @rdname Vi
+#' @export
+Pm <- function(x, dim = NULL, name = NULL) {
+  typed <- substitute(x)
+  if (missing(x)) return(placeholder("param", dim, name))
+  data <- check_numbers(x, "x")
+  if (length(data$values) == 0) abort("shape", "a parameter needs at least one component")
+  values <- as.vector(data$values)
+  default <- if (is.symbol(typed)) as.character(typed) else if (length(values) == 1) format(values, digits = 4) else "p"
+  lazy_operand(new_operand(check_name(name, default), "param", length(values), data$kind, values))
+}
+
+#' @rdname Vi
+#' @export
+Vij <- function(x, name = NULL) {
+  typed <- substitute(x)
+  if (methods::is(x, "sparseMatrix")) abort("unsupported", "a sparse `Vij()` is not built yet; as.matrix() makes it dense")
+  if (methods::is(x, "Matrix")) x <- as.matrix(x)
+  if (!is.matrix(x)) abort("input", "`Vij()` needs a matrix of points along i by points along j, not ", describe(x))
+  data <- check_numbers(x, "x")
+  lazy_operand(new_operand(check_name(name, default_name(typed, "A")), "pair", 1L, data$kind, data$values))
+}
+
+#' @rdname Vi
+#' @export
+LazyTensor <- function(x, index = NULL, name = NULL) {
+  typed <- substitute(x)
+  if (is.null(index) || identical(index, NA)) return(Pm(x, name = name %or% default_name(typed, "p")))
+  index <- one_of(index, c("i", "j"), "index")
+  indexed(index, x, NULL, name, typed)
+}
+
+#' @rdname Vi
+#' @export
+row_index <- function(n = NULL) counter("i", n)
+
+#' @rdname Vi
+#' @export
+col_index <- function(n = NULL) counter("j", n)
+
+`%or%` <- function(a, b) if (is.null(a)) b else a
+
+indexed <- function(axis, x, dim, name, typed) {
+  if (identical(typed, quote(expr = ))) return(placeholder(axis, dim, name))
+  if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
+  points <- as_points(x)
+  default <- default_name(typed, c(i = "x", j = "y")[[axis]])
+  lazy_operand(new_operand(check_name(name, default), axis, points$width, points$kind, points$values, points$batch))
+}
+
+placeholder <- function(axis, dim, name) {
+  if (is.null(dim)) abort("input", "a placeholder needs `dim`, its number of components")
+  default <- c(i = "x", j = "y", param = "p")[[axis]]
+  lazy_operand(new_operand(check_name(name, default), axis, check_count(dim, "dim"), "real"))
+}
+
+default_name <- function(typed, otherwise) if (is.symbol(typed)) as.character(typed) else otherwise
+
+check_name <- function(name, default) {
+  if (is.null(name)) return(default)
+  if (!is.character(name) || length(name) != 1 || is.na(name) || !nzchar(name)) abort("input", "`name` must be one word, not ", describe(name))
+  name
+}
+
+# Numbers as doubles, with the kind they were. Doubles are taken as they lie.
+check_numbers <- function(x, argument) {
+  if (is.complex(x)) abort("unsupported", "`", argument, "` is complex; complex numbers are reserved for later")
+  if (is.factor(x) || !(is.numeric(x) || is.logical(x))) abort("input", "`", argument, "` must be numeric, not ", describe(x))
+  if (is.double(x)) return(list(values = unclass_keep_dim(x), kind = "real"))
+  kind <- if (is.logical(x)) "logical" else "integer"
+  if (kind == "logical" && anyNA(x)) kind <- "integer"  # a logical formula knows no NA
+  values <- unclass_keep_dim(x)
+  storage.mode(values) <- "double"
+  list(values = values, kind = kind)
+}
+
+# Dates, times and other classed doubles are their numbers; an unclassed array is not copied.
+unclass_keep_dim <- function(x) if (is.object(x)) array_or_vector(unclass(x)) else x
+array_or_vector <- function(x) {
+  attributes(x) <- attributes(x)["dim"]
+  x
+}
+
+# Points as rows: values, number of components, kind, batch extents.
+as_points <- function(x, argument = "x") {
+  if (is_lazy(x)) abort("input", "`", argument, "` is a lazy tensor already")
+  if (is.data.frame(x)) x <- frame_matrix(x, argument)
+  if (methods::is(x, "Matrix")) x <- as.matrix(x)
+  numbers <- check_numbers(x, argument)
+  extents <- dim(numbers$values)
+  if (is.null(extents)) return(list(values = numbers$values, width = 1L, kind = numbers$kind))
+  width <- if (length(extents) == 1) 1L else extents[2]
+  if (width == 0) abort("shape", "`", argument, "` has no columns")
+  list(values = numbers$values, width = width, kind = numbers$kind, batch = extents[-(1:2)])
+}
+
+frame_matrix <- function(x, argument) {
+  numeric <- vapply(x, function(column) is.numeric(column) || is.logical(column), NA)
+  if (!all(numeric)) abort("input", "`", argument, "` has a column that is not numeric: `", names(x)[!numeric][1], "`")
+  as.matrix(x)
+}
+
+# Data for a placeholder: must have the operand's shape.
+as_operand_data <- function(value, operand) {
+  if (is.null(value)) abort("no_data", "`", operand$name, "` has no data")
+  if (operand$axis == "param") {
+    values <- as.vector(check_numbers(value, operand$name)$values)
+    fits(length(values), operand, "components")
+    return(values)
+  }
+  points <- as_points(value, operand$name)
+  if (operand$axis == "pair") return(points$values)
+  fits(points$width, operand, "columns")
+  points$values
+}
+
+fits <- function(given, operand, what) {
+  if (given != operand$width) abort("shape", "`", operand$name, "` has ", given, " ", what, ", but the formula was built for ", operand$width)
+}

@@ -1,0 +1,171 @@
+# Base R's operators and functions on lazy tensors. What each means is a row of ops.def; here is only
+# how R hands it over.
+
+# A number beside a lazy tensor becomes a parameter, a matrix of pairs a Vij; anything else is refused.
+as_lazy <- function(value, beside, name) {
+  if (is_lazy(value)) return(value)
+  if (methods::is(value, "Matrix")) value <- as.matrix(value)
+  numbers <- check_numbers(value, name)
+  n <- length(value)
+  if (is.matrix(value) && n != 1) return(as_pairs(value, numbers, beside, name))
+  if (n != 1 && n != width(beside)) {
+    abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", width(beside), if (width(beside) == 1) " component" else " components",
+          "; use Vi() or Vj() for one number per point, Pm() for a parameter")
+  }
+  label <- if (n == 1) format(as.numeric(value), digits = 6) else name
+  lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values)))
+}
+
+as_pairs <- function(value, numbers, beside, name) {
+  extent <- dim(beside)
+  if (any(!is.na(extent) & dim(value) != extent)) {
+    abort("shape", "`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula of ", extent[1], " x ", extent[2],
+          " pairs; use Vi() or Vj() for points")
+  }
+  lazy_operand(new_operand(name, "pair", 1L, numbers$kind, numbers$values))
+}
+
+label_of <- function(typed, otherwise) if (is.symbol(typed)) as.character(typed) else otherwise
+
+#' Arithmetic, comparison and mathematics of lazy tensors
+#'
+#' Every operation is element-wise in the components and stays lazy. Operands of one component go with
+#' any width. A number, or as many numbers as there are components, becomes a parameter; a matrix with
+#' one number for each pair becomes a [Vij()]. `a | b` is the inner product of two real formulas and
+#' "or" of two logical ones. Exponents are whole numbers or 0.5.
+#'
+#' @param e1,e2,x lazy tensors, or numbers beside one
+#' @param ... for `log`: `base`; for `c`: more lazy tensors whose components follow those of `x`; for
+#'   `sum`, `min` and `any`: `index`, as for [reduction()]; without `index`, `sum` adds the components
+#' @param na.rm refused: a formula is computed on all pairs
+#' @return A lazy tensor; with `index`, numbers.
+#' @name lazy-arithmetic
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' y <- matrix(runif(60), 20, 3)
+#' d <- Vi(x) - Vj(y)
+#' sum(d^2)
+#' sum(exp(-sum(d^2) / 2), index = "j")
+NULL
+
+#' @rdname lazy-arithmetic
+#' @export
+Ops.lazy_tensor <- function(e1, e2) {
+  if (missing(e2)) return(unary_operator(.Generic, e1))
+  if (.Generic == "^") return(power(e1, e2))
+  if (!is_lazy(e1)) e1 <- as_lazy(e1, e2, label_of(substitute(e1), "left operand"))
+  if (!is_lazy(e2)) e2 <- as_lazy(e2, e1, label_of(substitute(e2), "right operand"))
+  switch(.Generic,
+    ">" = lazy_call("LessThan", list(e2, e1)),
+    ">=" = lazy_call("LessOrEqual", list(e2, e1)),
+    "|" = bar(e1, e2),
+    "&" = lazy_call("Mult", both_logical(e1, e2, "&")) == 1,
+    binary_operator(.Generic, e1, e2)
+  )
+}
+
+binary_operator <- function(symbol, e1, e2) {
+  op <- operator_rows[symbol]
+  if (is.na(op)) abort("unknown_op", "`", symbol, "` is not defined for lazy tensors")
+  lazy_call(op[[1]], list(e1, e2))
+}
+
+unary_operator <- function(symbol, x) {
+  switch(symbol,
+    "+" = x,
+    "-" = lazy_call("Minus", list(x)),
+    "!" = lazy_call("Equal", list(both_logical(x, x, "!")[[1]], as_lazy(0, x, "0"))),
+    abort("unknown_op", "`", symbol, "` is not defined for one lazy tensor")
+  )
+}
+
+both_logical <- function(a, b, symbol) {
+  kinds <- c(type_kind(a), type_kind(b))
+  if (any(kinds != "logical")) abort("kind", "`", symbol, "` needs logical formulas, not ", kinds[kinds != "logical"][1], " ones; write the comparison out")
+  list(a, b)
+}
+
+# The inner product of two numbers-valued formulas, or of two logical ones.
+bar <- function(a, b) {
+  logical <- c(type_kind(a), type_kind(b)) == "logical"
+  if (any(logical) && !all(logical)) abort("kind", "`|` is the inner product of two real formulas or \"or\" of two logical ones, not of one each")
+  if (all(logical)) return(lazy_call("Add", list(a, b)) > 0)
+  lazy_call("Scalprod", list(a, b))
+}
+
+power <- function(x, n) {
+  if (!is_lazy(x) || is_lazy(n)) abort("unsupported", "only a lazy tensor to the power of a number is built yet")
+  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n == round(n) && abs(n) <= 1024
+  if (identical(as.numeric(n), 0.5)) return(lazy_call("Sqrt", list(x)))
+  if (!whole) abort("unsupported", "exponents must be whole numbers or 0.5, not ", format_value(n))
+  if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
+  x$formula <- r_whole_power(x$formula, as.integer(n))
+  x
+}
+
+#' @rdname lazy-arithmetic
+#' @export
+Math.lazy_tensor <- function(x, ...) {
+  op <- math_rows[.Generic]
+  if (is.na(op)) refuse_function(.Generic, names(math_rows))
+  if (...length() == 0) return(lazy_call(op[[1]], list(x)))
+  if (.Generic != "log") abort("input", .Generic, "() takes one argument")
+  base <- ..1
+  if (!is.numeric(base) || length(base) != 1) abort("input", "`base` must be one number, not ", describe(base))
+  lazy_call("Log", list(x)) / log(base)
+}
+
+#' @rdname lazy-arithmetic
+#' @export
+Summary.lazy_tensor <- function(..., na.rm = FALSE) {
+  args <- list(...)
+  if (!isFALSE(na.rm)) abort("unsupported", "`na.rm` is not possible: a formula is computed on all pairs; leave out such points before")
+  op <- summary_rows[.Generic]
+  given <- names(args) %or% rep("", length(args))
+  index <- if ("index" %in% given) args[["index"]] else if (length(args) > 1) args[[2]]
+  if (is.null(index)) {
+    if (.Generic == "sum" && length(args) == 1) return(lazy_call("Sum", args))
+    abort("unsupported", .Generic, "() of the components is not built yet; give `index` to reduce over points")
+  }
+  if (is.na(op)) refuse_function(.Generic, names(summary_rows))
+  do.call(reduction, c(list(args[[1]], op[[1]], index = index), args[setdiff(given, c("", "index"))]))
+}
+
+#' @rdname lazy-arithmetic
+#' @export
+c.lazy_tensor <- function(...) {
+  parts <- list(...)
+  Reduce(function(a, b) lazy_call("Concat", list(as_lazy(a, b, "part"), as_lazy(b, a, "part"))), parts)
+}
+
+refuse_function <- function(name, known) {
+  abort("unknown_op", name, "() is not defined for lazy tensors", near_hint(name, known),
+        "; kernweave_operations() lists what is")
+}
+
+# Arguments of the generated functions: lazy tensors, and numbers beside one of them.
+lazy_arguments <- function(args) {
+  lazy <- vapply(args, is_lazy, NA)
+  if (!any(lazy)) abort("input", "`", names(args)[1], "` must be a lazy tensor, not ", describe(args[[1]]), "; make one with Vi(), Vj() or Pm()")
+  beside <- args[lazy][[which.max(vapply(args[lazy], width, 0L))]]
+  for (k in which(!lazy)) args[[k]] <- as_lazy(args[[k]], beside, names(args)[k])
+  unname(args)
+}
+
+#' The tables of operations, reductions and rewrite rules
+#'
+#' @return A data frame with one row per operation, reduction or rule, as the engine has them.
+#' @export
+#' @examples
+#' head(kernweave_operations())
+#' kernweave_reductions()
+#' head(kernweave_rules())
+kernweave_operations <- function() r_operations()
+
+#' @rdname kernweave_operations
+#' @export
+kernweave_reductions <- function() r_reductions()
+
+#' @rdname kernweave_operations
+#' @export
+kernweave_rules <- function() r_rules()

@@ -1,0 +1,141 @@
+# One table of options: name, default, environment twin, meaning; and the settings that travel with a formula.
+
+options_table <- list(
+  device = list(default = "auto", meaning = "where to compute: \"auto\", \"reference\", \"cpu\", \"gpu\", \"all\", or a device number"),
+  precision = list(default = "float64", meaning = "\"float64\", \"float32\" or \"tf32\""),
+  threads = list(default = NULL, meaning = "number of CPU threads; NULL lets kernweave decide"),
+  max_dense_mb = list(default = 1024, meaning = "largest result of as.matrix(), in megabytes"),
+  check = list(default = FALSE, meaning = "verify formula and plan between the stages of the engine")
+)
+
+# What may travel with a formula, be given to a call, or be set for a while.
+setting_names <- c("device", "precision", "threads")
+
+#' Options
+#'
+#' Options are looked up in this order: argument of the call, [lazy_set()] on the formula,
+#' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
+#'
+#' @eval options_rd()
+#' @return A data frame with one row per option: name, present value, meaning.
+#' @export
+#' @examples
+#' kernweave_options()
+kernweave_options <- function() {
+  value <- vapply(names(options_table), function(name) paste(format(option(name)), collapse = " "), "")
+  data.frame(option = paste0("kernweave.", names(options_table)), value = value,
+             meaning = vapply(options_table, `[[`, "", "meaning"), row.names = NULL)
+}
+
+options_rd <- function() {
+  rows <- vapply(names(options_table), function(name) {
+    meaning <- gsub("\"", "", options_table[[name]]$meaning, fixed = TRUE)
+    paste0("\\item{\\code{kernweave.", name, "}}{", meaning, ". Default: \\code{",
+           deparse(options_table[[name]]$default), "}.}")
+  }, "")
+  c("@section Options:", "\\describe{", rows, "}")
+}
+
+option <- function(name) {
+  value <- getOption(paste0("kernweave.", name))
+  if (!is.null(value)) return(value)
+  twin <- Sys.getenv(paste0("KERNWEAVE_", toupper(name)), NA)
+  if (is.na(twin)) return(options_table[[name]]$default)
+  utils::type.convert(twin, as.is = TRUE)
+}
+
+# Settings as given, checked. NULL entries are dropped.
+check_settings <- function(settings) {
+  settings <- settings[!vapply(settings, is.null, NA)]
+  unknown <- setdiff(names(settings), setting_names)
+  if (length(unknown)) {
+    abort("settings", "there is no setting `", unknown[1], "`; there are ", paste0("`", setting_names, "`", collapse = ", "),
+          near_hint(unknown[1], setting_names))
+  }
+  if (!is.null(settings$precision)) one_of(settings$precision, c("float64", "float32", "tf32"), "precision", "settings")
+  if (!is.null(settings$device)) settings$device <- check_device(settings$device)
+  if (!is.null(settings$threads)) settings$threads <- check_count(settings$threads, "threads", "settings")
+  settings
+}
+
+check_device <- function(device) {
+  if (is.numeric(device) && length(device) && all(device == round(device), na.rm = FALSE)) return(as.character(device)[1])
+  one_of(device, c("auto", "reference", "cpu", "gpu", "all"), "device", "settings")
+}
+
+check_count <- function(n, argument, class = "input") {
+  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n >= 1 && n == round(n) && n <= .Machine$integer.max
+  if (!whole) abort(class, "`", argument, "` must be a whole number of at least 1, not ", format_value(n))
+  as.integer(n)
+}
+
+format_value <- function(x) {
+  if (is.atomic(x) && length(x) == 1) format(x) else describe(x)
+}
+
+# Two formulas meet: what one of them has set holds for both, unless they contradict each other.
+merge_settings <- function(a, b) {
+  if (is.null(a) || identical(a, b)) return(b)
+  if (is.null(b)) return(a)
+  for (name in intersect(names(a), names(b))) {
+    if (!identical(a[[name]], b[[name]])) {
+      abort("settings", "one formula was set to ", name, " = ", format(a[[name]]), ", the other to ", format(b[[name]]))
+    }
+  }
+  a[names(b)] <- b
+  a
+}
+
+# Argument of the call, then the formula's own, then options.
+resolve_setting <- function(name, ...) {
+  for (settings in list(...)) if (!is.null(settings[[name]])) return(settings[[name]])
+  value <- option(name)
+  if (is.null(value)) value else check_settings(structure(list(value), names = name))[[name]]
+}
+
+#' Set device, precision or threads for a formula
+#'
+#' Settings travel with the formula through every operation. Two formulas whose settings contradict
+#' each other cannot meet.
+#'
+#' @param F a lazy tensor or a lazy reduction
+#' @param precision `"float64"`, `"float32"` or `"tf32"`
+#' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or a device number
+#' @param threads number of CPU threads
+#' @return `F` with the settings.
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), device = "reference")
+#' sum(K, index = "j")
+lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL) {
+  if (!inherits(F, c("lazy_tensor", "lazy_reduction"))) abort("input", "`F` must be a lazy tensor or a lazy reduction, not ", describe(F))
+  given <- check_settings(list(precision = precision, device = device, threads = threads))
+  settings <- F$settings
+  settings[names(given)] <- given
+  F$settings <- settings
+  if (inherits(F, "lazy_reduction")) F$cache <- new.env(parent = emptyenv())
+  F
+}
+
+#' Run code under options
+#'
+#' @param code what to run
+#' @param ... options by their short names: `device`, `precision`, `threads`, `max_dense_mb`, `check`
+#' @return The value of `code`.
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' with_kernweave(sum(exp(-sqdist(Vi(x), Vj(x))), index = "j"), device = "reference")
+with_kernweave <- function(code, ...) {
+  given <- list(...)
+  unknown <- setdiff(names(given), names(options_table))
+  if (length(unknown) || is.null(names(given)) && length(given)) {
+    abort("settings", "there is no option `", unknown[1], "`; see kernweave_options()", near_hint(unknown[1], names(options_table)))
+  }
+  check_settings(given[intersect(names(given), setting_names)])
+  names(given) <- paste0("kernweave.", names(given))
+  before <- options(given)
+  on.exit(options(before))
+  force(code)
+}

@@ -1,0 +1,171 @@
+# How lazy tensors and lazy reductions show themselves. Printing computes nothing.
+
+formula_text <- function(x, budget = 500L) r_show(x, as.integer(budget))
+
+shape_text <- function(x) {
+  n <- vapply(dim(x), function(n) if (is.na(n)) "?" else format(n, big.mark = ",", scientific = FALSE), "")
+  components <- if (width(x) == 1) "" else paste0(" x ", width(x), " components")
+  paste0(n[1], " x ", n[2], " pairs", components, ", ", type_kind(x))
+}
+
+# Numbers written in the formula say what they are themselves.
+named_operands <- function(formula) {
+  Filter(function(operand) is.na(suppressWarnings(as.numeric(operand$name))), operands_of(formula))
+}
+
+operand_text <- function(operand) {
+  data <- operand$data
+  axis <- c(i = "along i", j = "along j", param = "parameter", pair = "each pair")[[operand$axis]]
+  what <- if (!is.null(operand$from)) "saved from the forward pass" else if (is.null(data)) "placeholder" else paste(NROW_of(operand), operand$kind)
+  paste0("`", operand$name, "` ", axis, " (", what, ", width ", operand$width, ")")
+}
+
+NROW_of <- function(operand) {
+  n <- if (operand$axis == "param") 1 else NROW(operand$data)
+  paste(format(n, big.mark = ","), if (n == 1) "point" else "points")
+}
+
+settings_text <- function(settings) {
+  if (!length(settings)) return(character())
+  paste0("  set: ", paste0(names(settings), " = ", unlist(settings), collapse = ", "))
+}
+
+#' Print, format and summarise lazy objects
+#'
+#' Nothing is computed. `format()` gives the formula as text, `summary()` what it would cost.
+#'
+#' @param x,object a lazy tensor or lazy reduction
+#' @param ... not used
+#' @return `x`, invisibly; for `format` a text; for `summary` a list of class `summary.lazy_tensor`.
+#' @name lazy-print
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' K <- exp(-sqdist(Vi(x), Vj(x)))
+#' K
+#' format(K)
+#' summary(K)
+NULL
+
+#' @rdname lazy-print
+#' @export
+print.lazy_tensor <- function(x, ...) {
+  cat("<lazy tensor> ", shape_text(x), "\n  ", formula_text(x$formula), "\n", sep = "")
+  for (operand in utils::head(named_operands(x$formula), 8)) cat("  ", operand_text(operand), "\n", sep = "")
+  writeLines(settings_text(x$settings))
+  invisible(x)
+}
+
+setMethod("show", "lazy_tensor", function(object) print.lazy_tensor(object))
+
+#' @rdname lazy-print
+#' @export
+format.lazy_tensor <- function(x, ...) formula_text(x$formula, 100000L)
+
+#' @rdname lazy-print
+#' @export
+summary.lazy_tensor <- function(object, ...) {
+  extent <- dim(object)
+  pairs <- prod(extent)
+  structure(
+    list(formula = format(object), dim = extent, width = width(object), kind = type_kind(object), pairs = pairs,
+         dense_mb = pairs * width(object) * 8 / 2^20, operations = r_size(object$formula),
+         operands = vapply(operands_of(object$formula), operand_text, "")),
+    class = "summary.lazy_tensor"
+  )
+}
+
+#' @rdname lazy-print
+#' @export
+print.summary.lazy_tensor <- function(x, ...) {
+  cat("Lazy tensor of ", x$dim[1], " x ", x$dim[2], " pairs, ", x$width, if (x$width == 1) " component" else " components", ", ", x$kind, "\n", sep = "")
+  cat("  formula     ", x$formula, "\n", sep = "")
+  cat("  operands    ", paste(x$operands, collapse = "\n              "), "\n", sep = "")
+  cat("  operations  ", x$operations, " for each pair at most\n", sep = "")
+  cat("  as a matrix ", format(x$dense_mb, digits = 3), " MB, never made\n", sep = "")
+  invisible(x)
+}
+
+output_text <- function(output) {
+  row <- reduction_row(output$op)
+  weight <- if (is.null(output$weight)) "" else paste0(", weight = ", formula_text(output$weight))
+  places <- if (row$inputs == "value_k") paste0(", K = ", output$K) else ""
+  over <- switch(output$keep, i = "over j", j = "over i", none = "over i and j", both = "at each pair")
+  paste0(row$fn, " ", over, " of ", formula_text(output$value), weight, places)
+}
+
+#' @rdname lazy-print
+#' @export
+print.lazy_reduction <- function(x, ...) {
+  free <- vapply(free_operands(x), `[[`, "", "name")
+  state <- if (length(free)) paste0("waits for ", paste0("`", free, "`", collapse = ", ")) else "ready"
+  cat("<lazy reduction> ", state, "\n", sep = "")
+  for (output in x$outputs) cat("  ", output_text(output), "\n", sep = "")
+  writeLines(settings_text(x$settings))
+  invisible(x)
+}
+
+#' @rdname lazy-print
+#' @export
+format.lazy_reduction <- function(x, ...) vapply(x$outputs, output_text, "")
+
+#' @rdname lazy-print
+#' @export
+summary.lazy_reduction <- function(object, ...) explain(object)
+
+#' Explain how a formula would be computed
+#'
+#' Shows the formula as written and after rewriting with the rules that fired, the steps of the plan
+#' with where they run, and, where the data are there, the device, why it was chosen, and the time
+#' and memory to expect.
+#'
+#' @param x a lazy tensor or a lazy reduction
+#' @param index for a lazy tensor: the axis folded away by a sum
+#' @param ... not used
+#' @return An object of class `kernweave_explanation`, printed.
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' d <- Vi(x) - Vj(x)
+#' explain(exp(-sum(d * d) / 2))
+explain <- function(x, ...) UseMethod("explain")
+
+#' @rdname explain
+#' @export
+explain.lazy_tensor <- function(x, index = "j", ...) {
+  folded <- if (has_axis(x, index)) index else if (has_axis(x, "i")) "i"
+  if (is.null(folded)) abort("shape", "the formula `", format(x), "` varies along neither i nor j")
+  explain(reduction(x, "sum", index = folded, call = FALSE))
+}
+
+#' @rdname explain
+#' @export
+explain.lazy_reduction <- function(x, ...) {
+  device <- resolve_setting("device", x$settings)
+  options <- list(precision = resolve_setting("precision", x$settings), rewrite = device != "reference", checks = TRUE, pairs = !is.null(x$pairs))
+  waits <- length(free_operands(x)) > 0
+  data <- if (!waits) operand_data(prepared(x)$operands, list(), list())
+  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, device)
+  structure(c(plan, list(written = format(x), precision = options$precision, rewrite = options$rewrite)), class = "kernweave_explanation")
+}
+
+#' @export
+print.kernweave_explanation <- function(x, ...) {
+  cat("as written\n", paste0("  ", x$written, "\n"), sep = "")
+  for (k in seq_len(nrow(x$passes))) {
+    cat(x$passes$pass[k], " (", format(x$passes$microseconds[k], digits = 2), " us)\n", sep = "")
+    cat(paste0("  ", strsplit(x$passes$outcome[k], "\n", fixed = TRUE)[[1]], "\n"), sep = "")
+  }
+  if (!x$rewrite) cat("no rewriting: the reference device computes the formula as written\n")
+  cat("plan ", x$key, "\n", sep = "")
+  if (nrow(x$steps)) cat(sprintf("  %-15s %4s = %s\n", x$steps$when, x$steps$slot, x$steps$step), sep = "")
+  print_schedule(x$schedule, x$precision)
+  invisible(x)
+}
+
+print_schedule <- function(s, precision) {
+  if (is.null(s)) return(cat("schedule\n  chosen when the data are there\n"))
+  cat("schedule\n  ", s$why, "\n", sep = "")
+  cat("  ", format(s$M, big.mark = ","), " x ", format(s$N, big.mark = ","), " pairs, about ", format(s$seconds, digits = 2), " s and ",
+      format(s$bytes / 1024, digits = 2), " KB of work space\n", sep = "")
+  if (s$device == "reference" && precision != "float64") cat("  the reference device computes in float64, whatever the precision asked for\n")
+}

@@ -1,0 +1,215 @@
+# reduction(): the one road from a formula to numbers. Methods and shortcuts are calls of it.
+
+#' Reduce a formula over i, j or both
+#'
+#' `index = "j"` folds j away and leaves one row for each i; `"i"` the reverse; `"ij"` folds both and
+#' leaves one row. With data the result is numbers; with placeholders, or `call = FALSE`, it is a
+#' `lazy_reduction`, which can be printed, explained, saved, differentiated with [vjp()] and [jvp()],
+#' and made a function with [as.function()][as.function.lazy_reduction].
+#'
+#' @param F a lazy tensor
+#' @param op name of the reduction, as in [kernweave_reductions()]
+#' @param index the axis folded away: `"i"`, `"j"` or `"ij"`
+#' @param K number of results for reductions that give a list of them
+#' @param weight a lazy tensor that weighs the terms, for reductions that take one
+#' @param call compute now? `FALSE` gives a `lazy_reduction`
+#' @param ... settings: `device`, `precision`, `threads`
+#' @return A matrix with one row for each point kept (for `K` results with several components, an
+#'   array); for `min_argmin` a list of two; or a `lazy_reduction`.
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' y <- matrix(runif(60), 20, 3)
+#' K <- exp(-sqdist(Vi(x), Vj(y)))
+#' reduction(K, "sum", index = "j")
+#' reduction(sqdist(Vi(x), Vj(y)), "argKmin", K = 3)
+#' R <- reduction(K, "sum", call = FALSE)
+#' R
+reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, ...) {
+  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
+  row <- reduction_row(op)
+  index <- check_index(index)
+  settings <- check_settings(list(...))
+  parts <- list(F = F)
+  if (!is.null(weight)) parts$weight <- check_weight(weight, F, row)
+  meeting <- meet(parts)
+  check_folded(parts, index, row)
+  output <- list(value = F$formula, weight = parts$weight$formula, op = row$name, keep = kept(index), K = check_places(K, row))
+  merged <- meeting$settings
+  merged[names(settings)] <- settings
+  R <- new_reduction(list(output), meeting$extent, merged, meeting$pairs)
+  if (call && !length(free_operands(R))) run_reduction(R) else R
+}
+
+reduction_row <- function(op) {
+  known <- reduction_rows
+  if (!is.character(op) || length(op) != 1) abort("input", "`op` must be the name of a reduction, not ", describe(op))
+  at <- match(op, known$fn, nomatch = match(op, known$name))
+  if (is.na(at)) abort("unknown_op", "unknown reduction `", op, "`", near_hint(op, known$fn), "; kernweave_reductions() lists what there is")
+  lapply(known, `[`, at)
+}
+
+check_index <- function(index) one_of(index, c("i", "j", "ij"), "index")
+kept <- function(index) c(i = "j", j = "i", ij = "none")[[index]]
+folded <- function(keep) c(j = "i", i = "j", none = "ij")[[keep]]
+
+check_weight <- function(weight, F, row) {
+  if (row$inputs != "value_weight") abort("unsupported", row$fn, "() takes no weight")
+  as_lazy(weight, F, "weight")
+}
+
+check_places <- function(K, row) {
+  if (row$inputs != "value_k") {
+    if (!is.null(K)) abort("unsupported", row$fn, "() takes no `K`")
+    return(1L)
+  }
+  if (is.null(K)) abort("input", row$fn, "() needs `K`, the number of results")
+  check_count(K, "K")
+}
+
+# Extents, settings and pairs of several lazy tensors at once, as if they met in one operation.
+meet <- function(parts) {
+  out <- parts[[1]]
+  for (part in parts[-1]) {
+    out$extent <- merge_extent(out$extent, part$extent, parts)
+    out$settings <- merge_settings(out$settings, part$settings)
+    out$pairs <- merge_pairs(out$pairs, part$pairs)
+  }
+  out
+}
+
+check_folded <- function(parts, index, row) {
+  for (axis in strsplit(index, "")[[1]]) {
+    if (!any(vapply(parts, has_axis, NA, axis))) {
+      abort("shape", row$fn, "(): the formula `", r_show(parts$F$formula, 60L), "` has no variable along ", axis, ", so there is nothing to reduce")
+    }
+  }
+}
+
+# --- lazy reductions ---------------------------------------------------------------------------------
+#   outputs   what the engine computes over the pairs: value, weight, op, keep, K
+#   groups    how outputs become results: added up, scattered to rows, shaped like an operand
+#   extents   formulas whose variables say how many i and j there are
+#   cache     the engine's plan, made again where it is missing (after saveRDS, say)
+
+new_reduction <- function(outputs, extent, settings = NULL, pairs = NULL, groups = NULL, extents = NULL) {
+  if (is.null(extents)) extents <- formulas_of(outputs)
+  structure(
+    list(outputs = outputs, groups = groups, extents = extents, extent = extent, settings = settings, pairs = pairs,
+         cache = new.env(parent = emptyenv())),
+    class = "lazy_reduction"
+  )
+}
+
+formulas_of <- function(outputs) {
+  found <- c(lapply(outputs, `[[`, "value"), lapply(outputs, `[[`, "weight"))
+  found[!vapply(found, is.null, NA)]
+}
+
+# The operands in the order of the plan, and the plan itself.
+prepared <- function(R) {
+  ready <- R$cache$ready
+  if (!is.null(ready) && !is_dead(ready$plan)) return(ready)
+  device <- resolve_setting("device", R$settings)
+  options <- list(precision = resolve_setting("precision", R$settings), rewrite = device != "reference",
+                  checks = isTRUE(option("check")), pairs = !is.null(R$pairs))
+  ready <- r_prepare(R$outputs, R$extents, options)
+  ready$device <- device
+  R$cache$ready <- ready
+  ready
+}
+
+# An external pointer does not survive saveRDS.
+is_dead <- function(pointer) identical(pointer, dead_pointer)
+dead_pointer <- methods::new("externalptr")
+
+run_reduction <- function(R, data = NULL) {
+  ready <- prepared(R)
+  if (is.null(data)) data <- operand_data(ready$operands, list(), list())
+  out <- r_run(ready$plan, data, R$extent, ready$device)
+  if (is.null(R$groups)) out[[1]] else finish_groups(R, out, data, ready$operands)
+}
+
+# Data of each operand: its own, or what is given for it, or what a reduction computes for it.
+operand_data <- function(operands, given_for, given) {
+  lapply(operands, function(operand) {
+    for (k in seq_along(given_for)) if (identical(operand, given_for[[k]])) return(given[[k]])
+    if (!is.null(operand$data)) return(operand$data)
+    if (is.null(operand$from)) abort("no_data", "`", operand$name, "` is a placeholder and has no data")
+    saved_value(operand$from, given_for, given)
+  })
+}
+
+# A part of the result of a forward pass, kept for its gradient.
+saved_value <- function(from, given_for, given) {
+  R <- from$reduction
+  out <- run_reduction(R, operand_data(prepared(R)$operands, given_for, given))
+  value <- if (is.null(from$part)) out else out[[from$part]]
+  storage.mode(value) <- "double"
+  value
+}
+
+# The operands that must be given data, those behind saved values included.
+free_operands <- function(R) {
+  free <- list()
+  for (operand in r_operands(c(formulas_of(R$outputs), R$extents))) {
+    found <- if (!is.null(operand$from)) free_operands(operand$from$reduction) else if (is.null(operand$data)) list(operand)
+    for (one in found) if (!any(vapply(free, identical, NA, one))) free <- c(free, list(one))
+  }
+  free
+}
+
+#' A prepared reduction as a function of its placeholders
+#'
+#' @param x a `lazy_reduction`
+#' @param ... not used
+#' @return A function with one argument for each placeholder, in the order of appearance.
+#' @export
+#' @examples
+#' x <- Vi(dim = 3, name = "x")
+#' y <- Vj(dim = 3, name = "y")
+#' density <- as.function(sum(exp(-sqdist(x, y)), index = "j"))
+#' density(matrix(runif(30), 10, 3), matrix(runif(60), 20, 3))
+as.function.lazy_reduction <- function(x, ...) {
+  free <- free_operands(x)
+  names <- make.unique(vapply(free, `[[`, "", "name"))
+  call_it <- caller_of(x, free)
+  arguments <- lapply(names, as.name)
+  f <- as.function(c(structure(rep(list(quote(expr = )), length(names)), names = names), as.call(c(quote(call_it), list(as.call(c(quote(list), arguments)))))))
+  environment(f) <- list2env(list(call_it = call_it), parent = topenv())
+  f
+}
+
+# Runs a reduction on a list of data for its free operands. Where every operand of the plan is free,
+# data only change places.
+caller_of <- function(R, free) {
+  force(R)
+  function(values) {
+    ready <- prepared(R)
+    for (k in seq_along(free)) values[[k]] <- as_operand_data(values[[k]], free[[k]])
+    places <- R$cache$places
+    if (is.null(places)) {
+      places <- match_operands(ready$operands, free)
+      R$cache$places <- places
+    }
+    run_reduction(R, if (anyNA(places)) operand_data(ready$operands, free, values) else values[places])
+  }
+}
+
+match_operands <- function(operands, free) {
+  vapply(operands, function(operand) {
+    for (k in seq_along(free)) if (identical(operand, free[[k]])) return(k)
+    NA_integer_
+  }, 1L)
+}
+
+#' Is this a lazy reduction?
+#'
+#' @param x any object
+#' @return `TRUE` or `FALSE`
+#' @export
+#' @examples
+#' x <- Vi(dim = 2)
+#' y <- Vj(dim = 2)
+#' is_reduction(sum(sqdist(x, y), index = "j"))
+is_reduction <- function(x) inherits(x, "lazy_reduction")

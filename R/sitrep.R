@@ -1,0 +1,53 @@
+# What this installation is, and what it lacks.
+
+#' Situation report
+#'
+#' Versions, what `configure` chose at installation, devices, options, and one line for each problem with
+#' its remedy. Paste it into a bug report.
+#'
+#' @return An object of class `kernweave_sitrep`, invisibly after printing.
+#' @export
+#' @examples
+#' kernweave_sitrep()
+kernweave_sitrep <- function() {
+  report <- list(
+    versions = c(kernweave = as.character(utils::packageVersion("kernweave")), R = as.character(getRversion()),
+                 Rcpp = as.character(utils::packageVersion("Rcpp")), platform = R.version$platform, compiler = r_compiler()),
+    configured = configured(),
+    devices = r_devices(),
+    options = kernweave_options()
+  )
+  report$problems <- problems(report)
+  structure(report, class = "kernweave_sitrep")
+}
+
+configured <- function() {
+  file <- system.file("configured.dcf", package = "kernweave")
+  if (!nzchar(file)) return(c(Cuda = "unknown"))
+  fields <- read.dcf(file)
+  structure(as.vector(fields), names = colnames(fields))
+}
+
+problems <- function(report) {
+  cuda <- report$configured[["Cuda"]]
+  found <- character()
+  if (!identical(cuda, "yes")) {
+    found <- c(found, paste0("No CUDA kernels were compiled at installation. With the CUDA Toolkit installed: ",
+                             "install.packages(\"kernweave\", configure.args = \"--with-cuda=yes\")"))
+  }
+  if (!"gpu" %in% report$devices) found <- c(found, "This version has no GPU engine yet; formulas run on the devices listed above.")
+  found
+}
+
+#' @export
+print.kernweave_sitrep <- function(x, ...) {
+  pairs <- function(values) cat(sprintf("  %-14s %s\n", names(values), values), sep = "")
+  cat("kernweave\n")
+  pairs(x$versions)
+  cat("installed with\n")
+  pairs(x$configured)
+  cat("devices\n  ", paste(x$devices, collapse = ", "), "\noptions\n", sep = "")
+  cat(sprintf("  %-24s %s\n", x$options$option, x$options$value), sep = "")
+  if (length(x$problems)) cat("to note\n", paste0("  ", x$problems, "\n"), sep = "")
+  invisible(x)
+}
