@@ -65,6 +65,14 @@ r_rules <- function() {
     .Call(`_kernweave_r_rules`)
 }
 
+r_lazy_call <- function(op, args, attributes) {
+    .Call(`_kernweave_r_lazy_call`, op, args, attributes)
+}
+
+r_meet <- function(args) {
+    .Call(`_kernweave_r_meet`, args)
+}
+
 r_prepare <- function(outputs, extents, options) {
     .Call(`_kernweave_r_prepare`, outputs, extents, options)
 }

@@ -63,10 +63,10 @@ tidy_call <- function(frame) {
   call
 }
 
-# "; did you mean `x`?", or nothing.
-near_hint <- function(typed, known) {
+# "; did you mean `x`?", or where to look.
+near_hint <- function(typed, known, otherwise = "") {
   near <- r_nearest(as.character(typed)[1], known)
-  if (nzchar(near)) paste0("; did you mean `", near, "`?") else ""
+  if (nzchar(near)) paste0("; did you mean `", near, "`?") else otherwise
 }
 
 # One of a set of words, or an error that lists them.
@@ -80,6 +80,8 @@ one_of <- function(value, known, argument, class = "input") {
 # "a character vector of length 3"
 describe <- function(x) {
   if (is.null(x)) return("NULL")
-  what <- if (is.matrix(x)) paste(nrow(x), "x", ncol(x), typeof(x), "matrix") else class(x)[1]
-  if (is.matrix(x) || is.function(x) || is.environment(x)) paste("a", what) else paste("a", what, "of length", length(x))
+  if (inherits(x, c("lazy_tensor", "lazy_reduction"))) return(paste("a", sub("_", " ", class(x)[1])))
+  if (is.matrix(x)) return(paste("a", nrow(x), "x", ncol(x), typeof(x), "matrix"))
+  if (is.object(x) || !is.vector(x)) return(paste("an object of class", class(x)[1]))
+  paste("a", if (is.list(x)) "list" else paste(typeof(x), "vector"), "of length", length(x))
 }

@@ -41,32 +41,47 @@ jvp.default <- function(f, ...) abort("input", "`f` must be a lazy reduction, no
 #' @rdname vjp
 #' @export
 vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
-  output <- only_output(f)
+  refuse_saved(f)
   targets <- check_wrt(wrt, f)
-  g <- cotangent_operand(f, output, cotangent, call)
-  terms <- r_pull_back(reduced_form(f, output), g$formula, targets)
-  outputs <- lapply(do.call(c, terms), function(term) list(value = term$value, weight = NULL, op = "Sum", keep = term$keep, K = 1L, rows = term$rows))
-  ends <- cumsum(lengths(terms))
-  groups <- lapply(seq_along(targets), function(k) list(outputs = seq_len(lengths(terms)[k]) + ends[k] - lengths(terms)[k], like = targets[[k]]))
-  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, extents_with_rows(f, outputs))
-  R$single <- !is.list(wrt) || is_lazy(wrt)
+  by_group <- cotangent_list(f, cotangent)
+  terms <- rep(list(list()), length(targets))
+  for (group in seq_along(by_group)) {
+    g <- cotangent_operand(f, group, by_group[[group]], call)
+    for (output in group_outputs(f, group)) {
+      found <- r_pull_back(reduced_form(f, output), cotangent_at(g, output), targets)
+      terms <- Map(c, terms, found)
+    }
+  }
+  outputs <- lapply(do.call(c, terms), function(term) sum_output(term$value, term$keep, term$rows))
+  first <- cumsum(lengths(terms)) - lengths(terms)
+  groups <- Map(function(before, n, target) list(outputs = before + seq_len(n), like = target), first, lengths(terms), targets)
+  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
+  R$single <- is_lazy(wrt) || !is.list(wrt) && length(wrt) == 1
   finish_call(R, call)
 }
 
 #' @rdname vjp
 #' @export
 jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
-  output <- only_output(f)
+  refuse_saved(f)
   targets <- check_wrt(wrt, f)
-  single <- !is.list(wrt) || is_lazy(wrt)
-  if (!is.null(tangent) && single) tangent <- list(tangent)
-  tangents <- lapply(seq_along(targets), function(k) tangent_operand(targets[[k]], tangent[[k]], call))
-  term <- r_push_forward(reduced_form(f, output), targets, tangents)
-  if (is.null(term)) term <- r_apply("Mult", list(output$value, number_formula(0)), NULL)
-  R <- new_reduction(list(list(value = term, weight = NULL, op = "Sum", keep = output$keep, K = 1L)),
-                     f$extent, f$settings, f$pairs, extents = c(f$extents, lapply(tangents, function(t) lazy_operand(t)$formula)))
+  if (!is.null(tangent) && (!is.list(tangent) || is.data.frame(tangent))) tangent <- list(tangent)
+  if (!is.null(tangent) && length(tangent) != length(targets)) abort("shape", "`tangent`: ", length(tangent), " given for ", length(targets), " operands")
+  tangents <- Map(tangent_operand, targets, if (is.null(tangent)) list(NULL) else tangent, call)
+  outputs <- lapply(f$outputs, function(output) {
+    term <- r_push_forward(reduced_form(f, output), targets, tangents)
+    if (is.null(term)) term <- r_apply("SumT", list(number_formula(0)), result_width(output))
+    sum_output(term, output$keep, output$rows)
+  })
+  extents <- c(f$extents, lapply(tangents, function(operand) lazy_operand(operand)$formula))
+  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, f$groups, extents)
+  R$single <- f$single
   finish_call(R, call)
 }
+
+sum_output <- function(value, keep, rows = NULL) list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, rows = rows)
+
+row_formulas <- function(outputs) Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))
 
 finish_call <- function(R, call) {
   if (!call || length(free_operands(R))) return(R)
@@ -75,21 +90,17 @@ finish_call <- function(R, call) {
 
 number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
 
-# The one output of a reduction that may be differentiated.
-only_output <- function(R) {
-  if (length(R$outputs) != 1 || !is.null(R$outputs[[1]]$rows)) {
-    abort("unsupported", "the derivative of several results at once is not built yet; take `wrt` one by one")
-  }
+# What a forward pass saved depends on the operands in a way the formula does not show.
+refuse_saved <- function(R) {
   saved <- Filter(function(operand) !is.null(operand$from), r_operands(formulas_of(R$outputs)))
   if (length(saved)) {
     abort("unsupported", "a second derivative through ", saved[[1]]$from$reduction$outputs[[1]]$op, " is not built yet: `", saved[[1]]$name, "` depends on the operands")
   }
-  R$outputs[[1]]
 }
 
 # Operands by themselves or by name.
 check_wrt <- function(wrt, R) {
-  known <- r_operands(formulas_of(R$outputs))
+  known <- r_operands(c(formulas_of(R$outputs), R$extents))
   if (is_lazy(wrt) || is.character(wrt)) wrt <- as.list(if (is_lazy(wrt)) list(wrt) else wrt)
   if (!is.list(wrt) || !length(wrt)) abort("input", "`wrt` must be an operand, its name, or a list of them, not ", describe(wrt))
   lapply(wrt, function(one) {
@@ -128,8 +139,7 @@ reduced_form <- function(R, output) {
 
 # An operand along the kept axis whose data are a result of R.
 saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real") {
-  axis <- c(i = "i", j = "j", none = "param")[[keep]]
-  operand <- new_operand(name, axis, width, kind, from = list(reduction = R, part = part))
+  operand <- new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part))
   lazy_operand(operand)
 }
 
@@ -150,7 +160,44 @@ row_count <- function(R) {
   R$extent[1]
 }
 
-cotangent_operand <- function(R, output, cotangent, call) {
+# A plain reduction is one group of one output.
+group_outputs <- function(R, group) if (is.null(R$groups)) R$outputs else R$outputs[R$groups[[group]]$outputs]
+
+# One cotangent for each group of results.
+cotangent_list <- function(R, cotangent) {
+  n <- if (is.null(R$groups)) 1 else length(R$groups)
+  if (is.null(R$groups) || R$single) return(list(cotangent))
+  if (is.null(cotangent)) return(rep(list(NULL), n))
+  if (!is.list(cotangent) || length(cotangent) != n) abort("shape", "`cotangent` must be a list of ", n, ", one for each result")
+  cotangent
+}
+
+# The operand that holds a group's cotangent: shaped like the operand the group is the gradient of, or
+# along the axis a plain reduction keeps.
+cotangent_operand <- function(R, group, cotangent, call) {
+  like <- R$groups[[group]]$like
+  axis <- like$axis %or% kept_axis(R$outputs[[1]]$keep)
+  width <- like$width %or% result_width(R$outputs[[1]])
+  if (is.null(cotangent) && !call) return(lazy_operand(new_operand("cotangent", axis, width, "real")))
+  if (is.null(cotangent)) cotangent <- 1
+  if (length(cotangent) == 1 && axis != "pair") return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
+  operand <- new_operand("cotangent", axis, width, "real")
+  operand$data <- as_operand_data(cotangent, operand)
+  lazy_operand(operand)
+}
+
+kept_axis <- function(keep) c(i = "i", j = "j", none = "param")[[keep]]
+
+# The cotangent as one output sees it: along the axis it keeps, or read at the rows it is scattered to.
+cotangent_at <- function(g, output) {
+  along <- g$formula$args$axis
+  if (along == "param") return(g$formula)
+  if (!is.null(output$rows)) return(r_apply("Take", list(g$formula, output$rows), axis_codes[[along]]))
+  if (output$keep %in% c("i", "j") && output$keep != along) return(r_apply("Swap", list(g$formula), NULL))
+  g$formula
+}
+
+tangent_operand <- function(R, output, cotangent, call) {
   axis <- c(i = "i", j = "j", none = "param")[[output$keep]]
   width <- result_width(output)
   if (is.null(cotangent) && !call) return(lazy_operand(new_operand("cotangent", axis, width, "real")))
@@ -174,12 +221,6 @@ tangent_operand <- function(target, tangent, call) {
   operand
 }
 
-# Row numbers of gathered operands must be in the plan, to be read after the run.
-extents_with_rows <- function(R, outputs) {
-  rows <- lapply(outputs, `[[`, "rows")
-  c(R$extents, rows[!vapply(rows, is.null, NA)])
-}
-
 # The results of one operand's gradient: terms added up, gathered rows scattered, shaped like the operand.
 finish_group <- function(group, out, data, operands, outputs) {
   like <- group$like
@@ -192,7 +233,7 @@ finish_group <- function(group, out, data, operands, outputs) {
     total <- total + part
   }
   shape <- if (is.null(dim(own))) length(own) else dim(own)
-  if (length(total) == 1 && !length(group$outputs)) total <- rep(0, prod(shape))
+  if (!length(group$outputs)) total <- rep(0, prod(shape))
   if (is.null(dim(own))) as.vector(total) else array(total, shape)
 }
 

@@ -13,35 +13,8 @@ new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) {
 
 setOldClass("lazy_tensor")
 
-# An operation of the engine on lazy tensors: types are checked there, extents and settings here.
-lazy_call <- function(op, args, attributes = NULL) {
-  formula <- r_apply(op, lapply(args, `[[`, "formula"), attributes)
-  first <- args[[1]]
-  extent <- first$extent
-  settings <- first$settings
-  pairs <- first$pairs
-  for (other in args[-1]) {
-    if (!identical(extent, other$extent)) extent <- merge_extent(extent, other$extent, args)
-    if (!identical(settings, other$settings)) settings <- merge_settings(settings, other$settings)
-    if (!identical(pairs, other$pairs)) pairs <- merge_pairs(pairs, other$pairs)
-  }
-  new_lazy(formula, extent, settings, pairs)
-}
-
-merge_extent <- function(a, b, args) {
-  if (any(a != b, na.rm = TRUE)) extent_clash(args, which(a != b)[1])
-  ifelse(is.na(a), b, a)
-}
-
-# Names the two operands whose numbers of points differ.
-extent_clash <- function(args, axis) {
-  who <- lapply(args, function(arg) r_show(arg$formula, 40L))
-  n <- vapply(args, function(arg) arg$extent[axis], 0)
-  known <- which(!is.na(n))
-  other <- known[n[known] != n[known[1]]][1]
-  abort("shape", "`", who[[known[1]]], "` has ", n[known[1]], " points along ", c("i", "j")[axis], ", but `",
-        who[[other]], "` has ", n[other])
-}
+# An operation of the engine on lazy tensors: types, extents, settings and pairs are checked there.
+lazy_call <- function(op, args, attributes = NULL) r_lazy_call(op, args, attributes)
 
 merge_pairs <- function(a, b) {
   if (is.null(a)) return(b)
@@ -52,9 +25,12 @@ merge_pairs <- function(a, b) {
 kind_names <- c("logical", "integer", "real", "complex")
 axis_bits <- c(i = 1L, j = 2L)
 
-type_kind <- function(x) kind_names[x$formula$type[2] + 1L]
-has_axis <- function(x, axis) bitwAnd(x$formula$type[3], axis_bits[[axis]]) > 0L
-batch_bits <- function(x) bitwShiftR(x$formula$type[3], 2L)
+# `$` on an S4 object looks for methods first; this does not.
+type_of <- function(x) .subset2(.subset2(x, "formula"), "type")
+
+type_kind <- function(x) kind_names[type_of(x)[2] + 1L]
+has_axis <- function(x, axis) bitwAnd(type_of(x)[3], axis_bits[[axis]]) > 0L
+batch_bits <- function(x) bitwShiftR(type_of(x)[3], 2L)
 
 #' Is this a lazy tensor?
 #'
@@ -79,12 +55,12 @@ is_lazy <- function(x) inherits(x, "lazy_tensor")
 #' width(x)
 width <- function(x) {
   if (!is_lazy(x)) abort("input", "`x` must be a lazy tensor, not ", describe(x))
-  x$formula$type[1]
+  type_of(x)[1]
 }
 
 #' @export
 dim.lazy_tensor <- function(x) {
-  extent <- x$extent
+  extent <- .subset2(x, "extent")
   if (!has_axis(x, "i")) extent[1] <- 1
   if (!has_axis(x, "j")) extent[2] <- 1
   small <- is.na(extent) | extent <= .Machine$integer.max

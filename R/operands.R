@@ -18,17 +18,19 @@ new_operand <- function(name, axis, width, kind, data = NULL, batch = NULL, from
 # A lazy tensor that is one operand and nothing else.
 lazy_operand <- function(operand) {
   axis <- operand$axis
-  bits <- c(i = 1L, j = 2L, param = 0L, pair = 3L)[[axis]]
+  bits <- axis_sets[[axis]]
   for (k in seq_along(operand$batch)) bits <- bitwOr(bits, bitwShiftL(4L, k - 1L))
-  type <- c(as.integer(operand$width), match(operand$kind, kind_names) - 1L, bits)
-  formula <- list(op = "Var", args = operand, attributes = axis_codes[[axis]], type = type)
-  new_lazy(formula, operand_extent(operand))
+  type <- c(as.integer(operand$width), kind_codes[[operand$kind]], bits)
+  new_lazy(list(op = "Var", args = operand, attributes = axis_codes[[axis]], type = type), operand_extent(operand, axis))
 }
 
-operand_extent <- function(operand) {
-  data <- operand$data
-  n <- if (is.null(data)) NA_real_ else if (is.null(dim(data))) length(data) else dim(data)[1]
-  switch(operand$axis, i = c(n, NA), j = c(NA, n), param = c(NA_real_, NA), pair = c(n, if (is.null(data)) NA else ncol(data)))
+axis_sets <- c(i = 1L, j = 2L, param = 0L, pair = 3L)
+kind_codes <- c(logical = 0L, integer = 1L, real = 2L, complex = 3L)
+
+operand_extent <- function(operand, axis) {
+  if (axis == "param" || is.null(operand$data)) return(c(NA_real_, NA_real_))
+  n <- as.numeric(NROW(operand$data))
+  switch(axis, i = c(n, NA), j = c(NA, n), pair = c(n, ncol(operand$data)))
 }
 
 counter <- function(axis, n) {
@@ -162,7 +164,7 @@ array_or_vector <- function(x) {
 as_points <- function(x, argument = "x") {
   if (is_lazy(x)) abort("input", "`", argument, "` is a lazy tensor already")
   if (is.data.frame(x)) x <- frame_matrix(x, argument)
-  if (methods::is(x, "Matrix")) x <- as.matrix(x)
+  if (isS4(x) && methods::is(x, "Matrix")) x <- as.matrix(x)
   numbers <- check_numbers(x, argument)
   extents <- dim(numbers$values)
   if (is.null(extents)) return(list(values = numbers$values, width = 1L, kind = numbers$kind))

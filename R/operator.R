@@ -145,7 +145,7 @@ as.array.lazy_tensor <- function(x, ...) as.matrix.lazy_tensor(x)
 take_points <- function(x, which, axis, name) {
   side <- match(axis, c("i", "j"))
   n <- dim(x)[side]
-  rows <- positions(which, n, axis)
+  rows <- positions(which, n, paste("points along", axis))
   if (!has_axis(x, axis)) {
     if (length(rows) != 1) abort("index", "the formula does not vary along ", axis, ": it has one point there")
     return(x)
@@ -157,18 +157,18 @@ take_points <- function(x, which, axis, name) {
 }
 
 # Positive, negative or logical places among n, as positive whole numbers. n may be unknown.
-positions <- function(which, n, axis) {
-  if (!(is.numeric(which) || is.logical(which)) || is.object(which)) abort("index", "points along ", axis, " must be given by numbers or logicals, not ", describe(which))
-  if (anyNA(which)) abort("index", "points along ", axis, ": NA is not a place")
-  if (is.logical(which) && !is.na(n) && length(which) != n) abort("index", "points along ", axis, ": ", length(which), " logicals for ", n, " points")
+positions <- function(which, n, what) {
+  if (!(is.numeric(which) || is.logical(which)) || is.object(which)) abort("index", what, " must be given by numbers or logicals, not ", describe(which))
+  if (anyNA(which)) abort("index", what, ": NA is not a place")
+  if (is.logical(which) && !is.na(n) && length(which) != n) abort("index", what, ": ", length(which), " logicals for ", n)
   if (is.logical(which)) return(as.numeric(base::which(which)))
-  if (any(which != trunc(which))) abort("index", "points along ", axis, " must be whole numbers, not ", format(which[which != trunc(which)][1]))
+  if (any(which != trunc(which))) abort("index", what, " must be whole numbers, not ", format(which[which != trunc(which)][1]))
   if (length(which) && all(which <= 0)) {
-    if (is.na(n)) abort("no_data", "points along ", axis, " to leave out need to know how many there are")
+    if (is.na(n)) abort("no_data", what, " to leave out need to know how many there are")
     return(as.numeric(seq_len(n)[which]))
   }
-  if (any(which < 1)) abort("index", "points along ", axis, ": positive and other numbers do not mix")
-  if (!is.na(n) && any(which > n)) abort("index", "points along ", axis, " go to ", n, "; there is no ", format(which[which > n][1]))
+  if (any(which < 1)) abort("index", what, ": positive and other numbers do not mix")
+  if (!is.na(n) && any(which > n)) abort("index", what, " go to ", n, "; there is no ", format(which[which > n][1]))
   as.numeric(which)
 }
 

@@ -4,7 +4,10 @@
 # A number beside a lazy tensor becomes a parameter, a matrix of pairs a Vij; anything else is refused.
 as_lazy <- function(value, beside, name) {
   if (is_lazy(value)) return(value)
-  if (methods::is(value, "Matrix")) value <- as.matrix(value)
+  if (is.double(value) && length(value) == 1 && !is.object(value)) {
+    return(lazy_operand(new_operand(as.character(value), "param", 1L, "real", as.vector(value))))
+  }
+  if (isS4(value)) value <- as.matrix(value)
   numbers <- check_numbers(value, name)
   n <- length(value)
   if (is.matrix(value) && n != 1) return(as_pairs(value, numbers, beside, name))
@@ -12,7 +15,7 @@ as_lazy <- function(value, beside, name) {
     abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", width(beside), if (width(beside) == 1) " component" else " components",
           "; use Vi() or Vj() for one number per point, Pm() for a parameter")
   }
-  label <- if (n == 1) format(as.numeric(value), digits = 6) else name
+  label <- if (n == 1) as.character(as.numeric(value)) else name
   lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values)))
 }
 
@@ -123,11 +126,11 @@ Summary.lazy_tensor <- function(..., na.rm = FALSE) {
   op <- summary_rows[.Generic]
   given <- names(args) %or% rep("", length(args))
   index <- if ("index" %in% given) args[["index"]] else if (length(args) > 1) args[[2]]
+  if (is.na(op)) refuse_function(.Generic, names(summary_rows), "kernweave_reductions()")
   if (is.null(index)) {
     if (.Generic == "sum" && length(args) == 1) return(lazy_call("Sum", args))
     abort("unsupported", .Generic, "() of the components is not built yet; give `index` to reduce over points")
   }
-  if (is.na(op)) refuse_function(.Generic, names(summary_rows))
   do.call(reduction, c(list(args[[1]], op[[1]], index = index), args[setdiff(given, c("", "index"))]))
 }
 
@@ -138,9 +141,8 @@ c.lazy_tensor <- function(...) {
   Reduce(function(a, b) lazy_call("Concat", list(as_lazy(a, b, "part"), as_lazy(b, a, "part"))), parts)
 }
 
-refuse_function <- function(name, known) {
-  abort("unknown_op", name, "() is not defined for lazy tensors", near_hint(name, known),
-        "; kernweave_operations() lists what is")
+refuse_function <- function(name, known, where = "kernweave_operations()") {
+  abort("unknown_op", name, "() is not defined for lazy tensors", near_hint(name, known, paste0("; ", where, " lists what is")))
 }
 
 # Arguments of the generated functions: lazy tensors, and numbers beside one of them.

@@ -32,7 +32,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   settings <- check_settings(list(...))
   parts <- list(F = F)
   if (!is.null(weight)) parts$weight <- check_weight(weight, F, row)
-  meeting <- meet(parts)
+  meeting <- r_meet(parts)
   check_folded(parts, index, row)
   output <- list(value = F$formula, weight = parts$weight$formula, op = row$name, keep = kept(index), K = check_places(K, row))
   merged <- meeting$settings
@@ -45,7 +45,7 @@ reduction_row <- function(op) {
   known <- reduction_rows
   if (!is.character(op) || length(op) != 1) abort("input", "`op` must be the name of a reduction, not ", describe(op))
   at <- match(op, known$fn, nomatch = match(op, known$name))
-  if (is.na(at)) abort("unknown_op", "unknown reduction `", op, "`", near_hint(op, known$fn), "; kernweave_reductions() lists what there is")
+  if (is.na(at)) abort("unknown_op", "unknown reduction `", op, "`", near_hint(op, known$fn, "; kernweave_reductions() lists what there is"))
   lapply(known, `[`, at)
 }
 
@@ -65,17 +65,6 @@ check_places <- function(K, row) {
   }
   if (is.null(K)) abort("input", row$fn, "() needs `K`, the number of results")
   check_count(K, "K")
-}
-
-# Extents, settings and pairs of several lazy tensors at once, as if they met in one operation.
-meet <- function(parts) {
-  out <- parts[[1]]
-  for (part in parts[-1]) {
-    out$extent <- merge_extent(out$extent, part$extent, parts)
-    out$settings <- merge_settings(out$settings, part$settings)
-    out$pairs <- merge_pairs(out$pairs, part$pairs)
-  }
-  out
 }
 
 check_folded <- function(parts, index, row) {
@@ -152,7 +141,7 @@ saved_value <- function(from, given_for, given) {
 # The operands that must be given data, those behind saved values included.
 free_operands <- function(R) {
   free <- list()
-  for (operand in r_operands(c(formulas_of(R$outputs), R$extents))) {
+  for (operand in r_operands(c(R$extents, formulas_of(R$outputs)))) {
     found <- if (!is.null(operand$from)) free_operands(operand$from$reduction) else if (is.null(operand$data)) list(operand)
     for (one in found) if (!any(vapply(free, identical, NA, one))) free <- c(free, list(one))
   }

@@ -43,7 +43,7 @@ logsumexp <- function(F, index = "j", weight = NULL, ...) reduction(F, "LogSumEx
 
 #' @rdname lazy-reductions
 #' @export
-argKmin <- function(F, K, index = "j", ...) reduction(F, "ArgKMin", index = index, K = K, ...)
+argKmin <- function(F, K = NULL, index = "j", ...) reduction(F, "ArgKMin", index = index, K = K, ...)
 
 #' @rdname lazy-reductions
 #' @export

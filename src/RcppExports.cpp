@@ -29,12 +29,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_apply
-SEXP r_apply(SEXP op, SEXP args, SEXP attributes);
+SEXP r_apply(SEXP op, Rcpp::List args, SEXP attributes);
 RcppExport SEXP _kernweave_r_apply(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type op(opSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type args(argsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type attributes(attributesSEXP);
     rcpp_result_gen = Rcpp::wrap(r_apply(op, args, attributes));
     return rcpp_result_gen;
@@ -176,6 +176,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_lazy_call
+SEXP r_lazy_call(SEXP op, Rcpp::List args, SEXP attributes);
+RcppExport SEXP _kernweave_r_lazy_call(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type op(opSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type attributes(attributesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_lazy_call(op, args, attributes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_meet
+SEXP r_meet(Rcpp::List args);
+RcppExport SEXP _kernweave_r_meet(SEXP argsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_meet(args));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_prepare
 Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
 RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
@@ -270,6 +292,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
     {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
+    {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
+    {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 4},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 6},

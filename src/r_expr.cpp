@@ -9,42 +9,11 @@
 #include "expr/rewrite.hpp"
 #include "expr/rules.hpp"
 #include "expr/settle.hpp"
-#include "expr/shape.hpp"
 #include "expr/show.hpp"
 #include "plan/plan.hpp"
 
 namespace kernweave {
 namespace {
-
-std::vector<int> whole_numbers(SEXP attributes) {
-  return Rf_isNull(attributes) ? std::vector<int>() : Rcpp::as<std::vector<int>>(attributes);
-}
-
-// The type of an operation on arguments known by their types alone.
-Type quick_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
-  Pool pool;
-  std::vector<Expr> stand_ins;
-  for (R_xlen_t k = 0; k < args.size(); ++k) {
-    const Type t = type_of(args[k]);
-    const int number = static_cast<int>(k);
-    stand_ins.push_back(pool.variable({"", Axis::param, Source::data, t.width, t.kind, t.axes, number}));
-  }
-  return infer(op, stand_ins, attributes);
-}
-
-// Again on the arguments themselves, for a message that shows them.
-Type careful_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
-  Formulas formulas;
-  return infer(op, formulas.read_all(args), attributes);
-}
-
-Type checked_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
-  try {
-    return quick_type(op, args, attributes);
-  } catch (const Failure&) {
-    return careful_type(op, args, attributes);
-  }
-}
 
 const char* inputs_name(Inputs inputs) {
   switch (inputs) {
@@ -117,15 +86,8 @@ Rcpp::List gradient_term(Expr leaf, Expr term, Formulas* formulas) {
 }  // namespace kernweave
 
 // [[Rcpp::export(rng = false)]]
-SEXP r_apply(SEXP op, SEXP args, SEXP attributes) {
-  using kernweave::internal_check;
-  return kernweave::at_border([&]() -> SEXP {
-    kernweave::Op found;
-    const char* name = CHAR(STRING_ELT(op, 0));
-    internal_check(kernweave::find_op(name, &found), "no operation named ", name);
-    const kernweave::Type type = kernweave::checked_type(found, args, kernweave::whole_numbers(attributes));
-    return kernweave::formula_to_r(kernweave::row(found).name, args, attributes, type);
-  });
+SEXP r_apply(SEXP op, Rcpp::List args, SEXP attributes) {
+  return kernweave::at_border([&]() -> SEXP { return kernweave::applied(CHAR(STRING_ELT(op, 0)), args, attributes); });
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -2,6 +2,7 @@
 #include "r_formula.hpp"
 
 #include "base/error.hpp"
+#include "expr/shape.hpp"
 
 namespace kernweave {
 namespace {
@@ -19,13 +20,40 @@ Op op_of(SEXP formula) {
   return op;
 }
 
-std::vector<int> attributes_of(SEXP formula) {
-  const SEXP a = part(formula, 2);
+std::vector<int> whole_numbers(SEXP a) {
   internal_check(Rf_isNull(a) || TYPEOF(a) == INTSXP, "attributes that are not integers");
   return Rf_isNull(a) ? std::vector<int>() : std::vector<int>(INTEGER(a), INTEGER(a) + Rf_length(a));
 }
 
+std::vector<int> attributes_of(SEXP formula) { return whole_numbers(part(formula, 2)); }
+
 bool is_leaf(Op op) { return op == Op::Var || op == Op::Number; }
+
+// The type of an operation on arguments known by their types alone.
+Type quick_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
+  Pool pool;
+  std::vector<Expr> stand_ins;
+  for (R_xlen_t k = 0; k < args.size(); ++k) {
+    const Type t = type_of(args[k]);
+    const int number = static_cast<int>(k);
+    stand_ins.push_back(pool.variable({"", Axis::param, Source::data, t.width, t.kind, t.axes, number}));
+  }
+  return infer(op, stand_ins, attributes);
+}
+
+// Again on the arguments themselves, for a message that shows them.
+Type careful_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
+  Formulas formulas;
+  return infer(op, formulas.read_all(args), attributes);
+}
+
+Type checked_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
+  try {
+    return quick_type(op, args, attributes);
+  } catch (const Failure&) {
+    return careful_type(op, args, attributes);
+  }
+}
 
 }  // namespace
 
@@ -53,6 +81,12 @@ SEXP formula_to_r(const char* op, SEXP args, SEXP attributes, const Type& type) 
   SET_VECTOR_ELT(formula, 2, attributes);
   SET_VECTOR_ELT(formula, 3, type_to_r(type));
   return formula;
+}
+
+SEXP applied(const char* name, const Rcpp::List& args, SEXP attributes) {
+  Op op;
+  internal_check(find_op(name, &op), "no operation named ", name);
+  return formula_to_r(row(op).name, args, attributes, checked_type(op, args, whole_numbers(attributes)));
 }
 
 int Formulas::operand_number(SEXP operand) {

@@ -46,4 +46,7 @@ Type type_of(SEXP formula);
 SEXP type_to_r(const Type& type);
 SEXP formula_to_r(const char* op, SEXP args, SEXP attributes, const Type& type);
 
+// An operation on R formulas, typed; its failures show the arguments.
+SEXP applied(const char* op, const Rcpp::List& args, SEXP attributes);
+
 }  // namespace kernweave

@@ -67,7 +67,7 @@ render_ops <- function(rows) {
 # --- R/reductions-gen.R --------------------------------------------------------------------------------
 
 reduction_function <- function(row) {
-  extra <- switch(as.character(row$inputs), value_k = ", K", "")
+  extra <- switch(as.character(row$inputs), value_k = ", K = NULL", "")
   weight <- switch(as.character(row$inputs), value_weight = ", weight = NULL", "")
   pass <- paste0(switch(as.character(row$inputs), value_k = ", K = K", ""), switch(as.character(row$inputs), value_weight = ", weight = weight", ""))
   c("#' @rdname lazy-reductions", "#' @export",

@@ -34,7 +34,7 @@ std::string nearest_name(const std::string& typed, const std::vector<std::string
   if (typed.size() > 64) return "";
   const std::string plain = lower(typed);
   std::string best;
-  std::size_t least = std::min<std::size_t>(3, plain.size() - (plain.empty() ? 0 : 1)) + 1;
+  std::size_t least = std::min<std::size_t>(3, plain.size() / 3) + 1;
   for (const std::string& name : known) {
     const std::size_t distance = edits(plain, lower(name));
     if (distance < least) {

@@ -5,7 +5,7 @@
 
 namespace kernweave {
 
-// Empty when nothing is within three edits and shorter than a rewrite of the word.
+// Empty when nothing is within an edit for every three letters, three edits at most.
 std::string nearest_name(const std::string& typed, const std::vector<std::string>& known);
 
 }  // namespace kernweave

@@ -26,6 +26,26 @@ Width quotient(Width matrix, Width vector) {
   return vector >= 1 && matrix >= vector && matrix % vector == 0 ? matrix / vector : kMisfit;
 }
 
+// What the words ask for, by their first letters in the column.
+std::string wants(const std::string& column) {
+  if (column.rfind("repeated", 0) == 0) return "one component and a positive number of repeats are needed";
+  if (column.rfind("within", 0) == 0) return "start and length must lie inside";
+  if (column.rfind("placed", 0) == 0) return "the components must lie inside the result's width";
+  if (column.rfind("quotient", 0) == 0) return "the matrix must have a multiple of the vector's components";
+  return "they must fit together";
+}
+
+const char* width_column(Op op) {
+  switch (op) {
+#define LOOP1(Name, fn, kind, width, ...) \
+  case Op::Name: return #width;
+#define LOOP2(Name, fn, kind, width, ...) \
+  case Op::Name: return #width;
+#include "kernweave/ops.def"
+    default: return "";
+  }
+}
+
 Width loop_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a) {
   [[maybe_unused]] const Width wx = width(args[0]);
   [[maybe_unused]] const Width wy = args.size() > 1 ? width(args[1]) : 0;
@@ -75,7 +95,7 @@ int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
   }
   const Width w = loop_width(op, args, attributes);
   user_check(w != kMisfit, Fault::shape, row(op).fn, "()", attribute_list(attributes), ": ", widths(args),
-             ", which does not fit");
+             "; ", wants(width_column(op)));
   user_check(w <= std::numeric_limits<int>::max(), Fault::shape, row(op).fn, "(): ", widths(args),
              "; the result would have ", w, " components");
   return static_cast<int>(w);

@@ -1,0 +1,59 @@
+// Every row of both tables, once, in float and in double: what nvcc and NVRTC must both accept.
+#include "kernweave/ops.hpp"
+#include "kernweave/reductions.hpp"
+
+namespace kernweave {
+
+template <class L>
+__device__ void every_operation(const L* in, L* out) {
+  const int attributes[2] = {1, 2};
+  const Read<L> x{in, 1, 2}, y{in + 2, 1, 2};
+  int n = 0;
+#define UNARY(Name, ...) out[n++] = op::Name::eval(in[0]);
+#define BINARY(Name, ...) out[n++] = op::Name::eval(in[0], in[1]);
+#define TERNARY(Name, ...) out[n++] = op::Name::eval(in[0], in[1], in[2]);
+#define FOLD1(Name, ...) out[n++] = op::Name::next(op::Name::template start<L>(), in[0]);
+#define FOLD2(Name, ...) out[n++] = op::Name::next(op::Name::template start<L>(), in[0], in[1]);
+#define LOOP1(Name, ...) \
+  op::Name::loop(x, out + n, 2, attributes); \
+  n += 2;
+#define LOOP2(Name, ...) \
+  op::Name::loop(x, y, out + n, 2, attributes); \
+  n += 4;
+#include "kernweave/ops.def"
+}
+
+template <class State, class L>
+__device__ void one_reduction(const L* in, L* values, Index* indices, void* storage) {
+  const int k = 2;
+  State early, late;
+  early.init(storage, k);
+  late.init(static_cast<char*>(storage) + State::storage(k), k);
+  early.step(in[0], in[1], 1, true);
+  late.step(in[2], in[3], 2, in[2] < in[3]);
+  early.merge(late);
+  early.finish(values, indices);
+}
+
+template <class L>
+__device__ void every_reduction(const L* in, L* values, Index* indices, void* storage) {
+  int n = 0;
+#define REDUCTION(Name, ...) \
+  one_reduction<red::Name<L>>(in, values + n, indices + n, storage); \
+  n += 2;
+#include "kernweave/reductions.def"
+}
+
+}  // namespace kernweave
+
+#ifdef KW_TEST_FLOAT
+using Number = kernweave::Scalar<float>;
+#else
+using Number = kernweave::Scalar<double>;
+#endif
+
+extern "C" __global__ void operations(const Number* in, Number* out) { kernweave::every_operation(in, out); }
+
+extern "C" __global__ void reductions(const Number* in, Number* values, kernweave::Index* indices, void* storage) {
+  kernweave::every_reduction(in, values, indices, storage);
+}

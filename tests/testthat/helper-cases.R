@@ -1,0 +1,85 @@
+# What the harness loops over: devices, precisions, sizes, and well-typed arguments for any row of the table.
+
+engine <- asNamespace("kernweave")
+
+# "auto" rewrites, "reference" computes as written: each watches the other.
+test_devices <- function() unique(c("auto", kernweave:::r_devices()))
+test_precisions <- function() c("float64", "float32")
+
+# Relative to the sum of absolute terms. A device that computes in float64 throughout meets the first for both.
+tolerance_of <- function(precision) c(float64 = 1e-13, float32 = 5e-6)[[precision]]
+
+# Empty, one, odd, prime, more than a tile of any engine.
+test_sizes <- list(c(0, 5), c(5, 0), c(1, 1), c(3, 7), c(13, 17), c(2, 521), c(523, 3))
+test_widths <- c(1, 3, 17)
+
+numbers_between <- function(n, d, from, to) matrix(stats::runif(n * d, from, to), n, d)
+
+# A lazy operand over data along an axis.
+operand_on <- function(axis, data, name = "x") {
+  switch(axis, i = Vi(data, name = name), j = Vj(data, name = name), param = Pm(as.vector(data), name = name))
+}
+
+# The components of an operand at pair (i, j).
+at_pair <- function(axis, data, i, j) switch(axis, i = data[i, ], j = data[j, ], param = as.vector(data))
+
+# Widths and attributes that a row accepts, found by asking the engine. Small, so that a search is quick.
+accepted_shapes <- function(row, widths, most = 4) {
+  attributes <- attribute_choices(row)
+  candidates <- if (row$form == "loop" || row$form == "alias") unique(c(1:6, widths)) else c(1, widths)
+  grid <- do.call(expand.grid, c(rep(list(candidates), row$arity), list(attribute = seq_along(attributes))))
+  grid <- grid[order(rowSums(grid[seq_len(row$arity)] == max(widths)), decreasing = TRUE), , drop = FALSE]
+  found <- list()
+  for (k in seq_len(nrow(grid))) {
+    shape <- list(widths = as.integer(grid[k, seq_len(row$arity)]), attributes = attributes[[grid$attribute[k]]])
+    shape$kinds <- accepted_kinds(row, shape)
+    if (!is.null(shape$kinds)) found <- c(found, list(shape))
+    if (length(found) == most) break
+  }
+  found
+}
+
+attribute_choices <- function(row) {
+  count <- if (row$attributes == "none") 0 else length(strsplit(row$attributes, ",")[[1]])
+  if (count == 0) return(list(NULL))
+  apply(do.call(expand.grid, rep(list(1:6), count)), 1, as.integer, simplify = FALSE)
+}
+
+# Real arguments, or a logical first one where the row asks for it; NULL if neither will do.
+accepted_kinds <- function(row, shape) {
+  for (first in c("real", "logical")) {
+    kinds <- c(first, rep("real", row$arity - 1))
+    args <- Map(function(width, kind) lazy_stub(width, kind), shape$widths, kinds)
+    fits <- tryCatch(is.list(kernweave:::r_apply(row$name, args, shape$attributes)), kernweave_error = function(e) FALSE)
+    if (fits) return(kinds)
+  }
+  NULL
+}
+
+lazy_stub <- function(width, kind) {
+  kernweave:::lazy_operand(kernweave:::new_operand("stub", "param", width, kind))$formula
+}
+
+# Values for every pair by the oracle: an M x N x width array.
+oracle_array <- function(term, M, N, width) {
+  out <- array(NA_real_, c(M, N, width))
+  for (i in seq_len(M)) for (j in seq_len(N)) out[i, j, ] <- term(i, j)
+  out
+}
+
+# Close where both are finite; the same NaN, Inf and -Inf elsewhere.
+expect_close <- function(actual, expected, tolerance, scale = 1, label = NULL) {
+  actual <- as.vector(actual) + 0
+  expected <- as.vector(expected) + 0
+  same_length <- length(actual) == length(expected)
+  special <- same_length && identical(is.nan(actual), is.nan(expected)) &&
+    identical(actual[is.infinite(actual)], expected[is.infinite(expected)])
+  finite <- if (special) is.finite(expected) else FALSE
+  worst <- max(0, abs(actual[finite] - expected[finite]) / pmax(scale, abs(expected[finite])))
+  testthat::expect(same_length && special && worst <= tolerance, sprintf(
+    "%s: %s", if (is.null(label)) "value" else label,
+    if (!same_length) sprintf("%d numbers instead of %d", length(actual), length(expected))
+    else if (!special) "NaN or Inf in other places"
+    else sprintf("off by %.2g, allowed %.2g", worst, tolerance)
+  ))
+}

@@ -1,0 +1,119 @@
+# One plausible mistake per case: its class here, its wording in the snapshot.
+
+x <- matrix(0.5, 4, 3)
+y <- matrix(0.25, 5, 3)
+y2 <- y[, 1:2]
+b <- numeric(5)
+X <- Vi(x)
+Y <- Vj(y)
+K <- exp(-sqdist(X, Y))
+R <- reduction(K, "sum", call = FALSE)
+
+mistakes <- list(
+  shape = quote(sqdist(X, Vj(y2))),
+  shape = quote(X + Vi(y)),
+  shape = quote(X - Vj(y2)),
+  shape = quote(K %*% numeric(4)),
+  shape = quote(K * c(1, 2)),
+  shape = quote(K + matrix(0, 4, 4)),
+  shape = quote(sum(X, index = "j")),
+  shape = quote(matvecmult(X, Vj(y2))),
+  shape = quote(extract(X, 3, 2)),
+  shape = quote(Vi(matrix(0, 3, 0))),
+  shape = quote(Pm(numeric())),
+  shape = quote(logsumexp(X, weight = Vj(y2))),
+  shape = quote(vjp(R, X, cotangent = matrix(0, 4, 2))),
+  shape = quote(as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))(x, y2)),
+  shape = quote(kernel_op("sum(x * y)", c("x = Vi(3)", "y = Vi(3)"))(x, y)),
+  kind = quote(lazy_if(X, 1, 2)),
+  kind = quote(any(K, index = "j")),
+  kind = quote(K | K < 1),
+  kind = quote(!K),
+  index = quote(K[5, ]),
+  index = quote(K[3]),
+  index = quote(K[0.5, ]),
+  index = quote(K[c(TRUE, FALSE), ]),
+  index = quote(K[c(1, NA), ]),
+  index = quote(X[, , 4]),
+  input = quote(Vi("a")),
+  input = quote(Vi(data.frame(u = 1:2, v = c("a", "b")))),
+  input = quote(Vi()),
+  input = quote(Vi(factor(1:3))),
+  input = quote(sqdist(x, y)),
+  input = quote(sum(K, index = "k")),
+  input = quote(argKmin(K)),
+  input = quote(argKmin(K, K = 0)),
+  input = quote(vjp(R, Vi(x))),
+  input = quote(vjp(R, K)),
+  input = quote(vjp(R, "z")),
+  input = quote(vjp(K, X)),
+  input = quote(jvp(R, X)),
+  input = quote(kernel_op("x", 3)),
+  input = quote(kernel_op("sqdist(x, y)", c("x = Vi(3)", "y = Vj(3)"))(x)),
+  input = quote(kernel_op("sqdist(x, y)", c("x = Vi(3)", "y = Vj(3)"))(list(x = x, z = y))),
+  unknown_op = quote(reduction(K, "logsumexpp")),
+  unknown_op = quote(sin(K)),
+  unknown_op = quote(K %% 2),
+  unknown_op = quote(kernel_op("sqdst(x, y)", c("x = Vi(3)", "y = Vj(3)"))),
+  unknown_op = quote(kernel_op("Summ_Reduction(x, 1)", "x = Vj(3)")),
+  unknown_op = quote(range(K, index = "j")),
+  syntax = quote(kernel_op("exp(x", "x = Vi(3)")),
+  syntax = quote(kernel_op("exp(z)", "x = Vi(3)")),
+  syntax = quote(kernel_op("x $ y", "x = Vi(3)")),
+  syntax = quote(kernel_op("x^y", c("x = Vi(3)", "y = Vj(3)"))),
+  syntax = quote(kernel_op("exp(x, 2)", "x = Vi(3)")),
+  syntax = quote(kernel_op("x", "x = Vk(3)")),
+  settings = quote(lazy_set(K, precision = "double")),
+  settings = quote(lazy_set(K, threads = 0)),
+  settings = quote(reduction(K, "sum", divice = "cpu")),
+  settings = quote(with_kernweave(K, devices = "cpu")),
+  no_device = quote(sum(lazy_set(K, device = "gpu"), index = "j")),
+  no_data = quote(as.matrix(Vi(dim = 3) - Y)),
+  no_gradient = quote(vjp(argKmin(K, K = 2, call = FALSE), X)),
+  unsupported = quote(cbind(K, 1)),
+  unsupported = quote(mean(K)),
+  unsupported = quote(is.na(K)),
+  unsupported = quote(min(K)),
+  unknown_op = quote(max(K)),
+  unsupported = quote(sum(K, index = "j", na.rm = TRUE)),
+  unsupported = quote(K^1.5),
+  unsupported = quote(Vi(1i)),
+  unsupported = quote(K %*% t(K)),
+  unsupported = quote(crossprod(K)),
+  unsupported = quote(sum(K, index = "j", weight = 1)),
+  unsupported = quote(Vij(Matrix::sparseMatrix(1, 1, x = 1, dims = c(4, 5)))),
+  memory = quote(as.matrix(Vi(numeric(1e5)) - Vj(numeric(1e5))))
+)
+
+test_that("every mistake has its class", {
+  for (k in seq_along(mistakes)) {
+    class <- paste0("kernweave_error_", names(mistakes)[k])
+    expect_error(eval(mistakes[[k]]), class = class, label = deparse(mistakes[[k]])[1])
+  }
+})
+
+test_that("the wording of every mistake", {
+  wording <- vapply(mistakes, function(call) {
+    condition <- tryCatch(eval(call), kernweave_error = function(e) e)
+    paste0("> ", paste(deparse(call), collapse = " "), "\n", conditionMessage(condition))
+  }, "")
+  expect_snapshot(cat(paste(wording, collapse = "\n\n")))
+})
+
+test_that("a condition names the call the user typed", {
+  call_of <- function(code) deparse(conditionCall(tryCatch(code, kernweave_error = function(e) e)))[1]
+  expect_match(call_of(sqdist(X, Vj(y2))), "sqdist(X, Vj(y2))", fixed = TRUE)
+  expect_match(call_of(K %% 2), "K%%2", fixed = TRUE)
+  expect_match(call_of(sum(K, index = "k")), "index = \"k\"", fixed = TRUE)
+  expect_match(call_of(K[9, ]), "9", fixed = TRUE)
+})
+
+test_that("nothing is lost or half-written by an error", {
+  before <- format(K)
+  try(K[9, ], silent = TRUE)
+  try(lazy_set(K, threads = -1), silent = TRUE)
+  try(with_kernweave(stop("inside"), device = "reference"), silent = TRUE)
+  expect_identical(format(K), before)
+  expect_null(getOption("kernweave.device"))
+  expect_identical(dim(K %*% b), c(4L, 1L))
+})

@@ -1,0 +1,99 @@
+# Derivatives of reductions: every axis, every reduction that has one, gathers, transposes, saved results.
+
+set.seed(6)
+x <- matrix(stats::rnorm(12), 4)
+y <- matrix(stats::rnorm(15), 5)
+
+differences <- function(f, at, h = 1e-6) {
+  out <- at
+  for (k in seq_along(at)) {
+    up <- down <- at
+    up[k] <- up[k] + h
+    down[k] <- down[k] - h
+    out[k] <- (f(up) - f(down)) / (2 * h)
+  }
+  out
+}
+
+test_that("every differentiable reduction, over every axis, along i, j, parameters and pairs", {
+  A <- matrix(stats::rnorm(20), 4)
+  make <- function(x, y, p, A) list(X = Vi(x, name = "x"), Y = Vj(y, name = "y"), P = Pm(p, name = "p"), A = Vij(A, name = "A"))
+  formula <- function(o) norm2(o$X - o$Y * o$P) + 0.3 * o$A
+  p <- c(0.5, 1, 2)
+  for (op in c("sum", "min", "logsumexp", "min_argmin")) for (index in c("j", "i", "ij")) {
+    value <- function(o) {
+      out <- reduction(formula(o), op, index = index)
+      if (is.list(out)) out$value else out
+    }
+    operands <- make(x, y, p, A)
+    g <- stats::rnorm(length(value(operands)))
+    R <- reduction(formula(operands), op, index = index, call = FALSE)
+    shaped <- if (index == "ij") g else matrix(g)
+    got <- vjp(R, unname(operands), shaped)
+    expect_named(got, c("x", "y", "p", "A"))
+    expect_equal(got$x, differences(function(v) sum(g * value(make(v, y, p, A))), x), tolerance = 1e-6, label = paste(op, index, "x"))
+    expect_equal(got$y, differences(function(v) sum(g * value(make(x, v, p, A))), y), tolerance = 1e-6, label = paste(op, index, "y"))
+    expect_equal(got$p, differences(function(v) sum(g * value(make(x, y, v, A))), p), tolerance = 1e-6, label = paste(op, index, "p"))
+    expect_equal(got$A, differences(function(v) sum(g * value(make(x, y, p, v))), A), tolerance = 1e-6, label = paste(op, index, "A"))
+    tangents <- list(x, y, p, A)
+    expect_equal(sum(g * jvp(R, unname(operands), tangents)), sum(mapply(function(a, b) sum(a * b), got, tangents)), tolerance = 1e-10)
+  }
+})
+
+test_that("weights of logsumexp have a gradient, each component its own", {
+  w <- matrix(stats::runif(10), 5)
+  X <- Vi(x)
+  W <- Vj(w, name = "w")
+  value <- function(v) logsumexp(-sqdist(Vi(x), Vj(y)), weight = Vj(v))
+  g <- matrix(stats::rnorm(8), 4)
+  R <- logsumexp(-sqdist(X, Vj(y)), weight = W, call = FALSE)
+  expect_equal(vjp(R, W, g), differences(function(v) sum(g * value(v)), w), tolerance = 1e-6)
+  moved <- function(v) sum(g * logsumexp(-sqdist(Vi(v), Vj(y)), weight = Vj(w)))
+  expect_equal(vjp(R, X, g), differences(moved, x), tolerance = 1e-6)
+})
+
+test_that("gathered rows give back to the rows they came from, transposes to their own axis", {
+  rows <- c(4, 1, 1)
+  X <- Vi(x, name = "x")
+  f <- function(v) sum(exp(-sqdist(Vi(v), Vj(y)))[rows, ], index = "j")
+  R <- reduction(exp(-sqdist(X, Vj(y)))[rows, ], "sum", call = FALSE)
+  g <- stats::rnorm(3)
+  expect_equal(vjp(R, X, g), differences(function(v) sum(g * f(v)), x), tolerance = 1e-6)
+  both <- function(X) exp(-sqdist(X, t(X) * 0.5))
+  S <- reduction(both(X), "sum", call = FALSE)
+  h <- stats::rnorm(4)
+  total <- function(v) sum(h * sum(both(Vi(v)), index = "j"))
+  expect_equal(vjp(S, X, h), differences(total, x), tolerance = 1e-6)
+  twice <- jvp(vjp(S, X, h, call = FALSE), X, x)
+  along <- function(step) vjp(reduction(both(Z <- Vi(x + step * x)), "sum", call = FALSE), Z, h)
+  expect_equal(twice, (along(1e-5) - along(-1e-5)) / 2e-5, tolerance = 1e-6)
+})
+
+test_that("third order: the derivative of a sum is a sum again", {
+  u <- c(0.3, 0.7, 1.1)
+  U <- Vi(u)
+  R <- reduction(U^4 * Vj(c(1, 2)), "sum", call = FALSE)
+  third <- vjp(vjp(vjp(R, U, call = FALSE, cotangent = 1), U, call = FALSE, cotangent = 1), U, cotangent = 1)
+  expect_equal(third, 3 * 24 * u)
+})
+
+test_that("coincident points, and operands a formula does not depend on", {
+  X <- Vi(x)
+  R <- reduction(norm2(X - Vj(x)), "sum", call = FALSE)
+  expect_true(all(is.finite(vjp(R, X))))
+  Z <- Vi(x, name = "z")
+  S <- reduction(lazy_if(Z < 0, 1, 2) * Vj(y), "sum", call = FALSE)
+  expect_identical(vjp(S, Z), 0 * x)
+})
+
+test_that("a gradient waits for its data where the formula does", {
+  X <- Vi(dim = 3, name = "x")
+  Y <- Vj(dim = 3, name = "y")
+  for (op in c("sum", "logsumexp", "min")) {
+    lazy <- as.function(vjp(reduction(-sqdist(X, Y), op), X, call = FALSE))
+    expect_named(formals(lazy), c("x", "y", "cotangent"))
+    data <- Vi(x)
+    g <- matrix(stats::rnorm(4))
+    expect_equal(lazy(x, y, g), vjp(reduction(-sqdist(data, Vj(y)), op, call = FALSE), data, g))
+  }
+})

@@ -1,0 +1,25 @@
+# The house rules of tools/house.R, where the source tree is at hand.
+
+source_tree <- function() {
+  root <- Sys.getenv("KERNWEAVE_SOURCE")
+  if (!nzchar(root) || !file.exists(file.path(root, "tools/house.R"))) skip("not in the source tree")
+  root
+}
+
+test_that("the house rules hold", {
+  root <- source_tree()
+  house <- new.env()
+  sys.source(file.path(root, "tools/house.R"), envir = house)
+  for (gate in names(house$gates)) expect_identical(house$gates[[gate]](), NULL, label = gate)
+})
+
+test_that("every exported function has a help page with an example", {
+  root <- source_tree()
+  lines <- readLines(file.path(root, "NAMESPACE"))
+  exports <- sub("^export[(](.*)[)]$", "\\1", grep("^export[(]", lines, value = TRUE))
+  pages <- lapply(list.files(file.path(root, "man"), full.names = TRUE), readLines)
+  for (name in exports) {
+    page <- Filter(function(lines) any(lines == paste0("\\alias{", name, "}")), pages)
+    expect_true(length(page) == 1 && any(grepl("^\\\\examples", page[[1]])), label = name)
+  }
+})

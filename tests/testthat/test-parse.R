@@ -1,0 +1,76 @@
+# Text formulas: read by our own parser, whatever the text.
+
+set.seed(4)
+x <- matrix(stats::rnorm(12), 4)
+y <- matrix(stats::rnorm(15), 5)
+b <- stats::rnorm(5)
+args <- c("x = Vi(3)", "y=Vj(3)", "b = Vj(1)", "s = Pm(1)")
+data <- list(x = x, y = y, b = b, s = 0.5)
+expected <- exp(-0.5 * outer(1:4, 1:5, Vectorize(function(i, j) sum((x[i, ] - y[j, ])^2)))) %*% b
+
+parse_text <- function(text, arguments = args) {
+  operands <- kernweave:::declared_operands(arguments)
+  kernweave:::r_parse(text, names(operands), lapply(operands, `[[`, "formula"))
+}
+shown <- function(text) kernweave:::r_show(parse_text(text)$formula, 10000L)
+
+test_that("infix, both names of an operation, and a wrapped reduction say the same", {
+  for (text in c("exp(-s * sqdist(x, y)) * b", "Exp(-s * SqDist(x, y)) * b", "Exp(-(s * Sum((x - y)**2))) * b",
+                 "Exp(-s * (x - y | x - y)) * b", "Sum_Reduction(Exp(-s*SqDist(x,y))*b, 1)")) {
+    expect_equal(kernel_op(text, args)(data), expected)
+  }
+})
+
+test_that("data come as a list by name in any order, as a list by place, or as arguments", {
+  op <- kernel_op("exp(-s * sqdist(x, y)) * b", args)
+  expect_equal(op(data[c(4, 2, 1, 3)]), expected)
+  expect_equal(op(unname(data)), expected)
+  expect_equal(op(x, y, b, 0.5), expected)
+  expect_equal(op(x = x, y = y, b = b, s = 0.5), expected)
+})
+
+test_that("the axis in a reduction's text is the one summed away, and `index` overrules it", {
+  gram <- "Exp(-SqDist(x, y))"
+  along_i <- sum(exp(-sqdist(Vi(x), Vj(y))), index = "i")
+  two <- args[1:2]
+  expect_equal(kernel_op(paste0("Sum_Reduction(", gram, ", 0)"), two)(x, y), along_i)
+  expect_equal(kernel_op(paste0("Sum_Reduction(", gram, ", 1)"), two, index = "i")(x, y), along_i)
+  expect_equal(kernel_op("ArgKMin_Reduction(SqDist(x, y), 2, 1)", two)(x, y), argKmin(sqdist(Vi(x), Vj(y)), K = 2))
+  weighted <- logsumexp(-sqdist(Vi(x), Vj(y)), weight = Vj(abs(b)))
+  expect_equal(kernel_op("LogSumExp_Reduction(-SqDist(x, y), 1, b)", args[1:3])(x, y, abs(b)), weighted)
+  expect_equal(kernel_op("-SqDist(x, y)", args[1:3], reduction = "logsumexp", weight = "b")(x, y, abs(b)), weighted)
+})
+
+test_that("precedence is R's, and print and parse are inverse", {
+  pairs <- c("x + y * b" = "x + y * b", "(x + y) * b" = "(x + y) * b", "x - (y - b)" = "x - (y - b)", "x - y - b" = "x - y - b",
+             "-x^2" = "-square(x)", "(-x)^2" = "square(-x)", "x / y / b" = "x / y / b", "x / (y / b)" = "x / (y / b)",
+             "x > y" = "y < x", "x >= y" = "y <= x", "-2 * x" = "-2 * x", "2^-1 * x" = "1 / 2 * x", "x * -b" = "x * -b",
+             "- - x" = "-(-x)", "elem(x, 2) + extract(y, 1, 1)" = "elem(x, 2) + extract(y, 1, 1)", "1e-3 * x" = "0.001 * x",
+             "x | y + y" = "x | y + y", "lazy_if(x < y, x, 0.1)" = "lazy_if(x < y, x, 0.1)")
+  for (text in names(pairs)) expect_identical(shown(text), pairs[[text]])
+  for (seed in 1:150) {
+    text <- random_formula(seed)$text
+    declared <- c("x = Vi(3)", "u = Vi(1)", "y = Vj(3)", "v = Vj(1)", "A = Vj(6)", "p = Pm(1)", "q = Pm(3)")
+    once <- kernweave:::r_show(parse_text(text, declared)$formula, 100000L)
+    expect_identical(kernweave:::r_show(parse_text(once, declared)$formula, 100000L), once)
+  }
+})
+
+test_that("no text crashes: every failure is a condition of ours", {
+  set.seed(5)
+  alphabet <- c(letters[c(1:3, 19, 24, 25)], 0:9, "+", "-", "*", "/", "^", "(", ")", ",", "|", "<", "=", "!", ".", " ", "exp(", "sqdist(", "Sum_Reduction(", "\u00e9", "\"", "\\", "\n", "\001")
+  broken <- 0
+  for (k in 1:5000) {
+    text <- paste(sample(alphabet, sample(25, 1), TRUE), collapse = "")
+    outcome <- tryCatch({
+      parse_text(text)
+      "read"
+    }, kernweave_error = function(e) "refused")
+    broken <- broken + !outcome %in% c("read", "refused")
+  }
+  expect_identical(broken, 0)
+  for (text in c(strrep("(", 1e5), strrep("-", 1e5), paste0(strrep("exp(", 1e4), "x", strrep(")", 1e4)), strrep("x^", 1e4), "", " ")) {
+    expect_error(parse_text(text), class = "kernweave_error_syntax")
+  }
+  expect_silent(parse_text(paste(rep("x", 5000), collapse = " + ")))
+})

@@ -1,0 +1,106 @@
+# The harness over reductions.def: every reduction over every axis at every size, against the oracle.
+
+reductions <- kernweave_reductions()
+indices <- c("j", "i", "ij")
+
+# Values with ties, NaN and infinities where asked for; logical where the reduction wants it.
+term_data <- function(row, M, N, width, spice) {
+  x <- numbers_between(M, width, -2, 2)
+  if (spice == "ties") x <- round(x)
+  if (spice == "special" && length(x)) x[sample(length(x), ceiling(length(x) / 3))] <- c(NaN, Inf, -Inf)[sample(3, ceiling(length(x) / 3), TRUE)]
+  x
+}
+
+lazy_term <- function(row, x, y) {
+  F <- Vi(x, name = "x") * Vj(y, name = "y")
+  if (row$name == "Any") F > 1 else F
+}
+
+oracle_term <- function(row, x, y) {
+  function(i, j) {
+    value <- x[i, ] * y[j, ]
+    if (row$name == "Any") !is.na(value) & value > 1 else value
+  }
+}
+
+expect_same_result <- function(actual, expected, tolerance, scale, label) {
+  if (is.list(expected)) {
+    expect_close(actual$value, expected$value, tolerance, scale, paste(label, "value"))
+    expect_close(actual$index, expected$index, 0, 1, paste(label, "index"))
+  } else {
+    expect_close(actual, expected, tolerance, scale, label)
+    expect_identical(dim(actual), dim(expected), label = paste(label, "dim"))
+  }
+}
+
+test_that("every reduction has an oracle", {
+  expect_setequal(reductions$name, names(oracle_reductions))
+})
+
+for (k in seq_len(nrow(reductions))) {
+  row <- reductions[k, ]
+  places <- if (row$inputs == "value_k") c(1L, 3L, 8L) else 1L
+
+  test_that(paste0(row$fn, "(): every axis, size, width, device and precision, with ties and special values"), {
+    set.seed(k)
+    for (size in test_sizes) for (width in c(1, 3)) for (spice in c("plain", "ties", "special")) {
+      if (row$name == "LogSumExp" && spice == "special" && width > 1) next  # components mix Inf and -Inf alike
+      x <- term_data(row, size[1], size[2], width, spice)
+      y <- numbers_between(size[2], width, 0.5, 2)
+      if (spice == "ties") y <- round(y)
+      for (index in indices) for (K in places) {
+        if (max(size) > 100 && (index == "ij" || width > 1)) next
+        K_arg <- if (row$inputs == "value_k") K
+        expected <- oracle_reduce(oracle_term(row, x, y), size[1], size[2], row$name, index, K = K, width = width)
+        for (device in test_devices()) {
+          actual <- reduction(lazy_term(row, x, y), row$fn, index = index, K = K_arg, device = device)
+          expect_same_result(actual, expected, 1e-13, scale = 4 * max(size), paste(row$fn, index, device, spice, paste(size, collapse = "x")))
+        }
+      }
+    }
+  })
+
+  test_that(paste0(row$fn, "(): folded in pieces and merged, as in one go"), {
+    set.seed(50 + k)
+    for (n in c(0, 1, 2, 7, 31)) for (spice in c("plain", "ties", "special")) {
+      values <- as.vector(term_data(row, n, 1, 1, spice))
+      if (row$name == "Any") values <- as.numeric(!is.na(values) & values > 1)
+      weights <- stats::runif(n)
+      for (K in places) {
+        expected <- do.call(oracle_reductions[[row$name]], list(values, weights, K))
+        for (cuts in list(integer(), seq_len(n), sort(sample(n, n %/% 2)))) {
+          actual <- kernweave:::r_fold(row$name, values, weights, K, as.integer(cuts))
+          if (!is.null(expected$value)) expect_close(actual$value, expected$value, 1e-13, 4, paste(row$fn, n, spice))
+          if (!is.null(expected$index)) expect_close(actual$index, expected$index, 0, 1, paste(row$fn, n, spice))
+        }
+      }
+    }
+  })
+}
+
+test_that("logsumexp takes weights of its own width, and numbers of any size", {
+  set.seed(1)
+  x <- matrix(stats::rnorm(5), 5)
+  y <- matrix(stats::rnorm(7), 7)
+  w <- matrix(stats::runif(21), 7)
+  for (shift in c(0, 1000, -1e4)) {
+    actual <- logsumexp(Vi(x) * Vj(y) + shift, weight = Vj(w))
+    expect_close(actual, log(exp(x %*% t(y)) %*% w) + shift, 1e-12)
+  }
+  expect_equal(dim(logsumexp(Vi(x) * Vj(y), weight = Vj(w))), c(5, 3))
+})
+
+test_that("results keep their shape: nothing is ever dropped", {
+  x <- matrix(stats::rnorm(6), 2)
+  y <- matrix(stats::rnorm(12), 4)
+  D <- sqdist(Vi(x), Vj(y))
+  expect_identical(dim(sum(D, index = "j")), c(2L, 1L))
+  expect_identical(dim(sum(D, index = "ij")), c(1L, 1L))
+  expect_identical(dim(sum(Vi(x) - Vj(y), index = "i")), c(4L, 3L))
+  expect_identical(dim(argKmin(D, K = 2)), c(2L, 2L))
+  expect_identical(dim(argKmin(Vi(x) - Vj(y), K = 2)), c(2L, 2L, 3L))
+  expect_named(min_argmin(D), c("value", "index"))
+  expect_type(any(D < 1, index = "j"), "logical")
+  expect_type(min_argmin(D)$index, "integer")
+  expect_type(sum(D < 1, index = "j"), "double")
+})

@@ -1,0 +1,68 @@
+# Lazy objects are plain data: they survive saveRDS, a fresh process, and settings travel with them.
+
+test_that("a lazy reduction is computed in a fresh process as here, its gradient too", {
+  set.seed(7)
+  x <- matrix(stats::rnorm(12), 4)
+  X <- Vi(x, name = "x")
+  R <- reduction(exp(-sqdist(X, Vj(x, name = "y"))), "logsumexp", call = FALSE)
+  waiting <- sum(sqdist(Vi(dim = 3, name = "a"), Vj(dim = 3, name = "b")), index = "j")
+  here <- list(kernweave:::run_reduction(R), vjp(R, "x"), as.function(waiting)(x, x))
+  saved <- tempfile(fileext = ".rds")
+  answer <- tempfile(fileext = ".rds")
+  saveRDS(list(R = R, waiting = waiting, f = as.function(waiting), x = x), saved)
+  code <- sprintf("library(kernweave, lib.loc = '%s'); s <- readRDS('%s'); saveRDS(list(kernweave:::run_reduction(s$R), vjp(s$R, 'x'), s$f(s$x, s$x)), '%s')",
+                  dirname(system.file(package = "kernweave")), saved, answer)
+  script <- tempfile(fileext = ".R")
+  writeLines(code, script)
+  status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = FALSE, stderr = FALSE)
+  expect_identical(status, 0L)
+  expect_identical(readRDS(answer), here)
+})
+
+test_that("as.function has the placeholders as arguments, in order, with distinct names", {
+  X <- Vi(dim = 2, name = "p")
+  Y <- Vj(dim = 2, name = "p")
+  f <- as.function(sum(sqdist(X, Y) * Pm(3), index = "j"))
+  expect_named(formals(f), c("p", "p.1"))
+  x <- matrix(1:6 + 0, 3)
+  y <- matrix(1:4 + 0, 2)
+  expect_equal(f(x, y), sum(3 * sqdist(Vi(x), Vj(y)), index = "j"))
+  expect_equal(f(p.1 = y, p = x), f(x, y))
+  expect_equal(f(as.data.frame(x), y), f(x, y))
+  expect_equal(f(x[0, ], y), matrix(0, 0, 1))
+})
+
+test_that("settings travel, contradict each other aloud, and are looked up in order", {
+  x <- matrix(stats::rnorm(6), 3)
+  K <- lazy_set(sqdist(Vi(x), Vj(x)), device = "reference", threads = 1)
+  expect_identical(exp(K + 1)$settings, K$settings)
+  expect_identical(t(K[1:2, ])$settings, K$settings)
+  expect_identical(reduction(K, "sum", call = FALSE)$settings, K$settings)
+  expect_error(K + lazy_set(Vi(x), threads = 2), class = "kernweave_error_settings")
+  used <- function(...) explain(reduction(K, "sum", call = FALSE, ...))$schedule$why
+  expect_match(used(), "asked for by name")
+  expect_match(used(device = "auto"), "only one here|cheapest")
+  expect_error(with_kernweave(sum(sqdist(Vi(x), Vj(x)), index = "j"), device = "cpu"), class = "kernweave_error_no_device")
+  expect_identical(with_kernweave(sum(K, index = "j"), device = "cpu"), sum(K, index = "j"))
+  withr_free <- Sys.getenv("KERNWEAVE_DEVICE")
+  Sys.setenv(KERNWEAVE_DEVICE = "gpu")
+  expect_error(sum(sqdist(Vi(x), Vj(x)), index = "j"), class = "kernweave_error_no_device")
+  Sys.setenv(KERNWEAVE_DEVICE = withr_free)
+  if (!nzchar(withr_free)) Sys.unsetenv("KERNWEAVE_DEVICE")
+  expect_null(getOption("kernweave.device"))
+})
+
+test_that("Ctrl-C is answered at once and leaves everything usable", {
+  skip_on_os("windows")
+  script <- tempfile(fileext = ".R")
+  writeLines(c(sprintf("library(kernweave, lib.loc = '%s')", dirname(system.file(package = "kernweave"))),
+               "x <- matrix(runif(3e5), ncol = 3); pid <- Sys.getpid()",
+               "system(paste0('(sleep 1; kill -INT ', pid, ') &'))",
+               "t <- Sys.time()",
+               "out <- tryCatch(sum(exp(-sqdist(Vi(x), Vj(x))), index = 'j'), interrupt = function(e) 'stopped')",
+               "took <- as.numeric(Sys.time() - t, units = 'secs')",
+               "again <- sum(Vi(1:3) * Vj(1:2), index = 'j')",
+               "cat(identical(out, 'stopped'), took < 2, identical(as.vector(again), c(3, 6, 9)))"), script)
+  answer <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = TRUE, stderr = FALSE)
+  expect_identical(utils::tail(answer, 1), "TRUE TRUE TRUE")
+})

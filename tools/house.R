@@ -1,0 +1,162 @@
+# The house rules. Each gate returns the sentences of what breaks it; Rscript tools/house.R prints them all.
+# Run by tests/testthat/test-house.R too.
+
+root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
+source(file.path(root, "tools/rows.R"))
+at_root <- function(...) file.path(root, ...)
+
+# A room may include itself and what stands to its left. The back ends share a place: they do not know each other.
+rooms <- c(base = 1, expr = 2, plan = 3, schedule = 4, reference = 5, cpu = 5, cuda = 5, solve = 6)
+at_the_border <- 7
+
+engine_files <- function() {
+  files <- list.files(at_root("src"), pattern = "[.](cpp|hpp|cu|cuh)$", recursive = TRUE)
+  setdiff(files, "RcppExports.cpp")
+}
+header_files <- function() list.files(at_root("inst/include/kernweave"), pattern = "[.](hpp|cuh|def|h)$", recursive = TRUE)
+source_lines <- function(file) readLines(at_root(file), warn = FALSE)
+
+room_of <- function(file) if (grepl("/", file)) sub("/.*", "", file) else ""
+place_of <- function(file) if (nzchar(room_of(file))) rooms[[room_of(file)]] else at_the_border
+
+included <- function(file) {
+  lines <- grep("^\\s*#include", source_lines(file), value = TRUE)
+  gsub("^.*[\"<](.*)[\">].*$", "\\1", lines)
+}
+
+gate_direction <- function() {
+  unlist(lapply(engine_files(), function(file) {
+    includes <- included(file.path("src", file))
+    inside <- includes[sub("/.*", "", includes) %in% names(rooms) & grepl("/", includes)]
+    own <- room_of(file)
+    right <- inside[vapply(inside, place_of, 0) > place_of(file)]
+    beside <- inside[vapply(inside, place_of, 0) == place_of(file) & vapply(inside, room_of, "") != own]
+    r_inside <- if (nzchar(own)) grep("^(Rcpp|R|Rinternals)(Common|Eigen)?[.]h$", includes, value = TRUE)
+    eigen <- if (own != "solve") grep("Eigen", includes, value = TRUE)
+    wrong <- unique(c(right, beside, r_inside, eigen))
+    if (length(wrong)) paste0("src/", file, " includes ", wrong)
+  }))
+}
+
+gate_objects <- function() {
+  lines <- paste(source_lines("src/Makevars.in"), collapse = " ")
+  listed <- unlist(regmatches(lines, gregexpr("[A-Za-z_/]+[.]o\\b", lines)))
+  files <- list.files(at_root("src"), pattern = "[.]cpp$", recursive = TRUE)
+  have <- sub("[.]cpp$", ".o", files)
+  c(if (length(setdiff(have, listed))) paste(setdiff(have, listed), "is not in Makevars.in"),
+    if (length(setdiff(listed, have))) paste(setdiff(listed, have), "is in Makevars.in, its source is not there"))
+}
+
+gate_fresh <- function() {
+  generator <- new.env()
+  sys.source(at_root("tools/ops.R"), envir = generator)
+  rendered <- generator$render_all(root)
+  stale <- Filter(function(file) {
+    text <- unlist(strsplit(paste(rendered[[file]], collapse = "\n"), "\n", fixed = TRUE))
+    !identical(text, source_lines(file))
+  }, names(rendered))
+  if (length(stale)) paste(stale, "is stale: run Rscript tools/ops.R")
+}
+
+gate_complete <- function() {
+  oracle <- paste(source_lines("tests/testthat/helper-oracle.R"), collapse = "\n")
+  rows <- c(op_table(root), reduction_table(root))
+  has_oracle <- vapply(rows, function(row) grepl(paste0("\\b", row$name, "\\s*="), oracle), NA)
+  has_doc <- vapply(rows, function(row) nzchar(row$doc), NA)
+  c(if (any(!has_oracle)) paste(vapply(rows[!has_oracle], `[[`, "", "name"), "has no oracle"),
+    if (any(!has_doc)) paste(vapply(rows[!has_doc], `[[`, "", "name"), "has no doc"))
+}
+
+# --- row grammar ---------------------------------------------------------------------------------------
+
+primitives <- c("exp", "log", "sqrt", "rsqrt", "square", "select", "truth", "differs", "is_nan")
+grammar <- c("+", "-", "*", "/", "(", "<", "<=", "==")
+width_words <- c("repeated", "within", "placed", "quotient")
+
+calls_in <- function(column) {
+  if (!is.call(column)) return(character())
+  c(as.character(column[[1]]), unlist(lapply(as.list(column)[-1], calls_in)))
+}
+
+gate_row_grammar <- function() {
+  rows <- op_table(root)
+  operations <- vapply(rows, `[[`, "", "fn")
+  unlist(lapply(rows, function(row) {
+    formula <- grepl("^ALIAS", row$class)
+    in_value <- setdiff(calls_in(row$value), c(grammar, if (formula) operations else primitives))
+    adjoints <- unlist(lapply(row[grepl("^adjoint", names(row))], calls_in))
+    in_adjoint <- setdiff(adjoints, c(grammar, operations, "none", "width"))
+    in_width <- setdiff(calls_in(row$width), c(grammar, width_words))
+    wrong <- c(in_value, in_adjoint, in_width)
+    if (length(wrong)) paste0("row ", row$name, " calls ", wrong, "()")
+  }))
+}
+
+# --- R -------------------------------------------------------------------------------------------------
+
+r_files <- function() file.path("R", setdiff(list.files(at_root("R"), pattern = "[.]R$"), "RcppExports.R"))
+
+gate_errors <- function() {
+  bare <- unlist(lapply(setdiff(r_files(), "R/conditions.R"), function(file) {
+    lines <- source_lines(file)
+    at <- grep("(^|[^.\\w])(stop|warning)\\(", lines, perl = TRUE)
+    if (length(at)) paste0(file, ":", at, " signals without a class")
+  }))
+  text <- source_lines("R/conditions.R")
+  classes <- eval(parse(text = text[grep("^error_classes", text) + 0:1])[[1]][[3]])
+  documented <- vapply(classes, function(class) any(grepl(paste0("^#' \\| `", class, "` \\|"), text)), NA)
+  engine <- unlist(regmatches(source_lines("src/base/error.cpp"), gregexpr("return \"[a-z_]+\"", source_lines("src/base/error.cpp"))))
+  engine <- setdiff(gsub("return \"|\"", "", engine), classes)
+  c(bare, if (any(!documented)) paste("condition class", classes[!documented], "is not on its help page"),
+    if (length(engine)) paste("the engine's fault", engine, "is no condition class"))
+}
+
+gate_masks <- function() {
+  exports <- grep("^export[(]", source_lines("NAMESPACE"), value = TRUE)
+  names <- gsub("^export[(]\"?|\"?[)]$", "", exports)
+  packages <- c("base", "stats", "utils", "methods", "graphics", "grDevices", "datasets")
+  taken <- Filter(function(name) any(vapply(packages, function(p) exists(name, envir = asNamespace(p), inherits = FALSE) && name %in% getNamespaceExports(p), NA)), names)
+  if (length(taken)) paste(taken, "would mask a function of R's default packages")
+}
+
+# --- size and lists ------------------------------------------------------------------------------------
+
+is_generated <- function(file) grepl("-gen[.]|[.]def$|RcppExports", file)
+
+gate_first_line <- function() {
+  files <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files())
+  bare <- Filter(function(file) !grepl("^(//|#)", source_lines(file)[1]), files)
+  if (length(bare)) paste(bare, "does not say its job in its first line")
+}
+
+gate_size <- function() {
+  files <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files(),
+             file.path("tests/testthat", list.files(at_root("tests/testthat"), pattern = "[.]R$")))
+  lines <- vapply(files, function(file) length(source_lines(file)), 0L)
+  limit <- ifelse(grepl("^tests", files), 300L, 400L)
+  long <- lines > limit & !is_generated(files)
+  if (any(long)) paste0(files[long], " has ", lines[long], " lines, more than ", limit[long])
+}
+
+# A file named in a page exists.
+gate_lists <- function() {
+  pages <- c("README.md", file.path("design", list.files(at_root("design"), pattern = "[.]md$")))
+  unlist(lapply(pages, function(page) {
+    text <- paste(source_lines(page), collapse = " ")
+    quoted <- gsub("`", "", unlist(regmatches(text, gregexpr("`[A-Za-z0-9_./-]+`", text))))
+    named <- quoted[grepl("^(R|src|inst|tests|tools|bench|design|vignettes)/[^ ]+[.][A-Za-z]+$", quoted)]
+    gone <- named[!file.exists(at_root(named))]
+    if (length(gone)) paste(page, "names", gone, "which does not exist")
+  }))
+}
+
+gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
+              row_grammar = gate_row_grammar, errors = gate_errors, masks = gate_masks, first_line = gate_first_line,
+              size = gate_size, lists = gate_lists)
+
+if (sys.nframe() == 0L) {
+  for (gate in names(gates)) {
+    broken <- gates[[gate]]()
+    cat(sprintf("%-12s %s\n", gate, if (length(broken)) paste(broken, collapse = "\n             ") else "holds"))
+  }
+}
