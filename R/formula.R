@@ -17,7 +17,8 @@
 #' @return A function of a list of data (by name, or in the order of `args`), or of the data themselves.
 #' @export
 #' @examples
-#' gauss <- kernel_op("exp(-s * sqdist(x, y)) * b", c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)", "s = Pm(1)"))
+#' args <- c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)", "s = Pm(1)")
+#' gauss <- kernel_op("exp(-s * sqdist(x, y)) * b", args)
 #' x <- matrix(runif(30), 10, 3)
 #' y <- matrix(runif(60), 20, 3)
 #' gauss(list(x = x, y = y, b = rnorm(20), s = 2))

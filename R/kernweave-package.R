@@ -18,5 +18,6 @@
 #' @importFrom Rcpp evalCpp
 #' @importFrom methods as is new setMethod setOldClass show
 #' @importFrom Matrix crossprod tcrossprod diag
+#' @importFrom stats median
 #' @importFrom utils head
 "_PACKAGE"

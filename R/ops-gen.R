@@ -26,7 +26,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt")
 #' \item{\code{equal}, \code{Equal}}{Is x equal to y? (\code{==} in R) \code{x == y}. No gradient flows back.}
 #' \item{\code{not_equal}, \code{NotEqual}}{Does x differ from y? (\code{!=} in R) \code{differs(x, y)}. No gradient flows back.}
 #' \item{\code{lazy_if}, \code{Select}}{Value of y where the logical x is true, else of z. \code{select(truth(x), y, z)}. Given \code{g}, back flow \code{none()} and \code{lazy_if(x, g, 0)} and \code{lazy_if(x, 0, g)}.}
-#' \item{\code{sum}, \code{Sum}}{Sum of the components. \code{acc + x}. Given \code{g}, back flow \code{sumt(g, width(x))}.}
+#' \item{\code{sum}, \code{Sum}}{Sum of the components. \code{acc + x}. Given \code{g}, back flow \code{g}.}
 #' \item{\code{scalprod}, \code{Scalprod}}{Inner product of two vectors. (\code{|} in R) \code{acc + x * y}. Given \code{g}, back flow \code{g * y} and \code{g * x}.}
 #' \item{\code{sqdist}, \code{SqDist}}{Squared Euclidean distance. \code{acc + square(x - y)}. Given \code{g}, back flow \code{2 * g * (x - y)} and \code{-2 * g * (x - y)}.}
 #' \item{\code{sumt}, \code{SumT}}{One component repeated n times, the adjoint of a sum. Given \code{g}, back flow \code{sum(g)}.}

@@ -24,7 +24,16 @@ refusals <- c(
   merge = "merge the data before Vi() or Vj()"
 )
 
-refuse_method <- function(generic) {
-  force(generic)
-  function(x, ...) abort("unsupported", generic, "() of a lazy tensor is not defined: ", refusals[[generic]])
+# Takes what the generic takes.
+refuse_method <- function(generic, home) {
+  method <- function() abort("unsupported", generic, "() of a lazy tensor is not defined: ", refusals[[generic]])
+  formals(method) <- formals(args(get(generic, home)))
+  method
+}
+
+register_refusals <- function() {
+  for (generic in names(refusals)) {
+    home <- asNamespace(if (exists(generic, baseenv(), inherits = FALSE)) "base" else "stats")
+    registerS3method(generic, "lazy_tensor", refuse_method(generic, home), envir = home)
+  }
 }

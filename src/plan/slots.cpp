@@ -1,5 +1,5 @@
-// First fit, region by region. A value read from another region, or by an output, lives on: the loops
-// around the reader run many times for one run of the writer.
+// First fit, region by region. A value read in an inner region outlives every step of its own, since
+// steps are sorted by region: nothing else of its region can take its place.
 #include "plan/slots.hpp"
 
 #include <algorithm>
@@ -10,10 +10,9 @@ namespace {
 
 constexpr int kForever = std::numeric_limits<int>::max();
 
-// The last step that reads each slot, kForever where the value must stay.
+// The last step that reads each slot, kForever where an output does.
 std::vector<int> last_reads(const Program& program, const std::vector<Ref>& roots) {
   std::vector<int> last(program.slots.size(), -1);
-  std::vector<Region> written(program.slots.size(), Region::param);
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     // A group's loop reads its outside arguments again for every component, up to its fold.
@@ -21,10 +20,8 @@ std::vector<int> last_reads(const Program& program, const std::vector<Ref>& root
     for (const Ref& ref : step.in) {
       if (ref.from != Ref::From::slot) continue;
       const bool inside = program.slots[ref.index].region == Region::component;
-      const bool crosses = !inside && written[ref.index] != home(program, step);
-      last[ref.index] = crosses ? kForever : std::max(last[ref.index], inside ? static_cast<int>(s) : until);
+      last[ref.index] = std::max(last[ref.index], inside ? static_cast<int>(s) : until);
     }
-    written[step.out] = home(program, step);
   }
   for (const Ref& root : roots)
     if (root.from == Ref::From::slot) last[root.index] = kForever;

@@ -1,0 +1,75 @@
+# Plans and schedules: each step where it runs least often, one plan for all parameters, facts before data.
+
+x <- matrix(stats::runif(12), 4)
+y <- matrix(stats::runif(15), 5)
+
+steps_of <- function(F, ...) explain(reduction(F, "sum", call = FALSE, ...))$steps
+key_of <- function(F, ...) explain(reduction(F, "sum", call = FALSE, ...))$key
+when <- function(steps, call) steps$when[startsWith(steps$step, call)]
+
+test_that("steps run once, once a row, once a column, or once a pair, by what they vary along", {
+  steps <- steps_of(exp(Pm(c(1, 2, 3))) * sqrt(Vi(x)) + log(Vj(y)) * 2)
+  expect_identical(when(steps, "exp("), "once")
+  expect_identical(when(steps, "sqrt("), "each i")
+  expect_identical(when(steps, "log("), "each j")
+  expect_identical(when(steps, "add("), "each pair")
+})
+
+test_that("a fold takes along the element-wise steps that only it reads, and no step that runs less often", {
+  steps <- steps_of(sum(exp(Vi(x) * Vj(y)) * sqrt(Vi(x) + 1)))
+  expect_identical(when(steps, "exp("), "each component")
+  expect_identical(when(steps, "sqrt("), "each i")
+  d <- Vi(x) - Vj(y)
+  twice_read <- steps_of(sum(exp(d)) * d)
+  expect_identical(when(twice_read, "subtract("), "each pair")
+})
+
+test_that("shared parts are computed once", {
+  shared <- norm2(Vi(x) - Vj(y))
+  steps <- steps_of(shared * exp(-shared) + norm2(Vi(x) - Vj(y)))
+  expect_length(when(steps, "exp("), 1)
+  same <- Vi(x)
+  expect_length(when(steps_of(exp(same) * Vj(y) + exp(same)), "exp("), 1)
+})
+
+test_that("the plan knows no parameter's value and no number of points; precision is part of its key", {
+  gauss <- function(s, x) exp(-sqdist(Vi(x), Vj(y)) / s)
+  expect_identical(key_of(gauss(2, x)), key_of(gauss(3, x[1:2, ])))
+  expect_false(key_of(gauss(2, x)) == key_of(gauss(2, x), precision = "float32"))
+  expect_false(key_of(gauss(2, x)) == key_of(gauss(2, x) + Vi(x[, 1])))
+})
+
+test_that("the reference device computes as written, others rewrite", {
+  F <- sum((Vi(x) - Vj(y)) * (Vi(x) - Vj(y)))
+  written <- explain(reduction(F, "sum", call = FALSE, device = "reference"))
+  expect_false("rewrite" %in% written$passes$pass)
+  X <- Vi(x)
+  Y <- Vj(y)
+  rewritten <- explain(reduction(sum((X - Y) * (X - Y)), "sum", call = FALSE))
+  expect_match(rewritten$passes$outcome[rewritten$passes$pass == "rewrite"], "sqdist(x, y)", fixed = TRUE)
+})
+
+test_that("facts see extremes, means and what is not finite", {
+  facts <- kernweave:::r_facts(matrix(c(1, 5, NaN, -2, Inf, 0), 3))
+  expect_identical(facts[c("rows", "least", "largest", "finite")], list(rows = 3, least = -2, largest = 5, finite = FALSE))
+  expect_equal(facts$centre, c(3, -1))
+  expect_identical(kernweave:::r_facts(matrix(0, 0, 2))$least, Inf)
+})
+
+test_that("row numbers are checked against the facts of who holds them, before anything is read", {
+  X <- Vi(dim = 1, name = "x")
+  f <- as.function(sum(X[c(3, 1), ] * Vj(1:2), index = "j"))
+  expect_equal(f(c(10, 20, 30)), matrix(c(90, 30)))
+  expect_error(f(c(10, 20)), "2 rows", class = "kernweave_error_index")
+})
+
+test_that("options say what they are, and explain and summary cost nothing", {
+  expect_setequal(kernweave_options()$option, paste0("kernweave.", c("device", "precision", "threads", "max_dense_mb", "check")))
+  big <- exp(-sqdist(Vi(matrix(0, 1e5, 3)), Vj(matrix(0, 1e5, 3))))
+  took <- system.time({
+    shown <- utils::capture.output(print(big), print(summary(big)), print(explain(big)))
+  })[["elapsed"]]
+  expect_lt(took, 2)
+  expect_match(paste(shown, collapse = " "), "100,000 x 100,000 pairs")
+  expect_output(print(kernweave_sitrep()), "reference")
+})
