@@ -245,13 +245,14 @@ Rcpp::DataFrame r_reductions() {
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::DataFrame r_rules() {
-  Rcpp::CharacterVector name, from, to, exactness;
+  Rcpp::CharacterVector name, from, to, exactness, when;
   for (const kernweave::Rule& rule : kernweave::rules()) {
     name.push_back(rule.name);
     from.push_back(rule.from);
     to.push_back(rule.to);
     exactness.push_back(rule.exactness);
+    when.push_back(rule.when);
   }
   return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["from"] = from, Rcpp::_["to"] = to,
-                                 Rcpp::_["exactness"] = exactness, Rcpp::_["stringsAsFactors"] = false);
+                                 Rcpp::_["exactness"] = exactness, Rcpp::_["when"] = when, Rcpp::_["stringsAsFactors"] = false);
 }

@@ -125,7 +125,7 @@ Expr Formulas::read_node(SEXP formula) {
   const Op op = op_of(formula);
   if (op == Op::Var) return read_variable(formula);
   const SEXP args = part(formula, 1);
-  if (op == Op::Number) return pool_.number(Rf_asReal(args));
+  if (op == Op::Number) return pool_.number(Rf_asReal(args), type_of(formula).kind);
   std::vector<Expr> read;
   for (R_xlen_t k = 0; k < Rf_xlength(args); ++k) read.push_back(read_.at(VECTOR_ELT(args, k)));
   return pool_.make(op, read, attributes_of(formula));

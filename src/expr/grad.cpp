@@ -111,7 +111,7 @@ Expr transposed(Expr f, std::size_t k, Expr tangent) {
   const Expr g = dummy_like(f);
   const Expr back = adjoints(f, g)[k].f;
   if (!back) return Expr();
-  return pull_back(fitted(back, width(f.arg(k))), tangent, {g})[0];
+  return pull_back(fitted(back, width(f.arg(k))), tangent, {g}, g->id)[0];
 }
 
 Expr plus(Expr a, Expr b) { return !a ? b : !b ? a : a + b; }
@@ -159,8 +159,8 @@ std::vector<Expr> leaves_of_operand(const std::vector<Expr>& formulas, int opera
   return found;
 }
 
-std::vector<Expr> pull_back(Expr f, Expr cotangent, const std::vector<Expr>& targets) {
-  const std::vector<Expr> order = reachable({f});
+std::vector<Expr> pull_back(Expr f, Expr cotangent, const std::vector<Expr>& targets, int since) {
+  const std::vector<Expr> order = reachable({f}, since);
   Reverse reverse(active_nodes(order, targets));
   reverse.add(f, cotangent);
   for (auto node = order.rbegin(); node != order.rend(); ++node) reverse.flow(*node);

@@ -11,8 +11,8 @@ namespace kernweave {
 std::vector<Expr> leaves_of_operand(const std::vector<Expr>& formulas, int operand);
 
 // Reverse mode: sum over components of `cotangent` times the derivative of f, for each target.
-// A null Expr where f does not depend on the target.
-std::vector<Expr> pull_back(Expr f, Expr cotangent, const std::vector<Expr>& targets);
+// A null Expr where f does not depend on the target. Nodes made before number `since` are known not to.
+std::vector<Expr> pull_back(Expr f, Expr cotangent, const std::vector<Expr>& targets, int since = 0);
 
 // Forward mode: the derivative of f along the tangents of the targets. Null if there is none.
 Expr push_forward(Expr f, const std::vector<Expr>& targets, const std::vector<Expr>& tangents);

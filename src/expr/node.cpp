@@ -2,6 +2,7 @@
 #include "expr/node.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <unordered_set>
 
@@ -22,9 +23,12 @@ std::size_t hash_of(const Node& node) {
   return mix(h, static_cast<std::size_t>(node.variable));
 }
 
+// Numbers are told apart by their bits: 0 is not -0, NaN is NaN.
+bool same_number(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
 bool same_structure(const Node& a, const Node& b) {
-  return a.op == b.op && a.args == b.args && a.attributes == b.attributes &&
-         a.number == b.number && a.variable == b.variable;
+  const bool alike = a.op == b.op && a.args == b.args && a.attributes == b.attributes && a.variable == b.variable;
+  return alike && (a.op != Op::Number || (same_number(a.number, b.number) && a.type.kind == b.type.kind));
 }
 
 Kind kind_of_number(double value) {
@@ -77,37 +81,30 @@ Expr Pool::make(Op op, const std::vector<Expr>& args, const std::vector<int>& at
   return intern(std::move(node));
 }
 
-Expr Pool::number(double value) {
-  return intern({Op::Number, {}, {}, value, -1, {1, kind_of_number(value), Axes::none()}, 0, this});
+Expr Pool::number(double value) { return number(value, kind_of_number(value)); }
+
+Expr Pool::number(double value, Kind kind) {
+  return intern({Op::Number, {}, {}, value, -1, {1, kind, Axes::none()}, 0, this});
 }
 
 Expr Pool::variable(const Variable& v) {
-  const auto same = [&](const Variable& other) {
-    return other.source == v.source && other.axis == v.axis && other.operand == v.operand;
-  };
-  auto it = std::find_if(variables_.begin(), variables_.end(), same);
-  if (it == variables_.end()) it = variables_.insert(variables_.end(), v);
-  const int place = static_cast<int>(it - variables_.begin());
+  const auto known = places_.emplace(std::make_tuple(v.source, v.axis, v.operand), static_cast<int>(variables_.size()));
+  if (known.second) variables_.push_back(v);
+  const int place = known.first->second;
   return intern({Op::Var, {}, {}, 0.0, place, {v.width, v.kind, axes_of(v.axis).with(v.batch)}, 0, this});
 }
 
-std::vector<Expr> reachable(const std::vector<Expr>& roots) {
+std::vector<Expr> reachable(const std::vector<Expr>& roots, int since) {
   std::vector<Expr> found, todo = roots;
   std::unordered_set<const Node*> seen;
   while (!todo.empty()) {
     const Expr f = todo.back();
     todo.pop_back();
-    if (!seen.insert(f.get()).second) continue;
+    if (f->id < since || !seen.insert(f.get()).second) continue;
     found.push_back(f);
     for (const Node* arg : f->args) todo.push_back(Expr(arg));
   }
   std::sort(found.begin(), found.end(), [](Expr a, Expr b) { return a->id < b->id; });
-  return found;
-}
-
-std::vector<Expr> leaves(const std::vector<Expr>& roots) {
-  std::vector<Expr> found = reachable(roots);
-  found.erase(std::remove_if(found.begin(), found.end(), [](Expr f) { return f->op != Op::Var; }), found.end());
   return found;
 }
 

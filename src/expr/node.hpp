@@ -2,7 +2,9 @@
 #pragma once
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -63,10 +65,12 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   Expr make(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes = {});
+  // A literal: integer where it is whole.
   Expr number(double value);
+  Expr number(double value, Kind kind);
+  // The same operand along the same axis is the same variable.
   Expr variable(const Variable& variable);
   const Variable& variable(Expr leaf) const { return variables_[leaf->variable]; }
-  const std::vector<Variable>& variables() const { return variables_; }
 
  private:
   Expr intern(Node node);
@@ -75,16 +79,14 @@ class Pool {
   std::deque<Node> nodes_;
   std::unordered_multimap<std::size_t, const Node*> index_;
   std::vector<Variable> variables_;
+  std::map<std::tuple<Source, Axis, int>, int> places_;
 };
 
 inline int width(Expr f) { return f->type.width; }
 inline const Variable& variable(Expr leaf) { return leaf->pool->variable(leaf); }
 
-// Every node that the roots stand on, arguments first.
-std::vector<Expr> reachable(const std::vector<Expr>& roots);
-
-// The variables of the formulas, in order of making.
-std::vector<Expr> leaves(const std::vector<Expr>& roots);
+// Every node that the roots stand on, arguments first; of those made before node number `since`, none.
+std::vector<Expr> reachable(const std::vector<Expr>& roots, int since = 0);
 
 // Remakes formulas bottom up: `remake` gets a node and its remade arguments. One entry per node, so a
 // shared part is remade once. No recursion: a formula may be as deep as memory allows.

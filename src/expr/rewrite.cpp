@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "expr/parse.hpp"
@@ -15,6 +17,7 @@ struct Pattern {
   const char* name;
   Expr from;
   Expr to;
+  bool a_has_k_components;
 };
 
 // Parsed once; the pool lives as long as the process.
@@ -22,8 +25,11 @@ const std::vector<Pattern>& patterns() {
   static Pool pool(false);
   static const std::vector<Pattern> all = [] {
     std::vector<Pattern> made;
-    for (const Rule& rule : rules())
-      made.push_back({rule.name, parse_pattern(rule.from, &pool), parse_pattern(rule.to, &pool)});
+    for (const Rule& rule : rules()) {
+      const bool counts = std::strcmp(rule.when, "a has k components") == 0;
+      internal_check(counts || rule.when[0] == '\0', "rule ", rule.name, " has an unknown condition");
+      made.push_back({rule.name, parse_pattern(rule.from, &pool), parse_pattern(rule.to, &pool), counts});
+    }
     return made;
   }();
   return all;
@@ -59,7 +65,10 @@ bool match_attributes(Expr pattern, Expr f, Bindings* bound) {
   for (std::size_t k = 0; k < f->attributes.size(); ++k) {
     const int wanted = pattern->attributes[k];
     if (wanted >= 0 && wanted != f->attributes[k]) return false;
-    if (wanted < 0) bound->attribute(wanted) = f->attributes[k];
+    if (wanted >= 0) continue;
+    int& meaning = bound->attribute(wanted);  // 0: not met yet, as attributes count from 1
+    if (meaning != 0 && meaning != f->attributes[k]) return false;
+    meaning = f->attributes[k];
   }
   return true;
 }
@@ -89,7 +98,48 @@ Expr fold_numbers(Expr f) {
   if (r.form != Form::elementwise || !all || f->type.kind == Kind::logical) return f;
   Lane in[3];
   for (std::size_t k = 0; k < f->args.size(); ++k) in[k] = Lane(f->args[k]->number);
-  return f->pool->number(r.value(in).v);
+  return f->pool->number(r.value(in).v, f->type.kind);
+}
+
+// Component operations by how often they run: for every pair, for every row or column, once.
+struct Work {
+  long long pair = 0, row = 0, once = 0;
+
+  void add(Expr f) {
+    int widest = width(f);
+    for (const Node* arg : f->args) widest = std::max(widest, arg->type.width);
+    const Axes axes = f->type.axes.pairs();
+    (axes == Axes::ij() ? pair : axes.empty() ? once : row) += widest;
+  }
+  bool no_more_than(const Work& other) const {
+    return std::tie(pair, row, once) <= std::tie(other.pair, other.row, other.once);
+  }
+};
+
+std::vector<int> filled_in(std::vector<int> attributes, const Bindings& bound) {
+  for (int& a : attributes)
+    if (a < 0) a = bound.attribute(a);
+  return attributes;
+}
+
+// A side of a rule with its letters filled in; what it adds to the formulas they stand for goes to `work`.
+Expr filled_in(Expr pattern, Pool* pool, const Bindings& bound, Work* work) {
+  if (pattern->op == Op::Var) return bound.formula(variable(pattern).name[0]);
+  if (pattern->op == Op::Number) return pool->number(pattern->number);
+  std::vector<Expr> args;
+  for (const Node* arg : pattern->args) args.push_back(filled_in(Expr(arg), pool, bound, work));
+  const Expr f = pool->make(pattern->op, args, filled_in(pattern->attributes, bound));
+  work->add(f);
+  return f;
+}
+
+bool fires(const Pattern& p, Expr f, Bindings* bound) {
+  if (p.from->op != f->op || !match(p.from, f, bound)) return false;
+  if (p.a_has_k_components && width(bound->formula('a')) != bound->attribute(pattern_attribute('k'))) return false;
+  Work before, after;
+  filled_in(p.from, f->pool, *bound, &before);
+  const Expr to = filled_in(p.to, f->pool, *bound, &after);
+  return to->type == f->type && !(to == f) && after.no_more_than(before);
 }
 
 class Simplifier {
@@ -113,37 +163,21 @@ class Simplifier {
 
   Expr first_rule(Expr f) {
     for (const Pattern& p : patterns()) {
-      if (p.from->op != f->op) continue;
       Bindings bound;
-      if (!match(p.from, f, &bound)) continue;
-      const std::size_t before = fired_ ? fired_->size() : 0;
-      const Expr to = instantiate(p.to, f, bound);
-      const bool fires = to->type == f->type && !(to == f);
-      note(fires, p.name, before);
-      if (fires) return to;
+      if (!fires(p, f, &bound)) continue;
+      if (fired_) fired_->push_back(p.name);
+      return simple_side(p.to, f->pool, bound);
     }
     return f;
   }
 
-  // A side of a rule with its letters filled in. Arguments widths may not suit the new operation
-  // (`sum(a * b)` with b of one component): then the type differs and the rule does not fire.
-  Expr instantiate(Expr pattern, Expr model, const Bindings& bound) {
-    if (pattern->op == Op::Var) return bound.formula(variable(pattern).name[0]);
-    if (pattern->op == Op::Number) return model->pool->number(pattern->number);
+  // The right side of a rule, simplified as it is made.
+  Expr simple_side(Expr pattern, Pool* pool, const Bindings& bound) {
+    Work unused;
+    if (pattern->args.empty()) return filled_in(pattern, pool, bound, &unused);
     std::vector<Expr> args;
-    for (const Node* arg : pattern->args) args.push_back(instantiate(Expr(arg), model, bound));
-    std::vector<int> attributes = pattern->attributes;
-    for (int& a : attributes)
-      if (a < 0) a = bound.attribute(a);
-    return simple(model->pool->make(pattern->op, args, attributes));
-  }
-
-  // Rules that fired while the right side was made come after the rule itself; if it did not fire,
-  // they did not either.
-  void note(bool fires, const char* name, std::size_t before) {
-    if (!fired_) return;
-    if (fires) fired_->insert(fired_->begin() + static_cast<std::ptrdiff_t>(before), name);
-    else fired_->resize(before);
+    for (const Node* arg : pattern->args) args.push_back(simple_side(Expr(arg), pool, bound));
+    return simple(pool->make(pattern->op, args, filled_in(pattern->attributes, bound)));
   }
 
   std::vector<std::string>* fired_;

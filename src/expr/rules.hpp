@@ -5,12 +5,14 @@
 namespace kernweave {
 
 // Letters in a rule: a b c d any formula;  s t one component;  m n numbers;  k a whole attribute.
-// A rule fires only if its right side has the very type of its left side.
+// A rule fires only if its right side has the very type of its left side and does no more work: less for
+// every pair, or as much and less for every row, or as much and no more once.
 struct Rule {
   const char* name;
   const char* from;
   const char* to;
-  const char* exactness;  // exact: the same bits;  rounding: the same up to rounding, overflow and underflow
+  const char* exactness;  // exact: the same bits, but for the sign of 0;  rounding: up to rounding and overflow
+  const char* when;       // a condition beyond types: empty, or "a has k components"
 };
 
 const std::vector<Rule>& rules();

@@ -1,6 +1,8 @@
 // Aliases become their formulas; t(f) and f[rows, ] become f on other leaves.
 #include "expr/settle.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "expr/alias.hpp"
 #include "expr/show.hpp"
@@ -38,16 +40,22 @@ Expr take_rows(Expr f, bool along_i, Expr rows) {
   });
 }
 
-// The formula of an alias may hold aliases again; its arguments are settled already.
-Expr settle_alias(Expr node, const std::vector<Expr>& args) {
-  const Expr formula = expand(node->op, args, node->attributes);
-  return rebuild({formula}, [](Expr part, const std::vector<Expr>& parts) {
-    return row(part->op).form == Form::alias ? settle_alias(part, parts) : remade(part, parts);
-  })[0];
+// The formula of an alias may hold aliases again; its arguments are settled already and not looked into.
+Expr settle_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
+
+Expr settle_part(Expr part, const std::vector<Expr>& settled) {
+  if (part->args.empty() || std::find(settled.begin(), settled.end(), part) != settled.end()) return part;
+  std::vector<Expr> args;
+  for (std::size_t k = 0; k < part->args.size(); ++k) args.push_back(settle_part(part.arg(k), settled));
+  return row(part->op).form == Form::alias ? settle_alias(part->op, args, part->attributes) : remade(part, args);
+}
+
+Expr settle_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
+  return settle_part(expand(op, args, attributes), args);
 }
 
 Expr settle_node(Expr node, const std::vector<Expr>& args) {
-  if (row(node->op).form == Form::alias) return settle_alias(node, args);
+  if (row(node->op).form == Form::alias) return settle_alias(node->op, args, node->attributes);
   if (node->op == Op::Swap) return swap_axes(args[0]);
   if (node->op == Op::Take) return take_rows(args[0], node->attributes[0] == 0, args[1]);
   return remade(node, args);

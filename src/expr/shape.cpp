@@ -2,7 +2,6 @@
 #include "expr/shape.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.hpp"
 #include "expr/alias.hpp"
@@ -12,6 +11,9 @@ namespace kernweave {
 namespace {
 
 using Width = long long;
+
+// 128 MB of components for one pair: surely a mistake, and small enough that a plan's slots can be counted.
+constexpr Width kWidest = 1 << 24;
 
 // The words of the `width` column in ops.def. Negative: the arguments do not fit.
 constexpr Width kMisfit = -1;
@@ -96,8 +98,8 @@ int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
   const Width w = loop_width(op, args, attributes);
   user_check(w != kMisfit, Fault::shape, row(op).fn, "()", attribute_list(attributes), ": ", widths(args),
              "; ", wants(width_column(op)));
-  user_check(w <= std::numeric_limits<int>::max(), Fault::shape, row(op).fn, "(): ", widths(args),
-             "; the result would have ", w, " components");
+  user_check(w <= kWidest, Fault::shape, row(op).fn, "(): ", widths(args), "; the result would have ", w,
+             " components, more than ", kWidest);
   return static_cast<int>(w);
 }
 

@@ -35,7 +35,7 @@ void check_refs(const Plan& plan, const Program& program) {
 // No two values that are alive together may overlap: each read must find the last write to its place.
 void check_places(const Program& program) {
   std::array<std::vector<int>, kRegions> owner;
-  for (int r = 0; r < kRegions; ++r) owner[r].assign(program.memory[r], -1);
+  for (int r = 0; r < kRegions; ++r) owner[r].assign(static_cast<std::size_t>(program.memory[r]), -1);
   const auto owned = [&](int slot) {
     const Slot& place = program.slots[slot];
     const std::vector<int>& cells = owner[static_cast<int>(place.region)];

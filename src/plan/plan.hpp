@@ -2,6 +2,7 @@
 // no data and no device.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct Step {
 struct Slot {
   Region region;
   int width;
-  int offset = 0;
+  std::int64_t offset = 0;
 };
 
 // Steps first..last run once per component, 0 .. width - 1; step `last` is the fold.
@@ -63,7 +64,7 @@ struct Program {
   std::vector<Slot> slots;
   std::vector<Group> groups;
   std::vector<double> numbers;
-  std::array<int, kRegions> memory{};  // numbers each region's memory holds
+  std::array<std::int64_t, kRegions> memory{};  // numbers each region's memory holds
 };
 
 struct Output {

@@ -30,8 +30,8 @@ std::vector<int> last_reads(const Program& program, const std::vector<Ref>& root
 
 class Shelf {
  public:
-  int place(int width, int now, int until) {
-    int offset = 0;
+  std::int64_t place(int width, int now, int until) {
+    std::int64_t offset = 0;
     for (bool moved = true; moved;) {
       moved = false;
       for (const Taken& t : taken_)
@@ -44,16 +44,16 @@ class Shelf {
     size_ = std::max(size_, offset + width);
     return offset;
   }
-  int size() const { return size_; }
+  std::int64_t size() const { return size_; }
 
  private:
   struct Taken {
-    int offset;
+    std::int64_t offset;
     int width;
     int until;
   };
   std::vector<Taken> taken_;
-  int size_ = 0;
+  std::int64_t size_ = 0;
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ const Lane* lanes(const double* numbers) {
 
 Evaluator::Evaluator(const Plan& plan, const Program& program, const std::vector<View>& data)
     : plan_(plan), program_(program), data_(data), counter_{Lane(1.0), Lane(1.0)} {
-  for (int r = 0; r < kRegions; ++r) memory_[r].resize(program.memory[r]);
+  for (int r = 0; r < kRegions; ++r) memory_[r].resize(static_cast<std::size_t>(program.memory[r]));
   for (double number : program.numbers) numbers_.push_back(Lane(number));
 }
 

@@ -125,7 +125,7 @@ class Reference : public Backend {
 
   double working_bytes(const Variant& variant, const Sizes& sizes) const override {
     double bytes = 0;
-    for (int numbers : variant.program.memory) bytes += 8.0 * numbers;
+    for (std::int64_t numbers : variant.program.memory) bytes += 8.0 * static_cast<double>(numbers);
     for (const Output& o : variant.outputs)
       bytes += (o.keep == Keep::j ? static_cast<double>(sizes.j) : 1.0) * o.width * static_cast<double>(state_bytes(o));
     return bytes;
