@@ -52,7 +52,7 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
       terms <- Map(c, terms, found)
     }
   }
-  outputs <- lapply(do.call(c, terms), function(term) sum_output(term$value, term$keep, term$rows))
+  outputs <- lapply(do.call(c, terms), function(term) sum_output(term$value, term$keep, term$rows, term$transposed))
   first <- cumsum(lengths(terms)) - lengths(terms)
   groups <- Map(function(before, n, target) list(outputs = before + seq_len(n), like = target), first, lengths(terms), targets)
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
@@ -71,15 +71,16 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   outputs <- lapply(f$outputs, function(output) {
     term <- r_push_forward(reduced_form(f, output), targets, tangents)
     if (is.null(term)) term <- r_apply("SumT", list(number_formula(0)), result_width(output))
-    sum_output(term, output$keep, output$rows)
+    sum_output(term, output$keep, output$rows, output$transposed)
   })
-  extents <- c(f$extents, lapply(tangents, function(operand) lazy_operand(operand)$formula))
-  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, f$groups, extents)
+  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, f$groups, f$extents)
   R$single <- f$single
   finish_call(R, call)
 }
 
-sum_output <- function(value, keep, rows = NULL) list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, rows = rows)
+sum_output <- function(value, keep, rows = NULL, transposed = FALSE) {
+  list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, rows = rows, transposed = transposed)
+}
 
 row_formulas <- function(outputs) Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))
 
@@ -180,7 +181,7 @@ cotangent_operand <- function(R, group, cotangent, call) {
   width <- like$width %or% result_width(R$outputs[[1]])
   if (is.null(cotangent) && !call) return(lazy_operand(new_operand("cotangent", axis, width, "real")))
   if (is.null(cotangent)) cotangent <- 1
-  if (length(cotangent) == 1 && axis != "pair") return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
+  if (length(cotangent) == 1) return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
   operand <- new_operand("cotangent", axis, width, "real")
   operand$data <- as_operand_data(cotangent, operand)
   lazy_operand(operand)
@@ -193,20 +194,8 @@ cotangent_at <- function(g, output) {
   along <- g$formula$args$axis
   if (along == "param") return(g$formula)
   if (!is.null(output$rows)) return(r_apply("Take", list(g$formula, output$rows), axis_codes[[along]]))
-  if (output$keep %in% c("i", "j") && output$keep != along) return(r_apply("Swap", list(g$formula), NULL))
+  if (isTRUE(output$transposed) || output$keep %in% c("i", "j") && output$keep != along) return(r_apply("Swap", list(g$formula), NULL))
   g$formula
-}
-
-tangent_operand <- function(R, output, cotangent, call) {
-  axis <- c(i = "i", j = "j", none = "param")[[output$keep]]
-  width <- result_width(output)
-  if (is.null(cotangent) && !call) return(lazy_operand(new_operand("cotangent", axis, width, "real")))
-  if (is_lazy(cotangent)) return(cotangent)
-  if (is.null(cotangent)) cotangent <- 1
-  if (length(cotangent) == 1) return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
-  operand <- new_operand("cotangent", axis, width, "real")
-  operand$data <- as_operand_data(cotangent, operand)
-  lazy_operand(operand)
 }
 
 tangent_operand <- function(target, tangent, call) {
@@ -218,6 +207,7 @@ tangent_operand <- function(target, tangent, call) {
   rows <- NROW(target$data)
   if (length(tangent) == 1 && !is.null(target$data)) tangent <- array(as.numeric(tangent), dim(target$data) %or% rows)
   operand$data <- as_operand_data(tangent, operand)
+  if (!is.null(target$data) && NROW(operand$data) != rows) abort("shape", "`tangent` has ", NROW(operand$data), " rows, but `", target$name, "` has ", rows)
   operand
 }
 
@@ -230,6 +220,7 @@ finish_group <- function(group, out, data, operands, outputs) {
     part <- out[[k]]
     rows <- outputs[[k]]$rows
     if (!is.null(rows)) part <- r_scatter_add(part, row_numbers(rows, data, operands), NROW(own))
+    if (isTRUE(outputs[[k]]$transposed)) part <- t(part)
     total <- total + part
   }
   shape <- if (is.null(dim(own))) length(own) else dim(own)

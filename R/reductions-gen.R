@@ -17,7 +17,7 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "any" = "Any")
 #' \describe{
 #' \item{\code{sum}, \code{Sum}}{Sum.}
 #' \item{\code{min}, \code{Min}}{Smallest value; NaN if there is one, Inf over an empty axis.}
-#' \item{\code{logsumexp}, \code{LogSumExp}}{Logarithm of the (weighted) sum of exponentials, without overflow.}
+#' \item{\code{logsumexp}, \code{LogSumExp}}{Logarithm of the (weighted) sum of exponentials, without overflow. Where the result is -Inf its gradient is 0.}
 #' \item{\code{argKmin}, \code{ArgKMin}}{Row numbers of the K smallest values, smallest first; ties go to the smaller row number, NaN is skipped, NA pads.}
 #' \item{\code{min_argmin}, \code{MinArgMin}}{Smallest value and its row number; NaN is skipped, ties go to the smaller row number.}
 #' \item{\code{any}, \code{Any}}{Is any value true?}

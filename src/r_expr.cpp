@@ -69,17 +69,16 @@ const char* kept_by(Expr leaf) {
   return axes == Axes::i() ? "i" : axes == Axes::j() ? "j" : axes.empty() ? "none" : "both";
 }
 
-// One term of an operand's gradient: the formula to add up, what it keeps, and, for a gathered
-// operand, the row numbers its rows belong to.
+// One term of an operand's gradient: the formula to add up, what it keeps, for a gathered operand the row
+// numbers its rows belong to, and whether a matrix of pairs was read by columns.
 Rcpp::List gradient_term(Expr leaf, Expr term, Formulas* formulas) {
   const bool gathered = leaf->op == Op::Gather;
   user_check(!gathered || leaf->type.axes.pairs() != Axes::ij(), Fault::unsupported,
              "the gradient of `", show_short(leaf), "`, gathered along both axes, is not built yet");
-  const bool by_columns = leaf->op == Op::Var && variable(leaf).axis == Axis::pair_swapped;
-  if (by_columns) term = term->pool->make(Op::Swap, {term});
+  const bool transposed = leaf->op == Op::Var && variable(leaf).axis == Axis::pair_swapped;
   const SEXP rows = gathered ? formulas->write(leaf.arg(1)) : R_NilValue;
   return Rcpp::List::create(Rcpp::_["value"] = formulas->write(term), Rcpp::_["keep"] = kept_by(leaf),
-                            Rcpp::_["rows"] = rows);
+                            Rcpp::_["rows"] = rows, Rcpp::_["transposed"] = transposed);
 }
 
 }  // namespace

@@ -126,7 +126,6 @@ Columns columns(const Reduced& reduced, Expr g) {
   const Expr x = reduced.x;
   [[maybe_unused]] const Expr w = reduced.w ? reduced.w : x->pool->number(1);
   [[maybe_unused]] const Expr r = reduced.r;
-  [[maybe_unused]] const Expr here = reduced.here;
   switch (reduced.red) {
 #define REDUCTION(Name, fn, inputs, results, kind, saves, dx, dw, ...) \
   case Red::Name: return {dx, dw};
@@ -140,6 +139,11 @@ Columns gradient_columns(const Reduced& reduced, Expr g) {
   user_check(static_cast<bool>(back.x.f), Fault::no_gradient, row(reduced.red).fn,
              "() has no gradient: its result does not vary smoothly with the formula");
   return back;
+}
+
+// Terms that lost are left out, not multiplied by 0: they may be infinite.
+Expr where_it_counts(const Reduced& reduced, Expr term) {
+  return term && reduced.here ? lazy_if(reduced.here, term, 0) : term;
 }
 
 }  // namespace
@@ -188,9 +192,9 @@ Expr push_forward(Expr f, const std::vector<Expr>& targets, const std::vector<Ex
 std::vector<Expr> pull_back(const Reduced& reduced, Expr cotangent, const std::vector<Expr>& targets) {
   const Columns back = gradient_columns(reduced, cotangent);
   std::vector<Expr> out = pull_back(reduced.x, back.x.f, targets);
-  if (!reduced.w || !back.w.f) return out;
-  const std::vector<Expr> through_weight = pull_back(reduced.w, back.w.f, targets);
-  for (std::size_t k = 0; k < out.size(); ++k) out[k] = plus(out[k], through_weight[k]);
+  std::vector<Expr> through_weight(out.size());
+  if (reduced.w && back.w.f) through_weight = pull_back(reduced.w, back.w.f, targets);
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = where_it_counts(reduced, plus(out[k], through_weight[k]));
   return out;
 }
 
@@ -200,7 +204,7 @@ Expr push_forward(const Reduced& reduced, const std::vector<Expr>& targets, cons
   const Expr dw = reduced.w ? push_forward(reduced.w, targets, tangents) : Expr();
   const Expr by_value = dx ? slope.x.f * dx : Expr();
   const Expr by_weight = dw && slope.w.f ? slope.w.f * dw : Expr();
-  return plus(by_value, by_weight);
+  return where_it_counts(reduced, plus(by_value, by_weight));
 }
 
 }  // namespace kernweave

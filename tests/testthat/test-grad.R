@@ -97,3 +97,54 @@ test_that("a gradient waits for its data where the formula does", {
     expect_equal(lazy(x, y, g), vjp(reduction(-sqdist(data, Vj(y)), op, call = FALSE), data, g))
   }
 })
+
+test_that("an operand read plainly, gathered, transposed, or all at once has all four derivatives", {
+  A <- matrix(stats::rnorm(12), 4)
+  readings <- list(
+    plain = function(X) exp(-sqdist(X, Vj(y))),
+    gathered = function(X) exp(-sqdist(X, Vj(y)))[c(4, 1, 1), ],
+    transposed = function(X) exp(-sqdist(Vi(y), t(X))),
+    both = function(X) exp(-sqdist(X[2:4, ], t(X) * 0.5)) + 0.1 * sum(X[2:4, ])
+  )
+  for (name in names(readings)) {
+    read <- readings[[name]]
+    X <- Vi(x)
+    R <- reduction(read(X), "sum", call = FALSE)
+    g <- matrix(stats::rnorm(length(kernweave:::run_reduction(R))))
+    value <- function(v) sum(g * reduction(read(Vi(v)), "sum"))
+    gradient <- function(v) {
+      V <- Vi(v)
+      vjp(reduction(read(V), "sum", call = FALSE), V, g)
+    }
+    u <- x * 0.3 + 0.1
+    along <- function(f, h = 1e-5) (f(x + h * u) - f(x - h * u)) / (2 * h)
+    expect_equal(vjp(R, X, g), differences(value, x), tolerance = 1e-6, label = paste(name, "vjp"))
+    expect_equal(sum(g * jvp(R, X, u)), along(value), tolerance = 1e-6, label = paste(name, "jvp"))
+    expect_equal(jvp(vjp(R, X, g, call = FALSE), X, u), along(gradient), tolerance = 1e-5, label = paste(name, "jvp of vjp"))
+    expect_equal(vjp(vjp(R, X, g, call = FALSE), X, u), along(gradient), tolerance = 1e-5, label = paste(name, "vjp of vjp"))
+    slope <- function(v) {
+      V <- Vi(v)
+      sum(g * jvp(reduction(read(V), "sum", call = FALSE), V, u))
+    }
+    expect_equal(vjp(jvp(R, X, u, call = FALSE), X, g), differences(slope, x, 1e-5), tolerance = 1e-4, label = paste(name, "vjp of jvp"))
+  }
+})
+
+test_that("a matrix of pairs has a gradient by rows and by columns", {
+  A <- matrix(stats::rnorm(6), 2)
+  lazy <- Vij(A)
+  expect_equal(vjp(reduction(exp(t(lazy)) * Vi(1:3), "sum", call = FALSE), lazy), exp(A) * rep(1:3, each = 2))
+  expect_equal(vjp(reduction(exp(lazy), "sum", call = FALSE), lazy, 2), 2 * exp(A))
+  twice <- vjp(vjp(reduction(t(lazy)^3, "sum", call = FALSE), lazy, call = FALSE, cotangent = 1), lazy, A)
+  expect_equal(twice, 6 * A * A)
+})
+
+test_that("singular losers and empty sums leave a gradient finite", {
+  p <- matrix(c(0, 1, 3), 3)
+  X <- Vi(p)
+  R <- reduction(1 / sqdist(X, Vj(c(0, 2))), "min", call = FALSE)
+  expect_equal(vjp(R, X)[2:3, 1], differences(function(v) sum(reduction(1 / sqdist(Vi(v), Vj(c(0, 2))), "min")), p + 1e-3)[2:3, 1], tolerance = 0.1)
+  expect_true(all(is.finite(vjp(R, X))))
+  masked <- logsumexp(lazy_if(X < 0.5, -Inf, X) + 0 * Vj(1:2), call = FALSE)
+  expect_equal(vjp(masked, X), matrix(c(0, 1, 1)))
+})

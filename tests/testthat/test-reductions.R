@@ -78,6 +78,16 @@ for (k in seq_len(nrow(reductions))) {
   })
 }
 
+test_that("weights of 0, below 0 and NaN, and values of any size", {
+  for (values in list(c(0, 1000), c(1000, 0), c(-Inf, 3), c(Inf, 2), c(NaN, 1))) {
+    for (weights in list(c(1, 0), c(0, 1), c(0, 0), c(2, -1), c(NaN, 1))) {
+      expected <- oracle_reductions$LogSumExp(values, weights, 1L)$value
+      expect_close(kernweave:::r_fold("LogSumExp", values, weights, 1L, integer())$value, expected, 1e-13, 4, paste(c(values, weights), collapse = " "))
+      expect_close(kernweave:::r_fold("LogSumExp", values, weights, 1L, 1L)$value, expected, 1e-13, 4, paste(c(values, weights), collapse = " "))
+    }
+  }
+})
+
 test_that("logsumexp takes weights of its own width, and numbers of any size", {
   set.seed(1)
   x <- matrix(stats::rnorm(5), 5)

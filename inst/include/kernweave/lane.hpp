@@ -32,6 +32,7 @@ template <class T>
 struct Scalar {
   using Number = T;
   using Mask = bool;
+  using Indices = Index;
   T v;
 
   Scalar() = default;
@@ -67,6 +68,9 @@ struct Scalar {
   KW_FN friend Mask is_nan(Scalar a) { return a.v != a.v; }
   KW_FN friend Scalar select(Mask test, Scalar yes, Scalar no) { return test ? yes : no; }
 };
+
+// Indices are chosen as numbers are.
+KW_FN Index select(bool test, Index yes, Index no) { return test ? yes : no; }
 
 // What a slot holds: a number as it is, a truth value as 1 or 0.
 template <class L>

@@ -1,4 +1,5 @@
 // ArgKMin: the K smallest values so far, sorted, and where they stood. NaN never enters.
+// A list takes one term at a time: an engine with wide lanes compares a whole tile with the last place first.
 #pragma once
 #include "../lane.hpp"
 

@@ -15,11 +15,11 @@ struct LogSumExp {
     top = -infinity<L>();
     total = L(0.0);
   }
-  KW_FN void step(L value, L weight, Index, typename L::Mask valid) {
+  KW_FN void step(L value, L weight, typename L::Indices, typename L::Mask valid) {
     take(select(valid, value, -infinity<L>()), select(valid, weight, L(0.0)));
   }
   KW_FN void merge(const LogSumExp& later) { take(later.top, later.total); }
-  KW_FN void finish(L* values, Index*) const { values[0] = log(total) + top; }
+  KW_FN void finish(L* values, typename L::Indices*) const { values[0] = log(total) + top; }
 
  private:
   // exp(a - b) with exp(-Inf - -Inf) = 0: a sum without terms contributes nothing.
@@ -28,10 +28,14 @@ struct LogSumExp {
     const L inf = infinity<L>();
     return select(a == b, select(a == -inf, L(0.0), L(1.0)), exp(a - b));
   }
+  // A term of weight 0 says nothing, however large, and must not set the scale. NaN always says something,
+  // and so does 0 times Inf.
   KW_FN void take(L value, L weight) {
+    const typename L::Mask always = is_nan(weight) || is_nan(value) || value == infinity<L>();
+    const typename L::Mask speaks = differs(weight, L(0.0)) || always;
     const L before = top;
-    top = select(before < value || is_nan(value), value, before);
-    total = total * ratio(before, top) + weight * ratio(value, top);
+    top = select(speaks && (before < value || is_nan(value)), value, before);
+    total = total * ratio(before, top) + select(speaks, weight * ratio(value, top), L(0.0));
   }
 };
 

@@ -11,9 +11,9 @@ struct Min {
 
   KW_FN static long long storage(int) { return 0; }
   KW_FN void init(void*, int) { least = infinity<L>(); }
-  KW_FN void step(L value, L, Index, typename L::Mask valid) { take(select(valid, value, least)); }
+  KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) { take(select(valid, value, least)); }
   KW_FN void merge(const Min& later) { take(later.least); }
-  KW_FN void finish(L* values, Index*) const { values[0] = least; }
+  KW_FN void finish(L* values, typename L::Indices*) const { values[0] = least; }
 
  private:
   KW_FN void take(L value) { least = select(value < least || is_nan(value), value, least); }

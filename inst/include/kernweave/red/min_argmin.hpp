@@ -7,42 +7,39 @@ namespace red {
 
 template <class L>
 struct MinArgMin {
+  using Mask = typename L::Mask;
+  using Indices = typename L::Indices;
+
   L least;
-  Index where;   // 0 while only NaN, or nothing, has come
-  bool only_nan;  // something came, and all of it was NaN
+  Indices where;  // 0 while only NaN, or nothing, has come
+  Mask nan;       // has a NaN come?
 
   KW_FN static long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
     least = infinity<L>();
-    where = 0;
-    only_nan = false;
+    where = Indices(0);
+    nan = truth(L(0.0));
   }
-  KW_FN void step(L value, L, Index index, typename L::Mask valid) {
-    if (!valid) return;
-    if (is_nan(value)) {
-      only_nan = where == 0;
-      return;
-    }
-    take(value, index);
+  KW_FN void step(L value, L, Indices index, Mask valid) {
+    nan = nan || (valid && is_nan(value));
+    take(value, index, valid && !is_nan(value));
   }
   KW_FN void merge(const MinArgMin& later) {
-    if (later.where != 0) take(later.least, later.where);
-    else if (where == 0) only_nan = only_nan || later.only_nan;
+    nan = nan || later.nan;
+    take(later.least, later.where, later.where != Indices(0));
   }
-  KW_FN void finish(L* values, Index* indices) const {
+  KW_FN void finish(L* values, Indices* indices) const {
     const L inf = infinity<L>();
-    values[0] = where == 0 && only_nan ? inf - inf : least;
+    values[0] = select(where == Indices(0) && nan, inf - inf, least);
     indices[0] = where;
   }
 
  private:
-  KW_FN void take(L value, Index index) {
-    const bool wins = where == 0 || value < least || (value == least && index < where);
-    if (wins) {
-      least = value;
-      where = index;
-    }
-    only_nan = false;
+  KW_FN void take(L value, Indices index, Mask counts) {
+    const Mask first = where == Indices(0) || value < least;
+    const Mask wins = counts && (first || (value == least && index < where));
+    least = select(wins, value, least);
+    where = select(wins, index, where);
   }
 };
 
