@@ -17,6 +17,10 @@ r_whole_power <- function(formula, exponent) {
     .Call(`_kernweave_r_whole_power`, formula, exponent)
 }
 
+r_bar <- function(a, b) {
+    .Call(`_kernweave_r_bar`, a, b)
+}
+
 r_show <- function(formula, budget) {
     .Call(`_kernweave_r_show`, formula, budget)
 }
@@ -77,8 +81,8 @@ r_prepare <- function(outputs, extents, options) {
     .Call(`_kernweave_r_prepare`, outputs, extents, options)
 }
 
-r_run <- function(plan, data, extents, device) {
-    .Call(`_kernweave_r_run`, plan, data, extents, device)
+r_run <- function(plan, data, extents, device, threads) {
+    .Call(`_kernweave_r_run`, plan, data, extents, device, threads)
 }
 
 r_explain <- function(outputs, extents, options, data, sizes, device) {

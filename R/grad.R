@@ -101,7 +101,7 @@ refuse_saved <- function(R) {
 
 # Operands by themselves or by name.
 check_wrt <- function(wrt, R) {
-  known <- r_operands(c(formulas_of(R$outputs), R$extents))
+  known <- Filter(function(operand) !operand$literal, r_operands(c(formulas_of(R$outputs), R$extents)))
   if (is_lazy(wrt) || is.character(wrt)) wrt <- as.list(if (is_lazy(wrt)) list(wrt) else wrt)
   if (!is.list(wrt) || !length(wrt)) abort("input", "`wrt` must be an operand, its name, or a list of them, not ", describe(wrt))
   lapply(wrt, function(one) {

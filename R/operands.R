@@ -3,7 +3,7 @@
 
 axis_codes <- c(i = 0L, j = 1L, param = 2L, pair = 3L)
 
-new_operand <- function(name, axis, width, kind, data = NULL, batch = NULL, from = NULL) {
+new_operand <- function(name, axis, width, kind, data = NULL, batch = NULL, from = NULL, literal = FALSE) {
   operand <- new.env(hash = FALSE, parent = emptyenv())
   operand$name <- name
   operand$axis <- axis
@@ -11,6 +11,7 @@ new_operand <- function(name, axis, width, kind, data = NULL, batch = NULL, from
   operand$kind <- kind
   operand$data <- data    # a double vector or matrix; NULL for a placeholder
   operand$batch <- batch  # extents of batch axes
+  operand$literal <- literal  # a number written in a formula: its name is its value
   operand$from <- from    # what computes the data, where a reduction does: list(reduction, part)
   operand
 }

@@ -5,7 +5,7 @@
 as_lazy <- function(value, beside, name) {
   if (is_lazy(value)) return(value)
   if (is.double(value) && length(value) == 1 && !is.object(value)) {
-    return(lazy_operand(new_operand(as.character(value), "param", 1L, "real", as.vector(value))))
+    return(lazy_operand(new_operand(as.character(value), "param", 1L, "real", as.vector(value), literal = TRUE)))
   }
   if (isS4(value)) value <- as.matrix(value)
   numbers <- check_numbers(value, name)
@@ -16,7 +16,7 @@ as_lazy <- function(value, beside, name) {
           "; use Vi() or Vj() for one number per point, Pm() for a parameter")
   }
   label <- if (n == 1) as.character(as.numeric(value)) else name
-  lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values)))
+  lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values), literal = n == 1))
 }
 
 as_pairs <- function(value, numbers, beside, name) {
@@ -88,12 +88,11 @@ both_logical <- function(a, b, symbol) {
   list(a, b)
 }
 
-# The inner product of two numbers-valued formulas, or of two logical ones.
+# The engine says what `|` means, for text formulas too.
 bar <- function(a, b) {
-  logical <- c(type_kind(a), type_kind(b)) == "logical"
-  if (any(logical) && !all(logical)) abort("kind", "`|` is the inner product of two real formulas or \"or\" of two logical ones, not of one each")
-  if (all(logical)) return(lazy_call("Add", list(a, b)) > 0)
-  lazy_call("Scalprod", list(a, b))
+  out <- r_meet(list(a, b))
+  out$formula <- r_bar(a$formula, b$formula)
+  out
 }
 
 power <- function(x, n) {

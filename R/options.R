@@ -129,9 +129,10 @@ lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL) {
 #' with_kernweave(sum(exp(-sqdist(Vi(x), Vj(x))), index = "j"), device = "reference")
 with_kernweave <- function(code, ...) {
   given <- list(...)
-  unknown <- setdiff(names(given), names(options_table))
-  if (length(unknown) || is.null(names(given)) && length(given)) {
-    abort("settings", "there is no option `", unknown[1], "`; see kernweave_options()", near_hint(unknown[1], names(options_table)))
+  if (!length(given)) return(code)
+  unknown <- setdiff(names(given) %or% "", names(options_table))
+  if (length(unknown)) {
+    abort("settings", "there is no option `", unknown[1], "`", near_hint(unknown[1], names(options_table), "; see kernweave_options()"))
   }
   check_settings(given[intersect(names(given), setting_names)])
   names(given) <- paste0("kernweave.", names(given))

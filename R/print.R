@@ -9,9 +9,7 @@ shape_text <- function(x) {
 }
 
 # Numbers written in the formula say what they are themselves.
-named_operands <- function(formula) {
-  Filter(function(operand) is.na(suppressWarnings(as.numeric(operand$name))), operands_of(formula))
-}
+named_operands <- function(formula) Filter(function(operand) !operand$literal, operands_of(formula))
 
 operand_text <- function(operand) {
   data <- operand$data
@@ -141,11 +139,11 @@ explain.lazy_tensor <- function(x, index = "j", ...) {
 #' @export
 explain.lazy_reduction <- function(x, ...) {
   device <- resolve_setting("device", x$settings)
-  options <- list(precision = resolve_setting("precision", x$settings), rewrite = device != "reference", checks = TRUE, pairs = !is.null(x$pairs))
+  options <- plan_options(x)
   waits <- length(free_operands(x)) > 0
   data <- if (!waits) operand_data(prepared(x)$operands, list(), list())
   plan <- r_explain(x$outputs, x$extents, options, data, x$extent, device)
-  structure(c(plan, list(written = format(x), precision = options$precision, rewrite = options$rewrite)), class = "kernweave_explanation")
+  structure(c(plan, list(written = format(x), precision = options$precision, threads = thread_limit(x), rewrite = options$rewrite)), class = "kernweave_explanation")
 }
 
 #' @export
@@ -158,14 +156,15 @@ print.kernweave_explanation <- function(x, ...) {
   if (!x$rewrite) cat("no rewriting: the reference device computes the formula as written\n")
   cat("plan ", x$key, "\n", sep = "")
   if (nrow(x$steps)) cat(sprintf("  %-15s %4s = %s\n", x$steps$when, x$steps$slot, x$steps$step), sep = "")
-  print_schedule(x$schedule, x$precision)
+  print_schedule(x$schedule, x$precision, x$threads)
   invisible(x)
 }
 
-print_schedule <- function(s, precision) {
+print_schedule <- function(s, precision, threads) {
   if (is.null(s)) return(cat("schedule\n  chosen when the data are there\n"))
   cat("schedule\n  ", s$why, "\n", sep = "")
   cat("  ", format(s$M, big.mark = ","), " x ", format(s$N, big.mark = ","), " pairs, about ", format(s$seconds, digits = 2), " s and ",
       format(s$bytes / 1024, digits = 2), " KB of work space\n", sep = "")
   if (s$device == "reference" && precision != "float64") cat("  the reference device computes in float64, whatever the precision asked for\n")
+  if (s$device == "reference" && threads > 1) cat("  the reference device uses one thread, whatever the number asked for\n")
 }

@@ -51,7 +51,6 @@ reduction_row <- function(op) {
 
 check_index <- function(index) one_of(index, c("i", "j", "ij"), "index")
 kept <- function(index) c(i = "j", j = "i", ij = "none")[[index]]
-folded <- function(keep) c(j = "i", i = "j", none = "ij")[[keep]]
 
 check_weight <- function(weight, F, row) {
   if (row$inputs != "value_weight") abort("unsupported", row$fn, "() takes no weight")
@@ -95,17 +94,20 @@ formulas_of <- function(outputs) {
   found[!vapply(found, is.null, NA)]
 }
 
-# The operands in the order of the plan, and the plan itself.
+# The plan, and its operands in order. Made again where the options it depends on have changed.
 prepared <- function(R) {
+  options <- plan_options(R)
   ready <- R$cache$ready
-  if (!is.null(ready) && !is_dead(ready$plan)) return(ready)
-  device <- resolve_setting("device", R$settings)
-  options <- list(precision = resolve_setting("precision", R$settings), rewrite = device != "reference",
-                  checks = isTRUE(option("check")), pairs = !is.null(R$pairs))
+  if (!is.null(ready) && !is_dead(ready$plan) && identical(ready$options, options)) return(ready)
   ready <- r_prepare(R$outputs, R$extents, options)
-  ready$device <- device
+  ready$options <- options
   R$cache$ready <- ready
   ready
+}
+
+plan_options <- function(R) {
+  list(precision = resolve_setting("precision", R$settings), rewrite = resolve_setting("device", R$settings) != "reference",
+       checks = isTRUE(option("check")), pairs = !is.null(R$pairs))
 }
 
 # An external pointer does not survive saveRDS.
@@ -115,9 +117,12 @@ dead_pointer <- methods::new("externalptr")
 run_reduction <- function(R, data = NULL) {
   ready <- prepared(R)
   if (is.null(data)) data <- operand_data(ready$operands, list(), list())
-  out <- r_run(ready$plan, data, R$extent, ready$device)
+  out <- r_run(ready$plan, data, R$extent, resolve_setting("device", R$settings), thread_limit(R))
   if (is.null(R$groups)) out[[1]] else finish_groups(R, out, data, ready$operands)
 }
+
+# 0 lets the device decide.
+thread_limit <- function(R) as.integer(resolve_setting("threads", R$settings) %or% 0L)
 
 # Data of each operand: its own, or what is given for it, or what a reduction computes for it.
 operand_data <- function(operands, given_for, given) {
@@ -173,14 +178,10 @@ as.function.lazy_reduction <- function(x, ...) {
 # data only change places.
 caller_of <- function(R, free) {
   force(R)
+  places <- match_operands(prepared(R)$operands, free)
   function(values) {
-    ready <- prepared(R)
     for (k in seq_along(free)) values[[k]] <- as_operand_data(values[[k]], free[[k]])
-    places <- R$cache$places
-    if (is.null(places)) {
-      places <- match_operands(ready$operands, free)
-      R$cache$places <- places
-    }
+    ready <- prepared(R)
     run_reduction(R, if (anyNA(places)) operand_data(ready$operands, free, values) else values[places])
   }
 }

@@ -51,6 +51,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_bar
+SEXP r_bar(SEXP a, SEXP b);
+RcppExport SEXP _kernweave_r_bar(SEXP aSEXP, SEXP bSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type a(aSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type b(bSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_bar(a, b));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_show
 std::string r_show(SEXP formula, int budget);
 RcppExport SEXP _kernweave_r_show(SEXP formulaSEXP, SEXP budgetSEXP) {
@@ -211,15 +222,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_run
-Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, std::string device);
-RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP deviceSEXP) {
+Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, std::string device, int threads);
+RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP deviceSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< std::string >::type device(deviceSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, extents, device));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, extents, device, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -280,6 +292,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_apply", (DL_FUNC) &_kernweave_r_apply, 3},
     {"_kernweave_r_whole_power", (DL_FUNC) &_kernweave_r_whole_power, 2},
+    {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},
     {"_kernweave_r_show", (DL_FUNC) &_kernweave_r_show, 2},
     {"_kernweave_r_operands", (DL_FUNC) &_kernweave_r_operands, 1},
     {"_kernweave_r_parse", (DL_FUNC) &_kernweave_r_parse, 3},
@@ -295,7 +308,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
-    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 4},
+    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 6},
     {"_kernweave_r_facts", (DL_FUNC) &_kernweave_r_facts, 1},
     {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},

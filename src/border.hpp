@@ -2,6 +2,7 @@
 #pragma once
 #include <Rcpp.h>
 #include <new>
+#include <stdexcept>
 #include "base/error.hpp"
 
 namespace kernweave {
@@ -25,6 +26,10 @@ auto at_border(Work work) -> decltype(work()) {
     throw Rcpp::internal::InterruptedException();
   } catch (const std::bad_alloc&) {
     signal_failure(fault_name(Fault::memory), "not enough memory for the workspace of this call");
+  } catch (const std::length_error&) {
+    signal_failure(fault_name(Fault::memory), "the workspace of this call is larger than any memory");
+  } catch (const std::exception& failure) {
+    signal_failure(fault_name(Fault::internal), failure.what());
   }
 }
 

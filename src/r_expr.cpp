@@ -98,6 +98,15 @@ SEXP r_whole_power(SEXP formula, int exponent) {
 }
 
 // [[Rcpp::export(rng = false)]]
+SEXP r_bar(SEXP a, SEXP b) {
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::Formulas formulas;
+    const kernweave::Expr left = formulas.read(a), right = formulas.read(b);
+    return formulas.write(kernweave::bar(left, right));
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
 std::string r_show(SEXP formula, int budget) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;

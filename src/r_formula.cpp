@@ -90,18 +90,20 @@ SEXP applied(const char* name, const Rcpp::List& args, SEXP attributes) {
 }
 
 int Formulas::operand_number(SEXP operand) {
-  for (std::size_t k = 0; k < operands_.size(); ++k)
-    if (operands_[k] == operand) return static_cast<int>(k);
+  const auto known = numbers_.emplace(operand, static_cast<int>(operands_.size()));
+  if (!known.second) return known.first->second;
   const Rcpp::Environment env(operand);
   operands_.push_back(operand);
-  names_.push_back(unique_name(Rcpp::as<std::string>(env["name"])));
+  const std::string name = Rcpp::as<std::string>(env["name"]);
+  names_.push_back(Rcpp::as<bool>(env["literal"]) ? name : unique_name(name));
   return static_cast<int>(operands_.size()) - 1;
 }
 
 // Two operands may bear one name; in print they must not.
 std::string Formulas::unique_name(std::string name) {
   std::string candidate = name;
-  for (int k = 1; !taken_.insert(candidate).second; ++k) candidate = sentence(name, ".", k);
+  for (int& k = taken_[name]; k > 0 && taken_.count(candidate); ++k) candidate = sentence(name, ".", k);
+  ++taken_[candidate];
   return candidate;
 }
 
@@ -127,7 +129,7 @@ Expr Formulas::read_node(SEXP formula) {
   const SEXP args = part(formula, 1);
   if (op == Op::Number) return pool_.number(Rf_asReal(args), type_of(formula).kind);
   std::vector<Expr> read;
-  for (R_xlen_t k = 0; k < Rf_xlength(args); ++k) read.push_back(read_.at(VECTOR_ELT(args, k)));
+  for (R_xlen_t k = 0; k < Rf_xlength(args); ++k) read.push_back(exprs_.at(VECTOR_ELT(args, k)));
   return pool_.make(op, read, attributes_of(formula));
 }
 
@@ -139,15 +141,15 @@ Expr Formulas::read(SEXP formula) {
     const SEXP args = part(top, 1);
     if (!is_leaf(op_of(top)))
       for (R_xlen_t k = Rf_xlength(args); k-- > 0;)
-        if (!read_.count(VECTOR_ELT(args, k))) {
+        if (!exprs_.count(VECTOR_ELT(args, k))) {
           todo.push_back(VECTOR_ELT(args, k));
           ready = false;
         }
     if (!ready) continue;
     todo.pop_back();
-    if (!read_.count(top)) read_[top] = read_node(top);
+    if (!exprs_.count(top)) exprs_[top] = read_node(top);
   }
-  return read_.at(formula);
+  return exprs_.at(formula);
 }
 
 std::vector<Expr> Formulas::read_all(const Rcpp::List& formulas) {

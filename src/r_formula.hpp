@@ -5,7 +5,6 @@
 #pragma once
 #include <Rcpp.h>
 #include <unordered_map>
-#include <unordered_set>
 #include <string>
 #include <vector>
 #include "expr/node.hpp"
@@ -33,11 +32,12 @@ class Formulas {
   std::string unique_name(std::string name);
 
   Pool pool_;
-  std::unordered_map<SEXP, Expr> read_;
+  std::unordered_map<SEXP, Expr> exprs_;           // what each R formula was read as
   std::unordered_map<const Node*, SEXP> written_;
   std::vector<SEXP> operands_;
+  std::unordered_map<SEXP, int> numbers_;          // place of each operand
   std::vector<std::string> names_;
-  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> taken_;     // how often a name was asked for
   std::vector<Rcpp::RObject> keep_;  // what was written, safe from the collector
 };
 

@@ -4,6 +4,7 @@
 #include "r_formula.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "plan/lower.hpp"
@@ -132,10 +133,20 @@ std::vector<Facts> facts_for(const Plan& plan, const std::vector<View>& views) {
   return facts;
 }
 
-// R's allocator leaves by a long jump; this turns it into a C++ exception.
+// A vector of R. Its allocator leaves by a long jump, and its error has no class of ours: a large request
+// is made under R's tryCatch (some microseconds), a small one under Rcpp's unwinding.
 SEXP allocate(SEXPTYPE type, double length) {
-  user_check(length <= static_cast<double>(R_XLEN_T_MAX), Fault::memory, "a result of ", length, " numbers is too long for R");
-  return Rcpp::unwindProtect([&] { return Rf_allocVector(type, static_cast<R_xlen_t>(length)); });
+  constexpr double small = 1e6;
+  const auto make = [&] { return Rf_allocVector(type, static_cast<R_xlen_t>(length)); };
+  if (length < small) return Rcpp::unwindProtect(make);
+  using Make = decltype(make);
+  const auto run = [](void* data) { return (*static_cast<const Make*>(data))(); };
+  const auto refuse = [](SEXP, void*) { return R_NilValue; };
+  const bool countable = length <= static_cast<double>(R_XLEN_T_MAX);
+  const SEXP made = countable ? R_tryCatchError(run, const_cast<Make*>(&make), refuse, nullptr) : R_NilValue;
+  user_check(!Rf_isNull(made), Fault::memory, "not enough memory for a result of ", length, " numbers (",
+             std::ceil(length * 8 / 1048576), " MB)");
+  return made;
 }
 
 // rows x components, rows x K, or rows x K x components; pairs keep their two axes.
@@ -206,7 +217,8 @@ class OutputBuffer {
   std::vector<Index> indices_;
 };
 
-Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device) {
+Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device,
+                    int threads) {
   const std::vector<View> views = views_of(plan, data);
   const Sizes sizes = sizes_of(plan, views, extents);
   const std::vector<Facts> facts = facts_for(plan, views);
@@ -215,7 +227,7 @@ Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::Numeri
   const std::vector<Output>& outputs = plan.variants[schedule.variant].outputs;
   std::vector<OutputBuffer> buffers;
   buffers.reserve(outputs.size());
-  Task task{&plan, &schedule, views, {}, poll_interrupt};
+  Task task{&plan, &schedule, views, {}, threads, poll_interrupt};
   for (const Output& o : outputs) {
     buffers.emplace_back(o, sizes);
     task.results.push_back(buffers.back().result());
@@ -293,11 +305,11 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, std::string device) {
+Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, std::string device, int threads) {
   return kernweave::at_border([&] {
     const Rcpp::XPtr<kernweave::Prepared> prepared(plan);
     kernweave::internal_check(prepared.get() != nullptr, "a plan from another session");
-    return kernweave::run_plan(prepared->plan, data, extents, device);
+    return kernweave::run_plan(prepared->plan, data, extents, device, threads);
   });
 }
 

@@ -57,6 +57,9 @@ inline Expr operator*(Term x, Term y) { return multiply(x, y); }
 inline Expr operator/(Term x, Term y) { return divide(x, y); }
 inline Expr operator-(Expr x) { return minus(x); }
 
+// a | b: the inner product of two formulas of numbers, "or" of two logical ones; one of each is a mistake.
+Expr bar(Expr a, Expr b);
+
 // x^n for a whole n other than 0, by squaring: exact for negative x, with shared parts.
 Expr whole_power(Expr x, int n);
 

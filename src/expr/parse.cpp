@@ -43,7 +43,7 @@ class Parser {
   // f | g binds least, as in R
   Expr inner() {
     Expr f = comparison();
-    while (scan_.take_if("|")) f = scalprod(f, comparison());
+    while (scan_.take_if("|")) f = pattern_ ? scalprod(f, comparison()) : bar(f, comparison());
     return f;
   }
 

@@ -27,6 +27,7 @@ struct Task {
   const Schedule* schedule;
   std::vector<View> data;
   std::vector<Result> results;       // in the order of the outputs
+  int threads;                       // at most; 0 lets the back end decide
   std::function<void()> poll;        // called now and then; throws Interrupted to stop
 };
 

@@ -74,3 +74,11 @@ test_that("no text crashes: every failure is a condition of ours", {
   }
   expect_silent(parse_text(paste(rep("x", 5000), collapse = " + ")))
 })
+
+test_that("`|` means in text what it means in R", {
+  x <- c(1, 2, 3)
+  y <- c(2, 2)
+  either <- kernel_op("(x < y) | (y < x)", c("x = Vi(1)", "y = Vj(1)"))
+  expect_equal(either(x, y), sum(Vi(x) < Vj(y) | Vj(y) < Vi(x), index = "j"))
+  expect_error(kernel_op("(x < y) | x", c("x = Vi(1)", "y = Vj(1)")), class = "kernweave_error_kind")
+})

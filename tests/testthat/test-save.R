@@ -66,3 +66,26 @@ test_that("Ctrl-C is answered at once and leaves everything usable", {
   answer <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = TRUE, stderr = FALSE)
   expect_identical(utils::tail(answer, 1), "TRUE TRUE TRUE")
 })
+
+test_that("a change of option between two calls of a prepared function is heard", {
+  f <- as.function(sum(sqdist(Vi(dim = 2, name = "x"), Vj(dim = 2, name = "y")), index = "j"))
+  x <- matrix(stats::rnorm(6), 3)
+  expect_identical(f(x, x), with_kernweave(f(x, x), device = "reference"))
+  expect_error(with_kernweave(f(x, x), device = "gpu"), class = "kernweave_error_no_device")
+  expect_error(with_kernweave(f(x, x), precision = "half"), class = "kernweave_error_settings")
+  expect_identical(dim(f(x, x)), c(3L, 1L))
+})
+
+test_that("literals are not operands, and keep their name", {
+  X <- Vi(matrix(1, 2, 1))
+  F <- X * 2 + Vj(1:2) * 2
+  expect_match(format(F), "* 2 + ", fixed = TRUE)
+  expect_false(grepl("2.1", format(F), fixed = TRUE))
+  expect_error(vjp(reduction(F, "sum", call = FALSE), "2"), class = "kernweave_error_input")
+})
+
+test_that("a result too large for memory is a condition of ours", {
+  skip_on_os(c("windows", "mac"))
+  big <- Vi(numeric(1e7)) - Vj(numeric(1e7))
+  expect_error(with_kernweave(as.matrix(big), max_dense_mb = Inf), class = "kernweave_error_memory")
+})
