@@ -36,13 +36,31 @@ options_rd <- function() {
   c("@section Options:", "\\describe{", rows, "}")
 }
 
-option <- function(name) {
-  value <- getOption(paste0("kernweave.", name))
-  if (!is.null(value)) return(value)
-  twin <- Sys.getenv(paste0("KERNWEAVE_", toupper(name)), NA)
+option_names <- paste0("kernweave.", names(options_table))
+option_twins <- paste0("KERNWEAVE_", toupper(names(options_table)))
+
+# All options as they stand, checked. Kept until one of them, or an environment twin, is changed: a small
+# reduction asks for them at every call.
+current_options <- function() {
+  raw <- list(lapply(option_names, getOption), Sys.getenv(option_twins, NA))
+  if (identical(raw, seen_options$raw)) return(seen_options$value)
+  value <- Map(chosen_option, names(options_table), raw[[1]], raw[[2]])
+  checked <- check_settings(value[setting_names])
+  value[names(checked)] <- checked
+  seen_options$raw <- raw
+  seen_options$value <- value
+  value
+}
+
+seen_options <- new.env(parent = emptyenv())
+
+chosen_option <- function(name, option, twin) {
+  if (!is.null(option)) return(option)
   if (is.na(twin)) return(options_table[[name]]$default)
   utils::type.convert(twin, as.is = TRUE)
 }
+
+option <- function(name) current_options()[[name]]
 
 # Settings as given, checked. NULL entries are dropped.
 check_settings <- function(settings) {
@@ -86,11 +104,11 @@ merge_settings <- function(a, b) {
   a
 }
 
-# Argument of the call, then the formula's own, then options.
-resolve_setting <- function(name, ...) {
-  for (settings in list(...)) if (!is.null(settings[[name]])) return(settings[[name]])
-  value <- option(name)
-  if (is.null(value)) value else check_settings(structure(list(value), names = name))[[name]]
+# What holds for a call: the formula's own settings, else the options.
+call_options <- function(settings) {
+  options <- current_options()
+  if (length(settings)) options[names(settings)] <- settings
+  options
 }
 
 #' Set device, precision or threads for a formula

@@ -138,12 +138,12 @@ explain.lazy_tensor <- function(x, index = "j", ...) {
 #' @rdname explain
 #' @export
 explain.lazy_reduction <- function(x, ...) {
-  device <- resolve_setting("device", x$settings)
-  options <- plan_options(x)
+  chosen <- call_options(x$settings)
+  options <- plan_options(x, chosen)
   waits <- length(free_operands(x)) > 0
   data <- if (!waits) operand_data(prepared(x)$operands, list(), list())
-  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, device)
-  structure(c(plan, list(written = format(x), precision = options$precision, threads = thread_limit(x), rewrite = options$rewrite)), class = "kernweave_explanation")
+  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen$device)
+  structure(c(plan, list(written = format(x), precision = options$precision, threads = chosen$threads %or% 0L, rewrite = options$rewrite)), class = "kernweave_explanation")
 }
 
 #' @export

@@ -95,19 +95,18 @@ formulas_of <- function(outputs) {
 }
 
 # The plan, and its operands in order. Made again where the options it depends on have changed.
-prepared <- function(R) {
-  options <- plan_options(R)
+prepared <- function(R, options = call_options(R$settings)) {
+  wanted <- plan_options(R, options)
   ready <- R$cache$ready
-  if (!is.null(ready) && !is_dead(ready$plan) && identical(ready$options, options)) return(ready)
-  ready <- r_prepare(R$outputs, R$extents, options)
-  ready$options <- options
+  if (!is.null(ready) && !is_dead(ready$plan) && identical(ready$options, wanted)) return(ready)
+  ready <- r_prepare(R$outputs, R$extents, wanted)
+  ready$options <- wanted
   R$cache$ready <- ready
   ready
 }
 
-plan_options <- function(R) {
-  list(precision = resolve_setting("precision", R$settings), rewrite = resolve_setting("device", R$settings) != "reference",
-       checks = isTRUE(option("check")), pairs = !is.null(R$pairs))
+plan_options <- function(R, options) {
+  list(precision = options$precision, rewrite = options$device != "reference", checks = isTRUE(options$check), pairs = !is.null(R$pairs))
 }
 
 # An external pointer does not survive saveRDS.
@@ -115,14 +114,12 @@ is_dead <- function(pointer) identical(pointer, dead_pointer)
 dead_pointer <- methods::new("externalptr")
 
 run_reduction <- function(R, data = NULL) {
-  ready <- prepared(R)
+  options <- call_options(R$settings)
+  ready <- prepared(R, options)
   if (is.null(data)) data <- operand_data(ready$operands, list(), list())
-  out <- r_run(ready$plan, data, R$extent, resolve_setting("device", R$settings), thread_limit(R))
+  out <- r_run(ready$plan, data, R$extent, options$device, options$threads %or% 0L)
   if (is.null(R$groups)) out[[1]] else finish_groups(R, out, data, ready$operands)
 }
-
-# 0 lets the device decide.
-thread_limit <- function(R) as.integer(resolve_setting("threads", R$settings) %or% 0L)
 
 # Data of each operand: its own, or what is given for it, or what a reduction computes for it.
 operand_data <- function(operands, given_for, given) {
@@ -181,8 +178,7 @@ caller_of <- function(R, free) {
   places <- match_operands(prepared(R)$operands, free)
   function(values) {
     for (k in seq_along(free)) values[[k]] <- as_operand_data(values[[k]], free[[k]])
-    ready <- prepared(R)
-    run_reduction(R, if (anyNA(places)) operand_data(ready$operands, free, values) else values[places])
+    run_reduction(R, if (anyNA(places)) operand_data(prepared(R)$operands, free, values) else values[places])
   }
 }
 

@@ -137,13 +137,12 @@ std::vector<Facts> facts_for(const Plan& plan, const std::vector<View>& views) {
 // is made under R's tryCatch (some microseconds), a small one under Rcpp's unwinding.
 SEXP allocate(SEXPTYPE type, double length) {
   constexpr double small = 1e6;
-  const auto make = [&] { return Rf_allocVector(type, static_cast<R_xlen_t>(length)); };
+  auto make = [&] { return Rf_allocVector(type, static_cast<R_xlen_t>(length)); };
   if (length < small) return Rcpp::unwindProtect(make);
-  using Make = decltype(make);
-  const auto run = [](void* data) { return (*static_cast<const Make*>(data))(); };
+  const auto run = [](void* data) { return (*static_cast<decltype(make)*>(data))(); };
   const auto refuse = [](SEXP, void*) { return R_NilValue; };
   const bool countable = length <= static_cast<double>(R_XLEN_T_MAX);
-  const SEXP made = countable ? R_tryCatchError(run, const_cast<Make*>(&make), refuse, nullptr) : R_NilValue;
+  const SEXP made = countable ? R_tryCatchError(run, &make, refuse, nullptr) : R_NilValue;
   user_check(!Rf_isNull(made), Fault::memory, "not enough memory for a result of ", length, " numbers (",
              std::ceil(length * 8 / 1048576), " MB)");
   return made;
