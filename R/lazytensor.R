@@ -1,6 +1,6 @@
 # The lazy tensor: a formula with what is known of its extents, settings and pairs.
 #   formula   nested lists (op, args, attributes, type), made by the engine alone
-#   extent    numbers of points along i and j, NA where unknown or where the axis is absent
+#   extent    numbers of points along i and j, then along batch axes; NA where unknown or absent
 #   settings  device, precision, threads where set; NULL for none
 #   pairs     which pairs exist; NULL for all
 # The S4 bit is set so that `%*%` and Matrix operands dispatch on R before 4.3.

@@ -28,10 +28,12 @@ lazy_operand <- function(operand) {
 axis_sets <- c(i = 1L, j = 2L, param = 0L, pair = 3L)
 kind_codes <- c(logical = 0L, integer = 1L, real = 2L, complex = 3L)
 
+# Numbers of points along i and j, then along batch axes.
 operand_extent <- function(operand, axis) {
   if (axis == "param" || is.null(operand$data)) return(c(NA_real_, NA_real_))
   n <- as.numeric(NROW(operand$data))
-  switch(axis, i = c(n, NA), j = c(NA, n), pair = c(n, ncol(operand$data)))
+  pairs <- switch(axis, i = c(n, NA), j = c(NA, n), pair = c(n, ncol(operand$data)))
+  c(pairs, as.numeric(operand$batch))
 }
 
 counter <- function(axis, n) {

@@ -2,7 +2,7 @@
 
 #' @export
 t.lazy_tensor <- function(x) {
-  new_lazy(r_apply("Swap", list(x$formula), NULL), rev(x$extent), x$settings, x$pairs)
+  new_lazy(r_apply("Swap", list(x$formula), NULL), x$extent[c(2, 1, seq_along(x$extent)[-(1:2)])], x$settings, x$pairs)
 }
 
 # K %*% v with numbers, or with a lazy tensor along j: a sum over j.

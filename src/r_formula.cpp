@@ -114,6 +114,7 @@ Expr Formulas::read_variable(SEXP formula) {
                  "a variable without an axis");
   const Axis along = static_cast<Axis>(axis[0]);
   const Type type = type_of(formula);
+  internal_check(type.axes.pairs() == axes_of(along) && type.width >= 1, "a variable whose type is not its axis");
   if (Rf_isNull(operand)) {
     const char* name = along == Axis::i ? "row_index()" : "col_index()";
     return pool_.variable({name, along, Source::counter, 1, Kind::integer, Axes::none(), -1});

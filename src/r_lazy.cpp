@@ -3,6 +3,7 @@
 #include "border.hpp"
 #include "r_formula.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include "expr/show.hpp"
 
@@ -21,25 +22,37 @@ std::string shown(SEXP lazy) {
   return show_short(formulas.read(part_of(lazy, kFormula)));
 }
 
-double extent_of(SEXP lazy, int axis) {
+double extent_of(SEXP lazy, R_xlen_t axis) {
   const SEXP extent = part_of(lazy, kExtent);
-  internal_check(TYPEOF(extent) == REALSXP && Rf_length(extent) == 2, "a damaged extent");
-  return REAL(extent)[axis];
+  internal_check(TYPEOF(extent) == REALSXP && Rf_xlength(extent) >= 2, "a damaged extent");
+  return axis < Rf_xlength(extent) ? REAL(extent)[axis] : NA_REAL;
 }
 
-// The number of points along an axis, from the arguments that know it; NA if none does.
-double met_extent(const Rcpp::List& args, int axis) {
+// Room for i, j, and as many batch axes as any argument has.
+R_xlen_t met_length(const Rcpp::List& args) {
+  R_xlen_t longest = 2;
+  for (R_xlen_t k = 0; k < args.size(); ++k) longest = std::max(longest, Rf_xlength(part_of(args[k], kExtent)));
+  return longest;
+}
+
+[[noreturn]] void extents_differ(SEXP a, SEXP b, R_xlen_t axis) {
+  const std::string along = axis == 0 ? "i" : axis == 1 ? "j" : sentence("batch axis ", axis - 1);
+  fail(Fault::shape, "`", shown(a), "` has ", extent_of(a, axis), " points along ", along, ", but `", shown(b), "` has ",
+       extent_of(b, axis));
+}
+
+// The number of points along an axis, from the arguments that know it; NA if none does. Along a batch axis
+// 1 goes with any number.
+double met_extent(const Rcpp::List& args, R_xlen_t axis) {
   R_xlen_t knows = -1;
-  double known = NA_REAL;
   for (R_xlen_t k = 0; k < args.size(); ++k) {
     const double here = extent_of(args[k], axis);
-    if (std::isnan(here)) continue;
-    user_check(knows < 0 || here == known, Fault::shape, "`", knows < 0 ? "" : shown(args[knows]), "` has ", known,
-               " points along ", axis == 0 ? "i" : "j", ", but `", knows < 0 ? "" : shown(args[k]), "` has ", here);
-    known = here;
+    if (std::isnan(here) || (axis > 1 && here == 1 && knows >= 0)) continue;
+    const double known = knows < 0 ? here : extent_of(args[knows], axis);
+    if (here != known && !(axis > 1 && known == 1)) extents_differ(args[knows], args[k], axis);
     knows = k;
   }
-  return known;
+  return knows < 0 ? NA_REAL : extent_of(args[knows], axis);
 }
 
 // What one argument has set holds for all; where two have, R decides.
@@ -62,8 +75,9 @@ SEXP lazy_from(SEXP formula, const Rcpp::List& args) {
   const char* names[] = {"formula", "extent", "settings", "pairs", ""};
   const Rcpp::Shield<SEXP> lazy(Rf_mkNamed(VECSXP, names));
   SET_VECTOR_ELT(lazy, kFormula, formula);
-  SET_VECTOR_ELT(lazy, kExtent, Rf_allocVector(REALSXP, 2));
-  for (int axis = 0; axis < 2; ++axis) REAL(VECTOR_ELT(lazy, kExtent))[axis] = met_extent(args, axis);
+  const R_xlen_t axes = met_length(args);
+  SET_VECTOR_ELT(lazy, kExtent, Rf_allocVector(REALSXP, axes));
+  for (R_xlen_t axis = 0; axis < axes; ++axis) REAL(VECTOR_ELT(lazy, kExtent))[axis] = met_extent(args, axis);
   SET_VECTOR_ELT(lazy, kSettings, met_list(args, kSettings, "merge_settings"));
   SET_VECTOR_ELT(lazy, kPairs, met_list(args, kPairs, "merge_pairs"));
   Rf_setAttrib(lazy, R_ClassSymbol, Rf_mkString("lazy_tensor"));

@@ -53,9 +53,14 @@ Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp:
   return job;
 }
 
-struct Prepared {
-  Plan plan;
-};
+// Plans live behind external pointers with this tag; what has another, or nothing behind it, is no plan.
+SEXP plan_tag() { return Rf_install("kernweave_plan"); }
+
+const Plan& plan_behind(SEXP pointer) {
+  const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == plan_tag();
+  internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no plan of this session");
+  return *static_cast<const Plan*>(R_ExternalPtrAddr(pointer));
+}
 
 // A vector is one column, or, for a parameter, one row.
 View view_of(SEXP data, const Variable& v) {
@@ -75,8 +80,10 @@ std::vector<View> views_of(const Plan& plan, const Rcpp::List& data) {
       views.emplace_back();
       continue;
     }
+    internal_check(v.operand < data.size(), "data for ", data.size(), " operands where `", v.name, "` is another");
     const View view = view_of(data[v.operand], v);
     const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
+    internal_check(!pairwise || v.width == 1, "a matrix of pairs with ", v.width, " components");
     user_check(pairwise || view.columns == v.width, Fault::shape, "`", v.name, "` has ", view.columns,
                view.columns == 1 ? " column" : " columns", ", but the formula was built for ", v.width);
     views.push_back(view);
@@ -88,6 +95,8 @@ std::vector<View> views_of(const Plan& plan, const Rcpp::List& data) {
 class Extents {
  public:
   explicit Extents(const Rcpp::NumericVector& known) {
+    internal_check(known.size() >= 2, "a damaged extent");
+    batch_.assign(known.begin() + 2, known.end());
     if (!ISNAN(known[0])) note(0, static_cast<std::int64_t>(known[0]), "the formula");
     if (!ISNAN(known[1])) note(1, static_cast<std::int64_t>(known[1]), "the formula");
   }
@@ -101,7 +110,7 @@ class Extents {
     note(1, across ? view.rows : view.columns, v.name);
   }
 
-  Sizes sizes() const { return {extent_[0] < 0 ? 1 : extent_[0], extent_[1] < 0 ? 1 : extent_[1], {}}; }
+  Sizes sizes() const { return {extent_[0] < 0 ? 1 : extent_[0], extent_[1] < 0 ? 1 : extent_[1], batch_}; }
 
  private:
   void note(int axis, std::int64_t extent, const std::string& name) {
@@ -113,6 +122,7 @@ class Extents {
   }
 
   std::int64_t extent_[2] = {-1, -1};
+  std::vector<std::int64_t> batch_;
   std::string who_[2];
 };
 
@@ -298,7 +308,7 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
     const kernweave::Job job = kernweave::job_from_r(outputs, extents, options, &formulas);
-    const Rcpp::XPtr<kernweave::Prepared> plan(new kernweave::Prepared{kernweave::lower(job)});
+    const Rcpp::XPtr<kernweave::Plan> plan(new kernweave::Plan(kernweave::lower(job)), true, kernweave::plan_tag());
     return Rcpp::List::create(Rcpp::_["plan"] = plan, Rcpp::_["operands"] = formulas.operands());
   });
 }
@@ -306,9 +316,7 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, std::string device, int threads) {
   return kernweave::at_border([&] {
-    const Rcpp::XPtr<kernweave::Prepared> prepared(plan);
-    kernweave::internal_check(prepared.get() != nullptr, "a plan from another session");
-    return kernweave::run_plan(prepared->plan, data, extents, device, threads);
+    return kernweave::run_plan(kernweave::plan_behind(plan), data, extents, device, threads);
   });
 }
 
@@ -340,10 +348,14 @@ Rcpp::List r_facts(Rcpp::NumericMatrix data) {
 // Adds the rows of `values` into a matrix of n rows at `rows`, in order: the same bits every time.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix r_scatter_add(Rcpp::NumericMatrix values, Rcpp::NumericVector rows, double n) {
-  Rcpp::NumericMatrix out(static_cast<int>(n), values.ncol());
-  for (int c = 0; c < values.ncol(); ++c)
-    for (R_xlen_t k = 0; k < rows.size(); ++k) out(static_cast<int>(rows[k]) - 1, c) += values(static_cast<int>(k), c);
-  return out;
+  return kernweave::at_border([&] {
+    kernweave::internal_check(rows.size() == values.nrow(), "row numbers for ", values.nrow(), " rows: ", rows.size());
+    for (double row : rows) kernweave::internal_check(row >= 1 && row <= n, "no row ", row, " among ", n);
+    Rcpp::NumericMatrix out(static_cast<int>(n), values.ncol());
+    for (int c = 0; c < values.ncol(); ++c)
+      for (R_xlen_t k = 0; k < rows.size(); ++k) out(static_cast<int>(rows[k]) - 1, c) += values(static_cast<int>(k), c);
+    return out;
+  });
 }
 
 // One reduction over given numbers, cut into pieces that are folded apart and merged in order: for tests.

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/near.hpp"
 #include "expr/build.hpp"
+#include "expr/infix.hpp"
 #include "expr/scan.hpp"
 
 namespace kernweave {
@@ -40,40 +41,27 @@ class Parser {
   }
 
  private:
-  // f | g binds least, as in R
-  Expr inner() {
-    Expr f = comparison();
-    while (scan_.take_if("|")) f = pattern_ ? scalprod(f, comparison()) : bar(f, comparison());
+  Expr inner() { return infix(kOr); }
+
+  // Operators of one tightness, from left to right; tighter ones within.
+  Expr infix(Tightness level) {
+    const auto tighter = [&] { return level == kProduct ? signed_power() : infix(static_cast<Tightness>(level + 1)); };
+    Expr f = tighter();
+    while (scan_.peek().is == Token::Is::symbol && tightness_of(scan_.peek().text) == level) {
+      const std::string symbol = scan_.take().text;
+      f = joined(symbol, f, tighter());
+      if (level == kCompare) break;  // comparisons do not chain
+    }
     return f;
   }
 
-  Expr comparison() {
-    const Expr f = sum();
-    if (scan_.take_if("<=")) return less_or_equal(f, sum());
-    if (scan_.take_if("<")) return less_than(f, sum());
-    if (scan_.take_if("==")) return equal(f, sum());
-    if (scan_.take_if("!=")) return not_equal(f, sum());
-    if (scan_.take_if(">=")) return less_or_equal(sum(), f);
-    if (scan_.take_if(">")) return less_than(sum(), f);
-    return f;
-  }
-
-  Expr sum() {
-    Expr f = product();
-    for (;;) {
-      if (scan_.take_if("+")) f = f + product();
-      else if (scan_.take_if("-")) f = f - product();
-      else return f;
-    }
-  }
-
-  Expr product() {
-    Expr f = signed_power();
-    for (;;) {
-      if (scan_.take_if("*")) f = f * signed_power();
-      else if (scan_.take_if("/")) f = f / signed_power();
-      else return f;
-    }
+  Expr joined(const std::string& symbol, Expr f, Expr g) {
+    if (symbol == ">") return joined("<", g, f);
+    if (symbol == ">=") return joined("<=", g, f);
+    if (symbol == "|" && !pattern_) return bar(f, g);
+    Op op;
+    internal_check(find_operator(symbol, &op), "no operation for ", symbol);
+    return pool_->make(op, {f, g});
   }
 
   Expr signed_power() {

@@ -103,20 +103,28 @@ int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
   return static_cast<int>(w);
 }
 
+// Does the k-th argument make the kind of the result? Where only some do, the others are tests.
+bool makes_kind(Op op, std::size_t k) {
+  const std::string& letters = row(op).kind_args;
+  return letters.empty() || letters.find("xyz"[k]) != std::string::npos;
+}
+
 Kind result_kind(Op op, const std::vector<Expr>& args) {
   Kind widest = Kind::logical;
-  for (Expr arg : args) widest = std::max(widest, arg->type.kind);
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    const Kind kind = args[k]->type.kind;
+    if (makes_kind(op, k)) widest = std::max(widest, kind);
+    else
+      user_check(kind == Kind::logical, Fault::kind, row(op).fn, "(): the test `", show_short(args[k]), "` is ",
+                 kind_name(kind), ", not logical; write the comparison out, e.g. `", show_short(args[k]), " > 0`");
+  }
   switch (row(op).kind) {
     case KindRule::real: return std::max(widest, Kind::real);
     case KindRule::arith: return std::max(widest, Kind::integer);
     case KindRule::logical: return Kind::logical;
     case KindRule::same: break;
   }
-  if (op != Op::Select) return widest;
-  const Kind test = args[0]->type.kind;
-  user_check(test == Kind::logical, Fault::kind, "lazy_if(): the test `", show_short(args[0]), "` is ",
-             kind_name(test), ", not logical; write the comparison out, e.g. `", show_short(args[0]), " > 0`");
-  return std::max(args[1]->type.kind, args[2]->type.kind);
+  return widest;
 }
 
 Axes all_axes(const std::vector<Expr>& args) {

@@ -5,31 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "expr/infix.hpp"
+
 namespace kernweave {
 namespace {
-
-// R's order. An argument is put in parentheses when it binds less tightly than its place asks.
-enum Tightness { kLoose = 0, kOr, kCompare, kSum, kProduct, kSign, kAtom };
-
-struct Infix {
-  const char* symbol;
-  Tightness tightness;
-};
-
-Infix infix_of(Op op) {
-  switch (op) {
-    case Op::Scalprod: return {" | ", kOr};
-    case Op::LessThan: return {" < ", kCompare};
-    case Op::LessOrEqual: return {" <= ", kCompare};
-    case Op::Equal: return {" == ", kCompare};
-    case Op::NotEqual: return {" != ", kCompare};
-    case Op::Add: return {" + ", kSum};
-    case Op::Subtract: return {" - ", kSum};
-    case Op::Mult: return {" * ", kProduct};
-    case Op::Divide: return {" / ", kProduct};
-    default: return {nullptr, kAtom};
-  }
-}
 
 class Writer {
  public:
@@ -45,6 +24,7 @@ class Writer {
   // Deeper than this a text has long passed any budget; it bounds the recursion.
   static constexpr int kDeepest = 400;
 
+  // An argument is put in parentheses when it binds less tightly than its place asks.
   void write(Expr f, Tightness place) {
     if (cut_ || out_.size() > budget_ || depth_ > kDeepest) {
       cut_ = true;
@@ -62,12 +42,11 @@ class Writer {
   static Tightness tightness(Expr f) {
     if (f->op == Op::Number) return f->number < 0 ? kSign : kAtom;
     if (f->op == Op::Minus) return kSign;
-    return infix_of(f->op).tightness;
+    return tightness_of(row(f->op).symbol);
   }
 
   void write_bare(Expr f) {
-    const Infix infix = infix_of(f->op);
-    if (infix.symbol) return write_infix(f, infix);
+    if (!row(f->op).symbol.empty()) return write_infix(f);
     switch (f->op) {
       case Op::Var: out_ += variable(f).name; return;
       case Op::Number: out_ += show_number(f->number); return;
@@ -80,10 +59,10 @@ class Writer {
   }
 
   // Left-associative: the right argument must bind more tightly. Comparisons do not chain.
-  void write_infix(Expr f, Infix infix) {
-    const Tightness next = static_cast<Tightness>(infix.tightness + 1);
-    write(f.arg(0), infix.tightness == kCompare ? next : infix.tightness);
-    out_ += infix.symbol;
+  void write_infix(Expr f) {
+    const Tightness own = tightness(f), next = static_cast<Tightness>(own + 1);
+    write(f.arg(0), own == kCompare ? next : own);
+    out_ += " " + row(f->op).symbol + " ";
     write(f.arg(1), next);
   }
 

@@ -2,6 +2,7 @@
 #include "expr/table.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -51,24 +52,53 @@ int count_attributes(const char* names) {
   return 1 + static_cast<int>(std::count(names, names + std::strlen(names), ','));
 }
 
-OpRow structural(const char* name, int arity, int attributes) {
-  return {name, name, Form::structural, arity, attributes, KindRule::same,
-          nullptr, nullptr, nullptr, nullptr, "none", false};
+KindRule kind_rule(const std::string& column) {
+  const std::string word = column.substr(0, column.find('('));
+  if (word == "real") return KindRule::real;
+  if (word == "arith") return KindRule::arith;
+  if (word == "logical") return KindRule::logical;
+  return KindRule::same;
 }
-OpRow elementwise(const char* name, const char* fn, int arity, KindRule kind, Lane (*value)(const Lane*)) {
-  return {name, fn, Form::elementwise, arity, 0, kind, value, nullptr, nullptr, nullptr, "none", false};
+
+// "same(y, z)" -> "yz"
+std::string kind_arguments(const std::string& column) {
+  const std::size_t open = column.find('(');
+  std::string letters;
+  for (std::size_t k = open; open != std::string::npos && k < column.size(); ++k)
+    if (std::isalpha(static_cast<unsigned char>(column[k]))) letters += column[k];
+  return letters;
 }
-OpRow fold(const char* name, const char* fn, int arity, KindRule kind, Lane (*first)(),
-           Lane (*next)(Lane, const Lane*)) {
-  return {name, fn, Form::fold, arity, 0, kind, nullptr, first, next, nullptr, "none", false};
+
+// What R calls it: "Ops(\"+\")" among the last columns -> "+"
+std::string operator_symbol(const std::string& columns) {
+  const std::string opening = "Ops(\"";
+  const std::size_t at = columns.find(opening);
+  if (at == std::string::npos) return "";
+  const std::size_t first = at + opening.size();
+  return columns.substr(first, columns.find('"', first) - first);
 }
-OpRow looped(const char* name, const char* fn, int arity, KindRule kind, const char* attributes, LoopFn loop) {
-  return {name, fn, Form::loop, arity, count_attributes(attributes), kind,
-          nullptr, nullptr, nullptr, loop, attributes, false};
+
+// What every row has; the forms add their functions.
+OpRow plain_row(const char* name, const char* fn, Form form, int arity, const char* attributes, const char* kind,
+                const char* columns) {
+  return {name, fn, form, arity, count_attributes(attributes), kind_rule(kind), kind_arguments(kind),
+          operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes, false};
 }
-OpRow alias(const char* name, const char* fn, int arity, const char* attributes) {
-  return {name, fn, Form::alias, arity, count_attributes(attributes), KindRule::same,
-          nullptr, nullptr, nullptr, nullptr, attributes, false};
+OpRow structural(const char* name, int arity, const char* attributes) {
+  return plain_row(name, name, Form::structural, arity, attributes, "same", "");
+}
+OpRow elementwise(OpRow row, Lane (*value)(const Lane*)) {
+  row.value = value;
+  return row;
+}
+OpRow fold(OpRow row, Lane (*first)(), Lane (*next)(Lane, const Lane*)) {
+  row.start = first;
+  row.next = next;
+  return row;
+}
+OpRow looped(OpRow row, LoopFn loop) {
+  row.loop = loop;
+  return row;
 }
 
 // Does exchanging the arguments leave the value as it is? Tried on pairs that no accident of rounding or
@@ -91,19 +121,24 @@ bool commutes(const OpRow& op) {
 
 std::vector<OpRow> make_op_rows() {
   std::vector<OpRow> rows = {
-      structural("Var", 0, 0),  structural("Number", 0, 0), structural("Swap", 1, 0),
-      structural("Take", 2, 1), structural("Gather", 2, 0),
-#define UNARY(Name, fn, kind, ...) elementwise(#Name, #fn, 1, KindRule::kind, value1<op::Name>),
-#define BINARY(Name, fn, kind, ...) elementwise(#Name, #fn, 2, KindRule::kind, value2<op::Name>),
-#define TERNARY(Name, fn, kind, ...) elementwise(#Name, #fn, 3, KindRule::kind, value3<op::Name>),
-#define FOLD1(Name, fn, kind, ...) fold(#Name, #fn, 1, KindRule::kind, start<op::Name>, next1<op::Name>),
-#define FOLD2(Name, fn, kind, ...) fold(#Name, #fn, 2, KindRule::kind, start<op::Name>, next2<op::Name>),
+      structural("Var", 0, "none"),  structural("Number", 0, "none"), structural("Swap", 1, "none"),
+      structural("Take", 2, "axis"), structural("Gather", 2, "none"),
+#define UNARY(Name, fn, kind, ...) \
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__), value1<op::Name>),
+#define BINARY(Name, fn, kind, ...) \
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__), value2<op::Name>),
+#define TERNARY(Name, fn, kind, ...) \
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 3, "none", #kind, #__VA_ARGS__), value3<op::Name>),
+#define FOLD1(Name, fn, kind, ...) \
+  fold(plain_row(#Name, #fn, Form::fold, 1, "none", #kind, #__VA_ARGS__), start<op::Name>, next1<op::Name>),
+#define FOLD2(Name, fn, kind, ...) \
+  fold(plain_row(#Name, #fn, Form::fold, 2, "none", #kind, #__VA_ARGS__), start<op::Name>, next2<op::Name>),
 #define LOOP1(Name, fn, kind, width, attributes, ...) \
-  looped(#Name, #fn, 1, KindRule::kind, #attributes, loop1<op::Name>),
+  looped(plain_row(#Name, #fn, Form::loop, 1, #attributes, #kind, #__VA_ARGS__), loop1<op::Name>),
 #define LOOP2(Name, fn, kind, width, attributes, ...) \
-  looped(#Name, #fn, 2, KindRule::kind, #attributes, loop2<op::Name>),
-#define ALIAS1(Name, fn, attributes, ...) alias(#Name, #fn, 1, #attributes),
-#define ALIAS2(Name, fn, attributes, ...) alias(#Name, #fn, 2, #attributes),
+  looped(plain_row(#Name, #fn, Form::loop, 2, #attributes, #kind, #__VA_ARGS__), loop2<op::Name>),
+#define ALIAS1(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 1, #attributes, "same", #__VA_ARGS__),
+#define ALIAS2(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 2, #attributes, "same", #__VA_ARGS__),
 #include "kernweave/ops.def"
   };
   for (OpRow& r : rows) r.commutes = commutes(r);
@@ -152,6 +187,15 @@ bool find_op(const std::string& name, Op* found) {
   if (!find_row(op_rows(), name, &at)) return false;
   *found = static_cast<Op>(at);
   return true;
+}
+
+bool find_operator(const std::string& symbol, Op* found) {
+  for (std::size_t k = 0; k < op_rows().size(); ++k)
+    if (op_rows()[k].symbol == symbol) {
+      *found = static_cast<Op>(k);
+      return true;
+    }
+  return false;
 }
 
 const std::vector<RedRow>& red_rows() {

@@ -46,6 +46,8 @@ struct OpRow {
   int arity;
   int attributes;
   KindRule kind;
+  std::string kind_args;                     // letters of the arguments that make the kind; empty: all
+  std::string symbol;                        // R's operator, where there is one
   Lane (*value)(const Lane* in);             // element-wise
   Lane (*start)();                           // fold
   Lane (*next)(Lane acc, const Lane* in);    // fold
@@ -58,6 +60,8 @@ const OpRow& row(Op op);
 const std::vector<OpRow>& op_rows();
 // By either name; false if there is none.
 bool find_op(const std::string& name, Op* found);
+// By R's operator.
+bool find_operator(const std::string& symbol, Op* found);
 
 enum class Red : std::uint8_t {
 #define REDUCTION(Name, ...) Name,

@@ -13,7 +13,7 @@ rule_side <- function(side, widths = c(3, 3), axes = c("i", "j", "i", "j"), k = 
 }
 
 summed <- function(side, device = NULL) {
-  kernweave:::new_reduction(list(kernweave:::sum_output(side$formula, "i")), c(NA, NA), list(device = device),
+  kernweave:::new_reduction(list(kernweave:::sum_output(side$formula, "i")), c(NA, NA), if (!is.null(device)) list(device = device),
                             extents = lapply(side$lazy, `[[`, "formula"))
 }
 

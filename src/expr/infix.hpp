@@ -1,0 +1,25 @@
+// R's operators: how tightly each binds. Which operation an operator is, its row says.
+#pragma once
+#include <cstring>
+#include <string>
+#include "expr/table.hpp"
+
+namespace kernweave {
+
+// From loose to tight, as R has it.
+enum Tightness { kLoose, kOr, kCompare, kSum, kProduct, kSign, kAtom };
+
+inline Tightness tightness_of(const std::string& symbol) {
+  struct Level {
+    const char* symbol;
+    Tightness tightness;
+  };
+  constexpr Level levels[] = {{"|", kOr},       {"<", kCompare},  {"<=", kCompare}, {">", kCompare}, {">=", kCompare},
+                              {"==", kCompare}, {"!=", kCompare}, {"+", kSum},      {"-", kSum},     {"*", kProduct},
+                              {"/", kProduct}};
+  for (const Level& level : levels)
+    if (symbol == level.symbol) return level.tightness;
+  return kAtom;
+}
+
+}  // namespace kernweave
