@@ -7,7 +7,7 @@
 #' of R when the operands move along `tangent`, shaped like R.
 #'
 #' Where R stands on placeholders, or with `call = FALSE`, the result is a `lazy_reduction` whose
-#' function also takes the cotangent or the tangents. The derivative of a sum is a sum again, so these
+#' function also takes the cotangent or the tangents that were not given. The derivative of a sum is a sum again, so these
 #' can be nested to any order.
 #'
 #' @param f a `lazy_reduction`, as [reduction()] makes with `call = FALSE` or of placeholders
@@ -15,7 +15,7 @@
 #' @param cotangent numbers shaped like the result of `f`, or one number for all; default 1
 #' @param tangent numbers shaped like the operand; a list of such where `wrt` is a list
 #' @param call compute now?
-#' @param ... not used
+#' @param ... settings: `device`, `precision`, `threads`
 #' @return For one `wrt` an array, for a list of them a list; or a `lazy_reduction`.
 #' @export
 #' @examples
@@ -42,6 +42,8 @@ jvp.default <- function(f, ...) abort("input", "`f` must be a lazy reduction, no
 #' @export
 vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
   refuse_saved(f)
+  f <- with_settings(f, ...)
+  call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
   by_group <- cotangent_list(f, cotangent)
   terms <- rep(list(list()), length(targets))
@@ -57,6 +59,7 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
   groups <- Map(function(before, n, target) list(outputs = before + seq_len(n), like = target), first, lengths(terms), targets)
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
   R$single <- is_lazy(wrt) || !is.list(wrt) && length(wrt) == 1
+  R$labels <- names(wrt)
   finish_call(R, call)
 }
 
@@ -64,6 +67,8 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
 #' @export
 jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   refuse_saved(f)
+  f <- with_settings(f, ...)
+  call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
   if (!is.null(tangent) && (!is.list(tangent) || is.data.frame(tangent))) tangent <- list(tangent)
   if (!is.null(tangent) && length(tangent) != length(targets)) abort("shape", "`tangent`: ", length(tangent), " given for ", length(targets), " operands")
@@ -76,6 +81,12 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, f$groups, f$extents)
   R$single <- f$single
   finish_call(R, call)
+}
+
+with_settings <- function(R, ...) {
+  given <- check_settings(list(...))
+  R$settings[names(given)] <- given
+  R
 }
 
 sum_output <- function(value, keep, rows = NULL, transposed = FALSE) {
@@ -134,7 +145,7 @@ check_real <- function(operand) {
 reduced_form <- function(R, output) {
   row <- reduction_row(output$op)
   result <- if (row$saves == "result") saved_operand(R, NULL, "result", output$keep)$formula
-  here <- if (row$saves == "winner") winner_here(R, output)
+  here <- if (row$saves %in% c("winner", "nan_or_winner")) winner_here(R, output, row$saves == "nan_or_winner")
   list(value = output$value, weight = output$weight, op = output$op, result = result, here = here)
 }
 
@@ -147,13 +158,20 @@ saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1
 result_width <- function(output) max(output$value$type[1], if (is.null(output$weight)) 1L else output$weight$type[1])
 
 # True at the pair that holds the smallest value: its row number is the saved one.
-winner_here <- function(R, output) {
+winner_here <- function(R, output, nan_wins) {
   search <- R
   search$outputs[[1]]$op <- "MinArgMin"
+  if (nan_wins) search$outputs[[1]]$value <- nan_first(output$value)
   search$cache <- new.env(parent = emptyenv())
   winner <- saved_operand(search, "index", "winner", output$keep, kind = "integer")
   place <- switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
   (place == winner)$formula
+}
+
+# The formula with NaN as the smallest value there is.
+nan_first <- function(formula) {
+  known <- r_apply("Equal", list(formula, formula), NULL)
+  r_apply("Select", list(known, formula, number_formula(-Inf)), NULL)
 }
 
 row_count <- function(R) {
@@ -181,6 +199,7 @@ cotangent_operand <- function(R, group, cotangent, call) {
   width <- like$width %or% result_width(R$outputs[[1]])
   if (is.null(cotangent) && !call) return(lazy_operand(new_operand("cotangent", axis, width, "real")))
   if (is.null(cotangent)) cotangent <- 1
+  if (!is.numeric(cotangent) && !is.data.frame(cotangent)) abort("input", "`cotangent` must be numbers, not ", describe(cotangent))
   if (length(cotangent) == 1) return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
   operand <- new_operand("cotangent", axis, width, "real")
   operand$data <- as_operand_data(cotangent, operand)
@@ -239,5 +258,5 @@ row_numbers <- function(formula, data, operands) {
 finish_groups <- function(R, out, data, operands) {
   results <- lapply(R$groups, finish_group, out, data, operands, R$outputs)
   if (R$single) return(results[[1]])
-  structure(results, names = vapply(R$groups, function(group) group$like$name, ""))
+  structure(results, names = R$labels %or% vapply(R$groups, function(group) group$like$name, ""))
 }

@@ -67,6 +67,12 @@ dim.lazy_tensor <- function(x) {
   if (all(small)) as.integer(extent) else extent
 }
 
+#' @export
+length.lazy_tensor <- function(x) {
+  pairs <- prod(dim(x))
+  if (is.na(pairs) || pairs <= .Machine$integer.max) as.integer(pairs) else pairs
+}
+
 # A known extent, for what cannot be done without.
 need_extent <- function(x, axis, what) {
   n <- dim(x)[match(axis, c("i", "j"))]

@@ -85,7 +85,9 @@ Vj <- function(x, dim = NULL, name = NULL) indexed("j", x, dim, name, substitute
 Pm <- function(x, dim = NULL, name = NULL) {
   typed <- substitute(x)
   if (missing(x)) return(placeholder("param", dim, name))
+  if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
   data <- check_numbers(x, "x")
+  if (sum(base::dim(x) > 1) > 1) abort("shape", "a parameter is a vector of components, not ", describe(x), "; use Vi() or Vj() for points, as.vector() for a matrix of components")
   if (length(data$values) == 0) abort("shape", "a parameter needs at least one component")
   values <- as.vector(data$values)
   default <- if (is.symbol(typed)) as.character(typed) else if (length(values) == 1) format(values, digits = 4) else "p"
@@ -147,7 +149,8 @@ check_name <- function(name, default) {
 # Numbers as doubles, with the kind they were. Doubles are taken as they lie.
 check_numbers <- function(x, argument) {
   if (is.complex(x)) abort("unsupported", "`", argument, "` is complex; complex numbers are reserved for later")
-  if (is.factor(x) || !(is.numeric(x) || is.logical(x))) abort("input", "`", argument, "` must be numeric, not ", describe(x))
+  numbers <- (is.numeric(x) || is.logical(x)) && !is.factor(x) && !inherits(x, "integer64")
+  if (!numbers) abort("input", "`", argument, "` must be numeric, not ", describe(x))
   if (is.double(x)) return(list(values = unclass_keep_dim(x), kind = "real"))
   kind <- if (is.logical(x)) "logical" else "integer"
   if (kind == "logical" && anyNA(x)) kind <- "integer"  # a logical formula knows no NA
@@ -156,7 +159,7 @@ check_numbers <- function(x, argument) {
   list(values = values, kind = kind)
 }
 
-# Dates, times and other classed doubles are their numbers; an unclassed array is not copied.
+# A table and its like are their numbers; an unclassed array is not copied.
 unclass_keep_dim <- function(x) if (is.object(x)) array_or_vector(unclass(x)) else x
 array_or_vector <- function(x) {
   attributes(x) <- attributes(x)["dim"]
@@ -176,6 +179,13 @@ as_points <- function(x, argument = "x") {
   list(values = numbers$values, width = width, kind = numbers$kind, batch = extents[-(1:2)])
 }
 
+# Points without batch axes, where those are not built yet.
+flat_points <- function(x, argument) {
+  points <- as_points(x, argument)
+  if (length(points$batch)) abort("unsupported", "`", argument, "` has ", 2 + length(points$batch), " dimensions; batch axes are not built here yet")
+  points
+}
+
 frame_matrix <- function(x, argument) {
   numeric <- vapply(x, function(column) is.numeric(column) || is.logical(column), NA)
   if (!all(numeric)) abort("input", "`", argument, "` has a column that is not numeric: `", names(x)[!numeric][1], "`")
@@ -190,7 +200,7 @@ as_operand_data <- function(value, operand) {
     fits(length(values), operand, "components")
     return(values)
   }
-  points <- as_points(value, operand$name)
+  points <- flat_points(value, operand$name)
   if (operand$axis == "pair") return(points$values)
   fits(points$width, operand, "columns")
   points$values

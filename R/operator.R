@@ -7,6 +7,7 @@ t.lazy_tensor <- function(x) {
 
 # K %*% v with numbers, or with a lazy tensor along j: a sum over j.
 matrix_product <- function(K, v) {
+  if (!has_axis(K, "j")) abort("shape", "the left side of %*%, `", r_show(K$formula, 40L), "`, has no points along j to be summed over")
   if (!is_lazy(v)) v <- columns_along_j(K, v)
   if (has_axis(v, "i") && has_axis(K, "j") && has_axis(v, "j")) {
     abort("unsupported", "the product of two matrices of pairs, lazy as it stands, is not built yet")
@@ -16,8 +17,7 @@ matrix_product <- function(K, v) {
 }
 
 columns_along_j <- function(K, v) {
-  if (methods::is(v, "Matrix")) v <- as.matrix(v)
-  points <- as_points(v, "right side of %*%")
+  points <- flat_points(v, "right side of %*%")
   n <- dim(K)[2]
   rows <- NROW(points$values)
   if (!is.na(n) && n != rows) abort("shape", "the formula has ", n, " points along j, but the right side of %*% has ", rows, " rows")
@@ -78,10 +78,14 @@ setMethod("crossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ..
 #' @rdname lazy-matrix
 setMethod("crossprod", signature("lazy_tensor", "missing"), function(x, y = NULL, ...) need_right(NULL))
 #' @rdname lazy-matrix
+setMethod("crossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) left_product(t(as.matrix(x)), y))
+#' @rdname lazy-matrix
 #' @exportMethod tcrossprod
 setMethod("tcrossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) matrix_product(x, t(as.matrix(need_right(y)))))
 #' @rdname lazy-matrix
 setMethod("tcrossprod", signature("lazy_tensor", "missing"), function(x, y = NULL, ...) need_right(NULL))
+#' @rdname lazy-matrix
+setMethod("tcrossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) left_product(as.matrix(x), t(y)))
 
 need_right <- function(y) {
   if (is.null(y)) abort("unsupported", "the product of a matrix of pairs with itself is not built yet; give the right side")
@@ -91,6 +95,7 @@ need_right <- function(y) {
 #' @rdname lazy-matrix
 #' @exportMethod diag
 setMethod("diag", "lazy_tensor", function(x = 1, nrow, ncol, names = TRUE) {
+  if (!missing(nrow) || !missing(ncol)) abort("input", "diag() of a lazy tensor takes no `nrow` and no `ncol`")
   n <- min(need_extent(x, "i", "diag()"), need_extent(x, "j", "diag()"))
   square <- x[seq_len(n), seq_len(n)]
   along_i <- r_apply("Take", list(square$formula, row_index()$formula), 1L)
@@ -112,6 +117,7 @@ run_single <- function(x, keep) {
 #' @rdname lazy-matrix
 #' @export
 as.matrix.lazy_tensor <- function(x, ...) {
+  if (...length()) abort("input", "as.matrix() of a lazy tensor takes no other arguments")
   extent <- c(need_extent(x, "i", "as.matrix()"), need_extent(x, "j", "as.matrix()"))
   needed <- prod(extent, width(x)) * 8 / 2^20
   limit <- option("max_dense_mb")
@@ -131,6 +137,7 @@ as.array.lazy_tensor <- function(x, ...) as.matrix.lazy_tensor(x)
 #' @rdname lazy-matrix
 #' @export
 `[.lazy_tensor` <- function(x, i, j, k, ..., drop = FALSE) {
+  if (!isFALSE(drop)) abort("unsupported", "`drop = TRUE`: a lazy tensor drops nothing")
   places <- nargs() - !missing(drop)
   if (places == 2 && !missing(i)) {
     abort("index", "`F[k]` is not defined: write F[I, ] for points along i, F[, J] for points along j, F[, , k] for components")
@@ -150,19 +157,26 @@ take_points <- function(x, which, axis, name) {
     if (length(rows) != 1) abort("index", "the formula does not vary along ", axis, ": it has one point there")
     return(x)
   }
+  refuse_pairs(x)
   operand <- lazy_operand(new_operand(name, axis, 1L, "integer", rows))
   extent <- x$extent
   extent[side] <- length(rows)
   new_lazy(r_apply("Take", list(x$formula, operand$formula), side - 1L), extent, x$settings, x$pairs)
 }
 
+refuse_pairs <- function(x) {
+  pairs <- Filter(function(operand) operand$axis == "pair", operands_of(x$formula))
+  if (length(pairs)) abort("unsupported", "points of a formula with the matrix of pairs `", pairs[[1]]$name, "` cannot be taken yet; take rows and columns of the matrix before Vij()")
+}
+
 # Positive, negative or logical places among n, as positive whole numbers. n may be unknown.
 positions <- function(which, n, what) {
   if (!(is.numeric(which) || is.logical(which)) || is.object(which)) abort("index", what, " must be given by numbers or logicals, not ", describe(which))
   if (anyNA(which)) abort("index", what, ": NA is not a place")
-  if (is.logical(which) && !is.na(n) && length(which) != n) abort("index", what, ": ", length(which), " logicals for ", n)
+  if (is.logical(which) && is.na(n)) abort("no_data", what, " by logicals need to know how many there are")
+  if (is.logical(which) && length(which) != n) abort("index", what, ": ", length(which), " logicals for ", n)
   if (is.logical(which)) return(as.numeric(base::which(which)))
-  if (any(which != trunc(which))) abort("index", what, " must be whole numbers, not ", format(which[which != trunc(which)][1]))
+  if (any(is.infinite(which) | which != trunc(which))) abort("index", what, " must be whole numbers, not ", format(which[is.infinite(which) | which != trunc(which)][1]))
   if (length(which) && all(which <= 0)) {
     if (is.na(n)) abort("no_data", what, " to leave out need to know how many there are")
     return(as.numeric(seq_len(n)[which]))

@@ -13,13 +13,16 @@ as_lazy <- function(value, beside, name) {
   if (is.matrix(value) && n != 1) return(as_pairs(value, numbers, beside, name))
   if (n != 1 && n != width(beside)) {
     abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", width(beside), if (width(beside) == 1) " component" else " components",
-          "; use Vi() or Vj() for one number per point, Pm() for a parameter")
+          "; use Vi() or Vj() for one number per point")
   }
   label <- if (n == 1) as.character(as.numeric(value)) else name
   lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values), literal = n == 1))
 }
 
 as_pairs <- function(value, numbers, beside, name) {
+  if (!has_axis(beside, "i") || !has_axis(beside, "j")) {
+    abort("shape", "`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula that does not vary along both i and j; say Vi(), Vj() or Vij()")
+  }
   extent <- dim(beside)
   if (any(!is.na(extent) & dim(value) != extent)) {
     abort("shape", "`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula of ", extent[1], " x ", extent[2],
@@ -124,6 +127,7 @@ Summary.lazy_tensor <- function(..., na.rm = FALSE) {
   if (!isFALSE(na.rm)) abort("unsupported", "`na.rm` is not possible: a formula is computed on all pairs; leave out such points before")
   op <- summary_rows[.Generic]
   given <- names(args) %or% rep("", length(args))
+  if (sum(!nzchar(given)) > 2) abort("input", .Generic, "() takes a lazy tensor, `index` and named settings; there are ", sum(!nzchar(given)), " arguments without a name")
   index <- if ("index" %in% given) args[["index"]] else if (length(args) > 1) args[[2]]
   if (is.na(op)) refuse_function(.Generic, names(summary_rows), "kernweave_reductions()")
   if (is.null(index)) {

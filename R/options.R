@@ -47,9 +47,15 @@ current_options <- function() {
   value <- Map(chosen_option, names(options_table), raw[[1]], raw[[2]])
   checked <- check_settings(value[setting_names])
   value[names(checked)] <- checked
+  value$max_dense_mb <- check_limit(value$max_dense_mb)
   seen_options$raw <- raw
   seen_options$value <- value
   value
+}
+
+check_limit <- function(mb) {
+  if (!is.numeric(mb) || length(mb) != 1 || is.na(mb) || mb < 0) abort("settings", "`max_dense_mb` must be a number of megabytes, not ", format_value(mb))
+  mb
 }
 
 seen_options <- new.env(parent = emptyenv())
@@ -65,6 +71,7 @@ option <- function(name) current_options()[[name]]
 # Settings as given, checked. NULL entries are dropped.
 check_settings <- function(settings) {
   settings <- settings[!vapply(settings, is.null, NA)]
+  if (length(settings) && !all(nzchar(names(settings) %or% ""))) abort("input", "an argument without a name is left over: ", describe(settings[[1]]))
   unknown <- setdiff(names(settings), setting_names)
   if (length(unknown)) {
     abort("settings", "there is no setting `", unknown[1], "`; there are ", paste0("`", setting_names, "`", collapse = ", "),
@@ -77,7 +84,7 @@ check_settings <- function(settings) {
 }
 
 check_device <- function(device) {
-  if (is.numeric(device) && length(device) && all(device == round(device), na.rm = FALSE)) return(as.character(device)[1])
+  if (is.numeric(device) && length(device) == 1 && is.finite(device) && device == round(device)) return(as.character(device))
   one_of(device, c("auto", "reference", "cpu", "gpu", "all"), "device", "settings")
 }
 

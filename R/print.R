@@ -3,19 +3,25 @@
 formula_text <- function(x, budget = 500L) r_show(x, as.integer(budget))
 
 shape_text <- function(x) {
-  n <- vapply(dim(x), function(n) if (is.na(n)) "?" else format(n, big.mark = ",", scientific = FALSE), "")
+  n <- vapply(dim(x)[1:2], function(n) if (is.na(n)) "?" else format(n, big.mark = ",", scientific = FALSE), "")
   components <- if (width(x) == 1) "" else paste0(" x ", width(x), " components")
-  paste0(n[1], " x ", n[2], " pairs", components, ", ", type_kind(x))
+  batch <- if (length(x$extent) > 2) paste0(" x ", paste(x$extent[-(1:2)], collapse = " x "), " batches")
+  paste0(n[1], " x ", n[2], " pairs", components, batch, ", ", type_kind(x))
 }
 
-# Numbers written in the formula say what they are themselves.
-named_operands <- function(formula) Filter(function(operand) !operand$literal, operands_of(formula))
+# One line for each operand, under the name it has in the formula. Numbers written in the formula say what
+# they are themselves.
+operand_lines <- function(formula) {
+  operands <- Filter(function(operand) !operand$literal, operands_of(formula))
+  names <- make.unique(vapply(operands, `[[`, "", "name"))
+  sprintf("  `%s` %s", names, vapply(operands, operand_text, ""))
+}
 
 operand_text <- function(operand) {
   data <- operand$data
   axis <- c(i = "along i", j = "along j", param = "parameter", pair = "each pair")[[operand$axis]]
   what <- if (!is.null(operand$from)) "saved from the forward pass" else if (is.null(data)) "placeholder" else paste(NROW_of(operand), operand$kind)
-  paste0("`", operand$name, "` ", axis, " (", what, ", width ", operand$width, ")")
+  paste0(axis, " (", what, ", width ", operand$width, ")")
 }
 
 NROW_of <- function(operand) {
@@ -48,7 +54,7 @@ NULL
 #' @export
 print.lazy_tensor <- function(x, ...) {
   cat("<lazy tensor> ", shape_text(x), "\n  ", formula_text(x$formula), "\n", sep = "")
-  for (operand in utils::head(named_operands(x$formula), 8)) cat("  ", operand_text(operand), "\n", sep = "")
+  writeLines(utils::head(operand_lines(x$formula), 8))
   writeLines(settings_text(x$settings))
   invisible(x)
 }
@@ -67,7 +73,7 @@ summary.lazy_tensor <- function(object, ...) {
   structure(
     list(formula = format(object), dim = extent, width = width(object), kind = type_kind(object), pairs = pairs,
          dense_mb = pairs * width(object) * 8 / 2^20, operations = r_size(object$formula),
-         operands = vapply(operands_of(object$formula), operand_text, "")),
+         operands = trimws(operand_lines(object$formula))),
     class = "summary.lazy_tensor"
   )
 }
@@ -130,7 +136,8 @@ explain <- function(x, ...) UseMethod("explain")
 #' @rdname explain
 #' @export
 explain.lazy_tensor <- function(x, index = "j", ...) {
-  folded <- if (has_axis(x, index)) index else if (has_axis(x, "i")) "i"
+  index <- check_index(index)
+  folded <- if (index == "ij" || has_axis(x, index)) index else if (has_axis(x, "i")) "i"
   if (is.null(folded)) abort("shape", "the formula `", format(x), "` varies along neither i nor j")
   explain(reduction(x, "sum", index = folded, call = FALSE))
 }

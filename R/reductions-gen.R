@@ -5,7 +5,7 @@ reduction_rows <- list(
   fn = c("sum", "min", "logsumexp", "argKmin", "min_argmin", "any"),
   inputs = c("value", "value", "value_weight", "value_k", "value", "value"),
   results = c("value", "value", "value", "index", "value_index", "value"),
-  saves = c("nothing", "winner", "result", "nothing", "winner", "nothing")
+  saves = c("nothing", "nan_or_winner", "result", "nothing", "winner", "nothing")
 )
 summary_rows <- c("sum" = "Sum", "min" = "Min", "any" = "Any")
 

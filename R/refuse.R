@@ -21,13 +21,30 @@ refusals <- c(
   solve = "solvers come later; conjugate gradients need K %*% v alone",
   determinant = "it is not built yet",
   split = "split the data before Vi() or Vj()",
-  merge = "merge the data before Vi() or Vj()"
+  merge = "merge the data before Vi() or Vj()",
+  as.list = "it is one formula",
+  as.logical = "use as.matrix()",
+  is.nan = "a formula has no NaN of its own; look at its data or its reduction",
+  is.finite = "look at its data or its reduction",
+  is.infinite = "look at its data or its reduction",
+  na.omit = "leave points out of the data before Vi() or Vj()",
+  duplicated = "it is a formula, not numbers",
+  xtfrm = "argKmin() gives the smallest values in order",
+  `[<-` = "a formula has no places to assign to; use lazy_if()",
+  `[[<-` = "a formula has no places to assign to; use lazy_if()",
+  `dim<-` = "its extents are those of its operands",
+  `names<-` = "give `name` to Vi(), Vj() or Pm()",
+  `dimnames<-` = "it has none",
+  `length<-` = "its extents are those of its operands",
+  `levels<-` = "it has none",
+  `is.na<-` = "a formula has no NA of its own"
 )
 
 # Takes what the generic takes.
 refuse_method <- function(generic, home) {
   method <- function() abort("unsupported", generic, "() of a lazy tensor is not defined: ", refusals[[generic]])
-  formals(method) <- formals(args(get(generic, home)))
+  takes <- args(get(generic, home))  # NULL for operators of the language
+  formals(method) <- if (is.null(takes)) alist(x = , ... = , value = ) else formals(takes)
   method
 }
 

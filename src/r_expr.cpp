@@ -38,6 +38,7 @@ const char* saves_name(Saves saves) {
     case Saves::nothing: return "nothing";
     case Saves::result: return "result";
     case Saves::winner: return "winner";
+    case Saves::nan_or_winner: return "nan_or_winner";
   }
   return "";
 }

@@ -70,7 +70,7 @@ enum class Red : std::uint8_t {
 
 enum class Inputs { value, value_weight, value_k };
 enum class Results { value, index, value_index };
-enum class Saves { nothing, result, winner };
+enum class Saves { nothing, result, winner, nan_or_winner };
 
 // The state of one component, as an engine without templates sees it.
 struct StateRow {

@@ -148,3 +148,19 @@ test_that("singular losers and empty sums leave a gradient finite", {
   masked <- logsumexp(lazy_if(X < 0.5, -Inf, X) + 0 * Vj(1:2), call = FALSE)
   expect_equal(vjp(masked, X), matrix(c(0, 1, 1)))
 })
+
+test_that("the gradient of a minimum that is NaN goes to the NaN", {
+  q <- Vj(c(1, NaN, 2), name = "q")
+  expect_identical(vjp(reduction(q, "min", call = FALSE), q), c(0, 1, 0))
+  expect_identical(vjp(reduction(q, "min_argmin", call = FALSE), q), c(1, 0, 0))
+})
+
+test_that("names, settings and leftovers of vjp are heard", {
+  X <- Vi(x)
+  Y <- Vj(y)
+  R <- reduction(sqdist(X, Y), "sum", call = FALSE)
+  expect_named(vjp(R, list(a = X, b = Y)), c("a", "b"))
+  expect_error(vjp(R, X, device = "gpu"), class = "kernweave_error_no_device")
+  expect_error(vjp(R, X, cotangents = 1), class = "kernweave_error_settings")
+  expect_error(vjp(R, X, "a"), class = "kernweave_error_input")
+})

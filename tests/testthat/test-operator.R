@@ -75,3 +75,24 @@ test_that("irlba takes a lazy tensor for a matrix", {
   singular <- irlba::irlba(big, nv = 3)$d
   expect_equal(singular, svd(as.matrix(big))$d[1:3])
 })
+
+test_that("crossprod and tcrossprod take the formula on the right too", {
+  a <- stats::rnorm(5)
+  B <- matrix(stats::rnorm(21), 3)
+  expect_equal(crossprod(a, K), crossprod(a, dense))
+  expect_equal(tcrossprod(B, K), tcrossprod(B, dense))
+})
+
+test_that("long formulas are built, shown, computed and differentiated in time", {
+  took <- system.time({
+    G <- Vi(x[, 1])
+    for (k in 1:400) G <- G * Vj(y[, 1]) + 1
+    sum(G, index = "j")
+    H <- Vi(x)
+    for (k in 1:400) H <- norm2(H) + H
+    R <- reduction(H, "sum", index = "i", call = FALSE)
+    vjp(R, "x")
+    jvp(R, "x", x)
+  })[["elapsed"]]
+  expect_lt(took, 10)
+})
