@@ -53,22 +53,6 @@ r_push_forward <- function(reduction, wrt, tangents) {
     .Call(`_kernweave_r_push_forward`, reduction, wrt, tangents)
 }
 
-r_nearest <- function(typed, known) {
-    .Call(`_kernweave_r_nearest`, typed, known)
-}
-
-r_operations <- function() {
-    .Call(`_kernweave_r_operations`)
-}
-
-r_reductions <- function() {
-    .Call(`_kernweave_r_reductions`)
-}
-
-r_rules <- function() {
-    .Call(`_kernweave_r_rules`)
-}
-
 r_lazy_call <- function(op, args, attributes) {
     .Call(`_kernweave_r_lazy_call`, op, args, attributes)
 }
@@ -89,12 +73,28 @@ r_explain <- function(outputs, extents, options, data, sizes, device) {
     .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, device)
 }
 
-r_facts <- function(data) {
-    .Call(`_kernweave_r_facts`, data)
-}
-
 r_scatter_add <- function(values, rows, n) {
     .Call(`_kernweave_r_scatter_add`, values, rows, n)
+}
+
+r_nearest <- function(typed, known) {
+    .Call(`_kernweave_r_nearest`, typed, known)
+}
+
+r_operations <- function() {
+    .Call(`_kernweave_r_operations`)
+}
+
+r_reductions <- function() {
+    .Call(`_kernweave_r_reductions`)
+}
+
+r_rules <- function() {
+    .Call(`_kernweave_r_rules`)
+}
+
+r_facts <- function(data) {
+    .Call(`_kernweave_r_facts`, data)
 }
 
 r_fold <- function(op, values, weights, K, cuts) {

@@ -149,44 +149,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_nearest
-std::string r_nearest(std::string typed, std::vector<std::string> known);
-RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type typed(typedSEXP);
-    Rcpp::traits::input_parameter< std::vector<std::string> >::type known(knownSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_nearest(typed, known));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_operations
-Rcpp::DataFrame r_operations();
-RcppExport SEXP _kernweave_r_operations() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_operations());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_reductions
-Rcpp::DataFrame r_reductions();
-RcppExport SEXP _kernweave_r_reductions() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_reductions());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_rules
-Rcpp::DataFrame r_rules();
-RcppExport SEXP _kernweave_r_rules() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_rules());
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_lazy_call
 SEXP r_lazy_call(SEXP op, Rcpp::List args, SEXP attributes);
 RcppExport SEXP _kernweave_r_lazy_call(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
@@ -250,16 +212,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_facts
-Rcpp::List r_facts(Rcpp::NumericMatrix data);
-RcppExport SEXP _kernweave_r_facts(SEXP dataSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type data(dataSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_facts(data));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_scatter_add
 Rcpp::NumericMatrix r_scatter_add(Rcpp::NumericMatrix values, Rcpp::NumericVector rows, double n);
 RcppExport SEXP _kernweave_r_scatter_add(SEXP valuesSEXP, SEXP rowsSEXP, SEXP nSEXP) {
@@ -269,6 +221,54 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< double >::type n(nSEXP);
     rcpp_result_gen = Rcpp::wrap(r_scatter_add(values, rows, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_nearest
+std::string r_nearest(std::string typed, std::vector<std::string> known);
+RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type typed(typedSEXP);
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type known(knownSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_nearest(typed, known));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_operations
+Rcpp::DataFrame r_operations();
+RcppExport SEXP _kernweave_r_operations() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_operations());
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_reductions
+Rcpp::DataFrame r_reductions();
+RcppExport SEXP _kernweave_r_reductions() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_reductions());
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_rules
+Rcpp::DataFrame r_rules();
+RcppExport SEXP _kernweave_r_rules() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_rules());
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_facts
+Rcpp::List r_facts(Rcpp::NumericMatrix data);
+RcppExport SEXP _kernweave_r_facts(SEXP dataSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type data(dataSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_facts(data));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -301,17 +301,17 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_size", (DL_FUNC) &_kernweave_r_size, 1},
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
-    {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
-    {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
-    {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
-    {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 6},
-    {"_kernweave_r_facts", (DL_FUNC) &_kernweave_r_facts, 1},
     {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
+    {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
+    {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
+    {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
+    {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
+    {"_kernweave_r_facts", (DL_FUNC) &_kernweave_r_facts, 1},
     {"_kernweave_r_fold", (DL_FUNC) &_kernweave_r_fold, 5},
     {NULL, NULL, 0}
 };

@@ -32,8 +32,21 @@ void check_refs(const Plan& plan, const Program& program) {
   }
 }
 
+// An output reads, after the last step, a slot that was written and still holds what was written.
+void check_outputs(const Variant& variant) {
+  for (const Output& o : variant.outputs)
+    for (const Ref& ref : {o.value, o.weight}) {
+      if (ref.from != Ref::From::slot) continue;
+      const bool written = std::any_of(variant.program.steps.begin(), variant.program.steps.end(),
+                                       [&](const Step& step) { return step.out == ref.index; });
+      internal_check(written, "an output reads an empty slot");
+      internal_check(variant.program.slots[ref.index].region != Region::component, "an output reads one component");
+    }
+}
+
 // No two values that are alive together may overlap: each read must find the last write to its place.
-void check_places(const Program& program) {
+void check_places(const Variant& variant) {
+  const Program& program = variant.program;
   std::array<std::vector<int>, kRegions> owner;
   for (int r = 0; r < kRegions; ++r) owner[r].assign(static_cast<std::size_t>(program.memory[r]), -1);
   const auto owned = [&](int slot) {
@@ -49,6 +62,9 @@ void check_places(const Program& program) {
     std::vector<int>& cells = owner[static_cast<int>(place.region)];
     std::fill(cells.begin() + place.offset, cells.begin() + place.offset + place.width, step.out);
   }
+  for (const Output& o : variant.outputs)
+    for (const Ref& ref : {o.value, o.weight})
+      internal_check(ref.from != Ref::From::slot || owned(ref.index), "an output was overwritten");
 }
 
 }  // namespace
@@ -56,10 +72,11 @@ void check_places(const Program& program) {
 void check_plan(const Plan& plan) {
   internal_check(!plan.variants.empty() && plan.variants.back().form == Variant::Form::direct,
                  "a plan without its direct variant");
-  internal_check(plan.variants.back().condition.always(), "a direct variant under a condition");
+  internal_check(plan.variants.back().condition.empty(), "a direct variant under a condition");
   for (const Variant& variant : plan.variants) {
     check_refs(plan, variant.program);
-    check_places(variant.program);
+    check_outputs(variant);
+    check_places(variant);
   }
 }
 

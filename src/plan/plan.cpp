@@ -3,7 +3,6 @@
 
 #include <sstream>
 
-#include "expr/show.hpp"
 
 namespace kernweave {
 namespace {
@@ -15,7 +14,8 @@ void write(std::ostream& out, const Ref& ref) {
 
 void write(std::ostream& out, const Variant& variant) {
   out << form_name(variant.form) << '\n';
-  for (double number : variant.program.numbers) out << show_number(number) << ' ';
+  out << variant.program.numbers.size() << " numbers";
+  for (const Requirement& r : variant.condition) out << ' ' << static_cast<int>(r.of) << ' ' << r.variable;
   for (const Step& step : variant.program.steps) {
     out << '\n' << row(step.op).name << ' ';
     for (int a : step.attributes) out << a << ' ';
@@ -69,6 +69,7 @@ std::string plan_key(const Plan& plan) {
   std::ostringstream out;
   for (const Format format : {plan.precision.load, plan.precision.compute, plan.precision.accumulate})
     out << static_cast<int>(format);
+  out << ' ' << static_cast<int>(plan.pairs);
   for (const Variable& v : plan.variables)
     out << ' ' << static_cast<int>(v.axis) << static_cast<int>(v.source) << ':' << v.width << kind_name(v.kind) << v.batch.bits;
   for (const Variant& variant : plan.variants) write(out << '\n', variant);

@@ -77,12 +77,16 @@ struct Output {
   Kind kind;   // of the value
 };
 
-// What must hold of sizes and facts for a variant to be chosen. Empty: always.
-struct Condition {
-  std::vector<int> finite;     // variables whose data must all be finite
-  double least_pairs = 0;      // fewer pairs than this are not worth it
-  bool always() const { return finite.empty() && least_pairs == 0; }
+// Something that must hold of sizes and facts: data all finite, data no farther than `bound` from their
+// centre in any component, or at least `bound` pairs.
+struct Requirement {
+  enum class Of { finite, radius, pairs } of;
+  int variable;  // of finite and radius
+  double bound;  // of radius and pairs
 };
+
+// All of these, for a variant to be chosen. Empty: always.
+using Condition = std::vector<Requirement>;
 
 // The same outputs computed in another form. `direct` is always there and comes last.
 struct Variant {
@@ -115,7 +119,8 @@ const char* region_name(Region region);
 const char* keep_name(Keep keep);
 const char* form_name(Variant::Form form);
 
-// Structure, shapes, kinds and precision: the only key under which a compiled plan may be kept.
+// Structure, shapes, kinds, precision and pairs: the only key under which a compiled plan may be kept. The
+// values of numbers are not in it: they travel with the program.
 std::string plan_key(const Plan& plan);
 
 }  // namespace kernweave

@@ -45,15 +45,21 @@ std::int64_t kept_rows(Keep keep, const Sizes& sizes) {
 std::vector<bool> wanted_facts(const Plan& plan) {
   std::vector<bool> wanted(plan.variables.size(), false);
   for (const Variant& variant : plan.variants)
-    for (int v : variant.condition.finite) wanted[v] = true;
+    for (const Requirement& r : variant.condition)
+      if (r.of != Requirement::Of::pairs) wanted[r.variable] = true;
   for (const GatherBound& bound : plan.gathers) wanted[bound.rows] = true;
   return wanted;
 }
 
 bool holds(const Condition& condition, const Sizes& sizes, const std::vector<Facts>& facts) {
-  const auto finite = [&](int v) { return facts[v].finite; };
-  return sizes.pairs() >= condition.least_pairs &&
-         std::all_of(condition.finite.begin(), condition.finite.end(), finite);
+  return std::all_of(condition.begin(), condition.end(), [&](const Requirement& r) {
+    switch (r.of) {
+      case Requirement::Of::finite: return facts[r.variable].finite;
+      case Requirement::Of::radius: return facts[r.variable].finite && facts[r.variable].radius <= r.bound;
+      case Requirement::Of::pairs: return sizes.pairs() >= r.bound;
+    }
+    return false;
+  });
 }
 
 void check_gathers(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& facts) {

@@ -12,6 +12,7 @@ struct Facts {
   double largest = 0;   // -Inf if there is none
   bool finite = true;   // are all entries finite?
   std::vector<double> centre;  // mean of each column's finite entries
+  double radius = 0;           // largest distance of a finite entry from its column's centre
 };
 
 Facts facts_of(const View& view);

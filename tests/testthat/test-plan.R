@@ -37,6 +37,11 @@ test_that("the plan knows no parameter's value and no number of points; precisio
   expect_identical(key_of(gauss(2, x)), key_of(gauss(3, x[1:2, ])))
   expect_false(key_of(gauss(2, x)) == key_of(gauss(2, x), precision = "float32"))
   expect_false(key_of(gauss(2, x)) == key_of(gauss(2, x) + Vi(x[, 1])))
+  text <- function(s) {
+    F <- kernweave:::r_parse(sprintf("exp(-%s * x) * y", s), c("x", "y"), list(Vi(x)$formula, Vj(y)$formula))$formula
+    key_of(kernweave:::new_lazy(F, c(4, 5)))
+  }
+  expect_identical(text(0.5), text(0.6))
 })
 
 test_that("the reference device computes as written, others rewrite", {
@@ -53,6 +58,7 @@ test_that("facts see extremes, means and what is not finite", {
   facts <- kernweave:::r_facts(matrix(c(1, 5, NaN, -2, Inf, 0), 3))
   expect_identical(facts[c("rows", "least", "largest", "finite")], list(rows = 3, least = -2, largest = 5, finite = FALSE))
   expect_equal(facts$centre, c(3, -1))
+  expect_equal(facts$radius, 2)
   expect_identical(kernweave:::r_facts(matrix(0, 0, 2))$least, Inf)
 })
 

@@ -1,0 +1,134 @@
+// From R's lists and matrices to jobs, views, sizes and facts. Copies no data.
+#include "r_job.hpp"
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "schedule/choose.hpp"
+
+namespace kernweave {
+namespace {
+
+Keep keep_named(const std::string& name) {
+  if (name == "i") return Keep::i;
+  if (name == "j") return Keep::j;
+  if (name == "none") return Keep::none;
+  internal_check(name == "both", "no axis to keep named ", name);
+  return Keep::both;
+}
+
+Format format_named(const std::string& name) {
+  if (name == "float64") return Format::float64;
+  if (name == "float32") return Format::float32;
+  internal_check(name == "tf32", "no precision named ", name);
+  return Format::tf32;
+}
+
+// float32 results are added up in float64 (between tiles); tf32 is a mode of the products alone.
+Precision precision_named(const std::string& name) {
+  const Format format = format_named(name);
+  const Format load = format == Format::tf32 ? Format::float32 : format;
+  return {load, format, Format::float64};
+}
+
+// A vector is one column, or, for a parameter, one row.
+View view_of(SEXP data, const Variable& v) {
+  user_check(TYPEOF(data) == REALSXP, Fault::shape, "`", v.name, "` has no data");
+  const std::int64_t n = Rf_xlength(data);
+  if (v.axis == Axis::param) return {REAL(data), 1, n};
+  const SEXP dim = Rf_getAttrib(data, R_DimSymbol);
+  if (Rf_length(dim) < 2) return {REAL(data), n, 1};
+  const std::int64_t rows = INTEGER(dim)[0];
+  return {REAL(data), rows, INTEGER(dim)[1]};
+}
+
+// The extents of i and j, from whoever knows them: R, then each variable read along its own axis.
+class Extents {
+ public:
+  explicit Extents(const Rcpp::NumericVector& known) {
+    internal_check(known.size() >= 2, "a damaged extent");
+    batch_.assign(known.begin() + 2, known.end());
+    if (!ISNAN(known[0])) note(0, static_cast<std::int64_t>(known[0]), "the formula");
+    if (!ISNAN(known[1])) note(1, static_cast<std::int64_t>(known[1]), "the formula");
+  }
+
+  void note(const Variable& v, const View& view) {
+    if (v.axis == Axis::i) note(0, view.rows, v.name);
+    if (v.axis == Axis::j) note(1, view.rows, v.name);
+    const bool across = v.axis == Axis::pair_swapped;
+    if (v.axis != Axis::pair && !across) return;
+    note(0, across ? view.columns : view.rows, v.name);
+    note(1, across ? view.rows : view.columns, v.name);
+  }
+
+  Sizes sizes() const { return {extent_[0] < 0 ? 1 : extent_[0], extent_[1] < 0 ? 1 : extent_[1], batch_}; }
+
+ private:
+  void note(int axis, std::int64_t extent, const std::string& name) {
+    const char* letter = axis == 0 ? "i" : "j";
+    user_check(extent_[axis] < 0 || extent_[axis] == extent, Fault::shape, "`", name, "` has ", extent,
+               " points along ", letter, ", but `", who_[axis], "` has ", extent_[axis]);
+    extent_[axis] = extent;
+    who_[axis] = name;
+  }
+
+  std::int64_t extent_[2] = {-1, -1};
+  std::vector<std::int64_t> batch_;
+  std::string who_[2];
+};
+
+}  // namespace
+
+Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp::List& options, Formulas* formulas) {
+  Job job;
+  for (R_xlen_t k = 0; k < outputs.size(); ++k) {
+    const Rcpp::List o = outputs[k];
+    Red red;
+    internal_check(find_red(o["op"], &red), "no such reduction");
+    job.outputs.push_back({red, formulas->read(o["value"]), formulas->read_optional(o["weight"]),
+                           keep_named(o["keep"]), Rcpp::as<int>(o["K"])});
+  }
+  job.extents = formulas->read_all(extents);
+  job.precision = precision_named(options["precision"]);
+  job.pairs = Rcpp::as<bool>(options["pairs"]) ? Pairs::restricted : Pairs::all;
+  job.rewrite = options["rewrite"];
+  job.checks = options["checks"];
+  return job;
+}
+
+std::vector<View> views_of(const Plan& plan, const Rcpp::List& data) {
+  std::vector<View> views;
+  for (const Variable& v : plan.variables) {
+    if (v.source == Source::counter) {
+      views.emplace_back();
+      continue;
+    }
+    internal_check(v.operand < data.size(), "data for ", data.size(), " operands where `", v.name, "` is another");
+    const View view = view_of(data[v.operand], v);
+    const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
+    internal_check(!pairwise || v.width == 1, "a matrix of pairs with ", v.width, " components");
+    user_check(pairwise || view.columns == v.width, Fault::shape, "`", v.name, "` has ", view.columns,
+               view.columns == 1 ? " column" : " columns", ", but the formula was built for ", v.width);
+    views.push_back(view);
+  }
+  return views;
+}
+
+Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::NumericVector& known) {
+  Extents extents(known);
+  for (std::size_t k = 0; k < views.size(); ++k)
+    if (plan.direct[k] && plan.variables[k].source == Source::data) extents.note(plan.variables[k], views[k]);
+  return extents.sizes();
+}
+
+std::vector<Facts> facts_for(const Plan& plan, const std::vector<View>& views) {
+  const std::vector<bool> wanted = wanted_facts(plan);
+  std::vector<Facts> facts(views.size());
+  for (std::size_t k = 0; k < views.size(); ++k) {
+    if (wanted[k]) facts[k] = facts_of(views[k]);
+    facts[k].rows = views[k].rows;
+  }
+  return facts;
+}
+
+}  // namespace kernweave

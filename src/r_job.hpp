@@ -1,0 +1,25 @@
+// Jobs, data and sizes as R hands them over.
+#pragma once
+#include <Rcpp.h>
+#include <string>
+#include <vector>
+#include "plan/lower.hpp"
+#include "r_formula.hpp"
+#include "schedule/facts.hpp"
+#include "schedule/schedule.hpp"
+
+namespace kernweave {
+
+// outputs: a list of list(value, weight, op, keep, K); options: list(precision, rewrite, checks, pairs)
+Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp::List& options, Formulas* formulas);
+
+// The data of the plan's variables, where R holds them. `data` is in the order of the operands.
+std::vector<View> views_of(const Plan& plan, const Rcpp::List& data);
+
+// How many i and j there are: what R knows, and the variables read along their own axis. They must agree.
+Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::NumericVector& known);
+
+// What the schedule wants to know of the data.
+std::vector<Facts> facts_for(const Plan& plan, const std::vector<View>& views);
+
+}  // namespace kernweave

@@ -1,0 +1,88 @@
+// Allocates results in R, and gives them their shape, their type and their NA.
+#include "r_result.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace {
+
+// A vector of R. Its allocator leaves by a long jump, and its error has no class of ours: a large request
+// is made under R's tryCatch (some microseconds), a small one under Rcpp's unwinding.
+SEXP allocate(SEXPTYPE type, double length) {
+  constexpr double small = 1e6;
+  auto make = [&] { return Rf_allocVector(type, static_cast<R_xlen_t>(length)); };
+  if (length < small) return Rcpp::unwindProtect(make);
+  const auto run = [](void* data) { return (*static_cast<decltype(make)*>(data))(); };
+  const auto refuse = [](SEXP, void*) { return R_NilValue; };
+  const bool countable = length <= static_cast<double>(R_XLEN_T_MAX);
+  const SEXP made = countable ? R_tryCatchError(run, &make, refuse, nullptr) : R_NilValue;
+  user_check(!Rf_isNull(made), Fault::memory, "not enough memory for a result of ", length, " numbers (",
+             std::ceil(length * 8 / 1048576), " MB)");
+  return made;
+}
+
+// rows x components, rows x K, or rows x K x components; pairs keep their two axes.
+Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
+  std::vector<std::int64_t> dim = {kept_rows(o.keep, sizes)};
+  if (o.keep == Keep::both) dim = {sizes.i, sizes.j};
+  const bool listed = row(o.red).inputs == Inputs::value_k;
+  if (listed) dim.push_back(o.places);
+  if (o.width > 1 || (!listed && o.keep != Keep::both)) dim.push_back(o.width);
+  for (std::int64_t extent : dim)
+    user_check(extent <= std::numeric_limits<int>::max(), Fault::unsupported, "a result of ", extent, " rows");
+  return Rcpp::IntegerVector(dim.begin(), dim.end());
+}
+
+}  // namespace
+
+OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes) : output_(o), sizes_(sizes) {
+  const double n = static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places;
+  const Results results = row(o.red).results;
+  if (results != Results::index) values_ = allocate(REALSXP, n);
+  if (results != Results::value) indices_.resize(static_cast<std::size_t>(n));
+}
+
+Result OutputBuffer::result() {
+  Result r;
+  if (!values_.isNULL()) r.values = REAL(values_);
+  if (row(output_.red).results != Results::value) r.indices = indices_.data();
+  return r;
+}
+
+SEXP OutputBuffer::to_r() {
+  const Results results = row(output_.red).results;
+  if (results == Results::value) return values_to_r();
+  if (results == Results::index) return indices_to_r();
+  const Rcpp::RObject value = values_to_r(), index = indices_to_r();
+  return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["index"] = index);
+}
+
+SEXP OutputBuffer::shaped(Rcpp::RObject array) const {
+  array.attr("dim") = result_dim(output_, sizes_);
+  return array;
+}
+
+SEXP OutputBuffer::values_to_r() const {
+  if (output_.kind != Kind::logical) return shaped(values_);
+  const Rcpp::RObject truth = allocate(LGLSXP, static_cast<double>(Rf_xlength(values_)));
+  for (R_xlen_t k = 0; k < Rf_xlength(values_); ++k) LOGICAL(truth)[k] = REAL(values_)[k] != 0;
+  return shaped(truth);
+}
+
+// Integers where every row number fits one, else doubles.
+SEXP OutputBuffer::indices_to_r() const {
+  const double largest = output_.keep == Keep::i ? static_cast<double>(sizes_.j)
+                       : output_.keep == Keep::j ? static_cast<double>(sizes_.i) : sizes_.pairs();
+  const bool fits = largest <= std::numeric_limits<int>::max();
+  const Rcpp::RObject out = allocate(fits ? INTSXP : REALSXP, static_cast<double>(indices_.size()));
+  for (std::size_t k = 0; k < indices_.size(); ++k) {
+    if (fits) INTEGER(out)[k] = indices_[k] == 0 ? NA_INTEGER : static_cast<int>(indices_[k]);
+    else REAL(out)[k] = indices_[k] == 0 ? NA_REAL : static_cast<double>(indices_[k]);
+  }
+  return shaped(out);
+}
+
+}  // namespace kernweave

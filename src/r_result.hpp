@@ -1,0 +1,27 @@
+// The result of one output, as an array of R.
+#pragma once
+#include <Rcpp.h>
+#include <vector>
+#include "schedule/backend.hpp"
+
+namespace kernweave {
+
+class OutputBuffer {
+ public:
+  OutputBuffer(const Output& o, const Sizes& sizes);
+
+  Result result();  // where a back end writes
+  SEXP to_r();      // an array; for a value with its index a list of two
+
+ private:
+  SEXP shaped(Rcpp::RObject array) const;
+  SEXP values_to_r() const;
+  SEXP indices_to_r() const;
+
+  const Output& output_;
+  const Sizes& sizes_;
+  Rcpp::RObject values_;
+  std::vector<Index> indices_;
+};
+
+}  // namespace kernweave
