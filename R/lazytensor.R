@@ -30,7 +30,6 @@ type_of <- function(x) .subset2(.subset2(x, "formula"), "type")
 
 type_kind <- function(x) kind_names[type_of(x)[2] + 1L]
 has_axis <- function(x, axis) bitwAnd(type_of(x)[3], axis_bits[[axis]]) > 0L
-batch_bits <- function(x) bitwShiftR(type_of(x)[3], 2L)
 
 #' Is this a lazy tensor?
 #'

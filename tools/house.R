@@ -59,12 +59,15 @@ gate_fresh <- function() {
 }
 
 gate_complete <- function() {
-  oracle <- paste(source_lines("tests/testthat/helper-oracle.R"), collapse = "\n")
-  rows <- c(op_table(root), reduction_table(root))
-  has_oracle <- vapply(rows, function(row) grepl(paste0("\\b", row$name, "\\s*="), oracle), NA)
-  has_doc <- vapply(rows, function(row) nzchar(row$doc), NA)
-  c(if (any(!has_oracle)) paste(vapply(rows[!has_oracle], `[[`, "", "name"), "has no oracle"),
-    if (any(!has_doc)) paste(vapply(rows[!has_doc], `[[`, "", "name"), "has no doc"))
+  oracle <- new.env()
+  sys.source(at_root("tests/testthat/helper-oracle.R"), envir = oracle)
+  ops <- op_table(root)
+  reductions <- reduction_table(root)
+  names_of <- function(rows) vapply(rows, `[[`, "", "name")
+  no_oracle <- c(setdiff(names_of(ops), names(oracle$oracle_ops)), setdiff(names_of(reductions), names(oracle$oracle_reductions)))
+  rows <- c(ops, reductions)
+  no_doc <- names_of(rows[!vapply(rows, function(row) nzchar(row$doc), NA)])
+  c(if (length(no_oracle)) paste(no_oracle, "has no oracle"), if (length(no_doc)) paste(no_doc, "has no doc"))
 }
 
 # --- row grammar ---------------------------------------------------------------------------------------
@@ -119,6 +122,18 @@ gate_masks <- function() {
   if (length(taken)) paste(taken, "would mask a function of R's default packages")
 }
 
+# A function written twice: the first is dead. A private function nobody calls: dead too.
+gate_dead <- function() {
+  text <- lapply(r_files(), source_lines)
+  made <- unlist(lapply(text, function(lines) sub(" <- function.*", "", grep("^[A-Za-z_.]+ <- function", lines, value = TRUE))))
+  everything <- paste(c(unlist(text), unlist(lapply(file.path("src", engine_files()), source_lines))), collapse = "\n")
+  exported <- gsub("^export[(]\"?|\"?[)]$|^S3method[(]\"?|\"?[)]$", "", source_lines("NAMESPACE"))
+  known <- c(gsub(",", ".", exported, fixed = TRUE), "options_rd", ".onLoad")
+  uses <- vapply(made, function(name) lengths(regmatches(everything, gregexpr(paste0("(?<![A-Za-z_.])", gsub(".", "[.]", name, fixed = TRUE), "(?![A-Za-z_.])"), everything, perl = TRUE))), 0L)
+  c(if (anyDuplicated(made)) paste(unique(made[duplicated(made)]), "is defined twice"),
+    if (any(uses == 1 & !made %in% known)) paste(made[uses == 1 & !made %in% known], "is never used"))
+}
+
 # --- size and lists ------------------------------------------------------------------------------------
 
 is_generated <- function(file) grepl("-gen[.]|[.]def$|RcppExports", file)
@@ -138,9 +153,46 @@ gate_size <- function() {
   if (any(long)) paste0(files[long], " has ", lines[long], " lines, more than ", limit[long])
 }
 
+# Lengths of the functions of a file: from a line that opens a brace at the margin (or one step in, for
+# members) to the brace that closes it there.
+function_lengths <- function(file) {
+  lines <- source_lines(file)
+  opens <- grep("^( {2})?[A-Za-z~].*[)].*[{]$|<- function.*[{]$", lines)
+  opens <- opens[!grepl("^ *(struct|class|namespace|enum|for|if|while|switch|else)\\b", lines[opens])]
+  closes <- grep("^( {2})?[}]", lines)
+  vapply(opens, function(open) {
+    indent <- sub("[^ ].*", "", lines[open])
+    ends <- closes[closes > open & sub("[^ ].*", "", lines[closes]) == indent]
+    if (length(ends)) ends[1] - open + 1 else 0
+  }, 0)
+}
+
+gate_functions <- function() {
+  files <- c(file.path("src", engine_files()), r_files())
+  lengths <- unlist(lapply(files, function_lengths))
+  names(lengths) <- rep(files, vapply(files, function(file) length(function_lengths(file)), 0L))
+  c(if (stats::quantile(lengths, 0.9) > 30) paste("one function in ten has more than", stats::quantile(lengths, 0.9), "lines"),
+    if (any(lengths > 60)) paste(names(lengths)[lengths > 60], "has a function of", lengths[lengths > 60], "lines"))
+}
+
+# Lines and functions of each room, for those who ask.
+room_sizes <- function() {
+  files <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files(), file.path("tests/testthat", list.files(at_root("tests/testthat"), pattern = "[.]R$")))
+  room <- ifelse(grepl("^src/[a-z]+/", files), sub("/[^/]*$", "", files), ifelse(grepl("^src", files), "src/r_*", sub("/[^/]*$", "", files)))
+  room <- sub("kernweave/(op|red)$", "kernweave", room)
+  lines <- vapply(files, function(file) length(source_lines(file)), 0L)
+  lengths <- lapply(files, function_lengths)
+  do.call(rbind, lapply(unique(room), function(r) {
+    own <- unlist(lengths[room == r])
+    data.frame(room = r, files = sum(room == r), lines = sum(lines[room == r]), functions = length(own),
+               median = if (length(own)) stats::median(own) else NA, p90 = if (length(own)) unname(stats::quantile(own, 0.9)) else NA)
+  }))
+}
+
 # A file named in a page exists.
 gate_lists <- function() {
-  pages <- c("README.md", file.path("design", list.files(at_root("design"), pattern = "[.]md$")))
+  pages <- c("README.md", "NEWS.md", "Makefile", "bench/notes.md", file.path("design", list.files(at_root("design"), pattern = "[.]md$")),
+             file.path("src", engine_files()))
   unlist(lapply(pages, function(page) {
     text <- paste(source_lines(page), collapse = " ")
     quoted <- gsub("`", "", unlist(regmatches(text, gregexpr("`[A-Za-z0-9_./-]+`", text))))
@@ -151,12 +203,13 @@ gate_lists <- function() {
 }
 
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
-              row_grammar = gate_row_grammar, errors = gate_errors, masks = gate_masks, first_line = gate_first_line,
-              size = gate_size, lists = gate_lists)
+              row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks, first_line = gate_first_line,
+              size = gate_size, functions = gate_functions, lists = gate_lists)
 
 if (sys.nframe() == 0L) {
   for (gate in names(gates)) {
     broken <- gates[[gate]]()
     cat(sprintf("%-12s %s\n", gate, if (length(broken)) paste(broken, collapse = "\n             ") else "holds"))
   }
+  print(room_sizes(), row.names = FALSE)
 }

@@ -62,3 +62,13 @@ test_that("clang compiles every row too", {
   tool <- run_tool(clang, c("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-fsyntax-only", paste0("-I", include_dir()), source))
   expect_true(tool$ok && !grepl("warning", tool$output), label = tool$output)
 })
+
+test_that("every row and state runs on a lane of several numbers, as on one", {
+  program <- tempfile("wide")
+  compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+  if (!nzchar(Sys.which(compiler[1]))) skip("no C++ compiler here")
+  built <- run_tool(compiler[1], c(compiler[-1], "-std=c++17", paste0("-I", include_dir()), cuda_file("wide_lane.cpp"), "-o", program))
+  expect_true(built$ok, label = built$output)
+  ran <- run_tool(program, character())
+  expect_true(ran$ok, label = ran$output)
+})

@@ -97,6 +97,8 @@ test_that("a formula may be deep, and share its parts without end", {
 
 test_that("batch axes are in the types and refused by the devices", {
   B <- Vi(array(stats::rnorm(24), c(3, 2, 4)))
-  expect_identical(kernweave:::batch_bits(B), 1L)
+  expect_identical(dim(B), c(3L, 1L, 4L))
+  expect_identical(dim(B * Vj(1:2)), c(3L, 2L, 4L))
+  expect_error(B + Vi(array(0, c(3, 2, 5))), "batch axis", class = "kernweave_error_shape")
   expect_error(sum(B * Vj(1:2), index = "j"), class = "kernweave_error_unsupported")
 })
