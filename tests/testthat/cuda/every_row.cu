@@ -5,7 +5,7 @@
 namespace kernweave {
 
 template <class L>
-__device__ void every_operation(const L* in, L* out) {
+__host__ __device__ void every_operation(const L* in, L* out) {
   const int attributes[2] = {1, 2};
   const Read<L> x{in, 1, 2}, y{in + 2, 1, 2};
   int n = 0;
@@ -24,7 +24,7 @@ __device__ void every_operation(const L* in, L* out) {
 }
 
 template <class State, class L>
-__device__ void one_reduction(const L* in, L* values, Index* indices, void* storage) {
+__host__ __device__ void one_reduction(const L* in, L* values, Index* indices, void* storage) {
   const int k = 2;
   State early, late;
   early.init(storage, k);
@@ -36,7 +36,7 @@ __device__ void one_reduction(const L* in, L* values, Index* indices, void* stor
 }
 
 template <class L>
-__device__ void every_reduction(const L* in, L* values, Index* indices, void* storage) {
+__host__ __device__ void every_reduction(const L* in, L* values, Index* indices, void* storage) {
   int n = 0;
 #define REDUCTION(Name, ...) \
   one_reduction<red::Name<L>>(in, values + n, indices + n, storage); \
