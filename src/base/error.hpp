@@ -36,6 +36,8 @@ template <class... Parts>
   throw Failure(fault, sentence(parts...));
 }
 
+// The parts are made even where the check holds: where they take work, as showing a formula does, write
+// `if (!holds) fail(...)`.
 template <class... Parts>
 void user_check(bool holds, Fault fault, const Parts&... parts) {
   if (!holds) fail(fault, parts...);

@@ -7,8 +7,9 @@ namespace kernweave {
 
 Expr bar(Expr a, Expr b) {
   const bool first = a->type.kind == Kind::logical, second = b->type.kind == Kind::logical;
-  user_check(first == second, Fault::kind, "`|` is the inner product of two real formulas or \"or\" of two logical ones, not of `",
-             show_short(a), "` (", kind_name(a->type.kind), ") and `", show_short(b), "` (", kind_name(b->type.kind), ")");
+  if (first != second)
+    fail(Fault::kind, "`|` is the inner product of two real formulas or \"or\" of two logical ones, not of `",
+         show_short(a), "` (", kind_name(a->type.kind), ") and `", show_short(b), "` (", kind_name(b->type.kind), ")");
   return first ? less_than(0, a + b) : scalprod(a, b);
 }
 

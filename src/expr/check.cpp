@@ -14,17 +14,25 @@ std::vector<Expr> args_of(Expr f) {
   return args;
 }
 
+// What is wrong with a node, or nothing.
+const char* fault_of(Expr f) {
+  const bool gather = f->op == Op::Gather;
+  if (gather && f.arg(0)->op != Op::Var) return "a gather of no variable";
+  if (!gather && row(f->op).form == Form::structural) return "an unsettled transpose or subset";
+  if (row(f->op).form == Form::alias) return "an alias left over";
+  if (!(infer(f->op, args_of(f), f->attributes) == f->type)) return "a node of the wrong type";
+  for (const Node* arg : f->args)
+    if (arg->id >= f->id) return "a node before its argument";
+  return nullptr;
+}
+
 }  // namespace
 
 void check_settled(const std::vector<Expr>& formulas) {
   for (Expr f : reachable(formulas)) {
     if (f->op == Op::Var || f->op == Op::Number) continue;
-    const bool gather = f->op == Op::Gather;
-    internal_check(!gather || f.arg(0)->op == Op::Var, "a gather of no variable: ", show_short(f));
-    internal_check(gather || row(f->op).form != Form::structural, "an unsettled ", row(f->op).name, ": ", show_short(f));
-    internal_check(row(f->op).form != Form::alias, "an alias left over: ", show_short(f));
-    internal_check(infer(f->op, args_of(f), f->attributes) == f->type, "a node of the wrong type: ", show_short(f));
-    for (const Node* arg : f->args) internal_check(arg->id < f->id, "a node before its argument: ", show_short(f));
+    const char* fault = fault_of(f);
+    if (fault) internal_check(false, fault, ": ", show_short(f));
   }
 }
 

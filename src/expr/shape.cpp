@@ -78,8 +78,8 @@ int broadcast(Op op, const std::vector<Expr>& args) {
   int widest = 1;
   for (Expr arg : args) widest = std::max(widest, width(arg));
   for (Expr arg : args)
-    user_check(width(arg) == widest || width(arg) == 1, Fault::shape, row(op).fn, "(): ", widths(args),
-               "; widths must be equal, or one of them 1");
+    if (width(arg) != widest && width(arg) != 1)
+      fail(Fault::shape, row(op).fn, "(): ", widths(args), "; widths must be equal, or one of them 1");
   return widest;
 }
 
@@ -96,10 +96,10 @@ int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
     return 1;
   }
   const Width w = loop_width(op, args, attributes);
-  user_check(w != kMisfit, Fault::shape, row(op).fn, "()", attribute_list(attributes), ": ", widths(args),
-             "; ", wants(width_column(op)));
-  user_check(w <= kWidest, Fault::shape, row(op).fn, "(): ", widths(args), "; the result would have ", w,
-             " components, more than ", kWidest);
+  if (w == kMisfit)
+    fail(Fault::shape, row(op).fn, "()", attribute_list(attributes), ": ", widths(args), "; ", wants(width_column(op)));
+  if (w > kWidest)
+    fail(Fault::shape, row(op).fn, "(): ", widths(args), "; the result would have ", w, " components, more than ", kWidest);
   return static_cast<int>(w);
 }
 
@@ -114,9 +114,9 @@ Kind result_kind(Op op, const std::vector<Expr>& args) {
   for (std::size_t k = 0; k < args.size(); ++k) {
     const Kind kind = args[k]->type.kind;
     if (makes_kind(op, k)) widest = std::max(widest, kind);
-    else
-      user_check(kind == Kind::logical, Fault::kind, row(op).fn, "(): the test `", show_short(args[k]), "` is ",
-                 kind_name(kind), ", not logical; write the comparison out, e.g. `", show_short(args[k]), " > 0`");
+    else if (kind != Kind::logical)
+      fail(Fault::kind, row(op).fn, "(): the test `", show_short(args[k]), "` is ", kind_name(kind),
+           ", not logical; write the comparison out, e.g. `", show_short(args[k]), " > 0`");
   }
   switch (row(op).kind) {
     case KindRule::real: return std::max(widest, Kind::real);
@@ -140,8 +140,8 @@ Type structural_type(Op op, const std::vector<Expr>& args, const std::vector<int
     return type;
   }
   const Type& rows = args[1]->type;
-  user_check(rows.width == 1 && rows.kind == Kind::integer, Fault::index, "row numbers `", show_short(args[1]),
-             "` must be whole numbers in one column");
+  if (rows.width != 1 || rows.kind != Kind::integer)
+    fail(Fault::index, "row numbers `", show_short(args[1]), "` must be whole numbers in one column");
   Axes gone = type.axes.pairs();
   if (op == Op::Take) gone = attributes[0] == 0 ? Axes::i() : Axes::j();
   if (type.axes.has(gone)) type.axes = type.axes.without(gone).with(rows.axes);

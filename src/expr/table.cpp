@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <unordered_map>
 
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
@@ -163,14 +164,13 @@ StateRow state_row() {
   };
 }
 
+// Both names of every row, to its place.
 template <class Row>
-bool find_row(const std::vector<Row>& rows, const std::string& name, std::size_t* at) {
+std::unordered_map<std::string, std::size_t> places_of(const std::vector<Row>& rows) {
+  std::unordered_map<std::string, std::size_t> places;
   for (std::size_t k = 0; k < rows.size(); ++k)
-    if (name == rows[k].name || name == rows[k].fn) {
-      *at = k;
-      return true;
-    }
-  return false;
+    for (const char* name : {rows[k].name, rows[k].fn}) places.emplace(name, k);
+  return places;
 }
 
 }  // namespace
@@ -183,10 +183,10 @@ const std::vector<OpRow>& op_rows() {
 const OpRow& row(Op op) { return op_rows()[static_cast<std::size_t>(op)]; }
 
 bool find_op(const std::string& name, Op* found) {
-  std::size_t at;
-  if (!find_row(op_rows(), name, &at)) return false;
-  *found = static_cast<Op>(at);
-  return true;
+  static const std::unordered_map<std::string, std::size_t> places = places_of(op_rows());
+  const auto at = places.find(name);
+  if (at != places.end()) *found = static_cast<Op>(at->second);
+  return at != places.end();
 }
 
 bool find_operator(const std::string& symbol, Op* found) {
@@ -210,10 +210,10 @@ const std::vector<RedRow>& red_rows() {
 const RedRow& row(Red red) { return red_rows()[static_cast<std::size_t>(red)]; }
 
 bool find_red(const std::string& name, Red* found) {
-  std::size_t at;
-  if (!find_row(red_rows(), name, &at)) return false;
-  *found = static_cast<Red>(at);
-  return true;
+  static const std::unordered_map<std::string, std::size_t> places = places_of(red_rows());
+  const auto at = places.find(name);
+  if (at != places.end()) *found = static_cast<Red>(at->second);
+  return at != places.end();
 }
 
 const char* kind_name(Kind kind) {

@@ -2,6 +2,9 @@
 #include "plan/regions.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
 
 namespace kernweave {
 namespace {
@@ -41,12 +44,20 @@ class Grouping {
 
   // Later producers first, so that all readers of a step have been decided before it.
   bool absorb_producers(int fold, int group) {
+    std::set<int, std::greater<int>> candidates;
+    const auto add_producers = [&](int s) {
+      for (const Ref& ref : steps_[s].in)
+        if (is_slot(ref)) candidates.insert(ref.index);
+    };
     bool any = false;
-    for (int s = fold - 1; s >= 0; --s)
-      if (belongs(s, fold, group)) {
-        group_[s] = group;
-        any = true;
-      }
+    for (add_producers(fold); !candidates.empty();) {
+      const int s = *candidates.begin();
+      candidates.erase(candidates.begin());
+      if (!belongs(s, fold, group)) continue;
+      group_[s] = group;
+      add_producers(s);
+      any = true;
+    }
     return any;
   }
 
@@ -64,6 +75,21 @@ class Grouping {
   std::vector<int> group_;
 };
 
+// The component steps of a group and, after them, its fold.
+void place_group(const std::vector<Step>& steps, const std::vector<std::size_t>& members, std::size_t fold, Program* program) {
+  const int number = static_cast<int>(program->groups.size());
+  const int first = static_cast<int>(program->steps.size());
+  for (std::size_t s : members) {
+    program->steps.push_back(steps[s]);
+    program->steps.back().region = Region::component;
+    program->slots[steps[s].out] = {Region::component, 1};
+  }
+  program->steps.push_back(steps[fold]);
+  const int last = static_cast<int>(program->steps.size()) - 1;
+  program->groups.push_back({first, last, Grouping::fold_width(steps[fold])});
+  for (int k = first; k <= last; ++k) program->steps[k].group = number;
+}
+
 }  // namespace
 
 Region region_of(Axes axes) {
@@ -75,25 +101,18 @@ Region region_of(Axes axes) {
 
 Program in_regions(Program program, const std::vector<Ref>& roots) {
   const std::vector<int> group = Grouping(program, roots).groups();
-  std::vector<Step> steps = std::move(program.steps);
+  const std::vector<Step> steps = std::move(program.steps);
+  const auto is_fold = [&](std::size_t s) { return row(steps[s].op).form == Form::fold; };
+  std::map<int, std::vector<std::size_t>> members;  // component steps of each group, in order
+  for (std::size_t s = 0; s < steps.size(); ++s)
+    if (group[s] >= 0 && !is_fold(s)) members[group[s]].push_back(s);
+
   program.steps.clear();
   for (Region region : {Region::param, Region::row, Region::column, Region::pair})
     for (std::size_t s = 0; s < steps.size(); ++s) {
-      const bool fold = row(steps[s].op).form == Form::fold;
-      if (steps[s].region != region || (group[s] >= 0 && !fold)) continue;
-      const int first = static_cast<int>(program.steps.size());
-      for (std::size_t c = 0; group[s] >= 0 && c < s; ++c)
-        if (group[c] == group[s]) {
-          program.steps.push_back(steps[c]);
-          program.steps.back().region = Region::component;
-          program.slots[steps[c].out] = {Region::component, 1};
-        }
-      program.steps.push_back(steps[s]);
-      const int last = static_cast<int>(program.steps.size()) - 1;
-      if (group[s] < 0) continue;
-      const int number = static_cast<int>(program.groups.size());
-      program.groups.push_back({first, last, Grouping::fold_width(steps[s])});
-      for (int k = first; k <= last; ++k) program.steps[k].group = number;
+      if (steps[s].region != region || (group[s] >= 0 && !is_fold(s))) continue;
+      if (group[s] >= 0) place_group(steps, members[group[s]], s, &program);
+      else program.steps.push_back(steps[s]);
     }
   return program;
 }

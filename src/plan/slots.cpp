@@ -31,11 +31,13 @@ std::vector<int> last_reads(const Program& program, const std::vector<Ref>& root
 class Shelf {
  public:
   std::int64_t place(int width, int now, int until) {
+    const auto dead = [&](const Taken& t) { return t.until < now; };
+    taken_.erase(std::remove_if(taken_.begin(), taken_.end(), dead), taken_.end());
     std::int64_t offset = 0;
     for (bool moved = true; moved;) {
       moved = false;
       for (const Taken& t : taken_)
-        if (t.until >= now && offset < t.offset + t.width && t.offset < offset + width) {
+        if (offset < t.offset + t.width && t.offset < offset + width) {
           offset = t.offset + t.width;
           moved = true;
         }
