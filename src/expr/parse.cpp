@@ -193,6 +193,7 @@ class Parser {
 // A letter of a rule: a variable known by its name alone.
 Expr letter_variable(const std::string& name, Pool* pool) {
   const int letter = name[0];
+  internal_check(name.size() == 1 && letter >= 'a' && letter <= 'z', "a rule with the letter `", name, "`");
   return pool->variable({name, Axis::param, Source::data, 0, Kind::real, Axes::none(), letter});
 }
 

@@ -1,4 +1,4 @@
-// Formula to text; parse.hpp reads it back.
+// Formula to text. What has no transposes, row subsets or infinite numbers, parse.hpp reads back.
 #pragma once
 #include <cstddef>
 #include <string>
