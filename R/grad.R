@@ -12,7 +12,8 @@
 #'
 #' @param f a `lazy_reduction`, as [reduction()] makes with `call = FALSE` or of placeholders
 #' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], or a list of them, or their names
-#' @param cotangent numbers shaped like the result of `f`, or one number for all; default 1
+#' @param cotangent numbers shaped like the result of `f`, or one number for all. Without it, 1, or, with
+#'   `call = FALSE`, an argument of the function that the result becomes
 #' @param tangent numbers shaped like the operand; a list of such where `wrt` is a list
 #' @param call compute now?
 #' @param ... settings: `device`, `precision`, `threads`
@@ -24,6 +25,8 @@
 #' R <- reduction(exp(-sqdist(x, y)), "sum", call = FALSE)
 #' vjp(R, wrt = x)
 #' jvp(R, wrt = y, tangent = matrix(1, 20, 3))
+#' # the Hessian of the total, times a direction
+#' jvp(vjp(R, wrt = x, cotangent = 1, call = FALSE), wrt = x, tangent = matrix(1, 10, 3))
 vjp <- function(f, ...) UseMethod("vjp")
 
 #' @rdname vjp
@@ -41,6 +44,7 @@ jvp.default <- function(f, ...) abort("input", "`f` must be a lazy reduction, no
 #' @rdname vjp
 #' @export
 vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
+  check_flag(call, "call")
   refuse_saved(f)
   f <- with_settings(f, ...)
   call <- call && !length(free_operands(f))
@@ -66,6 +70,7 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
 #' @rdname vjp
 #' @export
 jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
+  check_flag(call, "call")
   refuse_saved(f)
   f <- with_settings(f, ...)
   call <- call && !length(free_operands(f))

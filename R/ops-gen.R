@@ -5,7 +5,8 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt")
 
 #' Operations on lazy tensors
 #'
-#' Functions that base R has no operator or generic for. All stay lazy. A number, or as many numbers
+#' The functions of the usage above can be called; the others in the list stand behind operators and
+#' functions of base R, or in text formulas. All stay lazy. A number, or as many numbers
 #' as there are components, may stand for an argument.
 #'
 #' @section All operations:

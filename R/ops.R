@@ -38,7 +38,13 @@ label_of <- function(typed, otherwise) if (is.symbol(typed)) as.character(typed)
 #' Every operation is element-wise in the components and stays lazy. Operands of one component go with
 #' any width. A number, or as many numbers as there are components, becomes a parameter; a matrix with
 #' one number for each pair becomes a [Vij()]. `a | b` is the inner product of two real formulas and
-#' "or" of two logical ones. Exponents are whole numbers or 0.5.
+#' "or" of two logical ones. Exponents are whole numbers up to 1024, or 0.5; of base R's mathematics there
+#' are `exp`, `log` and `sqrt` so far.
+#'
+#' A comparison with NaN or NA is `FALSE`, `!=` included: a formula has no third truth value. Hence
+#' `!(a < b)` is `TRUE` where `a` is NaN.
+#'
+#' `c()` looks at its first argument alone: begin with a lazy tensor, `c(Pm(1), X)` rather than `c(1, X)`.
 #'
 #' @param e1,e2,x lazy tensors, or numbers beside one
 #' @param ... for `log`: `base`; for `c`: more lazy tensors whose components follow those of `x`; for
@@ -100,9 +106,10 @@ bar <- function(a, b) {
 
 power <- function(x, n) {
   if (!is_lazy(x) || is_lazy(n)) abort("unsupported", "only a lazy tensor to the power of a number is built yet")
-  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n == round(n) && abs(n) <= 1024
-  if (identical(as.numeric(n), 0.5)) return(lazy_call("Sqrt", list(x)))
-  if (!whole) abort("unsupported", "exponents must be whole numbers or 0.5, not ", format_value(n))
+  if (!is.numeric(n) || length(n) != 1) abort("input", "an exponent must be one number, not ", describe(n))
+  whole <- is.finite(n) && n == round(n) && abs(n) <= 1024
+  if (n %in% 0.5) return(lazy_call("Sqrt", list(x)))
+  if (!whole) abort("unsupported", "exponents must be whole numbers up to 1024, or 0.5, not ", format_value(n), "; exp(p * log(F)) is another way")
   if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
   x$formula <- r_whole_power(x$formula, as.integer(n))
   x

@@ -16,6 +16,9 @@ setting_names <- c("device", "precision", "threads")
 #' Options are looked up in this order: argument of the call, [lazy_set()] on the formula,
 #' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
 #'
+#' The only device so far is `"reference"`: it computes in float64 on one thread, whatever precision and
+#' number of threads are asked for, as [explain()] says. Asking for another device is an error.
+#'
 #' @eval options_rd()
 #' @return A data frame with one row per option: name, present value, meaning.
 #' @export
@@ -62,7 +65,7 @@ seen_options <- new.env(parent = emptyenv())
 
 chosen_option <- function(name, option, twin) {
   if (!is.null(option)) return(option)
-  if (is.na(twin)) return(options_table[[name]]$default)
+  if (is.na(twin) || !nzchar(twin)) return(options_table[[name]]$default)
   utils::type.convert(twin, as.is = TRUE)
 }
 

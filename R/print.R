@@ -101,7 +101,7 @@ output_text <- function(output) {
 #' @export
 print.lazy_reduction <- function(x, ...) {
   free <- vapply(free_operands(x), `[[`, "", "name")
-  state <- if (length(free)) paste0("waits for ", paste0("`", free, "`", collapse = ", ")) else "ready"
+  state <- if (length(free)) paste0("waits for ", paste0("`", free, "`", collapse = ", ")) else "ready: as.matrix() computes it"
   cat("<lazy reduction> ", state, "\n", sep = "")
   for (output in x$outputs) cat("  ", output_text(output), "\n", sep = "")
   writeLines(settings_text(x$settings))

@@ -5,7 +5,11 @@
 #' `index = "j"` folds j away and leaves one row for each i; `"i"` the reverse; `"ij"` folds both and
 #' leaves one row. With data the result is numbers; with placeholders, or `call = FALSE`, it is a
 #' `lazy_reduction`, which can be printed, explained, saved, differentiated with [vjp()] and [jvp()],
-#' and made a function with [as.function()][as.function.lazy_reduction].
+#' made a function of its placeholders with [as.function()][as.function.lazy_reduction], or, where it has
+#' none, computed with `as.matrix()`.
+#'
+#' Row numbers count the folded axis from 1; over `"ij"` they are places in the matrix of pairs, column by
+#' column, as `which.min()` counts. Row and column names of the data are not kept.
 #'
 #' @param F a lazy tensor
 #' @param op name of the reduction, as in [kernweave_reductions()]
@@ -29,6 +33,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
   row <- reduction_row(op)
   index <- check_index(index)
+  check_flag(call, "call")
   settings <- check_settings(list(...))
   parts <- list(F = F)
   if (!is.null(weight)) parts$weight <- check_weight(weight, F, row)
@@ -47,6 +52,10 @@ reduction_row <- function(op) {
   at <- match(op, known$fn, nomatch = match(op, known$name))
   if (is.na(at)) abort("unknown_op", "unknown reduction `", op, "`", near_hint(op, known$fn, "; kernweave_reductions() lists what there is"))
   lapply(known, `[`, at)
+}
+
+check_flag <- function(flag, argument) {
+  if (!isTRUE(flag) && !isFALSE(flag)) abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))
 }
 
 check_index <- function(index) one_of(index, c("i", "j", "ij"), "index")
@@ -154,7 +163,8 @@ free_operands <- function(R) {
 #'
 #' @param x a `lazy_reduction`
 #' @param ... not used
-#' @return A function with one argument for each placeholder, in the order of appearance.
+#' @return A function with one argument for each placeholder, in the order of appearance; of none where
+#'   every operand has its data.
 #' @export
 #' @examples
 #' x <- Vi(dim = 3, name = "x")
@@ -188,6 +198,25 @@ match_operands <- function(operands, free) {
     NA_integer_
   }, 1L)
 }
+
+#' The numbers of a ready reduction
+#'
+#' @param x a `lazy_reduction` without placeholders
+#' @param ... not used
+#' @return What [reduction()] would have returned with `call = TRUE`.
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' R <- reduction(sqdist(Vi(x), Vj(x)), "min", call = FALSE)
+#' as.matrix(R)
+as.matrix.lazy_reduction <- function(x, ...) {
+  free <- free_operands(x)
+  if (length(free)) abort("no_data", "the reduction waits for `", free[[1]]$name, "`; as.function() makes a function of it")
+  run_reduction(x)
+}
+
+#' @export
+t.lazy_reduction <- function(x) abort("unsupported", "t() of a lazy reduction is not defined: as.matrix() computes it")
 
 #' Is this a lazy reduction?
 #'

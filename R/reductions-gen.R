@@ -26,7 +26,7 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "any" = "Any")
 #' @param F a lazy tensor
 #' @param index the axis folded away: `"i"`, `"j"` or `"ij"`
 #' @param K number of results
-#' @param weight a lazy tensor that weighs the terms, or numbers
+#' @param weight a lazy tensor that weighs the terms
 #' @param ... `call` and settings, as for [reduction()]
 #' @return As for [reduction()].
 #' @name lazy-reductions

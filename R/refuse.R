@@ -48,9 +48,28 @@ refuse_method <- function(generic, home) {
   method
 }
 
+# A reduction is not yet the numbers it will give.
+refuse_reduction <- function(generic, home) {
+  method <- function() abort("unsupported", generic, "() of a lazy reduction is not defined: as.matrix() computes it, as.function() makes a function of its placeholders")
+  takes <- args(get(generic, home))
+  formals(method) <- if (is.null(takes)) alist(x = , ... = , value = ) else formals(takes)
+  method
+}
+
+#' @export
+Ops.lazy_reduction <- function(e1, e2) abort("unsupported", .Generic, " of a lazy reduction is not defined: as.matrix() computes it")
+
+#' @export
+Math.lazy_reduction <- function(x, ...) abort("unsupported", .Generic, "() of a lazy reduction is not defined: as.matrix() computes it")
+
+#' @export
+Summary.lazy_reduction <- function(..., na.rm = FALSE) abort("unsupported", .Generic, "() of a lazy reduction is not defined: as.matrix() computes it")
+
 register_refusals <- function() {
   for (generic in names(refusals)) {
     home <- asNamespace(if (exists(generic, baseenv(), inherits = FALSE)) "base" else "stats")
     registerS3method(generic, "lazy_tensor", refuse_method(generic, home), envir = home)
+    inner <- c("[[<-", "names<-", "as.list")  # what lists need to work at all
+    if (!generic %in% inner) registerS3method(generic, "lazy_reduction", refuse_reduction(generic, home), envir = home)
   }
 }

@@ -14,10 +14,11 @@ kernweave_sitrep <- function() {
     versions = c(kernweave = as.character(utils::packageVersion("kernweave")), R = as.character(getRversion()),
                  Rcpp = as.character(utils::packageVersion("Rcpp")), platform = R.version$platform, compiler = r_compiler()),
     configured = configured(),
-    devices = r_devices(),
-    options = kernweave_options()
+    devices = r_devices()
   )
-  report$problems <- problems(report)
+  asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
+  report$options <- if (is.data.frame(asked)) asked else data.frame(option = character(), value = character())
+  report$problems <- c(problems(report), if (is.character(asked)) paste0("An option, or its environment twin KERNWEAVE_*, is wrong: ", asked))
   structure(report, class = "kernweave_sitrep")
 }
 

@@ -125,6 +125,22 @@ test_that("base R's functions that cannot be right for a formula say so", {
   for (code in expression(ifelse(K < 1, 1, 0), which.max(K), var(K), rowSums(K), if (K < 1) 1, pmin(K, 1))) expect_error(eval(code), label = deparse(code))
 })
 
+test_that("a lazy reduction is not taken for its numbers", {
+  for (code in expression(t(R), R + 1, exp(R), max(R), mean(R), rbind(R, R), is.na(R), as.vector(R), rep(R, 2), R == 1)) {
+    expect_error(eval(code), class = "kernweave_error_unsupported", label = deparse(code))
+  }
+  expect_identical(as.matrix(R), sum(K, index = "j"))
+  expect_error(as.matrix(sum(sqdist(Vi(dim = 3), Y), index = "j")), class = "kernweave_error_no_data")
+  expect_error(reduction(K, "sum", call = NA), class = "kernweave_error_input")
+  expect_output(print(R), "as.matrix")
+})
+
+test_that("a wrong option is reported by the situation report, not an end to it", {
+  options(kernweave.device = "nope")
+  expect_output(print(kernweave_sitrep()), "nope")
+  options(kernweave.device = NULL)
+})
+
 test_that("arrays, logicals and matrices that would be misread are refused", {
   expect_error(K %*% array(0, c(5, 2, 3)), class = "kernweave_error_unsupported")
   expect_error(as.function(sum(sqdist(Vi(dim = 3), Y), index = "j"))(array(0, c(4, 3, 2))), class = "kernweave_error_unsupported")
