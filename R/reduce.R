@@ -215,9 +215,6 @@ as.matrix.lazy_reduction <- function(x, ...) {
   run_reduction(x)
 }
 
-#' @export
-t.lazy_reduction <- function(x) abort("unsupported", "t() of a lazy reduction is not defined: as.matrix() computes it")
-
 #' Is this a lazy reduction?
 #'
 #' @param x any object

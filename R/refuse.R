@@ -40,36 +40,40 @@ refusals <- c(
   `is.na<-` = "a formula has no NA of its own"
 )
 
-# Takes what the generic takes.
-refuse_method <- function(generic, home) {
-  method <- function() abort("unsupported", generic, "() of a lazy tensor is not defined: ", refusals[[generic]])
+# A reduction is not yet the numbers it will give.
+as_numbers <- "as.matrix() computes it, as.function() makes a function of its placeholders"
+
+refuse <- function(generic, what, instead) abort("unsupported", generic, "() of a lazy ", what, " is not defined: ", instead)
+
+# A method that takes what the generic takes.
+refuse_method <- function(generic, home, what, instead) {
+  for (argument in list(generic, what, instead)) force(argument)  # they are promises of a loop
+  method <- function() refuse(generic, what, instead)
   takes <- args(get(generic, home))  # NULL for operators of the language
   formals(method) <- if (is.null(takes)) alist(x = , ... = , value = ) else formals(takes)
   method
 }
 
-# A reduction is not yet the numbers it will give.
-refuse_reduction <- function(generic, home) {
-  method <- function() abort("unsupported", generic, "() of a lazy reduction is not defined: as.matrix() computes it, as.function() makes a function of its placeholders")
-  takes <- args(get(generic, home))
-  formals(method) <- if (is.null(takes)) alist(x = , ... = , value = ) else formals(takes)
-  method
-}
+#' @export
+Ops.lazy_reduction <- function(e1, e2) refuse(.Generic, "reduction", as_numbers)
 
 #' @export
-Ops.lazy_reduction <- function(e1, e2) abort("unsupported", .Generic, " of a lazy reduction is not defined: as.matrix() computes it")
+Math.lazy_reduction <- function(x, ...) refuse(.Generic, "reduction", as_numbers)
 
 #' @export
-Math.lazy_reduction <- function(x, ...) abort("unsupported", .Generic, "() of a lazy reduction is not defined: as.matrix() computes it")
+Summary.lazy_reduction <- function(..., na.rm = FALSE) refuse(.Generic, "reduction", as_numbers)
 
 #' @export
-Summary.lazy_reduction <- function(..., na.rm = FALSE) abort("unsupported", .Generic, "() of a lazy reduction is not defined: as.matrix() computes it")
+t.lazy_reduction <- function(x) refuse("t", "reduction", as_numbers)
+
+# A reduction is a list to us: what lists need to work at all stays.
+kept_for_lists <- c("[[<-", "names<-", "as.list")
 
 register_refusals <- function() {
   for (generic in names(refusals)) {
     home <- asNamespace(if (exists(generic, baseenv(), inherits = FALSE)) "base" else "stats")
-    registerS3method(generic, "lazy_tensor", refuse_method(generic, home), envir = home)
-    inner <- c("[[<-", "names<-", "as.list")  # what lists need to work at all
-    if (!generic %in% inner) registerS3method(generic, "lazy_reduction", refuse_reduction(generic, home), envir = home)
+    registerS3method(generic, "lazy_tensor", refuse_method(generic, home, "tensor", refusals[[generic]]), envir = home)
+    if (generic %in% kept_for_lists) next
+    registerS3method(generic, "lazy_reduction", refuse_method(generic, home, "reduction", as_numbers), envir = home)
   }
 }
