@@ -7,8 +7,8 @@
 #' of R when the operands move along `tangent`, shaped like R.
 #'
 #' Where R stands on placeholders, or with `call = FALSE`, the result is a `lazy_reduction` whose
-#' function also takes the cotangent or the tangents that were not given. The derivative of a sum is a sum again, so these
-#' can be nested to any order.
+#' function also takes the cotangent or the tangents that were not given. The derivative of a sum is a
+#' sum again, so these can be nested to any order.
 #'
 #' @param f a `lazy_reduction`, as [reduction()] makes with `call = FALSE` or of placeholders
 #' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], or a list of them, or their names
@@ -64,7 +64,7 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
   R$single <- is_lazy(wrt) || !is.list(wrt) && length(wrt) == 1
   R$labels <- names(wrt)
-  finish_call(R, call)
+  if (call) run_reduction(R) else R
 }
 
 #' @rdname vjp
@@ -85,13 +85,7 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   })
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, f$groups, f$extents)
   R$single <- f$single
-  finish_call(R, call)
-}
-
-with_settings <- function(R, ...) {
-  given <- check_settings(list(...))
-  R$settings[names(given)] <- given
-  R
+  if (call) run_reduction(R) else R
 }
 
 sum_output <- function(value, keep, rows = NULL, transposed = FALSE) {
@@ -99,11 +93,6 @@ sum_output <- function(value, keep, rows = NULL, transposed = FALSE) {
 }
 
 row_formulas <- function(outputs) Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))
-
-finish_call <- function(R, call) {
-  if (!call || length(free_operands(R))) return(R)
-  run_reduction(R)
-}
 
 number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
 

@@ -22,13 +22,14 @@ merge_pairs <- function(a, b) {
   abort("unsupported", "formulas restricted to different pairs cannot meet yet")
 }
 
-kind_names <- c("logical", "integer", "real", "complex")
-axis_bits <- c(i = 1L, j = 2L)
+# Types as the engine codes them.
+kind_codes <- c(logical = 0L, integer = 1L, real = 2L, complex = 3L)
+axis_bits <- c(i = 1L, j = 2L, param = 0L, pair = 3L)
 
 # `$` on an S4 object looks for methods first; this does not.
 type_of <- function(x) .subset2(.subset2(x, "formula"), "type")
 
-type_kind <- function(x) kind_names[type_of(x)[2] + 1L]
+type_kind <- function(x) names(kind_codes)[type_of(x)[2] + 1L]
 has_axis <- function(x, axis) bitwAnd(type_of(x)[3], axis_bits[[axis]]) > 0L
 
 #' Is this a lazy tensor?

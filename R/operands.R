@@ -19,14 +19,11 @@ new_operand <- function(name, axis, width, kind, data = NULL, batch = NULL, from
 # A lazy tensor that is one operand and nothing else.
 lazy_operand <- function(operand) {
   axis <- operand$axis
-  bits <- axis_sets[[axis]]
+  bits <- axis_bits[[axis]]
   for (k in seq_along(operand$batch)) bits <- bitwOr(bits, bitwShiftL(4L, k - 1L))
   type <- c(as.integer(operand$width), kind_codes[[operand$kind]], bits)
   new_lazy(list(op = "Var", args = operand, attributes = axis_codes[[axis]], type = type), operand_extent(operand, axis))
 }
-
-axis_sets <- c(i = 1L, j = 2L, param = 0L, pair = 3L)
-kind_codes <- c(logical = 0L, integer = 1L, real = 2L, complex = 3L)
 
 # Numbers of points along i and j, then along batch axes.
 operand_extent <- function(operand, axis) {
@@ -90,7 +87,7 @@ Pm <- function(x, dim = NULL, name = NULL) {
   if (sum(base::dim(x) > 1) > 1) abort("shape", "a parameter is a vector of components, not ", describe(x), "; use Vi() or Vj() for points, as.vector() for a matrix of components")
   if (length(data$values) == 0) abort("shape", "a parameter needs at least one component")
   values <- as.vector(data$values)
-  default <- if (is.symbol(typed)) as.character(typed) else if (length(values) == 1) format(values, digits = 4) else "p"
+  default <- default_name(typed, if (length(values) == 1) format(values, digits = 4) else "p")
   lazy_operand(new_operand(check_name(name, default), "param", length(values), data$kind, values))
 }
 
@@ -138,6 +135,7 @@ placeholder <- function(axis, dim, name) {
   lazy_operand(new_operand(check_name(name, default), axis, check_count(dim, "dim"), "real"))
 }
 
+# The name of what the user typed, where it is a name.
 default_name <- function(typed, otherwise) if (is.symbol(typed)) as.character(typed) else otherwise
 
 check_name <- function(name, default) {

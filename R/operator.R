@@ -9,7 +9,7 @@ t.lazy_tensor <- function(x) {
 matrix_product <- function(K, v) {
   if (!has_axis(K, "j")) abort("shape", "the left side of %*%, `", r_show(K$formula, 40L), "`, has no points along j to be summed over")
   if (!is_lazy(v)) v <- columns_along_j(K, v)
-  if (has_axis(v, "i") && has_axis(K, "j") && has_axis(v, "j")) {
+  if (has_axis(v, "i") && has_axis(v, "j")) {
     abort("unsupported", "the product of two matrices of pairs, lazy as it stands, is not built yet")
   }
   if (has_axis(v, "i")) abort("shape", "the right side of %*% varies along i; it must vary along j, as Vj() does")
@@ -109,7 +109,7 @@ setMethod("Ops", signature("Matrix", "lazy_tensor"), function(e1, e2) methods::c
 
 # The values of a formula themselves: a "sum" of one term each.
 run_single <- function(x, keep) {
-  out <- run_reduction(new_reduction(list(list(value = x$formula, weight = NULL, op = "Sum", keep = keep, K = 1L)), x$extent, x$settings, x$pairs))
+  out <- run_reduction(new_reduction(list(sum_output(x$formula, keep)), x$extent, x$settings, x$pairs))
   if (type_kind(x) == "logical") storage.mode(out) <- "logical"
   out
 }
@@ -144,8 +144,8 @@ as.array.lazy_tensor <- function(x, ...) as.matrix.lazy_tensor(x)
   }
   if (places > 4) abort("index", "a lazy tensor has points along i, points along j and components: F[I, J, k]")
   if (places == 4 && !missing(k)) x <- take_components(x, k)
-  if (!missing(i)) x <- take_points(x, i, "i", label_of(substitute(i), "rows"))
-  if (!missing(j)) x <- take_points(x, j, "j", label_of(substitute(j), "columns"))
+  if (!missing(i)) x <- take_points(x, i, "i", default_name(substitute(i), "rows"))
+  if (!missing(j)) x <- take_points(x, j, "j", default_name(substitute(j), "columns"))
   x
 }
 

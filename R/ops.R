@@ -23,15 +23,13 @@ as_pairs <- function(value, numbers, beside, name) {
   if (!has_axis(beside, "i") || !has_axis(beside, "j")) {
     abort("shape", "`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula that does not vary along both i and j; say Vi(), Vj() or Vij()")
   }
-  extent <- dim(beside)
+  extent <- dim(beside)[1:2]
   if (any(!is.na(extent) & dim(value) != extent)) {
     abort("shape", "`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula of ", extent[1], " x ", extent[2],
           " pairs; use Vi() or Vj() for points")
   }
   lazy_operand(new_operand(name, "pair", 1L, numbers$kind, numbers$values))
 }
-
-label_of <- function(typed, otherwise) if (is.symbol(typed)) as.character(typed) else otherwise
 
 #' Arithmetic, comparison and mathematics of lazy tensors
 #'
@@ -65,8 +63,8 @@ NULL
 Ops.lazy_tensor <- function(e1, e2) {
   if (missing(e2)) return(unary_operator(.Generic, e1))
   if (.Generic == "^") return(power(e1, e2))
-  if (!is_lazy(e1)) e1 <- as_lazy(e1, e2, label_of(substitute(e1), "left operand"))
-  if (!is_lazy(e2)) e2 <- as_lazy(e2, e1, label_of(substitute(e2), "right operand"))
+  if (!is_lazy(e1)) e1 <- as_lazy(e1, e2, default_name(substitute(e1), "left operand"))
+  if (!is_lazy(e2)) e2 <- as_lazy(e2, e1, default_name(substitute(e2), "right operand"))
   switch(.Generic,
     ">" = lazy_call("LessThan", list(e2, e1)),
     ">=" = lazy_call("LessOrEqual", list(e2, e1)),

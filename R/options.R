@@ -138,11 +138,17 @@ call_options <- function(settings) {
 #' sum(K, index = "j")
 lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL) {
   if (!inherits(F, c("lazy_tensor", "lazy_reduction"))) abort("input", "`F` must be a lazy tensor or a lazy reduction, not ", describe(F))
-  given <- check_settings(list(precision = precision, device = device, threads = threads))
+  F <- with_settings(F, precision = precision, device = device, threads = threads)
+  if (inherits(F, "lazy_reduction")) F$cache <- new.env(parent = emptyenv())
+  F
+}
+
+# Settings of a call over those of the object.
+with_settings <- function(F, ...) {
+  given <- check_settings(list(...))
   settings <- F$settings
   settings[names(given)] <- given
   F$settings <- settings
-  if (inherits(F, "lazy_reduction")) F$cache <- new.env(parent = emptyenv())
   F
 }
 

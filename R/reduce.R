@@ -34,15 +34,12 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   row <- reduction_row(op)
   index <- check_index(index)
   check_flag(call, "call")
-  settings <- check_settings(list(...))
   parts <- list(F = F)
   if (!is.null(weight)) parts$weight <- check_weight(weight, F, row)
   meeting <- r_meet(parts)
   check_folded(parts, index, row)
   output <- list(value = F$formula, weight = parts$weight$formula, op = row$name, keep = kept(index), K = check_places(K, row))
-  merged <- meeting$settings
-  merged[names(settings)] <- settings
-  R <- new_reduction(list(output), meeting$extent, merged, meeting$pairs)
+  R <- with_settings(new_reduction(list(output), meeting$extent, meeting$settings, meeting$pairs), ...)
   if (call && !length(free_operands(R))) run_reduction(R) else R
 }
 

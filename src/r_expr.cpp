@@ -8,7 +8,6 @@
 #include "expr/rewrite.hpp"
 #include "expr/settle.hpp"
 #include "expr/show.hpp"
-#include "plan/plan.hpp"
 
 namespace kernweave {
 namespace {
