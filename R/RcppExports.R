@@ -9,6 +9,10 @@ r_compiler <- function() {
     .Call(`_kernweave_r_compiler`)
 }
 
+r_instruction_sets <- function(use) {
+    .Call(`_kernweave_r_instruction_sets`, use)
+}
+
 r_apply <- function(op, args, attributes) {
     .Call(`_kernweave_r_apply`, op, args, attributes)
 }

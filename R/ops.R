@@ -36,8 +36,8 @@ as_pairs <- function(value, numbers, beside, name) {
 #' Every operation is element-wise in the components and stays lazy. Operands of one component go with
 #' any width. A number, or as many numbers as there are components, becomes a parameter; a matrix with
 #' one number for each pair becomes a [Vij()]. `a | b` is the inner product of two real formulas and
-#' "or" of two logical ones. Exponents are whole numbers up to 1024, or 0.5; of base R's mathematics there
-#' are `exp`, `log` and `sqrt` so far.
+#' "or" of two logical ones. Whole-number exponents up to 1024 are multiplied out; of base R's
+#' mathematics there are `exp`, `log`, `sqrt`, `sin`, `cos`, `tanh`, `abs` and `sign` so far.
 #'
 #' A comparison with NaN or NA is `FALSE`, `!=` included: a formula has no third truth value. Hence
 #' `!(a < b)` is `TRUE` where `a` is NaN.
@@ -103,11 +103,8 @@ bar <- function(a, b) {
 }
 
 power <- function(x, n) {
-  if (!is_lazy(x) || is_lazy(n)) abort("unsupported", "only a lazy tensor to the power of a number is built yet")
-  if (!is.numeric(n) || length(n) != 1) abort("input", "an exponent must be one number, not ", describe(n))
-  whole <- is.finite(n) && n == round(n) && abs(n) <= 1024
-  if (n %in% 0.5) return(lazy_call("Sqrt", list(x)))
-  if (!whole) abort("unsupported", "exponents must be whole numbers up to 1024, or 0.5, not ", format_value(n), "; exp(p * log(F)) is another way")
+  whole <- is_lazy(x) && is.numeric(n) && length(n) == 1 && is.finite(n) && n == round(n) && abs(n) <= 1024
+  if (!whole) return(binary_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
   if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
   x$formula <- r_whole_power(x$formula, as.integer(n))
   x

@@ -3,7 +3,7 @@
 reduction_rows <- list(
   name = c("Sum", "Min", "LogSumExp", "ArgKMin", "MinArgMin", "Any"),
   fn = c("sum", "min", "logsumexp", "argKmin", "min_argmin", "any"),
-  inputs = c("value", "value", "value_weight", "value_k", "value", "value"),
+  inputs = c("value_weight", "value", "value_weight", "value_k", "value", "value"),
   results = c("value", "value", "value", "index", "value_index", "value"),
   saves = c("nothing", "nan_or_winner", "result", "nothing", "winner", "nothing")
 )
@@ -15,7 +15,7 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "any" = "Any")
 #'
 #' @section All reductions:
 #' \describe{
-#' \item{\code{sum}, \code{Sum}}{Sum.}
+#' \item{\code{sum}, \code{Sum}}{(Weighted) sum.}
 #' \item{\code{min}, \code{Min}}{Smallest value; NaN if there is one, Inf over an empty axis.}
 #' \item{\code{logsumexp}, \code{LogSumExp}}{Logarithm of the (weighted) sum of exponentials, without overflow. Where the result is -Inf its gradient is 0.}
 #' \item{\code{argKmin}, \code{ArgKMin}}{Row numbers of the K smallest values, smallest first; ties go to the smaller row number, NaN is skipped, NA pads.}

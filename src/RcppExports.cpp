@@ -28,6 +28,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_instruction_sets
+Rcpp::CharacterVector r_instruction_sets(std::string use);
+RcppExport SEXP _kernweave_r_instruction_sets(SEXP useSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type use(useSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_instruction_sets(use));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_apply
 SEXP r_apply(SEXP op, Rcpp::List args, SEXP attributes);
 RcppExport SEXP _kernweave_r_apply(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
@@ -290,6 +300,7 @@ END_RCPP
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
+    {"_kernweave_r_instruction_sets", (DL_FUNC) &_kernweave_r_instruction_sets, 1},
     {"_kernweave_r_apply", (DL_FUNC) &_kernweave_r_apply, 3},
     {"_kernweave_r_whole_power", (DL_FUNC) &_kernweave_r_whole_power, 2},
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},

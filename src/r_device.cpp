@@ -2,12 +2,14 @@
 #include "border.hpp"
 #include "r_device.hpp"
 
+#include "cpu/cpu.hpp"
+#include "cpu/isa.hpp"
 #include "reference/reference.hpp"
 
 namespace kernweave {
 
 const std::vector<const Backend*>& backends() {
-  static const std::vector<const Backend*> all = {&reference_backend()};
+  static const std::vector<const Backend*> all = {&cpu_backend(), &reference_backend()};
   return all;
 }
 
@@ -29,4 +31,15 @@ std::string r_compiler() {
 #else
   return "unknown";
 #endif
+}
+
+// The instruction set in use, after choosing one by name ("" for the best), and all that this machine has.
+// [[Rcpp::export(rng = false)]]
+Rcpp::CharacterVector r_instruction_sets(std::string use) {
+  return kernweave::at_border([&] {
+    kernweave::use_instruction_set(use);
+    Rcpp::CharacterVector names(1, kernweave::instruction_set().name);
+    for (const kernweave::InstructionSet* set : kernweave::instruction_sets()) names.push_back(set->name);
+    return names;
+  });
 }

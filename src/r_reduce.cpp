@@ -28,7 +28,7 @@ Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::Numeri
   const std::vector<Output>& outputs = plan.variants[schedule.variant].outputs;
   std::vector<OutputBuffer> buffers;
   buffers.reserve(outputs.size());
-  Task task{&plan, &schedule, views, {}, threads, poll_interrupt};
+  Task task{&plan, &schedule, views, {}, threads, [](double) { poll_interrupt(); }};
   for (const Output& o : outputs) {
     buffers.emplace_back(o, sizes);
     task.results.push_back(buffers.back().result());

@@ -40,7 +40,7 @@ gate_direction <- function() {
 
 gate_objects <- function() {
   lines <- paste(source_lines("src/Makevars.in"), collapse = " ")
-  listed <- unlist(regmatches(lines, gregexpr("[A-Za-z_/]+[.]o\\b", lines)))
+  listed <- unlist(regmatches(lines, gregexpr("[A-Za-z0-9_/]+[.]o\\b", lines)))
   files <- list.files(at_root("src"), pattern = "[.]cpp$", recursive = TRUE)
   have <- sub("[.]cpp$", ".o", files)
   c(if (length(setdiff(have, listed))) paste(setdiff(have, listed), "is not in Makevars.in"),
@@ -72,7 +72,7 @@ gate_complete <- function() {
 
 # --- row grammar ---------------------------------------------------------------------------------------
 
-primitives <- c("exp", "log", "sqrt", "rsqrt", "square", "select", "truth", "differs", "is_nan")
+primitives <- c("exp", "exp2", "log", "sqrt", "rsqrt", "square", "sin", "cos", "tanh", "abs", "pow", "select", "truth", "differs", "is_nan")
 grammar <- c("+", "-", "*", "/", "(", "<", "<=", "==")
 width_words <- c("repeated", "within", "placed", "quotient")
 

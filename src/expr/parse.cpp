@@ -86,10 +86,10 @@ class Parser {
   }
 
   Expr raised(Expr base, double exponent, std::size_t at) {
-    if (exponent == 0.5) return sqrt(base);
     const bool whole = exponent == std::floor(exponent) && std::fabs(exponent) <= kLargestExponent && exponent != 0;
-    if (!whole) scan_.fail_at(at, "exponents must be whole numbers other than 0, or 0.5");
-    return whole_power(base, static_cast<int>(exponent));
+    if (whole) return whole_power(base, static_cast<int>(exponent));
+    if (!std::isfinite(exponent)) scan_.fail_at(at, "an exponent must be finite");
+    return powf(base, pool_->number(exponent));
   }
 
   Expr atom() {

@@ -83,7 +83,7 @@ std::string operator_symbol(const std::string& columns) {
 OpRow plain_row(const char* name, const char* fn, Form form, int arity, const char* attributes, const char* kind,
                 const char* columns) {
   return {name, fn, form, arity, count_attributes(attributes), kind_rule(kind), kind_arguments(kind),
-          operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes, false};
+          operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes, false, false};
 }
 OpRow structural(const char* name, int arity, const char* attributes) {
   return plain_row(name, name, Form::structural, arity, attributes, "same", "");
@@ -120,6 +120,19 @@ bool commutes(const OpRow& op) {
   return true;
 }
 
+// Does moving both arguments leave the value as it is? Tried on numbers that are moved without rounding.
+bool takes_differences(const OpRow& op) {
+  if (op.arity != 2 || (op.form != Form::elementwise && op.form != Form::fold)) return false;
+  const double tries[][3] = {{1.25, -3.5, 8}, {-0.75, 2.0, -16}, {0.5, 0.5, 4}, {3.0, 7.0, 0.25}};
+  for (const auto& t : tries) {
+    const Lane here[] = {Lane(t[0]), Lane(t[1])}, there[] = {Lane(t[0] + t[2]), Lane(t[1] + t[2])};
+    const Lane a = op.form == Form::fold ? op.next(op.start(), here) : op.value(here);
+    const Lane b = op.form == Form::fold ? op.next(op.start(), there) : op.value(there);
+    if (!(a == b)) return false;
+  }
+  return true;
+}
+
 std::vector<OpRow> make_op_rows() {
   std::vector<OpRow> rows = {
       structural("Var", 0, "none"),  structural("Number", 0, "none"), structural("Swap", 1, "none"),
@@ -142,7 +155,10 @@ std::vector<OpRow> make_op_rows() {
 #define ALIAS2(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 2, #attributes, "same", #__VA_ARGS__),
 #include "kernweave/ops.def"
   };
-  for (OpRow& r : rows) r.commutes = commutes(r);
+  for (OpRow& r : rows) {
+    r.commutes = commutes(r);
+    r.differences = takes_differences(r);
+  }
   return rows;
 }
 
@@ -156,7 +172,7 @@ StateRow state_row() {
         static_cast<State*>(state)->step(value, weight, index, valid);
       },
       [](void* state, const void* later) {
-        static_cast<State*>(state)->merge(*static_cast<const State*>(later));
+        static_cast<State*>(state)->merge(*static_cast<const State*>(later), 0);
       },
       [](const void* state, Lane* values, Index* indices) {
         static_cast<const State*>(state)->finish(values, indices);

@@ -31,6 +31,9 @@ enum class Op : std::uint16_t {
 #include "kernweave/ops.def"
 };
 
+// The operations from this one on have a row, in the order of ops.def.
+constexpr Op kFirstRow = static_cast<Op>(static_cast<int>(Op::Gather) + 1);
+
 enum class Form { structural, elementwise, fold, loop, alias };
 
 // Structural operations have the rule `same` and never use it.
@@ -53,7 +56,9 @@ struct OpRow {
   Lane (*next)(Lane acc, const Lane* in);    // fold
   LoopFn loop;                               // loop
   const char* attribute_names;
-  bool commutes;                             // found by trying, not declared
+  // Found by trying, not declared:
+  bool commutes;                             // f(x, y) = f(y, x)
+  bool differences;                          // f(x + c, y + c) = f(x, y)
 };
 
 const OpRow& row(Op op);

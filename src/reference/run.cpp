@@ -111,6 +111,7 @@ double work_per_pair(const Variant& variant) {
 class Reference : public Backend {
  public:
   const char* name() const override { return "reference"; }
+  bool by_name_only() const override { return true; }
 
   Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
@@ -154,7 +155,7 @@ class Reference : public Backend {
         evaluator.run(Region::pair);
         for (Fold& fold : folds) fold.step(evaluator, i, j);
         if (--until_poll > 0) continue;
-        task.poll();
+        task.poll(static_cast<double>(i) / static_cast<double>(sizes.i));
         until_poll = polls;
       }
       for (Fold& fold : folds) fold.end_row(i);

@@ -28,13 +28,15 @@ struct Task {
   std::vector<View> data;
   std::vector<Result> results;       // in the order of the outputs
   int threads;                       // at most; 0 lets the back end decide
-  std::function<void()> poll;        // called now and then; throws Interrupted to stop
+  std::function<void(double)> poll;  // called now and then with the share that is done; throws Interrupted to stop
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
+  // Is it never chosen but by name?
+  virtual bool by_name_only() const { return false; }
   virtual Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
   virtual double seconds(const Variant& variant, const Sizes& sizes) const = 0;
   virtual double working_bytes(const Variant& variant, const Sizes& sizes) const = 0;

@@ -16,10 +16,9 @@ std::string names_of(const std::vector<const Backend*>& backends) {
 }
 
 std::vector<const Backend*> candidates(const std::string& device, const std::vector<const Backend*>& backends) {
-  if (device == "auto") return backends;
   std::vector<const Backend*> named;
   for (const Backend* b : backends)
-    if (device == b->name()) named.push_back(b);
+    if (device == "auto" ? !b->by_name_only() : device == b->name()) named.push_back(b);
   user_check(!named.empty(), Fault::no_device, "device \"", device, "\" is not available; this installation has ",
              names_of(backends), ". See kernweave_sitrep()");
   return named;

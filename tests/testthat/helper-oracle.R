@@ -81,6 +81,13 @@ oracle_ops <- list(
   Log = oracle_quiet(log),
   Sqrt = oracle_quiet(sqrt),
   Rsqrt = oracle_rsqrt,
+  Exp2 = function(x) 2^x,
+  Sin = function(x) sin(x),
+  Cos = function(x) cos(x),
+  Tanh = function(x) tanh(x),
+  Abs = function(x) abs(x),
+  Sign = function(x) sign(x),
+  Powf = oracle_elementwise(function(x, y) x^y),
   Inv = function(x) 1 / x,
   LessThan = oracle_comparison(function(x, y) x < y),
   LessOrEqual = oracle_comparison(function(x, y) x <= y),
@@ -137,9 +144,9 @@ oracle_min <- function(values) {
   min(values, Inf) # the Inf is the answer for no terms
 }
 
-# `weights` matters to LogSumExp only; `K` to ArgKMin only.
+# `weights` matters to Sum and LogSumExp only; `K` to ArgKMin only.
 oracle_reductions <- list(
-  Sum = function(values, weights = NULL, K = 1L) list(value = sum(values)),
+  Sum = function(values, weights = rep(1, length(values)), K = 1L) list(value = sum(values * weights)),
   Min = function(values, weights = NULL, K = 1L) list(value = oracle_min(values)),
   LogSumExp = function(values, weights = rep(1, length(values)), K = 1L) {
     list(value = oracle_log_sum_exp(values, weights))
@@ -212,7 +219,7 @@ oracle_reduce <- function(term, M, N, op, index, weight = NULL, K = 1L,
                           width = oracle_width(term, weight)) {
   if (!op %in% names(oracle_reductions)) stop("no reduction ", op)
   # Dropping weights in silence would hide a mistake in a test.
-  if (!is.null(weight) && op != "LogSumExp") stop(op, " takes no weight")
+  if (!is.null(weight) && !op %in% c("Sum", "LogSumExp")) stop(op, " takes no weight")
   results <- oracle_reduce_all(term, M, N, op, index, weight, K, width)
   switch(op,
     ArgKMin = oracle_indices(results, K, width),

@@ -74,11 +74,10 @@ mistakes <- list(
   unsupported = quote(min(K)),
   unknown_op = quote(range(K)),
   unsupported = quote(sum(K, index = "j", na.rm = TRUE)),
-  unsupported = quote(K^1.5),
   unsupported = quote(Vi(1i)),
   unsupported = quote(K %*% t(K)),
   unsupported = quote(crossprod(K)),
-  unsupported = quote(sum(K, index = "j", weight = 1)),
+  unsupported = quote(min(K, index = "j", weight = 1)),
   unsupported = quote(Vij(Matrix::sparseMatrix(1, 1, x = 1, dims = c(4, 5)))),
   memory = quote(as.matrix(Vi(numeric(1e5)) - Vj(numeric(1e5))))
 )

@@ -4,8 +4,16 @@
 
 #ifdef __CUDACC__
 #define KW_FN __host__ __device__ inline
+#elif defined(__GNUC__)
+#define KW_FN inline __attribute__((always_inline))
 #else
 #define KW_FN inline
+#endif
+
+// The instruction set a translation unit is compiled for. Everything made of lanes lives in a namespace of
+// that name, so that no code for one machine is ever linked into another.
+#ifndef KW_ISA
+#define KW_ISA portable
 #endif
 
 #ifndef __CUDACC_RTC__
@@ -13,6 +21,7 @@
 #endif
 
 namespace kernweave {
+inline namespace KW_ISA {
 
 // 1-based row numbers; 0 means "none". Wide enough for any product of two extents.
 using Index = long long;
@@ -20,10 +29,22 @@ using Index = long long;
 namespace primitive {
 KW_FN float exp(float x) { return ::expf(x); }
 KW_FN double exp(double x) { return ::exp(x); }
+KW_FN float exp2(float x) { return ::exp2f(x); }
+KW_FN double exp2(double x) { return ::exp2(x); }
 KW_FN float log(float x) { return ::logf(x); }
 KW_FN double log(double x) { return ::log(x); }
 KW_FN float sqrt(float x) { return ::sqrtf(x); }
 KW_FN double sqrt(double x) { return ::sqrt(x); }
+KW_FN float sin(float x) { return ::sinf(x); }
+KW_FN double sin(double x) { return ::sin(x); }
+KW_FN float cos(float x) { return ::cosf(x); }
+KW_FN double cos(double x) { return ::cos(x); }
+KW_FN float tanh(float x) { return ::tanhf(x); }
+KW_FN double tanh(double x) { return ::tanh(x); }
+KW_FN float abs(float x) { return ::fabsf(x); }
+KW_FN double abs(double x) { return ::fabs(x); }
+KW_FN float pow(float x, float y) { return ::powf(x, y); }
+KW_FN double pow(double x, double y) { return ::pow(x, y); }
 }  // namespace primitive
 
 // Literals in rows are doubles; the converting constructor narrows them at compile time, so a float
@@ -33,6 +54,7 @@ struct Scalar {
   using Number = T;
   using Mask = bool;
   using Indices = Index;
+  static constexpr int kLanes = 1;
   T v;
 
   Scalar() = default;
@@ -56,6 +78,7 @@ struct Scalar {
   KW_FN friend Mask differs(Scalar a, Scalar b) { return a.v < b.v || a.v > b.v; }
 
   KW_FN friend Scalar exp(Scalar a) { return of(primitive::exp(a.v)); }
+  KW_FN friend Scalar exp2(Scalar a) { return of(primitive::exp2(a.v)); }
   KW_FN friend Scalar log(Scalar a) { return of(primitive::log(a.v)); }
   KW_FN friend Scalar sqrt(Scalar a) { return of(primitive::sqrt(a.v)); }
   // 0 at 0, so that a norm has derivative 0 where its argument vanishes. 1 / sqrt(x) stays Inf there.
@@ -63,14 +86,23 @@ struct Scalar {
     return of(a.v == T(0) ? T(0) : T(1) / primitive::sqrt(a.v));
   }
   KW_FN friend Scalar square(Scalar a) { return of(a.v * a.v); }
+  KW_FN friend Scalar sin(Scalar a) { return of(primitive::sin(a.v)); }
+  KW_FN friend Scalar cos(Scalar a) { return of(primitive::cos(a.v)); }
+  KW_FN friend Scalar tanh(Scalar a) { return of(primitive::tanh(a.v)); }
+  KW_FN friend Scalar abs(Scalar a) { return of(primitive::abs(a.v)); }
+  KW_FN friend Scalar pow(Scalar a, Scalar b) { return of(primitive::pow(a.v, b.v)); }
 
   KW_FN friend Mask truth(Scalar a) { return a.v != T(0); }
   KW_FN friend Mask is_nan(Scalar a) { return a.v != a.v; }
   KW_FN friend Scalar select(Mask test, Scalar yes, Scalar no) { return test ? yes : no; }
-};
 
-// Indices are chosen as numbers are.
-KW_FN Index select(bool test, Index yes, Index no) { return test ? yes : no; }
+  // What only a wide lane has more than one of.
+  KW_FN friend T lane(Scalar a, int) { return a.v; }
+  KW_FN friend Scalar with_lane(Scalar, int, T number) { return of(number); }
+};
+KW_FN bool lane(bool mask, int) { return mask; }
+KW_FN bool any(bool mask) { return mask; }
+KW_FN Index lane(Index index, int) { return index; }
 
 // What a slot holds: a number as it is, a truth value as 1 or 0.
 template <class L>
@@ -86,5 +118,16 @@ template <class L>
 KW_FN L infinity() {
   return L(1.0) / L(0.0);
 }
+template <class L>
+KW_FN L nan() {
+  return L(0.0) / L(0.0);
+}
 
+// One lane of a value, as a value of another kind of lane.
+template <class L, class M>
+KW_FN L from_lane(M value, int k) {
+  return L::of(static_cast<typename L::Number>(lane(value, k)));
+}
+
+}  // inline namespace KW_ISA
 }  // namespace kernweave

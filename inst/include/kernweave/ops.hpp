@@ -6,6 +6,7 @@
 #include "op/loops-gen.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace op {
 
 #define UNARY(Name, fn, kind, value, ...) \
@@ -40,4 +41,5 @@ namespace op {
 #include "ops.def"
 
 }  // namespace op
+}  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -3,6 +3,7 @@
 #include "lane.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 
 template <class L>
 struct Read {
@@ -12,4 +13,5 @@ struct Read {
   KW_FN L operator[](int k) const { return at[k * stride]; }
 };
 
+}  // inline namespace KW_ISA
 }  // namespace kernweave

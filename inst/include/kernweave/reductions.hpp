@@ -4,9 +4,13 @@
 //   storage(k)                       bytes it needs beside itself (only lists of K need any)
 //   init(storage, k)                 the neutral element
 //   step(value, weight, index, valid) takes one term in; where `valid` is false it must change nothing
-//   merge(later)                     takes in a state made of later terms
+//   merge(later, lane)               takes in one lane of a state made of later terms (states of one lane only)
 //   finish(values, indices)          writes what the row's `results` column promises; index 0 is "none"
-// Terms come in any order of index where two axes are folded, so a state compares indices on ties.
-// States choose with select(), never with a branch, so a lane may hold many of them; lists of K excepted.
+//   kAdds                            does it add numbers up? Then engines sum tile by tile, in float64 between
+//   kShort                           is there a short way for most terms? Then it has
+//     plain(value)                     the lanes in which the short way may be taken
+//     step_plain(value, weight)        that way: the same as step() where all lanes are plain
+// Terms come in any order of index where two axes are folded, so a state compares indices on ties; in one
+// lane they come in ascending order.
 #pragma once
 #include "red/states-gen.hpp"

@@ -31,7 +31,7 @@ __host__ __device__ void one_reduction(const L* in, L* values, Index* indices, v
   late.init(static_cast<char*>(storage) + State::storage(k), k);
   early.step(in[0], in[1], 1, true);
   late.step(in[2], in[3], 2, in[2] < in[3]);
-  early.merge(late);
+  early.merge(late, 0);
   early.finish(values, indices);
 }
 

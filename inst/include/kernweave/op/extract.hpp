@@ -3,6 +3,7 @@
 #include "../read.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace op {
 
 struct Extract {
@@ -13,4 +14,5 @@ struct Extract {
 };
 
 }  // namespace op
+}  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -3,6 +3,7 @@
 #include "../read.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace op {
 
 struct MatVecMult {
@@ -17,4 +18,5 @@ struct MatVecMult {
 };
 
 }  // namespace op
+}  // inline namespace KW_ISA
 }  // namespace kernweave

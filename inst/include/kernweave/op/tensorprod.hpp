@@ -3,6 +3,7 @@
 #include "../read.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace op {
 
 struct TensorProd {
@@ -14,4 +15,5 @@ struct TensorProd {
 };
 
 }  // namespace op
+}  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -3,6 +3,7 @@
 #include "../read.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace op {
 
 struct VecMatMult {
@@ -18,4 +19,5 @@ struct VecMatMult {
 };
 
 }  // namespace op
+}  // inline namespace KW_ISA
 }  // namespace kernweave

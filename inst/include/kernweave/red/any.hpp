@@ -3,20 +3,24 @@
 #include "../lane.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace red {
 
 template <class L>
 struct Any {
-  typename L::Mask found;
+  static constexpr bool kAdds = false, kShort = false;
+  L found;  // 1 or 0
 
   KW_FN static long long storage(int) { return 0; }
-  KW_FN void init(void*, int) { found = truth(L(0.0)); }
+  KW_FN void init(void*, int) { found = L(0.0); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) {
-    found = found || (valid && truth(value));
+    found = select(valid && truth(value), L(1.0), found);
   }
-  KW_FN void merge(const Any& later) { found = found || later.found; }
-  KW_FN void finish(L* values, typename L::Indices*) const { values[0] = number<L>(found); }
+  template <class M>
+  KW_FN void merge(const Any<M>& later, int lane) { found = select(truth(found), found, from_lane<L>(later.found, lane)); }
+  KW_FN void finish(L* values, Index*) const { values[0] = found; }
 };
 
 }  // namespace red
+}  // inline namespace KW_ISA
 }  // namespace kernweave

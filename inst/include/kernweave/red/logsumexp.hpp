@@ -3,23 +3,34 @@
 #include "../lane.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace red {
 
 template <class L>
 struct LogSumExp {
-  L top;    // -Inf until a term has come
-  L total;  // sum of w exp(x - top)
+  static constexpr bool kAdds = true, kShort = true;
+  L top;      // -Inf until a term has come
+  L total;    // sum of w exp(x - top)
+  L ceiling;  // the top where it is finite, else NaN: what is at most this is plain
 
   KW_FN static long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
     top = -infinity<L>();
     total = L(0.0);
+    ceiling = nan<L>();
   }
   KW_FN void step(L value, L weight, typename L::Indices, typename L::Mask valid) {
     take(select(valid, value, -infinity<L>()), select(valid, weight, L(0.0)));
   }
-  KW_FN void merge(const LogSumExp& later) { take(later.top, later.total); }
-  KW_FN void finish(L* values, typename L::Indices*) const { values[0] = log(total) + top; }
+  // A term below the top sets no new scale: one exponential instead of two.
+  KW_FN typename L::Mask plain(L value) const { return value <= ceiling; }
+  KW_FN void step_plain(L value, L weight) { total = total + weight * exp(value - top); }
+
+  template <class M>
+  KW_FN void merge(const LogSumExp<M>& later, int lane) {
+    take(from_lane<L>(later.top, lane), from_lane<L>(later.total, lane));
+  }
+  KW_FN void finish(L* values, Index*) const { values[0] = log(total) + top; }
 
  private:
   // exp(a - b) with exp(-Inf - -Inf) = 0: a sum without terms contributes nothing.
@@ -31,13 +42,16 @@ struct LogSumExp {
   // A term of weight 0 says nothing, however large, and must not set the scale. NaN always says something,
   // and so does 0 times Inf.
   KW_FN void take(L value, L weight) {
-    const typename L::Mask always = is_nan(weight) || is_nan(value) || value == infinity<L>();
+    const L inf = infinity<L>();
+    const typename L::Mask always = is_nan(weight) || is_nan(value) || value == inf;
     const typename L::Mask speaks = differs(weight, L(0.0)) || always;
     const L before = top;
     top = select(speaks && (before < value || is_nan(value)), value, before);
+    ceiling = select(-inf < top && top < inf, top, nan<L>());
     total = total * ratio(before, top) + select(speaks, weight * ratio(value, top), L(0.0));
   }
 };
 
 }  // namespace red
+}  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -3,21 +3,25 @@
 #include "../lane.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace red {
 
 template <class L>
 struct Min {
+  static constexpr bool kAdds = false, kShort = false;
   L least;
 
   KW_FN static long long storage(int) { return 0; }
   KW_FN void init(void*, int) { least = infinity<L>(); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) { take(select(valid, value, least)); }
-  KW_FN void merge(const Min& later) { take(later.least); }
-  KW_FN void finish(L* values, typename L::Indices*) const { values[0] = least; }
+  template <class M>
+  KW_FN void merge(const Min<M>& later, int lane) { take(from_lane<L>(later.least, lane)); }
+  KW_FN void finish(L* values, Index*) const { values[0] = least; }
 
  private:
   KW_FN void take(L value) { least = select(value < least || is_nan(value), value, least); }
 };
 
 }  // namespace red
+}  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -3,45 +3,57 @@
 #include "../lane.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace red {
 
 template <class L>
 struct MinArgMin {
-  using Mask = typename L::Mask;
-  using Indices = typename L::Indices;
+  using Number = typename L::Number;
+  static constexpr bool kAdds = false, kShort = true;
 
   L least;
-  Indices where;  // 0 while only NaN, or nothing, has come
-  Mask nan;       // has a NaN come?
+  L bound;                 // the least, NaN until one has come: what is at least this is plain
+  L nan_seen;              // NaN if one has come, else 0
+  Index where[L::kLanes];  // 0 while only NaN, or nothing, has come
 
   KW_FN static long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
     least = infinity<L>();
-    where = Indices(0);
-    nan = truth(L(0.0));
+    bound = nan<L>();
+    nan_seen = L(0.0);
+    for (int k = 0; k < L::kLanes; ++k) where[k] = 0;
   }
-  KW_FN void step(L value, L, Indices index, Mask valid) {
-    nan = nan || (valid && is_nan(value));
-    take(value, index, valid && !is_nan(value));
+  KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
+    nan_seen = select(valid && is_nan(value), value, nan_seen);
+    for (int k = 0; k < L::kLanes; ++k)
+      if (lane(valid, k)) take(k, lane(value, k), lane(index, k));
   }
-  KW_FN void merge(const MinArgMin& later) {
-    nan = nan || later.nan;
-    take(later.least, later.where, later.where != Indices(0));
+  KW_FN typename L::Mask plain(L value) const { return bound <= value; }
+  KW_FN void step_plain(L, L) {}
+
+  template <class M>
+  KW_FN void merge(const MinArgMin<M>& later, int k) {
+    const L nan_later = from_lane<L>(later.nan_seen, k);
+    nan_seen = select(is_nan(nan_later), nan_later, nan_seen);
+    if (later.where[k] != 0) take(0, lane(from_lane<L>(later.least, k), 0), later.where[k]);
   }
-  KW_FN void finish(L* values, Indices* indices) const {
-    const L inf = infinity<L>();
-    values[0] = select(where == Indices(0) && nan, inf - inf, least);
-    indices[0] = where;
+  KW_FN void finish(L* values, Index* indices) const {
+    values[0] = where[0] == 0 && any(is_nan(nan_seen)) ? nan_seen : least;
+    indices[0] = where[0];
   }
 
  private:
-  KW_FN void take(L value, Indices index, Mask counts) {
-    const Mask first = where == Indices(0) || value < least;
-    const Mask wins = counts && (first || (value == least && index < where));
-    least = select(wins, value, least);
-    where = select(wins, index, where);
+  // NaN is neither less than the least nor equal to it, but it must not come first either.
+  KW_FN void take(int k, Number value, Index index) {
+    const Number now = lane(least, k);
+    const bool first = where[k] == 0 && value == value;
+    if (!first && !(value < now) && !(value == now && index < where[k])) return;
+    least = with_lane(least, k, value);
+    bound = with_lane(bound, k, value);
+    where[k] = index;
   }
 };
 
 }  // namespace red
+}  // inline namespace KW_ISA
 }  // namespace kernweave

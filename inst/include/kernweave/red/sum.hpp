@@ -1,22 +1,26 @@
-// Sum: the total so far.
+// Sum: the (weighted) total so far.
 #pragma once
 #include "../lane.hpp"
 
 namespace kernweave {
+inline namespace KW_ISA {
 namespace red {
 
 template <class L>
 struct Sum {
+  static constexpr bool kAdds = true, kShort = false;
   L total;
 
   KW_FN static long long storage(int) { return 0; }
   KW_FN void init(void*, int) { total = L(0.0); }
-  KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) {
-    total = total + select(valid, value, L(0.0));
+  KW_FN void step(L value, L weight, typename L::Indices, typename L::Mask valid) {
+    total = select(valid, total + value * weight, total);
   }
-  KW_FN void merge(const Sum& later) { total = total + later.total; }
-  KW_FN void finish(L* values, typename L::Indices*) const { values[0] = total; }
+  template <class M>
+  KW_FN void merge(const Sum<M>& later, int lane) { total = total + from_lane<L>(later.total, lane); }
+  KW_FN void finish(L* values, Index*) const { values[0] = total; }
 };
 
 }  // namespace red
+}  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -1,0 +1,58 @@
+// Plan to strip programs: where every value lies, and the instructions of each region. Knows no data and no
+// number of points. Programs point into the plan they were made of.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+#include "cpu/reading.hpp"
+#include "cpu/tile.hpp"
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+// The shape of a tile: `rows` points along the lanes, `columns` along the other axis.
+struct Tiling {
+  int vectors, per_strip, lanes;  // of the strip machine: vectors of lanes, columns, lanes of one vector
+  std::int64_t rows, columns;
+
+  std::int64_t strip_rows() const { return static_cast<std::int64_t>(vectors) * lanes; }
+  std::int64_t strip() const { return strip_rows() * per_strip; }
+};
+
+// A variable packed into a space, its first component at place `component`.
+struct Packed {
+  Reading reading;
+  Space space;
+  int component;
+  int centre = -1;  // only its differences from others with this number count: packed relative to a common centre
+};
+
+// One output of the plan as this pass sees it.
+struct PassOutput {
+  int number;               // in the plan
+  std::int64_t lane_state;  // bytes to its states among those of a strip of lanes
+  int written = -1;         // kept pair by pair: the component of `pairs` where its values stand, then its weights
+  int weight_written = -1;
+};
+
+// What is computed in one sweep over all pairs, with lanes along i or along j.
+struct Pass {
+  bool lanes_along_i;
+  Tiling tiling;
+  std::array<int, kSpaces> components{};  // numbers of components that each space holds
+  std::vector<double> numbers;            // the first components of Space::once
+  std::vector<Packed> packed;
+  std::vector<Instruction> once, lane, sweep, pairs;  // programs
+  std::vector<PassOutput> outputs;
+  std::int64_t lane_state_bytes = 0;  // of one strip of lanes
+  int scratch = 0;                    // vectors that operations with their own loop need
+
+  std::int64_t stride(Space space) const;      // numbers from component to component
+  std::int64_t numbers_in(Space space) const { return components[static_cast<int>(space)] * stride(space); }
+};
+
+// The passes that give all outputs of a variant: those kept along i (or folded altogether, or kept pair by
+// pair) have their lanes along i, those kept along j along j.
+std::vector<Pass> compile(const Plan& plan, const Variant& variant, const TileKernel& kernel, int number_bytes);
+
+}  // namespace kernweave

@@ -1,0 +1,392 @@
+// A value stays in the strip from the step that made it to the step that takes it, and goes to memory only where
+// somebody else will ask for it.
+#include "cpu/emit.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace {
+
+Row row_of(Op op) { return static_cast<Row>(static_cast<int>(op) - static_cast<int>(kFirstRow)); }
+
+bool is_slot(const Ref& ref) { return ref.from == Ref::From::slot; }
+
+int widest(const Step& step) {
+  int w = 1;
+  for (const Ref& ref : step.in) w = std::max(w, ref.width);
+  return w;
+}
+
+// How often each slot will still be read.
+std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const std::vector<PassOutput>& outputs) {
+  std::vector<int> reads(variant.program.slots.size(), 0);
+  const auto read = [&](const Ref& ref) {
+    if (is_slot(ref)) ++reads[ref.index];
+  };
+  for (std::size_t s = 0; s < needed.size(); ++s)
+    if (needed[s])
+      for (const Ref& ref : variant.program.steps[s].in) read(ref);
+  for (const PassOutput& o : outputs) {
+    read(variant.outputs[o.number].value);
+    read(variant.outputs[o.number].weight);
+  }
+  return reads;
+}
+
+// Writes the instructions of one region.
+class Writer {
+ public:
+  Writer(const Program& program, Region region, Layout* layout, Pass* pass, std::vector<int>* reads, std::vector<Instruction>* out)
+      : program_(program), region_(region), layout_(*layout), pass_(*pass), reads_(*reads), out_(*out) {}
+
+  void steps(const std::vector<const Step*>& steps) {
+    for (std::size_t s = 0; s < steps.size();) {
+      const Step& step = *steps[s];
+      std::size_t end = s + 1;
+      if (step.group >= 0) {
+        while (end < steps.size() && steps[end]->group == step.group) ++end;
+        group(steps, s, end);
+      } else if (row(step.op).form == Form::elementwise && step.width > 1) {
+        while (end < steps.size() && joins(steps, s, end)) ++end;
+        loop(steps, s, end);
+      } else {
+        one(step);
+      }
+      s = end;
+    }
+  }
+
+  void output(const PassOutput& o, const Output& output, const TileKernel& kernel) {
+    const bool weighed = is_weighed(output);
+    const int wide = output.value.width;
+    if (wide > 1) begin_loop(wide);
+    take_value(output.value);
+    if (output.keep == Keep::both) {
+      const bool one_weight = wide == 1 || output.weight.width == 1;
+      internal_check(!weighed || one_weight, "a pair of weights for each component");
+      store(written(o.written, wide));
+    } else {
+      out_.push_back(fold_instruction(o, output, kernel, weighed));
+    }
+    if (wide > 1) end_loop();
+  }
+
+  // Weights of pairs that are kept one by one stand beside their values.
+  void weight_output(const PassOutput& o, const Output& output) {
+    if (output.weight.width > 1) begin_loop(output.weight.width);
+    take_value(output.weight);
+    store(written(o.weight_written, output.weight.width));
+    if (output.weight.width > 1) end_loop();
+  }
+
+  void end() {
+    settle();
+    out_.emplace_back(kStripEnd);
+  }
+
+  bool is_weighed(const Output& output) const {
+    return output.weight.from != Ref::From::number || program_.numbers[output.weight.index] != 1.0;
+  }
+
+ private:
+  static constexpr int kNothing = -1;
+
+  // May step `next` run in one loop over components with those before it? Its result must not take the place
+  // of a value that the loop still reads or writes: places that overlap without being the same would mix
+  // components.
+  bool joins(const std::vector<const Step*>& steps, std::size_t first, std::size_t next) const {
+    const Step& step = *steps[next];
+    if (step.group >= 0 || row(step.op).form != Form::elementwise || step.width != steps[first]->width) return false;
+    const auto clear = [&](int slot) {
+      const Slot& a = program_.slots[slot], &b = program_.slots[step.out];
+      const bool apart = a.offset + a.width <= b.offset || b.offset + b.width <= a.offset;
+      return a.region != b.region || apart || (a.offset == b.offset && a.width == b.width);
+    };
+    for (std::size_t s = first; s <= next; ++s) {
+      if (!clear(steps[s]->out)) return false;
+      for (const Ref& ref : steps[s]->in)
+        if (is_slot(ref) && !clear(ref.index)) return false;
+    }
+    return true;
+  }
+
+  // --- what the strip holds ---
+
+  bool held(const Ref& ref) const { return is_slot(ref) && held_ == ref.index; }
+  void used(const Ref& ref) {
+    if (is_slot(ref)) --reads_[ref.index];
+  }
+  void store(const Operand& to) {
+    Instruction i(kStore);
+    i.a = to;
+    out_.push_back(i);
+  }
+  // What the strip holds is stored, if it will be read and has not been stored.
+  void settle() {
+    if (held_ != kNothing && !stored_ && reads_[held_] > 0) store(layout_.slot(held_, region_));
+    stored_ = true;
+  }
+  // The same, and then the strip is free.
+  void free_strip() {
+    settle();
+    held_ = kNothing;
+  }
+  void holds(int slot) {
+    held_ = slot;
+    stored_ = false;
+  }
+  void load(const Operand& from) {
+    Instruction i(from.vector ? kLoadVector : kLoadNumber);
+    i.a = from;
+    out_.push_back(i);
+  }
+  // The value comes into the strip, for one use that leaves the strip to others.
+  void take(const Ref& ref) {
+    used(ref);
+    if (held(ref)) return settle();
+    free_strip();
+    load(layout_.operand(ref, region_));
+  }
+  // The same, but the strip goes on holding it.
+  void take_value(const Ref& ref) {
+    const bool was_held = held(ref);
+    take(ref);
+    if (!was_held && is_slot(ref)) {
+      held_ = ref.index;
+      stored_ = true;
+    }
+  }
+  // An operand read from memory; it must be there.
+  Operand from_memory(const Ref& ref) {
+    if (held(ref)) settle();
+    used(ref);
+    return layout_.operand(ref, region_);
+  }
+
+  // --- steps ---
+
+  void one(const Step& step) {
+    switch (row(step.op).form) {
+      case Form::elementwise: return element(step);
+      case Form::fold: return fold(step);
+      case Form::loop: return own_loop(step);
+      default: return;  // gathers are packed
+    }
+  }
+
+  void element(const Step& step) {
+    switch (step.in.size()) {
+      case 1: unary(step); break;
+      case 2: binary(step); break;
+      default: ternary(step);
+    }
+    holds(step.out);
+  }
+  void unary(const Step& step) {
+    take(step.in[0]);
+    Instruction i(code_of(row_of(step.op), Shape::alone));
+    out_.push_back(i);
+  }
+  // The strip takes part as whichever argument it holds.
+  void binary(const Step& step) {
+    const bool second = held(step.in[1]) && !held(step.in[0]);
+    const Ref& in_strip = step.in[second], &other = step.in[!second];
+    Instruction i;
+    if (held(in_strip)) {
+      used(in_strip);
+      i.a = from_memory(other);
+      settle();
+    } else {
+      i.a = from_memory(other);
+      take(in_strip);
+    }
+    const Shape first_shape = i.a.vector ? Shape::with_vector : Shape::with_number;
+    const Shape second_shape = i.a.vector ? Shape::vector_with : Shape::number_with;
+    i.code = code_of(row_of(step.op), second ? second_shape : first_shape);
+    out_.push_back(i);
+  }
+  // One argument in the strip, the others vectors in memory: a number goes into the strip; a second number is
+  // spread out first.
+  void ternary(const Step& step) {
+    Operand in[3];
+    for (int k = 0; k < 3; ++k) in[k] = from_memory(step.in[k]);
+    free_strip();
+    int in_strip = 0;
+    for (int k = 0; k < 3; ++k)
+      if (!in[k].vector) in_strip = k;
+    for (int k = 0; k < 3; ++k)
+      if (!in[k].vector && k != in_strip) in[k] = spread(in[k]);
+    load(in[in_strip]);
+    Instruction i;
+    i.a = in[in_strip == 0 ? 1 : 0];
+    i.b = in[in_strip == 2 ? 1 : 2];
+    i.code = code_of(row_of(step.op), in_strip == 0 ? Shape::alone : in_strip == 1 ? Shape::second : Shape::third);
+    out_.push_back(i);
+  }
+  Operand spread(const Operand& number) {
+    const Operand place = layout_.spare();
+    load(number);
+    store(place);
+    return place;
+  }
+
+  // --- loops over components ---
+
+  void begin_loop(int width) {
+    free_strip();
+    Instruction i(kLoopBegin);
+    i.width = width;
+    out_.push_back(i);
+  }
+  void end_loop() {
+    free_strip();
+    out_.emplace_back(kLoopEnd);
+  }
+  void loop(const std::vector<const Step*>& steps, std::size_t first, std::size_t end) {
+    begin_loop(steps[first]->width);
+    for (std::size_t s = first; s < end; ++s) element(*steps[s]);
+    end_loop();
+  }
+
+  // --- folds ---
+
+  void start_fold(const Step& fold) {
+    free_strip();
+    Instruction i(code_of(row_of(fold.op), FoldShape::start));
+    out_.push_back(i);
+    store(layout_.slot(fold.out, region_));
+  }
+  // One component more: what came before is in memory.
+  void next_of_fold(const Step& fold) {
+    Instruction i;
+    i.a = layout_.slot(fold.out, region_);
+    const bool two = fold.in.size() == 2;
+    if (two) i.b = from_memory(fold.in[1]);
+    take(fold.in[0]);
+    i.code = code_of(row_of(fold.op), two && !i.b.vector ? FoldShape::next_number : FoldShape::next);
+    out_.push_back(i);
+    store(layout_.slot(fold.out, region_));
+    held_ = kNothing;
+  }
+  // The component steps of a group, then its fold.
+  void group(const std::vector<const Step*>& steps, std::size_t first, std::size_t end) {
+    const Step& fold = *steps[end - 1];
+    start_fold(fold);
+    begin_loop(widest(fold));
+    for (std::size_t s = first; s + 1 < end; ++s) element(*steps[s]);
+    next_of_fold(fold);
+    end_loop();
+  }
+
+  void fold(const Step& step) {
+    const bool two = step.in.size() == 2;
+    const Operand a = layout_.operand(step.in[0], region_);
+    const Operand b = two ? layout_.operand(step.in[1], region_) : a;
+    const Operand& vector = a.vector ? a : b;
+    if (a.vector != b.vector && vector.column != 0) return fold_by_component(step);
+    Instruction i;
+    i.a = from_memory(step.in[0]);
+    if (two) i.b = from_memory(step.in[1]);
+    free_strip();
+    i.width = widest(step);
+    const FoldShape mixed = a.vector ? FoldShape::vector_number : FoldShape::number_vector;
+    i.code = code_of(row_of(step.op), a.vector != b.vector ? mixed : a.vector ? FoldShape::vectors : FoldShape::numbers);
+    out_.push_back(i);
+    holds(step.out);
+  }
+  // A vector that differs from column to column, and a number: no register is shared, so the general way does.
+  void fold_by_component(const Step& step) {
+    start_fold(step);
+    begin_loop(widest(step));
+    next_of_fold(step);
+    end_loop();
+  }
+
+  void own_loop(const Step& step) {
+    Instruction i(code_of(row_of(step.op), Shape::alone));
+    i.a = from_memory(step.in[0]);
+    if (step.in.size() == 2) i.b = from_memory(step.in[1]);
+    free_strip();
+    i.width = step.width;
+    i.attributes = step.attributes.data();
+    i.result = layout_.slot(step.out, region_);
+    pass_.scratch = std::max(pass_.scratch, step.width + i.a.width + i.b.width);
+    out_.push_back(i);
+  }
+
+  // --- outputs ---
+
+  Operand written(int component, int width) const {
+    Operand to;
+    to.space = Space::pairs;
+    to.offset = static_cast<std::int32_t>(component * pass_.stride(Space::pairs));
+    to.stride = width == 1 ? 0 : static_cast<std::int32_t>(pass_.stride(Space::pairs));
+    return to;
+  }
+
+  // One value, weighed by each component of the weight; a value of several components stands in a loop, where
+  // it meets the weight of its component.
+  Instruction fold_instruction(const PassOutput& o, const Output& output, const TileKernel& kernel, bool weighed) {
+    Instruction i;
+    if (weighed) i.b = from_memory(output.weight);
+    const Weight how = !weighed ? Weight::one : i.b.vector ? Weight::vector : Weight::number;
+    i.code = code_of(static_cast<Reduction>(output.red), how);
+    i.width = output.value.width > 1 ? 1 : output.width;
+    i.counted = output.keep == Keep::none ? kByPlace : kAlongSweep;
+    i.state = static_cast<std::int32_t>(o.lane_state);
+    i.state_stride = static_cast<std::int32_t>(kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors);
+    return i;
+  }
+
+  const Program& program_;
+  Region region_;
+  Layout& layout_;
+  Pass& pass_;
+  std::vector<int>& reads_;
+  std::vector<Instruction>& out_;
+  int held_ = kNothing;
+  bool stored_ = true;
+};
+
+std::vector<const Step*> steps_of(const Program& program, const std::vector<bool>& needed, Region region) {
+  std::vector<const Step*> steps;
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    if (needed[s] && home(program, program.steps[s]) == region && program.steps[s].op != Op::Gather) steps.push_back(&program.steps[s]);
+  return steps;
+}
+
+}  // namespace
+
+void emit(const Variant& variant, const std::vector<bool>& needed, const TileKernel& kernel, Layout* layout, Pass* pass) {
+  std::vector<int> reads = count_reads(variant, needed, pass->outputs);
+  const Program& program = variant.program;
+  const auto axis_program = [&](Region region, std::vector<Instruction>* out) {
+    const std::vector<const Step*> steps = steps_of(program, needed, region);
+    if (steps.empty()) return;
+    Writer writer(program, region, layout, pass, &reads, out);
+    writer.steps(steps);
+    writer.end();
+  };
+  axis_program(Region::param, &pass->once);
+  axis_program(Region::row, pass->lanes_along_i ? &pass->lane : &pass->sweep);
+  axis_program(Region::column, pass->lanes_along_i ? &pass->sweep : &pass->lane);
+
+  Writer writer(program, Region::pair, layout, pass, &reads, &pass->pairs);
+  for (PassOutput& o : pass->outputs) {
+    const Output& output = variant.outputs[o.number];
+    if (output.keep != Keep::both) continue;
+    o.written = layout->written(output.value.width);
+    if (writer.is_weighed(output)) o.weight_written = layout->written(output.weight.width);
+  }
+  writer.steps(steps_of(program, needed, Region::pair));
+  for (const PassOutput& o : pass->outputs) {
+    const Output& output = variant.outputs[o.number];
+    writer.output(o, output, kernel);
+    if (o.weight_written >= 0) writer.weight_output(o, output);
+  }
+  writer.end();
+}
+
+}  // namespace kernweave

@@ -1,0 +1,12 @@
+// Steps to instructions, region by region.
+#pragma once
+#include <vector>
+#include "cpu/compile.hpp"
+#include "cpu/layout.hpp"
+
+namespace kernweave {
+
+// Fills in the programs of the pass.
+void emit(const Variant& variant, const std::vector<bool>& needed, const TileKernel& kernel, Layout* layout, Pass* pass);
+
+}  // namespace kernweave

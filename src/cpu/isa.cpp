@@ -1,0 +1,49 @@
+// Asks the processor once; may be told otherwise, for tests.
+#include "cpu/isa.hpp"
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace {
+
+std::vector<const InstructionSet*> found_here() {
+  std::vector<const InstructionSet*> found;
+#if defined(__x86_64__) && !defined(_WIN32)  // there, compilers do not align wide vectors on the stack
+  __builtin_cpu_init();
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (avx512 && avx2) found.push_back(&tile_avx512);
+  if (avx2) found.push_back(&tile_avx2);
+#endif
+  found.push_back(&tile_base);
+  return found;
+}
+
+const InstructionSet*& chosen() {
+  static const InstructionSet* set = instruction_sets().front();
+  return set;
+}
+
+}  // namespace
+
+const std::vector<const InstructionSet*>& instruction_sets() {
+  static const std::vector<const InstructionSet*> sets = found_here();
+  return sets;
+}
+
+const InstructionSet& instruction_set() { return *chosen(); }
+
+void use_instruction_set(const std::string& name) {
+  std::string known;
+  for (const InstructionSet* set : instruction_sets()) {
+    if (name.empty() || name == set->name) {
+      chosen() = set;
+      return;
+    }
+    known += sentence(known.empty() ? "" : ", ", "\"", set->name, "\"");
+  }
+  fail(Fault::unsupported, "instruction set \"", name, "\" is not available here; there are ", known);
+}
+
+}  // namespace kernweave

@@ -1,0 +1,137 @@
+// Spaces are filled in order: packed data and numbers first, then the slots of the plan's regions.
+#include "cpu/layout.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace {
+
+constexpr int index_of(Space space) { return static_cast<int>(space); }
+
+bool is_gather(const Step& step) { return step.op == Op::Gather; }
+
+}  // namespace
+
+std::int64_t Pass::stride(Space space) const {
+  switch (space) {
+    case Space::lane: return tiling.rows;
+    case Space::sweep: return tiling.columns;
+    case Space::once: return tiling.strip();
+    case Space::pairs: return tiling.columns * tiling.strip_rows();
+    case Space::slot: return tiling.strip();
+  }
+  return 0;
+}
+
+Layout::Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, Pass* pass)
+    : plan_(plan), program_(variant.program), pass_(pass), gather_of_(program_.slots.size(), -1) {
+  const Program& program = variant.program;
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    if (is_gather(program.steps[s])) gather_of_[program.steps[s].out] = static_cast<int>(s);
+  pass->numbers = program.numbers;
+  pass->components[index_of(Space::once)] = static_cast<int>(program.numbers.size());
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    if (!needed[s] || is_gather(program.steps[s])) continue;
+    for (const Ref& ref : program.steps[s].in) add_reading(ref);
+  }
+  for (const PassOutput& o : pass->outputs) {
+    const Output& output = variant.outputs[o.number];
+    add_reading(output.value);
+    add_reading(output.weight);
+  }
+  slots_ = pass->components;
+  for (Region region : {Region::param, Region::row, Region::column, Region::pair})
+    pass->components[index_of(space_of(region))] += static_cast<int>(program.memory[static_cast<int>(region)]);
+  component_slots_ = pass->components[index_of(Space::slot)];
+  pass->components[index_of(Space::slot)] += static_cast<int>(program.memory[static_cast<int>(Region::component)]);
+}
+
+Space Layout::space_of(Region region) const {
+  switch (region) {
+    case Region::param: return Space::once;
+    case Region::row: return pass_->lanes_along_i ? Space::lane : Space::sweep;
+    case Region::column: return pass_->lanes_along_i ? Space::sweep : Space::lane;
+    default: return Space::slot;
+  }
+}
+
+Space Layout::space_of(Axis axis) const {
+  switch (axis) {
+    case Axis::i: return space_of(Region::row);
+    case Axis::j: return space_of(Region::column);
+    case Axis::param: return Space::once;
+    default: return Space::pairs;
+  }
+}
+
+// A variable, or a variable read by row numbers, which may themselves be read so.
+Reading Layout::reading_of(const Ref& ref) const {
+  if (ref.from == Ref::From::variable) return {ref.index, {}, ref.width};
+  const Step& step = program_.steps[gather_of_[ref.index]];
+  Reading by = reading_of(step.in[1]);
+  by.rows.push_back(by.variable);
+  return {step.in[0].index, by.rows, step.width};
+}
+
+int Layout::packed_as(const Ref& ref) const {
+  if (ref.from == Ref::From::number) return -1;
+  if (ref.from == Ref::From::slot && gather_of_[ref.index] < 0) return -1;
+  const Reading reading = reading_of(ref);
+  for (std::size_t k = 0; k < pass_->packed.size(); ++k)
+    if (pass_->packed[k].reading == reading) return static_cast<int>(k);
+  return static_cast<int>(pass_->packed.size());
+}
+
+void Layout::add_reading(const Ref& ref) {
+  if (packed_as(ref) != static_cast<int>(pass_->packed.size())) return;
+  const Reading reading = reading_of(ref);
+  const Space space = space_of(axis_of(reading, plan_));
+  int& components = pass_->components[index_of(space)];
+  pass_->packed.push_back({reading, space, components});
+  components += reading.width;
+}
+
+// Seen from the program of one axis, the values along it are vectors of lanes; seen from the pairs, those
+// along the lanes are, the same in all columns, and those along the sweep are one number a column.
+Operand Layout::place(Space space, int component, int width, Region seen_from) const {
+  const bool from_pairs = seen_from == Region::pair;
+  const bool axis = space == Space::lane || space == Space::sweep;
+  Operand o;
+  o.space = space;
+  o.width = width;
+  o.vector = space == Space::slot || space == Space::pairs || (axis && (!from_pairs || space == Space::lane));
+  o.stride = width == 1 ? 0 : static_cast<std::int32_t>(pass_->stride(space));
+  const std::int64_t offset = component * pass_->stride(space);
+  internal_check(offset <= INT32_MAX, "a tile with ", offset, " numbers before a value");
+  o.offset = static_cast<std::int32_t>(offset);
+  o.column = static_cast<std::int32_t>(o.vector ? pass_->tiling.strip_rows() : 1);
+  if (space == Space::once || (from_pairs && space == Space::lane)) o.column = 0;
+  return o;
+}
+
+Operand Layout::operand(const Ref& ref, Region seen_from) const {
+  if (ref.from == Ref::From::number) return place(Space::once, ref.index, 1, seen_from);
+  const int packed = packed_as(ref);
+  if (packed < 0) return slot(ref.index, seen_from);
+  const Packed& p = pass_->packed[packed];
+  return place(p.space, p.component, p.reading.width, seen_from);
+}
+
+Operand Layout::slot(int slot, Region seen_from) const {
+  const Slot& s = program_.slots[slot];
+  const Space space = space_of(s.region);
+  const int first = s.region == Region::component ? component_slots_ : slots_[index_of(space)];
+  return place(space, first + static_cast<int>(s.offset), s.width, seen_from);
+}
+
+Operand Layout::spare() { return place(Space::slot, pass_->components[index_of(Space::slot)]++, 1, Region::pair); }
+
+int Layout::written(int width) {
+  const int first = pass_->components[index_of(Space::pairs)];
+  pass_->components[index_of(Space::pairs)] += width;
+  return first;
+}
+
+}  // namespace kernweave

@@ -1,0 +1,39 @@
+// Where the values of a pass lie: spaces, components and operands.
+#pragma once
+#include <vector>
+#include "cpu/compile.hpp"
+
+namespace kernweave {
+
+class Layout {
+ public:
+  // `needed` marks the steps of the pass.
+  Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, Pass* pass);
+
+  // A value as seen from the program of a region.
+  Operand operand(const Ref& ref, Region seen_from) const;
+  // A slot to be stored to.
+  Operand slot(int slot, Region seen_from) const;
+  // A place in the strip's own memory that no slot has.
+  Operand spare();
+  // Which of the packed variables a value is; -1 if none.
+  int packed_as(const Ref& ref) const;
+  // Room for one output kept pair by pair; the first of its components.
+  int written(int width);
+
+ private:
+  Space space_of(Region region) const;
+  Space space_of(Axis axis) const;
+  void add_reading(const Ref& ref);
+  Operand place(Space space, int component, int width, Region seen_from) const;
+  Reading reading_of(const Ref& ref) const;
+
+  const Plan& plan_;
+  const Program& program_;
+  Pass* pass_;
+  std::vector<int> gather_of_;         // slot -> the Gather step that fills it, or -1
+  std::array<int, kSpaces> slots_{};   // first component of each space's slots
+  int component_slots_ = 0;            // first component of the component region's slots
+};
+
+}  // namespace kernweave

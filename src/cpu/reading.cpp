@@ -1,0 +1,64 @@
+// Reads R's columns. Row numbers have been checked by the schedule.
+#include "cpu/reading.hpp"
+
+#include <algorithm>
+
+namespace kernweave {
+namespace {
+
+std::int64_t place_on(const Variable& v, const View& view, Point p) {
+  switch (v.axis) {
+    case Axis::i: return p.i;
+    case Axis::j: return p.j;
+    case Axis::param: return 0;
+    case Axis::pair: return p.i + p.j * view.rows;
+    case Axis::pair_swapped: return p.j + p.i * view.rows;
+  }
+  return 0;
+}
+
+// The row of its variable that a source shows at a point.
+std::int64_t row_at(const Reading& reading, const Plan& plan, const std::vector<View>& data, Point p) {
+  if (reading.rows.empty()) return place_on(plan.variables[reading.variable], data[reading.variable], p);
+  std::int64_t row = place_on(plan.variables[reading.rows[0]], data[reading.rows[0]], p);
+  for (int rows : reading.rows) {
+    const bool counts = plan.variables[rows].source == Source::counter;
+    row = counts ? row : static_cast<std::int64_t>(data[rows].data[row]) - 1;
+  }
+  return row;
+}
+
+}  // namespace
+
+Axis axis_of(const Reading& reading, const Plan& plan) {
+  return plan.variables[reading.rows.empty() ? reading.variable : reading.rows[0]].axis;
+}
+
+template <class T>
+void pack(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first, std::int64_t count,
+          std::int64_t padded, const double* centre, T* out, std::int64_t stride) {
+  const Variable& v = plan.variables[reading.variable];
+  const View& view = data[reading.variable];
+  const bool counts = v.source == Source::counter;
+  // Columns that lie as they are wanted are copied one by one, others point by point.
+  const bool plain = reading.rows.empty() && !counts && v.axis == axis;
+  const std::int64_t start = place_on(v, view, first);
+  for (int d = 0; d < reading.width; ++d) {
+    const double off = centre ? centre[d] : 0.0;
+    T* to = out + d * stride;
+    for (std::int64_t p = 0; p < count && plain; ++p) to[p] = static_cast<T>(view.data[start + p + d * view.rows] - off);
+    for (std::int64_t p = 0; p < count && !plain; ++p) {
+      const Point at = axis == Axis::i ? Point{first.i + p, first.j} : Point{first.i, first.j + p};
+      const std::int64_t row = row_at(reading, plan, data, at);
+      to[p] = static_cast<T>(counts ? static_cast<double>(row + 1) : view.data[row + d * view.rows] - off);
+    }
+    for (std::int64_t p = count; p < padded; ++p) to[p] = to[count - 1];
+  }
+}
+
+template void pack(const Reading&, const Plan&, const std::vector<View>&, Axis, Point, std::int64_t, std::int64_t,
+                   const double*, float*, std::int64_t);
+template void pack(const Reading&, const Plan&, const std::vector<View>&, Axis, Point, std::int64_t, std::int64_t,
+                   const double*, double*, std::int64_t);
+
+}  // namespace kernweave

@@ -1,0 +1,178 @@
+// Schedule to tiles to threads. How the pairs are cut depends on the sizes and the instruction set alone, and
+// what the tasks find is merged in order, so the number of threads changes no bit.
+#include <algorithm>
+#include <memory>
+
+#include "base/error.hpp"
+#include "cpu/compile.hpp"
+#include "cpu/cpu.hpp"
+#include "cpu/isa.hpp"
+#include "cpu/rows.hpp"
+#include "cpu/team.hpp"
+#include "cpu/tiles.hpp"
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+namespace {
+
+// Blocks of rows, times chunks of columns where there are too few blocks to share out.
+struct Cut {
+  std::int64_t blocks, chunks, chunk_columns;
+
+  std::int64_t tasks() const { return blocks * chunks; }
+};
+
+Cut cut(const Tiling& t, std::int64_t lanes, std::int64_t sweep) {
+  Cut c{(lanes + t.rows - 1) / t.rows, 1, sweep};
+  if (c.blocks == 0 || sweep == 0) return c;
+  const double by_work = static_cast<double>(lanes) * static_cast<double>(sweep) / static_cast<double>(c.blocks) / kPairsOfTask;
+  const std::int64_t wanted = std::min<std::int64_t>(kTasks / c.blocks, static_cast<std::int64_t>(by_work));
+  if (wanted <= 1) return c;
+  c.chunk_columns = ((sweep + wanted - 1) / wanted + t.columns - 1) / t.columns * t.columns;
+  c.chunks = (sweep + c.chunk_columns - 1) / c.chunk_columns;
+  return c;
+}
+
+// What tasks found, until all are done: the rows of a block and chunk where chunks are to be merged, one row
+// where a part folds the rows too.
+class Found {
+ public:
+  Found(const PassJob& job, const Cut& cut) : job_(job), cut_(cut) {
+    for (const RowShape::Part& part : job.shape->parts) folds_rows_ = folds_rows_ || part.output->keep == Keep::none;
+    if (cut.chunks > 1) rows_.resize(static_cast<std::size_t>(cut.tasks()));
+    if (folds_rows_) totals_.resize(static_cast<std::size_t>(cut.tasks()));
+  }
+
+  std::int64_t rows_of(std::int64_t block) const {
+    return std::min(job_.pass->tiling.rows, job_.lanes - block * job_.pass->tiling.rows);
+  }
+
+  // The states a task has gathered. Only the task itself touches its place.
+  void take(std::int64_t block, std::int64_t chunk, RowStates states) {
+    const std::size_t task = static_cast<std::size_t>(block * cut_.chunks + chunk);
+    if (folds_rows_) {
+      totals_[task] = RowStates(*job_.shape, 1);
+      totals_[task].init();
+      for (std::size_t p = 0; p < job_.shape->parts.size(); ++p)
+        if (folds_rows(p)) totals_[task].merge_rows(states, rows_of(block), p);
+    }
+    if (cut_.chunks > 1) rows_[task] = std::move(states);
+    else finish_rows(block, states);
+  }
+
+  void finish() {
+    for (std::int64_t b = 0; b < cut_.blocks && cut_.chunks > 1; ++b) {
+      RowStates& first = rows_[static_cast<std::size_t>(b * cut_.chunks)];
+      for (std::int64_t c = 1; c < cut_.chunks; ++c) first.merge(rows_[static_cast<std::size_t>(b * cut_.chunks + c)]);
+      finish_rows(b, first);
+    }
+    if (!folds_rows_) return;
+    RowStates all(*job_.shape, 1);
+    all.init();
+    for (RowStates& total : totals_) all.merge(total);
+    for (std::size_t p = 0; p < job_.shape->parts.size(); ++p)
+      if (folds_rows(p)) all.finish(p, 1, 0, 1, result(p));
+  }
+
+ private:
+  bool folds_rows(std::size_t part) const { return job_.shape->parts[part].output->keep == Keep::none; }
+  const Result& result(std::size_t part) const { return job_.task->results[job_.shape->parts[part].number]; }
+
+  void finish_rows(std::int64_t block, RowStates& states) {
+    for (std::size_t p = 0; p < job_.shape->parts.size(); ++p)
+      if (!folds_rows(p)) states.finish(p, rows_of(block), block * job_.pass->tiling.rows, job_.lanes, result(p));
+  }
+
+  const PassJob& job_;
+  const Cut& cut_;
+  bool folds_rows_ = false;
+  std::vector<RowStates> rows_;
+  std::vector<RowStates> totals_;
+};
+
+template <class T>
+void run_pass(const PassJob& job, int threads) {
+  const Cut pieces = cut(job.pass->tiling, job.lanes, job.sweep);
+  Found found(job, pieces);
+  std::vector<std::unique_ptr<TileWorker<T>>> workers(static_cast<std::size_t>(threads));
+  const auto work = [&](int worker, std::int64_t task, const Heartbeat& beat) {
+    std::unique_ptr<TileWorker<T>>& tiles = workers[static_cast<std::size_t>(worker)];
+    if (!tiles) tiles = std::make_unique<TileWorker<T>>(job);
+    const std::int64_t block = task / pieces.chunks, chunk = task % pieces.chunks;
+    const std::int64_t first = chunk * pieces.chunk_columns;
+    RowStates states(*job.shape, found.rows_of(block));
+    states.init();
+    tiles->block(block * job.pass->tiling.rows, found.rows_of(block), first, std::min(first + pieces.chunk_columns, job.sweep), &states, beat);
+    found.take(block, chunk, std::move(states));
+  };
+  share_out(threads, pieces.tasks(), job.task->poll, work);
+  found.finish();
+}
+
+// Row numbers and codes must be exact, and a float32 counts only to 16 million.
+bool in_float32(const Plan& plan) {
+  if (plan.precision.compute == Format::float64) return false;
+  return std::none_of(plan.variables.begin(), plan.variables.end(), [](const Variable& v) { return v.kind == Kind::integer; });
+}
+
+template <class T>
+void run_variant(const Task& task, const TileKernel& kernel, int threads) {
+  const Variant& variant = task.plan->variants[task.schedule->variant];
+  const Sizes& sizes = task.schedule->sizes;
+  for (const Pass& pass : compile(*task.plan, variant, kernel, sizeof(T))) {
+    const RowShape shape(pass, variant, kernel);
+    PassJob job{&pass, &variant, &kernel, &shape, &task, {}, pass.lanes_along_i ? sizes.i : sizes.j, pass.lanes_along_i ? sizes.j : sizes.i};
+    if (sizeof(T) == sizeof(float)) job.centres = centres_of(pass, task.data);
+    run_pass<T>(job, threads);
+  }
+}
+
+// Steps and folds per pair, components counted.
+double work_per_pair(const Variant& variant) {
+  double work = 1;
+  for (const Step& step : variant.program.steps) {
+    const Region where = home(variant.program, step);
+    if (where == Region::pair) work += step.group < 0 ? step.width : variant.program.groups[step.group].width;
+  }
+  for (const Output& o : variant.outputs) work += o.width;
+  return work;
+}
+
+class Cpu : public Backend {
+ public:
+  const char* name() const override { return "cpu"; }
+
+  Verdict can(const Plan& plan, const Variant&, const Sizes&) const override {
+    if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
+    if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
+    return {};
+  }
+
+  double seconds(const Variant& variant, const Sizes& sizes) const override {
+    const double work = sizes.pairs() * work_per_pair(variant) * kCpuSecondsPerStep;
+    return kCpuSecondsPerCall + work / allowed_threads(0);
+  }
+
+  double working_bytes(const Variant& variant, const Sizes&) const override {
+    double components = 0;
+    for (std::int64_t numbers : variant.program.memory) components += static_cast<double>(numbers);
+    return allowed_threads(0) * components * 8.0 * kMostColumns;
+  }
+
+  void run(const Task& task) const override {
+    const InstructionSet& set = instruction_set();
+    const double pairs = task.schedule->sizes.pairs();
+    const int threads = pairs < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads);
+    if (in_float32(*task.plan)) run_variant<float>(task, set.float32, threads);
+    else run_variant<double>(task, set.float64, threads);
+  }
+};
+
+}  // namespace
+
+const Backend& cpu_backend() {
+  static const Cpu cpu;
+  return cpu;
+}
+
+}  // namespace kernweave

@@ -1,0 +1,40 @@
+// The states of lanes and of rows as the run sees them: bytes and functions. Included once per instruction set.
+#pragma once
+#include "cpu/pack-inl.hpp"
+#include "kernweave/reductions.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+template <template <class> class State, class T>
+struct StateFunctions {
+  using Lanes = State<Pack<T>>;
+  using One = State<Scalar<double>>;
+
+  static std::int64_t lane_storage(int places) { return Lanes::storage(places); }
+  static void lane_init(void* state, void* storage, int places) { (new (state) Lanes)->init(storage, places); }
+  static std::int64_t row_storage(int places) { return One::storage(places); }
+  static void row_init(void* state, void* storage, int places) { (new (state) One)->init(storage, places); }
+  static void flush(void* rows, const void* lanes, int count) {
+    for (int lane = 0; lane < count; ++lane) static_cast<One*>(rows)[lane].merge(*static_cast<const Lanes*>(lanes), lane);
+  }
+  static void merge(void* row, const void* later) { static_cast<One*>(row)->merge(*static_cast<const One*>(later), 0); }
+  static void finish(const void* row, double* values, long long* indices) {
+    Scalar<double> value(0.0);
+    static_cast<const One*>(row)->finish(&value, indices);
+    *values = value.v;
+  }
+
+  static constexpr StateKernel kernel() {
+    return {Lanes::kAdds, sizeof(Lanes), lane_storage, lane_init, sizeof(One), row_storage, row_init, flush, merge, finish};
+  }
+};
+
+template <class T>
+constexpr StateKernel state_kernels[] = {
+#define REDUCTION(Name, ...) StateFunctions<red::Name, T>::kernel(),
+#include "kernweave/reductions.def"
+};
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,128 @@
+// The strip machine's language: what an instruction is, where operands lie. Plain data, read on both sides of
+// the instruction-set border.
+//
+// A strip is a block of pairs held in registers: kVectors vectors of points along the lane axis, times kColumns
+// points of the sweep axis. An instruction works on the whole strip: most take it, combine it with an operand in
+// memory and leave the result in registers, so a chain of operations never touches memory.
+#pragma once
+#include <cstdint>
+
+namespace kernweave {
+
+// Where operands lie. Every space holds components one after the other, `stride` numbers apart.
+enum class Space : std::uint8_t {
+  lane,   // values along the lane axis, of the present block
+  sweep,  // values along the sweep axis, of the present tile
+  once,   // parameters and numbers
+  pairs,  // matrices of pairs, packed for the present strip of lanes
+  slot,   // what the program itself has stored, one strip wide
+};
+constexpr int kSpaces = 5;
+
+// Every row of ops.def, in its order.
+enum class Row : std::uint16_t {
+#define UNARY(Name, ...) Name,
+#define BINARY(Name, ...) Name,
+#define TERNARY(Name, ...) Name,
+#define FOLD1(Name, ...) Name,
+#define FOLD2(Name, ...) Name,
+#define LOOP1(Name, ...) Name,
+#define LOOP2(Name, ...) Name,
+#define ALIAS1(Name, ...) Name,
+#define ALIAS2(Name, ...) Name,
+#include "kernweave/ops.def"
+  count
+};
+
+// How a row meets its operands. `other` is the operand in memory: a vector of lanes, or one number a column,
+// the same in all lanes.
+enum class Shape : std::uint16_t {
+  alone,          // strip = f(strip)
+  with_vector,    // strip = f(strip, other)
+  with_number,
+  vector_with,    // strip = f(other, strip)
+  number_with,
+  second,         // strip = f(a, strip, b), vectors; `alone` is f(strip, a, b), `third` f(a, b, strip)
+  third,
+  count
+};
+// Of a fold. The first four run over all components of their operands in memory; `start` and `next` take one
+// component at a time: the strip, with what came before in a and a second argument in b.
+enum class FoldShape : std::uint16_t { vector_number, number_vector, vectors, numbers, start, next, next_number, count };
+
+constexpr std::uint16_t kShapes = static_cast<std::uint16_t>(Shape::count);
+static_assert(static_cast<int>(FoldShape::count) <= static_cast<int>(Shape::count), "a row has room for its shapes");
+
+constexpr std::uint16_t code_of(Row row, Shape shape) {
+  return static_cast<std::uint16_t>(static_cast<std::uint16_t>(row) * kShapes + static_cast<std::uint16_t>(shape));
+}
+constexpr std::uint16_t code_of(Row row, FoldShape shape) { return code_of(row, static_cast<Shape>(shape)); }
+
+enum class Reduction : std::uint16_t {
+#define REDUCTION(Name, ...) Name,
+#include "kernweave/reductions.def"
+  count
+};
+
+// How a term is weighed: by 1, by a vector of lanes, by one number a column.
+enum class Weight : std::uint16_t { one, vector, number, count };
+
+constexpr std::uint16_t kFirstReduction = code_of(Row::count, Shape::alone);
+constexpr std::uint16_t code_of(Reduction reduction, Weight weight) {
+  return static_cast<std::uint16_t>(kFirstReduction + static_cast<std::uint16_t>(reduction) * 3 +
+                                    static_cast<std::uint16_t>(weight));
+}
+
+constexpr std::uint16_t kFirstMove = code_of(Reduction::count, Weight::one);
+enum Move : std::uint16_t {
+  kLoadVector = kFirstMove,  // strip = a
+  kLoadNumber,
+  kStore,       // a = strip
+  kLoopBegin,   // the instructions up to kLoopEnd run for each of `width` components
+  kLoopEnd,
+  kStripEnd,
+};
+
+// How a reduction numbers its terms: along the sweep, or by places in the matrix of pairs.
+enum Counted : std::uint8_t { kAlongSweep, kByPlace };
+struct Count {
+  std::int64_t first;      // of the first column and lane
+  std::int64_t by_column;
+  std::int64_t by_lane;
+};
+
+struct Operand {
+  Space space = Space::once;
+  bool vector = false;         // differs from lane to lane
+  std::int32_t offset = 0;     // of its first component, in numbers
+  std::int32_t stride = 0;     // between components; 0 where one serves all
+  std::int32_t column = 0;     // between columns of the strip
+  std::int32_t width = 1;
+};
+
+struct Instruction {
+  Instruction() = default;
+  explicit Instruction(std::uint16_t code) : code(code) {}
+
+  std::uint16_t code = kStripEnd;
+  std::int32_t width = 1;      // components of a fold, a loop, or a weight
+  Operand a, b;
+  Operand result;              // of operations with their own loop
+  std::int32_t state = 0;      // of reductions: bytes to the states of the first component
+  std::int32_t state_stride = 0;  // bytes from component to component
+  Counted counted = kAlongSweep;
+  const int* attributes = nullptr;
+};
+
+// One call of the machine: some strips side by side along the sweep axis.
+struct Frame {
+  const Instruction* program;
+  void* base[kSpaces];             // where each space stands for the first strip
+  std::int64_t advance[kSpaces];   // numbers from strip to strip
+  std::int64_t columns;            // in all, the last strip may be short
+  void* states;                    // of the present strip of lanes
+  void* scratch;                   // for operations with their own loop
+  Count count[2];                  // of terms, by Counted
+};
+
+}  // namespace kernweave

@@ -1,0 +1,40 @@
+// What each instruction set offers: the strip machine in both precisions, and the states of its lanes.
+#pragma once
+#include <cstdint>
+#include "cpu/strip.hpp"
+
+namespace kernweave {
+
+// The states of one reduction. Lane states hold many rows at once, in the precision of the strip; row states
+// hold one row in float64, and collect what lane states have gathered.
+struct StateKernel {
+  bool adds;                   // its lane states go to the row states after every tile, for accuracy
+  std::int64_t lane_bytes;     // of one vector of lanes
+  std::int64_t (*lane_storage)(int places);
+  void (*lane_init)(void* state, void* storage, int places);
+  std::int64_t row_bytes;
+  std::int64_t (*row_storage)(int places);
+  void (*row_init)(void* state, void* storage, int places);
+  void (*flush)(void* rows, const void* lanes, int count);    // consecutive row states take in a lane each
+  void (*merge)(void* row, const void* later);
+  void (*finish)(const void* row, double* values, long long* indices);
+};
+
+struct TileKernel {
+  int vectors, columns, lanes;  // of a strip; lanes of one vector
+  void (*run)(const Frame& frame);
+  const StateKernel* states;    // by Reduction
+};
+
+struct InstructionSet {
+  const char* name;
+  TileKernel float32, float64;
+};
+
+extern const InstructionSet tile_base;
+#if defined(__x86_64__)
+extern const InstructionSet tile_avx2;
+extern const InstructionSet tile_avx512;
+#endif
+
+}  // namespace kernweave

@@ -1,0 +1,16 @@
+// The tile evaluator in AVX2.
+#include "cpu/tile_prelude.hpp"
+
+#if defined(__x86_64__)
+#define KW_ISA avx2
+KW_TARGET_BEGIN("avx2,fma")
+namespace kernweave {
+inline namespace KW_ISA {
+constexpr int kVectorBytes = 32;
+}  // inline namespace KW_ISA
+}  // namespace kernweave
+#include "cpu/tile-inl.hpp"
+KW_TARGET_END
+
+const kernweave::InstructionSet kernweave::tile_avx2 = kernweave::avx2::instruction_set("avx2");
+#endif

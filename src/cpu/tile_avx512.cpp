@@ -1,0 +1,16 @@
+// The tile evaluator in AVX-512.
+#include "cpu/tile_prelude.hpp"
+
+#if defined(__x86_64__)
+#define KW_ISA avx512
+KW_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
+namespace kernweave {
+inline namespace KW_ISA {
+constexpr int kVectorBytes = 64;
+}  // inline namespace KW_ISA
+}  // namespace kernweave
+#include "cpu/tile-inl.hpp"
+KW_TARGET_END
+
+const kernweave::InstructionSet kernweave::tile_avx512 = kernweave::avx512::instruction_set("avx512");
+#endif

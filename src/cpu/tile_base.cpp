@@ -1,0 +1,12 @@
+// The tile evaluator in what every machine of this architecture has.
+#include "cpu/tile_prelude.hpp"
+
+#define KW_ISA base
+namespace kernweave {
+inline namespace KW_ISA {
+constexpr int kVectorBytes = 16;
+}  // inline namespace KW_ISA
+}  // namespace kernweave
+#include "cpu/tile-inl.hpp"
+
+const kernweave::InstructionSet kernweave::tile_base = kernweave::base::instruction_set("base");

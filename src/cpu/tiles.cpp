@@ -1,0 +1,204 @@
+// The order of work on a block: its rows are packed once; then tile by tile its columns, then the strips.
+#include "cpu/tiles.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kernweave {
+namespace {
+
+constexpr std::int64_t kAlign = 64;  // of the widest vector
+std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+std::int64_t padded_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+// Enough points to find the middle of a cloud; any point near it would do.
+constexpr std::int64_t kCentrePoints = 1000;
+
+std::vector<double> centre_of(const Packed& packed, const View& view) {
+  std::vector<double> centre(static_cast<std::size_t>(packed.reading.width), 0.0);
+  const std::int64_t step = std::max<std::int64_t>(1, view.rows / kCentrePoints);
+  for (std::size_t d = 0; d < centre.size(); ++d) {
+    double total = 0, count = 0;
+    for (std::int64_t r = 0; r < view.rows; r += step) {
+      const double number = view.data[r + static_cast<std::int64_t>(d) * view.rows];
+      if (!std::isfinite(number)) continue;
+      total += number;
+      count += 1;
+    }
+    centre[d] = count > 0 && std::isfinite(total) ? total / count : 0.0;
+  }
+  return centre;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> centres_of(const Pass& pass, const std::vector<View>& data) {
+  std::vector<std::vector<double>> centres(pass.packed.size());
+  for (const Packed& p : pass.packed)
+    if (p.centre >= 0 && centres[p.centre].empty())
+      centres[p.centre] = centre_of(pass.packed[p.centre], data[pass.packed[p.centre].reading.variable]);
+  return centres;
+}
+
+template <class T>
+TileWorker<T>::TileWorker(const PassJob& job) : job_(job), pass_(*job.pass) {
+  const Tiling& t = pass_.tiling;
+  const std::int64_t strips = t.rows / t.strip_rows();
+  std::int64_t bytes = 0, storage = 0;
+  std::array<std::int64_t, kSpaces> first{};
+  for (int s = 0; s < kSpaces; ++s) {
+    first[s] = bytes;
+    bytes += aligned(std::max(pass_.numbers_in(static_cast<Space>(s)), t.strip()) * static_cast<std::int64_t>(sizeof(T)));
+  }
+  for (const RowShape::Part& part : job.shape->parts)
+    storage += part.kernel->lane_storage(part.output->places) * part.output->width * t.vectors;
+  const std::int64_t states = bytes, storages = states + aligned(strips * pass_.lane_state_bytes);
+  const std::int64_t scratch = storages + aligned(strips * storage);
+  memory_.resize(static_cast<std::size_t>(scratch + (pass_.scratch + 1) * kAlign + kAlign));
+  char* const base = memory_.data() + (kAlign - reinterpret_cast<std::uintptr_t>(memory_.data()) % kAlign) % kAlign;
+  for (int s = 0; s < kSpaces; ++s) spaces_[s] = reinterpret_cast<T*>(base + first[s]);
+  states_ = base + states;
+  storage_ = base + storages;
+  scratch_ = base + scratch;
+
+  for (std::size_t k = 0; k < pass_.numbers.size(); ++k)
+    std::fill_n(space(Space::once) + static_cast<std::int64_t>(k) * t.strip(), t.strip(), static_cast<T>(pass_.numbers[k]));
+  pack_space(Space::once, Axis::param, {0, 0}, 1, t.strip());
+  run_along(pass_.once, Space::once, t.strip());
+}
+
+template <class T>
+void TileWorker<T>::pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded) {
+  for (const Packed& p : pass_.packed) {
+    if (p.space != s) continue;
+    const double* centre = p.centre >= 0 && !job_.centres.empty() ? job_.centres[p.centre].data() : nullptr;
+    const std::int64_t stride = pass_.stride(s);
+    pack(p.reading, *job_.task->plan, job_.task->data, axis, first, count, padded, centre, space(s) + p.component * stride, stride);
+  }
+}
+
+// Lanes and columns of the strip both lie along the one axis.
+template <class T>
+void TileWorker<T>::run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded) {
+  if (program.empty()) return;
+  Frame frame{};
+  frame.program = program.data();
+  for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
+  frame.advance[static_cast<int>(s)] = pass_.tiling.strip();
+  frame.columns = padded / pass_.tiling.strip_rows();
+  frame.scratch = scratch_;
+  job_.kernel->run(frame);
+}
+
+template <class T>
+void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs);
+  for (const Packed& p : pass_.packed) {
+    if (p.space != Space::pairs) continue;
+    T* to = space(Space::pairs) + p.component * stride;
+    for (std::int64_t c = 0; c < padded_to(columns, pass_.tiling.per_strip); ++c, to += wide)
+      pack(p.reading, *job_.task->plan, job_.task->data, job_.lane_axis(), job_.point(row, column + std::min(c, columns - 1)), rows,
+           wide, nullptr, to, stride);
+  }
+}
+
+template <class T>
+void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t column, std::int64_t columns) {
+  const Tiling& t = pass_.tiling;
+  Frame frame{};
+  frame.program = pass_.pairs.data();
+  for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
+  frame.base[static_cast<int>(Space::lane)] = space(Space::lane) + strip * t.strip_rows();
+  frame.advance[static_cast<int>(Space::sweep)] = t.per_strip;
+  frame.advance[static_cast<int>(Space::pairs)] = t.per_strip * t.strip_rows();
+  frame.columns = columns;
+  frame.states = lane_states(strip);
+  frame.scratch = scratch_;
+  const std::int64_t rows_of_matrix = job_.pass->lanes_along_i ? job_.lanes : job_.sweep;
+  const Point at = job_.point(row, column);
+  frame.count[kAlongSweep] = {column + 1, 1, 0};
+  frame.count[kByPlace] = {at.i + at.j * rows_of_matrix + 1, pass_.lanes_along_i ? rows_of_matrix : 1,
+                           pass_.lanes_along_i ? 1 : rows_of_matrix};
+  job_.kernel->run(frame);
+}
+
+template <class T>
+void TileWorker<T>::init_states(std::int64_t strips, bool adding_only) {
+  char* storage = storage_;
+  for (std::int64_t strip = 0; strip < strips; ++strip)
+    for (const RowShape::Part& part : job_.shape->parts) {
+      const std::int64_t each = part.kernel->lane_storage(part.output->places);
+      char* state = lane_states(strip) + part.lane_state;
+      for (int k = 0; k < part.output->width * pass_.tiling.vectors; ++k, state += part.kernel->lane_bytes, storage += each)
+        if (part.kernel->adds || !adding_only) part.kernel->lane_init(state, storage, part.output->places);
+    }
+}
+
+// What adds up is flushed after every tile, the rest when the last one is done.
+template <class T>
+void TileWorker<T>::flush(RowStates* states, std::int64_t rows, bool adding) {
+  const Tiling& t = pass_.tiling;
+  for (std::size_t p = 0; p < job_.shape->parts.size(); ++p) {
+    const RowShape::Part& part = job_.shape->parts[p];
+    if (part.kernel->adds != adding) continue;
+    for (std::int64_t row = 0; row < rows; row += t.lanes) {
+      const std::int64_t strip = row / t.strip_rows(), vector = row % t.strip_rows() / t.lanes;
+      const int count = static_cast<int>(std::min<std::int64_t>(t.lanes, rows - row));
+      const char* state = lane_states(strip) + part.lane_state + vector * part.kernel->lane_bytes;
+      for (int c = 0; c < part.output->width; ++c)
+        part.kernel->flush(states->at(p, c, row), state + c * t.vectors * part.kernel->lane_bytes, count);
+    }
+  }
+}
+
+// Outputs kept pair by pair: each value is a fold of one term.
+template <class T>
+void TileWorker<T>::write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs), pairs = job_.lanes * job_.sweep;
+  for (const PassOutput& o : pass_.outputs) {
+    if (o.written < 0) continue;
+    const Output& output = job_.variant->outputs[o.number];
+    const Result& result = job_.task->results[o.number];
+    SingleFold fold(output);
+    for (int c = 0; c < output.width; ++c) {
+      const T* values = space(Space::pairs) + (o.written + (output.value.width > 1 ? c : 0)) * stride;
+      const T* weights = o.weight_written < 0 ? nullptr : space(Space::pairs) + (o.weight_written + (output.weight.width > 1 ? c : 0)) * stride;
+      for (std::int64_t j = 0; j < columns; ++j)
+        for (std::int64_t i = 0; i < rows; ++i) {
+          const std::int64_t at = row + i + (column + j) * job_.lanes, from = j * wide + i;
+          fold.write(values[from], weights ? weights[from] : 1.0, at, pairs, c, result);
+        }
+    }
+  }
+}
+
+template <class T>
+void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t end_column, RowStates* states,
+                          const std::function<void()>& beat) {
+  const Tiling& t = pass_.tiling;
+  const std::int64_t strips = padded_to(rows, t.strip_rows()) / t.strip_rows(), padded_rows = padded_to(rows, t.strip());
+  const bool has_pairs = pass_.components[static_cast<int>(Space::pairs)] > 0;
+  pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded_rows);
+  run_along(pass_.lane, Space::lane, padded_rows);
+  init_states(strips, false);
+  for (std::int64_t column = first_column; column < end_column; column += t.columns) {
+    const std::int64_t columns = std::min(t.columns, end_column - column), padded = padded_to(columns, t.strip());
+    pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, column), columns, padded);
+    run_along(pass_.sweep, Space::sweep, padded);
+    for (std::int64_t strip = 0; strip < strips; ++strip) {
+      const std::int64_t row = first_row + strip * t.strip_rows(), here = std::min(t.strip_rows(), first_row + rows - row);
+      if (has_pairs) pack_pairs(row, here, column, columns);
+      run_strip(strip, row, column, columns);
+      if (has_pairs) write_pairs(row, here, column, columns);
+      beat();
+    }
+    flush(states, rows, true);
+    init_states(strips, true);
+  }
+  flush(states, rows, false);
+}
+
+template class TileWorker<float>;
+template class TileWorker<double>;
+
+}  // namespace kernweave
