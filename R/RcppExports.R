@@ -49,6 +49,10 @@ r_size <- function(formula) {
     .Call(`_kernweave_r_size`, formula)
 }
 
+r_work <- function(formula) {
+    .Call(`_kernweave_r_work`, formula)
+}
+
 r_pull_back <- function(reduction, cotangent, wrt) {
     .Call(`_kernweave_r_pull_back`, reduction, cotangent, wrt)
 }

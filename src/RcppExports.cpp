@@ -135,6 +135,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_work
+Rcpp::NumericVector r_work(SEXP formula);
+RcppExport SEXP _kernweave_r_work(SEXP formulaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_work(formula));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_pull_back
 Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt);
 RcppExport SEXP _kernweave_r_pull_back(SEXP reductionSEXP, SEXP cotangentSEXP, SEXP wrtSEXP) {
@@ -310,6 +320,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_parse_declaration", (DL_FUNC) &_kernweave_r_parse_declaration, 1},
     {"_kernweave_r_simplify", (DL_FUNC) &_kernweave_r_simplify, 1},
     {"_kernweave_r_size", (DL_FUNC) &_kernweave_r_size, 1},
+    {"_kernweave_r_work", (DL_FUNC) &_kernweave_r_work, 1},
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},

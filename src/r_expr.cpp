@@ -136,6 +136,16 @@ int r_size(SEXP formula) {
   });
 }
 
+// What a formula costs: for every pair, for every row or column, once.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector r_work(SEXP formula) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas formulas;
+    const auto work = kernweave::work_of(kernweave::settle({formulas.read(formula)})[0]);
+    return Rcpp::NumericVector(work.begin(), work.end());
+  });
+}
+
 // The gradient of a reduction with respect to operands: for each, the terms to add up.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt) {

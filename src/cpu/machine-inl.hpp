@@ -3,63 +3,72 @@
 #pragma once
 #include "cpu/math-inl.hpp"
 #include "cpu/pack-inl.hpp"
+#include "kernweave/counting.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 
-// --- the cases of a row, by its class ---
+// Where an instruction is carried out. `here`, the strip stays in registers: only what is short may be, for long
+// code would need the registers itself. `elsewhere`, it lies in memory meanwhile.
+enum class Place { here, elsewhere };
 
-#define KW_CASE(Name, shape) case code_of(Row::Name, Shape::shape):
-#define KW_FOLD(Name, shape) case code_of(Row::Name, FoldShape::shape):
+// A logarithm is the longest that leaves registers for the strip.
+constexpr int kLongestHere = 36;
+constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? Place::here : Place::elsewhere; }
+
+// --- the cases of a row, by its class: each is compiled in one place and not in the other ---
+
+#define KW_CASE(Name, code, value, work) \
+  case code: \
+    if constexpr (kPlace == place_of(op::Name::value)) { work; return true; } else return false;
+#define KW_MAP(Name, shape, value, work) KW_CASE(Name, code_of(Row::Name, Shape::shape), value, work)
+#define KW_FOLD(Name, shape, value, work) KW_CASE(Name, code_of(Row::Name, FoldShape::shape), value, work)
+
 #define UNARY(Name, ...) \
-  KW_CASE(Name, alone) map(&s, [](P x) { return op::Name::eval(x); }); break;
+  KW_MAP(Name, alone, eval(Counting(0)), map(s, [](P x) { return op::Name::eval(x); }))
+#define KW_BINARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0)), work)
 #define BINARY(Name, ...) \
-  KW_CASE(Name, with_vector) map_vector(&s, a, [](P x, P y) { return op::Name::eval(x, y); }); break; \
-  KW_CASE(Name, with_number) map_number(&s, a, [](P x, P y) { return op::Name::eval(x, y); }); break; \
-  KW_CASE(Name, vector_with) map_vector(&s, a, [](P y, P x) { return op::Name::eval(x, y); }); break; \
-  KW_CASE(Name, number_with) map_number(&s, a, [](P y, P x) { return op::Name::eval(x, y); }); break;
+  KW_BINARY(Name, with_vector, map_vector(s, a, [](P x, P y) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, with_number, map_number(s, a, [](P x, P y) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, vector_with, map_vector(s, a, [](P y, P x) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, number_with, map_number(s, a, [](P y, P x) { return op::Name::eval(x, y); }))
+#define KW_TERNARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0), Counting(0)), work)
 #define TERNARY(Name, ...) \
-  KW_CASE(Name, alone) map_vectors(&s, a, b, [](P x, P y, P z) { return op::Name::eval(x, y, z); }); break; \
-  KW_CASE(Name, second) map_vectors(&s, a, b, [](P y, P x, P z) { return op::Name::eval(x, y, z); }); break; \
-  KW_CASE(Name, third) map_vectors(&s, a, b, [](P z, P x, P y) { return op::Name::eval(x, y, z); }); break;
+  KW_TERNARY(Name, alone, map_vectors(s, a, b, [](P x, P y, P z) { return op::Name::eval(x, y, z); })) \
+  KW_TERNARY(Name, second, map_vectors(s, a, b, [](P y, P x, P z) { return op::Name::eval(x, y, z); })) \
+  KW_TERNARY(Name, third, map_vectors(s, a, b, [](P z, P x, P y) { return op::Name::eval(x, y, z); }))
+#define KW_FOLD1(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0)), work)
 #define FOLD1(Name, ...) \
-  KW_FOLD(Name, start) map(&s, [](P) { return op::Name::template start<P>(); }); break; \
-  KW_FOLD(Name, next) map_vector(&s, a, [](P x, P acc) { return op::Name::next(acc, x); }); break; \
-  KW_FOLD(Name, vectors) \
-    map(&s, [](P) { return op::Name::template start<P>(); }); \
-    fold1(&s, a, i->width, [](P acc, Seen x, int c, int v) { return op::Name::next(acc, x.vector(c, v)); }); break; \
-  KW_FOLD(Name, numbers) \
-    map(&s, [](P) { return op::Name::template start<P>(); }); \
-    fold1(&s, a, i->width, [](P acc, Seen x, int c, int) { return op::Name::next(acc, x.number(c)); }); break;
+  KW_FOLD1(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \
+  KW_FOLD1(Name, next, map_vector(s, a, [](P x, P acc) { return op::Name::next(acc, x); })) \
+  KW_FOLD1(Name, vectors, fold1<op::Name>(s, a, i.width, [](P acc, Seen x, int c, int v) { return op::Name::next(acc, x.vector(c, v)); })) \
+  KW_FOLD1(Name, numbers, fold1<op::Name>(s, a, i.width, [](P acc, Seen x, int c, int) { return op::Name::next(acc, x.number(c)); }))
+#define KW_FOLD2(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0), Counting(0)), work)
 #define FOLD2(Name, ...) \
-  KW_FOLD(Name, start) map(&s, [](P) { return op::Name::template start<P>(); }); break; \
-  KW_FOLD(Name, next) map_vectors(&s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); break; \
-  KW_FOLD(Name, next_number) \
-    each([&](int c, int v) { s.at[c][v] = op::Name::next(a.vector(c, v), s.at[c][v], b.number(c)); }); break; \
-  KW_FOLD(Name, vector_number) \
-    map(&s, [](P) { return op::Name::template start<P>(); }); \
-    fold_vector_number(&s, a, b, i->width, [](P acc, P x, P y) { return op::Name::next(acc, x, y); }); break; \
-  KW_FOLD(Name, number_vector) \
-    map(&s, [](P) { return op::Name::template start<P>(); }); \
-    fold_vector_number(&s, b, a, i->width, [](P acc, P y, P x) { return op::Name::next(acc, x, y); }); break; \
-  KW_FOLD(Name, vectors) \
-    map(&s, [](P) { return op::Name::template start<P>(); }); \
-    fold2(&s, a, b, i->width, [](P acc, Seen x, Seen y, int c, int v) { return op::Name::next(acc, x.vector(c, v), y.vector(c, v)); }); break; \
-  KW_FOLD(Name, numbers) \
-    map(&s, [](P) { return op::Name::template start<P>(); }); \
-    fold2(&s, a, b, i->width, [](P acc, Seen x, Seen y, int c, int) { return op::Name::next(acc, x.number(c), y.number(c)); }); break;
-#define LOOP1(Name, ...) \
-  KW_CASE(Name, alone) \
-    own_loop(now, *i, frame.scratch, [](Read<P> x, Read<P>, P* out, int width, const int* at) { op::Name::loop(x, out, width, at); }); break;
-#define LOOP2(Name, ...) \
-  KW_CASE(Name, alone) \
-    own_loop(now, *i, frame.scratch, [](Read<P> x, Read<P> y, P* out, int width, const int* at) { op::Name::loop(x, y, out, width, at); }); break;
+  KW_FOLD2(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \
+  KW_FOLD2(Name, next, map_vectors(s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); })) \
+  KW_FOLD2(Name, next_number, map_both(s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); })) \
+  KW_FOLD2(Name, vector_number, fold_vector_number<op::Name>(s, a, b, i.width, [](P acc, P x, P y) { return op::Name::next(acc, x, y); })) \
+  KW_FOLD2(Name, number_vector, fold_vector_number<op::Name>(s, b, a, i.width, [](P acc, P y, P x) { return op::Name::next(acc, x, y); })) \
+  KW_FOLD2(Name, vectors, fold2<op::Name>(s, a, b, i.width, [](P acc, Seen x, Seen y, int c, int v) { return op::Name::next(acc, x.vector(c, v), y.vector(c, v)); })) \
+  KW_FOLD2(Name, numbers, fold2<op::Name>(s, a, b, i.width, [](P acc, Seen x, Seen y, int c, int) { return op::Name::next(acc, x.number(c), y.number(c)); }))
+
+// Operations with their own loop work in memory anyway.
+#define KW_LOOP(Name, call) \
+  case code_of(Row::Name, Shape::alone): \
+    if constexpr (kPlace == Place::elsewhere) \
+      own_loop(now, i, frame.scratch, [](Read<P> x, Read<P> y, P* out, int width, const int* at) { (void)y; op::Name::call; }); \
+    return kPlace == Place::elsewhere;
+#define LOOP1(Name, ...) KW_LOOP(Name, loop(x, out, width, at))
+#define LOOP2(Name, ...) KW_LOOP(Name, loop(x, y, out, width, at))
+
+// Terms that are not plain, and those of a strip that is not full, are folded elsewhere.
 #define REDUCTION(Name, ...) \
-  case code_of(Reduction::Name, Weight::one): reduce<red::Name, Weight::one>(now, frame, *i, s); break; \
-  case code_of(Reduction::Name, Weight::vector): reduce<red::Name, Weight::vector>(now, frame, *i, s); break; \
-  case code_of(Reduction::Name, Weight::number): reduce<red::Name, Weight::number>(now, frame, *i, s); break;
+  case code_of(Reduction::Name, Weight::one): return reduce<red::Name, Weight::one, kPlace>(now, frame, i, *s); \
+  case code_of(Reduction::Name, Weight::vector): return reduce<red::Name, Weight::vector, kPlace>(now, frame, i, *s); \
+  case code_of(Reduction::Name, Weight::number): return reduce<red::Name, Weight::number, kPlace>(now, frame, i, *s);
 
 template <class T>
 struct Machine {
@@ -131,16 +140,23 @@ struct Machine {
     each([&](int c, int v) { s->at[c][v] = f(s->at[c][v], a.vector(c, v), b.vector(c, v)); });
   }
 
+  template <class F>
+  static KW_FN void map_both(Strip* s, Seen vector, Seen number, F f) {
+    each([&](int c, int v) { s->at[c][v] = f(s->at[c][v], vector.vector(c, v), number.number(c)); });
+  }
+
   // --- folds over components ---
 
-  template <class F>
+  template <class Op, class F>
   static KW_FN void fold1(Strip* s, Seen a, int width, F next) {
+    map(s, [](P) { return Op::template start<P>(); });
     for (int d = 0; d < width; ++d, a.next()) each([&](int c, int v) { s->at[c][v] = next(s->at[c][v], a, c, v); });
   }
   // The sum of squares of differences, say, of vectors along the lanes and numbers along the columns: the
   // strip holds all the totals, every number loaded serves all of a row or column of it.
-  template <class F>
+  template <class Op, class F>
   static KW_FN void fold_vector_number(Strip* s, Seen a, Seen b, int width, F next) {
+    map(s, [](P) { return Op::template start<P>(); });
     for (int d = 0; d < width; ++d, a.next(), b.next()) {
       P x[kVectors];
       vectors([&](int v) { x[v] = a.vector(0, v); });
@@ -150,8 +166,9 @@ struct Machine {
       });
     }
   }
-  template <class F>
+  template <class Op, class F>
   static KW_FN void fold2(Strip* s, Seen a, Seen b, int width, F next) {
+    map(s, [](P) { return Op::template start<P>(); });
     for (int d = 0; d < width; ++d, a.next(), b.next())
       each([&](int c, int v) { s->at[c][v] = next(s->at[c][v], a, b, c, v); });
   }
@@ -180,33 +197,37 @@ struct Machine {
 
   // --- reductions ---
 
-  // Takes the terms of the first `left` columns into the states of one component. Where all terms of the
-  // strip are plain to their states, the short way.
+  // Takes the terms of a full strip into the states of one component, the short way where there is one; says no
+  // where some term is not plain to its state.
   template <class State>
-  static KW_FN void take(State* states, const Strip& s, const Strip& weights, std::int64_t left, PackIndex index, std::int64_t by_column) {
-    const auto full_step = [&](int c, int v) {
-      const PackIndex here{index.first + c * by_column + v * W * index.by_lane, index.by_lane};
-      states[v].step(s.at[c][v], weights.at[c][v], here, P(0.0) == P(0.0));
-    };
-    if (left < kColumns) {
-      each([&](int c, int v) { if (c < left) full_step(c, v); });
-    } else if constexpr (State::kShort) {
+  static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights) {
+    if constexpr (State::kShort) {
       typename P::Mask plain = P(0.0) == P(0.0);
       each([&](int c, int v) { plain = plain && states[v].plain(s.at[c][v]); });
-      if (any(!plain)) each(full_step);
-      else each([&](int c, int v) { states[v].step_plain(s.at[c][v], weights.at[c][v]); });
+      if (any(!plain)) return false;
+      each([&](int c, int v) { states[v].step_plain(s.at[c][v], weights.at[c][v]); });
     } else {
       State now[kVectors];
       vectors([&](int v) { now[v] = states[v]; });
       each([&](int c, int v) { now[v].step(s.at[c][v], weights.at[c][v], PackIndex{}, P(0.0) == P(0.0)); });
       vectors([&](int v) { states[v] = now[v]; });
     }
+    return true;
+  }
+  template <class State>
+  static void take_all(State* states, const Strip& s, const Strip& weights, std::int64_t left, PackIndex index, std::int64_t by_column) {
+    for (int c = 0; c < kColumns && c < left; ++c)
+      for (int v = 0; v < kVectors; ++v) {
+        const PackIndex here{index.first + c * by_column + v * W * index.by_lane, index.by_lane};
+        states[v].step(s.at[c][v], weights.at[c][v], here, P(0.0) == P(0.0));
+      }
   }
 
   // The strip's values, weighed by each of `width` components in turn: many right-hand sides at once.
-  template <template <class> class Red, Weight kWeight>
-  static KW_FN void reduce(const Present& now, const Frame& frame, const Instruction& i, const Strip& s) {
+  template <template <class> class Red, Weight kWeight, Place kPlace>
+  static KW_FN bool reduce(const Present& now, const Frame& frame, const Instruction& i, const Strip& s) {
     using State = Red<P>;
+    if (kPlace == Place::here && (now.left < kColumns || (State::kShort && i.width > 1))) return false;
     const Count& count = frame.count[i.counted];
     const PackIndex index{count.first + now.column * count.by_column, count.by_lane};
     Seen w = see(now, i.b);
@@ -216,8 +237,11 @@ struct Machine {
       each([&](int c, int v) {
         weights.at[c][v] = kWeight == Weight::one ? P(1.0) : kWeight == Weight::vector ? w.vector(c, v) : w.number(c);
       });
-      take(reinterpret_cast<State*>(states), s, weights, now.left, index, count.by_column);
+      State* const at = reinterpret_cast<State*>(states);
+      if (kPlace == Place::elsewhere) take_all(at, s, weights, now.left, index, count.by_column);
+      else if (!take_short(at, s, weights)) return false;
     }
+    return true;
   }
 
   // --- the loop ---
@@ -230,7 +254,29 @@ struct Machine {
     return true;
   }
 
-  static void run(const Frame& frame) {
+  static KW_FN void move(const Present& now, const Instruction& i, Strip* s) {
+    const Seen a = see(now, i.a);
+    if (i.code == kLoadVector) each([&](int c, int v) { s->at[c][v] = a.vector(c, v); });
+    else if (i.code == kLoadNumber) map_number(s, a, [](P, P y) { return y; });
+    else each([&](int c, int v) { s->at[c][v].store(const_cast<T*>(a.at) + (c * kVectors + v) * W); });
+  }
+
+  // Carries out an instruction on the strip, if this is the place for it.
+  template <Place kPlace>
+  static KW_FN bool work(const Present& now, const Frame& frame, const Instruction& i, Strip* s) {
+    const Seen a = see(now, i.a), b = see(now, i.b);
+    switch (i.code) {
+#include "kernweave/ops.def"
+#include "kernweave/reductions.def"
+    }
+    return false;
+  }
+  // Each calls all it needs into itself, so that the strip's places are constants everywhere.
+  __attribute__((noinline, flatten)) static void work_elsewhere(const Present& now, const Frame& frame, const Instruction& i, Strip* s) {
+    work<Place::elsewhere>(now, frame, i, s);
+  }
+
+  __attribute__((flatten)) static void run(const Frame& frame) {
     Present now;
     for (int k = 0; k < kSpaces; ++k) now.base[k] = static_cast<T*>(frame.base[k]);
     now.component = 0;
@@ -240,23 +286,21 @@ struct Machine {
     Strip s;
     each([&](int c, int v) { s.at[c][v] = P(0.0); });
     for (const Instruction* i = frame.program;; ++i) {
-      const Seen a = see(now, i->a), b = see(now, i->b);
-      switch (i->code) {
-        case kLoadVector: each([&](int c, int v) { s.at[c][v] = a.vector(c, v); }); break;
-        case kLoadNumber: columns([&](int c) { vectors([&](int v) { s.at[c][v] = a.number(c); }); }); break;
-        case kStore: each([&](int c, int v) { s.at[c][v].store(const_cast<T*>(a.at) + (c * kVectors + v) * W); }); break;
-        case kLoopBegin: now.loop = i; break;
-        case kLoopEnd:
-          if (++now.component < now.loop->width) i = now.loop;
-          else now.component = 0;
-          break;
-        case kStripEnd:
-          if (!next_strip(&now, frame)) return;
-          i = frame.program - 1;
-          break;
-
-#include "kernweave/ops.def"
-#include "kernweave/reductions.def"
+      if (i->code < kFirstMove) {
+        if (work<Place::here>(now, frame, *i, &s)) continue;
+        Strip memory = s;
+        work_elsewhere(now, frame, *i, &memory);
+        s = memory;
+      } else if (i->code <= kStore) {
+        move(now, *i, &s);
+      } else if (i->code == kLoopBegin) {
+        now.loop = i;
+      } else if (i->code == kLoopEnd) {
+        if (++now.component < now.loop->width) i = now.loop;
+        else now.component = 0;
+      } else {
+        if (!next_strip(&now, frame)) return;
+        i = frame.program - 1;
       }
     }
   }
@@ -266,4 +310,10 @@ struct Machine {
 }  // namespace kernweave
 
 #undef KW_CASE
+#undef KW_MAP
+#undef KW_BINARY
+#undef KW_TERNARY
 #undef KW_FOLD
+#undef KW_FOLD1
+#undef KW_FOLD2
+#undef KW_LOOP

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstring>
 #include <tuple>
+#include <unordered_set>
 
 #include "base/error.hpp"
 #include "expr/parse.hpp"
+#include "expr/product.hpp"
 #include "expr/rules.hpp"
 
 namespace kernweave {
@@ -48,6 +50,7 @@ struct Bindings {
 
 bool fits_letter(char letter, Expr f) {
   if (letter == 's' || letter == 't') return width(f) == 1;
+  if (letter == 'p') return width(f) == 1 && f->type.axes.empty();
   if (letter == 'm' || letter == 'n') return f->op == Op::Number;
   return true;
 }
@@ -101,7 +104,7 @@ Expr fold_numbers(Expr f) {
   return f->pool->number(r.value(in).v, f->type.kind);
 }
 
-// Component operations by how often they run: for every pair, for every row or column, once.
+// Instructions, about, by how often they run: for every pair, for every row or column, once.
 struct Work {
   long long pair = 0, row = 0, once = 0;
 
@@ -109,8 +112,9 @@ struct Work {
     int widest = width(f);
     for (const Node* arg : f->args) widest = std::max(widest, arg->type.width);
     const Axes axes = f->type.axes.pairs();
-    (axes == Axes::ij() ? pair : axes.empty() ? once : row) += widest;
+    (axes == Axes::ij() ? pair : axes.empty() ? once : row) += static_cast<long long>(widest) * row_cost(f);
   }
+  static int row_cost(Expr f) { return kernweave::row(f->op).cost; }
   bool no_more_than(const Work& other) const {
     return std::tie(pair, row, once) <= std::tie(other.pair, other.row, other.once);
   }
@@ -146,6 +150,20 @@ class Simplifier {
  public:
   explicit Simplifier(std::vector<std::string>* fired) : fired_(fired) {}
 
+  // Others use this formula too: it stays in one piece.
+  void note_shared(Expr f) { shared_.insert(f.get()); }
+
+  // A product whose factors run as seldom as they can. Only where that saves work: the order of factors that
+  // cost the same is the user's.
+  Expr ordered(Expr f) {
+    if (f->op != Op::Mult) return f;
+    const auto shared = [&](Expr g) { return shared_.count(g.get()) > 0; };
+    const Expr to = ordered_product(f, shared, [&](Op op, const std::vector<Expr>& args) { return simple(f->pool->make(op, args)); });
+    if (!(to->type == f->type) || !(product_work(to) < product_work(f))) return f;
+    if (fired_) fired_->push_back("factors-by-axes");
+    return to;
+  }
+
   // The arguments are simple already.
   Expr simple(Expr f) {
     for (int turns = 0;; ++turns) {
@@ -180,16 +198,48 @@ class Simplifier {
     return simple(pool->make(pattern->op, args, filled_in(pattern->attributes, bound)));
   }
 
+  // Of the multiplications alone, down to the factors.
+  std::array<long long, 3> product_work(Expr product) const {
+    Work work;
+    for (std::vector<Expr> open = {product}; !open.empty();) {
+      const Expr f = open.back();
+      open.pop_back();
+      if ((f->op != Op::Mult && f->op != Op::Minus) || (!(f == product) && shared_.count(f.get()))) continue;
+      work.add(f);
+      for (const Node* arg : f->args) open.push_back(Expr(arg));
+    }
+    return {work.pair, work.row, work.once};
+  }
+
   std::vector<std::string>* fired_;
+  std::unordered_set<const Node*> shared_;
 };
 
 }  // namespace
 
+std::array<long long, 3> work_of(Expr formula) {
+  Work work;
+  for (Expr f : reachable({formula}))
+    if (!f->args.empty()) work.add(f);
+  return {work.pair, work.row, work.once};
+}
+
 std::vector<Expr> simplify(const std::vector<Expr>& formulas, std::vector<std::string>* fired) {
   Simplifier simplifier(fired);
+  std::unordered_map<const Node*, int> users;
+  std::unordered_set<const Node*> inner;  // factors of a larger product
+  for (Expr f : reachable(formulas))
+    for (const Node* arg : f->args) {
+      ++users[arg];
+      if (f->op == Op::Mult || f->op == Op::Minus) inner.insert(arg);
+    }
   return rebuild(formulas, [&](Expr f, const std::vector<Expr>& args) {
     if (f->op == Op::Gather) return remade(f, args);
-    return simplifier.simple(remade(f, args));
+    Expr simple = simplifier.simple(remade(f, args));
+    const bool shared = users[f.get()] > 1;
+    if (shared || !inner.count(f.get())) simple = simplifier.ordered(simple);
+    if (shared) simplifier.note_shared(simple);
+    return simple;
   });
 }
 

@@ -30,7 +30,13 @@ const std::vector<Rule>& rules() {
       {"number-out", "(m * a) * b", "m * (a * b)", "rounding", ""},
       // Powers and exponentials
       {"square", "a * a", "square(a)", "exact", ""},
+      {"power-two", "powf(a, 2)", "square(a)", "rounding", ""},
       {"exp-product", "exp(a) * exp(b)", "exp(a + b)", "rounding", ""},
+      {"exp2-number", "exp(m * a)", "exp2((m * 1.4426950408889634) * a)", "rounding", ""},
+      {"exp2-minus", "exp(-a)", "exp2(-1.4426950408889634 * a)", "rounding", ""},
+      {"exp2-parameter", "exp(p * a)", "exp2((p * 1.4426950408889634) * a)", "rounding", ""},
+      // Divisions done less often
+      {"divide-by-less", "a / b", "a * (1 / b)", "rounding", ""},
       // Repeated components
       {"repeat-multiply", "sumt(s, k) * a", "s * a", "exact", ""},
       {"repeat-divide", "sumt(s, k) / a", "s / a", "exact", ""},

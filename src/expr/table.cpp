@@ -8,6 +8,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "kernweave/counting.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
 
@@ -83,16 +84,18 @@ std::string operator_symbol(const std::string& columns) {
 OpRow plain_row(const char* name, const char* fn, Form form, int arity, const char* attributes, const char* kind,
                 const char* columns) {
   return {name, fn, form, arity, count_attributes(attributes), kind_rule(kind), kind_arguments(kind),
-          operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes, false, false};
+          operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes, false, false, 1};
 }
 OpRow structural(const char* name, int arity, const char* attributes) {
   return plain_row(name, name, Form::structural, arity, attributes, "same", "");
 }
-OpRow elementwise(OpRow row, Lane (*value)(const Lane*)) {
+OpRow elementwise(OpRow row, Lane (*value)(const Lane*), Counting cost) {
   row.value = value;
+  row.cost = cost.cost;
   return row;
 }
-OpRow fold(OpRow row, Lane (*first)(), Lane (*next)(Lane, const Lane*)) {
+OpRow fold(OpRow row, Lane (*first)(), Lane (*next)(Lane, const Lane*), Counting cost) {
+  row.cost = cost.cost;
   row.start = first;
   row.next = next;
   return row;
@@ -134,19 +137,20 @@ bool takes_differences(const OpRow& op) {
 }
 
 std::vector<OpRow> make_op_rows() {
+  const Counting counted(0.0);
   std::vector<OpRow> rows = {
       structural("Var", 0, "none"),  structural("Number", 0, "none"), structural("Swap", 1, "none"),
       structural("Take", 2, "axis"), structural("Gather", 2, "none"),
 #define UNARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__), value1<op::Name>),
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__), value1<op::Name>, op::Name::eval(counted)),
 #define BINARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__), value2<op::Name>),
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__), value2<op::Name>, op::Name::eval(counted, counted)),
 #define TERNARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 3, "none", #kind, #__VA_ARGS__), value3<op::Name>),
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 3, "none", #kind, #__VA_ARGS__), value3<op::Name>, op::Name::eval(counted, counted, counted)),
 #define FOLD1(Name, fn, kind, ...) \
-  fold(plain_row(#Name, #fn, Form::fold, 1, "none", #kind, #__VA_ARGS__), start<op::Name>, next1<op::Name>),
+  fold(plain_row(#Name, #fn, Form::fold, 1, "none", #kind, #__VA_ARGS__), start<op::Name>, next1<op::Name>, op::Name::next(counted, counted)),
 #define FOLD2(Name, fn, kind, ...) \
-  fold(plain_row(#Name, #fn, Form::fold, 2, "none", #kind, #__VA_ARGS__), start<op::Name>, next2<op::Name>),
+  fold(plain_row(#Name, #fn, Form::fold, 2, "none", #kind, #__VA_ARGS__), start<op::Name>, next2<op::Name>, op::Name::next(counted, counted, counted)),
 #define LOOP1(Name, fn, kind, width, attributes, ...) \
   looped(plain_row(#Name, #fn, Form::loop, 1, #attributes, #kind, #__VA_ARGS__), loop1<op::Name>),
 #define LOOP2(Name, fn, kind, width, attributes, ...) \

@@ -59,6 +59,7 @@ struct OpRow {
   // Found by trying, not declared:
   bool commutes;                             // f(x, y) = f(y, x)
   bool differences;                          // f(x + c, y + c) = f(x, y)
+  int cost;                                  // instructions for one component, about
 };
 
 const OpRow& row(Op op);

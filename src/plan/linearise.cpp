@@ -1,6 +1,8 @@
-// One step per node, in the order the nodes were made.
+// One step per node. A node comes right after its last argument wherever it can, so that a back end may keep the
+// value at hand.
 #include "plan/linearise.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -80,12 +82,37 @@ class Lineariser {
   std::unordered_map<const Node*, Ref> where_;
 };
 
+// Arguments before users, depth first: shared arguments first, since they are kept for others anyway, and the
+// one that is not shared last. No recursion: a formula may be as deep as memory allows.
+std::vector<Expr> depth_first(const std::vector<Expr>& formulas) {
+  std::unordered_map<const Node*, int> users;
+  for (Expr f : reachable(formulas))
+    for (const Node* arg : f->args) ++users[arg];
+  std::vector<Expr> order, open(formulas.rbegin(), formulas.rend());
+  std::unordered_map<const Node*, bool> closed;  // false while its arguments are being visited
+  while (!open.empty()) {
+    const Expr f = open.back();
+    const auto [entry, is_new] = closed.emplace(f.get(), false);
+    if (!is_new) {
+      open.pop_back();
+      if (!entry->second) order.push_back(f);
+      entry->second = true;
+      continue;
+    }
+    std::vector<const Node*> args(f->args.begin(), f->args.end());
+    std::stable_sort(args.begin(), args.end(), [&](const Node* a, const Node* b) { return users[a] < users[b]; });
+    for (const Node* arg : args)
+      if (!closed.count(arg)) open.push_back(Expr(arg));
+  }
+  return order;
+}
+
 }  // namespace
 
 Line linearise(const std::vector<Expr>& formulas, const std::vector<Expr>& extents) {
   Lineariser lineariser;
   lineariser.add_variables(extents);
-  for (Expr f : reachable(formulas)) lineariser.add(f);
+  for (Expr f : depth_first(formulas)) lineariser.add(f);
   return lineariser.finish(formulas);
 }
 

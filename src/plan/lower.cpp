@@ -34,13 +34,22 @@ auto traced(Trace* trace, const char* name, Pass pass, Describe describe) {
   return trace ? (*trace)(name, pass, describe) : pass();
 }
 
-// The value formulas, then the weights.
-std::vector<Expr> formulas_of(const Job& job) {
+// Of each output the weight, if it has one, then the value, so that the value is what has just been computed.
+std::vector<Expr> formulas_of(const std::vector<OutputFormula>& outputs) {
   std::vector<Expr> out;
-  for (const OutputFormula& o : job.outputs) out.push_back(o.value);
-  for (const OutputFormula& o : job.outputs)
+  for (const OutputFormula& o : outputs) {
     if (o.weight) out.push_back(o.weight);
+    out.push_back(o.value);
+  }
   return out;
+}
+// The same formulas after a pass, back in their places.
+void put_formulas(const std::vector<Expr>& formulas, std::vector<OutputFormula>* outputs) {
+  std::size_t next = 0;
+  for (OutputFormula& o : *outputs) {
+    if (o.weight) o.weight = formulas[next++];
+    o.value = formulas[next++];
+  }
 }
 
 int output_width(const OutputFormula& o) {
@@ -72,18 +81,16 @@ void check_inputs(const OutputFormula& o) {
   user_check(o.places == 1 || r.inputs == Inputs::value_k, Fault::unsupported, r.fn, "() takes no K");
 }
 
-std::vector<Output> place_outputs(const Job& job, Line* line) {
+std::vector<Output> place_outputs(const std::vector<OutputFormula>& outputs, Line* line) {
   std::vector<Output> out;
-  const std::size_t n = job.outputs.size();
-  std::size_t next_weight = n;
+  std::size_t next = 0;
   const auto one = [&]() -> Ref {
     line->program.numbers.push_back(1.0);
     return {Ref::From::number, static_cast<int>(line->program.numbers.size()) - 1, 1};
   };
-  for (std::size_t k = 0; k < n; ++k) {
-    const OutputFormula& o = job.outputs[k];
-    const Ref weight = o.weight ? line->roots[next_weight++] : one();
-    out.push_back({o.red, line->roots[k], weight, output_width(o), o.places, o.keep, output_kind(o)});
+  for (const OutputFormula& o : outputs) {
+    const Ref weight = o.weight ? line->roots[next++] : one();
+    out.push_back({o.red, line->roots[next++], weight, output_width(o), o.places, o.keep, output_kind(o)});
   }
   return out;
 }
@@ -100,17 +107,34 @@ std::vector<Expr> rewritten(const std::vector<Expr>& formulas, Trace* trace) {
   return traced(trace, "rewrite", [&] { return simplify(formulas, &fired); }, outcome);
 }
 
+// A sum of products is a sum of values with weights: the form that an engine adds up in one step. What has the
+// fewer components is the value, so that many right-hand sides become weights of the same value.
+void weigh(std::vector<OutputFormula>* outputs) {
+  for (OutputFormula& o : *outputs) {
+    if (o.red != Red::Sum || o.weight || o.value->op != Op::Mult) continue;
+    const Expr a = o.value.arg(0), b = o.value.arg(1);
+    const auto runs_for_pairs = [](Expr f) { return f->type.axes.pairs() == Axes::ij() && f->op != Op::Var; };
+    const bool b_first = width(b) < width(a) || (width(a) == width(b) && runs_for_pairs(b) && !runs_for_pairs(a));
+    o.value = b_first ? b : a;
+    o.weight = b_first ? a : b;
+  }
+}
+
 }  // namespace
 
 Plan lower(const Job& job, Trace* trace) {
-  for (const OutputFormula& o : job.outputs) check_inputs(o);
-  std::vector<Expr> formulas = formulas_of(job);
-  formulas = traced(trace, "settle", [&] { return settle(formulas); }, show_all);
-  if (job.rewrite) formulas = rewritten(formulas, trace);
+  std::vector<OutputFormula> wanted = job.outputs;
+  for (const OutputFormula& o : wanted) check_inputs(o);
+  put_formulas(traced(trace, "settle", [&] { return settle(formulas_of(wanted)); }, show_all), &wanted);
+  if (job.rewrite) {
+    put_formulas(rewritten(formulas_of(wanted), trace), &wanted);
+    weigh(&wanted);
+  }
+  const std::vector<Expr> formulas = formulas_of(wanted);
   if (job.checks) check_settled(formulas);
 
   Line line = linearise(formulas, settle(job.extents));
-  const std::vector<Output> outputs = place_outputs(job, &line);
+  const std::vector<Output> outputs = place_outputs(wanted, &line);
   Program program = in_regions(std::move(line.program), line.roots);
   program = assign_slots(std::move(program), line.roots);
 

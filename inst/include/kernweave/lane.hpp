@@ -106,11 +106,11 @@ KW_FN Index lane(Index index, int) { return index; }
 
 // What a slot holds: a number as it is, a truth value as 1 or 0.
 template <class L>
-KW_FN L number(L value) {
+KW_FN constexpr L number(L value) {
   return value;
 }
 template <class L>
-KW_FN L number(typename L::Mask value) {
+KW_FN constexpr L number(typename L::Mask value) {
   return select(value, L(1.0), L(0.0));
 }
 

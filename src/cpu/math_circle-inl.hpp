@@ -1,0 +1,115 @@
+// Sine and cosine of packs. Once per instruction set.
+#pragma once
+#include "cpu/math_exp-inl.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+// Up to here x / pi is a whole or half number of at most 16 bits, which the parts of pi below rely on.
+constexpr double kCircleLimit = 1e5;
+
+// A number in two: nearest, and what that left out.
+template <class T>
+struct Reduced {
+  Pack<T> nearest;
+  Pack<T> rest;
+};
+
+// r - turns * part, no digit lost: the product is exact, and the rest is that of the difference. Joining a
+// product and a difference into one rounding changes nothing, since the product has none.
+template <class T>
+KW_FN Reduced<T> less(Reduced<T> r, Pack<T> turns, double part) {
+  Pack<T> product = turns * Pack<T>(part);
+  Pack<T> difference = r.nearest - product;
+  return {difference, r.rest + ((r.nearest - difference) - product)};
+}
+// The same for the first part: here only a difference where the product is the larger has a rest.
+template <class T>
+KW_FN Reduced<T> less(Pack<T> x, Pack<T> turns, double part) {
+  Pack<T> product = turns * Pack<T>(part);
+  Pack<T> difference = x - product;
+  return {difference, x - (difference + product)};
+}
+
+// x - turns * pi. The parts of pi have at most 8 bits in float and 37 in double, so that their products with
+// turns are exact; the last has all bits. Among the floats up to the limit the result is no less than 2^-28:
+// with turns, the parts must reach 2^-28 / 2^15 / 2^24.
+KW_FN Reduced<float> less_turns(Pack<float> x, Pack<float> turns) {
+  Reduced<float> r = less(less(x, turns, 0x1.92p+1), turns, 0x1.fcp-11);
+  r = less(less(less(r, turns, -0x1.58p-20), turns, 0x1.1p-29), turns, 0x1.68p-38);
+  return {r.nearest, r.rest - turns * Pack<float>(0x1.84698ap-47)};
+}
+KW_FN Reduced<double> less_turns(Pack<double> x, Pack<double> turns) {
+  Reduced<double> r = less(less(x, turns, 0x1.921fb5444p+1), turns, 0x1.68c234c4cp-38);
+  return {r.nearest, r.rest - turns * Pack<double>(0x1.98a2e03707345p-76)};
+}
+
+// sin(r) = r/2 + r (1/2 - z/8 + z P(z)) with z = r^2, to a little beyond pi/2: relative error 2^-27 and 2^-61,
+// minimax by Remez. In these parts, because next to pi/2 only the small ones are inexact.
+KW_FN Pack<float> sin_tail(Pack<float> z) {
+  return polynomial(z, -0x1.55552ep-5, 0x1.110eccp-7, -0x1.9f6e98p-13, 0x1.5da8f2p-19);
+}
+KW_FN Pack<double> sin_tail(Pack<double> z) {
+  return polynomial(z, -0x1.5555555555554p-5, 0x1.11111111110c1p-7, -0x1.a01a01a0148bdp-13, 0x1.71de3a5287c99p-19,
+                    -0x1.ae6454cb58d86p-26, 0x1.6123cb2980025p-33, -0x1.ae431dbd918cbp-41, 0x1.8829a72f4dddcp-49);
+}
+
+template <class T>
+KW_FN Pack<T> sin_reduced(Reduced<T> r) {
+  using P = Pack<T>;
+  P z = r.nearest * r.nearest;
+  P half = (P(0.5) - z * P(0.125)) + z * sin_tail(z);
+  // The rest counts cos(r) times, for which 1 - z / (pi/2)^2 is near enough.
+  P rest = r.rest - r.rest * (z * P(0.40528473456935109));
+  return r.nearest * P(0.5) + (r.nearest * half + rest);
+}
+
+// The lanes beyond the limit, infinite ones among them, from the library: rare, and then slow.
+template <bool of_cosine, class T>
+__attribute__((noinline)) void far_lanes(const Pack<T>& x, Pack<T>* result) {
+  for (int k = 0; k < Pack<T>::kLanes; ++k) {
+    T number = lane(x, k);
+    if (__builtin_fabs(number) <= kCircleLimit) continue;
+    *result = with_lane(*result, k, of_cosine ? primitive::cos(number) : primitive::sin(number));
+  }
+}
+
+template <bool of_cosine, class T>
+KW_FN Pack<T> with_far_lanes(Pack<T> x, Pack<T> result) {
+  if (!any(Pack<T>(kCircleLimit) < abs(x))) return result;
+  Pack<T> complete = result;
+  far_lanes<of_cosine>(x, &complete);
+  return complete;
+}
+
+constexpr double kOneByPi = 0x1.45f306dc9c883p-2;
+
+// Every half turn taken off turns the sign.
+template <class T>
+KW_FN UnsignedVector<T> sign_of_turns(Pack<T> shifted) {
+  return pattern(shifted) << static_cast<int>(8 * sizeof(T) - 1);
+}
+
+template <class T>
+KW_FN Pack<T> sin(Pack<T> x) {
+  using P = Pack<T>;
+  constexpr double kShifter = 1.5 * Layout<T>::kUnit;
+  P a = abs(x);
+  P shifted = a * P(kOneByPi) + P(kShifter);
+  P result = sin_reduced(less_turns(a, shifted - P(kShifter)));
+  return with_far_lanes<false>(x, with_sign(result, sign_of_turns(shifted) ^ sign_bit(x)));
+}
+
+// cos(x) = -sin(x - pi/2): the turns are halves, the odd shifter turns the sign once more.
+template <class T>
+KW_FN Pack<T> cos(Pack<T> x) {
+  using P = Pack<T>;
+  constexpr double kShifter = 1.5 * Layout<T>::kUnit + 1;
+  P a = abs(x);
+  P shifted = (a * P(kOneByPi) - P(0.5)) + P(kShifter);
+  P result = sin_reduced(less_turns(a, (shifted - P(kShifter)) + P(0.5)));
+  return with_far_lanes<true>(x, with_sign(result, sign_of_turns(shifted)));
+}
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave

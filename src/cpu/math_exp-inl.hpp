@@ -1,0 +1,291 @@
+// Mathematics on packs: exp, logarithm and roots, and what they are made of. Once per instruction set.
+#pragma once
+#include "cpu/pack-inl.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+// How a number of the type is laid out, and the constants that follow from it.
+template <class T>
+struct Layout;
+
+template <>
+struct Layout<float> {
+  using Unsigned = std::uint32_t;
+  static constexpr int kFraction = 23;         // bits behind the binary point
+  static constexpr int kBias = 127;            // exponent field of 1
+  static constexpr double kUnit = 0x1p23;      // from here to its double, the numbers are whole
+  static constexpr double kLeast = 0x1p-126;   // least number of full precision
+  // ln 2 = high + low: high has 15 bits, so that its product with an exponent is exact.
+  static constexpr double kLn2High = 0x1.62e4p-1;
+  static constexpr double kLn2Low = 0x1.7f7d1cp-20;
+};
+
+template <>
+struct Layout<double> {
+  using Unsigned = std::uint64_t;
+  static constexpr int kFraction = 52;
+  static constexpr int kBias = 1023;
+  static constexpr double kUnit = 0x1p52;
+  static constexpr double kLeast = 0x1p-1022;
+  // Here high has 32 bits.
+  static constexpr double kLn2High = 0x1.62e42feep-1;
+  static constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+};
+
+template <class T>
+using UnsignedVector __attribute__((vector_size(kVectorBytes))) = typename Layout<T>::Unsigned;
+
+constexpr double kLog2E = 0x1.71547652b82fep+0;  // 1 / ln 2
+
+template <class T>
+KW_FN UnsignedVector<T> pattern(Pack<T> x) {
+  return reinterpret_cast<UnsignedVector<T>>(x.v);
+}
+template <class T>
+KW_FN Pack<T> from_pattern(UnsignedVector<T> bits) {
+  return Pack<T>::of(reinterpret_cast<typename Pack<T>::Vector>(bits));
+}
+
+// The sum of coefficients times powers of x, the constant first.
+template <class P>
+KW_FN P polynomial(P, double last) {
+  return last;
+}
+template <class P, class... Coefficients>
+KW_FN P polynomial(P x, double first, Coefficients... higher) {
+  return polynomial(x, higher...) * x + P(first);
+}
+
+// x, or the nearer end of the range; NaN stays. g++ sees no minimum in a comparison and a choice, so it is told.
+// Of the AVX-512 functions, here and below, the masked ones with a full mask: g++ 12 warns of the plain ones.
+template <class T>
+KW_FN Pack<T> clamp(Pack<T> x, Pack<T> low, Pack<T> high) {
+  using P = Pack<T>;
+#if defined(__x86_64__)
+  // These give their second operand where one is NaN.
+  constexpr bool is_float = sizeof(T) == 4;
+  auto a = low.v, b = high.v, v = x.v;
+  if constexpr (kVectorBytes == 64 && is_float) v = _mm512_maskz_max_ps(-1, a, _mm512_maskz_min_ps(-1, b, v));
+  if constexpr (kVectorBytes == 64 && !is_float) v = _mm512_maskz_max_pd(-1, a, _mm512_maskz_min_pd(-1, b, v));
+  if constexpr (kVectorBytes == 32 && is_float) v = _mm256_max_ps(a, _mm256_min_ps(b, v));
+  if constexpr (kVectorBytes == 32 && !is_float) v = _mm256_max_pd(a, _mm256_min_pd(b, v));
+  if constexpr (kVectorBytes == 16 && is_float) v = _mm_max_ps(a, _mm_min_ps(b, v));
+  if constexpr (kVectorBytes == 16 && !is_float) v = _mm_max_pd(a, _mm_min_pd(b, v));
+  return P::of(v);
+#else
+  P below = select(high < x, high, x);
+  return select(below < low, low, below);
+#endif
+}
+
+template <class T>
+KW_FN Pack<T> abs(Pack<T> x) {
+  return from_pattern<T>(pattern(x) & ~pattern(Pack<T>(-0.0)));
+}
+
+template <class T>
+KW_FN UnsignedVector<T> sign_bit(Pack<T> x) {
+  return pattern(x) & pattern(Pack<T>(-0.0));
+}
+// Turned over where the sign bit is set.
+template <class T>
+KW_FN Pack<T> with_sign(Pack<T> x, UnsignedVector<T> sign) {
+  return from_pattern<T>(pattern(x) ^ sign);
+}
+
+template <class T>
+KW_FN Pack<T> sqrt(Pack<T> x) {
+#if defined(__x86_64__)
+  constexpr bool is_float = sizeof(T) == 4;
+  if constexpr (kVectorBytes == 64 && is_float) x.v = _mm512_maskz_sqrt_ps(-1, x.v);
+  if constexpr (kVectorBytes == 64 && !is_float) x.v = _mm512_maskz_sqrt_pd(-1, x.v);
+  if constexpr (kVectorBytes == 32 && is_float) x.v = _mm256_sqrt_ps(x.v);
+  if constexpr (kVectorBytes == 32 && !is_float) x.v = _mm256_sqrt_pd(x.v);
+  if constexpr (kVectorBytes == 16 && is_float) x.v = _mm_sqrt_ps(x.v);
+  if constexpr (kVectorBytes == 16 && !is_float) x.v = _mm_sqrt_pd(x.v);
+#else
+  for (int k = 0; k < Pack<T>::kLanes; ++k) x.v[k] = primitive::sqrt(x.v[k]);
+#endif
+  return x;
+}
+
+// 0 at 0, as in lane.hpp.
+template <class T>
+KW_FN Pack<T> rsqrt(Pack<T> x) {
+  return select(x == Pack<T>(0.0), Pack<T>(0.0), Pack<T>(1.0) / sqrt(x));
+}
+
+// Powers of 2. A sum with kShifter leaves in its low bits the nearest whole number n of the other summand, plus
+// the exponent field of 1/2: moved up, these bits are the number 2^(n-1). It is a half because n runs up to
+// kBias + 1, where 2^n is Inf. At the other end, n = 1 - kBias, the bits are those of 0: below
+// 2^(1.5 - kBias), just above the least number of full precision, the answer is 0 and never subnormal.
+// A product with the power and not a sum of exponents: it keeps NaN, whatever its low bits are (R's NA has some).
+template <class T>
+struct PowerRange {
+  static constexpr double kShifter = 1.5 * Layout<T>::kUnit + (Layout<T>::kBias - 1);
+  static constexpr double kHighest = Layout<T>::kBias + 1;
+  static constexpr double kLowest = 1 - Layout<T>::kBias;
+};
+
+template <class T>
+KW_FN Pack<T> half_power(Pack<T> shifted) {
+  return from_pattern<T>(pattern(shifted) << Layout<T>::kFraction);
+}
+
+// Are a product and a sum rounded once? What is wider than 16 bytes has the instruction.
+constexpr bool kJoined = kVectorBytes > 16;
+
+// size * 2^r on [-1/2, 1/2], and size * exp(r) on [-ln 2 / 2, ln 2 / 2], the size a power of 2 in the source:
+// minimax by Remez among the polynomials that are exact at 0. In units of the last place they are off by
+// 1.05 (float), 0.03 (float, fine) and 0.55 (double). The shorter float ones were then searched nearby for the
+// least measured error, which is below 2 only where a product and a sum are rounded once.
+template <bool kFine>
+KW_FN Pack<float> exp2_near_0(Pack<float> r, double size) {
+  if constexpr (kFine) {
+    return polynomial(r, size, size * 0x1.62e43p-1, size * 0x1.ebfbdap-3, size * 0x1.c6af08p-5,
+                      size * 0x1.3b2e54p-7, size * 0x1.5f33a4p-10, size * 0x1.415648p-13);
+  } else {
+    return polynomial(r, size, size * 0x1.62e424p-1, size * 0x1.ebf9aap-3, size * 0x1.c6ba84p-5,
+                      size * 0x1.3cee24p-7, size * 0x1.5ab4cap-10);
+  }
+}
+template <bool>
+KW_FN Pack<double> exp2_near_0(Pack<double> r, double size) {
+  return polynomial(r, size, size * 0x1.62e42fefa39efp-1, size * 0x1.ebfbdff82c58ep-3, size * 0x1.c6b08d704a02ap-5,
+                    size * 0x1.3b2ab6fba4b6ep-7, size * 0x1.5d87fe78e690bp-10, size * 0x1.430912fcb1a35p-13,
+                    size * 0x1.ffcbfa56c6339p-17, size * 0x1.62bffc4de287p-20, size * 0x1.b52b1359bc259p-24,
+                    size * 0x1.e5b63ba4fd5d2p-28, size * 0x1.de08faa1b8becp-32);
+}
+template <bool kFine>
+KW_FN Pack<float> exp_near_0(Pack<float> r, double size) {
+  if constexpr (kFine) {
+    return polynomial(r, size, size, size * 0x1.fffffap-2, size * 0x1.55543p-3, size * 0x1.55594p-5,
+                      size * 0x1.125f2ap-7, size * 0x1.6a2cb6p-10);
+  } else {
+    return polynomial(r, size, size * 0x1.ffffeep-1, size * 0x1.fffdb4p-2, size * 0x1.555cfep-3,
+                      size * 0x1.573ec4p-5, size * 0x1.0ee1d8p-7);
+  }
+}
+template <bool>
+KW_FN Pack<double> exp_near_0(Pack<double> r, double size) {
+  return polynomial(r, size, size, size * 0.5, size * 0x1.55555555554e5p-3, size * 0x1.555555555520bp-5,
+                    size * 0x1.111111114328dp-7, size * 0x1.6c16c170e6eaep-10, size * 0x1.a019fffe60b2fp-13,
+                    size * 0x1.a019d52435eecp-16, size * 0x1.71e32a8bae78bp-19, size * 0x1.2871eb69d61dbp-22,
+                    size * 0x1.a4eb89ec17edap-26);
+}
+
+#if defined(__x86_64__)
+// AVX-512 splits off the nearest whole number and puts it back as an exponent in one instruction each, and both
+// are right for every x: there is no range to keep to.
+template <class T>
+KW_FN Pack<T> exp2_avx512(Pack<T> x) {
+  using P = Pack<T>;
+  if constexpr (sizeof(T) == 4) {
+    P r = P::of(_mm512_maskz_reduce_ps(-1, x.v, _MM_FROUND_TO_NEAREST_INT));
+    return P::of(_mm512_maskz_scalef_ps(-1, exp2_near_0<false>(r, 1).v, (x - r).v));
+  } else {
+    P r = P::of(_mm512_maskz_reduce_pd(-1, x.v, _MM_FROUND_TO_NEAREST_INT));
+    return P::of(_mm512_maskz_scalef_pd(-1, exp2_near_0<false>(r, 1).v, (x - r).v));
+  }
+}
+#endif
+
+template <class T>
+KW_FN Pack<T> exp2(Pack<T> x) {
+  using P = Pack<T>;
+  using Range = PowerRange<T>;
+#if defined(__x86_64__)
+  if constexpr (kVectorBytes == 64) return exp2_avx512(x);
+#endif
+  P z = clamp(x, P(Range::kLowest), P(Range::kHighest));
+  P shifted = z + P(Range::kShifter);
+  return exp2_near_0<!kJoined>(z - (shifted - P(Range::kShifter)), 2) * half_power(shifted);
+}
+
+template <bool kFine, class T>
+KW_FN Pack<T> exp_within(Pack<T> x) {
+  using P = Pack<T>;
+  using Range = PowerRange<T>;
+  P z = clamp(x, P(Range::kLowest / kLog2E), P(0.25 + Range::kHighest / kLog2E));
+  P shifted = z * P(kLog2E) + P(Range::kShifter);
+  P n = shifted - P(Range::kShifter);
+  P r = (z - n * P(Layout<T>::kLn2High)) - n * P(Layout<T>::kLn2Low);
+  return exp_near_0<kFine>(r, 2) * half_power(shifted);
+}
+
+template <class T>
+KW_FN Pack<T> exp(Pack<T> x) {
+  return exp_within<!kJoined>(x);
+}
+
+// log((1 + s) / (1 - s)) = 2 s + s z Q(z) with z = s^2. Q on [0, 0.0295]: relative error of the whole 2^-30
+// and 2^-59, minimax by Remez.
+KW_FN Pack<float> log_tail(Pack<float> z) { return polynomial(z, 0x1.55557ap-1, 0x1.995eb6p-2, 0x1.31e35p-2); }
+KW_FN Pack<double> log_tail(Pack<double> z) {
+  return polynomial(z, 0x1.5555555555592p-1, 0x1.999999997fd77p-2, 0x1.24924941f4fe6p-2, 0x1.c71c5206067c6p-3,
+                    0x1.74663fa24861cp-3, 0x1.39a1a6f790314p-3, 0x1.2f063461f5d05p-3);
+}
+
+// x = 2^exponent * fraction, the fraction between sqrt(1/2) and sqrt(2). For x > 0.
+template <class T>
+struct Split {
+  Pack<T> exponent;
+  Pack<T> fraction;
+};
+
+template <class T>
+KW_FN Split<T> split(Pack<T> x) {
+  using P = Pack<T>;
+  using Format = Layout<T>;
+  constexpr double kRaise = 4 * Format::kUnit;
+  auto tiny = x < P(Format::kLeast);
+  P normal = select(tiny, x * P(kRaise), x);
+  P bias = select(tiny, P(Format::kBias + Format::kFraction + 2), P(Format::kBias));
+  // Adding 1 - sqrt(1/2) to the pattern makes the exponent field step at sqrt(1/2), not at 1.
+  auto low = pattern(P(0.70710678118654752440));
+  auto moved = pattern(normal) + (pattern(P(1.0)) - low);
+  P exponent = from_pattern<T>((moved >> Format::kFraction) | pattern(P(Format::kUnit))) - P(Format::kUnit);
+  P fraction = from_pattern<T>((moved & (pattern(P(Format::kLeast)) - 1)) + low);
+  return {exponent - bias, fraction};
+}
+
+template <class T>
+KW_FN Pack<T> log(Pack<T> x) {
+  using P = Pack<T>;
+  Split<T> part = split(x);
+  P f = part.fraction - P(1.0);
+  P s = f / (part.fraction + P(1.0));
+  P z = s * s;
+  // log(1 + f) = f - f^2/2 + s (f^2/2 + z Q): the large f is exact and comes last.
+  P half_square = P(0.5) * f * f;
+  P small = s * (half_square + z * log_tail(z)) + part.exponent * P(Layout<T>::kLn2Low);
+  P result = part.exponent * P(Layout<T>::kLn2High) - ((half_square - small) - f);
+  P infinite = infinity<P>();
+  P at_most_0 = select(x == P(0.0), -infinite, infinite - infinite);
+  return select(x <= P(0.0), at_most_0, select(x < infinite, result, x));
+}
+
+// tanh(a) = a + a z P(z), z = a^2, for a below 0.55: relative error 2^-29 and 2^-55, minimax by Remez.
+KW_FN Pack<float> tanh_tail(Pack<float> z) {
+  return polynomial(z, -0x1.55554ap-2, 0x1.110cb2p-3, -0x1.b91370p-5, 0x1.588284p-6, -0x1.96cf38p-8);
+}
+KW_FN Pack<double> tanh_tail(Pack<double> z) {
+  return polynomial(z, -0x1.555555555545ep-2, 0x1.11111110fe1afp-3, -0x1.ba1ba1aa0195bp-5, 0x1.664f451ed5214p-6,
+                    -0x1.226dcc18198b3p-7, 0x1.d6c3f3cda8385p-9, -0x1.7cde5d24362dcp-10, 0x1.2f23ce4b2dc49p-11,
+                    -0x1.b5ce7ce636c64p-13, 0x1.a3149f53d17fdp-15);
+}
+
+template <class T>
+KW_FN Pack<T> tanh(Pack<T> x) {
+  using P = Pack<T>;
+  P a = abs(x);
+  P z = a * a;
+  P near_0 = a + a * (z * tanh_tail(z));
+  // From where tanh is 1/2 on, what is subtracted from 1 is small enough for its error not to matter.
+  P beyond = P(1.0) - P(2.0) / (exp_within<true>(a + a) + P(1.0));
+  return with_sign(select(a < P(0.55), near_0, beyond), sign_bit(x));
+}
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave
