@@ -36,6 +36,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{lazy_if}, \code{Select}}{Value of y where the logical x is true, else of z. \code{select(truth(x), y, z)}. Given \code{g}, back flow \code{none()} and \code{lazy_if(x, g, 0)} and \code{lazy_if(x, 0, g)}.}
 #' \item{\code{sum}, \code{Sum}}{Sum of the components. \code{acc + x}. Given \code{g}, back flow \code{g}.}
 #' \item{\code{scalprod}, \code{Scalprod}}{Inner product of two vectors. (\code{|} in R) \code{acc + x * y}. Given \code{g}, back flow \code{g * y} and \code{g * x}.}
+#' \item{\code{manhattan}, \code{Manhattan}}{Sum of absolute differences. \code{acc + abs(x - y)}. Given \code{g}, back flow \code{g * sign(x - y)} and \code{-g * sign(x - y)}.}
 #' \item{\code{sqdist}, \code{SqDist}}{Squared Euclidean distance. \code{acc + square(x - y)}. Given \code{g}, back flow \code{2 * g * (x - y)} and \code{-2 * g * (x - y)}.}
 #' \item{\code{sumt}, \code{SumT}}{One component repeated n times, the adjoint of a sum. Given \code{g}, back flow \code{sum(g)}.}
 #' \item{\code{extract}, \code{Extract}}{The components start, ..., start + length - 1. Given \code{g}, back flow \code{extractt(g, a0, width(x))}.}
@@ -74,6 +75,10 @@ rsqrt <- function(x) lazy_call("Rsqrt", lazy_arguments(list(x = x)))
 #' @rdname lazy-operations
 #' @export
 lazy_if <- function(x, y, z) lazy_call("Select", lazy_arguments(list(x = x, y = y, z = z)))
+
+#' @rdname lazy-operations
+#' @export
+manhattan <- function(x, y) lazy_call("Manhattan", lazy_arguments(list(x = x, y = y)))
 
 #' @rdname lazy-operations
 #' @export

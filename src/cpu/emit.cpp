@@ -60,25 +60,23 @@ class Writer {
 
   void output(const PassOutput& o, const Output& output, const TileKernel& kernel) {
     const bool weighed = is_weighed(output);
-    const int wide = output.value.width;
-    if (wide > 1) begin_loop(wide);
-    take_value(output.value);
-    if (output.keep == Keep::both) {
-      const bool one_weight = wide == 1 || output.weight.width == 1;
-      internal_check(!weighed || one_weight, "a pair of weights for each component");
-      store(written(o.written, wide));
-    } else {
-      out_.push_back(fold_instruction(o, output, kernel, weighed));
-    }
-    if (wide > 1) end_loop();
+    const auto one = [&] {
+      take_value(output.value);
+      if (output.keep == Keep::both) store(at_component(written(o.written, output.value.width)));
+      else out_.push_back(fold_instruction(o, output, kernel, weighed));
+    };
+    if (output.value.width > 1) for_components(output.value.width, one);
+    else one();
   }
 
   // Weights of pairs that are kept one by one stand beside their values.
   void weight_output(const PassOutput& o, const Output& output) {
-    if (output.weight.width > 1) begin_loop(output.weight.width);
-    take_value(output.weight);
-    store(written(o.weight_written, output.weight.width));
-    if (output.weight.width > 1) end_loop();
+    const auto one = [&] {
+      take_value(output.weight);
+      store(at_component(written(o.weight_written, output.weight.width)));
+    };
+    if (output.weight.width > 1) for_components(output.weight.width, one);
+    else one();
   }
 
   void end() {
@@ -92,6 +90,7 @@ class Writer {
 
  private:
   static constexpr int kNothing = -1;
+  static constexpr int kWrittenOut = 8;  // longest loop to be written out; longer ones are long enough to pay for themselves
 
   // May step `next` run in one loop over components with those before it? Its result must not take the place
   // of a value that the loop still reads or writes: places that overlap without being the same would mix
@@ -112,20 +111,38 @@ class Writer {
     return true;
   }
 
+  // --- operands, at the present component where a loop is written out ---
+
+  Operand at_component(Operand o) const {
+    if (component_ < 0) return o;
+    o.offset += component_ * o.stride;
+    o.stride = 0;
+    return o;
+  }
+  Operand at(const Ref& ref) const { return at_component(layout_.operand(ref, region_)); }
+  Operand at_slot(int slot) const { return at_component(layout_.slot(slot, region_)); }
+
   // --- what the strip holds ---
 
   bool held(const Ref& ref) const { return is_slot(ref) && held_ == ref.index; }
   void used(const Ref& ref) {
     if (is_slot(ref)) --reads_[ref.index];
   }
+  int reads_of(const Ref& ref) const { return is_slot(ref) ? reads_[ref.index] : -1; }
+  // By the operation that has just filled the strip, where there is one.
   void store(const Operand& to) {
-    Instruction i(kStore);
-    i.a = to;
-    out_.push_back(i);
+    const bool just_made = !out_.empty() && out_.back().code < kFirstReduction && !out_.back().stores;
+    if (!just_made) {
+      out_.emplace_back(kStore);
+      out_.back().a = to;
+    } else {
+      out_.back().stores = true;
+      out_.back().result = to;
+    }
   }
   // What the strip holds is stored, if it will be read and has not been stored.
   void settle() {
-    if (held_ != kNothing && !stored_ && reads_[held_] > 0) store(layout_.slot(held_, region_));
+    if (held_ != kNothing && !stored_ && reads_[held_] > 0) store(at_slot(held_));
     stored_ = true;
   }
   // The same, and then the strip is free.
@@ -147,7 +164,7 @@ class Writer {
     used(ref);
     if (held(ref)) return settle();
     free_strip();
-    load(layout_.operand(ref, region_));
+    load(at(ref));
   }
   // The same, but the strip goes on holding it.
   void take_value(const Ref& ref) {
@@ -162,7 +179,7 @@ class Writer {
   Operand from_memory(const Ref& ref) {
     if (held(ref)) settle();
     used(ref);
-    return layout_.operand(ref, region_);
+    return at(ref);
   }
 
   // --- steps ---
@@ -184,27 +201,43 @@ class Writer {
     }
     holds(step.out);
   }
+  // A product with a number that only this step reads is not computed by itself.
   void unary(const Step& step) {
     take(step.in[0]);
     Instruction i(code_of(row_of(step.op), Shape::alone));
+    const bool scaled = !out_.empty() && out_.back().code == code_of(row_of(Op::Mult), Shape::with_number) && stored_;
+    if (scaled && reads_of(step.in[0]) == 0) {
+      i.code = code_of(row_of(step.op), Shape::scaled);
+      i.a = out_.back().a;
+      out_.pop_back();
+    }
     out_.push_back(i);
   }
   // The strip takes part as whichever argument it holds.
   void binary(const Step& step) {
+    if (!held(step.in[0]) && !held(step.in[1])) return binary_in_memory(step);
     const bool second = held(step.in[1]) && !held(step.in[0]);
     const Ref& in_strip = step.in[second], &other = step.in[!second];
     Instruction i;
-    if (held(in_strip)) {
-      used(in_strip);
-      i.a = from_memory(other);
-      settle();
-    } else {
-      i.a = from_memory(other);
-      take(in_strip);
-    }
+    used(in_strip);
+    i.a = from_memory(other);
+    settle();
     const Shape first_shape = i.a.vector ? Shape::with_vector : Shape::with_number;
     const Shape second_shape = i.a.vector ? Shape::vector_with : Shape::number_with;
     i.code = code_of(row_of(step.op), second ? second_shape : first_shape);
+    out_.push_back(i);
+  }
+  void binary_in_memory(const Step& step) {
+    Instruction i;
+    i.a = from_memory(step.in[0]);
+    i.b = from_memory(step.in[1]);
+    free_strip();
+    const Shape shapes[2][2] = {{Shape::with_number, Shape::number_vector}, {Shape::vector_number, Shape::vectors}};
+    i.code = code_of(row_of(step.op), shapes[i.a.vector][i.b.vector]);
+    if (!i.a.vector && !i.b.vector) {
+      load(i.a);
+      i.a = i.b;
+    }
     out_.push_back(i);
   }
   // One argument in the strip, the others vectors in memory: a number goes into the strip; a second number is
@@ -234,20 +267,30 @@ class Writer {
 
   // --- loops over components ---
 
-  void begin_loop(int width) {
+  // Short loops are written out: each turn costs the machine two instructions more.
+  template <class Body>
+  void for_components(int width, Body body) {
     free_strip();
-    Instruction i(kLoopBegin);
-    i.width = width;
-    out_.push_back(i);
-  }
-  void end_loop() {
-    free_strip();
-    out_.emplace_back(kLoopEnd);
+    if (width > kWrittenOut) {
+      out_.emplace_back(kLoopBegin);
+      out_.back().width = width;
+      body();
+      free_strip();
+      out_.emplace_back(kLoopEnd);
+      return;
+    }
+    const std::vector<int> reads = reads_;
+    for (component_ = 0; component_ < width; ++component_) {
+      reads_ = reads;
+      body();
+      free_strip();
+    }
+    component_ = -1;
   }
   void loop(const std::vector<const Step*>& steps, std::size_t first, std::size_t end) {
-    begin_loop(steps[first]->width);
-    for (std::size_t s = first; s < end; ++s) element(*steps[s]);
-    end_loop();
+    for_components(steps[first]->width, [&] {
+      for (std::size_t s = first; s < end; ++s) element(*steps[s]);
+    });
   }
 
   // --- folds ---
@@ -256,34 +299,33 @@ class Writer {
     free_strip();
     Instruction i(code_of(row_of(fold.op), FoldShape::start));
     out_.push_back(i);
-    store(layout_.slot(fold.out, region_));
+    store(at_slot(fold.out));
   }
   // One component more: what came before is in memory.
   void next_of_fold(const Step& fold) {
     Instruction i;
-    i.a = layout_.slot(fold.out, region_);
+    i.a = at_slot(fold.out);
     const bool two = fold.in.size() == 2;
     if (two) i.b = from_memory(fold.in[1]);
     take(fold.in[0]);
     i.code = code_of(row_of(fold.op), two && !i.b.vector ? FoldShape::next_number : FoldShape::next);
     out_.push_back(i);
-    store(layout_.slot(fold.out, region_));
     held_ = kNothing;
   }
   // The component steps of a group, then its fold.
   void group(const std::vector<const Step*>& steps, std::size_t first, std::size_t end) {
     const Step& fold = *steps[end - 1];
     start_fold(fold);
-    begin_loop(widest(fold));
-    for (std::size_t s = first; s + 1 < end; ++s) element(*steps[s]);
-    next_of_fold(fold);
-    end_loop();
+    for_components(widest(fold), [&] {
+      for (std::size_t s = first; s + 1 < end; ++s) element(*steps[s]);
+      next_of_fold(fold);
+    });
   }
 
   void fold(const Step& step) {
     const bool two = step.in.size() == 2;
-    const Operand a = layout_.operand(step.in[0], region_);
-    const Operand b = two ? layout_.operand(step.in[1], region_) : a;
+    const Operand a = at(step.in[0]);
+    const Operand b = two ? at(step.in[1]) : a;
     const Operand& vector = a.vector ? a : b;
     if (a.vector != b.vector && vector.column != 0) return fold_by_component(step);
     Instruction i;
@@ -299,9 +341,7 @@ class Writer {
   // A vector that differs from column to column, and a number: no register is shared, so the general way does.
   void fold_by_component(const Step& step) {
     start_fold(step);
-    begin_loop(widest(step));
-    next_of_fold(step);
-    end_loop();
+    for_components(widest(step), [&] { next_of_fold(step); });
   }
 
   void own_loop(const Step& step) {
@@ -311,7 +351,7 @@ class Writer {
     free_strip();
     i.width = step.width;
     i.attributes = step.attributes.data();
-    i.result = layout_.slot(step.out, region_);
+    i.result = at_slot(step.out);
     pass_.scratch = std::max(pass_.scratch, step.width + i.a.width + i.b.width);
     out_.push_back(i);
   }
@@ -321,8 +361,8 @@ class Writer {
   Operand written(int component, int width) const {
     Operand to;
     to.space = Space::pairs;
-    to.offset = static_cast<std::int32_t>(component * pass_.stride(Space::pairs));
-    to.stride = width == 1 ? 0 : static_cast<std::int32_t>(pass_.stride(Space::pairs));
+    to.offset = component * pass_.stride(Space::pairs);
+    to.stride = width == 1 ? 0 : pass_.stride(Space::pairs);
     return to;
   }
 
@@ -335,8 +375,8 @@ class Writer {
     i.code = code_of(static_cast<Reduction>(output.red), how);
     i.width = output.value.width > 1 ? 1 : output.width;
     i.counted = output.keep == Keep::none ? kByPlace : kAlongSweep;
-    i.state = static_cast<std::int32_t>(o.lane_state);
-    i.state_stride = static_cast<std::int32_t>(kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors);
+    i.state = o.lane_state + (component_ < 0 ? 0 : component_) * kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors;
+    i.state_stride = kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors;
     return i;
   }
 
@@ -348,6 +388,7 @@ class Writer {
   std::vector<Instruction>& out_;
   int held_ = kNothing;
   bool stored_ = true;
+  int component_ = -1;
 };
 
 std::vector<const Step*> steps_of(const Program& program, const std::vector<bool>& needed, Region region) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
-
 namespace kernweave {
 namespace {
 
@@ -102,11 +100,9 @@ Operand Layout::place(Space space, int component, int width, Region seen_from) c
   o.space = space;
   o.width = width;
   o.vector = space == Space::slot || space == Space::pairs || (axis && (!from_pairs || space == Space::lane));
-  o.stride = width == 1 ? 0 : static_cast<std::int32_t>(pass_->stride(space));
-  const std::int64_t offset = component * pass_->stride(space);
-  internal_check(offset <= INT32_MAX, "a tile with ", offset, " numbers before a value");
-  o.offset = static_cast<std::int32_t>(offset);
-  o.column = static_cast<std::int32_t>(o.vector ? pass_->tiling.strip_rows() : 1);
+  o.stride = width == 1 ? 0 : pass_->stride(space);
+  o.offset = component * pass_->stride(space);
+  o.column = o.vector ? pass_->tiling.strip_rows() : 1;
   if (space == Space::once || (from_pairs && space == Space::lane)) o.column = 0;
   return o;
 }

@@ -27,13 +27,17 @@ constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? P
 #define KW_FOLD(Name, shape, value, work) KW_CASE(Name, code_of(Row::Name, FoldShape::shape), value, work)
 
 #define UNARY(Name, ...) \
-  KW_MAP(Name, alone, eval(Counting(0)), map(s, [](P x) { return op::Name::eval(x); }))
+  KW_MAP(Name, alone, eval(Counting(0)), map(s, [](P x) { return op::Name::eval(x); })) \
+  KW_MAP(Name, scaled, eval(Counting(0)), map_number(s, a, [](P x, P y) { return op::Name::eval(x * y); }))
 #define KW_BINARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0)), work)
 #define BINARY(Name, ...) \
   KW_BINARY(Name, with_vector, map_vector(s, a, [](P x, P y) { return op::Name::eval(x, y); })) \
   KW_BINARY(Name, with_number, map_number(s, a, [](P x, P y) { return op::Name::eval(x, y); })) \
   KW_BINARY(Name, vector_with, map_vector(s, a, [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_with, map_number(s, a, [](P y, P x) { return op::Name::eval(x, y); }))
+  KW_BINARY(Name, number_with, map_number(s, a, [](P y, P x) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, vector_number, map_both(s, a, b, [](P, P x, P y) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, number_vector, map_both(s, b, a, [](P, P y, P x) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, vectors, map_vectors(s, a, b, [](P, P x, P y) { return op::Name::eval(x, y); }))
 #define KW_TERNARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0), Counting(0)), work)
 #define TERNARY(Name, ...) \
   KW_TERNARY(Name, alone, map_vectors(s, a, b, [](P x, P y, P z) { return op::Name::eval(x, y, z); })) \
@@ -42,14 +46,14 @@ constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? P
 #define KW_FOLD1(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0)), work)
 #define FOLD1(Name, ...) \
   KW_FOLD1(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \
-  KW_FOLD1(Name, next, map_vector(s, a, [](P x, P acc) { return op::Name::next(acc, x); })) \
+  KW_FOLD1(Name, next, map_vector(s, a, [](P x, P acc) { return op::Name::next(acc, x); }); store(*s, a)) \
   KW_FOLD1(Name, vectors, fold1<op::Name>(s, a, i.width, [](P acc, Seen x, int c, int v) { return op::Name::next(acc, x.vector(c, v)); })) \
   KW_FOLD1(Name, numbers, fold1<op::Name>(s, a, i.width, [](P acc, Seen x, int c, int) { return op::Name::next(acc, x.number(c)); }))
 #define KW_FOLD2(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0), Counting(0)), work)
 #define FOLD2(Name, ...) \
   KW_FOLD2(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \
-  KW_FOLD2(Name, next, map_vectors(s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); })) \
-  KW_FOLD2(Name, next_number, map_both(s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); })) \
+  KW_FOLD2(Name, next, map_vectors(s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); store(*s, a)) \
+  KW_FOLD2(Name, next_number, map_both(s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); store(*s, a)) \
   KW_FOLD2(Name, vector_number, fold_vector_number<op::Name>(s, a, b, i.width, [](P acc, P x, P y) { return op::Name::next(acc, x, y); })) \
   KW_FOLD2(Name, number_vector, fold_vector_number<op::Name>(s, b, a, i.width, [](P acc, P y, P x) { return op::Name::next(acc, x, y); })) \
   KW_FOLD2(Name, vectors, fold2<op::Name>(s, a, b, i.width, [](P acc, Seen x, Seen y, int c, int v) { return op::Name::next(acc, x.vector(c, v), y.vector(c, v)); })) \
@@ -66,9 +70,9 @@ constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? P
 
 // Terms that are not plain, and those of a strip that is not full, are folded elsewhere.
 #define REDUCTION(Name, ...) \
-  case code_of(Reduction::Name, Weight::one): return reduce<red::Name, Weight::one, kPlace>(now, frame, i, *s); \
-  case code_of(Reduction::Name, Weight::vector): return reduce<red::Name, Weight::vector, kPlace>(now, frame, i, *s); \
-  case code_of(Reduction::Name, Weight::number): return reduce<red::Name, Weight::number, kPlace>(now, frame, i, *s);
+  case code_of(Reduction::Name, Weight::one): return reduce<red::Name, Weight::one, kPlace, kLoops>(now, frame, i, *s); \
+  case code_of(Reduction::Name, Weight::vector): return reduce<red::Name, Weight::vector, kPlace, kLoops>(now, frame, i, *s); \
+  case code_of(Reduction::Name, Weight::number): return reduce<red::Name, Weight::number, kPlace, kLoops>(now, frame, i, *s);
 
 template <class T>
 struct Machine {
@@ -105,17 +109,19 @@ struct Machine {
     KW_FN void next() { at += stride; }
   };
 
-  // Where the run stands.
+  // Where the run stands. A program without loops knows nothing of components.
+  template <bool kLoops>
   struct Present {
     T* base[kSpaces];
     const Instruction* loop;
-    int component;
+    std::int64_t component;
     std::int64_t column;  // the first of this strip
     std::int64_t left;    // columns of this strip and those after it
   };
 
-  static KW_FN Seen see(const Present& now, const Operand& o) {
-    return {now.base[static_cast<int>(o.space)] + o.offset + static_cast<std::int64_t>(now.component) * o.stride, o.stride, o.column};
+  template <bool kLoops>
+  static KW_FN Seen see(const Present<kLoops>& now, const Operand& o) {
+    return {now.base[static_cast<int>(o.space)] + o.offset + (kLoops ? now.component * o.stride : 0), o.stride, o.column};
   }
 
   // --- element-wise ---
@@ -183,8 +189,8 @@ struct Machine {
     *room += o.width;
     return {at, 1, o.width};
   }
-  template <class F>
-  static void own_loop(const Present& now, const Instruction& i, void* scratch, F loop) {
+  template <bool kLoops, class F>
+  static void own_loop(const Present<kLoops>& now, const Instruction& i, void* scratch, F loop) {
     const Seen result = see(now, i.result);
     for (int c = 0; c < kColumns; ++c)
       for (int v = 0; v < kVectors; ++v) {
@@ -224,14 +230,14 @@ struct Machine {
   }
 
   // The strip's values, weighed by each of `width` components in turn: many right-hand sides at once.
-  template <template <class> class Red, Weight kWeight, Place kPlace>
-  static KW_FN bool reduce(const Present& now, const Frame& frame, const Instruction& i, const Strip& s) {
+  template <template <class> class Red, Weight kWeight, Place kPlace, bool kLoops>
+  static KW_FN bool reduce(const Present<kLoops>& now, const Frame& frame, const Instruction& i, const Strip& s) {
     using State = Red<P>;
     if (kPlace == Place::here && (now.left < kColumns || (State::kShort && i.width > 1))) return false;
     const Count& count = frame.count[i.counted];
     const PackIndex index{count.first + now.column * count.by_column, count.by_lane};
     Seen w = see(now, i.b);
-    char* states = static_cast<char*>(frame.states) + i.state + static_cast<std::int64_t>(now.component) * i.state_stride;
+    char* states = static_cast<char*>(frame.states) + i.state + (kLoops ? now.component * i.state_stride : 0);
     for (int d = 0; d < i.width; ++d, w.next(), states += i.state_stride) {
       Strip weights;
       each([&](int c, int v) {
@@ -246,24 +252,29 @@ struct Machine {
 
   // --- the loop ---
 
-  static KW_FN bool next_strip(Present* now, const Frame& frame) {
+  template <bool kLoops>
+  static KW_FN bool next_strip(Present<kLoops>* now, const Frame& frame) {
     now->left -= kColumns;
     if (now->left <= 0) return false;
-    for (int k = 0; k < kSpaces; ++k) now->base[k] += frame.advance[k];
+    for_each([&](int k) { now->base[k] += frame.advance[k]; }, std::make_integer_sequence<int, kSpaces>());
     now->column += kColumns;
     return true;
   }
 
-  static KW_FN void move(const Present& now, const Instruction& i, Strip* s) {
+  template <bool kLoops>
+  static KW_FN void move(const Present<kLoops>& now, const Instruction& i, Strip* s) {
     const Seen a = see(now, i.a);
     if (i.code == kLoadVector) each([&](int c, int v) { s->at[c][v] = a.vector(c, v); });
     else if (i.code == kLoadNumber) map_number(s, a, [](P, P y) { return y; });
-    else each([&](int c, int v) { s->at[c][v].store(const_cast<T*>(a.at) + (c * kVectors + v) * W); });
+    else store(*s, a);
+  }
+  static KW_FN void store(const Strip& s, Seen to) {
+    each([&](int c, int v) { s.at[c][v].store(const_cast<T*>(to.at) + (c * kVectors + v) * W); });
   }
 
   // Carries out an instruction on the strip, if this is the place for it.
-  template <Place kPlace>
-  static KW_FN bool work(const Present& now, const Frame& frame, const Instruction& i, Strip* s) {
+  template <Place kPlace, bool kLoops>
+  static KW_FN bool work(const Present<kLoops>& now, const Frame& frame, const Instruction& i, Strip* s) {
     const Seen a = see(now, i.a), b = see(now, i.b);
     switch (i.code) {
 #include "kernweave/ops.def"
@@ -272,12 +283,16 @@ struct Machine {
     return false;
   }
   // Each calls all it needs into itself, so that the strip's places are constants everywhere.
-  __attribute__((noinline, flatten)) static void work_elsewhere(const Present& now, const Frame& frame, const Instruction& i, Strip* s) {
-    work<Place::elsewhere>(now, frame, i, s);
+  template <bool kLoops>
+  __attribute__((noinline, flatten)) static void work_elsewhere(const Present<kLoops>& now, const Frame& frame, const Instruction& i, Strip* s) {
+    work<Place::elsewhere, kLoops>(now, frame, i, s);
   }
 
-  __attribute__((flatten)) static void run(const Frame& frame) {
-    Present now;
+  static void run(const Frame& frame) { frame.loops ? run_program<true>(frame) : run_program<false>(frame); }
+
+  template <bool kLoops>
+  __attribute__((noinline, flatten)) static void run_program(const Frame& frame) {
+    Present<kLoops> now;
     for (int k = 0; k < kSpaces; ++k) now.base[k] = static_cast<T*>(frame.base[k]);
     now.component = 0;
     now.loop = nullptr;
@@ -287,10 +302,12 @@ struct Machine {
     each([&](int c, int v) { s.at[c][v] = P(0.0); });
     for (const Instruction* i = frame.program;; ++i) {
       if (i->code < kFirstMove) {
-        if (work<Place::here>(now, frame, *i, &s)) continue;
-        Strip memory = s;
-        work_elsewhere(now, frame, *i, &memory);
-        s = memory;
+        if (!work<Place::here, kLoops>(now, frame, *i, &s)) {
+          Strip memory = s;
+          work_elsewhere(now, frame, *i, &memory);
+          s = memory;
+        }
+        if (i->stores) store(s, see(now, i->result));
       } else if (i->code <= kStore) {
         move(now, *i, &s);
       } else if (i->code == kLoopBegin) {

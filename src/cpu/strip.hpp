@@ -38,16 +38,20 @@ enum class Row : std::uint16_t {
 // the same in all lanes.
 enum class Shape : std::uint16_t {
   alone,          // strip = f(strip)
+  scaled,         // strip = f(strip * a), a number
   with_vector,    // strip = f(strip, other)
   with_number,
   vector_with,    // strip = f(other, strip)
   number_with,
+  vector_number,  // strip = f(a, b), both in memory
+  number_vector,
+  vectors,
   second,         // strip = f(a, strip, b), vectors; `alone` is f(strip, a, b), `third` f(a, b, strip)
   third,
   count
 };
 // Of a fold. The first four run over all components of their operands in memory; `start` and `next` take one
-// component at a time: the strip, with what came before in a and a second argument in b.
+// component at a time: the strip, with what came before in a, where it comes to stand, and a second argument in b.
 enum class FoldShape : std::uint16_t { vector_number, number_vector, vectors, numbers, start, next, next_number, count };
 
 constexpr std::uint16_t kShapes = static_cast<std::uint16_t>(Shape::count);
@@ -92,11 +96,11 @@ struct Count {
 };
 
 struct Operand {
+  std::int64_t offset = 0;     // of its first component, in numbers
+  std::int64_t column = 0;     // between columns of the strip
+  std::int64_t stride = 0;     // between components; 0 where one serves all
   Space space = Space::once;
   bool vector = false;         // differs from lane to lane
-  std::int32_t offset = 0;     // of its first component, in numbers
-  std::int32_t stride = 0;     // between components; 0 where one serves all
-  std::int32_t column = 0;     // between columns of the strip
   std::int32_t width = 1;
 };
 
@@ -107,9 +111,10 @@ struct Instruction {
   std::uint16_t code = kStripEnd;
   std::int32_t width = 1;      // components of a fold, a loop, or a weight
   Operand a, b;
-  Operand result;              // of operations with their own loop
-  std::int32_t state = 0;      // of reductions: bytes to the states of the first component
-  std::int32_t state_stride = 0;  // bytes from component to component
+  bool stores = false;         // does the strip go to `result` afterwards?
+  Operand result;
+  std::int64_t state = 0;      // of reductions: bytes to the states of the first component
+  std::int64_t state_stride = 0;  // bytes from component to component
   Counted counted = kAlongSweep;
   const int* attributes = nullptr;
 };
@@ -117,6 +122,7 @@ struct Instruction {
 // One call of the machine: some strips side by side along the sweep axis.
 struct Frame {
   const Instruction* program;
+  bool loops;                      // has the program loops over components?
   void* base[kSpaces];             // where each space stands for the first strip
   std::int64_t advance[kSpaces];   // numbers from strip to strip
   std::int64_t columns;            // in all, the last strip may be short

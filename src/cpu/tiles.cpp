@@ -11,6 +11,10 @@ constexpr std::int64_t kAlign = 64;  // of the widest vector
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 std::int64_t padded_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
+bool has_loops(const std::vector<Instruction>& program) {
+  return std::any_of(program.begin(), program.end(), [](const Instruction& i) { return i.code == kLoopBegin; });
+}
+
 // Enough points to find the middle of a cloud; any point near it would do.
 constexpr std::int64_t kCentrePoints = 1000;
 
@@ -41,7 +45,7 @@ std::vector<std::vector<double>> centres_of(const Pass& pass, const std::vector<
 }
 
 template <class T>
-TileWorker<T>::TileWorker(const PassJob& job) : job_(job), pass_(*job.pass) {
+TileWorker<T>::TileWorker(const PassJob& job) : job_(job), pass_(*job.pass), pairs_loop_(has_loops(pass_.pairs)) {
   const Tiling& t = pass_.tiling;
   const std::int64_t strips = t.rows / t.strip_rows();
   std::int64_t bytes = 0, storage = 0;
@@ -83,6 +87,7 @@ void TileWorker<T>::run_along(const std::vector<Instruction>& program, Space s, 
   if (program.empty()) return;
   Frame frame{};
   frame.program = program.data();
+  frame.loops = has_loops(program);
   for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
   frame.advance[static_cast<int>(s)] = pass_.tiling.strip();
   frame.columns = padded / pass_.tiling.strip_rows();
@@ -107,6 +112,7 @@ void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t
   const Tiling& t = pass_.tiling;
   Frame frame{};
   frame.program = pass_.pairs.data();
+  frame.loops = pairs_loop_;
   for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
   frame.base[static_cast<int>(Space::lane)] = space(Space::lane) + strip * t.strip_rows();
   frame.advance[static_cast<int>(Space::sweep)] = t.per_strip;

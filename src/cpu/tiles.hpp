@@ -51,6 +51,7 @@ class TileWorker {
 
   const PassJob& job_;
   const Pass& pass_;
+  const bool pairs_loop_;
   std::vector<char> memory_;
   std::array<T*, kSpaces> spaces_{};
   char* states_ = nullptr;

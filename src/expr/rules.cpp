@@ -47,6 +47,7 @@ const std::vector<Rule>& rules() {
       {"scalprod-factor", "scalprod(s * a, b)", "s * scalprod(a, b)", "rounding", ""},
       {"sum-product", "sum(a * b)", "scalprod(a, b)", "exact", ""},
       {"sum-square", "sum(square(a))", "scalprod(a, a)", "exact", ""},
+      {"manhattan", "sum(abs(a - b))", "manhattan(a, b)", "exact", ""},
       {"square-distance", "scalprod(a - b, a - b)", "sqdist(a, b)", "exact", ""},
   };
   return table;

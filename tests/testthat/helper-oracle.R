@@ -97,6 +97,7 @@ oracle_ops <- list(
   Sum = function(x) sum(x),
   Scalprod = oracle_elementwise(function(x, y) sum(x * y)),
   SqDist = oracle_elementwise(function(x, y) sum((x - y)^2)),
+  Manhattan = oracle_elementwise(function(x, y) sum(abs(x - y))),
   SqNorm2 = function(x) sum(x^2),
   Norm2 = function(x) sqrt(sum(x^2)),
   SumT = function(x, n) {
