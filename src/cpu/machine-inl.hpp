@@ -79,9 +79,9 @@ struct Machine {
   using P = Pack<T>;
   static constexpr int W = P::kLanes;
   // Two vectors of lanes times four columns: eight results in flight hide the latency of an FMA (4 cycles, 2 a
-  // cycle), and leave half of 16 registers for the arithmetic. Of 1 x 8, 2 x 4, 4 x 2, 4 x 4 and 2 x 8 no shape
-  // was faster by more than 5 % with either register file (bench/notes.md).
-  static constexpr int kVectors = 2;
+  // cycle), and leave half of 16 registers for the arithmetic. With 32 registers, sixteen results share the cost
+  // of an instruction: 5 to 50 % faster (bench/notes.md).
+  static constexpr int kVectors = kVectorBytes == 64 ? 4 : 2;
   static constexpr int kColumns = 4;
   static constexpr int kStrip = kVectors * kColumns * W;
 

@@ -13,6 +13,10 @@ struct StateFunctions {
 
   static std::int64_t lane_storage(int places) { return Lanes::storage(places); }
   static void lane_init(void* state, void* storage, int places) { (new (state) Lanes)->init(storage, places); }
+  static void lane_restart(void* state) {
+    if constexpr (Lanes::kAdds) static_cast<Lanes*>(state)->restart();
+    else (void)state;
+  }
   static std::int64_t row_storage(int places) { return One::storage(places); }
   static void row_init(void* state, void* storage, int places) { (new (state) One)->init(storage, places); }
   static void flush(void* rows, const void* lanes, int count) {
@@ -26,7 +30,7 @@ struct StateFunctions {
   }
 
   static constexpr StateKernel kernel() {
-    return {Lanes::kAdds, sizeof(Lanes), lane_storage, lane_init, sizeof(One), row_storage, row_init, flush, merge, finish};
+    return {Lanes::kAdds, sizeof(Lanes), lane_storage, lane_init, lane_restart, sizeof(One), row_storage, row_init, flush, merge, finish};
   }
 };
 

@@ -12,6 +12,7 @@ struct StateKernel {
   std::int64_t lane_bytes;     // of one vector of lanes
   std::int64_t (*lane_storage)(int places);
   void (*lane_init)(void* state, void* storage, int places);
+  void (*lane_restart)(void* state);  // of states that add: as if nothing had been added
   std::int64_t row_bytes;
   std::int64_t (*row_storage)(int places);
   void (*row_init)(void* state, void* storage, int places);

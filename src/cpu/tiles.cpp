@@ -129,14 +129,14 @@ void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t
 }
 
 template <class T>
-void TileWorker<T>::init_states(std::int64_t strips, bool adding_only) {
+void TileWorker<T>::init_states(std::int64_t strips) {
   char* storage = storage_;
   for (std::int64_t strip = 0; strip < strips; ++strip)
     for (const RowShape::Part& part : job_.shape->parts) {
       const std::int64_t each = part.kernel->lane_storage(part.output->places);
       char* state = lane_states(strip) + part.lane_state;
       for (int k = 0; k < part.output->width * pass_.tiling.vectors; ++k, state += part.kernel->lane_bytes, storage += each)
-        if (part.kernel->adds || !adding_only) part.kernel->lane_init(state, storage, part.output->places);
+        part.kernel->lane_init(state, storage, part.output->places);
     }
 }
 
@@ -150,9 +150,11 @@ void TileWorker<T>::flush(RowStates* states, std::int64_t rows, bool adding) {
     for (std::int64_t row = 0; row < rows; row += t.lanes) {
       const std::int64_t strip = row / t.strip_rows(), vector = row % t.strip_rows() / t.lanes;
       const int count = static_cast<int>(std::min<std::int64_t>(t.lanes, rows - row));
-      const char* state = lane_states(strip) + part.lane_state + vector * part.kernel->lane_bytes;
-      for (int c = 0; c < part.output->width; ++c)
-        part.kernel->flush(states->at(p, c, row), state + c * t.vectors * part.kernel->lane_bytes, count);
+      char* state = lane_states(strip) + part.lane_state + vector * part.kernel->lane_bytes;
+      for (int c = 0; c < part.output->width; ++c, state += t.vectors * part.kernel->lane_bytes) {
+        part.kernel->flush(states->at(p, c, row), state, count);
+        if (adding) part.kernel->lane_restart(state);
+      }
     }
   }
 }
@@ -186,7 +188,7 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
   const bool has_pairs = pass_.components[static_cast<int>(Space::pairs)] > 0;
   pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded_rows);
   run_along(pass_.lane, Space::lane, padded_rows);
-  init_states(strips, false);
+  init_states(strips);
   for (std::int64_t column = first_column; column < end_column; column += t.columns) {
     const std::int64_t columns = std::min(t.columns, end_column - column), padded = padded_to(columns, t.strip());
     pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, column), columns, padded);
@@ -199,7 +201,6 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
       beat();
     }
     flush(states, rows, true);
-    init_states(strips, true);
   }
   flush(states, rows, false);
 }

@@ -6,7 +6,8 @@
 //   step(value, weight, index, valid) takes one term in; where `valid` is false it must change nothing
 //   merge(later, lane)               takes in one lane of a state made of later terms (states of one lane only)
 //   finish(values, indices)          writes what the row's `results` column promises; index 0 is "none"
-//   kAdds                            does it add numbers up? Then engines sum tile by tile, in float64 between
+//   kAdds                            does it add numbers up? Then engines sum tile by tile, in float64 between,
+//                                    and it has restart(): nothing has been added yet
 //   kShort                           is there a short way for most terms? Then it has
 //     plain(value)                     the lanes in which the short way may be taken
 //     step_plain(value, weight)        that way: the same as step() where all lanes are plain

@@ -22,9 +22,13 @@ struct LogSumExp {
   KW_FN void step(L value, L weight, typename L::Indices, typename L::Mask valid) {
     take(select(valid, value, -infinity<L>()), select(valid, weight, L(0.0)));
   }
-  // A term below the top sets no new scale: one exponential instead of two.
+  // A term below the top sets no new scale: one exponential instead of two. To base 2, whose rounding grows with the
+  // exponent: by then the term is too small for it to show.
   KW_FN typename L::Mask plain(L value) const { return value <= ceiling; }
-  KW_FN void step_plain(L value, L weight) { total = total + weight * exp(value - top); }
+  KW_FN void step_plain(L value, L weight) { total = total + weight * exp2((value - top) * 1.4426950408889634); }
+
+  // The scale stays: what is to come is most likely below it.
+  KW_FN void restart() { total = L(0.0); }
 
   template <class M>
   KW_FN void merge(const LogSumExp<M>& later, int lane) {

@@ -1,0 +1,127 @@
+# The CPU engine: every instruction set of this machine against the reference, tails of all lengths, any number of
+# threads, and what goes on around a call.
+
+instruction_sets <- kernweave:::r_instruction_sets("")[-1]
+with_isa <- function(isa, code) {
+  kernweave:::r_instruction_sets(isa)
+  on.exit(kernweave:::r_instruction_sets(""))
+  force(code)
+}
+
+all_axes <- list(c("i", "j", "param"), c("j", "i", "i"), c("param", "j", "i"))
+
+# Every operation, with its arguments along every axis, at more pairs than any strip and fewer than any tile.
+for (isa in instruction_sets) {
+  test_that(paste("every operation on", isa, "lanes, as the reference has it"), {
+    set.seed(7)
+    operations <- kernweave_operations()
+    for (k in seq_len(nrow(operations))) for (shape in accepted_shapes(operations[k, ], 3, most = 2)) for (axes in all_axes) {
+      arguments <- Map(function(width, kind, axis) {
+        data <- numbers_between(c(i = 37, j = 71, param = 1)[[axis]], width, 0.3, 1.8)
+        operand_on(axis, if (kind == "logical") data > 1 else data, name = axis)
+      }, shape$widths, shape$kinds, axes[seq_along(shape$widths)])
+      F <- kernweave:::lazy_call(operations$name[k], arguments, shape$attributes) + 0 * (row_index(37) + col_index(71))
+      expected <- as.matrix(lazy_set(F, device = "reference"))
+      for (precision in test_precisions())
+        expect_close(with_isa(isa, as.matrix(lazy_set(F, device = "cpu", precision = precision))), expected, tolerance_of(precision),
+                     label = paste(operations$fn[k], isa, precision))
+    }
+  })
+
+  test_that(paste("every reduction on", isa, "lanes, at every length of the tail"), {
+    set.seed(8)
+    x <- matrix(stats::rnorm(140 * 2), 140)
+    y <- matrix(stats::rnorm(140 * 2), 140)
+    reductions <- kernweave_reductions()
+    for (k in seq_len(nrow(reductions))) for (n in c(1:18, 31:34, 63:66, 127:130)) {
+      logical <- reductions$fn[k] == "any"
+      X <- Vi(x[seq_len(n), , drop = FALSE])
+      Y <- Vj(y[seq_len(131 - n), , drop = FALSE])
+      F <- if (logical) sqdist(X, Y) < 0.01 else sqdist(X, Y) - 1
+      K <- if (reductions$inputs[k] == "value_k") 3
+      weight <- if (reductions$inputs[k] == "value_weight") Vj(y[seq_len(131 - n), , drop = FALSE])^2
+      for (index in c("i", "j", "ij")) for (precision in test_precisions()) {
+        run <- function(device) reduction(F, reductions$fn[k], index = index, K = K, weight = weight, device = device, precision = precision)
+        actual <- with_isa(isa, run("cpu"))
+        expected <- run("reference")
+        label <- paste(reductions$fn[k], isa, index, n, precision)
+        if (precision == "float64" && reductions$results[k] == "index") expect_identical(actual, expected, label = label)
+        else if (is.list(expected)) expect_close(actual$value, expected$value, tolerance_of(precision), scale = 10, label = label)
+        else if (reductions$results[k] == "value") expect_close(actual, expected, tolerance_of(precision), scale = 1000, label = label)
+      }
+    }
+  })
+}
+
+test_that("primitives keep their bounds in units of the last place, on every instruction set", {
+  source <- testthat::test_path("cpu", "ulp.cpp")
+  root <- Sys.getenv("KERNWEAVE_SOURCE")
+  compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+  if (!nzchar(Sys.which(compiler[1])) || !nzchar(root) || !grepl("x86_64", R.version$platform)) skip("no source tree, no compiler, or not x86_64")
+  flags <- list(base = "-DKW_TEST_BYTES=16", avx2 = c("-mavx2", "-mfma", "-DKW_TEST_BYTES=32"),
+                avx512 = c("-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-DKW_TEST_BYTES=64"))
+  for (isa in instruction_sets) {
+    program <- tempfile(isa)
+    args <- c(compiler[-1], "-std=gnu++17", "-O2", flags[[isa]], paste0("-I", file.path(root, c("src", "inst/include"))), source, "-o", program)
+    expect_identical(system2(compiler[1], args), 0L, label = paste("compiling for", isa))
+    table <- system2(program, stdout = TRUE)
+    expect_null(attr(table, "status"), label = paste(c(isa, table), collapse = "\n"))
+  }
+})
+
+test_that("any number of threads gives the same bits, run to run", {
+  set.seed(9)
+  x <- matrix(stats::rnorm(3 * 1500), ncol = 3)
+  y <- matrix(stats::rnorm(3 * 2300), ncol = 3)
+  K <- exp(-sqdist(Vi(x), Vj(y)))
+  for (op in c("sum", "logsumexp", "min_argmin", "argKmin")) for (index in c("i", "j", "ij")) for (precision in test_precisions()) {
+    run <- function(threads) reduction(K, op, index = index, K = if (op == "argKmin") 4, precision = precision, threads = threads)
+    once <- run(1)
+    for (threads in c(2, 3, 7)) expect_identical(run(threads), once, label = paste(op, index, precision, threads, "threads"))
+    expect_identical(run(2), once)
+  }
+})
+
+test_that("few rows and many columns are shared out too, and add up", {
+  set.seed(10)
+  y <- stats::runif(200000)
+  b <- stats::rnorm(200000)
+  x <- c(0.1, 0.5)
+  expected <- vapply(x, function(at) sum(exp(-(at - y)^2) * b), 0)
+  for (threads in 1:2) expect_close(exp(-sqdist(Vi(x), Vj(y))) %*% b, expected, 1e-12, scale = 1000)
+  expect_close(sum(exp(-sqdist(Vi(x), Vj(y))), index = "ij"), sum(vapply(x, function(at) sum(exp(-(at - y)^2)), 0)), 1e-13, scale = 4e5)
+})
+
+test_that("float32 stays accurate far from the origin, and over many terms", {
+  set.seed(11)
+  x <- matrix(stats::runif(300), 100) + 1e4
+  y <- matrix(stats::runif(60000), 20000) + 1e4
+  K <- exp(-sqdist(Vi(x), Vj(y)))
+  exact <- sum(K, index = "j")
+  expect_close(sum(K, index = "j", precision = "float32"), exact, 5e-6, scale = max(exact))
+})
+
+test_that("float32 leaves row numbers and codes exact", {
+  big <- 2^24 + 1:3
+  expect_identical(sum(Vi(big) * (Vj(1L) + 0), index = "j", precision = "float64")[, 1], big)
+  expect_identical(sum((row_index(3) + 16777216L) * Vj(1L), index = "j", precision = "float32")[, 1], big)
+})
+
+test_that("a long thin sum needs little memory beside its data", {
+  skip_if_not(file.exists("/proc/self/status"))
+  peak <- function() as.numeric(sub("[^0-9]*([0-9]+).*", "\\1", grep("^VmHWM", readLines("/proc/self/status"), value = TRUE))) / 1024
+  x <- matrix(stats::runif(3e6), 1e6)
+  y <- matrix(stats::runif(300), 100)
+  b <- stats::runif(100)
+  K <- exp(-sqdist(Vi(x), Vj(y)))
+  invisible(gc())
+  before <- peak()
+  out <- K %*% b
+  expect_lt(peak() - before, 60 + 8)
+  expect_close(out[1:5, 1], vapply(1:5, function(i) sum(exp(-colSums((t(y) - x[i, ])^2)) * b), 0), 1e-13, scale = 100)
+})
+
+test_that("an unknown instruction set is refused, and the best one stays", {
+  expect_error(kernweave:::r_instruction_sets("mmx"), "base", class = "kernweave_error_unsupported")
+  expect_identical(kernweave:::r_instruction_sets("")[1], kernweave:::r_instruction_sets("")[2])
+})
