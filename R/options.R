@@ -16,8 +16,14 @@ setting_names <- c("device", "precision", "threads")
 #' Options are looked up in this order: argument of the call, [lazy_set()] on the formula,
 #' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
 #'
-#' The only device so far is `"reference"`: it computes in float64 on one thread, whatever precision and
-#' number of threads are asked for, as [explain()] says. Asking for another device is an error.
+#' Devices so far are `"cpu"`, which `"auto"` chooses, and `"reference"`, two plain loops that compute a
+#' formula as it is written, in float64 on one thread: right before all else, and slow. Asking for another
+#' device is an error. With `precision = "float32"` points are rounded once, after differences have been
+#' centred, and sums are added up in float64 between tiles; formulas with whole numbers in them (row
+#' numbers, codes) are computed in float64 all the same. `"tf32"` is `"float32"` on a CPU.
+#'
+#' By default half of the cores are used, within the limits of `OMP_THREAD_LIMIT` and `OMP_NUM_THREADS`, and
+#' one in a forked process. Results have the same bits for any number of threads.
 #'
 #' @eval options_rd()
 #' @return A data frame with one row per option: name, present value, meaning.

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
+#include "cpu/keeper.hpp"
 
 namespace kernweave {
 namespace {
 
 Row row_of(Op op) { return static_cast<Row>(static_cast<int>(op) - static_cast<int>(kFirstRow)); }
-
-bool is_slot(const Ref& ref) { return ref.from == Ref::From::slot; }
 
 int widest(const Step& step) {
   int w = 1;
@@ -36,10 +34,10 @@ std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& ne
 }
 
 // Writes the instructions of one region.
-class Writer {
+class Writer : private StripKeeper {
  public:
   Writer(const Program& program, Region region, Layout* layout, Pass* pass, std::vector<int>* reads, std::vector<Instruction>* out)
-      : program_(program), region_(region), layout_(*layout), pass_(*pass), reads_(*reads), out_(*out) {}
+      : StripKeeper(region, layout, reads, out), program_(program), pass_(*pass) {}
 
   void steps(const std::vector<const Step*>& steps) {
     for (std::size_t s = 0; s < steps.size();) {
@@ -89,8 +87,6 @@ class Writer {
   }
 
  private:
-  static constexpr int kNothing = -1;
-  static constexpr int kWrittenOut = 8;  // longest loop to be written out; longer ones are long enough to pay for themselves
 
   // May step `next` run in one loop over components with those before it? Its result must not take the place
   // of a value that the loop still reads or writes: places that overlap without being the same would mix
@@ -109,77 +105,6 @@ class Writer {
         if (is_slot(ref) && !clear(ref.index)) return false;
     }
     return true;
-  }
-
-  // --- operands, at the present component where a loop is written out ---
-
-  Operand at_component(Operand o) const {
-    if (component_ < 0) return o;
-    o.offset += component_ * o.stride;
-    o.stride = 0;
-    return o;
-  }
-  Operand at(const Ref& ref) const { return at_component(layout_.operand(ref, region_)); }
-  Operand at_slot(int slot) const { return at_component(layout_.slot(slot, region_)); }
-
-  // --- what the strip holds ---
-
-  bool held(const Ref& ref) const { return is_slot(ref) && held_ == ref.index; }
-  void used(const Ref& ref) {
-    if (is_slot(ref)) --reads_[ref.index];
-  }
-  int reads_of(const Ref& ref) const { return is_slot(ref) ? reads_[ref.index] : -1; }
-  // By the operation that has just filled the strip, where there is one.
-  void store(const Operand& to) {
-    const bool just_made = !out_.empty() && out_.back().code < kFirstReduction && !out_.back().stores;
-    if (!just_made) {
-      out_.emplace_back(kStore);
-      out_.back().a = to;
-    } else {
-      out_.back().stores = true;
-      out_.back().result = to;
-    }
-  }
-  // What the strip holds is stored, if it will be read and has not been stored.
-  void settle() {
-    if (held_ != kNothing && !stored_ && reads_[held_] > 0) store(at_slot(held_));
-    stored_ = true;
-  }
-  // The same, and then the strip is free.
-  void free_strip() {
-    settle();
-    held_ = kNothing;
-  }
-  void holds(int slot) {
-    held_ = slot;
-    stored_ = false;
-  }
-  void load(const Operand& from) {
-    Instruction i(from.vector ? kLoadVector : kLoadNumber);
-    i.a = from;
-    out_.push_back(i);
-  }
-  // The value comes into the strip, for one use that leaves the strip to others.
-  void take(const Ref& ref) {
-    used(ref);
-    if (held(ref)) return settle();
-    free_strip();
-    load(at(ref));
-  }
-  // The same, but the strip goes on holding it.
-  void take_value(const Ref& ref) {
-    const bool was_held = held(ref);
-    take(ref);
-    if (!was_held && is_slot(ref)) {
-      held_ = ref.index;
-      stored_ = true;
-    }
-  }
-  // An operand read from memory; it must be there.
-  Operand from_memory(const Ref& ref) {
-    if (held(ref)) settle();
-    used(ref);
-    return at(ref);
   }
 
   // --- steps ---
@@ -205,8 +130,8 @@ class Writer {
   void unary(const Step& step) {
     take(step.in[0]);
     Instruction i(code_of(row_of(step.op), Shape::alone));
-    const bool scaled = !out_.empty() && out_.back().code == code_of(row_of(Op::Mult), Shape::with_number) && stored_;
-    if (scaled && reads_of(step.in[0]) == 0) {
+    const bool scaled = !out_.empty() && out_.back().code == code_of(row_of(Op::Mult), Shape::with_number);
+    if (scaled && !out_.back().stores && reads_of(step.in[0]) == 0) {
       i.code = code_of(row_of(step.op), Shape::scaled);
       i.a = out_.back().a;
       out_.pop_back();
@@ -267,26 +192,6 @@ class Writer {
 
   // --- loops over components ---
 
-  // Short loops are written out: each turn costs the machine two instructions more.
-  template <class Body>
-  void for_components(int width, Body body) {
-    free_strip();
-    if (width > kWrittenOut) {
-      out_.emplace_back(kLoopBegin);
-      out_.back().width = width;
-      body();
-      free_strip();
-      out_.emplace_back(kLoopEnd);
-      return;
-    }
-    const std::vector<int> reads = reads_;
-    for (component_ = 0; component_ < width; ++component_) {
-      reads_ = reads;
-      body();
-      free_strip();
-    }
-    component_ = -1;
-  }
   void loop(const std::vector<const Step*>& steps, std::size_t first, std::size_t end) {
     for_components(steps[first]->width, [&] {
       for (std::size_t s = first; s < end; ++s) element(*steps[s]);
@@ -310,7 +215,7 @@ class Writer {
     take(fold.in[0]);
     i.code = code_of(row_of(fold.op), two && !i.b.vector ? FoldShape::next_number : FoldShape::next);
     out_.push_back(i);
-    held_ = kNothing;
+    holds_nothing();
   }
   // The component steps of a group, then its fold.
   void group(const std::vector<const Step*>& steps, std::size_t first, std::size_t end) {
@@ -381,14 +286,7 @@ class Writer {
   }
 
   const Program& program_;
-  Region region_;
-  Layout& layout_;
   Pass& pass_;
-  std::vector<int>& reads_;
-  std::vector<Instruction>& out_;
-  int held_ = kNothing;
-  bool stored_ = true;
-  int component_ = -1;
 };
 
 std::vector<const Step*> steps_of(const Program& program, const std::vector<bool>& needed, Region region) {

@@ -69,8 +69,6 @@ Kind output_kind(const OutputFormula& o) {
     case KindRule::same: return kind;
     case KindRule::logical: break;
   }
-  user_check(kind == Kind::logical, Fault::kind, row(o.red).fn, "(): `", show_short(o.value), "` is ", kind_name(kind),
-             ", not logical; write the comparison out, e.g. `", show_short(o.value), " > 0`");
   return Kind::logical;
 }
 
@@ -79,6 +77,11 @@ void check_inputs(const OutputFormula& o) {
   user_check(!o.weight || r.inputs == Inputs::value_weight, Fault::unsupported, r.fn, "() takes no weight");
   user_check(o.places >= 1, Fault::shape, r.fn, "(): K must be at least 1");
   user_check(o.places == 1 || r.inputs == Inputs::value_k, Fault::unsupported, r.fn, "() takes no K");
+  const Kind kind = o.value->type.kind;
+  if (r.kind == KindRule::logical && kind != Kind::logical)
+    fail(Fault::kind, r.fn, "(): `", show_short(o.value), "` is ", kind_name(kind), ", not logical; write the comparison out, e.g. `",
+         show_short(o.value), " > 0`");
+  output_width(o);
 }
 
 std::vector<Output> place_outputs(const std::vector<OutputFormula>& outputs, Line* line) {

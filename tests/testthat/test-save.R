@@ -56,7 +56,7 @@ test_that("Ctrl-C is answered at once and leaves everything usable", {
   skip_on_os("windows")
   script <- tempfile(fileext = ".R")
   writeLines(c(sprintf("library(kernweave, lib.loc = '%s')", dirname(system.file(package = "kernweave"))),
-               "x <- matrix(runif(3e5), ncol = 3); pid <- Sys.getpid()",
+               "x <- matrix(runif(1e7), ncol = 5); pid <- Sys.getpid()",
                "system(paste0('(sleep 1; kill -INT ', pid, ') &'))",
                "t <- Sys.time()",
                "out <- tryCatch(sum(exp(-sqdist(Vi(x), Vj(x))), index = 'j'), interrupt = function(e) 'stopped')",

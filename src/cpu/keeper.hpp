@@ -1,0 +1,125 @@
+// What the strip holds while instructions are written, and who will still ask for it.
+#pragma once
+#include <vector>
+#include "cpu/layout.hpp"
+
+namespace kernweave {
+
+inline bool is_slot(const Ref& ref) { return ref.from == Ref::From::slot; }
+
+class StripKeeper {
+ protected:
+  // `reads`: how often each slot will still be read.
+  StripKeeper(Region region, Layout* layout, std::vector<int>* reads, std::vector<Instruction>* out)
+      : region_(region), layout_(*layout), reads_(*reads), out_(*out) {}
+
+  // --- operands, at the present component where a loop is written out ---
+
+  Operand at_component(Operand o) const {
+    if (component_ < 0) return o;
+    o.offset += component_ * o.stride;
+    o.stride = 0;
+    return o;
+  }
+  Operand at(const Ref& ref) const { return at_component(layout_.operand(ref, region_)); }
+  Operand at_slot(int slot) const { return at_component(layout_.slot(slot, region_)); }
+
+  // --- what the strip holds ---
+
+  bool held(const Ref& ref) const { return is_slot(ref) && held_ == ref.index; }
+  void used(const Ref& ref) {
+    if (is_slot(ref)) --reads_[ref.index];
+  }
+  int reads_of(const Ref& ref) const { return is_slot(ref) ? reads_[ref.index] : -1; }
+  // By the operation that has just filled the strip, where there is one.
+  void store(const Operand& to) {
+    const bool just_made = !out_.empty() && out_.back().code < kFirstReduction && !out_.back().stores;
+    if (!just_made) {
+      out_.emplace_back(kStore);
+      out_.back().a = to;
+    } else {
+      out_.back().stores = true;
+      out_.back().result = to;
+    }
+  }
+  // What the strip holds is stored, if it will be read and has not been stored.
+  void settle() {
+    if (held_ != kNothing && !stored_ && reads_[held_] > 0) store(at_slot(held_));
+    stored_ = true;
+  }
+  // The same, and then the strip is free.
+  void free_strip() {
+    settle();
+    held_ = kNothing;
+  }
+  void holds(int slot) {
+    held_ = slot;
+    stored_ = false;
+  }
+  void holds_nothing() { held_ = kNothing; }
+  void load(const Operand& from) {
+    Instruction i(from.vector ? kLoadVector : kLoadNumber);
+    i.a = from;
+    out_.push_back(i);
+  }
+  // The value comes into the strip, for one use that leaves the strip to others.
+  void take(const Ref& ref) {
+    used(ref);
+    if (held(ref)) return settle();
+    free_strip();
+    load(at(ref));
+  }
+  // The same, but the strip goes on holding it.
+  void take_value(const Ref& ref) {
+    const bool was_held = held(ref);
+    take(ref);
+    if (!was_held && is_slot(ref)) {
+      held_ = ref.index;
+      stored_ = true;
+    }
+  }
+  // An operand read from memory; it must be there.
+  Operand from_memory(const Ref& ref) {
+    if (held(ref)) settle();
+    used(ref);
+    return at(ref);
+  }
+
+  // --- loops over components ---
+
+  // Short loops are written out: each turn costs the machine two instructions more.
+  template <class Body>
+  void for_components(int width, Body body) {
+    free_strip();
+    if (width > kWrittenOut) {
+      out_.emplace_back(kLoopBegin);
+      out_.back().width = width;
+      body();
+      free_strip();
+      out_.emplace_back(kLoopEnd);
+      return;
+    }
+    const std::vector<int> reads = reads_;
+    for (component_ = 0; component_ < width; ++component_) {
+      reads_ = reads;
+      body();
+      free_strip();
+    }
+    component_ = -1;
+  }
+  const Region region_;
+  Layout& layout_;
+  std::vector<int>& reads_;
+  std::vector<Instruction>& out_;
+  int component_ = -1;  // of a loop that is written out
+
+ private:
+  static constexpr int kNothing = -1;
+  // The longest loop to be written out; longer ones are long enough to pay for their own turns.
+  static constexpr int kWrittenOut = 8;
+
+  int held_ = kNothing;
+  bool stored_ = true;
+};
+
+}  // namespace kernweave
