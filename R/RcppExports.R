@@ -5,12 +5,20 @@ r_devices <- function() {
     .Call(`_kernweave_r_devices`)
 }
 
+r_threads <- function() {
+    .Call(`_kernweave_r_threads`)
+}
+
 r_compiler <- function() {
     .Call(`_kernweave_r_compiler`)
 }
 
-r_instruction_sets <- function(use) {
-    .Call(`_kernweave_r_instruction_sets`, use)
+r_instruction_sets <- function() {
+    .Call(`_kernweave_r_instruction_sets`)
+}
+
+r_use_instructions <- function(name) {
+    .Call(`_kernweave_r_use_instructions`, name)
 }
 
 r_apply <- function(op, args, attributes) {

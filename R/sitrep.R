@@ -14,7 +14,8 @@ kernweave_sitrep <- function() {
     versions = c(kernweave = as.character(utils::packageVersion("kernweave")), R = as.character(getRversion()),
                  Rcpp = as.character(utils::packageVersion("Rcpp")), platform = R.version$platform, compiler = r_compiler()),
     configured = configured(),
-    devices = r_devices()
+    devices = r_devices(),
+    cpu = c(instructions = r_use_instructions("present"), threads = r_threads())
   )
   asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
   report$options <- if (is.data.frame(asked)) asked else data.frame(option = character(), value = character())
@@ -47,7 +48,9 @@ print.kernweave_sitrep <- function(x, ...) {
   pairs(x$versions)
   cat("installed with\n")
   pairs(x$configured)
-  cat("devices\n  ", paste(x$devices, collapse = ", "), "\noptions\n", sep = "")
+  cat("devices\n  ", paste(x$devices, collapse = ", "), "\ncpu\n", sep = "")
+  pairs(x$cpu)
+  cat("options\n")
   cat(sprintf("  %-24s %s\n", x$options$option, x$options$value), sep = "")
   if (length(x$problems)) cat("to note\n", paste0("  ", x$problems, "\n"), sep = "")
   invisible(x)

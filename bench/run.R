@@ -5,7 +5,7 @@ library(kernweave)
 source("bench/cases.R")
 
 given <- commandArgs(TRUE)
-isa <- kernweave:::r_instruction_sets(if (length(given) > 0) given[1] else "")[1]
+isa <- kernweave:::r_use_instructions(if (length(given) > 0) given[1] else "")
 pattern <- if (length(given) > 1) given[2] else ""
 threads <- as.integer(Sys.getenv("KERNWEAVE_THREADS", min(2, parallel::detectCores())))
 

@@ -2,7 +2,7 @@
 
 given <- commandArgs(TRUE)
 library(kernweave)
-isa <- kernweave:::r_instruction_sets(if (length(given)) given[1] else "")[1]
+isa <- kernweave:::r_use_instructions(if (length(given)) given[1] else "")
 yardstick <- file.path("bench/fused/build", paste0("fused-", isa))
 if (!file.exists(yardstick)) system2("make", c("-s", "-C", "bench/fused"), stdout = FALSE)
 

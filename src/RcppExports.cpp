@@ -19,6 +19,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_threads
+int r_threads();
+RcppExport SEXP _kernweave_r_threads() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_threads());
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_compiler
 std::string r_compiler();
 RcppExport SEXP _kernweave_r_compiler() {
@@ -29,12 +38,21 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_instruction_sets
-Rcpp::CharacterVector r_instruction_sets(std::string use);
-RcppExport SEXP _kernweave_r_instruction_sets(SEXP useSEXP) {
+Rcpp::CharacterVector r_instruction_sets();
+RcppExport SEXP _kernweave_r_instruction_sets() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type use(useSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_instruction_sets(use));
+    rcpp_result_gen = Rcpp::wrap(r_instruction_sets());
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_use_instructions
+std::string r_use_instructions(std::string name);
+RcppExport SEXP _kernweave_r_use_instructions(SEXP nameSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_use_instructions(name));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -309,8 +327,10 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
+    {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
-    {"_kernweave_r_instruction_sets", (DL_FUNC) &_kernweave_r_instruction_sets, 1},
+    {"_kernweave_r_instruction_sets", (DL_FUNC) &_kernweave_r_instruction_sets, 0},
+    {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},
     {"_kernweave_r_apply", (DL_FUNC) &_kernweave_r_apply, 3},
     {"_kernweave_r_whole_power", (DL_FUNC) &_kernweave_r_whole_power, 2},
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},

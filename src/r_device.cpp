@@ -4,6 +4,7 @@
 
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
+#include "cpu/team.hpp"
 #include "reference/reference.hpp"
 
 namespace kernweave {
@@ -23,6 +24,9 @@ Rcpp::CharacterVector r_devices() {
 }
 
 // [[Rcpp::export(rng = false)]]
+int r_threads() { return kernweave::allowed_threads(0); }
+
+// [[Rcpp::export(rng = false)]]
 std::string r_compiler() {
 #if defined(__clang__)
   return "clang " __clang_version__;
@@ -33,13 +37,19 @@ std::string r_compiler() {
 #endif
 }
 
-// The instruction set in use, after choosing one by name ("" for the best), and all that this machine has.
+// All that this machine has, best first.
 // [[Rcpp::export(rng = false)]]
-Rcpp::CharacterVector r_instruction_sets(std::string use) {
+Rcpp::CharacterVector r_instruction_sets() {
+  Rcpp::CharacterVector names;
+  for (const kernweave::InstructionSet* set : kernweave::instruction_sets()) names.push_back(set->name);
+  return names;
+}
+
+// The one in use, after choosing it by name: "" for the best, "present" for no change.
+// [[Rcpp::export(rng = false)]]
+std::string r_use_instructions(std::string name) {
   return kernweave::at_border([&] {
-    kernweave::use_instruction_set(use);
-    Rcpp::CharacterVector names(1, kernweave::instruction_set().name);
-    for (const kernweave::InstructionSet* set : kernweave::instruction_sets()) names.push_back(set->name);
-    return names;
+    if (name != "present") kernweave::use_instruction_set(name);
+    return std::string(kernweave::instruction_set().name);
   });
 }

@@ -4,6 +4,9 @@
 #include "r_job.hpp"
 #include "r_result.hpp"
 
+#include <chrono>
+#include <functional>
+
 #include "schedule/choose.hpp"
 
 namespace kernweave {
@@ -18,6 +21,38 @@ const Plan& plan_behind(SEXP pointer) {
   return *static_cast<const Plan*>(R_ExternalPtrAddr(pointer));
 }
 
+// Looks for the user's interrupt; in an interactive session, says how far a long call has come.
+class Progress {
+ public:
+  Progress() : start_(Clock::now()), next_(start_ + std::chrono::seconds(2)) {}
+  ~Progress() {
+    if (shown_) REprintf("\r%*s\r", kWidth, "");
+  }
+
+  void operator()(double share) {
+    poll_interrupt();
+    const Clock::time_point now = Clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(500);
+    if (!interactive()) return;
+    const double spent = std::chrono::duration<double>(now - start_).count();
+    REprintf("\rkernweave: %3.0f %%, about %.0f s to go   ", 100 * share, share > 0 ? spent / share - spent : 0.0);
+    shown_ = true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kWidth = 48;
+
+  static bool interactive() {
+    return Rcpp::as<bool>(Rcpp::Function("interactive")());
+  }
+
+  const Clock::time_point start_;
+  Clock::time_point next_;
+  bool shown_ = false;
+};
+
 Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device,
                     int threads) {
   const std::vector<View> views = views_of(plan, data);
@@ -28,7 +63,8 @@ Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::Numeri
   const std::vector<Output>& outputs = plan.variants[schedule.variant].outputs;
   std::vector<OutputBuffer> buffers;
   buffers.reserve(outputs.size());
-  Task task{&plan, &schedule, views, {}, threads, [](double) { poll_interrupt(); }};
+  Progress progress;
+  Task task{&plan, &schedule, views, {}, threads, std::ref(progress)};
   for (const Output& o : outputs) {
     buffers.emplace_back(o, sizes);
     task.results.push_back(buffers.back().result());

@@ -75,9 +75,8 @@ template <class T>
 void TileWorker<T>::pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded) {
   for (const Packed& p : pass_.packed) {
     if (p.space != s) continue;
-    const double* centre = p.centre >= 0 && !job_.centres.empty() ? job_.centres[p.centre].data() : nullptr;
     const std::int64_t stride = pass_.stride(s);
-    pack(p.reading, *job_.task->plan, job_.task->data, axis, first, count, padded, centre, space(s) + p.component * stride, stride);
+    pack(p.reading, *job_.task->plan, job_.task->data, axis, first, count, padded, centre(p), space(s) + p.component * stride, stride);
   }
 }
 
@@ -103,7 +102,7 @@ void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t
     T* to = space(Space::pairs) + p.component * stride;
     for (std::int64_t c = 0; c < padded_to(columns, pass_.tiling.per_strip); ++c, to += wide)
       pack(p.reading, *job_.task->plan, job_.task->data, job_.lane_axis(), job_.point(row, column + std::min(c, columns - 1)), rows,
-           wide, nullptr, to, stride);
+           wide, centre(p), to, stride);
   }
 }
 

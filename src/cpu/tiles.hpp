@@ -39,6 +39,9 @@ class TileWorker {
              const std::function<void()>& beat);
 
  private:
+  const double* centre(const Packed& p) const {
+    return p.centre >= 0 && !job_.centres.empty() ? job_.centres[p.centre].data() : nullptr;
+  }
   T* space(Space s) { return spaces_[static_cast<int>(s)]; }
   void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded);
   void run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded);

@@ -1,10 +1,10 @@
 # The CPU engine: every instruction set of this machine against the reference, tails of all lengths, any number of
 # threads, and what goes on around a call.
 
-instruction_sets <- kernweave:::r_instruction_sets("")[-1]
+instruction_sets <- kernweave:::r_instruction_sets()
 with_isa <- function(isa, code) {
-  kernweave:::r_instruction_sets(isa)
-  on.exit(kernweave:::r_instruction_sets(""))
+  kernweave:::r_use_instructions(isa)
+  on.exit(kernweave:::r_use_instructions(""))
   force(code)
 }
 
@@ -98,6 +98,9 @@ test_that("float32 stays accurate far from the origin, and over many terms", {
   y <- matrix(stats::runif(60000), 20000) + 1e4
   K <- exp(-sqdist(Vi(x), Vj(y)))
   exact <- sum(K, index = "j")
+  A <- matrix(stats::runif(500), 100) + 1e4
+  D <- abs(Vij(A) - Vi(x[, 1])) * Vj(rep(1, 5))
+  expect_close(sum(D, index = "j", precision = "float32"), rowSums(abs(A - x[, 1])), 5e-6, scale = 5)
   expect_close(sum(K, index = "j", precision = "float32"), exact, 5e-6, scale = max(exact))
 })
 
@@ -122,6 +125,6 @@ test_that("a long thin sum needs little memory beside its data", {
 })
 
 test_that("an unknown instruction set is refused, and the best one stays", {
-  expect_error(kernweave:::r_instruction_sets("mmx"), "base", class = "kernweave_error_unsupported")
-  expect_identical(kernweave:::r_instruction_sets("")[1], kernweave:::r_instruction_sets("")[2])
+  expect_error(kernweave:::r_use_instructions("mmx"), "base", class = "kernweave_error_unsupported")
+  expect_identical(kernweave:::r_use_instructions("present"), kernweave:::r_instruction_sets()[1])
 })
