@@ -9,14 +9,6 @@
 namespace kernweave {
 namespace {
 
-Row row_of(Op op) { return static_cast<Row>(static_cast<int>(op) - static_cast<int>(kFirstRow)); }
-
-int widest(const Step& step) {
-  int w = 1;
-  for (const Ref& ref : step.in) w = std::max(w, ref.width);
-  return w;
-}
-
 // How often each slot will still be read.
 std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const std::vector<PassOutput>& outputs) {
   std::vector<int> reads(variant.program.slots.size(), 0);
@@ -87,7 +79,6 @@ class Writer : private StripKeeper {
   }
 
  private:
-
   // May step `next` run in one loop over components with those before it? Its result must not take the place
   // of a value that the loop still reads or writes: places that overlap without being the same would mix
   // components.
@@ -129,10 +120,10 @@ class Writer : private StripKeeper {
   // A product with a number that only this step reads is not computed by itself.
   void unary(const Step& step) {
     take(step.in[0]);
-    Instruction i(code_of(row_of(step.op), Shape::alone));
-    const bool scaled = !out_.empty() && out_.back().code == code_of(row_of(Op::Mult), Shape::with_number);
+    Instruction i(code_of(step.op, Shape::alone));
+    const bool scaled = !out_.empty() && out_.back().code == code_of(Op::Mult, Shape::with_number);
     if (scaled && !out_.back().stores && reads_of(step.in[0]) == 0) {
-      i.code = code_of(row_of(step.op), Shape::scaled);
+      i.code = code_of(step.op, Shape::scaled);
       i.a = out_.back().a;
       out_.pop_back();
     }
@@ -149,7 +140,7 @@ class Writer : private StripKeeper {
     settle();
     const Shape first_shape = i.a.vector ? Shape::with_vector : Shape::with_number;
     const Shape second_shape = i.a.vector ? Shape::vector_with : Shape::number_with;
-    i.code = code_of(row_of(step.op), second ? second_shape : first_shape);
+    i.code = code_of(step.op, second ? second_shape : first_shape);
     out_.push_back(i);
   }
   void binary_in_memory(const Step& step) {
@@ -158,7 +149,7 @@ class Writer : private StripKeeper {
     i.b = from_memory(step.in[1]);
     free_strip();
     const Shape shapes[2][2] = {{Shape::with_number, Shape::number_vector}, {Shape::vector_number, Shape::vectors}};
-    i.code = code_of(row_of(step.op), shapes[i.a.vector][i.b.vector]);
+    i.code = code_of(step.op, shapes[i.a.vector][i.b.vector]);
     if (!i.a.vector && !i.b.vector) {
       load(i.a);
       i.a = i.b;
@@ -180,7 +171,7 @@ class Writer : private StripKeeper {
     Instruction i;
     i.a = in[in_strip == 0 ? 1 : 0];
     i.b = in[in_strip == 2 ? 1 : 2];
-    i.code = code_of(row_of(step.op), in_strip == 0 ? Shape::alone : in_strip == 1 ? Shape::second : Shape::third);
+    i.code = code_of(step.op, in_strip == 0 ? Shape::alone : in_strip == 1 ? Shape::second : Shape::third);
     out_.push_back(i);
   }
   Operand spread(const Operand& number) {
@@ -202,7 +193,7 @@ class Writer : private StripKeeper {
 
   void start_fold(const Step& fold) {
     free_strip();
-    Instruction i(code_of(row_of(fold.op), FoldShape::start));
+    Instruction i(code_of(fold.op, FoldShape::start));
     out_.push_back(i);
     store(at_slot(fold.out));
   }
@@ -213,7 +204,7 @@ class Writer : private StripKeeper {
     const bool two = fold.in.size() == 2;
     if (two) i.b = from_memory(fold.in[1]);
     take(fold.in[0]);
-    i.code = code_of(row_of(fold.op), two && !i.b.vector ? FoldShape::next_number : FoldShape::next);
+    i.code = code_of(fold.op, two && !i.b.vector ? FoldShape::next_number : FoldShape::next);
     out_.push_back(i);
     holds_nothing();
   }
@@ -221,7 +212,7 @@ class Writer : private StripKeeper {
   void group(const std::vector<const Step*>& steps, std::size_t first, std::size_t end) {
     const Step& fold = *steps[end - 1];
     start_fold(fold);
-    for_components(widest(fold), [&] {
+    for_components(fold_width(fold), [&] {
       for (std::size_t s = first; s + 1 < end; ++s) element(*steps[s]);
       next_of_fold(fold);
     });
@@ -237,20 +228,20 @@ class Writer : private StripKeeper {
     i.a = from_memory(step.in[0]);
     if (two) i.b = from_memory(step.in[1]);
     free_strip();
-    i.width = widest(step);
+    i.width = fold_width(step);
     const FoldShape mixed = a.vector ? FoldShape::vector_number : FoldShape::number_vector;
-    i.code = code_of(row_of(step.op), a.vector != b.vector ? mixed : a.vector ? FoldShape::vectors : FoldShape::numbers);
+    i.code = code_of(step.op, a.vector != b.vector ? mixed : a.vector ? FoldShape::vectors : FoldShape::numbers);
     out_.push_back(i);
     holds(step.out);
   }
   // A vector that differs from column to column, and a number: no register is shared, so the general way does.
   void fold_by_component(const Step& step) {
     start_fold(step);
-    for_components(widest(step), [&] { next_of_fold(step); });
+    for_components(fold_width(step), [&] { next_of_fold(step); });
   }
 
   void own_loop(const Step& step) {
-    Instruction i(code_of(row_of(step.op), Shape::alone));
+    Instruction i(code_of(step.op, Shape::alone));
     i.a = from_memory(step.in[0]);
     if (step.in.size() == 2) i.b = from_memory(step.in[1]);
     free_strip();
@@ -277,7 +268,7 @@ class Writer : private StripKeeper {
     Instruction i;
     if (weighed) i.b = from_memory(output.weight);
     const Weight how = !weighed ? Weight::one : i.b.vector ? Weight::vector : Weight::number;
-    i.code = code_of(static_cast<Reduction>(output.red), how);
+    i.code = code_of(output.red, how);
     i.width = output.value.width > 1 ? 1 : output.width;
     i.counted = output.keep == Keep::none ? kByPlace : kAlongSweep;
     i.state = o.lane_state + (component_ < 0 ? 0 : component_) * kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors;

@@ -5,8 +5,6 @@
 
 namespace kernweave {
 
-inline bool is_slot(const Ref& ref) { return ref.from == Ref::From::slot; }
-
 class StripKeeper {
  protected:
   // `reads`: how often each slot will still be read.
@@ -107,6 +105,7 @@ class StripKeeper {
     }
     component_ = -1;
   }
+
   const Region region_;
   Layout& layout_;
   std::vector<int>& reads_;

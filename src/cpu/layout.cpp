@@ -1,8 +1,6 @@
 // Spaces are filled in order: packed data and numbers first, then the slots of the plan's regions.
 #include "cpu/layout.hpp"
 
-#include <algorithm>
-
 namespace kernweave {
 namespace {
 

@@ -23,8 +23,8 @@ constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? P
 #define KW_CASE(Name, code, value, work) \
   case code: \
     if constexpr (kPlace == place_of(op::Name::value)) { work; return true; } else return false;
-#define KW_MAP(Name, shape, value, work) KW_CASE(Name, code_of(Row::Name, Shape::shape), value, work)
-#define KW_FOLD(Name, shape, value, work) KW_CASE(Name, code_of(Row::Name, FoldShape::shape), value, work)
+#define KW_MAP(Name, shape, value, work) KW_CASE(Name, code_of(Op::Name, Shape::shape), value, work)
+#define KW_FOLD(Name, shape, value, work) KW_CASE(Name, code_of(Op::Name, FoldShape::shape), value, work)
 
 #define UNARY(Name, ...) \
   KW_MAP(Name, alone, eval(Counting(0)), map(s, [](P x) { return op::Name::eval(x); })) \
@@ -61,7 +61,7 @@ constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? P
 
 // Operations with their own loop work in memory anyway.
 #define KW_LOOP(Name, call) \
-  case code_of(Row::Name, Shape::alone): \
+  case code_of(Op::Name, Shape::alone): \
     if constexpr (kPlace == Place::elsewhere) \
       own_loop(now, i, frame.scratch, [](Read<P> x, Read<P> y, P* out, int width, const int* at) { (void)y; op::Name::call; }); \
     return kPlace == Place::elsewhere;
@@ -70,9 +70,9 @@ constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? P
 
 // Terms that are not plain, and those of a strip that is not full, are folded elsewhere.
 #define REDUCTION(Name, ...) \
-  case code_of(Reduction::Name, Weight::one): return reduce<red::Name, Weight::one, kPlace, kLoops>(now, frame, i, *s); \
-  case code_of(Reduction::Name, Weight::vector): return reduce<red::Name, Weight::vector, kPlace, kLoops>(now, frame, i, *s); \
-  case code_of(Reduction::Name, Weight::number): return reduce<red::Name, Weight::number, kPlace, kLoops>(now, frame, i, *s);
+  case code_of(Red::Name, Weight::one): return reduce<red::Name, Weight::one, kPlace, kLoops>(now, frame, i, *s); \
+  case code_of(Red::Name, Weight::vector): return reduce<red::Name, Weight::vector, kPlace, kLoops>(now, frame, i, *s); \
+  case code_of(Red::Name, Weight::number): return reduce<red::Name, Weight::number, kPlace, kLoops>(now, frame, i, *s);
 
 template <class T>
 struct Machine {

@@ -36,8 +36,6 @@ class RowStates {
   // Writes the rows of a part to its result, the first one to row `first`.
   void finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result, const Result& result);
 
-  std::int64_t rows() const { return rows_; }
-
  private:
   const RowShape* shape_ = nullptr;
   std::int64_t rows_ = 0;

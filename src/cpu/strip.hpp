@@ -6,6 +6,7 @@
 // memory and leave the result in registers, so a chain of operations never touches memory.
 #pragma once
 #include <cstdint>
+#include "expr/op.hpp"
 
 namespace kernweave {
 
@@ -18,21 +19,6 @@ enum class Space : std::uint8_t {
   slot,   // what the program itself has stored, one strip wide
 };
 constexpr int kSpaces = 5;
-
-// Every row of ops.def, in its order.
-enum class Row : std::uint16_t {
-#define UNARY(Name, ...) Name,
-#define BINARY(Name, ...) Name,
-#define TERNARY(Name, ...) Name,
-#define FOLD1(Name, ...) Name,
-#define FOLD2(Name, ...) Name,
-#define LOOP1(Name, ...) Name,
-#define LOOP2(Name, ...) Name,
-#define ALIAS1(Name, ...) Name,
-#define ALIAS2(Name, ...) Name,
-#include "kernweave/ops.def"
-  count
-};
 
 // How a row meets its operands. `other` is the operand in memory: a vector of lanes, or one number a column,
 // the same in all lanes.
@@ -57,27 +43,21 @@ enum class FoldShape : std::uint16_t { vector_number, number_vector, vectors, nu
 constexpr std::uint16_t kShapes = static_cast<std::uint16_t>(Shape::count);
 static_assert(static_cast<int>(FoldShape::count) <= static_cast<int>(Shape::count), "a row has room for its shapes");
 
-constexpr std::uint16_t code_of(Row row, Shape shape) {
-  return static_cast<std::uint16_t>(static_cast<std::uint16_t>(row) * kShapes + static_cast<std::uint16_t>(shape));
+constexpr std::uint16_t code_of(Op op, Shape shape) {
+  return static_cast<std::uint16_t>(static_cast<std::uint16_t>(op) * kShapes + static_cast<std::uint16_t>(shape));
 }
-constexpr std::uint16_t code_of(Row row, FoldShape shape) { return code_of(row, static_cast<Shape>(shape)); }
-
-enum class Reduction : std::uint16_t {
-#define REDUCTION(Name, ...) Name,
-#include "kernweave/reductions.def"
-  count
-};
+constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<Shape>(shape)); }
 
 // How a term is weighed: by 1, by a vector of lanes, by one number a column.
 enum class Weight : std::uint16_t { one, vector, number, count };
 
-constexpr std::uint16_t kFirstReduction = code_of(Row::count, Shape::alone);
-constexpr std::uint16_t code_of(Reduction reduction, Weight weight) {
-  return static_cast<std::uint16_t>(kFirstReduction + static_cast<std::uint16_t>(reduction) * 3 +
-                                    static_cast<std::uint16_t>(weight));
+constexpr std::uint16_t kFirstReduction = code_of(Op::count, Shape::alone);
+constexpr std::uint16_t code_of(Red red, Weight weight) {
+  constexpr std::uint16_t ways = static_cast<std::uint16_t>(Weight::count);
+  return static_cast<std::uint16_t>(kFirstReduction + static_cast<std::uint16_t>(red) * ways + static_cast<std::uint16_t>(weight));
 }
 
-constexpr std::uint16_t kFirstMove = code_of(Reduction::count, Weight::one);
+constexpr std::uint16_t kFirstMove = code_of(Red::count, Weight::one);
 enum Move : std::uint16_t {
   kLoadVector = kFirstMove,  // strip = a
   kLoadNumber,

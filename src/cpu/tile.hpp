@@ -24,7 +24,7 @@ struct StateKernel {
 struct TileKernel {
   int vectors, columns, lanes;  // of a strip; lanes of one vector
   void (*run)(const Frame& frame);
-  const StateKernel* states;    // by Reduction
+  const StateKernel* states;    // by Red
 };
 
 struct InstructionSet {

@@ -4,35 +4,11 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+#include "expr/op.hpp"
 #include "expr/type.hpp"
 #include "kernweave/read.hpp"
 
 namespace kernweave {
-
-// The structural operations first, then one per row.
-//   Swap(f)          f with i and j exchanged
-//   Take(f, rows)    f with one axis (attribute 0: i, 1: j) replaced by the row numbers `rows`
-//   Gather(v, rows)  a variable read at row numbers: what Take becomes at the leaves
-enum class Op : std::uint16_t {
-  Var,
-  Number,
-  Swap,
-  Take,
-  Gather,
-#define UNARY(Name, ...) Name,
-#define BINARY(Name, ...) Name,
-#define TERNARY(Name, ...) Name,
-#define FOLD1(Name, ...) Name,
-#define FOLD2(Name, ...) Name,
-#define LOOP1(Name, ...) Name,
-#define LOOP2(Name, ...) Name,
-#define ALIAS1(Name, ...) Name,
-#define ALIAS2(Name, ...) Name,
-#include "kernweave/ops.def"
-};
-
-// The operations from this one on have a row, in the order of ops.def.
-constexpr Op kFirstRow = static_cast<Op>(static_cast<int>(Op::Gather) + 1);
 
 enum class Form { structural, elementwise, fold, loop, alias };
 
@@ -68,11 +44,6 @@ const std::vector<OpRow>& op_rows();
 bool find_op(const std::string& name, Op* found);
 // By R's operator.
 bool find_operator(const std::string& symbol, Op* found);
-
-enum class Red : std::uint8_t {
-#define REDUCTION(Name, ...) Name,
-#include "kernweave/reductions.def"
-};
 
 enum class Inputs { value, value_weight, value_k };
 enum class Results { value, index, value_index };

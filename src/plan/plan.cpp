@@ -1,8 +1,8 @@
 // Names of the plan's parts, and its key.
 #include "plan/plan.hpp"
 
+#include <algorithm>
 #include <sstream>
-
 
 namespace kernweave {
 namespace {
@@ -30,6 +30,12 @@ void write(std::ostream& out, const Variant& variant) {
 }
 
 }  // namespace
+
+int fold_width(const Step& fold) {
+  int widest = 1;
+  for (const Ref& ref : fold.in) widest = std::max(widest, ref.width);
+  return widest;
+}
 
 Region home(const Program& program, const Step& step) {
   return step.group < 0 ? step.region : program.steps[program.groups[step.group].last].region;

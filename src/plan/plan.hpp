@@ -34,6 +34,8 @@ struct Ref {
   int width = 1;
 };
 
+inline bool is_slot(const Ref& ref) { return ref.from == Ref::From::slot; }
+
 struct Step {
   Op op;
   std::vector<Ref> in;
@@ -111,6 +113,9 @@ struct Plan {
   Pairs pairs = Pairs::all;
   Axes batch;
 };
+
+// How many components a fold runs over: those of its widest argument.
+int fold_width(const Step& fold);
 
 // The region whose loop a step runs in: a component step runs with its fold.
 Region home(const Program& program, const Step& step);

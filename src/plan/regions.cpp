@@ -9,8 +9,6 @@
 namespace kernweave {
 namespace {
 
-bool is_slot(const Ref& ref) { return ref.from == Ref::From::slot; }
-
 // Before sorting, slot k is written by step k.
 class Grouping {
  public:
@@ -31,12 +29,6 @@ class Grouping {
       if (absorb_producers(static_cast<int>(s), next)) group_[s] = next++;
     }
     return group_;
-  }
-
-  static int fold_width(const Step& fold) {
-    int widest = 1;
-    for (const Ref& ref : fold.in) widest = std::max(widest, ref.width);
-    return widest;
   }
 
  private:
@@ -86,7 +78,7 @@ void place_group(const std::vector<Step>& steps, const std::vector<std::size_t>&
   }
   program->steps.push_back(steps[fold]);
   const int last = static_cast<int>(program->steps.size()) - 1;
-  program->groups.push_back({first, last, Grouping::fold_width(steps[fold])});
+  program->groups.push_back({first, last, fold_width(steps[fold])});
   for (int k = first; k <= last; ++k) program->steps[k].group = number;
 }
 

@@ -90,9 +90,7 @@ void Evaluator::run_elementwise(const Step& step, int component) {
 }
 
 void Evaluator::run_fold(const Step& step) {
-  int widest = 1;
-  for (const Ref& ref : step.in) widest = ref.width > widest ? ref.width : widest;
-  run_group({-1, static_cast<int>(&step - program_.steps.data()), widest});
+  run_group({-1, static_cast<int>(&step - program_.steps.data()), fold_width(step)});
 }
 
 // Without component steps (first < 0) this is the fold alone.
