@@ -130,6 +130,7 @@ Columns columns(const Reduced& reduced, Expr g) {
 #define REDUCTION(Name, fn, inputs, results, kind, saves, dx, dw, ...) \
   case Red::Name: return {dx, dw};
 #include "kernweave/reductions.def"
+    case Red::count: break;
   }
   fail(Fault::internal, "no gradient column");
 }
