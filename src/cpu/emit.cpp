@@ -129,7 +129,7 @@ class Writer : private StripKeeper {
     }
     out_.push_back(i);
   }
-  // The strip takes part as whichever argument it holds.
+  // The strip takes part as whichever argument it holds; where it makes no difference, as the first.
   void binary(const Step& step) {
     if (!held(step.in[0]) && !held(step.in[1])) return binary_in_memory(step);
     const bool second = held(step.in[1]) && !held(step.in[0]);
@@ -140,7 +140,7 @@ class Writer : private StripKeeper {
     settle();
     const Shape first_shape = i.a.vector ? Shape::with_vector : Shape::with_number;
     const Shape second_shape = i.a.vector ? Shape::vector_with : Shape::number_with;
-    i.code = code_of(step.op, second ? second_shape : first_shape);
+    i.code = code_of(step.op, second && !row(step.op).commutes ? second_shape : first_shape);
     out_.push_back(i);
   }
   void binary_in_memory(const Step& step) {

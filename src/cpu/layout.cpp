@@ -100,8 +100,7 @@ Operand Layout::place(Space space, int component, int width, Region seen_from) c
   o.vector = space == Space::slot || space == Space::pairs || (axis && (!from_pairs || space == Space::lane));
   o.stride = width == 1 ? 0 : pass_->stride(space);
   o.offset = component * pass_->stride(space);
-  o.column = o.vector ? pass_->tiling.strip_rows() : 1;
-  if (space == Space::once || (from_pairs && space == Space::lane)) o.column = 0;
+  if (o.vector && !(from_pairs && space == Space::lane)) o.column = pass_->tiling.strip_rows();
   return o;
 }
 

@@ -22,49 +22,49 @@ constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? P
 
 #define KW_CASE(Name, code, value, work) \
   case code: \
-    if constexpr (kPlace == place_of(op::Name::value)) { work; return true; } else return false;
+    if constexpr (kPlace == place_of(op::Name::value)) { work; return Next::step; } else return Next::elsewhere;
 #define KW_MAP(Name, shape, value, work) KW_CASE(Name, code_of(Op::Name, Shape::shape), value, work)
 #define KW_FOLD(Name, shape, value, work) KW_CASE(Name, code_of(Op::Name, FoldShape::shape), value, work)
 
 #define UNARY(Name, ...) \
   KW_MAP(Name, alone, eval(Counting(0)), map(s, [](P x) { return op::Name::eval(x); })) \
-  KW_MAP(Name, scaled, eval(Counting(0)), map_number(s, a, [](P x, P y) { return op::Name::eval(x * y); }))
+  KW_MAP(Name, scaled, eval(Counting(0)), map_number(s, a(), [](P x, P y) { return op::Name::eval(x * y); }))
 #define KW_BINARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0)), work)
 #define BINARY(Name, ...) \
-  KW_BINARY(Name, with_vector, map_vector(s, a, [](P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, with_number, map_number(s, a, [](P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vector_with, map_vector(s, a, [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_with, map_number(s, a, [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vector_number, map_both(s, a, b, [](P, P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_vector, map_both(s, b, a, [](P, P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vectors, map_vectors(s, a, b, [](P, P x, P y) { return op::Name::eval(x, y); }))
+  KW_BINARY(Name, with_vector, map_vector(s, a(), [](P x, P y) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, with_number, map_number(s, a(), [](P x, P y) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, vector_with, map_vector(s, a(), [](P y, P x) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, number_with, map_number(s, a(), [](P y, P x) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, vector_number, map_both(s, a(), b(), [](P, P x, P y) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, number_vector, map_both(s, b(), a(), [](P, P y, P x) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, vectors, map_vectors(s, a(), b(), [](P, P x, P y) { return op::Name::eval(x, y); }))
 #define KW_TERNARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0), Counting(0)), work)
 #define TERNARY(Name, ...) \
-  KW_TERNARY(Name, alone, map_vectors(s, a, b, [](P x, P y, P z) { return op::Name::eval(x, y, z); })) \
-  KW_TERNARY(Name, second, map_vectors(s, a, b, [](P y, P x, P z) { return op::Name::eval(x, y, z); })) \
-  KW_TERNARY(Name, third, map_vectors(s, a, b, [](P z, P x, P y) { return op::Name::eval(x, y, z); }))
+  KW_TERNARY(Name, alone, map_vectors(s, a(), b(), [](P x, P y, P z) { return op::Name::eval(x, y, z); })) \
+  KW_TERNARY(Name, second, map_vectors(s, a(), b(), [](P y, P x, P z) { return op::Name::eval(x, y, z); })) \
+  KW_TERNARY(Name, third, map_vectors(s, a(), b(), [](P z, P x, P y) { return op::Name::eval(x, y, z); }))
 #define KW_FOLD1(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0)), work)
 #define FOLD1(Name, ...) \
   KW_FOLD1(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \
-  KW_FOLD1(Name, next, map_vector(s, a, [](P x, P acc) { return op::Name::next(acc, x); }); store(*s, a)) \
-  KW_FOLD1(Name, vectors, fold1<op::Name>(s, a, i.width, [](P acc, Seen x, int c, int v) { return op::Name::next(acc, x.vector(c, v)); })) \
-  KW_FOLD1(Name, numbers, fold1<op::Name>(s, a, i.width, [](P acc, Seen x, int c, int) { return op::Name::next(acc, x.number(c)); }))
+  KW_FOLD1(Name, next, map_vector(s, a(), [](P x, P acc) { return op::Name::next(acc, x); }); store(*s, a())) \
+  KW_FOLD1(Name, vectors, fold1<op::Name>(s, a(), i.width, [](P acc, Seen x, int c, int v) { return op::Name::next(acc, x.vector(c, v)); })) \
+  KW_FOLD1(Name, numbers, fold1<op::Name>(s, a(), i.width, [](P acc, Seen x, int c, int) { return op::Name::next(acc, x.number(c)); }))
 #define KW_FOLD2(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0), Counting(0)), work)
 #define FOLD2(Name, ...) \
   KW_FOLD2(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \
-  KW_FOLD2(Name, next, map_vectors(s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); store(*s, a)) \
-  KW_FOLD2(Name, next_number, map_both(s, a, b, [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); store(*s, a)) \
-  KW_FOLD2(Name, vector_number, fold_vector_number<op::Name>(s, a, b, i.width, [](P acc, P x, P y) { return op::Name::next(acc, x, y); })) \
-  KW_FOLD2(Name, number_vector, fold_vector_number<op::Name>(s, b, a, i.width, [](P acc, P y, P x) { return op::Name::next(acc, x, y); })) \
-  KW_FOLD2(Name, vectors, fold2<op::Name>(s, a, b, i.width, [](P acc, Seen x, Seen y, int c, int v) { return op::Name::next(acc, x.vector(c, v), y.vector(c, v)); })) \
-  KW_FOLD2(Name, numbers, fold2<op::Name>(s, a, b, i.width, [](P acc, Seen x, Seen y, int c, int) { return op::Name::next(acc, x.number(c), y.number(c)); }))
+  KW_FOLD2(Name, next, map_vectors(s, a(), b(), [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); store(*s, a())) \
+  KW_FOLD2(Name, next_number, map_both(s, a(), b(), [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); store(*s, a())) \
+  KW_FOLD2(Name, vector_number, fold_vector_number<op::Name>(s, a(), b(), i.width, [](P acc, P x, P y) { return op::Name::next(acc, x, y); })) \
+  KW_FOLD2(Name, number_vector, fold_vector_number<op::Name>(s, b(), a(), i.width, [](P acc, P y, P x) { return op::Name::next(acc, x, y); })) \
+  KW_FOLD2(Name, vectors, fold2<op::Name>(s, a(), b(), i.width, [](P acc, Seen x, Seen y, int c, int v) { return op::Name::next(acc, x.vector(c, v), y.vector(c, v)); })) \
+  KW_FOLD2(Name, numbers, fold2<op::Name>(s, a(), b(), i.width, [](P acc, Seen x, Seen y, int c, int) { return op::Name::next(acc, x.number(c), y.number(c)); }))
 
 // Operations with their own loop work in memory anyway.
 #define KW_LOOP(Name, call) \
   case code_of(Op::Name, Shape::alone): \
     if constexpr (kPlace == Place::elsewhere) \
-      own_loop(now, i, frame.scratch, [](Read<P> x, Read<P> y, P* out, int width, const int* at) { (void)y; op::Name::call; }); \
-    return kPlace == Place::elsewhere;
+      own_loop(i, frame.scratch, [](Read<P> x, Read<P> y, P* out, int width, const int* at) { (void)y; op::Name::call; }); \
+    return kPlace == Place::elsewhere ? Next::step : Next::elsewhere;
 #define LOOP1(Name, ...) KW_LOOP(Name, loop(x, out, width, at))
 #define LOOP2(Name, ...) KW_LOOP(Name, loop(x, y, out, width, at))
 
@@ -89,6 +89,9 @@ struct Machine {
     P at[kColumns][kVectors];
   };
 
+  // What there is to do after an instruction.
+  enum class Next { step, elsewhere, loop, turn, strip };
+
   // Calls f with constants, so that the strip never has a run-time subscript and stays in registers.
   template <class F, int... K>
   static KW_FN void for_each(F f, std::integer_sequence<int, K...>) { (f(K), ...); }
@@ -99,29 +102,76 @@ struct Machine {
   template <class F>
   static KW_FN void each(F f) { columns([&](int c) { vectors([&](int v) { f(c, v); }); }); }
 
-  // An operand at the present component.
+  // An operand where it lies for the present strip. The numbers of neighbouring columns are neighbours.
   struct Seen {
-    const T* at;
-    std::int64_t stride;
-    std::int64_t column;
+    T* at;
+    std::int64_t stride;  // from component to component
+    std::int64_t column;  // from vector to vector
     KW_FN P vector(int c, int v) const { return P::load(at + c * column + v * W); }
-    KW_FN P number(int c) const { return P::all(at[c * column]); }
+    KW_FN P number(int c) const { return P::all(at[c]); }
     KW_FN void next() { at += stride; }
   };
 
-  // Where the run stands. A program without loops knows nothing of components.
-  template <bool kLoops>
+  // An instruction made ready for a run: places instead of spaces, since to look a place up for every strip takes
+  // as long as a short operation.
+  struct Ready {
+    std::uint16_t code;
+    bool stores;
+    std::int32_t width;
+    Seen a, b, result;
+    char* states;
+    std::int64_t state_stride;
+    const Instruction* from;
+  };
+  // A place that goes on from strip to strip.
+  struct Moving {
+    T** at;
+    std::int64_t by;
+  };
+
+  // Where the run stands.
   struct Present {
-    T* base[kSpaces];
-    const Instruction* loop;
+    const Ready* program;
+    const Ready* loop;
     std::int64_t component;
     std::int64_t column;  // the first of this strip
     std::int64_t left;    // columns of this strip and those after it
+    const Moving* moving;
+    const Moving* end_moving;
   };
 
+  // At the present component; a program without loops knows nothing of components.
   template <bool kLoops>
-  static KW_FN Seen see(const Present<kLoops>& now, const Operand& o) {
-    return {now.base[static_cast<int>(o.space)] + o.offset + (kLoops ? now.component * o.stride : 0), o.stride, o.column};
+  static KW_FN Seen see(const Present& now, Seen o) {
+    if (kLoops) o.at += now.component * o.stride;
+    return o;
+  }
+
+  // --- making ready ---
+
+  static std::int64_t room(std::int64_t instructions) {
+    return instructions * static_cast<std::int64_t>(sizeof(Ready) + 3 * sizeof(Moving));
+  }
+  static Present make_ready(const Frame& frame) {
+    std::int64_t count = 1;
+    while (frame.program[count - 1].code != kStripEnd) ++count;
+    Ready* const ready = static_cast<Ready*>(frame.room);
+    Moving* const moving = reinterpret_cast<Moving*>(ready + count);
+    Moving* end = moving;
+    const auto place = [&](const Operand& o, Seen* seen) {
+      *seen = {static_cast<T*>(frame.base[static_cast<int>(o.space)]) + o.offset, o.stride, o.column};
+      const std::int64_t by = frame.advance[static_cast<int>(o.space)];
+      if (by != 0) *end++ = {&seen->at, by};
+    };
+    for (std::int64_t k = 0; k < count; ++k) {
+      const Instruction& i = frame.program[k];
+      Ready& r = ready[k];
+      r = {i.code, i.stores, i.width, {}, {}, {}, static_cast<char*>(frame.states) + i.state, i.state_stride, &i};
+      place(i.a, &r.a);
+      place(i.b, &r.b);
+      place(i.result, &r.result);
+    }
+    return {ready, nullptr, 0, 0, frame.columns, moving, end};
   }
 
   // --- element-wise ---
@@ -189,15 +239,14 @@ struct Machine {
     *room += o.width;
     return {at, 1, o.width};
   }
-  template <bool kLoops, class F>
-  static void own_loop(const Present<kLoops>& now, const Instruction& i, void* scratch, F loop) {
-    const Seen result = see(now, i.result);
+  template <class F>
+  static void own_loop(const Ready& i, void* scratch, F loop) {
     for (int c = 0; c < kColumns; ++c)
       for (int v = 0; v < kVectors; ++v) {
         P* room = static_cast<P*>(scratch);
-        const Read<P> x = reader(see(now, i.a), i.a, c, v, &room), y = reader(see(now, i.b), i.b, c, v, &room);
-        loop(x, y, room, i.width, i.attributes);
-        for (int d = 0; d < i.width; ++d) room[d].store(const_cast<T*>(result.at) + d * result.stride + (c * kVectors + v) * W);
+        const Read<P> x = reader(i.a, i.from->a, c, v, &room), y = reader(i.b, i.from->b, c, v, &room);
+        loop(x, y, room, i.width, i.from->attributes);
+        for (int d = 0; d < i.width; ++d) room[d].store(i.result.at + d * i.result.stride + (c * kVectors + v) * W);
       }
   }
 
@@ -231,13 +280,13 @@ struct Machine {
 
   // The strip's values, weighed by each of `width` components in turn: many right-hand sides at once.
   template <template <class> class Red, Weight kWeight, Place kPlace, bool kLoops>
-  static KW_FN bool reduce(const Present<kLoops>& now, const Frame& frame, const Instruction& i, const Strip& s) {
+  static KW_FN Next reduce(const Present& now, const Frame& frame, const Ready& i, const Strip& s) {
     using State = Red<P>;
-    if (kPlace == Place::here && (now.left < kColumns || (State::kShort && i.width > 1))) return false;
-    const Count& count = frame.count[i.counted];
+    if (kPlace == Place::here && (now.left < kColumns || (State::kShort && i.width > 1))) return Next::elsewhere;
+    const Count& count = frame.count[i.from->counted];
     const PackIndex index{count.first + now.column * count.by_column, count.by_lane};
-    Seen w = see(now, i.b);
-    char* states = static_cast<char*>(frame.states) + i.state + (kLoops ? now.component * i.state_stride : 0);
+    Seen w = see<kLoops>(now, i.b);
+    char* states = i.states + (kLoops ? now.component * i.state_stride : 0);
     for (int d = 0; d < i.width; ++d, w.next(), states += i.state_stride) {
       Strip weights;
       each([&](int c, int v) {
@@ -245,46 +294,46 @@ struct Machine {
       });
       State* const at = reinterpret_cast<State*>(states);
       if (kPlace == Place::elsewhere) take_all(at, s, weights, now.left, index, count.by_column);
-      else if (!take_short(at, s, weights)) return false;
+      else if (!take_short(at, s, weights)) return Next::elsewhere;
     }
-    return true;
+    return Next::step;
   }
 
   // --- the loop ---
 
-  template <bool kLoops>
-  static KW_FN bool next_strip(Present<kLoops>* now, const Frame& frame) {
+  static KW_FN bool next_strip(Present* now) {
     now->left -= kColumns;
     if (now->left <= 0) return false;
-    for_each([&](int k) { now->base[k] += frame.advance[k]; }, std::make_integer_sequence<int, kSpaces>());
+    for (const Moving* m = now->moving; m != now->end_moving; ++m) *m->at += m->by;
     now->column += kColumns;
     return true;
   }
 
-  template <bool kLoops>
-  static KW_FN void move(const Present<kLoops>& now, const Instruction& i, Strip* s) {
-    const Seen a = see(now, i.a);
-    if (i.code == kLoadVector) each([&](int c, int v) { s->at[c][v] = a.vector(c, v); });
-    else if (i.code == kLoadNumber) map_number(s, a, [](P, P y) { return y; });
-    else store(*s, a);
-  }
   static KW_FN void store(const Strip& s, Seen to) {
-    each([&](int c, int v) { s.at[c][v].store(const_cast<T*>(to.at) + (c * kVectors + v) * W); });
+    each([&](int c, int v) { s.at[c][v].store(to.at + (c * kVectors + v) * W); });
   }
 
-  // Carries out an instruction on the strip, if this is the place for it.
+  // Carries out an instruction on the strip, if this is the place for it. There is no other code than these: not
+  // to ask spares a comparison for each instruction.
   template <Place kPlace, bool kLoops>
-  static KW_FN bool work(const Present<kLoops>& now, const Frame& frame, const Instruction& i, Strip* s) {
-    const Seen a = see(now, i.a), b = see(now, i.b);
+  static KW_FN Next work(const Present& now, const Frame& frame, const Ready& i, Strip* s) {
+    const auto a = [&] { return see<kLoops>(now, i.a); };
+    const auto b = [&] { return see<kLoops>(now, i.b); };
     switch (i.code) {
 #include "kernweave/ops.def"
 #include "kernweave/reductions.def"
+      case kLoadVector: map_vector(s, a(), [](P, P y) { return y; }); return Next::step;
+      case kLoadNumber: map_number(s, a(), [](P, P y) { return y; }); return Next::step;
+      case kStore: store(*s, a()); return Next::step;
+      case kLoopBegin: return Next::loop;
+      case kLoopEnd: return Next::turn;
+      case kStripEnd: return Next::strip;
     }
-    return false;
+    __builtin_unreachable();
   }
   // Each calls all it needs into itself, so that the strip's places are constants everywhere.
   template <bool kLoops>
-  __attribute__((noinline, flatten)) static void work_elsewhere(const Present<kLoops>& now, const Frame& frame, const Instruction& i, Strip* s) {
+  __attribute__((noinline, flatten)) static void work_elsewhere(const Present& now, const Frame& frame, const Ready& i, Strip* s) {
     work<Place::elsewhere, kLoops>(now, frame, i, s);
   }
 
@@ -292,32 +341,28 @@ struct Machine {
 
   template <bool kLoops>
   __attribute__((noinline, flatten)) static void run_program(const Frame& frame) {
-    Present<kLoops> now;
-    for (int k = 0; k < kSpaces; ++k) now.base[k] = static_cast<T*>(frame.base[k]);
-    now.component = 0;
-    now.loop = nullptr;
-    now.column = 0;
-    now.left = frame.columns;
+    Present now = make_ready(frame);
     Strip s;
     each([&](int c, int v) { s.at[c][v] = P(0.0); });
-    for (const Instruction* i = frame.program;; ++i) {
-      if (i->code < kFirstMove) {
-        if (!work<Place::here, kLoops>(now, frame, *i, &s)) {
+    for (const Ready* i = now.program;; ++i) {
+      switch (work<Place::here, kLoops>(now, frame, *i, &s)) {
+        case Next::elsewhere: {
           Strip memory = s;
-          work_elsewhere(now, frame, *i, &memory);
+          work_elsewhere<kLoops>(now, frame, *i, &memory);
           s = memory;
+          [[fallthrough]];
         }
-        if (i->stores) store(s, see(now, i->result));
-      } else if (i->code <= kStore) {
-        move(now, *i, &s);
-      } else if (i->code == kLoopBegin) {
-        now.loop = i;
-      } else if (i->code == kLoopEnd) {
-        if (++now.component < now.loop->width) i = now.loop;
-        else now.component = 0;
-      } else {
-        if (!next_strip(&now, frame)) return;
-        i = frame.program - 1;
+        case Next::step:
+          if (i->stores) store(s, see<kLoops>(now, i->result));
+          break;
+        case Next::loop: now.loop = i; break;
+        case Next::turn:
+          if (++now.component < now.loop->width) i = now.loop;
+          else now.component = 0;
+          break;
+        case Next::strip:
+          if (!next_strip(&now)) return;
+          i = now.program - 1;
       }
     }
   }

@@ -77,7 +77,7 @@ struct Count {
 
 struct Operand {
   std::int64_t offset = 0;     // of its first component, in numbers
-  std::int64_t column = 0;     // between columns of the strip
+  std::int64_t column = 0;     // of vectors: between columns of the strip
   std::int64_t stride = 0;     // between components; 0 where one serves all
   Space space = Space::once;
   bool vector = false;         // differs from lane to lane
@@ -108,6 +108,7 @@ struct Frame {
   std::int64_t columns;            // in all, the last strip may be short
   void* states;                    // of the present strip of lanes
   void* scratch;                   // for operations with their own loop
+  void* room;                      // for the program made ready
   Count count[2];                  // of terms, by Counted
 };
 

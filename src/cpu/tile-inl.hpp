@@ -9,7 +9,7 @@ inline namespace KW_ISA {
 template <class T>
 constexpr TileKernel tile_kernel() {
   using M = Machine<T>;
-  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::run, state_kernels<T>};
+  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, M::run, state_kernels<T>};
 }
 
 constexpr InstructionSet instruction_set(const char* name) {

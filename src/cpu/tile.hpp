@@ -23,6 +23,7 @@ struct StateKernel {
 
 struct TileKernel {
   int vectors, columns, lanes;  // of a strip; lanes of one vector
+  std::int64_t (*room)(std::int64_t instructions);  // bytes that a program takes when it runs
   void (*run)(const Frame& frame);
   const StateKernel* states;    // by Red
 };

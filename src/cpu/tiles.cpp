@@ -15,6 +15,10 @@ bool has_loops(const std::vector<Instruction>& program) {
   return std::any_of(program.begin(), program.end(), [](const Instruction& i) { return i.code == kLoopBegin; });
 }
 
+std::int64_t longest_program(const Pass& pass) {
+  return static_cast<std::int64_t>(std::max({pass.once.size(), pass.lane.size(), pass.sweep.size(), pass.pairs.size()}));
+}
+
 // Enough points to find the middle of a cloud; any point near it would do.
 constexpr std::int64_t kCentrePoints = 1000;
 
@@ -58,12 +62,14 @@ TileWorker<T>::TileWorker(const PassJob& job) : job_(job), pass_(*job.pass), pai
     storage += part.kernel->lane_storage(part.output->places) * part.output->width * t.vectors;
   const std::int64_t states = bytes, storages = states + aligned(strips * pass_.lane_state_bytes);
   const std::int64_t scratch = storages + aligned(strips * storage);
-  memory_.resize(static_cast<std::size_t>(scratch + (pass_.scratch + 1) * kAlign + kAlign));
+  const std::int64_t room = scratch + aligned((pass_.scratch + 1) * kAlign);
+  memory_.resize(static_cast<std::size_t>(room + job.kernel->room(longest_program(pass_)) + kAlign));
   char* const base = memory_.data() + (kAlign - reinterpret_cast<std::uintptr_t>(memory_.data()) % kAlign) % kAlign;
   for (int s = 0; s < kSpaces; ++s) spaces_[s] = reinterpret_cast<T*>(base + first[s]);
   states_ = base + states;
   storage_ = base + storages;
   scratch_ = base + scratch;
+  room_ = base + room;
 
   for (std::size_t k = 0; k < pass_.numbers.size(); ++k)
     std::fill_n(space(Space::once) + static_cast<std::int64_t>(k) * t.strip(), t.strip(), static_cast<T>(pass_.numbers[k]));
@@ -91,6 +97,7 @@ void TileWorker<T>::run_along(const std::vector<Instruction>& program, Space s, 
   frame.advance[static_cast<int>(s)] = pass_.tiling.strip();
   frame.columns = padded / pass_.tiling.strip_rows();
   frame.scratch = scratch_;
+  frame.room = room_;
   job_.kernel->run(frame);
 }
 
@@ -119,6 +126,7 @@ void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t
   frame.columns = columns;
   frame.states = lane_states(strip);
   frame.scratch = scratch_;
+  frame.room = room_;
   const std::int64_t rows_of_matrix = job_.pass->lanes_along_i ? job_.lanes : job_.sweep;
   const Point at = job_.point(row, column);
   frame.count[kAlongSweep] = {column + 1, 1, 0};

@@ -60,6 +60,7 @@ class TileWorker {
   char* states_ = nullptr;
   char* storage_ = nullptr;
   char* scratch_ = nullptr;
+  char* room_ = nullptr;
 };
 
 }  // namespace kernweave
