@@ -1,9 +1,11 @@
 // From R's lists and matrices to jobs, views, sizes and facts. Copies no data.
 #include "r_job.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "reference/evaluate.hpp"
 #include "schedule/choose.hpp"
 
 namespace kernweave {
@@ -121,14 +123,57 @@ Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::Num
   return extents.sizes();
 }
 
-std::vector<Facts> facts_for(const Plan& plan, const std::vector<View>& views) {
-  const std::vector<bool> wanted = wanted_facts(plan);
-  std::vector<Facts> facts(views.size());
-  for (std::size_t k = 0; k < views.size(); ++k) {
-    if (wanted[k]) facts[k] = facts_of(views[k]);
-    facts[k].rows = views[k].rows;
+std::vector<std::vector<double>> centres_for(const Plan& plan, const std::vector<View>& views) {
+  std::vector<std::vector<double>> centres(views.size());
+  const auto middle_of = [&](int operand) {
+    std::size_t owner = 0;
+    while (plan.variables[owner].operand != operand) ++owner;
+    const View& view = views[owner];
+    const Axis axis = plan.variables[owner].axis;
+    const bool pairwise = axis == Axis::pair || axis == Axis::pair_swapped;
+    return centre_of(pairwise ? View{view.data, view.rows * view.columns, 1} : view);
+  };
+  for (std::size_t k = 0; k < views.size(); ++k)
+    if (plan.variables[k].centre != Variable::kAsItIs) centres[k] = middle_of(plan.variables[k].centre);
+  return centres;
+}
+
+namespace {
+
+// The largest component of a value that depends on parameters alone.
+double size_of(const Evaluator& evaluator, const Ref& ref) {
+  double size = 0;
+  const Read<Lane> read = evaluator.read(ref);
+  for (int d = 0; d < ref.width; ++d) {
+    const double number = std::fabs(read[d].v);
+    if (!(size >= number)) size = number;
   }
-  return facts;
+  return size;
+}
+
+}  // namespace
+
+Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<View>& views, const std::vector<std::vector<double>>& centres) {
+  const Wanted wanted = wanted_facts(plan, sizes);
+  Findings found;
+  for (std::size_t k = 0; k < views.size(); ++k) {
+    Facts facts;
+    facts.rows = views[k].rows;
+    if (wanted.range[k]) note_range(views[k], &facts);
+    if (wanted.reach[k]) note_reach(views[k], centres[k], &facts);
+    found.variables.push_back(facts);
+  }
+  for (const Variant& variant : plan.variants) {
+    found.factors.emplace_back();
+    if (variant.condition.empty()) continue;
+    Evaluator evaluator(plan, variant.program, views);
+    evaluator.run(Region::param);
+    for (const Requirement& r : variant.condition) {
+      const double scale = size_of(evaluator, r.scale);
+      found.factors.back().push_back(size_of(evaluator, r.coefficient) * scale * scale);
+    }
+  }
+  return found;
 }
 
 }  // namespace kernweave

@@ -19,7 +19,10 @@ std::vector<View> views_of(const Plan& plan, const Rcpp::List& data);
 // How many i and j there are: what R knows, and the variables read along their own axis. They must agree.
 Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::NumericVector& known);
 
+// What is taken off the data of each variable that is read relative to a centre.
+std::vector<std::vector<double>> centres_for(const Plan& plan, const std::vector<View>& views);
+
 // What the schedule wants to know of the data.
-std::vector<Facts> facts_for(const Plan& plan, const std::vector<View>& views);
+Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<View>& views, const std::vector<std::vector<double>>& centres);
 
 }  // namespace kernweave

@@ -57,14 +57,15 @@ Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::Numeri
                     int threads) {
   const std::vector<View> views = views_of(plan, data);
   const Sizes sizes = sizes_of(plan, views, extents);
-  const std::vector<Facts> facts = facts_for(plan, views);
-  check_gathers(plan, sizes, facts);
-  const Schedule schedule = choose(plan, sizes, facts, device, backends());
+  const std::vector<std::vector<double>> centres = centres_for(plan, views);
+  const Findings findings = findings_for(plan, sizes, views, centres);
+  check_gathers(plan, sizes, findings.variables);
+  const Schedule schedule = choose(plan, sizes, findings, device, backends());
   const std::vector<Output>& outputs = plan.variants[schedule.variant].outputs;
   std::vector<OutputBuffer> buffers;
   buffers.reserve(outputs.size());
   Progress progress;
-  Task task{&plan, &schedule, views, {}, threads, std::ref(progress)};
+  Task task{&plan, &schedule, views, centres, {}, threads, std::ref(progress)};
   for (const Output& o : outputs) {
     buffers.emplace_back(o, sizes);
     task.results.push_back(buffers.back().result());
@@ -119,10 +120,14 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
                                  Rcpp::_["outcome"] = outcome, Rcpp::_["stringsAsFactors"] = false);
 }
 
-SEXP schedule_to_r(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device) {
+Schedule schedule_for(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device) {
   const std::vector<View> views = views_of(plan, data);
   const Sizes sizes = sizes_of(plan, views, extents);
-  const Schedule s = choose(plan, sizes, facts_for(plan, views), device, backends());
+  return choose(plan, sizes, findings_for(plan, sizes, views, centres_for(plan, views)), device, backends());
+}
+
+SEXP schedule_to_r(const Schedule& s) {
+  const Sizes& sizes = s.sizes;
   return Rcpp::List::create(Rcpp::_["device"] = s.backend->name(), Rcpp::_["why"] = s.reason,
                             Rcpp::_["M"] = static_cast<double>(sizes.i), Rcpp::_["N"] = static_cast<double>(sizes.j),
                             Rcpp::_["seconds"] = s.seconds, Rcpp::_["bytes"] = s.working_bytes);
@@ -157,12 +162,17 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
     kernweave::Trace trace;
     const kernweave::Job job = kernweave::job_from_r(outputs, extents, options, &formulas);
     const kernweave::Plan plan = kernweave::lower(job, &trace);
-    const kernweave::Program& program = plan.variants.back().program;
-    const SEXP schedule = Rf_isNull(data) ? R_NilValue : kernweave::schedule_to_r(plan, data, sizes, device);
-    const Rcpp::RObject safe(schedule);
+    std::size_t variant = plan.variants.size() - 1;
+    Rcpp::RObject schedule = R_NilValue;
+    if (!Rf_isNull(data)) {
+      const kernweave::Schedule chosen = kernweave::schedule_for(plan, data, sizes, device);
+      variant = static_cast<std::size_t>(chosen.variant);
+      schedule = kernweave::schedule_to_r(chosen);
+    }
+    const kernweave::Program& program = plan.variants[variant].program;
     return Rcpp::List::create(Rcpp::_["passes"] = kernweave::trace_to_r(trace),
                               Rcpp::_["steps"] = kernweave::steps_to_r(plan, program),
-                              Rcpp::_["key"] = kernweave::short_key(plan), Rcpp::_["schedule"] = safe);
+                              Rcpp::_["key"] = kernweave::short_key(plan), Rcpp::_["schedule"] = schedule);
   });
 }
 

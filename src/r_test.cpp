@@ -8,10 +8,15 @@
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_facts(Rcpp::NumericMatrix data) {
-  const kernweave::Facts f = kernweave::facts_of({data.begin(), data.nrow(), data.ncol()});
+  const kernweave::View view{data.begin(), data.nrow(), data.ncol()};
+  const std::vector<double> centre = kernweave::centre_of(view);
+  kernweave::Facts f;
+  f.rows = view.rows;
+  kernweave::note_range(view, &f);
+  kernweave::note_reach(view, centre, &f);
   return Rcpp::List::create(Rcpp::_["rows"] = static_cast<double>(f.rows), Rcpp::_["least"] = f.least,
-                            Rcpp::_["largest"] = f.largest, Rcpp::_["finite"] = f.finite, Rcpp::_["centre"] = f.centre,
-                            Rcpp::_["radius"] = f.radius);
+                            Rcpp::_["largest"] = f.largest, Rcpp::_["finite"] = f.finite, Rcpp::_["centre"] = centre,
+                            Rcpp::_["reach"] = f.reach);
 }
 
 // One reduction over given numbers, cut into pieces that are folded apart and merged in order: for tests.

@@ -2,7 +2,7 @@
 #include "cpu/compile.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <map>
 
 #include "cpu/emit.hpp"
 #include "cpu/layout.hpp"
@@ -30,11 +30,27 @@ std::vector<bool> needed_steps(const Variant& variant, const std::vector<PassOut
   return needed;
 }
 
-int sweep_components(const Plan& plan, const Program& program, bool lanes_along_i) {
-  const Axis along = lanes_along_i ? Axis::j : Axis::i;
-  int components = static_cast<int>(program.memory[static_cast<int>(lanes_along_i ? Region::column : Region::row)]);
-  for (const Variable& v : plan.variables)
-    if (v.axis == along) components += v.width;
+// Of the sweep axis, those that pairs read.
+int sweep_components(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<PassOutput>& outputs,
+                     bool lanes_along_i) {
+  const Program& program = variant.program;
+  const Axis axis = lanes_along_i ? Axis::j : Axis::i;
+  const Region region = lanes_along_i ? Region::column : Region::row;
+  std::map<std::pair<Ref::From, int>, int> widths;
+  const auto note = [&](const Ref& ref) {
+    const bool slot = is_slot(ref) && program.slots[ref.index].region == region;
+    const bool variable = ref.from == Ref::From::variable && plan.variables[ref.index].axis == axis;
+    if (slot || variable) widths[{ref.from, ref.index}] = ref.width;
+  };
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    if (needed[s] && home(program, program.steps[s]) == Region::pair)
+      for (const Ref& ref : program.steps[s].in) note(ref);
+  for (const PassOutput& o : outputs) {
+    note(variant.outputs[o.number].value);
+    note(variant.outputs[o.number].weight);
+  }
+  int components = 0;
+  for (const auto& [ref, width] : widths) components += width;
   return components;
 }
 
@@ -57,59 +73,15 @@ Tiling tiling_for(const TileKernel& kernel, int number_bytes, int components) {
   return t;
 }
 
-// Variables of which only differences count may be moved together; each gets the number of its company.
-class Companies {
- public:
-  explicit Companies(std::size_t members) : leader_(members), whole_(members, true) {
-    std::iota(leader_.begin(), leader_.end(), 0);
-  }
-  int leader(int k) const {
-    while (leader_[k] != k) k = leader_[k];
-    return k;
-  }
-  void join(int a, int b) {
-    const int la = leader(a), lb = leader(b);
-    whole_[la] = whole_[la] && whole_[lb];
-    leader_[lb] = la;
-  }
-  void expel(int k) { whole_[leader(k)] = false; }
-  bool whole(int k) const { return whole_[leader(k)]; }
-
- private:
-  std::vector<int> leader_;
-  std::vector<bool> whole_;
-};
-
-void mark_centres(const Variant& variant, const std::vector<bool>& needed, const Layout& layout, Pass* pass) {
-  Companies companies(pass->packed.size());
-  const auto place = [&](const Ref& ref) { return layout.packed_as(ref); };
-  for (std::size_t s = 0; s < variant.program.steps.size(); ++s) {
-    const Step& step = variant.program.steps[s];
-    if (!needed[s] || step.op == Op::Gather) continue;
-    const bool difference = row(step.op).differences && place(step.in[0]) >= 0 && place(step.in[1]) >= 0 &&
-                            step.in[0].width == step.in[1].width;
-    if (difference) companies.join(place(step.in[0]), place(step.in[1]));
-    else
-      for (const Ref& ref : step.in)
-        if (place(ref) >= 0) companies.expel(place(ref));
-  }
-  for (const PassOutput& o : pass->outputs)
-    for (const Ref& ref : {variant.outputs[o.number].value, variant.outputs[o.number].weight})
-      if (place(ref) >= 0) companies.expel(place(ref));
-  for (std::size_t k = 0; k < pass->packed.size(); ++k)
-    if (companies.whole(static_cast<int>(k))) pass->packed[k].centre = companies.leader(static_cast<int>(k));
-}
-
 Pass make_pass(const Plan& plan, const Variant& variant, const TileKernel& kernel, int number_bytes, bool lanes_along_i,
                const std::vector<PassOutput>& outputs) {
   Pass pass;
   pass.lanes_along_i = lanes_along_i;
   pass.outputs = outputs;
-  pass.tiling = tiling_for(kernel, number_bytes, sweep_components(plan, variant.program, lanes_along_i));
-  place_states(variant, kernel, &pass);
   const std::vector<bool> needed = needed_steps(variant, outputs);
+  pass.tiling = tiling_for(kernel, number_bytes, sweep_components(plan, variant, needed, outputs, lanes_along_i));
+  place_states(variant, kernel, &pass);
   Layout layout(plan, variant, needed, &pass);
-  mark_centres(variant, needed, layout, &pass);
   emit(variant, needed, kernel, &layout, &pass);
   return pass;
 }

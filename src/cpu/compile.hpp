@@ -24,7 +24,13 @@ struct Packed {
   Reading reading;
   Space space;
   int component;
-  int centre = -1;  // only its differences from others with this number count: packed relative to a common centre
+};
+
+// Components along an axis that the pairs read: where the axis' program leaves them, where they stand in the panel.
+struct Panel {
+  Space from;
+  int component, width;
+  int place;
 };
 
 // One output of the plan as this pass sees it.
@@ -42,13 +48,14 @@ struct Pass {
   std::array<int, kSpaces> components{};  // numbers of components that each space holds
   std::vector<double> numbers;            // the first components of Space::once
   std::vector<Packed> packed;
+  std::vector<Panel> panels;
   std::vector<Instruction> once, lane, sweep, pairs;  // programs
   std::vector<PassOutput> outputs;
   std::int64_t lane_state_bytes = 0;  // of one strip of lanes
   int scratch = 0;                    // vectors that operations with their own loop need
 
   std::int64_t stride(Space space) const;      // numbers from component to component
-  std::int64_t numbers_in(Space space) const { return components[static_cast<int>(space)] * stride(space); }
+  std::int64_t numbers_in(Space space) const;
 };
 
 // The passes that give all outputs of a variant: those kept along i (or folded altogether, or kept pair by

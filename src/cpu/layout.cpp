@@ -14,11 +14,20 @@ std::int64_t Pass::stride(Space space) const {
   switch (space) {
     case Space::lane: return tiling.rows;
     case Space::sweep: return tiling.columns;
+    case Space::lane_panel: return tiling.strip_rows();
+    case Space::sweep_panel: return tiling.per_strip;
     case Space::once: return tiling.strip();
     case Space::pairs: return tiling.columns * tiling.strip_rows();
     case Space::slot: return tiling.strip();
   }
   return 0;
+}
+
+std::int64_t Pass::numbers_in(Space space) const {
+  const std::int64_t of_components = components[index_of(space)];
+  if (space == Space::lane_panel) return of_components * tiling.rows;
+  if (space == Space::sweep_panel) return of_components * tiling.columns;
+  return of_components * stride(space);
 }
 
 Layout::Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, Pass* pass)
@@ -91,35 +100,45 @@ void Layout::add_reading(const Ref& ref) {
 
 // Seen from the program of one axis, the values along it are vectors of lanes; seen from the pairs, those
 // along the lanes are, the same in all columns, and those along the sweep are one number a column.
-Operand Layout::place(Space space, int component, int width, Region seen_from) const {
-  const bool from_pairs = seen_from == Region::pair;
-  const bool axis = space == Space::lane || space == Space::sweep;
+Operand Layout::place(Space space, int component, int width) const {
   Operand o;
   o.space = space;
   o.width = width;
-  o.vector = space == Space::slot || space == Space::pairs || (axis && (!from_pairs || space == Space::lane));
+  o.vector = space != Space::once && space != Space::sweep_panel;
   o.stride = width == 1 ? 0 : pass_->stride(space);
   o.offset = component * pass_->stride(space);
-  if (o.vector && !(from_pairs && space == Space::lane)) o.column = pass_->tiling.strip_rows();
+  if (o.vector && space != Space::lane_panel) o.column = pass_->tiling.strip_rows();
   return o;
 }
 
-Operand Layout::operand(const Ref& ref, Region seen_from) const {
-  if (ref.from == Ref::From::number) return place(Space::once, ref.index, 1, seen_from);
+Operand Layout::seen(Space space, int component, int width, Region seen_from) {
+  const bool of_axis = space == Space::lane || space == Space::sweep;
+  if (seen_from != Region::pair || !of_axis) return place(space, component, width);
+  const Space panel = space == Space::lane ? Space::lane_panel : Space::sweep_panel;
+  for (const Panel& p : pass_->panels)
+    if (p.from == space && p.component == component && p.width == width) return place(panel, p.place, width);
+  int& components = pass_->components[index_of(panel)];
+  pass_->panels.push_back({space, component, width, components});
+  components += width;
+  return place(panel, components - width, width);
+}
+
+Operand Layout::operand(const Ref& ref, Region seen_from) {
+  if (ref.from == Ref::From::number) return place(Space::once, ref.index, 1);
   const int packed = packed_as(ref);
   if (packed < 0) return slot(ref.index, seen_from);
   const Packed& p = pass_->packed[packed];
-  return place(p.space, p.component, p.reading.width, seen_from);
+  return seen(p.space, p.component, p.reading.width, seen_from);
 }
 
-Operand Layout::slot(int slot, Region seen_from) const {
+Operand Layout::slot(int slot, Region seen_from) {
   const Slot& s = program_.slots[slot];
   const Space space = space_of(s.region);
   const int first = s.region == Region::component ? component_slots_ : slots_[index_of(space)];
-  return place(space, first + static_cast<int>(s.offset), s.width, seen_from);
+  return seen(space, first + static_cast<int>(s.offset), s.width, seen_from);
 }
 
-Operand Layout::spare() { return place(Space::slot, pass_->components[index_of(Space::slot)]++, 1, Region::pair); }
+Operand Layout::spare() { return place(Space::slot, pass_->components[index_of(Space::slot)]++, 1); }
 
 int Layout::written(int width) {
   const int first = pass_->components[index_of(Space::pairs)];

@@ -11,9 +11,9 @@ class Layout {
   Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, Pass* pass);
 
   // A value as seen from the program of a region.
-  Operand operand(const Ref& ref, Region seen_from) const;
+  Operand operand(const Ref& ref, Region seen_from);
   // A slot to be stored to.
-  Operand slot(int slot, Region seen_from) const;
+  Operand slot(int slot, Region seen_from);
   // A place in the strip's own memory that no slot has.
   Operand spare();
   // Which of the packed variables a value is; -1 if none.
@@ -25,7 +25,9 @@ class Layout {
   Space space_of(Region region) const;
   Space space_of(Axis axis) const;
   void add_reading(const Ref& ref);
-  Operand place(Space space, int component, int width, Region seen_from) const;
+  Operand place(Space space, int component, int width) const;
+  // Pairs see the values of an axis in its panel.
+  Operand seen(Space space, int component, int width, Region seen_from);
   Reading reading_of(const Ref& ref) const;
 
   const Plan& plan_;

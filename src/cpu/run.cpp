@@ -90,19 +90,52 @@ class Found {
   std::vector<RowStates> totals_;
 };
 
+// The workers of a pass, each made by the thread that first needs it.
 template <class T>
-void run_pass(const PassJob& job, int threads) {
+class Workers {
+ public:
+  Workers(const PassJob& job, int threads) : job_(job), workers_(static_cast<std::size_t>(threads)) {}
+
+  TileWorker<T>& operator[](int worker) {
+    std::unique_ptr<TileWorker<T>>& tiles = workers_[static_cast<std::size_t>(worker)];
+    if (!tiles) tiles = std::make_unique<TileWorker<T>>(job_);
+    return *tiles;
+  }
+
+ private:
+  const PassJob& job_;
+  std::vector<std::unique_ptr<TileWorker<T>>> workers_;
+};
+
+// What depends on columns alone is computed once for all blocks of rows, where there is more than one and the
+// memory is not too much.
+template <class T>
+std::vector<T> shared_columns(const PassJob& job, int threads, std::int64_t blocks, Workers<T>* workers) {
+  const std::int64_t tiles = (job.sweep + job.pass->tiling.columns - 1) / job.pass->tiling.columns;
+  const std::int64_t each = TileWorker<T>::panel_numbers(*job.pass);
+  if (blocks < 2 || tiles * each * static_cast<std::int64_t>(sizeof(T)) > kSharedBytes) return {};
+  std::vector<T> panels(static_cast<std::size_t>(tiles * each));
+  const auto no_progress = [&](double) { job.task->poll(0.0); };
+  share_out(threads, tiles, no_progress, [&](int worker, std::int64_t tile, const Heartbeat& beat) {
+    (*workers)[worker].panel(tile * job.pass->tiling.columns, job.sweep, panels.data() + tile * each);
+    beat();
+  });
+  return panels;
+}
+
+template <class T>
+void run_pass(PassJob job, int threads) {
   const Cut pieces = cut(job.pass->tiling, job.lanes, job.sweep);
   Found found(job, pieces);
-  std::vector<std::unique_ptr<TileWorker<T>>> workers(static_cast<std::size_t>(threads));
+  Workers<T> workers(job, threads);
+  const std::vector<T> columns = shared_columns(job, threads, pieces.blocks, &workers);
+  if (!columns.empty()) job.columns = columns.data();
   const auto work = [&](int worker, std::int64_t task, const Heartbeat& beat) {
-    std::unique_ptr<TileWorker<T>>& tiles = workers[static_cast<std::size_t>(worker)];
-    if (!tiles) tiles = std::make_unique<TileWorker<T>>(job);
     const std::int64_t block = task / pieces.chunks, chunk = task % pieces.chunks;
     const std::int64_t first = chunk * pieces.chunk_columns;
     RowStates states(*job.shape, found.rows_of(block));
     states.init();
-    tiles->block(block * job.pass->tiling.rows, found.rows_of(block), first, std::min(first + pieces.chunk_columns, job.sweep), &states, beat);
+    workers[worker].block(block * job.pass->tiling.rows, found.rows_of(block), first, std::min(first + pieces.chunk_columns, job.sweep), &states, beat);
     found.take(block, chunk, std::move(states));
   };
   share_out(threads, pieces.tasks(), job.task->poll, work);
@@ -121,20 +154,20 @@ void run_variant(const Task& task, const TileKernel& kernel, int threads) {
   const Sizes& sizes = task.schedule->sizes;
   for (const Pass& pass : compile(*task.plan, variant, kernel, sizeof(T))) {
     const RowShape shape(pass, variant, kernel);
-    PassJob job{&pass, &variant, &kernel, &shape, &task, {}, pass.lanes_along_i ? sizes.i : sizes.j, pass.lanes_along_i ? sizes.j : sizes.i};
-    if (sizeof(T) == sizeof(float)) job.centres = centres_of(pass, task.data);
+    PassJob job{&pass, &variant, &kernel, &shape, &task, pass.lanes_along_i ? sizes.i : sizes.j, pass.lanes_along_i ? sizes.j : sizes.i};
     run_pass<T>(job, threads);
   }
 }
 
-// Steps and folds per pair, components counted.
+// Instructions per pair, about; a reduction's term takes one or two.
 double work_per_pair(const Variant& variant) {
-  double work = 1;
+  double work = 4;
   for (const Step& step : variant.program.steps) {
-    const Region where = home(variant.program, step);
-    if (where == Region::pair) work += step.group < 0 ? step.width : variant.program.groups[step.group].width;
+    if (home(variant.program, step) != Region::pair) continue;
+    const int turns = step.group >= 0 ? variant.program.groups[step.group].width : row(step.op).form == Form::fold ? fold_width(step) : step.width;
+    work += turns * std::max(1, row(step.op).cost);
   }
-  for (const Output& o : variant.outputs) work += o.width;
+  for (const Output& o : variant.outputs) work += 2 * o.width;
   return work;
 }
 
@@ -149,7 +182,7 @@ class Cpu : public Backend {
   }
 
   double seconds(const Variant& variant, const Sizes& sizes) const override {
-    const double work = sizes.pairs() * work_per_pair(variant) * kCpuSecondsPerStep;
+    const double work = sizes.pairs() * work_per_pair(variant) * kCpuSecondsPerInstruction;
     return kCpuSecondsPerCall + work / allowed_threads(0);
   }
 

@@ -12,13 +12,15 @@ namespace kernweave {
 
 // Where operands lie. Every space holds components one after the other, `stride` numbers apart.
 enum class Space : std::uint8_t {
-  lane,   // values along the lane axis, of the present block
-  sweep,  // values along the sweep axis, of the present tile
-  once,   // parameters and numbers
-  pairs,  // matrices of pairs, packed for the present strip of lanes
-  slot,   // what the program itself has stored, one strip wide
+  lane,         // values along the lane axis, of the present block
+  sweep,        // values along the sweep axis, of the present tile
+  lane_panel,   // those of the lane axis that pairs read, strip by strip with all components together: close to
+  sweep_panel,  // each other, they neither compete for places in the cache nor come in late; the same of the sweep axis
+  once,         // parameters and numbers
+  pairs,        // matrices of pairs, packed for the present strip of lanes
+  slot,         // what the program itself has stored, one strip wide
 };
-constexpr int kSpaces = 5;
+constexpr int kSpaces = 7;
 
 // How a row meets its operands. `other` is the operand in memory: a vector of lanes, or one number a column,
 // the same in all lanes.

@@ -2,7 +2,6 @@
 #include "cpu/tiles.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace kernweave {
 namespace {
@@ -19,34 +18,7 @@ std::int64_t longest_program(const Pass& pass) {
   return static_cast<std::int64_t>(std::max({pass.once.size(), pass.lane.size(), pass.sweep.size(), pass.pairs.size()}));
 }
 
-// Enough points to find the middle of a cloud; any point near it would do.
-constexpr std::int64_t kCentrePoints = 1000;
-
-std::vector<double> centre_of(const Packed& packed, const View& view) {
-  std::vector<double> centre(static_cast<std::size_t>(packed.reading.width), 0.0);
-  const std::int64_t step = std::max<std::int64_t>(1, view.rows / kCentrePoints);
-  for (std::size_t d = 0; d < centre.size(); ++d) {
-    double total = 0, count = 0;
-    for (std::int64_t r = 0; r < view.rows; r += step) {
-      const double number = view.data[r + static_cast<std::int64_t>(d) * view.rows];
-      if (!std::isfinite(number)) continue;
-      total += number;
-      count += 1;
-    }
-    centre[d] = count > 0 && std::isfinite(total) ? total / count : 0.0;
-  }
-  return centre;
-}
-
 }  // namespace
-
-std::vector<std::vector<double>> centres_of(const Pass& pass, const std::vector<View>& data) {
-  std::vector<std::vector<double>> centres(pass.packed.size());
-  for (const Packed& p : pass.packed)
-    if (p.centre >= 0 && centres[p.centre].empty())
-      centres[p.centre] = centre_of(pass.packed[p.centre], data[pass.packed[p.centre].reading.variable]);
-  return centres;
-}
 
 template <class T>
 TileWorker<T>::TileWorker(const PassJob& job) : job_(job), pass_(*job.pass), pairs_loop_(has_loops(pass_.pairs)) {
@@ -101,6 +73,39 @@ void TileWorker<T>::run_along(const std::vector<Instruction>& program, Space s, 
   job_.kernel->run(frame);
 }
 
+// `wide` points of a panel's component lie together. With a constant number the copy is one instruction.
+template <class T, int kWide>
+void copy_component(const T* from, std::int64_t count, std::int64_t apart, T* to) {
+  for (std::int64_t p = 0; p < count; p += kWide, to += apart) std::copy_n(from + p, kWide, to);
+}
+
+template <class T>
+void TileWorker<T>::fill_panel(Space axis, std::int64_t count, T* out) {
+  const bool lanes = axis == Space::lane;
+  const Space panel = lanes ? Space::lane_panel : Space::sweep_panel;
+  const std::int64_t wide = pass_.stride(panel), apart = wide * pass_.components[static_cast<int>(panel)];
+  for (const Panel& p : pass_.panels)
+    for (int d = 0; d < p.width && p.from == axis; ++d) {
+      const T* from = space(axis) + (p.component + d) * pass_.stride(axis);
+      T* to = out + (p.place + d) * wide;
+      switch (wide) {
+        case 4: copy_component<T, 4>(from, count, apart, to); break;
+        case 8: copy_component<T, 8>(from, count, apart, to); break;
+        case 16: copy_component<T, 16>(from, count, apart, to); break;
+        default:
+          for (std::int64_t first = 0; first < count; first += wide, to += apart) std::copy_n(from + first, wide, to);
+      }
+    }
+}
+
+template <class T>
+void TileWorker<T>::panel(std::int64_t column, std::int64_t end_column, T* to) {
+  const std::int64_t columns = std::min(pass_.tiling.columns, end_column - column), padded = padded_to(columns, pass_.tiling.strip());
+  pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, column), columns, padded);
+  run_along(pass_.sweep, Space::sweep, padded);
+  fill_panel(Space::sweep, padded, to);
+}
+
 template <class T>
 void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
   const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs);
@@ -120,8 +125,8 @@ void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t
   frame.program = pass_.pairs.data();
   frame.loops = pairs_loop_;
   for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
-  frame.base[static_cast<int>(Space::lane)] = space(Space::lane) + strip * t.strip_rows();
-  frame.advance[static_cast<int>(Space::sweep)] = t.per_strip;
+  frame.base[static_cast<int>(Space::lane_panel)] = space(Space::lane_panel) + strip * t.strip_rows() * pass_.components[static_cast<int>(Space::lane_panel)];
+  frame.advance[static_cast<int>(Space::sweep_panel)] = t.per_strip * pass_.components[static_cast<int>(Space::sweep_panel)];
   frame.advance[static_cast<int>(Space::pairs)] = t.per_strip * t.strip_rows();
   frame.columns = columns;
   frame.states = lane_states(strip);
@@ -195,11 +200,12 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
   const bool has_pairs = pass_.components[static_cast<int>(Space::pairs)] > 0;
   pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded_rows);
   run_along(pass_.lane, Space::lane, padded_rows);
+  fill_panel(Space::lane, padded_rows, space(Space::lane_panel));
   init_states(strips);
   for (std::int64_t column = first_column; column < end_column; column += t.columns) {
-    const std::int64_t columns = std::min(t.columns, end_column - column), padded = padded_to(columns, t.strip());
-    pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, column), columns, padded);
-    run_along(pass_.sweep, Space::sweep, padded);
+    const std::int64_t columns = std::min(t.columns, end_column - column);
+    if (job_.columns) spaces_[static_cast<int>(Space::sweep_panel)] = shared_panel(column);
+    else panel(column, end_column, space(Space::sweep_panel));
     for (std::int64_t strip = 0; strip < strips; ++strip) {
       const std::int64_t row = first_row + strip * t.strip_rows(), here = std::min(t.strip_rows(), first_row + rows - row);
       if (has_pairs) pack_pairs(row, here, column, columns);

@@ -16,8 +16,8 @@ struct PassJob {
   const TileKernel* kernel;
   const RowShape* shape;
   const Task* task;
-  std::vector<std::vector<double>> centres;  // by the number of the packed variable they were taken from
   std::int64_t lanes, sweep;                 // extents of the two axes
+  const void* columns = nullptr;             // panels of all tiles of the sweep axis, where they are computed once
 
   Point point(std::int64_t lane, std::int64_t column) const {
     return pass->lanes_along_i ? Point{lane, column} : Point{column, lane};
@@ -26,25 +26,31 @@ struct PassJob {
   Axis sweep_axis() const { return pass->lanes_along_i ? Axis::j : Axis::i; }
 };
 
-// The centres of those variables of which only differences count, in order of the packed variables.
-std::vector<std::vector<double>> centres_of(const Pass& pass, const std::vector<View>& data);
-
 template <class T>
 class TileWorker {
  public:
   explicit TileWorker(const PassJob& job);
 
+  // Numbers in the panel of one tile of columns.
+  static std::int64_t panel_numbers(const Pass& pass) { return pass.numbers_in(Space::sweep_panel); }
+  // Computes the panel of the tile that begins at `column`.
+  void panel(std::int64_t column, std::int64_t end_column, T* to);
   // Folds the columns from `first_column` up to `end_column` into states of the rows from `first_row` on.
   void block(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t end_column, RowStates* states,
              const std::function<void()>& beat);
 
  private:
   const double* centre(const Packed& p) const {
-    return p.centre >= 0 && !job_.centres.empty() ? job_.centres[p.centre].data() : nullptr;
+    const std::vector<double>& centre = job_.task->centres[p.reading.variable];
+    return centre.empty() ? nullptr : centre.data();
   }
   T* space(Space s) { return spaces_[static_cast<int>(s)]; }
+  T* shared_panel(std::int64_t column) const {
+    return const_cast<T*>(static_cast<const T*>(job_.columns)) + column / pass_.tiling.columns * panel_numbers(pass_);
+  }
   void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded);
   void run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded);
+  void fill_panel(Space axis, std::int64_t count, T* to);
   void pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
   void run_strip(std::int64_t strip, std::int64_t row, std::int64_t column, std::int64_t columns);
   void init_states(std::int64_t strips);

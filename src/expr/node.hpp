@@ -28,6 +28,9 @@ struct Variable {
   Kind kind;
   Axes batch;
   int operand;  // place in the caller's list of operands; -1 for a counter
+  int centre = kAsItIs;  // the operand relative to whose centre the data are read
+
+  static constexpr int kAsItIs = -1;
 };
 
 class Pool;
@@ -68,7 +71,7 @@ class Pool {
   // A literal: integer where it is whole.
   Expr number(double value);
   Expr number(double value, Kind kind);
-  // The same operand along the same axis is the same variable.
+  // The same operand along the same axis, relative to the same centre, is the same variable.
   Expr variable(const Variable& variable);
   const Variable& variable(Expr leaf) const { return variables_[leaf->variable]; }
 
@@ -79,7 +82,7 @@ class Pool {
   std::deque<Node> nodes_;
   std::unordered_multimap<std::size_t, const Node*> index_;
   std::vector<Variable> variables_;
-  std::map<std::tuple<Source, Axis, int>, int> places_;
+  std::map<std::tuple<Source, Axis, int, int>, int> places_;
 };
 
 inline int width(Expr f) { return f->type.width; }

@@ -67,6 +67,7 @@ struct RedRow {
   KindRule kind;
   Saves saves;
   StateRow state;
+  bool exponents;  // are the values exponents, so that an absolute error in them is a relative error of a term?
 };
 
 const RedRow& row(Red red);

@@ -3,6 +3,7 @@
 #include "plan/linearise.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -34,31 +35,35 @@ class Lineariser {
     }
   }
 
-  Line finish(const std::vector<Expr>& formulas) {
+  // What was added since the last line. Variables stay known, steps and numbers do not.
+  void end_line(const std::vector<Expr>& formulas) {
     for (Expr f : formulas) line_.roots.push_back(where_.at(f.get()));
     note_roots(formulas);
-    return std::move(line_);
+    lines_.lines.push_back(std::move(line_));
+    line_ = {};
+    for (auto it = where_.begin(); it != where_.end();) it = it->second.from == Ref::From::variable ? std::next(it) : where_.erase(it);
   }
+  Lines finish() { return std::move(lines_); }
 
  private:
   int number_of(Expr var) {
-    line_.variables.push_back(variable(var));
-    line_.direct.push_back(false);
-    return static_cast<int>(line_.variables.size()) - 1;
+    lines_.variables.push_back(variable(var));
+    lines_.direct.push_back(false);
+    return static_cast<int>(lines_.variables.size()) - 1;
   }
 
   void note_roots(const std::vector<Expr>& formulas) {
     for (Expr f : formulas)
-      if (f->op == Op::Var) line_.direct[where_.at(f.get()).index] = true;
+      if (f->op == Op::Var) lines_.direct[where_.at(f.get()).index] = true;
   }
 
   // Which variables does the node read along their own axis, which by row numbers?
   void note_reading(Expr f) {
     for (std::size_t k = 0; k < f->args.size(); ++k) {
       const bool gathered = f->op == Op::Gather && k == 0;
-      if (f->args[k]->op == Op::Var && !gathered) line_.direct[where_.at(f->args[k]).index] = true;
+      if (f->args[k]->op == Op::Var && !gathered) lines_.direct[where_.at(f->args[k]).index] = true;
     }
-    if (f->op == Op::Gather) line_.gathers.push_back({where_.at(f->args[0]).index, row_numbers(f.arg(1))});
+    if (f->op == Op::Gather) lines_.gathers.push_back({where_.at(f->args[0]).index, row_numbers(f.arg(1))});
   }
 
   void add_step(Expr f) {
@@ -78,6 +83,7 @@ class Lineariser {
     return where_.at(held.get()).index;
   }
 
+  Lines lines_;
   Line line_;
   std::unordered_map<const Node*, Ref> where_;
 };
@@ -109,11 +115,14 @@ std::vector<Expr> depth_first(const std::vector<Expr>& formulas) {
 
 }  // namespace
 
-Line linearise(const std::vector<Expr>& formulas, const std::vector<Expr>& extents) {
+Lines linearise(const std::vector<std::vector<Expr>>& programs, const std::vector<Expr>& extents) {
   Lineariser lineariser;
   lineariser.add_variables(extents);
-  for (Expr f : depth_first(formulas)) lineariser.add(f);
-  return lineariser.finish(formulas);
+  for (const std::vector<Expr>& formulas : programs) {
+    for (Expr f : depth_first(formulas)) lineariser.add(f);
+    lineariser.end_line(formulas);
+  }
+  return lineariser.finish();
 }
 
 }  // namespace kernweave

@@ -7,13 +7,18 @@ namespace kernweave {
 
 struct Line {
   Program program;
-  std::vector<Ref> roots;            // where each formula's value is
-  std::vector<Variable> variables;   // in the order the program numbers them
+  std::vector<Ref> roots;  // where each formula's value is
+};
+
+// Several programs on the same variables.
+struct Lines {
+  std::vector<Line> lines;
+  std::vector<Variable> variables;   // in the order the programs number them
   std::vector<bool> direct;
   std::vector<GatherBound> gathers;
 };
 
-// The variables of `extents` are numbered and noted, their operations left out.
-Line linearise(const std::vector<Expr>& formulas, const std::vector<Expr>& extents);
+// One line for each list of formulas. The variables of `extents` are numbered and noted, their operations left out.
+Lines linearise(const std::vector<std::vector<Expr>>& programs, const std::vector<Expr>& extents);
 
 }  // namespace kernweave

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "expr/centre.hpp"
 #include "expr/check.hpp"
 #include "expr/rewrite.hpp"
 #include "expr/settle.hpp"
 #include "expr/show.hpp"
 #include "plan/check.hpp"
+#include "plan/contract.hpp"
 #include "plan/linearise.hpp"
 #include "plan/regions.hpp"
 #include "plan/slots.hpp"
@@ -32,24 +34,6 @@ std::string joined(const std::vector<std::string>& names) {
 template <class Pass, class Describe>
 auto traced(Trace* trace, const char* name, Pass pass, Describe describe) {
   return trace ? (*trace)(name, pass, describe) : pass();
-}
-
-// Of each output the weight, if it has one, then the value, so that the value is what has just been computed.
-std::vector<Expr> formulas_of(const std::vector<OutputFormula>& outputs) {
-  std::vector<Expr> out;
-  for (const OutputFormula& o : outputs) {
-    if (o.weight) out.push_back(o.weight);
-    out.push_back(o.value);
-  }
-  return out;
-}
-// The same formulas after a pass, back in their places.
-void put_formulas(const std::vector<Expr>& formulas, std::vector<OutputFormula>* outputs) {
-  std::size_t next = 0;
-  for (OutputFormula& o : *outputs) {
-    if (o.weight) o.weight = formulas[next++];
-    o.value = formulas[next++];
-  }
 }
 
 int output_width(const OutputFormula& o) {
@@ -123,32 +107,87 @@ void weigh(std::vector<OutputFormula>* outputs) {
   }
 }
 
+// One way to compute the outputs, still as formulas.
+struct Draft {
+  Variant::Form form;
+  std::vector<OutputFormula> outputs;
+  std::vector<Contracted> contracted;
+
+  // Everything that is to be computed: the outputs, then what the conditions ask for.
+  std::vector<Expr> formulas() const {
+    std::vector<Expr> out = formulas_of(outputs);
+    for (const Contracted& c : contracted) {
+      out.push_back(c.coefficient);
+      out.push_back(c.scale ? c.scale : c.x->pool->number(1));
+    }
+    return out;
+  }
+};
+
+std::vector<Draft> contracted(const std::vector<OutputFormula>& outputs, const Precision& precision, Trace* trace) {
+  Draft form{Variant::Form::contracted, outputs, {}};
+  if (!contract(precision, &form.outputs, &form.contracted)) return {};
+  traced(trace, "contract", [&] { return formulas_of(form.outputs); }, show_all);
+  return {form};
+}
+
+// Differences of points far from 0 would lose in float32 what the points have in common.
+void centre(std::vector<Draft>* forms) {
+  for (Draft& form : *forms) put_formulas(centre_differences(formulas_of(form.outputs)), &form.outputs);
+}
+
+int number_of(Expr leaf, const std::vector<Variable>& variables) {
+  const Variable& v = variable(leaf);
+  const auto same = [&](const Variable& w) { return w.operand == v.operand && w.axis == v.axis && w.centre == v.centre; };
+  return static_cast<int>(std::find_if(variables.begin(), variables.end(), same) - variables.begin());
+}
+
+// Steps, regions and slots of every form, on the same variables.
+Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, const Precision& precision) {
+  std::vector<std::vector<Expr>> formulas;
+  for (const Draft& form : forms) formulas.push_back(form.formulas());
+  Lines lines = linearise(formulas, extents);
+
+  Plan plan;
+  plan.precision = precision;
+  plan.variables = std::move(lines.variables);
+  plan.direct = std::move(lines.direct);
+  plan.gathers = std::move(lines.gathers);
+  for (std::size_t k = 0; k < forms.size(); ++k) {
+    Line& line = lines.lines[k];
+    const std::vector<Output> outputs = place_outputs(forms[k].outputs, &line);
+    Condition condition;
+    const Ref* next = line.roots.data() + formulas_of(forms[k].outputs).size();
+    for (const Contracted& c : forms[k].contracted) {
+      condition.push_back({{number_of(c.x, plan.variables), number_of(c.y, plan.variables)}, next[0], next[1], contraction_bound(c, precision)});
+      next += 2;
+    }
+    Program program = assign_slots(in_regions(std::move(line.program), line.roots), line.roots);
+    plan.variants.push_back({forms[k].form, condition, std::move(program), outputs});
+  }
+  return plan;
+}
+
 }  // namespace
 
 Plan lower(const Job& job, Trace* trace) {
   std::vector<OutputFormula> wanted = job.outputs;
   for (const OutputFormula& o : wanted) check_inputs(o);
   put_formulas(traced(trace, "settle", [&] { return settle(formulas_of(wanted)); }, show_all), &wanted);
+  std::vector<Draft> forms;
   if (job.rewrite) {
     put_formulas(rewritten(formulas_of(wanted), trace), &wanted);
     weigh(&wanted);
+    forms = contracted(wanted, job.precision, trace);
   }
-  const std::vector<Expr> formulas = formulas_of(wanted);
-  if (job.checks) check_settled(formulas);
+  forms.push_back({Variant::Form::direct, wanted, {}});
+  if (job.rewrite && job.precision.load == Format::float32) centre(&forms);
+  if (job.checks)
+    for (const Draft& form : forms) check_settled(formulas_of(form.outputs));
 
-  Line line = linearise(formulas, settle(job.extents));
-  const std::vector<Output> outputs = place_outputs(wanted, &line);
-  Program program = in_regions(std::move(line.program), line.roots);
-  program = assign_slots(std::move(program), line.roots);
-
-  Plan plan;
-  plan.variables = std::move(line.variables);
-  plan.direct = std::move(line.direct);
-  plan.gathers = std::move(line.gathers);
-  plan.variants.push_back({Variant::Form::direct, Condition(), std::move(program), outputs});
-  plan.precision = job.precision;
+  Plan plan = place(forms, settle(job.extents), job.precision);
   plan.pairs = job.pairs;
-  plan.batch = batch_axes(formulas);
+  plan.batch = batch_axes(formulas_of(wanted));
   if (job.checks) check_plan(plan);
   return plan;
 }

@@ -1,18 +1,10 @@
 // Formulas to plan: the list of passes.
 #pragma once
 #include "base/trace.hpp"
+#include "plan/outputs.hpp"
 #include "plan/plan.hpp"
 
 namespace kernweave {
-
-// One output as formulas. A null weight is the number 1.
-struct OutputFormula {
-  Red red;
-  Expr value;
-  Expr weight;
-  Keep keep;
-  int places;
-};
 
 struct Job {
   std::vector<OutputFormula> outputs;

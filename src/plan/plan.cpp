@@ -15,7 +15,7 @@ void write(std::ostream& out, const Ref& ref) {
 void write(std::ostream& out, const Variant& variant) {
   out << form_name(variant.form) << '\n';
   out << variant.program.numbers.size() << " numbers";
-  for (const Requirement& r : variant.condition) out << ' ' << static_cast<int>(r.of) << ' ' << r.variable;
+  for (const Requirement& r : variant.condition) out << ' ' << r.variables[0] << ' ' << r.variables[1] << ' ' << r.bound;
   for (const Step& step : variant.program.steps) {
     out << '\n' << row(step.op).name << ' ';
     for (int a : step.attributes) out << a << ' ';
@@ -77,7 +77,7 @@ std::string plan_key(const Plan& plan) {
     out << static_cast<int>(format);
   out << ' ' << static_cast<int>(plan.pairs);
   for (const Variable& v : plan.variables)
-    out << ' ' << static_cast<int>(v.axis) << static_cast<int>(v.source) << ':' << v.width << kind_name(v.kind) << v.batch.bits;
+    out << ' ' << static_cast<int>(v.axis) << static_cast<int>(v.source) << ':' << v.width << kind_name(v.kind) << v.batch.bits << (v.centre >= 0 ? "c" : "");
   for (const Variant& variant : plan.variants) write(out << '\n', variant);
   return out.str();
 }

@@ -79,12 +79,13 @@ struct Output {
   Kind kind;   // of the value
 };
 
-// Something that must hold of sizes and facts: data all finite, data no farther than `bound` from their
-// centre in any component, or at least `bound` pairs.
+// Something that must hold of sizes and facts for a variant's rounding errors to stay small: the squared distances
+// of two variables' farthest points from their centre, added up and taken times a coefficient and a scale squared,
+// are at most `bound`. Both are values of the region `param`.
 struct Requirement {
-  enum class Of { finite, radius, pairs } of;
-  int variable;  // of finite and radius
-  double bound;  // of radius and pairs
+  int variables[2];
+  Ref coefficient, scale;
+  double bound;
 };
 
 // All of these, for a variant to be chosen. Empty: always.

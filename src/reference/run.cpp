@@ -116,7 +116,9 @@ class Reference : public Backend {
   Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
     if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
-    if (variant.form != Variant::Form::direct) return Verdict::no("it runs formulas as they stand");
+    const auto moved = [](const Variable& v) { return v.centre != Variable::kAsItIs; };
+    const bool as_it_is = std::none_of(plan.variables.begin(), plan.variables.end(), moved);
+    if (variant.form != Variant::Form::direct || !as_it_is) return Verdict::no("it runs formulas as they stand");
     return {};
   }
 

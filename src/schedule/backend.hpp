@@ -26,6 +26,7 @@ struct Task {
   const Plan* plan;
   const Schedule* schedule;
   std::vector<View> data;
+  std::vector<std::vector<double>> centres;  // taken off each variable's data; empty: nothing
   std::vector<Result> results;       // in the order of the outputs
   int threads;                       // at most; 0 lets the back end decide
   std::function<void(double)> poll;  // called now and then with the share that is done; throws Interrupted to stop

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "expr/show.hpp"
+#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
@@ -41,24 +42,30 @@ std::int64_t kept_rows(Keep keep, const Sizes& sizes) {
   return 0;
 }
 
-std::vector<bool> wanted_facts(const Plan& plan) {
-  std::vector<bool> wanted(plan.variables.size(), false);
-  for (const Variant& variant : plan.variants)
-    for (const Requirement& r : variant.condition)
-      if (r.of != Requirement::Of::pairs) wanted[r.variable] = true;
-  for (const GatherBound& bound : plan.gathers) wanted[bound.rows] = true;
-  return wanted;
+namespace {
+
+// Conditions are worth looking into where every number read for them serves this many pairs: reading takes about as
+// long as a pair.
+bool worth_knowing(const Sizes& sizes) { return std::min(sizes.i, sizes.j) >= kFewestPairsOfFact; }
+
+bool holds(const Variant& variant, std::size_t number, const Findings& findings) {
+  for (std::size_t k = 0; k < variant.condition.size(); ++k) {
+    const Requirement& r = variant.condition[k];
+    const double reach = findings.variables[r.variables[0]].reach + findings.variables[r.variables[1]].reach;
+    if (!(findings.factors[number][k] * reach <= r.bound)) return false;
+  }
+  return true;
 }
 
-bool holds(const Condition& condition, const Sizes& sizes, const std::vector<Facts>& facts) {
-  return std::all_of(condition.begin(), condition.end(), [&](const Requirement& r) {
-    switch (r.of) {
-      case Requirement::Of::finite: return facts[r.variable].finite;
-      case Requirement::Of::radius: return facts[r.variable].finite && facts[r.variable].radius <= r.bound;
-      case Requirement::Of::pairs: return sizes.pairs() >= r.bound;
-    }
-    return false;
-  });
+}  // namespace
+
+Wanted wanted_facts(const Plan& plan, const Sizes& sizes) {
+  Wanted wanted{std::vector<bool>(plan.variables.size(), false), std::vector<bool>(plan.variables.size(), false)};
+  for (const Variant& variant : plan.variants)
+    for (const Requirement& r : variant.condition)
+      for (int v : r.variables) wanted.reach[v] = worth_knowing(sizes);
+  for (const GatherBound& bound : plan.gathers) wanted.range[bound.rows] = true;
+  return wanted;
 }
 
 void check_gathers(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& facts) {
@@ -77,7 +84,7 @@ void check_gathers(const Plan& plan, const Sizes& sizes, const std::vector<Facts
   }
 }
 
-Schedule choose(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& facts, const std::string& device,
+Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::string& device,
                 const std::vector<const Backend*>& backends) {
   const std::vector<const Backend*> able = candidates(device, backends);
   Schedule best;
@@ -85,7 +92,7 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& 
   for (const Backend* backend : able)
     for (std::size_t v = 0; v < plan.variants.size(); ++v) {
       const Variant& variant = plan.variants[v];
-      if (!holds(variant.condition, sizes, facts)) continue;
+      if (!variant.condition.empty() && (!worth_knowing(sizes) || !holds(variant, v, findings))) continue;
       const Verdict verdict = backend->can(plan, variant, sizes);
       if (!verdict.yes) {
         refusal = sentence(backend->name(), ": ", verdict.why);

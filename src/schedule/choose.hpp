@@ -8,15 +8,15 @@
 
 namespace kernweave {
 
-// What the schedule asks to know before it can choose: variables whose facts a condition or a gather needs.
-std::vector<bool> wanted_facts(const Plan& plan);
-
-bool holds(const Condition& condition, const Sizes& sizes, const std::vector<Facts>& facts);
+// What the schedule asks to know before it can choose: whose range a gather needs, whose reach a condition.
+struct Wanted {
+  std::vector<bool> range, reach;  // by variable
+};
+Wanted wanted_facts(const Plan& plan, const Sizes& sizes);
 
 // `device`: "auto" takes the cheapest back end that can; a name takes that one or fails with
-// Fault::no_device or Fault::unsupported. Facts are in the order of plan.variables; those not
-// wanted may be empty.
-Schedule choose(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& facts, const std::string& device,
+// Fault::no_device or Fault::unsupported. Facts not wanted may be empty.
+Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::string& device,
                 const std::vector<const Backend*>& backends);
 
 // Fails with Fault::index if row numbers lie outside the data they point into.

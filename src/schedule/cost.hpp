@@ -12,6 +12,10 @@ inline constexpr double kReferenceSecondsPerStep = 1.5e-8;
 // microseconds) costs under 1 % and Ctrl-C is answered at once.
 inline constexpr long long kStepsBetweenPolls = 100000;
 
+// Points on either axis from which a fact of the other's is worth its reading: an entry is read in about the time of
+// two pairs, so this keeps it under 2 % of the work.
+inline constexpr long long kFewestPairsOfFact = 128;
+
 // --- CPU tiles ---
 
 // Rows of a tile: each number packed for its columns serves that many pairs, so packing (about two
@@ -23,6 +27,9 @@ inline constexpr long long kTileRows = 128;
 inline constexpr long long kTileBytes = 16384;
 inline constexpr long long kMostColumns = 512;
 inline constexpr long long kFewestColumns = 128;
+// What depends on columns alone is computed once a call where it takes no more than this, half of what a call may take
+// above inputs and outputs; else once for each block of rows.
+inline constexpr long long kSharedBytes = 32 << 20;
 
 // Tasks that a call is cut into where there are pairs enough: four for each of 16 cores, so that the last to
 // finish wastes little. Fixed, so that results do not depend on the number of threads.
@@ -33,9 +40,9 @@ inline constexpr double kPairsOfTask = 65536;
 // Between two looks at the user's interrupt key: a look takes microseconds, an answer within 0.2 s is asked for.
 inline constexpr int kMillisecondsBetweenPolls = 50;
 
-// Seconds per step and component on one thread of the CPU back end: a Gaussian of three components, eight
-// steps, took 0.6 to 1.2 ns a pair in float64 (bench/notes.md).
-inline constexpr double kCpuSecondsPerStep = 1.2e-10;
+// Seconds per instruction of a number, on one thread of the CPU back end: a Gaussian of three components, about thirty,
+// took 0.6 to 1.2 ns a pair in float64 (bench/notes.md).
+inline constexpr double kCpuSecondsPerInstruction = 3e-11;
 // A call that computes nothing: plan to instructions, memory, results.
 inline constexpr double kCpuSecondsPerCall = 1e-5;
 

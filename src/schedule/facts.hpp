@@ -11,10 +11,21 @@ struct Facts {
   double least = 0;     // over all finite entries; Inf if there is none
   double largest = 0;   // -Inf if there is none
   bool finite = true;   // are all entries finite?
-  std::vector<double> centre;  // mean of each column's finite entries
-  double radius = 0;           // largest distance of a finite entry from its column's centre
+  double reach = 0;     // largest squared distance of a row from the centre; NaN if an entry is not finite
 };
 
-Facts facts_of(const View& view);
+// What row numbers are asked for: extremes, and whether all are finite.
+void note_range(const View& view, Facts* facts);
+// What points are asked for: how far they reach from a centre.
+void note_reach(const View& view, const std::vector<double>& centre, Facts* facts);
+
+// A point in the middle of the finite entries. Any point near the middle does as well, so some rows are enough.
+std::vector<double> centre_of(const View& view);
+
+// All that a plan's conditions are held against.
+struct Findings {
+  std::vector<Facts> variables;
+  std::vector<std::vector<double>> factors;  // of each variant's requirements: coefficient times scale squared, the largest
+};
 
 }  // namespace kernweave

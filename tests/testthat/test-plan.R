@@ -54,11 +54,13 @@ test_that("the reference device computes as written, others rewrite", {
   expect_match(rewritten$passes$outcome[rewritten$passes$pass == "rewrite"], "sqdist(x, y)", fixed = TRUE)
 })
 
-test_that("facts see extremes, means and what is not finite", {
+test_that("facts see extremes, the middle, the reach and what is not finite", {
   facts <- kernweave:::r_facts(matrix(c(1, 5, NaN, -2, Inf, 0), 3))
   expect_identical(facts[c("rows", "least", "largest", "finite")], list(rows = 3, least = -2, largest = 5, finite = FALSE))
   expect_equal(facts$centre, c(3, -1))
-  expect_equal(facts$radius, 2)
+  expect_identical(facts$reach, NaN)
+  expect_equal(kernweave:::r_facts(cbind(c(0, 2, 1), c(5, 5, 8)))$reach, 4)
+  expect_identical(kernweave:::r_facts(matrix(0, 0, 2))$reach, 0)
   expect_identical(kernweave:::r_facts(matrix(0, 0, 2))$least, Inf)
 })
 

@@ -8,6 +8,7 @@
 //   finish(values, indices)          writes what the row's `results` column promises; index 0 is "none"
 //   kAdds                            does it add numbers up? Then engines sum tile by tile, in float64 between,
 //                                    and it has restart(): nothing has been added yet
+//   kExponents                       is an absolute error of a value a relative error of its term?
 //   kShort                           is there a short way for most terms? Then it has
 //     plain(value)                     the lanes in which the short way may be taken
 //     step_plain(value, weight)        that way: the same as step() where all lanes are plain

@@ -9,7 +9,7 @@ namespace red {
 template <class L>
 struct ArgKMin {
   using Number = typename L::Number;
-  static constexpr bool kAdds = false, kShort = true;
+  static constexpr bool kAdds = false, kShort = true, kExponents = false;
 
   L bound;       // the last place once the list is full, else NaN: what is at least this is plain
   Index* where;  // of each lane k places; 0 in those still empty

@@ -8,7 +8,7 @@ namespace red {
 
 template <class L>
 struct LogSumExp {
-  static constexpr bool kAdds = true, kShort = true;
+  static constexpr bool kAdds = true, kShort = true, kExponents = true;
   L top;      // -Inf until a term has come
   L total;    // sum of w exp(x - top)
   L ceiling;  // the top where it is finite, else NaN: what is at most this is plain

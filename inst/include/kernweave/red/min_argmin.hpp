@@ -9,7 +9,7 @@ namespace red {
 template <class L>
 struct MinArgMin {
   using Number = typename L::Number;
-  static constexpr bool kAdds = false, kShort = true;
+  static constexpr bool kAdds = false, kShort = true, kExponents = false;
 
   L least;
   L bound;                 // the least, NaN until one has come: what is at least this is plain

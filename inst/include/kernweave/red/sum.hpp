@@ -8,7 +8,7 @@ namespace red {
 
 template <class L>
 struct Sum {
-  static constexpr bool kAdds = true, kShort = false;
+  static constexpr bool kAdds = true, kShort = false, kExponents = false;
   L total;
 
   KW_FN static long long storage(int) { return 0; }

@@ -1,0 +1,209 @@
+// What a formula is to the distances inside it is found from the leaves up; then the distances are replaced.
+#include "plan/contract.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "expr/build.hpp"
+#include "expr/centre.hpp"
+
+namespace kernweave {
+namespace {
+
+// Fewer components are subtracted as fast: an inner product has two more (bench/notes.md).
+constexpr int kFewestComponents = 5;
+
+// Components that are added up before their squares are taken off again. All at once, the sum would grow to the size of
+// all squares and be rounded there D times. Two components more each time: an eighth of the work in float32, where
+// roundings count; a thirtieth in float64, where there is room.
+int together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 16; }
+
+bool is_parameter(Expr f) { return f->type.axes.empty(); }
+
+// One side of a distance: points, maybe times a parameter.
+struct Side {
+  Expr reading;
+  Expr scale;  // null: 1
+};
+Side side_of(Expr f) {
+  if (f->op != Op::Mult) return {f, Expr()};
+  return is_parameter(f.arg(0)) ? Side{f.arg(1), f.arg(0)} : is_parameter(f.arg(1)) ? Side{f.arg(0), f.arg(1)} : Side{f, Expr()};
+}
+
+bool along(Expr f, Axes axes) { return f->type.axes == axes; }
+
+// May this distance be contracted? Between points along i and points along j, moved by a common centre.
+bool is_distance(Expr f) {
+  if (f->op != Op::SqDist || width(f.arg(0)) < kFewestComponents) return false;
+  const Side a = side_of(f.arg(0)), b = side_of(f.arg(1));
+  const bool across = (along(a.reading, Axes::i()) && along(b.reading, Axes::j())) || (along(a.reading, Axes::j()) && along(b.reading, Axes::i()));
+  return across && a.scale == b.scale && have_common_centre(a.reading, b.reading);
+}
+
+// free: without distances. exponent: distances times parameters, plus what is free. factor: an exponential of an
+// exponent, times what is free or such a factor.
+enum class Role { free, exponent, factor, other };
+
+// A distance in an exponent, and what it is multiplied by there.
+struct Part {
+  Expr distance;
+  Expr coefficient;
+};
+
+class Roles {
+ public:
+  explicit Roles(const std::vector<Expr>& formulas) {
+    for (Expr f : reachable(formulas)) roles_[f.get()] = find(f);
+  }
+  Role of(Expr f) const { return f ? roles_.at(f.get()) : Role::free; }
+  // The distance in f comes to stand in an exponent to the base of which `log_base` is the logarithm.
+  void settle(Expr f, double log_base) {
+    for (const Part& part : parts_[f.get()])
+      settled_.push_back({part.distance, log_base == 1 ? part.coefficient : f->pool->number(log_base) * part.coefficient});
+  }
+  const std::vector<Part>& settled() const { return settled_; }
+
+ private:
+  Role find(Expr f) {
+    if (is_distance(f)) {
+      parts_[f.get()] = {{f, f->pool->number(1)}};
+      return Role::exponent;
+    }
+    const auto is = [&](std::size_t k, Role role) { return of(f.arg(k)) == role; };
+    const std::size_t n = f->args.size();
+    bool all_free = true, product = true;
+    for (std::size_t k = 0; k < n; ++k) {
+      all_free = all_free && is(k, Role::free);
+      product = product && (is(k, Role::free) || is(k, Role::factor));
+    }
+    if (all_free) return Role::free;
+    switch (f->op) {
+      case Op::Exp:
+      case Op::Exp2:
+        if (!is(0, Role::exponent)) return Role::other;
+        settle(f.arg(0), f->op == Op::Exp ? 1.0 : 0.6931471805599453);
+        return Role::factor;
+      case Op::Minus:
+        if (!is(0, Role::exponent)) return of(f.arg(0));
+        return multiplied(f, f.arg(0), f->pool->number(-1));
+      case Op::Mult:
+        if (product) return Role::factor;
+        for (std::size_t k = 0; k < 2; ++k)
+          if (is(k, Role::exponent) && is_parameter(f.arg(1 - k)) && width(f.arg(1 - k)) == 1) return multiplied(f, f.arg(k), f.arg(1 - k));
+        return Role::other;
+      case Op::Divide: return is(0, Role::factor) && is(1, Role::free) ? Role::factor : Role::other;
+      case Op::Square: return is(0, Role::factor) ? Role::factor : Role::other;
+      case Op::Add:
+      case Op::Subtract: return width(f) == 1 ? added(f) : Role::other;
+      default: return Role::other;
+    }
+  }
+
+  Role multiplied(Expr f, Expr exponent, Expr by) {
+    std::vector<Part> parts = parts_[exponent.get()];
+    for (Part& part : parts) part.coefficient = part.coefficient * by;
+    parts_[f.get()] = parts;
+    return Role::exponent;
+  }
+  Role added(Expr f) {
+    std::vector<Part> parts;
+    for (const Node* arg : f->args) {
+      const Role role = of(Expr(arg));
+      if (role != Role::free && role != Role::exponent) return Role::other;
+      if (role == Role::exponent) parts.insert(parts.end(), parts_[arg].begin(), parts_[arg].end());
+    }
+    parts_[f.get()] = parts;
+    return Role::exponent;
+  }
+
+  std::unordered_map<const Node*, Role> roles_;
+  std::unordered_map<const Node*, std::vector<Part>> parts_;
+  std::vector<Part> settled_;
+};
+
+// Is an error in the exponents no more than a relative error of the terms that are added up?
+bool may_contract(const std::vector<OutputFormula>& outputs, Roles* roles) {
+  for (const OutputFormula& o : outputs) {
+    const Role value = roles->of(o.value), weight = roles->of(o.weight);
+    const bool terms = value != Role::other && value != Role::exponent && weight != Role::other && weight != Role::exponent;
+    if (value == Role::free && weight == Role::free) continue;
+    if (row(o.red).exponents && value == Role::exponent && weight == Role::free) roles->settle(o.value, 1.0);
+    else if (o.red != Red::Sum || !terms) return false;
+  }
+  return true;
+}
+
+Expr times(Expr a, double number) { return a->op == Op::Number ? a->pool->number(a->number * number) : number * a; }
+
+// Side by side, by halves, so that nothing is copied more often than there are doublings.
+Expr joined(const std::vector<Expr>& parts, std::size_t first, std::size_t end) {
+  if (end - first == 1) return parts[first];
+  const std::size_t middle = (first + end) / 2;
+  return concat(joined(parts, first, middle), joined(parts, middle, end));
+}
+
+// c |x - y|^2 as one inner product: <(-2c x, c |x|^2, 1), (y, 1, c |y|^2)>, some components after the other. What depends
+// on one point alone is computed where that point is.
+Expr inner_product(Expr distance, Expr c, int together) {
+  const Side a = side_of(distance.arg(0)), b = side_of(distance.arg(1));
+  const int centre = common_centre(a.reading, b.reading);
+  const auto moved = [&](const Side& side) {
+    const Expr reading = centred(side.reading, centre);
+    return side.scale ? side.scale * reading : reading;
+  };
+  const Expr x = moved(a), y = moved(b), one = distance->pool->number(1), lead = times(c, -2) * x;
+  std::vector<Expr> left, right;
+  for (int first = 0; first < width(x); first += together) {
+    const auto part = [&](Expr f) { return width(f) <= together ? f : extract(f, first + 1, std::min(together, width(f) - first)); };
+    const Expr of_x = part(x), of_y = part(y);
+    left.insert(left.end(), {part(lead), c * scalprod(of_x, of_x), one});
+    right.insert(right.end(), {of_y, one, c * scalprod(of_y, of_y)});
+  }
+  return scalprod(joined(left, 0, left.size()), joined(right, 0, right.size()));
+}
+
+// A coefficient that is all that is done with a distance goes into it.
+std::vector<Expr> replaced(const std::vector<Expr>& formulas, int together) {
+  std::unordered_map<const Node*, int> users;
+  for (Expr f : reachable(formulas))
+    for (const Node* arg : f->args) ++users[arg];
+  return rebuild(formulas, [&](Expr f, const std::vector<Expr>& args) {
+    if (is_distance(f)) return inner_product(f, f->pool->number(1), together);
+    for (std::size_t k = 0; k < 2 && f->op == Op::Mult; ++k) {
+      const Expr distance = f.arg(k), c = f.arg(1 - k);
+      if (is_distance(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1) return inner_product(distance, c, together);
+    }
+    return remade(f, args);
+  });
+}
+
+}  // namespace
+
+bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Contracted>* found) {
+  const std::vector<Expr> formulas = formulas_of(*outputs);
+  Roles roles(formulas);
+  if (!may_contract(*outputs, &roles) || roles.settled().empty()) return false;
+  for (const Part& part : roles.settled()) {
+    const Side a = side_of(part.distance.arg(0)), b = side_of(part.distance.arg(1));
+    const int centre = common_centre(a.reading, b.reading);
+    const auto variable_of = [&](const Side& side) { return variable_read(centred(side.reading, centre)); };
+    found->push_back({variable_of(a), variable_of(b), part.coefficient, a.scale, width(a.reading)});
+  }
+  put_formulas(replaced(formulas, together(precision)), outputs);
+  return true;
+}
+
+// Rounding errors add up like a random walk. Near points: the squares of n components at a time come and go, D / n times.
+// Far points: D components are added to a sum that stays. The constants are those with which
+// tests/testthat/test-contract.R finds at the edge of the bound what the design allows a term: distances of 200, in
+// exponents, are told apart in float64 alone, so far points count for more there.
+double contraction_bound(const Contracted& c, const Precision& precision) {
+  const bool wide = precision.compute == Format::float64;
+  const double unit = wide ? 0x1p-53 : 0x1p-24, allowed = wide ? 1e-13 : 5e-6;
+  const double part = std::min(c.width, together(precision)), share = part / c.width;
+  const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(share), far = c.width / (wide ? 22.0 : 50.0);
+  return allowed / (unit * std::max(near, far));
+}
+
+}  // namespace kernweave

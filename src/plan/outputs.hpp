@@ -1,0 +1,37 @@
+// Outputs while they are still formulas.
+#pragma once
+#include <vector>
+#include "expr/node.hpp"
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+// A null weight is the number 1.
+struct OutputFormula {
+  Red red;
+  Expr value;
+  Expr weight;
+  Keep keep;
+  int places;
+};
+
+// Of each output the weight, if it has one, then the value, so that the value is what has just been computed.
+inline std::vector<Expr> formulas_of(const std::vector<OutputFormula>& outputs) {
+  std::vector<Expr> out;
+  for (const OutputFormula& o : outputs) {
+    if (o.weight) out.push_back(o.weight);
+    out.push_back(o.value);
+  }
+  return out;
+}
+
+// The same formulas after a pass, back in their places.
+inline void put_formulas(const std::vector<Expr>& formulas, std::vector<OutputFormula>* outputs) {
+  std::size_t next = 0;
+  for (OutputFormula& o : *outputs) {
+    if (o.weight) o.weight = formulas[next++];
+    o.value = formulas[next++];
+  }
+}
+
+}  // namespace kernweave

@@ -1,0 +1,77 @@
+# Squared distances in exponents as inner products: where it happens, where it must not, and how exact it is.
+
+form_of <- function(R) sub(".*; ", "", explain(R)$schedule$why)
+sum_of <- function(F, ...) reduction(F, "sum", call = FALSE, ...)
+
+cloud <- function(n, d, offset = 0) matrix(stats::runif(n * d), n) + offset
+
+test_that("distances in exponents are contracted, any others are not", {
+  set.seed(20)
+  X <- Vi(cloud(150, 6))
+  Y <- Vj(cloud(140, 6))
+  b <- Vj(stats::rnorm(140))
+  s <- Pm(0.7)
+  scale <- Pm(stats::runif(6))
+  d <- sqdist(X, Y)
+  contracted <- list(
+    sum_of(exp(-d) * b), sum_of(exp(-d * s) * b), sum_of(exp(-d / s) * Vj(cloud(140, 3))), sum_of(exp(-sqdist(X * scale, Y * scale)) * b),
+    sum_of(exp(-d) * exp(-d / 3) * b), sum_of(exp(b - d)), sum_of(exp(-d) * (X - Y)), sum_of(square(exp(-d))),
+    sum_of(exp(-sum((X - Y)^2))), sum_of(exp(-d) / (1 + b * b)), reduction(-d, "logsumexp", call = FALSE), reduction(b - d / s, "logsumexp", call = FALSE),
+    sum_of(exp(-d) * b, index = "ij"), reduction(exp(-sqdist(X[c(1:150, 3), ], Y)), "sum", call = FALSE),
+    vjp(sum_of(exp(-d) * b), X, cotangent = matrix(1, 150), call = FALSE)
+  )
+  for (R in contracted) {
+    expect_identical(form_of(R), "contracted variant", info = format(R))
+    exact <- as.matrix(lazy_set(R, device = "reference"))
+    expect_close(as.matrix(R), exact, 1e-13, scale = 140 * max(1, max(abs(exact))))
+  }
+  direct <- list(
+    sum_of(1 / (1 + d)), sum_of(exp(-sqrt(d))), sum_of(1 - exp(-d)), sum_of(exp(-d) - exp(-2 * d)), sum_of(d), sum_of(exp(-d) * d),
+    reduction(d, "argKmin", K = 3, call = FALSE), reduction(exp(-d), "min", call = FALSE), sum_of(exp(-d * b)), sum_of(exp(-sqdist(X * scale, Y))),
+    sum_of(exp(-sqdist(X, Pm(1:6)) * b)), sum_of(exp(-sqdist(elem(X, 1), elem(Y, 1))))
+  )
+  for (R in direct) expect_identical(form_of(R), "direct variant", info = format(R))
+})
+
+test_that("points far from 0 are contracted; outliers, narrow kernels, few points and what is not finite are not", {
+  set.seed(21)
+  form <- function(x, y, s = 1, ...) form_of(sum_of(exp(-sqdist(Vi(x), Vj(y)) * s), ...))
+  with_entry <- function(x, entry) replace(x, 7, entry)
+  for (precision in c("float64", "float32")) {
+    x <- cloud(200, 8, 1e4)
+    y <- cloud(300, 8, 1e4)
+    expect_identical(form(x, y, precision = precision), "contracted variant")
+    expect_identical(form(x, y, 1000, precision = precision), "direct variant")
+    expect_identical(form(x, y, Inf, precision = precision), "direct variant")
+    expect_identical(form(x[1:20, ], y, precision = precision), "direct variant")
+    for (entry in c(0, NaN, Inf)) {
+      expect_identical(form(with_entry(x, entry), y, precision = precision), "direct variant")
+      expect_identical(form(x, with_entry(y, entry), precision = precision), "direct variant")
+    }
+    K <- exp(-sqdist(Vi(x), Vj(y)))
+    exact <- sum(K, index = "j", device = "reference")
+    expect_close(sum(K, index = "j", precision = precision), exact, if (precision == "float64") 1e-13 else 5e-6, scale = max(exact))
+  }
+})
+
+test_that("at the edge of what is allowed, every term keeps its accuracy, coincident points included", {
+  set.seed(22)
+  # The guard's own arithmetic: what the farthest points may have, in exponents.
+  edge <- function(d, precision) {
+    wide <- precision == "float64"
+    part <- min(d, if (wide) 64 else 16)
+    near <- 1 + (1.8 + 0.7 * sqrt(part)) * sqrt(part / d)
+    (if (wide) 1e-13 / 2^-53 else 5e-6 / 2^-24) / max(near, d / (if (wide) 22 else 50))
+  }
+  for (precision in c("float64", "float32"))
+    for (d in c(5, 17, 64, 200)) {
+      x <- cloud(300, d) - 0.5
+      y <- x[sample(300, 260), ]
+      reach <- 2 * max(rowSums(sweep(x, 2, colMeans(x))^2))
+      s <- 0.9 * edge(d, precision) / reach
+      R <- sum_of(exp(-sqdist(Vi(x), Vj(y)) * s), precision = precision)
+      expect_identical(form_of(R), "contracted variant")
+      exact <- as.matrix(lazy_set(R, device = "reference", precision = "float64"))
+      expect_close(as.matrix(R) / exact, exact / exact, if (precision == "float64") 1e-13 else 5e-6)
+    }
+})
