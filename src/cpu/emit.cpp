@@ -229,6 +229,12 @@ class Writer : private StripKeeper {
     if (two) i.b = from_memory(step.in[1]);
     free_strip();
     i.width = fold_width(step);
+    if (!a.vector && b.vector && row(step.op).commutes) {
+      std::swap(i.a, i.b);
+      i.code = code_of(step.op, FoldShape::vector_number);
+      out_.push_back(i);
+      return holds(step.out);
+    }
     const FoldShape mixed = a.vector ? FoldShape::vector_number : FoldShape::number_vector;
     i.code = code_of(step.op, a.vector != b.vector ? mixed : a.vector ? FoldShape::vectors : FoldShape::numbers);
     out_.push_back(i);

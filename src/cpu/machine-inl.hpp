@@ -152,26 +152,35 @@ struct Machine {
   static std::int64_t room(std::int64_t instructions) {
     return instructions * static_cast<std::int64_t>(sizeof(Ready) + 3 * sizeof(Moving));
   }
+  static KW_FN Seen seen(const Frame& frame, const Operand& o) {
+    return {static_cast<T*>(frame.base[static_cast<int>(o.space)]) + o.offset, o.stride, o.column};
+  }
+  static KW_FN std::int64_t advance(const Frame& frame, const Operand& o) { return frame.advance[static_cast<int>(o.space)]; }
+  static KW_FN Ready ready(const Frame& frame, const Instruction& i) {
+    return {i.code, i.stores, i.width, seen(frame, i.a), seen(frame, i.b), seen(frame, i.result), static_cast<char*>(frame.states) + i.state, i.state_stride, &i};
+  }
+  static KW_FN Present at_start(const Frame& frame) { return {nullptr, nullptr, 0, 0, frame.columns, nullptr, nullptr}; }
   static Present make_ready(const Frame& frame) {
     std::int64_t count = 1;
     while (frame.program[count - 1].code != kStripEnd) ++count;
-    Ready* const ready = static_cast<Ready*>(frame.room);
-    Moving* const moving = reinterpret_cast<Moving*>(ready + count);
+    Ready* const program = static_cast<Ready*>(frame.room);
+    Moving* const moving = reinterpret_cast<Moving*>(program + count);
     Moving* end = moving;
-    const auto place = [&](const Operand& o, Seen* seen) {
-      *seen = {static_cast<T*>(frame.base[static_cast<int>(o.space)]) + o.offset, o.stride, o.column};
-      const std::int64_t by = frame.advance[static_cast<int>(o.space)];
-      if (by != 0) *end++ = {&seen->at, by};
+    const auto follow = [&](const Operand& o, Seen* seen) {
+      if (advance(frame, o) != 0) *end++ = {&seen->at, advance(frame, o)};
     };
     for (std::int64_t k = 0; k < count; ++k) {
       const Instruction& i = frame.program[k];
-      Ready& r = ready[k];
-      r = {i.code, i.stores, i.width, {}, {}, {}, static_cast<char*>(frame.states) + i.state, i.state_stride, &i};
-      place(i.a, &r.a);
-      place(i.b, &r.b);
-      place(i.result, &r.result);
+      program[k] = ready(frame, i);
+      follow(i.a, &program[k].a);
+      follow(i.b, &program[k].b);
+      follow(i.result, &program[k].result);
     }
-    return {ready, nullptr, 0, 0, frame.columns, moving, end};
+    Present now = at_start(frame);
+    now.program = program;
+    now.moving = moving;
+    now.end_moving = end;
+    return now;
   }
 
   // --- element-wise ---
@@ -301,12 +310,14 @@ struct Machine {
 
   // --- the loop ---
 
-  static KW_FN bool next_strip(Present* now) {
+  static KW_FN void next_columns(Present* now) {
     now->left -= kColumns;
-    if (now->left <= 0) return false;
-    for (const Moving* m = now->moving; m != now->end_moving; ++m) *m->at += m->by;
     now->column += kColumns;
-    return true;
+  }
+  static KW_FN bool next_strip(Present* now) {
+    next_columns(now);
+    for (const Moving* m = now->moving; m != now->end_moving; ++m) *m->at += m->by;
+    return now->left > 0;
   }
 
   static KW_FN void store(const Strip& s, Seen to) {

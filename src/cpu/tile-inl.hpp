@@ -2,6 +2,7 @@
 #pragma once
 #include "cpu/machine-inl.hpp"
 #include "cpu/states-inl.hpp"
+#include "cpu/whole-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -9,7 +10,7 @@ inline namespace KW_ISA {
 template <class T>
 constexpr TileKernel tile_kernel() {
   using M = Machine<T>;
-  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, M::run, state_kernels<T>};
+  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, M::run, Wholes<T>::find, state_kernels<T>};
 }
 
 constexpr InstructionSet instruction_set(const char* name) {

@@ -25,6 +25,7 @@ struct TileKernel {
   int vectors, columns, lanes;  // of a strip; lanes of one vector
   std::int64_t (*room)(std::int64_t instructions);  // bytes that a program takes when it runs
   void (*run)(const Frame& frame);
+  void (*(*whole)(const Instruction* program))(const Frame& frame);  // the loop compiled for a program, or null
   const StateKernel* states;    // by Red
 };
 

@@ -1,0 +1,115 @@
+// Programs that are one fold over components, at most one function of it, and one reduction: each such combination of
+// rows is compiled as a loop of its own, which reads no instruction between one strip and the next. Included once per
+// instruction set.
+#pragma once
+#include <cstdint>
+#include <vector>
+#include "cpu/machine-inl.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+template <class T>
+class Wholes {
+  using M = Machine<T>;
+  using P = Pack<T>;
+  using Strip = typename M::Strip;
+  using Run = void (*)(const Frame& frame);
+
+ public:
+  // The loop for a program, if there is one.
+  static Run find(const Instruction* program) {
+    const bool mapped = program[1].code < kFirstReduction;
+    const Instruction& last = program[mapped ? 2 : 1];
+    if (last.width != 1 || last.code >= kFirstMove || (&last)[1].code != kStripEnd) return nullptr;
+    for (const Instruction* i = program; i != &last; ++i)
+      if (i->stores) return nullptr;
+    if (moves(program[0].a) || (mapped && moves(program[1].a))) return nullptr;
+    static const std::vector<Whole> all = list();
+    for (const Whole& w : all)
+      if (w.fold == program[0].code && w.map == (mapped ? program[1].code : kNoMap) && w.reduction == last.code) return w.run;
+    return nullptr;
+  }
+
+ private:
+  static constexpr std::uint16_t kNoMap = kStripEnd;
+  // Does an operand go on from strip to strip?
+  static bool moves(const Operand& o) { return o.space == Space::sweep_panel || o.space == Space::pairs; }
+  struct Whole {
+    std::uint16_t fold, map, reduction;
+    Run run;
+  };
+
+  // The function in between.
+  struct NoMap {
+    static constexpr std::uint16_t kCode = kNoMap;
+    static KW_FN void apply(Strip*, typename M::Seen) {}
+  };
+  template <class Function, Op kOp>
+  struct Alone {
+    static constexpr std::uint16_t kCode = code_of(kOp, Shape::alone);
+    static KW_FN void apply(Strip* s, typename M::Seen) { M::map(s, [](P x) { return Function::eval(x); }); }
+  };
+  template <class Function, Op kOp>
+  struct Scaled {
+    static constexpr std::uint16_t kCode = code_of(kOp, Shape::scaled);
+    static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return Function::eval(x * y); }); }
+  };
+
+  template <class Fold, class Map, template <class> class State, Weight kWeight>
+  __attribute__((noinline, flatten)) static void run(const Frame& frame) {
+    constexpr bool kLoops = false;
+    const Instruction &fold = frame.program[0], &map = frame.program[1], &last = frame.program[Map::kCode == kNoMap ? 1 : 2];
+    const typename M::Seen x = M::seen(frame, fold.a), by = M::seen(frame, map.a);
+    typename M::Seen y = M::seen(frame, fold.b);
+    typename M::Ready reduction = M::ready(frame, last);
+    reduction.width = 1;
+    typename M::Present now = M::at_start(frame);
+    for (; now.left > 0; M::next_columns(&now)) {
+      Strip s;
+      M::template fold_vector_number<Fold>(&s, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
+      Map::apply(&s, by);
+      if (M::template reduce<State, kWeight, Place::here, kLoops>(now, frame, reduction, s) != M::Next::step) {
+        Strip memory = s;
+        const typename M::Present here = now;
+        const typename M::Ready slow = reduction;
+        M::template work_elsewhere<kLoops>(here, frame, slow, &memory);
+      }
+      y.at += M::advance(frame, fold.b);
+      reduction.b.at += M::advance(frame, last.b);
+    }
+  }
+
+  // --- the list, from the rows ---
+
+  template <class Fold, Op kFold, class Map>
+  static void add_sums(std::vector<Whole>* all) {
+    all->push_back({code_of(kFold, FoldShape::vector_number), Map::kCode, code_of(Red::Sum, Weight::one), run<Fold, Map, red::Sum, Weight::one>});
+    all->push_back({code_of(kFold, FoldShape::vector_number), Map::kCode, code_of(Red::Sum, Weight::number), run<Fold, Map, red::Sum, Weight::number>});
+  }
+  template <class Fold, Op kFold, class Function, Op kOp>
+  static void add_function(std::vector<Whole>* all) {
+    if constexpr (place_of(Function::eval(Counting(0))) == Place::here) {
+      add_sums<Fold, kFold, Alone<Function, kOp>>(all);
+      add_sums<Fold, kFold, Scaled<Function, kOp>>(all);
+    }
+  }
+  template <class Fold, Op kFold>
+  static void add_fold(std::vector<Whole>* all) {
+#define UNARY(Name, ...) add_function<Fold, kFold, op::Name, Op::Name>(all);
+#include "kernweave/ops.def"
+#define REDUCTION(Name, ...) \
+  all->push_back({code_of(kFold, FoldShape::vector_number), kNoMap, code_of(Red::Name, Weight::one), run<Fold, NoMap, red::Name, Weight::one>});
+#include "kernweave/reductions.def"
+    all->push_back({code_of(kFold, FoldShape::vector_number), kNoMap, code_of(Red::Sum, Weight::number), run<Fold, NoMap, red::Sum, Weight::number>});
+  }
+  static std::vector<Whole> list() {
+    std::vector<Whole> all;
+#define FOLD2(Name, ...) add_fold<op::Name, Op::Name>(&all);
+#include "kernweave/ops.def"
+    return all;
+  }
+};
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave
