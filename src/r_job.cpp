@@ -101,7 +101,7 @@ Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp:
 std::vector<View> views_of(const Plan& plan, const Rcpp::List& data) {
   std::vector<View> views;
   for (const Variable& v : plan.variables) {
-    if (v.source == Source::counter) {
+    if (v.source == Source::counter || v.operand >= Variable::kResults) {
       views.emplace_back();
       continue;
     }

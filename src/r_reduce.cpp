@@ -2,12 +2,9 @@
 #include "border.hpp"
 #include "r_device.hpp"
 #include "r_job.hpp"
-#include "r_result.hpp"
+#include "r_run.hpp"
 
-#include <chrono>
 #include <functional>
-
-#include "schedule/choose.hpp"
 
 namespace kernweave {
 namespace {
@@ -19,61 +16,6 @@ const Plan& plan_behind(SEXP pointer) {
   const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == plan_tag();
   internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no plan of this session");
   return *static_cast<const Plan*>(R_ExternalPtrAddr(pointer));
-}
-
-// Looks for the user's interrupt; in an interactive session, says how far a long call has come.
-class Progress {
- public:
-  Progress() : start_(Clock::now()), next_(start_ + std::chrono::seconds(2)) {}
-  ~Progress() {
-    if (shown_) REprintf("\r%*s\r", kWidth, "");
-  }
-
-  void operator()(double share) {
-    poll_interrupt();
-    const Clock::time_point now = Clock::now();
-    if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(500);
-    if (!interactive()) return;
-    const double spent = std::chrono::duration<double>(now - start_).count();
-    REprintf("\rkernweave: %3.0f %%, about %.0f s to go   ", 100 * share, share > 0 ? spent / share - spent : 0.0);
-    shown_ = true;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr int kWidth = 48;
-
-  static bool interactive() {
-    return Rcpp::as<bool>(Rcpp::Function("interactive")());
-  }
-
-  const Clock::time_point start_;
-  Clock::time_point next_;
-  bool shown_ = false;
-};
-
-Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device,
-                    int threads) {
-  const std::vector<View> views = views_of(plan, data);
-  const Sizes sizes = sizes_of(plan, views, extents);
-  const std::vector<std::vector<double>> centres = centres_for(plan, views);
-  const Findings findings = findings_for(plan, sizes, views, centres);
-  check_gathers(plan, sizes, findings.variables);
-  const Schedule schedule = choose(plan, sizes, findings, device, backends());
-  const std::vector<Output>& outputs = plan.variants[schedule.variant].outputs;
-  std::vector<OutputBuffer> buffers;
-  buffers.reserve(outputs.size());
-  Progress progress;
-  Task task{&plan, &schedule, views, centres, {}, threads, std::ref(progress)};
-  for (const Output& o : outputs) {
-    buffers.emplace_back(o, sizes);
-    task.results.push_back(buffers.back().result());
-  }
-  schedule.backend->run(task);
-  Rcpp::List out(buffers.size());
-  for (std::size_t k = 0; k < buffers.size(); ++k) out[k] = buffers[k].to_r();
-  return out;
 }
 
 std::string show_ref(const Ref& ref, const Plan& plan, const Program& program) {
@@ -120,12 +62,6 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
                                  Rcpp::_["outcome"] = outcome, Rcpp::_["stringsAsFactors"] = false);
 }
 
-Schedule schedule_for(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device) {
-  const std::vector<View> views = views_of(plan, data);
-  const Sizes sizes = sizes_of(plan, views, extents);
-  return choose(plan, sizes, findings_for(plan, sizes, views, centres_for(plan, views)), device, backends());
-}
-
 SEXP schedule_to_r(const Schedule& s) {
   const Sizes& sizes = s.sizes;
   return Rcpp::List::create(Rcpp::_["device"] = s.backend->name(), Rcpp::_["why"] = s.reason,
@@ -162,16 +98,17 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
     kernweave::Trace trace;
     const kernweave::Job job = kernweave::job_from_r(outputs, extents, options, &formulas);
     const kernweave::Plan plan = kernweave::lower(job, &trace);
+    const kernweave::Plan* ran = &plan;
     std::size_t variant = plan.variants.size() - 1;
     Rcpp::RObject schedule = R_NilValue;
     if (!Rf_isNull(data)) {
-      const kernweave::Schedule chosen = kernweave::schedule_for(plan, data, sizes, device);
+      const kernweave::Schedule chosen = kernweave::schedule_of(plan, data, sizes, device, &ran);
       variant = static_cast<std::size_t>(chosen.variant);
       schedule = kernweave::schedule_to_r(chosen);
     }
-    const kernweave::Program& program = plan.variants[variant].program;
+    const kernweave::Program& program = ran->variants[variant].program;
     return Rcpp::List::create(Rcpp::_["passes"] = kernweave::trace_to_r(trace),
-                              Rcpp::_["steps"] = kernweave::steps_to_r(plan, program),
+                              Rcpp::_["steps"] = kernweave::steps_to_r(*ran, program),
                               Rcpp::_["key"] = kernweave::short_key(plan), Rcpp::_["schedule"] = schedule);
   });
 }

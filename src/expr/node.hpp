@@ -31,6 +31,7 @@ struct Variable {
   int centre = kAsItIs;  // the operand relative to whose centre the data are read
 
   static constexpr int kAsItIs = -1;
+  static constexpr int kResults = 1 << 20;  // operands from here on are results of sums, by number
 };
 
 class Pool;

@@ -12,6 +12,7 @@
 #include "plan/check.hpp"
 #include "plan/contract.hpp"
 #include "plan/linearise.hpp"
+#include "plan/pull.hpp"
 #include "plan/regions.hpp"
 #include "plan/slots.hpp"
 
@@ -132,8 +133,8 @@ std::vector<Draft> contracted(const std::vector<OutputFormula>& outputs, const P
 }
 
 // Differences of points far from 0 would lose in float32 what the points have in common.
-void centre(std::vector<Draft>* forms) {
-  for (Draft& form : *forms) put_formulas(centre_differences(formulas_of(form.outputs)), &form.outputs);
+void centre(std::vector<Draft>* drafts) {
+  for (Draft& form : *drafts) put_formulas(centre_differences(formulas_of(form.outputs)), &form.outputs);
 }
 
 int number_of(Expr leaf, const std::vector<Variable>& variables) {
@@ -168,27 +169,50 @@ Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, co
   return plan;
 }
 
+// The rest of the way, from simple formulas.
+Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents, const Job& job, Trace* trace) {
+  std::vector<Draft> drafts;
+  if (job.rewrite) {
+    weigh(&wanted);
+    drafts = contracted(wanted, job.precision, trace);
+  }
+  drafts.push_back({Variant::Form::direct, wanted, {}});
+  if (job.rewrite && job.precision.load == Format::float32) centre(&drafts);
+  if (job.checks)
+    for (const Draft& draft : drafts) check_settled(formulas_of(draft.outputs));
+
+  Plan plan = place(drafts, extents, job.precision);
+  plan.pairs = job.pairs;
+  plan.batch = batch_axes(formulas_of(wanted));
+  if (job.checks) check_plan(plan);
+  return plan;
+}
+
+// What is computed once for each point may be in float64 whatever the pairs are in.
+std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted, const Job& job, Trace* trace) {
+  Pulled pulled;
+  if (!pull(wanted, &pulled)) return nullptr;
+  traced(trace, pulled.separable ? "separate" : "pull", [&] {
+    std::vector<Expr> both = formulas_of(pulled.sums);
+    for (const OutputFormula& o : pulled.after) both.push_back(o.value);
+    return both;
+  }, show_all);
+  Job precise = job;
+  precise.precision = Precision();
+  Stages stages{pulled.separable, plan_of(pulled.sums, {}, pulled.separable ? precise : job, nullptr), {}};
+  for (const OutputFormula& o : pulled.after) stages.after.push_back(plan_of({o}, {}, precise, nullptr));
+  return std::make_shared<const Stages>(std::move(stages));
+}
+
 }  // namespace
 
 Plan lower(const Job& job, Trace* trace) {
   std::vector<OutputFormula> wanted = job.outputs;
   for (const OutputFormula& o : wanted) check_inputs(o);
   put_formulas(traced(trace, "settle", [&] { return settle(formulas_of(wanted)); }, show_all), &wanted);
-  std::vector<Draft> forms;
-  if (job.rewrite) {
-    put_formulas(rewritten(formulas_of(wanted), trace), &wanted);
-    weigh(&wanted);
-    forms = contracted(wanted, job.precision, trace);
-  }
-  forms.push_back({Variant::Form::direct, wanted, {}});
-  if (job.rewrite && job.precision.load == Format::float32) centre(&forms);
-  if (job.checks)
-    for (const Draft& form : forms) check_settled(formulas_of(form.outputs));
-
-  Plan plan = place(forms, settle(job.extents), job.precision);
-  plan.pairs = job.pairs;
-  plan.batch = batch_axes(formulas_of(wanted));
-  if (job.checks) check_plan(plan);
+  if (job.rewrite) put_formulas(rewritten(formulas_of(wanted), trace), &wanted);
+  Plan plan = plan_of(wanted, settle(job.extents), job, trace);
+  if (job.rewrite && plan.batch.empty() && plan.pairs == Pairs::all) plan.stages = stages_of(wanted, job, trace);
   return plan;
 }
 

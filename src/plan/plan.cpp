@@ -65,7 +65,6 @@ const char* keep_name(Keep keep) {
 const char* form_name(Variant::Form form) {
   switch (form) {
     case Variant::Form::contracted: return "contracted";
-    case Variant::Form::separable: return "separable";
     case Variant::Form::direct: return "direct";
   }
   return "";

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -93,7 +94,7 @@ using Condition = std::vector<Requirement>;
 
 // The same outputs computed in another form. `direct` is always there and comes last.
 struct Variant {
-  enum class Form { contracted, separable, direct } form;
+  enum class Form { contracted, direct } form;
   Condition condition;
   Program program;
   std::vector<Output> outputs;
@@ -105,6 +106,8 @@ struct GatherBound {
   int rows;      // the variable that holds the row numbers
 };
 
+struct Stages;
+
 struct Plan {
   std::vector<Variable> variables;
   std::vector<bool> direct;  // is the variable read along its own axis (and not only gathered)?
@@ -113,6 +116,15 @@ struct Plan {
   Precision precision;
   Pairs pairs = Pairs::all;
   Axes batch;
+  std::shared_ptr<const Stages> stages;  // the same in two steps, where that is less work
+};
+
+// Sums, then for each output a formula of its sum: a plan that folds an axis of one point. The results are the
+// operands from Variable::kResults on.
+struct Stages {
+  bool separable;  // the sums are the same for all points of the axis that is kept
+  Plan sums;
+  std::vector<Plan> after;
 };
 
 // How many components a fold runs over: those of its widest argument.

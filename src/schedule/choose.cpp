@@ -68,6 +68,28 @@ Wanted wanted_facts(const Plan& plan, const Sizes& sizes) {
   return wanted;
 }
 
+bool in_two_steps(const Plan& plan, const Sizes& sizes) {
+  if (!plan.stages || std::min(sizes.i, sizes.j) < 1) return false;
+  const bool separable = plan.stages->separable;
+  const std::vector<Output>& wanted = plan.variants.back().outputs;
+  const std::vector<Output>& sums = plan.stages->sums.variants.back().outputs;
+  double numbers = 0;
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    const double folded = static_cast<double>(sums[k].keep == Keep::i ? sizes.j : sizes.i);
+    if (!separable && folded < kFewestPairsOfFact) return false;
+    const bool in_place = !separable && sums[k].width == wanted[k].width;
+    if (!in_place) numbers += static_cast<double>(kept_rows(sums[k].keep, sizes_of_sums(*plan.stages, sizes))) * sums[k].width;
+  }
+  const double points = static_cast<double>(sizes.i) + static_cast<double>(sizes.j);
+  return numbers * sizeof(double) <= kSharedBytes && (!separable || sizes.pairs() > 4 * points);
+}
+
+Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes) {
+  Sizes of_sums = sizes;
+  if (stages.separable) (stages.sums.variants.back().outputs[0].keep == Keep::i ? of_sums.i : of_sums.j) = 1;
+  return of_sums;
+}
+
 void check_gathers(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& facts) {
   for (const GatherBound& bound : plan.gathers) {
     const Variable& from = plan.variables[bound.variable];

@@ -14,6 +14,12 @@ struct Wanted {
 };
 Wanted wanted_facts(const Plan& plan, const Sizes& sizes);
 
+// Is a plan better carried out in two steps at these sizes? They must leave something to be added up, spare more than
+// the second step costs, and need little memory between.
+bool in_two_steps(const Plan& plan, const Sizes& sizes);
+// Of the first step.
+Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes);
+
 // `device`: "auto" takes the cheapest back end that can; a name takes that one or fails with
 // Fault::no_device or Fault::unsupported. Facts not wanted may be empty.
 Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::string& device,

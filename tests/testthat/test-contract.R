@@ -1,6 +1,6 @@
 # Squared distances in exponents as inner products: where it happens, where it must not, and how exact it is.
 
-form_of <- function(R) sub(".*; ", "", explain(R)$schedule$why)
+form_of <- function(R) sub(",.*", "", sub(".*; ", "", explain(R)$schedule$why))
 sum_of <- function(F, ...) reduction(F, "sum", call = FALSE, ...)
 
 cloud <- function(n, d, offset = 0) matrix(stats::runif(n * d), n) + offset
