@@ -56,6 +56,11 @@ class Wholes {
     static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return Function::eval(x * y); }); }
   };
 
+  struct Times {
+    static constexpr std::uint16_t kCode = code_of(Op::Mult, Shape::with_number);
+    static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return x * y; }); }
+  };
+
   template <class Fold, class Map, template <class> class State, Weight kWeight>
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     constexpr bool kLoops = false;
@@ -82,10 +87,14 @@ class Wholes {
 
   // --- the list, from the rows ---
 
+  template <class Fold, Op kFold, class Map, template <class> class State, Red kRed, Weight kWeight>
+  static void add(std::vector<Whole>* all) {
+    all->push_back({code_of(kFold, FoldShape::vector_number), Map::kCode, code_of(kRed, kWeight), run<Fold, Map, State, kWeight>});
+  }
   template <class Fold, Op kFold, class Map>
   static void add_sums(std::vector<Whole>* all) {
-    all->push_back({code_of(kFold, FoldShape::vector_number), Map::kCode, code_of(Red::Sum, Weight::one), run<Fold, Map, red::Sum, Weight::one>});
-    all->push_back({code_of(kFold, FoldShape::vector_number), Map::kCode, code_of(Red::Sum, Weight::number), run<Fold, Map, red::Sum, Weight::number>});
+    add<Fold, kFold, Map, red::Sum, Red::Sum, Weight::one>(all);
+    add<Fold, kFold, Map, red::Sum, Red::Sum, Weight::number>(all);
   }
   template <class Fold, Op kFold, class Function, Op kOp>
   static void add_function(std::vector<Whole>* all) {
@@ -98,10 +107,21 @@ class Wholes {
   static void add_fold(std::vector<Whole>* all) {
 #define UNARY(Name, ...) add_function<Fold, kFold, op::Name, Op::Name>(all);
 #include "kernweave/ops.def"
-#define REDUCTION(Name, ...) \
-  all->push_back({code_of(kFold, FoldShape::vector_number), kNoMap, code_of(Red::Name, Weight::one), run<Fold, NoMap, red::Name, Weight::one>});
+#define REDUCTION(Name, ...) add_reduction<Fold, kFold, red::Name, Red::Name>(all);
 #include "kernweave/reductions.def"
-    all->push_back({code_of(kFold, FoldShape::vector_number), kNoMap, code_of(Red::Sum, Weight::number), run<Fold, NoMap, red::Sum, Weight::number>});
+    add<Fold, kFold, NoMap, red::Sum, Red::Sum, Weight::number>(all);
+  }
+  // Exponents are distances with a sign or a coefficient.
+  template <class Fold, Op kFold, template <class> class State, Red kRed>
+  static void add_reduction(std::vector<Whole>* all) {
+    add<Fold, kFold, NoMap, State, kRed, Weight::one>(all);
+    if constexpr (State<P>::kExponents) {
+      add<Fold, kFold, NoMap, State, kRed, Weight::number>(all);
+      add<Fold, kFold, Alone<op::Minus, Op::Minus>, State, kRed, Weight::one>(all);
+      add<Fold, kFold, Alone<op::Minus, Op::Minus>, State, kRed, Weight::number>(all);
+      add<Fold, kFold, Times, State, kRed, Weight::one>(all);
+      add<Fold, kFold, Times, State, kRed, Weight::number>(all);
+    }
   }
   static std::vector<Whole> list() {
     std::vector<Whole> all;
