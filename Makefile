@@ -20,7 +20,7 @@ endif
 RSCRIPT = R_LIBS="$(CURDIR)/$(LIB)$${R_LIBS:+:$$R_LIBS}" KERNWEAVE_SOURCE="$(CURDIR)" Rscript
 
 .NOTPARALLEL:
-.PHONY: help demo test check docs bench clean setup-demo setup-test setup-check
+.PHONY: help demo test check docs bench guard clean setup-demo setup-test setup-check setup-guard
 
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -42,12 +42,17 @@ docs: setup-check ## write what is generated: operations, RcppExports, NAMESPACE
 
 bench: setup-demo $(STAMP) ## run the benchmarks
 	$(RSCRIPT) bench/run.R
+	$(RSCRIPT) bench/peers.R
+	$(RSCRIPT) bench/memory.R
+
+guard: setup-guard $(STAMP) ## count instructions a pair, which may not exceed those recorded
+	@$(RSCRIPT) bench/instructions.R
 
 clean: ## remove all that was built
 	./cleanup
 	rm -rf $(LIB) kernweave-demo.png
 
-setup-demo setup-test setup-check:
+setup-demo setup-test setup-check setup-guard:
 	@tools/setup.sh $(@:setup-%=%)
 
 $(STAMP): $(SOURCES)

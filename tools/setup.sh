@@ -4,6 +4,7 @@
 #   tools/setup.sh demo    R, a compiler, and what the package needs to run
 #   tools/setup.sh test    and what its tests and vignettes suggest
 #   tools/setup.sh check   and what makes and checks its documentation, scripts and tarball
+#   tools/setup.sh guard   as for demo, and what counts instructions
 #
 # The R packages are those of DESCRIPTION, so that there is no second list to forget.
 # shellcheck disable=SC2046,SC2086  # lists of names are split on purpose
@@ -17,7 +18,8 @@ case ${1:-} in
   check)
     fields="$fields|Suggests" extra=roxygen2
     commands="$commands pandoc checkbashisms shellcheck qpdf" ;;
-  *) sed -n '4,6s/^# *//p' "$0" >&2; exit 2 ;;
+  guard) commands="$commands valgrind" ;;
+  *) sed -n '4,7s/^# *//p' "$0" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*"; }
