@@ -3,7 +3,6 @@
 // instruction set.
 #pragma once
 #include <cstdint>
-#include <vector>
 #include "cpu/machine-inl.hpp"
 
 namespace kernweave {
@@ -25,8 +24,9 @@ class Wholes {
     for (const Instruction* i = program; i != &last; ++i)
       if (i->stores) return nullptr;
     if (moves(program[0].a) || (mapped && moves(program[1].a))) return nullptr;
-    static const std::vector<Whole> all = list();
-    for (const Whole& w : all)
+    constexpr int kSize = rows<Counter>().used;
+    static constexpr Table<kSize> all = rows<Table<kSize>>();
+    for (const Whole& w : all.at)
       if (w.fold == program[0].code && w.map == (mapped ? program[1].code : kNoMap) && w.reduction == last.code) return w.run;
     return nullptr;
   }
@@ -38,6 +38,18 @@ class Wholes {
   struct Whole {
     std::uint16_t fold, map, reduction;
     Run run;
+  };
+
+  // Made by the compiler, so that no code of the library's is compiled for one instruction set here.
+  template <int kSize>
+  struct Table {
+    Whole at[kSize] = {};
+    int used = 0;
+    constexpr void push_back(Whole whole) { at[used++] = whole; }
+  };
+  struct Counter {
+    int used = 0;
+    constexpr void push_back(Whole) { ++used; }
   };
 
   // The function in between.
@@ -85,26 +97,26 @@ class Wholes {
     }
   }
 
-  // --- the list, from the rows ---
+  // --- the table, from the rows ---
 
-  template <class Fold, Op kFold, class Map, template <class> class State, Red kRed, Weight kWeight>
-  static void add(std::vector<Whole>* all) {
+  template <class Fold, Op kFold, class Map, template <class> class State, Red kRed, Weight kWeight, class Rows>
+  static constexpr void add(Rows* all) {
     all->push_back({code_of(kFold, FoldShape::vector_number), Map::kCode, code_of(kRed, kWeight), run<Fold, Map, State, kWeight>});
   }
-  template <class Fold, Op kFold, class Map>
-  static void add_sums(std::vector<Whole>* all) {
+  template <class Fold, Op kFold, class Map, class Rows>
+  static constexpr void add_sums(Rows* all) {
     add<Fold, kFold, Map, red::Sum, Red::Sum, Weight::one>(all);
     add<Fold, kFold, Map, red::Sum, Red::Sum, Weight::number>(all);
   }
-  template <class Fold, Op kFold, class Function, Op kOp>
-  static void add_function(std::vector<Whole>* all) {
+  template <class Fold, Op kFold, class Function, Op kOp, class Rows>
+  static constexpr void add_function(Rows* all) {
     if constexpr (place_of(Function::eval(Counting(0))) == Place::here) {
       add_sums<Fold, kFold, Alone<Function, kOp>>(all);
       add_sums<Fold, kFold, Scaled<Function, kOp>>(all);
     }
   }
-  template <class Fold, Op kFold>
-  static void add_fold(std::vector<Whole>* all) {
+  template <class Fold, Op kFold, class Rows>
+  static constexpr void add_fold(Rows* all) {
 #define UNARY(Name, ...) add_function<Fold, kFold, op::Name, Op::Name>(all);
 #include "kernweave/ops.def"
 #define REDUCTION(Name, ...) add_reduction<Fold, kFold, red::Name, Red::Name>(all);
@@ -112,8 +124,8 @@ class Wholes {
     add<Fold, kFold, NoMap, red::Sum, Red::Sum, Weight::number>(all);
   }
   // Exponents are distances with a sign or a coefficient.
-  template <class Fold, Op kFold, template <class> class State, Red kRed>
-  static void add_reduction(std::vector<Whole>* all) {
+  template <class Fold, Op kFold, template <class> class State, Red kRed, class Rows>
+  static constexpr void add_reduction(Rows* all) {
     add<Fold, kFold, NoMap, State, kRed, Weight::one>(all);
     if constexpr (State<P>::kExponents) {
       add<Fold, kFold, NoMap, State, kRed, Weight::number>(all);
@@ -123,8 +135,9 @@ class Wholes {
       add<Fold, kFold, Times, State, kRed, Weight::number>(all);
     }
   }
-  static std::vector<Whole> list() {
-    std::vector<Whole> all;
+  template <class Rows>
+  static constexpr Rows rows() {
+    Rows all;
 #define FOLD2(Name, ...) add_fold<op::Name, Op::Name>(&all);
 #include "kernweave/ops.def"
     return all;
