@@ -165,7 +165,7 @@ Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<Vi
   }
   for (const Variant& variant : plan.variants) {
     found.factors.emplace_back();
-    if (variant.condition.empty()) continue;
+    if (variant.condition.empty() || !wanted.reach[variant.condition[0].variables[0]]) continue;
     Evaluator evaluator(plan, variant.program, views);
     evaluator.run(Region::param);
     for (const Requirement& r : variant.condition) {

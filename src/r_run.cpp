@@ -76,14 +76,14 @@ struct Run {
 };
 
 // Sums of as many components as the output has are written where the output will be.
-void run_in_two_steps(const Stages& stages, const Sizes& sizes, const Call& call, const std::vector<Result>& results,
-                      const std::vector<Output>& outputs) {
+void run_in_two_steps(const Plan& plan, const Sizes& sizes, const Call& call, const std::vector<Result>& results) {
+  const Stages& stages = *plan.stages;
   const Sizes of_sums = sizes_of_sums(stages, sizes);
   const std::vector<Output>& sums = stages.sums.variants.back().outputs;
   std::vector<std::vector<double>> memory(sums.size());
   std::vector<Result> first = results;
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    if (!stages.separable && sums[k].width == outputs[k].width) continue;
+    if (in_place(plan, k)) continue;
     memory[k].resize(static_cast<std::size_t>(kept_rows(sums[k].keep, of_sums) * sums[k].width));
     first[k].values = memory[k].data();
   }
@@ -93,10 +93,8 @@ void run_in_two_steps(const Stages& stages, const Sizes& sizes, const Call& call
     (sums[k].keep == Keep::i ? one.j : one.i) = 1;
     Run after(stages.after[k], call.data, one);
     for (std::size_t v = 0; v < after.views.size(); ++v)
-      if (stages.after[k].variables[v].operand >= Variable::kResults) {
-        const std::int64_t rows = kept_rows(sums[k].keep, of_sums);
-        after.views[v] = stages.separable ? View{first[k].values, 1, sums[k].width} : View{first[k].values, rows, sums[k].width};
-      }
+      if (stages.after[k].variables[v].operand >= Variable::kResults)
+        after.views[v] = {first[k].values, kept_rows(sums[k].keep, of_sums), sums[k].width};
     after(call, {results[k]});
   }
 }
@@ -115,7 +113,7 @@ Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::Numeri
   }
   Progress progress;
   const Call call{data, device, threads, std::ref(progress)};
-  if (in_two_steps(plan, run.sizes)) run_in_two_steps(*plan.stages, run.sizes, call, results, outputs);
+  if (in_two_steps(plan, run.sizes)) run_in_two_steps(plan, run.sizes, call, results);
   else run(call, results);
   Rcpp::List out(buffers.size());
   for (std::size_t k = 0; k < buffers.size(); ++k) out[k] = buffers[k].to_r();

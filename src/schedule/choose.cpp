@@ -71,17 +71,19 @@ Wanted wanted_facts(const Plan& plan, const Sizes& sizes) {
 bool in_two_steps(const Plan& plan, const Sizes& sizes) {
   if (!plan.stages || std::min(sizes.i, sizes.j) < 1) return false;
   const bool separable = plan.stages->separable;
-  const std::vector<Output>& wanted = plan.variants.back().outputs;
   const std::vector<Output>& sums = plan.stages->sums.variants.back().outputs;
   double numbers = 0;
   for (std::size_t k = 0; k < sums.size(); ++k) {
     const double folded = static_cast<double>(sums[k].keep == Keep::i ? sizes.j : sizes.i);
     if (!separable && folded < kFewestPairsOfFact) return false;
-    const bool in_place = !separable && sums[k].width == wanted[k].width;
-    if (!in_place) numbers += static_cast<double>(kept_rows(sums[k].keep, sizes_of_sums(*plan.stages, sizes))) * sums[k].width;
+    if (!in_place(plan, k)) numbers += static_cast<double>(kept_rows(sums[k].keep, sizes_of_sums(*plan.stages, sizes))) * sums[k].width;
   }
   const double points = static_cast<double>(sizes.i) + static_cast<double>(sizes.j);
   return numbers * sizeof(double) <= kSharedBytes && (!separable || sizes.pairs() > 4 * points);
+}
+
+bool in_place(const Plan& plan, std::size_t k) {
+  return !plan.stages->separable && plan.stages->sums.variants.back().outputs[k].width == plan.variants.back().outputs[k].width;
 }
 
 Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes) {

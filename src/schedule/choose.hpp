@@ -17,6 +17,8 @@ Wanted wanted_facts(const Plan& plan, const Sizes& sizes);
 // Is a plan better carried out in two steps at these sizes? They must leave something to be added up, spare more than
 // the second step costs, and need little memory between.
 bool in_two_steps(const Plan& plan, const Sizes& sizes);
+// May sum number k be written where its output will be?
+bool in_place(const Plan& plan, std::size_t k);
 // Of the first step.
 Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes);
 
