@@ -22,6 +22,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{log}, \code{Log}}{Natural logarithm. \code{log(x)}. Given \code{g}, back flow \code{g/x}.}
 #' \item{\code{sqrt}, \code{Sqrt}}{Square root. Its derivative at 0 is taken to be 0, so that a norm is differentiable at coincident points. \code{sqrt(x)}. Given \code{g}, back flow \code{0.5 * g * rsqrt(x)}.}
 #' \item{\code{rsqrt}, \code{Rsqrt}}{Inverse square root, 0 at 0 (while `1 / sqrt(x)` is Inf there). \code{rsqrt(x)}. Given \code{g}, back flow \code{-0.5 * g * (r * square(r))}.}
+#' \item{\code{inv_sqrt}, \code{InvSqrt}}{`1 / sqrt(x)`, Inf at 0. \code{inverse_sqrt(x)}. Given \code{g}, back flow \code{-0.5 * g * (r * square(r))}.}
 #' \item{\code{exp2}, \code{Exp2}}{Power of two. \code{exp2(x)}. Given \code{g}, back flow \code{0.693147180559945 * g * r}.}
 #' \item{\code{sin}, \code{Sin}}{Sine. \code{sin(x)}. Given \code{g}, back flow \code{g * cos(x)}.}
 #' \item{\code{cos}, \code{Cos}}{Cosine. \code{cos(x)}. Given \code{g}, back flow \code{-g * sin(x)}.}

@@ -171,7 +171,7 @@ class Writer : private StripKeeper {
     Instruction i;
     i.a = in[in_strip == 0 ? 1 : 0];
     i.b = in[in_strip == 2 ? 1 : 2];
-    i.code = code_of(step.op, in_strip == 0 ? Shape::alone : in_strip == 1 ? Shape::second : Shape::third);
+    i.code = code_of(step.op, in_strip == 0 ? Shape::first : in_strip == 1 ? Shape::second : Shape::third);
     out_.push_back(i);
   }
   Operand spread(const Operand& number) {

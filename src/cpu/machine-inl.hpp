@@ -1,11 +1,13 @@
 // The strip machine: one loop over the instructions of a program, the strip in registers all the while. Included
-// once per instruction set. Every row of the tables becomes a few cases of one switch; no row is named here.
+// once per instruction set. Every row of the tables becomes a few cases of one switch (cases-inl.hpp); no row is named here.
 #pragma once
 #include "cpu/math-inl.hpp"
 #include "cpu/pack-inl.hpp"
 #include "kernweave/counting.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
+// Last: it leaves macros for the tables.
+#include "cpu/cases-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -17,62 +19,6 @@ enum class Place { here, elsewhere };
 // A logarithm is the longest that leaves registers for the strip.
 constexpr int kLongestHere = 36;
 constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? Place::here : Place::elsewhere; }
-
-// --- the cases of a row, by its class: each is compiled in one place and not in the other ---
-
-#define KW_CASE(Name, code, value, work) \
-  case code: \
-    if constexpr (kPlace == place_of(op::Name::value)) { work; return Next::step; } else return Next::elsewhere;
-#define KW_MAP(Name, shape, value, work) KW_CASE(Name, code_of(Op::Name, Shape::shape), value, work)
-#define KW_FOLD(Name, shape, value, work) KW_CASE(Name, code_of(Op::Name, FoldShape::shape), value, work)
-
-#define UNARY(Name, ...) \
-  KW_MAP(Name, alone, eval(Counting(0)), map(s, [](P x) { return op::Name::eval(x); })) \
-  KW_MAP(Name, scaled, eval(Counting(0)), map_number(s, a(), [](P x, P y) { return op::Name::eval(x * y); }))
-#define KW_BINARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0)), work)
-#define BINARY(Name, ...) \
-  KW_BINARY(Name, with_vector, map_vector(s, a(), [](P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, with_number, map_number(s, a(), [](P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vector_with, map_vector(s, a(), [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_with, map_number(s, a(), [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vector_number, map_both(s, a(), b(), [](P, P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_vector, map_both(s, b(), a(), [](P, P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vectors, map_vectors(s, a(), b(), [](P, P x, P y) { return op::Name::eval(x, y); }))
-#define KW_TERNARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0), Counting(0)), work)
-#define TERNARY(Name, ...) \
-  KW_TERNARY(Name, alone, map_vectors(s, a(), b(), [](P x, P y, P z) { return op::Name::eval(x, y, z); })) \
-  KW_TERNARY(Name, second, map_vectors(s, a(), b(), [](P y, P x, P z) { return op::Name::eval(x, y, z); })) \
-  KW_TERNARY(Name, third, map_vectors(s, a(), b(), [](P z, P x, P y) { return op::Name::eval(x, y, z); }))
-#define KW_FOLD1(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0)), work)
-#define FOLD1(Name, ...) \
-  KW_FOLD1(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \
-  KW_FOLD1(Name, next, map_vector(s, a(), [](P x, P acc) { return op::Name::next(acc, x); }); store(*s, a())) \
-  KW_FOLD1(Name, vectors, fold1<op::Name>(s, a(), i.width, [](P acc, Seen x, int c, int v) { return op::Name::next(acc, x.vector(c, v)); })) \
-  KW_FOLD1(Name, numbers, fold1<op::Name>(s, a(), i.width, [](P acc, Seen x, int c, int) { return op::Name::next(acc, x.number(c)); }))
-#define KW_FOLD2(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0), Counting(0)), work)
-#define FOLD2(Name, ...) \
-  KW_FOLD2(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \
-  KW_FOLD2(Name, next, map_vectors(s, a(), b(), [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); store(*s, a())) \
-  KW_FOLD2(Name, next_number, map_both(s, a(), b(), [](P x, P acc, P y) { return op::Name::next(acc, x, y); }); store(*s, a())) \
-  KW_FOLD2(Name, vector_number, fold_vector_number<op::Name>(s, a(), b(), i.width, [](P acc, P x, P y) { return op::Name::next(acc, x, y); })) \
-  KW_FOLD2(Name, number_vector, fold_vector_number<op::Name>(s, b(), a(), i.width, [](P acc, P y, P x) { return op::Name::next(acc, x, y); })) \
-  KW_FOLD2(Name, vectors, fold2<op::Name>(s, a(), b(), i.width, [](P acc, Seen x, Seen y, int c, int v) { return op::Name::next(acc, x.vector(c, v), y.vector(c, v)); })) \
-  KW_FOLD2(Name, numbers, fold2<op::Name>(s, a(), b(), i.width, [](P acc, Seen x, Seen y, int c, int) { return op::Name::next(acc, x.number(c), y.number(c)); }))
-
-// Operations with their own loop work in memory anyway.
-#define KW_LOOP(Name, call) \
-  case code_of(Op::Name, Shape::alone): \
-    if constexpr (kPlace == Place::elsewhere) \
-      own_loop(i, frame.scratch, [](Read<P> x, Read<P> y, P* out, int width, const int* at) { (void)y; op::Name::call; }); \
-    return kPlace == Place::elsewhere ? Next::step : Next::elsewhere;
-#define LOOP1(Name, ...) KW_LOOP(Name, loop(x, out, width, at))
-#define LOOP2(Name, ...) KW_LOOP(Name, loop(x, y, out, width, at))
-
-// Terms that are not plain, and those of a strip that is not full, are folded elsewhere.
-#define REDUCTION(Name, ...) \
-  case code_of(Red::Name, Weight::one): return reduce<red::Name, Weight::one, kPlace, kLoops>(now, frame, i, *s); \
-  case code_of(Red::Name, Weight::vector): return reduce<red::Name, Weight::vector, kPlace, kLoops>(now, frame, i, *s); \
-  case code_of(Red::Name, Weight::number): return reduce<red::Name, Weight::number, kPlace, kLoops>(now, frame, i, *s);
 
 template <class T>
 struct Machine {
@@ -266,9 +212,14 @@ struct Machine {
   template <class State>
   static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights) {
     if constexpr (State::kShort) {
+      // One comparison serves a vector of rows: that with the least plain term of its columns.
       typename P::Mask plain = P(0.0) == P(0.0);
-      each([&](int c, int v) { plain = plain && states[v].plain(s.at[c][v]); });
-      if (any(!plain)) return false;
+      vectors([&](int v) {
+        P term = s.at[0][v];
+        columns([&](int c) { term = c == 0 ? term : State::less_plain(s.at[c][v], term); });
+        plain = plain && states[v].plain(term);
+      });
+      if (!all(plain)) return false;
       each([&](int c, int v) { states[v].step_plain(s.at[c][v], weights.at[c][v]); });
     } else {
       State now[kVectors];
@@ -279,11 +230,17 @@ struct Machine {
     return true;
   }
   template <class State>
+  static KW_FN void take_one(State* state, P value, P weight, PackIndex index) {
+    if constexpr (State::kShort)
+      if (all(state->plain(value))) return state->step_plain(value, weight);
+    state->step(value, weight, index, P(0.0) == P(0.0));
+  }
+  template <class State>
   static void take_all(State* states, const Strip& s, const Strip& weights, std::int64_t left, PackIndex index, std::int64_t by_column) {
     for (int c = 0; c < kColumns && c < left; ++c)
       for (int v = 0; v < kVectors; ++v) {
         const PackIndex here{index.first + c * by_column + v * W * index.by_lane, index.by_lane};
-        states[v].step(s.at[c][v], weights.at[c][v], here, P(0.0) == P(0.0));
+        take_one(&states[v], s.at[c][v], weights.at[c][v], here);
       }
   }
 

@@ -57,26 +57,10 @@ KW_FN P polynomial(P x, double first, Coefficients... higher) {
   return polynomial(x, higher...) * x + P(first);
 }
 
-// x, or the nearer end of the range; NaN stays. g++ sees no minimum in a comparison and a choice, so it is told.
-// Of the AVX-512 functions, here and below, the masked ones with a full mask: g++ 12 warns of the plain ones.
+// x, or the nearer end of the range; NaN stays.
 template <class T>
 KW_FN Pack<T> clamp(Pack<T> x, Pack<T> low, Pack<T> high) {
-  using P = Pack<T>;
-#if defined(__x86_64__)
-  // These give their second operand where one is NaN.
-  constexpr bool is_float = sizeof(T) == 4;
-  auto a = low.v, b = high.v, v = x.v;
-  if constexpr (kVectorBytes == 64 && is_float) v = _mm512_maskz_max_ps(-1, a, _mm512_maskz_min_ps(-1, b, v));
-  if constexpr (kVectorBytes == 64 && !is_float) v = _mm512_maskz_max_pd(-1, a, _mm512_maskz_min_pd(-1, b, v));
-  if constexpr (kVectorBytes == 32 && is_float) v = _mm256_max_ps(a, _mm256_min_ps(b, v));
-  if constexpr (kVectorBytes == 32 && !is_float) v = _mm256_max_pd(a, _mm256_min_pd(b, v));
-  if constexpr (kVectorBytes == 16 && is_float) v = _mm_max_ps(a, _mm_min_ps(b, v));
-  if constexpr (kVectorBytes == 16 && !is_float) v = _mm_max_pd(a, _mm_min_pd(b, v));
-  return P::of(v);
-#else
-  P below = select(high < x, high, x);
-  return select(below < low, low, below);
-#endif
+  return greater(low, lesser(high, x));
 }
 
 template <class T>
@@ -110,10 +94,48 @@ KW_FN Pack<T> sqrt(Pack<T> x) {
   return x;
 }
 
+// An estimate of 1 / sqrt(x): 11 bits or more where x and the estimate are ordinary float32 numbers; else anything.
+template <class T>
+KW_FN Pack<T> inverse_sqrt_estimate(Pack<T> x) {
+#if defined(__x86_64__)
+  constexpr bool is_float = sizeof(T) == 4;
+  if constexpr (kVectorBytes == 64 && is_float) x.v = _mm512_maskz_rsqrt14_ps(-1, x.v);
+  if constexpr (kVectorBytes == 64 && !is_float) x.v = _mm512_maskz_rsqrt14_pd(-1, x.v);
+  if constexpr (kVectorBytes == 32 && is_float) x.v = _mm256_rsqrt_ps(x.v);
+  if constexpr (kVectorBytes == 32 && !is_float) x.v = _mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps(x.v)));
+  if constexpr (kVectorBytes == 16 && is_float) x.v = _mm_rsqrt_ps(x.v);
+  if constexpr (kVectorBytes == 16 && !is_float) x.v = _mm_cvtps_pd(_mm_rsqrt_ps(_mm_cvtpd_ps(x.v)));
+#endif
+  return x;
+}
+
+// y (1 - e)^(-1/2), where e = 1 - x y^2 is small: its series up to e^2.
+template <class T>
+KW_FN Pack<T> nearer_inverse_sqrt(Pack<T> y, Pack<T> e) {
+  return y + (y * e) * (e * Pack<T>(0.375) + Pack<T>(0.5));
+}
+
+// Estimate and correction, half the time of root and division; these two where the estimate is none.
+template <class T>
+KW_FN Pack<T> inverse_sqrt(Pack<T> x) {
+  using P = Pack<T>;
+#if defined(__x86_64__)
+  P y = inverse_sqrt_estimate(x);
+  P e = P(1.0) - (x * y) * y;
+  if (all(abs(e) < P(0.01))) {
+    if constexpr (sizeof(T) == 8) {
+      y = nearer_inverse_sqrt(y, e);
+      e = P(1.0) - (x * y) * y;
+    }
+    return nearer_inverse_sqrt(y, e);
+  }
+#endif
+  return P(1.0) / sqrt(x);
+}
 // 0 at 0, as in lane.hpp.
 template <class T>
 KW_FN Pack<T> rsqrt(Pack<T> x) {
-  return select(x == Pack<T>(0.0), Pack<T>(0.0), Pack<T>(1.0) / sqrt(x));
+  return select(x == Pack<T>(0.0), Pack<T>(0.0), inverse_sqrt(x));
 }
 
 // Powers of 2. A sum with kShifter leaves in its low bits the nearest whole number n of the other summand, plus

@@ -38,6 +38,24 @@ KW_FN bool any_bit(Vector bits) {
 #endif
 }
 
+// The sign bit of every element, the first lowest.
+template <class Vector>
+KW_FN unsigned sign_bits(Vector bits) {
+  constexpr bool four_bytes = sizeof(bits[0]) == 4;
+#if defined(__x86_64__)
+  if constexpr (sizeof(Vector) == 64 && four_bytes) return _mm512_movepi32_mask((__m512i)bits);
+  if constexpr (sizeof(Vector) == 64 && !four_bytes) return _mm512_movepi64_mask((__m512i)bits);
+  if constexpr (sizeof(Vector) == 32 && four_bytes) return static_cast<unsigned>(_mm256_movemask_ps((__m256)bits));
+  if constexpr (sizeof(Vector) == 32 && !four_bytes) return static_cast<unsigned>(_mm256_movemask_pd((__m256d)bits));
+  if constexpr (sizeof(Vector) == 16 && four_bytes) return static_cast<unsigned>(_mm_movemask_ps((__m128)bits));
+  if constexpr (sizeof(Vector) == 16 && !four_bytes) return static_cast<unsigned>(_mm_movemask_pd((__m128d)bits));
+#else
+  unsigned signs = 0;
+  for (int k = 0; k < static_cast<int>(sizeof(Vector) / sizeof(bits[0])); ++k) signs |= static_cast<unsigned>(bits[k] < 0) << k;
+  return signs;
+#endif
+}
+
 // A truth value for every lane: all bits or none.
 template <class T>
 struct PackMask {
@@ -50,6 +68,11 @@ struct PackMask {
   KW_FN friend PackMask operator!(PackMask a) { return {~a.v}; }
   KW_FN friend bool lane(PackMask a, int k) { return a.v[k] != 0; }
   KW_FN friend bool any(PackMask a) { return any_bit(a.v); }
+  KW_FN friend bool all(PackMask a) { return sign_bits(a.v) == (1u << (kVectorBytes / sizeof(T))) - 1; }
+  template <class F>
+  KW_FN friend void each_lane(PackMask a, F f) {
+    for (unsigned left = sign_bits(a.v); left != 0; left &= left - 1) f(__builtin_ctz(left));
+  }
 };
 
 // The compiler's vector types give arithmetic, comparison and choice for every instruction set alike; it
@@ -104,6 +127,37 @@ struct Pack {
   KW_FN friend BitVector bits(Pack a) { return reinterpret_cast<BitVector>(a.v); }
   KW_FN static Pack of_bits(BitVector bits) { return of(reinterpret_cast<Vector>(bits)); }
 };
+
+// The second where one is NaN. g++ sees no minimum in a comparison and a choice, so it is told. Of the AVX-512 functions
+// the masked ones with a full mask: g++ 12 warns of the plain ones.
+template <class T>
+KW_FN Pack<T> lesser(Pack<T> a, Pack<T> b) {
+#if defined(__x86_64__)
+  constexpr bool is_float = sizeof(T) == 4;
+  if constexpr (kVectorBytes == 64 && is_float) return Pack<T>::of(_mm512_maskz_min_ps(-1, a.v, b.v));
+  if constexpr (kVectorBytes == 64 && !is_float) return Pack<T>::of(_mm512_maskz_min_pd(-1, a.v, b.v));
+  if constexpr (kVectorBytes == 32 && is_float) return Pack<T>::of(_mm256_min_ps(a.v, b.v));
+  if constexpr (kVectorBytes == 32 && !is_float) return Pack<T>::of(_mm256_min_pd(a.v, b.v));
+  if constexpr (kVectorBytes == 16 && is_float) return Pack<T>::of(_mm_min_ps(a.v, b.v));
+  if constexpr (kVectorBytes == 16 && !is_float) return Pack<T>::of(_mm_min_pd(a.v, b.v));
+#else
+  return select(a < b, a, b);
+#endif
+}
+template <class T>
+KW_FN Pack<T> greater(Pack<T> a, Pack<T> b) {
+#if defined(__x86_64__)
+  constexpr bool is_float = sizeof(T) == 4;
+  if constexpr (kVectorBytes == 64 && is_float) return Pack<T>::of(_mm512_maskz_max_ps(-1, a.v, b.v));
+  if constexpr (kVectorBytes == 64 && !is_float) return Pack<T>::of(_mm512_maskz_max_pd(-1, a.v, b.v));
+  if constexpr (kVectorBytes == 32 && is_float) return Pack<T>::of(_mm256_max_ps(a.v, b.v));
+  if constexpr (kVectorBytes == 32 && !is_float) return Pack<T>::of(_mm256_max_pd(a.v, b.v));
+  if constexpr (kVectorBytes == 16 && is_float) return Pack<T>::of(_mm_max_ps(a.v, b.v));
+  if constexpr (kVectorBytes == 16 && !is_float) return Pack<T>::of(_mm_max_pd(a.v, b.v));
+#else
+  return select(b < a, a, b);
+#endif
+}
 
 }  // inline namespace KW_ISA
 }  // namespace kernweave

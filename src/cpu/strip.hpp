@@ -25,28 +25,53 @@ constexpr int kSpaces = 7;
 // How a row meets its operands. `other` is the operand in memory: a vector of lanes, or one number a column,
 // the same in all lanes.
 enum class Shape : std::uint16_t {
-  alone,          // strip = f(strip)
-  scaled,         // strip = f(strip * a), a number
-  with_vector,    // strip = f(strip, other)
+  // One argument
+  alone = 0,  // strip = f(strip)
+  scaled,     // strip = f(strip * a), a number
+  of_one,     // how many
+  // Two
+  with_vector = 0,  // strip = f(strip, other)
   with_number,
-  vector_with,    // strip = f(other, strip)
+  vector_with,      // strip = f(other, strip)
   number_with,
-  vector_number,  // strip = f(a, b), both in memory
+  vector_number,    // strip = f(a, b), both in memory
   number_vector,
   vectors,
-  second,         // strip = f(a, strip, b), vectors; `alone` is f(strip, a, b), `third` f(a, b, strip)
+  of_two,
+  // Three: where the strip stands, between vectors
+  first = 0,  // strip = f(strip, a, b)
+  second,
   third,
-  count
+  of_three,
 };
-// Of a fold. The first four run over all components of their operands in memory; `start` and `next` take one
-// component at a time: the strip, with what came before in a, where it comes to stand, and a second argument in b.
-enum class FoldShape : std::uint16_t { vector_number, number_vector, vectors, numbers, start, next, next_number, count };
+// Of a fold. Most run over all components of their operands in memory; `start` and `next` take one component at a time:
+// the strip, with what came before in a, where it comes to stand, and a second argument in b.
+enum class FoldShape : std::uint16_t { start, next, vectors, numbers, of_one, next_number = of_one, vector_number, number_vector, of_two };
 
-constexpr std::uint16_t kShapes = static_cast<std::uint16_t>(Shape::count);
-static_assert(static_cast<int>(FoldShape::count) <= static_cast<int>(Shape::count), "a row has room for its shapes");
+// Codes of operations, shape by shape and row by row without gaps: a switch over them needs no search.
+struct Codes {
+  std::uint16_t first[static_cast<int>(Op::count) + 1] = {};
+};
+constexpr Codes operation_codes() {
+  Codes codes;
+  std::uint16_t shapes[static_cast<int>(Op::count)] = {};
+#define KW_SHAPES(Name, number) shapes[static_cast<int>(Op::Name)] = static_cast<std::uint16_t>(number);
+#define UNARY(Name, ...) KW_SHAPES(Name, Shape::of_one)
+#define BINARY(Name, ...) KW_SHAPES(Name, Shape::of_two)
+#define TERNARY(Name, ...) KW_SHAPES(Name, Shape::of_three)
+#define FOLD1(Name, ...) KW_SHAPES(Name, FoldShape::of_one)
+#define FOLD2(Name, ...) KW_SHAPES(Name, FoldShape::of_two)
+#define LOOP1(Name, ...) KW_SHAPES(Name, 1)
+#define LOOP2(Name, ...) KW_SHAPES(Name, 1)
+#include "kernweave/ops.def"
+#undef KW_SHAPES
+  for (int op = 0; op < static_cast<int>(Op::count); ++op) codes.first[op + 1] = static_cast<std::uint16_t>(codes.first[op] + shapes[op]);
+  return codes;
+}
+constexpr Codes kOperationCodes = operation_codes();
 
 constexpr std::uint16_t code_of(Op op, Shape shape) {
-  return static_cast<std::uint16_t>(static_cast<std::uint16_t>(op) * kShapes + static_cast<std::uint16_t>(shape));
+  return static_cast<std::uint16_t>(kOperationCodes.first[static_cast<int>(op)] + static_cast<std::uint16_t>(shape));
 }
 constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<Shape>(shape)); }
 

@@ -1,6 +1,6 @@
-// Programs that are one fold over components, at most one function of it, and one reduction: each such combination of
-// rows is compiled as a loop of its own, which reads no instruction between one strip and the next. Included once per
-// instruction set.
+// Programs that are one fold over components, at most one function of it or an exponential of its root, and one
+// reduction: each such combination of rows is compiled as a loop of its own, which reads no instruction between one strip
+// and the next. Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
@@ -18,16 +18,17 @@ class Wholes {
  public:
   // The loop for a program, if there is one.
   static Run find(const Instruction* program) {
-    const bool mapped = program[1].code < kFirstReduction;
-    const Instruction& last = program[mapped ? 2 : 1];
-    if (last.width != 1 || last.code >= kFirstMove || (&last)[1].code != kStripEnd) return nullptr;
+    const Parts parts = parts_of(program);
+    const Instruction& last = *parts.reduction;
+    if (last.width != 1 || last.code < kFirstReduction || last.code >= kFirstMove || (&last)[1].code != kStripEnd) return nullptr;
     for (const Instruction* i = program; i != &last; ++i)
       if (i->stores) return nullptr;
-    if (moves(program[0].a) || (mapped && moves(program[1].a))) return nullptr;
+    if (moves(program[0].a) || moves(parts.map->a)) return nullptr;
     constexpr int kSize = rows<Counter>().used;
     static constexpr Table<kSize> all = rows<Table<kSize>>();
+    const std::uint16_t map = parts.map == program ? kNoMap : parts.map->code;
     for (const Whole& w : all.at)
-      if (w.fold == program[0].code && w.map == (mapped ? program[1].code : kNoMap) && w.reduction == last.code) return w.run;
+      if (w.fold == program[0].code && w.rooted == parts.rooted && w.map == map && w.reduction == last.code) return w.run;
     return nullptr;
   }
 
@@ -36,9 +37,24 @@ class Wholes {
   // Does an operand go on from strip to strip?
   static bool moves(const Operand& o) { return o.space == Space::sweep_panel || o.space == Space::pairs; }
   struct Whole {
-    std::uint16_t fold, map, reduction;
+    std::uint16_t fold;
+    bool rooted;
+    std::uint16_t map, reduction;
     Run run;
   };
+
+  // A program as fold, root, map, reduction; the map is the fold itself where there is none.
+  struct Parts {
+    bool rooted;
+    const Instruction* map;
+    const Instruction* reduction;
+  };
+  static KW_FN Parts parts_of(const Instruction* program) {
+    const bool rooted = program[1].code == code_of(Op::Sqrt, Shape::alone) && program[2].code < kFirstReduction;
+    const Instruction* const next = program + (rooted ? 2 : 1);
+    const bool mapped = next->code < kFirstReduction;
+    return {rooted, mapped ? next : program, mapped ? next + 1 : next};
+  }
 
   // Made by the compiler, so that no code of the library's is compiled for one instruction set here.
   template <int kSize>
@@ -73,10 +89,11 @@ class Wholes {
     static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return x * y; }); }
   };
 
-  template <class Fold, class Map, template <class> class State, Weight kWeight>
+  template <class Fold, bool kRooted, class Map, template <class> class State, Weight kWeight>
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     constexpr bool kLoops = false;
-    const Instruction &fold = frame.program[0], &map = frame.program[1], &last = frame.program[Map::kCode == kNoMap ? 1 : 2];
+    const Parts parts = parts_of(frame.program);
+    const Instruction &fold = frame.program[0], &map = *parts.map, &last = *parts.reduction;
     const typename M::Seen x = M::seen(frame, fold.a), by = M::seen(frame, map.a);
     typename M::Seen y = M::seen(frame, fold.b);
     typename M::Ready reduction = M::ready(frame, last);
@@ -85,6 +102,7 @@ class Wholes {
     for (; now.left > 0; M::next_columns(&now)) {
       Strip s;
       M::template fold_vector_number<Fold>(&s, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
+      if constexpr (kRooted) M::map(&s, [](P distance) { return sqrt(distance); });
       Map::apply(&s, by);
       if (M::template reduce<State, kWeight, Place::here, kLoops>(now, frame, reduction, s) != M::Next::step) {
         Strip memory = s;
@@ -99,20 +117,20 @@ class Wholes {
 
   // --- the table, from the rows ---
 
-  template <class Fold, Op kFold, class Map, template <class> class State, Red kRed, Weight kWeight, class Rows>
+  template <class Fold, Op kFold, bool kRooted, class Map, template <class> class State, Red kRed, Weight kWeight, class Rows>
   static constexpr void add(Rows* all) {
-    all->push_back({code_of(kFold, FoldShape::vector_number), Map::kCode, code_of(kRed, kWeight), run<Fold, Map, State, kWeight>});
+    all->push_back({code_of(kFold, FoldShape::vector_number), kRooted, Map::kCode, code_of(kRed, kWeight), run<Fold, kRooted, Map, State, kWeight>});
   }
-  template <class Fold, Op kFold, class Map, class Rows>
+  template <class Fold, Op kFold, bool kRooted, class Map, class Rows>
   static constexpr void add_sums(Rows* all) {
-    add<Fold, kFold, Map, red::Sum, Red::Sum, Weight::one>(all);
-    add<Fold, kFold, Map, red::Sum, Red::Sum, Weight::number>(all);
+    add<Fold, kFold, kRooted, Map, red::Sum, Red::Sum, Weight::one>(all);
+    add<Fold, kFold, kRooted, Map, red::Sum, Red::Sum, Weight::number>(all);
   }
   template <class Fold, Op kFold, class Function, Op kOp, class Rows>
   static constexpr void add_function(Rows* all) {
     if constexpr (place_of(Function::eval(Counting(0))) == Place::here) {
-      add_sums<Fold, kFold, Alone<Function, kOp>>(all);
-      add_sums<Fold, kFold, Scaled<Function, kOp>>(all);
+      add_sums<Fold, kFold, false, Alone<Function, kOp>>(all);
+      add_sums<Fold, kFold, false, Scaled<Function, kOp>>(all);
     }
   }
   template <class Fold, Op kFold, class Rows>
@@ -121,18 +139,21 @@ class Wholes {
 #include "kernweave/ops.def"
 #define REDUCTION(Name, ...) add_reduction<Fold, kFold, red::Name, Red::Name>(all);
 #include "kernweave/reductions.def"
-    add<Fold, kFold, NoMap, red::Sum, Red::Sum, Weight::number>(all);
+    add<Fold, kFold, false, NoMap, red::Sum, Red::Sum, Weight::number>(all);
+    // Exponentials of a norm.
+    add_sums<Fold, kFold, true, Alone<op::Exp2, Op::Exp2>>(all);
+    add_sums<Fold, kFold, true, Scaled<op::Exp2, Op::Exp2>>(all);
   }
   // Exponents are distances with a sign or a coefficient.
   template <class Fold, Op kFold, template <class> class State, Red kRed, class Rows>
   static constexpr void add_reduction(Rows* all) {
-    add<Fold, kFold, NoMap, State, kRed, Weight::one>(all);
+    add<Fold, kFold, false, NoMap, State, kRed, Weight::one>(all);
     if constexpr (State<P>::kExponents) {
-      add<Fold, kFold, NoMap, State, kRed, Weight::number>(all);
-      add<Fold, kFold, Alone<op::Minus, Op::Minus>, State, kRed, Weight::one>(all);
-      add<Fold, kFold, Alone<op::Minus, Op::Minus>, State, kRed, Weight::number>(all);
-      add<Fold, kFold, Times, State, kRed, Weight::one>(all);
-      add<Fold, kFold, Times, State, kRed, Weight::number>(all);
+      add<Fold, kFold, false, NoMap, State, kRed, Weight::number>(all);
+      add<Fold, kFold, false, Alone<op::Minus, Op::Minus>, State, kRed, Weight::one>(all);
+      add<Fold, kFold, false, Alone<op::Minus, Op::Minus>, State, kRed, Weight::number>(all);
+      add<Fold, kFold, false, Times, State, kRed, Weight::one>(all);
+      add<Fold, kFold, false, Times, State, kRed, Weight::number>(all);
     }
   }
   template <class Rows>

@@ -31,6 +31,7 @@ const std::vector<Rule>& rules() {
       // Powers and exponentials
       {"square", "a * a", "square(a)", "exact", ""},
       {"power-two", "powf(a, 2)", "square(a)", "rounding", ""},
+      {"divide-by-root", "a / sqrt(b)", "a * inv_sqrt(b)", "rounding", ""},
       {"exp-product", "exp(a) * exp(b)", "exp(a + b)", "rounding", ""},
       {"exp2-number", "exp(m * a)", "exp2((m * 1.4426950408889634) * a)", "rounding", ""},
       {"exp2-minus", "exp(-a)", "exp2(-1.4426950408889634 * a)", "rounding", ""},

@@ -81,6 +81,7 @@ oracle_ops <- list(
   Log = oracle_quiet(log),
   Sqrt = oracle_quiet(sqrt),
   Rsqrt = oracle_rsqrt,
+  InvSqrt = oracle_quiet(function(x) 1 / sqrt(x)),
   Exp2 = function(x) 2^x,
   Sin = function(x) sin(x),
   Cos = function(x) cos(x),

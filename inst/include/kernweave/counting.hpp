@@ -37,7 +37,8 @@ struct Counting {
   friend constexpr Counting square(Counting a) { return of(a.cost + 1); }
   friend constexpr Counting abs(Counting a) { return of(a.cost + 1); }
   friend constexpr Counting sqrt(Counting a) { return of(a.cost + 6); }
-  friend constexpr Counting rsqrt(Counting a) { return of(a.cost + 12); }
+  friend constexpr Counting inverse_sqrt(Counting a) { return of(a.cost + 9); }
+  friend constexpr Counting rsqrt(Counting a) { return of(a.cost + 11); }
   friend constexpr Counting exp2(Counting a) { return of(a.cost + 16); }
   friend constexpr Counting exp(Counting a) { return of(a.cost + 20); }
   friend constexpr Counting log(Counting a) { return of(a.cost + 35); }

@@ -85,6 +85,7 @@ struct Scalar {
   KW_FN friend Scalar rsqrt(Scalar a) {
     return of(a.v == T(0) ? T(0) : T(1) / primitive::sqrt(a.v));
   }
+  KW_FN friend Scalar inverse_sqrt(Scalar a) { return of(T(1) / primitive::sqrt(a.v)); }
   KW_FN friend Scalar square(Scalar a) { return of(a.v * a.v); }
   KW_FN friend Scalar sin(Scalar a) { return of(primitive::sin(a.v)); }
   KW_FN friend Scalar cos(Scalar a) { return of(primitive::cos(a.v)); }
@@ -95,6 +96,9 @@ struct Scalar {
   KW_FN friend Mask truth(Scalar a) { return a.v != T(0); }
   KW_FN friend Mask is_nan(Scalar a) { return a.v != a.v; }
   KW_FN friend Scalar select(Mask test, Scalar yes, Scalar no) { return test ? yes : no; }
+  // The second where one is NaN.
+  KW_FN friend Scalar lesser(Scalar a, Scalar b) { return a.v < b.v ? a : b; }
+  KW_FN friend Scalar greater(Scalar a, Scalar b) { return b.v < a.v ? a : b; }
 
   // What only a wide lane has more than one of.
   KW_FN friend T lane(Scalar a, int) { return a.v; }
@@ -102,6 +106,11 @@ struct Scalar {
 };
 KW_FN bool lane(bool mask, int) { return mask; }
 KW_FN bool any(bool mask) { return mask; }
+// Calls f with every lane in which the mask is true.
+template <class F>
+KW_FN void each_lane(bool mask, F f) {
+  if (mask) f(0);
+}
 KW_FN Index lane(Index index, int) { return index; }
 
 // What a slot holds: a number as it is, a truth value as 1 or 0.

@@ -11,7 +11,9 @@
 //   kExponents                       is an absolute error of a value a relative error of its term?
 //   kShort                           is there a short way for most terms? Then it has
 //     plain(value)                     the lanes in which the short way may be taken
-//     step_plain(value, weight)        that way: the same as step() where all lanes are plain
+//     less_plain(value, other)         of two values the one to ask that of; the other where the value is NaN
+//     step_plain(value, weight)        that way: the same as step() where all lanes are plain, or the value is NaN
+//                                      and another of the lane was plain
 // Terms come in any order of index where two axes are folded, so a state compares indices on ties; in one
 // lane they come in ascending order.
 #pragma once

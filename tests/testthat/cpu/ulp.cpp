@@ -75,6 +75,7 @@ std::vector<Function<T>> functions() {
       {"tanh", 2, KW_APPLY(tanh(x)), KW_TRUTH(std::tanh(x))},
       {"sqrt", 2, KW_APPLY(sqrt(x)), KW_TRUTH(std::sqrt(x))},
       {"rsqrt", 2, KW_APPLY(rsqrt(x)), KW_TRUTH(x == 0 ? W(0) : 1 / std::sqrt(x))},
+      {"inverse_sqrt", 2, KW_APPLY(inverse_sqrt(x)), KW_TRUTH(1 / std::sqrt(x))},
       {"abs", 0, KW_APPLY(abs(x)), KW_TRUTH(std::fabs(x))},
       {"pow", 4, KW_APPLY(pow(x, y)), KW_TRUTH(std::pow(x, y)), true},
   };
@@ -277,6 +278,8 @@ std::vector<Special<T>> specials() {
       {"sqrt", 4, 2},
       {"rsqrt", 0, 0}, {"rsqrt", T(-0.0), 0}, {"rsqrt", inf, 0}, {"rsqrt", -1, nan}, {"rsqrt", -inf, nan},
       {"rsqrt", 4, T(0.5)},
+      {"inverse_sqrt", 0, inf}, {"inverse_sqrt", T(-0.0), -inf}, {"inverse_sqrt", inf, 0}, {"inverse_sqrt", -1, nan},
+      {"inverse_sqrt", -inf, nan}, {"inverse_sqrt", 1, 1}, {"inverse_sqrt", 4, T(0.5)},
       {"abs", T(-0.0), 0}, {"abs", -inf, inf}, {"abs", -3, 3},
   };
   for (const Function<T>& f : functions<T>()) {

@@ -33,11 +33,10 @@ struct ArgKMin {
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
     // Not by plain(): where two axes are folded, a tie may come with a smaller row number.
     const typename L::Mask enters = valid && !(bound < value) && !is_nan(value);
-    if (!any(enters)) return;
-    for (int l = 0; l < L::kLanes; ++l)
-      if (lane(enters, l)) take(l, lane(value, l), lane(index, l));
+    each_lane(enters, [&](int l) { take(l, lane(value, l), lane(index, l)); });
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
+  KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
   KW_FN void step_plain(L, L) {}
 
   template <class M>
@@ -52,7 +51,7 @@ struct ArgKMin {
 
  private:
   KW_FN bool before(Number value, Index index, int p) const {
-    return where[p] == 0 || value < least[p] || (value == least[p] && index < where[p]);
+    return value < least[p] || where[p] == 0 || (value == least[p] && index < where[p]);
   }
   KW_FN void take(int lane, Number value, Index index) {
     const int first = lane * k, last = first + k - 1;

@@ -25,6 +25,7 @@ struct LogSumExp {
   // A term below the top sets no new scale: one exponential instead of two. To base 2, whose rounding grows with the
   // exponent: by then the term is too small for it to show.
   KW_FN typename L::Mask plain(L value) const { return value <= ceiling; }
+  KW_FN static L less_plain(L value, L other) { return greater(value, other); }
   KW_FN void step_plain(L value, L weight) { total = total + weight * exp2((value - top) * 1.4426950408889634); }
 
   // The scale stays: what is to come is most likely below it.

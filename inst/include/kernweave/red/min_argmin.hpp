@@ -25,10 +25,10 @@ struct MinArgMin {
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
     nan_seen = select(valid && is_nan(value), value, nan_seen);
-    for (int k = 0; k < L::kLanes; ++k)
-      if (lane(valid, k)) take(k, lane(value, k), lane(index, k));
+    each_lane(valid && !(bound < value), [&](int l) { take(l, lane(value, l), lane(index, l)); });
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
+  KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
   KW_FN void step_plain(L, L) {}
 
   template <class M>
