@@ -117,13 +117,15 @@ class Writer : private StripKeeper {
     }
     holds(step.out);
   }
-  // A product with a number that only this step reads is not computed by itself.
+  // A product or a sum with a number that only this step reads is not computed by itself.
   void unary(const Step& step) {
     take(step.in[0]);
     Instruction i(code_of(step.op, Shape::alone));
-    const bool scaled = !out_.empty() && out_.back().code == code_of(Op::Mult, Shape::with_number);
-    if (scaled && !out_.back().stores && reads_of(step.in[0]) == 0) {
-      i.code = code_of(step.op, Shape::scaled);
+    const bool only_here = !out_.empty() && !out_.back().stores && reads_of(step.in[0]) == 0;
+    const bool scaled = only_here && out_.back().code == code_of(Op::Mult, Shape::with_number);
+    const bool shifted = only_here && out_.back().code == code_of(Op::Add, Shape::with_number);
+    if (scaled || shifted) {
+      i.code = code_of(step.op, scaled ? Shape::scaled : Shape::shifted);
       i.a = out_.back().a;
       out_.pop_back();
     }
@@ -143,16 +145,21 @@ class Writer : private StripKeeper {
     i.code = code_of(step.op, second && !row(step.op).commutes ? second_shape : first_shape);
     out_.push_back(i);
   }
+  // A number, or a vector that differs from column to column, goes into the strip first where the other is no vector.
   void binary_in_memory(const Step& step) {
     Instruction i;
     i.a = from_memory(step.in[0]);
     i.b = from_memory(step.in[1]);
     free_strip();
-    const Shape shapes[2][2] = {{Shape::with_number, Shape::number_vector}, {Shape::vector_number, Shape::vectors}};
-    i.code = code_of(step.op, shapes[i.a.vector][i.b.vector]);
-    if (!i.a.vector && !i.b.vector) {
+    const Operand& vector = i.a.vector ? i.a : i.b;
+    if (i.a.vector && i.b.vector) {
+      i.code = code_of(step.op, Shape::vectors);
+    } else if (vector.vector && vector.column == 0) {
+      i.code = code_of(step.op, i.a.vector ? Shape::vector_number : Shape::number_vector);
+    } else {
       load(i.a);
       i.a = i.b;
+      i.code = code_of(step.op, i.a.vector ? Shape::with_vector : Shape::with_number);
     }
     out_.push_back(i);
   }

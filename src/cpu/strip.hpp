@@ -28,13 +28,14 @@ enum class Shape : std::uint16_t {
   // One argument
   alone = 0,  // strip = f(strip)
   scaled,     // strip = f(strip * a), a number
+  shifted,    // strip = f(strip + a), a number
   of_one,     // how many
   // Two
   with_vector = 0,  // strip = f(strip, other)
   with_number,
   vector_with,      // strip = f(other, strip)
   number_with,
-  vector_number,    // strip = f(a, b), both in memory
+  vector_number,    // strip = f(a, b), both in memory; the vector is the same in all columns
   number_vector,
   vectors,
   of_two,

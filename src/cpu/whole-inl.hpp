@@ -1,6 +1,6 @@
-// Programs that are one fold over components, at most one function of it or an exponential of its root, and one
-// reduction: each such combination of rows is compiled as a loop of its own, which reads no instruction between one strip
-// and the next. Included once per instruction set.
+// Programs that are one fold over components, at most one function of it or a common one of its root or its sum with a
+// number, and one reduction: each such combination of rows is compiled as a loop of its own, which reads no instruction
+// between one strip and the next. Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
@@ -84,6 +84,11 @@ class Wholes {
     static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return Function::eval(x * y); }); }
   };
 
+  template <class Function, Op kOp>
+  struct Shifted {
+    static constexpr std::uint16_t kCode = code_of(kOp, Shape::shifted);
+    static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return Function::eval(x + y); }); }
+  };
   struct Times {
     static constexpr std::uint16_t kCode = code_of(Op::Mult, Shape::with_number);
     static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return x * y; }); }
@@ -140,7 +145,8 @@ class Wholes {
 #define REDUCTION(Name, ...) add_reduction<Fold, kFold, red::Name, Red::Name>(all);
 #include "kernweave/reductions.def"
     add<Fold, kFold, false, NoMap, red::Sum, Red::Sum, Weight::number>(all);
-    // Exponentials of a norm.
+    // Inverse multiquadrics, and exponentials of a norm.
+    add_sums<Fold, kFold, false, Shifted<op::InvSqrt, Op::InvSqrt>>(all);
     add_sums<Fold, kFold, true, Alone<op::Exp2, Op::Exp2>>(all);
     add_sums<Fold, kFold, true, Scaled<op::Exp2, Op::Exp2>>(all);
   }
