@@ -18,8 +18,10 @@
   KW_BINARY(Name, with_number, map_number(s, a(), [](P x, P y) { return op::Name::eval(x, y); })) \
   KW_BINARY(Name, vector_with, map_vector(s, a(), [](P y, P x) { return op::Name::eval(x, y); })) \
   KW_BINARY(Name, number_with, map_number(s, a(), [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vector_number, map_rows(s, a(), b(), [](P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_vector, map_rows(s, b(), a(), [](P y, P x) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, vector_number, map_both(s, a(), b(), [](P, P x, P y) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, number_vector, map_both(s, b(), a(), [](P, P y, P x) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, row_number, map_row(s, a(), b(), [](P x, P y) { return op::Name::eval(x, y); })) \
+  KW_BINARY(Name, number_row, map_row(s, b(), a(), [](P y, P x) { return op::Name::eval(x, y); })) \
   KW_BINARY(Name, vectors, map_vectors(s, a(), b(), [](P, P x, P y) { return op::Name::eval(x, y); }))
 #define KW_TERNARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0), Counting(0)), work)
 #define TERNARY(Name, ...) \

@@ -145,21 +145,19 @@ class Writer : private StripKeeper {
     i.code = code_of(step.op, second && !row(step.op).commutes ? second_shape : first_shape);
     out_.push_back(i);
   }
-  // A number, or a vector that differs from column to column, goes into the strip first where the other is no vector.
   void binary_in_memory(const Step& step) {
     Instruction i;
     i.a = from_memory(step.in[0]);
     i.b = from_memory(step.in[1]);
     free_strip();
-    const Operand& vector = i.a.vector ? i.a : i.b;
-    if (i.a.vector && i.b.vector) {
-      i.code = code_of(step.op, Shape::vectors);
-    } else if (vector.vector && vector.column == 0) {
-      i.code = code_of(step.op, i.a.vector ? Shape::vector_number : Shape::number_vector);
-    } else {
+    const bool shared = (i.a.vector ? i.a : i.b).column == 0;
+    const Shape vector_first = shared ? Shape::row_number : Shape::vector_number;
+    const Shape number_first = shared ? Shape::number_row : Shape::number_vector;
+    const Shape same = i.a.vector ? Shape::vectors : Shape::with_number;
+    i.code = code_of(step.op, i.a.vector == i.b.vector ? same : i.a.vector ? vector_first : number_first);
+    if (!i.a.vector && !i.b.vector) {
       load(i.a);
       i.a = i.b;
-      i.code = code_of(step.op, i.a.vector ? Shape::with_vector : Shape::with_number);
     }
     out_.push_back(i);
   }

@@ -156,9 +156,9 @@ struct Machine {
     each([&](int c, int v) { s->at[c][v] = f(s->at[c][v], vector.vector(c, v), number.number(c)); });
   }
 
-  // A vector that is the same in all columns, and a number: each is loaded once.
+  // A vector that all columns share, and a number: each is loaded once.
   template <class F>
-  static KW_FN void map_rows(Strip* s, Seen vector, Seen number, F f) {
+  static KW_FN void map_row(Strip* s, Seen vector, Seen number, F f) {
     P x[kVectors];
     vectors([&](int v) { x[v] = vector.vector(0, v); });
     columns([&](int c) {

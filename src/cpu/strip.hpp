@@ -35,8 +35,10 @@ enum class Shape : std::uint16_t {
   with_number,
   vector_with,      // strip = f(other, strip)
   number_with,
-  vector_number,    // strip = f(a, b), both in memory; the vector is the same in all columns
+  vector_number,    // strip = f(a, b), both in memory
   number_vector,
+  row_number,       // the same, of a vector that all columns share
+  number_row,
   vectors,
   of_two,
   // Three: where the strip stands, between vectors
