@@ -5,6 +5,10 @@ r_devices <- function() {
     .Call(`_kernweave_r_devices`)
 }
 
+r_gpu_report <- function() {
+    .Call(`_kernweave_r_gpu_report`)
+}
+
 r_threads <- function() {
     .Call(`_kernweave_r_threads`)
 }
@@ -81,8 +85,16 @@ r_prepare <- function(outputs, extents, options) {
     .Call(`_kernweave_r_prepare`, outputs, extents, options)
 }
 
-r_run <- function(plan, data, extents, device, threads) {
-    .Call(`_kernweave_r_run`, plan, data, extents, device, threads)
+r_run <- function(plan, data, operands, extents, device, threads) {
+    .Call(`_kernweave_r_run`, plan, data, operands, extents, device, threads)
+}
+
+r_cuda_sources <- function(plan, lanes) {
+    .Call(`_kernweave_r_cuda_sources`, plan, lanes)
+}
+
+r_cuda_compile <- function(source, capability) {
+    .Call(`_kernweave_r_cuda_compile`, source, capability)
 }
 
 r_explain <- function(outputs, extents, options, data, sizes, device) {

@@ -16,11 +16,14 @@ setting_names <- c("device", "precision", "threads")
 #' Options are looked up in this order: argument of the call, [lazy_set()] on the formula,
 #' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
 #'
-#' Devices so far are `"cpu"`, which `"auto"` chooses, and `"reference"`, two plain loops that compute a
-#' formula as it is written, in float64 on one thread: right before all else, and slow. Asking for another
-#' device is an error. With `precision = "float32"` points are rounded once, after differences have been
+#' Devices are `"cpu"`; `"gpu"`, an NVIDIA GPU through its driver and the run-time compiler NVRTC, both opened when
+#' first needed; and `"reference"`, two plain loops that compute a formula as it is written, in float64 on one
+#' thread: right before all else, and slow. `"auto"` takes the one of the first two that is expected to be
+#' done first, transfers counted, and falls back to the CPU where the GPU cannot be used ([kernweave_sitrep()]
+#' says why). Asking for a device that is not there is an error. With `precision = "float32"` points are rounded once, after differences have been
 #' centred, and sums are added up in float64 between tiles; formulas with whole numbers in them (row
-#' numbers, codes) are computed in float64 all the same. `"tf32"` is `"float32"` on a CPU.
+#' numbers, codes) are computed in float64 all the same. `"tf32"` is `"float32"` so far. On a GPU, float32
+#' numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
 #'
 #' By default half of the cores are used, within the limits of `OMP_THREAD_LIMIT` and `OMP_NUM_THREADS`, and
 #' one in a forked process. Results have the same bits for any number of threads.

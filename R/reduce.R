@@ -123,7 +123,7 @@ run_reduction <- function(R, data = NULL) {
   options <- call_options(R$settings)
   ready <- prepared(R, options)
   if (is.null(data)) data <- operand_data(ready$operands, list(), list())
-  out <- r_run(ready$plan, data, R$extent, options$device, options$threads %or% 0L)
+  out <- r_run(ready$plan, data, ready$operands, R$extent, options$device, options$threads %or% 0L)
   if (is.null(R$groups)) out[[1]] else finish_groups(R, out, data, ready$operands)
 }
 

@@ -15,6 +15,7 @@ kernweave_sitrep <- function() {
                  Rcpp = as.character(utils::packageVersion("Rcpp")), platform = R.version$platform, compiler = r_compiler()),
     configured = configured(),
     devices = r_devices(),
+    gpu = r_gpu_report(),
     cpu = c(instructions = r_use_instructions("present"), threads = r_threads())
   )
   asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
@@ -37,7 +38,8 @@ problems <- function(report) {
     found <- c(found, paste0("No CUDA kernels were compiled at installation. With the CUDA Toolkit installed: ",
                              "install.packages(\"kernweave\", configure.args = \"--with-cuda=yes\")"))
   }
-  if (!"gpu" %in% report$devices) found <- c(found, "This version has no GPU engine yet; formulas run on the devices listed above.")
+  if (!length(report$gpu$devices)) found <- c(found, paste0("No GPU: ", report$gpu$driver, "."))
+  else if (nzchar(report$gpu$problem)) found <- c(found, paste0("The GPU cannot be used: ", report$gpu$problem, "."))
   found
 }
 
@@ -50,6 +52,8 @@ print.kernweave_sitrep <- function(x, ...) {
   pairs(x$configured)
   cat("devices\n  ", paste(x$devices, collapse = ", "), "\ncpu\n", sep = "")
   pairs(x$cpu)
+  cat("gpu\n")
+  pairs(c(driver = x$gpu$driver, compiler = x$gpu$compiler, device = x$gpu$devices))
   cat("options\n")
   cat(sprintf("  %-24s %s\n", x$options$option, x$options$value), sep = "")
   if (length(x$problems)) cat("to note\n", paste0("  ", x$problems, "\n"), sep = "")

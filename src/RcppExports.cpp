@@ -19,6 +19,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_gpu_report
+Rcpp::List r_gpu_report();
+RcppExport SEXP _kernweave_r_gpu_report() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_gpu_report());
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_threads
 int r_threads();
 RcppExport SEXP _kernweave_r_threads() {
@@ -222,16 +231,39 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_run
-Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, std::string device, int threads);
-RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP deviceSEXP, SEXP threadsSEXP) {
+Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, std::string device, int threads);
+RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP deviceSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< std::string >::type device(deviceSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, extents, device, threads));
+    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, operands, extents, device, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cuda_sources
+Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes);
+RcppExport SEXP _kernweave_r_cuda_sources(SEXP planSEXP, SEXP lanesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< double >::type lanes(lanesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cuda_sources(plan, lanes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cuda_compile
+Rcpp::RawVector r_cuda_compile(std::string source, int capability);
+RcppExport SEXP _kernweave_r_cuda_compile(SEXP sourceSEXP, SEXP capabilitySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type source(sourceSEXP);
+    Rcpp::traits::input_parameter< int >::type capability(capabilitySEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cuda_compile(source, capability));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -327,6 +359,7 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
+    {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
     {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_instruction_sets", (DL_FUNC) &_kernweave_r_instruction_sets, 0},
@@ -346,7 +379,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
-    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
+    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
+    {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},
+    {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 6},
     {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},

@@ -5,22 +5,42 @@
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/team.hpp"
+#include "cuda/cuda.hpp"
+#include "cuda/nvrtc.hpp"
+#include "cuda/status.hpp"
 #include "reference/reference.hpp"
 
 namespace kernweave {
 
 const std::vector<const Backend*>& backends() {
-  static const std::vector<const Backend*> all = {&cpu_backend(), &reference_backend()};
+  static const std::vector<const Backend*> all = [] {
+    const Rcpp::Function folder("system.file");
+    cuda::set_header_folder(Rcpp::as<std::string>(folder("include", Rcpp::_["package"] = "kernweave")));
+    return std::vector<const Backend*>{&cpu_backend(), &cuda_backend(), &reference_backend()};
+  }();
   return all;
 }
 
 }  // namespace kernweave
 
+// Those that are there.
 // [[Rcpp::export(rng = false)]]
 Rcpp::CharacterVector r_devices() {
   Rcpp::CharacterVector names;
-  for (const kernweave::Backend* backend : kernweave::backends()) names.push_back(backend->name());
+  for (const kernweave::Backend* backend : kernweave::backends())
+    if (backend->ready().yes) names.push_back(backend->name());
   return names;
+}
+
+// What there is of CUDA: starts the driver.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_gpu_report() {
+  return kernweave::at_border([&] {
+    kernweave::backends();  // so that the headers are found
+    const kernweave::cuda::Report report = kernweave::cuda::report();
+    return Rcpp::List::create(Rcpp::_["driver"] = report.driver, Rcpp::_["compiler"] = report.compiler,
+                              Rcpp::_["devices"] = report.devices, Rcpp::_["problem"] = report.problem);
+  });
 }
 
 // [[Rcpp::export(rng = false)]]

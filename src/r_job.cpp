@@ -44,6 +44,25 @@ View view_of(SEXP data, const Variable& v) {
   return {REAL(data), rows, INTEGER(dim)[1]};
 }
 
+void forget(SEXP pointer) {
+  delete static_cast<Kept*>(R_ExternalPtrAddr(pointer));
+  R_ClearExternalPtr(pointer);
+}
+
+// Only for data that are the operand's own, and long enough to be worth it. A pointer that has been saved and loaded is
+// empty.
+Kept* kept_by(SEXP operand, SEXP data) {
+  constexpr R_xlen_t kWorthKeeping = 4096;
+  static const SEXP own = Rf_install("data"), kept = Rf_install("kept");
+  if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || Rf_findVarInFrame(operand, own) != data) return nullptr;
+  const SEXP found = Rf_findVarInFrame(operand, kept);
+  if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found)) return static_cast<Kept*>(R_ExternalPtrAddr(found));
+  const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, R_NilValue));
+  R_RegisterCFinalizer(pointer, forget);
+  Rf_defineVar(kept, pointer, operand);
+  return static_cast<Kept*>(R_ExternalPtrAddr(pointer));
+}
+
 // The extents of i and j, from whoever knows them: R, then each variable read along its own axis.
 class Extents {
  public:
@@ -98,7 +117,8 @@ Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp:
   return job;
 }
 
-std::vector<View> views_of(const Plan& plan, const Rcpp::List& data) {
+std::vector<View> views_of(const Plan& plan, const Given& given) {
+  const Rcpp::List& data = given.data;
   std::vector<View> views;
   for (const Variable& v : plan.variables) {
     if (v.source == Source::counter || v.operand >= Variable::kResults) {
@@ -106,7 +126,8 @@ std::vector<View> views_of(const Plan& plan, const Rcpp::List& data) {
       continue;
     }
     internal_check(v.operand < data.size(), "data for ", data.size(), " operands where `", v.name, "` is another");
-    const View view = view_of(data[v.operand], v);
+    View view = view_of(data[v.operand], v);
+    if (v.operand < given.operands.size()) view.kept = kept_by(given.operands[v.operand], data[v.operand]);
     const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
     internal_check(!pairwise || v.width == 1, "a matrix of pairs with ", v.width, " components");
     user_check(pairwise || view.columns == v.width, Fault::shape, "`", v.name, "` has ", view.columns,

@@ -13,8 +13,14 @@ namespace kernweave {
 // outputs: a list of list(value, weight, op, keep, K); options: list(precision, rewrite, checks, pairs)
 Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp::List& options, Formulas* formulas);
 
-// The data of the plan's variables, where R holds them. `data` is in the order of the operands.
-std::vector<View> views_of(const Plan& plan, const Rcpp::List& data);
+// What a call computes with: data in the order of the plan's operands, and the operands themselves, which keep copies
+// of the data that are their own.
+struct Given {
+  Rcpp::List data, operands;
+};
+
+// The data of the plan's variables, where R holds them.
+std::vector<View> views_of(const Plan& plan, const Given& given);
 
 // How many i and j there are: what R knows, and the variables read along their own axis. They must agree.
 Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::NumericVector& known);

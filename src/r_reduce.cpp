@@ -1,5 +1,7 @@
 // R's way to results: prepare a plan, run it on data, explain it.
 #include "border.hpp"
+#include "cuda/nvrtc.hpp"
+#include "cuda/write.hpp"
 #include "r_device.hpp"
 #include "r_job.hpp"
 #include "r_run.hpp"
@@ -83,9 +85,32 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, std::string device, int threads) {
+Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, std::string device, int threads) {
   return kernweave::at_border([&] {
-    return kernweave::run_plan(kernweave::plan_behind(plan), data, extents, device, threads);
+    return kernweave::run_plan(kernweave::plan_behind(plan), {data, operands}, extents, device, threads);
+  });
+}
+
+// The CUDA sources of a plan's passes, for every variant: for tests, and for those who want to see them.
+// [[Rcpp::export(rng = false)]]
+Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes) {
+  return kernweave::at_border([&] {
+    const kernweave::Plan& p = kernweave::plan_behind(plan);
+    Rcpp::CharacterVector sources;
+    for (const kernweave::Variant& variant : p.variants)
+      for (const kernweave::Share& share : kernweave::shares_of(variant))
+        sources.push_back(kernweave::cuda::source_of(kernweave::cuda::make_pass(p, variant, share, static_cast<std::int64_t>(lanes), static_cast<std::int64_t>(lanes))));
+    return sources;
+  });
+}
+
+// Compiles a source for a compute capability (90 for 9.0); needs NVRTC, but no GPU.
+// [[Rcpp::export(rng = false)]]
+Rcpp::RawVector r_cuda_compile(std::string source, int capability) {
+  return kernweave::at_border([&] {
+    kernweave::backends();  // so that the headers are found
+    const std::string code = kernweave::cuda::compile(source, capability);
+    return Rcpp::RawVector(code.begin(), code.end());
   });
 }
 
@@ -102,7 +127,7 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
     std::size_t variant = plan.variants.size() - 1;
     Rcpp::RObject schedule = R_NilValue;
     if (!Rf_isNull(data)) {
-      const kernweave::Schedule chosen = kernweave::schedule_of(plan, data, sizes, device, &ran);
+      const kernweave::Schedule chosen = kernweave::schedule_of(plan, {Rcpp::List(data), formulas.operands()}, sizes, device, &ran);
       variant = static_cast<std::size_t>(chosen.variant);
       schedule = kernweave::schedule_to_r(chosen);
     }

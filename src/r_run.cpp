@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "border.hpp"
+#include "cuda/status.hpp"
 #include "r_device.hpp"
 #include "r_job.hpp"
 #include "r_result.hpp"
@@ -47,15 +48,23 @@ class Progress {
 
 // What stays the same for all steps of a call.
 struct Call {
-  const Rcpp::List& data;
+  const Given& given;
   const std::string& device;
   int threads;
   std::function<void(double)> poll;
 };
 
+// A GPU that is there and cannot be used is worth one message a process.
+void tell_once(const std::string& missed) {
+  static bool told = false;
+  if (missed.empty() || told || !cuda::gpu_is_here()) return;
+  told = true;
+  Rcpp::Function("message")("kernweave computes on the CPU: " + missed);
+}
+
 // A plan on its data, at sizes that are known.
 struct Run {
-  Run(const Plan& plan, const Rcpp::List& data, const Sizes& sizes) : plan(plan), sizes(sizes), views(views_of(plan, data)) {}
+  Run(const Plan& plan, const Given& given, const Sizes& sizes) : plan(plan), sizes(sizes), views(views_of(plan, given)) {}
 
   Schedule schedule(const std::string& device) {
     centres = centres_for(plan, views);
@@ -66,6 +75,7 @@ struct Run {
 
   void operator()(const Call& call, const std::vector<Result>& results) {
     const Schedule chosen = schedule(call.device);
+    tell_once(chosen.missed);
     chosen.backend->run({&plan, &chosen, views, centres, results, call.threads, call.poll});
   }
 
@@ -87,11 +97,11 @@ void run_in_two_steps(const Plan& plan, const Sizes& sizes, const Call& call, co
     memory[k].resize(static_cast<std::size_t>(kept_rows(sums[k].keep, of_sums) * sums[k].width));
     first[k].values = memory[k].data();
   }
-  Run(stages.sums, call.data, of_sums)(call, first);
+  Run(stages.sums, call.given, of_sums)(call, first);
   for (std::size_t k = 0; k < sums.size(); ++k) {
     Sizes one = sizes;
     (sums[k].keep == Keep::i ? one.j : one.i) = 1;
-    Run after(stages.after[k], call.data, one);
+    Run after(stages.after[k], call.given, one);
     for (std::size_t v = 0; v < after.views.size(); ++v)
       if (stages.after[k].variables[v].operand >= Variable::kResults)
         after.views[v] = {first[k].values, kept_rows(sums[k].keep, of_sums), sums[k].width};
@@ -101,8 +111,8 @@ void run_in_two_steps(const Plan& plan, const Sizes& sizes, const Call& call, co
 
 }  // namespace
 
-Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device, int threads) {
-  Run run(plan, data, sizes_of(plan, views_of(plan, data), extents));
+Rcpp::List run_plan(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, int threads) {
+  Run run(plan, given, sizes_of(plan, views_of(plan, given), extents));
   const std::vector<Output>& outputs = plan.variants.back().outputs;
   std::vector<OutputBuffer> buffers;
   std::vector<Result> results;
@@ -112,7 +122,7 @@ Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::Numeri
     results.push_back(buffers.back().result());
   }
   Progress progress;
-  const Call call{data, device, threads, std::ref(progress)};
+  const Call call{given, device, threads, std::ref(progress)};
   if (in_two_steps(plan, run.sizes)) run_in_two_steps(plan, run.sizes, call, results);
   else run(call, results);
   Rcpp::List out(buffers.size());
@@ -120,11 +130,11 @@ Rcpp::List run_plan(const Plan& plan, const Rcpp::List& data, const Rcpp::Numeri
   return out;
 }
 
-Schedule schedule_of(const Plan& plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const std::string& device, const Plan** ran) {
-  const Sizes sizes = sizes_of(plan, views_of(plan, data), extents);
+Schedule schedule_of(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, const Plan** ran) {
+  const Sizes sizes = sizes_of(plan, views_of(plan, given), extents);
   const bool two = in_two_steps(plan, sizes);
   *ran = two ? &plan.stages->sums : &plan;
-  Schedule chosen = Run(**ran, data, two ? sizes_of_sums(*plan.stages, sizes) : sizes).schedule(device);
+  Schedule chosen = Run(**ran, given, two ? sizes_of_sums(*plan.stages, sizes) : sizes).schedule(device);
   if (two) chosen.reason += plan.stages->separable ? ", separable: each axis by itself" : ", factors along the kept axis after the sum";
   chosen.sizes = sizes;
   return chosen;

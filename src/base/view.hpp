@@ -1,13 +1,26 @@
 // A matrix of numbers somebody else owns: pointer and extents, columns one after the other.
 #pragma once
 #include <cstdint>
+#include <memory>
 
 namespace kernweave {
+
+// What a back end has made of data, say a copy on a device.
+class Copy {
+ public:
+  virtual ~Copy() = default;
+};
+
+// Kept by whoever owns the data, for as long as they stay what they are.
+struct Kept {
+  std::unique_ptr<Copy> on_gpu;
+};
 
 struct View {
   const double* data = nullptr;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
+  Kept* kept = nullptr;  // null where nobody keeps anything
 };
 
 }  // namespace kernweave

@@ -6,29 +6,11 @@
 
 #include "cpu/emit.hpp"
 #include "cpu/layout.hpp"
+#include "plan/share.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
-
-// The steps that the pass's outputs stand on.
-std::vector<bool> needed_steps(const Variant& variant, const std::vector<PassOutput>& outputs) {
-  const Program& program = variant.program;
-  std::vector<int> writer(program.slots.size(), -1);
-  for (std::size_t s = 0; s < program.steps.size(); ++s) writer[program.steps[s].out] = static_cast<int>(s);
-  std::vector<bool> needed(program.steps.size(), false);
-  const auto need = [&](const Ref& ref) {
-    if (ref.from == Ref::From::slot) needed[writer[ref.index]] = true;
-  };
-  for (const PassOutput& o : outputs) {
-    need(variant.outputs[o.number].value);
-    need(variant.outputs[o.number].weight);
-  }
-  for (std::size_t s = program.steps.size(); s-- > 0;)
-    if (needed[s])
-      for (const Ref& ref : program.steps[s].in) need(ref);
-  return needed;
-}
 
 // Of the sweep axis, those that pairs read.
 int sweep_components(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<PassOutput>& outputs,
@@ -73,13 +55,12 @@ Tiling tiling_for(const TileKernel& kernel, int number_bytes, int components) {
   return t;
 }
 
-Pass make_pass(const Plan& plan, const Variant& variant, const TileKernel& kernel, int number_bytes, bool lanes_along_i,
-               const std::vector<PassOutput>& outputs) {
+Pass make_pass(const Plan& plan, const Variant& variant, const TileKernel& kernel, int number_bytes, const Share& share) {
   Pass pass;
-  pass.lanes_along_i = lanes_along_i;
-  pass.outputs = outputs;
-  const std::vector<bool> needed = needed_steps(variant, outputs);
-  pass.tiling = tiling_for(kernel, number_bytes, sweep_components(plan, variant, needed, outputs, lanes_along_i));
+  pass.lanes_along_i = share.along_i;
+  for (int number : share.outputs) pass.outputs.push_back({number, 0});
+  const std::vector<bool> needed = needed_steps(variant, share.outputs);
+  pass.tiling = tiling_for(kernel, number_bytes, sweep_components(plan, variant, needed, pass.outputs, share.along_i));
   place_states(variant, kernel, &pass);
   Layout layout(plan, variant, needed, &pass);
   emit(variant, needed, kernel, &layout, &pass);
@@ -89,12 +70,8 @@ Pass make_pass(const Plan& plan, const Variant& variant, const TileKernel& kerne
 }  // namespace
 
 std::vector<Pass> compile(const Plan& plan, const Variant& variant, const TileKernel& kernel, int number_bytes) {
-  std::vector<PassOutput> along_i, along_j;
-  for (std::size_t k = 0; k < variant.outputs.size(); ++k)
-    (variant.outputs[k].keep == Keep::j ? along_j : along_i).push_back({static_cast<int>(k), 0});
   std::vector<Pass> passes;
-  if (!along_i.empty()) passes.push_back(make_pass(plan, variant, kernel, number_bytes, true, along_i));
-  if (!along_j.empty()) passes.push_back(make_pass(plan, variant, kernel, number_bytes, false, along_j));
+  for (const Share& share : shares_of(variant)) passes.push_back(make_pass(plan, variant, kernel, number_bytes, share));
   return passes;
 }
 

@@ -82,6 +82,7 @@ struct Pack {
   using Number = T;
   using Mask = PackMask<T>;
   using Indices = PackIndex;
+  using Place = Index;
   using Bits = typename BitsOf<T>::Type;
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
   typedef T Vector __attribute__((vector_size(kVectorBytes)));

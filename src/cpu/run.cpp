@@ -10,7 +10,9 @@
 #include "cpu/rows.hpp"
 #include "cpu/team.hpp"
 #include "cpu/tiles.hpp"
+#include "plan/share.hpp"
 #include "schedule/cost.hpp"
+#include "schedule/work.hpp"
 
 namespace kernweave {
 namespace {
@@ -142,12 +144,6 @@ void run_pass(PassJob job, int threads) {
   found.finish();
 }
 
-// Row numbers and codes must be exact, and a float32 counts only to 16 million.
-bool in_float32(const Plan& plan) {
-  if (plan.precision.compute == Format::float64) return false;
-  return std::none_of(plan.variables.begin(), plan.variables.end(), [](const Variable& v) { return v.kind == Kind::integer; });
-}
-
 template <class T>
 void run_variant(const Task& task, const TileKernel& kernel, int threads) {
   const Variant& variant = task.plan->variants[task.schedule->variant];
@@ -157,18 +153,6 @@ void run_variant(const Task& task, const TileKernel& kernel, int threads) {
     PassJob job{&pass, &variant, &kernel, &shape, &task, pass.lanes_along_i ? sizes.i : sizes.j, pass.lanes_along_i ? sizes.j : sizes.i};
     run_pass<T>(job, threads);
   }
-}
-
-// Instructions per pair, about; a reduction's term takes one or two.
-double work_per_pair(const Variant& variant) {
-  double work = 4;
-  for (const Step& step : variant.program.steps) {
-    if (home(variant.program, step) != Region::pair) continue;
-    const int turns = step.group >= 0 ? variant.program.groups[step.group].width : row(step.op).form == Form::fold ? fold_width(step) : step.width;
-    work += turns * std::max(1, row(step.op).cost);
-  }
-  for (const Output& o : variant.outputs) work += 2 * o.width;
-  return work;
 }
 
 class Cpu : public Backend {
@@ -181,12 +165,12 @@ class Cpu : public Backend {
     return {};
   }
 
-  double seconds(const Variant& variant, const Sizes& sizes) const override {
+  double seconds(const Plan&, const Variant& variant, const Sizes& sizes) const override {
     const double work = sizes.pairs() * work_per_pair(variant) * kCpuSecondsPerInstruction;
     return kCpuSecondsPerCall + work / allowed_threads(0);
   }
 
-  double working_bytes(const Variant& variant, const Sizes&) const override {
+  double working_bytes(const Plan&, const Variant& variant, const Sizes&) const override {
     double components = 0;
     for (std::int64_t numbers : variant.program.memory) components += static_cast<double>(numbers);
     return allowed_threads(0) * components * 8.0 * kMostColumns;

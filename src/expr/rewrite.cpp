@@ -19,7 +19,7 @@ struct Pattern {
   const char* name;
   Expr from;
   Expr to;
-  bool a_has_k_components;
+  bool a_has_k_components, saves_work;
 };
 
 // Parsed once; the pool lives as long as the process.
@@ -29,8 +29,9 @@ const std::vector<Pattern>& patterns() {
     std::vector<Pattern> made;
     for (const Rule& rule : rules()) {
       const bool counts = std::strcmp(rule.when, "a has k components") == 0;
-      internal_check(counts || rule.when[0] == '\0', "rule ", rule.name, " has an unknown condition");
-      made.push_back({rule.name, parse_pattern(rule.from, &pool), parse_pattern(rule.to, &pool), counts});
+      const bool saves = std::strcmp(rule.when, "saves work") == 0;
+      internal_check(counts || saves || rule.when[0] == '\0', "rule ", rule.name, " has an unknown condition");
+      made.push_back({rule.name, parse_pattern(rule.from, &pool), parse_pattern(rule.to, &pool), counts, saves});
     }
     return made;
   }();
@@ -143,7 +144,8 @@ bool fires(const Pattern& p, Expr f, Bindings* bound) {
   Work before, after;
   filled_in(p.from, f->pool, *bound, &before);
   const Expr to = filled_in(p.to, f->pool, *bound, &after);
-  return to->type == f->type && !(to == f) && after.no_more_than(before);
+  const bool less = after.no_more_than(before) && (!p.saves_work || !before.no_more_than(after));
+  return to->type == f->type && !(to == f) && less;
 }
 
 class Simplifier {

@@ -28,6 +28,7 @@ const std::vector<Rule>& rules() {
       // Numbers
       {"numbers-together", "m * (n * a)", "(m * n) * a", "rounding", ""},
       {"number-out", "(m * a) * b", "m * (a * b)", "rounding", ""},
+      {"number-to-parameter", "m * (p * a)", "(m * p) * a", "rounding", "saves work"},
       // Powers and exponentials
       {"square", "a * a", "square(a)", "exact", ""},
       {"power-two", "powf(a, 2)", "square(a)", "rounding", ""},

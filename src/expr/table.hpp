@@ -68,6 +68,7 @@ struct RedRow {
   Saves saves;
   StateRow state;
   bool exponents;  // are the values exponents, so that an absolute error in them is a relative error of a term?
+  bool is_short;   // is there a short way for most terms?
 };
 
 const RedRow& row(Red red);

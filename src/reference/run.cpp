@@ -122,11 +122,11 @@ class Reference : public Backend {
     return {};
   }
 
-  double seconds(const Variant& variant, const Sizes& sizes) const override {
+  double seconds(const Plan&, const Variant& variant, const Sizes& sizes) const override {
     return sizes.pairs() * work_per_pair(variant) * kReferenceSecondsPerStep;
   }
 
-  double working_bytes(const Variant& variant, const Sizes& sizes) const override {
+  double working_bytes(const Plan&, const Variant& variant, const Sizes& sizes) const override {
     double bytes = 0;
     for (std::int64_t numbers : variant.program.memory) bytes += 8.0 * static_cast<double>(numbers);
     for (const Output& o : variant.outputs)

@@ -39,8 +39,10 @@ class Backend {
   // Is it never chosen but by name?
   virtual bool by_name_only() const { return false; }
   virtual Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
-  virtual double seconds(const Variant& variant, const Sizes& sizes) const = 0;
-  virtual double working_bytes(const Variant& variant, const Sizes& sizes) const = 0;
+  virtual double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
+  virtual double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
+  // Is it there? Asked last, since a device may have to be started to know.
+  virtual Verdict ready() const { return {}; }
   virtual void run(const Task& task) const = 0;
 };
 

@@ -122,10 +122,16 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, 
         refusal = sentence(backend->name(), ": ", verdict.why);
         continue;
       }
-      const double seconds = backend->seconds(variant, sizes);
+      const double seconds = backend->seconds(plan, variant, sizes);
       if (best.backend && seconds >= best.seconds) continue;
-      best = {backend, static_cast<int>(v), sizes, why(*backend, variant, device, able.size()), seconds,
-              backend->working_bytes(variant, sizes)};
+      const Verdict ready = backend->ready();
+      if (!ready.yes) {
+        user_check(device == "auto", Fault::no_device, "device \"", device, "\" cannot be used: ", ready.why);
+        best.missed = ready.why;
+        continue;
+      }
+      best = {backend, static_cast<int>(v), sizes, why(*backend, variant, device, able.size()), best.missed, seconds,
+              backend->working_bytes(plan, variant, sizes)};
     }
   user_check(best.backend != nullptr, Fault::unsupported, "no device here can run this yet (", refusal, ")");
   return best;

@@ -46,4 +46,60 @@ inline constexpr double kCpuSecondsPerInstruction = 3e-11;
 // A call that computes nothing: plan to instructions, memory, results.
 inline constexpr double kCpuSecondsPerCall = 1e-5;
 
+// --- GPU ---
+
+// Threads of a block, rows of a thread, columns in a row of its code: the fastest of eight shapes for Gaussian, gradient
+// and Cauchy sums on an H100 (bench/notes.md).
+inline constexpr int kGpuThreads = 128;
+inline constexpr int kGpuRows = 4;
+inline constexpr int kGpuUnrolled = 8;
+// Where a short way is asked for once a strip, rows and columns of the strip: the fastest for logsumexp and lists there.
+inline constexpr int kGpuShortRows = 2;
+inline constexpr int kGpuShortColumns = 16;
+// Columns of a strip that keep the machine busy where a row takes most of the registers.
+inline constexpr int kGpuColumns = 4;
+// Where rows are read from memory, more columns for each number read.
+inline constexpr int kGpuWideColumns = 8;
+// A row of more registers leaves room for one row only, and columns have to keep the machine busy.
+inline constexpr int kGpuFewRowRegisters = 24;
+// Columns of a tile: sums this long in float32 keep an error of 3e-7 (the baseline's figures), and 4 KB of shared memory.
+inline constexpr int kGpuTile = 256;
+// Shared memory of a tile, so that eight blocks fit a multiprocessor; what a launch gets without asking.
+inline constexpr int kGpuTileBytes = 24576;
+inline constexpr int kGpuMostTileBytes = 49152;
+// Of the 255 registers of a thread: those that the rows' numbers and states may take where there is more than one row,
+// those that a strip may take, and those that one row's or column's numbers may take at all. What finds no room is read
+// where it lies.
+inline constexpr int kGpuRowRegisters = 96;
+inline constexpr int kGpuStripRegisters = 64;
+inline constexpr int kGpuMostRowRegisters = 120;
+inline constexpr int kGpuMostColumnRegisters = 16;
+// Instructions of a strip's code: more do not fit the instruction cache (32 KB, 16 bytes each), nor a compiler's patience.
+inline constexpr double kGpuLongestStrip = 2048;
+// Numbers that are the same for all pairs, kept in registers.
+inline constexpr int kGpuMostOnce = 16;
+// Numbers of the longest list that is kept in registers: three times as many, with their row numbers.
+inline constexpr int kGpuLongestList = 16;
+// Blocks for each multiprocessor, so that the last ones to finish leave few idle; fewer for states with a short way, since
+// each share of the folded axis warms up its own.
+inline constexpr int kGpuBlocks = 32;
+inline constexpr int kGpuShortBlocks = 12;
+// Blocks that a multiprocessor works on at the same time, about.
+inline constexpr int kGpuResidentBlocks = 8;
+// Columns below which a block's share is not cut further: less is not worth its start and its state.
+inline constexpr long long kGpuFewestColumns = 64;
+// States of blocks that wait to be merged.
+inline constexpr double kGpuWorkBytes = 512e6;
+// Instructions of a multiprocessor in a clock, as the CPU counts them: it needs sixteen for an exponential, a GPU one. A
+// Gaussian of three components took 3.9 ms for 1e10 pairs (H100, bench/notes.md).
+inline constexpr double kGpuInstructionsPerClock = 350;
+// To the device and back, pageable: 24 MB took 1.4 ms, 8 MB back 0.5 ms (H100).
+inline constexpr double kGpuBytesPerSecond = 16e9;
+// Three launches, results fetched.
+inline constexpr double kGpuSecondsPerCall = 5e-5;
+// Driver, context, compiler: the first time a process asks (H100: 0.1 s context, 0.2 s first formula).
+inline constexpr double kGpuSecondsToStart = 0.4;
+// Between two looks at the user's interrupt key.
+inline constexpr double kGpuSecondsOfLaunch = 0.05;
+
 }  // namespace kernweave

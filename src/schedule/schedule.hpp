@@ -22,6 +22,7 @@ struct Schedule {
   int variant = 0;
   Sizes sizes;
   std::string reason;         // why this back end and this variant, for explain()
+  std::string missed;         // why a cheaper back end is not there, if one is not
   double seconds = 0;         // expected
   double working_bytes = 0;   // above inputs and outputs
 };

@@ -285,3 +285,14 @@ shrink_formula <- function(tree, fails) {
     tree <- smaller
   }
 }
+
+# ---- As the engine takes them ------------------------------------------------------------
+
+as_kernel <- function(formula, device) {
+  axis <- c(i = "Vi", j = "Vj", param = "Pm")
+  args <- vapply(formula$operands, function(o) paste0(o$name, " = ", axis[[o$axis]], "(", o$width, ")"), "")
+  kernel_op(formula$text, args, index = "j", device = device)
+}
+
+# What a function of kernel_op() runs.
+reduction_behind <- function(f) environment(environment(f)$run)$R

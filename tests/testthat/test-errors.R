@@ -65,7 +65,7 @@ mistakes <- list(
   settings = quote(lazy_set(K, threads = 0)),
   settings = quote(reduction(K, "sum", divice = "cpu")),
   settings = quote(with_kernweave(K, devices = "cpu")),
-  no_device = quote(sum(lazy_set(K, device = "gpu"), index = "j")),
+  no_device = quote(sum(lazy_set(K, device = 99), index = "j")),
   no_data = quote(as.matrix(Vi(dim = 3) - Y)),
   no_gradient = quote(vjp(argKmin(K, K = 2, call = FALSE), X)),
   unsupported = quote(cbind(K, 1)),
@@ -164,6 +164,6 @@ test_that("damaged objects are internal failures, not crashes", {
   wrong_axis$formula$attributes <- 3L
   class(wrong_axis) <- "lazy_tensor"
   expect_error(as.matrix(asS4(wrong_axis)), class = "kernweave_error_internal")
-  expect_error(kernweave:::r_run(new("externalptr"), list(), c(1, 1), "auto", 0L), class = "kernweave_error_internal")
+  expect_error(kernweave:::r_run(new("externalptr"), list(), list(), c(1, 1), "auto", 0L), class = "kernweave_error_internal")
   expect_error(kernweave:::r_scatter_add(matrix(1, 2, 1), c(1, 9), 2), class = "kernweave_error_internal")
 })

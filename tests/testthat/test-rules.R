@@ -71,12 +71,6 @@ test_that("no rule drops a NaN", {
 
 # --- random formulas -----------------------------------------------------------------------------------
 
-as_kernel <- function(formula, device) {
-  axis <- c(i = "Vi", j = "Vj", param = "Pm")
-  args <- vapply(formula$operands, function(o) paste0(o$name, " = ", axis[[o$axis]], "(", o$width, ")"), "")
-  kernel_op(formula$text, args, index = "j", device = device)
-}
-
 by_engine <- function(formula, operands, device) {
   as_kernel(formula, device)(operands[vapply(formula$operands, `[[`, "", "name")])
 }

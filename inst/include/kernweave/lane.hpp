@@ -19,6 +19,9 @@
 #ifndef __CUDACC_RTC__
 #include <math.h>
 #endif
+#ifdef __CUDA_ARCH__
+#include "gpu/primitive.hpp"
+#endif
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -29,12 +32,12 @@ using Index = long long;
 namespace primitive {
 KW_FN float exp(float x) { return ::expf(x); }
 KW_FN double exp(double x) { return ::exp(x); }
-KW_FN float exp2(float x) { return ::exp2f(x); }
 KW_FN double exp2(double x) { return ::exp2(x); }
 KW_FN float log(float x) { return ::logf(x); }
 KW_FN double log(double x) { return ::log(x); }
-KW_FN float sqrt(float x) { return ::sqrtf(x); }
 KW_FN double sqrt(double x) { return ::sqrt(x); }
+KW_FN double inverse_sqrt(double x) { return 1 / ::sqrt(x); }
+KW_FN double divide(double x, double y) { return x / y; }
 KW_FN float sin(float x) { return ::sinf(x); }
 KW_FN double sin(double x) { return ::sin(x); }
 KW_FN float cos(float x) { return ::cosf(x); }
@@ -45,15 +48,31 @@ KW_FN float abs(float x) { return ::fabsf(x); }
 KW_FN double abs(double x) { return ::fabs(x); }
 KW_FN float pow(float x, float y) { return ::powf(x, y); }
 KW_FN double pow(double x, double y) { return ::pow(x, y); }
+#ifndef __CUDA_ARCH__
+KW_FN double infinity() { return HUGE_VAL; }
+KW_FN float exp2(float x) { return ::exp2f(x); }
+KW_FN float sqrt(float x) { return ::sqrtf(x); }
+KW_FN float inverse_sqrt(float x) { return 1 / ::sqrtf(x); }
+KW_FN float divide(float x, float y) { return x / y; }
+template <class T>
+KW_FN T lesser(T x, T y) {
+  return x < y ? x : y;
+}
+template <class T>
+KW_FN T greater(T x, T y) {
+  return y < x ? x : y;
+}
+#endif
 }  // namespace primitive
 
 // Literals in rows are doubles; the converting constructor narrows them at compile time, so a float
-// kernel holds no double arithmetic.
-template <class T>
+// kernel holds no double arithmetic. Row numbers of a type that is large enough for what is counted.
+template <class T, class I = Index>
 struct Scalar {
   using Number = T;
   using Mask = bool;
-  using Indices = Index;
+  using Indices = I;
+  using Place = I;  // of one lane, in a state
   static constexpr int kLanes = 1;
   T v;
 
@@ -68,7 +87,7 @@ struct Scalar {
   KW_FN friend Scalar operator+(Scalar a, Scalar b) { return of(a.v + b.v); }
   KW_FN friend Scalar operator-(Scalar a, Scalar b) { return of(a.v - b.v); }
   KW_FN friend Scalar operator*(Scalar a, Scalar b) { return of(a.v * b.v); }
-  KW_FN friend Scalar operator/(Scalar a, Scalar b) { return of(a.v / b.v); }
+  KW_FN friend Scalar operator/(Scalar a, Scalar b) { return of(primitive::divide(a.v, b.v)); }
   KW_FN friend Scalar operator-(Scalar a) { return of(-a.v); }
 
   KW_FN friend Mask operator<(Scalar a, Scalar b) { return a.v < b.v; }
@@ -83,9 +102,9 @@ struct Scalar {
   KW_FN friend Scalar sqrt(Scalar a) { return of(primitive::sqrt(a.v)); }
   // 0 at 0, so that a norm has derivative 0 where its argument vanishes. 1 / sqrt(x) stays Inf there.
   KW_FN friend Scalar rsqrt(Scalar a) {
-    return of(a.v == T(0) ? T(0) : T(1) / primitive::sqrt(a.v));
+    return of(a.v == T(0) ? T(0) : primitive::inverse_sqrt(a.v));
   }
-  KW_FN friend Scalar inverse_sqrt(Scalar a) { return of(T(1) / primitive::sqrt(a.v)); }
+  KW_FN friend Scalar inverse_sqrt(Scalar a) { return of(primitive::inverse_sqrt(a.v)); }
   KW_FN friend Scalar square(Scalar a) { return of(a.v * a.v); }
   KW_FN friend Scalar sin(Scalar a) { return of(primitive::sin(a.v)); }
   KW_FN friend Scalar cos(Scalar a) { return of(primitive::cos(a.v)); }
@@ -96,9 +115,9 @@ struct Scalar {
   KW_FN friend Mask truth(Scalar a) { return a.v != T(0); }
   KW_FN friend Mask is_nan(Scalar a) { return a.v != a.v; }
   KW_FN friend Scalar select(Mask test, Scalar yes, Scalar no) { return test ? yes : no; }
-  // The second where one is NaN.
-  KW_FN friend Scalar lesser(Scalar a, Scalar b) { return a.v < b.v ? a : b; }
-  KW_FN friend Scalar greater(Scalar a, Scalar b) { return b.v < a.v ? a : b; }
+  // Either where one is NaN.
+  KW_FN friend Scalar lesser(Scalar a, Scalar b) { return of(primitive::lesser(a.v, b.v)); }
+  KW_FN friend Scalar greater(Scalar a, Scalar b) { return of(primitive::greater(a.v, b.v)); }
 
   // What only a wide lane has more than one of.
   KW_FN friend T lane(Scalar a, int) { return a.v; }
@@ -112,6 +131,7 @@ KW_FN void each_lane(bool mask, F f) {
   if (mask) f(0);
 }
 KW_FN Index lane(Index index, int) { return index; }
+KW_FN int lane(int index, int) { return index; }
 
 // What a slot holds: a number as it is, a truth value as 1 or 0.
 template <class L>
@@ -125,11 +145,25 @@ KW_FN constexpr L number(typename L::Mask value) {
 
 template <class L>
 KW_FN L infinity() {
-  return L(1.0) / L(0.0);
+  return L(primitive::infinity());
 }
 template <class L>
 KW_FN L nan() {
-  return L(0.0) / L(0.0);
+  return infinity<L>() - infinity<L>();
+}
+
+// A number the compiler knows, and calls of f with all of them from kLast down to 0: what a loop that must not be left a
+// loop is written with.
+template <int kValue>
+struct Constant {
+  KW_FN constexpr operator int() const { return kValue; }
+};
+template <int kLast, class F>
+KW_FN void downward(F f) {
+  if constexpr (kLast >= 0) {
+    f(Constant<kLast>());
+    downward<kLast - 1>(f);
+  }
 }
 
 // One lane of a value, as a value of another kind of lane.

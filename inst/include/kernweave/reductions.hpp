@@ -11,7 +11,10 @@
 //   kExponents                       is an absolute error of a value a relative error of its term?
 //   kShort                           is there a short way for most terms? Then it has
 //     plain(value)                     the lanes in which the short way may be taken
-//     less_plain(value, other)         of two values the one to ask that of; the other where the value is NaN
+//     less_plain(value, other)         of two values the one to ask that of; either where one is NaN
+//     and if it adds up: scale(value, weight), of which the least plain, given to lift(), makes terms plain where that
+//     can be done; else, a plain term changing nothing, step_next(value, weight, index): step() for an index beyond all
+//     that have come
 //     step_plain(value, weight)        that way: the same as step() where all lanes are plain, or the value is NaN
 //                                      and another of the lane was plain
 // Terms come in any order of index where two axes are folded, so a state compares indices on ties; in one

@@ -11,7 +11,7 @@ struct Any {
   static constexpr bool kAdds = false, kShort = false, kExponents = false;
   L found;  // 1 or 0
 
-  KW_FN static long long storage(int) { return 0; }
+  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) { found = L(0.0); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) {
     found = select(valid && truth(value), L(1.0), found);

@@ -6,66 +6,127 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
-template <class L>
-struct ArgKMin {
+// The places of a list: as many as the compiler knows of, within the state, or (0) any number beside it.
+template <class T, int kCount>
+struct Places {
+  T at[kCount];
+};
+template <class T>
+struct Places<T, 0> {
+  T* at;
+};
+
+template <class L, int kPlaces>
+struct ArgKMinOf {
   using Number = typename L::Number;
   static constexpr bool kAdds = false, kShort = true, kExponents = false;
+  static_assert(kPlaces == 0 || L::kLanes == 1, "lists within a state are of one lane");
 
-  L bound;       // the last place once the list is full, else NaN: what is at least this is plain
-  Index* where;  // of each lane k places; 0 in those still empty
-  Number* least; // ascending
-  int k;
+  L bound;                         // the last place once the list is full, else NaN: what is at least this is plain
+  using Place = typename L::Place;
+  Places<Place, kPlaces> where;    // of each lane k places; 0 in those still empty
+  Places<Number, kPlaces> least;   // ascending
+  int asked;
 
-  KW_FN static long long storage(int k) {
-    return static_cast<long long>(L::kLanes) * k * static_cast<long long>(sizeof(Index) + sizeof(Number));
+  KW_FN static constexpr long long storage(int k) {
+    return kPlaces > 0 ? 0 : static_cast<long long>(L::kLanes) * k * static_cast<long long>(sizeof(Place) + sizeof(Number));
   }
   // Indices first: they need the stricter alignment.
   KW_FN void init(void* storage, int places) {
-    k = places;
+    asked = places;
     bound = nan<L>();
-    where = static_cast<Index*>(storage);
-    least = reinterpret_cast<Number*>(where + L::kLanes * places);
-    for (int p = 0; p < L::kLanes * k; ++p) {
-      least[p] = lane(infinity<L>(), 0);
-      where[p] = 0;
+    if constexpr (kPlaces == 0) {
+      where.at = static_cast<Place*>(storage);
+      least.at = reinterpret_cast<Number*>(where.at + L::kLanes * places);
+    }
+    for (int p = 0; p < L::kLanes * k(); ++p) {
+      least.at[p] = lane(infinity<L>(), 0);
+      where.at[p] = 0;
     }
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
     // Not by plain(): where two axes are folded, a tie may come with a smaller row number.
     const typename L::Mask enters = valid && !(bound < value) && !is_nan(value);
-    each_lane(enters, [&](int l) { take(l, lane(value, l), lane(index, l)); });
+    each_lane(enters, [&](int l) { take(l, lane(value, l), static_cast<Place>(lane(index, l))); });
+  }
+  // A full list takes in only what is less: what came earlier wins a tie.
+  KW_FN void step_next(L value, L weight, typename L::Indices index) {
+    if constexpr (kPlaces > 0) {
+      if (where.at[kPlaces - 1] != 0) return take_less(lane(value, 0), static_cast<Place>(lane(index, 0)));
+    }
+    step(value, weight, index, typename L::Mask(true));
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
   KW_FN void step_plain(L, L) {}
 
-  template <class M>
-  KW_FN void merge(const ArgKMin<M>& later, int lane) {
-    const int first = lane * later.k;
-    for (int p = first; p < first + later.k && later.where[p] != 0; ++p)
-      take(0, static_cast<Number>(later.least[p]), later.where[p]);
+  template <class M, int kOther>
+  KW_FN void merge(const ArgKMinOf<M, kOther>& later, int lane) {
+    const int first = lane * later.k();
+    for (int p = first; p < first + later.k(); ++p)
+      if (later.where.at[p] != 0) take(0, static_cast<Number>(later.least.at[p]), static_cast<Place>(later.where.at[p]));
   }
   KW_FN void finish(L*, Index* indices) const {
-    for (int p = 0; p < k; ++p) indices[p] = where[p];
+    for (int p = 0; p < k(); ++p) indices[p] = where.at[p];
   }
+  KW_FN int k() const { return kPlaces > 0 ? kPlaces : asked; }
 
  private:
-  KW_FN bool before(Number value, Index index, int p) const {
-    return value < least[p] || where[p] == 0 || (value == least[p] && index < where[p]);
+  KW_FN bool before(Number value, Place index, int p) const {
+    return value < least.at[p] || where.at[p] == 0 || (value == least.at[p] && index < where.at[p]);
   }
-  KW_FN void take(int lane, Number value, Index index) {
-    const int first = lane * k, last = first + k - 1;
-    if (k == 0 || !before(value, index, last)) return;
+  KW_FN void take(int lane, Number value, Place index) {
+    const int first = lane * k(), last = first + k() - 1;
+    if (k() == 0 || !before(value, index, last)) return;
+    if constexpr (kPlaces > 0) take_at_once(value, index);
+    else take_in_turn(first, last, value, index);
+    if (where.at[last] != 0) bound = with_lane(bound, lane, least.at[last]);
+  }
+  // From the last place up, until the value has found its own.
+  KW_FN void take_in_turn(int first, int last, Number value, Place index) {
     int p = last;
     for (; p > first && before(value, index, p - 1); --p) {
-      least[p] = least[p - 1];
-      where[p] = where[p - 1];
+      least.at[p] = least.at[p - 1];
+      where.at[p] = where.at[p - 1];
     }
-    least[p] = value;
-    where[p] = index;
-    if (where[last] != 0) bound = with_lane(bound, lane, least[last]);
+    least.at[p] = value;
+    where.at[p] = index;
+  }
+  KW_FN void take_less(Number value, Place index) {
+    if (!(value < least.at[kPlaces - 1])) return;
+    least.at[kPlaces - 1] = value;
+    where.at[kPlaces - 1] = index;
+    downward<kPlaces - 2>([&](auto place) {
+      constexpr int p = decltype(place)();
+      const bool swap = least.at[p + 1] < least.at[p];
+      const Number low = least.at[p];
+      const Place at = where.at[p];
+      least.at[p] = swap ? least.at[p + 1] : low;
+      least.at[p + 1] = swap ? low : least.at[p + 1];
+      where.at[p] = swap ? where.at[p + 1] : at;
+      where.at[p + 1] = swap ? at : where.at[p + 1];
+    });
+    bound = L::of(least.at[kPlaces - 1]);
+  }
+  // The same without a branch or a place that the compiler does not know: lists stay in registers.
+  KW_FN void take_at_once(Number value, Place index) {
+    downward<kPlaces - 1>([&](auto place) {
+      constexpr int p = decltype(place)();
+      const bool here = before(value, index, p);
+      if constexpr (p == 0) {
+        least.at[0] = here ? value : least.at[0];
+        where.at[0] = here ? index : where.at[0];
+      } else {
+        const bool above = before(value, index, p - 1);
+        least.at[p] = above ? least.at[p - 1] : here ? value : least.at[p];
+        where.at[p] = above ? where.at[p - 1] : here ? index : where.at[p];
+      }
+    });
   }
 };
+
+template <class L>
+using ArgKMin = ArgKMinOf<L, 0>;
 
 }  // namespace red
 }  // inline namespace KW_ISA

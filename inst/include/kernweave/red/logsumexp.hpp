@@ -13,7 +13,7 @@ struct LogSumExp {
   L total;    // sum of w exp(x - top)
   L ceiling;  // the top where it is finite, else NaN: what is at most this is plain
 
-  KW_FN static long long storage(int) { return 0; }
+  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
     top = -infinity<L>();
     total = L(0.0);
@@ -27,6 +27,16 @@ struct LogSumExp {
   KW_FN typename L::Mask plain(L value) const { return value <= ceiling; }
   KW_FN static L less_plain(L value, L other) { return greater(value, other); }
   KW_FN void step_plain(L value, L weight) { total = total + weight * exp2((value - top) * 1.4426950408889634); }
+
+  // A new scale without a term. A term of weight 0 gives none.
+  KW_FN static L scale(L value, L weight) { return select(differs(weight, L(0.0)), value, -infinity<L>()); }
+  KW_FN void lift(L value) {
+    const typename L::Mask higher = top < value && value < infinity<L>();
+    const L before = top;
+    top = select(higher, value, top);
+    ceiling = select(higher, value, ceiling);
+    total = select(higher, total * exp2((before - top) * 1.4426950408889634), total);
+  }
 
   // The scale stays: what is to come is most likely below it.
   KW_FN void restart() { total = L(0.0); }

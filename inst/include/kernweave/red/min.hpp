@@ -11,7 +11,7 @@ struct Min {
   static constexpr bool kAdds = false, kShort = false, kExponents = false;
   L least;
 
-  KW_FN static long long storage(int) { return 0; }
+  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) { least = infinity<L>(); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) { take(select(valid, value, least)); }
   template <class M>

@@ -14,9 +14,9 @@ struct MinArgMin {
   L least;
   L bound;                 // the least, NaN until one has come: what is at least this is plain
   L nan_seen;              // NaN if one has come, else 0
-  Index where[L::kLanes];  // 0 while only NaN, or nothing, has come
+  typename L::Place where[L::kLanes];  // 0 while only NaN, or nothing, has come
 
-  KW_FN static long long storage(int) { return 0; }
+  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
     least = infinity<L>();
     bound = nan<L>();
@@ -25,17 +25,18 @@ struct MinArgMin {
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
     nan_seen = select(valid && is_nan(value), value, nan_seen);
-    each_lane(valid && !(bound < value), [&](int l) { take(l, lane(value, l), lane(index, l)); });
+    each_lane(valid && !(bound < value), [&](int l) { take(l, lane(value, l), static_cast<typename L::Place>(lane(index, l))); });
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
   KW_FN void step_plain(L, L) {}
+  KW_FN void step_next(L value, L weight, typename L::Indices index) { step(value, weight, index, typename L::Mask(true)); }
 
   template <class M>
   KW_FN void merge(const MinArgMin<M>& later, int k) {
     const L nan_later = from_lane<L>(later.nan_seen, k);
     nan_seen = select(is_nan(nan_later), nan_later, nan_seen);
-    if (later.where[k] != 0) take(0, lane(from_lane<L>(later.least, k), 0), later.where[k]);
+    if (later.where[k] != 0) take(0, lane(from_lane<L>(later.least, k), 0), static_cast<typename L::Place>(later.where[k]));
   }
   KW_FN void finish(L* values, Index* indices) const {
     values[0] = where[0] == 0 && any(is_nan(nan_seen)) ? nan_seen : least;
@@ -44,7 +45,7 @@ struct MinArgMin {
 
  private:
   // NaN is neither less than the least nor equal to it, but it must not come first either.
-  KW_FN void take(int k, Number value, Index index) {
+  KW_FN void take(int k, Number value, typename L::Place index) {
     const Number now = lane(least, k);
     const bool first = where[k] == 0 && value == value;
     if (!first && !(value < now) && !(value == now && index < where[k])) return;

@@ -11,7 +11,7 @@ struct Sum {
   static constexpr bool kAdds = true, kShort = false, kExponents = false;
   L total;
 
-  KW_FN static long long storage(int) { return 0; }
+  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) { total = L(0.0); }
   KW_FN void step(L value, L weight, typename L::Indices, typename L::Mask valid) {
     total = select(valid, total + value * weight, total);

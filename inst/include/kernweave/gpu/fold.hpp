@@ -1,0 +1,154 @@
+// The states that one thread keeps for an output of its rows, and how it takes a strip of terms in.
+#pragma once
+#include "../reductions.hpp"
+#include "arguments.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// A state with its own storage beside it, where it needs any. Copied by merging, since it points into itself.
+template <template <class> class State, class L, int kPlaces, bool kOwn = (State<L>::storage(kPlaces) > 0)>
+struct Held {
+  State<L> state;
+  __device__ void init() { state.init(nullptr, kPlaces); }
+};
+template <template <class> class State, class L, int kPlaces>
+struct Held<State, L, kPlaces, true> {
+  State<L> state;
+  alignas(8) char storage[State<L>::storage(kPlaces)];
+  __device__ void init() { state.init(storage, kPlaces); }
+};
+
+// One output: what is kept of it for a row while terms come (`Lane`, counting in integers of type I), and what it becomes
+// in between (`Row`).
+template <template <class> class State, class Number, class I, int kWidthOf, int kPlacesOf>
+struct Fold {
+  using L = Scalar<Number, I>;
+  using Lane = Held<State, L, kPlacesOf>;
+  using Row = Held<State, Scalar<double>, kPlacesOf>;
+  static constexpr int kWidth = kWidthOf, kPlaces = kPlacesOf;
+  static constexpr bool kAdds = State<L>::kAdds;
+
+  Lane lane[kWidth];
+  Row row[kAdds ? kWidth : 1];  // of what does not add up, the lane's states are as good
+
+  __device__ void init() {
+#pragma unroll
+    for (int w = 0; w < kWidth; ++w) {
+      lane[w].init();
+      if constexpr (kAdds) row[w].init();
+    }
+  }
+
+  // After a tile: sums are carried on in float64, so that they stay short in float32.
+  __device__ void flush() {
+    if constexpr (kAdds) {
+#pragma unroll
+      for (int w = 0; w < kWidth; ++w) {
+        row[w].state.merge(lane[w].state, 0);
+        lane[w].state.restart();
+      }
+    }
+  }
+
+  // Adds what has been found to a state in memory.
+  __device__ void merge_into(Row* total, int w) const {
+    if constexpr (kAdds) total->state.merge(row[w].state, 0);
+    else total->state.merge(lane[w].state, 0);
+  }
+};
+
+// Of terms for which the short way is not open: one after the other those that are not plain, each lane its own, so that
+// there is one copy of the long way and lanes meet in it.
+template <int kColumns, class State, class Value, class Weight, class Where>
+__device__ __forceinline__ void take_some(State& state, int left, Value value, Weight weight, Where index) {
+  unsigned waiting = 0;
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c)
+    if (c < left && !state.plain(value(c))) waiting |= 1u << c;
+  while (waiting != 0) {
+    const int next = __ffs(static_cast<int>(waiting)) - 1;
+    waiting &= waiting - 1;
+    auto term = value(0);
+#pragma unroll
+    for (int c = 1; c < kColumns; ++c) term = c == next ? value(c) : term;
+    state.step_next(term, weight(0), index(next));
+  }
+}
+
+// Of a strip of terms, the one that is least plain.
+template <int kColumns, class State, class Value>
+__device__ __forceinline__ auto least_plain_of(Value value) {
+  auto least = value(0);
+#pragma unroll
+  for (int c = 1; c < kColumns; ++c) least = State::less_plain(value(c), least);
+  return least;
+}
+
+// A strip of terms of one row, of which the first `left` columns exist.
+template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
+__device__ __forceinline__ void take_row(State& state, int left, Value value, Weight weight, Where index) {
+  if constexpr (State::kShort && !State::kAdds) {
+    if (!state.plain(least_plain_of<kColumns, State>(value))) take_some<kColumns>(state, left, value, weight, index);
+  } else {
+    if constexpr (State::kShort) {
+      const auto least = least_plain_of<kColumns, State>(value);
+      if (!state.plain(least))
+        state.lift(least_plain_of<kColumns, State>([&](int c) { return State::scale(value(c), kFull || c < left ? weight(c) : decltype(weight(c))(0.0)); }));
+      if (state.plain(least)) {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c)
+          if (kFull || c < left) state.step_plain(value(c), weight(c));
+        return;
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) state.step(value(c), weight(c), index(c), kFull || c < left);
+  }
+}
+
+template <int kColumns, bool kFull, int kRows, class F, class Value, class Weight, class Where>
+__device__ __forceinline__ void take_strip(F (&folds)[kRows], int left, Value value, Weight weight, Where index) {
+#pragma unroll
+  for (int k = 0; k < kRows; ++k)
+#pragma unroll
+    for (int w = 0; w < F::kWidth; ++w)
+      take_row<kColumns, kFull>(folds[k].lane[w].state, left, [&](int c) { return F::L::of(value(c, k, w).v); },
+                                [&](int c) { return F::L::of(weight(c, k, w).v); },
+                                [&](int c) { return static_cast<typename F::L::Indices>(index(c, k)); });
+}
+
+// The values have been computed by one and the same code, whether or not all columns exist: ties stay ties.
+template <int kColumns, int kRows, class F, class Value, class Weight, class Where>
+__device__ __forceinline__ void take(F (&folds)[kRows], int left, Value value, Weight weight, Where index) {
+  if (kColumns == 1 || left >= kColumns) take_strip<kColumns, true>(folds, left, value, weight, index);
+  else take_strip<kColumns, false>(folds, left, value, weight, index);
+}
+
+// Results lie as rows x places x components.
+template <template <class> class State, class L, int kPlaces>
+__device__ void write(const Held<State, L, kPlaces>& held, const Target& to, long long row, long long rows, int component) {
+  L values[kPlaces];
+  Index indices[kPlaces];
+  held.state.finish(values, indices);
+#pragma unroll
+  for (int p = 0; p < kPlaces; ++p) {
+    const long long at = row + rows * (p + static_cast<long long>(kPlaces) * component);
+    if (to.values) to.values[at] = values[p].v;
+    if (to.indices) to.indices[at] = indices[p];
+  }
+}
+
+// A fold of one term, for outputs kept pair by pair.
+template <template <class> class State, int kPlaces, class L>
+__device__ void write_pair(L value, L weight, const Target& to, long long pair, long long pairs, int component) {
+  Held<State, L, kPlaces> held;
+  held.init();
+  held.state.step(value, weight, pair + 1, true);
+  write(held, to, pair, pairs, component);
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

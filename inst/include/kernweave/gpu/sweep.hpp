@@ -1,0 +1,240 @@
+// The kernels of a pass, for any formula that was written out as a struct `F` (src/cuda/write.cpp):
+//   once      what is the same for all pairs
+//   columns   what depends on the folded axis alone, point by point
+//   rows      what depends on the axis of the lanes alone, where it is too wide for registers
+//   sweep     the pairs: a thread has some rows, a block a share of the folded axis, tile by tile
+//   merge     states of the same rows from several blocks, in order
+//   total     states of all blocks, where both axes are folded
+#pragma once
+#include "../ops.hpp"
+#include "fold.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// The number of an output within the pass, and whether its rows are folded too.
+template <int kNumberOf, bool kTotalOf>
+struct Place {
+  static constexpr int kNumber = kNumberOf;
+  static constexpr bool kTotal = kTotalOf;
+};
+template <class F>
+struct Type {
+  using Fold = F;
+};
+
+__device__ inline long long least(long long a, long long b) { return a < b ? a : b; }
+__device__ inline long long even(long long count, int step) { return (count + step - 1) / step * step; }
+
+// A number of the user's data, as the formula's lane.
+template <class L>
+__device__ inline L read(const Data& data, long long row, int component) {
+  const double number = data.at[row + component * data.rows];
+  return L(data.centre ? number - data.centre[component] : number);
+}
+__device__ inline long long row_number(const Data& data, long long row) { return static_cast<long long>(data.at[row]) - 1; }
+
+// kCount numbers, 16 bytes at a time.
+template <int kCount, class L>
+__device__ __forceinline__ void load(const L* from, L* to) {
+  struct alignas(16) Chunk {
+    L at[16 / sizeof(L)];
+  };
+  constexpr int kChunk = 16 / sizeof(L);
+#pragma unroll
+  for (int q = 0; q < kCount / kChunk; ++q) {
+    const Chunk chunk = reinterpret_cast<const Chunk*>(from)[q];
+#pragma unroll
+    for (int k = 0; k < kChunk; ++k) to[q * kChunk + k] = chunk.at[k];
+  }
+}
+
+// The last point is repeated until strips come out even, so that no strip asks which of its columns exist before its
+// values have been computed.
+template <class F>
+__device__ void columns(const typename F::Arguments& a) {
+  const long long place = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (place >= even(a.head.sweep, F::kColumns)) return;
+  auto* to = static_cast<typename F::L*>(a.head.columns) + place * F::kColumnNumbers;
+  F::column(a, least(place, a.head.sweep - 1), [&](int n, typename F::L value) { to[n] = value; });
+}
+
+template <class F>
+__device__ void rows(const typename F::Arguments& a) {
+  const long long point = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (point >= a.head.lanes) return;
+  auto* to = static_cast<typename F::L*>(a.head.rows) + point;
+  F::row(a, point, [&](int n, typename F::L value) { to[n * a.head.lanes] = value; });
+}
+
+// The rows of one thread: how far they are known without the other axis.
+template <class F>
+struct Rows {
+  using L = typename F::L;
+  long long number[F::kRows];
+  L at[F::kRows][F::kRowNumbers];
+  L once[F::kOnceNumbers];  // what is the same for all, where it is not too much
+
+  __device__ void read(const typename F::Arguments& a, long long first) {
+#pragma unroll
+    for (int n = 0; n < F::kOnceNumbers; ++n) once[n] = static_cast<const L*>(a.head.once)[n];
+#pragma unroll
+    for (int k = 0; k < F::kRows; ++k) {
+      number[k] = least(first + k * F::kThreads, a.head.lanes - 1);
+      if constexpr (F::kWideRows) {
+#pragma unroll
+        for (int n = 0; n < F::kRowNumbers; ++n) at[k][n] = wide(a, k, n);
+      } else {
+        F::row(a, number[k], [&](int n, L value) { at[k][n] = value; });
+      }
+    }
+  }
+  __device__ L wide(const typename F::Arguments& a, int k, int n) const {
+    return static_cast<const L*>(a.head.rows)[n * a.head.lanes + number[k]];
+  }
+};
+
+// All threads of the block copy a tile.
+template <class F>
+__device__ void stage(const typename F::L* from, int count, typename F::L* to) {
+  const int chunks = count * F::kColumnNumbers * static_cast<int>(sizeof(typename F::L)) / 16;
+  for (int n = threadIdx.x; n < chunks; n += F::kThreads) reinterpret_cast<uint4*>(to)[n] = reinterpret_cast<const uint4*>(from)[n];
+}
+
+// Both axes are folded: a thread's rows, then the block's, come together in memory.
+template <class Fold, int kThreads, int kRows>
+__device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fold::Row* states) {
+  for (int w = 0; w < Fold::kWidth; ++w) {
+    typename Fold::Row* own = states + threadIdx.x * Fold::kWidth + w;
+    own->init();
+#pragma unroll
+    for (int k = 0; k < kRows; ++k)
+      if (k < present) folds[k].merge_into(own, w);
+  }
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half) continue;
+    for (int w = 0; w < Fold::kWidth; ++w)
+      states[threadIdx.x * Fold::kWidth + w].state.merge(states[(threadIdx.x + half) * Fold::kWidth + w].state, 0);
+  }
+}
+
+// What is left of a block's work when its share of the folded axis has been seen.
+template <class F, class Fold, class Place>
+__device__ void leave(const typename F::Arguments& a, const Fold (&folds)[F::kRows], Place, long long first, long long block, long long split) {
+  using Row = typename Fold::Row;
+  const Target& to = a.targets[Place::kNumber];
+  const long long lanes = a.head.lanes;
+  if constexpr (Place::kTotal) {
+    const long long left = lanes - first;
+    const int present = left <= 0 ? 0 : static_cast<int>(least((left + F::kThreads - 1) / F::kThreads, F::kRows));
+    Row* states = static_cast<Row*>(to.states) + (split * a.head.blocks + block) * F::kThreads * Fold::kWidth;
+    fold_block<Fold, F::kThreads>(folds, present, states);
+  } else {
+#pragma unroll
+    for (int k = 0; k < F::kRows; ++k) {
+      const long long row = first + k * F::kThreads;
+      if (row >= lanes) break;
+#pragma unroll
+      for (int w = 0; w < Fold::kWidth; ++w) {
+        Row own;
+        own.init();
+        folds[k].merge_into(&own, w);
+        if (a.head.splits == 1) {
+          write(own, to, row, lanes, w);
+        } else {
+          Row* state = static_cast<Row*>(to.states) + (split * Fold::kWidth + w) * a.head.rows_here + row - a.head.first_row;
+          state->init();
+          state->state.merge(own.state, 0);
+        }
+      }
+    }
+  }
+}
+
+template <class F>
+__device__ void sweep(const typename F::Arguments& a) {
+  using L = typename F::L;
+  extern __shared__ uint4 shared[];
+  const Head& head = a.head;
+  const long long block = head.first_block + blockIdx.x, split = head.first_split + blockIdx.y;
+  const long long first = block * (F::kThreads * F::kRows) + threadIdx.x;
+  Rows<F> rows;
+  rows.read(a, first);
+  typename F::States states;
+  states.init();
+  const long long end = least(head.sweep, (split + 1) * head.split);
+  for (long long tile = split * head.split; tile < end; tile += F::kTile) {
+    const int count = static_cast<int>(least(F::kTile, end - tile));
+    const L* at = static_cast<const L*>(head.columns) + tile * F::kColumnNumbers;
+    if constexpr (F::kStaged) {
+      __syncthreads();
+      stage<F>(at, static_cast<int>(even(count, F::kColumns)), reinterpret_cast<L*>(shared));
+      __syncthreads();
+      at = reinterpret_cast<const L*>(shared);
+    }
+#pragma unroll F::kUnroll
+    for (int t = 0; t < count; t += F::kColumns) F::strip(a, rows, at + t * F::kColumnNumbers, tile + t, count - t, states);
+    states.each([](auto& folds, auto) {
+#pragma unroll
+      for (int k = 0; k < F::kRows; ++k) folds[k].flush();
+    });
+  }
+  states.each([&](auto& folds, auto place) { leave<F>(a, folds, place, first, block, split); });
+}
+
+// The states of one row, from all blocks that saw a share of the folded axis.
+template <class F>
+__device__ void merge(const typename F::Arguments& a) {
+  const long long here = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (here >= a.head.rows_here) return;
+  F::States::each_type([&](auto type, auto place) {
+    using Fold = typename decltype(type)::Fold;
+    using Row = typename Fold::Row;
+    if constexpr (!decltype(place)::kTotal) {
+      const Target& to = a.targets[decltype(place)::kNumber];
+      for (int w = 0; w < Fold::kWidth; ++w) {
+        Row total;
+        total.init();
+        for (long long s = 0; s < a.head.splits; ++s)
+          total.state.merge(static_cast<const Row*>(to.states)[(s * Fold::kWidth + w) * a.head.rows_here + here].state, 0);
+        write(total, to, a.head.first_row + here, a.head.lanes, w);
+      }
+    }
+  });
+}
+
+// One block: each thread takes some blocks' states in order, then they come together as in fold_block().
+template <class F>
+__device__ void total(const typename F::Arguments& a) {
+  const long long blocks = a.head.blocks * a.head.splits;
+  const long long share = (blocks + F::kThreads - 1) / F::kThreads;
+  F::States::each_type([&](auto type, auto place) {
+    using Fold = typename decltype(type)::Fold;
+    using Row = typename Fold::Row;
+    if constexpr (decltype(place)::kTotal) {
+      const Target& to = a.targets[decltype(place)::kNumber];
+      Row* states = static_cast<Row*>(to.states);
+      for (int w = 0; w < Fold::kWidth; ++w) {
+        Row own;
+        own.init();
+        for (long long b = threadIdx.x * share; b < least(blocks, (threadIdx.x + 1) * share); ++b)
+          own.state.merge(states[b * F::kThreads * Fold::kWidth + w].state, 0);
+        __syncthreads();
+        Row* held = states + threadIdx.x * Fold::kWidth + w;
+        held->init();
+        held->state.merge(own.state, 0);
+        for (int half = F::kThreads / 2; half > 0; half /= 2) {
+          __syncthreads();
+          if (threadIdx.x < half) held->state.merge(states[(threadIdx.x + half) * Fold::kWidth + w].state, 0);
+        }
+        if (threadIdx.x == 0) write(*held, to, 0, 1, w);
+      }
+    }
+  });
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,28 @@
+// How the pairs of a pass are cut into blocks, and blocks into launches.
+#pragma once
+#include <cstdint>
+#include "cuda/pass.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// Blocks of rows, times splits of the folded axis. Depends on the sizes and the device model alone, and so do the bits of
+// the results.
+struct Cut {
+  std::int64_t blocks;     // of rows
+  std::int64_t splits;     // of the folded axis
+  std::int64_t split;      // points of a split
+  std::int64_t chunk;      // blocks whose states wait in memory at the same time
+  std::int64_t of_launch;  // blocks times splits of one launch: leaves time to ask for an interrupt in between
+};
+
+// `seconds`: what all pairs are expected to take.
+Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors, double seconds);
+
+// Bytes of a state in float64 with its storage, as the kernels hold it.
+std::int64_t state_bytes(const Output& o);
+
+inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,173 @@
+// Opens devices, pools their memory, keeps their kernels.
+#include "cuda/device.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
+#include "base/error.hpp"
+#include "cuda/nvrtc.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+int attribute(int which, DeviceId id) {
+  int value = 0;
+  check(driver().cuDeviceGetAttribute(&value, which, id), "asking what a device is");
+  return value;
+}
+
+// Blocks come in sizes that waste at most an eighth, so that one that was given back fits many.
+std::size_t rounded(std::size_t bytes) {
+  std::size_t step = 256;
+  while (step * 16 <= bytes) step *= 2;
+  return (bytes + step - 1) / step * step;
+}
+
+long process() {
+#ifdef _WIN32
+  return 0;  // there is no fork
+#else
+  return static_cast<long>(getpid());
+#endif
+}
+
+}  // namespace
+
+Block::~Block() {
+  if (at_) device_->give_back(at_, bytes_);
+}
+
+Kernels::Kernels(const std::string& image, int shared_bytes) {
+  check(driver().cuModuleLoadData(&module_, image.data()), "loading kernels");
+  constexpr int kWithoutAsking = 49152;
+  if (shared_bytes > kWithoutAsking) check(driver().cuFuncSetAttribute(find("sweep"), kDynamicShared, shared_bytes), "asking for shared memory");
+}
+
+Kernels::~Kernels() { driver().cuModuleUnload(module_); }
+
+Function Kernels::find(const char* name) const {
+  Function function = nullptr;
+  return driver().cuModuleGetFunction(&function, module_, name) == 0 ? function : nullptr;
+}
+
+Device::Device(int number) : number_(number) {
+  const Driver& d = driver();
+  DeviceId id = 0;
+  check(d.cuDeviceGet(&id, number), "opening a device");
+  char name[256] = "";
+  check(d.cuDeviceGetName(name, sizeof name, id), "asking a device's name");
+  name_ = name;
+  capability_ = 10 * attribute(kMajor, id) + attribute(kMinor, id);
+  processors_ = attribute(kProcessors, id);
+  clock_hertz_ = 1e3 * attribute(kClockKilohertz, id);
+  check(d.cuDeviceTotalMem(&memory_, id), "asking a device's memory");
+  check(d.cuDevicePrimaryCtxRetain(&context_, id), "starting a device");
+  enter();
+  constexpr unsigned kNonBlocking = 1, kDisableTiming = 2;
+  check(d.cuStreamCreate(&stream_, kNonBlocking), "making a stream");
+  check(d.cuEventCreate(&event_, kDisableTiming), "making an event");
+  void* staging = nullptr;
+  check(d.cuMemHostAlloc(&staging, kStagingBytes, 0), "memory for transfers");
+  staging_ = static_cast<char*>(staging);
+}
+
+void Device::enter() const { check(driver().cuCtxSetCurrent(context_), "entering a device"); }
+
+Block Device::allocate(std::size_t bytes, const char* what) {
+  const std::size_t size = rounded(bytes > 0 ? bytes : 1);
+  const auto ready = pool_.find(size);
+  if (ready != pool_.end()) {
+    const Pointer at = ready->second;
+    pool_.erase(ready);
+    return Block(this, at, size);
+  }
+  Pointer at = 0;
+  Status status = driver().cuMemAlloc(&at, size);
+  if (status == kOutOfMemory) {
+    trim();
+    status = driver().cuMemAlloc(&at, size);
+  }
+  if (status == kOutOfMemory) {
+    std::size_t free = 0, total = 0;
+    driver().cuMemGetInfo(&free, &total);
+    fail(Fault::memory, what, " needs ", size >> 20, " MB on the GPU; ", free >> 20, " MB of ", total >> 20, " are free");
+  }
+  check(status, what);
+  held_ += size;
+  return Block(this, at, size);
+}
+
+void Device::give_back(Pointer at, std::size_t bytes) noexcept { pool_.emplace(bytes, at); }
+
+void Device::trim() {
+  wait();
+  for (const auto& [bytes, at] : pool_) {
+    driver().cuMemFree(at);
+    held_ -= bytes;
+  }
+  pool_.clear();
+}
+
+void Device::upload(Pointer to, const void* from, std::size_t bytes) {
+  if (bytes > 0) check(driver().cuMemcpyHtoDAsync(to, from, bytes, stream_), "sending data");
+}
+
+void Device::download(void* to, Pointer from, std::size_t bytes) {
+  if (bytes > 0) check(driver().cuMemcpyDtoHAsync(to, from, bytes, stream_), "fetching results");
+  wait();
+}
+
+void Device::wait() { check(driver().cuStreamSynchronize(stream_), "a kernel"); }
+
+void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments) {
+  void* parameters[] = {const_cast<char*>(arguments.data())};
+  check(driver().cuLaunchKernel(function, blocks_x, blocks_y, 1, threads, 1, 1, shared_bytes, stream_, parameters, nullptr), "starting a kernel");
+}
+
+void Device::mark() { check(driver().cuEventRecord(event_, stream_), "setting a mark"); }
+
+bool Device::marked() {
+  const Status status = driver().cuEventQuery(event_);
+  if (status == kNotReady) {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    return false;
+  }
+  check(status, "a kernel");
+  return true;
+}
+
+const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
+  constexpr std::size_t kMostKernels = 512;
+  const auto found = kernels_.find(source);
+  if (found != kernels_.end()) {
+    found->second.used = ++calls_;
+    return *found->second.kernels;
+  }
+  auto fresh = std::make_unique<Kernels>(compile(source, capability_), shared_bytes);
+  if (kernels_.size() >= kMostKernels) {
+    const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
+    wait();
+    kernels_.erase(std::min_element(kernels_.begin(), kernels_.end(), earlier));
+  }
+  return *kernels_.emplace(source, Held{std::move(fresh), ++calls_}).first->second.kernels;
+}
+
+Device& device(int number) {
+  // Never destroyed: the driver may be gone before us.
+  static std::map<int, Device>& devices = *new std::map<int, Device>;
+  static const long owner = process();
+  user_check(owner == process(), Fault::no_device,
+             "a forked process cannot use the GPU that its parent has used; start workers anew, as future's multisession does");
+  const auto at = devices.try_emplace(number, number);
+  at.first->second.enter();
+  return at.first->second;
+}
+
+}  // namespace cuda
+}  // namespace kernweave

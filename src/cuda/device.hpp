@@ -1,0 +1,125 @@
+// One GPU that has been opened: what it is, its memory, its stream.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+#include "cuda/driver.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+class Device;
+
+// Memory of the device, given back to its pool at the end.
+class Block {
+ public:
+  Block() = default;
+  Block(Device* device, Pointer at, std::size_t bytes) : device_(device), at_(at), bytes_(bytes) {}
+  Block(Block&& other) noexcept { swap(other); }
+  Block& operator=(Block&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Block();
+
+  Pointer at() const { return at_; }
+  std::size_t bytes() const { return bytes_; }
+  explicit operator bool() const { return at_ != 0; }
+
+ private:
+  void swap(Block& other) {
+    std::swap(device_, other.device_);
+    std::swap(at_, other.at_);
+    std::swap(bytes_, other.bytes_);
+  }
+  Device* device_ = nullptr;
+  Pointer at_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+// The functions of a module that has been loaded.
+class Kernels {
+ public:
+  Kernels(const std::string& image, int shared_bytes);
+  Kernels(const Kernels&) = delete;
+  Kernels& operator=(const Kernels&) = delete;
+  ~Kernels();
+
+  // Null where the module has none of this name.
+  Function find(const char* name) const;
+
+ private:
+  Module module_ = nullptr;
+};
+
+class Device {
+ public:
+  explicit Device(int number);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  // Makes this thread's calls go here. To be called at the start of each piece of work.
+  void enter() const;
+
+  Block allocate(std::size_t bytes, const char* what);
+  // Memory that has been given back and may serve again; back to the driver.
+  void trim();
+
+  // `from` may be overwritten once this returns, unless it is staging().
+  void upload(Pointer to, const void* from, std::size_t bytes);
+  // Waits until all is done.
+  void download(void* to, Pointer from, std::size_t bytes);
+  void wait();
+  // Memory of the host that copies read faster, kStagingBytes of it, free between two waits.
+  char* staging() const { return staging_; }
+  static constexpr std::size_t kStagingBytes = 1 << 20;
+
+  void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments);
+  // Calls `meanwhile` now and then until all that was launched is done.
+  template <class Meanwhile>
+  void wait(Meanwhile meanwhile) {
+    mark();
+    while (!marked()) meanwhile();
+  }
+
+  // Compiled once for each source, unless many others have come since.
+  const Kernels& kernels(const std::string& source, int shared_bytes);
+
+  int number() const { return number_; }
+  const std::string& name() const { return name_; }
+  int capability() const { return capability_; }
+  int processors() const { return processors_; }
+  double clock_hertz() const { return clock_hertz_; }
+  std::size_t memory() const { return memory_; }
+  std::size_t held() const { return held_; }
+
+ private:
+  friend class Block;
+  void give_back(Pointer at, std::size_t bytes) noexcept;
+  void mark();
+  bool marked();
+
+  int number_, capability_ = 0, processors_ = 0;
+  double clock_hertz_ = 0;
+  std::size_t memory_ = 0, held_ = 0;  // held: by blocks and by the pool
+  std::string name_;
+  Context context_ = nullptr;
+  Stream stream_ = nullptr;
+  Event event_ = nullptr;
+  char* staging_ = nullptr;
+  std::multimap<std::size_t, Pointer> pool_;
+  struct Held {
+    std::unique_ptr<Kernels> kernels;
+    long long used;  // when, counted in calls
+  };
+  std::map<std::string, Held> kernels_;
+  long long calls_ = 0;
+};
+
+// The device of this number, opened when first asked for. In a forked process it fails: contexts do not survive.
+Device& device(int number);
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,109 @@
+// Opens the driver and asks it what is there.
+#include "cuda/driver.hpp"
+
+#include "base/error.hpp"
+#include "base/library.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+#ifdef _WIN32
+const char* const kDriverLibrary = "nvcuda.dll";
+#else
+const char* const kDriverLibrary = "libcuda.so.1";
+#endif
+
+template <class F>
+bool take(const Library& library, const char* name, F* function) {
+  *function = reinterpret_cast<F>(library.symbol(name));
+  return *function != nullptr;
+}
+
+// Where the driver knows several versions of a function, the one that our declaration describes.
+bool fill(const Library& l, Driver* d) {
+  return take(l, "cuInit", &d->cuInit) && take(l, "cuDriverGetVersion", &d->cuDriverGetVersion) &&
+         take(l, "cuDeviceGetCount", &d->cuDeviceGetCount) && take(l, "cuDeviceGet", &d->cuDeviceGet) &&
+         take(l, "cuDeviceGetName", &d->cuDeviceGetName) && take(l, "cuDeviceGetAttribute", &d->cuDeviceGetAttribute) &&
+         take(l, "cuDeviceTotalMem_v2", &d->cuDeviceTotalMem) && take(l, "cuDevicePrimaryCtxRetain", &d->cuDevicePrimaryCtxRetain) &&
+         take(l, "cuCtxSetCurrent", &d->cuCtxSetCurrent) && take(l, "cuCtxSynchronize", &d->cuCtxSynchronize) && take(l, "cuMemGetInfo_v2", &d->cuMemGetInfo) &&
+         take(l, "cuMemAlloc_v2", &d->cuMemAlloc) && take(l, "cuMemFree_v2", &d->cuMemFree) &&
+         take(l, "cuMemHostAlloc", &d->cuMemHostAlloc) && take(l, "cuMemcpyHtoDAsync_v2", &d->cuMemcpyHtoDAsync) &&
+         take(l, "cuMemcpyDtoHAsync_v2", &d->cuMemcpyDtoHAsync) && take(l, "cuModuleLoadData", &d->cuModuleLoadData) &&
+         take(l, "cuModuleUnload", &d->cuModuleUnload) && take(l, "cuModuleGetFunction", &d->cuModuleGetFunction) &&
+         take(l, "cuFuncSetAttribute", &d->cuFuncSetAttribute) && take(l, "cuLaunchKernel", &d->cuLaunchKernel) &&
+         take(l, "cuStreamCreate", &d->cuStreamCreate) && take(l, "cuStreamSynchronize", &d->cuStreamSynchronize) &&
+         take(l, "cuEventCreate", &d->cuEventCreate) && take(l, "cuEventRecord", &d->cuEventRecord) &&
+         take(l, "cuEventQuery", &d->cuEventQuery) && take(l, "cuGetErrorName", &d->cuGetErrorName) &&
+         take(l, "cuGetErrorString", &d->cuGetErrorString);
+}
+
+// What the user can do about a driver that does not start.
+std::string remedy(Status status) {
+  switch (status) {
+    case 100: return "no NVIDIA GPU is visible: is one there, and does CUDA_VISIBLE_DEVICES name it?";
+    case 803: return "the driver's library and its kernel module are of different versions: restart the machine";
+    case 804: return "a compatibility library hides the driver's own: take cuda-compat off LD_LIBRARY_PATH";
+    case 999: return "the driver does not start; nvidia-smi may say more";
+    default: return "nvidia-smi may say more";
+  }
+}
+
+Opened open_now() {
+  static Driver functions;
+  Opened opened;
+  const Library library({kDriverLibrary});
+  if (!library) {
+    opened.why = sentence("there is no NVIDIA driver: ", library.why(), ". Install the driver of your GPU");
+    return opened;
+  }
+  if (!fill(library, &functions)) {
+    opened.why = "the NVIDIA driver is too old: install one of CUDA 12 or later";
+    return opened;
+  }
+  Status status = functions.cuInit(0);
+  if (status == 0) status = functions.cuDriverGetVersion(&opened.version);
+  if (status == 0) status = functions.cuDeviceGetCount(&opened.devices);
+  if (status == 0 && opened.devices == 0) status = 100;
+  if (status != 0) {
+    opened.devices = 0;
+    opened.why = sentence("the NVIDIA driver answers with error ", status, ": ", remedy(status));
+    return opened;
+  }
+  opened.driver = &functions;
+  return opened;
+}
+
+bool was_opened = false;
+
+}  // namespace
+
+const Opened& open_driver() {
+  static const Opened opened = open_now();
+  was_opened = true;
+  return opened;
+}
+
+bool driver_is_open() { return was_opened; }
+
+const Driver& driver() {
+  const Opened& opened = open_driver();
+  user_check(opened.driver != nullptr, Fault::no_device, opened.why);
+  return *opened.driver;
+}
+
+std::string status_text(Status status) {
+  const char *name = nullptr, *text = nullptr;
+  const Driver& d = driver();
+  if (d.cuGetErrorName(status, &name) != 0 || d.cuGetErrorString(status, &text) != 0) return sentence("error ", status);
+  return sentence(name, " (", text, ")");
+}
+
+void check(Status status, const char* doing) {
+  if (status == 0) return;
+  if (status == kOutOfMemory) fail(Fault::memory, "the GPU has not enough memory for ", doing);
+  internal_check(false, "the GPU failed at ", doing, ": ", status_text(status));
+}
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,81 @@
+// The CUDA driver: our own declarations of the functions we call, opened when first asked for.
+#pragma once
+#include <cstddef>
+#include <string>
+
+namespace kernweave {
+namespace cuda {
+
+using Status = int;  // 0: success
+using DeviceId = int;
+using Context = struct ContextTag*;
+using Module = struct ModuleTag*;
+using Function = struct FunctionTag*;
+using Stream = struct StreamTag*;
+using Event = struct EventTag*;
+using Pointer = unsigned long long;  // to memory of the device
+
+// CUresult
+constexpr Status kOutOfMemory = 2, kNotReady = 600;
+
+// CUdevice_attribute
+constexpr int kProcessors = 16, kClockKilohertz = 13, kMajor = 75, kMinor = 76, kSharedOfBlock = 97;
+
+// CUfunction_attribute
+constexpr int kDynamicShared = 8;
+
+struct Driver {
+  Status (*cuInit)(unsigned flags);
+  Status (*cuDriverGetVersion)(int* version);
+  Status (*cuDeviceGetCount)(int* count);
+  Status (*cuDeviceGet)(DeviceId* device, int ordinal);
+  Status (*cuDeviceGetName)(char* name, int length, DeviceId device);
+  Status (*cuDeviceGetAttribute)(int* value, int attribute, DeviceId device);
+  Status (*cuDeviceTotalMem)(std::size_t* bytes, DeviceId device);
+  Status (*cuDevicePrimaryCtxRetain)(Context* context, DeviceId device);
+  Status (*cuCtxSetCurrent)(Context context);
+  Status (*cuCtxSynchronize)();
+  Status (*cuMemGetInfo)(std::size_t* free, std::size_t* total);
+  Status (*cuMemAlloc)(Pointer* at, std::size_t bytes);
+  Status (*cuMemFree)(Pointer at);
+  Status (*cuMemHostAlloc)(void** at, std::size_t bytes, unsigned flags);
+  Status (*cuMemcpyHtoDAsync)(Pointer to, const void* from, std::size_t bytes, Stream stream);
+  Status (*cuMemcpyDtoHAsync)(void* to, Pointer from, std::size_t bytes, Stream stream);
+  Status (*cuModuleLoadData)(Module* module, const void* image);
+  Status (*cuModuleUnload)(Module module);
+  Status (*cuModuleGetFunction)(Function* function, Module module, const char* name);
+  Status (*cuFuncSetAttribute)(Function function, int attribute, int value);
+  Status (*cuLaunchKernel)(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
+                           unsigned threads_y, unsigned threads_z, unsigned shared_bytes, Stream stream, void** arguments, void** extra);
+  Status (*cuStreamCreate)(Stream* stream, unsigned flags);
+  Status (*cuStreamSynchronize)(Stream stream);
+  Status (*cuEventCreate)(Event* event, unsigned flags);
+  Status (*cuEventRecord)(Event event, Stream stream);
+  Status (*cuEventQuery)(Event event);
+  Status (*cuGetErrorName)(Status status, const char** name);
+  Status (*cuGetErrorString)(Status status, const char** text);
+};
+
+// What opening the driver came to: all functions, or a sentence with the remedy.
+struct Opened {
+  const Driver* driver = nullptr;
+  int devices = 0;
+  int version = 0;
+  std::string why;
+};
+
+// Opens it once; later calls return what the first found.
+const Opened& open_driver();
+// Has open_driver() been called?
+bool driver_is_open();
+
+// The driver, which must be there.
+const Driver& driver();
+
+// Fails where the status is none of success: memory() for lack of memory, else an internal failure with what was
+// being done.
+void check(Status status, const char* doing);
+std::string status_text(Status status);
+
+}  // namespace cuda
+}  // namespace kernweave

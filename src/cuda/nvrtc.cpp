@@ -1,0 +1,157 @@
+// Finds NVRTC, and hands it sources with no header in reach but ours.
+#include "cuda/nvrtc.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "base/deep.hpp"
+#include "base/error.hpp"
+#include "base/library.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+using Status = int;
+using Program = struct ProgramTag*;
+
+struct Functions {
+  Status (*version)(int* major, int* minor);
+  Status (*count_archs)(int* count);
+  Status (*archs)(int* capabilities);
+  Status (*create)(Program* program, const char* source, const char* name, int headers, const char* const* texts, const char* const* names);
+  Status (*compile)(Program program, int options, const char* const* texts);
+  Status (*log_size)(Program program, std::size_t* bytes);
+  Status (*log)(Program program, char* text);
+  Status (*cubin_size)(Program program, std::size_t* bytes);
+  Status (*cubin)(Program program, char* code);
+  Status (*ptx_size)(Program program, std::size_t* bytes);
+  Status (*ptx)(Program program, char* code);
+  Status (*destroy)(Program* program);
+};
+
+Functions functions;
+std::string header_folder;
+
+template <class F>
+bool take(const Library& library, const char* name, F* function) {
+  *function = reinterpret_cast<F>(library.symbol(name));
+  return *function != nullptr;
+}
+
+bool fill(const Library& l, Functions* f) {
+  return take(l, "nvrtcVersion", &f->version) && take(l, "nvrtcGetNumSupportedArchs", &f->count_archs) &&
+         take(l, "nvrtcGetSupportedArchs", &f->archs) && take(l, "nvrtcCreateProgram", &f->create) &&
+         take(l, "nvrtcCompileProgram", &f->compile) && take(l, "nvrtcGetProgramLogSize", &f->log_size) &&
+         take(l, "nvrtcGetProgramLog", &f->log) && take(l, "nvrtcGetCUBINSize", &f->cubin_size) && take(l, "nvrtcGetCUBIN", &f->cubin) &&
+         take(l, "nvrtcGetPTXSize", &f->ptx_size) && take(l, "nvrtcGetPTX", &f->ptx) && take(l, "nvrtcDestroyProgram", &f->destroy);
+}
+
+// What the user names, then the toolkit the environment names, then what the loader finds, then the usual place.
+std::vector<std::string> candidates() {
+#ifdef _WIN32
+  const std::vector<std::string> plain = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll"};
+  const char* const folder = "/bin/";
+#else
+  const std::vector<std::string> plain = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+  const char* const folder = "/lib64/";
+#endif
+  std::vector<std::string> names;
+  if (const char* named = std::getenv("KERNWEAVE_NVRTC")) names.push_back(named);
+  const auto in_toolkit = [&](const std::string& home) {
+    for (const std::string& name : plain) names.push_back(home + folder + name);
+  };
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable)) in_toolkit(home);
+  names.insert(names.end(), plain.begin(), plain.end());
+  in_toolkit("/usr/local/cuda");
+  return names;
+}
+
+Compiler open_now() {
+  Compiler found;
+  const Library library(candidates());
+  if (!library) {
+    found.why = sentence("the run-time compiler NVRTC was not found (", library.why(),
+                         "). Install the CUDA Toolkit, or set KERNWEAVE_NVRTC to the file libnvrtc.so");
+    return found;
+  }
+  found.file = library.name();
+  if (!fill(library, &functions) || functions.version(&found.major, &found.minor) != 0) {
+    found.why = sentence(found.file, " is too old: install NVRTC 12 or later");
+    return found;
+  }
+  found.found = true;
+  return found;
+}
+
+void check(Status status, const char* doing) { internal_check(status == 0, "NVRTC failed at ", doing, ": error ", status); }
+
+// Destroyed whatever happens.
+class Translation {
+ public:
+  explicit Translation(const std::string& source) {
+    check(functions.create(&program_, source.c_str(), "formula.cu", 0, nullptr, nullptr), "taking a source");
+  }
+  Translation(const Translation&) = delete;
+  Translation& operator=(const Translation&) = delete;
+  ~Translation() { functions.destroy(&program_); }
+
+  void run(const std::vector<std::string>& options) {
+    std::vector<const char*> texts;
+    for (const std::string& option : options) texts.push_back(option.c_str());
+    Status status = 0;
+    on_deep_stack([&] { status = functions.compile(program_, static_cast<int>(texts.size()), texts.data()); });
+    internal_check(status == 0, "NVRTC could not compile a formula: ", text(functions.log_size, functions.log));
+  }
+
+  std::string cubin() { return text(functions.cubin_size, functions.cubin); }
+  std::string ptx() { return text(functions.ptx_size, functions.ptx); }
+
+ private:
+  std::string text(Status (*size_of)(Program, std::size_t*), Status (*get)(Program, char*)) {
+    std::size_t size = 0;
+    check(size_of(program_, &size), "asking for a size");
+    std::string out(size, '\0');
+    check(get(program_, &out[0]), "fetching a text");
+    return out;
+  }
+
+  Program program_ = nullptr;
+};
+
+// The newest that the compiler knows and the device can run.
+int nearest_capability(int capability) {
+  int count = 0;
+  check(functions.count_archs(&count), "counting architectures");
+  std::vector<int> known(static_cast<std::size_t>(count));
+  check(functions.archs(known.data()), "listing architectures");
+  int nearest = 0;
+  for (int arch : known)
+    if (arch <= capability) nearest = std::max(nearest, arch);
+  user_check(nearest > 0, Fault::no_device, "the GPU, of compute capability ", capability / 10, ".", capability % 10,
+             ", is too old for ", compiler().file);
+  return nearest;
+}
+
+}  // namespace
+
+void set_header_folder(const std::string& folder) { header_folder = folder; }
+
+const Compiler& compiler() {
+  static const Compiler found = open_now();
+  return found;
+}
+
+std::string compile(const std::string& source, int capability) {
+  user_check(compiler().found, Fault::no_device, compiler().why);
+  const int nearest = nearest_capability(capability);
+  const bool exact = nearest == capability;
+  Translation translation(source);
+  translation.run({"-std=c++17", "-default-device", sentence("-arch=", exact ? "sm_" : "compute_", nearest), "-I" + header_folder});
+  return exact ? translation.cubin() : translation.ptx();
+}
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,25 @@
+// The run-time compiler: our own declarations of NVRTC, opened when first asked for.
+#pragma once
+#include <string>
+
+namespace kernweave {
+namespace cuda {
+
+// Where kernels find inst/include as it was installed. Said once, before the first compilation.
+void set_header_folder(const std::string& folder);
+
+struct Compiler {
+  bool found = false;
+  std::string file;  // the library taken
+  int major = 0, minor = 0;
+  std::string why;   // not found: what is missing and how to get it
+};
+
+const Compiler& compiler();
+
+// What a module can be loaded from, for a device of this capability (90 for 9.0): its machine code, or, where the
+// compiler is older than the device, code that the driver translates.
+std::string compile(const std::string& source, int capability);
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,149 @@
+// What pairs read of each axis, and how many rows and columns a thread's registers can hold.
+#include "cuda/pass.hpp"
+
+#include <algorithm>
+
+#include "schedule/cost.hpp"
+#include "schedule/work.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+bool same(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.index; }
+
+int padded(int n, int align) { return (n + align - 1) / align * align; }
+
+Region region_of(const Ref& ref, const Pass& pass) {
+  if (ref.from == Ref::From::slot) return pass.program().slots[ref.index].region;
+  if (ref.from == Ref::From::number) return Region::param;
+  switch (pass.plan->variables[ref.index].axis) {
+    case Axis::i: return Region::row;
+    case Axis::j: return Region::column;
+    case Axis::param: return Region::param;
+    default: return Region::pair;
+  }
+}
+
+void want(const Ref& ref, bool by_pairs, Pass* pass) {
+  const Region region = region_of(ref, *pass);
+  if (region == Region::param) pass->once.want(ref);
+  if (by_pairs && region == pass->lane_region()) pass->lanes.want(ref);
+  if (by_pairs && region == pass->sweep_region()) pass->sweep.want(ref);
+}
+
+// Row numbers are read from the data themselves, and so is what they point to.
+void fill_panels(Pass* pass) {
+  const Program& program = pass->program();
+  for (std::size_t n = 0; n < program.numbers.size(); ++n) pass->once.want({Ref::From::number, static_cast<int>(n), 1});
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    if (!pass->needed[s]) continue;
+    if (step.region == Region::param) pass->once.want({Ref::From::slot, step.out, step.width});
+    if (step.op == Op::Gather) continue;
+    for (const Ref& ref : step.in) want(ref, home(program, step) == Region::pair, pass);
+  }
+  for (int number : pass->share.outputs) {
+    want(pass->variant->outputs[number].value, true, pass);
+    want(pass->variant->outputs[number].weight, true, pass);
+  }
+}
+
+// Registers that one row's states take. Long lists lie in memory.
+int state_registers(const Pass& pass) {
+  int registers = 0;
+  for (int number : pass.share.outputs) {
+    const Output& o = pass.variant->outputs[number];
+    if (pass.pairwise(number)) continue;
+    const int numbers = pass.number_bytes() / 4;
+    const int state = static_cast<int>(row(o.red).state.size) / 8;
+    registers += o.width * (is_short_list(o) ? o.places * (numbers + 1) : state * (numbers + 2));
+  }
+  return registers;
+}
+
+Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
+  const int registers = pass.number_bytes() / 4, live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
+  const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * registers > kGpuFewRowRegisters;
+  Shape shape{short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, sweep < (std::int64_t{1} << 31)};
+  if (short_way) shape.columns = kGpuShortColumns;
+  else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
+  else if (many) shape.columns = kGpuColumns;
+  const int of_row = pass.lanes.narrow * registers + state_registers(pass);
+  while (shape.rows > 1 && (lanes <= shape.rows / 2 * kGpuThreads || shape.rows * of_row > kGpuRowRegisters)) shape.rows /= 2;
+  const int of_column = shape.rows * live * registers;
+  while (shape.columns > 1 && shape.columns * of_column > kGpuStripRegisters) shape.columns /= 2;
+  if (shape.columns > 1) shape.unroll = 1;
+  // Loops over wide points stay loops.
+  const bool loops = pass.lanes.any_wide();
+  const double work = loops ? 0 : work_per_pair(*pass.variant) * registers;
+  const auto too_long = [&] { return shape.rows * shape.columns * shape.unroll * work > kGpuLongestStrip; };
+  while (shape.unroll > 1 && too_long()) shape.unroll /= 2;
+  while (shape.columns > 1 && too_long()) shape.columns /= 2;
+  while (shape.rows > 1 && too_long()) shape.rows /= 2;
+  const int bytes = std::max(pass.sweep.total, 1) * pass.number_bytes();
+  while (shape.tile > 2 * shape.columns && shape.tile * bytes > kGpuTileBytes) shape.tile /= 2;
+  shape.staged = shape.tile * bytes <= kGpuMostTileBytes;
+  return shape;
+}
+
+}  // namespace
+
+void Panel::want(const Ref& ref) {
+  if (!find(ref)) entries.push_back({ref, 0, false});
+}
+
+void Panel::settle(int widest, int most, int align) {
+  for (Entry& e : entries) {
+    e.wide = e.ref.width > widest || narrow + e.ref.width > most;
+    if (e.wide) continue;
+    e.at = narrow;
+    narrow += e.ref.width;
+  }
+  total = narrow = padded(narrow, align);
+  for (Entry& e : entries) {
+    if (!e.wide) continue;
+    e.at = total;
+    total += padded(e.ref.width, align);
+  }
+}
+
+const Panel::Entry* Panel::find(const Ref& ref) const {
+  const auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return same(e.ref, ref); });
+  return at == entries.end() ? nullptr : &*at;
+}
+
+bool Panel::any_wide() const {
+  return std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return e.wide; });
+}
+
+bool Pass::takes_short_way() const {
+  const auto is_short = [&](int number) { return row(variant->outputs[number].red).is_short; };
+  return std::any_of(share.outputs.begin(), share.outputs.end(), is_short);
+}
+
+bool Pass::folds_all() const {
+  const auto folds = [&](int number) { return variant->outputs[number].keep == Keep::none; };
+  return std::any_of(share.outputs.begin(), share.outputs.end(), folds);
+}
+
+std::int64_t Pass::shared_bytes() const {
+  return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
+}
+
+bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
+
+Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep) {
+  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, {}, {}};
+  fill_panels(&pass);
+  pass.once.settle(kGpuMostOnce, kGpuMostOnce, 1);
+  const int registers = pass.number_bytes() / 4;
+  pass.lanes.settle(kGpuMostRowRegisters / registers, kGpuMostRowRegisters / registers, 1);
+  // Columns are loaded 16 bytes at a time.
+  pass.sweep.settle(kGpuMostColumnRegisters / registers, kGpuMostColumnRegisters / registers, 16 / pass.number_bytes());
+  pass.shape = shape_for(pass, lanes, sweep);
+  return pass;
+}
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,64 @@
+// One sweep over the pairs as the GPU sees it: what its threads read, and in what shape they work. Knows no data.
+#pragma once
+#include <cstdint>
+#include <vector>
+#include "plan/share.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// Numbers in the order in which they lie. Narrow values come first and are kept in registers; wide ones are read
+// where they lie.
+class Panel {
+ public:
+  struct Entry {
+    Ref ref;
+    int at;
+    bool wide;
+  };
+
+  void want(const Ref& ref);
+  // Gives everything wanted its place. What is wider than `widest`, or does not fit among `most` numbers, is wide. The
+  // narrow numbers, and all of them, are padded to multiples of `align`.
+  void settle(int widest, int most, int align);
+  const Entry* find(const Ref& ref) const;
+  bool any_wide() const;
+
+  std::vector<Entry> entries;
+  int narrow = 0, total = 0;
+};
+
+// A thread has `rows` points of the lanes' axis and takes `columns` of the other at a time.
+struct Shape {
+  int rows, columns, threads, tile, unroll;
+  bool staged;       // do tiles go through shared memory?
+  bool few_columns;  // do row numbers of the folded axis fit an int?
+};
+
+struct Pass {
+  const Plan* plan;
+  const Variant* variant;
+  Share share;
+  std::vector<bool> needed;
+  bool float32;
+  Panel once, lanes, sweep;
+  Shape shape;
+
+  const Program& program() const { return variant->program; }
+  Region lane_region() const { return share.along_i ? Region::row : Region::column; }
+  Region sweep_region() const { return share.along_i ? Region::column : Region::row; }
+  bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
+  bool takes_short_way() const;  // has any state one?
+  bool folds_all() const;  // does any output fold both axes?
+  int number_bytes() const { return float32 ? 4 : 8; }
+  std::int64_t shared_bytes() const;
+};
+
+// Is an output a list that a thread can keep in registers?
+bool is_short_list(const Output& o);
+
+// For so many points on the axis of the lanes, and on the one that is folded.
+Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep);
+
+}  // namespace cuda
+}  // namespace kernweave

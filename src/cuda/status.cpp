@@ -1,0 +1,80 @@
+// Asks the driver, the compiler and a first kernel.
+#include "cuda/status.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "cuda/device.hpp"
+#include "cuda/nvrtc.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+// Each thread writes a number that only running code can know.
+const char* const kProbe =
+    "extern \"C\" __global__ void probe(double* out) { out[threadIdx.x] = 3.0 * threadIdx.x + 1.0; }";
+constexpr unsigned kProbeThreads = 32;
+
+bool computes(Device* gpu) {
+  const Block memory = gpu->allocate(kProbeThreads * sizeof(double), "a probe");
+  const Kernels kernels(compile(kProbe, gpu->capability()), 0);
+  const Pointer at = memory.at();
+  std::vector<char> arguments(sizeof at);
+  std::memcpy(arguments.data(), &at, sizeof at);
+  gpu->launch(kernels.find("probe"), 1, 1, kProbeThreads, 0, arguments);
+  double out[kProbeThreads] = {};
+  gpu->download(out, at, sizeof out);
+  for (unsigned k = 0; k < kProbeThreads; ++k)
+    if (out[k] != 3.0 * k + 1.0) return false;
+  return true;
+}
+
+Verdict probe_now() {
+  if (!open_driver().driver) return Verdict::no(open_driver().why);
+  if (!compiler().found) return Verdict::no(compiler().why);
+  try {
+    if (computes(&device(0))) return {};
+    return Verdict::no("the GPU gives wrong numbers for a small kernel");
+  } catch (const Failure& failure) {
+    return Verdict::no(failure.message);
+  }
+}
+
+std::string device_line(int number) {
+  const Driver& d = driver();
+  DeviceId id = 0;
+  char name[256] = "";
+  std::size_t memory = 0;
+  int major = 0, minor = 0, processors = 0;
+  check(d.cuDeviceGet(&id, number), "asking for a device");
+  check(d.cuDeviceGetName(name, sizeof name, id), "asking a device's name");
+  check(d.cuDeviceTotalMem(&memory, id), "asking a device's memory");
+  check(d.cuDeviceGetAttribute(&major, kMajor, id), "asking what a device is");
+  check(d.cuDeviceGetAttribute(&minor, kMinor, id), "asking what a device is");
+  check(d.cuDeviceGetAttribute(&processors, kProcessors, id), "asking what a device is");
+  return sentence(name, ", capability ", major, ".", minor, ", ", memory >> 30, " GB, ", processors, " multiprocessors");
+}
+
+}  // namespace
+
+const Verdict& probe() {
+  static const Verdict verdict = probe_now();
+  return verdict;
+}
+
+bool gpu_is_here() { return open_driver().driver != nullptr; }
+
+Report report() {
+  Report found;
+  const Opened& opened = open_driver();
+  found.driver = opened.driver ? sentence("CUDA ", opened.version / 1000, ".", opened.version % 1000 / 10) : opened.why;
+  const Compiler& c = compiler();
+  found.compiler = c.found ? sentence("NVRTC ", c.major, ".", c.minor, ", ", c.file) : c.why;
+  for (int number = 0; number < opened.devices; ++number) found.devices.push_back(device_line(number));
+  if (opened.driver && !probe().yes) found.problem = probe().why;
+  return found;
+}
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,27 @@
+// Is a GPU there and does it compute? What the situation report says of it.
+#pragma once
+#include <string>
+#include <vector>
+#include "schedule/backend.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// Found once: the driver opens, the compiler is there, and a small kernel gives the right numbers.
+const Verdict& probe();
+
+// Is there a driver with a device, so that a GPU that cannot be used is worth a word?
+bool gpu_is_here();
+
+struct Report {
+  std::string driver;                // its CUDA version, or why there is none
+  std::string compiler;              // version and file of NVRTC, or why there is none
+  std::vector<std::string> devices;  // name, capability, memory, multiprocessors
+  std::string problem;               // empty: all is well
+};
+
+// Starts the driver but no device, unless the probe has.
+Report report();
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,41 @@
+// Outputs are shared out by the axis they keep.
+#include "plan/share.hpp"
+
+#include <algorithm>
+
+namespace kernweave {
+
+std::vector<Share> shares_of(const Variant& variant) {
+  Share along_i{true, {}}, along_j{false, {}};
+  for (std::size_t k = 0; k < variant.outputs.size(); ++k)
+    (variant.outputs[k].keep == Keep::j ? along_j : along_i).outputs.push_back(static_cast<int>(k));
+  std::vector<Share> shares;
+  for (const Share& share : {along_i, along_j})
+    if (!share.outputs.empty()) shares.push_back(share);
+  return shares;
+}
+
+std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs) {
+  const Program& program = variant.program;
+  std::vector<int> writer(program.slots.size(), -1);
+  for (std::size_t s = 0; s < program.steps.size(); ++s) writer[program.steps[s].out] = static_cast<int>(s);
+  std::vector<bool> needed(program.steps.size(), false);
+  const auto need = [&](const Ref& ref) {
+    if (is_slot(ref)) needed[writer[ref.index]] = true;
+  };
+  for (int number : outputs) {
+    need(variant.outputs[number].value);
+    need(variant.outputs[number].weight);
+  }
+  for (std::size_t s = program.steps.size(); s-- > 0;)
+    if (needed[s])
+      for (const Ref& ref : program.steps[s].in) need(ref);
+  return needed;
+}
+
+bool in_float32(const Plan& plan) {
+  if (plan.precision.compute == Format::float64) return false;
+  return std::none_of(plan.variables.begin(), plan.variables.end(), [](const Variable& v) { return v.kind == Kind::integer; });
+}
+
+}  // namespace kernweave

@@ -1,0 +1,23 @@
+// Which outputs are computed in one sweep over the pairs, and which steps they stand on.
+#pragma once
+#include <vector>
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+// Outputs with the same axis of lanes: those kept along i (or folded altogether, or kept pair by pair) have theirs
+// along i, those kept along j along j.
+struct Share {
+  bool along_i;
+  std::vector<int> outputs;
+};
+
+std::vector<Share> shares_of(const Variant& variant);
+
+// Of each step of the variant's program: do these outputs stand on it?
+std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs);
+
+// Are the pairs computed in float32? Row numbers and codes must be exact, and a float32 counts only to 16 million.
+bool in_float32(const Plan& plan);
+
+}  // namespace kernweave

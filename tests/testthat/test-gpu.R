@@ -1,0 +1,178 @@
+# The GPU engine: what it writes compiles without a GPU; where there is one, its numbers are the reference's.
+
+gpu_is_ready <- function() "gpu" %in% kernweave:::r_devices()
+skip_without_gpu <- function() if (!gpu_is_ready()) skip("no GPU here")
+
+sources_of <- function(R, lanes = 1e5) kernweave:::r_cuda_sources(kernweave:::prepared(R)$plan, lanes)
+
+# Where a toolkit is, its run-time compiler must work (test-compile.R); elsewhere there may be one, too.
+skip_without_compiler <- function() {
+  if (!grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)) skip("no run-time compiler here")
+}
+
+expect_compiles <- function(R, label) {
+  for (precision in test_precisions()) for (source in sources_of(lazy_set(R, precision = precision))) {
+    code <- tryCatch(length(kernweave:::r_cuda_compile(source, 90L)), kernweave_error = conditionMessage)
+    expect_true(is.numeric(code) && code > 1000, label = paste(label, precision, code))
+  }
+}
+
+# Of every operation, its arguments along every axis.
+operation_on <- function(row, shape, axes, M, N) {
+  arguments <- Map(function(width, kind, axis) {
+    data <- numbers_between(c(i = M, j = N, param = 1)[[axis]], width, 0.3, 1.8)
+    operand_on(axis, if (kind == "logical") data > 1 else data, name = axis)
+  }, shape$widths, shape$kinds, axes[seq_along(shape$widths)])
+  kernweave:::lazy_call(row$name, arguments, shape$attributes) + 0 * (row_index(M) + col_index(N))
+}
+
+term_for <- function(row, X, Y) if (row$fn == "any") sqdist(X, Y) < 0.01 else sqdist(X, Y) - 1
+weight_for <- function(row, y) if (row$inputs == "value_weight") Vj(y)^2
+
+test_that("every operation compiles for a GPU", {
+  skip_without_compiler()
+  operations <- kernweave_operations()
+  for (k in seq_len(nrow(operations))) for (shape in accepted_shapes(operations[k, ], 3, most = 1)) {
+    F <- operation_on(operations[k, ], shape, c("i", "j", "param"), 4, 5)
+    expect_compiles(reduction(F, "sum", call = FALSE), operations$fn[k])
+  }
+})
+
+test_that("every reduction compiles for a GPU, over every axis", {
+  skip_without_compiler()
+  y <- numbers_between(5, 2, 0, 1)
+  reductions <- kernweave_reductions()
+  for (k in seq_len(nrow(reductions))) for (index in c("i", "j", "ij")) for (K in if (reductions$inputs[k] == "value_k") c(2, 40) else 1) {
+    R <- reduction(term_for(reductions[k, ], Vi(y), Vj(y)), reductions$fn[k], index = index, K = if (reductions$inputs[k] == "value_k") K,
+                   weight = weight_for(reductions[k, ], y), call = FALSE)
+    expect_compiles(R, paste(reductions$fn[k], index))
+  }
+})
+
+test_that("random formulas compile for a GPU", {
+  skip_without_compiler()
+  for (seed in 1:50) {
+    formula <- random_formula(seed)
+    expect_compiles(reduction_behind(as_kernel(formula, "auto")), formula$text)
+  }
+})
+
+test_that("a source depends on structure and shape, never on names, numbers or sizes", {
+  x <- matrix(stats::runif(30), 10)
+  text <- function(s, name, lanes) sources_of(sum(exp(-sqdist(Vi(x, name = name), Vj(x)) / s), index = "j", call = FALSE), lanes)
+  expect_identical(text(2, "x", 1e5), text(3, "\"; #error", 2e5))
+  expect_false(any(grepl("error", text(2, "#error", 1e5))))
+})
+
+test_that("without a driver, asking for the GPU says what is missing, and auto is silent", {
+  if (gpu_is_ready()) skip("there is a GPU here")
+  x <- Vi(matrix(stats::runif(30), 10))
+  expect_error(sum(sqdist(x, Vj(matrix(0, 5, 3))), index = "j", device = "gpu"), "driver|NVRTC", class = "kernweave_error_no_device")
+  expect_silent(sum(sqdist(x, Vj(matrix(0, 5, 3))), index = "j", device = "auto"))
+})
+
+# --- on a GPU -----------------------------------------------------------------------------------------------------
+
+test_that("every operation on the GPU, as the reference has it", {
+  skip_without_gpu()
+  set.seed(7)
+  operations <- kernweave_operations()
+  for (k in seq_len(nrow(operations))) for (shape in accepted_shapes(operations[k, ], 3, most = 2))
+    for (axes in list(c("i", "j", "param"), c("j", "i", "i"), c("param", "j", "i"))) {
+      F <- operation_on(operations[k, ], shape, axes, 37, 71)
+      expected <- as.matrix(lazy_set(F, device = "reference"))
+      for (precision in test_precisions())
+        expect_close(as.matrix(lazy_set(F, device = "gpu", precision = precision)), expected, tolerance_of(precision),
+                     label = paste(operations$fn[k], precision))
+    }
+})
+
+# More than a tile, a block and a strip on either side, and one less.
+gpu_sizes <- list(c(0, 5), c(5, 0), c(1, 1), c(1, 300), c(31, 33), c(32, 32), c(33, 31), c(255, 257), c(257, 255), c(256, 256),
+                  c(513, 1), c(3, 5003), c(5003, 3), c(1031, 2053))
+
+test_that("every reduction on the GPU, as the reference has it, at every size", {
+  skip_without_gpu()
+  set.seed(8)
+  reductions <- kernweave_reductions()
+  for (k in seq_len(nrow(reductions))) for (size in gpu_sizes) {
+    # On a binary grid, so that ties are ties however a distance is rounded.
+    x <- matrix(round(stats::rnorm(2 * size[1]) * 8) / 8, ncol = 2)
+    y <- matrix(round(stats::rnorm(2 * size[2]) * 8) / 8, ncol = 2)
+    F <- term_for(reductions[k, ], Vi(x), Vj(y))
+    for (index in c("i", "j", "ij")) for (K in if (reductions$inputs[k] == "value_k") c(3, 40) else 1) for (precision in test_precisions()) {
+      run <- function(device) {
+        reduction(F, reductions$fn[k], index = index, K = if (reductions$inputs[k] == "value_k") K, weight = weight_for(reductions[k, ], y),
+                  device = device, precision = precision)
+      }
+      actual <- run("gpu")
+      expected <- run("reference")
+      label <- paste(reductions$fn[k], index, paste(size, collapse = "x"), precision)
+      if (reductions$results[k] == "index") {
+        if (precision == "float64") expect_identical(actual, expected, label = label)
+      } else if (is.list(expected)) {
+        expect_close(actual$value, expected$value, tolerance_of(precision), scale = 10, label = label)
+        if (precision == "float64") expect_identical(actual$index, expected$index, label = label)
+      } else expect_close(actual, expected, tolerance_of(precision), scale = 10 * max(size), label = label)
+    }
+  }
+})
+
+test_that("the GPU gives the same bits, run to run", {
+  skip_without_gpu()
+  set.seed(9)
+  x <- matrix(stats::rnorm(3 * 15000), ncol = 3)
+  y <- matrix(stats::rnorm(3 * 23000), ncol = 3)
+  K <- exp(-sqdist(Vi(x), Vj(y)))
+  for (op in c("sum", "logsumexp", "min_argmin", "argKmin")) for (index in c("i", "j", "ij")) for (precision in test_precisions()) {
+    run <- function() reduction(K, op, index = index, K = if (op == "argKmin") 4, precision = precision, device = "gpu")
+    expect_identical(run(), run(), label = paste(op, index, precision))
+  }
+})
+
+test_that("wide points, many right-hand sides and long lists work on the GPU", {
+  skip_without_gpu()
+  set.seed(10)
+  for (D in c(5, 20, 50, 128, 700, 3000)) {
+    x <- matrix(stats::runif(60 * D), 60) / sqrt(D)
+    y <- matrix(stats::runif(90 * D), 90) / sqrt(D)
+    b <- matrix(stats::rnorm(90 * 7), 90)
+    for (precision in test_precisions()) for (F in list(exp(-sqdist(Vi(x), Vj(y))), sqrt(sqdist(Vi(x), Vj(y))), manhattan(Vi(x), Vj(y)))) {
+      expected <- reduction(F, "sum", weight = Vj(b), device = "reference")
+      expect_close(reduction(F, "sum", weight = Vj(b), device = "gpu", precision = precision), expected, tolerance_of(precision),
+                   scale = 90 * sqrt(D), label = paste(D, precision))
+    }
+    expect_identical(argKmin(sqdist(Vi(x), Vj(y)), K = 20, device = "gpu"), argKmin(sqdist(Vi(x), Vj(y)), K = 20, device = "reference"))
+  }
+  x <- matrix(stats::runif(400), 200)
+  B <- matrix(stats::rnorm(200 * 100), 200)
+  K <- exp(-sqdist(Vi(x), Vj(x)))
+  for (precision in test_precisions())
+    expect_close(reduction(K, "sum", weight = Vj(B), device = "gpu", precision = precision), reduction(K, "sum", weight = Vj(B), device = "reference"),
+                 tolerance_of(precision), scale = 200)
+})
+
+test_that("a copy on the GPU follows its operand, not the name", {
+  skip_without_gpu()
+  x <- matrix(stats::runif(30000), ncol = 3)
+  X <- Vi(x)
+  f <- function(X) sum(X * Vj(1), index = "j", device = "gpu")
+  expect_identical(f(X), x)
+  x[1] <- 7
+  expect_identical(f(X)[1] == 7, FALSE)
+  expect_identical(f(Vi(x))[1], 7)
+  g <- as.function(sum(Vi(dim = 3, name = "x") * Vj(1), index = "j", call = FALSE, device = "gpu"))
+  expect_identical(g(x), x)
+  expect_identical(g(2 * x), 2 * x)
+})
+
+test_that("a forked process is told that it cannot use its parent's GPU", {
+  skip_without_gpu()
+  skip_on_os("windows")
+  x <- matrix(stats::runif(30), 10)
+  K <- sqdist(Vi(x), Vj(x))
+  sum(K, index = "j", device = "gpu")
+  said <- parallel::mclapply(1:2, function(k) tryCatch(sum(K, index = "j", device = "gpu"), kernweave_error = conditionMessage), mc.cores = 2)
+  for (answer in said) expect_match(answer, "forked")
+  for (answer in parallel::mclapply(1:2, function(k) sum(K, index = "j"), mc.cores = 2)) expect_identical(answer, sum(K, index = "j"))
+})
