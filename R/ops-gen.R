@@ -24,6 +24,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{rsqrt}, \code{Rsqrt}}{Inverse square root, 0 at 0 (while `1 / sqrt(x)` is Inf there). \code{rsqrt(x)}. Given \code{g}, back flow \code{-0.5 * g * (r * square(r))}.}
 #' \item{\code{inv_sqrt}, \code{InvSqrt}}{`1 / sqrt(x)`, Inf at 0. \code{inverse_sqrt(x)}. Given \code{g}, back flow \code{-0.5 * g * (r * square(r))}.}
 #' \item{\code{exp2}, \code{Exp2}}{Power of two. \code{exp2(x)}. Given \code{g}, back flow \code{0.693147180559945 * g * r}.}
+#' \item{\code{exp2_minus}, \code{Exp2Minus}}{Power of two of the opposite, for values that are not negative. \code{exp2_minus(x)}. Given \code{g}, back flow \code{-0.693147180559945 * g * r}.}
 #' \item{\code{sin}, \code{Sin}}{Sine. \code{sin(x)}. Given \code{g}, back flow \code{g * cos(x)}.}
 #' \item{\code{cos}, \code{Cos}}{Cosine. \code{cos(x)}. Given \code{g}, back flow \code{-g * sin(x)}.}
 #' \item{\code{tanh}, \code{Tanh}}{Hyperbolic tangent. \code{tanh(x)}. Given \code{g}, back flow \code{g * (1 - square(r))}.}

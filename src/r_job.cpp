@@ -161,15 +161,27 @@ std::vector<std::vector<double>> centres_for(const Plan& plan, const std::vector
 
 namespace {
 
-// The largest component of a value that depends on parameters alone.
-double size_of(const Evaluator& evaluator, const Ref& ref) {
-  double size = 0;
+// Of a value that depends on parameters alone.
+Span span_of(const Evaluator& evaluator, const Ref& ref) {
   const Read<Lane> read = evaluator.read(ref);
+  Span span{read[0].v, read[0].v};
   for (int d = 0; d < ref.width; ++d) {
-    const double number = std::fabs(read[d].v);
-    if (!(size >= number)) size = number;
+    if (!(span.least <= read[d].v)) span.least = read[d].v;
+    if (!(span.most >= read[d].v)) span.most = read[d].v;
+    if (std::isnan(read[d].v)) return {read[d].v, read[d].v};
   }
-  return size;
+  return span;
+}
+
+// Looked up where the data are whose they were.
+void note_kept_reach(const View& view, const std::vector<double>& centre, Facts* facts) {
+  if (!view.kept) return note_reach(view, centre, facts);
+  if (view.kept->centre != centre) {
+    note_reach(view, centre, facts);
+    view.kept->centre = centre;
+    view.kept->reach = facts->reach;
+  }
+  facts->reach = view.kept->reach;
 }
 
 }  // namespace
@@ -181,7 +193,7 @@ Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<Vi
     Facts facts;
     facts.rows = views[k].rows;
     if (wanted.range[k]) note_range(views[k], &facts);
-    if (wanted.reach[k]) note_reach(views[k], centres[k], &facts);
+    if (wanted.reach[k]) note_kept_reach(views[k], centres[k], &facts);
     found.variables.push_back(facts);
   }
   for (const Variant& variant : plan.variants) {
@@ -189,10 +201,7 @@ Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<Vi
     if (variant.condition.empty() || !wanted.reach[variant.condition[0].variables[0]]) continue;
     Evaluator evaluator(plan, variant.program, views);
     evaluator.run(Region::param);
-    for (const Requirement& r : variant.condition) {
-      const double scale = size_of(evaluator, r.scale);
-      found.factors.back().push_back(size_of(evaluator, r.coefficient) * scale * scale);
-    }
+    for (const Requirement& r : variant.condition) found.factors.back().push_back(span_of(evaluator, r.factor));
   }
   return found;
 }

@@ -72,7 +72,7 @@ gate_complete <- function() {
 
 # --- row grammar ---------------------------------------------------------------------------------------
 
-primitives <- c("exp", "exp2", "log", "sqrt", "rsqrt", "inverse_sqrt", "square", "sin", "cos", "tanh", "abs", "pow", "select", "truth", "differs", "is_nan")
+primitives <- c("exp", "exp2", "exp2_minus", "log", "sqrt", "rsqrt", "inverse_sqrt", "square", "sin", "cos", "tanh", "abs", "pow", "select", "truth", "differs", "is_nan")
 grammar <- c("+", "-", "*", "/", "(", "<", "<=", "==")
 width_words <- c("repeated", "within", "placed", "quotient")
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace kernweave {
 
@@ -14,6 +15,8 @@ class Copy {
 // Kept by whoever owns the data, for as long as they stay what they are.
 struct Kept {
   std::unique_ptr<Copy> on_gpu;
+  std::vector<double> centre;  // the last one asked for, and how far the points reach from it
+  double reach = 0;
 };
 
 struct View {

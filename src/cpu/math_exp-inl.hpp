@@ -225,6 +225,16 @@ KW_FN Pack<T> exp2(Pack<T> x) {
   return exp2_near_0<!kJoined>(z - (shifted - P(Range::kShifter)), 2) * half_power(shifted);
 }
 
+template <class T>
+KW_FN Pack<T> exp2_minus(Pack<T> x) {
+  using P = Pack<T>;
+  using Range = PowerRange<T>;
+  if constexpr (kVectorBytes == 64) return exp2(-x);
+  P z = lesser(P(-Range::kLowest), x);
+  P shifted = P(Range::kShifter) - z;
+  return exp2_near_0<!kJoined>((P(Range::kShifter) - shifted) - z, 2) * half_power(shifted);
+}
+
 template <bool kFine, class T>
 KW_FN Pack<T> exp_within(Pack<T> x) {
   using P = Pack<T>;

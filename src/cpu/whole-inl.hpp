@@ -149,6 +149,7 @@ class Wholes {
     add_sums<Fold, kFold, false, Shifted<op::InvSqrt, Op::InvSqrt>>(all);
     add_sums<Fold, kFold, true, Alone<op::Exp2, Op::Exp2>>(all);
     add_sums<Fold, kFold, true, Scaled<op::Exp2, Op::Exp2>>(all);
+    add_sums<Fold, kFold, true, Alone<op::Exp2Minus, Op::Exp2Minus>>(all);
   }
   // Exponents are distances with a sign or a coefficient.
   template <class Fold, Op kFold, template <class> class State, Red kRed, class Rows>

@@ -36,6 +36,13 @@ Expr centred(Expr reading, int centre) {
   return reading->pool->variable(v);
 }
 
+bool is_parameter(Expr f) { return f->type.axes.empty(); }
+
+Side side_of(Expr f) {
+  if (f->op != Op::Mult) return {f, Expr()};
+  return is_parameter(f.arg(0)) ? Side{f.arg(1), f.arg(0)} : is_parameter(f.arg(1)) ? Side{f.arg(0), f.arg(1)} : Side{f, Expr()};
+}
+
 std::vector<Expr> centre_differences(const std::vector<Expr>& formulas) {
   return rebuild(formulas, [](Expr f, const std::vector<Expr>& args) {
     if (!row(f->op).differences || !have_common_centre(args[0], args[1])) return remade(f, args);

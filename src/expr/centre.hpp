@@ -16,6 +16,15 @@ bool have_common_centre(Expr a, Expr b);
 int common_centre(Expr a, Expr b);
 Expr centred(Expr reading, int centre);
 
+// Is it the same for all pairs?
+bool is_parameter(Expr f);
+// Points, maybe times a parameter.
+struct Side {
+  Expr reading;
+  Expr scale;  // null: 1
+};
+Side side_of(Expr f);
+
 // Operations of which f(x + c, y + c) = f(x, y) get their arguments relative to a common centre.
 std::vector<Expr> centre_differences(const std::vector<Expr>& formulas);
 

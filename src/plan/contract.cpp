@@ -19,18 +19,6 @@ constexpr int kFewestComponents = 5;
 // roundings count; a thirtieth in float64, where there is room.
 int together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 16; }
 
-bool is_parameter(Expr f) { return f->type.axes.empty(); }
-
-// One side of a distance: points, maybe times a parameter.
-struct Side {
-  Expr reading;
-  Expr scale;  // null: 1
-};
-Side side_of(Expr f) {
-  if (f->op != Op::Mult) return {f, Expr()};
-  return is_parameter(f.arg(0)) ? Side{f.arg(1), f.arg(0)} : is_parameter(f.arg(1)) ? Side{f.arg(0), f.arg(1)} : Side{f, Expr()};
-}
-
 bool along(Expr f, Axes axes) { return f->type.axes == axes; }
 
 // May this distance be contracted? Between points along i and points along j, moved by a common centre.
@@ -178,9 +166,21 @@ std::vector<Expr> replaced(const std::vector<Expr>& formulas, int together) {
   });
 }
 
+// Rounding errors add up like a random walk. Near points: the squares of n components at a time come and go, D / n times.
+// Far points: D components are added to a sum that stays. The constants are those with which
+// tests/testthat/test-contract.R finds at the edge of the bound what the design allows a term: distances of 200, in
+// exponents, are told apart in float64 alone, so far points count for more there.
+double contraction_bound(int width, const Precision& precision) {
+  const bool wide = precision.compute == Format::float64;
+  const double unit = wide ? 0x1p-53 : 0x1p-24, allowed = wide ? 1e-13 : 5e-6;
+  const double part = std::min(width, together(precision)), share = part / width;
+  const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(share), far = width / (wide ? 22.0 : 50.0);
+  return allowed / (unit * std::max(near, far));
+}
+
 }  // namespace
 
-bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Contracted>* found) {
+bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
   const std::vector<Expr> formulas = formulas_of(*outputs);
   Roles roles(formulas);
   if (!may_contract(*outputs, &roles) || roles.settled().empty()) return false;
@@ -188,22 +188,11 @@ bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, s
     const Side a = side_of(part.distance.arg(0)), b = side_of(part.distance.arg(1));
     const int centre = common_centre(a.reading, b.reading);
     const auto variable_of = [&](const Side& side) { return variable_read(centred(side.reading, centre)); };
-    found->push_back({variable_of(a), variable_of(b), part.coefficient, a.scale, width(a.reading)});
+    const double bound = contraction_bound(width(a.reading), precision);
+    guards->push_back({variable_of(a), variable_of(b), a.scale ? part.coefficient * square(a.scale) : part.coefficient, -bound, bound});
   }
   put_formulas(replaced(formulas, together(precision)), outputs);
   return true;
-}
-
-// Rounding errors add up like a random walk. Near points: the squares of n components at a time come and go, D / n times.
-// Far points: D components are added to a sum that stays. The constants are those with which
-// tests/testthat/test-contract.R finds at the edge of the bound what the design allows a term: distances of 200, in
-// exponents, are told apart in float64 alone, so far points count for more there.
-double contraction_bound(const Contracted& c, const Precision& precision) {
-  const bool wide = precision.compute == Format::float64;
-  const double unit = wide ? 0x1p-53 : 0x1p-24, allowed = wide ? 1e-13 : 5e-6;
-  const double part = std::min(c.width, together(precision)), share = part / c.width;
-  const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(share), far = c.width / (wide ? 22.0 : 50.0);
-  return allowed / (unit * std::max(near, far));
 }
 
 }  // namespace kernweave

@@ -14,6 +14,7 @@
 #include "plan/linearise.hpp"
 #include "plan/pull.hpp"
 #include "plan/regions.hpp"
+#include "plan/scale.hpp"
 #include "plan/slots.hpp"
 
 namespace kernweave {
@@ -112,24 +113,28 @@ void weigh(std::vector<OutputFormula>* outputs) {
 struct Draft {
   Variant::Form form;
   std::vector<OutputFormula> outputs;
-  std::vector<Contracted> contracted;
+  std::vector<Guard> guards;
 
   // Everything that is to be computed: the outputs, then what the conditions ask for.
   std::vector<Expr> formulas() const {
     std::vector<Expr> out = formulas_of(outputs);
-    for (const Contracted& c : contracted) {
-      out.push_back(c.coefficient);
-      out.push_back(c.scale ? c.scale : c.x->pool->number(1));
-    }
+    for (const Guard& guard : guards) out.push_back(guard.factor);
     return out;
   }
 };
 
-std::vector<Draft> contracted(const std::vector<OutputFormula>& outputs, const Precision& precision, Trace* trace) {
-  Draft form{Variant::Form::contracted, outputs, {}};
-  if (!contract(precision, &form.outputs, &form.contracted)) return {};
-  traced(trace, "contract", [&] { return formulas_of(form.outputs); }, show_all);
-  return {form};
+// Forms that are less work where the facts allow them, the best first.
+std::vector<Draft> guarded(const std::vector<OutputFormula>& outputs, const Precision& precision, Trace* trace) {
+  std::vector<Draft> forms;
+  const auto add = [&](Variant::Form name, const char* pass, auto make) {
+    Draft form{name, outputs, {}};
+    if (!make(precision, &form.outputs, &form.guards)) return;
+    traced(trace, pass, [&] { return formulas_of(form.outputs); }, show_all);
+    forms.push_back(form);
+  };
+  add(Variant::Form::contracted, "contract", contract);
+  add(Variant::Form::scaled, "scale", scale_points);
+  return forms;
 }
 
 // Differences of points far from 0 would lose in float32 what the points have in common.
@@ -159,10 +164,8 @@ Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, co
     const std::vector<Output> outputs = place_outputs(forms[k].outputs, &line);
     Condition condition;
     const Ref* next = line.roots.data() + formulas_of(forms[k].outputs).size();
-    for (const Contracted& c : forms[k].contracted) {
-      condition.push_back({{number_of(c.x, plan.variables), number_of(c.y, plan.variables)}, next[0], next[1], contraction_bound(c, precision)});
-      next += 2;
-    }
+    for (const Guard& g : forms[k].guards)
+      condition.push_back({{number_of(g.x, plan.variables), number_of(g.y, plan.variables)}, *next++, g.least, g.most});
     Program program = assign_slots(in_regions(std::move(line.program), line.roots), line.roots);
     plan.variants.push_back({forms[k].form, condition, std::move(program), outputs});
   }
@@ -174,7 +177,7 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
   std::vector<Draft> drafts;
   if (job.rewrite) {
     weigh(&wanted);
-    drafts = contracted(wanted, job.precision, trace);
+    drafts = guarded(wanted, job.precision, trace);
   }
   drafts.push_back({Variant::Form::direct, wanted, {}});
   if (job.rewrite && job.precision.load == Format::float32) centre(&drafts);

@@ -15,6 +15,13 @@ struct OutputFormula {
   int places;
 };
 
+// What must hold for a form of the outputs to be chosen, while it is still formulas: a requirement of plan.hpp.
+struct Guard {
+  Expr x, y;    // the variables
+  Expr factor;
+  double least, most;
+};
+
 // Of each output the weight, if it has one, then the value, so that the value is what has just been computed.
 inline std::vector<Expr> formulas_of(const std::vector<OutputFormula>& outputs) {
   std::vector<Expr> out;

@@ -15,7 +15,7 @@ void write(std::ostream& out, const Ref& ref) {
 void write(std::ostream& out, const Variant& variant) {
   out << form_name(variant.form) << '\n';
   out << variant.program.numbers.size() << " numbers";
-  for (const Requirement& r : variant.condition) out << ' ' << r.variables[0] << ' ' << r.variables[1] << ' ' << r.bound;
+  for (const Requirement& r : variant.condition) out << ' ' << r.variables[0] << ' ' << r.variables[1] << ' ' << r.least << ' ' << r.most;
   for (const Step& step : variant.program.steps) {
     out << '\n' << row(step.op).name << ' ';
     for (int a : step.attributes) out << a << ' ';
@@ -65,6 +65,7 @@ const char* keep_name(Keep keep) {
 const char* form_name(Variant::Form form) {
   switch (form) {
     case Variant::Form::contracted: return "contracted";
+    case Variant::Form::scaled: return "scaled";
     case Variant::Form::direct: return "direct";
   }
   return "";

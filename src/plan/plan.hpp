@@ -80,13 +80,13 @@ struct Output {
   Kind kind;   // of the value
 };
 
-// Something that must hold of sizes and facts for a variant's rounding errors to stay small: the squared distances
-// of two variables' farthest points from their centre, added up and taken times a coefficient and a scale squared,
-// are at most `bound`. Both are values of the region `param`.
+// Something that must hold of sizes and facts for a variant to be right and its rounding errors small: the squared
+// distances of two variables' farthest points from their centre, added up and taken times each component of a factor,
+// are at least `least` and at most `most`. The factor is a value of the region `param`.
 struct Requirement {
   int variables[2];
-  Ref coefficient, scale;
-  double bound;
+  Ref factor;
+  double least, most;
 };
 
 // All of these, for a variant to be chosen. Empty: always.
@@ -94,7 +94,7 @@ using Condition = std::vector<Requirement>;
 
 // The same outputs computed in another form. `direct` is always there and comes last.
 struct Variant {
-  enum class Form { contracted, direct } form;
+  enum class Form { contracted, scaled, direct } form;
   Condition condition;
   Program program;
   std::vector<Output> outputs;

@@ -52,7 +52,8 @@ bool holds(const Variant& variant, std::size_t number, const Findings& findings)
   for (std::size_t k = 0; k < variant.condition.size(); ++k) {
     const Requirement& r = variant.condition[k];
     const double reach = findings.variables[r.variables[0]].reach + findings.variables[r.variables[1]].reach;
-    if (!(findings.factors[number][k] * reach <= r.bound)) return false;
+    const Span& factor = findings.factors[number][k];
+    if (!(factor.least * reach >= r.least && factor.most * reach <= r.most)) return false;
   }
   return true;
 }

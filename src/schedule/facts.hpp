@@ -22,10 +22,15 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
 // A point in the middle of the finite entries. Any point near the middle does as well, so some rows are enough.
 std::vector<double> centre_of(const View& view);
 
+// From the least to the largest component of a value; NaN where one is.
+struct Span {
+  double least, most;
+};
+
 // All that a plan's conditions are held against.
 struct Findings {
   std::vector<Facts> variables;
-  std::vector<std::vector<double>> factors;  // of each variant's requirements: coefficient times scale squared, the largest
+  std::vector<std::vector<Span>> factors;  // of each variant's requirements
 };
 
 }  // namespace kernweave

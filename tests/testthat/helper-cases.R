@@ -83,3 +83,8 @@ expect_close <- function(actual, expected, tolerance, scale = 1, label = NULL) {
     else sprintf("off by %.2g, allowed %.2g", worst, tolerance)
   ))
 }
+
+# In which form a sum is computed, and what such tests are made of.
+form_of <- function(R) sub(",.*", "", sub(".*; ", "", explain(R)$schedule$why))
+sum_of <- function(F, ...) reduction(F, "sum", call = FALSE, ...)
+cloud <- function(n, d, offset = 0) matrix(stats::runif(n * d), n) + offset

@@ -83,6 +83,7 @@ oracle_ops <- list(
   Rsqrt = oracle_rsqrt,
   InvSqrt = oracle_quiet(function(x) 1 / sqrt(x)),
   Exp2 = function(x) 2^x,
+  Exp2Minus = function(x) 2^-x,
   Sin = function(x) sin(x),
   Cos = function(x) cos(x),
   Tanh = function(x) tanh(x),

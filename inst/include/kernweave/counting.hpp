@@ -40,6 +40,7 @@ struct Counting {
   friend constexpr Counting inverse_sqrt(Counting a) { return of(a.cost + 9); }
   friend constexpr Counting rsqrt(Counting a) { return of(a.cost + 11); }
   friend constexpr Counting exp2(Counting a) { return of(a.cost + 16); }
+  friend constexpr Counting exp2_minus(Counting a) { return of(a.cost + 15); }
   friend constexpr Counting exp(Counting a) { return of(a.cost + 20); }
   friend constexpr Counting log(Counting a) { return of(a.cost + 35); }
   friend constexpr Counting sin(Counting a) { return of(a.cost + 60); }

@@ -98,6 +98,8 @@ struct Scalar {
 
   KW_FN friend Scalar exp(Scalar a) { return of(primitive::exp(a.v)); }
   KW_FN friend Scalar exp2(Scalar a) { return of(primitive::exp2(a.v)); }
+  // 2^-a for what is not negative: there is an end that no range has to be kept to.
+  KW_FN friend Scalar exp2_minus(Scalar a) { return of(primitive::exp2(-a.v)); }
   KW_FN friend Scalar log(Scalar a) { return of(primitive::log(a.v)); }
   KW_FN friend Scalar sqrt(Scalar a) { return of(primitive::sqrt(a.v)); }
   // 0 at 0, so that a norm has derivative 0 where its argument vanishes. 1 / sqrt(x) stays Inf there.

@@ -69,6 +69,7 @@ std::vector<Function<T>> functions() {
   return {
       {"exp", 2, KW_APPLY(exp(x)), KW_TRUTH(std::exp(x)), true},
       {"exp2", 2, KW_APPLY(exp2(x)), KW_TRUTH(std::exp2(x)), true},
+      {"exp2_minus", 2, KW_APPLY(exp2_minus(abs(x))), KW_TRUTH(std::exp2(-std::fabs(x))), true},
       {"log", 2, KW_APPLY(log(x)), KW_TRUTH(std::log(x))},
       {"sin", 2, KW_APPLY(sin(x)), KW_TRUTH(std::sin(x))},
       {"cos", 2, KW_APPLY(cos(x)), KW_TRUTH(std::cos(x))},
@@ -142,7 +143,7 @@ std::vector<Point<T>> points_for(const char* name) {
   std::vector<Point<T>> points;
   if (!std::strcmp(name, "pow")) {
     sweep_powers(&points, 500000);
-  } else if (!std::strcmp(name, "exp") || !std::strcmp(name, "exp2")) {
+  } else if (!std::strcmp(name, "exp") || !std::strncmp(name, "exp2", 4)) {
     double scale = name[3] ? 1 : std::log(2.0);
     sweep(&points, -1.2 * most * scale, 1.1 * most * scale, 500000);
     sweep(&points, -2, 2, 400000);
