@@ -42,21 +42,23 @@ OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes) : output_(o), si
   const double n = static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places;
   const Results results = row(o.red).results;
   if (results != Results::index) values_ = allocate(REALSXP, n);
-  if (results != Results::value) indices_.resize(static_cast<std::size_t>(n));
+  if (results != Results::value) numbers_ = allocate(numbers_fit() ? INTSXP : REALSXP, n);
 }
 
 Result OutputBuffer::result() {
   Result r;
   if (!values_.isNULL()) r.values = REAL(values_);
-  if (row(output_.red).results != Results::value) r.indices = indices_.data();
+  if (numbers_.isNULL()) return r;
+  if (TYPEOF(numbers_) == INTSXP) r.numbers.whole = INTEGER(numbers_);
+  else r.numbers = {nullptr, REAL(numbers_), NA_REAL};
   return r;
 }
 
 SEXP OutputBuffer::to_r() {
   const Results results = row(output_.red).results;
   if (results == Results::value) return values_to_r();
-  if (results == Results::index) return indices_to_r();
-  const Rcpp::RObject value = values_to_r(), index = indices_to_r();
+  if (results == Results::index) return shaped(numbers_);
+  const Rcpp::RObject value = values_to_r(), index = shaped(numbers_);
   return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["index"] = index);
 }
 
@@ -72,17 +74,11 @@ SEXP OutputBuffer::values_to_r() const {
   return shaped(truth);
 }
 
-// Integers where every row number fits one, else doubles.
-SEXP OutputBuffer::indices_to_r() const {
+// Does every row number fit an integer? Else they are doubles.
+bool OutputBuffer::numbers_fit() const {
   const double largest = output_.keep == Keep::i ? static_cast<double>(sizes_.j)
                        : output_.keep == Keep::j ? static_cast<double>(sizes_.i) : sizes_.pairs();
-  const bool fits = largest <= std::numeric_limits<int>::max();
-  const Rcpp::RObject out = allocate(fits ? INTSXP : REALSXP, static_cast<double>(indices_.size()));
-  for (std::size_t k = 0; k < indices_.size(); ++k) {
-    if (fits) INTEGER(out)[k] = indices_[k] == 0 ? NA_INTEGER : static_cast<int>(indices_[k]);
-    else REAL(out)[k] = indices_[k] == 0 ? NA_REAL : static_cast<double>(indices_[k]);
-  }
-  return shaped(out);
+  return largest <= std::numeric_limits<int>::max();
 }
 
 }  // namespace kernweave

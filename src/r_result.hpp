@@ -16,12 +16,12 @@ class OutputBuffer {
  private:
   SEXP shaped(Rcpp::RObject array) const;
   SEXP values_to_r() const;
-  SEXP indices_to_r() const;
+  bool numbers_fit() const;
 
   const Output& output_;
   const Sizes& sizes_;
   Rcpp::RObject values_;
-  std::vector<Index> indices_;
+  Rcpp::RObject numbers_;  // of rows
 };
 
 }  // namespace kernweave

@@ -60,7 +60,7 @@ void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first,
       for (int p = 0; p < output.places; ++p) {
         const std::int64_t to = first + r + rows_of_result * (p + static_cast<std::int64_t>(output.places) * c);
         if (result.values) result.values[to] = value;
-        if (result.indices) result.indices[to] = indices[static_cast<std::size_t>(p)];
+        if (result.numbers.any()) result.numbers.put(to, indices[static_cast<std::size_t>(p)]);
       }
     }
 }
@@ -78,7 +78,7 @@ void SingleFold::write(double value, double weight, std::int64_t at, std::int64_
   for (int p = 0; p < places_; ++p) {
     const std::int64_t to = at + pairs * (p + static_cast<std::int64_t>(places_) * component);
     if (result.values) result.values[to] = values_[p].v;
-    if (result.indices) result.indices[to] = indices_[p];
+    if (result.numbers.any()) result.numbers.put(to, indices_[p]);
   }
 }
 

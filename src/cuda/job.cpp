@@ -132,9 +132,12 @@ class PassJob {
       const Output& o = output(k);
       const std::int64_t numbers = kept_rows(o.keep, task_.schedule->sizes) * o.width * o.places;
       const Results results = row(o.red).results;
-      gpu::Target target{nullptr, nullptr, nullptr};
+      gpu::Target target{nullptr, {nullptr, nullptr, 0}, nullptr};
+      const RowNumbers& wanted = task_.results[static_cast<std::size_t>(pass_.share.outputs[k])].numbers;
+      if (wanted.whole) target.numbers.whole = on_device<int>(allocate(numbers * 4, "the results"));
+      if (wanted.wide) target.numbers.wide = on_device<double>(allocate(numbers * 8, "the results"));
+      target.numbers.none = wanted.none;
       if (results != Results::index) target.values = on_device<double>(allocate(numbers * 8, "the results"));
-      if (results != Results::value) target.indices = on_device<Index>(allocate(numbers * 8, "the results"));
       const std::int64_t states = o.keep == Keep::none ? std::max<std::int64_t>(1, cut_.blocks) * cut_.splits * pass_.shape.threads
                                 : o.keep == Keep::both || cut_.splits == 1 ? 0 : cut_.splits * std::min(lanes_, rows_of(cut_.chunk));
       if (states > 0) target.states = on_device<void>(allocate(states * o.width * state_bytes(o), "sums of parts"));
@@ -195,10 +198,12 @@ class PassJob {
     for (std::size_t k = 0; k < pass_.share.outputs.size(); ++k) {
       const Output& o = output(k);
       const Result& to = task_.results[static_cast<std::size_t>(pass_.share.outputs[k])];
-      const std::size_t bytes = static_cast<std::size_t>(kept_rows(o.keep, task_.schedule->sizes) * o.width * o.places) * 8;
+      const std::size_t numbers = static_cast<std::size_t>(kept_rows(o.keep, task_.schedule->sizes) * o.width * o.places);
       const auto address = [](const void* at) { return static_cast<Pointer>(reinterpret_cast<std::uintptr_t>(at)); };
-      if (targets_[k].values) device_.download(to.values, address(targets_[k].values), bytes);
-      if (targets_[k].indices) device_.download(to.indices, address(targets_[k].indices), bytes);
+      const gpu::Target& from = targets_[k];
+      if (from.values) device_.download(to.values, address(from.values), numbers * sizeof(double));
+      if (from.numbers.whole) device_.download(to.numbers.whole, address(from.numbers.whole), numbers * sizeof(int));
+      if (from.numbers.wide) device_.download(to.numbers.wide, address(from.numbers.wide), numbers * sizeof(double));
     }
   }
 

@@ -131,6 +131,16 @@ std::int64_t Pass::shared_bytes() const {
   return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
 }
 
+std::vector<int> Panel::gaps() const {
+  std::vector<bool> taken(static_cast<std::size_t>(total), false);
+  for (const Entry& e : entries)
+    for (int d = 0; d < e.ref.width; ++d) taken[static_cast<std::size_t>(e.at + d)] = true;
+  std::vector<int> gaps;
+  for (int place = 0; place < total; ++place)
+    if (!taken[static_cast<std::size_t>(place)]) gaps.push_back(place);
+  return gaps;
+}
+
 bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep) {

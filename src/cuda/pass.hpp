@@ -23,6 +23,7 @@ class Panel {
   void settle(int widest, int most, int align);
   const Entry* find(const Ref& ref) const;
   bool any_wide() const;
+  std::vector<int> gaps() const;  // places that nothing takes
 
   std::vector<Entry> entries;
   int narrow = 0, total = 0;

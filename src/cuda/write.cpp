@@ -107,6 +107,7 @@ class Writer {
       unroll(e.ref.width);
       say("for (int d = 0; d < ", e.ref.width, "; ++d) out(", e.at, " + d, ", scope.value(e.ref, "d"), ");");
     }
+    for (int place : panel.gaps()) say("out(", place, ", L(0.0));");
     say("}");
   }
 

@@ -81,7 +81,7 @@ class Fold {
       for (int p = 0; p < output_.places; ++p) {
         const std::int64_t to = at + rows * (p + static_cast<std::int64_t>(output_.places) * c);
         if (result_.values) result_.values[to] = values_[p].v;
-        if (result_.indices) result_.indices[to] = indices_[p];
+        if (result_.numbers.any()) result_.numbers.put(to, indices_[p]);
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 #include "base/view.hpp"
+#include "kernweave/row_numbers.hpp"
 #include "schedule/schedule.hpp"
 
 namespace kernweave {
@@ -17,8 +18,8 @@ struct Verdict {
 };
 
 struct Result {
-  double* values = nullptr;   // null where the reduction has none
-  Index* indices = nullptr;
+  double* values = nullptr;  // null where the reduction has none
+  RowNumbers numbers{};
 };
 
 // Everything a run needs. Data are in the order of plan.variables (none for counters).

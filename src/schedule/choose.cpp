@@ -109,33 +109,46 @@ void check_gathers(const Plan& plan, const Sizes& sizes, const std::vector<Facts
   }
 }
 
-Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::string& device,
-                const std::vector<const Backend*>& backends) {
-  const std::vector<const Backend*> able = candidates(device, backends);
-  Schedule best;
-  std::string refusal;
+namespace {
+
+struct Candidate {
+  const Backend* backend;
+  std::size_t variant;
+  double seconds;
+};
+
+// What the facts allow and the back ends can do, the fastest first. No device is started to know that.
+std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::vector<const Backend*>& able, std::string* refusal) {
+  std::vector<Candidate> found;
   for (const Backend* backend : able)
     for (std::size_t v = 0; v < plan.variants.size(); ++v) {
       const Variant& variant = plan.variants[v];
       if (!variant.condition.empty() && (!worth_knowing(sizes) || !holds(variant, v, findings))) continue;
       const Verdict verdict = backend->can(plan, variant, sizes);
-      if (!verdict.yes) {
-        refusal = sentence(backend->name(), ": ", verdict.why);
-        continue;
-      }
-      const double seconds = backend->seconds(plan, variant, sizes);
-      if (best.backend && seconds >= best.seconds) continue;
-      const Verdict ready = backend->ready();
-      if (!ready.yes) {
-        user_check(device == "auto", Fault::no_device, "device \"", device, "\" cannot be used: ", ready.why);
-        best.missed = ready.why;
-        continue;
-      }
-      best = {backend, static_cast<int>(v), sizes, why(*backend, variant, device, able.size()), best.missed, seconds,
-              backend->working_bytes(plan, variant, sizes)};
+      if (verdict.yes) found.push_back({backend, v, backend->seconds(plan, variant, sizes)});
+      else *refusal = sentence(backend->name(), ": ", verdict.why);
     }
-  user_check(best.backend != nullptr, Fault::unsupported, "no device here can run this yet (", refusal, ")");
-  return best;
+  std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
+  return found;
+}
+
+}  // namespace
+
+Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::string& device,
+                const std::vector<const Backend*>& backends) {
+  const std::vector<const Backend*> able = candidates(device, backends);
+  std::string refusal, missed;
+  for (const Candidate& c : ranked(plan, sizes, findings, able, &refusal)) {
+    const Verdict ready = c.backend->ready();
+    if (ready.yes) {
+      const Variant& variant = plan.variants[c.variant];
+      return {c.backend, static_cast<int>(c.variant), sizes, why(*c.backend, variant, device, able.size()), missed, c.seconds,
+              c.backend->working_bytes(plan, variant, sizes)};
+    }
+    user_check(device == "auto", Fault::no_device, "device \"", device, "\" cannot be used: ", ready.why);
+    missed = ready.why;
+  }
+  fail(Fault::unsupported, "no device here can run this yet (", refusal, ")");
 }
 
 }  // namespace kernweave

@@ -1,6 +1,6 @@
 // What the host hands to the kernels of a pass. The host and the device compiler read the same text.
 #pragma once
-#include "../lane.hpp"
+#include "../row_numbers.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -29,7 +29,7 @@ struct Data {
 // Where an output goes; where its states wait for those of other blocks.
 struct Target {
   double* values;
-  Index* indices;
+  RowNumbers numbers;
   void* states;
 };
 

@@ -136,7 +136,7 @@ __device__ void write(const Held<State, L, kPlaces>& held, const Target& to, lon
   for (int p = 0; p < kPlaces; ++p) {
     const long long at = row + rows * (p + static_cast<long long>(kPlaces) * component);
     if (to.values) to.values[at] = values[p].v;
-    if (to.indices) to.indices[at] = indices[p];
+    if (to.numbers.any()) to.numbers.put(at, indices[p]);
   }
 }
 
