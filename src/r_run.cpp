@@ -76,7 +76,15 @@ struct Run {
   void operator()(const Call& call, const std::vector<Result>& results) {
     const Schedule chosen = schedule(call.device);
     tell_once(chosen.missed);
-    chosen.backend->run({&plan, &chosen, views, centres, results, call.threads, call.poll});
+    const Task task{&plan, &chosen, views, centres, results, call.threads, call.poll};
+    try {
+      chosen.backend->run(task);
+    } catch (const Failure& failure) {
+      // What R has not collected yet may hold the memory of a device: once more, without it.
+      if (failure.fault != Fault::memory) throw;
+      Rcpp::Function("gc")();
+      chosen.backend->run(task);
+    }
   }
 
   const Plan& plan;

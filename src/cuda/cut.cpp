@@ -42,5 +42,12 @@ Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors
   return {blocks, splits, split, std::min(blocks, splits > 1 ? fitting : blocks), std::max(of_launch, std::min(wave, blocks))};
 }
 
+double working_bytes(const Pass& pass, const Cut& cut, std::int64_t lanes, std::int64_t sweep) {
+  const double wide = pass.lanes.any_wide() ? static_cast<double>(lanes) * pass.lanes.total : 0.0;
+  const double numbers = wide + static_cast<double>(sweep) * pass.sweep.total + pass.once.total;
+  const double states = cut.splits > 1 || pass.folds_all() ? bytes_of_block(pass) * static_cast<double>(cut.chunk * cut.splits) : 0.0;
+  return numbers * pass.number_bytes() + states;
+}
+
 }  // namespace cuda
 }  // namespace kernweave

@@ -22,6 +22,9 @@ Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors
 // Bytes of a state in float64 with its storage, as the kernels hold it.
 std::int64_t state_bytes(const Output& o);
 
+// Memory of the device beside data and results.
+double working_bytes(const Pass& pass, const Cut& cut, std::int64_t lanes, std::int64_t sweep);
+
 inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace cuda

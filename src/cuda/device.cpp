@@ -31,11 +31,13 @@ std::size_t rounded(std::size_t bytes) {
 
 long process() {
 #ifdef _WIN32
-  return 0;  // there is no fork
+  return 1;  // there is no fork
 #else
   return static_cast<long>(getpid());
 #endif
 }
+
+long owner = 0;  // the process that opened the first device
 
 }  // namespace
 
@@ -158,12 +160,13 @@ const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
   return *kernels_.emplace(source, Held{std::move(fresh), ++calls_}).first->second.kernels;
 }
 
+bool opened_by_parent() { return owner != 0 && owner != process(); }
+
 Device& device(int number) {
   // Never destroyed: the driver may be gone before us.
   static std::map<int, Device>& devices = *new std::map<int, Device>;
-  static const long owner = process();
-  user_check(owner == process(), Fault::no_device,
-             "a forked process cannot use the GPU that its parent has used; start workers anew, as future's multisession does");
+  internal_check(!opened_by_parent(), "a device of another process");
+  owner = process();
   const auto at = devices.try_emplace(number, number);
   at.first->second.enter();
   return at.first->second;

@@ -118,8 +118,11 @@ class Device {
   long long calls_ = 0;
 };
 
-// The device of this number, opened when first asked for. In a forked process it fails: contexts do not survive.
+// The device of this number, opened when first asked for.
 Device& device(int number);
+
+// Contexts do not survive a fork: has a parent of this process opened a device? Then nothing of it may be touched here.
+bool opened_by_parent();
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -14,6 +14,7 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
+constexpr std::int64_t kMostSplits = 65535;  // blocks of a launch along its second axis
 constexpr unsigned kPointThreads = 256;  // of kernels with a thread for each point
 
 template <class T>
@@ -174,7 +175,7 @@ class PassJob {
     head_.rows_here = std::min<std::int64_t>(lanes_ - head_.first_row, rows_of(blocks));
     // Slices change no result: a block finds the same in any launch.
     const std::int64_t some_blocks = std::min(blocks, cut_.of_launch);
-    const std::int64_t some_splits = std::max<std::int64_t>(1, std::min(cut_.splits, cut_.of_launch / some_blocks));
+    const std::int64_t some_splits = std::max<std::int64_t>(1, std::min({cut_.splits, cut_.of_launch / some_blocks, kMostSplits}));
     for (head_.first_split = 0; head_.first_split < cut_.splits; head_.first_split += some_splits)
       for (head_.first_block = block; head_.first_block < block + blocks; head_.first_block += some_blocks)
         launch_slice(std::min<std::int64_t>(some_blocks, block + blocks - head_.first_block),

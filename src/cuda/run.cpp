@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "cuda/cuda.hpp"
+#include "cuda/cut.hpp"
 #include "cuda/job.hpp"
 #include "cuda/status.hpp"
 #include "schedule/cost.hpp"
@@ -14,6 +15,13 @@ namespace {
 
 // Arguments of a kernel may have 4096 bytes.
 constexpr std::size_t kMostArguments = 120;
+
+struct Extents {
+  std::int64_t lanes, sweep;
+};
+Extents extents_of(const Share& share, const Sizes& sizes) {
+  return share.along_i ? Extents{sizes.i, sizes.j} : Extents{sizes.j, sizes.i};
+}
 
 class Gpu : public Backend {
  public:
@@ -38,7 +46,16 @@ class Gpu : public Backend {
     return start + kGpuSecondsPerCall + transfers + sweep_seconds(plan, variant, sizes);
   }
 
-  double working_bytes(const Plan&, const Variant&, const Sizes&) const override { return 0; }
+  // Asked for where the device has been started: choose() is.
+  double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
+    double bytes = 0;
+    for (const Share& share : shares_of(variant)) {
+      const Extents n = extents_of(share, sizes);
+      const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep);
+      bytes += cuda::working_bytes(pass, cut(pass, n.lanes, n.sweep, device(0).processors(), sweep_seconds(plan, variant, sizes)), n.lanes, n.sweep);
+    }
+    return bytes;
+  }
 
   void run(const Task& task) const override {
     Device& gpu = device(0);
@@ -46,7 +63,8 @@ class Gpu : public Backend {
     const Variant& variant = plan.variants[static_cast<std::size_t>(task.schedule->variant)];
     const Sizes& sizes = task.schedule->sizes;
     for (const Share& share : shares_of(variant)) {
-      const Pass pass = make_pass(plan, variant, share, share.along_i ? sizes.i : sizes.j, share.along_i ? sizes.j : sizes.i);
+      const Extents n = extents_of(share, sizes);
+      const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep);
       run_pass(pass, task, sweep_seconds(plan, variant, sizes), &gpu);
     }
   }

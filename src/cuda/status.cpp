@@ -58,8 +58,10 @@ std::string device_line(int number) {
 
 }  // namespace
 
-const Verdict& probe() {
+Verdict probe() {
   static const Verdict verdict = probe_now();
+  if (verdict.yes && opened_by_parent())
+    return Verdict::no("a forked process cannot use the GPU that its parent has used; start workers anew, as future's multisession does");
   return verdict;
 }
 
