@@ -12,11 +12,18 @@ class Library {
   explicit Library(const std::vector<std::string>& names);
 
   explicit operator bool() const { return handle_ != nullptr; }
-  void* symbol(const char* name) const;
+  // A function by its name; false if there is none.
+  template <class F>
+  bool take(const char* name, F* function) const {
+    *function = reinterpret_cast<F>(symbol(name));
+    return *function != nullptr;
+  }
   const std::string& name() const { return name_; }
   const std::string& why() const { return why_; }
 
  private:
+  void* symbol(const char* name) const;
+
   void* handle_ = nullptr;  // never closed: what a driver has started outlives us
   std::string name_, why_;
 };

@@ -1,6 +1,5 @@
 // The back end for NVIDIA GPUs: kernels compiled at run time for each plan.
 #pragma once
-#include <string>
 #include "schedule/backend.hpp"
 
 namespace kernweave {

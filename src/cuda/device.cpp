@@ -2,8 +2,6 @@
 #include "cuda/device.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -15,12 +13,6 @@
 namespace kernweave {
 namespace cuda {
 namespace {
-
-int attribute(int which, DeviceId id) {
-  int value = 0;
-  check(driver().cuDeviceGetAttribute(&value, which, id), "asking what a device is");
-  return value;
-}
 
 // Blocks come in sizes that waste at most an eighth, so that one that was given back fits many.
 std::size_t rounded(std::size_t bytes) {
@@ -62,18 +54,12 @@ Device::Device(int number) : number_(number) {
   const Driver& d = driver();
   DeviceId id = 0;
   check(d.cuDeviceGet(&id, number), "opening a device");
-  char name[256] = "";
-  check(d.cuDeviceGetName(name, sizeof name, id), "asking a device's name");
-  name_ = name;
   capability_ = 10 * attribute(kMajor, id) + attribute(kMinor, id);
   processors_ = attribute(kProcessors, id);
-  clock_hertz_ = 1e3 * attribute(kClockKilohertz, id);
-  check(d.cuDeviceTotalMem(&memory_, id), "asking a device's memory");
   check(d.cuDevicePrimaryCtxRetain(&context_, id), "starting a device");
   enter();
-  constexpr unsigned kNonBlocking = 1, kDisableTiming = 2;
+  constexpr unsigned kNonBlocking = 1;
   check(d.cuStreamCreate(&stream_, kNonBlocking), "making a stream");
-  check(d.cuEventCreate(&event_, kDisableTiming), "making an event");
   void* staging = nullptr;
   check(d.cuMemHostAlloc(&staging, kStagingBytes, 0), "memory for transfers");
   staging_ = static_cast<char*>(staging);
@@ -101,7 +87,6 @@ Block Device::allocate(std::size_t bytes, const char* what) {
     fail(Fault::memory, what, " needs ", size >> 20, " MB on the GPU; ", free >> 20, " MB of ", total >> 20, " are free");
   }
   check(status, what);
-  held_ += size;
   return Block(this, at, size);
 }
 
@@ -109,10 +94,7 @@ void Device::give_back(Pointer at, std::size_t bytes) noexcept { pool_.emplace(b
 
 void Device::trim() {
   wait();
-  for (const auto& [bytes, at] : pool_) {
-    driver().cuMemFree(at);
-    held_ -= bytes;
-  }
+  for (const auto& ready : pool_) driver().cuMemFree(ready.second);
   pool_.clear();
 }
 
@@ -130,18 +112,6 @@ void Device::wait() { check(driver().cuStreamSynchronize(stream_), "a kernel"); 
 void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments) {
   void* parameters[] = {const_cast<char*>(arguments.data())};
   check(driver().cuLaunchKernel(function, blocks_x, blocks_y, 1, threads, 1, 1, shared_bytes, stream_, parameters, nullptr), "starting a kernel");
-}
-
-void Device::mark() { check(driver().cuEventRecord(event_, stream_), "setting a mark"); }
-
-bool Device::marked() {
-  const Status status = driver().cuEventQuery(event_);
-  if (status == kNotReady) {
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-    return false;
-  }
-  check(status, "a kernel");
-  return true;
 }
 
 const Kernels& Device::kernels(const std::string& source, int shared_bytes) {

@@ -77,37 +77,21 @@ class Device {
   static constexpr std::size_t kStagingBytes = 1 << 20;
 
   void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments);
-  // Calls `meanwhile` now and then until all that was launched is done.
-  template <class Meanwhile>
-  void wait(Meanwhile meanwhile) {
-    mark();
-    while (!marked()) meanwhile();
-  }
 
   // Compiled once for each source, unless many others have come since.
   const Kernels& kernels(const std::string& source, int shared_bytes);
 
   int number() const { return number_; }
-  const std::string& name() const { return name_; }
   int capability() const { return capability_; }
   int processors() const { return processors_; }
-  double clock_hertz() const { return clock_hertz_; }
-  std::size_t memory() const { return memory_; }
-  std::size_t held() const { return held_; }
 
  private:
   friend class Block;
   void give_back(Pointer at, std::size_t bytes) noexcept;
-  void mark();
-  bool marked();
 
   int number_, capability_ = 0, processors_ = 0;
-  double clock_hertz_ = 0;
-  std::size_t memory_ = 0, held_ = 0;  // held: by blocks and by the pool
-  std::string name_;
   Context context_ = nullptr;
   Stream stream_ = nullptr;
-  Event event_ = nullptr;
   char* staging_ = nullptr;
   std::multimap<std::size_t, Pointer> pool_;
   struct Held {

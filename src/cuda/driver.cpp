@@ -14,28 +14,21 @@ const char* const kDriverLibrary = "nvcuda.dll";
 const char* const kDriverLibrary = "libcuda.so.1";
 #endif
 
-template <class F>
-bool take(const Library& library, const char* name, F* function) {
-  *function = reinterpret_cast<F>(library.symbol(name));
-  return *function != nullptr;
-}
-
 // Where the driver knows several versions of a function, the one that our declaration describes.
 bool fill(const Library& l, Driver* d) {
-  return take(l, "cuInit", &d->cuInit) && take(l, "cuDriverGetVersion", &d->cuDriverGetVersion) &&
-         take(l, "cuDeviceGetCount", &d->cuDeviceGetCount) && take(l, "cuDeviceGet", &d->cuDeviceGet) &&
-         take(l, "cuDeviceGetName", &d->cuDeviceGetName) && take(l, "cuDeviceGetAttribute", &d->cuDeviceGetAttribute) &&
-         take(l, "cuDeviceTotalMem_v2", &d->cuDeviceTotalMem) && take(l, "cuDevicePrimaryCtxRetain", &d->cuDevicePrimaryCtxRetain) &&
-         take(l, "cuCtxSetCurrent", &d->cuCtxSetCurrent) && take(l, "cuCtxSynchronize", &d->cuCtxSynchronize) && take(l, "cuMemGetInfo_v2", &d->cuMemGetInfo) &&
-         take(l, "cuMemAlloc_v2", &d->cuMemAlloc) && take(l, "cuMemFree_v2", &d->cuMemFree) &&
-         take(l, "cuMemHostAlloc", &d->cuMemHostAlloc) && take(l, "cuMemcpyHtoDAsync_v2", &d->cuMemcpyHtoDAsync) &&
-         take(l, "cuMemcpyDtoHAsync_v2", &d->cuMemcpyDtoHAsync) && take(l, "cuModuleLoadData", &d->cuModuleLoadData) &&
-         take(l, "cuModuleUnload", &d->cuModuleUnload) && take(l, "cuModuleGetFunction", &d->cuModuleGetFunction) &&
-         take(l, "cuFuncSetAttribute", &d->cuFuncSetAttribute) && take(l, "cuLaunchKernel", &d->cuLaunchKernel) &&
-         take(l, "cuStreamCreate", &d->cuStreamCreate) && take(l, "cuStreamSynchronize", &d->cuStreamSynchronize) &&
-         take(l, "cuEventCreate", &d->cuEventCreate) && take(l, "cuEventRecord", &d->cuEventRecord) &&
-         take(l, "cuEventQuery", &d->cuEventQuery) && take(l, "cuGetErrorName", &d->cuGetErrorName) &&
-         take(l, "cuGetErrorString", &d->cuGetErrorString);
+  return l.take("cuInit", &d->cuInit) && l.take("cuDriverGetVersion", &d->cuDriverGetVersion) &&
+         l.take("cuDeviceGetCount", &d->cuDeviceGetCount) && l.take("cuDeviceGet", &d->cuDeviceGet) &&
+         l.take("cuDeviceGetName", &d->cuDeviceGetName) && l.take("cuDeviceGetAttribute", &d->cuDeviceGetAttribute) &&
+         l.take("cuDeviceTotalMem_v2", &d->cuDeviceTotalMem) && l.take("cuDevicePrimaryCtxRetain", &d->cuDevicePrimaryCtxRetain) &&
+         l.take("cuCtxSetCurrent", &d->cuCtxSetCurrent) && l.take("cuCtxSynchronize", &d->cuCtxSynchronize) && l.take("cuMemGetInfo_v2", &d->cuMemGetInfo) &&
+         l.take("cuMemAlloc_v2", &d->cuMemAlloc) && l.take("cuMemFree_v2", &d->cuMemFree) &&
+         l.take("cuMemHostAlloc", &d->cuMemHostAlloc) && l.take("cuMemcpyHtoDAsync_v2", &d->cuMemcpyHtoDAsync) &&
+         l.take("cuMemcpyDtoHAsync_v2", &d->cuMemcpyDtoHAsync) && l.take("cuModuleLoadData", &d->cuModuleLoadData) &&
+         l.take("cuModuleUnload", &d->cuModuleUnload) && l.take("cuModuleGetFunction", &d->cuModuleGetFunction) &&
+         l.take("cuFuncSetAttribute", &d->cuFuncSetAttribute) && l.take("cuLaunchKernel", &d->cuLaunchKernel) &&
+         l.take("cuStreamCreate", &d->cuStreamCreate) && l.take("cuStreamSynchronize", &d->cuStreamSynchronize) &&
+         l.take("cuGetErrorName", &d->cuGetErrorName) &&
+         l.take("cuGetErrorString", &d->cuGetErrorString);
 }
 
 // What the user can do about a driver that does not start.
@@ -97,6 +90,12 @@ std::string status_text(Status status) {
   const Driver& d = driver();
   if (d.cuGetErrorName(status, &name) != 0 || d.cuGetErrorString(status, &text) != 0) return sentence("error ", status);
   return sentence(name, " (", text, ")");
+}
+
+int attribute(int which, DeviceId device) {
+  int value = 0;
+  check(driver().cuDeviceGetAttribute(&value, which, device), "asking what a device is");
+  return value;
 }
 
 void check(Status status, const char* doing) {

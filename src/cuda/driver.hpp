@@ -12,14 +12,13 @@ using Context = struct ContextTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
 using Stream = struct StreamTag*;
-using Event = struct EventTag*;
 using Pointer = unsigned long long;  // to memory of the device
 
 // CUresult
-constexpr Status kOutOfMemory = 2, kNotReady = 600;
+constexpr Status kOutOfMemory = 2;
 
 // CUdevice_attribute
-constexpr int kProcessors = 16, kClockKilohertz = 13, kMajor = 75, kMinor = 76, kSharedOfBlock = 97;
+constexpr int kProcessors = 16, kMajor = 75, kMinor = 76;
 
 // CUfunction_attribute
 constexpr int kDynamicShared = 8;
@@ -49,9 +48,6 @@ struct Driver {
                            unsigned threads_y, unsigned threads_z, unsigned shared_bytes, Stream stream, void** arguments, void** extra);
   Status (*cuStreamCreate)(Stream* stream, unsigned flags);
   Status (*cuStreamSynchronize)(Stream stream);
-  Status (*cuEventCreate)(Event* event, unsigned flags);
-  Status (*cuEventRecord)(Event event, Stream stream);
-  Status (*cuEventQuery)(Event event);
   Status (*cuGetErrorName)(Status status, const char** name);
   Status (*cuGetErrorString)(Status status, const char** text);
 };
@@ -76,6 +72,8 @@ const Driver& driver();
 // being done.
 void check(Status status, const char* doing);
 std::string status_text(Status status);
+
+int attribute(int which, DeviceId device);
 
 }  // namespace cuda
 }  // namespace kernweave

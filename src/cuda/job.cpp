@@ -191,7 +191,7 @@ class PassJob {
   }
 
   void wait(double share) {
-    device_.wait([] {});
+    device_.wait();
     task_.poll(share);
   }
 

@@ -34,18 +34,12 @@ struct Functions {
 Functions functions;
 std::string header_folder;
 
-template <class F>
-bool take(const Library& library, const char* name, F* function) {
-  *function = reinterpret_cast<F>(library.symbol(name));
-  return *function != nullptr;
-}
-
 bool fill(const Library& l, Functions* f) {
-  return take(l, "nvrtcVersion", &f->version) && take(l, "nvrtcGetNumSupportedArchs", &f->count_archs) &&
-         take(l, "nvrtcGetSupportedArchs", &f->archs) && take(l, "nvrtcCreateProgram", &f->create) &&
-         take(l, "nvrtcCompileProgram", &f->compile) && take(l, "nvrtcGetProgramLogSize", &f->log_size) &&
-         take(l, "nvrtcGetProgramLog", &f->log) && take(l, "nvrtcGetCUBINSize", &f->cubin_size) && take(l, "nvrtcGetCUBIN", &f->cubin) &&
-         take(l, "nvrtcGetPTXSize", &f->ptx_size) && take(l, "nvrtcGetPTX", &f->ptx) && take(l, "nvrtcDestroyProgram", &f->destroy);
+  return l.take("nvrtcVersion", &f->version) && l.take("nvrtcGetNumSupportedArchs", &f->count_archs) &&
+         l.take("nvrtcGetSupportedArchs", &f->archs) && l.take("nvrtcCreateProgram", &f->create) &&
+         l.take("nvrtcCompileProgram", &f->compile) && l.take("nvrtcGetProgramLogSize", &f->log_size) &&
+         l.take("nvrtcGetProgramLog", &f->log) && l.take("nvrtcGetCUBINSize", &f->cubin_size) && l.take("nvrtcGetCUBIN", &f->cubin) &&
+         l.take("nvrtcGetPTXSize", &f->ptx_size) && l.take("nvrtcGetPTX", &f->ptx) && l.take("nvrtcDestroyProgram", &f->destroy);
 }
 
 // What the user names, then the toolkit the environment names, then what the loader finds, then the usual place.

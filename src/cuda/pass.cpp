@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/regions.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
 
@@ -14,19 +15,13 @@ bool same(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.
 
 int padded(int n, int align) { return (n + align - 1) / align * align; }
 
-Region region_of(const Ref& ref, const Pass& pass) {
-  if (ref.from == Ref::From::slot) return pass.program().slots[ref.index].region;
-  if (ref.from == Ref::From::number) return Region::param;
-  switch (pass.plan->variables[ref.index].axis) {
-    case Axis::i: return Region::row;
-    case Axis::j: return Region::column;
-    case Axis::param: return Region::param;
-    default: return Region::pair;
-  }
+Region region_read(const Ref& ref, const Pass& pass) {
+  if (is_slot(ref)) return pass.program().slots[ref.index].region;
+  return ref.from == Ref::From::number ? Region::param : region_of(axes_of(pass.plan->variables[ref.index].axis));
 }
 
 void want(const Ref& ref, bool by_pairs, Pass* pass) {
-  const Region region = region_of(ref, *pass);
+  const Region region = region_read(ref, *pass);
   if (region == Region::param) pass->once.want(ref);
   if (by_pairs && region == pass->lane_region()) pass->lanes.want(ref);
   if (by_pairs && region == pass->sweep_region()) pass->sweep.want(ref);

@@ -8,6 +8,9 @@
 namespace kernweave {
 namespace cuda {
 
+// Loops over components are written out where they are short: what is indexed in them then stays in registers.
+inline int unrolled(int width) { return width <= 128 ? width : 4; }
+
 // What both have in common: data of the user's, and what is the same for all pairs.
 class Scope {
  public:
@@ -136,7 +139,7 @@ class PairScope : public Scope {
     *out << "\n#pragma unroll\nfor (int c = 0; c < kColumns; ++c)\n#pragma unroll\nfor (int k = 0; k < kRows; ++k) ";
   }
   void each_component(int width, std::ostream* out) const {
-    *out << "\n#pragma unroll " << (width <= 128 ? width : 4) << "\nfor (int d = 0; d < " << width << "; ++d) ";
+    *out << "\n#pragma unroll " << unrolled(width) << "\nfor (int d = 0; d < " << width << "; ++d) ";
   }
   void only_one(std::ostream*) const {}
   void after_step(std::ostream*) const {}

@@ -46,14 +46,11 @@ std::string device_line(int number) {
   DeviceId id = 0;
   char name[256] = "";
   std::size_t memory = 0;
-  int major = 0, minor = 0, processors = 0;
   check(d.cuDeviceGet(&id, number), "asking for a device");
   check(d.cuDeviceGetName(name, sizeof name, id), "asking a device's name");
   check(d.cuDeviceTotalMem(&memory, id), "asking a device's memory");
-  check(d.cuDeviceGetAttribute(&major, kMajor, id), "asking what a device is");
-  check(d.cuDeviceGetAttribute(&minor, kMinor, id), "asking what a device is");
-  check(d.cuDeviceGetAttribute(&processors, kProcessors, id), "asking what a device is");
-  return sentence(name, ", capability ", major, ".", minor, ", ", memory >> 30, " GB, ", processors, " multiprocessors");
+  return sentence(name, ", capability ", attribute(kMajor, id), ".", attribute(kMinor, id), ", ", memory >> 30, " GB, ", attribute(kProcessors, id),
+                  " multiprocessors");
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ class Writer {
         weight, "; }, [&](int c, int k) { return ", index, "; });");
   }
 
-  void unroll(int width) { say("#pragma unroll ", width <= kMostUnrolled ? width : 4); }
+  void unroll(int width) { say("#pragma unroll ", unrolled(width)); }
 
   // --- steps --------------------------------------------------------------------------------------------
 
@@ -252,8 +252,6 @@ class Writer {
     kernel("merge", "256", "gpu::merge" + of_formula);
     if (pass_.folds_all()) kernel("total", "kernweave::Formula::kThreads", "gpu::total" + of_formula);
   }
-
-  static constexpr int kMostUnrolled = 128;
 
   const Pass& pass_;
   const Program& program_;

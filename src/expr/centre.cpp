@@ -43,6 +43,14 @@ Side side_of(Expr f) {
   return is_parameter(f.arg(0)) ? Side{f.arg(1), f.arg(0)} : is_parameter(f.arg(1)) ? Side{f.arg(0), f.arg(1)} : Side{f, Expr()};
 }
 
+bool is_distance_across(Expr f) {
+  if (f->op != Op::SqDist) return false;
+  const Side a = side_of(f.arg(0)), b = side_of(f.arg(1));
+  const auto along = [](const Side& side, Axes axes) { return side.reading->type.axes == axes; };
+  const bool across = (along(a, Axes::i()) && along(b, Axes::j())) || (along(a, Axes::j()) && along(b, Axes::i()));
+  return across && a.scale == b.scale && have_common_centre(a.reading, b.reading);
+}
+
 std::vector<Expr> centre_differences(const std::vector<Expr>& formulas) {
   return rebuild(formulas, [](Expr f, const std::vector<Expr>& args) {
     if (!row(f->op).differences || !have_common_centre(args[0], args[1])) return remade(f, args);

@@ -25,6 +25,10 @@ struct Side {
 };
 Side side_of(Expr f);
 
+// Is it a squared distance between points along i and points along j, which may be read relative to a common centre and
+// are multiplied by the same?
+bool is_distance_across(Expr f);
+
 // Operations of which f(x + c, y + c) = f(x, y) get their arguments relative to a common centre.
 std::vector<Expr> centre_differences(const std::vector<Expr>& formulas);
 

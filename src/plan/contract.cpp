@@ -19,15 +19,8 @@ constexpr int kFewestComponents = 5;
 // roundings count; a thirtieth in float64, where there is room.
 int together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 16; }
 
-bool along(Expr f, Axes axes) { return f->type.axes == axes; }
-
-// May this distance be contracted? Between points along i and points along j, moved by a common centre.
-bool is_distance(Expr f) {
-  if (f->op != Op::SqDist || width(f.arg(0)) < kFewestComponents) return false;
-  const Side a = side_of(f.arg(0)), b = side_of(f.arg(1));
-  const bool across = (along(a.reading, Axes::i()) && along(b.reading, Axes::j())) || (along(a.reading, Axes::j()) && along(b.reading, Axes::i()));
-  return across && a.scale == b.scale && have_common_centre(a.reading, b.reading);
-}
+// May this distance be contracted?
+bool is_distance(Expr f) { return is_distance_across(f) && width(f.arg(0)) >= kFewestComponents; }
 
 // free: without distances. exponent: distances times parameters, plus what is free. factor: an exponential of an
 // exponent, times what is free or such a factor.

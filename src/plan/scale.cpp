@@ -19,12 +19,9 @@ struct Exponent {
 
 bool read_once(Expr f, const Users& users) { return users.at(f.get()) == 1; }
 
+// Nothing else reads it or its points.
 bool is_distance(Expr f, const Users& users) {
-  if (f->op != Op::SqDist || !read_once(f, users)) return false;
-  const Side a = side_of(f.arg(0)), b = side_of(f.arg(1));
-  const auto along = [](const Side& side, Axes axes) { return side.reading->type.axes == axes; };
-  const bool across = (along(a, Axes::i()) && along(b, Axes::j())) || (along(a, Axes::j()) && along(b, Axes::i()));
-  return across && a.scale == b.scale && have_common_centre(a.reading, b.reading) && read_once(a.reading, users) && read_once(b.reading, users);
+  return is_distance_across(f) && read_once(f, users) && read_once(side_of(f.arg(0)).reading, users) && read_once(side_of(f.arg(1)).reading, users);
 }
 
 bool find_exponent(Expr power, const Users& users, Exponent* found) {

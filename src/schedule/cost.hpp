@@ -74,7 +74,8 @@ inline constexpr int kGpuRowRegisters = 96;
 inline constexpr int kGpuStripRegisters = 64;
 inline constexpr int kGpuMostRowRegisters = 120;
 inline constexpr int kGpuMostColumnRegisters = 16;
-// Instructions of a strip's code: more do not fit the instruction cache (32 KB, 16 bytes each), nor a compiler's patience.
+// Instructions of a strip's code, about: without a limit a strip with 96 logarithms in float64 made 226 KB of kernels, with
+// it 91 KB.
 inline constexpr double kGpuLongestStrip = 2048;
 // Numbers that are the same for all pairs, kept in registers.
 inline constexpr int kGpuMostOnce = 16;
