@@ -105,6 +105,14 @@ r_scatter_add <- function(values, rows, n) {
     .Call(`_kernweave_r_scatter_add`, values, rows, n)
 }
 
+r_on_device <- function(x) {
+    .Call(`_kernweave_r_on_device`, x)
+}
+
+r_is_on_device <- function(x) {
+    .Call(`_kernweave_r_is_on_device`, x)
+}
+
 r_nearest <- function(typed, known) {
     .Call(`_kernweave_r_nearest`, typed, known)
 }
@@ -127,5 +135,13 @@ r_facts <- function(data) {
 
 r_fold <- function(op, values, weights, K, cuts) {
     .Call(`_kernweave_r_fold`, op, values, weights, K, cuts)
+}
+
+r_gpu_free_memory <- function() {
+    .Call(`_kernweave_r_gpu_free_memory`)
+}
+
+r_elsewhere <- function(x, length) {
+    .Call(`_kernweave_r_elsewhere`, x, length)
 }
 

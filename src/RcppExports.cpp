@@ -294,6 +294,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_on_device
+SEXP r_on_device(SEXP x);
+RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_on_device(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_is_on_device
+bool r_is_on_device(SEXP x);
+RcppExport SEXP _kernweave_r_is_on_device(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_is_on_device(x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_nearest
 std::string r_nearest(std::string typed, std::vector<std::string> known);
 RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
@@ -356,6 +376,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_gpu_free_memory
+double r_gpu_free_memory();
+RcppExport SEXP _kernweave_r_gpu_free_memory() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_gpu_free_memory());
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_elsewhere
+SEXP r_elsewhere(SEXP x, double length);
+RcppExport SEXP _kernweave_r_elsewhere(SEXP xSEXP, SEXP lengthSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_elsewhere(x, length));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
@@ -384,16 +424,22 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 6},
     {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
+    {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 1},
+    {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
     {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
     {"_kernweave_r_facts", (DL_FUNC) &_kernweave_r_facts, 1},
     {"_kernweave_r_fold", (DL_FUNC) &_kernweave_r_fold, 5},
+    {"_kernweave_r_gpu_free_memory", (DL_FUNC) &_kernweave_r_gpu_free_memory, 0},
+    {"_kernweave_r_elsewhere", (DL_FUNC) &_kernweave_r_elsewhere, 2},
     {NULL, NULL, 0}
 };
 
+void register_resident_vectors(DllInfo* dll);
 RcppExport void R_init_kernweave(DllInfo *dll) {
     R_registerRoutines(dll, NULL, CallEntries, NULL, NULL);
     R_useDynamicSymbols(dll, FALSE);
+    register_resident_vectors(dll);
 }

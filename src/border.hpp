@@ -1,6 +1,7 @@
 // The one crossing between R and the engine: failures become classed R conditions, interrupts are heard.
 #pragma once
 #include <Rcpp.h>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 #include "base/error.hpp"
@@ -14,6 +15,28 @@ namespace kernweave {
   const Rcpp::Function signal = home["engine_failure"];
   signal(kind, message);
   Rcpp::stop("kernweave: a failure was not signalled");
+}
+
+// A failure on its way to R where R's own code has called us and no exception may pass: nothing in it wants destroying.
+struct Signal {
+  const char* kind = nullptr;  // null: all is well
+  char message[1024] = "";
+};
+
+inline Signal signal_of(const Failure& failure) {
+  Signal signal;
+  signal.kind = fault_name(failure.fault);
+  std::strncpy(signal.message, failure.message.c_str(), sizeof signal.message - 1);
+  return signal;
+}
+
+// Leaves by a long jump, if there is anything to signal.
+inline void signal_now(const Signal& signal) {
+  if (!signal.kind) return;
+  const SEXP home = PROTECT(R_FindNamespace(PROTECT(Rf_mkString("kernweave"))));
+  const SEXP kind = PROTECT(Rf_mkString(signal.kind)), message = PROTECT(Rf_mkString(signal.message));
+  Rf_eval(PROTECT(Rf_lang3(Rf_install("engine_failure"), kind, message)), home);
+  UNPROTECT(5);
 }
 
 template <class Work>

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "r_resident.hpp"
 #include "reference/evaluate.hpp"
 #include "schedule/choose.hpp"
 
@@ -33,15 +34,17 @@ Precision precision_named(const std::string& name) {
   return {load, format, Format::float64};
 }
 
-// A vector is one column, or, for a parameter, one row.
+// A vector is one column, or, for a parameter, one row. Parameters are always here: schedules depend on them.
 View view_of(SEXP data, const Variable& v) {
   user_check(TYPEOF(data) == REALSXP, Fault::shape, "`", v.name, "` has no data");
   const std::int64_t n = Rf_xlength(data);
-  if (v.axis == Axis::param) return {REAL(data), 1, n};
+  if (v.axis == Axis::param) return {REAL_RO(data), 1, n};
+  Kept* kept = resident(data);
+  const double* numbers = kept && !kept->copies.empty() ? nullptr : REAL_RO(data);
   const SEXP dim = Rf_getAttrib(data, R_DimSymbol);
-  if (Rf_length(dim) < 2) return {REAL(data), n, 1};
-  const std::int64_t rows = INTEGER(dim)[0];
-  return {REAL(data), rows, INTEGER(dim)[1]};
+  if (Rf_length(dim) < 2) return {numbers, n, 1, kept};
+  const std::int64_t rows = INTEGER_RO(dim)[0];
+  return {numbers, rows, INTEGER_RO(dim)[1], kept};
 }
 
 void forget(SEXP pointer) {
@@ -117,24 +120,47 @@ Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp:
   return job;
 }
 
-std::vector<View> views_of(const Plan& plan, const Given& given) {
-  const Rcpp::List& data = given.data;
-  std::vector<View> views;
+Views::Views(const Plan& plan, const Given& given) : plan_(plan), given_(given) {
   for (const Variable& v : plan.variables) {
     if (v.source == Source::counter || v.operand >= Variable::kResults) {
-      views.emplace_back();
+      views_.emplace_back();
       continue;
     }
-    internal_check(v.operand < data.size(), "data for ", data.size(), " operands where `", v.name, "` is another");
-    View view = view_of(data[v.operand], v);
-    if (v.operand < given.operands.size()) view.kept = kept_by(given.operands[v.operand], data[v.operand]);
+    internal_check(v.operand < given.data.size(), "data for ", given.data.size(), " operands where `", v.name, "` is another");
+    const SEXP data = given.data[v.operand];
+    View view = view_of(data, v);
+    if (!view.kept && v.operand < given.operands.size()) view.kept = kept_by(given.operands[v.operand], data);
     const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
     internal_check(!pairwise || v.width == 1, "a matrix of pairs with ", v.width, " components");
     user_check(pairwise || view.columns == v.width, Fault::shape, "`", v.name, "` has ", view.columns,
                view.columns == 1 ? " column" : " columns", ", but the formula was built for ", v.width);
-    views.push_back(view);
+    views_.push_back(view);
   }
-  return views;
+}
+
+const View& Views::on_host(std::size_t k) {
+  View& view = views_[k];
+  const Variable& v = plan_.variables[k];
+  if (!view.data && v.source == Source::data && v.operand < Variable::kResults) {
+    const SEXP data = given_.data[v.operand];
+    view.data = REAL_RO(data);
+  }
+  return view;
+}
+
+void Views::all_on_host() {
+  for (std::size_t k = 0; k < views_.size(); ++k) on_host(k);
+}
+
+bool Views::resident() const {
+  bool any = false;
+  for (const Variable& v : plan_.variables) {
+    if (v.source == Source::counter || v.axis == Axis::param || v.operand >= Variable::kResults) continue;
+    const SEXP data = given_.data[v.operand];
+    if (!kernweave::resident(data)) return false;
+    any = true;
+  }
+  return any;
 }
 
 Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::NumericVector& known) {
@@ -144,17 +170,17 @@ Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::Num
   return extents.sizes();
 }
 
-std::vector<std::vector<double>> centres_for(const Plan& plan, const std::vector<View>& views) {
-  std::vector<std::vector<double>> centres(views.size());
+std::vector<std::vector<double>> centres_for(const Plan& plan, Views* views) {
+  std::vector<std::vector<double>> centres(plan.variables.size());
   const auto middle_of = [&](int operand) {
     std::size_t owner = 0;
     while (plan.variables[owner].operand != operand) ++owner;
-    const View& view = views[owner];
+    const View& view = views->on_host(owner);
     const Axis axis = plan.variables[owner].axis;
     const bool pairwise = axis == Axis::pair || axis == Axis::pair_swapped;
     return centre_of(pairwise ? View{view.data, view.rows * view.columns, 1} : view);
   };
-  for (std::size_t k = 0; k < views.size(); ++k)
+  for (std::size_t k = 0; k < centres.size(); ++k)
     if (plan.variables[k].centre != Variable::kAsItIs) centres[k] = middle_of(plan.variables[k].centre);
   return centres;
 }
@@ -174,32 +200,34 @@ Span span_of(const Evaluator& evaluator, const Ref& ref) {
 }
 
 // Looked up where the data are whose they were.
-void note_kept_reach(const View& view, const std::vector<double>& centre, Facts* facts) {
-  if (!view.kept) return note_reach(view, centre, facts);
-  if (view.kept->centre != centre) {
-    note_reach(view, centre, facts);
-    view.kept->centre = centre;
-    view.kept->reach = facts->reach;
+void note_kept_reach(std::size_t k, const std::vector<double>& centre, Views* views, Facts* facts) {
+  Kept* kept = views->all()[k].kept;
+  if (!kept) return note_reach(views->on_host(k), centre, facts);
+  if (kept->centre != centre) {
+    note_reach(views->on_host(k), centre, facts);
+    kept->centre = centre;
+    kept->reach = facts->reach;
   }
-  facts->reach = view.kept->reach;
+  facts->reach = kept->reach;
 }
 
 }  // namespace
 
-Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<View>& views, const std::vector<std::vector<double>>& centres) {
+Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres, Views* views) {
   const Wanted wanted = wanted_facts(plan, sizes);
   Findings found;
-  for (std::size_t k = 0; k < views.size(); ++k) {
+  found.home = views->resident() ? Home::device : Home::host;
+  for (std::size_t k = 0; k < plan.variables.size(); ++k) {
     Facts facts;
-    facts.rows = views[k].rows;
-    if (wanted.range[k]) note_range(views[k], &facts);
-    if (wanted.reach[k]) note_kept_reach(views[k], centres[k], &facts);
+    facts.rows = views->all()[k].rows;
+    if (wanted.range[k]) note_range(views->on_host(k), &facts);
+    if (wanted.reach[k]) note_kept_reach(k, centres[k], views, &facts);
     found.variables.push_back(facts);
   }
   for (const Variant& variant : plan.variants) {
     found.factors.emplace_back();
     if (variant.condition.empty() || !wanted.reach[variant.condition[0].variables[0]]) continue;
-    Evaluator evaluator(plan, variant.program, views);
+    Evaluator evaluator(plan, variant.program, views->all());
     evaluator.run(Region::param);
     for (const Requirement& r : variant.condition) found.factors.back().push_back(span_of(evaluator, r.factor));
   }

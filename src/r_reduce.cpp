@@ -14,10 +14,10 @@ namespace {
 // Plans live behind external pointers with this tag; what has another, or nothing behind it, is no plan.
 SEXP plan_tag() { return Rf_install("kernweave_plan"); }
 
-const Plan& plan_behind(SEXP pointer) {
+Prepared& behind(SEXP pointer) {
   const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == plan_tag();
   internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no plan of this session");
-  return *static_cast<const Plan*>(R_ExternalPtrAddr(pointer));
+  return *static_cast<Prepared*>(R_ExternalPtrAddr(pointer));
 }
 
 std::string show_ref(const Ref& ref, const Plan& plan, const Program& program) {
@@ -79,7 +79,7 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
     const kernweave::Job job = kernweave::job_from_r(outputs, extents, options, &formulas);
-    const Rcpp::XPtr<kernweave::Plan> plan(new kernweave::Plan(kernweave::lower(job)), true, kernweave::plan_tag());
+    const Rcpp::XPtr<kernweave::Prepared> plan(new kernweave::Prepared{kernweave::lower(job), {}}, true, kernweave::plan_tag());
     return Rcpp::List::create(Rcpp::_["plan"] = plan, Rcpp::_["operands"] = formulas.operands());
   });
 }
@@ -87,7 +87,7 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, std::string device, int threads) {
   return kernweave::at_border([&] {
-    return kernweave::run_plan(kernweave::plan_behind(plan), {data, operands}, extents, device, threads);
+    return kernweave::run_plan(&kernweave::behind(plan), {data, operands}, extents, device, threads);
   });
 }
 
@@ -95,7 +95,7 @@ Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericV
 // [[Rcpp::export(rng = false)]]
 Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes) {
   return kernweave::at_border([&] {
-    const kernweave::Plan& p = kernweave::plan_behind(plan);
+    const kernweave::Plan& p = kernweave::behind(plan).plan;
     Rcpp::CharacterVector sources;
     for (const kernweave::Variant& variant : p.variants)
       for (const kernweave::Share& share : kernweave::shares_of(variant))

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "r_resident.hpp"
 
 namespace kernweave {
 namespace {
@@ -38,17 +39,18 @@ Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
 
 }  // namespace
 
-OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes) : output_(o), sizes_(sizes) {
+OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes, bool stays) : output_(o), sizes_(sizes) {
   const double n = static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places;
   const Results results = row(o.red).results;
-  if (results != Results::index) values_ = allocate(REALSXP, n);
-  if (results != Results::value) numbers_ = allocate(numbers_fit() ? INTSXP : REALSXP, n);
+  const auto room = [&](SEXPTYPE type, bool may_stay) { return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n); };
+  if (results != Results::index) values_ = room(REALSXP, o.kind != Kind::logical);
+  if (results != Results::value) numbers_ = room(numbers_fit() ? INTSXP : REALSXP, numbers_fit());
 }
 
 Result OutputBuffer::result() {
   Result r;
-  if (!values_.isNULL()) r.values = REAL(values_);
-  if (numbers_.isNULL()) return r;
+  if (!values_.isNULL() && !(r.values_stay = resident(values_))) r.values = REAL(values_);
+  if (numbers_.isNULL() || (r.numbers_stay = resident(numbers_))) return r;
   if (TYPEOF(numbers_) == INTSXP) r.numbers.whole = INTEGER(numbers_);
   else r.numbers = {nullptr, REAL(numbers_), NA_REAL};
   return r;

@@ -8,7 +8,8 @@ namespace kernweave {
 
 class OutputBuffer {
  public:
-  OutputBuffer(const Output& o, const Sizes& sizes);
+  // `stays`: shall numbers be left on the device that finds them?
+  OutputBuffer(const Output& o, const Sizes& sizes, bool stays);
 
   Result result();  // where a back end writes
   SEXP to_r();      // an array; for a value with its index a list of two

@@ -10,6 +10,7 @@
 #include "r_job.hpp"
 #include "r_result.hpp"
 #include "schedule/choose.hpp"
+#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
@@ -48,6 +49,7 @@ class Progress {
 
 // What stays the same for all steps of a call.
 struct Call {
+  Prepared* prepared;
   const Given& given;
   const std::string& device;
   int threads;
@@ -64,19 +66,20 @@ void tell_once(const std::string& missed) {
 
 // A plan on its data, at sizes that are known.
 struct Run {
-  Run(const Plan& plan, const Given& given, const Sizes& sizes) : plan(plan), sizes(sizes), views(views_of(plan, given)) {}
+  Run(const Plan& plan, const Sizes& sizes, Views views) : plan(plan), sizes(sizes), views(std::move(views)) {}
 
   Schedule schedule(const std::string& device) {
-    centres = centres_for(plan, views);
-    const Findings findings = findings_for(plan, sizes, views, centres);
+    centres = centres_for(plan, &views);
+    const Findings findings = findings_for(plan, sizes, centres, &views);
     check_gathers(plan, sizes, findings.variables);
     return choose(plan, sizes, findings, device, backends());
   }
 
-  void operator()(const Call& call, const std::vector<Result>& results) {
-    const Schedule chosen = schedule(call.device);
+  void operator()(const Schedule& chosen, const Call& call, const std::vector<Result>& results) {
     tell_once(chosen.missed);
-    const Task task{&plan, &chosen, views, centres, results, call.threads, call.poll};
+    if (!chosen.backend->holds_data()) views.all_on_host();
+    std::unique_ptr<Memo>* memo = &call.prepared->memos[{&plan, chosen.backend}];
+    const Task task{&plan, &chosen, views.all(), centres, results, call.threads, call.poll, memo};
     try {
       chosen.backend->run(task);
     } catch (const Failure& failure) {
@@ -89,60 +92,112 @@ struct Run {
 
   const Plan& plan;
   const Sizes sizes;
-  std::vector<View> views;
+  Views views;
   std::vector<std::vector<double>> centres;
 };
 
-// Sums of as many components as the output has are written where the output will be.
-void run_in_two_steps(const Plan& plan, const Sizes& sizes, const Call& call, const std::vector<Result>& results) {
+// Shall results stay on a device? Where the data of the call do, and what computes them holds data.
+bool stay(const Run& run, const Schedule& chosen) { return chosen.backend->holds_data() && run.views.resident(); }
+
+// R does not see how much memory of a device its vectors hold: its collector is called for it.
+void collect_now_and_then(double bytes) {
+  static double since = 0;
+  since += bytes;
+  if (since < kGpuBytesBetweenCollections) return;
+  since = bytes;
+  Rcpp::Function("gc")();
+}
+
+class Results {
+ public:
+  Results(const Plan& plan, const Sizes& sizes, bool stay) {
+    const std::vector<Output>& outputs = plan.variants.back().outputs;
+    buffers_.reserve(outputs.size());
+    for (const Output& o : outputs) {
+      if (stay) collect_now_and_then(static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * sizeof(double));
+      buffers_.emplace_back(o, sizes, stay);
+      all.push_back(buffers_.back().result());
+    }
+  }
+  Rcpp::List to_r() {
+    Rcpp::List out(buffers_.size());
+    for (std::size_t k = 0; k < buffers_.size(); ++k) out[k] = buffers_[k].to_r();
+    return out;
+  }
+  std::vector<Result> all;
+
+ private:
+  std::vector<OutputBuffer> buffers_;
+};
+
+// Sums of the first step on their way to the second: those of as many components as the output has are written where the
+// output will be.
+struct Between {
+  Between(const Plan& plan, const Sizes& of_sums, bool stay, const std::vector<Result>& results) : first(results), kept(results.size()), memory(results.size()) {
+    const std::vector<Output>& sums = plan.stages->sums.variants.back().outputs;
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      if (in_place(plan, k)) continue;
+      first[k] = Result();
+      if (stay) {
+        first[k].values_stay = &kept[k];
+        continue;
+      }
+      memory[k].resize(static_cast<std::size_t>(kept_rows(sums[k].keep, of_sums) * sums[k].width));
+      first[k].values = memory[k].data();
+    }
+  }
+  std::vector<Result> first;
+  std::vector<Kept> kept;
+  std::vector<std::vector<double>> memory;
+};
+
+Rcpp::List run_in_two_steps(const Sizes& sizes, const Call& call) {
+  const Plan& plan = call.prepared->plan;
   const Stages& stages = *plan.stages;
   const Sizes of_sums = sizes_of_sums(stages, sizes);
   const std::vector<Output>& sums = stages.sums.variants.back().outputs;
-  std::vector<std::vector<double>> memory(sums.size());
-  std::vector<Result> first = results;
-  for (std::size_t k = 0; k < sums.size(); ++k) {
-    if (in_place(plan, k)) continue;
-    memory[k].resize(static_cast<std::size_t>(kept_rows(sums[k].keep, of_sums) * sums[k].width));
-    first[k].values = memory[k].data();
-  }
-  Run(stages.sums, call.given, of_sums)(call, first);
+  Run adds(stages.sums, of_sums, Views(stages.sums, call.given));
+  const Schedule chosen = adds.schedule(call.device);
+  const bool stays = stay(adds, chosen);
+  Results results(plan, sizes, stays);
+  const Between between(plan, of_sums, stays, results.all);
+  adds(chosen, call, between.first);
   for (std::size_t k = 0; k < sums.size(); ++k) {
     Sizes one = sizes;
     (sums[k].keep == Keep::i ? one.j : one.i) = 1;
-    Run after(stages.after[k], call.given, one);
-    for (std::size_t v = 0; v < after.views.size(); ++v)
+    Run after(stages.after[k], one, Views(stages.after[k], call.given));
+    const Result& sum = between.first[k];
+    for (std::size_t v = 0; v < stages.after[k].variables.size(); ++v)
       if (stages.after[k].variables[v].operand >= Variable::kResults)
-        after.views[v] = {first[k].values, kept_rows(sums[k].keep, of_sums), sums[k].width};
-    after(call, {results[k]});
+        after.views.put(v, {sum.values, kept_rows(sums[k].keep, of_sums), sums[k].width, sum.values_stay});
+    after(after.schedule(stays ? chosen.backend->name() : call.device), call, {results.all[k]});
   }
+  return results.to_r();
+}
+
+Rcpp::List run_at_once(const Sizes& sizes, const Call& call) {
+  const Plan& plan = call.prepared->plan;
+  Run run(plan, sizes, Views(plan, call.given));
+  const Schedule chosen = run.schedule(call.device);
+  Results results(plan, sizes, stay(run, chosen));
+  run(chosen, call, results.all);
+  return results.to_r();
 }
 
 }  // namespace
 
-Rcpp::List run_plan(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, int threads) {
-  Run run(plan, given, sizes_of(plan, views_of(plan, given), extents));
-  const std::vector<Output>& outputs = plan.variants.back().outputs;
-  std::vector<OutputBuffer> buffers;
-  std::vector<Result> results;
-  buffers.reserve(outputs.size());
-  for (const Output& o : outputs) {
-    buffers.emplace_back(o, run.sizes);
-    results.push_back(buffers.back().result());
-  }
+Rcpp::List run_plan(Prepared* prepared, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, int threads) {
+  const Sizes sizes = sizes_of(prepared->plan, Views(prepared->plan, given).all(), extents);
   Progress progress;
-  const Call call{given, device, threads, std::ref(progress)};
-  if (in_two_steps(plan, run.sizes)) run_in_two_steps(plan, run.sizes, call, results);
-  else run(call, results);
-  Rcpp::List out(buffers.size());
-  for (std::size_t k = 0; k < buffers.size(); ++k) out[k] = buffers[k].to_r();
-  return out;
+  const Call call{prepared, given, device, threads, std::ref(progress)};
+  return in_two_steps(prepared->plan, sizes) ? run_in_two_steps(sizes, call) : run_at_once(sizes, call);
 }
 
 Schedule schedule_of(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, const Plan** ran) {
-  const Sizes sizes = sizes_of(plan, views_of(plan, given), extents);
+  const Sizes sizes = sizes_of(plan, Views(plan, given).all(), extents);
   const bool two = in_two_steps(plan, sizes);
   *ran = two ? &plan.stages->sums : &plan;
-  Schedule chosen = Run(**ran, given, two ? sizes_of_sums(*plan.stages, sizes) : sizes).schedule(device);
+  Schedule chosen = Run(**ran, two ? sizes_of_sums(*plan.stages, sizes) : sizes, Views(**ran, given)).schedule(device);
   if (two) chosen.reason += plan.stages->separable ? ", separable: each axis by itself" : ", factors along the kept axis after the sum";
   chosen.sizes = sizes;
   return chosen;

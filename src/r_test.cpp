@@ -1,8 +1,10 @@
-// Windows into the engine for the tests: facts, and reductions folded in pieces.
+// Windows into the engine for the tests: facts, reductions folded in pieces, and vectors that lie elsewhere.
 #include "border.hpp"
+#include "r_resident.hpp"
 
 #include <algorithm>
 
+#include "cuda/device.hpp"
 #include "expr/table.hpp"
 #include "schedule/facts.hpp"
 
@@ -53,5 +55,43 @@ Rcpp::List r_fold(std::string op, Rcpp::NumericVector values, Rcpp::NumericVecto
       places[k] = index[k] == 0 ? NA_REAL : static_cast<double>(index[k]);
     }
     return Rcpp::List::create(Rcpp::_["value"] = numbers, Rcpp::_["index"] = places);
+  });
+}
+
+// Bytes of a device's memory that nothing uses.
+// [[Rcpp::export(rng = false)]]
+double r_gpu_free_memory() {
+  return kernweave::at_border([&] { return static_cast<double>(kernweave::cuda::device(0).free_memory()); });
+}
+
+namespace kernweave {
+namespace {
+
+// A device that is none.
+class Elsewhere : public Copy {
+ public:
+  explicit Elsewhere(SEXP x) : numbers_(static_cast<const char*>(DATAPTR_RO(x)), static_cast<const char*>(DATAPTR_RO(x)) + bytes_of(x)) {}
+  void fetch(void* to, std::size_t bytes) const override {
+    user_check(bytes == numbers_.size(), Fault::no_device, "the device has gone");
+    std::copy(numbers_.begin(), numbers_.end(), static_cast<char*>(to));
+  }
+
+ private:
+  static std::size_t bytes_of(SEXP x) { return static_cast<std::size_t>(Rf_xlength(x)) * (TYPEOF(x) == INTSXP ? sizeof(int) : sizeof(double)); }
+  std::vector<char> numbers_;
+};
+
+}  // namespace
+}  // namespace kernweave
+
+// A vector whose numbers lie on a device that is none; of another length than they have, they cannot be fetched.
+// [[Rcpp::export(rng = false)]]
+SEXP r_elsewhere(SEXP x, double length) {
+  return kernweave::at_border([&]() -> SEXP {
+    const Rcpp::Shield<SEXP> made(kernweave::resident_vector(TYPEOF(x), static_cast<R_xlen_t>(length)));
+    constexpr int kNoDevice = -1;
+    kernweave::resident(made)->copies[kNoDevice] = std::make_unique<kernweave::Elsewhere>(x);
+    if (length == static_cast<double>(Rf_xlength(x))) SHALLOW_DUPLICATE_ATTRIB(made, x);
+    return made;
   });
 }

@@ -1,26 +1,29 @@
 // A matrix of numbers somebody else owns: pointer and extents, columns one after the other.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
 namespace kernweave {
 
-// What a back end has made of data, say a copy on a device.
+// Numbers where a back end has put them: in the memory of a device.
 class Copy {
  public:
   virtual ~Copy() = default;
+  virtual void fetch(void* to, std::size_t bytes) const = 0;
 };
 
 // Kept by whoever owns the data, for as long as they stay what they are.
 struct Kept {
-  std::unique_ptr<Copy> on_gpu;
+  std::map<int, std::unique_ptr<Copy>> copies;  // by the number of their device
   std::vector<double> centre;  // the last one asked for, and how far the points reach from it
   double reach = 0;
 };
 
 struct View {
-  const double* data = nullptr;
+  const double* data = nullptr;  // null also where the numbers lie on a device alone
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   Kept* kept = nullptr;  // null where nobody keeps anything

@@ -165,9 +165,10 @@ class Cpu : public Backend {
     return {};
   }
 
-  double seconds(const Plan&, const Variant& variant, const Sizes& sizes) const override {
+  double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     const double work = sizes.pairs() * work_per_pair(variant) * kCpuSecondsPerInstruction;
-    return kCpuSecondsPerCall + work / allowed_threads(0);
+    const double transfers = home == Home::device ? transfer_seconds(plan, variant, sizes) : 0;
+    return kCpuSecondsPerCall + transfers + work / allowed_threads(0);
   }
 
   double working_bytes(const Plan&, const Variant& variant, const Sizes&) const override {

@@ -16,7 +16,7 @@ double bytes_of_block(const Pass& pass) {
     const Output& o = pass.variant->outputs[number];
     if (o.keep != Keep::both) bytes += static_cast<double>(state_bytes(o)) * o.width;
   }
-  return bytes * pass.shape.threads * pass.shape.rows;
+  return bytes * pass.shape.block_rows * pass.shape.parts;
 }
 
 }  // namespace
@@ -27,25 +27,27 @@ std::int64_t state_bytes(const Output& o) {
 }
 
 Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors, double seconds) {
-  const std::int64_t blocks = ceiling(lanes, static_cast<std::int64_t>(pass.shape.threads) * pass.shape.rows);
+  const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows);
   if (blocks == 0 || sweep == 0) return {blocks, 1, sweep, std::max<std::int64_t>(1, blocks), std::max<std::int64_t>(1, blocks)};
   const std::int64_t wave = static_cast<std::int64_t>(processors) * kGpuResidentBlocks;
-  const std::int64_t to_fill = static_cast<std::int64_t>(processors) * (pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks) / blocks;
+  const int each = pass.product.any() ? kGpuProductBlocks : pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
+  const std::int64_t to_fill = static_cast<std::int64_t>(processors) * each / blocks;
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(wave));
   const std::int64_t in_time = static_cast<std::int64_t>(seconds / waves / kGpuSecondsOfLaunch) + 1;
   const std::int64_t wanted = std::max(std::min<std::int64_t>(to_fill, sweep / kGpuFewestColumns), std::min(in_time, sweep));
-  const std::int64_t split = ceiling(ceiling(sweep, std::max<std::int64_t>(1, wanted)), pass.shape.columns) * pass.shape.columns;
+  const std::int64_t split = ceiling(ceiling(sweep, std::max<std::int64_t>(1, wanted)), pass.shape.padding) * pass.shape.padding;
   const std::int64_t splits = ceiling(sweep, split);
   const double bytes = bytes_of_block(pass) * static_cast<double>(splits);
   const std::int64_t fitting = bytes > 0 ? static_cast<std::int64_t>(std::max(1.0, kGpuWorkBytes / bytes)) : blocks;
   const std::int64_t of_launch = ceiling(blocks * splits, static_cast<std::int64_t>(seconds / kGpuSecondsOfLaunch) + 1);
-  return {blocks, splits, split, std::min(blocks, splits > 1 ? fitting : blocks), std::max(of_launch, std::min(wave, blocks))};
+  return {blocks, splits, split, std::min(blocks, splits * pass.shape.parts > 1 ? fitting : blocks), std::max(of_launch, std::min(wave, blocks))};
 }
 
 double working_bytes(const Pass& pass, const Cut& cut, std::int64_t lanes, std::int64_t sweep) {
-  const double wide = pass.lanes.any_wide() ? static_cast<double>(lanes) * pass.lanes.total : 0.0;
-  const double numbers = wide + static_cast<double>(sweep) * pass.sweep.total + pass.once.total;
-  const double states = cut.splits > 1 || pass.folds_all() ? bytes_of_block(pass) * static_cast<double>(cut.chunk * cut.splits) : 0.0;
+  const double products = static_cast<double>(lanes + sweep) * pass.product.padded_width();
+  const double wide = pass.stores_rows() ? static_cast<double>(lanes) * pass.lanes.total : 0.0;
+  const double numbers = products + wide + static_cast<double>(sweep) * pass.sweep.total + pass.once.total;
+  const double states = cut.splits * pass.shape.parts > 1 || pass.folds_all() ? bytes_of_block(pass) * static_cast<double>(cut.chunk * cut.splits) : 0.0;
   return numbers * pass.number_bytes() + states;
 }
 

@@ -81,11 +81,7 @@ Block Device::allocate(std::size_t bytes, const char* what) {
     trim();
     status = driver().cuMemAlloc(&at, size);
   }
-  if (status == kOutOfMemory) {
-    std::size_t free = 0, total = 0;
-    driver().cuMemGetInfo(&free, &total);
-    fail(Fault::memory, what, " needs ", size >> 20, " MB on the GPU; ", free >> 20, " MB of ", total >> 20, " are free");
-  }
+  if (status == kOutOfMemory) fail(Fault::memory, what, " needs ", size >> 20, " MB on the GPU; ", free_memory() >> 20, " MB are free");
   check(status, what);
   return Block(this, at, size);
 }
@@ -96,6 +92,13 @@ void Device::trim() {
   wait();
   for (const auto& ready : pool_) driver().cuMemFree(ready.second);
   pool_.clear();
+}
+
+std::size_t Device::free_memory() {
+  std::size_t free = 0, total = 0;
+  check(driver().cuMemGetInfo(&free, &total), "asking for memory");
+  for (const auto& ready : pool_) free += ready.first;
+  return free;
 }
 
 void Device::upload(Pointer to, const void* from, std::size_t bytes) {

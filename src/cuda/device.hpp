@@ -81,6 +81,9 @@ class Device {
   // Compiled once for each source, unless many others have come since.
   const Kernels& kernels(const std::string& source, int shared_bytes);
 
+  // Not in use by anybody.
+  std::size_t free_memory();
+
   int number() const { return number_; }
   int capability() const { return capability_; }
   int processors() const { return processors_; }

@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "cuda/cut.hpp"
-#include "cuda/write.hpp"
 #include "kernweave/gpu/arguments.hpp"
 #include "schedule/cost.hpp"
 
@@ -22,22 +21,30 @@ T* on_device(Pointer at) {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(at));
 }
 
-// The device's copy of data that somebody owns.
-struct Upload : Copy {
-  Upload(const double* host, int number, Block block) : host(host), number(number), block(std::move(block)) {}
-  const double* host;
-  int number;  // of the device
-  Block block;
+// Numbers that stay on the device for as long as somebody keeps them.
+class Stay : public Copy {
+ public:
+  Stay(Device* device, Block block) : device_(device), block_(std::move(block)) {}
+  void fetch(void* to, std::size_t bytes) const override {
+    user_check(!opened_by_parent(), Fault::no_device, "numbers on a GPU cannot be fetched in a forked process; look at them before forking");
+    device_->enter();
+    device_->download(to, block_.at(), bytes);
+  }
+  Pointer at() const { return block_.at(); }
+
+ private:
+  Device* device_;
+  Block block_;
 };
 
 class PassJob {
  public:
-  PassJob(const Pass& pass, const Task& task, double seconds, Device* device)
+  PassJob(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device)
       : pass_(pass), task_(task), device_(*device),
         lanes_(pass.share.along_i ? task.schedule->sizes.i : task.schedule->sizes.j),
         sweep_(pass.share.along_i ? task.schedule->sizes.j : task.schedule->sizes.i),
         cut_(cut(pass, lanes_, sweep_, device->processors(), seconds)),
-        kernels_(device->kernels(source_of(pass), static_cast<int>(pass.shared_bytes()))) {}
+        kernels_(device->kernels(source, static_cast<int>(pass.shared_bytes()))) {}
 
   void run() {
     place_numbers();
@@ -45,23 +52,35 @@ class PassJob {
     place_panels();
     place_targets();
     launch_points("once", 1);
-    launch_points("columns", even_columns());
-    if (pass_.lanes.any_wide()) launch_points("rows", lanes_);
+    launch_points("columns", padded(sweep_));
+    if (pass_.stores_rows()) launch_points("rows", lanes_);
+    if (pass_.product.any()) {
+      launch_points("packed_rows", padded(lanes_));
+      launch_points("packed_columns", padded(sweep_));
+    }
     for (std::int64_t block = 0; block < cut_.blocks; block += cut_.chunk) sweep_chunk(block);
     if (pass_.folds_all()) launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
     fetch();
   }
 
  private:
-  std::int64_t rows_of(std::int64_t blocks) const { return blocks * pass_.shape.threads * pass_.shape.rows; }
-  // Strips come out even (kernweave/gpu/sweep.hpp).
-  std::int64_t even_columns() const { return ceiling(sweep_, pass_.shape.columns) * pass_.shape.columns; }
+  std::int64_t rows_of(std::int64_t blocks) const { return blocks * pass_.shape.block_rows; }
+  // Strips and tiles come out even (kernweave/gpu/sweep.hpp).
+  std::int64_t padded(std::int64_t points) const { return ceiling(points, pass_.shape.padding) * pass_.shape.padding; }
+
+  // States of the same row that wait to be merged.
+  std::int64_t parts() const { return cut_.splits * pass_.shape.parts; }
 
   const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.share.outputs[k]]; }
+  const Result& result(std::size_t k) const { return task_.results[static_cast<std::size_t>(pass_.share.outputs[k])]; }
 
+  Pointer allocate(std::int64_t bytes, const char* what, Block* block) {
+    *block = device_.allocate(static_cast<std::size_t>(bytes), what);
+    return block->at();
+  }
   Pointer allocate(std::int64_t bytes, const char* what) {
-    blocks_.push_back(device_.allocate(static_cast<std::size_t>(bytes), what));
-    return blocks_.back().at();
+    blocks_.emplace_back();
+    return allocate(bytes, what, &blocks_.back());
   }
 
   // Small things go together, in one transfer.
@@ -85,14 +104,19 @@ class PassJob {
 
   // Data with an owner are sent once.
   Pointer kept(const View& view) {
-    Upload* upload = static_cast<Upload*>(view.kept->on_gpu.get());
-    if (upload && upload->host == view.data && upload->number == device_.number()) return upload->block.at();
-    const std::size_t bytes = static_cast<std::size_t>(view.rows * view.columns) * sizeof(double);
-    auto fresh = std::make_unique<Upload>(view.data, device_.number(), device_.allocate(bytes, "the data"));
-    device_.upload(fresh->block.at(), view.data, bytes);
-    const Pointer at = fresh->block.at();
-    view.kept->on_gpu = std::move(fresh);
-    return at;
+    std::map<int, std::unique_ptr<Copy>>& copies = view.kept->copies;
+    auto at = copies.find(device_.number());
+    if (at == copies.end()) at = copies.emplace(device_.number(), view.data ? sent_to_stay(view, &device_) : sent_on(view)).first;
+    return static_cast<Stay&>(*at->second).at();
+  }
+
+  // From another device, by way of the host.
+  std::unique_ptr<Copy> sent_on(const View& view) {
+    std::vector<double> numbers(static_cast<std::size_t>(view.rows * view.columns));
+    internal_check(!view.kept->copies.empty(), "data that are nowhere");
+    view.kept->copies.begin()->second->fetch(numbers.data(), numbers.size() * sizeof(double));
+    device_.enter();
+    return sent_to_stay({numbers.data(), view.rows, view.columns}, &device_);
   }
 
   Pointer sent(const View& view) {
@@ -108,7 +132,7 @@ class PassJob {
   void place_data() {
     for (std::size_t v = 0; v < task_.data.size(); ++v) {
       const View& view = task_.data[v];
-      gpu::Data data{view.data ? on_device<double>(sent(view)) : nullptr, nullptr, view.rows};
+      gpu::Data data{view.data || view.kept ? on_device<double>(sent(view)) : nullptr, nullptr, view.rows};
       const std::vector<double>& centre = task_.centres[v];
       if (!centre.empty()) data.centre = on_device<double>(stage(centre.data(), static_cast<std::int64_t>(centre.size())));
       data_.push_back(data);
@@ -124,8 +148,14 @@ class PassJob {
     head_.blocks = cut_.blocks;
     head_.splits = cut_.splits;
     head_.once = on_device<void>(allocate(pass_.once.total * bytes, "the parameters"));
-    head_.columns = on_device<void>(allocate(even_columns() * pass_.sweep.total * bytes, "what depends on one axis"));
-    if (pass_.lanes.any_wide()) head_.rows = on_device<void>(allocate(lanes_ * pass_.lanes.total * bytes, "what depends on one axis"));
+    head_.columns = on_device<void>(allocate(padded(sweep_) * pass_.sweep.total * bytes, "what depends on one axis"));
+    if (pass_.stores_rows()) head_.rows = on_device<void>(allocate(lanes_ * pass_.lanes.total * bytes, "what depends on one axis"));
+    if (!pass_.product.any()) return;
+    // Two halves are as long as the number.
+    head_.row_halves = on_device<void>(allocate(padded(lanes_) * pass_.product.padded_width() * bytes, "what depends on one axis"));
+    head_.column_halves = on_device<void>(allocate(padded(sweep_) * pass_.product.padded_width() * bytes, "what depends on one axis"));
+    head_.row_scales = on_device<float>(allocate(padded(lanes_) * bytes, "what depends on one axis"));
+    head_.column_scales = on_device<float>(allocate(padded(sweep_) * bytes, "what depends on one axis"));
   }
 
   void place_targets() {
@@ -134,13 +164,15 @@ class PassJob {
       const std::int64_t numbers = kept_rows(o.keep, task_.schedule->sizes) * o.width * o.places;
       const Results results = row(o.red).results;
       gpu::Target target{nullptr, {nullptr, nullptr, 0}, nullptr};
-      const RowNumbers& wanted = task_.results[static_cast<std::size_t>(pass_.share.outputs[k])].numbers;
-      if (wanted.whole) target.numbers.whole = on_device<int>(allocate(numbers * 4, "the results"));
-      if (wanted.wide) target.numbers.wide = on_device<double>(allocate(numbers * 8, "the results"));
-      target.numbers.none = wanted.none;
-      if (results != Results::index) target.values = on_device<double>(allocate(numbers * 8, "the results"));
+      const Result& to = result(k);
+      Found found;
+      if (to.numbers.whole || to.numbers_stay) target.numbers.whole = on_device<int>(allocate(numbers * 4, "the results", &found.numbers));
+      if (to.numbers.wide) target.numbers.wide = on_device<double>(allocate(numbers * 8, "the results", &found.numbers));
+      target.numbers.none = to.numbers.none;
+      if (results != Results::index) target.values = on_device<double>(allocate(numbers * 8, "the results", &found.values));
+      found_.push_back(std::move(found));
       const std::int64_t states = o.keep == Keep::none ? std::max<std::int64_t>(1, cut_.blocks) * cut_.splits * pass_.shape.threads
-                                : o.keep == Keep::both || cut_.splits == 1 ? 0 : cut_.splits * std::min(lanes_, rows_of(cut_.chunk));
+                                : o.keep == Keep::both || parts() == 1 ? 0 : parts() * std::min(lanes_, rows_of(cut_.chunk));
       if (states > 0) target.states = on_device<void>(allocate(states * o.width * state_bytes(o), "sums of parts"));
       targets_.push_back(target);
     }
@@ -180,7 +212,7 @@ class PassJob {
       for (head_.first_block = block; head_.first_block < block + blocks; head_.first_block += some_blocks)
         launch_slice(std::min<std::int64_t>(some_blocks, block + blocks - head_.first_block),
                      std::min<std::int64_t>(some_splits, cut_.splits - head_.first_split));
-    if (cut_.splits > 1) launch_points("merge", head_.rows_here);
+    if (parts() > 1) launch_points("merge", head_.rows_here);
   }
 
   void launch_slice(std::int64_t blocks, std::int64_t splits) {
@@ -195,17 +227,26 @@ class PassJob {
     task_.poll(share);
   }
 
+  // Memory in which an output's results lie.
+  struct Found {
+    Block values, numbers;
+  };
+
   void fetch() {
     for (std::size_t k = 0; k < pass_.share.outputs.size(); ++k) {
       const Output& o = output(k);
-      const Result& to = task_.results[static_cast<std::size_t>(pass_.share.outputs[k])];
+      const Result& to = result(k);
       const std::size_t numbers = static_cast<std::size_t>(kept_rows(o.keep, task_.schedule->sizes) * o.width * o.places);
-      const auto address = [](const void* at) { return static_cast<Pointer>(reinterpret_cast<std::uintptr_t>(at)); };
-      const gpu::Target& from = targets_[k];
-      if (from.values) device_.download(to.values, address(from.values), numbers * sizeof(double));
-      if (from.numbers.whole) device_.download(to.numbers.whole, address(from.numbers.whole), numbers * sizeof(int));
-      if (from.numbers.wide) device_.download(to.numbers.wide, address(from.numbers.wide), numbers * sizeof(double));
+      hand_over(&found_[k].values, numbers * sizeof(double), to.values, to.values_stay);
+      if (to.numbers.wide) hand_over(&found_[k].numbers, numbers * sizeof(double), to.numbers.wide, nullptr);
+      else hand_over(&found_[k].numbers, numbers * sizeof(int), to.numbers.whole, to.numbers_stay);
     }
+    device_.wait();
+  }
+
+  void hand_over(Block* block, std::size_t bytes, void* host, Kept* stay) {
+    if (host) device_.download(host, block->at(), bytes);
+    else if (stay) stay->copies[device_.number()] = std::make_unique<Stay>(&device_, std::move(*block));
   }
 
   const Pass& pass_;
@@ -217,6 +258,7 @@ class PassJob {
   gpu::Head head_{};
   std::vector<gpu::Data> data_;
   std::vector<gpu::Target> targets_;
+  std::vector<Found> found_;
   std::vector<Block> blocks_;
   Block small_;
   std::size_t staged_ = 0;
@@ -225,9 +267,17 @@ class PassJob {
 
 }  // namespace
 
-void run_pass(const Pass& pass, const Task& task, double seconds, Device* device) {
+std::unique_ptr<Copy> sent_to_stay(const View& view, Device* device) {
+  const std::size_t bytes = static_cast<std::size_t>(view.rows * view.columns) * sizeof(double);
+  Block block = device->allocate(bytes, "the data");
+  device->upload(block.at(), view.data, bytes);
+  device->wait();
+  return std::make_unique<Stay>(device, std::move(block));
+}
+
+void run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device) {
   try {
-    PassJob(pass, task, seconds, device).run();
+    PassJob(pass, source, task, seconds, device).run();
   } catch (...) {
     // What has been launched may still read memory that is about to serve others.
     driver().cuCtxSynchronize();

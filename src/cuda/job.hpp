@@ -7,8 +7,11 @@
 namespace kernweave {
 namespace cuda {
 
-// Computes the outputs of the pass and fetches them.
-void run_pass(const Pass& pass, const Task& task, double seconds, Device* device);
+// Data sent to a device, to stay there until the copy is given up.
+std::unique_ptr<Copy> sent_to_stay(const View& view, Device* device);
+
+// Computes the outputs of the pass, and fetches them where they shall not stay.
+void run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device);
 
 }  // namespace cuda
 }  // namespace kernweave

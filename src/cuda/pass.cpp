@@ -2,7 +2,9 @@
 #include "cuda/pass.hpp"
 
 #include <algorithm>
+#include <tuple>
 
+#include "kernweave/gpu/arguments.hpp"
 #include "plan/regions.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
@@ -20,6 +22,26 @@ Region region_read(const Ref& ref, const Pass& pass) {
   return ref.from == Ref::From::number ? Region::param : region_of(axes_of(pass.plan->variables[ref.index].axis));
 }
 
+// Contracted distances are what tensor cores are for: float32 whose range the variant's condition bounds, and sums that do not
+// mind the order of their terms.
+Product product_of(const Pass& pass) {
+  Product product;
+  if (!pass.float32 || pass.variant->form != Variant::Form::contracted) return product;
+  for (int number : pass.share.outputs)
+    if (pass.pairwise(number) || row(pass.variant->outputs[number].red).results != Results::value) return product;
+  const Program& program = pass.program();
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    if (!pass.needed[s] || step.op != Op::Scalprod || home(program, step) != Region::pair) continue;
+    const Region sides[] = {region_read(step.in[0], pass), region_read(step.in[1], pass)};
+    const bool turned = sides[0] == pass.sweep_region();
+    const bool across = sides[turned] == pass.lane_region() && sides[!turned] == pass.sweep_region();
+    if (across && fold_width(step) >= kGpuFewestOfProduct && fold_width(step) > product.width && step.in[0].width == step.in[1].width)
+      product = {static_cast<int>(s), step.in[turned], step.in[!turned], fold_width(step)};
+  }
+  return product;
+}
+
 void want(const Ref& ref, bool by_pairs, Pass* pass) {
   const Region region = region_read(ref, *pass);
   if (region == Region::param) pass->once.want(ref);
@@ -35,7 +57,7 @@ void fill_panels(Pass* pass) {
     const Step& step = program.steps[s];
     if (!pass->needed[s]) continue;
     if (step.region == Region::param) pass->once.want({Ref::From::slot, step.out, step.width});
-    if (step.op == Op::Gather) continue;
+    if (step.op == Op::Gather || static_cast<int>(s) == pass->product.step) continue;
     for (const Ref& ref : step.in) want(ref, home(program, step) == Region::pair, pass);
   }
   for (int number : pass->share.outputs) {
@@ -57,10 +79,16 @@ int state_registers(const Pass& pass) {
   return registers;
 }
 
+Shape product_shape(std::int64_t sweep) {
+  using Tile = gpu::ProductShape;
+  return {Tile::kRows, Tile::kColumns, Tile::kThreads, Tile::kSide, 1, false, sweep < (std::int64_t{1} << 31), Tile::kRowStride, Tile::kSide, Tile::kSide, Tile::kParts};
+}
+
 Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
+  if (pass.product.any()) return product_shape(sweep);
   const int registers = pass.number_bytes() / 4, live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
   const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * registers > kGpuFewRowRegisters;
-  Shape shape{short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, sweep < (std::int64_t{1} << 31)};
+  Shape shape{short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, sweep < (std::int64_t{1} << 31), kGpuThreads, 0, 1, 1};
   if (short_way) shape.columns = kGpuShortColumns;
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
   else if (many) shape.columns = kGpuColumns;
@@ -79,6 +107,8 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   const int bytes = std::max(pass.sweep.total, 1) * pass.number_bytes();
   while (shape.tile > 2 * shape.columns && shape.tile * bytes > kGpuTileBytes) shape.tile /= 2;
   shape.staged = shape.tile * bytes <= kGpuMostTileBytes;
+  shape.block_rows = shape.threads * shape.rows;
+  shape.padding = shape.columns;
   return shape;
 }
 
@@ -123,8 +153,18 @@ bool Pass::folds_all() const {
 }
 
 std::int64_t Pass::shared_bytes() const {
+  if (product.any()) return gpu::ProductShape::kSharedBytes;
   return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
 }
+
+bool Shape::operator==(const Shape& other) const {
+  const auto all = [](const Shape& s) {
+    return std::make_tuple(s.rows, s.columns, s.threads, s.tile, s.unroll, s.staged, s.few_columns, s.row_stride, s.block_rows, s.padding, s.parts);
+  };
+  return all(*this) == all(other);
+}
+
+int Product::padded_width() const { return padded(width, gpu::ProductShape::kDepth); }
 
 std::vector<int> Panel::gaps() const {
   std::vector<bool> taken(static_cast<std::size_t>(total), false);
@@ -138,8 +178,9 @@ std::vector<int> Panel::gaps() const {
 
 bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
 
-Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep) {
-  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, {}, {}};
+Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain) {
+  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, {}, {}, {}};
+  if (strain <= kGpuMostStrain) pass.product = product_of(pass);
   fill_panels(&pass);
   pass.once.settle(kGpuMostOnce, kGpuMostOnce, 1);
   const int registers = pass.number_bytes() / 4;

@@ -34,6 +34,22 @@ struct Shape {
   int rows, columns, threads, tile, unroll;
   bool staged;       // do tiles go through shared memory?
   bool few_columns;  // do row numbers of the folded axis fit an int?
+  int row_stride;    // from one row of a thread to the next
+  int block_rows;    // of all its threads
+  int padding;       // columns are padded, and cut, to multiples of this
+  int parts;         // threads with sums of the same row
+
+  bool operator==(const Shape& other) const;
+};
+
+// An inner product that tensor cores find for all pairs of a tile: which step it is, and its two sides.
+struct Product {
+  int step = -1;  // none
+  Ref row, column;
+  int width = 0;
+
+  bool any() const { return step >= 0; }
+  int padded_width() const;
 };
 
 struct Pass {
@@ -42,6 +58,7 @@ struct Pass {
   Share share;
   std::vector<bool> needed;
   bool float32;
+  Product product;
   Panel once, lanes, sweep;
   Shape shape;
 
@@ -51,6 +68,7 @@ struct Pass {
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
   bool takes_short_way() const;  // has any state one?
   bool folds_all() const;  // does any output fold both axes?
+  bool stores_rows() const { return product.any() || lanes.any_wide(); }  // else threads compute them
   int number_bytes() const { return float32 ? 4 : 8; }
   std::int64_t shared_bytes() const;
 };
@@ -58,8 +76,8 @@ struct Pass {
 // Is an output a list that a thread can keep in registers?
 bool is_short_list(const Output& o);
 
-// For so many points on the axis of the lanes, and on the one that is folded.
-Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep);
+// For so many points on the axis of the lanes, and on the one that is folded. `strain`: as the schedule has it.
+Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain = 0);
 
 }  // namespace cuda
 }  // namespace kernweave

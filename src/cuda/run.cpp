@@ -1,11 +1,13 @@
 // What the GPU can do, what it costs, and whether it is there.
 #include <algorithm>
+#include <deque>
 
 #include "base/error.hpp"
 #include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
 #include "cuda/job.hpp"
 #include "cuda/status.hpp"
+#include "cuda/write.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
 
@@ -23,6 +25,31 @@ Extents extents_of(const Share& share, const Sizes& sizes) {
   return share.along_i ? Extents{sizes.i, sizes.j} : Extents{sizes.j, sizes.i};
 }
 
+// The sources of a plan's passes, for every shape that was asked for.
+class Sources : public Memo {
+ public:
+  static Sources& of(const Task& task) {
+    if (!*task.memo) *task.memo = std::make_unique<Sources>();
+    return static_cast<Sources&>(**task.memo);
+  }
+
+  const std::string& find(const Pass& pass) {
+    for (const Written& w : written_)
+      if (w.variant == pass.variant && w.outputs == pass.share.outputs && w.shape == pass.shape) return w.source;
+    written_.push_back({pass.variant, pass.share.outputs, pass.shape, source_of(pass)});
+    return written_.back().source;
+  }
+
+ private:
+  struct Written {
+    const Variant* variant;
+    std::vector<int> outputs;
+    Shape shape;
+    std::string source;
+  };
+  std::deque<Written> written_;  // what it hands out stays where it is
+};
+
 class Gpu : public Backend {
  public:
   const char* name() const override { return "gpu"; }
@@ -36,12 +63,10 @@ class Gpu : public Backend {
 
   Verdict ready() const override { return probe(); }
 
-  double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
-    const double points = static_cast<double>(sizes.i) + static_cast<double>(sizes.j);
-    double numbers = 0;
-    for (const Variable& v : plan.variables) numbers += v.width;
-    for (const Output& o : variant.outputs) numbers += o.width * o.places;
-    const double transfers = points * numbers * sizeof(double) / kGpuBytesPerSecond;
+  bool holds_data() const override { return true; }
+
+  double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
+    const double transfers = home == Home::host ? transfer_seconds(plan, variant, sizes) : 0;
     const double start = driver_is_open() ? 0 : kGpuSecondsToStart;
     return start + kGpuSecondsPerCall + transfers + sweep_seconds(plan, variant, sizes);
   }
@@ -64,8 +89,8 @@ class Gpu : public Backend {
     const Sizes& sizes = task.schedule->sizes;
     for (const Share& share : shares_of(variant)) {
       const Extents n = extents_of(share, sizes);
-      const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep);
-      run_pass(pass, task, sweep_seconds(plan, variant, sizes), &gpu);
+      const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain);
+      run_pass(pass, Sources::of(task).find(pass), task, sweep_seconds(plan, variant, sizes), &gpu);
     }
   }
 

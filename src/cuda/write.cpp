@@ -15,14 +15,14 @@ class Writer {
   explicit Writer(const Pass& pass) : pass_(pass), program_(pass.program()) {}
 
   std::string text() {
-    say("#include \"kernweave/gpu/sweep.hpp\"");
+    say("#include \"kernweave/gpu/", product().any() ? "product" : "sweep", ".hpp\"");
     say("namespace kernweave {");
     say("struct Formula {");
     constants();
     states();
     once();
-    panel("row", pass_.lanes, OnceScope::axis(pass_, pass_.lane_region()));
-    panel("column", pass_.sweep, OnceScope::axis(pass_, pass_.sweep_region()));
+    panel("row", pass_.lanes, product().row, OnceScope::axis(pass_, pass_.lane_region()));
+    panel("column", pass_.sweep, product().column, OnceScope::axis(pass_, pass_.sweep_region()));
     strip();
     say("};");
     say("}");
@@ -31,6 +31,8 @@ class Writer {
   }
 
  private:
+  const Product& product() const { return pass_.product; }
+
   template <class... Parts>
   void say(const Parts&... parts) {
     (void)(out_ << ... << parts);
@@ -43,9 +45,10 @@ class Writer {
     say("using Arguments = gpu::Arguments<", pass_.plan->variables.size(), ", ", pass_.share.outputs.size(), ">;");
     say("static constexpr int kRows = ", s.rows, ", kColumns = ", s.columns, ", kThreads = ", s.threads, ", kTile = ", s.tile,
         ", kUnroll = ", s.unroll, ";");
-    say("static constexpr int kRowNumbers = ", std::max(pass_.lanes.narrow, 1), ", kColumnNumbers = ", pass_.sweep.total, ";");
+    say("static constexpr int kRowStride = ", s.row_stride, ", kPadding = ", s.padding, ", kParts = ", s.parts, ", kProduct = ", product().width, ";");
+    say("static constexpr int kRowNumbers = ", std::max(pass_.lanes.narrow, 1), ", kRowTotal = ", pass_.lanes.total, ", kColumnNumbers = ", pass_.sweep.total, ";");
     say("static constexpr int kOnceNumbers = ", std::max(pass_.once.narrow, 1), ";");
-    say("static constexpr bool kWideRows = ", pass_.lanes.any_wide() ? "true" : "false", ", kStaged = ", s.staged ? "true" : "false", ";");
+    say("static constexpr bool kWideRows = ", pass_.stores_rows() ? "true" : "false", ", kStaged = ", s.staged ? "true" : "false", ";");
   }
 
   // Lists that are short enough lie in registers: of a size the compiler knows.
@@ -97,8 +100,8 @@ class Writer {
     say("}");
   }
 
-  // What pairs read of an axis, computed at point `at` and handed to `out`, number by number.
-  void panel(const char* name, const Panel& panel, const OnceScope& scope) {
+  // What pairs read of an axis, computed at point `at` and handed to `out`, number by number; then its side of the product.
+  void panel(const char* name, const Panel& panel, const Ref& side, const OnceScope& scope) {
     say("template <class Out> static __device__ void ", name, "(const Arguments& a, long long at, Out out) {");
     say("const L* const once = static_cast<const L*>(a.head.once);");
     say("(void)once;");
@@ -108,12 +111,14 @@ class Writer {
       say("for (int d = 0; d < ", e.ref.width, "; ++d) out(", e.at, " + d, ", scope.value(e.ref, "d"), ");");
     }
     for (int place : panel.gaps()) say("out(", place, ", L(0.0));");
+    if (product().any()) say("for (int d = 0; d < ", product().width, "; ++d) out(", panel.total, " + d, ", scope.value(side, "d"), ");");
     say("}");
   }
 
   void strip() {
     const PairScope scope(pass_);
-    say("static __device__ __forceinline__ void strip(const Arguments& a, const gpu::Rows<Formula>& rows, const L* tile, long long first, int left, States& states) {");
+    say("static __device__ __forceinline__ void strip(const Arguments& a, const gpu::Rows<Formula>& rows, const L* tile, long long first, int left, States& states",
+        product().any() ? ", const L (&product)[kColumns][kRows]" : "", ") {");
     say("const L* const once = static_cast<const L*>(a.head.once);");
     say("const L* y_at[kColumns];");
     say("long long column[kColumns];");
@@ -153,7 +158,9 @@ class Writer {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Step& step = program_.steps[s];
       if (!pass_.needed[s] || home(program_, step) != region) continue;
-      if (step.group < 0) {
+      if (static_cast<int>(s) == product().step) {
+        found(step, scope);
+      } else if (step.group < 0) {
         one_step(step, scope);
       } else {
         const Group& group = program_.groups[step.group];
@@ -162,6 +169,14 @@ class Writer {
       }
       scope.after_step(&out_);
     }
+  }
+
+  // What tensor cores have found.
+  template <class Scope>
+  void found(const Step& step, const Scope& scope) {
+    scope.declare(step.out, 1, &out_);
+    scope.each_pair(&out_);
+    say(scope.slot(step.out, "0"), " = product[c][k];");
   }
 
   template <class Scope>
@@ -247,8 +262,14 @@ class Writer {
     const std::string of_formula = "<kernweave::Formula>(a)";
     kernel("once", "256", "Formula::once(a)");
     kernel("columns", "256", "gpu::columns" + of_formula);
-    if (pass_.lanes.any_wide()) kernel("rows", "256", "gpu::rows" + of_formula);
-    kernel("sweep", "kernweave::Formula::kThreads", "gpu::sweep" + of_formula);
+    if (pass_.stores_rows()) kernel("rows", "256", "gpu::rows" + of_formula);
+    if (product().any()) {
+      kernel("packed_rows", "256", "gpu::packed_rows" + of_formula);
+      kernel("packed_columns", "256", "gpu::packed_columns" + of_formula);
+      kernel("sweep", "kernweave::Formula::kThreads, 2", "gpu::sweep_products" + of_formula);
+    } else {
+      kernel("sweep", "kernweave::Formula::kThreads", "gpu::sweep" + of_formula);
+    }
     kernel("merge", "256", "gpu::merge" + of_formula);
     if (pass_.folds_all()) kernel("total", "kernweave::Formula::kThreads", "gpu::total" + of_formula);
   }

@@ -115,8 +115,6 @@ bool may_contract(const std::vector<OutputFormula>& outputs, Roles* roles) {
   return true;
 }
 
-Expr times(Expr a, double number) { return a->op == Op::Number ? a->pool->number(a->number * number) : number * a; }
-
 // Side by side, by halves, so that nothing is copied more often than there are doublings.
 Expr joined(const std::vector<Expr>& parts, std::size_t first, std::size_t end) {
   if (end - first == 1) return parts[first];
@@ -124,22 +122,21 @@ Expr joined(const std::vector<Expr>& parts, std::size_t first, std::size_t end) 
   return concat(joined(parts, first, middle), joined(parts, middle, end));
 }
 
-// c |x - y|^2 as one inner product: <(-2c x, c |x|^2, 1), (y, 1, c |y|^2)>, some components after the other. What depends
+// c |x - y|^2 as one inner product: with u = sqrt(|c|) x, v = sqrt(|c|) y and the sign s of c it is <(-2s u, s |u|^2, 1), (v, 1, s |v|^2)>,
+// some components after the other. Whatever units the points came in, u and v are about 1 where c |x - y|^2 is. What depends
 // on one point alone is computed where that point is.
 Expr inner_product(Expr distance, Expr c, int together) {
   const Side a = side_of(distance.arg(0)), b = side_of(distance.arg(1));
   const int centre = common_centre(a.reading, b.reading);
-  const auto moved = [&](const Side& side) {
-    const Expr reading = centred(side.reading, centre);
-    return side.scale ? side.scale * reading : reading;
-  };
-  const Expr x = moved(a), y = moved(b), one = distance->pool->number(1), lead = times(c, -2) * x;
+  const Expr root = sqrt(abs(c)), way = sign(c), one = distance->pool->number(1);
+  const auto moved = [&](const Side& side) { return (side.scale ? root * side.scale : root) * centred(side.reading, centre); };
+  const Expr u = moved(a), v = moved(b), lead = (-2 * way) * u;
   std::vector<Expr> left, right;
-  for (int first = 0; first < width(x); first += together) {
+  for (int first = 0; first < width(u); first += together) {
     const auto part = [&](Expr f) { return width(f) <= together ? f : extract(f, first + 1, std::min(together, width(f) - first)); };
-    const Expr of_x = part(x), of_y = part(y);
-    left.insert(left.end(), {part(lead), c * scalprod(of_x, of_x), one});
-    right.insert(right.end(), {of_y, one, c * scalprod(of_y, of_y)});
+    const Expr of_u = part(u), of_v = part(v);
+    left.insert(left.end(), {part(lead), way * scalprod(of_u, of_u), one});
+    right.insert(right.end(), {of_v, one, way * scalprod(of_v, of_v)});
   }
   return scalprod(joined(left, 0, left.size()), joined(right, 0, right.size()));
 }

@@ -122,7 +122,7 @@ class Reference : public Backend {
     return {};
   }
 
-  double seconds(const Plan&, const Variant& variant, const Sizes& sizes) const override {
+  double seconds(const Plan&, const Variant& variant, const Sizes& sizes, Home) const override {
     return sizes.pairs() * work_per_pair(variant) * kReferenceSecondsPerStep;
   }
 

@@ -1,6 +1,7 @@
 // What a back end must answer. Implemented to the right, listed once in r_device.cpp.
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 #include "base/view.hpp"
@@ -17,9 +18,18 @@ struct Verdict {
   static Verdict no(std::string why) { return {false, std::move(why)}; }
 };
 
+// Where results go: into memory of the host, or, where that is null, what finds them leaves them on its device.
 struct Result {
-  double* values = nullptr;  // null where the reduction has none
+  double* values = nullptr;
   RowNumbers numbers{};
+  Kept* values_stay = nullptr;
+  Kept* numbers_stay = nullptr;
+};
+
+// What a back end remembers of a plan from one run to the next. Kept by whoever owns the plan.
+class Memo {
+ public:
+  virtual ~Memo() = default;
 };
 
 // Everything a run needs. Data are in the order of plan.variables (none for counters).
@@ -31,6 +41,7 @@ struct Task {
   std::vector<Result> results;       // in the order of the outputs
   int threads;                       // at most; 0 lets the back end decide
   std::function<void(double)> poll;  // called now and then with the share that is done; throws Interrupted to stop
+  std::unique_ptr<Memo>* memo;       // of the back end that runs
 };
 
 class Backend {
@@ -40,10 +51,12 @@ class Backend {
   // Is it never chosen but by name?
   virtual bool by_name_only() const { return false; }
   virtual Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
-  virtual double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
+  virtual double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const = 0;
   virtual double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
   // Is it there? Asked last, since a device may have to be started to know.
   virtual Verdict ready() const { return {}; }
+  // Does it compute with data that lie on a device, and leave results there?
+  virtual bool holds_data() const { return false; }
   virtual void run(const Task& task) const = 0;
 };
 

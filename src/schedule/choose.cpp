@@ -48,14 +48,18 @@ namespace {
 // long as a pair.
 bool worth_knowing(const Sizes& sizes) { return std::min(sizes.i, sizes.j) >= kFewestPairsOfFact; }
 
-bool holds(const Variant& variant, std::size_t number, const Findings& findings) {
+// How much of what is allowed the data take up; more than 1 where the condition does not hold.
+double strain_of(const Variant& variant, std::size_t number, const Findings& findings) {
+  constexpr double kTooMuch = 2;
+  double strain = 0;
   for (std::size_t k = 0; k < variant.condition.size(); ++k) {
     const Requirement& r = variant.condition[k];
     const double reach = findings.variables[r.variables[0]].reach + findings.variables[r.variables[1]].reach;
     const Span& factor = findings.factors[number][k];
-    if (!(factor.least * reach >= r.least && factor.most * reach <= r.most)) return false;
+    if (!(factor.least * reach >= r.least && factor.most * reach <= r.most)) return kTooMuch;
+    strain = std::max({strain, -factor.least * reach / r.most, factor.most * reach / r.most});
   }
-  return true;
+  return strain;
 }
 
 }  // namespace
@@ -115,19 +119,23 @@ struct Candidate {
   const Backend* backend;
   std::size_t variant;
   double seconds;
+  double strain;
 };
 
 // What the facts allow and the back ends can do, the fastest first. No device is started to know that.
 std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::vector<const Backend*>& able, std::string* refusal) {
   std::vector<Candidate> found;
-  for (const Backend* backend : able)
-    for (std::size_t v = 0; v < plan.variants.size(); ++v) {
-      const Variant& variant = plan.variants[v];
-      if (!variant.condition.empty() && (!worth_knowing(sizes) || !holds(variant, v, findings))) continue;
+  for (std::size_t v = 0; v < plan.variants.size(); ++v) {
+    const Variant& variant = plan.variants[v];
+    const bool unknown = !variant.condition.empty() && !worth_knowing(sizes);
+    const double strain = unknown ? 0 : strain_of(variant, v, findings);
+    if (unknown || strain > 1) continue;
+    for (const Backend* backend : able) {
       const Verdict verdict = backend->can(plan, variant, sizes);
-      if (verdict.yes) found.push_back({backend, v, backend->seconds(plan, variant, sizes)});
+      if (verdict.yes) found.push_back({backend, v, backend->seconds(plan, variant, sizes, findings.home), strain});
       else *refusal = sentence(backend->name(), ": ", verdict.why);
     }
+  }
   std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
   return found;
 }
@@ -142,7 +150,7 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, 
     const Verdict ready = c.backend->ready();
     if (ready.yes) {
       const Variant& variant = plan.variants[c.variant];
-      return {c.backend, static_cast<int>(c.variant), sizes, why(*c.backend, variant, device, able.size()), missed, c.seconds,
+      return {c.backend, static_cast<int>(c.variant), sizes, why(*c.backend, variant, device, able.size()), missed, c.strain, c.seconds,
               c.backend->working_bytes(plan, variant, sizes)};
     }
     user_check(device == "auto", Fault::no_device, "device \"", device, "\" cannot be used: ", ready.why);

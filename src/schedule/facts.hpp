@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 #include "base/view.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 
@@ -27,10 +28,11 @@ struct Span {
   double least, most;
 };
 
-// All that a plan's conditions are held against.
+// All that a plan's conditions are held against, and where the data lie.
 struct Findings {
   std::vector<Facts> variables;
   std::vector<std::vector<Span>> factors;  // of each variant's requirements
+  Home home = Home::host;
 };
 
 }  // namespace kernweave

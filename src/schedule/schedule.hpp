@@ -17,12 +17,16 @@ struct Sizes {
   double pairs() const { return static_cast<double>(i) * static_cast<double>(j); }
 };
 
+// Where the data of a call lie and its results shall stay.
+enum class Home { host, device };
+
 struct Schedule {
   const Backend* backend = nullptr;
   int variant = 0;
   Sizes sizes;
   std::string reason;         // why this back end and this variant, for explain()
   std::string missed;         // why a cheaper back end is not there, if one is not
+  double strain = 0;          // how much of what the variant's condition allows the data take up
   double seconds = 0;         // expected
   double working_bytes = 0;   // above inputs and outputs
 };

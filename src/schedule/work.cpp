@@ -1,7 +1,9 @@
-// Counted from the rows' own costs.
+// Counted from the rows' own costs, and from widths.
 #include "schedule/work.hpp"
 
 #include <algorithm>
+
+#include "schedule/cost.hpp"
 
 namespace kernweave {
 
@@ -14,6 +16,14 @@ double work_per_pair(const Variant& variant) {
   }
   for (const Output& o : variant.outputs) work += 2 * o.width;
   return work;
+}
+
+double transfer_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes) {
+  const double points = static_cast<double>(sizes.i) + static_cast<double>(sizes.j);
+  double numbers = 0;
+  for (const Variable& v : plan.variables) numbers += v.width;
+  for (const Output& o : variant.outputs) numbers += o.width * o.places;
+  return points * numbers * sizeof(double) / kGpuBytesPerSecond;
 }
 
 }  // namespace kernweave

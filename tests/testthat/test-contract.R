@@ -49,24 +49,35 @@ test_that("points far from 0 are contracted; outliers, narrow kernels, few point
   }
 })
 
-test_that("at the edge of what is allowed, every term keeps its accuracy, coincident points included", {
-  set.seed(22)
-  # The guard's own arithmetic: what the farthest points may have, in exponents.
-  edge <- function(d, precision) {
-    wide <- precision == "float64"
-    part <- min(d, if (wide) 64 else 16)
-    near <- 1 + (1.8 + 0.7 * sqrt(part)) * sqrt(part / d)
-    (if (wide) 1e-13 / 2^-53 else 5e-6 / 2^-24) / max(near, d / (if (wide) 22 else 50))
-  }
+# The guard's own arithmetic: what the farthest points may have, in exponents.
+edge_of_guard <- function(d, precision) {
+  wide <- precision == "float64"
+  part <- min(d, if (wide) 64 else 16)
+  near <- 1 + (1.8 + 0.7 * sqrt(part)) * sqrt(part / d)
+  (if (wide) 1e-13 / 2^-53 else 5e-6 / 2^-24) / max(near, d / (if (wide) 22 else 50))
+}
+
+expect_accurate_at_edge <- function(device, unit, share = 0.9) {
   for (precision in c("float64", "float32"))
     for (d in c(5, 17, 64, 200)) {
-      x <- cloud(300, d) - 0.5
+      x <- unit * (cloud(300, d) - 0.5)
       y <- x[sample(300, 260), ]
       reach <- 2 * max(rowSums(sweep(x, 2, colMeans(x))^2))
-      s <- 0.9 * edge(d, precision) / reach
+      s <- share * edge_of_guard(d, precision) / reach
       R <- sum_of(exp(-sqdist(Vi(x), Vj(y)) * s), precision = precision)
       expect_identical(form_of(R), "contracted variant")
       exact <- as.matrix(lazy_set(R, device = "reference", precision = "float64"))
-      expect_close(as.matrix(R) / exact, exact / exact, if (precision == "float64") 1e-13 else 5e-6)
+      expect_close(as.matrix(lazy_set(R, device = device)) / exact, exact / exact, if (precision == "float64") 1e-13 else 5e-6, label = paste(d, precision))
     }
+}
+
+test_that("at the edge of what is allowed, every term keeps its accuracy, coincident points included, in any units", {
+  set.seed(22)
+  for (device in setdiff(test_devices(), "reference")) for (unit in c(1, 1e-7, 1e7)) expect_accurate_at_edge(device, unit)
+})
+
+test_that("tensor cores keep the accuracy of every term at the edge of what is left to them", {
+  if (!"gpu" %in% kernweave:::r_devices()) skip("no GPU here")
+  set.seed(23)
+  for (unit in c(1, 1e-7, 1e7)) expect_accurate_at_edge("gpu", unit, 0.29)
 })

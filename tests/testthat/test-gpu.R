@@ -178,3 +178,28 @@ test_that("a forked process is told that it cannot use its parent's GPU", {
   L <- exp(-sqdist(big, Vj(matrix(stats::runif(3e3), ncol = 3))))
   for (answer in parallel::mclapply(1:2, function(k) sum(L, index = "j"), mc.cores = 2)) expect_close(answer, sum(L, index = "j"), 1e-12, scale = 1000)
 })
+
+test_that("inner products on tensor cores are float32's, in any units and at every size", {
+  skip_without_gpu()
+  set.seed(12)
+  for (D in c(8, 10, 16, 50, 100, 256, 301)) for (size in list(c(128, 128), c(129, 1000), c(1000, 129), c(255, 257), c(3000, 131))) {
+    unit <- 10^stats::runif(1, -6, 6)
+    x <- unit * matrix(stats::runif(size[1] * D), ncol = D) / sqrt(D)
+    y <- unit * matrix(stats::runif(size[2] * D), ncol = D) / sqrt(D)
+    near <- seq_len(min(size))
+    y[near, ] <- x[near, ]  # coincident points
+    b <- matrix(stats::rnorm(2 * size[2]), size[2])
+    D2 <- sqdist(Vi(x), Vj(y)) * (3 / unit^2)
+    run <- function(device) {
+      K <- lazy_set(exp(-D2), device = device, precision = "float32")
+      list(K %*% b, crossprod(K, matrix(stats::rnorm(1), size[1])), sum(K, index = "i"), sum(square(K) * Vj(b[, 1]), index = "j"),
+           reduction(K, "sum", index = "ij"), logsumexp(lazy_set(-D2, device = device, precision = "float32"), index = "j"))
+    }
+    set.seed(1)
+    actual <- run("gpu")
+    set.seed(1)
+    expected <- run("reference")
+    for (k in seq_along(actual))
+      expect_close(actual[[k]], expected[[k]], 5e-6, scale = if (k == 5) prod(size) else max(size), label = paste(D, paste(size, collapse = "x"), k))
+  }
+})

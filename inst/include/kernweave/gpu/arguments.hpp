@@ -6,6 +6,17 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
+// How pairs are shared out where tensor cores find an inner product for each (gpu/product.hpp). A block has `kSide` rows and
+// passes as many columns at a time, in steps of `kDepth` components; its eight warps take 32 rows times 64 columns each. Of a
+// warp's tile a thread has four rows, and two columns of each eight.
+struct ProductShape {
+  static constexpr int kSide = 128, kThreads = 256, kDepth = 16, kStages = 4;
+  static constexpr int kRows = 4, kRowStride = 8, kColumns = 2;
+  static constexpr int kChunks = 512;  // of 16 bytes: one side's halves for one step
+  static constexpr int kParts = 8;     // threads whose sums belong to the same row: four of each of two warps
+  static constexpr int kSharedBytes = kStages * 2 * kChunks * 16;
+};
+
 // Pointers are to memory of the device. `once`, `columns` and `rows` hold numbers of the pass's own lane.
 struct Head {
   long long lanes, sweep;            // points along the axis of the lanes, and along the one that is folded
@@ -17,6 +28,10 @@ struct Head {
   void* once;                        // what is the same for all pairs
   void* columns;                     // what depends on the folded axis alone, point by point
   void* rows;                        // what depends on the lanes alone, component by component: where it is wide
+  void* row_halves;                  // the numbers of inner products, and what undoes their scale
+  void* column_halves;
+  float* row_scales;
+  float* column_scales;
 };
 
 // The data of a variable, by columns, and what is to be taken off each of them, if anything.

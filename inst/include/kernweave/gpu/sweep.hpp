@@ -55,9 +55,11 @@ __device__ __forceinline__ void load(const L* from, L* to) {
 template <class F>
 __device__ void columns(const typename F::Arguments& a) {
   const long long place = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (place >= even(a.head.sweep, F::kColumns)) return;
+  if (place >= even(a.head.sweep, F::kPadding)) return;
   auto* to = static_cast<typename F::L*>(a.head.columns) + place * F::kColumnNumbers;
-  F::column(a, least(place, a.head.sweep - 1), [&](int n, typename F::L value) { to[n] = value; });
+  F::column(a, least(place, a.head.sweep - 1), [&](int n, typename F::L value) {
+    if (n < F::kColumnNumbers) to[n] = value;
+  });
 }
 
 template <class F>
@@ -65,7 +67,9 @@ __device__ void rows(const typename F::Arguments& a) {
   const long long point = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (point >= a.head.lanes) return;
   auto* to = static_cast<typename F::L*>(a.head.rows) + point;
-  F::row(a, point, [&](int n, typename F::L value) { to[n * a.head.lanes] = value; });
+  F::row(a, point, [&](int n, typename F::L value) {
+    if (n < F::kRowTotal) to[n * a.head.lanes] = value;
+  });
 }
 
 // The rows of one thread: how far they are known without the other axis.
@@ -81,7 +85,7 @@ struct Rows {
     for (int n = 0; n < F::kOnceNumbers; ++n) once[n] = static_cast<const L*>(a.head.once)[n];
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
-      number[k] = least(first + k * F::kThreads, a.head.lanes - 1);
+      number[k] = least(first + k * F::kRowStride, a.head.lanes - 1);
       if constexpr (F::kWideRows) {
 #pragma unroll
         for (int n = 0; n < F::kRowNumbers; ++n) at[k][n] = wide(a, k, n);
@@ -120,31 +124,31 @@ __device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fol
   }
 }
 
-// What is left of a block's work when its share of the folded axis has been seen.
+// What is left of a block's work when its share of the folded axis has been seen. Of the same row there may be several parts.
 template <class F, class Fold, class Place>
-__device__ void leave(const typename F::Arguments& a, const Fold (&folds)[F::kRows], Place, long long first, long long block, long long split) {
+__device__ void leave(const typename F::Arguments& a, const Fold (&folds)[F::kRows], Place, long long first, long long block, long long split, int part = 0) {
   using Row = typename Fold::Row;
   const Target& to = a.targets[Place::kNumber];
   const long long lanes = a.head.lanes;
   if constexpr (Place::kTotal) {
     const long long left = lanes - first;
-    const int present = left <= 0 ? 0 : static_cast<int>(least((left + F::kThreads - 1) / F::kThreads, F::kRows));
+    const int present = left <= 0 ? 0 : static_cast<int>(least((left + F::kRowStride - 1) / F::kRowStride, F::kRows));
     Row* states = static_cast<Row*>(to.states) + (split * a.head.blocks + block) * F::kThreads * Fold::kWidth;
     fold_block<Fold, F::kThreads>(folds, present, states);
   } else {
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
-      const long long row = first + k * F::kThreads;
+      const long long row = first + k * F::kRowStride;
       if (row >= lanes) break;
 #pragma unroll
       for (int w = 0; w < Fold::kWidth; ++w) {
         Row own;
         own.init();
         folds[k].merge_into(&own, w);
-        if (a.head.splits == 1) {
+        if (F::kParts == 1 && a.head.splits == 1) {
           write(own, to, row, lanes, w);
         } else {
-          Row* state = static_cast<Row*>(to.states) + (split * Fold::kWidth + w) * a.head.rows_here + row - a.head.first_row;
+          Row* state = static_cast<Row*>(to.states) + ((split * F::kParts + part) * Fold::kWidth + w) * a.head.rows_here + row - a.head.first_row;
           state->init();
           state->state.merge(own.state, 0);
         }
@@ -197,7 +201,7 @@ __device__ void merge(const typename F::Arguments& a) {
       for (int w = 0; w < Fold::kWidth; ++w) {
         Row total;
         total.init();
-        for (long long s = 0; s < a.head.splits; ++s)
+        for (long long s = 0; s < a.head.splits * F::kParts; ++s)
           total.state.merge(static_cast<const Row*>(to.states)[(s * Fold::kWidth + w) * a.head.rows_here + here].state, 0);
         write(total, to, a.head.first_row + here, a.head.lanes, w);
       }

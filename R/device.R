@@ -1,0 +1,39 @@
+# Data that stay on a GPU.
+
+#' Keep data on a GPU
+#'
+#' `on_device(x)` sends the numbers of `x` to the GPU at once and returns the same numbers, dimensions and names, as an
+#' ordinary vector or matrix that knows where its copy is. Give it to [Vi()], [Vj()] or `%*%` as often as you like:
+#' nothing is sent again. A reduction whose points all lie on the GPU leaves its result there, too, and that result is
+#' an ordinary matrix as well: its numbers come to R when something looks at them (`print`, arithmetic, `as.vector()`,
+#' `saveRDS()`), not before, and as operand of the next reduction they need not come at all.
+#'
+#' Assigning to elements changes R's numbers and gives the copy up; the next use sends it anew. Memory of the GPU is
+#' given back when R collects the vector.
+#'
+#' Operands keep copies of their own: `X <- Vi(x)` sends `x` once however often `X` is used. `on_device()` is for data of
+#' which several operands are made, and for results that should not come back.
+#'
+#' @param x numbers: a matrix, a vector, or a data frame
+#' @param device `"gpu"`, or `"auto"`: a GPU if there is one, else `x` stays in the memory of R. By default the option
+#'   `kernweave.device`
+#' @return `on_device()`: the numbers of `x`, double. `is_on_device()`: `TRUE` or `FALSE`.
+#' @export
+#' @examples
+#' x <- on_device(matrix(runif(300), 100, 3))
+#' b <- on_device(runif(100))
+#' K <- exp(-sqdist(Vi(x), Vj(x)))
+#' v <- K %*% b
+#' is_on_device(v) # where there is a GPU
+#' sum(v)
+on_device <- function(x, device = NULL) {
+  points <- check_numbers(if (is.data.frame(x)) frame_matrix(x, "x") else x, "x")
+  device <- check_device(device %or% current_options()$device)
+  wanted <- device == "gpu" || (device == "auto" && "gpu" %in% r_devices())
+  if (!wanted || r_is_on_device(points$values) || !length(points$values)) return(points$values)
+  r_on_device(points$values)
+}
+
+#' @rdname on_device
+#' @export
+is_on_device <- function(x) r_is_on_device(x)

@@ -1,0 +1,38 @@
+// What tensor cores take and give, and copies that run beside the arithmetic: instructions by name, no header of CUDA's.
+#pragma once
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+__device__ __forceinline__ unsigned short to_half(float x) {
+  unsigned short h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+  return h;
+}
+__device__ __forceinline__ float from_half(unsigned short h) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+  return x;
+}
+
+// sum (16 rows x 8 columns) += a (16 x 16, half) times b (16 x 8, half). Lane 4 g + t of the warp holds of the sum rows g and
+// g + 8, columns 2 t and 2 t + 1; of a those rows, of b column g, each at 2 t, 2 t + 1, 2 t + 8 and 2 t + 9.
+__device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& a, unsigned b0, unsigned b1) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]) : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
+}
+
+// 16 bytes to shared memory, without waiting. Copies are counted in groups.
+__device__ __forceinline__ void copy_ahead(uint4* shared, const uint4* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))), "l"(from));
+}
+__device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;"); }
+template <int kGroupsLeft>
+__device__ __forceinline__ void wait_for_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft));
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,14 @@
+// Vectors of R whose numbers lie on a device, and come to R when somebody looks at them.
+#pragma once
+#include <Rcpp.h>
+#include "base/view.hpp"
+
+namespace kernweave {
+
+// A vector of doubles or integers whose numbers a back end is about to leave in what is kept for it.
+SEXP resident_vector(SEXPTYPE type, R_xlen_t length);
+
+// What a vector keeps on devices; null for one of any other class.
+Kept* resident(SEXP vector);
+
+}  // namespace kernweave

@@ -1,0 +1,110 @@
+# Numbers that lie on a device: R sees an ordinary vector, and fetches it when it looks.
+
+elsewhere <- function(x, length = base::length(x)) kernweave:::r_elsewhere(x, length)
+
+test_that("a vector on a device is an ordinary vector to R", {
+  for (x in list(matrix(c(1.5, NA, -Inf, 4), 2, dimnames = list(NULL, c("a", "b"))), c(3L, NA, 1L), 1:1000 / 7)) {
+    expect_identical(elsewhere(x), x)
+    y <- elsewhere(x)
+    expect_true(is_on_device(y))
+    expect_identical(dim(y), dim(x))
+    expect_identical(y[2], x[2])
+    expect_identical(y + 1, x + 1)
+    expect_identical(sum(elsewhere(x), na.rm = TRUE), sum(x, na.rm = TRUE))
+    expect_identical(unserialize(serialize(elsewhere(x), NULL)), x)
+    expect_identical(rev(elsewhere(x)), rev(x))
+    expect_output(print(elsewhere(x)), "1")
+  }
+})
+
+test_that("what is written to a vector on a device stays in R, and changes no copy of it", {
+  x <- c(1, 2, 3)
+  y <- elsewhere(x)
+  z <- y
+  y[2] <- 7
+  expect_identical(y, c(1, 7, 3))
+  expect_identical(z, x)
+  expect_identical(x, c(1, 2, 3))
+})
+
+test_that("numbers that cannot be fetched are a classed error, again and again", {
+  gone <- elsewhere(c(1, 2), 3)
+  for (k in 1:2) expect_error(gone + 1, "the device has gone", class = "kernweave_error_no_device")
+  expect_identical(length(gone), 3L)
+  gc()
+})
+
+test_that("the CPU computes with data that lie on a device", {
+  x <- numbers_between(40, 3, 0, 1)
+  b <- numbers_between(40, 1, -1, 1)
+  K <- exp(-sqdist(Vi(elsewhere(x)), Vj(elsewhere(x))))
+  expected <- exp(-sqdist(Vi(x), Vj(x))) %*% b
+  for (device in c("cpu", "reference")) expect_close(lazy_set(K, device = device) %*% elsewhere(b), expected, 1e-13, scale = 40)
+  expect_identical(dim(K), c(40L, 40L))
+  f <- as.function(sum(Vi(dim = 3, name = "x") | Vj(dim = 3, name = "y"), index = "j"))
+  expect_identical(f(elsewhere(x), x), f(x, elsewhere(x)))
+})
+
+test_that("on_device() gives back the same numbers, with a GPU and without", {
+  x <- matrix(stats::runif(6), 2, dimnames = list(c("a", "b"), NULL))
+  expect_identical(on_device(x), x)
+  expect_identical(on_device(data.frame(u = 1:2, v = c(0.5, 1))), as.matrix(data.frame(u = 1:2, v = c(0.5, 1))))
+  expect_identical(on_device(1:3), c(1, 2, 3))
+  expect_identical(on_device(numeric()), numeric())
+  expect_identical(is_on_device(on_device(x, device = "cpu")), FALSE)
+  expect_error(on_device("a"), "must be numeric", class = "kernweave_error_input")
+})
+
+test_that("without a GPU, on_device(device = \"gpu\") says so", {
+  if ("gpu" %in% kernweave:::r_devices()) skip("there is a GPU here")
+  expect_error(on_device(1, device = "gpu"), "driver|NVRTC", class = "kernweave_error_no_device")
+})
+
+# --- on a GPU -----------------------------------------------------------------------------------------------------
+
+test_that("results stay on the GPU where the data are, and are the same numbers", {
+  if (!"gpu" %in% kernweave:::r_devices()) skip("no GPU here")
+  set.seed(11)
+  x <- matrix(stats::rnorm(3 * 700), ncol = 3)
+  b <- stats::rnorm(700)
+  here <- list(X = Vi(x), Y = Vj(x), b = b)
+  there <- list(X = Vi(on_device(x)), Y = Vj(on_device(x)), b = on_device(b))
+  calls <- list(
+    function(d) exp(-sqdist(d$X, d$Y)) %*% d$b,
+    function(d) argKmin(sqdist(d$X, d$Y), K = 3),
+    function(d) min_argmin(sqdist(d$X, d$Y), index = "i"),
+    function(d) logsumexp(-sqdist(d$X, d$Y), index = "j"),
+    function(d) reduction(exp(-sqdist(d$X, d$Y)), "sum", index = "ij"),
+    function(d) sum(exp(-sqdist(d$X, d$Y)) * Vj(d$b) * (d$X - d$Y), index = "j"),
+    function(d) reduction(sqdist(d$X, d$Y) < 1, "any", index = "j")
+  )
+  for (call in calls) for (precision in test_precisions()) with_kernweave(device = "gpu", precision = precision, {
+    expected <- call(here)
+    expect_false(any(rapply(list(expected), is_on_device)))
+    actual <- call(there)
+    if (is.double(unlist(expected))) expect_true(all(rapply(list(actual), is_on_device)))
+    expect_identical(actual, expected)
+  })
+  v <- exp(-sqdist(there$X, there$Y)) %*% there$b
+  w <- exp(-sqdist(there$X, there$Y)) %*% v
+  expect_true(is_on_device(w))
+  expect_close(w, exp(-sqdist(here$X, here$Y)) %*% (exp(-sqdist(here$X, here$Y)) %*% b), 1e-12, scale = 1e5)
+  y <- on_device(b)
+  y[1] <- 1000
+  expect_close(exp(-sqdist(there$X, there$Y)) %*% y, exp(-sqdist(here$X, here$Y)) %*% c(1000, b[-1]), 1e-13, scale = 2000)
+})
+
+test_that("repeated calls leave the memory of the GPU flat", {
+  if (!"gpu" %in% kernweave:::r_devices()) skip("no GPU here")
+  x <- on_device(matrix(stats::runif(3e5), ncol = 3))
+  b <- on_device(stats::runif(10))
+  R <- lazy_set(sum(Vi(x)[, , 1] * Vj(b), index = "j", call = FALSE), device = "gpu")
+  free <- function() {
+    gc()
+    kernweave:::r_gpu_free_memory()
+  }
+  for (k in 1:3000) as.matrix(R)
+  before <- free()
+  for (k in 1:10000) as.matrix(R)
+  expect_identical(free(), before)
+})
