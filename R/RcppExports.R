@@ -9,6 +9,14 @@ r_gpu_report <- function() {
     .Call(`_kernweave_r_gpu_report`)
 }
 
+r_set_cache <- function(folder, bytes) {
+    invisible(.Call(`_kernweave_r_set_cache`, folder, bytes))
+}
+
+r_cache_report <- function() {
+    .Call(`_kernweave_r_cache_report`)
+}
+
 r_threads <- function() {
     .Call(`_kernweave_r_threads`)
 }

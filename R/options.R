@@ -5,6 +5,8 @@ options_table <- list(
   precision = list(default = "float64", meaning = "\"float64\", \"float32\" or \"tf32\""),
   threads = list(default = NULL, meaning = "number of CPU threads; NULL lets kernweave decide"),
   max_dense_mb = list(default = 1024, meaning = "largest result of as.matrix(), in megabytes"),
+  cache = list(default = FALSE, meaning = "keep compiled GPU kernels on disk? TRUE: in R's folder for that (tools::R_user_dir()), or the name of a folder"),
+  cache_mb = list(default = 256, meaning = "largest size of that folder, in megabytes; the oldest kernels leave first"),
   check = list(default = FALSE, meaning = "verify formula and plan between the stages of the engine")
 )
 
@@ -59,15 +61,38 @@ current_options <- function() {
   value <- Map(chosen_option, names(options_table), raw[[1]], raw[[2]])
   checked <- check_settings(value[setting_names])
   value[names(checked)] <- checked
-  value$max_dense_mb <- check_limit(value$max_dense_mb)
+  for (limit in c("max_dense_mb", "cache_mb")) value[[limit]] <- check_limit(value[[limit]], limit)
+  r_set_cache(cache_folder(value$cache), value$cache_mb * 1e6)
   seen_options$raw <- raw
   seen_options$value <- value
   value
 }
 
-check_limit <- function(mb) {
-  if (!is.numeric(mb) || length(mb) != 1 || is.na(mb) || mb < 0) abort("settings", "`max_dense_mb` must be a number of megabytes, not ", format_value(mb))
+check_limit <- function(mb, name) {
+  if (!is.numeric(mb) || length(mb) != 1 || is.na(mb) || mb < 0) abort("settings", "`", name, "` must be a number of megabytes, not ", format_value(mb))
   mb
+}
+
+cache_folder <- function(cache) {
+  if (isTRUE(cache)) return(tools::R_user_dir("kernweave", "cache"))
+  if (isFALSE(cache)) return("")
+  if (!is.character(cache) || length(cache) != 1 || is.na(cache) || !nzchar(cache)) abort("settings", "`cache` must be TRUE, FALSE or the name of a folder, not ", format_value(cache))
+  normalizePath(cache, mustWork = FALSE)
+}
+
+#' Remove kernels kept on disk
+#'
+#' With the option `kernweave.cache`, GPU kernels that were compiled for a formula are kept on disk and found by later
+#' sessions. Many sessions may do so at once; a file that has come to harm is removed and made again. This removes all of them.
+#'
+#' @return The number of files removed, invisibly.
+#' @export
+#' @examples
+#' with_kernweave(kernweave_clear_cache(), cache = tempfile())
+kernweave_clear_cache <- function() {
+  folder <- cache_folder(option("cache"))
+  files <- if (nzchar(folder)) list.files(folder, "[.]kernels", full.names = TRUE) else character()
+  invisible(sum(file.remove(files)))
 }
 
 seen_options <- new.env(parent = emptyenv())

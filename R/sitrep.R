@@ -16,12 +16,20 @@ kernweave_sitrep <- function() {
     configured = configured(),
     devices = r_devices(),
     gpu = r_gpu_report(),
+    cache = cache_line(),
     cpu = c(instructions = r_use_instructions("present"), threads = r_threads())
   )
   asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
   report$options <- if (is.data.frame(asked)) asked else data.frame(option = character(), value = character())
   report$problems <- c(problems(report), if (is.character(asked)) paste0("An option, or its environment twin KERNWEAVE_*, is wrong: ", asked))
   structure(report, class = "kernweave_sitrep")
+}
+
+cache_line <- function() {
+  folder <- tryCatch(cache_folder(option("cache")), kernweave_error = function(e) "")
+  if (!nzchar(folder)) return("none; options(kernweave.cache = TRUE) keeps compiled kernels on disk")
+  cache <- r_cache_report()
+  paste0(cache$folder, ": ", cache$files, " kernels, ", round(cache$bytes / 1e6, 1), " MB", if (!cache$writable) ", cannot be written")
 }
 
 configured <- function() {
@@ -39,7 +47,8 @@ problems <- function(report) {
                              "install.packages(\"kernweave\", configure.args = \"--with-cuda=yes\")"))
   }
   if (!length(report$gpu$devices)) found <- c(found, paste0("No GPU: ", report$gpu$driver, "."))
-  else if (nzchar(report$gpu$problem)) found <- c(found, paste0("The GPU cannot be used: ", report$gpu$problem, "."))
+  if (grepl("cannot be written", report$cache)) found <- c(found, paste0("Kernels cannot be kept on disk: ", report$cache, "."))
+  if (length(report$gpu$devices) && nzchar(report$gpu$problem)) found <- c(found, paste0("The GPU cannot be used: ", report$gpu$problem, "."))
   found
 }
 
@@ -53,7 +62,7 @@ print.kernweave_sitrep <- function(x, ...) {
   cat("devices\n  ", paste(x$devices, collapse = ", "), "\ncpu\n", sep = "")
   pairs(x$cpu)
   cat("gpu\n")
-  pairs(c(driver = x$gpu$driver, compiler = x$gpu$compiler, device = x$gpu$devices))
+  pairs(c(driver = x$gpu$driver, compiler = x$gpu$compiler, device = x$gpu$devices, cache = x$cache))
   cat("options\n")
   cat(sprintf("  %-24s %s\n", x$options$option, x$options$value), sep = "")
   if (length(x$problems)) cat("to note\n", paste0("  ", x$problems, "\n"), sep = "")

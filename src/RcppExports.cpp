@@ -28,6 +28,25 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_set_cache
+void r_set_cache(std::string folder, double bytes);
+RcppExport SEXP _kernweave_r_set_cache(SEXP folderSEXP, SEXP bytesSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< std::string >::type folder(folderSEXP);
+    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
+    r_set_cache(folder, bytes);
+    return R_NilValue;
+END_RCPP
+}
+// r_cache_report
+Rcpp::List r_cache_report();
+RcppExport SEXP _kernweave_r_cache_report() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_cache_report());
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_threads
 int r_threads();
 RcppExport SEXP _kernweave_r_threads() {
@@ -400,6 +419,8 @@ END_RCPP
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
+    {"_kernweave_r_set_cache", (DL_FUNC) &_kernweave_r_set_cache, 2},
+    {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
     {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_instruction_sets", (DL_FUNC) &_kernweave_r_instruction_sets, 0},

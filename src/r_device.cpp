@@ -6,6 +6,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/team.hpp"
 #include "cuda/cuda.hpp"
+#include "cuda/disk.hpp"
 #include "cuda/nvrtc.hpp"
 #include "cuda/status.hpp"
 #include "reference/reference.hpp"
@@ -40,6 +41,21 @@ Rcpp::List r_gpu_report() {
     const kernweave::cuda::Report report = kernweave::cuda::report();
     return Rcpp::List::create(Rcpp::_["driver"] = report.driver, Rcpp::_["compiler"] = report.compiler,
                               Rcpp::_["devices"] = report.devices, Rcpp::_["problem"] = report.problem);
+  });
+}
+
+// Where compiled kernels are kept on disk from now on; "" for nowhere.
+// [[Rcpp::export(rng = false)]]
+void r_set_cache(std::string folder, double bytes) {
+  kernweave::at_border([&] { kernweave::cuda::set_cache(folder, bytes); });
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_cache_report() {
+  return kernweave::at_border([&] {
+    const kernweave::cuda::CacheReport report = kernweave::cuda::cache_report();
+    return Rcpp::List::create(Rcpp::_["folder"] = report.folder, Rcpp::_["files"] = report.files, Rcpp::_["bytes"] = report.bytes,
+                              Rcpp::_["writable"] = report.writable);
   });
 }
 

@@ -159,7 +159,8 @@ class Cpu : public Backend {
  public:
   const char* name() const override { return "cpu"; }
 
-  Verdict can(const Plan& plan, const Variant&, const Sizes&) const override {
+  Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
+    if (variant.form == Variant::Form::expanded) return Verdict::no("differences of few components are as fast");
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
     if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
     return {};

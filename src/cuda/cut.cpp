@@ -30,7 +30,7 @@ Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors
   const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows);
   if (blocks == 0 || sweep == 0) return {blocks, 1, sweep, std::max<std::int64_t>(1, blocks), std::max<std::int64_t>(1, blocks)};
   const std::int64_t wave = static_cast<std::int64_t>(processors) * kGpuResidentBlocks;
-  const int each = pass.product.any() ? kGpuProductBlocks : pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
+  const int each = pass.by_tiles() ? kGpuProductBlocks : pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
   const std::int64_t to_fill = static_cast<std::int64_t>(processors) * each / blocks;
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(wave));
   const std::int64_t in_time = static_cast<std::int64_t>(seconds / waves / kGpuSecondsOfLaunch) + 1;
@@ -44,7 +44,7 @@ Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors
 }
 
 double working_bytes(const Pass& pass, const Cut& cut, std::int64_t lanes, std::int64_t sweep) {
-  const double products = static_cast<double>(lanes + sweep) * pass.product.padded_width();
+  const double products = static_cast<double>(lanes + sweep) * pass.product.padded_width() + static_cast<double>(sweep) * pass.wide.padded_width();
   const double wide = pass.stores_rows() ? static_cast<double>(lanes) * pass.lanes.total : 0.0;
   const double numbers = products + wide + static_cast<double>(sweep) * pass.sweep.total + pass.once.total;
   const double states = cut.splits * pass.shape.parts > 1 || pass.folds_all() ? bytes_of_block(pass) * static_cast<double>(cut.chunk * cut.splits) : 0.0;

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 
-#ifndef _WIN32
-#include <unistd.h>
-#endif
-
 #include "base/error.hpp"
+#include "base/process.hpp"
 #include "cuda/nvrtc.hpp"
 
 namespace kernweave {
@@ -19,14 +16,6 @@ std::size_t rounded(std::size_t bytes) {
   std::size_t step = 256;
   while (step * 16 <= bytes) step *= 2;
   return (bytes + step - 1) / step * step;
-}
-
-long process() {
-#ifdef _WIN32
-  return 1;  // there is no fork
-#else
-  return static_cast<long>(getpid());
-#endif
 }
 
 long owner = 0;  // the process that opened the first device
@@ -112,9 +101,10 @@ void Device::download(void* to, Pointer from, std::size_t bytes) {
 
 void Device::wait() { check(driver().cuStreamSynchronize(stream_), "a kernel"); }
 
-void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments) {
+void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned shared_bytes,
+                    const std::vector<char>& arguments) {
   void* parameters[] = {const_cast<char*>(arguments.data())};
-  check(driver().cuLaunchKernel(function, blocks_x, blocks_y, 1, threads, 1, 1, shared_bytes, stream_, parameters, nullptr), "starting a kernel");
+  check(driver().cuLaunchKernel(function, blocks_x, blocks_y, blocks_z, threads, 1, 1, shared_bytes, stream_, parameters, nullptr), "starting a kernel");
 }
 
 const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
@@ -133,13 +123,13 @@ const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
   return *kernels_.emplace(source, Held{std::move(fresh), ++calls_}).first->second.kernels;
 }
 
-bool opened_by_parent() { return owner != 0 && owner != process(); }
+bool opened_by_parent() { return owner != 0 && owner != this_process(); }
 
 Device& device(int number) {
   // Never destroyed: the driver may be gone before us.
   static std::map<int, Device>& devices = *new std::map<int, Device>;
   internal_check(!opened_by_parent(), "a device of another process");
-  owner = process();
+  owner = this_process();
   const auto at = devices.try_emplace(number, number);
   at.first->second.enter();
   return at.first->second;

@@ -76,7 +76,7 @@ class Device {
   char* staging() const { return staging_; }
   static constexpr std::size_t kStagingBytes = 1 << 20;
 
-  void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments);
+  void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments);
 
   // Compiled once for each source, unless many others have come since.
   const Kernels& kernels(const std::string& source, int shared_bytes);

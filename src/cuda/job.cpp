@@ -46,21 +46,25 @@ class PassJob {
         cut_(cut(pass, lanes_, sweep_, device->processors(), seconds)),
         kernels_(device->kernels(source, static_cast<int>(pass.shared_bytes()))) {}
 
-  void run() {
+  bool run() {
     place_numbers();
     place_data();
     place_panels();
+    place_halves();
     place_targets();
     launch_points("once", 1);
     launch_points("columns", padded(sweep_));
     if (pass_.stores_rows()) launch_points("rows", lanes_);
     if (pass_.product.any()) {
-      launch_points("packed_rows", padded(lanes_));
+      launch_points("packed_rows", ceiling(lanes_, pass_.shape.block_rows) * pass_.shape.block_rows);
       launch_points("packed_columns", padded(sweep_));
     }
+    if (pass_.wide.any()) launch_points("packed_weights", padded(sweep_) / pass_.shape.padding * pass_.wide.padded_width());
     for (std::int64_t block = 0; block < cut_.blocks; block += cut_.chunk) sweep_chunk(block);
     if (pass_.folds_all()) launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
+    if (pass_.by_tiles() && lost()) return false;
     fetch();
+    return true;
   }
 
  private:
@@ -100,6 +104,15 @@ class PassJob {
     small_ = device_.allocate(Device::kStagingBytes, "the data");
     const std::vector<double>& numbers = pass_.program().numbers;
     head_.numbers = on_device<double>(stage(numbers.data(), static_cast<std::int64_t>(numbers.size())));
+    const double none = 0;
+    lost_ = stage(&none, 1);
+    head_.lost = on_device<int>(lost_);
+  }
+
+  bool lost() {
+    int lost = 0;
+    device_.download(&lost, lost_, sizeof lost);
+    return lost != 0;
   }
 
   // Data with an owner are sent once.
@@ -150,12 +163,24 @@ class PassJob {
     head_.once = on_device<void>(allocate(pass_.once.total * bytes, "the parameters"));
     head_.columns = on_device<void>(allocate(padded(sweep_) * pass_.sweep.total * bytes, "what depends on one axis"));
     if (pass_.stores_rows()) head_.rows = on_device<void>(allocate(lanes_ * pass_.lanes.total * bytes, "what depends on one axis"));
-    if (!pass_.product.any()) return;
-    // Two halves are as long as the number.
-    head_.row_halves = on_device<void>(allocate(padded(lanes_) * pass_.product.padded_width() * bytes, "what depends on one axis"));
-    head_.column_halves = on_device<void>(allocate(padded(sweep_) * pass_.product.padded_width() * bytes, "what depends on one axis"));
-    head_.row_scales = on_device<float>(allocate(padded(lanes_) * bytes, "what depends on one axis"));
-    head_.column_scales = on_device<float>(allocate(padded(sweep_) * bytes, "what depends on one axis"));
+  }
+
+  // Two halves are as long as the number.
+  void place_halves() {
+    constexpr std::int64_t bytes = sizeof(float);
+    const char* what = "what depends on one axis";
+    if (pass_.product.any()) {
+      const int width = pass_.product.padded_width();
+      const std::int64_t rows = ceiling(lanes_, pass_.shape.block_rows) * pass_.shape.block_rows;
+      head_.row_halves = on_device<void>(allocate(rows * width * bytes, what));
+      head_.row_scales = on_device<float>(allocate(rows * bytes, what));
+      head_.column_halves = on_device<void>(allocate(padded(sweep_) * width * bytes, what));
+      head_.column_scales = on_device<float>(allocate(padded(sweep_) * bytes, what));
+    }
+    if (!pass_.wide.any()) return;
+    const int width = pass_.wide.padded_width();
+    head_.weight_halves = on_device<void>(allocate(padded(sweep_) * width * bytes, what));
+    head_.weight_scales = on_device<float>(allocate(padded(sweep_) / pass_.shape.padding * width * bytes, what));
   }
 
   void place_targets() {
@@ -190,10 +215,11 @@ class PassJob {
     return bytes;
   }
 
-  void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes) {
+  void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes, int shares = 1) {
     const Function function = kernels_.find(name);
     internal_check(function != nullptr, "no kernel ", name);
-    device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits), threads, static_cast<unsigned>(shared_bytes), arguments());
+    device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits), static_cast<unsigned>(shares), threads,
+                   static_cast<unsigned>(shared_bytes), arguments());
   }
 
   void launch_points(const char* name, std::int64_t points) {
@@ -216,7 +242,7 @@ class PassJob {
   }
 
   void launch_slice(std::int64_t blocks, std::int64_t splits) {
-    launch("sweep", blocks, splits, static_cast<unsigned>(pass_.shape.threads), pass_.shared_bytes());
+    launch("sweep", blocks, splits, static_cast<unsigned>(pass_.shape.threads), pass_.shared_bytes(), pass_.wide.shares);
     done_ += blocks * splits;
     const std::int64_t all = cut_.blocks * cut_.splits;
     if (all > cut_.of_launch) wait(static_cast<double>(done_) / static_cast<double>(all));
@@ -261,6 +287,7 @@ class PassJob {
   std::vector<Found> found_;
   std::vector<Block> blocks_;
   Block small_;
+  Pointer lost_ = 0;
   std::size_t staged_ = 0;
   std::int64_t done_ = 0;  // blocks times splits
 };
@@ -275,9 +302,9 @@ std::unique_ptr<Copy> sent_to_stay(const View& view, Device* device) {
   return std::make_unique<Stay>(device, std::move(block));
 }
 
-void run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device) {
+bool run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device) {
   try {
-    PassJob(pass, source, task, seconds, device).run();
+    return PassJob(pass, source, task, seconds, device).run();
   } catch (...) {
     // What has been launched may still read memory that is about to serve others.
     driver().cuCtxSynchronize();

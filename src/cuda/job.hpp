@@ -10,8 +10,9 @@ namespace cuda {
 // Data sent to a device, to stay there until the copy is given up.
 std::unique_ptr<Copy> sent_to_stay(const View& view, Device* device);
 
-// Computes the outputs of the pass, and fetches them where they shall not stay.
-void run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device);
+// Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing done to them, where tensor
+// cores met a number that halves cannot tell.
+bool run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <vector>
 
 #include "base/deep.hpp"
 #include "base/error.hpp"
 #include "base/library.hpp"
+#include "cuda/disk.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -129,6 +133,24 @@ int nearest_capability(int capability) {
   return nearest;
 }
 
+// Of all headers that a source may include. Read once; other headers make other kernels.
+std::uint64_t headers_hash() {
+  static const std::uint64_t found = [] {
+    std::vector<std::string> files;
+    std::error_code failed;
+    for (std::filesystem::recursive_directory_iterator at(header_folder, failed), end; !failed && at != end; at.increment(failed))
+      if (at->is_regular_file()) files.push_back(at->path().string());
+    std::sort(files.begin(), files.end());
+    std::uint64_t h = 0;
+    for (const std::string& file : files) {
+      std::ifstream in(file, std::ios::binary);
+      h = hash_of(std::string(std::istreambuf_iterator<char>(in), {}), h);
+    }
+    return h;
+  }();
+  return found;
+}
+
 }  // namespace
 
 void set_header_folder(const std::string& folder) { header_folder = folder; }
@@ -142,9 +164,15 @@ std::string compile(const std::string& source, int capability) {
   user_check(compiler().found, Fault::no_device, compiler().why);
   const int nearest = nearest_capability(capability);
   const bool exact = nearest == capability;
+  const std::string target = sentence("-arch=", exact ? "sm_" : "compute_", nearest);
+  const std::string all_that_matters = sentence(target, ", NVRTC ", compiler().major, ".", compiler().minor, ", headers ", headers_hash(), "\n", source);
+  const std::string stored = recall(all_that_matters);
+  if (!stored.empty()) return stored;
   Translation translation(source);
-  translation.run({"-std=c++17", "-default-device", sentence("-arch=", exact ? "sm_" : "compute_", nearest), "-I" + header_folder});
-  return exact ? translation.cubin() : translation.ptx();
+  translation.run({"-std=c++17", "-default-device", target, "-I" + header_folder});
+  const std::string image = exact ? translation.cubin() : translation.ptx();
+  store(all_that_matters, image);
+  return image;
 }
 
 }  // namespace cuda

@@ -42,6 +42,17 @@ Product product_of(const Pass& pass) {
   return product;
 }
 
+// The one output of a pass that is a sum with more weights a column than a thread can keep.
+WideSum wide_sum_of(const Pass& pass) {
+  WideSum wide;
+  if (!pass.float32 || pass.share.outputs.size() != 1 || pass.pairwise(pass.share.outputs[0])) return wide;
+  const Output& o = pass.variant->outputs[pass.share.outputs[0]];
+  const bool weighs = o.value.width == 1 && o.weight.width == o.width && region_read(o.weight, pass) == pass.sweep_region();
+  if (o.red != Red::Sum || o.keep == Keep::none || !weighs || o.width < kGpuFewestWide) return wide;
+  const int shares = (o.width + kGpuMostWide - 1) / kGpuMostWide;
+  return {o.weight, o.width, shares, padded((o.width + shares - 1) / shares, 8) / 8};
+}
+
 void want(const Ref& ref, bool by_pairs, Pass* pass) {
   const Region region = region_read(ref, *pass);
   if (region == Region::param) pass->once.want(ref);
@@ -79,16 +90,21 @@ int state_registers(const Pass& pass) {
   return registers;
 }
 
-Shape product_shape(std::int64_t sweep) {
-  using Tile = gpu::ProductShape;
-  return {Tile::kRows, Tile::kColumns, Tile::kThreads, Tile::kSide, 1, false, sweep < (std::int64_t{1} << 31), Tile::kRowStride, Tile::kSide, Tile::kSide, Tile::kParts};
+template <class Tile>
+Shape tile_shape(const Pass& pass, bool few_columns) {
+  return {Tile::kRows, Tile::kColumns, Tile::kThreads, Tile::kSide, 1, false, few_columns,
+          Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : Tile::kParts};
 }
 
 Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
-  if (pass.product.any()) return product_shape(sweep);
+  const bool few_columns = sweep < (std::int64_t{1} << 31);
+  if (pass.wide.any()) return tile_shape<gpu::WideTile>(pass, few_columns);
+  if (pass.product.any()) return tile_shape<gpu::PairTile>(pass, few_columns);
   const int registers = pass.number_bytes() / 4, live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
   const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * registers > kGpuFewRowRegisters;
-  Shape shape{short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, sweep < (std::int64_t{1} << 31), kGpuThreads, 0, 1, 1};
+  const auto is_list = [&](int number) { return is_short_list(pass.variant->outputs[number]); };
+  const bool lists = std::any_of(pass.share.outputs.begin(), pass.share.outputs.end(), is_list);
+  Shape shape{lists ? 1 : short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, kGpuThreads, 0, 1, 1};
   if (short_way) shape.columns = kGpuShortColumns;
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
   else if (many) shape.columns = kGpuColumns;
@@ -153,7 +169,7 @@ bool Pass::folds_all() const {
 }
 
 std::int64_t Pass::shared_bytes() const {
-  if (product.any()) return gpu::ProductShape::kSharedBytes;
+  if (product.any()) return wide.any() ? gpu::WideTile::kSharedBytes : gpu::PairTile::kSharedBytes;
   return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
 }
 
@@ -164,7 +180,7 @@ bool Shape::operator==(const Shape& other) const {
   return all(*this) == all(other);
 }
 
-int Product::padded_width() const { return padded(width, gpu::ProductShape::kDepth); }
+int Product::padded_width() const { return padded(width, gpu::kProductDepth); }
 
 std::vector<int> Panel::gaps() const {
   std::vector<bool> taken(static_cast<std::size_t>(total), false);
@@ -178,9 +194,11 @@ std::vector<int> Panel::gaps() const {
 
 bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
 
-Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain) {
-  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, {}, {}, {}};
-  if (strain <= kGpuMostStrain) pass.product = product_of(pass);
+Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain, bool plain) {
+  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, {}, {}, {}, {}};
+  if (!plain) pass.wide = wide_sum_of(pass);
+  const bool few_states = pass.wide.any() || state_registers(pass) <= kGpuMostTileStates;
+  if (!plain && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
   fill_panels(&pass);
   pass.once.settle(kGpuMostOnce, kGpuMostOnce, 1);
   const int registers = pass.number_bytes() / 4;

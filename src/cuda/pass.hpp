@@ -52,6 +52,16 @@ struct Product {
   int padded_width() const;
 };
 
+// A sum of one term a pair with many weights a column, which tensor cores add up: its weights, in shares of so many eights.
+struct WideSum {
+  Ref weight;
+  int width = 0;  // 0: none
+  int shares = 1, eights = 0;
+
+  bool any() const { return width > 0; }
+  int padded_width() const { return shares * eights * 8; }
+};
+
 struct Pass {
   const Plan* plan;
   const Variant* variant;
@@ -59,6 +69,7 @@ struct Pass {
   std::vector<bool> needed;
   bool float32;
   Product product;
+  WideSum wide;
   Panel once, lanes, sweep;
   Shape shape;
 
@@ -68,6 +79,7 @@ struct Pass {
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
   bool takes_short_way() const;  // has any state one?
   bool folds_all() const;  // does any output fold both axes?
+  bool by_tiles() const { return product.any() || wide.any(); }
   bool stores_rows() const { return product.any() || lanes.any_wide(); }  // else threads compute them
   int number_bytes() const { return float32 ? 4 : 8; }
   std::int64_t shared_bytes() const;
@@ -76,8 +88,9 @@ struct Pass {
 // Is an output a list that a thread can keep in registers?
 bool is_short_list(const Output& o);
 
-// For so many points on the axis of the lanes, and on the one that is folded. `strain`: as the schedule has it.
-Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain = 0);
+// For so many points on the axis of the lanes, and on the one that is folded. `strain`: as the schedule has it. `plain`: without
+// tensor cores.
+Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain = 0, bool plain = false);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -89,8 +89,11 @@ class Gpu : public Backend {
     const Sizes& sizes = task.schedule->sizes;
     for (const Share& share : shares_of(variant)) {
       const Extents n = extents_of(share, sizes);
-      const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain);
-      run_pass(pass, Sources::of(task).find(pass), task, sweep_seconds(plan, variant, sizes), &gpu);
+      const auto done = [&](bool plain) {
+        const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain, plain);
+        return run_pass(pass, Sources::of(task).find(pass), task, sweep_seconds(plan, variant, sizes), &gpu);
+      };
+      if (!done(false)) done(true);
     }
   }
 

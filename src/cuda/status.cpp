@@ -22,7 +22,7 @@ bool computes(Device* gpu) {
   const Pointer at = memory.at();
   std::vector<char> arguments(sizeof at);
   std::memcpy(arguments.data(), &at, sizeof at);
-  gpu->launch(kernels.find("probe"), 1, 1, kProbeThreads, 0, arguments);
+  gpu->launch(kernels.find("probe"), 1, 1, 1, kProbeThreads, 0, arguments);
   double out[kProbeThreads] = {};
   gpu->download(out, at, sizeof out);
   for (unsigned k = 0; k < kProbeThreads; ++k)

@@ -12,10 +12,13 @@ namespace {
 
 class Writer {
  public:
-  explicit Writer(const Pass& pass) : pass_(pass), program_(pass.program()) {}
+  explicit Writer(const Pass& pass)
+      : pass_(pass), program_(pass.program()), before_(program_.steps.size(), nullptr), added_(program_.steps.size(), nullptr) {
+    find_beginnings();
+  }
 
   std::string text() {
-    say("#include \"kernweave/gpu/", product().any() ? "product" : "sweep", ".hpp\"");
+    say("#include \"kernweave/gpu/", pass_.by_tiles() ? "tile" : "sweep", ".hpp\"");
     say("namespace kernweave {");
     say("struct Formula {");
     constants();
@@ -47,8 +50,17 @@ class Writer {
         ", kUnroll = ", s.unroll, ";");
     say("static constexpr int kRowStride = ", s.row_stride, ", kPadding = ", s.padding, ", kParts = ", s.parts, ", kProduct = ", product().width, ";");
     say("static constexpr int kRowNumbers = ", std::max(pass_.lanes.narrow, 1), ", kRowTotal = ", pass_.lanes.total, ", kColumnNumbers = ", pass_.sweep.total, ";");
+    if (pass_.by_tiles()) tiles();
     say("static constexpr int kOnceNumbers = ", std::max(pass_.once.narrow, 1), ";");
     say("static constexpr bool kWideRows = ", pass_.stores_rows() ? "true" : "false", ", kStaged = ", s.staged ? "true" : "false", ";");
+  }
+
+  void tiles() {
+    const WideSum& wide = pass_.wide;
+    const Panel::Entry* weight = wide.any() ? pass_.sweep.find(wide.weight) : nullptr;
+    say("using Tile = gpu::TileThread<gpu::", wide.any() ? "WideTile" : "PairTile", ">;");
+    say("static constexpr int kBlockRows = ", pass_.shape.block_rows, ", kWide = ", wide.width, ", kWideAt = ", weight ? weight->at : 0,
+        ", kWideTiles = ", wide.eights, ", kWidePadded = ", wide.padded_width(), ";");
   }
 
   // Lists that are short enough lie in registers: of a size the compiler knows.
@@ -71,10 +83,11 @@ class Writer {
       const Output& o = pass_.variant->outputs[pass_.share.outputs[k]];
       const std::string fold = sentence("gpu::Fold<", state_of(k), ", L::Number, ", counts_in(o), ", ", o.width, ", ", o.places, ">");
       const std::string place = sentence("gpu::Place<", k, ", ", o.keep == Keep::none ? "true" : "false", ">()");
+      types += sentence("f(gpu::Type<", fold, ">(), ", place, "); ");
+      if (pass_.wide.any()) continue;
       say(fold, " o", k, "[kRows];");
       inits += sentence("o", k, "[k].init(); ");
       each += sentence("f(o", k, ", ", place, "); ");
-      types += sentence("f(gpu::Type<", fold, ">(), ", place, "); ");
     }
     say("__device__ void init() {");
     say("#pragma unroll");
@@ -118,7 +131,7 @@ class Writer {
   void strip() {
     const PairScope scope(pass_);
     say("static __device__ __forceinline__ void strip(const Arguments& a, const gpu::Rows<Formula>& rows, const L* tile, long long first, int left, States& states",
-        product().any() ? ", const L (&product)[kColumns][kRows]" : "", ") {");
+        pass_.by_tiles() ? ", const L (&product)[kColumns][kRows], L (&terms)[kColumns][kRows]" : "", ") {");
     say("const L* const once = static_cast<const L*>(a.head.once);");
     say("const L* y_at[kColumns];");
     say("long long column[kColumns];");
@@ -144,6 +157,11 @@ class Writer {
           "], rows.number[k] + column[c] * a.head.lanes, a.head.lanes * a.head.sweep, w);");
       return;
     }
+    if (pass_.wide.any()) {
+      scope.each_pair(&out_);
+      say("terms[c][k] = c < left ? ", scope.value(o.value, "0"), " : L(0.0);");
+      return;
+    }
     const char* index = o.keep == Keep::none ? "rows.number[k] + (first + c) * a.head.lanes + 1" : "first + c + 1";
     say("gpu::take<kColumns>(states.o", k, ", left, [&](int c, int k, int w) { return ", value, "; }, [&](int c, int k, int w) { return ",
         weight, "; }, [&](int c, int k) { return ", index, "; });");
@@ -159,7 +177,9 @@ class Writer {
       const Step& step = program_.steps[s];
       if (!pass_.needed[s] || home(program_, step) != region) continue;
       if (static_cast<int>(s) == product().step) {
-        found(step, scope);
+        found(step, "product[c][k]", scope);
+      } else if (added_[s] != nullptr) {
+        found(step, scope.value(*added_[s], "0"), scope);
       } else if (step.group < 0) {
         one_step(step, scope);
       } else {
@@ -171,12 +191,51 @@ class Writer {
     }
   }
 
-  // What tensor cores have found.
+  // What is there already.
   template <class Scope>
-  void found(const Step& step, const Scope& scope) {
+  void found(const Step& step, const std::string& value, const Scope& scope) {
     scope.declare(step.out, 1, &out_);
     scope.each_pair(&out_);
-    say(scope.slot(step.out, "0"), " = product[c][k];");
+    say(scope.slot(step.out, "0"), " = ", value, ";");
+  }
+
+  // A short fold that adds up may begin with what is added to it, which spares the addition.
+  void find_beginnings() {
+    constexpr int kShort = 8;  // the more components, the more roundings at the size of what comes first
+    std::vector<int> readers(program_.slots.size(), 0), made_by(program_.slots.size(), -1);
+    const auto read = [&](const Ref& ref) {
+      if (is_slot(ref)) ++readers[ref.index];
+    };
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      made_by[program_.steps[s].out] = static_cast<int>(s);
+      for (const Ref& ref : program_.steps[s].in) read(ref);
+    }
+    for (const Output& o : pass_.variant->outputs) {
+      read(o.value);
+      read(o.weight);
+    }
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      const Step& add = program_.steps[s];
+      if (add.op != Op::Add || add.region != Region::pair || add.width != 1 || add.group >= 0) continue;
+      for (std::size_t k = 0; k < 2 && !added_[s]; ++k) {
+        const Ref &sum = add.in[k], &first = add.in[1 - k];
+        if (!is_slot(sum) || readers[sum.index] != 1) continue;
+        const int fold = made_by[sum.index], begins = fold >= 0 && program_.steps[fold].group >= 0 ? program_.groups[program_.steps[fold].group].first : fold;
+        if (fold < 0 || fold == product().step || program_.steps[fold].region != Region::pair || !adds_up(program_.steps[fold].op) || fold_width(program_.steps[fold]) > kShort) continue;
+        if (is_slot(first) && program_.slots[first.index].region == Region::pair && made_by[first.index] >= begins) continue;
+        before_[fold] = &first;
+        added_[s] = &sum;
+      }
+    }
+  }
+
+  // Is this a fold that adds its terms to what came before?
+  static bool adds_up(Op op) {
+    const OpRow& r = row(op);
+    if (r.form != Form::fold) return false;
+    const Lane in[] = {Lane(2.0), Lane(7.0)};
+    const double term = r.next(r.start(), in).v;
+    return r.start().v == 0 && r.next(Lane(-3.0), in).v == term - 3 && r.next(Lane(5.0), in).v == term + 5;
   }
 
   template <class Scope>
@@ -221,7 +280,8 @@ class Writer {
     say("{");
     scope.declare_total(&out_);
     scope.each_pair(&out_);
-    say(scope.total(), " = ", op, "::start<L>();");
+    const Ref* before = before_[group.last];
+    say(scope.total(), " = ", before ? scope.value(*before, "0") : op + "::start<L>()", ";");
     unroll(group.width);
     say("for (int d = 0; d < ", group.width, "; ++d) {");
     for (int s = group.first; s >= 0 && s < group.last; ++s) {
@@ -266,16 +326,19 @@ class Writer {
     if (product().any()) {
       kernel("packed_rows", "256", "gpu::packed_rows" + of_formula);
       kernel("packed_columns", "256", "gpu::packed_columns" + of_formula);
-      kernel("sweep", "kernweave::Formula::kThreads, 2", "gpu::sweep_products" + of_formula);
-    } else {
-      kernel("sweep", "kernweave::Formula::kThreads", "gpu::sweep" + of_formula);
     }
+    if (pass_.wide.any()) kernel("packed_weights", "256", "gpu::packed_weights" + of_formula);
+    // Two blocks a multiprocessor, so that one computes while the other waits.
+    if (pass_.by_tiles()) kernel("sweep", "kernweave::Formula::kThreads, 2", "gpu::sweep_tiles" + of_formula);
+    else kernel("sweep", "kernweave::Formula::kThreads", "gpu::sweep" + of_formula);
     kernel("merge", "256", "gpu::merge" + of_formula);
     if (pass_.folds_all()) kernel("total", "kernweave::Formula::kThreads", "gpu::total" + of_formula);
   }
 
   const Pass& pass_;
   const Program& program_;
+  std::vector<const Ref*> before_;  // what a fold begins with, by step
+  std::vector<const Ref*> added_;   // the sum that an addition has become
   std::ostringstream out_;
 };
 

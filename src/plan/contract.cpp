@@ -19,8 +19,11 @@ constexpr int kFewestComponents = 5;
 // roundings count; a thirtieth in float64, where there is room.
 int together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 16; }
 
-// May this distance be contracted?
-bool is_distance(Expr f) { return is_distance_across(f) && width(f.arg(0)) >= kFewestComponents; }
+// What is to become of distances: those of at least `fewest` components are replaced.
+struct Wanted {
+  int fewest, together;
+  bool takes(Expr f) const { return is_distance_across(f) && width(f.arg(0)) >= fewest; }
+};
 
 // free: without distances. exponent: distances times parameters, plus what is free. factor: an exponential of an
 // exponent, times what is free or such a factor.
@@ -34,7 +37,7 @@ struct Part {
 
 class Roles {
  public:
-  explicit Roles(const std::vector<Expr>& formulas) {
+  Roles(const std::vector<Expr>& formulas, const Wanted& wanted) : wanted_(wanted) {
     for (Expr f : reachable(formulas)) roles_[f.get()] = find(f);
   }
   Role of(Expr f) const { return f ? roles_.at(f.get()) : Role::free; }
@@ -47,7 +50,7 @@ class Roles {
 
  private:
   Role find(Expr f) {
-    if (is_distance(f)) {
+    if (wanted_.takes(f)) {
       parts_[f.get()] = {{f, f->pool->number(1)}};
       return Role::exponent;
     }
@@ -98,6 +101,7 @@ class Roles {
     return Role::exponent;
   }
 
+  const Wanted wanted_;
   std::unordered_map<const Node*, Role> roles_;
   std::unordered_map<const Node*, std::vector<Part>> parts_;
   std::vector<Part> settled_;
@@ -122,15 +126,24 @@ Expr joined(const std::vector<Expr>& parts, std::size_t first, std::size_t end) 
   return concat(joined(parts, first, middle), joined(parts, middle, end));
 }
 
-// c |x - y|^2 as one inner product: with u = sqrt(|c|) x, v = sqrt(|c|) y and the sign s of c it is <(-2s u, s |u|^2, 1), (v, 1, s |v|^2)>,
-// some components after the other. Whatever units the points came in, u and v are about 1 where c |x - y|^2 is. What depends
-// on one point alone is computed where that point is.
-Expr inner_product(Expr distance, Expr c, int together) {
-  const Side a = side_of(distance.arg(0)), b = side_of(distance.arg(1));
-  const int centre = common_centre(a.reading, b.reading);
-  const Expr root = sqrt(abs(c)), way = sign(c), one = distance->pool->number(1);
-  const auto moved = [&](const Side& side) { return (side.scale ? root * side.scale : root) * centred(side.reading, centre); };
-  const Expr u = moved(a), v = moved(b), lead = (-2 * way) * u;
+// The points of c |x - y|^2, each times the root of |c|: in whatever units they came, they are about 1 where terms count.
+struct Rooted {
+  Expr u, v, way;  // and the sign of c
+
+  Rooted(Expr distance, Expr c) : way(sign(c)) {
+    const Side a = side_of(distance.arg(0)), b = side_of(distance.arg(1));
+    const int centre = common_centre(a.reading, b.reading);
+    const Expr root = sqrt(abs(c));
+    const auto moved = [&](const Side& side) { return (side.scale ? root * side.scale : root) * centred(side.reading, centre); };
+    u = moved(a);
+    v = moved(b);
+  }
+};
+
+// <(-2s u, s |u|^2, 1), (v, 1, s |v|^2)>, s the sign, some components after the other. What depends on one point alone is computed
+// where that point is.
+Expr inner_product(const Rooted& points, int together) {
+  const Expr u = points.u, v = points.v, way = points.way, lead = (-2 * way) * u, one = u->pool->number(1);
   std::vector<Expr> left, right;
   for (int first = 0; first < width(u); first += together) {
     const auto part = [&](Expr f) { return width(f) <= together ? f : extract(f, first + 1, std::min(together, width(f) - first)); };
@@ -141,16 +154,28 @@ Expr inner_product(Expr distance, Expr c, int together) {
   return scalprod(joined(left, 0, left.size()), joined(right, 0, right.size()));
 }
 
+// (s |u|^2 + s |v|^2) + <-2s u, v>: of few components the squares may stay outside.
+Expr expanded(const Rooted& points) {
+  const Expr u = points.u, v = points.v, way = points.way;
+  const Expr squares = way * scalprod(u, u) + way * scalprod(v, v);  // made first, so that it is computed first
+  return squares + scalprod((-2 * way) * u, v);
+}
+
+Expr without_difference(Expr distance, Expr c, int together) {
+  const Rooted points(distance, c);
+  return width(points.u) < kFewestComponents ? expanded(points) : inner_product(points, together);
+}
+
 // A coefficient that is all that is done with a distance goes into it.
-std::vector<Expr> replaced(const std::vector<Expr>& formulas, int together) {
+std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Wanted& wanted) {
   std::unordered_map<const Node*, int> users;
   for (Expr f : reachable(formulas))
     for (const Node* arg : f->args) ++users[arg];
   return rebuild(formulas, [&](Expr f, const std::vector<Expr>& args) {
-    if (is_distance(f)) return inner_product(f, f->pool->number(1), together);
+    if (wanted.takes(f)) return without_difference(f, f->pool->number(1), wanted.together);
     for (std::size_t k = 0; k < 2 && f->op == Op::Mult; ++k) {
       const Expr distance = f.arg(k), c = f.arg(1 - k);
-      if (is_distance(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1) return inner_product(distance, c, together);
+      if (wanted.takes(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1) return without_difference(distance, c, wanted.together);
     }
     return remade(f, args);
   });
@@ -168,11 +193,9 @@ double contraction_bound(int width, const Precision& precision) {
   return allowed / (unit * std::max(near, far));
 }
 
-}  // namespace
-
-bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
+bool replace_distances(const Wanted& wanted, const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
   const std::vector<Expr> formulas = formulas_of(*outputs);
-  Roles roles(formulas);
+  Roles roles(formulas, wanted);
   if (!may_contract(*outputs, &roles) || roles.settled().empty()) return false;
   for (const Part& part : roles.settled()) {
     const Side a = side_of(part.distance.arg(0)), b = side_of(part.distance.arg(1));
@@ -181,8 +204,20 @@ bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, s
     const double bound = contraction_bound(width(a.reading), precision);
     guards->push_back({variable_of(a), variable_of(b), a.scale ? part.coefficient * square(a.scale) : part.coefficient, -bound, bound});
   }
-  put_formulas(replaced(formulas, together(precision)), outputs);
+  put_formulas(replaced(formulas, wanted), outputs);
   return true;
+}
+
+}  // namespace
+
+bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
+  return replace_distances({kFewestComponents, together(precision)}, precision, outputs, guards);
+}
+
+bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
+  const auto is_short = [](Expr f) { return is_distance_across(f) && width(f.arg(0)) < kFewestComponents; };
+  const std::vector<Expr> all = reachable(formulas_of(*outputs));
+  return std::any_of(all.begin(), all.end(), is_short) && replace_distances({1, together(precision)}, precision, outputs, guards);
 }
 
 }  // namespace kernweave

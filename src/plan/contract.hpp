@@ -9,4 +9,7 @@ namespace kernweave {
 // error of a term: in exponents. False where no distance stands there, or one stands elsewhere too.
 bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards);
 
+// The same for distances of few components too, which is less work only where a sum may begin with the squares.
+bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards);
+
 }  // namespace kernweave

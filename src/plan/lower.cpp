@@ -133,6 +133,7 @@ std::vector<Draft> guarded(const std::vector<OutputFormula>& outputs, const Prec
     forms.push_back(form);
   };
   add(Variant::Form::contracted, "contract", contract);
+  add(Variant::Form::expanded, "expand", expand);
   add(Variant::Form::scaled, "scale", scale_points);
   return forms;
 }

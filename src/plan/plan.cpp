@@ -65,6 +65,7 @@ const char* keep_name(Keep keep) {
 const char* form_name(Variant::Form form) {
   switch (form) {
     case Variant::Form::contracted: return "contracted";
+    case Variant::Form::expanded: return "expanded";
     case Variant::Form::scaled: return "scaled";
     case Variant::Form::direct: return "direct";
   }

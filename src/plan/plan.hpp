@@ -94,7 +94,7 @@ using Condition = std::vector<Requirement>;
 
 // The same outputs computed in another form. `direct` is always there and comes last.
 struct Variant {
-  enum class Form { contracted, scaled, direct } form;
+  enum class Form { contracted, expanded, scaled, direct } form;
   Condition condition;
   Program program;
   std::vector<Output> outputs;

@@ -53,7 +53,8 @@ inline constexpr double kCpuSecondsPerCall = 1e-5;
 inline constexpr int kGpuThreads = 128;
 inline constexpr int kGpuRows = 4;
 inline constexpr int kGpuUnrolled = 8;
-// Where a short way is asked for once a strip, rows and columns of the strip: the fastest for logsumexp and lists there.
+// Where a short way is asked for once a strip, rows and columns of the strip: the fastest for logsumexp there. Lists want one
+// row: ten neighbours took 5.6 ms where two rows took 6.4.
 inline constexpr int kGpuShortRows = 2;
 inline constexpr int kGpuShortColumns = 16;
 // Columns of a strip that keep the machine busy where a row takes most of the registers.
@@ -86,6 +87,12 @@ inline constexpr int kGpuFewestOfProduct = 8;
 inline constexpr double kGpuMostStrain = 0.3;
 // Blocks for each multiprocessor where they are used, which works on two at a time: the baseline's prototype had six rounds.
 inline constexpr int kGpuProductBlocks = 12;
+// Registers that a row's states may take beside a tile's inner products: four rows and 64 products leave no more.
+inline constexpr int kGpuMostTileStates = 12;
+// Weights of a sum that are worth tensor cores (ten took 15 ms there and 8.4 without, a hundred 42 and 123: H100); and those
+// whose sums a thread has registers for, beside those of a tile's terms: two rows of seven eights, twice.
+inline constexpr int kGpuFewestWide = 24;
+inline constexpr int kGpuMostWide = 56;
 // Numbers of the longest list that is kept in registers: three times as many, with their row numbers.
 inline constexpr int kGpuLongestList = 16;
 // Blocks for each multiprocessor, so that the last ones to finish leave few idle; fewer for states with a short way, since

@@ -6,16 +6,24 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// How pairs are shared out where tensor cores find an inner product for each (gpu/product.hpp). A block has `kSide` rows and
-// passes as many columns at a time, in steps of `kDepth` components; its eight warps take 32 rows times 64 columns each. Of a
-// warp's tile a thread has four rows, and two columns of each eight.
-struct ProductShape {
-  static constexpr int kSide = 128, kThreads = 256, kDepth = 16, kStages = 4;
-  static constexpr int kRows = 4, kRowStride = 8, kColumns = 2;
-  static constexpr int kChunks = 512;  // of 16 bytes: one side's halves for one step
-  static constexpr int kParts = 8;     // threads whose sums belong to the same row: four of each of two warps
-  static constexpr int kSharedBytes = kStages * 2 * kChunks * 16;
+// Components, or terms of a sum, that tensor cores take at a time.
+inline constexpr int kProductDepth = 16;
+
+// How pairs are shared out where tensor cores have a part (tile.hpp). A block has 128 rows, shared out among some of its eight
+// warps, and passes 64 columns at a time for each of the others; a thread has some rows, and two columns of each eight.
+template <int kRowWarpsOf>
+struct TileShape {
+  static constexpr int kRowWarps = kRowWarpsOf, kColumnWarps = 8 / kRowWarps, kThreads = 256, kStages = 4;
+  static constexpr int kBlockRows = 128, kSide = 64 * kColumnWarps;
+  static constexpr int kRows = 16 / kRowWarps, kRowStride = 8, kColumns = 2;
+  static constexpr int kParts = 4 * kColumnWarps;  // threads whose sums belong to the same row
+  // Of 16 bytes: each side's halves for one step.
+  static constexpr int kRowChunks = 512, kColumnChunks = kSide / 8 * 32, kStageChunks = kRowChunks + kColumnChunks;
+  static constexpr int kSharedBytes = kStages * kStageChunks * 16;
 };
+// Where sums have many weights, each warp has all columns.
+using PairTile = TileShape<4>;
+using WideTile = TileShape<8>;
 
 // Pointers are to memory of the device. `once`, `columns` and `rows` hold numbers of the pass's own lane.
 struct Head {
@@ -32,6 +40,9 @@ struct Head {
   void* column_halves;
   float* row_scales;
   float* column_scales;
+  void* weight_halves;               // weights of wide sums
+  float* weight_scales;
+  int* lost;                         // set where a number is infinite, which halves cannot tell
 };
 
 // The data of a variable, by columns, and what is to be taken off each of them, if anything.

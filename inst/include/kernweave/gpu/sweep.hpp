@@ -124,6 +124,18 @@ __device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fol
   }
 }
 
+// A state of one row and component: the result, or what waits for those of other blocks and threads.
+template <class F, class Fold>
+__device__ void put_state(const typename F::Arguments& a, const Target& to, const typename Fold::Row& own, long long row, int w, long long part) {
+  if (a.head.splits * F::kParts == 1) {
+    write(own, to, row, a.head.lanes, w);
+  } else {
+    auto* state = static_cast<typename Fold::Row*>(to.states) + (part * Fold::kWidth + w) * a.head.rows_here + row - a.head.first_row;
+    state->init();
+    state->state.merge(own.state, 0);
+  }
+}
+
 // What is left of a block's work when its share of the folded axis has been seen. Of the same row there may be several parts.
 template <class F, class Fold, class Place>
 __device__ void leave(const typename F::Arguments& a, const Fold (&folds)[F::kRows], Place, long long first, long long block, long long split, int part = 0) {
@@ -145,13 +157,7 @@ __device__ void leave(const typename F::Arguments& a, const Fold (&folds)[F::kRo
         Row own;
         own.init();
         folds[k].merge_into(&own, w);
-        if (F::kParts == 1 && a.head.splits == 1) {
-          write(own, to, row, lanes, w);
-        } else {
-          Row* state = static_cast<Row*>(to.states) + ((split * F::kParts + part) * Fold::kWidth + w) * a.head.rows_here + row - a.head.first_row;
-          state->init();
-          state->state.merge(own.state, 0);
-        }
+        put_state<F, Fold>(a, to, own, row, w, split * F::kParts + part);
       }
     }
   }

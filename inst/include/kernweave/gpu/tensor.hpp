@@ -1,26 +1,24 @@
-// What tensor cores take and give, and copies that run beside the arithmetic: instructions by name, no header of CUDA's.
+// What tensor cores take and give: instructions by name, no header of CUDA's, and float32 numbers as two halves.
 #pragma once
+#include "../lane.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
-
-__device__ __forceinline__ unsigned short to_half(float x) {
-  unsigned short h;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-  return h;
-}
-__device__ __forceinline__ float from_half(unsigned short h) {
-  float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
-  return x;
-}
 
 // sum (16 rows x 8 columns) += a (16 x 16, half) times b (16 x 8, half). Lane 4 g + t of the warp holds of the sum rows g and
 // g + 8, columns 2 t and 2 t + 1; of a those rows, of b column g, each at 2 t, 2 t + 1, 2 t + 8 and 2 t + 9.
 __device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& a, unsigned b0, unsigned b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]) : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
+}
+
+// In float32's precision: of the four products of halves the smallest is left out, and the largest comes last. b holds its
+// high halves, then its low ones.
+__device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& high, const uint4& low, const uint4& b) {
+  multiply_add(sum, low, b.x, b.y);
+  multiply_add(sum, high, b.z, b.w);
+  multiply_add(sum, high, b.x, b.y);
 }
 
 // 16 bytes to shared memory, without waiting. Copies are counted in groups.
@@ -32,6 +30,52 @@ template <int kGroupsLeft>
 __device__ __forceinline__ void wait_for_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft));
 }
+
+// Two numbers, and what two halves of them leave.
+__device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned* low) {
+  float x_left, y_left;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*high) : "f"(y), "f"(x));
+  asm("{ .reg .b16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b; }" : "=f"(x_left), "=f"(y_left) : "r"(*high));
+  x_left = x - x_left;
+  y_left = y - y_left;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*low) : "f"(y_left), "f"(x_left));
+}
+
+// Where one number's halves go.
+__device__ __forceinline__ void put_halves(float x, unsigned short* high, unsigned short* low) {
+  unsigned of_high, of_low;
+  split(x, 0.0f, &of_high, &of_low);
+  *high = static_cast<unsigned short>(of_high);
+  *low = static_cast<unsigned short>(of_low);
+}
+
+// A power of two that brings the largest of some numbers to between 2^13 and 2^14, so that no low half is lost. What is not
+// finite cannot be halved: then it is 0.
+__device__ __forceinline__ float scale_for(float largest) {
+  const int exponent = (__float_as_int(largest) >> 23) - 127;
+  const int raise = 13 - exponent > 100 ? 100 : 13 - exponent;
+  return largest < __int_as_float(0x7f800000) ? __int_as_float((raise + 127) << 23) : 0.0f;
+}
+__device__ __forceinline__ float inverse_scale(float scale) { return __int_as_float((254 << 23) - __float_as_int(scale)); }
+
+// The larger size of two; NaN counts for nothing here, since its halves are NaN as well.
+__device__ __forceinline__ float larger(float largest, float x) { return fmaxf(largest, fabsf(x)); }
+
+// Where the halves of a point lie, in the order in which tensor cores want them: 16 bytes a lane.
+struct RowOrder {
+  static __device__ long long at(long long point, int component, int steps, int low) {
+    const int g = static_cast<int>(point & 7), half = static_cast<int>(point >> 3 & 1), k = component & 15, t = (k & 7) >> 1;
+    const long long chunk = (((point >> 4) * steps + (component >> 4)) * 2 + low) * 32 + g * 4 + t;
+    return chunk * 8 + (half + 2 * (k >> 3)) * 2 + (k & 1);
+  }
+};
+struct ColumnOrder {
+  static __device__ long long at(long long point, int component, int steps, int low) {
+    const int g = static_cast<int>(point & 7), k = component & 15, t = (k & 7) >> 1;
+    const long long chunk = ((point >> 3) * steps + (component >> 4)) * 32 + g * 4 + t;
+    return chunk * 8 + low * 4 + (k >> 3) * 2 + (k & 1);
+  }
+};
 
 }  // namespace gpu
 }  // inline namespace KW_ISA

@@ -1,0 +1,102 @@
+// The pairs of a pass tile by tile, where tensor cores have a part in it: inner products that pairs begin with
+// (product.hpp), or sums with many weights that they end in (wide.hpp). In between is the formula, as everywhere.
+#pragma once
+#include "product.hpp"
+#include "wide.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// Which part of a tile a thread has: of its warp's, rows g, g + 8, ..., and columns 2 t and 2 t + 1 of each eight.
+template <class Shape>
+struct TileThread : Shape {
+  static constexpr int kRowTiles = Shape::kRows / 2, kColumnTiles = 8;  // of a warp
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) & 31; }
+  __device__ static int row_warp() { return (static_cast<int>(threadIdx.x) >> 5) % Shape::kRowWarps; }
+  __device__ static int column_warp() { return (static_cast<int>(threadIdx.x) >> 5) / Shape::kRowWarps; }
+  __device__ static int first_row() { return row_warp() * kRowTiles * 16 + (lane() >> 2); }
+  __device__ static int first_column() { return column_warp() * kColumnTiles * 8 + (lane() & 3) * 2; }
+  __device__ static int part() { return column_warp() * 4 + (lane() & 3); }
+};
+
+// A thread's part of a tile, from inner products to terms. Of the columns the first `left` exist.
+template <class F, bool kFull, class States>
+__device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, const Rows<F>& rows, const float (&row_scales)[F::kRows], long long column,
+                                              int left, States& states, float (&pairs)[F::Tile::kRowTiles][F::Tile::kColumnTiles][4]) {
+  using L = typename F::L;
+  const L* const numbers = static_cast<const L*>(a.head.columns) + column * F::kColumnNumbers;
+#pragma unroll
+  for (int n = 0; n < F::Tile::kColumnTiles; ++n) {
+    L product[F::kColumns][F::kRows], terms[F::kColumns][F::kRows];
+    if constexpr (F::kProduct > 0) {
+      const float2 scales = *reinterpret_cast<const float2*>(a.head.column_scales + column + n * 8);
+#pragma unroll
+      for (int k = 0; k < F::kRows; ++k) {
+        product[0][k] = L(pairs[k / 2][n][k % 2 * 2] * (row_scales[k] * scales.x));
+        product[1][k] = L(pairs[k / 2][n][k % 2 * 2 + 1] * (row_scales[k] * scales.y));
+      }
+    }
+    F::strip(a, rows, numbers + n * 8 * F::kColumnNumbers, column + n * 8, kFull ? F::kColumns : left - n * 8, states, product, terms);
+    if constexpr (F::kWide > 0) {
+#pragma unroll
+      for (int k = 0; k < F::kRows; ++k)
+#pragma unroll
+        for (int c = 0; c < F::kColumns; ++c) pairs[k / 2][n][k % 2 * 2 + c] = terms[c][k].v;
+    }
+  }
+}
+
+struct Nothing {};
+
+template <class F>
+__device__ void sweep_tiles(const typename F::Arguments& a) {
+  using L = typename F::L;
+  using T = typename F::Tile;
+  extern __shared__ uint4 shared[];
+  const Head& head = a.head;
+  const long long block = head.first_block + blockIdx.x, split = head.first_split + blockIdx.y;
+  const long long first = block * T::kBlockRows + T::first_row(), begin = split * head.split, end = least(head.sweep, begin + head.split);
+  Rows<F> rows;
+  rows.read(a, first);
+  typename F::States states;
+  states.init();
+  auto products = [&] {
+    if constexpr (F::kProduct > 0) return Products<F>(head, shared, block * T::kBlockRows, begin, end);
+    else return Nothing();
+  }();
+  auto wide = [&] {
+    if constexpr (F::kWide > 0) return WideSums<F>(head, static_cast<int>(blockIdx.z));
+    else return Nothing();
+  }();
+  float row_scales[F::kRows] = {};
+  if constexpr (F::kProduct > 0) {
+#pragma unroll
+    for (int k = 0; k < F::kRows; ++k) row_scales[k] = head.row_scales[rows.number[k]];
+  }
+#pragma unroll 1
+  for (long long tile = begin; tile < end; tile += T::kSide) {
+    float pairs[T::kRowTiles][T::kColumnTiles][4];
+    if constexpr (F::kProduct > 0) products.find(pairs);
+    const long long column = tile + T::first_column();
+    if (tile + T::kSide <= end) tile_of_pairs<F, true>(a, rows, row_scales, column, T::kSide, states, pairs);
+    else tile_of_pairs<F, false>(a, rows, row_scales, column, static_cast<int>(end - column), states, pairs);
+    if constexpr (F::kWide > 0) wide.add(pairs[0], tile / T::kSide);
+    states.each([](auto& folds, auto) {
+#pragma unroll
+      for (int k = 0; k < F::kRows; ++k) folds[k].flush();
+    });
+  }
+  states.each([&](auto& folds, auto place) { leave<F>(a, folds, place, first, block, split, T::part()); });
+  if constexpr (F::kWide > 0) {
+    F::States::each_type([&](auto type, auto place) {
+      wide.template leave<typename decltype(type)::Fold>(a, a.targets[decltype(place)::kNumber], rows.number, first < head.lanes,
+                                                         first + F::kRowStride < head.lanes, split);
+    });
+  }
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,114 @@
+// Sums of one term a pair times many weights a column: tensor cores multiply a tile of terms with a tile of weights, in
+// float32's precision. Terms are scaled by a power of two for each row of a tile, weights for each of their columns there.
+#pragma once
+#include "sweep.hpp"
+#include "tensor.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// Weights in the order of tensor cores: a thread has one of them in one tile of 64 columns.
+template <class F>
+__device__ void packed_weights(const typename F::Arguments& a) {
+  using T = typename F::Tile;
+  const long long number = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const long long tile = number / F::kWidePadded;
+  const int w = static_cast<int>(number % F::kWidePadded);
+  if (tile >= even(a.head.sweep, T::kSide) / T::kSide) return;
+  const long long first = tile * T::kSide;
+  const auto* from = static_cast<const typename F::L*>(a.head.columns) + first * F::kColumnNumbers + F::kWideAt + w;
+  const auto weight = [&](int j) { return w < F::kWide && first + j < a.head.sweep ? from[j * F::kColumnNumbers].v : 0.0f; };
+  float largest = 0.0f;
+  for (int j = 0; j < T::kSide; ++j) largest = larger(largest, weight(j));
+  const float scale = scale_for(largest);
+  if (scale == 0.0f) *a.head.lost = 1;
+  auto* const to = static_cast<unsigned short*>(a.head.weight_halves) + tile * (T::kSide / kProductDepth) * F::kWidePadded * 2 * kProductDepth;
+  for (int j = 0; j < T::kSide; ++j) {
+    const long long step = static_cast<long long>(j / kProductDepth) * F::kWidePadded * 2 * kProductDepth;
+    put_halves(weight(j) * scale, to + step + ColumnOrder::at(w, j % kProductDepth, 1, 0), to + step + ColumnOrder::at(w, j % kProductDepth, 1, 1));
+  }
+  a.head.weight_scales[tile * F::kWidePadded + w] = inverse_scale(scale);
+}
+
+// Of a thread's two rows, the sums with some of the weights.
+template <class F>
+class WideSums {
+ public:
+  using T = typename F::Tile;
+  static constexpr int kTiles = F::kWideTiles;  // of eight weights
+
+  __device__ explicit WideSums(const Head& head, int share) : share_(share), lost_(head.lost) {
+    const int first = share * kTiles;
+    weights_ = static_cast<const uint4*>(head.weight_halves) + first * 32 + T::lane();
+    scales_ = head.weight_scales + first * 8 + (T::lane() & 3) * 2;
+#pragma unroll
+    for (int n = 0; n < kTiles; ++n) totals_[n][0] = totals_[n][1] = totals_[n][2] = totals_[n][3] = 0.0f;
+  }
+
+  // Tile `number` of the folded axis. What tensor cores add up, they cut off: so they add 64 terms only.
+  __device__ void add(const float (&terms)[T::kColumnTiles][4], long long number) {
+    const float scale[2] = {row_scale(terms, 0), row_scale(terms, 2)};
+    if (scale[0] == 0.0f || scale[1] == 0.0f) *lost_ = 1;
+    float sums[kTiles][4];
+#pragma unroll
+    for (int n = 0; n < kTiles; ++n) sums[n][0] = sums[n][1] = sums[n][2] = sums[n][3] = 0.0f;
+    const uint4* at = weights_ + number * (T::kSide / kProductDepth) * (F::kWidePadded / 8) * 32;
+#pragma unroll
+    for (int q = 0; q < T::kColumnTiles / 2; ++q) {
+      uint4 high, low;
+      split(terms[2 * q][0] * scale[0], terms[2 * q][1] * scale[0], &high.x, &low.x);
+      split(terms[2 * q][2] * scale[1], terms[2 * q][3] * scale[1], &high.y, &low.y);
+      split(terms[2 * q + 1][0] * scale[0], terms[2 * q + 1][1] * scale[0], &high.z, &low.z);
+      split(terms[2 * q + 1][2] * scale[1], terms[2 * q + 1][3] * scale[1], &high.w, &low.w);
+#pragma unroll
+      for (int n = 0; n < kTiles; ++n) multiply_add(sums[n], high, low, at[(q * (F::kWidePadded / 8) + n) * 32]);
+    }
+    const float back[2] = {inverse_scale(scale[0]), inverse_scale(scale[1])};
+#pragma unroll
+    for (int n = 0; n < kTiles; ++n) {
+      const float2 of_weights = *reinterpret_cast<const float2*>(scales_ + number * F::kWidePadded + n * 8);
+      totals_[n][0] += sums[n][0] * (back[0] * of_weights.x);
+      totals_[n][1] += sums[n][1] * (back[0] * of_weights.y);
+      totals_[n][2] += sums[n][2] * (back[1] * of_weights.x);
+      totals_[n][3] += sums[n][3] * (back[1] * of_weights.y);
+    }
+  }
+
+  // As leave() does for what a thread has found of an output.
+  template <class Fold>
+  __device__ void leave(const typename F::Arguments& a, const Target& to, const long long (&rows)[F::kRows], bool first_exists, bool second_exists, long long split) const {
+#pragma unroll
+    for (int n = 0; n < kTiles; ++n)
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+        const int w = (share_ * kTiles + n) * 8 + (T::lane() & 3) * 2 + (r & 1);
+        if (w >= F::kWide || !(r < 2 ? first_exists : second_exists)) continue;
+        typename Fold::Row own;
+        own.init();
+        own.state.step(Scalar<double>(static_cast<double>(totals_[n][r])), Scalar<double>(1.0), 1, true);
+        put_state<F, Fold>(a, to, own, rows[r / 2], w, split);
+      }
+  }
+
+ private:
+  // The same for the four threads that have columns of a row.
+  __device__ static float row_scale(const float (&terms)[T::kColumnTiles][4], int first) {
+    float largest = 0.0f;
+#pragma unroll
+    for (int n = 0; n < T::kColumnTiles; ++n) largest = larger(larger(largest, terms[n][first]), terms[n][first + 1]);
+    largest = larger(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
+    largest = larger(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+    return scale_for(largest);
+  }
+
+  int share_;
+  int* lost_;
+  const uint4* weights_;
+  const float* scales_;
+  float totals_[kTiles][4];
+};
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave
