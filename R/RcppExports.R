@@ -149,6 +149,14 @@ r_gpu_free_memory <- function() {
     .Call(`_kernweave_r_gpu_free_memory`)
 }
 
+r_gpu_hold <- function(bytes) {
+    .Call(`_kernweave_r_gpu_hold`, bytes)
+}
+
+r_gpu_trim <- function() {
+    invisible(.Call(`_kernweave_r_gpu_trim`))
+}
+
 r_elsewhere <- function(x, length) {
     .Call(`_kernweave_r_elsewhere`, x, length)
 }

@@ -404,6 +404,24 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_gpu_hold
+SEXP r_gpu_hold(double bytes);
+RcppExport SEXP _kernweave_r_gpu_hold(SEXP bytesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_gpu_hold(bytes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_gpu_trim
+void r_gpu_trim();
+RcppExport SEXP _kernweave_r_gpu_trim() {
+BEGIN_RCPP
+    r_gpu_trim();
+    return R_NilValue;
+END_RCPP
+}
 // r_elsewhere
 SEXP r_elsewhere(SEXP x, double length);
 RcppExport SEXP _kernweave_r_elsewhere(SEXP xSEXP, SEXP lengthSEXP) {
@@ -454,6 +472,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_facts", (DL_FUNC) &_kernweave_r_facts, 1},
     {"_kernweave_r_fold", (DL_FUNC) &_kernweave_r_fold, 5},
     {"_kernweave_r_gpu_free_memory", (DL_FUNC) &_kernweave_r_gpu_free_memory, 0},
+    {"_kernweave_r_gpu_hold", (DL_FUNC) &_kernweave_r_gpu_hold, 1},
+    {"_kernweave_r_gpu_trim", (DL_FUNC) &_kernweave_r_gpu_trim, 0},
     {"_kernweave_r_elsewhere", (DL_FUNC) &_kernweave_r_elsewhere, 2},
     {NULL, NULL, 0}
 };

@@ -64,6 +64,21 @@ double r_gpu_free_memory() {
   return kernweave::at_border([&] { return static_cast<double>(kernweave::cuda::device(0).free_memory()); });
 }
 
+// Takes memory of a device away until it is collected.
+// [[Rcpp::export(rng = false)]]
+SEXP r_gpu_hold(double bytes) {
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::cuda::Device& gpu = kernweave::cuda::device(0);
+    return Rcpp::XPtr<kernweave::cuda::Block>(new kernweave::cuda::Block(gpu.allocate(static_cast<std::size_t>(bytes), "a test")));
+  });
+}
+
+// Gives back to the driver what the device's pool has.
+// [[Rcpp::export(rng = false)]]
+void r_gpu_trim() {
+  kernweave::at_border([&] { kernweave::cuda::device(0).trim(); });
+}
+
 namespace kernweave {
 namespace {
 

@@ -55,8 +55,10 @@ std::vector<std::string> candidates() {
   const std::vector<std::string> plain = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
   const char* const folder = "/lib64/";
 #endif
+  // What was named is meant: nothing else is tried.
+  const char* const named = std::getenv("KERNWEAVE_NVRTC");
+  if (named && *named) return {named};
   std::vector<std::string> names;
-  if (const char* named = std::getenv("KERNWEAVE_NVRTC")) names.push_back(named);
   const auto in_toolkit = [&](const std::string& home) {
     for (const std::string& name : plain) names.push_back(home + folder + name);
   };

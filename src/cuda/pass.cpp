@@ -22,6 +22,29 @@ Region region_read(const Ref& ref, const Pass& pass) {
   return ref.from == Ref::From::number ? Region::param : region_of(axes_of(pass.plan->variables[ref.index].axis));
 }
 
+int readers_of(const Ref& slot, const Variant& variant) {
+  int readers = 0;
+  const auto count = [&](const Ref& ref) { readers += same(ref, slot); };
+  for (const Step& step : variant.program.steps)
+    for (const Ref& ref : step.in) count(ref);
+  for (const Output& o : variant.outputs) {
+    count(o.value);
+    count(o.weight);
+  }
+  return readers;
+}
+
+InFront in_front_of(const Output& o, const Pass& pass) {
+  if (o.red != Red::Sum || o.keep == Keep::none || o.keep == Keep::both || !is_slot(o.value) || readers_of(o.value, *pass.variant) != 1) return {};
+  const std::vector<Step>& steps = pass.program().steps;
+  const auto made = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return s.out == o.value.index; });
+  if (made == steps.end() || made->op != Op::Mult || made->region != Region::pair || made->group >= 0) return {};
+  for (std::size_t k = 0; k < 2; ++k)
+    if (made->in[k].width == 1 && made->in[1 - k].width == made->width && region_read(made->in[k], pass) == pass.lane_region())
+      return {made->in[k], made->in[1 - k], static_cast<int>(made - steps.begin())};
+  return {};
+}
+
 // Contracted distances are what tensor cores are for: float32 whose range the variant's condition bounds, and sums that do not
 // mind the order of their terms.
 Product product_of(const Pass& pass) {
@@ -47,7 +70,7 @@ WideSum wide_sum_of(const Pass& pass) {
   WideSum wide;
   if (!pass.float32 || pass.share.outputs.size() != 1 || pass.pairwise(pass.share.outputs[0])) return wide;
   const Output& o = pass.variant->outputs[pass.share.outputs[0]];
-  const bool weighs = o.value.width == 1 && o.weight.width == o.width && region_read(o.weight, pass) == pass.sweep_region();
+  const bool weighs = pass.value(0).width == 1 && o.weight.width == o.width && region_read(o.weight, pass) == pass.sweep_region();
   if (o.red != Red::Sum || o.keep == Keep::none || !weighs || o.width < kGpuFewestWide) return wide;
   const int shares = (o.width + kGpuMostWide - 1) / kGpuMostWide;
   return {o.weight, o.width, shares, padded((o.width + shares - 1) / shares, 8) / 8};
@@ -71,9 +94,10 @@ void fill_panels(Pass* pass) {
     if (step.op == Op::Gather || static_cast<int>(s) == pass->product.step) continue;
     for (const Ref& ref : step.in) want(ref, home(program, step) == Region::pair, pass);
   }
-  for (int number : pass->share.outputs) {
-    want(pass->variant->outputs[number].value, true, pass);
-    want(pass->variant->outputs[number].weight, true, pass);
+  for (std::size_t k = 0; k < pass->share.outputs.size(); ++k) {
+    want(pass->value(k), true, pass);
+    if (pass->in_front[k].any()) want(pass->in_front[k].factor, true, pass);
+    want(pass->variant->outputs[pass->share.outputs[k]].weight, true, pass);
   }
 }
 
@@ -96,33 +120,46 @@ Shape tile_shape(const Pass& pass, bool few_columns) {
           Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : Tile::kParts};
 }
 
+// Rows and columns whose numbers, states and values a thread has registers for.
+void fit_registers(const Pass& pass, std::int64_t lanes, Shape* shape) {
+  const int registers = pass.number_bytes() / 4, live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
+  const int of_row = pass.lanes.narrow * registers + state_registers(pass);
+  while (shape->rows > 1 && (lanes <= shape->rows / 2 * shape->threads || shape->rows * of_row > kGpuRowRegisters)) shape->rows /= 2;
+  const int of_column = shape->rows * live * registers;
+  while (shape->columns > 1 && shape->columns * of_column > kGpuStripRegisters) shape->columns /= 2;
+  if (shape->columns > 1) shape->unroll = 1;
+}
+
+// A strip's code is to be compiled soon. Loops over wide points stay loops.
+void fit_length(const Pass& pass, Shape* shape) {
+  const double work = pass.lanes.any_wide() ? 0 : work_per_pair(*pass.variant) * pass.number_bytes() / 4;
+  const auto too_long = [&] { return shape->rows * shape->columns * shape->unroll * work > kGpuLongestStrip; };
+  while (shape->unroll > 1 && too_long()) shape->unroll /= 2;
+  while (shape->columns > 1 && too_long()) shape->columns /= 2;
+  while (shape->rows > 1 && too_long()) shape->rows /= 2;
+}
+
+void fit_tile(const Pass& pass, Shape* shape) {
+  const int bytes = std::max(pass.sweep.total, 1) * pass.number_bytes();
+  while (shape->tile > 2 * shape->columns && shape->tile * bytes > kGpuTileBytes) shape->tile /= 2;
+  shape->staged = shape->tile * bytes <= kGpuMostTileBytes;
+}
+
 Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   const bool few_columns = sweep < (std::int64_t{1} << 31);
   if (pass.wide.any()) return tile_shape<gpu::WideTile>(pass, few_columns);
   if (pass.product.any()) return tile_shape<gpu::PairTile>(pass, few_columns);
-  const int registers = pass.number_bytes() / 4, live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
-  const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * registers > kGpuFewRowRegisters;
+  const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * pass.number_bytes() / 4 > kGpuFewRowRegisters;
   const auto is_list = [&](int number) { return is_short_list(pass.variant->outputs[number]); };
   const bool lists = std::any_of(pass.share.outputs.begin(), pass.share.outputs.end(), is_list);
-  Shape shape{lists ? 1 : short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, kGpuThreads, 0, 1, 1};
+  Shape shape{lists ? 1 : short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1};
   if (short_way) shape.columns = kGpuShortColumns;
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
   else if (many) shape.columns = kGpuColumns;
-  const int of_row = pass.lanes.narrow * registers + state_registers(pass);
-  while (shape.rows > 1 && (lanes <= shape.rows / 2 * kGpuThreads || shape.rows * of_row > kGpuRowRegisters)) shape.rows /= 2;
-  const int of_column = shape.rows * live * registers;
-  while (shape.columns > 1 && shape.columns * of_column > kGpuStripRegisters) shape.columns /= 2;
-  if (shape.columns > 1) shape.unroll = 1;
-  // Loops over wide points stay loops.
-  const bool loops = pass.lanes.any_wide();
-  const double work = loops ? 0 : work_per_pair(*pass.variant) * registers;
-  const auto too_long = [&] { return shape.rows * shape.columns * shape.unroll * work > kGpuLongestStrip; };
-  while (shape.unroll > 1 && too_long()) shape.unroll /= 2;
-  while (shape.columns > 1 && too_long()) shape.columns /= 2;
-  while (shape.rows > 1 && too_long()) shape.rows /= 2;
-  const int bytes = std::max(pass.sweep.total, 1) * pass.number_bytes();
-  while (shape.tile > 2 * shape.columns && shape.tile * bytes > kGpuTileBytes) shape.tile /= 2;
-  shape.staged = shape.tile * bytes <= kGpuMostTileBytes;
+  fit_registers(pass, lanes, &shape);
+  fit_length(pass, &shape);
+  fit_tile(pass, &shape);
+  shape.row_stride = shape.threads;
   shape.block_rows = shape.threads * shape.rows;
   shape.padding = shape.columns;
   return shape;
@@ -195,7 +232,11 @@ std::vector<int> Panel::gaps() const {
 bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain, bool plain) {
-  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, {}, {}, {}, {}};
+  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, {}, {}, {}, {}, {}};
+  for (int number : share.outputs) {
+    pass.in_front.push_back(in_front_of(variant.outputs[number], pass));
+    if (pass.in_front.back().any()) pass.needed[pass.in_front.back().step] = false;
+  }
   if (!plain) pass.wide = wide_sum_of(pass);
   const bool few_states = pass.wide.any() || state_registers(pass) <= kGpuMostTileStates;
   if (!plain && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);

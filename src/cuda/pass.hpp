@@ -62,12 +62,21 @@ struct WideSum {
   int padded_width() const { return shares * eights * 8; }
 };
 
+// What the terms of a sum have in common for a row: the sum is multiplied with it at its end, in place of each term.
+struct InFront {
+  Ref factor, value;
+  int step = -1;  // the multiplication; none: nothing stands in front
+
+  bool any() const { return step >= 0; }
+};
+
 struct Pass {
   const Plan* plan;
   const Variant* variant;
   Share share;
   std::vector<bool> needed;
   bool float32;
+  std::vector<InFront> in_front;  // of the share's outputs
   Product product;
   WideSum wide;
   Panel once, lanes, sweep;
@@ -76,6 +85,8 @@ struct Pass {
   const Program& program() const { return variant->program; }
   Region lane_region() const { return share.along_i ? Region::row : Region::column; }
   Region sweep_region() const { return share.along_i ? Region::column : Region::row; }
+  // What pairs add up for an output of the share.
+  const Ref& value(std::size_t k) const { return in_front[k].any() ? in_front[k].value : variant->outputs[share.outputs[k]].value; }
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
   bool takes_short_way() const;  // has any state one?
   bool folds_all() const;  // does any output fold both axes?

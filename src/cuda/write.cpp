@@ -27,6 +27,7 @@ class Writer {
     panel("row", pass_.lanes, product().row, OnceScope::axis(pass_, pass_.lane_region()));
     panel("column", pass_.sweep, product().column, OnceScope::axis(pass_, pass_.sweep_region()));
     strip();
+    factors();
     say("};");
     say("}");
     kernels();
@@ -148,9 +149,23 @@ class Writer {
     say("}");
   }
 
+  // What stands in front of the sums of row k of a thread.
+  void factors() {
+    const PairScope scope(pass_);
+    std::string any = "false";
+    for (std::size_t n = 0; n < pass_.share.outputs.size(); ++n)
+      if (pass_.in_front[n].any()) any += sentence(" || kOutput == ", n);
+    say("template <int kOutput> static __device__ constexpr bool in_front() { return ", any, "; }");
+    say("template <int kOutput> static __device__ L factor(const Arguments& a, const gpu::Rows<Formula>& rows, int k) {");
+    for (std::size_t n = 0; n < pass_.share.outputs.size(); ++n)
+      if (pass_.in_front[n].any()) say("if constexpr (kOutput == ", n, ") return ", scope.value(pass_.in_front[n].factor, "0"), ";");
+    say("return L(1.0);");
+    say("}");
+  }
+
   void output(std::size_t k, const PairScope& scope) {
     const Output& o = pass_.variant->outputs[pass_.share.outputs[k]];
-    const std::string value = scope.value(o.value, "w"), weight = scope.value(o.weight, "w");
+    const std::string value = scope.value(pass_.value(k), "w"), weight = scope.value(o.weight, "w");
     if (o.keep == Keep::both) {
       say("for (int c = 0; c < kColumns && c < left; ++c) for (int k = 0; k < kRows; ++k) for (int w = 0; w < ", o.width, "; ++w)");
       say("gpu::write_pair<", state_of(k), ", ", o.places, ">(", value, ", ", weight, ", a.targets[", k,
@@ -159,7 +174,7 @@ class Writer {
     }
     if (pass_.wide.any()) {
       scope.each_pair(&out_);
-      say("terms[c][k] = c < left ? ", scope.value(o.value, "0"), " : L(0.0);");
+      say("terms[c][k] = c < left ? ", scope.value(pass_.value(k), "0"), " : L(0.0);");
       return;
     }
     const char* index = o.keep == Keep::none ? "rows.number[k] + (first + c) * a.head.lanes + 1" : "first + c + 1";

@@ -7,6 +7,7 @@
 
 #include "expr/build.hpp"
 #include "expr/centre.hpp"
+#include "plan/factors.hpp"
 
 namespace kernweave {
 namespace {
@@ -193,6 +194,46 @@ double contraction_bound(int width, const Precision& precision) {
   return allowed / (unit * std::max(near, far));
 }
 
+// 2^(a + b + p) with a along one axis and b along the other is a product in which each runs where it varies.
+Expr apart(Expr power) {
+  Expr parts[3];  // along i, along j, all else
+  for (std::vector<Expr> open = {power.arg(0)}; !open.empty();) {
+    const Expr f = open.back();
+    open.pop_back();
+    if (f->op == Op::Add && width(f) == 1) {
+      open.push_back(f.arg(1));
+      open.push_back(f.arg(0));
+      continue;
+    }
+    const Axes axes = f->type.axes.pairs();
+    Expr& part = parts[axes == Axes::i() ? 0 : axes == Axes::j() ? 1 : 2];
+    part = part ? part + f : f;
+  }
+  Expr product;
+  for (const Expr& part : parts)
+    if (part) Factors::times(&product, exp2(part));
+  return product;
+}
+
+// Sums whose terms are such powers: what varies along the folded axis alone becomes their weight, what varies along the other
+// stands in front.
+void take_exponents_apart(std::vector<OutputFormula>* outputs) {
+  put_formulas(rebuild(formulas_of(*outputs), [](Expr f, const std::vector<Expr>& args) {
+    const Expr made = remade(f, args);
+    return f->op == Op::Exp2 ? apart(made) : made;
+  }), outputs);
+  for (OutputFormula& o : *outputs) {
+    Factors factors(o);
+    if (factors.pairs.empty()) continue;
+    Expr value;
+    for (Expr f : factors.pairs) Factors::times(&value, f);
+    Expr* const rest = factors.folded ? &factors.folded : &factors.kept;
+    if (factors.once) Factors::times(rest, factors.once);
+    o.value = factors.kept ? factors.kept * value : value;
+    o.weight = factors.folded;
+  }
+}
+
 bool replace_distances(const Wanted& wanted, const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
   const std::vector<Expr> formulas = formulas_of(*outputs);
   Roles roles(formulas, wanted);
@@ -217,7 +258,10 @@ bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, s
 bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
   const auto is_short = [](Expr f) { return is_distance_across(f) && width(f.arg(0)) < kFewestComponents; };
   const std::vector<Expr> all = reachable(formulas_of(*outputs));
-  return std::any_of(all.begin(), all.end(), is_short) && replace_distances({1, together(precision)}, precision, outputs, guards);
+  if (std::none_of(all.begin(), all.end(), is_short) || !replace_distances({1, together(precision)}, precision, outputs, guards)) return false;
+  const auto sums_along_an_axis = [](const OutputFormula& o) { return o.red == Red::Sum && (o.keep == Keep::i || o.keep == Keep::j); };
+  if (std::all_of(outputs->begin(), outputs->end(), sums_along_an_axis)) take_exponents_apart(outputs);
+  return true;
 }
 
 }  // namespace kernweave

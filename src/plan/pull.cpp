@@ -5,35 +5,10 @@
 
 #include "expr/build.hpp"
 #include "expr/rewrite.hpp"
+#include "plan/factors.hpp"
 
 namespace kernweave {
 namespace {
-
-// The factors of an output's terms, by the axes they vary along.
-struct Factors {
-  Axes kept_axis, folded_axis;
-  Expr once, kept, folded;
-  std::vector<Expr> pairs;
-
-  void take(Expr product) {
-    for (std::vector<Expr> open = {product}; !open.empty();) {
-      const Expr f = open.back();
-      open.pop_back();
-      if (f->op == Op::Mult) {
-        open.push_back(f.arg(1));
-        open.push_back(f.arg(0));
-      } else if (f->op == Op::Minus) {
-        times(&once, f->pool->number(-1));
-        open.push_back(f.arg(0));
-      } else {
-        const Axes axes = f->type.axes.pairs();
-        if (axes == Axes::ij()) pairs.push_back(f);
-        else times(axes.empty() ? &once : axes == kept_axis ? &kept : &folded, f);
-      }
-    }
-  }
-  static void times(Expr* product, Expr f) { *product = *product ? *product * f : f; }
-};
 
 // <u, v> with u along the kept axis and v along the other.
 struct Inner {
@@ -58,12 +33,8 @@ Expr simple(Expr f) { return simplify({f}, nullptr)[0]; }
 // One output in two steps.
 class Steps {
  public:
-  Steps(const OutputFormula& o, int number) : sum_(o), after_(o), number_(number) {
+  Steps(const OutputFormula& o, int number) : sum_(o), after_(o), number_(number), f_(o) {
     sum_.weight = after_.weight = Expr();
-    f_.kept_axis = o.keep == Keep::i ? Axes::i() : Axes::j();
-    f_.folded_axis = o.keep == Keep::i ? Axes::j() : Axes::i();
-    f_.take(o.value);
-    if (o.weight) f_.take(o.weight);
     separable_ = f_.pairs.empty() ? f_.kept && f_.folded : f_.pairs.size() == 1 && is_inner(f_.pairs[0], f_, &inner_);
   }
   bool separable() const { return separable_; }

@@ -1,6 +1,5 @@
 # Compiled kernels on disk: found again, never trusted blindly, never in the way.
 
-skip_without_compiler <- function() if (!grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)) skip("no run-time compiler here")
 a_source <- function(k) sprintf("extern \"C\" __global__ void kernel_%d(int* out) { *out = %d; }", k, k)
 compiled <- function(k, folder, mb = 256) {
   with_kernweave({

@@ -77,7 +77,7 @@ test_that("at the edge of what is allowed, every term keeps its accuracy, coinci
 })
 
 test_that("tensor cores keep the accuracy of every term at the edge of what is left to them", {
-  if (!"gpu" %in% kernweave:::r_devices()) skip("no GPU here")
+  skip_without_gpu()
   set.seed(23)
   for (unit in c(1, 1e-7, 1e7)) expect_accurate_at_edge("gpu", unit, 0.29)
 })

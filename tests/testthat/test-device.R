@@ -56,14 +56,14 @@ test_that("on_device() gives back the same numbers, with a GPU and without", {
 })
 
 test_that("without a GPU, on_device(device = \"gpu\") says so", {
-  if ("gpu" %in% kernweave:::r_devices()) skip("there is a GPU here")
+  if (gpu_is_ready()) skip("there is a GPU here")
   expect_error(on_device(1, device = "gpu"), "driver|NVRTC", class = "kernweave_error_no_device")
 })
 
 # --- on a GPU -----------------------------------------------------------------------------------------------------
 
 test_that("results stay on the GPU where the data are, and are the same numbers", {
-  if (!"gpu" %in% kernweave:::r_devices()) skip("no GPU here")
+  skip_without_gpu()
   set.seed(11)
   x <- matrix(stats::rnorm(3 * 700), ncol = 3)
   b <- stats::rnorm(700)
@@ -95,7 +95,7 @@ test_that("results stay on the GPU where the data are, and are the same numbers"
 })
 
 test_that("repeated calls leave the memory of the GPU flat", {
-  if (!"gpu" %in% kernweave:::r_devices()) skip("no GPU here")
+  skip_without_gpu()
   x <- on_device(matrix(stats::runif(3e5), ncol = 3))
   b <- on_device(stats::runif(10))
   R <- lazy_set(sum(Vi(x)[, , 1] * Vj(b), index = "j", call = FALSE), device = "gpu")

@@ -138,7 +138,7 @@ __device__ void put_state(const typename F::Arguments& a, const Target& to, cons
 
 // What is left of a block's work when its share of the folded axis has been seen. Of the same row there may be several parts.
 template <class F, class Fold, class Place>
-__device__ void leave(const typename F::Arguments& a, const Fold (&folds)[F::kRows], Place, long long first, long long block, long long split, int part = 0) {
+__device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place, long long first, long long block, long long split, int part = 0) {
   using Row = typename Fold::Row;
   const Target& to = a.targets[Place::kNumber];
   const long long lanes = a.head.lanes;
@@ -157,6 +157,7 @@ __device__ void leave(const typename F::Arguments& a, const Fold (&folds)[F::kRo
         Row own;
         own.init();
         folds[k].merge_into(&own, w);
+        if constexpr (F::template in_front<Place::kNumber>()) own.state.times(Scalar<double>(static_cast<double>(F::template factor<Place::kNumber>(a, rows, k).v)));
         put_state<F, Fold>(a, to, own, row, w, split * F::kParts + part);
       }
     }
@@ -191,7 +192,7 @@ __device__ void sweep(const typename F::Arguments& a) {
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();
     });
   }
-  states.each([&](auto& folds, auto place) { leave<F>(a, folds, place, first, block, split); });
+  states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, block, split); });
 }
 
 // The states of one row, from all blocks that saw a share of the folded axis.

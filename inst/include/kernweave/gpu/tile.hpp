@@ -88,10 +88,10 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();
     });
   }
-  states.each([&](auto& folds, auto place) { leave<F>(a, folds, place, first, block, split, T::part()); });
+  states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, block, split, T::part()); });
   if constexpr (F::kWide > 0) {
     F::States::each_type([&](auto type, auto place) {
-      wide.template leave<typename decltype(type)::Fold>(a, a.targets[decltype(place)::kNumber], rows.number, first < head.lanes,
+      wide.template leave<typename decltype(type)::Fold>(a, a.targets[decltype(place)::kNumber], rows, first < head.lanes,
                                                          first + F::kRowStride < head.lanes, split);
     });
   }

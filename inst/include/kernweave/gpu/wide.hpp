@@ -77,7 +77,8 @@ class WideSums {
 
   // As leave() does for what a thread has found of an output.
   template <class Fold>
-  __device__ void leave(const typename F::Arguments& a, const Target& to, const long long (&rows)[F::kRows], bool first_exists, bool second_exists, long long split) const {
+  __device__ void leave(const typename F::Arguments& a, const Target& to, const Rows<F>& rows, bool first_exists, bool second_exists, long long split) const {
+    const float in_front[2] = {F::template factor<0>(a, rows, 0).v, F::template factor<0>(a, rows, 1).v};
 #pragma unroll
     for (int n = 0; n < kTiles; ++n)
 #pragma unroll
@@ -86,8 +87,8 @@ class WideSums {
         if (w >= F::kWide || !(r < 2 ? first_exists : second_exists)) continue;
         typename Fold::Row own;
         own.init();
-        own.state.step(Scalar<double>(static_cast<double>(totals_[n][r])), Scalar<double>(1.0), 1, true);
-        put_state<F, Fold>(a, to, own, rows[r / 2], w, split);
+        own.state.step(Scalar<double>(static_cast<double>(totals_[n][r]) * in_front[r / 2]), Scalar<double>(1.0), 1, true);
+        put_state<F, Fold>(a, to, own, rows.number[r / 2], w, split);
       }
   }
 

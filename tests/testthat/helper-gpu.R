@@ -1,0 +1,37 @@
+# What tests of the GPU share.
+
+gpu_is_ready <- function() "gpu" %in% kernweave:::r_devices()
+
+skip_without_gpu <- function() if (!gpu_is_ready()) skip("no GPU here")
+
+sources_of <- function(R, lanes = 1e5) kernweave:::r_cuda_sources(kernweave:::prepared(R)$plan, lanes)
+
+# Where a toolkit is, its run-time compiler must work (test-compile.R); elsewhere there may be one, too.
+skip_without_compiler <- function() {
+  if (!grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)) skip("no run-time compiler here")
+}
+
+expect_compiles <- function(R, label) {
+  for (precision in test_precisions()) for (source in sources_of(lazy_set(R, precision = precision))) {
+    code <- tryCatch(length(kernweave:::r_cuda_compile(source, 90L)), kernweave_error = conditionMessage)
+    expect_true(is.numeric(code) && code > 1000, label = paste(label, precision, code))
+  }
+}
+
+# What another R says that runs this code.
+another_r <- function(code, env = character()) {
+  script <- tempfile(fileext = ".R")
+  said <- tempfile()
+  file.create(said)  # it may take a while to start
+  writeLines(c(paste0(".libPaths(", paste(deparse(.libPaths()), collapse = ""), ")"), "library(kernweave)", code), script)
+  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = said, stderr = said, wait = FALSE, env = env)
+  said
+}
+
+wait_for <- function(said, pattern) {
+  for (k in 1:600) {
+    if (any(grepl(pattern, readLines(said, warn = FALSE)))) break
+    Sys.sleep(0.1)
+  }
+  paste(readLines(said, warn = FALSE), collapse = " ")
+}

@@ -1,0 +1,74 @@
+# What can go wrong with a GPU, and what is said then.
+
+test_that("without a driver, asking for the GPU says what is missing, and auto is silent", {
+  if (gpu_is_ready()) skip("there is a GPU here")
+  x <- Vi(matrix(stats::runif(30), 10))
+  expect_error(sum(sqdist(x, Vj(matrix(0, 5, 3))), index = "j", device = "gpu"), "driver|NVRTC", class = "kernweave_error_no_device")
+  expect_silent(sum(sqdist(x, Vj(matrix(0, 5, 3))), index = "j", device = "auto"))
+})
+
+test_that("a GPU too old for the compiler is told so", {
+  skip_without_compiler()
+  source <- "extern \"C\" __global__ void a(int* out) { *out = 1; }"
+  expect_error(kernweave:::r_cuda_compile(source, 20L), "2.0, is too old", class = "kernweave_error_no_device")
+})
+
+test_that("a missing run-time compiler is named, with the way to get it", {
+  skip_on_os("windows")
+  skip_on_cran()
+  code <- c("m <- tryCatch(kernweave:::r_cuda_compile('', 90L), kernweave_error_no_device = conditionMessage)", "cat(if (is.character(m)) m, 'END')")
+  said <- wait_for(another_r(code, "KERNWEAVE_NVRTC=/nowhere/libnvrtc.so"), "END")
+  expect_match(said, "NVRTC was not found .*nowhere.*KERNWEAVE_NVRTC")
+})
+
+test_that("a forked process is told that it cannot use its parent's GPU", {
+  skip_without_gpu()
+  skip_on_os("windows")
+  x <- matrix(stats::runif(30), 10)
+  K <- sqdist(Vi(x), Vj(x))
+  sum(K, index = "j", device = "gpu")
+  said <- parallel::mclapply(1:2, function(k) tryCatch(sum(K, index = "j", device = "gpu"), kernweave_error = conditionMessage), mc.cores = 2)
+  for (answer in said) expect_match(answer, "forked")
+  big <- Vi(matrix(stats::runif(3e5), ncol = 3))
+  L <- exp(-sqdist(big, Vj(matrix(stats::runif(3e3), ncol = 3))))
+  for (answer in parallel::mclapply(1:2, function(k) sum(L, index = "j"), mc.cores = 2)) expect_close(answer, sum(L, index = "j"), 1e-12, scale = 1000)
+})
+
+test_that("a call that finds no memory on the GPU says what it needs, and the next one works", {
+  skip_without_gpu()
+  x <- matrix(stats::runif(6e6), ncol = 3)
+  small <- matrix(stats::runif(30), ncol = 3)
+  call <- function(x) sum(exp(-sqdist(Vi(x), Vj(small))), index = "j", device = "gpu")
+  expected <- call(x)
+  gc()
+  kernweave:::r_gpu_trim()
+  held <- list()
+  while (kernweave:::r_gpu_free_memory() > 40e6) held <- c(held, kernweave:::r_gpu_hold(0.85 * kernweave:::r_gpu_free_memory()))
+  expect_error(call(x), "MB on the GPU; .* MB are free", class = "kernweave_error_memory")
+  expect_identical(dim(call(small)), c(10L, 1L))
+  rm(held)
+  gc()
+  expect_identical(call(x), expected)
+})
+
+test_that("a long call on the GPU is interrupted soon, and the next one works", {
+  skip_without_gpu()
+  x <- on_device(matrix(stats::runif(3e6), ncol = 3))
+  long <- lazy_set(sum(exp(-sqrt(sqdist(Vi(x), Vj(x)))), index = "j", call = FALSE), device = "gpu", precision = "float64")
+  started <- Sys.time()
+  setTimeLimit(elapsed = 0.5, transient = TRUE)
+  expect_identical(tryCatch(as.matrix(long), condition = function(c) "stopped"), "stopped")
+  setTimeLimit()
+  expect_lt(as.numeric(Sys.time() - started, units = "secs"), 3)
+  expect_identical(dim(sum(exp(-sqdist(Vi(x[1:10, ]), Vj(x[1:20, ]))), index = "j", device = "gpu")), c(10L, 1L))
+})
+
+test_that("two processes share a GPU", {
+  skip_without_gpu()
+  code <- c("set.seed(1); x <- matrix(runif(3e5), ncol = 3)", "for (k in 1:5) v <- sum(exp(-sqdist(Vi(x), Vj(x))), index = 'j', device = 'gpu')",
+            "cat(sprintf('%a END', sum(v)))")
+  both <- list(another_r(code), another_r(code))
+  said <- vapply(both, wait_for, "", "END")
+  expect_match(said[1], "0x.* END")
+  expect_identical(said[1], said[2])
+})
