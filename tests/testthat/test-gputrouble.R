@@ -36,14 +36,15 @@ test_that("a forked process is told that it cannot use its parent's GPU", {
 
 test_that("a call that finds no memory on the GPU says what it needs, and the next one works", {
   skip_without_gpu()
-  x <- matrix(stats::runif(6e6), ncol = 3)
+  x <- matrix(stats::runif(9e6), ncol = 3)
   small <- matrix(stats::runif(30), ncol = 3)
   call <- function(x) sum(exp(-sqdist(Vi(x), Vj(small))), index = "j", device = "gpu")
   expected <- call(x)
   gc()
   kernweave:::r_gpu_trim()
+  # Between 30 and 60 MB are left; a block may take an eighth more than is asked for.
   held <- list()
-  while (kernweave:::r_gpu_free_memory() > 40e6) held <- c(held, kernweave:::r_gpu_hold(0.85 * kernweave:::r_gpu_free_memory()))
+  while (kernweave:::r_gpu_free_memory() > 60e6) held <- c(held, kernweave:::r_gpu_hold(0.8 * (kernweave:::r_gpu_free_memory() - 30e6)))
   expect_error(call(x), "MB on the GPU; .* MB are free", class = "kernweave_error_memory")
   expect_identical(dim(call(small)), c(10L, 1L))
   rm(held)
