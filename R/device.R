@@ -29,7 +29,8 @@
 on_device <- function(x, device = NULL) {
   points <- check_numbers(if (is.data.frame(x)) frame_matrix(x, "x") else x, "x")
   device <- check_device(device %or% current_options()$device)
-  wanted <- device == "gpu" || (device == "auto" && "gpu" %in% r_devices())
+  wanted <- switch(device, cpu = , reference = FALSE, auto = "gpu" %in% r_devices(), gpu = TRUE,
+                   abort("no_device", "data cannot be kept on device \"", device, "\" yet; \"gpu\" is the first GPU"))
   if (!wanted || r_is_on_device(points$values) || !length(points$values)) return(points$values)
   r_on_device(points$values)
 }

@@ -8,6 +8,8 @@
 #include "border.hpp"
 #include "cuda/device.hpp"
 #include "cuda/job.hpp"
+#include "cuda/status.hpp"
+#include "r_device.hpp"
 
 namespace kernweave {
 namespace {
@@ -124,6 +126,9 @@ void register_resident_vectors(DllInfo* dll) {
 SEXP r_on_device(SEXP x) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::internal_check(TYPEOF(x) == REALSXP, "numbers of another type");
+    kernweave::backends();  // so that the headers are found
+    const kernweave::Verdict ready = kernweave::cuda::probe();
+    kernweave::user_check(ready.yes, kernweave::Fault::no_device, "device \"gpu\" cannot be used: ", ready.why);
     const Rcpp::Shield<SEXP> made(kernweave::make(REALSXP, Rf_xlength(x), x));
     const kernweave::View view{REAL_RO(x), Rf_xlength(x), 1};
     kernweave::Kept* kept = kernweave::resident(made);

@@ -130,8 +130,9 @@ void fit_registers(const Pass& pass, std::int64_t lanes, Shape* shape) {
   if (shape->columns > 1) shape->unroll = 1;
 }
 
-// A strip's code is to be compiled soon. Loops over wide points stay loops.
-void fit_length(const Pass& pass, Shape* shape) {
+// A strip's code is to be compiled soon. Loops over wide points stay loops, and so do those that are done a few times.
+void fit_length(const Pass& pass, std::int64_t sweep, Shape* shape) {
+  while (shape->unroll > 1 && sweep < kGpuTurnsToUnroll * shape->unroll) shape->unroll /= 2;
   const double work = pass.lanes.any_wide() ? 0 : work_per_pair(*pass.variant) * pass.number_bytes() / 4;
   const auto too_long = [&] { return shape->rows * shape->columns * shape->unroll * work > kGpuLongestStrip; };
   while (shape->unroll > 1 && too_long()) shape->unroll /= 2;
@@ -157,7 +158,7 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
   else if (many) shape.columns = kGpuColumns;
   fit_registers(pass, lanes, &shape);
-  fit_length(pass, &shape);
+  fit_length(pass, sweep, &shape);
   fit_tile(pass, &shape);
   shape.row_stride = shape.threads;
   shape.block_rows = shape.threads * shape.rows;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "expr/build.hpp"
 #include "expr/centre.hpp"
@@ -21,10 +22,13 @@ constexpr int kFewestComponents = 5;
 int together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 16; }
 
 // What is to become of distances: those of at least `fewest` components are replaced.
-struct Wanted {
+struct Choice {
   int fewest, together;
   bool takes(Expr f) const { return is_distance_across(f) && width(f.arg(0)) >= fewest; }
 };
+
+// The squares of points that expanded distances consist of.
+using Squares = std::unordered_set<const Node*>;
 
 // free: without distances. exponent: distances times parameters, plus what is free. factor: an exponential of an
 // exponent, times what is free or such a factor.
@@ -38,7 +42,7 @@ struct Part {
 
 class Roles {
  public:
-  Roles(const std::vector<Expr>& formulas, const Wanted& wanted) : wanted_(wanted) {
+  Roles(const std::vector<Expr>& formulas, const Choice& choice) : choice_(choice) {
     for (Expr f : reachable(formulas)) roles_[f.get()] = find(f);
   }
   Role of(Expr f) const { return f ? roles_.at(f.get()) : Role::free; }
@@ -51,7 +55,7 @@ class Roles {
 
  private:
   Role find(Expr f) {
-    if (wanted_.takes(f)) {
+    if (choice_.takes(f)) {
       parts_[f.get()] = {{f, f->pool->number(1)}};
       return Role::exponent;
     }
@@ -102,7 +106,7 @@ class Roles {
     return Role::exponent;
   }
 
-  const Wanted wanted_;
+  const Choice choice_;
   std::unordered_map<const Node*, Role> roles_;
   std::unordered_map<const Node*, std::vector<Part>> parts_;
   std::vector<Part> settled_;
@@ -156,27 +160,28 @@ Expr inner_product(const Rooted& points, int together) {
 }
 
 // (s |u|^2 + s |v|^2) + <-2s u, v>: of few components the squares may stay outside.
-Expr expanded(const Rooted& points) {
+Expr expanded(const Rooted& points, Squares* squares) {
   const Expr u = points.u, v = points.v, way = points.way;
-  const Expr squares = way * scalprod(u, u) + way * scalprod(v, v);  // made first, so that it is computed first
-  return squares + scalprod((-2 * way) * u, v);
+  const Expr of_u = way * scalprod(u, u), of_v = way * scalprod(v, v), both = of_u + of_v;  // made first, so that they are computed first
+  squares->insert({of_u.get(), of_v.get()});
+  return both + scalprod((-2 * way) * u, v);
 }
 
-Expr without_difference(Expr distance, Expr c, int together) {
+Expr without_difference(Expr distance, Expr c, int together, Squares* squares) {
   const Rooted points(distance, c);
-  return width(points.u) < kFewestComponents ? expanded(points) : inner_product(points, together);
+  return width(points.u) < kFewestComponents ? expanded(points, squares) : inner_product(points, together);
 }
 
 // A coefficient that is all that is done with a distance goes into it.
-std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Wanted& wanted) {
+std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choice, Squares* squares) {
   std::unordered_map<const Node*, int> users;
   for (Expr f : reachable(formulas))
     for (const Node* arg : f->args) ++users[arg];
   return rebuild(formulas, [&](Expr f, const std::vector<Expr>& args) {
-    if (wanted.takes(f)) return without_difference(f, f->pool->number(1), wanted.together);
+    if (choice.takes(f)) return without_difference(f, f->pool->number(1), choice.together, squares);
     for (std::size_t k = 0; k < 2 && f->op == Op::Mult; ++k) {
       const Expr distance = f.arg(k), c = f.arg(1 - k);
-      if (wanted.takes(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1) return without_difference(distance, c, wanted.together);
+      if (choice.takes(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1) return without_difference(distance, c, choice.together, squares);
     }
     return remade(f, args);
   });
@@ -194,33 +199,32 @@ double contraction_bound(int width, const Precision& precision) {
   return allowed / (unit * std::max(near, far));
 }
 
-// 2^(a + b + p) with a along one axis and b along the other is a product in which each runs where it varies.
-Expr apart(Expr power) {
-  Expr parts[3];  // along i, along j, all else
+// 2^(|u|^2 + |v|^2 + p) is a product in which each runs where it varies. What else is in the exponent stays beside p: only squares
+// are known to be no larger than the condition allows.
+Expr apart(Expr power, const Squares& squares) {
+  Expr rest, product;
   for (std::vector<Expr> open = {power.arg(0)}; !open.empty();) {
     const Expr f = open.back();
     open.pop_back();
     if (f->op == Op::Add && width(f) == 1) {
       open.push_back(f.arg(1));
       open.push_back(f.arg(0));
-      continue;
+    } else if (squares.count(f.get()) > 0) {
+      Factors::times(&product, exp2(f));
+    } else {
+      rest = rest ? rest + f : f;
     }
-    const Axes axes = f->type.axes.pairs();
-    Expr& part = parts[axes == Axes::i() ? 0 : axes == Axes::j() ? 1 : 2];
-    part = part ? part + f : f;
   }
-  Expr product;
-  for (const Expr& part : parts)
-    if (part) Factors::times(&product, exp2(part));
-  return product;
+  if (!product) return power;
+  return rest ? product * exp2(rest) : product;
 }
 
 // Sums whose terms are such powers: what varies along the folded axis alone becomes their weight, what varies along the other
 // stands in front.
-void take_exponents_apart(std::vector<OutputFormula>* outputs) {
-  put_formulas(rebuild(formulas_of(*outputs), [](Expr f, const std::vector<Expr>& args) {
+void take_exponents_apart(const Squares& squares, std::vector<OutputFormula>* outputs) {
+  put_formulas(rebuild(formulas_of(*outputs), [&](Expr f, const std::vector<Expr>& args) {
     const Expr made = remade(f, args);
-    return f->op == Op::Exp2 ? apart(made) : made;
+    return f->op == Op::Exp2 ? apart(made, squares) : made;
   }), outputs);
   for (OutputFormula& o : *outputs) {
     Factors factors(o);
@@ -234,9 +238,9 @@ void take_exponents_apart(std::vector<OutputFormula>* outputs) {
   }
 }
 
-bool replace_distances(const Wanted& wanted, const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
+bool replace_distances(const Choice& choice, const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards, Squares* squares) {
   const std::vector<Expr> formulas = formulas_of(*outputs);
-  Roles roles(formulas, wanted);
+  Roles roles(formulas, choice);
   if (!may_contract(*outputs, &roles) || roles.settled().empty()) return false;
   for (const Part& part : roles.settled()) {
     const Side a = side_of(part.distance.arg(0)), b = side_of(part.distance.arg(1));
@@ -245,22 +249,24 @@ bool replace_distances(const Wanted& wanted, const Precision& precision, std::ve
     const double bound = contraction_bound(width(a.reading), precision);
     guards->push_back({variable_of(a), variable_of(b), a.scale ? part.coefficient * square(a.scale) : part.coefficient, -bound, bound});
   }
-  put_formulas(replaced(formulas, wanted), outputs);
+  put_formulas(replaced(formulas, choice, squares), outputs);
   return true;
 }
 
 }  // namespace
 
 bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
-  return replace_distances({kFewestComponents, together(precision)}, precision, outputs, guards);
+  Squares none;
+  return replace_distances({kFewestComponents, together(precision)}, precision, outputs, guards, &none);
 }
 
 bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
   const auto is_short = [](Expr f) { return is_distance_across(f) && width(f.arg(0)) < kFewestComponents; };
   const std::vector<Expr> all = reachable(formulas_of(*outputs));
-  if (std::none_of(all.begin(), all.end(), is_short) || !replace_distances({1, together(precision)}, precision, outputs, guards)) return false;
+  Squares squares;
+  if (std::none_of(all.begin(), all.end(), is_short) || !replace_distances({1, together(precision)}, precision, outputs, guards, &squares)) return false;
   const auto sums_along_an_axis = [](const OutputFormula& o) { return o.red == Red::Sum && (o.keep == Keep::i || o.keep == Keep::j); };
-  if (std::all_of(outputs->begin(), outputs->end(), sums_along_an_axis)) take_exponents_apart(outputs);
+  if (std::all_of(outputs->begin(), outputs->end(), sums_along_an_axis)) take_exponents_apart(squares, outputs);
   return true;
 }
 

@@ -81,3 +81,22 @@ test_that("tensor cores keep the accuracy of every term at the edge of what is l
   set.seed(23)
   for (unit in c(1, 1e-7, 1e7)) expect_accurate_at_edge("gpu", unit, 0.29)
 })
+
+test_that("exponents are taken apart where the condition bounds them, and nowhere else", {
+  set.seed(24)
+  X <- Vi(cloud(150, 3), name = "x")
+  Y <- Vj(cloud(140, 3), name = "y")
+  f <- Vi(stats::rnorm(150), name = "f")
+  g <- Vj(stats::rnorm(140), name = "g")
+  expanded <- function(F) {
+    passes <- explain(sum_of(F))$passes
+    passes$outcome[passes$pass == "expand"]
+  }
+  powers <- function(F) regmatches(expanded(F), gregexpr("exp2", expanded(F)))[[1]]
+  expect_length(powers(exp(-sqdist(X, Y))), 3)
+  expect_length(powers(exp(-sqdist(X, Y)) * exp(-sqdist(X, Y) / 3)), 2)  # one distance for both: its squares are in no one exponent
+  # Potentials of transport may be of any size: only with the distance they are small.
+  together <- expanded(exp(f + g - sqdist(X, Y)))
+  expect_false(any(grepl("exp2\\((f|g)\\)", together)))
+  expect_length(expanded(1 / (1 + sqdist(X, Y))), 0)
+})

@@ -90,3 +90,21 @@ test_that("few components, expanded, keep the accuracy of every term on the GPU"
     expect_close(as.matrix(lazy_set(R, device = "gpu", precision = precision)) / exact, exact / exact, tolerance_of(precision), label = paste(D, unit, precision))
   }
 })
+
+test_that("potentials of any size stay beside their distance in the exponent", {
+  skip_without_gpu()
+  set.seed(17)
+  x <- matrix(stats::runif(900), ncol = 3)
+  y <- matrix(stats::runif(900), ncol = 3)
+  for (size in c(1, 60, 5000)) {
+    f <- size + stats::runif(300)
+    g <- -size + stats::runif(300)
+    K <- exp(Vi(f) + Vj(g) - sqdist(Vi(x), Vj(y)))
+    for (precision in test_precisions()) {
+      expected <- sum(K, index = "j", device = "reference")
+      # In float32 a potential of 5000 is known to 2.4e-4.
+      tolerance <- if (precision == "float64") 1e-12 else max(5e-6, size * 2^-22)
+      expect_close(sum(K, index = "j", device = "gpu", precision = precision) / expected, expected / expected, tolerance, label = paste(size, precision))
+    }
+  }
+})
