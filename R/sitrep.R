@@ -47,8 +47,8 @@ problems <- function(report) {
                              "install.packages(\"kernweave\", configure.args = \"--with-cuda=yes\")"))
   }
   if (!length(report$gpu$devices)) found <- c(found, paste0("No GPU: ", report$gpu$driver, "."))
+  else if (nzchar(report$gpu$problem)) found <- c(found, paste0("The GPU cannot be used: ", report$gpu$problem, "."))
   if (grepl("cannot be written", report$cache)) found <- c(found, paste0("Kernels cannot be kept on disk: ", report$cache, "."))
-  if (length(report$gpu$devices) && nzchar(report$gpu$problem)) found <- c(found, paste0("The GPU cannot be used: ", report$gpu$problem, "."))
   found
 }
 

@@ -38,9 +38,9 @@ Precision precision_named(const std::string& name) {
 View view_of(SEXP data, const Variable& v) {
   user_check(TYPEOF(data) == REALSXP, Fault::shape, "`", v.name, "` has no data");
   const std::int64_t n = Rf_xlength(data);
-  if (v.axis == Axis::param) return {REAL_RO(data), 1, n};
+  if (v.axis == Axis::param) return {numbers_on_host(data), 1, n};
   Kept* kept = resident(data);
-  const double* numbers = kept && !kept->copies.empty() ? nullptr : REAL_RO(data);
+  const double* numbers = kept && !kept->copies.empty() ? nullptr : numbers_on_host(data);
   const SEXP dim = Rf_getAttrib(data, R_DimSymbol);
   if (Rf_length(dim) < 2) return {numbers, n, 1, kept};
   const std::int64_t rows = INTEGER_RO(dim)[0];
@@ -143,7 +143,7 @@ const View& Views::on_host(std::size_t k) {
   const Variable& v = plan_.variables[k];
   if (!view.data && v.source == Source::data && v.operand < Variable::kResults) {
     const SEXP data = given_.data[v.operand];
-    view.data = REAL_RO(data);
+    view.data = numbers_on_host(data);
   }
   return view;
 }

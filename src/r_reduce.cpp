@@ -64,11 +64,11 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
                                  Rcpp::_["outcome"] = outcome, Rcpp::_["stringsAsFactors"] = false);
 }
 
-SEXP schedule_to_r(const Schedule& s) {
+SEXP schedule_to_r(const Schedule& s, double working_bytes) {
   const Sizes& sizes = s.sizes;
   return Rcpp::List::create(Rcpp::_["device"] = s.backend->name(), Rcpp::_["why"] = s.reason,
                             Rcpp::_["M"] = static_cast<double>(sizes.i), Rcpp::_["N"] = static_cast<double>(sizes.j),
-                            Rcpp::_["seconds"] = s.seconds, Rcpp::_["bytes"] = s.working_bytes);
+                            Rcpp::_["seconds"] = s.seconds, Rcpp::_["bytes"] = working_bytes);
 }
 
 }  // namespace
@@ -127,9 +127,10 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
     std::size_t variant = plan.variants.size() - 1;
     Rcpp::RObject schedule = R_NilValue;
     if (!Rf_isNull(data)) {
-      const kernweave::Schedule chosen = kernweave::schedule_of(plan, {Rcpp::List(data), formulas.operands()}, sizes, device, &ran);
+      double working_bytes = 0;
+      const kernweave::Schedule chosen = kernweave::schedule_of(plan, {Rcpp::List(data), formulas.operands()}, sizes, device, &ran, &working_bytes);
       variant = static_cast<std::size_t>(chosen.variant);
-      schedule = kernweave::schedule_to_r(chosen);
+      schedule = kernweave::schedule_to_r(chosen, working_bytes);
     }
     const kernweave::Program& program = ran->variants[variant].program;
     return Rcpp::List::create(Rcpp::_["passes"] = kernweave::trace_to_r(trace),

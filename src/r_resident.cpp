@@ -105,6 +105,16 @@ bool is_resident(SEXP x) { return R_altrep_inherits(x, real_class) || R_altrep_i
 
 SEXP resident_vector(SEXPTYPE type, R_xlen_t length) { return make(type, length, R_NilValue); }
 
+const double* numbers_on_host(SEXP vector) {
+  if (!is_resident(vector)) return REAL_RO(vector);
+  const double* numbers = nullptr;
+  Rcpp::unwindProtect([&] {
+    numbers = REAL_RO(vector);
+    return R_NilValue;
+  });
+  return numbers;
+}
+
 Kept* resident(SEXP vector) { return is_resident(vector) ? &behind(vector).kept : nullptr; }
 
 }  // namespace kernweave

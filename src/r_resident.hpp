@@ -8,6 +8,9 @@ namespace kernweave {
 // A vector of doubles or integers whose numbers a back end is about to leave in what is kept for it.
 SEXP resident_vector(SEXPTYPE type, R_xlen_t length);
 
+// A vector's numbers in R's memory, where they may first have to come: if they cannot, R's error unwinds through C++.
+const double* numbers_on_host(SEXP vector);
+
 // What a vector keeps on devices; null for one of any other class.
 Kept* resident(SEXP vector);
 

@@ -175,9 +175,9 @@ Rcpp::List run_in_two_steps(const Sizes& sizes, const Call& call) {
   return results.to_r();
 }
 
-Rcpp::List run_at_once(const Sizes& sizes, const Call& call) {
+Rcpp::List run_at_once(const Sizes& sizes, Views views, const Call& call) {
   const Plan& plan = call.prepared->plan;
-  Run run(plan, sizes, Views(plan, call.given));
+  Run run(plan, sizes, std::move(views));
   const Schedule chosen = run.schedule(call.device);
   Results results(plan, sizes, stay(run, chosen));
   run(chosen, call, results.all);
@@ -187,17 +187,20 @@ Rcpp::List run_at_once(const Sizes& sizes, const Call& call) {
 }  // namespace
 
 Rcpp::List run_plan(Prepared* prepared, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, int threads) {
-  const Sizes sizes = sizes_of(prepared->plan, Views(prepared->plan, given).all(), extents);
+  Views views(prepared->plan, given);
+  const Sizes sizes = sizes_of(prepared->plan, views.all(), extents);
   Progress progress;
   const Call call{prepared, given, device, threads, std::ref(progress)};
-  return in_two_steps(prepared->plan, sizes) ? run_in_two_steps(sizes, call) : run_at_once(sizes, call);
+  return in_two_steps(prepared->plan, sizes) ? run_in_two_steps(sizes, call) : run_at_once(sizes, std::move(views), call);
 }
 
-Schedule schedule_of(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, const Plan** ran) {
+Schedule schedule_of(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, const Plan** ran,
+                     double* working_bytes) {
   const Sizes sizes = sizes_of(plan, Views(plan, given).all(), extents);
   const bool two = in_two_steps(plan, sizes);
   *ran = two ? &plan.stages->sums : &plan;
   Schedule chosen = Run(**ran, two ? sizes_of_sums(*plan.stages, sizes) : sizes, Views(**ran, given)).schedule(device);
+  *working_bytes = chosen.backend->working_bytes(**ran, (*ran)->variants[static_cast<std::size_t>(chosen.variant)], chosen.sizes);
   if (two) chosen.reason += plan.stages->separable ? ", separable: each axis by itself" : ", factors along the kept axis after the sum";
   chosen.sizes = sizes;
   return chosen;

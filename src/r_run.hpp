@@ -20,6 +20,7 @@ struct Prepared {
 Rcpp::List run_plan(Prepared* prepared, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, int threads);
 
 // What run_plan() would do; `ran` is the plan whose steps run for the pairs.
-Schedule schedule_of(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, const Plan** ran);
+Schedule schedule_of(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, const Plan** ran,
+                     double* working_bytes);
 
 }  // namespace kernweave

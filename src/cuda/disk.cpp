@@ -109,8 +109,9 @@ std::uint64_t hash_of(const std::string& text, std::uint64_t h) {
 
 void set_cache(const std::string& folder, double most_bytes) { cache() = {fs::u8path(folder), most_bytes}; }
 
+bool has_cache() { return !cache().folder.empty(); }
+
 std::string recall(const std::string& text) {
-  if (cache().folder.empty()) return "";
   const fs::path path = cache().folder / name_of(text);
   std::ifstream in(path, std::ios::binary);
   if (!in) return "";
@@ -124,7 +125,6 @@ std::string recall(const std::string& text) {
 }
 
 void store(const std::string& text, const std::string& image) {
-  if (cache().folder.empty()) return;
   static int number = 0;
   std::error_code failed;
   fs::create_directories(cache().folder, failed);
@@ -141,7 +141,7 @@ void store(const std::string& text, const std::string& image) {
 
 CacheReport cache_report() {
   CacheReport report;
-  if (cache().folder.empty()) return report;
+  if (!has_cache()) return report;
   report.folder = cache().folder.u8string();
   for (const Stored& f : all_stored()) {
     ++report.files;

@@ -8,8 +8,9 @@ namespace cuda {
 
 // Where they lie, and how many bytes they may take. An empty folder: nowhere.
 void set_cache(const std::string& folder, double most_bytes);
+bool has_cache();
 
-// What was stored for this text; empty if nothing was, or if it has come to harm.
+// Where there is a cache. What was stored for this text; empty if nothing was, or if it has come to harm.
 std::string recall(const std::string& text);
 // Written beside its place and moved there, so that nobody ever reads half of it. Where that fails, nothing is stored.
 void store(const std::string& text, const std::string& image);

@@ -56,7 +56,7 @@ class PassJob {
     launch_points("columns", padded(sweep_));
     if (pass_.stores_rows()) launch_points("rows", lanes_);
     if (pass_.product.any()) {
-      launch_points("packed_rows", ceiling(lanes_, pass_.shape.block_rows) * pass_.shape.block_rows);
+      launch_points("packed_rows", padded_rows());
       launch_points("packed_columns", padded(sweep_));
     }
     if (pass_.wide.any()) launch_points("packed_weights", padded(sweep_) / pass_.shape.padding * pass_.wide.padded_width());
@@ -74,6 +74,8 @@ class PassJob {
 
   // States of the same row that wait to be merged.
   std::int64_t parts() const { return cut_.splits * pass_.shape.parts; }
+
+  std::int64_t padded_rows() const { return rows_of(ceiling(lanes_, pass_.shape.block_rows)); }
 
   const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.share.outputs[k]]; }
   const Result& result(std::size_t k) const { return task_.results[static_cast<std::size_t>(pass_.share.outputs[k])]; }
@@ -171,9 +173,8 @@ class PassJob {
     const char* what = "what depends on one axis";
     if (pass_.product.any()) {
       const int width = pass_.product.padded_width();
-      const std::int64_t rows = ceiling(lanes_, pass_.shape.block_rows) * pass_.shape.block_rows;
-      head_.row_halves = on_device<void>(allocate(rows * width * bytes, what));
-      head_.row_scales = on_device<float>(allocate(rows * bytes, what));
+      head_.row_halves = on_device<void>(allocate(padded_rows() * width * bytes, what));
+      head_.row_scales = on_device<float>(allocate(padded_rows() * bytes, what));
       head_.column_halves = on_device<void>(allocate(padded(sweep_) * width * bytes, what));
       head_.column_scales = on_device<float>(allocate(padded(sweep_) * bytes, what));
     }

@@ -167,12 +167,16 @@ std::string compile(const std::string& source, int capability) {
   const int nearest = nearest_capability(capability);
   const bool exact = nearest == capability;
   const std::string target = sentence("-arch=", exact ? "sm_" : "compute_", nearest);
+  const auto translated = [&] {
+    Translation translation(source);
+    translation.run({"-std=c++17", "-default-device", target, "-I" + header_folder});
+    return exact ? translation.cubin() : translation.ptx();
+  };
+  if (!has_cache()) return translated();
   const std::string all_that_matters = sentence(target, ", NVRTC ", compiler().major, ".", compiler().minor, ", headers ", headers_hash(), "\n", source);
-  const std::string stored = recall(all_that_matters);
-  if (!stored.empty()) return stored;
-  Translation translation(source);
-  translation.run({"-std=c++17", "-default-device", target, "-I" + header_folder});
-  const std::string image = exact ? translation.cubin() : translation.ptx();
+  std::string image = recall(all_that_matters);
+  if (!image.empty()) return image;
+  image = translated();
   store(all_that_matters, image);
   return image;
 }

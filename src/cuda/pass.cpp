@@ -22,20 +22,9 @@ Region region_read(const Ref& ref, const Pass& pass) {
   return ref.from == Ref::From::number ? Region::param : region_of(axes_of(pass.plan->variables[ref.index].axis));
 }
 
-int readers_of(const Ref& slot, const Variant& variant) {
-  int readers = 0;
-  const auto count = [&](const Ref& ref) { readers += same(ref, slot); };
-  for (const Step& step : variant.program.steps)
-    for (const Ref& ref : step.in) count(ref);
-  for (const Output& o : variant.outputs) {
-    count(o.value);
-    count(o.weight);
-  }
-  return readers;
-}
-
 InFront in_front_of(const Output& o, const Pass& pass) {
-  if (o.red != Red::Sum || o.keep == Keep::none || o.keep == Keep::both || !is_slot(o.value) || readers_of(o.value, *pass.variant) != 1) return {};
+  if (o.red != Red::Sum || o.keep == Keep::none || o.keep == Keep::both || !is_slot(o.value)) return {};
+  if (readers_of_slots(*pass.variant)[static_cast<std::size_t>(o.value.index)] != 1) return {};
   const std::vector<Step>& steps = pass.program().steps;
   const auto made = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return s.out == o.value.index; });
   if (made == steps.end() || made->op != Op::Mult || made->region != Region::pair || made->group >= 0) return {};

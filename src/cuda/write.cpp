@@ -217,18 +217,9 @@ class Writer {
   // A short fold that adds up may begin with what is added to it, which spares the addition.
   void find_beginnings() {
     constexpr int kShort = 8;  // the more components, the more roundings at the size of what comes first
-    std::vector<int> readers(program_.slots.size(), 0), made_by(program_.slots.size(), -1);
-    const auto read = [&](const Ref& ref) {
-      if (is_slot(ref)) ++readers[ref.index];
-    };
-    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-      made_by[program_.steps[s].out] = static_cast<int>(s);
-      for (const Ref& ref : program_.steps[s].in) read(ref);
-    }
-    for (const Output& o : pass_.variant->outputs) {
-      read(o.value);
-      read(o.weight);
-    }
+    const std::vector<int> readers = readers_of_slots(*pass_.variant);
+    std::vector<int> made_by(program_.slots.size(), -1);
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) made_by[program_.steps[s].out] = static_cast<int>(s);
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Step& add = program_.steps[s];
       if (add.op != Op::Add || add.region != Region::pair || add.width != 1 || add.group >= 0) continue;

@@ -33,6 +33,20 @@ std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& o
   return needed;
 }
 
+std::vector<int> readers_of_slots(const Variant& variant) {
+  std::vector<int> readers(variant.program.slots.size(), 0);
+  const auto read = [&](const Ref& ref) {
+    if (is_slot(ref)) ++readers[static_cast<std::size_t>(ref.index)];
+  };
+  for (const Step& step : variant.program.steps)
+    for (const Ref& ref : step.in) read(ref);
+  for (const Output& o : variant.outputs) {
+    read(o.value);
+    read(o.weight);
+  }
+  return readers;
+}
+
 bool in_float32(const Plan& plan) {
   if (plan.precision.compute == Format::float64) return false;
   return std::none_of(plan.variables.begin(), plan.variables.end(), [](const Variable& v) { return v.kind == Kind::integer; });

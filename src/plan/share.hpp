@@ -17,6 +17,9 @@ std::vector<Share> shares_of(const Variant& variant);
 // Of each step of the variant's program: do these outputs stand on it?
 std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs);
 
+// How often each slot is read, by steps and by outputs.
+std::vector<int> readers_of_slots(const Variant& variant);
+
 // Are the pairs computed in float32? Row numbers and codes must be exact, and a float32 counts only to 16 million.
 bool in_float32(const Plan& plan);
 

@@ -150,8 +150,7 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, 
     const Verdict ready = c.backend->ready();
     if (ready.yes) {
       const Variant& variant = plan.variants[c.variant];
-      return {c.backend, static_cast<int>(c.variant), sizes, why(*c.backend, variant, device, able.size()), missed, c.strain, c.seconds,
-              c.backend->working_bytes(plan, variant, sizes)};
+      return {c.backend, static_cast<int>(c.variant), sizes, why(*c.backend, variant, device, able.size()), missed, c.strain, c.seconds};
     }
     user_check(device == "auto", Fault::no_device, "device \"", device, "\" cannot be used: ", ready.why);
     missed = ready.why;

@@ -28,7 +28,6 @@ struct Schedule {
   std::string missed;         // why a cheaper back end is not there, if one is not
   double strain = 0;          // how much of what the variant's condition allows the data take up
   double seconds = 0;         // expected
-  double working_bytes = 0;   // above inputs and outputs
 };
 
 // Results of an output: rows x places x components, an index of 0 standing for "none".

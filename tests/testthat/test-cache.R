@@ -8,6 +8,7 @@ compiled <- function(k, folder, mb = 256) {
   }, cache = folder, cache_mb = mb)
 }
 stored_in <- function(folder) list.files(folder, full.names = TRUE)
+
 test_that("nothing is written unless it is asked for", {
   expect_identical(kernweave_options()$value[kernweave_options()$option == "kernweave.cache"], "FALSE")
   expect_error(with_kernweave(kernweave_options(), cache = 3), "`cache` must be", class = "kernweave_error_settings")

@@ -30,6 +30,7 @@ test_that("what is written to a vector on a device stays in R, and changes no co
 test_that("numbers that cannot be fetched are a classed error, again and again", {
   gone <- elsewhere(c(1, 2), 3)
   for (k in 1:2) expect_error(gone + 1, "the device has gone", class = "kernweave_error_no_device")
+  for (k in 1:2) expect_error(sum(Vi(gone) * Vj(1), index = "j", device = "cpu"), "the device has gone", class = "kernweave_error_no_device")
   expect_identical(length(gone), 3L)
   gc()
 })

@@ -8,19 +8,23 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The components of the inner product come from a point's function as the numbers from `first` on.
+// One of `count` points a thread, the last one again until they come out even. The components of the inner product come from a
+// point's function as the numbers from `first` on.
 template <class Order, int kWidth, class Point>
-__device__ void pack(Point point_of, long long at, int first, void* halves, float* scales, int* lost) {
+__device__ void pack(Point point_of, long long count, int padding, int first, void* halves, float* scales, int* lost) {
   constexpr int kSteps = (kWidth + kProductDepth - 1) / kProductDepth;
+  const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at >= even(count, padding)) return;
+  const long long point = least(at, count - 1);
   float largest = 0.0f;
-  point_of([&](int n, auto value) {
+  point_of(point, [&](int n, auto value) {
     if (n >= first) largest = larger(largest, value.v);
   });
   const float scale = scale_for(largest);
   if (scale == 0.0f) *lost = 1;
   auto* const to = static_cast<unsigned short*>(halves);
   const auto put = [&](int d, float number) { put_halves(number, to + Order::at(at, d, kSteps, 0), to + Order::at(at, d, kSteps, 1)); };
-  point_of([&](int n, auto value) {
+  point_of(point, [&](int n, auto value) {
     if (n >= first) put(n - first, value.v * scale);
   });
   for (int d = kWidth; d < kSteps * kProductDepth; ++d) put(d, 0.0f);
@@ -29,18 +33,14 @@ __device__ void pack(Point point_of, long long at, int first, void* halves, floa
 
 template <class F>
 __device__ void packed_rows(const typename F::Arguments& a) {
-  const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at >= even(a.head.lanes, F::kBlockRows)) return;
-  const auto row = [&](auto out) { F::row(a, least(at, a.head.lanes - 1), out); };
-  pack<RowOrder, F::kProduct>(row, at, F::kRowTotal, a.head.row_halves, a.head.row_scales, a.head.lost);
+  pack<RowOrder, F::kProduct>([&](long long point, auto out) { F::row(a, point, out); }, a.head.lanes, F::kBlockRows, F::kRowTotal,
+                              a.head.row_halves, a.head.row_scales, a.head.lost);
 }
 
 template <class F>
 __device__ void packed_columns(const typename F::Arguments& a) {
-  const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at >= even(a.head.sweep, F::kPadding)) return;
-  const auto column = [&](auto out) { F::column(a, least(at, a.head.sweep - 1), out); };
-  pack<ColumnOrder, F::kProduct>(column, at, F::kColumnNumbers, a.head.column_halves, a.head.column_scales, a.head.lost);
+  pack<ColumnOrder, F::kProduct>([&](long long point, auto out) { F::column(a, point, out); }, a.head.sweep, F::kPadding, F::kColumnNumbers,
+                                 a.head.column_halves, a.head.column_scales, a.head.lost);
 }
 
 // Steps of a share of the folded axis pass through shared memory, some ahead of the arithmetic.
