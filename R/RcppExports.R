@@ -13,6 +13,10 @@ r_set_cache <- function(folder, bytes) {
     invisible(.Call(`_kernweave_r_set_cache`, folder, bytes))
 }
 
+r_set_gpu_memory <- function(bytes) {
+    invisible(.Call(`_kernweave_r_set_gpu_memory`, bytes))
+}
+
 r_cache_report <- function() {
     .Call(`_kernweave_r_cache_report`)
 }
@@ -101,6 +105,10 @@ r_cuda_sources <- function(plan, lanes) {
     .Call(`_kernweave_r_cuda_sources`, plan, lanes)
 }
 
+r_cuda_windows <- function(plan, lanes, sweep, processors, bytes) {
+    .Call(`_kernweave_r_cuda_windows`, plan, lanes, sweep, processors, bytes)
+}
+
 r_cuda_compile <- function(source, capability) {
     .Call(`_kernweave_r_cuda_compile`, source, capability)
 }
@@ -113,8 +121,8 @@ r_scatter_add <- function(values, rows, n) {
     .Call(`_kernweave_r_scatter_add`, values, rows, n)
 }
 
-r_on_device <- function(x) {
-    .Call(`_kernweave_r_on_device`, x)
+r_on_device <- function(x, number) {
+    .Call(`_kernweave_r_on_device`, x, number)
 }
 
 r_is_on_device <- function(x) {

@@ -15,8 +15,8 @@
 #' which several operands are made, and for results that should not come back.
 #'
 #' @param x numbers: a matrix, a vector, or a data frame
-#' @param device `"gpu"`, or `"auto"`: a GPU if there is one, else `x` stays in the memory of R. By default the option
-#'   `kernweave.device`
+#' @param device `"gpu"`, or the number of one; or `"auto"`: a GPU if there is one, else `x` stays in the memory of R. By default
+#'   the option `kernweave.device`
 #' @return `on_device()`: the numbers of `x`, double. `is_on_device()`: `TRUE` or `FALSE`.
 #' @export
 #' @examples
@@ -29,10 +29,11 @@
 on_device <- function(x, device = NULL) {
   points <- check_numbers(if (is.data.frame(x)) frame_matrix(x, "x") else x, "x")
   device <- check_device(device %or% current_options()$device)
-  wanted <- switch(device, cpu = , reference = FALSE, auto = "gpu" %in% r_devices(), gpu = TRUE,
-                   abort("no_device", "data cannot be kept on device \"", device, "\" yet; \"gpu\" is the first GPU"))
+  wanted <- switch(device, cpu = , reference = FALSE, auto = "gpu" %in% r_devices(), TRUE)
   if (!wanted || r_is_on_device(points$values) || !length(points$values)) return(points$values)
-  r_on_device(points$values)
+  number <- if (device %in% c("auto", "gpu")) "0" else device
+  if (!grepl("^[0-9]+$", number)) abort("settings", "`device` must be one GPU to keep data on, not \"", device, "\"")
+  r_on_device(points$values, as.integer(number))
 }
 
 #' @rdname on_device

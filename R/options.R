@@ -1,12 +1,13 @@
 # One table of options: name, default, environment twin, meaning; and the settings that travel with a formula.
 
 options_table <- list(
-  device = list(default = "auto", meaning = "where to compute: \"auto\", \"reference\", \"cpu\", \"gpu\", \"all\", or a device number"),
+  device = list(default = "auto", meaning = "where to compute: \"auto\", \"reference\", \"cpu\", \"gpu\", \"all\" GPUs, or numbers of GPUs"),
   precision = list(default = "float64", meaning = "\"float64\", \"float32\" or \"tf32\""),
   threads = list(default = NULL, meaning = "number of CPU threads; NULL lets kernweave decide"),
   max_dense_mb = list(default = 1024, meaning = "largest result of as.matrix(), in megabytes"),
   cache = list(default = FALSE, meaning = "keep compiled GPU kernels on disk? TRUE: in R's folder for that (tools::R_user_dir()), or the name of a folder"),
   cache_mb = list(default = 256, meaning = "largest size of that folder, in megabytes; the oldest kernels leave first"),
+  gpu_mb = list(default = Inf, meaning = "most memory of each GPU that a call may take, in megabytes; larger calls are computed part by part"),
   check = list(default = FALSE, meaning = "verify formula and plan between the stages of the engine")
 )
 
@@ -18,11 +19,13 @@ setting_names <- c("device", "precision", "threads")
 #' Options are looked up in this order: argument of the call, [lazy_set()] on the formula,
 #' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
 #'
-#' Devices are `"cpu"`; `"gpu"`, an NVIDIA GPU through its driver and the run-time compiler NVRTC, both opened when
-#' first needed; and `"reference"`, two plain loops that compute a formula as it is written, in float64 on one
+#' Devices are `"cpu"`; `"gpu"`, the first NVIDIA GPU through its driver and the run-time compiler NVRTC, both opened when
+#' first needed; `"all"` GPUs, or some of them by number (`1`, `c(0, 2)`: numbered from 0, as in [kernweave_sitrep()]), which share
+#' the rows of a result among them; and `"reference"`, two plain loops that compute a formula as it is written, in float64 on one
 #' thread: right before all else, and slow. `"auto"` takes the one of the first two that is expected to be
 #' done first, transfers counted, and falls back to the CPU where the GPU cannot be used ([kernweave_sitrep()]
-#' says why). Asking for a device that is not there is an error. With `precision = "float32"` points are rounded once, after differences have been
+#' says why). Asking for a device that is not there is an error. What does not fit into the memory of a GPU,
+#' or into the option `kernweave.gpu_mb` of it, is computed part by part, with the same bits. With `precision = "float32"` points are rounded once, after differences have been
 #' centred, and sums are added up in float64 between tiles; formulas with whole numbers in them (row
 #' numbers, codes) are computed in float64 all the same. `"tf32"` is `"float32"` so far. On a GPU, float32
 #' numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
@@ -61,8 +64,9 @@ current_options <- function() {
   value <- Map(chosen_option, names(options_table), raw[[1]], raw[[2]])
   checked <- check_settings(value[setting_names])
   value[names(checked)] <- checked
-  for (limit in c("max_dense_mb", "cache_mb")) value[[limit]] <- check_limit(value[[limit]], limit)
+  for (limit in c("max_dense_mb", "cache_mb", "gpu_mb")) value[[limit]] <- check_limit(value[[limit]], limit)
   r_set_cache(cache_folder(value$cache), value$cache_mb * 1e6)
+  r_set_gpu_memory(value$gpu_mb * 1e6)
   seen_options$raw <- raw
   seen_options$value <- value
   value
@@ -121,8 +125,15 @@ check_settings <- function(settings) {
 }
 
 check_device <- function(device) {
-  if (is.numeric(device) && length(device) == 1 && is.finite(device) && device == round(device)) return(as.character(device))
+  if (is.numeric(device) || (is.character(device) && any(grepl("^[0-9]", device)))) return(check_numbers_of_devices(paste(device, collapse = ",")))
   one_of(device, c("auto", "reference", "cpu", "gpu", "all"), "device", "settings")
+}
+
+check_numbers_of_devices <- function(device) {
+  if (!grepl("^[0-9]{1,4}(,[0-9]{1,4})*$", device) || anyDuplicated(strsplit(device, ",")[[1]])) {
+    abort("settings", "`device` must be the numbers of GPUs, from 0 and each once, not ", device)
+  }
+  device
 }
 
 check_count <- function(n, argument, class = "input") {
@@ -162,7 +173,7 @@ call_options <- function(settings) {
 #'
 #' @param F a lazy tensor or a lazy reduction
 #' @param precision `"float64"`, `"float32"` or `"tf32"`
-#' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or a device number
+#' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
 #' @param threads number of CPU threads
 #' @return `F` with the settings.
 #' @export

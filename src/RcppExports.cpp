@@ -38,6 +38,15 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
+// r_set_gpu_memory
+void r_set_gpu_memory(double bytes);
+RcppExport SEXP _kernweave_r_set_gpu_memory(SEXP bytesSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
+    r_set_gpu_memory(bytes);
+    return R_NilValue;
+END_RCPP
+}
 // r_cache_report
 Rcpp::List r_cache_report();
 RcppExport SEXP _kernweave_r_cache_report() {
@@ -275,6 +284,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_cuda_windows
+Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double processors, double bytes);
+RcppExport SEXP _kernweave_r_cuda_windows(SEXP planSEXP, SEXP lanesSEXP, SEXP sweepSEXP, SEXP processorsSEXP, SEXP bytesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< double >::type lanes(lanesSEXP);
+    Rcpp::traits::input_parameter< double >::type sweep(sweepSEXP);
+    Rcpp::traits::input_parameter< double >::type processors(processorsSEXP);
+    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cuda_windows(plan, lanes, sweep, processors, bytes));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_cuda_compile
 Rcpp::RawVector r_cuda_compile(std::string source, int capability);
 RcppExport SEXP _kernweave_r_cuda_compile(SEXP sourceSEXP, SEXP capabilitySEXP) {
@@ -314,12 +337,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_on_device
-SEXP r_on_device(SEXP x);
-RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP) {
+SEXP r_on_device(SEXP x, int number);
+RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP, SEXP numberSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_on_device(x));
+    Rcpp::traits::input_parameter< int >::type number(numberSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_on_device(x, number));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -438,6 +462,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
     {"_kernweave_r_set_cache", (DL_FUNC) &_kernweave_r_set_cache, 2},
+    {"_kernweave_r_set_gpu_memory", (DL_FUNC) &_kernweave_r_set_gpu_memory, 1},
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
     {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
@@ -460,10 +485,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
     {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},
+    {"_kernweave_r_cuda_windows", (DL_FUNC) &_kernweave_r_cuda_windows, 5},
     {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 6},
     {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
-    {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 1},
+    {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},

@@ -4,11 +4,12 @@
 
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
-#include "cpu/team.hpp"
+#include "base/team.hpp"
 #include "cuda/cuda.hpp"
 #include "cuda/disk.hpp"
 #include "cuda/nvrtc.hpp"
 #include "cuda/status.hpp"
+#include "cuda/window.hpp"
 #include "reference/reference.hpp"
 
 namespace kernweave {
@@ -17,9 +18,15 @@ const std::vector<const Backend*>& backends() {
   static const std::vector<const Backend*> all = [] {
     const Rcpp::Function folder("system.file");
     cuda::set_header_folder(Rcpp::as<std::string>(folder("include", Rcpp::_["package"] = "kernweave")));
-    return std::vector<const Backend*>{&cpu_backend(), &cuda_backend(), &reference_backend()};
+    return std::vector<const Backend*>{&cpu_backend(), &cuda_backend("gpu"), &reference_backend()};
   }();
   return all;
+}
+
+std::vector<const Backend*> backends_for(const std::string& device) {
+  const std::vector<const Backend*>& all = backends();
+  const bool chosen = device == "all" || (!device.empty() && device[0] >= '0' && device[0] <= '9');
+  return chosen ? std::vector<const Backend*>{&cuda_backend(device)} : all;
 }
 
 }  // namespace kernweave
@@ -49,6 +56,10 @@ Rcpp::List r_gpu_report() {
 void r_set_cache(std::string folder, double bytes) {
   kernweave::at_border([&] { kernweave::cuda::set_cache(folder, bytes); });
 }
+
+// The most that a call may take of a GPU's memory from now on.
+// [[Rcpp::export(rng = false)]]
+void r_set_gpu_memory(double bytes) { kernweave::cuda::set_memory_limit(bytes); }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_cache_report() {

@@ -1,6 +1,7 @@
 // R's way to results: prepare a plan, run it on data, explain it.
 #include "border.hpp"
 #include "cuda/nvrtc.hpp"
+#include "cuda/window.hpp"
 #include "cuda/write.hpp"
 #include "r_device.hpp"
 #include "r_job.hpp"
@@ -101,6 +102,28 @@ Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes) {
       for (const kernweave::Share& share : kernweave::shares_of(variant))
         sources.push_back(kernweave::cuda::source_of(kernweave::cuda::make_pass(p, variant, share, static_cast<std::int64_t>(lanes), static_cast<std::int64_t>(lanes))));
     return sources;
+  });
+}
+
+// The windows in which a GPU of so many multiprocessors would go through a plan's first pass, and what all of it would take: for
+// tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double processors, double bytes) {
+  return kernweave::at_border([&] {
+    const kernweave::Plan& p = kernweave::behind(plan).plan;
+    const kernweave::Variant& variant = p.variants.back();
+    const std::int64_t m = static_cast<std::int64_t>(lanes), n = static_cast<std::int64_t>(sweep);
+    const kernweave::cuda::Pass pass = kernweave::cuda::make_pass(p, variant, kernweave::shares_of(variant)[0], m, n);
+    const kernweave::cuda::Cut cut = kernweave::cuda::cut(pass, m, n, static_cast<int>(processors), lanes * sweep * 1e-12);
+    kernweave::cuda::Needs needs = kernweave::cuda::needs_of(pass);
+    needs.lane += 8;
+    needs.sweep += kernweave::cuda::bytes_of_column(pass);
+    const kernweave::cuda::Windows w = kernweave::cuda::fitting(needs, pass, cut, {0, m}, n, bytes);
+    return Rcpp::NumericVector::create(Rcpp::_["lanes"] = static_cast<double>(w.lanes), Rcpp::_["sweep"] = static_cast<double>(w.sweep),
+                                       Rcpp::_["chunk"] = static_cast<double>(w.chunk), Rcpp::_["whole"] = w.whole ? 1.0 : 0.0,
+                                       Rcpp::_["block"] = pass.shape.block_rows, Rcpp::_["split"] = static_cast<double>(cut.split),
+                                       Rcpp::_["takes"] = needs.all(w.lanes, w.sweep) + needs.state * static_cast<double>(w.chunk),
+                                       Rcpp::_["all"] = needs.all(m, n));
   });
 }
 

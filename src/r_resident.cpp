@@ -7,7 +7,7 @@
 
 #include "border.hpp"
 #include "cuda/device.hpp"
-#include "cuda/job.hpp"
+#include "cuda/place.hpp"
 #include "cuda/status.hpp"
 #include "r_device.hpp"
 
@@ -133,16 +133,16 @@ void register_resident_vectors(DllInfo* dll) {
 
 // The same numbers, dimensions and names, with a copy on a device. R's vector is held, not copied.
 // [[Rcpp::export(rng = false)]]
-SEXP r_on_device(SEXP x) {
+SEXP r_on_device(SEXP x, int number) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::internal_check(TYPEOF(x) == REALSXP, "numbers of another type");
     kernweave::backends();  // so that the headers are found
-    const kernweave::Verdict ready = kernweave::cuda::probe();
-    kernweave::user_check(ready.yes, kernweave::Fault::no_device, "device \"gpu\" cannot be used: ", ready.why);
+    const kernweave::Verdict ready = kernweave::cuda::probe(number);
+    kernweave::user_check(ready.yes, kernweave::Fault::no_device, "GPU ", number, " cannot be used: ", ready.why);
     const Rcpp::Shield<SEXP> made(kernweave::make(REALSXP, Rf_xlength(x), x));
     const kernweave::View view{REAL_RO(x), Rf_xlength(x), 1};
     kernweave::Kept* kept = kernweave::resident(made);
-    kept->copies[0] = kernweave::cuda::sent_to_stay(view, &kernweave::cuda::device(0));
+    kept->copies[number] = kernweave::cuda::sent_to_stay(view, &kernweave::cuda::device(number));
     SHALLOW_DUPLICATE_ATTRIB(made, x);
     return made;
   });

@@ -47,6 +47,8 @@ class Progress {
   bool shown_ = false;
 };
 
+void collect() { Rcpp::Function("gc")(); }
+
 // What stays the same for all steps of a call.
 struct Call {
   Prepared* prepared;
@@ -72,22 +74,14 @@ struct Run {
     centres = centres_for(plan, &views);
     const Findings findings = findings_for(plan, sizes, centres, &views);
     check_gathers(plan, sizes, findings.variables);
-    return choose(plan, sizes, findings, device, backends());
+    return choose(plan, sizes, findings, device, backends_for(device));
   }
 
   void operator()(const Schedule& chosen, const Call& call, const std::vector<Result>& results) {
     tell_once(chosen.missed);
     if (!chosen.backend->holds_data()) views.all_on_host();
     std::unique_ptr<Memo>* memo = &call.prepared->memos[{&plan, chosen.backend}];
-    const Task task{&plan, &chosen, views.all(), centres, results, call.threads, call.poll, memo};
-    try {
-      chosen.backend->run(task);
-    } catch (const Failure& failure) {
-      // What R has not collected yet may hold the memory of a device: once more, without it.
-      if (failure.fault != Fault::memory) throw;
-      Rcpp::Function("gc")();
-      chosen.backend->run(task);
-    }
+    chosen.backend->run({&plan, &chosen, views.all(), centres, results, call.threads, call.poll, collect, memo});
   }
 
   const Plan& plan;
@@ -99,13 +93,13 @@ struct Run {
 // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
 bool stay(const Run& run, const Schedule& chosen) { return chosen.backend->holds_data() && run.views.resident(); }
 
-// R does not see how much memory of a device its vectors hold: its collector is called for it.
+// R does not see how much memory of a device its vectors hold.
 void collect_now_and_then(double bytes) {
   static double since = 0;
   since += bytes;
   if (since < kGpuBytesBetweenCollections) return;
   since = bytes;
-  Rcpp::Function("gc")();
+  collect();
 }
 
 class Results {

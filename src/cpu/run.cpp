@@ -8,7 +8,7 @@
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/rows.hpp"
-#include "cpu/team.hpp"
+#include "base/team.hpp"
 #include "cpu/tiles.hpp"
 #include "plan/share.hpp"
 #include "schedule/cost.hpp"

@@ -4,6 +4,7 @@
 
 namespace kernweave {
 
-const Backend& cuda_backend();
+// `devices`: "gpu", which is the first; "all"; or numbers, as "1" or "0,2".
+const Backend& cuda_backend(const std::string& devices);
 
 }  // namespace kernweave

@@ -12,18 +12,11 @@ struct Cut {
   std::int64_t blocks;     // of rows
   std::int64_t splits;     // of the folded axis
   std::int64_t split;      // points of a split
-  std::int64_t chunk;      // blocks whose states wait in memory at the same time
   std::int64_t of_launch;  // blocks times splits of one launch: leaves time to ask for an interrupt in between
 };
 
 // `seconds`: what all pairs are expected to take.
 Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors, double seconds);
-
-// Bytes of a state in float64 with its storage, as the kernels hold it.
-std::int64_t state_bytes(const Output& o);
-
-// Memory of the device beside data and results.
-double working_bytes(const Pass& pass, const Cut& cut, std::int64_t lanes, std::int64_t sweep);
 
 inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

@@ -45,6 +45,7 @@ Device::Device(int number) : number_(number) {
   check(d.cuDeviceGet(&id, number), "opening a device");
   capability_ = 10 * attribute(kMajor, id) + attribute(kMinor, id);
   processors_ = attribute(kProcessors, id);
+  check(d.cuDeviceTotalMem(&memory_, id), "asking for memory");
   check(d.cuDevicePrimaryCtxRetain(&context_, id), "starting a device");
   enter();
   constexpr unsigned kNonBlocking = 1;
@@ -75,6 +76,12 @@ Block Device::allocate(std::size_t bytes, const char* what) {
   return Block(this, at, size);
 }
 
+void Device::make_room(Block* block, std::size_t bytes, const char* what) {
+  if (*block && block->bytes() >= bytes) return;
+  *block = Block();
+  *block = allocate(bytes, what);
+}
+
 void Device::give_back(Pointer at, std::size_t bytes) noexcept { pool_.emplace(bytes, at); }
 
 void Device::trim() {
@@ -100,6 +107,11 @@ void Device::download(void* to, Pointer from, std::size_t bytes) {
 }
 
 void Device::wait() { check(driver().cuStreamSynchronize(stream_), "a kernel"); }
+
+void Device::settle() noexcept {
+  driver().cuCtxSetCurrent(context_);
+  driver().cuStreamSynchronize(stream_);
+}
 
 void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned shared_bytes,
                     const std::vector<char>& arguments) {

@@ -64,6 +64,8 @@ class Device {
   void enter() const;
 
   Block allocate(std::size_t bytes, const char* what);
+  // The block is as large as that, or another takes its place; what was in it is lost.
+  void make_room(Block* block, std::size_t bytes, const char* what);
   // Memory that has been given back and may serve again; back to the driver.
   void trim();
 
@@ -72,6 +74,8 @@ class Device {
   // Waits until all is done.
   void download(void* to, Pointer from, std::size_t bytes);
   void wait();
+  // The same after a failure, whatever it was.
+  void settle() noexcept;
   // Memory of the host that copies read faster, kStagingBytes of it, free between two waits.
   char* staging() const { return staging_; }
   static constexpr std::size_t kStagingBytes = 1 << 20;
@@ -83,6 +87,8 @@ class Device {
 
   // Not in use by anybody.
   std::size_t free_memory();
+  // All there is.
+  std::size_t memory() const { return memory_; }
 
   int number() const { return number_; }
   int capability() const { return capability_; }
@@ -95,6 +101,7 @@ class Device {
   int number_, capability_ = 0, processors_ = 0;
   Context context_ = nullptr;
   Stream stream_ = nullptr;
+  std::size_t memory_ = 0;
   char* staging_ = nullptr;
   std::multimap<std::size_t, Pointer> pool_;
   struct Held {

@@ -20,7 +20,7 @@ bool fill(const Library& l, Driver* d) {
          l.take("cuDeviceGetCount", &d->cuDeviceGetCount) && l.take("cuDeviceGet", &d->cuDeviceGet) &&
          l.take("cuDeviceGetName", &d->cuDeviceGetName) && l.take("cuDeviceGetAttribute", &d->cuDeviceGetAttribute) &&
          l.take("cuDeviceTotalMem_v2", &d->cuDeviceTotalMem) && l.take("cuDevicePrimaryCtxRetain", &d->cuDevicePrimaryCtxRetain) &&
-         l.take("cuCtxSetCurrent", &d->cuCtxSetCurrent) && l.take("cuCtxSynchronize", &d->cuCtxSynchronize) && l.take("cuMemGetInfo_v2", &d->cuMemGetInfo) &&
+         l.take("cuCtxSetCurrent", &d->cuCtxSetCurrent) && l.take("cuMemGetInfo_v2", &d->cuMemGetInfo) &&
          l.take("cuMemAlloc_v2", &d->cuMemAlloc) && l.take("cuMemFree_v2", &d->cuMemFree) &&
          l.take("cuMemHostAlloc", &d->cuMemHostAlloc) && l.take("cuMemcpyHtoDAsync_v2", &d->cuMemcpyHtoDAsync) &&
          l.take("cuMemcpyDtoHAsync_v2", &d->cuMemcpyDtoHAsync) && l.take("cuModuleLoadData", &d->cuModuleLoadData) &&

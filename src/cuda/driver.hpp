@@ -33,7 +33,6 @@ struct Driver {
   Status (*cuDeviceTotalMem)(std::size_t* bytes, DeviceId device);
   Status (*cuDevicePrimaryCtxRetain)(Context* context, DeviceId device);
   Status (*cuCtxSetCurrent)(Context context);
-  Status (*cuCtxSynchronize)();
   Status (*cuMemGetInfo)(std::size_t* free, std::size_t* total);
   Status (*cuMemAlloc)(Pointer* at, std::size_t bytes);
   Status (*cuMemFree)(Pointer at);

@@ -1,12 +1,9 @@
-// Lays out what the kernels read and write, and launches them in slices that leave time to ask for an interrupt.
+// What the kernels read and write, window by window, and launches that leave time to ask for an interrupt.
 #include "cuda/job.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.hpp"
-#include "cuda/cut.hpp"
-#include "kernweave/gpu/arguments.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
@@ -15,302 +12,209 @@ namespace {
 
 constexpr std::int64_t kMostSplits = 65535;  // blocks of a launch along its second axis
 constexpr unsigned kPointThreads = 256;  // of kernels with a thread for each point
-
-template <class T>
-T* on_device(Pointer at) {
-  return reinterpret_cast<T*>(static_cast<std::uintptr_t>(at));
-}
-
-// Numbers that stay on the device for as long as somebody keeps them.
-class Stay : public Copy {
- public:
-  Stay(Device* device, Block block) : device_(device), block_(std::move(block)) {}
-  void fetch(void* to, std::size_t bytes) const override {
-    user_check(!opened_by_parent(), Fault::no_device, "numbers on a GPU cannot be fetched in a forked process; look at them before forking");
-    device_->enter();
-    device_->download(to, block_.at(), bytes);
-  }
-  Pointer at() const { return block_.at(); }
-
- private:
-  Device* device_;
-  Block block_;
-};
-
-class PassJob {
- public:
-  PassJob(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device)
-      : pass_(pass), task_(task), device_(*device),
-        lanes_(pass.share.along_i ? task.schedule->sizes.i : task.schedule->sizes.j),
-        sweep_(pass.share.along_i ? task.schedule->sizes.j : task.schedule->sizes.i),
-        cut_(cut(pass, lanes_, sweep_, device->processors(), seconds)),
-        kernels_(device->kernels(source, static_cast<int>(pass.shared_bytes()))) {}
-
-  bool run() {
-    place_numbers();
-    place_data();
-    place_panels();
-    place_halves();
-    place_targets();
-    launch_points("once", 1);
-    launch_points("columns", padded(sweep_));
-    if (pass_.stores_rows()) launch_points("rows", lanes_);
-    if (pass_.product.any()) {
-      launch_points("packed_rows", padded_rows());
-      launch_points("packed_columns", padded(sweep_));
-    }
-    if (pass_.wide.any()) launch_points("packed_weights", padded(sweep_) / pass_.shape.padding * pass_.wide.padded_width());
-    for (std::int64_t block = 0; block < cut_.blocks; block += cut_.chunk) sweep_chunk(block);
-    if (pass_.folds_all()) launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
-    if (pass_.by_tiles() && lost()) return false;
-    fetch();
-    return true;
-  }
-
- private:
-  std::int64_t rows_of(std::int64_t blocks) const { return blocks * pass_.shape.block_rows; }
-  // Strips and tiles come out even (kernweave/gpu/sweep.hpp).
-  std::int64_t padded(std::int64_t points) const { return ceiling(points, pass_.shape.padding) * pass_.shape.padding; }
-
-  // States of the same row that wait to be merged.
-  std::int64_t parts() const { return cut_.splits * pass_.shape.parts; }
-
-  std::int64_t padded_rows() const { return rows_of(ceiling(lanes_, pass_.shape.block_rows)); }
-
-  const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.share.outputs[k]]; }
-  const Result& result(std::size_t k) const { return task_.results[static_cast<std::size_t>(pass_.share.outputs[k])]; }
-
-  Pointer allocate(std::int64_t bytes, const char* what, Block* block) {
-    *block = device_.allocate(static_cast<std::size_t>(bytes), what);
-    return block->at();
-  }
-  Pointer allocate(std::int64_t bytes, const char* what) {
-    blocks_.emplace_back();
-    return allocate(bytes, what, &blocks_.back());
-  }
-
-  // Small things go together, in one transfer.
-  Pointer stage(const double* from, std::int64_t count) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
-    if (staged_ + bytes > Device::kStagingBytes) {
-      const Pointer at = allocate(static_cast<std::int64_t>(bytes), "the data");
-      device_.upload(at, from, bytes);
-      return at;
-    }
-    std::memcpy(device_.staging() + staged_, from, bytes);
-    staged_ += bytes;
-    return small_.at() + staged_ - bytes;
-  }
-
-  void place_numbers() {
-    small_ = device_.allocate(Device::kStagingBytes, "the data");
-    const std::vector<double>& numbers = pass_.program().numbers;
-    head_.numbers = on_device<double>(stage(numbers.data(), static_cast<std::int64_t>(numbers.size())));
-    const double none = 0;
-    lost_ = stage(&none, 1);
-    head_.lost = on_device<int>(lost_);
-  }
-
-  bool lost() {
-    int lost = 0;
-    device_.download(&lost, lost_, sizeof lost);
-    return lost != 0;
-  }
-
-  // Data with an owner are sent once.
-  Pointer kept(const View& view) {
-    std::map<int, std::unique_ptr<Copy>>& copies = view.kept->copies;
-    auto at = copies.find(device_.number());
-    if (at == copies.end()) at = copies.emplace(device_.number(), view.data ? sent_to_stay(view, &device_) : sent_on(view)).first;
-    return static_cast<Stay&>(*at->second).at();
-  }
-
-  // From another device, by way of the host.
-  std::unique_ptr<Copy> sent_on(const View& view) {
-    std::vector<double> numbers(static_cast<std::size_t>(view.rows * view.columns));
-    internal_check(!view.kept->copies.empty(), "data that are nowhere");
-    view.kept->copies.begin()->second->fetch(numbers.data(), numbers.size() * sizeof(double));
-    device_.enter();
-    return sent_to_stay({numbers.data(), view.rows, view.columns}, &device_);
-  }
-
-  Pointer sent(const View& view) {
-    constexpr std::int64_t kSmall = 1 << 14;
-    const std::int64_t count = view.rows * view.columns;
-    if (view.kept) return kept(view);
-    if (count <= kSmall) return stage(view.data, count);
-    const Pointer at = allocate(count * 8, "the data");
-    device_.upload(at, view.data, static_cast<std::size_t>(count) * sizeof(double));
-    return at;
-  }
-
-  void place_data() {
-    for (std::size_t v = 0; v < task_.data.size(); ++v) {
-      const View& view = task_.data[v];
-      gpu::Data data{view.data || view.kept ? on_device<double>(sent(view)) : nullptr, nullptr, view.rows};
-      const std::vector<double>& centre = task_.centres[v];
-      if (!centre.empty()) data.centre = on_device<double>(stage(centre.data(), static_cast<std::int64_t>(centre.size())));
-      data_.push_back(data);
-    }
-    device_.upload(small_.at(), device_.staging(), staged_);
-  }
-
-  void place_panels() {
-    const std::int64_t bytes = pass_.number_bytes();
-    head_.lanes = lanes_;
-    head_.sweep = sweep_;
-    head_.split = cut_.split;
-    head_.blocks = cut_.blocks;
-    head_.splits = cut_.splits;
-    head_.once = on_device<void>(allocate(pass_.once.total * bytes, "the parameters"));
-    head_.columns = on_device<void>(allocate(padded(sweep_) * pass_.sweep.total * bytes, "what depends on one axis"));
-    if (pass_.stores_rows()) head_.rows = on_device<void>(allocate(lanes_ * pass_.lanes.total * bytes, "what depends on one axis"));
-  }
-
-  // Two halves are as long as the number.
-  void place_halves() {
-    constexpr std::int64_t bytes = sizeof(float);
-    const char* what = "what depends on one axis";
-    if (pass_.product.any()) {
-      const int width = pass_.product.padded_width();
-      head_.row_halves = on_device<void>(allocate(padded_rows() * width * bytes, what));
-      head_.row_scales = on_device<float>(allocate(padded_rows() * bytes, what));
-      head_.column_halves = on_device<void>(allocate(padded(sweep_) * width * bytes, what));
-      head_.column_scales = on_device<float>(allocate(padded(sweep_) * bytes, what));
-    }
-    if (!pass_.wide.any()) return;
-    const int width = pass_.wide.padded_width();
-    head_.weight_halves = on_device<void>(allocate(padded(sweep_) * width * bytes, what));
-    head_.weight_scales = on_device<float>(allocate(padded(sweep_) / pass_.shape.padding * width * bytes, what));
-  }
-
-  void place_targets() {
-    for (std::size_t k = 0; k < pass_.share.outputs.size(); ++k) {
-      const Output& o = output(k);
-      const std::int64_t numbers = kept_rows(o.keep, task_.schedule->sizes) * o.width * o.places;
-      const Results results = row(o.red).results;
-      gpu::Target target{nullptr, {nullptr, nullptr, 0}, nullptr};
-      const Result& to = result(k);
-      Found found;
-      if (to.numbers.whole || to.numbers_stay) target.numbers.whole = on_device<int>(allocate(numbers * 4, "the results", &found.numbers));
-      if (to.numbers.wide) target.numbers.wide = on_device<double>(allocate(numbers * 8, "the results", &found.numbers));
-      target.numbers.none = to.numbers.none;
-      if (results != Results::index) target.values = on_device<double>(allocate(numbers * 8, "the results", &found.values));
-      found_.push_back(std::move(found));
-      const std::int64_t states = o.keep == Keep::none ? std::max<std::int64_t>(1, cut_.blocks) * cut_.splits * pass_.shape.threads
-                                : o.keep == Keep::both || parts() == 1 ? 0 : parts() * std::min(lanes_, rows_of(cut_.chunk));
-      if (states > 0) target.states = on_device<void>(allocate(states * o.width * state_bytes(o), "sums of parts"));
-      targets_.push_back(target);
-    }
-  }
-
-  // As the kernels expect them: kernweave::gpu::Arguments.
-  std::vector<char> arguments() const {
-    std::vector<char> bytes;
-    const auto add = [&](const void* from, std::size_t size) {
-      bytes.insert(bytes.end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
-    };
-    add(&head_, sizeof head_);
-    add(data_.data(), data_.size() * sizeof(gpu::Data));
-    add(targets_.data(), targets_.size() * sizeof(gpu::Target));
-    return bytes;
-  }
-
-  void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes, int shares = 1) {
-    const Function function = kernels_.find(name);
-    internal_check(function != nullptr, "no kernel ", name);
-    device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits), static_cast<unsigned>(shares), threads,
-                   static_cast<unsigned>(shared_bytes), arguments());
-  }
-
-  void launch_points(const char* name, std::int64_t points) {
-    if (points > 0) launch(name, ceiling(points, kPointThreads), 1, kPointThreads, 0);
-  }
-
-  // Rows whose states fit into memory together, from a block on: all splits, then the states of each row in order.
-  void sweep_chunk(std::int64_t block) {
-    const std::int64_t blocks = std::min(cut_.chunk, cut_.blocks - block);
-    head_.first_row = rows_of(block);
-    head_.rows_here = std::min<std::int64_t>(lanes_ - head_.first_row, rows_of(blocks));
-    // Slices change no result: a block finds the same in any launch.
-    const std::int64_t some_blocks = std::min(blocks, cut_.of_launch);
-    const std::int64_t some_splits = std::max<std::int64_t>(1, std::min({cut_.splits, cut_.of_launch / some_blocks, kMostSplits}));
-    for (head_.first_split = 0; head_.first_split < cut_.splits; head_.first_split += some_splits)
-      for (head_.first_block = block; head_.first_block < block + blocks; head_.first_block += some_blocks)
-        launch_slice(std::min<std::int64_t>(some_blocks, block + blocks - head_.first_block),
-                     std::min<std::int64_t>(some_splits, cut_.splits - head_.first_split));
-    if (parts() > 1) launch_points("merge", head_.rows_here);
-  }
-
-  void launch_slice(std::int64_t blocks, std::int64_t splits) {
-    launch("sweep", blocks, splits, static_cast<unsigned>(pass_.shape.threads), pass_.shared_bytes(), pass_.wide.shares);
-    done_ += blocks * splits;
-    const std::int64_t all = cut_.blocks * cut_.splits;
-    if (all > cut_.of_launch) wait(static_cast<double>(done_) / static_cast<double>(all));
-  }
-
-  void wait(double share) {
-    device_.wait();
-    task_.poll(share);
-  }
-
-  // Memory in which an output's results lie.
-  struct Found {
-    Block values, numbers;
-  };
-
-  void fetch() {
-    for (std::size_t k = 0; k < pass_.share.outputs.size(); ++k) {
-      const Output& o = output(k);
-      const Result& to = result(k);
-      const std::size_t numbers = static_cast<std::size_t>(kept_rows(o.keep, task_.schedule->sizes) * o.width * o.places);
-      hand_over(&found_[k].values, numbers * sizeof(double), to.values, to.values_stay);
-      if (to.numbers.wide) hand_over(&found_[k].numbers, numbers * sizeof(double), to.numbers.wide, nullptr);
-      else hand_over(&found_[k].numbers, numbers * sizeof(int), to.numbers.whole, to.numbers_stay);
-    }
-    device_.wait();
-  }
-
-  void hand_over(Block* block, std::size_t bytes, void* host, Kept* stay) {
-    if (host) device_.download(host, block->at(), bytes);
-    else if (stay) stay->copies[device_.number()] = std::make_unique<Stay>(&device_, std::move(*block));
-  }
-
-  const Pass& pass_;
-  const Task& task_;
-  Device& device_;
-  const std::int64_t lanes_, sweep_;
-  const Cut cut_;
-  const Kernels& kernels_;
-  gpu::Head head_{};
-  std::vector<gpu::Data> data_;
-  std::vector<gpu::Target> targets_;
-  std::vector<Found> found_;
-  std::vector<Block> blocks_;
-  Block small_;
-  Pointer lost_ = 0;
-  std::size_t staged_ = 0;
-  std::int64_t done_ = 0;  // blocks times splits
-};
+constexpr const char* kOfOneAxis = "what depends on one axis";
 
 }  // namespace
 
-std::unique_ptr<Copy> sent_to_stay(const View& view, Device* device) {
-  const std::size_t bytes = static_cast<std::size_t>(view.rows * view.columns) * sizeof(double);
-  Block block = device->allocate(bytes, "the data");
-  device->upload(block.at(), view.data, bytes);
-  device->wait();
-  return std::make_unique<Stay>(device, std::move(block));
+PassJob::PassJob(const Pass& pass, const std::string& source, const Task& task, const Cut& cut, const Span& rows, Device* device)
+    : pass_(pass), device_(*device), all_(extents_of(pass.share, task.schedule->sizes)), rows_(rows), cut_(cut),
+      kernels_(device->kernels(source, static_cast<int>(pass.shared_bytes()))), small_(device), inputs_(pass, task, device, &small_),
+      outputs_(pass, task, cut, device) {}
+
+void PassJob::run(Room room, const std::function<void(double)>& poll) {
+  device_.enter();
+  poll_ = &poll;
+  Needs needs = needs_of(pass_);
+  inputs_.count(&needs);
+  outputs_.count(&needs);
+  windows_ = fitting(needs, pass_, cut_, rows_, all_.sweep, budget(needs, room));
+  place_numbers();
+  for (const Span& lanes : spans(rows_, windows_.lanes)) {
+    for (const Span& sweep : spans({0, all_.sweep}, windows_.sweep)) {
+      enter(lanes, sweep);
+      sweep_window();
+      outputs_.fetch(Keep::both);
+    }
+    outputs_.fetch(pass_.lane_keep());
+  }
+  device_.wait();
 }
 
-bool run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device) {
-  try {
-    return PassJob(pass, source, task, seconds, device).run();
-  } catch (...) {
-    // What has been launched may still read memory that is about to serve others.
-    driver().cuCtxSynchronize();
-    throw;
+bool PassJob::lost() {
+  if (!pass_.by_tiles()) return false;
+  int lost = 0;
+  device_.enter();
+  device_.download(&lost, lost_, sizeof lost);
+  return lost != 0;
+}
+
+void PassJob::finish(const std::vector<std::unique_ptr<PassJob>>& all) {
+  for (const std::unique_ptr<PassJob>& other : all)
+    if (other.get() != this) outputs_.take_merged(other->outputs_, other->rows_.from / pass_.shape.block_rows, blocks_of(other->rows_.to));
+  device_.enter();
+  if (pass_.folds_all()) launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
+  outputs_.fetch(Keep::none);
+  device_.wait();
+  outputs_.hand_over();
+}
+
+// --- memory -----------------------------------------------------------------------------------------------
+
+// Strips and tiles come out even (kernweave/gpu/sweep.hpp).
+Span PassJob::padded(const Span& s) const { return {s.from, ceiling(s.to, pass_.shape.padding) * pass_.shape.padding}; }
+Span PassJob::padded_rows(const Span& s) const { return {s.from, rows_of(blocks_of(s.to))}; }
+
+// A thread has one weight of one tile.
+Span PassJob::weights(const Span& columns) const {
+  const std::int64_t width = pass_.wide.padded_width(), tile = pass_.shape.padding;
+  return {columns.from / tile * width, columns.to / tile * width};
+}
+
+// The driver is asked where the call takes a good part of the device.
+double PassJob::budget(const Needs& needs, Room room) const {
+  const double limit = memory_limit();
+  const bool modest = needs.all(rows_.size(), all_.sweep) <= kGpuModestShare * static_cast<double>(device_.memory());
+  if (room == Room::expected && modest) return limit;
+  return std::min(limit, kGpuUsableShare * static_cast<double>(device_.free_memory()));
+}
+
+// Room for the points of a span; the first of all points would lie at what is returned.
+template <class T>
+T* PassJob::room_for(Block* block, const Span& points, std::int64_t bytes_each, const char* what) {
+  device_.make_room(block, static_cast<std::size_t>(points.size() * bytes_each), what);
+  return on_device<T>(block->at() - static_cast<Pointer>(points.from * bytes_each));
+}
+
+void PassJob::place_numbers() {
+  const std::vector<double>& numbers = pass_.program().numbers;
+  const double none = 0;
+  head_.numbers = on_device<double>(small_.put(numbers.data(), static_cast<std::int64_t>(numbers.size())));
+  lost_ = small_.put(&none, 1);
+  head_.lost = on_device<int>(lost_);
+  head_.lanes = all_.lanes;
+  head_.sweep = all_.sweep;
+  head_.split = cut_.split;
+  head_.blocks = cut_.blocks;
+  head_.splits = cut_.splits;
+  head_.once = room_for<void>(&once_, {0, pass_.once.total}, pass_.number_bytes(), "the parameters");
+}
+
+// --- windows ----------------------------------------------------------------------------------------------
+
+// What is there already stays.
+void PassJob::enter(const Span& lanes, const Span& sweep) {
+  const bool first = lanes_.from < 0, new_lanes = !(lanes_ == lanes), new_sweep = !(sweep_ == sweep);
+  lanes_ = lanes;
+  sweep_ = sweep;
+  inputs_.place(lanes, sweep, windows_.whole);
+  small_.send();
+  head_.splits_from = cut_.split > 0 ? sweep.from / cut_.split : 0;
+  head_.splits_here = cut_.split > 0 ? ceiling(sweep.size(), cut_.split) : 1;
+  head_.continues = sweep.from > 0;
+  head_.goes_on = sweep.to < all_.sweep;
+  if (new_lanes) place_rows(lanes);
+  if (new_sweep) place_columns(sweep);
+  const Slice slice = slice_of(std::min(windows_.chunk, blocks_of(lanes.size())));
+  outputs_.place({lanes, sweep, std::min(lanes.size(), rows_of(windows_.chunk)), head_.splits_here * pass_.shape.parts,
+                  std::max<std::int64_t>(1, slice.blocks * slice.splits)});
+  if (first) launch_points("once", {0, 1});
+  if (new_sweep) compute_columns(sweep);
+  if (new_lanes) compute_rows(lanes);
+}
+
+void PassJob::place_rows(const Span& lanes) {
+  head_.rows_held = lanes.size();
+  if (pass_.stores_rows()) {
+    const std::int64_t bytes = pass_.number_bytes();
+    device_.make_room(&row_numbers_, static_cast<std::size_t>(lanes.size() * pass_.lanes.total * bytes), kOfOneAxis);
+    head_.rows = on_device<void>(row_numbers_.at() - static_cast<Pointer>(lanes.from * bytes));
   }
+  if (!pass_.product.any()) return;
+  head_.row_halves = room_for<void>(&row_halves_, padded_rows(lanes), pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
+  head_.row_scales = room_for<float>(&row_scales_, padded_rows(lanes), sizeof(float), kOfOneAxis);
+}
+
+void PassJob::place_columns(const Span& sweep) {
+  const Span all = padded(sweep);
+  head_.columns = room_for<void>(&columns_, all, pass_.sweep.total * pass_.number_bytes(), kOfOneAxis);
+  if (pass_.product.any()) {
+    head_.column_halves = room_for<void>(&column_halves_, all, pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
+    head_.column_scales = room_for<float>(&column_scales_, all, sizeof(float), kOfOneAxis);
+  }
+  if (!pass_.wide.any()) return;
+  head_.weight_halves = room_for<void>(&weight_halves_, all, pass_.wide.padded_width() * kTwoHalves, kOfOneAxis);
+  head_.weight_scales = room_for<float>(&weight_scales_, weights(all), sizeof(float), kOfOneAxis);
+}
+
+void PassJob::compute_rows(const Span& lanes) {
+  if (pass_.stores_rows()) launch_points("rows", lanes);
+  if (pass_.product.any()) launch_points("packed_rows", padded_rows(lanes));
+}
+
+void PassJob::compute_columns(const Span& sweep) {
+  const Span all = padded(sweep);
+  launch_points("columns", all);
+  if (pass_.product.any()) launch_points("packed_columns", all);
+  if (pass_.wide.any()) launch_points("packed_weights", weights(all));
+}
+
+// --- launches ---------------------------------------------------------------------------------------------
+
+// As the kernels expect them: kernweave::gpu::Arguments.
+std::vector<char> PassJob::arguments() const {
+  std::vector<char> bytes;
+  const auto add = [&](const void* from, std::size_t size) {
+    bytes.insert(bytes.end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
+  };
+  add(&head_, sizeof head_);
+  add(inputs_.data.data(), inputs_.data.size() * sizeof(gpu::Data));
+  add(outputs_.targets.data(), outputs_.targets.size() * sizeof(gpu::Target));
+  return bytes;
+}
+
+void PassJob::launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes, int shares) {
+  const Function function = kernels_.find(name);
+  internal_check(function != nullptr, "no kernel ", name);
+  device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits), static_cast<unsigned>(shares), threads,
+                 static_cast<unsigned>(shared_bytes), arguments());
+}
+
+void PassJob::launch_points(const char* name, const Span& points) {
+  head_.from = points.from;
+  head_.to = points.to;
+  if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), 1, kPointThreads, 0);
+}
+
+// Slices change no result: a block finds the same in any launch.
+PassJob::Slice PassJob::slice_of(std::int64_t blocks) const {
+  const std::int64_t some = std::max<std::int64_t>(1, std::min(blocks, cut_.of_launch));
+  return {some, std::max<std::int64_t>(1, std::min<std::int64_t>({head_.splits_here, cut_.of_launch / some, kMostSplits}))};
+}
+
+void PassJob::sweep_window() {
+  const std::int64_t end = blocks_of(lanes_.to);
+  for (std::int64_t block = lanes_.from / pass_.shape.block_rows; block < end; block += windows_.chunk)
+    sweep_chunk(block, std::min(windows_.chunk, end - block));
+}
+
+// Rows whose states fit into memory together: all splits of the window, then the states of each row in order.
+void PassJob::sweep_chunk(std::int64_t block, std::int64_t blocks) {
+  head_.first_row = rows_of(block);
+  head_.rows_here = std::min<std::int64_t>(lanes_.to - head_.first_row, rows_of(blocks));
+  const Slice slice = slice_of(blocks);
+  const std::int64_t end = head_.splits_from + head_.splits_here;
+  for (head_.first_split = head_.splits_from; head_.first_split < end; head_.first_split += slice.splits)
+    for (head_.first_block = block; head_.first_block < block + blocks; head_.first_block += slice.blocks)
+      launch_slice({std::min<std::int64_t>(slice.blocks, block + blocks - head_.first_block), std::min<std::int64_t>(slice.splits, end - head_.first_split)});
+  if (outputs_.merges()) launch_points("merge", {head_.first_row, head_.first_row + head_.rows_here});
+}
+
+void PassJob::launch_slice(const Slice& slice) {
+  launch("sweep", slice.blocks, slice.splits, static_cast<unsigned>(pass_.shape.threads), pass_.shared_bytes(), pass_.wide.shares);
+  done_ += slice.blocks * slice.splits;
+  if (cut_.blocks * cut_.splits <= cut_.of_launch) return;
+  device_.wait();
+  (*poll_)(static_cast<double>(done_) / static_cast<double>(blocks_of(rows_.size()) * cut_.splits));
 }
 
 }  // namespace cuda

@@ -157,6 +157,10 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
 
 }  // namespace
 
+Extents extents_of(const Share& share, const Sizes& sizes) {
+  return share.along_i ? Extents{sizes.i, sizes.j} : Extents{sizes.j, sizes.i};
+}
+
 void Panel::want(const Ref& ref) {
   if (!find(ref)) entries.push_back({ref, 0, false});
 }

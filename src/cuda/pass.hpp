@@ -3,9 +3,19 @@
 #include <cstdint>
 #include <vector>
 #include "plan/share.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 namespace cuda {
+
+// Points along the axis of the lanes, and along the one that is folded.
+struct Extents {
+  std::int64_t lanes, sweep;
+};
+Extents extents_of(const Share& share, const Sizes& sizes);
+
+// A number's two halves are as long as the number.
+constexpr std::int64_t kTwoHalves = sizeof(float);
 
 // Numbers in the order in which they lie. Narrow values come first and are kept in registers; wide ones are read
 // where they lie.
@@ -87,6 +97,8 @@ struct Pass {
   Region sweep_region() const { return share.along_i ? Region::column : Region::row; }
   // What pairs add up for an output of the share.
   const Ref& value(std::size_t k) const { return in_front[k].any() ? in_front[k].value : variant->outputs[share.outputs[k]].value; }
+  // What outputs keep that fold the other axis.
+  Keep lane_keep() const { return share.along_i ? Keep::i : Keep::j; }
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
   bool takes_short_way() const;  // has any state one?
   bool folds_all() const;  // does any output fold both axes?

@@ -1,11 +1,12 @@
 // What the GPU can do, what it costs, and whether it is there.
 #include <algorithm>
 #include <deque>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
-#include "cuda/job.hpp"
+#include "cuda/spread.hpp"
 #include "cuda/status.hpp"
 #include "cuda/write.hpp"
 #include "schedule/cost.hpp"
@@ -15,14 +16,32 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
-// Arguments of a kernel may have 4096 bytes.
-constexpr std::size_t kMostArguments = 120;
+// Of a kernel's arguments.
+constexpr std::size_t kMostBytes = 4096;
 
-struct Extents {
-  std::int64_t lanes, sweep;
-};
-Extents extents_of(const Share& share, const Sizes& sizes) {
-  return share.along_i ? Extents{sizes.i, sizes.j} : Extents{sizes.j, sizes.i};
+std::size_t argument_bytes(const Plan& plan, const Variant& variant) {
+  return sizeof(gpu::Head) + plan.variables.size() * sizeof(gpu::Data) + variant.outputs.size() * sizeof(gpu::Target);
+}
+
+// States that point into themselves cannot be moved from one device to another.
+bool may_spread(const Variant& variant, const Share& share) {
+  return std::none_of(share.outputs.begin(), share.outputs.end(), [&](int number) {
+    const Output& o = variant.outputs[static_cast<std::size_t>(number)];
+    return o.keep == Keep::none && row(o.red).state.storage(o.places) > 0;
+  });
+}
+
+// Lack of memory is met by freeing what nobody needs, then by taking no more than is there.
+template <class Run>
+void with_room(const Task& task, Run run) {
+  for (const Room room : {Room::expected, Room::expected, Room::known}) {
+    try {
+      return run(room);
+    } catch (const Failure& failure) {
+      if (failure.fault != Fault::memory || room == Room::known) throw;
+      task.collect();
+    }
+  }
 }
 
 // The sources of a plan's passes, for every shape that was asked for.
@@ -50,25 +69,35 @@ class Sources : public Memo {
   std::deque<Written> written_;  // what it hands out stays where it is
 };
 
+// One GPU or several: as many as are named, or all there are.
 class Gpu : public Backend {
  public:
-  const char* name() const override { return "gpu"; }
+  Gpu(std::string name, std::vector<int> numbers) : name_(std::move(name)), numbers_(std::move(numbers)) {}
+
+  const char* name() const override { return name_.c_str(); }
 
   Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
     if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
-    if (plan.variables.size() + variant.outputs.size() > kMostArguments) return Verdict::no("it has too many variables");
+    if (argument_bytes(plan, variant) > kMostBytes) return Verdict::no("it has too many variables");
     return {};
   }
 
-  Verdict ready() const override { return probe(); }
+  Verdict ready() const override {
+    for (int number : numbers()) {
+      const Verdict there = probe(number);
+      if (!there.yes) return there;
+    }
+    return {};
+  }
 
-  bool holds_data() const override { return true; }
+  // Results of several devices come together in the host's memory.
+  bool holds_data() const override { return numbers().size() == 1; }
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     const double transfers = home == Home::host ? transfer_seconds(plan, variant, sizes) : 0;
     const double start = driver_is_open() ? 0 : kGpuSecondsToStart;
-    return start + kGpuSecondsPerCall + transfers + sweep_seconds(plan, variant, sizes);
+    return start + kGpuSecondsPerCall + transfers + sweep_seconds(plan, variant, sizes) / static_cast<double>(std::max<std::size_t>(1, numbers_.size()));
   }
 
   // Asked for where the device has been started: choose() is.
@@ -77,40 +106,72 @@ class Gpu : public Backend {
     for (const Share& share : shares_of(variant)) {
       const Extents n = extents_of(share, sizes);
       const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep);
-      bytes += cuda::working_bytes(pass, cut(pass, n.lanes, n.sweep, device(0).processors(), sweep_seconds(plan, variant, sizes)), n.lanes, n.sweep);
+      const Cut parts = cut(pass, n.lanes, n.sweep, device(numbers()[0]).processors(), sweep_seconds(plan, variant, sizes));
+      const Needs needs = needs_of(pass);
+      const bool merged = parts.splits * pass.shape.parts > 1;
+      bytes += needs.all(n.lanes, n.sweep) + (merged ? std::min(kGpuWorkBytes, needs.state * static_cast<double>(parts.blocks * parts.splits)) : 0.0);
     }
     return bytes;
   }
 
   void run(const Task& task) const override {
-    Device& gpu = device(0);
-    const Plan& plan = *task.plan;
-    const Variant& variant = plan.variants[static_cast<std::size_t>(task.schedule->variant)];
-    const Sizes& sizes = task.schedule->sizes;
-    for (const Share& share : shares_of(variant)) {
-      const Extents n = extents_of(share, sizes);
-      const auto done = [&](bool plain) {
-        const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain, plain);
-        return run_pass(pass, Sources::of(task).find(pass), task, sweep_seconds(plan, variant, sizes), &gpu);
-      };
-      if (!done(false)) done(true);
+    for (const Share& share : shares_of(variant_of(task))) {
+      with_room(task, [&](Room room) {
+        if (!run_share(task, share, room, false)) run_share(task, share, room, true);
+      });
     }
   }
 
  private:
+  static const Variant& variant_of(const Task& task) { return task.plan->variants[static_cast<std::size_t>(task.schedule->variant)]; }
+
+  // `plain`: without tensor cores. False where they met a number that they cannot tell.
+  bool run_share(const Task& task, const Share& share, Room room, bool plain) const {
+    const Plan& plan = *task.plan;
+    const Variant& variant = variant_of(task);
+    const Sizes& sizes = task.schedule->sizes;
+    const Extents n = extents_of(share, sizes);
+    const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain, plain);
+    std::vector<Device*> devices;
+    for (int number : numbers())
+      if (devices.empty() || may_spread(variant, share)) devices.push_back(&device(number));
+    return run_pass(pass, Sources::of(task).find(pass), task, sweep_seconds(plan, variant, sizes), devices, room);
+  }
+
+  // Those of "all" are known when the driver has been opened.
+  const std::vector<int>& numbers() const {
+    if (numbers_.empty())
+      for (int number = 0; number < std::max(1, open_driver().devices); ++number) numbers_.push_back(number);
+    return numbers_;
+  }
+
   // Until a device has been opened, as on an H100.
   static double sweep_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes) {
     const double rate = 132 * 1.9e9 * kGpuInstructionsPerClock * (in_float32(plan) ? 1.0 : 0.25);
     return sizes.pairs() * work_per_pair(variant) / rate;
   }
+
+  const std::string name_;
+  mutable std::vector<int> numbers_;
 };
+
+std::vector<int> numbers_in(const std::string& text) {
+  std::vector<int> numbers;
+  std::istringstream in(text);
+  for (std::string number; std::getline(in, number, ',');) numbers.push_back(std::stoi(number));
+  return numbers;
+}
 
 }  // namespace
 }  // namespace cuda
 
-const Backend& cuda_backend() {
-  static const cuda::Gpu gpu;
-  return gpu;
+const Backend& cuda_backend(const std::string& devices) {
+  // Plans remember back ends by their address.
+  static std::map<std::string, cuda::Gpu>& known = *new std::map<std::string, cuda::Gpu>;
+  const auto at = known.find(devices);
+  if (at != known.end()) return at->second;
+  const std::vector<int> numbers = devices == "gpu" ? std::vector<int>{0} : devices == "all" ? std::vector<int>{} : cuda::numbers_in(devices);
+  return known.try_emplace(devices, devices, numbers).first->second;
 }
 
 }  // namespace kernweave

@@ -149,7 +149,7 @@ class PairScope : public Scope {
     if (const Panel::Entry* e = pass_.once.find(ref)) return reader_of(sentence("once + ", e->at), "1", ref.width);
     if (const Panel::Entry* e = pass_.lanes.find(ref)) {
       if (!e->wide) return reader_of(sentence("&rows.at[k][", e->at, "]"), "1", ref.width);
-      return reader_of(sentence("static_cast<const L*>(a.head.rows) + ", e->at, " * a.head.lanes + rows.number[k]"), "a.head.lanes", ref.width);
+      return reader_of(sentence("static_cast<const L*>(a.head.rows) + ", e->at, " * a.head.rows_held + rows.number[k]"), "a.head.rows_held", ref.width);
     }
     if (const Panel::Entry* e = pass_.sweep.find(ref))
       return reader_of(e->wide ? sentence("y_at[c] + ", e->at) : sentence("&y[c][", e->at, "]"), "1", ref.width);

@@ -2,6 +2,7 @@
 #include "cuda/status.hpp"
 
 #include <cstring>
+#include <map>
 
 #include "base/error.hpp"
 #include "cuda/device.hpp"
@@ -30,12 +31,13 @@ bool computes(Device* gpu) {
   return true;
 }
 
-Verdict probe_now() {
+Verdict probe_now(int number) {
   if (!open_driver().driver) return Verdict::no(open_driver().why);
   if (!compiler().found) return Verdict::no(compiler().why);
+  if (number >= open_driver().devices) return Verdict::no(sentence("there is no GPU ", number, "; they are numbered from 0 to ", open_driver().devices - 1));
   try {
-    if (computes(&device(0))) return {};
-    return Verdict::no("the GPU gives wrong numbers for a small kernel");
+    if (computes(&device(number))) return {};
+    return Verdict::no(sentence("GPU ", number, " gives wrong numbers for a small kernel"));
   } catch (const Failure& failure) {
     return Verdict::no(failure.message);
   }
@@ -49,17 +51,17 @@ std::string device_line(int number) {
   check(d.cuDeviceGet(&id, number), "asking for a device");
   check(d.cuDeviceGetName(name, sizeof name, id), "asking a device's name");
   check(d.cuDeviceTotalMem(&memory, id), "asking a device's memory");
-  return sentence(name, ", capability ", attribute(kMajor, id), ".", attribute(kMinor, id), ", ", memory >> 30, " GB, ", attribute(kProcessors, id),
+  return sentence(number, ": ", name, ", capability ", attribute(kMajor, id), ".", attribute(kMinor, id), ", ", memory >> 30, " GB, ", attribute(kProcessors, id),
                   " multiprocessors");
 }
 
 }  // namespace
 
-Verdict probe() {
-  static const Verdict verdict = probe_now();
-  if (verdict.yes && opened_by_parent())
-    return Verdict::no("a forked process cannot use the GPU that its parent has used; start workers anew, as future's multisession does");
-  return verdict;
+Verdict probe(int number) {
+  static std::map<int, Verdict> found;
+  if (opened_by_parent()) return Verdict::no("a forked process cannot use the GPU that its parent has used; start workers anew, as future's multisession does");
+  const auto at = found.find(number);
+  return at != found.end() ? at->second : found.emplace(number, probe_now(number)).first->second;
 }
 
 bool gpu_is_here() { return open_driver().driver != nullptr; }
@@ -71,7 +73,7 @@ Report report() {
   const Compiler& c = compiler();
   found.compiler = c.found ? sentence("NVRTC ", c.major, ".", c.minor, ", ", c.file) : c.why;
   for (int number = 0; number < opened.devices; ++number) found.devices.push_back(device_line(number));
-  if (opened.driver && !probe().yes) found.problem = probe().why;
+  if (opened.driver && !probe(0).yes) found.problem = probe(0).why;
   return found;
 }
 

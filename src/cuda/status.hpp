@@ -7,9 +7,9 @@
 namespace kernweave {
 namespace cuda {
 
-// Found once: the driver opens, the compiler is there, and a small kernel gives the right numbers. No in a process forked
-// from one that has used the GPU.
-Verdict probe();
+// Found once for each device: the driver opens, the compiler is there, and a small kernel gives the right numbers. No in a process
+// forked from one that has used a GPU.
+Verdict probe(int number);
 
 // Is there a driver with a device, so that a GPU that cannot be used is worth a word?
 bool gpu_is_here();

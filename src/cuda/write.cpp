@@ -169,7 +169,7 @@ class Writer {
     if (o.keep == Keep::both) {
       say("for (int c = 0; c < kColumns && c < left; ++c) for (int k = 0; k < kRows; ++k) for (int w = 0; w < ", o.width, "; ++w)");
       say("gpu::write_pair<", state_of(k), ", ", o.places, ">(", value, ", ", weight, ", a.targets[", k,
-          "], rows.number[k] + column[c] * a.head.lanes, a.head.lanes * a.head.sweep, w);");
+          "], rows.number[k], column[c], rows.number[k] + column[c] * a.head.lanes, w);");
       return;
     }
     if (pass_.wide.any()) {

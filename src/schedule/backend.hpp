@@ -41,6 +41,7 @@ struct Task {
   std::vector<Result> results;       // in the order of the outputs
   int threads;                       // at most; 0 lets the back end decide
   std::function<void(double)> poll;  // called now and then with the share that is done; throws Interrupted to stop
+  std::function<void()> collect;     // frees memory, of devices too, that nobody needs any more
   std::unique_ptr<Memo>* memo;       // of the back end that runs
 };
 

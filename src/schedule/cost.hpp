@@ -37,8 +37,6 @@ inline constexpr long long kTasks = 64;
 // Pairs below which a task is not cut further: about 50 microseconds of work, twice a thread's start.
 inline constexpr double kPairsOfTask = 65536;
 
-// Between two looks at the user's interrupt key: a look takes microseconds, an answer within 0.2 s is asked for.
-inline constexpr int kMillisecondsBetweenPolls = 50;
 
 // Seconds per instruction of a number, on one thread of the CPU back end: a Gaussian of three components, about thirty,
 // took 0.6 to 1.2 ns a pair in float64 (bench/notes.md).
@@ -108,6 +106,12 @@ inline constexpr int kGpuResidentBlocks = 8;
 inline constexpr long long kGpuFewestColumns = 64;
 // States of blocks that wait to be merged.
 inline constexpr double kGpuWorkBytes = 512e6;
+// A call that takes less of a device's memory does not ask the driver how much is free, which takes longer than a small call.
+inline constexpr double kGpuModestShare = 1.0 / 16;
+// What a call may take of what is free: pooled blocks do not always fit, and others use the device, too.
+inline constexpr double kGpuUsableShare = 0.9;
+// Data and numbers of the points of one split, the least that is on a device at a time: so that devices of 2 GB get by.
+inline constexpr double kGpuSplitBytes = 256e6;
 // Instructions of a multiprocessor in a clock, as the CPU counts them: it needs sixteen for an exponential, a GPU one. A
 // Gaussian of three components took 3.9 ms for 1e10 pairs (H100, bench/notes.md).
 inline constexpr double kGpuInstructionsPerClock = 350;

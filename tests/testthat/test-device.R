@@ -54,7 +54,7 @@ test_that("on_device() gives back the same numbers, with a GPU and without", {
   expect_identical(on_device(numeric()), numeric())
   expect_identical(is_on_device(on_device(x, device = "cpu")), FALSE)
   expect_error(on_device("a"), "must be numeric", class = "kernweave_error_input")
-  expect_error(on_device(x, device = 1), "cannot be kept on device \"1\"", class = "kernweave_error_no_device")
+  expect_error(on_device(x, device = 99), "GPU 99 cannot be used", class = "kernweave_error_no_device")
 })
 
 test_that("without a GPU, on_device(device = \"gpu\") says so", {

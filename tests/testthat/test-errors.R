@@ -65,7 +65,7 @@ mistakes <- list(
   settings = quote(lazy_set(K, threads = 0)),
   settings = quote(reduction(K, "sum", divice = "cpu")),
   settings = quote(with_kernweave(K, devices = "cpu")),
-  no_device = quote(sum(lazy_set(K, device = 99), index = "j")),
+  settings = quote(lazy_set(K, device = c(0, 0))),
   no_data = quote(as.matrix(Vi(dim = 3) - Y)),
   no_gradient = quote(vjp(argKmin(K, K = 2, call = FALSE), X)),
   unsupported = quote(cbind(K, 1)),
@@ -148,7 +148,7 @@ test_that("arrays, logicals and matrices that would be misread are refused", {
   expect_error(Pm(x), class = "kernweave_error_shape")
   expect_error(X * matrix(0, 4, 1), class = "kernweave_error_shape")
   expect_error(sum(K, "j", 3), class = "kernweave_error_input")
-  expect_error(lazy_set(K, device = c(0, 1)), class = "kernweave_error_settings")
+  expect_error(lazy_set(K, device = c(0, -1)), class = "kernweave_error_settings")
   expect_error(with_kernweave(K, max_dense_mb = NA) |> as.matrix(), NA)
   expect_error(with_kernweave(as.matrix(K), max_dense_mb = NA), class = "kernweave_error_settings")
   expect_error((Vij(matrix(0, 4, 5)) * K)[1, ], class = "kernweave_error_unsupported")

@@ -72,7 +72,7 @@ test_that("row numbers are checked against the facts of who holds them, before a
 })
 
 test_that("options say what they are, and explain and summary cost nothing", {
-  expect_setequal(kernweave_options()$option, paste0("kernweave.", c("device", "precision", "threads", "max_dense_mb", "cache", "cache_mb", "check")))
+  expect_setequal(kernweave_options()$option, paste0("kernweave.", c("device", "precision", "threads", "max_dense_mb", "cache", "cache_mb", "gpu_mb", "check")))
   big <- exp(-sqdist(Vi(matrix(0, 1e5, 3)), Vj(matrix(0, 1e5, 3))))
   took <- system.time({
     shown <- utils::capture.output(print(big), print(summary(big)), print(explain(big)))

@@ -25,13 +25,18 @@ struct TileShape {
 using PairTile = TileShape<4>;
 using WideTile = TileShape<8>;
 
-// Pointers are to memory of the device. `once`, `columns` and `rows` hold numbers of the pass's own lane.
+// Points, blocks and splits are counted along the whole axis, whatever part of it is on the device: pointers are to where the
+// first of all points would lie. `once`, `columns` and `rows` hold numbers of the pass's own lane.
 struct Head {
-  long long lanes, sweep;            // points along the axis of the lanes, and along the one that is folded
-  long long split;                   // points of the folded axis that one block takes
-  long long first_block, first_split;  // of a launch
+  long long lanes, sweep;              // points along the axis of the lanes, and along the one that is folded, in all
+  long long split;                     // points of the folded axis that one block takes
   long long blocks, splits;            // in all; a launch may have fewer
-  long long first_row, rows_here;      // the rows whose states wait to be merged
+  long long first_block, first_split;  // of a launch
+  long long from, to;                  // points of a launch that has a thread for each
+  long long rows_held;                 // points of the lanes' axis that are on the device
+  long long first_row, rows_here;      // the rows whose states wait to be merged,
+  long long splits_from, splits_here;  // and the splits that have left them
+  int continues, goes_on;              // have earlier splits been merged already? are later ones to come?
   const double* numbers;             // of the program
   void* once;                        // what is the same for all pairs
   void* columns;                     // what depends on the folded axis alone, point by point
@@ -56,7 +61,9 @@ struct Data {
 struct Target {
   double* values;
   RowNumbers numbers;
+  long long rows, stride;  // results from one column of pairs to the next, and from one component to the next
   void* states;
+  void* merged;            // of each row so far; where both axes are folded, of each block and split
 };
 
 template <int kVariables, int kOutputs>

@@ -126,15 +126,15 @@ __device__ __forceinline__ void take(F (&folds)[kRows], int left, Value value, W
   else take_strip<kColumns, false>(folds, left, value, weight, index);
 }
 
-// Results lie as rows x places x components.
+// Results lie as rows (or pairs) x places x components.
 template <template <class> class State, class L, int kPlaces>
-__device__ void write(const Held<State, L, kPlaces>& held, const Target& to, long long row, long long rows, int component) {
+__device__ void write(const Held<State, L, kPlaces>& held, const Target& to, long long place, int component) {
   L values[kPlaces];
   Index indices[kPlaces];
   held.state.finish(values, indices);
 #pragma unroll
   for (int p = 0; p < kPlaces; ++p) {
-    const long long at = row + rows * (p + static_cast<long long>(kPlaces) * component);
+    const long long at = place + to.stride * (p + static_cast<long long>(kPlaces) * component);
     if (to.values) to.values[at] = values[p].v;
     if (to.numbers.any()) to.numbers.put(at, indices[p]);
   }
@@ -142,11 +142,11 @@ __device__ void write(const Held<State, L, kPlaces>& held, const Target& to, lon
 
 // A fold of one term, for outputs kept pair by pair.
 template <template <class> class State, int kPlaces, class L>
-__device__ void write_pair(L value, L weight, const Target& to, long long pair, long long pairs, int component) {
+__device__ void write_pair(L value, L weight, const Target& to, long long row, long long column, long long pair, int component) {
   Held<State, L, kPlaces> held;
   held.init();
   held.state.step(value, weight, pair + 1, true);
-  write(held, to, pair, pairs, component);
+  write(held, to, row + column * to.rows, component);
 }
 
 }  // namespace gpu

@@ -8,20 +8,20 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// One of `count` points a thread, the last one again until they come out even. The components of the inner product come from a
+// One point a thread, the last of all `count` again until they come out even. The components of the inner product come from a
 // point's function as the numbers from `first` on.
 template <class Order, int kWidth, class Point>
-__device__ void pack(Point point_of, long long count, int padding, int first, void* halves, float* scales, int* lost) {
+__device__ void pack(const Head& head, Point point_of, long long count, int first, void* halves, float* scales) {
   constexpr int kSteps = (kWidth + kProductDepth - 1) / kProductDepth;
-  const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at >= even(count, padding)) return;
+  const long long at = own_point(head);
+  if (at >= head.to) return;
   const long long point = least(at, count - 1);
   float largest = 0.0f;
   point_of(point, [&](int n, auto value) {
     if (n >= first) largest = larger(largest, value.v);
   });
   const float scale = scale_for(largest);
-  if (scale == 0.0f) *lost = 1;
+  if (scale == 0.0f) *head.lost = 1;
   auto* const to = static_cast<unsigned short*>(halves);
   const auto put = [&](int d, float number) { put_halves(number, to + Order::at(at, d, kSteps, 0), to + Order::at(at, d, kSteps, 1)); };
   point_of(point, [&](int n, auto value) {
@@ -33,14 +33,14 @@ __device__ void pack(Point point_of, long long count, int padding, int first, vo
 
 template <class F>
 __device__ void packed_rows(const typename F::Arguments& a) {
-  pack<RowOrder, F::kProduct>([&](long long point, auto out) { F::row(a, point, out); }, a.head.lanes, F::kBlockRows, F::kRowTotal,
-                              a.head.row_halves, a.head.row_scales, a.head.lost);
+  pack<RowOrder, F::kProduct>(a.head, [&](long long point, auto out) { F::row(a, point, out); }, a.head.lanes, F::kRowTotal, a.head.row_halves,
+                              a.head.row_scales);
 }
 
 template <class F>
 __device__ void packed_columns(const typename F::Arguments& a) {
-  pack<ColumnOrder, F::kProduct>([&](long long point, auto out) { F::column(a, point, out); }, a.head.sweep, F::kPadding, F::kColumnNumbers,
-                                 a.head.column_halves, a.head.column_scales, a.head.lost);
+  pack<ColumnOrder, F::kProduct>(a.head, [&](long long point, auto out) { F::column(a, point, out); }, a.head.sweep, F::kColumnNumbers,
+                                 a.head.column_halves, a.head.column_scales);
 }
 
 // Steps of a share of the folded axis pass through shared memory, some ahead of the arithmetic.

@@ -27,6 +27,9 @@ struct Type {
 __device__ inline long long least(long long a, long long b) { return a < b ? a : b; }
 __device__ inline long long even(long long count, int step) { return (count + step - 1) / step * step; }
 
+// The point of a thread, in a launch that has one for each.
+__device__ inline long long own_point(const Head& head) { return head.from + static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
 // A number of the user's data, as the formula's lane.
 template <class L>
 __device__ inline L read(const Data& data, long long row, int component) {
@@ -54,8 +57,8 @@ __device__ __forceinline__ void load(const L* from, L* to) {
 // values have been computed.
 template <class F>
 __device__ void columns(const typename F::Arguments& a) {
-  const long long place = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (place >= even(a.head.sweep, F::kPadding)) return;
+  const long long place = own_point(a.head);
+  if (place >= a.head.to) return;
   auto* to = static_cast<typename F::L*>(a.head.columns) + place * F::kColumnNumbers;
   F::column(a, least(place, a.head.sweep - 1), [&](int n, typename F::L value) {
     if (n < F::kColumnNumbers) to[n] = value;
@@ -64,11 +67,11 @@ __device__ void columns(const typename F::Arguments& a) {
 
 template <class F>
 __device__ void rows(const typename F::Arguments& a) {
-  const long long point = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (point >= a.head.lanes) return;
+  const long long point = own_point(a.head);
+  if (point >= a.head.to) return;
   auto* to = static_cast<typename F::L*>(a.head.rows) + point;
   F::row(a, point, [&](int n, typename F::L value) {
-    if (n < F::kRowTotal) to[n * a.head.lanes] = value;
+    if (n < F::kRowTotal) to[n * a.head.rows_held] = value;
   });
 }
 
@@ -95,7 +98,7 @@ struct Rows {
     }
   }
   __device__ L wide(const typename F::Arguments& a, int k, int n) const {
-    return static_cast<const L*>(a.head.rows)[n * a.head.lanes + number[k]];
+    return static_cast<const L*>(a.head.rows)[n * a.head.rows_held + number[k]];
   }
 };
 
@@ -106,9 +109,26 @@ __device__ void stage(const typename F::L* from, int count, typename F::L* to) {
   for (int n = threadIdx.x; n < chunks; n += F::kThreads) reinterpret_cast<uint4*>(to)[n] = reinterpret_cast<const uint4*>(from)[n];
 }
 
+// A state's numbers elsewhere: it may point into itself.
+template <class Row>
+__device__ void copy_state(const Row& from, Row* to) {
+  to->init();
+  to->state.merge(from.state, 0);
+}
+
+// The states of a block's threads, `kWidth` each, come together in the first thread's.
+template <int kThreads, int kWidth, class Row>
+__device__ void fold_threads(Row* states) {
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half) continue;
+    for (int w = 0; w < kWidth; ++w) states[threadIdx.x * kWidth + w].state.merge(states[(threadIdx.x + half) * kWidth + w].state, 0);
+  }
+}
+
 // Both axes are folded: a thread's rows, then the block's, come together in memory.
 template <class Fold, int kThreads, int kRows>
-__device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fold::Row* states) {
+__device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fold::Row* states, typename Fold::Row* to) {
   for (int w = 0; w < Fold::kWidth; ++w) {
     typename Fold::Row* own = states + threadIdx.x * Fold::kWidth + w;
     own->init();
@@ -116,23 +136,19 @@ __device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fol
     for (int k = 0; k < kRows; ++k)
       if (k < present) folds[k].merge_into(own, w);
   }
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x >= half) continue;
-    for (int w = 0; w < Fold::kWidth; ++w)
-      states[threadIdx.x * Fold::kWidth + w].state.merge(states[(threadIdx.x + half) * Fold::kWidth + w].state, 0);
-  }
+  fold_threads<kThreads, Fold::kWidth>(states);
+  if (threadIdx.x != 0) return;
+  for (int w = 0; w < Fold::kWidth; ++w) copy_state(states[w], to + w);
 }
 
 // A state of one row and component: the result, or what waits for those of other blocks and threads.
 template <class F, class Fold>
-__device__ void put_state(const typename F::Arguments& a, const Target& to, const typename Fold::Row& own, long long row, int w, long long part) {
+__device__ void put_state(const typename F::Arguments& a, const Target& to, const typename Fold::Row& own, long long row, int w, long long split, int part) {
   if (a.head.splits * F::kParts == 1) {
-    write(own, to, row, a.head.lanes, w);
+    write(own, to, row, w);
   } else {
-    auto* state = static_cast<typename Fold::Row*>(to.states) + (part * Fold::kWidth + w) * a.head.rows_here + row - a.head.first_row;
-    state->init();
-    state->state.merge(own.state, 0);
+    const long long place = (split - a.head.splits_from) * F::kParts + part;
+    copy_state(own, static_cast<typename Fold::Row*>(to.states) + (place * Fold::kWidth + w) * a.head.rows_here + row - a.head.first_row);
   }
 }
 
@@ -145,8 +161,8 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
   if constexpr (Place::kTotal) {
     const long long left = lanes - first;
     const int present = left <= 0 ? 0 : static_cast<int>(least((left + F::kRowStride - 1) / F::kRowStride, F::kRows));
-    Row* states = static_cast<Row*>(to.states) + (split * a.head.blocks + block) * F::kThreads * Fold::kWidth;
-    fold_block<Fold, F::kThreads>(folds, present, states);
+    Row* states = static_cast<Row*>(to.states) + (static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x) * F::kThreads * Fold::kWidth;
+    fold_block<Fold, F::kThreads>(folds, present, states, static_cast<Row*>(to.merged) + (split * a.head.blocks + block) * Fold::kWidth);
   } else {
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
@@ -158,7 +174,7 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
         own.init();
         folds[k].merge_into(&own, w);
         if constexpr (F::template in_front<Place::kNumber>()) own.state.times(Scalar<double>(static_cast<double>(F::template factor<Place::kNumber>(a, rows, k).v)));
-        put_state<F, Fold>(a, to, own, row, w, split * F::kParts + part);
+        put_state<F, Fold>(a, to, own, row, w, split, part);
       }
     }
   }
@@ -195,28 +211,31 @@ __device__ void sweep(const typename F::Arguments& a) {
   states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, block, split); });
 }
 
-// The states of one row, from all blocks that saw a share of the folded axis.
+// The states of one row, from all blocks that saw a share of the folded axis, after those of earlier shares.
 template <class F>
 __device__ void merge(const typename F::Arguments& a) {
-  const long long here = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (here >= a.head.rows_here) return;
+  const long long row = own_point(a.head), here = row - a.head.first_row;
+  if (row >= a.head.to) return;
   F::States::each_type([&](auto type, auto place) {
     using Fold = typename decltype(type)::Fold;
     using Row = typename Fold::Row;
     if constexpr (!decltype(place)::kTotal) {
       const Target& to = a.targets[decltype(place)::kNumber];
       for (int w = 0; w < Fold::kWidth; ++w) {
+        Row* merged = static_cast<Row*>(to.merged) + w * a.head.rows_held + row;
         Row total;
         total.init();
-        for (long long s = 0; s < a.head.splits * F::kParts; ++s)
+        if (a.head.continues) total.state.merge(merged->state, 0);
+        for (long long s = 0; s < a.head.splits_here * F::kParts; ++s)
           total.state.merge(static_cast<const Row*>(to.states)[(s * Fold::kWidth + w) * a.head.rows_here + here].state, 0);
-        write(total, to, a.head.first_row + here, a.head.lanes, w);
+        if (a.head.goes_on) copy_state(total, merged);
+        else write(total, to, row, w);
       }
     }
   });
 }
 
-// One block: each thread takes some blocks' states in order, then they come together as in fold_block().
+// One block: each thread takes some blocks' states in order, then they come together.
 template <class F>
 __device__ void total(const typename F::Arguments& a) {
   const long long blocks = a.head.blocks * a.head.splits;
@@ -231,16 +250,11 @@ __device__ void total(const typename F::Arguments& a) {
         Row own;
         own.init();
         for (long long b = threadIdx.x * share; b < least(blocks, (threadIdx.x + 1) * share); ++b)
-          own.state.merge(states[b * F::kThreads * Fold::kWidth + w].state, 0);
+          own.state.merge(static_cast<const Row*>(to.merged)[b * Fold::kWidth + w].state, 0);
+        copy_state(own, states + threadIdx.x);
+        fold_threads<F::kThreads, 1>(states);
+        if (threadIdx.x == 0) write(states[0], to, 0, w);
         __syncthreads();
-        Row* held = states + threadIdx.x * Fold::kWidth + w;
-        held->init();
-        held->state.merge(own.state, 0);
-        for (int half = F::kThreads / 2; half > 0; half /= 2) {
-          __syncthreads();
-          if (threadIdx.x < half) held->state.merge(states[(threadIdx.x + half) * Fold::kWidth + w].state, 0);
-        }
-        if (threadIdx.x == 0) write(*held, to, 0, 1, w);
       }
     }
   });

@@ -12,10 +12,10 @@ namespace gpu {
 template <class F>
 __device__ void packed_weights(const typename F::Arguments& a) {
   using T = typename F::Tile;
-  const long long number = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const long long number = own_point(a.head);
+  if (number >= a.head.to) return;
   const long long tile = number / F::kWidePadded;
   const int w = static_cast<int>(number % F::kWidePadded);
-  if (tile >= even(a.head.sweep, T::kSide) / T::kSide) return;
   const long long first = tile * T::kSide;
   const auto* from = static_cast<const typename F::L*>(a.head.columns) + first * F::kColumnNumbers + F::kWideAt + w;
   const auto weight = [&](int j) { return w < F::kWide && first + j < a.head.sweep ? from[j * F::kColumnNumbers].v : 0.0f; };
@@ -88,7 +88,7 @@ class WideSums {
         typename Fold::Row own;
         own.init();
         own.state.step(Scalar<double>(static_cast<double>(totals_[n][r]) * in_front[r / 2]), Scalar<double>(1.0), 1, true);
-        put_state<F, Fold>(a, to, own, rows.number[r / 2], w, split);
+        put_state<F, Fold>(a, to, own, rows.number[r / 2], w, split, 0);
       }
   }
 

@@ -1,5 +1,5 @@
 // One counter deals out the tasks; the calling thread works too, and alone speaks to R.
-#include "cpu/team.hpp"
+#include "base/team.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,6 @@
 #endif
 
 #include "base/error.hpp"
-#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
@@ -112,7 +111,8 @@ class Team {
     }
   }
 
-  static constexpr std::chrono::milliseconds kBetweenPolls{kMillisecondsBetweenPolls};
+  // A look takes microseconds, an answer within 0.2 s is asked for.
+  static constexpr std::chrono::milliseconds kBetweenPolls{50};
   const std::int64_t tasks_;
   const std::function<void(double)>& poll_;
   const std::function<void(int, std::int64_t, const Heartbeat&)>& work_;

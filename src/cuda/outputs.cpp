@@ -1,0 +1,129 @@
+// Results that stay have room for all points, others for those of a window.
+#include "cuda/outputs.hpp"
+
+#include <algorithm>
+
+#include "cuda/place.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+bool stays(const Result& r) { return r.values_stay || r.numbers_stay; }
+
+}  // namespace
+
+Outputs::Outputs(const Pass& pass, const Task& task, const Cut& cut, Device* device)
+    : targets(pass.share.outputs.size()), pass_(pass), task_(task), cut_(cut), device_(*device), all_(extents_of(pass.share, task.schedule->sizes)),
+      found_(targets.size()) {}
+
+void Outputs::count(Needs* needs) const {
+  for (std::size_t k = 0; k < targets.size(); ++k) {
+    const Output& o = output(k);
+    const double numbers = static_cast<double>(o.width) * o.places * 8 * (row(o.red).results == Results::value_index ? 2 : 1);
+    const double states = static_cast<double>(o.width) * static_cast<double>(state_bytes(o));
+    if (o.keep == Keep::none) needs->fixed += static_cast<double>(cut_.blocks * cut_.splits) * states;
+    else if (stays(result(k))) needs->fixed += numbers * static_cast<double>(kept_rows(o.keep, task_.schedule->sizes));
+    else (o.keep == Keep::both ? needs->pair : needs->lane) += numbers;
+    if (o.keep == pass_.lane_keep() && merges()) needs->lane += states;
+  }
+}
+
+void Outputs::place(const Here& here) {
+  for (std::size_t k = 0; k < targets.size(); ++k) {
+    const Output& o = output(k);
+    Found& found = found_[k];
+    const bool all = stays(result(k));
+    found.rows = o.keep == Keep::none ? Span{0, 1} : all ? Span{0, all_.lanes} : here.lanes;
+    found.columns = o.keep != Keep::both ? Span{0, 1} : all ? Span{0, all_.sweep} : here.sweep;
+    targets[k].rows = found.rows.size();
+    targets[k].stride = targets[k].rows * found.columns.size();
+    place_results(o, result(k), &found, &targets[k]);
+    place_states(o, here, &found, &targets[k]);
+  }
+}
+
+void Outputs::place_results(const Output& o, const Result& to, Found* found, gpu::Target* target) {
+  const std::int64_t numbers = target->stride * o.width * o.places, first = found->rows.from + found->columns.from * target->rows;
+  const auto room = [&](Block* block, std::int64_t bytes) {
+    device_.make_room(block, static_cast<std::size_t>(numbers * bytes), "the results");
+    return block->at() - static_cast<Pointer>(first * bytes);
+  };
+  target->numbers = {nullptr, nullptr, to.numbers.none};
+  if (to.numbers.whole || to.numbers_stay) target->numbers.whole = on_device<int>(room(&found->numbers, 4));
+  if (to.numbers.wide) target->numbers.wide = on_device<double>(room(&found->numbers, 8));
+  if (row(o.red).results != Results::index) target->values = on_device<double>(room(&found->values, 8));
+}
+
+void Outputs::place_states(const Output& o, const Here& here, Found* found, gpu::Target* target) {
+  const std::int64_t each = state_bytes(o);
+  const auto room = [&](Block* block, std::int64_t count) {
+    device_.make_room(block, static_cast<std::size_t>(count * o.width * each), "sums of parts");
+    return block->at();
+  };
+  if (o.keep == Keep::none) {
+    target->states = on_device<void>(room(&found->states, here.blocks_of_launch * pass_.shape.threads));
+    target->merged = on_device<void>(room(&found->merged, std::max<std::int64_t>(1, cut_.blocks * cut_.splits)));
+  } else if (o.keep != Keep::both && merges()) {
+    target->states = on_device<void>(room(&found->states, here.waiting_parts * here.waiting_rows));
+    // A component's rows lie together.
+    if (here.sweep.size() < all_.sweep)
+      target->merged = on_device<void>(room(&found->merged, here.lanes.size()) - static_cast<Pointer>(here.lanes.from * each));
+  }
+}
+
+void Outputs::fetch(Keep keep) {
+  for (std::size_t k = 0; k < targets.size(); ++k) {
+    if (output(k).keep != keep) continue;
+    const Result& to = result(k);
+    if (to.values) fetch_from(found_[k].values, 8, reinterpret_cast<char*>(to.values), k);
+    if (to.numbers.wide) fetch_from(found_[k].numbers, 8, reinterpret_cast<char*>(to.numbers.wide), k);
+    else if (to.numbers.whole) fetch_from(found_[k].numbers, 4, reinterpret_cast<char*>(to.numbers.whole), k);
+  }
+}
+
+// In pieces as long as they lie together at both ends.
+void Outputs::fetch_from(const Block& block, std::int64_t bytes, char* host, std::size_t k) {
+  const Output& o = output(k);
+  const Span &rows = found_[k].rows, &columns = found_[k].columns;
+  const std::int64_t all_rows = o.keep == Keep::none ? 1 : all_.lanes, all_columns = o.keep == Keep::both ? all_.sweep : 1;
+  const std::int64_t planes = o.width * o.places, here = rows.size() * columns.size();
+  const bool whole_columns = rows.size() == all_rows, all = whole_columns && columns.size() == all_columns;
+  if (here == 0) return;
+  const std::int64_t pieces = all ? 1 : planes * (whole_columns ? 1 : columns.size()), piece = here * planes / pieces;
+  for (std::int64_t p = 0; p < pieces; ++p) {
+    const std::int64_t plane = p * piece / here, column = p - plane * (pieces / planes);
+    const std::int64_t to = all ? 0 : (plane * all_columns + columns.from + (whole_columns ? 0 : column)) * all_rows + rows.from;
+    device_.download(host + to * bytes, block.at() + static_cast<Pointer>(p * piece * bytes), static_cast<std::size_t>(piece * bytes));
+  }
+}
+
+void Outputs::hand_over() {
+  for (std::size_t k = 0; k < targets.size(); ++k) {
+    keep(&found_[k].values, result(k).values_stay);
+    keep(&found_[k].numbers, result(k).numbers_stay);
+  }
+}
+
+void Outputs::keep(Block* block, Kept* stay) {
+  if (stay) stay->copies[device_.number()] = to_stay(&device_, std::move(*block));
+}
+
+void Outputs::take_merged(const Outputs& other, std::int64_t first, std::int64_t end) {
+  for (std::size_t k = 0; k < targets.size(); ++k) {
+    if (output(k).keep != Keep::none) continue;
+    const std::int64_t each = output(k).width * state_bytes(output(k));
+    std::vector<char> states(static_cast<std::size_t>((end - first) * each));
+    for (std::int64_t split = 0; split < cut_.splits; ++split) {
+      const Pointer at = static_cast<Pointer>((split * cut_.blocks + first) * each);
+      other.device_.enter();
+      other.device_.download(states.data(), other.found_[k].merged.at() + at, states.size());
+      device_.enter();
+      device_.upload(found_[k].merged.at() + at, states.data(), states.size());
+      device_.wait();
+    }
+  }
+}
+
+}  // namespace cuda
+}  // namespace kernweave

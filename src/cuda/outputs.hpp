@@ -1,0 +1,61 @@
+// Where a pass's results and states lie on a device, and how results come from there.
+#pragma once
+#include <functional>
+#include <vector>
+#include "cuda/device.hpp"
+#include "cuda/window.hpp"
+#include "kernweave/gpu/arguments.hpp"
+#include "schedule/backend.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// The points that are on the device, and how their states are merged.
+struct Here {
+  Span lanes, sweep;
+  std::int64_t waiting_rows, waiting_parts;  // states that wait to be merged: of so many rows, so many of each
+  std::int64_t blocks_of_launch;             // where both axes are folded, states of a launch's threads come together
+};
+
+class Outputs {
+ public:
+  Outputs(const Pass& pass, const Task& task, const Cut& cut, Device* device);
+
+  // Adds what they take.
+  void count(Needs* needs) const;
+  void place(const Here& here);
+  // Those of the outputs that keep this, to where they belong among all results.
+  void fetch(Keep keep);
+  // Results that stay get their owner.
+  void hand_over();
+  // States of what folds both axes, of blocks first .. end - 1 of another device: split by split, to their place among ours.
+  void take_merged(const Outputs& other, std::int64_t first, std::int64_t end);
+  // Are states of the same row merged?
+  bool merges() const { return cut_.splits * pass_.shape.parts > 1; }
+
+  std::vector<gpu::Target> targets;
+
+ private:
+  // Memory of an output.
+  struct Found {
+    Block values, numbers, states, merged;
+    Span rows, columns;  // of the results that are in it
+  };
+
+  const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.share.outputs[k]]; }
+  const Result& result(std::size_t k) const { return task_.results[static_cast<std::size_t>(pass_.share.outputs[k])]; }
+  void place_results(const Output& o, const Result& to, Found* found, gpu::Target* target);
+  void place_states(const Output& o, const Here& here, Found* found, gpu::Target* target);
+  void fetch_from(const Block& block, std::int64_t bytes, char* host, std::size_t k);
+  void keep(Block* block, Kept* stay);
+
+  const Pass& pass_;
+  const Task& task_;
+  const Cut& cut_;
+  Device& device_;
+  const Extents all_;
+  std::vector<Found> found_;
+};
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,13 @@
+// One pass, on one device or shared out among several by rows.
+#pragma once
+#include "cuda/job.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing worth having in them, where
+// tensor cores met a number that halves cannot tell.
+bool run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, const std::vector<Device*>& devices, Room room);
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,36 @@
+// Which part of the pairs lies on a device at a time: all of it, unless memory is short.
+#pragma once
+#include <vector>
+#include "cuda/cut.hpp"
+#include "cuda/needs.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// Points of an axis.
+struct Span {
+  std::int64_t from = 0, to = 0;
+
+  std::int64_t size() const { return to - from; }
+  bool operator==(const Span& other) const { return from == other.from && to == other.to; }
+};
+
+// One after the other, of so many points each; one where there are none.
+std::vector<Span> spans(const Span& all, std::int64_t size);
+
+struct Windows {
+  std::int64_t lanes, sweep;  // points of a window, whole blocks and whole splits of them; the last may have fewer
+  std::int64_t chunk;         // blocks whose states wait at the same time
+  bool whole;                 // is everything there at once?
+};
+
+// The largest that fit. What they are changes no result: states are merged in the same order. Fails with Fault::memory where
+// not even one block and one split have room.
+Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span& lanes, std::int64_t sweep, double budget);
+
+// The most that a call may take of a device's memory, in bytes, as the user has it; infinite if there is no limit.
+double memory_limit();
+void set_memory_limit(double bytes);
+
+}  // namespace cuda
+}  // namespace kernweave
