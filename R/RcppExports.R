@@ -113,8 +113,8 @@ r_cuda_compile <- function(source, capability) {
     .Call(`_kernweave_r_cuda_compile`, source, capability)
 }
 
-r_explain <- function(outputs, extents, options, data, sizes, device) {
-    .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, device)
+r_explain <- function(outputs, extents, options, data, sizes, device, cuda) {
+    .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, device, cuda)
 }
 
 r_scatter_add <- function(values, rows, n) {
@@ -159,6 +159,10 @@ r_gpu_free_memory <- function() {
 
 r_gpu_hold <- function(bytes) {
     .Call(`_kernweave_r_gpu_hold`, bytes)
+}
+
+r_gpu_pretend <- function(count) {
+    invisible(.Call(`_kernweave_r_gpu_pretend`, count))
 }
 
 r_gpu_trim <- function() {

@@ -124,6 +124,7 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #'
 #' @param x a lazy tensor or a lazy reduction
 #' @param index for a lazy tensor: the axis folded away by a sum
+#' @param cuda `TRUE` shows the code that a GPU is given, too; there need not be one
 #' @param ... not used
 #' @return An object of class `kernweave_explanation`, printed.
 #' @export
@@ -131,25 +132,26 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' x <- matrix(runif(30), 10, 3)
 #' d <- Vi(x) - Vj(x)
 #' explain(exp(-sum(d * d) / 2))
+#' explain(exp(-sum(d * d) / 2), cuda = TRUE)
 explain <- function(x, ...) UseMethod("explain")
 
 #' @rdname explain
 #' @export
-explain.lazy_tensor <- function(x, index = "j", ...) {
+explain.lazy_tensor <- function(x, index = "j", cuda = FALSE, ...) {
   index <- check_index(index)
   folded <- if (index == "ij" || has_axis(x, index)) index else if (has_axis(x, "i")) "i"
   if (is.null(folded)) abort("shape", "the formula `", format(x), "` varies along neither i nor j")
-  explain(reduction(x, "sum", index = folded, call = FALSE))
+  explain(reduction(x, "sum", index = folded, call = FALSE), cuda = cuda)
 }
 
 #' @rdname explain
 #' @export
-explain.lazy_reduction <- function(x, ...) {
+explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
   chosen <- call_options(x$settings)
   options <- plan_options(x, chosen)
   waits <- length(free_operands(x)) > 0
   data <- if (!waits) operand_data(prepared(x)$operands, list(), list())
-  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen$device)
+  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen$device, isTRUE(cuda))
   structure(c(plan, list(written = format(x), precision = options$precision, threads = chosen$threads %or% 0L, rewrite = options$rewrite)), class = "kernweave_explanation")
 }
 
@@ -164,7 +166,15 @@ print.kernweave_explanation <- function(x, ...) {
   cat("plan ", x$key, "\n", sep = "")
   if (nrow(x$steps)) cat(sprintf("  %-15s %4s = %s\n", x$steps$when, x$steps$slot, x$steps$step), sep = "")
   print_schedule(x$schedule, x$precision, x$threads)
+  for (source in x$cuda) cat("CUDA\n", paste0("  ", indented(strsplit(source, "\n", fixed = TRUE)[[1]]), "\n"), sep = "")
   invisible(x)
+}
+
+# Lines of code, by the depth of their braces.
+indented <- function(lines) {
+  count <- function(brace) lengths(regmatches(lines, gregexpr(brace, lines, fixed = TRUE)))
+  before <- cumsum(c(0, count("{") - count("}")))[seq_along(lines)]
+  paste0(strrep("  ", pmax(0, before - startsWith(lines, "}"))), lines)
 }
 
 print_schedule <- function(s, precision, threads) {

@@ -310,8 +310,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_explain
-Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes, std::string device);
-RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP deviceSEXP) {
+Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes, std::string device, bool cuda);
+RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP deviceSEXP, SEXP cudaSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
@@ -320,7 +320,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type data(dataSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type sizes(sizesSEXP);
     Rcpp::traits::input_parameter< std::string >::type device(deviceSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_explain(outputs, extents, options, data, sizes, device));
+    Rcpp::traits::input_parameter< bool >::type cuda(cudaSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_explain(outputs, extents, options, data, sizes, device, cuda));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -438,6 +439,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_gpu_pretend
+void r_gpu_pretend(int count);
+RcppExport SEXP _kernweave_r_gpu_pretend(SEXP countSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    r_gpu_pretend(count);
+    return R_NilValue;
+END_RCPP
+}
 // r_gpu_trim
 void r_gpu_trim();
 RcppExport SEXP _kernweave_r_gpu_trim() {
@@ -487,7 +497,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},
     {"_kernweave_r_cuda_windows", (DL_FUNC) &_kernweave_r_cuda_windows, 5},
     {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
-    {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 6},
+    {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 7},
     {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
@@ -499,6 +509,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_fold", (DL_FUNC) &_kernweave_r_fold, 5},
     {"_kernweave_r_gpu_free_memory", (DL_FUNC) &_kernweave_r_gpu_free_memory, 0},
     {"_kernweave_r_gpu_hold", (DL_FUNC) &_kernweave_r_gpu_hold, 1},
+    {"_kernweave_r_gpu_pretend", (DL_FUNC) &_kernweave_r_gpu_pretend, 1},
     {"_kernweave_r_gpu_trim", (DL_FUNC) &_kernweave_r_gpu_trim, 0},
     {"_kernweave_r_elsewhere", (DL_FUNC) &_kernweave_r_elsewhere, 2},
     {NULL, NULL, 0}

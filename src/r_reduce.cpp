@@ -65,6 +65,16 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
                                  Rcpp::_["outcome"] = outcome, Rcpp::_["stringsAsFactors"] = false);
 }
 
+// What a GPU is given for a variant's passes.
+Rcpp::CharacterVector cuda_of(const Plan& plan, const Variant& variant, const Sizes& sizes, double strain) {
+  Rcpp::CharacterVector sources;
+  for (const Share& share : shares_of(variant)) {
+    const cuda::Extents n = cuda::extents_of(share, sizes);
+    sources.push_back(cuda::source_of(cuda::make_pass(plan, variant, share, n.lanes, n.sweep, strain)));
+  }
+  return sources;
+}
+
 SEXP schedule_to_r(const Schedule& s, double working_bytes) {
   const Sizes& sizes = s.sizes;
   return Rcpp::List::create(Rcpp::_["device"] = s.backend->name(), Rcpp::_["why"] = s.reason,
@@ -92,15 +102,15 @@ Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericV
   });
 }
 
-// The CUDA sources of a plan's passes, for every variant: for tests, and for those who want to see them.
+// The CUDA sources of a plan's passes, for every variant: for tests.
 // [[Rcpp::export(rng = false)]]
 Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes) {
   return kernweave::at_border([&] {
     const kernweave::Plan& p = kernweave::behind(plan).plan;
+    const std::int64_t points = static_cast<std::int64_t>(lanes);
     Rcpp::CharacterVector sources;
     for (const kernweave::Variant& variant : p.variants)
-      for (const kernweave::Share& share : kernweave::shares_of(variant))
-        sources.push_back(kernweave::cuda::source_of(kernweave::cuda::make_pass(p, variant, share, static_cast<std::int64_t>(lanes), static_cast<std::int64_t>(lanes))));
+      for (const char* source : kernweave::cuda_of(p, variant, {points, points, {}}, 0)) sources.push_back(source);
     return sources;
   });
 }
@@ -137,10 +147,11 @@ Rcpp::RawVector r_cuda_compile(std::string source, int capability) {
   });
 }
 
-// `data` is NULL for a formula with placeholders: then there is no schedule yet.
+// `data` is NULL for a formula with placeholders: then there is no schedule yet. With `cuda`, what a GPU is given for the
+// variant that is scheduled.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes,
-                     std::string device) {
+                     std::string device, bool cuda) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
     kernweave::Trace trace;
@@ -148,17 +159,20 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
     const kernweave::Plan plan = kernweave::lower(job, &trace);
     const kernweave::Plan* ran = &plan;
     std::size_t variant = plan.variants.size() - 1;
-    Rcpp::RObject schedule = R_NilValue;
+    Rcpp::RObject schedule = R_NilValue, sources = R_NilValue;
+    kernweave::Schedule chosen;
     if (!Rf_isNull(data)) {
       double working_bytes = 0;
-      const kernweave::Schedule chosen = kernweave::schedule_of(plan, {Rcpp::List(data), formulas.operands()}, sizes, device, &ran, &working_bytes);
+      chosen = kernweave::schedule_of(plan, {Rcpp::List(data), formulas.operands()}, sizes, device, &ran, &working_bytes);
       variant = static_cast<std::size_t>(chosen.variant);
       schedule = kernweave::schedule_to_r(chosen, working_bytes);
     }
     const kernweave::Program& program = ran->variants[variant].program;
+    constexpr std::int64_t kMany = 100000;  // points, where they are not known
+    if (cuda) sources = kernweave::cuda_of(*ran, ran->variants[variant], chosen.backend ? chosen.sizes : kernweave::Sizes{kMany, kMany, {}}, chosen.strain);
     return Rcpp::List::create(Rcpp::_["passes"] = kernweave::trace_to_r(trace),
                               Rcpp::_["steps"] = kernweave::steps_to_r(*ran, program),
-                              Rcpp::_["key"] = kernweave::short_key(plan), Rcpp::_["schedule"] = schedule);
+                              Rcpp::_["key"] = kernweave::short_key(plan), Rcpp::_["schedule"] = schedule, Rcpp::_["cuda"] = sources);
   });
 }
 

@@ -73,6 +73,10 @@ SEXP r_gpu_hold(double bytes) {
   });
 }
 
+// GPUs that a machine with one shall seem to have.
+// [[Rcpp::export(rng = false)]]
+void r_gpu_pretend(int count) { kernweave::cuda::pretend_devices(count); }
+
 // Gives back to the driver what the device's pool has.
 // [[Rcpp::export(rng = false)]]
 void r_gpu_trim() {

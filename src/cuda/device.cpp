@@ -19,6 +19,7 @@ std::size_t rounded(std::size_t bytes) {
 }
 
 long owner = 0;  // the process that opened the first device
+int pretended = 0;
 
 }  // namespace
 
@@ -42,7 +43,7 @@ Function Kernels::find(const char* name) const {
 Device::Device(int number) : number_(number) {
   const Driver& d = driver();
   DeviceId id = 0;
-  check(d.cuDeviceGet(&id, number), "opening a device");
+  check(d.cuDeviceGet(&id, number % open_driver().devices), "opening a device");
   capability_ = 10 * attribute(kMajor, id) + attribute(kMinor, id);
   processors_ = attribute(kProcessors, id);
   check(d.cuDeviceTotalMem(&memory_, id), "asking for memory");
@@ -134,6 +135,9 @@ const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
   }
   return *kernels_.emplace(source, Held{std::move(fresh), ++calls_}).first->second.kernels;
 }
+
+int devices() { return std::max(open_driver().devices, pretended); }
+void pretend_devices(int count) { pretended = count; }
 
 bool opened_by_parent() { return owner != 0 && owner != this_process(); }
 

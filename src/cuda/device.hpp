@@ -115,6 +115,11 @@ class Device {
 // The device of this number, opened when first asked for.
 Device& device(int number);
 
+// How many there are.
+int devices();
+// For tests on machines with one: numbers beyond the last count from the first again, and open it once more.
+void pretend_devices(int count);
+
 // Contexts do not survive a fork: has a parent of this process opened a device? Then nothing of it may be touched here.
 bool opened_by_parent();
 

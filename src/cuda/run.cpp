@@ -141,7 +141,7 @@ class Gpu : public Backend {
   // Those of "all" are known when the driver has been opened.
   const std::vector<int>& numbers() const {
     if (numbers_.empty())
-      for (int number = 0; number < std::max(1, open_driver().devices); ++number) numbers_.push_back(number);
+      for (int number = 0; number < std::max(1, devices()); ++number) numbers_.push_back(number);
     return numbers_;
   }
 

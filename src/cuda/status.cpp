@@ -34,7 +34,7 @@ bool computes(Device* gpu) {
 Verdict probe_now(int number) {
   if (!open_driver().driver) return Verdict::no(open_driver().why);
   if (!compiler().found) return Verdict::no(compiler().why);
-  if (number >= open_driver().devices) return Verdict::no(sentence("there is no GPU ", number, "; they are numbered from 0 to ", open_driver().devices - 1));
+  if (number >= devices()) return Verdict::no(sentence("there is no GPU ", number, "; they are numbered from 0 to ", devices() - 1));
   try {
     if (computes(&device(number))) return {};
     return Verdict::no(sentence("GPU ", number, " gives wrong numbers for a small kernel"));

@@ -71,6 +71,15 @@ test_that("row numbers are checked against the facts of who holds them, before a
   expect_error(f(c(10, 20)), "2 rows", class = "kernweave_error_index")
 })
 
+test_that("explain() shows what a GPU is given where that is asked for", {
+  K <- exp(-sqdist(Vi(matrix(0, 5, 3)), Vj(matrix(0, 4, 3))))
+  expect_null(explain(K)$cuda)
+  for (R in list(K, reduction(K, "argKmin", K = 2, call = FALSE), sum(Vi(dim = 2) * Vj(dim = 2), index = "j", call = FALSE))) {
+    expect_match(explain(R, cuda = TRUE)$cuda, "(?s)struct Formula .*extern \"C\" __global__ void", perl = TRUE)
+    expect_true("CUDA" %in% utils::capture.output(print(explain(R, cuda = TRUE))))
+  }
+})
+
 test_that("options say what they are, and explain and summary cost nothing", {
   expect_setequal(kernweave_options()$option, paste0("kernweave.", c("device", "precision", "threads", "max_dense_mb", "cache", "cache_mb", "gpu_mb", "check")))
   big <- exp(-sqdist(Vi(matrix(0, 1e5, 3)), Vj(matrix(0, 1e5, 3))))

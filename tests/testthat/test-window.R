@@ -50,7 +50,7 @@ cases <- function(m, n, d = 3) {
     nearest = function() argKmin(D(), K = 5),
     least = function() min_argmin(D(), index = "j"),
     logsumexp = function() logsumexp(-D(), index = "j"),
-    lists = function() reduction(D(), "Kmin_argKmin", K = 20, index = "i"),
+    lists = function() argKmin(D(), K = 20, index = "i"),
     gradient = function() sum(exp(-D()) * Vj(b) * (Vi(x) - Vj(y)), index = "j"),
     many = function() exp(-D()) %*% B,
     total = function() reduction(exp(-D()) * Vj(b), "sum", index = "ij"),
@@ -115,11 +115,26 @@ test_that("data and results that stay have the same bits where memory is short",
 test_that("all GPUs together give the bits of one", {
   skip_without_gpu()
   set.seed(8)
-  count <- length(kernweave:::r_gpu_report()$devices)
-  devices <- c(list("all", 0), if (count > 1) list(c(0, 1), 1, c(1, 0)))
+  kernweave:::r_gpu_pretend(3)
+  on.exit(kernweave:::r_gpu_pretend(0))
+  devices <- list("all", c(0, 1), 1, c(2, 0))
   for (calls in list(cases(5001, 7001), cases(100, 200))) for (name in names(calls)) for (precision in test_precisions()) {
     expected <- with_kernweave(calls[[name]](), device = "gpu", precision = precision)
     for (device in devices)
       expect_identical(with_kernweave(calls[[name]](), device = device, precision = precision), expected, label = paste(name, precision, paste(device, collapse = ",")))
   }
+})
+
+test_that("a long call on several GPUs is interrupted soon, and the next one works", {
+  skip_without_gpu()
+  kernweave:::r_gpu_pretend(2)
+  on.exit(kernweave:::r_gpu_pretend(0))
+  x <- Vi(matrix(stats::runif(6e6), ncol = 3))
+  y <- Vj(matrix(stats::runif(6e6), ncol = 3))
+  started <- Sys.time()
+  setTimeLimit(elapsed = 0.5, transient = TRUE)
+  expect_identical(tryCatch(sum(exp(-sqrt(sqdist(x, y))), index = "j", device = c(0, 1)), condition = function(c) "stopped"), "stopped")
+  setTimeLimit()
+  expect_lt(as.numeric(Sys.time() - started, units = "secs"), 3)
+  expect_identical(dim(sum(exp(-sqdist(Vi(diag(3)), Vj(diag(3)))), index = "j", device = c(0, 1))), c(3L, 1L))
 })
