@@ -13,7 +13,7 @@ Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors
   const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows);
   if (blocks == 0 || sweep == 0) return {blocks, 1, sweep, std::max<std::int64_t>(1, blocks)};
   const std::int64_t wave = static_cast<std::int64_t>(processors) * kGpuResidentBlocks;
-  const int each = pass.by_tiles() ? kGpuProductBlocks : pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
+  const int each = pass.nearest ? kGpuNearestBlocks : pass.by_tiles() ? kGpuProductBlocks : pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
   const std::int64_t to_fill = static_cast<std::int64_t>(processors) * each / blocks;
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(wave));
   const std::int64_t in_time = static_cast<std::int64_t>(seconds / waves / kGpuSecondsOfLaunch) + 1;

@@ -125,13 +125,14 @@ void PassJob::enter(const Span& lanes, const Span& sweep) {
 void PassJob::place_rows(const Span& lanes) {
   head_.rows_held = lanes.size();
   if (pass_.stores_rows()) {
-    const std::int64_t bytes = pass_.number_bytes();
+    const std::int64_t bytes = pass_.number_bytes(), of_point = pass_.nearest ? pass_.lanes.total * bytes : bytes;
     device_.make_room(&row_numbers_, static_cast<std::size_t>(lanes.size() * pass_.lanes.total * bytes), kOfOneAxis);
-    head_.rows = on_device<void>(row_numbers_.at() - static_cast<Pointer>(lanes.from * bytes));
+    head_.rows = on_device<void>(row_numbers_.at() - static_cast<Pointer>(lanes.from * of_point));
   }
   if (!pass_.product.any()) return;
   head_.row_halves = room_for<void>(&row_halves_, padded_rows(lanes), pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
   head_.row_scales = room_for<float>(&row_scales_, padded_rows(lanes), sizeof(float), kOfOneAxis);
+  if (pass_.nearest) head_.row_squares = room_for<float>(&row_squares_, padded_rows(lanes), sizeof(float), kOfOneAxis);
 }
 
 void PassJob::place_columns(const Span& sweep) {
@@ -140,6 +141,7 @@ void PassJob::place_columns(const Span& sweep) {
   if (pass_.product.any()) {
     head_.column_halves = room_for<void>(&column_halves_, all, pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
     head_.column_scales = room_for<float>(&column_scales_, all, sizeof(float), kOfOneAxis);
+    if (pass_.nearest) head_.column_squares = room_for<float>(&column_squares_, all, sizeof(float), kOfOneAxis);
   }
   if (!pass_.wide.any()) return;
   head_.weight_halves = room_for<void>(&weight_halves_, all, pass_.wide.padded_width() * kTwoHalves, kOfOneAxis);
@@ -149,12 +151,14 @@ void PassJob::place_columns(const Span& sweep) {
 void PassJob::compute_rows(const Span& lanes) {
   if (pass_.stores_rows()) launch_points("rows", lanes);
   if (pass_.product.any()) launch_points("packed_rows", padded_rows(lanes));
+  if (pass_.nearest) launch_points("squared_rows", padded_rows(lanes));
 }
 
 void PassJob::compute_columns(const Span& sweep) {
   const Span all = padded(sweep);
   launch_points("columns", all);
   if (pass_.product.any()) launch_points("packed_columns", all);
+  if (pass_.nearest) launch_points("squared_columns", all);
   if (pass_.wide.any()) launch_points("packed_weights", weights(all));
 }
 

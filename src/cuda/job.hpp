@@ -65,7 +65,7 @@ class PassJob {
   Windows windows_{};
   Span lanes_{-1, -1}, sweep_{-1, -1};  // of the window
   gpu::Head head_{};
-  Block once_, row_numbers_, row_halves_, row_scales_, columns_, column_halves_, column_scales_, weight_halves_, weight_scales_;
+  Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_, column_squares_, weight_halves_, weight_scales_;
   Pointer lost_ = 0;
   std::int64_t done_ = 0;  // blocks times splits
 };

@@ -22,7 +22,7 @@ double Needs::all(std::int64_t lanes, std::int64_t sweep) const {
 }
 
 Needs needs_of(const Pass& pass) {
-  const double halves = pass.product.any() ? static_cast<double>(pass.product.padded_width() * kTwoHalves + 4) : 0.0;
+  const double halves = pass.product.any() ? static_cast<double>(pass.product.padded_width() * kTwoHalves + 8) : 0.0;
   const double weights = pass.wide.any() ? static_cast<double>(pass.wide.padded_width() * kTwoHalves) : 0.0;
   Needs needs;
   needs.lane = halves + (pass.stores_rows() ? pass.lanes.total * pass.number_bytes() : 0);

@@ -54,6 +54,21 @@ Product product_of(const Pass& pass) {
   return product;
 }
 
+// The one output of a pass that picks the least of squared distances.
+Product nearest_of(const Pass& pass) {
+  if (!pass.float32 || pass.share.outputs.size() != 1) return {};
+  const Output& o = pass.variant->outputs[pass.share.outputs[0]];
+  if (o.keep != pass.lane_keep() || !row(o.red).picks || o.width != 1 || o.places > kGpuLongestList) return {};
+  const std::vector<Step>& steps = pass.program().steps;
+  const auto made = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return is_slot(o.value) && s.out == o.value.index; });
+  if (made == steps.end() || made->op != Op::SqDist || made->region != Region::pair || made->group >= 0) return {};
+  const bool turned = region_read(made->in[0], pass) == pass.sweep_region();
+  const Ref &row = made->in[turned], &column = made->in[!turned];
+  const bool across = region_read(row, pass) == pass.lane_region() && region_read(column, pass) == pass.sweep_region();
+  if (!across || row.width != column.width || row.width < kGpuFewestOfNearest + kGpuNearestOfPlace * o.places) return {};
+  return {static_cast<int>(made - steps.begin()), row, column, row.width};
+}
+
 // The one output of a pass that is a sum with more weights a column than a thread can keep.
 WideSum wide_sum_of(const Pass& pass) {
   WideSum wide;
@@ -83,6 +98,10 @@ void fill_panels(Pass* pass) {
     if (step.op == Op::Gather || static_cast<int>(s) == pass->product.step) continue;
     for (const Ref& ref : step.in) want(ref, home(program, step) == Region::pair, pass);
   }
+  if (pass->nearest) {
+    want(pass->product.row, true, pass);
+    want(pass->product.column, true, pass);
+  }
   for (std::size_t k = 0; k < pass->share.outputs.size(); ++k) {
     want(pass->value(k), true, pass);
     if (pass->in_front[k].any()) want(pass->in_front[k].factor, true, pass);
@@ -106,7 +125,7 @@ int state_registers(const Pass& pass) {
 template <class Tile>
 Shape tile_shape(const Pass& pass, bool few_columns) {
   return {Tile::kRows, Tile::kColumns, Tile::kThreads, Tile::kSide, 1, false, few_columns,
-          Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : Tile::kParts};
+          Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : pass.nearest ? Tile::kColumnWarps : Tile::kParts};
 }
 
 // Rows and columns whose numbers, states and values a thread has registers for.
@@ -200,6 +219,7 @@ bool Pass::folds_all() const {
 }
 
 std::int64_t Pass::shared_bytes() const {
+  if (nearest) return gpu::PairTile::kSharedBytes + gpu::kBounds * static_cast<std::int64_t>(sizeof(float));
   if (product.any()) return wide.any() ? gpu::WideTile::kSharedBytes : gpu::PairTile::kSharedBytes;
   return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
 }
@@ -226,7 +246,7 @@ std::vector<int> Panel::gaps() const {
 bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain, bool plain) {
-  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, {}, {}, {}, {}, {}};
+  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, false, {}, {}, {}, {}, {}};
   for (int number : share.outputs) {
     pass.in_front.push_back(in_front_of(variant.outputs[number], pass));
     if (pass.in_front.back().any()) pass.needed[pass.in_front.back().step] = false;
@@ -234,6 +254,10 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std
   if (!plain) pass.wide = wide_sum_of(pass);
   const bool few_states = pass.wide.any() || state_registers(pass) <= kGpuMostTileStates;
   if (!plain && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
+  if (!plain && !pass.product.any()) {
+    pass.product = nearest_of(pass);
+    pass.nearest = pass.product.any();
+  }
   fill_panels(&pass);
   pass.once.settle(kGpuMostOnce, kGpuMostOnce, 1);
   const int registers = pass.number_bytes() / 4;

@@ -88,6 +88,7 @@ struct Pass {
   bool float32;
   std::vector<InFront> in_front;  // of the share's outputs
   Product product;
+  bool nearest = false;  // does the product tell which squared distances are worth computing?
   WideSum wide;
   Panel once, lanes, sweep;
   Shape shape;

@@ -18,7 +18,7 @@ class Writer {
   }
 
   std::string text() {
-    say("#include \"kernweave/gpu/", pass_.by_tiles() ? "tile" : "sweep", ".hpp\"");
+    say("#include \"kernweave/gpu/", pass_.nearest ? "nearest" : pass_.by_tiles() ? "tile" : "sweep", ".hpp\"");
     say("namespace kernweave {");
     say("struct Formula {");
     constants();
@@ -26,8 +26,10 @@ class Writer {
     once();
     panel("row", pass_.lanes, product().row, OnceScope::axis(pass_, pass_.lane_region()));
     panel("column", pass_.sweep, product().column, OnceScope::axis(pass_, pass_.sweep_region()));
-    strip();
-    factors();
+    if (!pass_.nearest) {
+      strip();
+      factors();
+    }
     say("};");
     say("}");
     kernels();
@@ -51,6 +53,7 @@ class Writer {
         ", kUnroll = ", s.unroll, ";");
     say("static constexpr int kRowStride = ", s.row_stride, ", kPadding = ", s.padding, ", kParts = ", s.parts, ", kProduct = ", product().width, ";");
     say("static constexpr int kRowNumbers = ", std::max(pass_.lanes.narrow, 1), ", kRowTotal = ", pass_.lanes.total, ", kColumnNumbers = ", pass_.sweep.total, ";");
+    say("static constexpr bool kNearest = ", pass_.nearest ? "true" : "false", ";");
     if (pass_.by_tiles()) tiles();
     say("static constexpr int kOnceNumbers = ", std::max(pass_.once.narrow, 1), ";");
     say("static constexpr bool kWideRows = ", pass_.stores_rows() ? "true" : "false", ", kStaged = ", s.staged ? "true" : "false", ";");
@@ -64,10 +67,20 @@ class Writer {
         ", kWideTiles = ", wide.eights, ", kWidePadded = ", wide.padded_width(), ";");
   }
 
+  void nearest(const std::string& fold) {
+    say("using Near = ", fold, ";");
+    say("static constexpr int kRowAt = ", pass_.lanes.find(product().row)->at, ", kColumnAt = ", pass_.sweep.find(product().column)->at, ";");
+  }
+
   // Lists that are short enough lie in registers: of a size the compiler knows.
   std::string state_of(std::size_t k) const {
     const Output& o = pass_.variant->outputs[pass_.share.outputs[k]];
     return is_short_list(o) ? sentence("List", k) : sentence("red::", row(o.red).name);
+  }
+
+  std::string fold_of(std::size_t k) const {
+    const Output& o = pass_.variant->outputs[pass_.share.outputs[k]];
+    return sentence("gpu::Fold<", state_of(k), ", L::Number, ", counts_in(o), ", ", o.width, ", ", o.places, ">");
   }
 
   const char* counts_in(const Output& o) const { return pass_.shape.few_columns && o.keep != Keep::none ? "int" : "Index"; }
@@ -82,7 +95,7 @@ class Writer {
     for (std::size_t k = 0; k < pass_.share.outputs.size(); ++k) {
       if (pass_.pairwise(pass_.share.outputs[k])) continue;
       const Output& o = pass_.variant->outputs[pass_.share.outputs[k]];
-      const std::string fold = sentence("gpu::Fold<", state_of(k), ", L::Number, ", counts_in(o), ", ", o.width, ", ", o.places, ">");
+      const std::string fold = fold_of(k);
       const std::string place = sentence("gpu::Place<", k, ", ", o.keep == Keep::none ? "true" : "false", ">()");
       types += sentence("f(gpu::Type<", fold, ">(), ", place, "); ");
       if (pass_.wide.any()) continue;
@@ -97,6 +110,7 @@ class Writer {
     say("template <class F> __device__ void each(F f) { ", each, "}");
     say("template <class F> static __device__ void each_type(F f) { ", types, "}");
     say("};");
+    if (pass_.nearest) nearest(fold_of(0));
   }
 
   void once() {
@@ -333,9 +347,13 @@ class Writer {
       kernel("packed_rows", "256", "gpu::packed_rows" + of_formula);
       kernel("packed_columns", "256", "gpu::packed_columns" + of_formula);
     }
+    if (pass_.nearest) {
+      kernel("squared_rows", "256", "gpu::squared_rows" + of_formula);
+      kernel("squared_columns", "256", "gpu::squared_columns" + of_formula);
+    }
     if (pass_.wide.any()) kernel("packed_weights", "256", "gpu::packed_weights" + of_formula);
     // Two blocks a multiprocessor, so that one computes while the other waits.
-    if (pass_.by_tiles()) kernel("sweep", "kernweave::Formula::kThreads, 2", "gpu::sweep_tiles" + of_formula);
+    if (pass_.by_tiles()) kernel("sweep", "kernweave::Formula::kThreads, 2", (pass_.nearest ? "gpu::sweep_nearest" : "gpu::sweep_tiles") + of_formula);
     else kernel("sweep", "kernweave::Formula::kThreads", "gpu::sweep" + of_formula);
     kernel("merge", "256", "gpu::merge" + of_formula);
     if (pass_.folds_all()) kernel("total", "kernweave::Formula::kThreads", "gpu::total" + of_formula);

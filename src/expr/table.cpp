@@ -222,7 +222,7 @@ const std::vector<RedRow>& red_rows() {
   static const std::vector<RedRow> rows = {
 #define REDUCTION(Name, fn, inputs, results, kind, saves, ...) \
   {#Name, #fn, Inputs::inputs, Results::results, KindRule::kind, Saves::saves, state_row<red::Name<Lane>>(), red::Name<Lane>::kExponents, \
-   red::Name<Lane>::kShort},
+   red::Name<Lane>::kShort, red::Name<Lane>::kShort && !red::Name<Lane>::kAdds},
 #include "kernweave/reductions.def"
   };
   return rows;

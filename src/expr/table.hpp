@@ -69,6 +69,7 @@ struct RedRow {
   StateRow state;
   bool exponents;  // are the values exponents, so that an absolute error in them is a relative error of a term?
   bool is_short;   // is there a short way for most terms?
+  bool picks;      // does it let most terms pass, once it has seen some?
 };
 
 const RedRow& row(Red red);

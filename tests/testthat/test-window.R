@@ -55,7 +55,7 @@ cases <- function(m, n, d = 3) {
     many = function() exp(-D()) %*% B,
     total = function() reduction(exp(-D()) * Vj(b), "sum", index = "ij"),
     first = function() reduction(D(), "argKmin", K = 3, index = "ij"),
-    gathered = function() sum(sqdist(Vi(x), Vj(y)) * Vj(y)[rows, 1][seq_len(n) %% m + 1, ], index = "j"),
+    gathered = function() sum(sqdist(Vi(y)[rows, ], Vj(y)) * Vj(x)[, seq_len(n) %% m + 1], index = "j"),
     counted = function() sum(exp(-D()) * col_index() * row_index(), index = "j")
   )
 }

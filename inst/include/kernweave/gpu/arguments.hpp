@@ -24,6 +24,8 @@ struct TileShape {
 // Where sums have many weights, each warp has all columns.
 using PairTile = TileShape<4>;
 using WideTile = TileShape<8>;
+// Where the nearest are looked for: what enters the list of a row, of each warp that has some of its columns, in two tiles.
+inline constexpr int kBounds = 2 * PairTile::kColumnWarps * PairTile::kBlockRows;
 
 // Points, blocks and splits are counted along the whole axis, whatever part of it is on the device: pointers are to where the
 // first of all points would lie. `once`, `columns` and `rows` hold numbers of the pass's own lane.
@@ -45,6 +47,8 @@ struct Head {
   void* column_halves;
   float* row_scales;
   float* column_scales;
+  float* row_squares;                // of points whose distances are looked through for the least
+  float* column_squares;
   void* weight_halves;               // weights of wide sums
   float* weight_scales;
   int* lost;                         // set where a number is infinite, which halves cannot tell

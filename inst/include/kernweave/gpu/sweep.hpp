@@ -1,7 +1,8 @@
 // The kernels of a pass, for any formula that was written out as a struct `F` (src/cuda/write.cpp):
 //   once      what is the same for all pairs
 //   columns   what depends on the folded axis alone, point by point
-//   rows      what depends on the axis of the lanes alone, where it is too wide for registers
+//   rows      what depends on the axis of the lanes alone, where it is too wide for registers: component by component, but point by
+//             point where the nearest are looked for (nearest.hpp)
 //   sweep     the pairs: a thread has some rows, a block a share of the folded axis, tile by tile
 //   merge     states of the same rows from several blocks, in order
 //   total     states of all blocks, where both axes are folded
@@ -69,9 +70,10 @@ template <class F>
 __device__ void rows(const typename F::Arguments& a) {
   const long long point = own_point(a.head);
   if (point >= a.head.to) return;
-  auto* to = static_cast<typename F::L*>(a.head.rows) + point;
+  const long long stride = F::kNearest ? 1 : a.head.rows_held;
+  auto* to = static_cast<typename F::L*>(a.head.rows) + point * (F::kNearest ? F::kRowTotal : 1);
   F::row(a, point, [&](int n, typename F::L value) {
-    if (n < F::kRowTotal) to[n * a.head.rows_held] = value;
+    if (n < F::kRowTotal) to[n * stride] = value;
   });
 }
 

@@ -1,0 +1,188 @@
+// The least of many squared distances: tensor cores find the inner products of all pairs, which tell what a distance is at least.
+// Only where that may still enter is the distance computed, difference by difference.
+#pragma once
+#include "tile.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// How far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2, as a share of |x|^2 + |y|^2, in units of 2^-24: three instructions a step
+// cut off 17 numbers each, squares are rounded once a component, halves and what is left cost less than 16.
+template <int kWidth>
+inline constexpr float kDoubt = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) / 16777216.0f;
+
+// Less than the square of a point by that, and by what is lost where numbers are too small.
+template <class F, class Point>
+__device__ float least_square(const Head& head, Point point_of, long long point, int first) {
+  float square = 0.0f;
+  point_of(point, [&](int n, auto value) {
+    if (n >= first) square += value.v * value.v;
+  });
+  if (square == __int_as_float(0x7f800000)) *head.lost = 1;
+  return square * (1.0f - kDoubt<F::kProduct>) - 1e-36f;
+}
+
+template <class F>
+__device__ void squared_rows(const typename F::Arguments& a) {
+  const long long at = own_point(a.head);
+  if (at >= a.head.to) return;
+  a.head.row_squares[at] = least_square<F>(a.head, [&](long long point, auto out) { F::row(a, point, out); }, least(at, a.head.lanes - 1), F::kRowTotal);
+}
+
+template <class F>
+__device__ void squared_columns(const typename F::Arguments& a) {
+  const long long at = own_point(a.head);
+  if (at >= a.head.to) return;
+  a.head.column_squares[at] =
+      least_square<F>(a.head, [&](long long point, auto out) { F::column(a, point, out); }, least(at, a.head.sweep - 1), F::kColumnNumbers);
+}
+
+// What a warp has of 32 rows, a state for each lane; of how many pairs it has computed the distance, and of how many it may.
+template <class F>
+struct Found {
+  typename F::Near::Lane held;
+  int looked_at, most;
+};
+
+// The warp looks at pairs one by one. Bit 4 c + k of a lane stands for its row k and its column c among the eight from `column` on;
+// for each row they come in order, as lists ask for.
+template <class F>
+__device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& found, unsigned bits, long long row, long long column) {
+  using L = typename F::Near::L;
+  constexpr unsigned kAll = 0xffffffffu;
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  while (const unsigned waiting = __ballot_sync(kAll, bits != 0)) {
+    const int from = __ffs(static_cast<int>(waiting)) - 1, bit = __ffs(static_cast<int>(__shfl_sync(kAll, bits, from))) - 1;
+    if (lane == from) bits &= bits - 1;
+    const int near_row = (from >> 2) + 8 * (bit & 3);
+    const long long at = column + 2 * (from & 3) + (bit >> 2);
+    const auto* x = static_cast<const float*>(a.head.rows) + least(row + near_row, a.head.lanes - 1) * F::kRowTotal + F::kRowAt;
+    const auto* y = static_cast<const float*>(a.head.columns) + at * F::kColumnNumbers + F::kColumnAt;
+    float distance = 0.0f;
+#pragma unroll
+    for (int d = 0; d < F::kProduct; d += 32) {
+      const float difference = d + lane < F::kProduct ? x[d + lane] - y[d + lane] : 0.0f;
+      distance += difference * difference;
+    }
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) distance += __shfl_xor_sync(kAll, distance, half);
+    ++found.looked_at;
+    if (lane == near_row && !found.held.state.plain(L(distance))) found.held.state.step_next(L(distance), L(1.0), static_cast<typename L::Indices>(at + 1));
+  }
+}
+
+// What the warps with columns of the same rows let each other know: what enters is less than the bound of either. Written in one tile
+// and read in the next, with a barrier between.
+template <class T>
+class Bounds {
+ public:
+  __device__ explicit Bounds(float* shared) : shared_(shared) {
+    for (int n = static_cast<int>(threadIdx.x); n < kBounds; n += T::kThreads) shared[n] = __int_as_float(0x7fffffff);
+  }
+  __device__ void leave(int tile, float bound) { shared_[place(tile, T::column_warp(), T::lane())] = bound; }
+  __device__ float others(int tile, int row) const { return shared_[place(tile + 1, 1 - T::column_warp(), row)]; }
+
+ private:
+  static_assert(T::kColumnWarps == 2, "each warp has one other to ask");
+  __device__ static int place(int tile, int column_warp, int row) {
+    return ((tile & 1) * T::kColumnWarps + column_warp) * T::kBlockRows + T::row_warp() * 32 + row;
+  }
+  float* shared_;
+};
+
+// Of what a tile's inner products tell of the eights of columns, the pairs that may enter.
+template <class F>
+class Watch {
+ public:
+  using T = typename F::Tile;
+
+  __device__ Watch(const typename F::Arguments& a, long long first_row, float* shared) : bounds_(shared), row_(first_row + T::row_warp() * 32) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const long long row = row_ + (T::lane() >> 2) + 8 * k;
+      square_[k] = a.head.row_squares[row];
+      scale_[k] = -2.0f * a.head.row_scales[row];
+    }
+  }
+
+  // Of columns from `column` on the first `left` exist. Tiles are counted.
+  __device__ void look(const typename F::Arguments& a, Found<F>& found, const float (&pairs)[T::kRowTiles][T::kColumnTiles][4], int tile, long long column, int left) {
+    float bound[4];
+    bounds(found, tile, bound);
+#pragma unroll
+    for (int n = 0; n < T::kColumnTiles; ++n) {
+      const int first = n * 8 + (T::lane() & 3) * 2;
+      const float2 scales = *reinterpret_cast<const float2*>(a.head.column_scales + column + first);
+      const float2 squares = *reinterpret_cast<const float2*>(a.head.column_squares + column + first);
+      unsigned bits = 0;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const float at_least[2] = {pairs[k / 2][n][k % 2 * 2] * (scale_[k] * scales.x) + squares.x, pairs[k / 2][n][k % 2 * 2 + 1] * (scale_[k] * scales.y) + squares.y};
+        bits |= (bound[k] <= at_least[0] ? 0u : 1u << k) | (bound[k] <= at_least[1] ? 0u : 16u << k);
+      }
+      bits &= first + 1 < left ? 0xffu : first < left ? 0xfu : 0u;
+      if (!__any_sync(0xffffffffu, bits != 0) || found.looked_at > found.most) continue;
+      look_at<F>(a, found, bits, row_, column + n * 8);
+      bounds(found, tile, bound);
+    }
+    bounds_.leave(tile, found.held.state.bound.v);
+  }
+
+  // As leave() does for what a thread has found of an output.
+  __device__ void leave(const typename F::Arguments& a, const Found<F>& found, long long split) const {
+    if (found.looked_at > found.most) *a.head.lost = 1;
+    const long long row = row_ + T::lane();
+    if (row >= a.head.lanes) return;
+    typename F::Near::Row own;
+    own.init();
+    own.state.merge(found.held.state, 0);
+    put_state<F, typename F::Near>(a, a.targets[0], own, row, 0, split, T::column_warp());
+  }
+
+ private:
+  // What enters is less than this; NaN, which nothing is, while no list is full.
+  __device__ void bounds(const Found<F>& found, int tile, float (&bound)[4]) const {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int row = (T::lane() >> 2) + 8 * k;
+      bound[k] = fminf(__shfl_sync(0xffffffffu, found.held.state.bound.v, row), bounds_.others(tile, row)) - square_[k];
+    }
+  }
+
+  Bounds<T> bounds_;
+  long long row_;
+  float square_[4], scale_[4];
+};
+
+// One pair in so many may be looked at, beside those that fill a list and bring it to rest: where more enter, points come in an order
+// that deceives, and all distances are computed without further ado.
+inline constexpr int kFewLooks = 512, kLooksOfPlace = 16;
+
+template <class F>
+__device__ void sweep_nearest(const typename F::Arguments& a) {
+  using T = typename F::Tile;
+  extern __shared__ uint4 shared[];
+  const Head& head = a.head;
+  const long long block = head.first_block + blockIdx.x, split = head.first_split + blockIdx.y;
+  const long long begin = split * head.split, end = least(head.sweep, begin + head.split);
+  Products<F> products(head, shared, block * T::kBlockRows, begin, end);
+  Watch<F> watch(a, block * T::kBlockRows, reinterpret_cast<float*>(shared + T::kSharedBytes / 16));
+  Found<F> found;
+  found.held.init();
+  found.looked_at = 0;
+  found.most = static_cast<int>(least((end - begin) * (32 / T::kColumnWarps) / kFewLooks + 32 * kLooksOfPlace * (F::Near::kPlaces + 4), 1 << 30));
+  int count = 0;
+#pragma unroll 1
+  for (long long tile = begin; tile < end; tile += T::kSide, ++count) {
+    float pairs[T::kRowTiles][T::kColumnTiles][4];
+    products.find(pairs);
+    const long long column = tile + T::column_warp() * 64;
+    watch.look(a, found, pairs, count, column, static_cast<int>(least(end - column, 64)));
+  }
+  watch.leave(a, found, split);
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

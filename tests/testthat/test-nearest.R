@@ -1,0 +1,97 @@
+# The nearest of wide points on a GPU: tensor cores tell which distances are worth computing, and change no answer.
+
+nearest <- function(x, y, K, index = "j", ...) reduction(sqdist(Vi(x), Vj(y)), "argKmin", K = K, index = index, ...)
+grid_points <- function(n, d, most = 3) matrix(sample(0:most, n * d, replace = TRUE) + 0, n)
+
+# Are these the K nearest, up to float32's rounding of their distances?
+expect_nearest <- function(actual, x, y, label, tolerance = 2e-6) {
+  for (i in unique(round(seq(1, nrow(x), length.out = min(nrow(x), 25))))) {
+    distance <- colSums((t(y) - x[i, ])^2)
+    least <- sort(distance)[seq_len(ncol(actual))]
+    expect_lt(max(abs(distance[actual[i, ]] - least) / pmax(abs(least), 1e-30)), tolerance, label = paste(label, "row", i))
+    expect_false(anyDuplicated(actual[i, ]) > 0)
+  }
+}
+
+test_that("tensor cores look for the nearest of wide points in float32, and for nothing else", {
+  way <- function(d, K = 3, precision = "float32") {
+    R <- nearest(matrix(0, 5, d), matrix(0, 4, d), K, call = FALSE, precision = precision)
+    any(grepl("sweep_nearest", sources_of(R)))
+  }
+  expect_identical(vapply(c(3, 14, 15, 17, 100), way, NA), c(FALSE, FALSE, TRUE, TRUE, TRUE))
+  expect_identical(c(way(25, 10), way(26, 10), way(500, 40), way(500, precision = "float64")), c(FALSE, TRUE, FALSE, FALSE))
+  wide <- sqdist(Vi(matrix(0, 5, 50)), Vj(matrix(0, 4, 50)))
+  for (R in list(min(wide + 1, index = "j", call = FALSE), reduction(wide, "argKmin", K = 2, index = "ij", call = FALSE), sum(wide, index = "j", call = FALSE)))
+    expect_false(any(grepl("sweep_nearest", sources_of(lazy_set(R, precision = "float32")))))
+})
+
+test_that("the search for the nearest compiles for a GPU", {
+  skip_without_compiler()
+  for (K in c(1, 10, 14)) expect_compiles(nearest(matrix(0, 5, 33), matrix(0, 4, 33), K, call = FALSE), paste("K", K))
+  expect_compiles(min_argmin(sqdist(Vi(matrix(0, 5, 20)), Vj(matrix(0, 4, 20))), call = FALSE), "min_argmin")
+})
+
+test_that("the nearest are the nearest at every size, width and length of list", {
+  skip_without_gpu()
+  set.seed(21)
+  with_kernweave(device = "gpu", precision = "float32", {
+    for (d in c(16, 37, 100, 300)) for (size in list(c(1, 1), c(3, 127), c(129, 128), c(257, 1001), c(40, 9001))) for (K in c(1, 10, 16)) {
+      x <- matrix(stats::rnorm(size[1] * d), ncol = d)
+      y <- matrix(stats::rnorm(size[2] * d), ncol = d)
+      actual <- nearest(x, y, K)
+      expect_identical(is.na(actual), matrix(seq_len(K) > size[2], size[1], K, byrow = TRUE))
+      expect_nearest(actual[, seq_len(min(K, size[2])), drop = FALSE], x, y, paste(d, size[1], size[2], K))
+      expect_identical(nearest(y, x, K, index = "i"), actual)
+    }
+  })
+})
+
+test_that("ties go to the smallest row number, and coincident points are found", {
+  skip_without_gpu()
+  set.seed(22)
+  for (d in c(16, 40)) for (n in c(300, 5003)) {
+    x <- grid_points(200, d, 1)
+    y <- rbind(grid_points(n, d, 1), x, x)
+    with_kernweave(precision = "float32", {
+      for (K in c(1, 3, 16)) expect_identical(nearest(x, y, K, device = "gpu"), nearest(x, y, K, device = "cpu"))
+      expect_identical(min_argmin(sqdist(Vi(x), Vj(y)), device = "gpu"), min_argmin(sqdist(Vi(x), Vj(y)), device = "cpu"))
+    })
+  }
+})
+
+test_that("units, offsets, outliers and an order that deceives change no answer", {
+  skip_without_gpu()
+  set.seed(23)
+  x <- matrix(stats::rnorm(300 * 30), ncol = 30)
+  y <- matrix(stats::rnorm(30000 * 30), ncol = 30)
+  # Each is nearer than all that came before: every distance has to be looked at.
+  falling <- matrix(rep(seq(1000, 1, length.out = 30000), 30), ncol = 30)
+  outlier <- rbind(y, 1e6)
+  tight <- rbind(y, 1e4 + 1e-3 * y[1:500, ])
+  settings <- list(plain = list(x, y), small = list(x * 1e-7, y * 1e-7), large = list(x * 1e7, y * 1e7), offset = list(x + 100, y + 100),
+                   falling = list(x, falling), outlier = list(x, outlier), tight = list(rbind(x, 1e4 + 1e-3 * x), tight))
+  for (name in names(settings)) {
+    s <- settings[[name]]
+    actual <- nearest(s[[1]], s[[2]], 10, device = "gpu", precision = "float32")
+    # Points of 1e4 are rounded to 5e-4.
+    if (name != "tight") expect_nearest(actual, s[[1]], s[[2]], name)
+    else expect_nearest(actual[1:300, ], s[[1]][1:300, ], s[[2]], name, 1e-3)
+  }
+})
+
+test_that("NaN is never near, and infinite numbers are told apart", {
+  skip_without_gpu()
+  set.seed(24)
+  x <- matrix(stats::rnorm(200 * 20), ncol = 20)
+  y <- matrix(stats::rnorm(3000 * 20), ncol = 20)
+  y[c(5, 700), 3] <- NaN
+  x[7, 1] <- NaN
+  with_kernweave(precision = "float32", {
+    actual <- nearest(x, y, 5, device = "gpu")
+    expect_true(all(is.na(actual[7, ])))
+    expect_nearest(actual[-7, ], x[-7, ], replace(y, is.nan(y), 1e9), "NaN")
+    y[setdiff(seq_len(3000), actual)[1], 2] <- Inf
+    expect_identical(nearest(x, y, 5, device = "gpu"), actual)
+    expect_true(all(is.na(nearest(x * NaN, y, 2, device = "gpu"))))
+  })
+})
