@@ -101,6 +101,10 @@ r_cuda_sources <- function(plan, lanes) {
     .Call(`_kernweave_r_cuda_sources`, plan, lanes)
 }
 
+r_cuda_scripts <- function(plan, points) {
+    .Call(`_kernweave_r_cuda_scripts`, plan, points)
+}
+
 r_cuda_compile <- function(source, capability) {
     .Call(`_kernweave_r_cuda_compile`, source, capability)
 }

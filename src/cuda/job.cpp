@@ -39,12 +39,13 @@ class Stay : public Copy {
 
 class PassJob {
  public:
-  PassJob(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device)
-      : pass_(pass), task_(task), device_(*device),
+  PassJob(const Pass& pass, const Code& code, const Task& task, double seconds, Device* device)
+      : pass_(pass), code_(code), task_(task), device_(*device),
         lanes_(pass.share.along_i ? task.schedule->sizes.i : task.schedule->sizes.j),
         sweep_(pass.share.along_i ? task.schedule->sizes.j : task.schedule->sizes.i),
         cut_(cut(pass, lanes_, sweep_, device->processors(), seconds)),
-        kernels_(device->kernels(source, static_cast<int>(pass.shared_bytes()))) {}
+        kernels_(pass.interpreted() ? device->ahead_kernels(ahead_image(pass.float32), static_cast<int>(pass.shared_bytes()))
+                                    : device->kernels(code.source, static_cast<int>(pass.shared_bytes()))) {}
 
   bool run() {
     place_numbers();
@@ -52,6 +53,7 @@ class PassJob {
     place_panels();
     place_halves();
     place_targets();
+    if (pass_.interpreted()) place_script();
     launch_points("once", 1);
     launch_points("columns", padded(sweep_));
     if (pass_.stores_rows()) launch_points("rows", lanes_);
@@ -204,12 +206,26 @@ class PassJob {
     }
   }
 
-  // As the kernels expect them: kernweave::gpu::Arguments.
+  void place_script() {
+    const Packed packed(code_.interpretation, data_, targets_);
+    const Pointer at = allocate(static_cast<std::int64_t>(packed.bytes.size()), "the script");
+    device_.upload(at, packed.bytes.data(), packed.bytes.size());
+    script_ = packed.script(at);
+    script_.column_stride = padded(sweep_);
+  }
+
+  // As the kernels expect them: kernweave::gpu::Arguments, or kernweave::gpu::Script.
   std::vector<char> arguments() const {
     std::vector<char> bytes;
     const auto add = [&](const void* from, std::size_t size) {
       bytes.insert(bytes.end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
     };
+    if (pass_.interpreted()) {
+      gpu::Script script = script_;
+      script.head = head_;
+      add(&script, sizeof script);
+      return bytes;
+    }
     add(&head_, sizeof head_);
     add(data_.data(), data_.size() * sizeof(gpu::Data));
     add(targets_.data(), targets_.size() * sizeof(gpu::Target));
@@ -277,12 +293,14 @@ class PassJob {
   }
 
   const Pass& pass_;
+  const Code& code_;
   const Task& task_;
   Device& device_;
   const std::int64_t lanes_, sweep_;
   const Cut cut_;
   const Kernels& kernels_;
   gpu::Head head_{};
+  gpu::Script script_{};
   std::vector<gpu::Data> data_;
   std::vector<gpu::Target> targets_;
   std::vector<Found> found_;
@@ -303,9 +321,9 @@ std::unique_ptr<Copy> sent_to_stay(const View& view, Device* device) {
   return std::make_unique<Stay>(device, std::move(block));
 }
 
-bool run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, Device* device) {
+bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds, Device* device) {
   try {
-    return PassJob(pass, source, task, seconds, device).run();
+    return PassJob(pass, code, task, seconds, device).run();
   } catch (...) {
     // What has been launched may still read memory that is about to serve others.
     driver().cuCtxSynchronize();

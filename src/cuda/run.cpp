@@ -5,7 +5,9 @@
 #include "base/error.hpp"
 #include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
+#include "cuda/interpret.hpp"
 #include "cuda/job.hpp"
+#include "cuda/nvrtc.hpp"
 #include "cuda/status.hpp"
 #include "cuda/write.hpp"
 #include "schedule/cost.hpp"
@@ -63,6 +65,19 @@ class Gpu : public Backend {
 
   Verdict ready() const override { return probe(); }
 
+  Verdict ready_for(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
+    const Verdict there = probe();
+    if (!there.yes || way_here() == Way::best) return there;
+    for (const Share& share : shares_of(variant)) {
+      const Extents n = extents_of(share, sizes);
+      Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, Way::interpreted);
+      Interpretation unused;
+      const Verdict verdict = interpret(&pass, &unused);
+      if (!verdict.yes) return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", verdict.why, "), and ", compiler().why));
+    }
+    return {};
+  }
+
   bool holds_data() const override { return true; }
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
@@ -76,7 +91,8 @@ class Gpu : public Backend {
     double bytes = 0;
     for (const Share& share : shares_of(variant)) {
       const Extents n = extents_of(share, sizes);
-      const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep);
+      Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, way_here());
+      if (pass.interpreted()) script_of(&pass);
       bytes += cuda::working_bytes(pass, cut(pass, n.lanes, n.sweep, device(0).processors(), sweep_seconds(plan, variant, sizes)), n.lanes, n.sweep);
     }
     return bytes;
@@ -89,15 +105,27 @@ class Gpu : public Backend {
     const Sizes& sizes = task.schedule->sizes;
     for (const Share& share : shares_of(variant)) {
       const Extents n = extents_of(share, sizes);
-      const auto done = [&](bool plain) {
-        const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain, plain);
-        return run_pass(pass, Sources::of(task).find(pass), task, sweep_seconds(plan, variant, sizes), &gpu);
+      const auto done = [&](Way way) {
+        Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain, way);
+        const bool follows = pass.interpreted();
+        const Code code = follows ? Code{"", script_of(&pass)} : Code{Sources::of(task).find(pass), {}};
+        return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? kGpuInterpreted : 1), &gpu);
       };
-      if (!done(false)) done(true);
+      if (!done(way_here())) done(Way::plain);
     }
   }
 
  private:
+  static Way way_here() { return compiler().found ? Way::best : Way::interpreted; }
+
+  // Of a pass that can be interpreted: ready_for() has asked.
+  static Interpretation script_of(Pass* pass) {
+    Interpretation found;
+    const Verdict verdict = interpret(pass, &found);
+    internal_check(verdict.yes, verdict.why);
+    return found;
+  }
+
   // Until a device has been opened, as on an H100.
   static double sweep_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes) {
     const double rate = 132 * 1.9e9 * kGpuInstructionsPerClock * (in_float32(plan) ? 1.0 : 0.25);

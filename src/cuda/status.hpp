@@ -7,7 +7,7 @@
 namespace kernweave {
 namespace cuda {
 
-// Found once: the driver opens, the compiler is there, and a small kernel gives the right numbers. No in a process forked
+// Found once: the driver opens, the compiler or kernels compiled at installation are there, and a small kernel gives the right numbers. No in a process forked
 // from one that has used the GPU.
 Verdict probe();
 
@@ -17,6 +17,7 @@ bool gpu_is_here();
 struct Report {
   std::string driver;                // its CUDA version, or why there is none
   std::string compiler;              // version and file of NVRTC, or why there is none
+  bool ahead = false;                // were kernels compiled at installation?
   std::vector<std::string> devices;  // name, capability, memory, multiprocessors
   std::string problem;               // empty: all is well
 };
