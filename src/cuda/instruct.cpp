@@ -14,10 +14,11 @@ using gpu::From;
 using gpu::Instruction;
 using gpu::Kind;
 using gpu::Operand;
+using gpu::Use;
 
-short code_of(Op op) {
+int code_of(Op op) {
   static_assert(static_cast<int>(Op::Gather) + static_cast<int>(gpu::OpCode::count) == static_cast<int>(Op::count), "the same rows");
-  return static_cast<short>(static_cast<int>(op) - static_cast<int>(Op::Gather));
+  return static_cast<int>(op) - static_cast<int>(Op::Gather);
 }
 
 // A number as the bits of a float that is the same number.
@@ -60,7 +61,7 @@ class Writer {
   virtual void forget() {}        // the strip may hold something else from here on
   virtual void stays_stored() {}  // what has been made last
 
-  Instruction& say(Kind kind, short code, int width) {
+  Instruction& say(Kind kind, int code, int width) {
     Instruction i;
     i.kind = kind;
     i.code = code;
@@ -70,16 +71,16 @@ class Writer {
   }
   void goes_to(int slot, int width) {
     out_.back().out = place(slot);
-    out_.back().stores = 1;
+    out_.back().use = Use::stored;
     made(slot, width);
   }
   void move(const Operand& from, int to, int width) {
     Instruction& i = say(Kind::element, 0, width);
     i.in[0] = from;
     i.out = to;
-    i.stores = 1;
+    i.use = Use::stored;
   }
-  short step_of(const Ref& ref) const {
+  int step_of(const Ref& ref) const {
     const bool single = ref.width == 1 || (is_slot(ref) && program_.slots[static_cast<std::size_t>(ref.index)].region == Region::component);
     return single ? 0 : 1;
   }
@@ -110,7 +111,10 @@ class Writer {
     for (std::size_t k = 0; k < step.in.size(); ++k) in[k] = operand(step.in[k]);
     Instruction& i = say(Kind::fold, code_of(step.op), width);
     i.in[0] = begin;
-    std::copy(in, in + 2, i.in + 1);
+    // The interpreter is quick where the first runs along rows.
+    const bool turned = in[0].from == From::tile && in[1].from == From::row && row(step.op).commutes;
+    i.in[1] = in[turned];
+    i.in[2] = in[!turned];
     goes_to(step.out, 1);
   }
   void whole_fold(const Step& step) { fold_from(step, literal(row(step.op).start().v), fold_width(step)); }
@@ -233,7 +237,7 @@ class PairWriter : public Writer {
  private:
   Operand operand(const Ref& ref) override {
     if (is_slot(ref) && ref.index == held_) {
-      if (--readers_[static_cast<std::size_t>(held_)] == 0 && maker_ != kNobody) out_[maker_].stores = 0;
+      if (--readers_[static_cast<std::size_t>(held_)] == 0 && maker_ != kNobody) out_[maker_].use = Use::none;
       return {0, From::strip, 0};
     }
     return placed(ref);
@@ -270,11 +274,11 @@ class PairWriter : public Writer {
   void term(std::size_t number) {
     const Output& o = pass_.variant->outputs[static_cast<std::size_t>(pass_.share.outputs[number])];
     const Operand value = operand(o.value), weight = operand(o.weight);
-    Instruction& i = say(Kind::term, static_cast<short>(o.red), o.width);
+    Instruction& i = say(Kind::term, static_cast<int>(o.red), o.width);
     i.in[0] = value;
     i.in[1] = weight;
-    i.stores = o.keep == Keep::both;
-    i.output = static_cast<short>(number);
+    i.use = o.keep == Keep::both ? Use::kept : o.keep == Keep::none ? Use::counted_over_pairs : Use::folded;
+    i.output = static_cast<int>(number);
   }
 
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);

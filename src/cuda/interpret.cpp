@@ -27,6 +27,7 @@ using gpu::Operand;
 
 // What more than one place needs to finish a list in: kernweave::gpu::write_state().
 constexpr std::int64_t kBytesOfPlace = 16;
+constexpr int kWarp = 32;
 
 std::int64_t even(std::int64_t bytes, std::int64_t step) { return ceiling(bytes, step) * step; }
 
@@ -64,13 +65,13 @@ class Fitting {
  public:
   Fitting(const Pass& pass, int own_numbers, Interpretation* found) : pass_(pass), own_numbers_(own_numbers), found_(*found) {}
 
-  // The first that fits: blocks of at least a warp.
+  // The first that fits. What a launch gets without asking leaves room for other blocks; less than a warp is the last resort.
   bool fit(Layout* layout) {
     const int strip = 32 / pass_.number_bytes();
     for (const Layout& way : {Layout{strip, true}, Layout{strip, false}, Layout{1, false}})
       for (int threads = kGpuThreads; threads >= kGpuFewestThreads; threads /= 2) {
         *layout = laid_out(way, threads);
-        if (layout->bytes <= (threads > kGpuFewestThreads ? kGpuMostTileBytes : kGpuMostShared)) return true;
+        if (layout->bytes <= (threads > kWarp ? kGpuMostTileBytes : kGpuMostShared)) return true;
       }
     return false;
   }
@@ -116,7 +117,7 @@ void settle(const Layout& layout, Interpretation* found) {
     if (i.kind != Kind::term) continue;
     const gpu::Outcome& o = found->outcomes[static_cast<std::size_t>(i.output)];
     i.out = o.lane;
-    i.stride = o.stride;
+    i.list = o.stride;
   }
 }
 

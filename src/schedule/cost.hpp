@@ -83,9 +83,9 @@ inline constexpr int kGpuMostColumnRegisters = 16;
 inline constexpr double kGpuLongestStrip = 2048;
 // Numbers that are the same for all pairs, kept in registers.
 inline constexpr int kGpuMostOnce = 16;
-// Threads of a block that interprets, at least, and the shared memory that it may ask for: all devices from capability 8.0 on
-// have that.
-inline constexpr int kGpuFewestThreads = 32;
+// Threads of a block that interprets, at least: fewer leave a warp so idle that the CPU is as fast. The shared memory that it may
+// ask for: all devices from capability 8.0 on have that.
+inline constexpr int kGpuFewestThreads = 8;
 inline constexpr int kGpuMostShared = 98304;
 // How much longer the interpreter takes than code that was written for a formula, to keep its launches short: an estimate
 // from its instructions; redo with bench/run.R on a machine without NVRTC.

@@ -2,6 +2,7 @@
 // one point. Where numbers lie is the scope's matter (points.hpp, interpret.hpp). A scope has
 //   kColumns, L                  columns of a strip, and the lane
 //   fetch(operand, d, held, to)  component d of an operand
+//   across(x, y)                 has x its place along the rows, y in a tile? Then fetch_row and fetch_tile get them
 //   store(place, value)          a number of each column
 //   reader, writer, row_listed   of one column: components for an operation with its own loop; the row that is gathered
 //   first(), step()              the components that this thread takes; is_first(): does it take what has only one?
@@ -15,6 +16,22 @@
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
+
+// 16 bytes at a time.
+template <int kCount, class L>
+__device__ __forceinline__ void put(const L* from, L* to) {
+  struct alignas(16) Chunk {
+    L at[16 / sizeof(L)];
+  };
+  constexpr int kChunk = 16 / sizeof(L);
+#pragma unroll
+  for (int q = 0; q < kCount / kChunk; ++q) {
+    Chunk chunk;
+#pragma unroll
+    for (int k = 0; k < kChunk; ++k) chunk.at[k] = from[q * kChunk + k];
+    reinterpret_cast<Chunk*>(to)[q] = chunk;
+  }
+}
 
 template <class Lane, int kCount>
 struct Strip {
@@ -79,6 +96,23 @@ __device__ __forceinline__ void next_of_fold(OpCode code, const S& x, const S& y
   }
 }
 
+// All components of a fold whose arguments lie where most do: which row it is, is asked once.
+template <class S, class Fetch>
+__device__ __forceinline__ void whole_fold(OpCode code, int width, S* total, Fetch fetch) {
+  S x, y;
+  switch (code) {
+#define FOLD2(Name, ...) \
+  case OpCode::Name: \
+    for (int d = 0; d < width; ++d) { \
+      fetch(d, &x, &y); \
+      total->set([&](int c) { return op::Name::next(total->at[c], x.at[c], y.at[c]); }); \
+    } \
+    return;
+#include "../ops.def"
+    default: return;
+  }
+}
+
 // The list has the widths of both arguments, then the attributes.
 template <class Scope>
 __device__ __forceinline__ void own_loop(const Scope& scope, const Instruction& i) {
@@ -114,6 +148,12 @@ class Follower {
 #pragma unroll 1
     for (;; ++at) {
       const Instruction i = *at;
+      // What comes most often is asked for first.
+      if (i.kind == Kind::element) {
+        each_component(i);
+        scope_.end_of_step();
+        continue;
+      }
       switch (i.kind) {
         case Kind::end: return;
         case Kind::begin:
@@ -124,7 +164,7 @@ class Follower {
           if (++component_ < i.width) at = again;
           else component_ = 0;
           continue;
-        case Kind::element: each_component(i); break;
+        case Kind::element: continue;
         case Kind::fold:
           if (scope_.is_first()) fold(i);
           break;
@@ -148,7 +188,7 @@ class Follower {
       scope_.fetch(i.in[1], component_ + d, held_, &y);
       scope_.fetch(i.in[2], component_ + d, held_, &z);
       element(static_cast<OpCode>(i.code), x, y, z, &found);
-      if (i.stores) scope_.store(i.out + d, found);
+      if (i.use == Use::stored) scope_.store(i.out + d, found);
     }
     held_ = found;
   }
@@ -156,23 +196,32 @@ class Follower {
   __device__ __forceinline__ void fold(const Instruction& i) {
     S total;
     scope_.fetch(i.in[0], 0, held_, &total);
+    const OpCode code = static_cast<OpCode>(i.code);
+    if (scope_.across(i.in[1], i.in[2])) {
+      whole_fold(code, i.width, &total, [&](int d, S* x, S* y) {
+        scope_.fetch_row(i.in[1], component_ + d, x);
+        scope_.fetch_tile(i.in[2], component_ + d, y);
+      });
+    } else {
 #pragma unroll 1
-    for (int d = 0; d < i.width; ++d) {
-      S x, y;
-      scope_.fetch(i.in[1], component_ + d, held_, &x);
-      scope_.fetch(i.in[2], component_ + d, held_, &y);
-      next_of_fold(static_cast<OpCode>(i.code), x, y, &total);
+      for (int d = 0; d < i.width; ++d) {
+        S x, y;
+        scope_.fetch(i.in[1], component_ + d, held_, &x);
+        scope_.fetch(i.in[2], component_ + d, held_, &y);
+        next_of_fold(code, x, y, &total);
+      }
     }
     held_ = total;
-    if (i.stores) scope_.store(i.out, held_);
+    if (i.use == Use::stored) scope_.store(i.out, held_);
   }
 
   __device__ __forceinline__ void gather(const Instruction& i) {
     S found;
 #pragma unroll 1
     for (int d = scope_.first(); d < i.width; d += scope_.step()) {
-      found.set([&](int c) { return read<L>(scope_.data(i.in[0].at), scope_.row_listed(scope_.list(i), c), d); });
-      if (i.stores) scope_.store(i.out + d, found);
+#pragma unroll 1
+      for (int c = 0; c < Scope::kColumns; ++c) found.at[c] = read<L>(scope_.data(i.in[0].at), scope_.row_listed(scope_.list(i), c), d);
+      if (i.use == Use::stored) scope_.store(i.out + d, found);
     }
     held_ = found;
   }

@@ -70,15 +70,19 @@ class PairScope {
     left_ = static_cast<int>(least(left, a_.strip));
   }
 
+  // What comes most often is asked for first.
   __device__ __forceinline__ void fetch(Operand o, int d, const S& held, S* to) const {
+    if (o.from == From::none) return;
+    if (o.from == From::tile) return fetch_tile(o, d, to);
+    if (o.from == From::strip) {
+      *to = held;
+      return;
+    }
     const int n = o.at + d * o.step;
     switch (o.from) {
-      case From::none: return;
       case From::literal: return to->fill(L(static_cast<double>(__int_as_float(o.at))));
-      case From::strip: *to = held; return;
       case From::once: return to->fill(static_cast<const L*>(a_.head.once)[n]);
-      case From::row: return to->fill(rows_[n * a_.head.lanes]);
-      case From::tile: return load<kColumns>(tile_ + n * a_.tile, to->at);
+      case From::row: return fetch_row(o, d, to);
       case From::column: return load<kColumns>(columns_ + n * a_.column_stride, to->at);
       case From::one_column: return to->fill(columns_[n * a_.column_stride]);
       case From::own: return load<kColumns>(values() + n * kColumns, to->at);
@@ -86,9 +90,13 @@ class PairScope {
       default: return fetch_pairs(o, to);
     }
   }
+  __device__ bool across(Operand x, Operand y) const { return x.from == From::row && y.from == From::tile; }
+  __device__ __forceinline__ void fetch_row(Operand o, int d, S* to) const { to->fill(rows_[(o.at + d * o.step) * a_.head.lanes]); }
+  __device__ __forceinline__ void fetch_tile(Operand o, int d, S* to) const { load<kColumns>(tile_ + (o.at + d * o.step) * a_.tile, to->at); }
+
   __device__ __forceinline__ void store(int place, const S& value) const {
     if (a_.strip == 1) values()[place] = value.at[0];
-    else load<kColumns>(value.at, values() + place * kColumns);
+    else put<kColumns>(value.at, values() + place * kColumns);
   }
 
   __device__ Read<L> reader(Operand o, int width, int c) const {
@@ -124,8 +132,8 @@ class PairScope {
       fetch(i.in[1], w, held, &weight);
       with_family(static_cast<RedCode>(i.code), [&](auto family) {
         using State = typename decltype(family)::template Of<L>;
-        if (i.stores) write_pairs<State>(i.output, w, value, weight);
-        else take<State>(i.out + w * i.stride, a_.outcomes[i.output].total != 0, value, weight);
+        if (i.use == Use::kept) write_pairs<State>(i.output, w, value, weight);
+        else take<State>(i.out + w * i.list, i.use == Use::counted_over_pairs, value, weight);
       });
     }
   }
@@ -168,9 +176,11 @@ class PairScope {
 
   __device__ void fetch_pairs(Operand o, S* to) const {
     const Data& from = a_.data[o.at];
-    to->set([&](int c) {
-      return read<L>(from, o.from == From::matrix ? row_ + column(c) * from.rows : column(c) + row_ * from.rows, 0);
-    });
+    S found;
+#pragma unroll 1
+    for (int c = 0; c < kColumns; ++c)
+      found.at[c] = read<L>(from, o.from == From::matrix ? row_ + column(c) * from.rows : column(c) + row_ * from.rows, 0);
+    *to = found;
   }
 
   template <class Of>
@@ -258,7 +268,7 @@ __device__ void stage_columns(const Script& a, long long first, int count, Scala
   const int strips = static_cast<int>(even(count, kStrip)) / kStrip;
   for (int n = 0; n < a.column_numbers; ++n) {
     const Scalar<Number>* const from = static_cast<const Scalar<Number>*>(a.head.columns) + n * a.column_stride + first;
-    for (int s = threadIdx.x; s < strips; s += blockDim.x) load<kStrip>(from + s * kStrip, to + n * a.tile + s * kStrip);
+    for (int s = threadIdx.x; s < strips; s += blockDim.x) put<kStrip>(from + s * kStrip, to + n * a.tile + s * kStrip);
   }
 }
 

@@ -30,6 +30,9 @@ class PointScope {
       default: return;
     }
   }
+  __device__ bool across(Operand, Operand) const { return false; }
+  __device__ void fetch_row(Operand, int, S*) const {}
+  __device__ void fetch_tile(Operand, int, S*) const {}
   __device__ void store(int place, const S& value) const { memory_[place * stride_] = value.at[0]; }
 
   __device__ Read<L> reader(Operand o, int width, int) const {

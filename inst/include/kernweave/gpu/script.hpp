@@ -8,7 +8,7 @@ inline namespace KW_ISA {
 namespace gpu {
 
 // The rows of ops.def in their order; before them, what takes its argument as it is.
-enum class OpCode : short {
+enum class OpCode : int {
   move,
 #define UNARY(Name, ...) Name,
 #define BINARY(Name, ...) Name,
@@ -24,12 +24,12 @@ enum class OpCode : short {
 };
 
 // The rows of reductions.def in their order.
-enum class RedCode : short {
+enum class RedCode : int {
 #define REDUCTION(Name, ...) Name,
 #include "../reductions.def"
 };
 
-enum class Kind : short {
+enum class Kind : int {
   end,
   begin,    // the instructions up to `next` are done for each of `width` components
   next,
@@ -41,7 +41,7 @@ enum class Kind : short {
 };
 
 // Where a number lies.
-enum class From : short {
+enum class From : int {
   none,
   literal,     // `at` itself, the bits of a float
   strip,       // what the instruction before has found: of one component
@@ -66,19 +66,21 @@ enum class From : short {
 struct Operand {
   int at = 0;  // of the first component
   From from = From::none;
-  short step = 0;  // to the next one: 0 where one serves all
+  int step = 0;  // to the next one: 0 where one serves all
 };
+
+// What becomes of a result, or of a term.
+enum class Use : int { none, stored, folded, counted_over_pairs, kept };
 
 struct alignas(16) Instruction {
   Kind kind = Kind::end;
-  short code = 0;  // of the row
+  int code = 0;    // of the row
   int width = 1;   // components; of an operation with its own loop, those of the result
-  Operand in[3];
   int out = 0;     // where the result goes; of a term, where the states of its output lie
-  short stores = 0;  // does it go there?
-  short output = 0;  // of a term
-  int list = 0;    // where attributes begin
-  int stride = 0;  // of a term: from the states of one component to those of the next, in bytes
+  Operand in[3];
+  Use use = Use::none;
+  int list = 0;    // where the lists have what belongs to it; of a term, the bytes from one component's states to the next
+  int output = 0;  // of a term
 };
 
 // How row numbers are found: where the first ones are (`datum` or `parameter`: of a variable of the row's axis or of none,
@@ -90,7 +92,7 @@ enum ListOfRows { kFrom, kAlongLanes, kVariable, kLookups, kFirstLookup };
 // at a place of its own memory, in bytes.
 struct Outcome {
   RedCode reduction;
-  short pairwise, total;  // kept pair by pair? Are both axes folded?
+  int pairwise, total;    // kept pair by pair? Are both axes folded?
   int width, places;
   int lane, row, stride;
   int storage;            // of the lane's state, where it needs any
