@@ -19,7 +19,8 @@ setting_names <- c("device", "precision", "threads")
 #' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
 #'
 #' Devices are `"cpu"`; `"gpu"`, an NVIDIA GPU through its driver and the run-time compiler NVRTC, both opened when
-#' first needed; and `"reference"`, two plain loops that compute a formula as it is written, in float64 on one
+#' first needed (without NVRTC, kernels run most formulas that were compiled at installation, if the CUDA Toolkit
+#' was there then); and `"reference"`, two plain loops that compute a formula as it is written, in float64 on one
 #' thread: right before all else, and slow. `"auto"` takes the one of the first two that is expected to be
 #' done first, transfers counted, and falls back to the CPU where the GPU cannot be used ([kernweave_sitrep()]
 #' says why). Asking for a device that is not there is an error. With `precision = "float32"` points are rounded once, after differences have been

@@ -11,6 +11,7 @@ test_that("every operation has a script that calls its row, along every axis", {
       scripts <- scripts_of(reduction(F, "sum", call = FALSE))
       label <- paste(operations$fn[k], paste(axes, collapse = " "), precision)
       expect_identical(unique(scripts$why), "", label = label)
+      if (operations$form[k] != "alias") expect_true(operations$name[k] %in% rows_in(scripts), label = label)
     }
 })
 
@@ -46,6 +47,15 @@ test_that("what does not fit is refused with its size", {
   expect_match(long$why[length(long$why)], "take [0-9]+ bytes.* a block has 98304 bytes")
   wide <- scripts_of(sum_of(Vj(x) * exp(Vi(x) - Vj(x)), index = "j"))
   expect_match(wide$why[length(wide$why)], "take [0-9]+ bytes")
+})
+
+test_that("the interpreter needs no header but ours", {
+  skip_without_compiler()
+  for (number in c("float", "double")) {
+    source <- paste0("#include \"kernweave/gpu/interpret.hpp\"\nextern \"C\" __global__ void sweep(const __grid_constant__ ",
+                     "kernweave::gpu::Script a) { kernweave::gpu::script_sweep<", number, ">(a); }")
+    expect_gt(length(kernweave:::r_cuda_compile(source, 90L)), 1000)
+  }
 })
 
 # --- without a run-time compiler ------------------------------------------------------------------------------

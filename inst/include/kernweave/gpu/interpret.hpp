@@ -141,9 +141,10 @@ class PairScope {
   __device__ void begin() const {
     each_state([&](auto family, const Outcome& o, char* at, int, int) {
       using Of = decltype(family);
-      auto& lane = *reinterpret_cast<typename Of::template Of<L>*>(at);
+      using Lane = typename Of::template Of<L>;
+      Lane& lane = *reinterpret_cast<Lane*>(at);
       lane.init(at + o.storage, o.places);
-      if constexpr (lane.kAdds) row_state<Of>(o, at).init(nullptr, o.places);
+      if constexpr (Lane::kAdds) row_state<Of>(o, at).init(nullptr, o.places);
     });
   }
 
@@ -151,8 +152,9 @@ class PairScope {
   __device__ void flush() const {
     each_state([&](auto family, const Outcome& o, char* at, int, int) {
       using Of = decltype(family);
-      auto& lane = *reinterpret_cast<typename Of::template Of<L>*>(at);
-      if constexpr (lane.kAdds) {
+      using Lane = typename Of::template Of<L>;
+      Lane& lane = *reinterpret_cast<Lane*>(at);
+      if constexpr (Lane::kAdds) {
         row_state<Of>(o, at).merge(lane, 0);
         lane.restart();
       }
@@ -163,8 +165,9 @@ class PairScope {
   __device__ void leave(long long block, long long split) const {
     each_state([&](auto family, const Outcome& o, char* at, int number, int w) {
       using Of = decltype(family);
-      const auto& lane = *reinterpret_cast<typename Of::template Of<L>*>(at);
-      if constexpr (lane.kAdds) leave_state<Of>(row_state<Of>(o, at), Double(), o, number, w, block, split);
+      using Lane = typename Of::template Of<L>;
+      const Lane& lane = *reinterpret_cast<const Lane*>(at);
+      if constexpr (Lane::kAdds) leave_state<Of>(row_state<Of>(o, at), Double(), o, number, w, block, split);
       else leave_state<Of>(lane, L(), o, number, w, block, split);
     });
   }
