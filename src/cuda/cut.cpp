@@ -23,7 +23,9 @@ double bytes_of_block(const Pass& pass) {
 
 std::int64_t state_bytes(const Output& o) {
   const StateRow& state = row(o.red).state;
-  return static_cast<std::int64_t>(state.size) + ceiling(state.storage(o.places), 8) * 8;
+  const std::int64_t bytes = static_cast<std::int64_t>(state.size) + ceiling(state.storage(o.places), 8) * 8;
+  // A state that has been merged leaves its place to the results of a list (kernweave/gpu/interpret.hpp).
+  return o.places > 1 ? std::max<std::int64_t>(bytes, 16 * o.places) : bytes;
 }
 
 Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors, double seconds) {

@@ -55,7 +55,7 @@ class Writer {
  protected:
   virtual Operand operand(const Ref& ref) = 0;
   // The same where it must have a place.
-  virtual Operand in_memory(const Ref& ref, int) { return operand(ref); }
+  virtual Operand in_memory(const Ref& ref) { return operand(ref); }
   virtual int place(int slot) const = 0;
   virtual void made(int slot, int width) = 0;
   virtual void forget() {}        // the strip may hold something else from here on
@@ -137,7 +137,7 @@ class Writer {
     const int list = static_cast<int>(lists_.size());
     for (std::size_t k = 0; k < 2; ++k) {
       lists_.push_back(k < step.in.size() ? step.in[k].width : 0);
-      if (k < step.in.size()) in[k] = in_memory(step.in[k], static_cast<int>(k));
+      if (k < step.in.size()) in[k] = in_memory(step.in[k]);
     }
     lists_.insert(lists_.end(), step.attributes.begin(), step.attributes.end());
     Instruction& i = say(Kind::loop, code_of(step.op), step.width);
@@ -201,7 +201,7 @@ class PointWriter : public Writer {
     return source(ref);
   }
   // An operation with its own loop sees data of the user's in the panel, too.
-  Operand in_memory(const Ref& ref, int) override {
+  Operand in_memory(const Ref& ref) override {
     const Panel::Entry* e = panel_.find(ref);
     return e && !is_slot(ref) && &panel_ != &pass_.once ? Operand{e->at, From::point, step_of(ref)} : operand(ref);
   }
@@ -225,7 +225,8 @@ class PointWriter : public Writer {
 class PairWriter : public Writer {
  public:
   PairWriter(const Pass& pass, std::vector<Instruction>* out, std::vector<int>* lists)
-      : Writer(pass, Region::pair, out, lists), out_(*out), readers_(readers_of_slots(*pass.variant)), spare_(static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)] + pass.program().memory[static_cast<int>(Region::component)])) {}
+      : Writer(pass, Region::pair, out, lists), out_(*out), readers_(readers_of_slots(*pass.variant)),
+        spare_(numbers_of(Region::pair) + numbers_of(Region::component)) {}
 
   int write() {
     steps();
@@ -251,7 +252,7 @@ class PairWriter : public Writer {
     return {ref.index, matrix(pass_.plan->variables[static_cast<std::size_t>(ref.index)]), 0};
   }
   // Data of pairs get a place.
-  Operand in_memory(const Ref& ref, int) override {
+  Operand in_memory(const Ref& ref) override {
     const Operand found = placed(ref);
     if (found.from != From::matrix && found.from != From::matrix_turned) return found;
     forget();
@@ -259,10 +260,10 @@ class PairWriter : public Writer {
     return {spare_++, From::own, 0};
   }
   Operand total(int slot) const override { return {place(slot), From::own, 0}; }
+  int numbers_of(Region region) const { return static_cast<int>(program_.memory[static_cast<std::size_t>(region)]); }
   int place(int slot) const override {
     const Slot& s = program_.slots[static_cast<std::size_t>(slot)];
-    const std::int64_t before = s.region == Region::component ? program_.memory[static_cast<int>(Region::pair)] : 0;
-    return static_cast<int>(before + s.offset);
+    return (s.region == Region::component ? numbers_of(Region::pair) : 0) + static_cast<int>(s.offset);
   }
   void made(int slot, int width) override {
     held_ = width == 1 ? slot : -1;
