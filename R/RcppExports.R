@@ -109,6 +109,10 @@ r_cuda_windows <- function(plan, lanes, sweep, processors, bytes) {
     .Call(`_kernweave_r_cuda_windows`, plan, lanes, sweep, processors, bytes)
 }
 
+r_cuda_scripts <- function(plan, points) {
+    .Call(`_kernweave_r_cuda_scripts`, plan, points)
+}
+
 r_cuda_compile <- function(source, capability) {
     .Call(`_kernweave_r_cuda_compile`, source, capability)
 }

@@ -20,7 +20,8 @@ setting_names <- c("device", "precision", "threads")
 #' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
 #'
 #' Devices are `"cpu"`; `"gpu"`, the first NVIDIA GPU through its driver and the run-time compiler NVRTC, both opened when
-#' first needed; `"all"` GPUs, or some of them by number (`1`, `c(0, 2)`: numbered from 0, as in [kernweave_sitrep()]), which share
+#' first needed (without NVRTC, kernels run most formulas that were compiled at installation, if the CUDA Toolkit
+#' was there then); `"all"` GPUs, or some of them by number (`1`, `c(0, 2)`: numbered from 0, as in [kernweave_sitrep()]), which share
 #' the rows of a result among them; and `"reference"`, two plain loops that compute a formula as it is written, in float64 on one
 #' thread: right before all else, and slow. `"auto"` takes the one of the first two that is expected to be
 #' done first, transfers counted, and falls back to the CPU where the GPU cannot be used ([kernweave_sitrep()]

@@ -32,6 +32,14 @@ cache_line <- function() {
   paste0(cache$folder, ": ", cache$files, " kernels, ", round(cache$bytes / 1e6, 1), " MB", if (!cache$writable) ", cannot be written")
 }
 
+# Kernels compiled at installation, and what they are for on this machine.
+ahead_line <- function(report) {
+  if (!report$gpu$ahead) return("none")
+  archs <- strsplit(report$configured[["Cuda-Archs"]], " ")[[1]]
+  paste0("compiled for ", paste0("sm_", archs, collapse = ", "),
+         if (!grepl("^NVRTC", report$gpu$compiler)) "; without NVRTC, formulas take some times as long on the GPU, and a few do not run there")
+}
+
 configured <- function() {
   file <- system.file("configured.dcf", package = "kernweave")
   if (!nzchar(file)) return(c(Cuda = "unknown"))
@@ -62,7 +70,7 @@ print.kernweave_sitrep <- function(x, ...) {
   cat("devices\n  ", paste(x$devices, collapse = ", "), "\ncpu\n", sep = "")
   pairs(x$cpu)
   cat("gpu\n")
-  pairs(c(driver = x$gpu$driver, compiler = x$gpu$compiler, device = x$gpu$devices, cache = x$cache))
+  pairs(c(driver = x$gpu$driver, compiler = x$gpu$compiler, interpreter = ahead_line(x), device = x$gpu$devices, cache = x$cache))
   cat("options\n")
   cat(sprintf("  %-24s %s\n", x$options$option, x$options$value), sep = "")
   if (length(x$problems)) cat("to note\n", paste0("  ", x$problems, "\n"), sep = "")

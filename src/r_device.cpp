@@ -46,7 +46,7 @@ Rcpp::List r_gpu_report() {
   return kernweave::at_border([&] {
     kernweave::backends();  // so that the headers are found
     const kernweave::cuda::Report report = kernweave::cuda::report();
-    return Rcpp::List::create(Rcpp::_["driver"] = report.driver, Rcpp::_["compiler"] = report.compiler,
+    return Rcpp::List::create(Rcpp::_["driver"] = report.driver, Rcpp::_["compiler"] = report.compiler, Rcpp::_["ahead"] = report.ahead,
                               Rcpp::_["devices"] = report.devices, Rcpp::_["problem"] = report.problem);
   });
 }

@@ -1,5 +1,6 @@
 // R's way to results: prepare a plan, run it on data, explain it.
 #include "border.hpp"
+#include "cuda/interpret.hpp"
 #include "cuda/nvrtc.hpp"
 #include "cuda/window.hpp"
 #include "cuda/write.hpp"
@@ -134,6 +135,27 @@ Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double
                                        Rcpp::_["block"] = pass.shape.block_rows, Rcpp::_["split"] = static_cast<double>(cut.split),
                                        Rcpp::_["takes"] = needs.all(w.lanes, w.sweep) + needs.state * static_cast<double>(w.chunk),
                                        Rcpp::_["all"] = needs.all(m, n));
+  });
+}
+
+// What the interpreter makes of a plan's passes: why it does not take one ("" if it does), and the rows that its instructions call.
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points) {
+  return kernweave::at_border([&] {
+    const kernweave::Plan& p = kernweave::behind(plan).plan;
+    const std::int64_t n = static_cast<std::int64_t>(points);
+    Rcpp::CharacterVector why, rows;
+    Rcpp::NumericVector threads, bytes;
+    for (const kernweave::Variant& variant : p.variants)
+      for (const kernweave::Share& share : kernweave::shares_of(variant)) {
+        kernweave::cuda::Pass pass = kernweave::cuda::make_pass(p, variant, share, n, n, 0, kernweave::cuda::Way::interpreted);
+        kernweave::cuda::Interpretation found;
+        why.push_back(kernweave::cuda::interpret(&pass, &found).why);
+        rows.push_back(kernweave::cuda::rows_called(found));
+        threads.push_back(pass.shape.threads);
+        bytes.push_back(static_cast<double>(pass.shared_bytes()));
+      }
+    return Rcpp::DataFrame::create(Rcpp::_["why"] = why, Rcpp::_["rows"] = rows, Rcpp::_["threads"] = threads, Rcpp::_["bytes"] = bytes);
   });
 }
 

@@ -27,8 +27,9 @@ Block::~Block() {
   if (at_) device_->give_back(at_, bytes_);
 }
 
-Kernels::Kernels(const std::string& image, int shared_bytes) {
-  check(driver().cuModuleLoadData(&module_, image.data()), "loading kernels");
+Kernels::Kernels(const void* image) { check(driver().cuModuleLoadData(&module_, image), "loading kernels"); }
+
+void Kernels::ask_for(int shared_bytes) const {
   constexpr int kWithoutAsking = 49152;
   if (shared_bytes > kWithoutAsking) check(driver().cuFuncSetAttribute(find("sweep"), kDynamicShared, shared_bytes), "asking for shared memory");
 }
@@ -127,13 +128,21 @@ const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
     found->second.used = ++calls_;
     return *found->second.kernels;
   }
-  auto fresh = std::make_unique<Kernels>(compile(source, capability_), shared_bytes);
+  auto fresh = std::make_unique<Kernels>(compile(source, capability_).data());
+  fresh->ask_for(shared_bytes);
   if (kernels_.size() >= kMostKernels) {
     const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
     wait();
     kernels_.erase(std::min_element(kernels_.begin(), kernels_.end(), earlier));
   }
   return *kernels_.emplace(source, Held{std::move(fresh), ++calls_}).first->second.kernels;
+}
+
+const Kernels& Device::ahead_kernels(const unsigned char* image, int shared_bytes) {
+  std::unique_ptr<Kernels>& held = ahead_[image];
+  if (!held) held = std::make_unique<Kernels>(image);
+  held->ask_for(shared_bytes);
+  return *held;
 }
 
 int devices() { return std::max(open_driver().devices, pretended); }

@@ -42,13 +42,15 @@ class Block {
 // The functions of a module that has been loaded.
 class Kernels {
  public:
-  Kernels(const std::string& image, int shared_bytes);
+  explicit Kernels(const void* image);
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
   ~Kernels();
 
   // Null where the module has none of this name.
   Function find(const char* name) const;
+  // For launches of "sweep" with so much shared memory.
+  void ask_for(int shared_bytes) const;
 
  private:
   Module module_ = nullptr;
@@ -85,6 +87,9 @@ class Device {
   // Compiled once for each source, unless many others have come since.
   const Kernels& kernels(const std::string& source, int shared_bytes);
 
+  // Those of an image that stays where it is.
+  const Kernels& ahead_kernels(const unsigned char* image, int shared_bytes);
+
   // Not in use by anybody.
   std::size_t free_memory();
   // All there is.
@@ -109,6 +114,7 @@ class Device {
     long long used;  // when, counted in calls
   };
   std::map<std::string, Held> kernels_;
+  std::map<const unsigned char*, std::unique_ptr<Kernels>> ahead_;
   long long calls_ = 0;
 };
 

@@ -16,9 +16,11 @@ constexpr const char* kOfOneAxis = "what depends on one axis";
 
 }  // namespace
 
-PassJob::PassJob(const Pass& pass, const std::string& source, const Task& task, const Cut& cut, const Span& rows, Device* device)
-    : pass_(pass), device_(*device), all_(extents_of(pass.share, task.schedule->sizes)), rows_(rows), cut_(cut),
-      kernels_(device->kernels(source, static_cast<int>(pass.shared_bytes()))), small_(device), inputs_(pass, task, device, &small_),
+PassJob::PassJob(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device)
+    : pass_(pass), code_(code), device_(*device), all_(extents_of(pass.share, task.schedule->sizes)), rows_(rows), cut_(cut),
+      kernels_(pass.interpreted() ? device->ahead_kernels(ahead_image(pass.float32), static_cast<int>(pass.shared_bytes()))
+                                  : device->kernels(code.source, static_cast<int>(pass.shared_bytes()))),
+      small_(device), inputs_(pass, task, device, &small_),
       outputs_(pass, task, cut, device) {}
 
 void PassJob::run(Room room, const std::function<void(double)>& poll) {
@@ -117,6 +119,7 @@ void PassJob::enter(const Span& lanes, const Span& sweep) {
   const Slice slice = slice_of(std::min(windows_.chunk, blocks_of(lanes.size())));
   outputs_.place({lanes, sweep, std::min(lanes.size(), rows_of(windows_.chunk)), head_.splits_here * pass_.shape.parts,
                   std::max<std::int64_t>(1, slice.blocks * slice.splits)});
+  if (pass_.interpreted()) place_script();
   if (first) launch_points("once", {0, 1});
   if (new_sweep) compute_columns(sweep);
   if (new_lanes) compute_rows(lanes);
@@ -137,7 +140,10 @@ void PassJob::place_rows(const Span& lanes) {
 
 void PassJob::place_columns(const Span& sweep) {
   const Span all = padded(sweep);
-  head_.columns = room_for<void>(&columns_, all, pass_.sweep.total * pass_.number_bytes(), kOfOneAxis);
+  const std::int64_t bytes = pass_.number_bytes();
+  // The interpreter has them component by component, all others point by point.
+  device_.make_room(&columns_, static_cast<std::size_t>(all.size() * pass_.sweep.total * bytes), kOfOneAxis);
+  head_.columns = on_device<void>(columns_.at() - static_cast<Pointer>(all.from * bytes * (pass_.interpreted() ? 1 : pass_.sweep.total)));
   if (pass_.product.any()) {
     head_.column_halves = room_for<void>(&column_halves_, all, pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
     head_.column_scales = room_for<float>(&column_scales_, all, sizeof(float), kOfOneAxis);
@@ -146,6 +152,15 @@ void PassJob::place_columns(const Span& sweep) {
   if (!pass_.wide.any()) return;
   head_.weight_halves = room_for<void>(&weight_halves_, all, pass_.wide.padded_width() * kTwoHalves, kOfOneAxis);
   head_.weight_scales = room_for<float>(&weight_scales_, weights(all), sizeof(float), kOfOneAxis);
+}
+
+// Where data and results of the window lie is part of it.
+void PassJob::place_script() {
+  const Packed packed(code_.interpretation, inputs_.data, outputs_.targets);
+  device_.make_room(&scripted_, packed.bytes.size(), "the script");
+  device_.upload(scripted_.at(), packed.bytes.data(), packed.bytes.size());
+  script_ = packed.script(scripted_.at());
+  script_.column_stride = padded(sweep_).size();
 }
 
 void PassJob::compute_rows(const Span& lanes) {
@@ -164,12 +179,18 @@ void PassJob::compute_columns(const Span& sweep) {
 
 // --- launches ---------------------------------------------------------------------------------------------
 
-// As the kernels expect them: kernweave::gpu::Arguments.
+// As the kernels expect them: kernweave::gpu::Arguments, or kernweave::gpu::Script.
 std::vector<char> PassJob::arguments() const {
   std::vector<char> bytes;
   const auto add = [&](const void* from, std::size_t size) {
     bytes.insert(bytes.end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
   };
+  if (pass_.interpreted()) {
+    gpu::Script script = script_;
+    script.head = head_;
+    add(&script, sizeof script);
+    return bytes;
+  }
   add(&head_, sizeof head_);
   add(inputs_.data.data(), inputs_.data.size() * sizeof(gpu::Data));
   add(outputs_.targets.data(), outputs_.targets.size() * sizeof(gpu::Target));

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include "cuda/device.hpp"
+#include "cuda/interpret.hpp"
 #include "cuda/outputs.hpp"
 #include "cuda/place.hpp"
 
@@ -11,9 +12,15 @@ namespace cuda {
 // How much memory a pass may plan with: what is expected to be free, or what is known to be.
 enum class Room { expected, known };
 
+// How a pass is carried out: its source, or where it is interpreted, its script.
+struct Code {
+  std::string source;
+  Interpretation interpretation;
+};
+
 class PassJob {
  public:
-  PassJob(const Pass& pass, const std::string& source, const Task& task, const Cut& cut, const Span& rows, Device* device);
+  PassJob(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
   void run(Room room, const std::function<void(double)>& poll);
@@ -41,6 +48,7 @@ class PassJob {
   void enter(const Span& lanes, const Span& sweep);
   void place_rows(const Span& lanes);
   void place_columns(const Span& sweep);
+  void place_script();
   void compute_rows(const Span& lanes);
   void compute_columns(const Span& sweep);
 
@@ -53,6 +61,7 @@ class PassJob {
   void launch_slice(const Slice& slice);
 
   const Pass& pass_;
+  const Code& code_;
   Device& device_;
   const Extents all_;  // of all devices
   const Span rows_;    // of this one
@@ -65,7 +74,8 @@ class PassJob {
   Windows windows_{};
   Span lanes_{-1, -1}, sweep_{-1, -1};  // of the window
   gpu::Head head_{};
-  Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_, column_squares_, weight_halves_, weight_scales_;
+  gpu::Script script_{};
+  Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_, column_squares_, weight_halves_, weight_scales_, scripted_;
   Pointer lost_ = 0;
   std::int64_t done_ = 0;  // blocks times splits
 };

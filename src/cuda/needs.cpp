@@ -1,6 +1,8 @@
 // Counted from panels, states and widths.
 #include "cuda/needs.hpp"
 
+#include <algorithm>
+
 namespace kernweave {
 namespace cuda {
 namespace {
@@ -42,7 +44,9 @@ double bytes_of_column(const Pass& pass) {
 
 std::int64_t state_bytes(const Output& o) {
   const StateRow& state = row(o.red).state;
-  return static_cast<std::int64_t>(state.size) + (state.storage(o.places) + 7) / 8 * 8;
+  const std::int64_t bytes = static_cast<std::int64_t>(state.size) + (state.storage(o.places) + 7) / 8 * 8;
+  // A state that has been merged leaves its place to the results of a list (kernweave/gpu/interpret.hpp).
+  return o.places > 1 ? std::max<std::int64_t>(bytes, 16 * o.places) : bytes;
 }
 
 }  // namespace cuda

@@ -174,10 +174,37 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   return shape;
 }
 
+// The interpreter keeps all of a point's values in memory; those that pairs read come first.
+Pass to_interpret(Pass pass) {
+  pass.in_front.resize(pass.share.outputs.size());
+  fill_panels(&pass);
+  constexpr int kAny = 1 << 30;
+  for (Panel* panel : {&pass.lanes, &pass.sweep}) panel->settle(kAny, kAny, 1);
+  const Program& program = pass.program();
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    const Region region = home(program, step);
+    if (!pass.needed[s] || region == Region::pair) continue;
+    Panel& panel = region == Region::param ? pass.once : region == pass.lane_region() ? pass.lanes : pass.sweep;
+    panel.add({Ref::From::slot, step.out, step.region == Region::component ? 1 : step.width});
+    if (row(step.op).form != Form::loop) continue;
+    for (const Ref& ref : step.in)
+      if (ref.from == Ref::From::variable && region_read(ref, pass) == region) panel.add(ref);
+  }
+  pass.once.settle(kAny, kAny, 1);
+  return pass;
+}
+
 }  // namespace
 
 Extents extents_of(const Share& share, const Sizes& sizes) {
   return share.along_i ? Extents{sizes.i, sizes.j} : Extents{sizes.j, sizes.i};
+}
+
+void Panel::add(const Ref& ref) {
+  if (find(ref)) return;
+  entries.push_back({ref, total, true});
+  total += ref.width;
 }
 
 void Panel::want(const Ref& ref) {
@@ -219,6 +246,7 @@ bool Pass::folds_all() const {
 }
 
 std::int64_t Pass::shared_bytes() const {
+  if (interpreted()) return interpreter_bytes;
   if (nearest) return gpu::PairTile::kSharedBytes + gpu::kBounds * static_cast<std::int64_t>(sizeof(float));
   if (product.any()) return wide.any() ? gpu::WideTile::kSharedBytes : gpu::PairTile::kSharedBytes;
   return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
@@ -245,16 +273,17 @@ std::vector<int> Panel::gaps() const {
 
 bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
 
-Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain, bool plain) {
-  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, false, {}, {}, {}, {}, {}};
+Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain, Way way) {
+  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, false, {}, {}, {}, {}, {}, way};
+  if (way == Way::interpreted) return to_interpret(std::move(pass));
   for (int number : share.outputs) {
     pass.in_front.push_back(in_front_of(variant.outputs[number], pass));
     if (pass.in_front.back().any()) pass.needed[pass.in_front.back().step] = false;
   }
-  if (!plain) pass.wide = wide_sum_of(pass);
+  if (way == Way::best) pass.wide = wide_sum_of(pass);
   const bool few_states = pass.wide.any() || state_registers(pass) <= kGpuMostTileStates;
-  if (!plain && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
-  if (!plain && !pass.product.any()) {
+  if (way == Way::best && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
+  if (way == Way::best && !pass.product.any()) {
     pass.product = nearest_of(pass);
     pass.nearest = pass.product.any();
   }

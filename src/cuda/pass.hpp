@@ -28,6 +28,8 @@ class Panel {
   };
 
   void want(const Ref& ref);
+  // Behind everything that has been given its place.
+  void add(const Ref& ref);
   // Gives everything wanted its place. What is wider than `widest`, or does not fit among `most` numbers, is wide. The
   // narrow numbers, and all of them, are padded to multiples of `align`.
   void settle(int widest, int most, int align);
@@ -80,6 +82,9 @@ struct InFront {
   bool any() const { return step >= 0; }
 };
 
+// Written out with all that the device has, without its tensor cores, or followed by the interpreter.
+enum class Way { best, plain, interpreted };
+
 struct Pass {
   const Plan* plan;
   const Variant* variant;
@@ -92,6 +97,8 @@ struct Pass {
   WideSum wide;
   Panel once, lanes, sweep;
   Shape shape;
+  Way way = Way::best;
+  std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
 
   const Program& program() const { return variant->program; }
   Region lane_region() const { return share.along_i ? Region::row : Region::column; }
@@ -104,7 +111,8 @@ struct Pass {
   bool takes_short_way() const;  // has any state one?
   bool folds_all() const;  // does any output fold both axes?
   bool by_tiles() const { return product.any() || wide.any(); }
-  bool stores_rows() const { return product.any() || lanes.any_wide(); }  // else threads compute them
+  bool interpreted() const { return way == Way::interpreted; }
+  bool stores_rows() const { return product.any() || interpreted() || lanes.any_wide(); }  // else threads compute them
   int number_bytes() const { return float32 ? 4 : 8; }
   std::int64_t shared_bytes() const;
 };
@@ -112,9 +120,9 @@ struct Pass {
 // Is an output a list that a thread can keep in registers?
 bool is_short_list(const Output& o);
 
-// For so many points on the axis of the lanes, and on the one that is folded. `strain`: as the schedule has it. `plain`: without
-// tensor cores.
-Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain = 0, bool plain = false);
+// For so many points on the axis of the lanes, and on the one that is folded. `strain`: as the schedule has it. What is to be
+// interpreted gets its shape later (interpret.hpp).
+Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain = 0, Way way = Way::best);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -6,6 +6,8 @@
 #include "base/error.hpp"
 #include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
+#include "cuda/interpret.hpp"
+#include "cuda/nvrtc.hpp"
 #include "cuda/spread.hpp"
 #include "cuda/status.hpp"
 #include "cuda/write.hpp"
@@ -91,6 +93,19 @@ class Gpu : public Backend {
     return {};
   }
 
+  Verdict ready_for(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
+    const Verdict there = ready();
+    if (!there.yes || way_here() == Way::best) return there;
+    for (const Share& share : shares_of(variant)) {
+      const Extents n = extents_of(share, sizes);
+      Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, Way::interpreted);
+      Interpretation unused;
+      const Verdict verdict = interpret(&pass, &unused);
+      if (!verdict.yes) return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", verdict.why, "), and ", compiler().why));
+    }
+    return {};
+  }
+
   // Results of several devices come together in the host's memory.
   bool holds_data() const override { return numbers().size() == 1; }
 
@@ -105,7 +120,8 @@ class Gpu : public Backend {
     double bytes = 0;
     for (const Share& share : shares_of(variant)) {
       const Extents n = extents_of(share, sizes);
-      const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep);
+      Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, way_here());
+      if (pass.interpreted()) script_of(&pass);
       const Cut parts = cut(pass, n.lanes, n.sweep, device(numbers()[0]).processors(), sweep_seconds(plan, variant, sizes));
       const Needs needs = needs_of(pass);
       const bool merged = parts.splits * pass.shape.parts > 1;
@@ -117,7 +133,7 @@ class Gpu : public Backend {
   void run(const Task& task) const override {
     for (const Share& share : shares_of(variant_of(task))) {
       with_room(task, [&](Room room) {
-        if (!run_share(task, share, room, false)) run_share(task, share, room, true);
+        if (!run_share(task, share, room, way_here())) run_share(task, share, room, Way::plain);
       });
     }
   }
@@ -125,17 +141,29 @@ class Gpu : public Backend {
  private:
   static const Variant& variant_of(const Task& task) { return task.plan->variants[static_cast<std::size_t>(task.schedule->variant)]; }
 
-  // `plain`: without tensor cores. False where they met a number that they cannot tell.
-  bool run_share(const Task& task, const Share& share, Room room, bool plain) const {
+  // False where tensor cores met a number that they cannot tell.
+  bool run_share(const Task& task, const Share& share, Room room, Way way) const {
     const Plan& plan = *task.plan;
     const Variant& variant = variant_of(task);
     const Sizes& sizes = task.schedule->sizes;
     const Extents n = extents_of(share, sizes);
-    const Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain, plain);
+    Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain, way);
+    const bool follows = pass.interpreted();
+    const Code code = follows ? Code{"", script_of(&pass)} : Code{Sources::of(task).find(pass), {}};
     std::vector<Device*> devices;
     for (int number : numbers())
       if (devices.empty() || may_spread(variant, share)) devices.push_back(&device(number));
-    return run_pass(pass, Sources::of(task).find(pass), task, sweep_seconds(plan, variant, sizes), devices, room);
+    return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? kGpuInterpreted : 1), devices, room);
+  }
+
+  static Way way_here() { return compiler().found ? Way::best : Way::interpreted; }
+
+  // Of a pass that can be interpreted: ready_for() has asked.
+  static Interpretation script_of(Pass* pass) {
+    Interpretation found;
+    const Verdict verdict = interpret(pass, &found);
+    internal_check(verdict.yes, verdict.why);
+    return found;
   }
 
   // Those of "all" are known when the driver has been opened.

@@ -34,7 +34,7 @@ void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& pol
 
 }  // namespace
 
-bool run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, const std::vector<Device*>& devices, Room room) {
+bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds, const std::vector<Device*>& devices, Room room) {
   const Extents n = extents_of(pass.share, task.schedule->sizes);
   const Cut cut = cuda::cut(pass, n.lanes, n.sweep, devices[0]->processors(), seconds);
   const std::vector<Span> rows = rows_of_devices(pass, n.lanes, devices.size());
@@ -42,7 +42,7 @@ bool run_pass(const Pass& pass, const std::string& source, const Task& task, dou
   try {
     for (std::size_t k = 0; k < rows.size(); ++k) {
       devices[k]->enter();
-      jobs.push_back(std::make_unique<PassJob>(pass, source, task, cut, rows[k], devices[k]));
+      jobs.push_back(std::make_unique<PassJob>(pass, code, task, cut, rows[k], devices[k]));
     }
     run_all(jobs, room, task.poll);
     if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job->lost(); })) return false;

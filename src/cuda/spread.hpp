@@ -7,7 +7,7 @@ namespace cuda {
 
 // Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing worth having in them, where
 // tensor cores met a number that halves cannot tell.
-bool run_pass(const Pass& pass, const std::string& source, const Task& task, double seconds, const std::vector<Device*>& devices, Room room);
+bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds, const std::vector<Device*>& devices, Room room);
 
 }  // namespace cuda
 }  // namespace kernweave

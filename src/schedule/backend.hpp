@@ -56,6 +56,8 @@ class Backend {
   virtual double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
   // Is it there? Asked last, since a device may have to be started to know.
   virtual Verdict ready() const { return {}; }
+  // And can it, as it is here, run what it otherwise can?
+  virtual Verdict ready_for(const Plan&, const Variant&, const Sizes&) const { return ready(); }
   // Does it compute with data that lie on a device, and leave results there?
   virtual bool holds_data() const { return false; }
   virtual void run(const Task& task) const = 0;

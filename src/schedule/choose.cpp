@@ -146,15 +146,16 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, 
                 const std::vector<const Backend*>& backends) {
   const std::vector<const Backend*> able = candidates(device, backends);
   std::string refusal, missed;
+  const Backend* missing = nullptr;
   for (const Candidate& c : ranked(plan, sizes, findings, able, &refusal)) {
-    const Verdict ready = c.backend->ready();
-    if (ready.yes) {
-      const Variant& variant = plan.variants[c.variant];
-      return {c.backend, static_cast<int>(c.variant), sizes, why(*c.backend, variant, device, able.size()), missed, c.strain, c.seconds};
-    }
-    user_check(device == "auto", Fault::no_device, "device \"", device, "\" cannot be used: ", ready.why);
+    const Variant& variant = plan.variants[c.variant];
+    const Verdict ready = c.backend->ready_for(plan, variant, sizes);
+    if (ready.yes)
+      return {c.backend, static_cast<int>(c.variant), sizes, why(*c.backend, variant, device, able.size()), c.backend == missing ? "" : missed, c.strain, c.seconds};
+    missing = c.backend;
     missed = ready.why;
   }
+  user_check(missed.empty(), Fault::no_device, "device \"", device, "\" cannot be used: ", missed);
   fail(Fault::unsupported, "no device here can run this yet (", refusal, ")");
 }
 

@@ -81,6 +81,13 @@ inline constexpr int kGpuMostColumnRegisters = 16;
 inline constexpr double kGpuLongestStrip = 2048;
 // Numbers that are the same for all pairs, kept in registers.
 inline constexpr int kGpuMostOnce = 16;
+// Threads of a block that interprets, at least: fewer leave a warp so idle that the CPU is as fast. The shared memory that it may
+// ask for: all devices from capability 8.0 on have that.
+inline constexpr int kGpuFewestThreads = 8;
+inline constexpr int kGpuMostShared = 98304;
+// How much longer the interpreter takes than code that was written for a formula, to keep its launches short: an estimate
+// from its instructions; redo with bench/run.R on a machine without NVRTC.
+inline constexpr double kGpuInterpreted = 4;
 // Components of an inner product that is worth the way through tensor cores: their steps have sixteen.
 inline constexpr int kGpuFewestOfProduct = 8;
 // Their sums are cut off after each step, not rounded: with 0.9 of what the contracted form allows, terms were off by 5.4e-6,

@@ -28,10 +28,22 @@ another_r <- function(code, env = character()) {
   said
 }
 
-wait_for <- function(said, pattern) {
-  for (k in 1:600) {
+wait_for <- function(said, pattern, seconds = 60) {
+  for (k in seq_len(10 * seconds)) {
     if (any(grepl(pattern, readLines(said, warn = FALSE)))) break
     Sys.sleep(0.1)
   }
   paste(readLines(said, warn = FALSE), collapse = " ")
 }
+
+# Of every operation, its arguments along every axis.
+operation_on <- function(row, shape, axes, M, N) {
+  arguments <- Map(function(width, kind, axis) {
+    data <- numbers_between(c(i = M, j = N, param = 1)[[axis]], width, 0.3, 1.8)
+    operand_on(axis, if (kind == "logical") data > 1 else data, name = axis)
+  }, shape$widths, shape$kinds, axes[seq_along(shape$widths)])
+  kernweave:::lazy_call(row$name, arguments, shape$attributes) + 0 * (row_index(M) + col_index(N))
+}
+
+term_for <- function(row, X, Y) if (row$fn == "any") sqdist(X, Y) < 0.01 else sqdist(X, Y) - 1
+weight_for <- function(row, y) if (row$inputs == "value_weight") Vj(y)^2

@@ -1,17 +1,5 @@
 # The GPU engine: what it writes compiles without a GPU; where there is one, its numbers are the reference's.
 
-# Of every operation, its arguments along every axis.
-operation_on <- function(row, shape, axes, M, N) {
-  arguments <- Map(function(width, kind, axis) {
-    data <- numbers_between(c(i = M, j = N, param = 1)[[axis]], width, 0.3, 1.8)
-    operand_on(axis, if (kind == "logical") data > 1 else data, name = axis)
-  }, shape$widths, shape$kinds, axes[seq_along(shape$widths)])
-  kernweave:::lazy_call(row$name, arguments, shape$attributes) + 0 * (row_index(M) + col_index(N))
-}
-
-term_for <- function(row, X, Y) if (row$fn == "any") sqdist(X, Y) < 0.01 else sqdist(X, Y) - 1
-weight_for <- function(row, y) if (row$inputs == "value_weight") Vj(y)^2
-
 test_that("every operation compiles for a GPU", {
   skip_without_compiler()
   operations <- kernweave_operations()

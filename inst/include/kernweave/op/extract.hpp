@@ -7,8 +7,8 @@ inline namespace KW_ISA {
 namespace op {
 
 struct Extract {
-  template <class L>
-  KW_FN static void loop(Read<L> x, L* out, int width, const int* a) {
+  template <class L, class Out>
+  KW_FN static void loop(Read<L> x, Out out, int width, const int* a) {
     for (int k = 0; k < width; ++k) out[k] = x[a[0] - 1 + k];
   }
 };

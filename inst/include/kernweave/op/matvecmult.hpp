@@ -7,8 +7,8 @@ inline namespace KW_ISA {
 namespace op {
 
 struct MatVecMult {
-  template <class L>
-  KW_FN static void loop(Read<L> matrix, Read<L> vector, L* out, int rows, const int*) {
+  template <class L, class Out>
+  KW_FN static void loop(Read<L> matrix, Read<L> vector, Out out, int rows, const int*) {
     for (int k = 0; k < rows; ++k) {
       L total(0.0);
       for (int l = 0; l < vector.width; ++l) total = total + matrix[k + l * rows] * vector[l];

@@ -7,8 +7,8 @@ inline namespace KW_ISA {
 namespace op {
 
 struct SumT {
-  template <class L>
-  KW_FN static void loop(Read<L> x, L* out, int width, const int*) {
+  template <class L, class Out>
+  KW_FN static void loop(Read<L> x, Out out, int width, const int*) {
     for (int k = 0; k < width; ++k) out[k] = x[0];
   }
 };

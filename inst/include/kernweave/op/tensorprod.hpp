@@ -7,8 +7,8 @@ inline namespace KW_ISA {
 namespace op {
 
 struct TensorProd {
-  template <class L>
-  KW_FN static void loop(Read<L> x, Read<L> y, L* out, int, const int*) {
+  template <class L, class Out>
+  KW_FN static void loop(Read<L> x, Read<L> y, Out out, int, const int*) {
     for (int l = 0; l < y.width; ++l)
       for (int k = 0; k < x.width; ++k) out[k + l * x.width] = x[k] * y[l];
   }

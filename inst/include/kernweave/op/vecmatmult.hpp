@@ -7,8 +7,8 @@ inline namespace KW_ISA {
 namespace op {
 
 struct VecMatMult {
-  template <class L>
-  KW_FN static void loop(Read<L> vector, Read<L> matrix, L* out, int columns, const int*) {
+  template <class L, class Out>
+  KW_FN static void loop(Read<L> vector, Read<L> matrix, Out out, int columns, const int*) {
     const int rows = vector.width;
     for (int l = 0; l < columns; ++l) {
       L total(0.0);

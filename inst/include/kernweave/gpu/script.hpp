@@ -1,0 +1,128 @@
+// A pass as plain numbers, for kernels that were compiled before anybody knew its formula: instructions, and where
+// everything lies. The host writes it (src/cuda/interpret.cpp), the kernels of interpret.hpp follow it.
+#pragma once
+#include "arguments.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// The rows of ops.def in their order; before them, what takes its argument as it is.
+enum class OpCode : int {
+  move,
+#define UNARY(Name, ...) Name,
+#define BINARY(Name, ...) Name,
+#define TERNARY(Name, ...) Name,
+#define FOLD1(Name, ...) Name,
+#define FOLD2(Name, ...) Name,
+#define LOOP1(Name, ...) Name,
+#define LOOP2(Name, ...) Name,
+#define ALIAS1(Name, ...) Name,
+#define ALIAS2(Name, ...) Name,
+#include "../ops.def"
+  count
+};
+
+// The rows of reductions.def in their order.
+enum class RedCode : int {
+#define REDUCTION(Name, ...) Name,
+#include "../reductions.def"
+};
+
+enum class Kind : int {
+  end,
+  begin,    // the instructions up to `next` are done for each of `width` components
+  next,
+  element,  // component by component
+  fold,     // the first argument is what the fold begins with
+  loop,     // an operation with its own loop; its attributes are in the lists
+  gather,   // a variable at row numbers: how those are found is in the lists
+  term,     // an output takes a term: the value, the weight
+};
+
+// Where a number lies.
+enum class From : int {
+  none,
+  literal,     // `at` itself, the bits of a float
+  strip,       // what the instruction before has found: of one component
+  once,        // what is the same for all pairs
+  // Of pairs
+  row,         // of the thread's row
+  tile,        // of columns, in shared memory
+  column,      // of columns, where they lie
+  one_column,  // the same, where a strip has one column
+  own,         // the thread's own: a strip of numbers for each component
+  one_own,     // the same, where a strip has one column
+  matrix,      // a variable of pairs, its rows along the lanes' axis
+  matrix_turned,
+  // Of points
+  point,       // what has been found for the point
+  datum,       // a variable's
+  parameter,   // a variable's, which has one point
+  counter,     // the row number
+  number,      // of the program
+};
+
+struct Operand {
+  int at = 0;  // of the first component
+  From from = From::none;
+  int step = 0;  // to the next one: 0 where one serves all
+};
+
+// What becomes of a result, or of a term.
+enum class Use : int { none, stored, folded, counted_over_pairs, kept };
+
+struct alignas(16) Instruction {
+  Kind kind = Kind::end;
+  int code = 0;    // of the row
+  int width = 1;   // components; of an operation with its own loop, those of the result
+  int out = 0;     // where the result goes; of a term, where the states of its output lie
+  Operand in[3];
+  Use use = Use::none;
+  int list = 0;    // where the lists have what belongs to it; of a term, the bytes from one component's states to the next
+  int output = 0;  // of a term
+};
+
+// How row numbers are found: where the first ones are (`datum` or `parameter`: of a variable of the row's axis or of none,
+// `counter`: they are counted, `matrix` or `matrix_turned`), whether along the lanes, their variable, and how many variables
+// after it are looked up in turn.
+enum ListOfRows { kFrom, kAlongLanes, kVariable, kLookups, kFirstLookup };
+
+// An output of the pass. A thread has for each component a state in the pass's lane, and one in float64 for what adds up; both
+// at a place of its own memory, in bytes.
+struct Outcome {
+  RedCode reduction;
+  int pairwise, total;    // kept pair by pair? Are both axes folded?
+  int width, places;
+  int lane, row, stride;
+  int storage;            // of the lane's state, where it needs any
+  int bytes;              // of a state that waits in the device's memory, with its storage
+};
+
+struct Script {
+  Head head;
+  const Data* data;
+  const Target* targets;
+  const Outcome* outcomes;
+  const Instruction* once;
+  const Instruction* rows;
+  const Instruction* columns;
+  const Instruction* pairs;
+  const int* lists;
+  int outputs;
+  int instructions;       // of a pair
+  int column_numbers;     // of a column, that pairs read
+  int tile;               // columns of a tile
+  int staged;             // do tiles go through shared memory?
+  int strip;              // columns that a thread takes at a time: all that an instruction can, or one
+  int own;                // bytes that a thread has for itself, an odd multiple of 16
+  long long column_stride;  // of what depends on columns, from one component to the next; rows have head.rows_held
+};
+
+// Columns that an instruction takes at a time: 32 bytes of numbers.
+template <class Number>
+inline constexpr int kStripOf = 32 / static_cast<int>(sizeof(Number));
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,3 @@
+// The interpreter in float64, compiled at installation.
+using Number = double;
+#include "ahead_kernels.hpp"
