@@ -85,9 +85,9 @@ inline constexpr int kGpuMostOnce = 16;
 // ask for: all devices from capability 8.0 on have that.
 inline constexpr int kGpuFewestThreads = 8;
 inline constexpr int kGpuMostShared = 98304;
-// How much longer the interpreter takes than code that was written for a formula, to keep its launches short: an estimate
-// from its instructions; redo with bench/run.R on a machine without NVRTC.
-inline constexpr double kGpuInterpreted = 4;
+// How much longer the interpreter takes than code that was written for a formula, to keep its launches short: 13 times for a
+// Gaussian of three components in float32, 3 of fifty, 7 for a long chain; 7, 4 and 7 in float64 (H100, bench/notes.md).
+inline constexpr double kGpuInterpreted = 8;
 // Components of an inner product that is worth the way through tensor cores: their steps have sixteen.
 inline constexpr int kGpuFewestOfProduct = 8;
 // Their sums are cut off after each step, not rounded: with 0.9 of what the contracted form allows, terms were off by 5.4e-6,

@@ -24,8 +24,8 @@ struct TileShape {
 // Where sums have many weights, each warp has all columns.
 using PairTile = TileShape<4>;
 using WideTile = TileShape<8>;
-// Where the nearest are looked for: what enters the list of a row, of each warp that has some of its columns, in two tiles.
-inline constexpr int kBounds = 2 * PairTile::kColumnWarps * PairTile::kBlockRows;
+// Where the nearest are looked for: two numbers of the list of a row, of each warp that has some of its columns, in two tiles.
+inline constexpr int kBounds = 2 * 2 * PairTile::kColumnWarps * PairTile::kBlockRows;
 
 // Points, blocks and splits are counted along the whole axis, whatever part of it is on the device: pointers are to where the
 // first of all points would lie. `once`, `columns` and `rows` hold numbers of the pass's own lane.

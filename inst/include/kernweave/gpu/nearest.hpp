@@ -72,23 +72,28 @@ __device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& f
   }
 }
 
-// What the warps with columns of the same rows let each other know: what enters is less than the bound of either. Written in one tile
-// and read in the next, with a barrier between.
+// What the warps with columns of the same rows let each other know: what enters is less than the bound of either, and than the larger of
+// their middles. Written in one tile and read in the next, with a barrier between.
 template <class T>
 class Bounds {
  public:
-  __device__ explicit Bounds(float* shared) : shared_(shared) {
-    for (int n = static_cast<int>(threadIdx.x); n < kBounds; n += T::kThreads) shared[n] = __int_as_float(0x7fffffff);
+  __device__ explicit Bounds(float* shared) : shared_(reinterpret_cast<float2*>(shared)) {
+    for (int n = static_cast<int>(threadIdx.x); n < kBounds; n += T::kThreads) shared[n] = __int_as_float(0x7f800000);
   }
-  __device__ void leave(int tile, float bound) { shared_[place(tile, T::column_warp(), T::lane())] = bound; }
-  __device__ float others(int tile, int row) const { return shared_[place(tile + 1, 1 - T::column_warp(), row)]; }
+  template <class State>
+  __device__ void leave(int tile, const State& state) {
+    float2& own = shared_[place(tile, T::column_warp(), T::lane())];
+    own.x = fminf(state.bound.v, __int_as_float(0x7f800000));
+    own.y = state.middle().v;
+  }
+  __device__ float2 others(int tile, int row) const { return shared_[place(tile + 1, 1 - T::column_warp(), row)]; }
 
  private:
   static_assert(T::kColumnWarps == 2, "each warp has one other to ask");
   __device__ static int place(int tile, int column_warp, int row) {
     return ((tile & 1) * T::kColumnWarps + column_warp) * T::kBlockRows + T::row_warp() * 32 + row;
   }
-  float* shared_;
+  float2* shared_;
 };
 
 // Of what a tile's inner products tell of the eights of columns, the pairs that may enter.
@@ -126,7 +131,7 @@ class Watch {
       look_at<F>(a, found, bits, row_, column + n * 8);
       bounds(found, tile, bound);
     }
-    bounds_.leave(tile, found.held.state.bound.v);
+    bounds_.leave(tile, found.held.state);
   }
 
   // As leave() does for what a thread has found of an output.
@@ -141,12 +146,15 @@ class Watch {
   }
 
  private:
-  // What enters is less than this; NaN, which nothing is, while no list is full.
+  // What enters is less than this: infinite while lists are not full, and then NaN for rows of NaN.
   __device__ void bounds(const Found<F>& found, int tile, float (&bound)[4]) const {
+    const float own = found.held.state.bound.v, middle = found.held.state.middle().v;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int row = (T::lane() >> 2) + 8 * k;
-      bound[k] = fminf(__shfl_sync(0xffffffffu, found.held.state.bound.v, row), bounds_.others(tile, row)) - square_[k];
+      const float2 other = bounds_.others(tile, row);
+      const float both = fmaxf(__shfl_sync(0xffffffffu, middle, row), other.y);
+      bound[k] = fminf(fminf(__shfl_sync(0xffffffffu, own, row), other.x), both) - square_[k];
     }
   }
 

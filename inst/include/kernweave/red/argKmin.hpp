@@ -69,6 +69,8 @@ struct ArgKMinOf {
   KW_FN void finish(L*, Index* indices) const {
     for (int p = 0; p < k(); ++p) indices[p] = where.at[p];
   }
+  // Half of what is asked for is at most this, of a state of one lane: two such states need nothing that is above both.
+  KW_FN L middle() const { return k() > 0 ? L::of(least.at[(k() - 1) / 2]) : infinity<L>(); }
   KW_FN int k() const { return kPlaces > 0 ? kPlaces : asked; }
 
  private:

@@ -30,6 +30,8 @@ struct MinArgMin {
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
   KW_FN void step_plain(L, L) {}
+  // As in lists, of which this is the shortest.
+  KW_FN L middle() const { return least; }
   KW_FN void step_next(L value, L weight, typename L::Indices index) { step(value, weight, index, typename L::Mask(true)); }
 
   template <class M>
