@@ -128,7 +128,7 @@ Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double
     const kernweave::cuda::Cut cut = kernweave::cuda::cut(pass, m, n, static_cast<int>(processors), lanes * sweep * 1e-12);
     kernweave::cuda::Needs needs = kernweave::cuda::needs_of(pass);
     needs.lane += 8;
-    needs.sweep += kernweave::cuda::bytes_of_column(pass);
+    needs.sweep = kernweave::cuda::bytes_of_column(pass);
     const kernweave::cuda::Windows w = kernweave::cuda::fitting(needs, pass, cut, {0, m}, n, bytes);
     return Rcpp::NumericVector::create(Rcpp::_["lanes"] = static_cast<double>(w.lanes), Rcpp::_["sweep"] = static_cast<double>(w.sweep),
                                        Rcpp::_["chunk"] = static_cast<double>(w.chunk), Rcpp::_["whole"] = w.whole ? 1.0 : 0.0,

@@ -6,7 +6,7 @@
 // memory and leave the result in registers, so a chain of operations never touches memory.
 #pragma once
 #include <cstdint>
-#include "expr/op.hpp"
+#include "kernweave/names.hpp"
 
 namespace kernweave {
 

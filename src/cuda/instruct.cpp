@@ -16,11 +16,6 @@ using gpu::Kind;
 using gpu::Operand;
 using gpu::Use;
 
-int code_of(Op op) {
-  static_assert(static_cast<int>(Op::Gather) + static_cast<int>(gpu::OpCode::count) == static_cast<int>(Op::count), "the same rows");
-  return static_cast<int>(op) - static_cast<int>(Op::Gather);
-}
-
 // A number as the bits of a float that is the same number.
 int literal_bits(double number) {
   const float narrow = static_cast<float>(number);
@@ -75,7 +70,7 @@ class Writer {
     made(slot, width);
   }
   void move(const Operand& from, int to, int width) {
-    Instruction& i = say(Kind::element, 0, width);
+    Instruction& i = say(Kind::element, static_cast<int>(Op::Var), width);
     i.in[0] = from;
     i.out = to;
     i.use = Use::stored;
@@ -101,7 +96,7 @@ class Writer {
   void element(const Step& step) {
     Operand in[3];
     for (std::size_t k = 0; k < step.in.size(); ++k) in[k] = operand(step.in[k]);
-    Instruction& i = say(Kind::element, code_of(step.op), step.region == Region::component ? 1 : step.width);
+    Instruction& i = say(Kind::element, static_cast<int>(step.op), step.region == Region::component ? 1 : step.width);
     std::copy(in, in + 3, i.in);
     goes_to(step.out, i.width);
   }
@@ -109,7 +104,7 @@ class Writer {
   void fold_from(const Step& step, const Operand& begin, int width) {
     Operand in[2];
     for (std::size_t k = 0; k < step.in.size(); ++k) in[k] = operand(step.in[k]);
-    Instruction& i = say(Kind::fold, code_of(step.op), width);
+    Instruction& i = say(Kind::fold, static_cast<int>(step.op), width);
     i.in[0] = begin;
     // The interpreter is quick where the first runs along rows.
     const bool turned = in[0].from == From::tile && in[1].from == From::row && row(step.op).commutes;
@@ -140,7 +135,7 @@ class Writer {
       if (k < step.in.size()) in[k] = in_memory(step.in[k]);
     }
     lists_.insert(lists_.end(), step.attributes.begin(), step.attributes.end());
-    Instruction& i = say(Kind::loop, code_of(step.op), step.width);
+    Instruction& i = say(Kind::loop, static_cast<int>(step.op), step.width);
     std::copy(in, in + 2, i.in);
     i.list = list;
     i.out = place(step.out);

@@ -39,7 +39,7 @@ std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
     const StateRow& state = row(output.red).state;
     const int size = static_cast<int>(even(static_cast<std::int64_t>(state.size), 8));
     gpu::Outcome o{};
-    o.reduction = static_cast<gpu::RedCode>(output.red);
+    o.reduction = output.red;
     o.pairwise = pass.pairwise(number);
     o.total = output.keep == Keep::none;
     o.width = output.width;
@@ -191,7 +191,7 @@ std::string rows_called(const Interpretation& from) {
     for (const Instruction& i : *list) {
       if (i.kind == Kind::term) names += sentence(row(static_cast<Red>(i.code)).name, " ");
       else if (i.kind == Kind::gather) names += "Gather ";
-      else if (i.code != 0) names += sentence(row(static_cast<Op>(i.code + static_cast<int>(Op::Gather))).name, " ");
+      else if (static_cast<Op>(i.code) != Op::Var) names += sentence(row(static_cast<Op>(i.code)).name, " ");
     }
   return names;
 }

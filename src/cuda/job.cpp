@@ -87,6 +87,13 @@ T* PassJob::room_for(Block* block, const Span& points, std::int64_t bytes_each, 
   return on_device<T>(block->at() - static_cast<Pointer>(points.from * bytes_each));
 }
 
+// The same for all of a panel's numbers, which lie point by point or component by component.
+void* PassJob::room_for_panel(Block* block, const Span& points, const Panel& panel, bool by_points) {
+  const std::int64_t bytes = pass_.number_bytes(), of_point = panel.total * bytes;
+  device_.make_room(block, static_cast<std::size_t>(points.size() * of_point), kOfOneAxis);
+  return on_device<void>(block->at() - static_cast<Pointer>(points.from * (by_points ? of_point : bytes)));
+}
+
 void PassJob::place_numbers() {
   const std::vector<double>& numbers = pass_.program().numbers;
   const double none = 0;
@@ -127,11 +134,7 @@ void PassJob::enter(const Span& lanes, const Span& sweep) {
 
 void PassJob::place_rows(const Span& lanes) {
   head_.rows_held = lanes.size();
-  if (pass_.stores_rows()) {
-    const std::int64_t bytes = pass_.number_bytes(), of_point = pass_.nearest ? pass_.lanes.total * bytes : bytes;
-    device_.make_room(&row_numbers_, static_cast<std::size_t>(lanes.size() * pass_.lanes.total * bytes), kOfOneAxis);
-    head_.rows = on_device<void>(row_numbers_.at() - static_cast<Pointer>(lanes.from * of_point));
-  }
+  if (pass_.stores_rows()) head_.rows = room_for_panel(&row_numbers_, lanes, pass_.lanes, pass_.nearest);
   if (!pass_.product.any()) return;
   head_.row_halves = room_for<void>(&row_halves_, padded_rows(lanes), pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
   head_.row_scales = room_for<float>(&row_scales_, padded_rows(lanes), sizeof(float), kOfOneAxis);
@@ -140,10 +143,7 @@ void PassJob::place_rows(const Span& lanes) {
 
 void PassJob::place_columns(const Span& sweep) {
   const Span all = padded(sweep);
-  const std::int64_t bytes = pass_.number_bytes();
-  // The interpreter has them component by component, all others point by point.
-  device_.make_room(&columns_, static_cast<std::size_t>(all.size() * pass_.sweep.total * bytes), kOfOneAxis);
-  head_.columns = on_device<void>(columns_.at() - static_cast<Pointer>(all.from * bytes * (pass_.interpreted() ? 1 : pass_.sweep.total)));
+  head_.columns = room_for_panel(&columns_, all, pass_.sweep, !pass_.interpreted());
   if (pass_.product.any()) {
     head_.column_halves = room_for<void>(&column_halves_, all, pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
     head_.column_scales = room_for<float>(&column_scales_, all, sizeof(float), kOfOneAxis);

@@ -44,6 +44,7 @@ class PassJob {
   double budget(const Needs& needs, Room room) const;
   template <class T>
   T* room_for(Block* block, const Span& points, std::int64_t bytes_each, const char* what);
+  void* room_for_panel(Block* block, const Span& points, const Panel& panel, bool by_points);
   void place_numbers();
   void enter(const Span& lanes, const Span& sweep);
   void place_rows(const Span& lanes);

@@ -127,15 +127,13 @@ void Inputs::place(const Span& lanes, const Span& sweep, bool whole) {
     const View& view = task_.data[v];
     if (!view.data && !view.kept) continue;
     const Reach reach = places_[v].reach;
-    if ((whole && view.kept) || stays(v)) data[v] = {on_device<double>(whole_of(v)), data[v].centre, view.rows};
+    if ((whole && view.kept) || stays(v)) data[v] = {on_device<double>(kept_copy(view, &device_)), data[v].centre, view.rows};
     else if (reach == Reach::all) bring(v, {0, view.rows}, {0, view.columns});
     else if (reach != Reach::pairs) bring(v, reach == Reach::lanes ? lanes : sweep, {0, view.columns});
     else if ((pass_.plan->variables[v].axis == Axis::pair) == pass_.share.along_i) bring(v, lanes, sweep);
     else bring(v, sweep, lanes);
   }
 }
-
-Pointer Inputs::whole_of(std::size_t v) { return kept_copy(task_.data[v], &device_); }
 
 // Rows of some columns, so that they are found where they would be if all were there.
 void Inputs::bring(std::size_t v, const Span& rows, const Span& columns) {

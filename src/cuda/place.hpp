@@ -58,7 +58,6 @@ class Inputs {
 
   Reach reach_of(int variable) const;
   bool stays(std::size_t v) const;
-  Pointer whole_of(std::size_t v);
   void bring(std::size_t v, const Span& rows, const Span& columns);
 
   const Pass& pass_;

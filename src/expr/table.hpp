@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-#include "expr/op.hpp"
+#include "kernweave/names.hpp"
 #include "expr/type.hpp"
 #include "kernweave/read.hpp"
 

@@ -17,22 +17,6 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// 16 bytes at a time.
-template <int kCount, class L>
-__device__ __forceinline__ void put(const L* from, L* to) {
-  struct alignas(16) Chunk {
-    L at[16 / sizeof(L)];
-  };
-  constexpr int kChunk = 16 / sizeof(L);
-#pragma unroll
-  for (int q = 0; q < kCount / kChunk; ++q) {
-    Chunk chunk;
-#pragma unroll
-    for (int k = 0; k < kChunk; ++k) chunk.at[k] = from[q * kChunk + k];
-    reinterpret_cast<Chunk*>(to)[q] = chunk;
-  }
-}
-
 template <class Lane, int kCount>
 struct Strip {
   using L = Lane;
@@ -47,6 +31,9 @@ struct Strip {
   __device__ __forceinline__ void fill(L value) {
     set([&](int) { return value; });
   }
+  // The strip at a place of memory: it comes and goes 16 bytes at a time.
+  __device__ __forceinline__ static Strip& at_place(L* place) { return *reinterpret_cast<Strip*>(place); }
+  __device__ __forceinline__ static const Strip& at_place(const L* place) { return *reinterpret_cast<const Strip*>(place); }
 };
 
 // What a row's value costs, about (counting.hpp). Dear functions are called for one column after the other: their code is there
@@ -70,27 +57,27 @@ __device__ __forceinline__ void set_each(const S& x, const S& y, const S& z, S* 
 }
 
 template <class S>
-__device__ __forceinline__ void element(OpCode code, const S& x, const S& y, const S& z, S* out) {
+__device__ __forceinline__ void element(Op code, const S& x, const S& y, const S& z, S* out) {
   using L = typename S::L;
   switch (code) {
 #define UNARY(Name, ...) \
-  case OpCode::Name: return set_each<dear_##Name>(x, y, z, out, [](L a, L, L) { return op::Name::eval(a); });
+  case Op::Name: return set_each<dear_##Name>(x, y, z, out, [](L a, L, L) { return op::Name::eval(a); });
 #define BINARY(Name, ...) \
-  case OpCode::Name: return set_each<dear_##Name>(x, y, z, out, [](L a, L b, L) { return op::Name::eval(a, b); });
+  case Op::Name: return set_each<dear_##Name>(x, y, z, out, [](L a, L b, L) { return op::Name::eval(a, b); });
 #define TERNARY(Name, ...) \
-  case OpCode::Name: return set_each<dear_##Name>(x, y, z, out, [](L a, L b, L c) { return op::Name::eval(a, b, c); });
+  case Op::Name: return set_each<dear_##Name>(x, y, z, out, [](L a, L b, L c) { return op::Name::eval(a, b, c); });
 #include "../ops.def"
     default: *out = x;
   }
 }
 
 template <class S>
-__device__ __forceinline__ void next_of_fold(OpCode code, const S& x, const S& y, S* total) {
+__device__ __forceinline__ void next_of_fold(Op code, const S& x, const S& y, S* total) {
   switch (code) {
 #define FOLD1(Name, ...) \
-  case OpCode::Name: return total->set([&](int c) { return op::Name::next(total->at[c], x.at[c]); });
+  case Op::Name: return total->set([&](int c) { return op::Name::next(total->at[c], x.at[c]); });
 #define FOLD2(Name, ...) \
-  case OpCode::Name: return total->set([&](int c) { return op::Name::next(total->at[c], x.at[c], y.at[c]); });
+  case Op::Name: return total->set([&](int c) { return op::Name::next(total->at[c], x.at[c], y.at[c]); });
 #include "../ops.def"
     default: return;
   }
@@ -98,11 +85,11 @@ __device__ __forceinline__ void next_of_fold(OpCode code, const S& x, const S& y
 
 // All components of a fold whose arguments lie where most do: which row it is, is asked once.
 template <class S, class Fetch>
-__device__ __forceinline__ void whole_fold(OpCode code, int width, S* total, Fetch fetch) {
+__device__ __forceinline__ void whole_fold(Op code, int width, S* total, Fetch fetch) {
   S x, y;
   switch (code) {
 #define FOLD2(Name, ...) \
-  case OpCode::Name: \
+  case Op::Name: \
     for (int d = 0; d < width; ++d) { \
       fetch(d, &x, &y); \
       total->set([&](int c) { return op::Name::next(total->at[c], x.at[c], y.at[c]); }); \
@@ -122,11 +109,11 @@ __device__ __forceinline__ void own_loop(const Scope& scope, const Instruction& 
     const auto x = [&] { return scope.reader(i.in[0], list[0], c); };
     const auto y = [&] { return scope.reader(i.in[1], list[1], c); };
     const auto out = scope.writer(i.out, c);
-    switch (static_cast<OpCode>(i.code)) {
+    switch (static_cast<Op>(i.code)) {
 #define LOOP1(Name, ...) \
-  case OpCode::Name: op::Name::loop(x(), out, i.width, list + 2); break;
+  case Op::Name: op::Name::loop(x(), out, i.width, list + 2); break;
 #define LOOP2(Name, ...) \
-  case OpCode::Name: op::Name::loop(x(), y(), out, i.width, list + 2); break;
+  case Op::Name: op::Name::loop(x(), y(), out, i.width, list + 2); break;
 #include "../ops.def"
       default: return;
     }
@@ -187,7 +174,7 @@ class Follower {
       scope_.fetch(i.in[0], component_ + d, held_, &x);
       scope_.fetch(i.in[1], component_ + d, held_, &y);
       scope_.fetch(i.in[2], component_ + d, held_, &z);
-      element(static_cast<OpCode>(i.code), x, y, z, &found);
+      element(static_cast<Op>(i.code), x, y, z, &found);
       if (i.use == Use::stored) scope_.store(i.out + d, found);
     }
     held_ = found;
@@ -196,7 +183,7 @@ class Follower {
   __device__ __forceinline__ void fold(const Instruction& i) {
     S total;
     scope_.fetch(i.in[0], 0, held_, &total);
-    const OpCode code = static_cast<OpCode>(i.code);
+    const Op code = static_cast<Op>(i.code);
     if (scope_.across(i.in[1], i.in[2])) {
       whole_fold(code, i.width, &total, [&](int d, S* x, S* y) {
         scope_.fetch_row(i.in[1], component_ + d, x);

@@ -16,11 +16,12 @@ struct Family {
 };
 
 template <class F>
-__device__ __forceinline__ void with_family(RedCode reduction, F f) {
+__device__ __forceinline__ void with_family(Red reduction, F f) {
   switch (reduction) {
 #define REDUCTION(Name, ...) \
-  case RedCode::Name: return f(Family<red::Name>());
+  case Red::Name: return f(Family<red::Name>());
 #include "../reductions.def"
+    case Red::count: return;
   }
 }
 
@@ -83,20 +84,20 @@ class PairScope {
       case From::literal: return to->fill(L(static_cast<double>(__int_as_float(o.at))));
       case From::once: return to->fill(static_cast<const L*>(a_.head.once)[n]);
       case From::row: return fetch_row(o, d, to);
-      case From::column: return load<kColumns>(columns_ + n * a_.column_stride, to->at);
+      case From::column: *to = S::at_place(columns_ + n * a_.column_stride); return;
       case From::one_column: return to->fill(columns_[n * a_.column_stride]);
-      case From::own: return load<kColumns>(values() + n * kColumns, to->at);
+      case From::own: *to = S::at_place(values() + n * kColumns); return;
       case From::one_own: return to->fill(values()[n]);
       default: return fetch_pairs(o, to);
     }
   }
   __device__ bool across(Operand x, Operand y) const { return x.from == From::row && y.from == From::tile; }
   __device__ __forceinline__ void fetch_row(Operand o, int d, S* to) const { to->fill(rows_[(o.at + d * o.step) * a_.head.rows_held]); }
-  __device__ __forceinline__ void fetch_tile(Operand o, int d, S* to) const { load<kColumns>(tile_ + (o.at + d * o.step) * a_.tile, to->at); }
+  __device__ __forceinline__ void fetch_tile(Operand o, int d, S* to) const { *to = S::at_place(tile_ + (o.at + d * o.step) * a_.tile); }
 
   __device__ __forceinline__ void store(int place, const S& value) const {
     if (a_.strip == 1) values()[place] = value.at[0];
-    else put<kColumns>(value.at, values() + place * kColumns);
+    else S::at_place(values() + place * kColumns) = value;
   }
 
   __device__ Read<L> reader(Operand o, int width, int c) const {
@@ -130,7 +131,7 @@ class PairScope {
       S value, weight;
       fetch(i.in[0], w, held, &value);
       fetch(i.in[1], w, held, &weight);
-      with_family(static_cast<RedCode>(i.code), [&](auto family) {
+      with_family(static_cast<Red>(i.code), [&](auto family) {
         using State = typename decltype(family)::template Of<L>;
         if (i.use == Use::kept) write_pairs<State>(i.output, w, value, weight);
         else take<State>(i.out + w * i.list, i.use == Use::counted_over_pairs, value, weight);
@@ -162,13 +163,13 @@ class PairScope {
   }
 
   // What is left of a row when the block's share of the folded axis has been seen.
-  __device__ void leave(long long block, long long split) const {
+  __device__ void leave(const Patch& patch) const {
     each_state([&](auto family, const Outcome& o, char* at, int number, int w) {
       using Of = decltype(family);
       using Lane = typename Of::template Of<L>;
       const Lane& lane = *reinterpret_cast<const Lane*>(at);
-      if constexpr (Lane::kAdds) leave_state<Of>(row_state<Of>(o, at), Double(), o, number, w, block, split);
-      else leave_state<Of>(lane, L(), o, number, w, block, split);
+      if constexpr (Lane::kAdds) leave_state<Of>(row_state<Of>(o, at), Double(), o, number, w, patch);
+      else leave_state<Of>(lane, L(), o, number, w, patch);
     });
   }
 
@@ -228,15 +229,15 @@ class PairScope {
   }
 
   template <class Of, class State, class M>
-  __device__ void leave_state(const State& state, M, const Outcome& o, int number, int w, long long block, long long split) const {
+  __device__ void leave_state(const State& state, M, const Outcome& o, int number, int w, const Patch& patch) const {
     using Waiting = typename Of::template Of<Double>;
     const Head& head = a_.head;
     const Target& to = a_.targets[number];
     if (o.total) {
-      fold_block<Waiting>(state, to, o, w, (split * head.blocks + block) * o.width + w);
+      fold_block<Waiting>(state, to, o, w, (patch.split * head.blocks + patch.block) * o.width + w);
     } else if (given_ < head.lanes) {
       if (head.splits == 1) write_state(state, M(), to, given_, w, o.places, own_);
-      else begin_lying<Waiting>(to.states, o, ((split - head.splits_from) * o.width + w) * head.rows_here + given_ - head.first_row).merge(state, 0);
+      else begin_lying<Waiting>(to.states, o, ((patch.split - head.splits_from) * o.width + w) * head.rows_here + given_ - head.first_row).merge(state, 0);
     }
   }
 
@@ -267,11 +268,12 @@ class PairScope {
 // All threads of the block copy what pairs read of a tile's columns. Strips come out even.
 template <class Number>
 __device__ void stage_columns(const Script& a, long long first, int count, Scalar<Number>* to) {
+  using L = Scalar<Number>;
   constexpr int kStrip = kStripOf<Number>;
   const int strips = static_cast<int>(even(count, kStrip)) / kStrip;
   for (int n = 0; n < a.column_numbers; ++n) {
-    const Scalar<Number>* const from = static_cast<const Scalar<Number>*>(a.head.columns) + n * a.column_stride + first;
-    for (int s = threadIdx.x; s < strips; s += blockDim.x) put<kStrip>(from + s * kStrip, to + n * a.tile + s * kStrip);
+    const L* const from = static_cast<const L*>(a.head.columns) + n * a.column_stride + first;
+    for (int s = threadIdx.x; s < strips; s += blockDim.x) Strip<L, kStrip>::at_place(to + n * a.tile + s * kStrip) = Strip<L, kStrip>::at_place(from + s * kStrip);
   }
 }
 
@@ -279,19 +281,17 @@ template <class Number>
 __device__ void script_sweep(const Script& a) {
   using L = Scalar<Number>;
   extern __shared__ uint4 shared[];
-  const Head& head = a.head;
   constexpr int kChunks = static_cast<int>(sizeof(Instruction) / sizeof(uint4));
   for (int n = threadIdx.x; n < a.instructions * kChunks; n += blockDim.x) shared[n] = reinterpret_cast<const uint4*>(a.pairs)[n];
   const auto* const program = reinterpret_cast<const Instruction*>(shared);
   L* const tile = reinterpret_cast<L*>(shared + a.instructions * kChunks);
   char* const own = reinterpret_cast<char*>(tile + (a.staged ? a.tile * a.column_numbers : 0)) + threadIdx.x * a.own;
-  const long long block = head.first_block + blockIdx.x, split = head.first_split + blockIdx.y;
-  PairScope<Number> scope(a, tile, own, block * blockDim.x + threadIdx.x);
+  const Patch patch(a.head);
+  PairScope<Number> scope(a, tile, own, patch.block * blockDim.x + threadIdx.x);
   scope.begin();
   __syncthreads();
-  const long long end = least(head.sweep, (split + 1) * head.split);
-  for (long long at = split * head.split; at < end; at += a.tile) {
-    const int count = static_cast<int>(least(a.tile, end - at));
+  for (long long at = patch.begin; at < patch.end; at += a.tile) {
+    const int count = static_cast<int>(least(a.tile, patch.end - at));
     if (a.staged) {
       __syncthreads();
       stage_columns<Number>(a, at, count, tile);
@@ -303,7 +303,7 @@ __device__ void script_sweep(const Script& a) {
     }
     scope.flush();
   }
-  scope.leave(block, split);
+  scope.leave(patch);
 }
 
 // The states of one row and component, from all blocks that saw a share of the folded axis, after those of earlier shares. Their

@@ -171,24 +171,22 @@ template <class F>
 __device__ void sweep_nearest(const typename F::Arguments& a) {
   using T = typename F::Tile;
   extern __shared__ uint4 shared[];
-  const Head& head = a.head;
-  const long long block = head.first_block + blockIdx.x, split = head.first_split + blockIdx.y;
-  const long long begin = split * head.split, end = least(head.sweep, begin + head.split);
-  Products<F> products(head, shared, block * T::kBlockRows, begin, end);
-  Watch<F> watch(a, block * T::kBlockRows, reinterpret_cast<float*>(shared + T::kSharedBytes / 16));
+  const Patch patch(a.head);
+  Products<F> products(a.head, shared, patch.block * T::kBlockRows, patch.begin, patch.end);
+  Watch<F> watch(a, patch.block * T::kBlockRows, reinterpret_cast<float*>(shared + T::kSharedBytes / 16));
   Found<F> found;
   found.held.init();
   found.looked_at = 0;
-  found.most = static_cast<int>(least((end - begin) * (32 / T::kColumnWarps) / kFewLooks + 32 * kLooksOfPlace * (F::Near::kPlaces + 4), 1 << 30));
+  found.most = static_cast<int>(least((patch.end - patch.begin) * (32 / T::kColumnWarps) / kFewLooks + 32 * kLooksOfPlace * (F::Near::kPlaces + 4), 1 << 30));
   int count = 0;
 #pragma unroll 1
-  for (long long tile = begin; tile < end; tile += T::kSide, ++count) {
+  for (long long tile = patch.begin; tile < patch.end; tile += T::kSide, ++count) {
     float pairs[T::kRowTiles][T::kColumnTiles][4];
     products.find(pairs);
     const long long column = tile + T::column_warp() * 64;
-    watch.look(a, found, pairs, count, column, static_cast<int>(least(end - column, 64)));
+    watch.look(a, found, pairs, count, column, static_cast<int>(least(patch.end - column, 64)));
   }
-  watch.leave(a, found, split);
+  watch.leave(a, found, patch.split);
 }
 
 }  // namespace gpu

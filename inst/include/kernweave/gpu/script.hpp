@@ -1,39 +1,18 @@
 // A pass as plain numbers, for kernels that were compiled before anybody knew its formula: instructions, and where
 // everything lies. The host writes it (src/cuda/interpret.cpp), the kernels of interpret.hpp follow it.
 #pragma once
+#include "../names.hpp"
 #include "arguments.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The rows of ops.def in their order; before them, what takes its argument as it is.
-enum class OpCode : int {
-  move,
-#define UNARY(Name, ...) Name,
-#define BINARY(Name, ...) Name,
-#define TERNARY(Name, ...) Name,
-#define FOLD1(Name, ...) Name,
-#define FOLD2(Name, ...) Name,
-#define LOOP1(Name, ...) Name,
-#define LOOP2(Name, ...) Name,
-#define ALIAS1(Name, ...) Name,
-#define ALIAS2(Name, ...) Name,
-#include "../ops.def"
-  count
-};
-
-// The rows of reductions.def in their order.
-enum class RedCode : int {
-#define REDUCTION(Name, ...) Name,
-#include "../reductions.def"
-};
-
 enum class Kind : int {
   end,
   begin,    // the instructions up to `next` are done for each of `width` components
   next,
-  element,  // component by component
+  element,  // component by component; of Op::Var, as they are
   fold,     // the first argument is what the fold begins with
   loop,     // an operation with its own loop; its attributes are in the lists
   gather,   // a variable at row numbers: how those are found is in the lists
@@ -74,7 +53,7 @@ enum class Use : int { none, stored, folded, counted_over_pairs, kept };
 
 struct alignas(16) Instruction {
   Kind kind = Kind::end;
-  int code = 0;    // of the row
+  int code = 0;    // the Op, or of a term the Red
   int width = 1;   // components; of an operation with its own loop, those of the result
   int out = 0;     // where the result goes; of a term, where the states of its output lie
   Operand in[3];
@@ -91,7 +70,7 @@ enum ListOfRows { kFrom, kAlongLanes, kVariable, kLookups, kFirstLookup };
 // An output of the pass. A thread has for each component a state in the pass's lane, and one in float64 for what adds up; both
 // at a place of its own memory, in bytes.
 struct Outcome {
-  RedCode reduction;
+  Red reduction;
   int pairwise, total;    // kept pair by pair? Are both axes folded?
   int width, places;
   int lane, row, stride;

@@ -31,6 +31,13 @@ __device__ inline long long even(long long count, int step) { return (count + st
 // The point of a thread, in a launch that has one for each.
 __device__ inline long long own_point(const Head& head) { return head.from + static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
+// What a block of a launch has to do: a block of rows, and a share of the folded axis.
+struct Patch {
+  long long block, split, begin, end;
+  __device__ explicit Patch(const Head& head)
+      : block(head.first_block + blockIdx.x), split(head.first_split + blockIdx.y), begin(split * head.split), end(least(head.sweep, begin + head.split)) {}
+};
+
 // A number of the user's data, as the formula's lane.
 template <class L>
 __device__ inline L read(const Data& data, long long row, int component) {
@@ -156,7 +163,7 @@ __device__ void put_state(const typename F::Arguments& a, const Target& to, cons
 
 // What is left of a block's work when its share of the folded axis has been seen. Of the same row there may be several parts.
 template <class F, class Fold, class Place>
-__device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place, long long first, long long block, long long split, int part = 0) {
+__device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place, long long first, const Patch& patch, int part = 0) {
   using Row = typename Fold::Row;
   const Target& to = a.targets[Place::kNumber];
   const long long lanes = a.head.lanes;
@@ -164,7 +171,7 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
     const long long left = lanes - first;
     const int present = left <= 0 ? 0 : static_cast<int>(least((left + F::kRowStride - 1) / F::kRowStride, F::kRows));
     Row* states = static_cast<Row*>(to.states) + (static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x) * F::kThreads * Fold::kWidth;
-    fold_block<Fold, F::kThreads>(folds, present, states, static_cast<Row*>(to.merged) + (split * a.head.blocks + block) * Fold::kWidth);
+    fold_block<Fold, F::kThreads>(folds, present, states, static_cast<Row*>(to.merged) + (patch.split * a.head.blocks + patch.block) * Fold::kWidth);
   } else {
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
@@ -176,7 +183,7 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
         own.init();
         folds[k].merge_into(&own, w);
         if constexpr (F::template in_front<Place::kNumber>()) own.state.times(Scalar<double>(static_cast<double>(F::template factor<Place::kNumber>(a, rows, k).v)));
-        put_state<F, Fold>(a, to, own, row, w, split, part);
+        put_state<F, Fold>(a, to, own, row, w, patch.split, part);
       }
     }
   }
@@ -186,17 +193,15 @@ template <class F>
 __device__ void sweep(const typename F::Arguments& a) {
   using L = typename F::L;
   extern __shared__ uint4 shared[];
-  const Head& head = a.head;
-  const long long block = head.first_block + blockIdx.x, split = head.first_split + blockIdx.y;
-  const long long first = block * (F::kThreads * F::kRows) + threadIdx.x;
+  const Patch patch(a.head);
+  const long long first = patch.block * (F::kThreads * F::kRows) + threadIdx.x;
   Rows<F> rows;
   rows.read(a, first);
   typename F::States states;
   states.init();
-  const long long end = least(head.sweep, (split + 1) * head.split);
-  for (long long tile = split * head.split; tile < end; tile += F::kTile) {
-    const int count = static_cast<int>(least(F::kTile, end - tile));
-    const L* at = static_cast<const L*>(head.columns) + tile * F::kColumnNumbers;
+  for (long long tile = patch.begin; tile < patch.end; tile += F::kTile) {
+    const int count = static_cast<int>(least(F::kTile, patch.end - tile));
+    const L* at = static_cast<const L*>(a.head.columns) + tile * F::kColumnNumbers;
     if constexpr (F::kStaged) {
       __syncthreads();
       stage<F>(at, static_cast<int>(even(count, F::kColumns)), reinterpret_cast<L*>(shared));
@@ -210,7 +215,7 @@ __device__ void sweep(const typename F::Arguments& a) {
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();
     });
   }
-  states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, block, split); });
+  states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, patch); });
 }
 
 // The states of one row, from all blocks that saw a share of the folded axis, after those of earlier shares.

@@ -56,14 +56,14 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
   using T = typename F::Tile;
   extern __shared__ uint4 shared[];
   const Head& head = a.head;
-  const long long block = head.first_block + blockIdx.x, split = head.first_split + blockIdx.y;
-  const long long first = block * T::kBlockRows + T::first_row(), begin = split * head.split, end = least(head.sweep, begin + head.split);
+  const Patch patch(head);
+  const long long first = patch.block * T::kBlockRows + T::first_row();
   Rows<F> rows;
   rows.read(a, first);
   typename F::States states;
   states.init();
   auto products = [&] {
-    if constexpr (F::kProduct > 0) return Products<F>(head, shared, block * T::kBlockRows, begin, end);
+    if constexpr (F::kProduct > 0) return Products<F>(head, shared, patch.block * T::kBlockRows, patch.begin, patch.end);
     else return Nothing();
   }();
   auto wide = [&] {
@@ -76,23 +76,23 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
     for (int k = 0; k < F::kRows; ++k) row_scales[k] = head.row_scales[rows.number[k]];
   }
 #pragma unroll 1
-  for (long long tile = begin; tile < end; tile += T::kSide) {
+  for (long long tile = patch.begin; tile < patch.end; tile += T::kSide) {
     float pairs[T::kRowTiles][T::kColumnTiles][4];
     if constexpr (F::kProduct > 0) products.find(pairs);
     const long long column = tile + T::first_column();
-    if (tile + T::kSide <= end) tile_of_pairs<F, true>(a, rows, row_scales, column, T::kSide, states, pairs);
-    else tile_of_pairs<F, false>(a, rows, row_scales, column, static_cast<int>(end - column), states, pairs);
+    if (tile + T::kSide <= patch.end) tile_of_pairs<F, true>(a, rows, row_scales, column, T::kSide, states, pairs);
+    else tile_of_pairs<F, false>(a, rows, row_scales, column, static_cast<int>(patch.end - column), states, pairs);
     if constexpr (F::kWide > 0) wide.add(pairs[0], tile / T::kSide);
     states.each([](auto& folds, auto) {
 #pragma unroll
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();
     });
   }
-  states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, block, split, T::part()); });
+  states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, patch, T::part()); });
   if constexpr (F::kWide > 0) {
     F::States::each_type([&](auto type, auto place) {
       wide.template leave<typename decltype(type)::Fold>(a, a.targets[decltype(place)::kNumber], rows, first < head.lanes,
-                                                         first + F::kRowStride < head.lanes, split);
+                                                         first + F::kRowStride < head.lanes, patch.split);
     });
   }
 }

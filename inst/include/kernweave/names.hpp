@@ -1,6 +1,5 @@
-// The names of all operations and reductions. Knows nothing of what they do, and no lane.
+// The names of all operations and reductions, for the engine and for kernels. Knows nothing of what they do, and no lane.
 #pragma once
-#include <cstdint>
 
 namespace kernweave {
 
@@ -8,7 +7,7 @@ namespace kernweave {
 //   Swap(f)          f with i and j exchanged
 //   Take(f, rows)    f with one axis (attribute 0: i, 1: j) replaced by the row numbers `rows`
 //   Gather(v, rows)  a variable read at row numbers: what Take becomes at the leaves
-enum class Op : std::uint16_t {
+enum class Op : unsigned short {
   Var,
   Number,
   Swap,
@@ -23,13 +22,13 @@ enum class Op : std::uint16_t {
 #define LOOP2(Name, ...) Name,
 #define ALIAS1(Name, ...) Name,
 #define ALIAS2(Name, ...) Name,
-#include "kernweave/ops.def"
+#include "ops.def"
   count
 };
 
-enum class Red : std::uint8_t {
+enum class Red : unsigned char {
 #define REDUCTION(Name, ...) Name,
-#include "kernweave/reductions.def"
+#include "reductions.def"
   count
 };
 
