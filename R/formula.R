@@ -8,7 +8,7 @@
 #' for j). Components and attributes are counted from 1.
 #'
 #' @param formula text
-#' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)")`
+#' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)")`, with positions counted from 0 if wanted, as in `"x = Vi(0, 3)"`
 #' @param reduction name of the reduction, as in [kernweave_reductions()]; `"sum"` if the text has none
 #' @param index the axis folded away; overrules the text
 #' @param K number of results, for reductions that give a list of them
@@ -23,8 +23,14 @@
 #' y <- matrix(runif(60), 20, 3)
 #' gauss(list(x = x, y = y, b = rnorm(20), s = 2))
 kernel_op <- function(formula, args, reduction = NULL, index = NULL, K = NULL, weight = NULL, ...) {
-  check_text(formula, "formula")
   operands <- declared_operands(args)
+  R <- reduction_of_text(formula, operands, reduction, index, K, weight, ...)
+  data_function(R, lapply(operands, function(x) x$formula$args))
+}
+
+# The reduction that a text tells of, over operands that have been declared.
+reduction_of_text <- function(formula, operands, reduction = NULL, index = NULL, K = NULL, weight = NULL, ...) {
+  check_text(formula, "formula")
   parsed <- r_parse(formula, names(operands), lapply(operands, `[[`, "formula"))
   op <- reduction %or% (if (nzchar(parsed$reduction)) parsed$reduction else "sum")
   index <- index %or% index_of_axis(parsed$axis)
@@ -33,7 +39,7 @@ kernel_op <- function(formula, args, reduction = NULL, index = NULL, K = NULL, w
   if (parsed$K > 0 && is.null(K)) K <- parsed$K
   R <- reduction(F, op, index = index, K = K, weight = W, call = FALSE, ...)
   R$extents <- c(R$extents, lapply(operands, `[[`, "formula"))
-  data_function(R, lapply(operands, function(x) x$formula$args))
+  R
 }
 
 check_text <- function(text, argument) {
@@ -45,6 +51,12 @@ declared_operands <- function(args) {
   declared <- lapply(args, r_parse_declaration)
   names <- vapply(declared, `[[`, "", "name")
   if (anyDuplicated(names)) abort("input", "`args` declares `", names[anyDuplicated(names)], "` twice")
+  places <- vapply(declared, `[[`, 0L, "place")
+  if (any(places >= 0)) {
+    if (anyNA(match(seq_along(places) - 1L, places))) abort("input", "`args`: positions must be 0 to ", length(places) - 1, ", each once, as in \"x = Vi(0, 3)\"")
+    declared <- declared[order(places)]
+    names <- names[order(places)]
+  }
   operands <- lapply(declared, function(d) lazy_operand(new_operand(d$name, names(axis_codes)[d$axis + 1L], d$width, "real")))
   structure(operands, names = names)
 }

@@ -54,14 +54,17 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
   for (group in seq_along(by_group)) {
     g <- cotangent_operand(f, group, by_group[[group]], call)
     for (output in group_outputs(f, group)) {
-      found <- r_pull_back(reduced_form(f, output), cotangent_at(g, output), targets)
-      terms <- Map(c, terms, found)
+      form <- reduced_form(f, output)
+      found <- r_pull_back(form, shared_out(form, cotangent_at(g, output)), targets)
+      finish <- c(list(results = "value"), output$finish[c("sign", "per", "less")])
+      terms <- Map(function(before, new) c(before, lapply(new, c, list(finish = finish))), terms, found)
     }
   }
-  outputs <- lapply(do.call(c, terms), function(term) sum_output(term$value, term$keep, term$rows, term$transposed))
+  outputs <- lapply(do.call(c, terms), function(term) sum_output(term$value, term$keep, term$finish, term$rows, term$transposed))
   first <- cumsum(lengths(terms)) - lengths(terms)
   groups <- Map(function(before, n, target) list(outputs = before + seq_len(n), like = target), first, lengths(terms), targets)
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
+  R$derivative <- TRUE
   R$single <- is_lazy(wrt) || !is.list(wrt) && length(wrt) == 1
   R$labels <- names(wrt)
   if (call) run_reduction(R) else R
@@ -79,26 +82,32 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   if (!is.null(tangent) && length(tangent) != length(targets)) abort("shape", "`tangent`: ", length(tangent), " given for ", length(targets), " operands")
   tangents <- Map(tangent_operand, targets, if (is.null(tangent)) list(NULL) else tangent, call)
   outputs <- lapply(f$outputs, function(output) {
-    term <- r_push_forward(reduced_form(f, output), targets, tangents)
+    form <- reduced_form(f, output)
+    term <- r_push_forward(form, targets, tangents)
     if (is.null(term)) term <- r_apply("SumT", list(number_formula(0)), result_width(output))
-    sum_output(term, output$keep, output$rows, output$transposed)
+    else if (!is.null(form$listed)) term <- where_listed(form, term)
+    sum_output(term, output$keep, output$finish, output$rows, output$transposed)
   })
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, f$groups, f$extents)
+  R$derivative <- TRUE
   R$single <- f$single
   if (call) run_reduction(R) else R
 }
 
-sum_output <- function(value, keep, rows = NULL, transposed = FALSE) {
-  list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, rows = rows, transposed = transposed)
+# What is linear in the values of a reduction is finished as they are.
+sum_output <- function(value, keep, finish = as_they_are, rows = NULL, transposed = FALSE) {
+  finish$results <- "value"
+  list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, finish = finish, label = "sum", rows = rows, transposed = transposed)
 }
 
 row_formulas <- function(outputs) Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))
 
 number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
 
-# What a forward pass saved depends on the operands in a way the formula does not show.
+# What a forward pass saved depends on the operands in a way the formula does not show. Where that is flat, as the sum of
+# squares about a mean is in the mean, first derivatives are right.
 refuse_saved <- function(R) {
-  saved <- Filter(function(operand) !is.null(operand$from), r_operands(formulas_of(R$outputs)))
+  saved <- Filter(function(operand) !is.null(operand$from) && !(operand$from$flat && is.null(R$derivative)), r_operands(formulas_of(R$outputs)))
   if (length(saved)) {
     abort("unsupported", "a second derivative through ", saved[[1]]$from$reduction$outputs[[1]]$op, " is not built yet: `", saved[[1]]$name, "` depends on the operands")
   }
@@ -137,30 +146,63 @@ check_real <- function(operand) {
 
 # What the gradient rows of the engine ask for: the formulas, and what they save of the forward pass.
 reduced_form <- function(R, output) {
-  row <- reduction_row(output$op)
-  result <- if (row$saves == "result") saved_operand(R, NULL, "result", output$keep)$formula
-  here <- if (row$saves %in% c("winner", "nan_or_winner")) winner_here(R, output, row$saves == "nan_or_winner")
-  list(value = output$value, weight = output$weight, op = output$op, result = result, here = here)
+  if (identical(output$finish$results, "index")) abort("no_gradient", output$label, "() has no gradient: its result does not vary smoothly with the formula")
+  saves <- reduction_row(output$op)$saves
+  result <- if (saves %in% c("result", "softmax", "cofactor")) saved_operand(R, NULL, "result", output$keep)$formula
+  saved <- switch(saves, softmax = logarithm_of_norm(R, output), cofactor = product_of_others(R, output))
+  here <- if (saves %in% c("winner", "nan_or_winner")) winner_here(R, output, saves == "nan_or_winner")
+  listed <- if (saves == "winners") winners_here(R, output)
+  list(value = output$value, weight = output$weight, op = output$op, result = result, saved = saved$formula, here = here, listed = listed)
+}
+
+# Another reduction of a formula over the same pairs.
+beside <- function(R, output, op, value = output$value, K = 1L) {
+  R$outputs <- list(list(value = value, weight = NULL, op = op, keep = output$keep, K = K, finish = NULL, label = op))
+  R$cache <- new.env(parent = emptyenv())
+  R
+}
+
+logarithm_of_norm <- function(R, output) saved_operand(beside(R, output, "LogSumExp"), NULL, "norm", output$keep)
+
+# Of values of which just one is 0; where more are, each product of others has a 0 left.
+product_of_others <- function(R, output) {
+  is_zero <- r_apply("Equal", list(output$value, number_formula(0)), NULL)
+  without <- beside(R, output, "Prod", r_apply("Select", list(is_zero, number_formula(1), output$value), NULL))
+  zeros <- beside(R, output, "Sum", r_apply("Select", list(is_zero, number_formula(1), number_formula(0)), NULL))
+  saved <- function(R, name) saved_operand(R, NULL, name, output$keep)
+  lazy_if(saved(zeros, "zeros") == 1, saved(without, "others"), 0)
 }
 
 # An operand along the kept axis whose data are a result of R.
-saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real") {
-  operand <- new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part))
+saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
+  operand <- new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat))
   lazy_operand(operand)
 }
 
-result_width <- function(output) max(output$value$type[1], if (is.null(output$weight)) 1L else output$weight$type[1])
+result_width <- function(output) max(output$value$type[1], if (is.null(output$weight)) 1L else output$weight$type[1]) * output$K
 
 # True at the pair that holds the smallest value: its row number is the saved one.
 winner_here <- function(R, output, nan_wins) {
-  search <- R
-  search$outputs[[1]]$op <- "MinArgMin"
-  if (nan_wins) search$outputs[[1]]$value <- nan_first(output$value)
-  search$cache <- new.env(parent = emptyenv())
+  search <- beside(R, output, "MinArgMin", if (nan_wins) nan_first(output$value) else output$value)
   winner <- saved_operand(search, "index", "winner", output$keep, kind = "integer")
-  place <- switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
-  (place == winner)$formula
+  (place_of_pair(R, output) == winner)$formula
 }
+
+place_of_pair <- function(R, output) {
+  switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
+}
+
+# Of a list of K results: is the pair the first of them, the second, ...?
+winners_here <- function(R, output) {
+  if (output$value$type[1] > 1) abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
+  search <- beside(R, output, "KMinArgKMin", K = output$K)
+  winners <- saved_operand(search, "index", "winners", output$keep, width = output$K, kind = "integer")
+  (place_of_pair(R, output) == winners)$formula
+}
+
+where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
+# Each pair has the cotangents of the results that it is.
+shared_out <- function(form, g) if (is.null(form$listed)) g else r_apply("Sum", list(where_listed(form, g)), NULL)
 
 # The formula with NaN as the smallest value there is.
 nan_first <- function(formula) {

@@ -36,8 +36,8 @@ as_pairs <- function(value, numbers, beside, name) {
 #' Every operation is element-wise in the components and stays lazy. Operands of one component go with
 #' any width. A number, or as many numbers as there are components, becomes a parameter; a matrix with
 #' one number for each pair becomes a [Vij()]. `a | b` is the inner product of two real formulas and
-#' "or" of two logical ones. Whole-number exponents up to 1024 are multiplied out; of base R's
-#' mathematics there are `exp`, `log`, `sqrt`, `sin`, `cos`, `tanh`, `abs` and `sign` so far.
+#' "or" of two logical ones. Whole-number exponents up to 1024 are multiplied out. Of base R's mathematics there is all but
+#' `signif` and what accumulates. `round(x, digits)` rounds halves to the even neighbour, `%%` has the sign of its right side.
 #'
 #' A comparison with NaN or NA is `FALSE`, `!=` included: a formula has no third truth value. Hence
 #' `!(a < b)` is `TRUE` where `a` is NaN.
@@ -46,7 +46,8 @@ as_pairs <- function(value, numbers, beside, name) {
 #'
 #' @param e1,e2,x lazy tensors, or numbers beside one
 #' @param ... for `log`: `base`; for `c`: more lazy tensors whose components follow those of `x`; for
-#'   `sum`, `min` and `any`: `index`, as for [reduction()]; without `index`, `sum` adds the components
+#'   `sum`, `prod`, `min`, `max`, `range`, `any`, `all`: `index`, as for [reduction()]; without `index`, `sum`, `min` and `max`
+#'   are those of the components
 #' @param na.rm refused: a formula is computed on all pairs
 #' @return A lazy tensor; with `index`, numbers.
 #' @name lazy-arithmetic
@@ -113,6 +114,7 @@ power <- function(x, n) {
 #' @rdname lazy-arithmetic
 #' @export
 Math.lazy_tensor <- function(x, ...) {
+  if (.Generic == "round") return(rounded(x, ...))
   op <- math_rows[.Generic]
   if (is.na(op)) refuse_function(.Generic, names(math_rows))
   if (...length() == 0) return(lazy_call(op[[1]], list(x)))
@@ -122,21 +124,39 @@ Math.lazy_tensor <- function(x, ...) {
   lazy_call("Log", list(x)) / log(base)
 }
 
+rounded <- function(x, digits = 0) {
+  if (!is.numeric(digits) || length(digits) != 1 || !is.finite(digits)) abort("input", "`digits` must be one number, not ", describe(digits))
+  if (digits == 0) lazy_call("Nearest", list(x)) else lazy_call("Round", list(x, as_lazy(as.double(digits), x, "digits")))
+}
+
 #' @rdname lazy-arithmetic
 #' @export
 Summary.lazy_tensor <- function(..., na.rm = FALSE) {
   args <- list(...)
   if (!isFALSE(na.rm)) abort("unsupported", "`na.rm` is not possible: a formula is computed on all pairs; leave out such points before")
+  if (.Generic == "range") return(smallest_and_largest(...))
   op <- summary_rows[.Generic]
   given <- names(args) %or% rep("", length(args))
   if (sum(!nzchar(given)) > 2) abort("input", .Generic, "() takes a lazy tensor, `index` and named settings; there are ", sum(!nzchar(given)), " arguments without a name")
   index <- if ("index" %in% given) args[["index"]] else if (length(args) > 1) args[[2]]
   if (is.na(op)) refuse_function(.Generic, names(summary_rows), "kernweave_reductions()")
   if (is.null(index)) {
-    if (.Generic == "sum" && length(args) == 1) return(lazy_call("Sum", args))
+    if (.Generic %in% c("sum", "min", "max") && length(args) == 1) return(lazy_call(op[[1]], args))
     abort("unsupported", .Generic, "() of the components is not built yet; give `index` to reduce over points")
   }
   do.call(reduction, c(list(args[[1]], op[[1]], index = index), args[setdiff(given, c("", "index"))]))
+}
+
+smallest_and_largest <- function(F, index = NULL, ...) {
+  if (is.null(index)) abort("unsupported", "range() of the components is not built; give `index` to reduce over points")
+  list(min = reduction(F, "min", index = index, ...), max = reduction(F, "max", index = index, ...))
+}
+
+#' @rdname lazy-arithmetic
+#' @param index the axis folded away; without it, the mean is that of the components
+#' @export
+mean.lazy_tensor <- function(x, index = NULL, ...) {
+  if (is.null(index)) sum(x) / width(x) else reduction(x, "mean", index = index, ...)
 }
 
 #' @rdname lazy-arithmetic

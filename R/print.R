@@ -94,7 +94,7 @@ output_text <- function(output) {
   weight <- if (is.null(output$weight)) "" else paste0(", weight = ", formula_text(output$weight))
   places <- if (row$inputs == "value_k") paste0(", K = ", output$K) else ""
   over <- switch(output$keep, i = "over j", j = "over i", none = "over i and j", both = "at each pair")
-  paste0(row$fn, " ", over, " of ", formula_text(output$value), weight, places)
+  paste0(output$label, " ", over, " of ", formula_text(output$value), weight, places)
 }
 
 #' @rdname lazy-print

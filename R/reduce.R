@@ -36,9 +36,11 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   check_flag(call, "call")
   parts <- list(F = F)
   if (!is.null(weight)) parts$weight <- check_weight(weight, F, row)
-  meeting <- r_meet(parts)
   check_folded(parts, index, row)
-  output <- list(value = F$formula, weight = parts$weight$formula, op = row$name, keep = kept(index), K = check_places(K, row))
+  if (row$name != row$of) parts$F <- derived_value(F, row, index)
+  meeting <- r_meet(parts)
+  output <- list(value = parts$F$formula, weight = parts$weight$formula, op = row$of, keep = kept(index), K = check_places(K, row),
+                 finish = finish_of(row, index), label = row$fn)
   R <- with_settings(new_reduction(list(output), meeting$extent, meeting$settings, meeting$pairs), ...)
   if (call && !length(free_operands(R))) run_reduction(R) else R
 }
@@ -50,6 +52,21 @@ reduction_row <- function(op) {
   if (is.na(at)) abort("unknown_op", "unknown reduction `", op, "`", near_hint(op, known$fn, "; kernweave_reductions() lists what there is"))
   lapply(known, `[`, at)
 }
+
+# The formula that a derived reduction hands to the one behind it.
+derived_value <- function(F, row, index) {
+  if (row$kind == "logical" && type_kind(F) != "logical") abort("kind", row$fn, "() needs a logical formula, not ", type_kind(F), " values; write the comparison out")
+  make <- derived_formulas[[row$name]]
+  if (!"mean" %in% all.vars(body(make))) return(make(F))
+  mean <- reduction(F, "mean", index = index, call = FALSE)
+  make(F, saved_operand(mean, NULL, "mean", kept(index), flat = TRUE))
+}
+
+# Which results are wanted; by what values are divided: the points along `per`, less some.
+finish_of <- function(row, index) {
+  list(results = row$results, sign = row$sign, per = if (row$terms == "none") "" else index, less = as.integer(row$terms == "n - 1"))
+}
+as_they_are <- list(results = "value", sign = 1, per = "", less = 0L)
 
 check_flag <- function(flag, argument) {
   if (!isTRUE(flag) && !isFALSE(flag)) abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))

@@ -12,9 +12,8 @@ refusals <- c(
   as.character = "use format()",
   as.vector = "reduce the formula, or use as.matrix()",
   as.data.frame = "use as.matrix() first",
-  median = "there is no such reduction",
+  median = "Kmin() gives the smallest values in order",
   quantile = "there is no such reduction",
-  mean = "use sum(F, index = ) divided by the number of points",
   sort = "argKmin() gives the smallest values in order",
   unique = "it is a formula, not numbers",
   rev = "take rows and columns with F[I, J]",
@@ -62,6 +61,9 @@ Math.lazy_reduction <- function(x, ...) refuse(.Generic, "reduction", as_numbers
 
 #' @export
 Summary.lazy_reduction <- function(..., na.rm = FALSE) refuse(.Generic, "reduction", as_numbers)
+
+#' @export
+mean.lazy_reduction <- function(x, ...) refuse("mean", "reduction", as_numbers)
 
 #' @export
 t.lazy_reduction <- function(x) refuse("t", "reduction", as_numbers)

@@ -212,6 +212,30 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_formula_gradient
+SEXP r_formula_gradient(SEXP formula, SEXP operand, SEXP cotangent);
+RcppExport SEXP _kernweave_r_formula_gradient(SEXP formulaSEXP, SEXP operandSEXP, SEXP cotangentSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type operand(operandSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type cotangent(cotangentSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_formula_gradient(formula, operand, cotangent));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_formula_tangent
+SEXP r_formula_tangent(SEXP formula, SEXP operand, SEXP tangent);
+RcppExport SEXP _kernweave_r_formula_tangent(SEXP formulaSEXP, SEXP operandSEXP, SEXP tangentSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type operand(operandSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type tangent(tangentSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_formula_tangent(formula, operand, tangent));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_push_forward
 SEXP r_push_forward(Rcpp::List reduction, Rcpp::List wrt, Rcpp::List tangents);
 RcppExport SEXP _kernweave_r_push_forward(SEXP reductionSEXP, SEXP wrtSEXP, SEXP tangentsSEXP) {
@@ -500,6 +524,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_size", (DL_FUNC) &_kernweave_r_size, 1},
     {"_kernweave_r_work", (DL_FUNC) &_kernweave_r_work, 1},
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
+    {"_kernweave_r_formula_gradient", (DL_FUNC) &_kernweave_r_formula_gradient, 3},
+    {"_kernweave_r_formula_tangent", (DL_FUNC) &_kernweave_r_formula_tangent, 3},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},

@@ -18,13 +18,14 @@ Red red_named(const std::string& name) {
   return red;
 }
 
-// One reduction from R: list(value, weight, op, result, here), settled.
+// One reduction from R: list(value, weight, op, result, saved, here), settled.
 Reduced reduced_from_r(const Rcpp::List& from, Formulas* formulas) {
   const Expr weight = formulas->read_optional(from["weight"]);
   const Expr result = formulas->read_optional(from["result"]);
+  const Expr saved = formulas->read_optional(from["saved"]);
   const Expr here = formulas->read_optional(from["here"]);
   const Expr value = settle({formulas->read(from["value"])})[0];
-  return {red_named(from["op"]), value, weight ? settle({weight})[0] : weight, result, here};
+  return {red_named(from["op"]), value, weight ? settle({weight})[0] : weight, result, saved, here};
 }
 
 std::vector<Expr> roots_of(const Reduced& reduced) {
@@ -49,6 +50,15 @@ Rcpp::List gradient_term(Expr leaf, Expr term, Formulas* formulas) {
   const SEXP rows = gathered ? formulas->write(leaf.arg(1)) : R_NilValue;
   return Rcpp::List::create(Rcpp::_["value"] = formulas->write(term), Rcpp::_["keep"] = kept_by(leaf),
                             Rcpp::_["rows"] = rows, Rcpp::_["transposed"] = transposed);
+}
+
+// An operand as a formula reads it, if it does: in one way, so that there is one derivative at each pair.
+Expr only_leaf(Expr f, int operand) {
+  const std::vector<Expr> leaves = leaves_of_operand({f}, operand);
+  if (leaves.empty()) return Expr();
+  user_check(leaves.size() == 1 && leaves[0]->op == Op::Var, Fault::unsupported, "`", show_short(leaves[0]),
+             "` is read along two axes, or at row numbers: its derivative at a pair is not one of one point");
+  return leaves[0];
 }
 
 }  // namespace
@@ -115,7 +125,7 @@ Rcpp::List r_parse_declaration(std::string text) {
   return kernweave::at_border([&] {
     const kernweave::Declaration d = kernweave::parse_declaration(text);
     return Rcpp::List::create(Rcpp::_["name"] = d.name, Rcpp::_["axis"] = static_cast<int>(d.axis),
-                              Rcpp::_["width"] = d.width);
+                              Rcpp::_["width"] = d.width, Rcpp::_["place"] = d.place);
   });
 }
 
@@ -163,6 +173,29 @@ Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt) {
       out[k] = found;
     }
     return out;
+  });
+}
+
+// The gradient of a formula at each pair, or its derivative along a tangent; NULL where the operand plays no part.
+// [[Rcpp::export(rng = false)]]
+SEXP r_formula_gradient(SEXP formula, SEXP operand, SEXP cotangent) {
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::Formulas formulas;
+    const kernweave::Expr f = kernweave::settle({formulas.read(formula)})[0], g = kernweave::settle({formulas.read(cotangent)})[0];
+    const kernweave::Expr leaf = kernweave::only_leaf(f, formulas.operand_number(operand));
+    const kernweave::Expr found = leaf ? kernweave::pull_back(f, g, {leaf})[0] : leaf;
+    return found ? formulas.write(found) : R_NilValue;
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+SEXP r_formula_tangent(SEXP formula, SEXP operand, SEXP tangent) {
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::Formulas formulas;
+    const kernweave::Expr f = kernweave::settle({formulas.read(formula)})[0], along = kernweave::settle({formulas.read(tangent)})[0];
+    const kernweave::Expr leaf = kernweave::only_leaf(f, formulas.operand_number(operand));
+    const kernweave::Expr found = leaf ? kernweave::push_forward(f, {leaf}, {along}) : leaf;
+    return found ? formulas.write(found) : R_NilValue;
   });
 }
 

@@ -34,6 +34,22 @@ Precision precision_named(const std::string& name) {
   return {load, format, Format::float64};
 }
 
+Results results_named(const std::string& name) {
+  if (name == "value") return Results::value;
+  internal_check(name == "index" || name == "value_index", "no results named ", name);
+  return name == "index" ? Results::index : Results::value_index;
+}
+
+// All results as they are, where nothing else is said.
+Finish finish_from_r(const Rcpp::List& output, Results all) {
+  Finish finish;
+  finish.results = all;
+  if (!output.containsElementNamed("finish") || Rf_isNull(output["finish"])) return finish;
+  const Rcpp::List from = output["finish"];
+  const std::string per = from["per"];
+  return {results_named(from["results"]), Rcpp::as<double>(from["sign"]), per.find('i') != std::string::npos, per.find('j') != std::string::npos, Rcpp::as<int>(from["less"])};
+}
+
 // A vector is one column, or, for a parameter, one row. Parameters are always here: schedules depend on them.
 View view_of(SEXP data, const Variable& v) {
   user_check(TYPEOF(data) == REALSXP, Fault::shape, "`", v.name, "` has no data");
@@ -110,7 +126,7 @@ Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp:
     Red red;
     internal_check(find_red(o["op"], &red), "no such reduction");
     job.outputs.push_back({red, formulas->read(o["value"]), formulas->read_optional(o["weight"]),
-                           keep_named(o["keep"]), Rcpp::as<int>(o["K"])});
+                           keep_named(o["keep"]), Rcpp::as<int>(o["K"]), finish_from_r(o, row(red).results)});
   }
   job.extents = formulas->read_all(extents);
   job.precision = precision_named(options["precision"]);

@@ -41,7 +41,7 @@ Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
 
 OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes, bool stays) : output_(o), sizes_(sizes) {
   const double n = static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places;
-  const Results results = row(o.red).results;
+  const Results results = o.finish.results;
   const auto room = [&](SEXPTYPE type, bool may_stay) { return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n); };
   if (results != Results::index) values_ = room(REALSXP, o.kind != Kind::logical);
   if (results != Results::value) numbers_ = room(numbers_fit() ? INTSXP : REALSXP, numbers_fit());
@@ -57,7 +57,7 @@ Result OutputBuffer::result() {
 }
 
 SEXP OutputBuffer::to_r() {
-  const Results results = row(output_.red).results;
+  const Results results = output_.finish.results;
   if (results == Results::value) return values_to_r();
   if (results == Results::index) return shaped(numbers_);
   const Rcpp::RObject value = values_to_r(), index = shaped(numbers_);

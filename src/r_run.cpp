@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 
 #include "border.hpp"
 #include "cuda/status.hpp"
@@ -102,15 +103,22 @@ void collect_now_and_then(double bytes) {
   collect();
 }
 
-class Results {
+double factor_of(const Finish& finish, const Sizes& sizes) {
+  if (!finish.per_i && !finish.per_j) return finish.sign;
+  const double terms = (finish.per_i ? static_cast<double>(sizes.i) : 1.0) * (finish.per_j ? static_cast<double>(sizes.j) : 1.0) - finish.less;
+  return terms > 0 ? finish.sign / terms : std::numeric_limits<double>::quiet_NaN();
+}
+
+class Buffers {
  public:
-  Results(const Plan& plan, const Sizes& sizes, bool stay) {
+  Buffers(const Plan& plan, const Sizes& sizes, bool stay) {
     const std::vector<Output>& outputs = plan.variants.back().outputs;
     buffers_.reserve(outputs.size());
     for (const Output& o : outputs) {
       if (stay) collect_now_and_then(static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * sizeof(double));
       buffers_.emplace_back(o, sizes, stay);
       all.push_back(buffers_.back().result());
+      all.back().factor = factor_of(o.finish, sizes);
     }
   }
   Rcpp::List to_r() {
@@ -130,6 +138,7 @@ struct Between {
   Between(const Plan& plan, const Sizes& of_sums, bool stay, const std::vector<Result>& results) : first(results), kept(results.size()), memory(results.size()) {
     const std::vector<Output>& sums = plan.stages->sums.variants.back().outputs;
     for (std::size_t k = 0; k < sums.size(); ++k) {
+      first[k].factor = 1;
       if (in_place(plan, k)) continue;
       first[k] = Result();
       if (stay) {
@@ -153,7 +162,7 @@ Rcpp::List run_in_two_steps(const Sizes& sizes, const Call& call) {
   Run adds(stages.sums, of_sums, Views(stages.sums, call.given));
   const Schedule chosen = adds.schedule(call.device);
   const bool stays = stay(adds, chosen);
-  Results results(plan, sizes, stays);
+  Buffers results(plan, sizes, stays);
   const Between between(plan, of_sums, stays, results.all);
   adds(chosen, call, between.first);
   for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -173,7 +182,7 @@ Rcpp::List run_at_once(const Sizes& sizes, Views views, const Call& call) {
   const Plan& plan = call.prepared->plan;
   Run run(plan, sizes, std::move(views));
   const Schedule chosen = run.schedule(call.device);
-  Results results(plan, sizes, stay(run, chosen));
+  Buffers results(plan, sizes, stay(run, chosen));
   run(chosen, call, results.all);
   return results.to_r();
 }

@@ -32,6 +32,9 @@ const char* saves_name(Saves saves) {
     case Saves::result: return "result";
     case Saves::winner: return "winner";
     case Saves::nan_or_winner: return "nan_or_winner";
+    case Saves::winners: return "winners";
+    case Saves::softmax: return "softmax";
+    case Saves::cofactor: return "cofactor";
   }
   return "";
 }
@@ -66,16 +69,26 @@ Rcpp::DataFrame r_operations() {
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::DataFrame r_reductions() {
-  Rcpp::CharacterVector name, fn, inputs, results, saves;
+  Rcpp::CharacterVector name, fn, inputs, results, saves, of;
   for (const kernweave::RedRow& r : kernweave::red_rows()) {
     name.push_back(r.name);
     fn.push_back(r.fn);
     inputs.push_back(kernweave::inputs_name(r.inputs));
     results.push_back(kernweave::results_name(r.results));
     saves.push_back(kernweave::saves_name(r.saves));
+    of.push_back(r.name);
+  }
+  for (const kernweave::DerivedRow& r : kernweave::derived_rows()) {
+    const bool listed = kernweave::row(r.of).inputs == kernweave::Inputs::value_k;
+    name.push_back(r.name);
+    fn.push_back(r.fn);
+    inputs.push_back(kernweave::inputs_name(listed ? kernweave::Inputs::value_k : kernweave::Inputs::value));
+    results.push_back(kernweave::results_name(r.results));
+    saves.push_back(kernweave::saves_name(kernweave::row(r.of).saves));
+    of.push_back(kernweave::row(r.of).name);
   }
   return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["fn"] = fn, Rcpp::_["inputs"] = inputs,
-                                 Rcpp::_["results"] = results, Rcpp::_["saves"] = saves,
+                                 Rcpp::_["results"] = results, Rcpp::_["saves"] = saves, Rcpp::_["of"] = of,
                                  Rcpp::_["stringsAsFactors"] = false);
 }
 

@@ -60,7 +60,7 @@ gate_fresh <- function() {
 
 gate_complete <- function() {
   oracle <- new.env()
-  sys.source(at_root("tests/testthat/helper-oracle.R"), envir = oracle)
+  for (helper in c("helper-oracle.R", "helper-oracle-reductions.R")) sys.source(at_root("tests/testthat", helper), envir = oracle)
   ops <- op_table(root)
   reductions <- reduction_table(root)
   names_of <- function(rows) vapply(rows, `[[`, "", "name")
@@ -72,8 +72,15 @@ gate_complete <- function() {
 
 # --- row grammar ---------------------------------------------------------------------------------------
 
-primitives <- c("exp", "exp2", "exp2_minus", "log", "sqrt", "rsqrt", "inverse_sqrt", "square", "sin", "cos", "tanh", "abs", "pow", "select", "truth", "differs", "is_nan")
-grammar <- c("+", "-", "*", "/", "(", "<", "<=", "==")
+# Functions of lanes, and those made of them.
+made_functions <- function(header) {
+  lines <- source_lines(file.path("inst/include/kernweave", header))
+  sub("^KW_FN constexpr L (\\w+)\\(.*", "\\1", grep("^KW_FN constexpr L \\w+\\(", lines, value = TRUE))
+}
+primitives <- c("exp", "exp2", "exp2_minus", "log", "sqrt", "rsqrt", "inverse_sqrt", "square", "sin", "cos", "tanh", "abs", "pow", "select", "truth", "differs", "is_nan",
+                made_functions("elementary.hpp"), made_functions("special.hpp"))
+grammar <- c("+", "-", "*", "/", "(", "<", "<=", "==", "||")
+formula_words <- c("metric", "alike", "whole_power_of")
 width_words <- c("repeated", "within", "placed", "quotient")
 
 calls_in <- function(column) {
@@ -86,7 +93,7 @@ gate_row_grammar <- function() {
   operations <- vapply(rows, `[[`, "", "fn")
   unlist(lapply(rows, function(row) {
     formula <- grepl("^ALIAS", row$class)
-    in_value <- setdiff(calls_in(row$value), c(grammar, if (formula) operations else primitives))
+    in_value <- setdiff(calls_in(row$value), c(grammar, if (formula) c(operations, formula_words) else primitives))
     adjoints <- unlist(lapply(row[grepl("^adjoint", names(row))], calls_in))
     in_adjoint <- setdiff(adjoints, c(grammar, operations, "none", "width"))
     in_width <- setdiff(calls_in(row$width), c(grammar, width_words))

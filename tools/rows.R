@@ -16,7 +16,9 @@ row_columns <- list(
   LOOP2 = c("name", "fn", "kind", "width", "attributes", "adjoint_x", "adjoint_y", "binding", "doc"),
   ALIAS1 = c("name", "fn", "attributes", "value", "binding", "doc"),
   ALIAS2 = c("name", "fn", "attributes", "value", "binding", "doc"),
-  REDUCTION = c("name", "fn", "inputs", "results", "kind", "saves", "gradient_x", "gradient_w", "binding", "doc")
+  ALIAS3 = c("name", "fn", "attributes", "value", "binding", "doc"),
+  REDUCTION = c("name", "fn", "inputs", "results", "kind", "saves", "gradient_x", "gradient_w", "binding", "doc"),
+  DERIVED = c("name", "fn", "of", "kind", "formula", "results", "sign", "terms", "binding", "doc")
 )
 
 # One row as a list of its columns, with its class and arguments.
@@ -29,7 +31,7 @@ as_row <- function(call) {
   row$class <- class
   row$name <- as.character(row$name)
   row$fn <- as.character(row$fn)
-  row$arguments <- c("x", "y", "z")[seq_len(switch(class, BINARY = , FOLD2 = , LOOP2 = , ALIAS2 = 2, TERNARY = 3, 1))]
+  row$arguments <- c("x", "y", "z")[seq_len(switch(class, BINARY = , FOLD2 = , LOOP2 = , ALIAS2 = 2, TERNARY = , ALIAS3 = 3, 1))]
   row$attribute_names <- attribute_names(row$attributes)
   row
 }
@@ -40,7 +42,21 @@ attribute_names <- function(column) {
 }
 
 op_table <- function(root = ".") lapply(read_rows(file.path(root, "inst/include/kernweave/ops.def")), as_row)
-reduction_table <- function(root = ".") lapply(read_rows(file.path(root, "inst/include/kernweave/reductions.def")), as_row)
+reduction_table <- function(root = ".") {
+  rows <- lapply(read_rows(file.path(root, "inst/include/kernweave/reductions.def")), as_row)
+  names(rows) <- vapply(rows, `[[`, "", "name")
+  unname(lapply(rows, function(row) if (row$class == "DERIVED") derived_columns(row, rows[[as.character(row$of)]]) else as_it_is(row)))
+}
+
+# What R asks of every reduction, derived or not.
+as_it_is <- function(row) c(row, list(of = row$name, formula = quote(x), sign = 1, terms = "none"))
+derived_columns <- function(row, base) {
+  row$inputs <- if (as.character(base$inputs) == "value_k") "value_k" else "value"
+  row$saves <- base$saves
+  row$sign <- eval(row$sign)
+  row$terms <- paste(deparse(row$terms), collapse = "")
+  row
+}
 
 # "Ops" of Ops("+"), or the bare word
 binding_of <- function(row) if (is.call(row$binding)) as.character(row$binding[[1]]) else as.character(row$binding)

@@ -9,25 +9,25 @@
 #define KW_FOLD(Name, shape, value, work) KW_CASE(Name, code_of(Op::Name, FoldShape::shape), value, work)
 
 #define UNARY(Name, ...) \
-  KW_MAP(Name, alone, eval(Counting(0)), map(s, [](P x) { return op::Name::eval(x); })) \
-  KW_MAP(Name, scaled, eval(Counting(0)), map_number(s, a(), [](P x, P y) { return op::Name::eval(x * y); })) \
-  KW_MAP(Name, shifted, eval(Counting(0)), map_number(s, a(), [](P x, P y) { return op::Name::eval(x + y); }))
+  KW_MAP(Name, alone, eval(Counting(0)), map(s, [](P x) { return value_of<op::Name>(x); })) \
+  KW_MAP(Name, scaled, eval(Counting(0)), map_number(s, a(), [](P x, P y) { return value_of<op::Name>(x * y); })) \
+  KW_MAP(Name, shifted, eval(Counting(0)), map_number(s, a(), [](P x, P y) { return value_of<op::Name>(x + y); }))
 #define KW_BINARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0)), work)
 #define BINARY(Name, ...) \
-  KW_BINARY(Name, with_vector, map_vector(s, a(), [](P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, with_number, map_number(s, a(), [](P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vector_with, map_vector(s, a(), [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_with, map_number(s, a(), [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vector_number, map_both(s, a(), b(), [](P, P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_vector, map_both(s, b(), a(), [](P, P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, row_number, map_row(s, a(), b(), [](P x, P y) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, number_row, map_row(s, b(), a(), [](P y, P x) { return op::Name::eval(x, y); })) \
-  KW_BINARY(Name, vectors, map_vectors(s, a(), b(), [](P, P x, P y) { return op::Name::eval(x, y); }))
+  KW_BINARY(Name, with_vector, map_vector(s, a(), [](P x, P y) { return value_of<op::Name>(x, y); })) \
+  KW_BINARY(Name, with_number, map_number(s, a(), [](P x, P y) { return value_of<op::Name>(x, y); })) \
+  KW_BINARY(Name, vector_with, map_vector(s, a(), [](P y, P x) { return value_of<op::Name>(x, y); })) \
+  KW_BINARY(Name, number_with, map_number(s, a(), [](P y, P x) { return value_of<op::Name>(x, y); })) \
+  KW_BINARY(Name, vector_number, map_both(s, a(), b(), [](P, P x, P y) { return value_of<op::Name>(x, y); })) \
+  KW_BINARY(Name, number_vector, map_both(s, b(), a(), [](P, P y, P x) { return value_of<op::Name>(x, y); })) \
+  KW_BINARY(Name, row_number, map_row(s, a(), b(), [](P x, P y) { return value_of<op::Name>(x, y); })) \
+  KW_BINARY(Name, number_row, map_row(s, b(), a(), [](P y, P x) { return value_of<op::Name>(x, y); })) \
+  KW_BINARY(Name, vectors, map_vectors(s, a(), b(), [](P, P x, P y) { return value_of<op::Name>(x, y); }))
 #define KW_TERNARY(Name, shape, work) KW_MAP(Name, shape, eval(Counting(0), Counting(0), Counting(0)), work)
 #define TERNARY(Name, ...) \
-  KW_TERNARY(Name, first, map_vectors(s, a(), b(), [](P x, P y, P z) { return op::Name::eval(x, y, z); })) \
-  KW_TERNARY(Name, second, map_vectors(s, a(), b(), [](P y, P x, P z) { return op::Name::eval(x, y, z); })) \
-  KW_TERNARY(Name, third, map_vectors(s, a(), b(), [](P z, P x, P y) { return op::Name::eval(x, y, z); }))
+  KW_TERNARY(Name, first, map_vectors(s, a(), b(), [](P x, P y, P z) { return value_of<op::Name>(x, y, z); })) \
+  KW_TERNARY(Name, second, map_vectors(s, a(), b(), [](P y, P x, P z) { return value_of<op::Name>(x, y, z); })) \
+  KW_TERNARY(Name, third, map_vectors(s, a(), b(), [](P z, P x, P y) { return value_of<op::Name>(x, y, z); }))
 #define KW_FOLD1(Name, shape, work) KW_FOLD(Name, shape, next(Counting(0), Counting(0)), work)
 #define FOLD1(Name, ...) \
   KW_FOLD1(Name, start, map(s, [](P) { return op::Name::template start<P>(); })) \

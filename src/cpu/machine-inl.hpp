@@ -20,6 +20,17 @@ enum class Place { here, elsewhere };
 constexpr int kLongestHere = 36;
 constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? Place::here : Place::elsewhere; }
 
+// A row's value for one vector. What is longer than a sine is not written out for each vector of a strip, or the machine would
+// be ten times as large: it is called.
+constexpr int kLongestWritten = 60;
+template <class Row, class... P>
+__attribute__((noinline)) auto called(P... x) { return Row::eval(x...); }
+template <class Row, class... P>
+KW_FN auto value_of(P... x) {
+  if constexpr (Row::eval((static_cast<void>(x), Counting(0.0))...).cost > kLongestWritten) return called<Row>(x...);
+  else return Row::eval(x...);
+}
+
 template <class T>
 struct Machine {
   using P = Pack<T>;

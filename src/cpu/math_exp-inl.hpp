@@ -1,6 +1,7 @@
 // Mathematics on packs: exp, logarithm and roots, and what they are made of. Once per instruction set.
 #pragma once
 #include "cpu/pack-inl.hpp"
+#include "kernweave/elementary.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -45,16 +46,6 @@ KW_FN UnsignedVector<T> pattern(Pack<T> x) {
 template <class T>
 KW_FN Pack<T> from_pattern(UnsignedVector<T> bits) {
   return Pack<T>::of(reinterpret_cast<typename Pack<T>::Vector>(bits));
-}
-
-// The sum of coefficients times powers of x, the constant first.
-template <class P>
-KW_FN P polynomial(P, double last) {
-  return last;
-}
-template <class P, class... Coefficients>
-KW_FN P polynomial(P x, double first, Coefficients... higher) {
-  return polynomial(x, higher...) * x + P(first);
 }
 
 // x, or the nearer end of the range; NaN stays.

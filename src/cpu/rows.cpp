@@ -52,16 +52,14 @@ void RowStates::merge_rows(RowStates& later, std::int64_t count, std::size_t par
 // Results lie as rows x places x components.
 void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result, const Result& result) {
   const Output& output = *shape_->parts[part].output;
-  std::vector<long long> indices(static_cast<std::size_t>(output.places));
+  const std::size_t places = static_cast<std::size_t>(output.places);
+  std::vector<double> values(places);
+  std::vector<long long> indices(places);
   for (int c = 0; c < output.width; ++c)
     for (std::int64_t r = 0; r < count; ++r) {
-      double value = 0;
-      shape_->parts[part].kernel->finish(at(part, c, r), &value, indices.data());
-      for (int p = 0; p < output.places; ++p) {
-        const std::int64_t to = first + r + rows_of_result * (p + static_cast<std::int64_t>(output.places) * c);
-        if (result.values) result.values[to] = value;
-        if (result.numbers.any()) result.numbers.put(to, indices[static_cast<std::size_t>(p)]);
-      }
+      shape_->parts[part].kernel->finish(at(part, c, r), values.data(), indices.data());
+      for (std::size_t p = 0; p < places; ++p)
+        result.put(first + r + rows_of_result * static_cast<std::int64_t>(p + places * static_cast<std::size_t>(c)), values[p], indices[p]);
     }
 }
 
@@ -77,8 +75,7 @@ void SingleFold::write(double value, double weight, std::int64_t at, std::int64_
   state_.finish(state, values_.data(), indices_.data());
   for (int p = 0; p < places_; ++p) {
     const std::int64_t to = at + pairs * (p + static_cast<std::int64_t>(places_) * component);
-    if (result.values) result.values[to] = values_[p].v;
-    if (result.numbers.any()) result.numbers.put(to, indices_[p]);
+    result.put(to, values_[p].v, indices_[p]);
   }
 }
 

@@ -52,7 +52,8 @@ void Outputs::place_results(const Output& o, const Result& to, Found* found, gpu
   target->numbers = {nullptr, nullptr, to.numbers.none};
   if (to.numbers.whole || to.numbers_stay) target->numbers.whole = on_device<int>(room(&found->numbers, 4));
   if (to.numbers.wide) target->numbers.wide = on_device<double>(room(&found->numbers, 8));
-  if (row(o.red).results != Results::index) target->values = on_device<double>(room(&found->values, 8));
+  target->factor = to.factor;
+  if (to.wants_values()) target->values = on_device<double>(room(&found->values, 8));
 }
 
 void Outputs::place_states(const Output& o, const Here& here, Found* found, gpu::Target* target) {

@@ -4,16 +4,37 @@
 #include "expr/build.hpp"
 
 namespace kernweave {
+namespace {
+
+// The squared norm of f by a metric: isotropic, of each component, or a whole symmetric matrix.
+Expr metric(Expr by, Expr f) {
+  if (width(by) == 1) return by * sqnorm2(f);
+  if (width(by) == width(f)) return sum(by * square(f));
+  user_check(width(by) == width(f) * width(f), Fault::shape, "a metric of ", width(by), " numbers for ", width(f), " components: 1, ", width(f), " or ",
+             width(f) * width(f), " are needed");
+  return scalprod(f, matvecmult(by, f));
+}
+
+// x, repeated to the width of y where it has one component.
+Expr alike(Expr x, Expr y) { return width(x) == 1 && width(y) > 1 ? sumt(x, width(y)) : x; }
+
+// A whole power; x^0 is 1 for all x, NaN too.
+Expr whole_power_of(Expr x, int n) { return n == 0 ? lazy_if(equal(x, x), 1, 1) : whole_power(x, n); }
+
+}  // namespace
 
 Expr expand(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
   [[maybe_unused]] const Expr x = args[0];
   [[maybe_unused]] const Expr y = args.size() > 1 ? args[1] : Expr();
+  [[maybe_unused]] const Expr z = args.size() > 2 ? args[2] : Expr();
   [[maybe_unused]] const int a0 = attributes.empty() ? 0 : attributes[0];
   [[maybe_unused]] const int a1 = attributes.size() > 1 ? attributes[1] : 0;
   switch (op) {
 #define ALIAS1(Name, fn, attributes, formula, ...) \
   case Op::Name: return formula;
 #define ALIAS2(Name, fn, attributes, formula, ...) \
+  case Op::Name: return formula;
+#define ALIAS3(Name, fn, attributes, formula, ...) \
   case Op::Name: return formula;
 #include "kernweave/ops.def"
     default: break;

@@ -49,6 +49,9 @@ Expr make(Op op, const std::vector<int>& attributes, const Terms&... terms) {
 #define ALIAS2(Name, fn, ...) \
   template <class... Attributes> \
   Expr fn(Term x, Term y, Attributes... a) { return make(Op::Name, {a...}, x, y); }
+#define ALIAS3(Name, fn, ...) \
+  template <class... Attributes> \
+  Expr fn(Term x, Term y, Term z, Attributes... a) { return make(Op::Name, {a...}, x, y, z); }
 #include "kernweave/ops.def"
 
 inline Expr operator+(Term x, Term y) { return add(x, y); }

@@ -126,6 +126,7 @@ Columns columns(const Reduced& reduced, Expr g) {
   const Expr x = reduced.x;
   [[maybe_unused]] const Expr w = reduced.w ? reduced.w : x->pool->number(1);
   [[maybe_unused]] const Expr r = reduced.r;
+  [[maybe_unused]] const Expr s = reduced.s;
   switch (reduced.red) {
 #define REDUCTION(Name, fn, inputs, results, kind, saves, dx, dw, ...) \
   case Red::Name: return {dx, dw};

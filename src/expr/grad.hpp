@@ -18,12 +18,13 @@ std::vector<Expr> pull_back(Expr f, Expr cotangent, const std::vector<Expr>& tar
 Expr push_forward(Expr f, const std::vector<Expr>& targets, const std::vector<Expr>& tangents);
 
 // One reduction as the gradient sees it: value formula x, weight w (null: none), and of the forward
-// pass what the row saves: its result r, and `here`, true at the winning pair.
+// pass what the row saves: its result r, what else its gradient speaks of as s, and `here`, true at the winning pair.
 struct Reduced {
   Red red;
   Expr x;
   Expr w;
   Expr r;
+  Expr s;
   Expr here;
 };
 

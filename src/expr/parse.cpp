@@ -111,7 +111,26 @@ class Parser {
     return f;
   }
 
+  // KeOps' words for numbers.
+  Expr constant(const Token& name) {
+    if (name.text == "IntCst") return pool_->number(attribute());
+    if (name.text == "IntInv") return pool_->number(1.0 / attribute());
+    if (name.text == "RatCst") {
+      const double above = attribute();
+      scan_.expect(",", "and the number below");
+      return pool_->number(above / attribute());
+    }
+    if (name.text != "Zero") return Expr();
+    const int width = attribute();
+    if (width < 1) scan_.fail_at(name.at, "Zero() needs a positive number of components");
+    return width == 1 ? pool_->number(0) : sumt(pool_->number(0), width);
+  }
+
   Expr call(const Token& name) {
+    if (const Expr number = constant(name)) {
+      scan_.expect(")", "to close the number");
+      return number;
+    }
     Op op;
     const bool found = find_op(name.text, &op) && row(op).form != Form::structural;
     if (!found) unknown(name);
@@ -122,7 +141,10 @@ class Parser {
       if (k < row(op).arity) args.push_back(inner());
       else attributes.push_back(attribute());
     }
+    // KeOps' third argument: where a period begins.
+    const Expr from = op == Op::Mod && scan_.take_if(",") ? inner() : Expr();
     if (!scan_.take_if(")")) scan_.fail_here(sentence("expected ')' ", needs(op)));
+    if (from) return mod(args[0] - from, args[1]) + from;
     return pool_->make(op, args, attributes);
   }
 
@@ -155,6 +177,9 @@ class Parser {
     const std::size_t stem = token.text.size() - suffix.size();
     if (token.text.compare(stem, suffix.size(), suffix) != 0) return false;
     parsed->reduction = token.text.substr(0, stem);
+    // Min_ArgMin is MinArgMin.
+    std::string& name = parsed->reduction;
+    name.erase(std::remove(name.begin(), name.end(), '_'), name.end());
     return true;
   }
 
@@ -162,7 +187,7 @@ class Parser {
   void read_reduction(Parsed* parsed) {
     const Token name = scan_.take();
     Red red;
-    user_check(find_red(parsed->reduction, &red), Fault::unknown_op, "unknown reduction `", name.text,
+    user_check(find_base(parsed->reduction, &red), Fault::unknown_op, "unknown reduction `", name.text,
                "`; see kernweave_reductions()");
     scan_.expect("(", "after the reduction's name");
     parsed->formula = inner();
@@ -219,13 +244,21 @@ Declaration parse_declaration(const std::string& text) {
   else if (axis.text == "Vj" || axis.text == "Vy") where = Axis::j;
   else if (axis.text != "Pm") scan.fail_at(axis.at, "expected Vi, Vj or Pm");
   scan.expect("(", "after Vi, Vj or Pm");
-  const Token width = scan.take();
-  const bool whole = width.is == Token::Is::number && width.number == std::floor(width.number) &&
-                     width.number >= 1 && width.number <= 1e9;
-  if (!whole) scan.fail_at(width.at, "expected the number of components");
+  const auto whole_number = [&](double least, const char* what) {
+    const Token token = scan.take();
+    const bool whole = token.is == Token::Is::number && token.number == std::floor(token.number) && token.number >= least && token.number <= 1e9;
+    if (!whole) scan.fail_at(token.at, what);
+    return static_cast<int>(token.number);
+  };
+  int width = whole_number(0, "expected the number of components"), place = -1;
+  if (scan.take_if(",")) {
+    place = width;
+    width = whole_number(1, "expected the number of components");
+  }
+  if (width < 1) scan.fail_here("expected the number of components, at least 1");
   scan.expect(")", "after the number of components");
   if (scan.peek().is != Token::Is::end) scan.fail_here("expected the declaration to end");
-  return {name.text, where, static_cast<int>(width.number)};
+  return {name.text, where, width, place};
 }
 
 }  // namespace kernweave

@@ -26,11 +26,12 @@ Expr parse_pattern(const std::string& text, Pool* pool);
 constexpr int pattern_attribute(char letter) { return -static_cast<int>(letter); }
 constexpr char pattern_letter(int attribute) { return static_cast<char>(-attribute); }
 
-// "x = Vi(3)" and its kin.
+// "x = Vi(3)" and its kin, "x = Vi(0, 3)" among them: at which place, from 0; -1 where none is said.
 struct Declaration {
   std::string name;
   Axis axis;
   int width;
+  int place;
 };
 Declaration parse_declaration(const std::string& text);
 

@@ -157,6 +157,7 @@ std::vector<OpRow> make_op_rows() {
   looped(plain_row(#Name, #fn, Form::loop, 2, #attributes, #kind, #__VA_ARGS__), loop2<op::Name>),
 #define ALIAS1(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 1, #attributes, "same", #__VA_ARGS__),
 #define ALIAS2(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 2, #attributes, "same", #__VA_ARGS__),
+#define ALIAS3(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 3, #attributes, "same", #__VA_ARGS__),
 #include "kernweave/ops.def"
   };
   for (OpRow& r : rows) {
@@ -235,6 +236,23 @@ bool find_red(const std::string& name, Red* found) {
   const auto at = places.find(name);
   if (at != places.end()) *found = static_cast<Red>(at->second);
   return at != places.end();
+}
+
+const std::vector<DerivedRow>& derived_rows() {
+  static const std::vector<DerivedRow> rows = {
+#define DERIVED(Name, fn, of, kind, formula, results, ...) {#Name, #fn, Red::of, Results::results},
+#include "kernweave/reductions.def"
+  };
+  return rows;
+}
+
+bool find_base(const std::string& name, Red* found) {
+  for (const DerivedRow& r : derived_rows()) {
+    if (name != r.name && name != r.fn) continue;
+    *found = r.of;
+    return true;
+  }
+  return find_red(name, found);
 }
 
 const char* kind_name(Kind kind) {

@@ -47,7 +47,7 @@ bool find_operator(const std::string& symbol, Op* found);
 
 enum class Inputs { value, value_weight, value_k };
 enum class Results { value, index, value_index };
-enum class Saves { nothing, result, winner, nan_or_winner };
+enum class Saves { nothing, result, winner, nan_or_winner, winners, softmax, cofactor };
 
 // The state of one component, as an engine without templates sees it.
 struct StateRow {
@@ -75,5 +75,17 @@ struct RedRow {
 const RedRow& row(Red red);
 const std::vector<RedRow>& red_rows();
 bool find_red(const std::string& name, Red* found);
+
+// A reduction that is another one, of a formula.
+struct DerivedRow {
+  const char* name;
+  const char* fn;
+  Red of;
+  Results results;
+};
+
+const std::vector<DerivedRow>& derived_rows();
+// By the name of a derived one, too, what it is derived from.
+bool find_base(const std::string& name, Red* found);
 
 }  // namespace kernweave

@@ -79,7 +79,7 @@ std::vector<Output> place_outputs(const std::vector<OutputFormula>& outputs, Lin
   };
   for (const OutputFormula& o : outputs) {
     const Ref weight = o.weight ? line->roots[next++] : one();
-    out.push_back({o.red, line->roots[next++], weight, output_width(o), o.places, o.keep, output_kind(o)});
+    out.push_back({o.red, line->roots[next++], weight, output_width(o), o.places, o.keep, output_kind(o), o.finish});
   }
   return out;
 }

@@ -13,6 +13,7 @@ struct OutputFormula {
   Expr weight;
   Keep keep;
   int places;
+  Finish finish{};
 };
 
 // What must hold for a form of the outputs to be chosen, while it is still formulas: a requirement of plan.hpp.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "expr/node.hpp"
+#include "expr/table.hpp"
 
 namespace kernweave {
 
@@ -70,6 +71,14 @@ struct Program {
   std::array<std::int64_t, kRegions> memory{};  // numbers each region's memory holds
 };
 
+// What the user sees of an output: which of its results, and values times a number.
+struct Finish {
+  Results results = Results::value;
+  double sign = 1;
+  bool per_i = false, per_j = false;  // divided by the points along these axes
+  int less = 0;                       // less so many
+};
+
 struct Output {
   Red red;
   Ref value;
@@ -78,6 +87,7 @@ struct Output {
   int places;  // K; 1 for reductions without
   Keep keep;
   Kind kind;   // of the value
+  Finish finish{};
 };
 
 // Something that must hold of sizes and facts for a variant to be right and its rounding errors small: the squared

@@ -80,8 +80,7 @@ class Fold {
       state_.finish(state(s, c), values_.data(), indices_.data());
       for (int p = 0; p < output_.places; ++p) {
         const std::int64_t to = at + rows * (p + static_cast<std::int64_t>(output_.places) * c);
-        if (result_.values) result_.values[to] = values_[p].v;
-        if (result_.numbers.any()) result_.numbers.put(to, indices_[p]);
+        result_.put(to, values_[p].v, indices_[p]);
       }
     }
   }

@@ -18,12 +18,20 @@ struct Verdict {
   static Verdict no(std::string why) { return {false, std::move(why)}; }
 };
 
-// Where results go: into memory of the host, or, where that is null, what finds them leaves them on its device.
+// Where results go: into memory of the host, or, where that is null, what finds them leaves them on its device. What has no
+// place at all is not wanted.
 struct Result {
   double* values = nullptr;
   RowNumbers numbers{};
   Kept* values_stay = nullptr;
   Kept* numbers_stay = nullptr;
+  double factor = 1;  // of values
+
+  bool wants_values() const { return values || values_stay; }
+  void put(std::int64_t at, double value, Index index) const {
+    if (values) values[at] = value * factor;
+    if (numbers.any()) numbers.put(at, index);
+  }
 };
 
 // What a back end remembers of a plan from one run to the next. Kept by whoever owns the plan.

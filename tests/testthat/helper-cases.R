@@ -13,6 +13,15 @@ tolerance_of <- function(precision) c(float64 = 1e-13, float32 = 5e-6)[[precisio
 test_sizes <- list(c(0, 5), c(5, 0), c(1, 1), c(3, 7), c(13, 17), c(2, 521), c(523, 3))
 test_widths <- c(1, 3, 17)
 
+wants_logical <- function(row) row$fn %in% c("any", "all", "count")
+
+# Where an operation is smooth: its gradient is compared with differences there. Its values are looked at elsewhere, too, unless
+# base R is not exact there (tanpi next to a pole).
+smooth_range <- function(row) {
+  switch(row$name, Asin = , Acos = , Atanh = c(-0.9, 0.9), Acosh = c(1.2, 3), TanPi = c(-0.4, 0.4), Minkowski = c(2.1, 3), c(0.3, 1.8))
+}
+value_ranges <- function(row) c(list(smooth_range(row)), if (row$name != "TanPi") list(c(-2, 2)))
+
 numbers_between <- function(n, d, from, to) matrix(stats::runif(n * d, from, to), n, d)
 
 # A lazy operand over data along an axis.

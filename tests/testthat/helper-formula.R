@@ -18,14 +18,18 @@ call_names <- c(
   NotEqual = "not_equal", Select = "lazy_if", Sum = "sum", Scalprod = "scalprod",
   SqDist = "sqdist", SqNorm2 = "sqnorm2", Norm2 = "norm2", SumT = "sumt",
   Extract = "extract", ExtractT = "extractt", Elem = "elem", Concat = "concat",
-  MatVecMult = "matvecmult", VecMatMult = "vecmatmult", TensorProd = "tensorprod"
+  MatVecMult = "matvecmult", VecMatMult = "vecmatmult", TensorProd = "tensorprod",
+  Tanh = "tanh", Atan = "atan", Asinh = "asinh", Erf = "erf", Sigmoid = "sigmoid", Softplus = "softplus",
+  Log1p = "log1p", Log2 = "log2", Lgamma = "lgamma", Trigamma = "trigamma", XLogX = "xlogx",
+  Max2 = "max2", Min2 = "min2", Floor = "floor", Ceil = "ceiling", Step = "heaviside", ReLU = "relu",
+  Max = "max", Min = "min", ArgMax = "argmax"
 )
 
 # ---- Trees ----------------------------------------------------------------------------
 
 node_width <- function(op, widths, attributes) {
   switch(op,
-    Sum = , Scalprod = , SqDist = , SqNorm2 = , Norm2 = , Elem = 1L,
+    Sum = , Scalprod = , SqDist = , SqNorm2 = , Norm2 = , Elem = , Max = , Min = , ArgMax = 1L,
     SumT = attributes[1],
     Extract = , ExtractT = attributes[2],
     Concat = sum(widths),
@@ -130,3 +134,14 @@ operands_at <- function(operands, i, j) {
 by_oracle <- function(formula, operands, M, N) {
   oracle_reduce(function(i, j) oracle_eval(formula, operands_at(operands, i, j)) + 0, M, N, "Sum", "j")
 }
+
+# ---- As the engine takes them ------------------------------------------------------------
+
+as_kernel <- function(formula, device) {
+  axis <- c(i = "Vi", j = "Vj", param = "Pm")
+  args <- vapply(formula$operands, function(o) paste0(o$name, " = ", axis[[o$axis]], "(", o$width, ")"), "")
+  kernel_op(formula$text, args, index = "j", device = device)
+}
+
+# What a function of kernel_op() runs.
+reduction_behind <- function(f) environment(environment(f)$run)$R

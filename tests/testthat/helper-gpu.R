@@ -45,5 +45,9 @@ operation_on <- function(row, shape, axes, M, N) {
   kernweave:::lazy_call(row$name, arguments, shape$attributes) + 0 * (row_index(M) + col_index(N))
 }
 
-term_for <- function(row, X, Y) if (row$fn == "any") sqdist(X, Y) < 0.01 else sqdist(X, Y) - 1
+term_for <- function(row, X, Y) {
+  if (wants_logical(row)) return(sqdist(X, Y) < 0.01)
+  # Of a product, factors that are exact and next to 1.
+  if (row$fn == "prod") 1 + sqdist(X, Y) / 4096 else sqdist(X, Y) - 1
+}
 weight_for <- function(row, y) if (row$inputs == "value_weight") Vj(y)^2

@@ -1,4 +1,4 @@
-# States, in slow and plain base R, what every operation and every reduction must return.
+# States, in slow and plain base R, what every operation must return.
 
 # R would recycle 2 against 4 without a word; only equal widths or a width of 1 are legal.
 oracle_broadcast <- function(x, y) {
@@ -70,7 +70,102 @@ oracle_vec_mat <- function(b, A) {
   vapply(seq_len(ncol(A)), function(column) sum(b * A[, column]), numeric(1))
 }
 
+oracle_clamp <- function(x, low, high) {
+  width <- max(length(x), length(low), length(high))
+  stopifnot(c(length(x), length(low), length(high)) %in% c(1L, width))
+  ifelse(rep_len(x, width) < low, low, ifelse(rep_len(x, width) > high, high, x))
+}
+
+oracle_if_else <- function(x, yes, no) oracle_select(x >= 0, yes, no)
+
+oracle_metric <- function(metric, x) {
+  if (length(metric) == 1) return(metric * sum(x^2))
+  if (length(metric) == length(x)) return(sum(metric * x^2))
+  sum(x * (matrix(metric, length(x)) %*% x))
+}
+
+oracle_polygamma <- function(x, n) {
+  n <- round(n)
+  suppressWarnings(ifelse(n == 0, digamma(x), ifelse(x <= 0 | n < 0, NaN, psigamma(abs(x), pmax(n, 0)))))
+}
+
+oracle_canberra <- function(x, y) sum(ifelse(x == y, 0, abs(x - y) / (abs(x) + abs(y))))
+
+# On the unit sphere, by the angle between the points in space.
+oracle_haversine <- function(x, y) {
+  point <- function(p) c(cos(p[1]) * cos(p[2]), cos(p[1]) * sin(p[2]), sin(p[1]))
+  a <- point(x)
+  b <- point(y)
+  cross <- c(a[2] * b[3] - a[3] * b[2], a[3] * b[1] - a[1] * b[3], a[1] * b[2] - a[2] * b[1])
+  atan2(sqrt(sum(cross^2)), sum(a * b))
+}
+
 oracle_ops <- list(
+  Mod = oracle_elementwise(function(x, y) x %% y),
+  IntDiv = oracle_elementwise(function(x, y) x %/% y),
+  Max2 = oracle_elementwise(pmax),
+  Min2 = oracle_elementwise(pmin),
+  Clamp = oracle_clamp,
+  Tan = function(x) tan(x),
+  SinPi = function(x) sinpi(x),
+  CosPi = function(x) cospi(x),
+  TanPi = oracle_quiet(tanpi),
+  Asin = oracle_quiet(asin),
+  Acos = oracle_quiet(acos),
+  Atan = function(x) atan(x),
+  Atan2 = oracle_elementwise(atan2),
+  Sinh = function(x) sinh(x),
+  Cosh = function(x) cosh(x),
+  Asinh = function(x) asinh(x),
+  Acosh = oracle_quiet(acosh),
+  Atanh = oracle_quiet(atanh),
+  Expm1 = function(x) expm1(x),
+  Log1p = oracle_quiet(log1p),
+  Log2 = oracle_quiet(log2),
+  Log10 = oracle_quiet(log10),
+  Floor = function(x) floor(x),
+  Ceil = function(x) ceiling(x),
+  Trunc = function(x) trunc(x),
+  Nearest = function(x) round(x),
+  Round = oracle_elementwise(function(x, digits) round(x * 10^digits) / 10^digits),
+  Step = function(x) as.numeric(x >= 0),
+  ReLU = function(x) pmax(x, 0),
+  XLogX = oracle_quiet(function(x) ifelse(x == 0, 0, x * log(x))),
+  SinXDivX = function(x) ifelse(x == 0, 1, sin(x) / x),
+  SincSlope = function(x) ifelse(x == 0, 0, (x * cos(x) - sin(x)) / x^2),
+  Sinc = function(x) ifelse(x == 0, 1, sinpi(x) / (pi * x)),
+  Sigmoid = function(x) stats::plogis(x),
+  Softplus = function(x) -stats::plogis(-x, log.p = TRUE),
+  Erf = function(x) sign(x) * stats::pchisq(2 * x^2, 1),
+  Erfc = function(x) 2 * stats::pnorm(-x * sqrt(2)),
+  Lgamma = oracle_quiet(lgamma),
+  Gamma = oracle_quiet(gamma),
+  Digamma = oracle_quiet(digamma),
+  Trigamma = oracle_quiet(trigamma),
+  PolyGamma = oracle_elementwise(oracle_polygamma),
+  IfElse = oracle_if_else,
+  Max = function(x) max(x),
+  Min = function(x) min(x),
+  ArgMax = function(x) which.max(x),
+  ArgMin = function(x) which.min(x),
+  Pow = function(x, n) x^n,
+  ClampInt = function(x, low, high) oracle_clamp(x, low, high),
+  OneHot = function(x, n) as.numeric(seq_len(n) == round(x)),
+  ElemT = function(x, width, position) oracle_extract_t(x, position, width),
+  Normalize = function(x) if (all(x == 0)) x else x / sqrt(sum(x^2)),
+  SqNormIso = function(s, x) s * sum(x^2),
+  SqNormDiag = oracle_elementwise(function(s, x) sum(s * x^2)),
+  SymSqNorm = function(A, x) sum(x * oracle_mat_vec(A, x)),
+  WeightedSqNorm = oracle_metric,
+  WeightedSqDist = function(metric, x, y) oracle_metric(metric, oracle_broadcast(x, y)$x - oracle_broadcast(x, y)$y),
+  Euclidean = oracle_elementwise(function(x, y) sqrt(sum((x - y)^2))),
+  Chebyshev = oracle_elementwise(function(x, y) max(abs(x - y))),
+  Minkowski = function(x, y, p) sum(abs(x - y)^p)^(1 / p),
+  Cosine = oracle_elementwise(function(x, y) 1 - sum(x * y) / sqrt(sum(x^2) * sum(y^2))),
+  Hellinger = oracle_elementwise(function(x, y) suppressWarnings(sqrt(sum((sqrt(x) - sqrt(y))^2) / 2))),
+  Canberra = oracle_elementwise(oracle_canberra),
+  Haversine = oracle_haversine,
+  Hypot = oracle_elementwise(function(x, y) sqrt(x^2 + y^2)),
   Add = oracle_elementwise(function(x, y) x + y),
   Subtract = oracle_elementwise(function(x, y) x - y),
   Mult = oracle_elementwise(function(x, y) x * y),
@@ -114,123 +209,3 @@ oracle_ops <- list(
   VecMatMult = oracle_vec_mat,
   TensorProd = function(x, y) as.vector(outer(x, y))
 )
-
-oracle_log_sum_exp <- function(values, weights) {
-  if (anyNA(values) || anyNA(weights)) return(NaN)
-  # A term of weight 0 must not set the scale, or it would underflow all the others.
-  # (0 * exp(Inf) is kept: it is NaN.)
-  counts <- weights != 0 | values == Inf
-  values <- values[counts]
-  weights <- weights[counts]
-  if (length(values) == 0 || all(values == -Inf)) return(-Inf)
-  largest <- max(values)
-  # Inf - Inf is NaN, so the scaled exponentials are spelled out when the largest is Inf.
-  scaled <- if (largest == Inf) ifelse(values == Inf, Inf, 0) else exp(values - largest)
-  suppressWarnings(largest + log(sum(weights * scaled)))
-}
-
-oracle_arg_k_min <- function(values, K) {
-  candidates <- which(!is.na(values))
-  ascending <- candidates[order(values[candidates], candidates)]
-  ascending[seq_len(K)] # reading past the end pads with NA
-}
-
-oracle_min_arg_min <- function(values) {
-  if (length(values) == 0) return(list(value = Inf, index = NA_integer_))
-  if (all(is.na(values))) return(list(value = NaN, index = NA_integer_))
-  index <- oracle_arg_k_min(values, 1L)
-  list(value = values[index], index = index)
-}
-
-oracle_min <- function(values) {
-  if (anyNA(values)) return(NaN)
-  min(values, Inf) # the Inf is the answer for no terms
-}
-
-# `weights` matters to Sum and LogSumExp only; `K` to ArgKMin only.
-oracle_reductions <- list(
-  Sum = function(values, weights = rep(1, length(values)), K = 1L) list(value = sum(values * weights)),
-  Min = function(values, weights = NULL, K = 1L) list(value = oracle_min(values)),
-  LogSumExp = function(values, weights = rep(1, length(values)), K = 1L) {
-    list(value = oracle_log_sum_exp(values, weights))
-  },
-  ArgKMin = function(values, weights = NULL, K = 1L) {
-    list(index = oracle_arg_k_min(values, K))
-  },
-  MinArgMin = function(values, weights = NULL, K = 1L) oracle_min_arg_min(values),
-  Any = function(values, weights = NULL, K = 1L) list(value = any(as.logical(values)))
-)
-
-# The pairs folded into one row of the result, in the order in which they are counted.
-oracle_pairs <- function(row, M, N, index) {
-  switch(index,
-    j = data.frame(i = rep(row, N), j = seq_len(N)),
-    i = data.frame(i = seq_len(M), j = rep(row, M)),
-    ij = expand.grid(i = seq_len(M), j = seq_len(N)), # the first factor runs fastest
-    stop("index must be \"i\", \"j\" or \"ij\"")
-  )
-}
-
-# One row per pair, one column per component; width 1 is repeated.
-oracle_terms <- function(fun, pairs, width) {
-  result <- matrix(0, nrow(pairs), width)
-  for (pair in seq_len(nrow(pairs))) {
-    term <- fun(pairs$i[pair], pairs$j[pair])
-    stopifnot(length(term) %in% c(1L, width))
-    result[pair, ] <- rep_len(term, width)
-  }
-  result
-}
-
-oracle_width <- function(term, weight) {
-  max(length(term(1, 1)), if (!is.null(weight)) length(weight(1, 1)))
-}
-
-# The answer for every row of the result and every component: results[[row]][[component]].
-oracle_reduce_all <- function(term, M, N, op, index, weight, K, width) {
-  reduce <- oracle_reductions[[op]]
-  rows <- switch(index, j = M, i = N, ij = 1L, stop("unknown index"))
-  ones <- function(i, j) 1
-  lapply(seq_len(rows), function(row) {
-    pairs <- oracle_pairs(row, M, N, index)
-    values <- oracle_terms(term, pairs, width)
-    weights <- oracle_terms(if (is.null(weight)) ones else weight, pairs, width)
-    lapply(seq_len(width), function(k) reduce(values[, k], weights[, k], K))
-  })
-}
-
-# Rows x width matrix of one field ("value" or "index") of the results.
-oracle_field <- function(results, field, width, empty) {
-  result <- matrix(empty, length(results), width)
-  for (row in seq_along(results)) {
-    for (k in seq_len(width)) result[row, k] <- results[[row]][[k]][[field]]
-  }
-  result
-}
-
-# Rows x K for width 1, else rows x K x width.
-oracle_indices <- function(results, K, width) {
-  result <- array(NA_integer_, c(length(results), K, width))
-  for (row in seq_along(results)) {
-    for (k in seq_len(width)) result[row, , k] <- results[[row]][[k]]$index
-  }
-  if (width == 1) matrix(result, length(results), K) else result
-}
-
-# `width` is that of the result; give it where there is no pair (1, 1) to ask.
-oracle_reduce <- function(term, M, N, op, index, weight = NULL, K = 1L,
-                          width = oracle_width(term, weight)) {
-  if (!op %in% names(oracle_reductions)) stop("no reduction ", op)
-  # Dropping weights in silence would hide a mistake in a test.
-  if (!is.null(weight) && !op %in% c("Sum", "LogSumExp")) stop(op, " takes no weight")
-  results <- oracle_reduce_all(term, M, N, op, index, weight, K, width)
-  switch(op,
-    ArgKMin = oracle_indices(results, K, width),
-    MinArgMin = list(
-      value = oracle_field(results, "value", width, NA_real_),
-      index = oracle_field(results, "index", width, NA_integer_)
-    ),
-    Any = oracle_field(results, "value", width, NA),
-    oracle_field(results, "value", width, NA_real_)
-  )
-}

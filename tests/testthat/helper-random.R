@@ -1,5 +1,4 @@
 # Makes random well-typed formulas and operands from a seed, and shrinks formulas.
-
 # ---- Random choice --------------------------------------------------------------------
 
 # Leaves the caller's random stream as it was found.
@@ -77,17 +76,21 @@ make_with_constant <- function(width, size) {
             node("Divide", random_number(), guarded(a))))
 }
 
-make_unary <- function(width, size) node(pick(c("Minus", "Square")), random_real(width, size))
+# Smooth ones whose slope is at most 1, so that they enlarge no rounding error.
+gentle <- c("Tanh", "Atan", "Asinh", "Erf", "Sigmoid", "Softplus")
+make_unary <- function(width, size) node(pick(c("Minus", "Square", "Minus", "Square", gentle)), random_real(width, size))
 
 make_guarded <- function(width, size) {
   a <- random_real(width, size)
   pick(list(node("Exp", node("Minus", node("Square", a))), tame_exp(width),
-            node(pick(c("Log", "Sqrt", "Rsqrt", "Inv")), guarded(a))))
+            node(pick(c("Log", "Sqrt", "Rsqrt", "Inv", "Log1p", "Log2", "Lgamma", "Trigamma", "XLogX")), guarded(a))))
 }
 
 make_bare <- function(width, size) {
   a <- random_exact(width)
   pick(list(node(pick(c("Log", "Sqrt", "Rsqrt", "Inv")), a),
+            node(pick(c("Max2", "Min2")), a, random_exact(width)),
+            node(pick(c("Floor", "Ceil", "Step", "ReLU")), a),
             node("Divide", random_real(width, size), a)))
 }
 
@@ -117,7 +120,7 @@ make_fold <- function(width, size) {
   b <- random_real(pick(c(inner, inner, 1L)), half(size))
   pick(list(node("Sum", a), node("Sum", a), swapped_at_random("Scalprod", a, b),
             swapped_at_random("SqDist", a, b), node("SqNorm2", a), node("Norm2", a),
-            node("Elem", a, attributes = pick(seq_len(inner)))))
+            node("Elem", a, attributes = pick(seq_len(inner))), node(pick(c("Max", "Min", "ArgMax")), random_exact(inner))))
 }
 
 # Operations whose result is wider than 1 for a reason of their own.
@@ -285,14 +288,3 @@ shrink_formula <- function(tree, fails) {
     tree <- smaller
   }
 }
-
-# ---- As the engine takes them ------------------------------------------------------------
-
-as_kernel <- function(formula, device) {
-  axis <- c(i = "Vi", j = "Vj", param = "Pm")
-  args <- vapply(formula$operands, function(o) paste0(o$name, " = ", axis[[o$axis]], "(", o$width, ")"), "")
-  kernel_op(formula$text, args, index = "j", device = device)
-}
-
-# What a function of kernel_op() runs.
-reduction_behind <- function(f) environment(environment(f)$run)$R

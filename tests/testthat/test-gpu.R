@@ -2,7 +2,8 @@
 
 test_that("every operation compiles for a GPU", {
   skip_without_compiler()
-  operations <- kernweave_operations()
+  # An alias is a formula of the others.
+  operations <- subset(kernweave_operations(), form != "alias")
   for (k in seq_len(nrow(operations))) for (shape in accepted_shapes(operations[k, ], 3, most = 1)) {
     F <- operation_on(operations[k, ], shape, c("i", "j", "param"), 4, 5)
     expect_compiles(reduction(F, "sum", call = FALSE), operations$fn[k])
@@ -12,7 +13,8 @@ test_that("every operation compiles for a GPU", {
 test_that("every reduction compiles for a GPU, over every axis", {
   skip_without_compiler()
   y <- numbers_between(5, 2, 0, 1)
-  reductions <- kernweave_reductions()
+  # What is derived hands another formula to one of these.
+  reductions <- subset(kernweave_reductions(), name == of)
   for (k in seq_len(nrow(reductions))) for (index in c("i", "j", "ij")) for (K in if (reductions$inputs[k] == "value_k") c(2, 40) else 1) {
     R <- reduction(term_for(reductions[k, ], Vi(y), Vj(y)), reductions$fn[k], index = index, K = if (reductions$inputs[k] == "value_k") K,
                    weight = weight_for(reductions[k, ], y), call = FALSE)
@@ -72,12 +74,14 @@ test_that("every reduction on the GPU, as the reference has it, at every size", 
       actual <- run("gpu")
       expected <- run("reference")
       label <- paste(reductions$fn[k], index, paste(size, collapse = "x"), precision)
+      # Each of up to two million factors brings its own error.
+      slack <- if (reductions$fn[k] == "prod") 10 else 1
       if (reductions$results[k] == "index") {
         if (precision == "float64") expect_identical(actual, expected, label = label)
       } else if (is.list(expected)) {
         expect_close(actual$value, expected$value, tolerance_of(precision), scale = 10, label = label)
         if (precision == "float64") expect_identical(actual$index, expected$index, label = label)
-      } else expect_close(actual, expected, tolerance_of(precision), scale = 10 * max(size), label = label)
+      } else expect_close(actual, expected, slack * tolerance_of(precision), scale = if (slack > 1) 1 else 10 * max(size), label = label)
     }
   }
 })

@@ -20,15 +20,17 @@ test_that("every differentiable reduction, over every axis, along i, j, paramete
   make <- function(x, y, p, A) list(X = Vi(x, name = "x"), Y = Vj(y, name = "y"), P = Pm(p, name = "p"), A = Vij(A, name = "A"))
   formula <- function(o) norm2(o$X - o$Y * o$P) + 0.3 * o$A
   p <- c(0.5, 1, 2)
-  for (op in c("sum", "min", "logsumexp", "min_argmin")) for (index in c("j", "i", "ij")) {
+  ops <- c("sum", "min", "logsumexp", "min_argmin", "max", "max_argmax", "mean", "variance", "prod", "Kmin", "Kmax_argKmax")
+  for (op in ops) for (index in c("j", "i", "ij")) {
+    K <- if (grepl("^K", op)) 2
     value <- function(o) {
-      out <- reduction(formula(o), op, index = index)
+      out <- reduction(formula(o), op, index = index, K = K)
       if (is.list(out)) out$value else out
     }
     operands <- make(x, y, p, A)
     g <- stats::rnorm(length(value(operands)))
-    R <- reduction(formula(operands), op, index = index, call = FALSE)
-    shaped <- if (index == "ij") g else matrix(g)
+    R <- reduction(formula(operands), op, index = index, K = K, call = FALSE)
+    shaped <- if (index == "ij") g else matrix(g, ncol = if (is.null(K)) 1 else K)
     got <- vjp(R, unname(operands), shaped)
     expect_named(got, c("x", "y", "p", "A"))
     expect_equal(got$x, differences(function(v) sum(g * value(make(v, y, p, A))), x), tolerance = 1e-6, label = paste(op, index, "x"))
@@ -40,16 +42,32 @@ test_that("every differentiable reduction, over every axis, along i, j, paramete
   }
 })
 
-test_that("weights of logsumexp have a gradient, each component its own", {
+test_that("weights of logsumexp and softmax have a gradient, each component its own", {
   w <- matrix(stats::runif(10), 5)
   X <- Vi(x)
   W <- Vj(w, name = "w")
-  value <- function(v) logsumexp(-sqdist(Vi(x), Vj(y)), weight = Vj(v))
   g <- matrix(stats::rnorm(8), 4)
-  R <- logsumexp(-sqdist(X, Vj(y)), weight = W, call = FALSE)
-  expect_equal(vjp(R, W, g), differences(function(v) sum(g * value(v)), w), tolerance = 1e-6)
-  moved <- function(v) sum(g * logsumexp(-sqdist(Vi(v), Vj(y)), weight = Vj(w)))
-  expect_equal(vjp(R, X, g), differences(moved, x), tolerance = 1e-6)
+  for (op in c("logsumexp", "sumsoftmaxweight")) {
+    value <- function(v, w) reduction(-sqdist(Vi(v), Vj(y)), op, weight = Vj(w))
+    R <- reduction(-sqdist(X, Vj(y)), op, weight = W, call = FALSE)
+    expect_equal(vjp(R, W, g), differences(function(v) sum(g * value(x, v)), w), tolerance = 1e-6)
+    expect_equal(vjp(R, X, g), differences(function(v) sum(g * value(v, w)), x), tolerance = 1e-6)
+  }
+})
+
+test_that("a product with zeros has the gradient of its other factors", {
+  for (zeros in list(integer(), 2L, c(2L, 4L))) {
+    f <- c(1.5, 2, -0.5, 3)
+    f[zeros] <- 0
+    X <- Vj(f, name = "x")
+    expect_equal(as.vector(vjp(prod(X, index = "j", call = FALSE), X)), vapply(1:4, function(k) prod(f[-k]), 0))
+  }
+})
+
+test_that("a variance has first derivatives; for the second, the mean would have to move", {
+  X <- Vi(x, name = "x")
+  R <- variance(sqdist(X, Vj(y)), call = FALSE)
+  expect_error(vjp(vjp(R, X, call = FALSE), X), class = "kernweave_error_unsupported")
 })
 
 test_that("gathered rows give back to the rows they came from, transposes to their own axis", {

@@ -23,7 +23,7 @@ test_that("every reduction has a script, over every axis", {
                    weight = weight_for(reductions[k, ], y), call = FALSE)
     scripts <- scripts_of(R)
     expect_identical(unique(scripts$why), "", label = paste(reductions$fn[k], index))
-    expect_true(reductions$name[k] %in% rows_in(scripts), label = paste(reductions$fn[k], index))
+    expect_true(reductions$of[k] %in% rows_in(scripts), label = paste(reductions$fn[k], index))
   }
 })
 

@@ -39,7 +39,7 @@ for (k in seq_len(nrow(operations))) {
   test_that(paste0(row$fn, "(): value of every width, axis, sign, device and precision"), {
     set.seed(k)
     for (widths in test_widths) for (shape in accepted_shapes(row, widths)) for (axes in axes_of_args) {
-      for (range in list(c(0.3, 1.8), c(-2, 2))) {
+      for (range in value_ranges(row)) {
         arguments <- make_arguments(shape, axes, 4, 5, range[1], range[2])
         value <- lazy_value(row, arguments, shape$attributes)
         expected <- oracle_value(row, arguments, shape$attributes, 4, 5, width(value))
@@ -54,7 +54,7 @@ for (k in seq_len(nrow(operations))) {
   test_that(paste0(row$fn, "(): gradient against differences, reverse against forward"), {
     set.seed(100 + k)
     for (shape in accepted_shapes(row, 3, most = 3)) for (axes in axes_of_args[1:2]) {
-      arguments <- make_arguments(shape, axes, 3, 4, 0.3, 1.8)
+      arguments <- make_arguments(shape, axes, 3, 4, smooth_range(row)[1], smooth_range(row)[2])
       check_gradient(function(args) lazy_value(row, args, shape$attributes), arguments, paste0(row$fn, "()"))
     }
   })

@@ -12,6 +12,7 @@ struct Counting {
     KW_FN friend constexpr Mask operator||(Mask a, Mask b) { return {a.cost + b.cost + 1}; }
     KW_FN friend constexpr Mask operator!(Mask a) { return {a.cost + 1}; }
   };
+  using Number = double;
   int cost;
 
   KW_FN constexpr Counting(double) : cost(0) {}

@@ -65,6 +65,9 @@ KW_FN T greater(T x, T y) {
 #endif
 }  // namespace primitive
 
+// As a literal of a row.
+KW_FN double positive_infinity() { return primitive::infinity(); }
+
 // Literals in rows are doubles; the converting constructor narrows them at compile time, so a float
 // kernel holds no double arithmetic. Row numbers of a type that is large enough for what is counted.
 template <class T, class I = Index>

@@ -22,6 +22,7 @@ enum class Op : unsigned short {
 #define LOOP2(Name, ...) Name,
 #define ALIAS1(Name, ...) Name,
 #define ALIAS2(Name, ...) Name,
+#define ALIAS3(Name, ...) Name,
 #include "ops.def"
   count
 };

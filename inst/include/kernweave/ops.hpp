@@ -4,6 +4,7 @@
 #pragma once
 #include "lane.hpp"
 #include "read.hpp"
+#include "special.hpp"
 #include "op/loops-gen.hpp"
 
 namespace kernweave {

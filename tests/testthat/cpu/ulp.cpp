@@ -22,6 +22,7 @@ constexpr int kVectorBytes = KW_TEST_BYTES;
 #pragma clang fp contract(fast)
 #endif
 #include "cpu/math-inl.hpp"
+#include "kernweave/special.hpp"
 
 namespace {
 
@@ -79,6 +80,22 @@ std::vector<Function<T>> functions() {
       {"inverse_sqrt", 2, KW_APPLY(inverse_sqrt(x)), KW_TRUTH(1 / std::sqrt(x))},
       {"abs", 0, KW_APPLY(abs(x)), KW_TRUTH(std::fabs(x))},
       {"pow", 4, KW_APPLY(pow(x, y)), KW_TRUTH(std::pow(x, y)), true},
+      // What is made of these has no bound but one that it is seen to keep.
+      {"expm1", 8, KW_APPLY(expm1(x)), KW_TRUTH(std::expm1(x))},
+      {"log1p", 8, KW_APPLY(log1p(x)), KW_TRUTH(std::log1p(x))},
+      {"softplus", 8, KW_APPLY(softplus(x)), KW_TRUTH(x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x))), true},
+      {"sinh", 8, KW_APPLY(sinh(x)), KW_TRUTH(std::sinh(x))},
+      {"cosh", 8, KW_APPLY(cosh(x)), KW_TRUTH(std::cosh(x))},
+      {"asinh", 8, KW_APPLY(asinh(x)), KW_TRUTH(std::asinh(x))},
+      {"acosh", 8, KW_APPLY(acosh(x)), KW_TRUTH(std::acosh(x))},
+      {"atanh", 8, KW_APPLY(atanh(x)), KW_TRUTH(std::atanh(x))},
+      {"asin", 8, KW_APPLY(asin(x)), KW_TRUTH(std::asin(x))},
+      {"acos", 8, KW_APPLY(acos(x)), KW_TRUTH(std::acos(x))},
+      {"atan", 8, KW_APPLY(atan(x)), KW_TRUTH(std::atan(x))},
+      {"erf", 4, KW_APPLY(erf(x)), KW_TRUTH(std::erf(x))},
+      {"erfc", 8, KW_APPLY(erfc(x)), KW_TRUTH(std::erfc(x)), true},
+      {"nearest", 0, KW_APPLY(nearest(x)), KW_TRUTH(std::nearbyint(x))},
+      {"floor", 0, KW_APPLY(floor(x)), KW_TRUTH(std::floor(x))},
   };
 }
 

@@ -64,6 +64,7 @@ struct Data {
 // Where an output goes; where its states wait for those of other blocks.
 struct Target {
   double* values;
+  double factor;  // of values
   RowNumbers numbers;
   long long rows, stride;  // results from one column of pairs to the next, and from one component to the next
   void* states;

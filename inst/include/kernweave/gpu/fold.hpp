@@ -135,7 +135,7 @@ __device__ void write(const Held<State, L, kPlaces>& held, const Target& to, lon
 #pragma unroll
   for (int p = 0; p < kPlaces; ++p) {
     const long long at = place + to.stride * (p + static_cast<long long>(kPlaces) * component);
-    if (to.values) to.values[at] = values[p].v;
+    if (to.values) to.values[at] = static_cast<double>(values[p].v) * to.factor;
     if (to.numbers.any()) to.numbers.put(at, indices[p]);
   }
 }

@@ -35,7 +35,7 @@ __device__ void write_state(const State& state, L, const Target& to, long long p
   state.finish(values, indices);
   for (int p = 0; p < places; ++p) {
     const long long at = place + to.stride * (p + static_cast<long long>(places) * component);
-    if (to.values) to.values[at] = values[p].v;
+    if (to.values) to.values[at] = static_cast<double>(values[p].v) * to.factor;
     if (to.numbers.any()) to.numbers.put(at, indices[p]);
   }
 }

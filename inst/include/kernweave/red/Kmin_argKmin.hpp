@@ -1,4 +1,4 @@
-// ArgKMin: the K smallest values so far, sorted, and where they stood. NaN never enters.
+// KMinArgKMin: the K smallest values so far, sorted, and where they stood. NaN never enters.
 #pragma once
 #include "../lane.hpp"
 
@@ -17,7 +17,7 @@ struct Places<T, 0> {
 };
 
 template <class L, int kPlaces>
-struct ArgKMinOf {
+struct KMinArgKMinOf {
   using Number = typename L::Number;
   static constexpr bool kAdds = false, kShort = true, kExponents = false;
   static_assert(kPlaces == 0 || L::kLanes == 1, "lists within a state are of one lane");
@@ -61,13 +61,16 @@ struct ArgKMinOf {
   KW_FN void step_plain(L, L) {}
 
   template <class M, int kOther>
-  KW_FN void merge(const ArgKMinOf<M, kOther>& later, int lane) {
+  KW_FN void merge(const KMinArgKMinOf<M, kOther>& later, int lane) {
     const int first = lane * later.k();
     for (int p = first; p < first + later.k(); ++p)
       if (later.where.at[p] != 0) take(0, static_cast<Number>(later.least.at[p]), static_cast<Place>(later.where.at[p]));
   }
-  KW_FN void finish(L*, Index* indices) const {
-    for (int p = 0; p < k(); ++p) indices[p] = where.at[p];
+  KW_FN void finish(L* values, Index* indices) const {
+    for (int p = 0; p < k(); ++p) {
+      values[p] = L::of(least.at[p]);
+      indices[p] = where.at[p];
+    }
   }
   // Half of what is asked for is at most this, of a state of one lane: two such states need nothing that is above both.
   KW_FN L middle() const { return k() > 0 ? L::of(least.at[(k() - 1) / 2]) : infinity<L>(); }
@@ -128,7 +131,7 @@ struct ArgKMinOf {
 };
 
 template <class L>
-using ArgKMin = ArgKMinOf<L, 0>;
+using KMinArgKMin = KMinArgKMinOf<L, 0>;
 
 }  // namespace red
 }  // inline namespace KW_ISA

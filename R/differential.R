@@ -1,0 +1,93 @@
+# Derivatives of formulas, pair by pair: formulas again, to be reduced like others.
+
+#' Derivatives of a formula, pair by pair
+#'
+#' Where [vjp()] and [jvp()] differentiate a reduction, these differentiate the formula itself at each pair: the result is lazy.
+#' Every operation has both modes, so that these can be taken of any formula and nested. \describe{
+#' \item{`lazy_gradient`}{reverse mode: the derivative of the inner product of `cotangent` and `F`, shaped like `wrt`}
+#' \item{`lazy_derivative`}{forward mode: of `F` along `tangent`, shaped like `F`}
+#' \item{`grad_matrix`}{all derivatives of the components of `F`, by columns: first those in the first component of `wrt`}
+#' \item{`divergence`}{the sum of the derivatives of each component of `F` in the same one of `wrt`}
+#' \item{`laplacian`}{the divergence of the gradient of a formula of one component}
+#' \item{`operator_trace`, `operator_adjoint`}{of the linear map that takes `wrt` to `F`}
+#' }
+#'
+#' @param F a lazy tensor
+#' @param wrt an operand made by [Vi()], [Vj()] or [Pm()] that `F` reads along its own axis
+#' @param cotangent,tangent,u lazy tensors, or numbers: one, or as many as there are components
+#' @return A lazy tensor.
+#' @name pair-derivatives
+#' @examples
+#' x <- Vi(matrix(runif(30), 10, 3), name = "x")
+#' y <- Vj(matrix(runif(60), 20, 3), name = "y")
+#' K <- exp(-sqdist(x, y))
+#' lazy_gradient(K, x)
+#' sum(laplacian(K, x), index = "j")
+NULL
+
+#' @rdname pair-derivatives
+#' @export
+lazy_gradient <- function(F, wrt, cotangent = 1) {
+  target <- pair_operand(F, wrt)
+  g <- beside_formula(cotangent, F, width(F), "cotangent")
+  pair_derivative(r_formula_gradient(F$formula, target, g$formula), list(F, g), target$width)
+}
+
+#' @rdname pair-derivatives
+#' @export
+lazy_derivative <- function(F, wrt, tangent = 1) {
+  target <- pair_operand(F, wrt)
+  along <- beside_formula(tangent, wrt, target$width, "tangent")
+  pair_derivative(r_formula_tangent(F$formula, target, along$formula), list(F, along), width(F))
+}
+
+#' @rdname pair-derivatives
+#' @export
+grad_matrix <- function(F, wrt) {
+  do.call(c, lapply(seq_len(pair_operand(F, wrt)$width), function(k) lazy_derivative(F, wrt, unit_vector(wrt, k))))
+}
+
+#' @rdname pair-derivatives
+#' @export
+divergence <- function(F, wrt) {
+  n <- pair_operand(F, wrt)$width
+  if (width(F) != n) abort("shape", "a divergence needs as many components as `wrt` has: ", n, ", not ", width(F))
+  Reduce(`+`, lapply(seq_len(n), function(k) elem(lazy_derivative(F, wrt, unit_vector(wrt, k)), k)))
+}
+
+#' @rdname pair-derivatives
+#' @export
+laplacian <- function(F, wrt) {
+  if (width(F) != 1) abort("shape", "a Laplacian needs a formula of one component, not of ", width(F))
+  divergence(lazy_gradient(F, wrt), wrt)
+}
+
+#' @rdname pair-derivatives
+#' @export
+operator_trace <- function(F, wrt) divergence(F, wrt)
+
+#' @rdname pair-derivatives
+#' @export
+operator_adjoint <- function(F, wrt, u) lazy_gradient(F, wrt, u)
+
+pair_operand <- function(F, wrt) {
+  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
+  bare <- is_lazy(wrt) && wrt$formula$op == "Var" && is.environment(wrt$formula$args)
+  if (!bare) abort("input", "`wrt` must be an operand made by Vi(), Vj() or Pm(), not ", if (is_lazy(wrt)) "a formula" else describe(wrt))
+  check_real(wrt$formula$args)
+}
+
+unit_vector <- function(wrt, k) Pm(as.numeric(seq_len(width(wrt)) == k), name = paste0("e", k))
+
+# As wide as it must be, or of one component for all.
+beside_formula <- function(value, F, n, name) {
+  value <- as_lazy(value, F, name)
+  if (!width(value) %in% c(1, n)) abort("shape", "`", name, "` has ", width(value), " components, not ", n)
+  if (width(value) == 1 && n > 1) new_lazy(r_apply("SumT", list(value$formula), as.integer(n)), value$extent, value$settings, value$pairs) else value
+}
+
+pair_derivative <- function(formula, parts, n) {
+  if (is.null(formula)) formula <- r_apply("SumT", list(number_formula(0)), as.integer(n))
+  meeting <- r_meet(parts)
+  new_lazy(formula, meeting$extent, meeting$settings, meeting$pairs)
+}

@@ -1,0 +1,125 @@
+# Ready kernels: formulas of two sets of points that statisticians know by name.
+
+#' Ready kernels
+#'
+#' Lazy tensors of the usual kernels between points `x` along i and points `y` along j. With d the Euclidean distance of two points,
+#' each component divided by its scale: \describe{
+#' \item{`kernel_gaussian`}{exp(-d^2 / 2)}
+#' \item{`kernel_laplacian`}{exp(-d)}
+#' \item{`kernel_matern`}{that of Matern for `nu` 1/2, 3/2 or 5/2; for Inf the Gaussian}
+#' \item{`kernel_cauchy`}{1 / (1 + d^2)}
+#' \item{`kernel_inverse_multiquadric`}{1 / sqrt(1 + d^2)}
+#' \item{`kernel_rational_quadratic`}{(1 + d^2 / (2 alpha))^(-alpha)}
+#' \item{`kernel_energy`}{-d, of which sums make energy distances}
+#' \item{`kernel_thin_plate`}{d^2 log(d)}
+#' \item{`kernel_polynomial`}{(<x, y> / scale^2 + offset)^degree}
+#' \item{`kernel_periodic`}{exp(-2 sum(sin(pi (x - y) / period)^2 / scale^2))}
+#' }
+#'
+#' @param x,y points: matrices with a row for each, vectors, or lazy tensors; without `y`, the points `x` on both sides
+#' @param scale one number, one for each component, or a lazy tensor of either, so that it can be differentiated
+#' @param nu smoothness
+#' @param alpha,degree,offset,period numbers, or lazy tensors of one component
+#' @return A lazy tensor of one component.
+#' @name ready-kernels
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' y <- matrix(runif(60), 20, 3)
+#' kernel_gaussian(x, y, scale = 0.5) %*% rnorm(20)
+#' sum(kernel_matern(x, y, scale = c(0.5, 1, 2), nu = 3 / 2), index = "j")
+#' # the gradient in the scales
+#' s <- Pm(c(0.5, 1, 2), name = "s")
+#' vjp(sum(kernel_gaussian(x, y, s), index = "j", call = FALSE), wrt = s)
+NULL
+
+#' @rdname ready-kernels
+#' @export
+kernel_gaussian <- function(x, y = x, scale = 1) exp(-0.5 * scaled_sqdist(x, y, scale))
+
+#' @rdname ready-kernels
+#' @export
+kernel_laplacian <- function(x, y = x, scale = 1) exp(-scaled_distance(x, y, scale))
+
+#' @rdname ready-kernels
+#' @export
+kernel_matern <- function(x, y = x, scale = 1, nu = 5 / 2) {
+  known <- c(1 / 2, 3 / 2, 5 / 2, Inf)
+  if (!is.numeric(nu) || length(nu) != 1 || !nu %in% known) abort("input", "`nu` must be 1/2, 3/2, 5/2 or Inf, not ", format_value(nu))
+  if (nu == Inf) return(kernel_gaussian(x, y, scale))
+  d <- sqrt(2 * nu) * scaled_distance(x, y, scale)
+  switch(match(nu, known), exp(-d), (1 + d) * exp(-d), (1 + d + d^2 / 3) * exp(-d))
+}
+
+#' @rdname ready-kernels
+#' @export
+kernel_cauchy <- function(x, y = x, scale = 1) 1 / (1 + scaled_sqdist(x, y, scale))
+
+#' @rdname ready-kernels
+#' @export
+kernel_inverse_multiquadric <- function(x, y = x, scale = 1) 1 / sqrt(1 + scaled_sqdist(x, y, scale))
+
+#' @rdname ready-kernels
+#' @export
+kernel_rational_quadratic <- function(x, y = x, scale = 1, alpha = 1) {
+  check_shape_number(alpha, "alpha")
+  (1 + scaled_sqdist(x, y, scale) / (2 * alpha))^(-alpha)
+}
+
+#' @rdname ready-kernels
+#' @export
+kernel_energy <- function(x, y = x, scale = 1) -scaled_distance(x, y, scale)
+
+#' @rdname ready-kernels
+#' @export
+kernel_thin_plate <- function(x, y = x, scale = 1) 0.5 * xlogx(scaled_sqdist(x, y, scale))
+
+#' @rdname ready-kernels
+#' @export
+kernel_polynomial <- function(x, y = x, degree = 2, offset = 1, scale = 1) {
+  for (name in c("degree", "offset")) check_shape_number(get(name), name)
+  points <- both_points(x, y)
+  check_scale(scale, points$x)
+  (sum(points$x * points$y / scale^2) + offset)^degree
+}
+
+#' @rdname ready-kernels
+#' @export
+kernel_periodic <- function(x, y = x, scale = 1, period = 1) {
+  check_shape_number(period, "period")
+  points <- both_points(x, y)
+  check_scale(scale, points$x)
+  exp(-2 * sum((sinpi((points$x - points$y) / period) / scale)^2))
+}
+
+scaled_distance <- function(x, y, scale) sqrt(scaled_sqdist(x, y, scale))
+
+scaled_sqdist <- function(x, y, scale) {
+  points <- both_points(x, y)
+  check_scale(scale, points$x)
+  one <- if (is_lazy(scale)) width(scale) == 1 else length(scale) == 1
+  if (one) sqdist(points$x, points$y) / scale^2 else sum(((points$x - points$y) / scale)^2)
+}
+
+both_points <- function(x, y) {
+  x <- points_along(x, "i")
+  y <- points_along(y, "j")
+  if (width(x) != width(y)) abort("shape", "`x` has ", width(x), " components, `y` ", width(y))
+  list(x = x, y = y)
+}
+
+# Data, or a lazy tensor; one along the other axis is turned, so that the same points serve both sides.
+points_along <- function(x, axis) {
+  if (!is_lazy(x)) return(if (axis == "i") Vi(x, name = "x") else Vj(x, name = "y"))
+  if (has_axis(x, axis) || !has_axis(x, if (axis == "i") "j" else "i")) x else t(x)
+}
+
+check_scale <- function(scale, x) {
+  if (is_lazy(scale)) return(invisible())
+  if (!is.numeric(scale) || !all(is.finite(scale)) || !all(scale > 0)) abort("input", "`scale` must be positive numbers, not ", format_value(scale))
+  if (!length(scale) %in% c(1, width(x))) abort("shape", "`scale` has ", length(scale), " numbers for points of ", width(x), if (width(x) == 1) " component" else " components")
+}
+
+check_shape_number <- function(number, name) {
+  if (is_lazy(number) && width(number) == 1) return(invisible())
+  if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) abort("input", "`", name, "` must be one number, not ", describe(number))
+}

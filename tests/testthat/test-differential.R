@@ -1,0 +1,48 @@
+# Derivatives of formulas pair by pair, against those worked out by hand and against differences.
+
+set.seed(9)
+x <- matrix(stats::rnorm(12), 4)
+y <- matrix(stats::rnorm(15), 5)
+X <- Vi(x, name = "x")
+Y <- Vj(y, name = "y")
+D2 <- as.matrix(sqdist(X, Y))
+K <- exp(-sqdist(X, Y))
+
+test_that("the gradient of a Gaussian is known, and so is its Laplacian", {
+  found <- as.array(lazy_gradient(K, X))
+  for (d in 1:3) expect_equal(found[, , d], -2 * outer(x[, d], y[, d], "-") * exp(-D2))
+  expect_equal(as.matrix(laplacian(K, X)), (4 * D2 - 6) * exp(-D2))
+  expect_equal(as.array(lazy_gradient(K, Y)), -found)
+})
+
+test_that("reverse and forward mode agree, through operations of every form", {
+  p <- Pm(c(0.5, 1, 2), name = "p")
+  formulas <- list(X * Y, c(X, square(Y * X)), matvecmult(tensorprod(X, Y), p), normalize(X - Y), max(X * Y), lazy_if(X < Y, X^2, Y), sinh(X) + atan(Y * X),
+                   elem(X, 2) * Y, clamp(X, -0.5, 0.5))
+  for (F in formulas) {
+    u <- stats::rnorm(width(F))
+    t <- stats::rnorm(3)
+    backward <- as.matrix(sum(lazy_gradient(F, X, u) * t) + 0 * K)
+    forward <- as.matrix(sum(lazy_derivative(F, X, t) * u) + 0 * K)
+    expect_equal(backward, forward, tolerance = 1e-12, label = format(F))
+  }
+})
+
+test_that("all derivatives, divergence and trace", {
+  A <- matrix(stats::rnorm(9), 3)
+  F <- matvecmult(Pm(as.vector(A), name = "A"), X)
+  expect_equal(as.array(grad_matrix(F, X) + 0 * K)[2, 3, ], as.vector(A))
+  expect_equal(as.matrix(divergence(F, X) + 0 * K)[1, 1], sum(diag(A)))
+  expect_equal(as.matrix(operator_trace(F, X) + 0 * K)[1, 1], sum(diag(A)))
+  u <- stats::rnorm(3)
+  expect_equal(as.array(operator_adjoint(F, X, u) + 0 * K)[1, 1, ], as.vector(t(A) %*% u))
+})
+
+test_that("what does not depend on an operand has derivative 0, and misuse is refused by class", {
+  expect_equal(as.array(lazy_gradient(square(Y), X) + 0 * K)[1, 1, ], c(0, 0, 0))
+  expect_error(laplacian(X * Y, X), class = "kernweave_error_shape")
+  expect_error(divergence(K, X), class = "kernweave_error_shape")
+  expect_error(lazy_gradient(K, X * 2), class = "kernweave_error_input")
+  expect_error(lazy_gradient(K, X, c(1, 2)), class = "kernweave_error_shape")
+  expect_error(lazy_gradient(X * t(X), X), class = "kernweave_error_unsupported")
+})

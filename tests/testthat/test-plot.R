@@ -1,0 +1,31 @@
+# Pictures are drawn of what is there, and first points stay lazy.
+
+x <- matrix(stats::runif(30), 10)
+K <- exp(-sqdist(Vi(x), Vj(x)))
+
+in_nowhere <- function(code) {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  force(code)
+}
+
+test_that("a picture shows all pairs, or some at even distances", {
+  expect_equal(in_nowhere(plot(K)), as.matrix(K))
+  expect_equal(in_nowhere(plot(K, most = 4)), as.matrix(K)[c(1, 4, 7, 10), c(1, 4, 7, 10)])
+  A <- matrix(stats::rnorm(12), 3)
+  expect_equal(in_nowhere(plot(Vij(A), most = 2)), A[c(1, 3), c(1, 4)])
+  expect_silent(in_nowhere(plot(Vi(numeric(3)) * Vj(numeric(2)))))
+})
+
+test_that("what cannot be drawn is refused by class", {
+  expect_error(plot(Vi(x) - Vj(x)), class = "kernweave_error_shape")
+  expect_error(plot(Vi(dim = 1) * Vj(1:3)), class = "kernweave_error_no_data")
+  expect_error(plot(Vi(numeric()) * Vj(1:3)), class = "kernweave_error_no_data")
+  expect_error(plot(K, most = 0), class = "kernweave_error_input")
+})
+
+test_that("head and tail take points along i, str is a line", {
+  expect_equal(as.matrix(head(K, 3)), as.matrix(K)[1:3, ])
+  expect_equal(as.matrix(tail(K, 2)), as.matrix(K)[9:10, ])
+  expect_output(str(K), "10 x 10 pairs")
+})
