@@ -106,7 +106,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{sqnorm_iso}, \code{SqNormIso}}{Squared norm of y, times x; in text formulas. \code{x * sqnorm2(y)}.}
 #' \item{\code{sqnorm_diag}, \code{SqNormDiag}}{Squared norm of y, each component weighed by that of x; in text formulas. \code{sum(x * square(y))}.}
 #' \item{\code{sym_sqnorm}, \code{SymSqNorm}}{Squared norm of y by the symmetric matrix x; in text formulas. \code{scalprod(y, matvecmult(x, y))}.}
-#' \item{\code{weighted_sqnorm}, \code{WeightedSqNorm}}{Squared norm of y by a metric x: one number, one for each component, or a symmetric matrix by columns. \code{metric(x, y)}.}
+#' \item{\code{weighted_sqnorm}, \code{WeightedSqNorm}}{Squared norm of y by a metric x: one number, one for each component, or a symmetric matrix A as `Pm(as.vector(A))`. \code{metric(x, y)}.}
 #' \item{\code{weighted_sqdist}, \code{WeightedSqDist}}{Squared distance of y and z by a metric x, as for weighted_sqnorm(): that of Mahalanobis. \code{metric(x, y - z)}.}
 #' \item{\code{euclidean}, \code{Euclidean}}{Euclidean distance. \code{norm2(x - y)}.}
 #' \item{\code{chebyshev}, \code{Chebyshev}}{Largest absolute difference. \code{max(abs(x - y))}.}
@@ -114,7 +114,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{cosine}, \code{Cosine}}{1 less the cosine of the angle between two vectors. \code{1 - scalprod(x, y) * rsqrt(sqnorm2(alike(x, y)) * sqnorm2(alike(y, x)))}.}
 #' \item{\code{hellinger}, \code{Hellinger}}{Distance of Hellinger between vectors that are not negative. \code{sqrt(0.5 * sqdist(sqrt(x), sqrt(y)))}.}
 #' \item{\code{canberra}, \code{Canberra}}{Sum of absolute differences, each as a share of the absolute values. \code{sum(lazy_if(equal(x, y), 0, abs(x - y)/(abs(x) + abs(y))))}.}
-#' \item{\code{haversine}, \code{Haversine}}{Angle between two points on a sphere, each given by latitude and longitude in radians. \code{2 * asin(min2(1, sqrt(square(sin(0.5 * (elem(x, 1) - elem(y, 1)))) + cos(elem(x, 1)) * cos(elem(y, 1)) * square(sin(0.5 * (elem(x, 2) - elem(y, 2)))))))}.}
+#' \item{\code{haversine}, \code{Haversine}}{Angle between two points on a sphere, each given by latitude and longitude in radians. \code{2 * asin(min2(1, sqrt(square(sin(0.5 * (latitude(x) - latitude(y)))) + cos(latitude(x)) * cos(latitude(y)) * square(sin(0.5 * (longitude(x) - longitude(y)))))))}.}
 #' \item{\code{hypot}, \code{Hypot}}{Hypotenuse. \code{sqrt(square(x) + square(y))}.}
 #' }
 #'

@@ -37,7 +37,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   parts <- list(F = F)
   if (!is.null(weight)) parts$weight <- check_weight(weight, F, row)
   check_folded(parts, index, row)
-  if (row$name != row$of) parts$F <- derived_value(F, row, index)
+  if (row$name != row$of) parts$F <- derived_value(F, row, index, ...)
   meeting <- r_meet(parts)
   output <- list(value = parts$F$formula, weight = parts$weight$formula, op = row$of, keep = kept(index), K = check_places(K, row),
                  finish = finish_of(row, index), label = row$fn)
@@ -54,11 +54,11 @@ reduction_row <- function(op) {
 }
 
 # The formula that a derived reduction hands to the one behind it.
-derived_value <- function(F, row, index) {
+derived_value <- function(F, row, index, ...) {
   if (row$kind == "logical" && type_kind(F) != "logical") abort("kind", row$fn, "() needs a logical formula, not ", type_kind(F), " values; write the comparison out")
   make <- derived_formulas[[row$name]]
   if (!"mean" %in% all.vars(body(make))) return(make(F))
-  mean <- reduction(F, "mean", index = index, call = FALSE)
+  mean <- reduction(F, "mean", index = index, call = FALSE, ...)
   make(F, saved_operand(mean, NULL, "mean", kept(index), flat = TRUE))
 }
 

@@ -6,17 +6,20 @@
 namespace kernweave {
 namespace {
 
+const InstructionSet of_all_machines{"base", tile_base_float, tile_base_double};
+
 std::vector<const InstructionSet*> found_here() {
   std::vector<const InstructionSet*> found;
 #if defined(__x86_64__) && !defined(_WIN32)  // there, compilers do not align wide vectors on the stack
+  static const InstructionSet of_avx2{"avx2", tile_avx2_float, tile_avx2_double}, of_avx512{"avx512", tile_avx512_float, tile_avx512_double};
   __builtin_cpu_init();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (avx512 && avx2) found.push_back(&tile_avx512);
-  if (avx2) found.push_back(&tile_avx2);
+  if (avx512 && avx2) found.push_back(&of_avx512);
+  if (avx2) found.push_back(&of_avx2);
 #endif
-  found.push_back(&tile_base);
+  found.push_back(&of_all_machines);
   return found;
 }
 

@@ -29,15 +29,14 @@ struct TileKernel {
   const StateKernel* states;    // by Red
 };
 
+extern const TileKernel tile_base_float, tile_base_double;
+#if defined(__x86_64__)
+extern const TileKernel tile_avx2_float, tile_avx2_double, tile_avx512_float, tile_avx512_double;
+#endif
+
 struct InstructionSet {
   const char* name;
-  TileKernel float32, float64;
+  const TileKernel &float32, &float64;
 };
-
-extern const InstructionSet tile_base;
-#if defined(__x86_64__)
-extern const InstructionSet tile_avx2;
-extern const InstructionSet tile_avx512;
-#endif
 
 }  // namespace kernweave

@@ -15,6 +15,14 @@ Expr metric(Expr by, Expr f) {
   return scalprod(f, matvecmult(by, f));
 }
 
+// Of a point on a sphere.
+Expr angle_of(Expr point, int which) {
+  user_check(width(point) == 2, Fault::shape, "a point on a sphere has a latitude and a longitude, not ", width(point), width(point) == 1 ? " component" : " components");
+  return elem(point, which);
+}
+Expr latitude(Expr point) { return angle_of(point, 1); }
+Expr longitude(Expr point) { return angle_of(point, 2); }
+
 // x, repeated to the width of y where it has one component.
 Expr alike(Expr x, Expr y) { return width(x) == 1 && width(y) > 1 ? sumt(x, width(y)) : x; }
 

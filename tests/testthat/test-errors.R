@@ -83,6 +83,7 @@ mistakes <- list(
   kind = quote(reduction(K, "count")),
   shape = quote(weighted_sqnorm(c(1, 2), X)),
   shape = quote(onehot(X, 3)),
+  shape = quote(haversine(X, Y)),
   input = quote(round(K, "two")),
   input = quote(kernel_gaussian(x, y, scale = 0)),
   shape = quote(kernel_gaussian(x, y2)),

@@ -66,7 +66,9 @@ test_that("a product with zeros has the gradient of its other factors", {
 
 test_that("a variance has first derivatives; for the second, the mean would have to move", {
   X <- Vi(x, name = "x")
-  R <- variance(sqdist(X, Vj(y)), call = FALSE)
+  R <- variance(sqdist(X, Vj(y)), call = FALSE, precision = "float32")
+  saved <- Filter(function(operand) !is.null(operand$from), kernweave:::r_operands(kernweave:::formulas_of(R$outputs)))
+  expect_identical(saved[[1]]$from$reduction$settings$precision, "float32")
   expect_error(vjp(vjp(R, X, call = FALSE), X), class = "kernweave_error_unsupported")
 })
 

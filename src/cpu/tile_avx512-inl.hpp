@@ -1,4 +1,5 @@
 // The tile evaluator in AVX-512.
+#pragma once
 #include "cpu/tile_prelude.hpp"
 
 #if defined(__x86_64__)
@@ -11,6 +12,4 @@ constexpr int kVectorBytes = 64;
 }  // namespace kernweave
 #include "cpu/tile-inl.hpp"
 KW_TARGET_END
-
-const kernweave::InstructionSet kernweave::tile_avx512 = kernweave::avx512::instruction_set("avx512");
 #endif

@@ -1,4 +1,5 @@
 // The tile evaluator in AVX2.
+#pragma once
 #include "cpu/tile_prelude.hpp"
 
 #if defined(__x86_64__)
@@ -11,6 +12,4 @@ constexpr int kVectorBytes = 32;
 }  // namespace kernweave
 #include "cpu/tile-inl.hpp"
 KW_TARGET_END
-
-const kernweave::InstructionSet kernweave::tile_avx2 = kernweave::avx2::instruction_set("avx2");
 #endif

@@ -1,4 +1,5 @@
 // The tile evaluator in what every machine of this architecture has.
+#pragma once
 #include "cpu/tile_prelude.hpp"
 
 #define KW_ISA base
@@ -8,5 +9,3 @@ constexpr int kVectorBytes = 16;
 }  // inline namespace KW_ISA
 }  // namespace kernweave
 #include "cpu/tile-inl.hpp"
-
-const kernweave::InstructionSet kernweave::tile_base = kernweave::base::instruction_set("base");
