@@ -1,5 +1,5 @@
 // One instruction set's tile evaluator: the machine and the states. A source for each precision includes it, since a compiler
-// takes two gigabytes for one.
+// takes gigabytes for one.
 #pragma once
 #include "cpu/machine-inl.hpp"
 #include "cpu/states-inl.hpp"
