@@ -16,6 +16,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{subtract}, \code{Subtract}}{Difference of two values. (\code{-} in R) \code{x - y}. Given \code{g}, back flow \code{g} and \code{-g}.}
 #' \item{\code{multiply}, \code{Mult}}{Product of two values. (\code{*} in R) \code{x * y}. Given \code{g}, back flow \code{g * y} and \code{g * x}.}
 #' \item{\code{divide}, \code{Divide}}{Quotient of two values. (\code{/} in R) \code{x/y}. Given \code{g}, back flow \code{g/y} and \code{-g * r/y}.}
+#' \item{\code{inv}, \code{Inv}}{Inverse of a value. \code{1/x}. Given \code{g}, back flow \code{-g * square(r)}.}
 #' \item{\code{minus}, \code{Minus}}{Opposite of a value. \code{-x}. Given \code{g}, back flow \code{-g}.}
 #' \item{\code{square}, \code{Square}}{Square of a value. \code{square(x)}. Given \code{g}, back flow \code{2 * g * x}.}
 #' \item{\code{mod}, \code{Mod}}{Remainder, with the sign of y. (\code{\%\%} in R) \code{modulo(x, y)}. Given \code{g}, back flow \code{g} and \code{-g * int_div(x, y)}.}
@@ -94,7 +95,6 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{matvecmult}, \code{MatVecMult}}{Matrix times vector; x holds the matrix by columns. Given \code{g}, back flow \code{tensorprod(g, y)} and \code{vecmatmult(g, x)}.}
 #' \item{\code{vecmatmult}, \code{VecMatMult}}{Row vector times matrix; y holds the matrix by columns. Given \code{g}, back flow \code{matvecmult(y, g)} and \code{tensorprod(x, g)}.}
 #' \item{\code{tensorprod}, \code{TensorProd}}{Outer product of two vectors, by columns. Given \code{g}, back flow \code{matvecmult(g, y)} and \code{vecmatmult(x, g)}.}
-#' \item{\code{inv}, \code{Inv}}{Inverse of a value. \code{1/x}.}
 #' \item{\code{sqnorm2}, \code{SqNorm2}}{Squared Euclidean norm. \code{scalprod(x, x)}.}
 #' \item{\code{norm2}, \code{Norm2}}{Euclidean norm, with derivative 0 at 0. \code{sqrt(sqnorm2(x))}.}
 #' \item{\code{elem}, \code{Elem}}{One component. \code{extract(x, a0, 1)}.}

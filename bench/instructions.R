@@ -39,6 +39,7 @@ run_cases <- function(switch) {
   library(kernweave)
   dyn.load(switch)
   kernweave:::r_use_instructions("avx2")
+  as.matrix(engine_call(counted_cases[[1]], columns[1]))  # what a first call does once
   for (case in counted_cases) for (n in columns) {
     R <- engine_call(case, n)
     .C("count_from_here")

@@ -1,6 +1,8 @@
 // R formulas to graphs and back, without recursion: a formula may be as deep as memory allows.
 #include "r_formula.hpp"
 
+#include <cmath>
+
 #include "base/error.hpp"
 #include "expr/shape.hpp"
 
@@ -107,6 +109,14 @@ std::string Formulas::unique_name(std::string name) {
   return candidate;
 }
 
+// A number written in a formula is part of it, so that rules can see it; null for other operands.
+Expr Formulas::read_literal(SEXP operand, const Type& type) {
+  const Rcpp::Environment env(operand);
+  if (!Rcpp::as<bool>(env["literal"]) || type.kind == Kind::logical) return Expr();
+  const double value = Rcpp::as<double>(env["data"]);
+  return std::isfinite(value) ? pool_.number(value, type.kind) : Expr();
+}
+
 Expr Formulas::read_variable(SEXP formula) {
   const SEXP operand = part(formula, 1);
   const std::vector<int> axis = attributes_of(formula);
@@ -120,6 +130,7 @@ Expr Formulas::read_variable(SEXP formula) {
     return pool_.variable({name, along, Source::counter, 1, Kind::integer, Axes::none(), -1});
   }
   internal_check(TYPEOF(operand) == ENVSXP, "a variable without an operand");
+  if (const Expr literal = read_literal(operand, type)) return literal;
   const int number = operand_number(operand);
   return pool_.variable({names_[number], along, Source::data, type.width, type.kind, type.axes.batch(), number});
 }

@@ -28,6 +28,7 @@ class Formulas {
  private:
   Expr read_node(SEXP formula);
   Expr read_variable(SEXP formula);
+  Expr read_literal(SEXP operand, const Type& type);
   SEXP write_node(Expr f);
   std::string unique_name(std::string name);
 

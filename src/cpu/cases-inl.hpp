@@ -54,7 +54,7 @@
 #define LOOP2(Name, ...) KW_LOOP(Name, loop(x, y, out, width, at))
 
 // Terms that are not plain, and those of a strip that is not full, are folded elsewhere.
+#define KW_REDUCE(Name, weight) \
+  case code_of(Red::Name, Weight::weight): return reduce<red::Name, Weight::weight, kPlace, kLoops>(now, frame, i, *s);
 #define REDUCTION(Name, ...) \
-  case code_of(Red::Name, Weight::one): return reduce<red::Name, Weight::one, kPlace, kLoops>(now, frame, i, *s); \
-  case code_of(Red::Name, Weight::vector): return reduce<red::Name, Weight::vector, kPlace, kLoops>(now, frame, i, *s); \
-  case code_of(Red::Name, Weight::number): return reduce<red::Name, Weight::number, kPlace, kLoops>(now, frame, i, *s);
+  KW_REDUCE(Name, one) KW_REDUCE(Name, vector) KW_REDUCE(Name, number) KW_REDUCE(Name, difference)

@@ -6,13 +6,14 @@
 
 #include "cpu/emit.hpp"
 #include "cpu/layout.hpp"
+#include "cpu/ways.hpp"
 #include "plan/share.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
 
-// Of the sweep axis, those that pairs read.
+// Of the sweep axis, those that pairs read strip by strip.
 int sweep_components(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<PassOutput>& outputs,
                      bool lanes_along_i) {
   const Program& program = variant.program;
@@ -28,8 +29,9 @@ int sweep_components(const Plan& plan, const Variant& variant, const std::vector
     if (needed[s] && home(program, program.steps[s]) == Region::pair)
       for (const Ref& ref : program.steps[s].in) note(ref);
   for (const PassOutput& o : outputs) {
-    note(variant.outputs[o.number].value);
-    note(variant.outputs[o.number].weight);
+    const Output& output = variant.outputs[o.number];
+    note(output.value);
+    if (!is_multiplied(plan, variant, output, lanes_along_i)) note(output.weight);
   }
   int components = 0;
   for (const auto& [ref, width] : widths) components += width;
@@ -46,10 +48,12 @@ void place_states(const Variant& variant, const TileKernel& kernel, Pass* pass) 
   }
 }
 
-Tiling tiling_for(const TileKernel& kernel, int number_bytes, int components) {
+// `keeps`: do the values of a tile wait for their weights? Then these have to fit as well.
+Tiling tiling_for(const TileKernel& kernel, int number_bytes, int components, bool keeps) {
   Tiling t{kernel.vectors, kernel.columns, kernel.lanes, 0, 0};
   t.rows = std::max<std::int64_t>(kTileRows, t.strip());
-  const std::int64_t fitting = kTileBytes / (number_bytes * std::max(components, 1));
+  const std::int64_t of_column = number_bytes * std::max<std::int64_t>(keeps ? t.strip_rows() : components, 1);
+  const std::int64_t fitting = kTileBytes / of_column;
   t.columns = std::min<std::int64_t>(std::max<std::int64_t>(fitting, kFewestColumns), kMostColumns) / t.strip() * t.strip();
   t.columns = std::max<std::int64_t>(t.columns, t.strip());
   return t;
@@ -59,10 +63,13 @@ Pass make_pass(const Plan& plan, const Variant& variant, const TileKernel& kerne
   Pass pass;
   pass.lanes_along_i = share.along_i;
   for (int number : share.outputs) pass.outputs.push_back({number, 0});
-  const std::vector<bool> needed = needed_steps(variant, share.outputs);
-  pass.tiling = tiling_for(kernel, number_bytes, sweep_components(plan, variant, needed, pass.outputs, share.along_i));
+  std::vector<bool> needed = needed_steps(variant, share.outputs);
+  const auto multiplied = [&](const PassOutput& o) { return is_multiplied(plan, variant, variant.outputs[o.number], share.along_i); };
+  const bool keeps = std::any_of(pass.outputs.begin(), pass.outputs.end(), multiplied);
+  pass.tiling = tiling_for(kernel, number_bytes, sweep_components(plan, variant, needed, pass.outputs, share.along_i), keeps);
   place_states(variant, kernel, &pass);
   Layout layout(plan, variant, needed, &pass);
+  choose_ways(plan, variant, &layout, &needed, &pass);
   emit(variant, needed, kernel, &layout, &pass);
   return pass;
 }

@@ -33,12 +33,17 @@ struct Panel {
   int place;
 };
 
-// One output of the plan as this pass sees it.
+// One output of the plan as this pass sees it. Most fold each strip as it comes. What is kept pair by pair, or has many
+// weights, leaves the values of a tile in `pairs`: to be written out, or to be multiplied by its weights.
 struct PassOutput {
+  enum class Way { folded, written, multiplied };
+
   int number;               // in the plan
   std::int64_t lane_state;  // bytes to its states among those of a strip of lanes
-  int written = -1;         // kept pair by pair: the component of `pairs` where its values stand, then its weights
-  int weight_written = -1;
+  Way way = Way::folded;
+  int values = -1;          // the component of `pairs` where its values stand
+  int weights = -1;         // the same of its weights, where these are pairs too; if multiplied, of the sweep's panel
+  int difference = -1;      // the step that makes its weights, where that is left to the fold
 };
 
 // What is computed in one sweep over all pairs, with lanes along i or along j.

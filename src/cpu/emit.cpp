@@ -5,31 +5,16 @@
 #include <algorithm>
 
 #include "cpu/keeper.hpp"
+#include "cpu/ways.hpp"
 
 namespace kernweave {
 namespace {
 
-// How often each slot will still be read.
-std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const std::vector<PassOutput>& outputs) {
-  std::vector<int> reads(variant.program.slots.size(), 0);
-  const auto read = [&](const Ref& ref) {
-    if (is_slot(ref)) ++reads[ref.index];
-  };
-  for (std::size_t s = 0; s < needed.size(); ++s)
-    if (needed[s])
-      for (const Ref& ref : variant.program.steps[s].in) read(ref);
-  for (const PassOutput& o : outputs) {
-    read(variant.outputs[o.number].value);
-    read(variant.outputs[o.number].weight);
-  }
-  return reads;
-}
-
 // Writes the instructions of one region.
 class Writer : private StripKeeper {
  public:
-  Writer(const Program& program, Region region, Layout* layout, Pass* pass, std::vector<int>* reads, std::vector<Instruction>* out)
-      : StripKeeper(region, layout, reads, out), program_(program), pass_(*pass) {}
+  Writer(const Variant& variant, Region region, Layout* layout, Pass* pass, std::vector<int>* reads, std::vector<Instruction>* out)
+      : StripKeeper(region, layout, reads, out), variant_(variant), program_(variant.program), pass_(*pass) {}
 
   void steps(const std::vector<const Step*>& steps) {
     for (std::size_t s = 0; s < steps.size();) {
@@ -49,11 +34,10 @@ class Writer : private StripKeeper {
   }
 
   void output(const PassOutput& o, const Output& output, const TileKernel& kernel) {
-    const bool weighed = is_weighed(output);
     const auto one = [&] {
       take_value(output.value);
-      if (output.keep == Keep::both) store(at_component(written(o.written, output.value.width)));
-      else out_.push_back(fold_instruction(o, output, kernel, weighed));
+      if (o.way != PassOutput::Way::folded) store(at_component(written(o.values, output.value.width)));
+      else out_.push_back(fold_instruction(o, output, kernel));
     };
     if (output.value.width > 1) for_components(output.value.width, one);
     else one();
@@ -63,7 +47,7 @@ class Writer : private StripKeeper {
   void weight_output(const PassOutput& o, const Output& output) {
     const auto one = [&] {
       take_value(output.weight);
-      store(at_component(written(o.weight_written, output.weight.width)));
+      store(at_component(written(o.weights, output.weight.width)));
     };
     if (output.weight.width > 1) for_components(output.weight.width, one);
     else one();
@@ -72,10 +56,6 @@ class Writer : private StripKeeper {
   void end() {
     settle();
     out_.emplace_back(kStripEnd);
-  }
-
-  bool is_weighed(const Output& output) const {
-    return output.weight.from != Ref::From::number || program_.numbers[output.weight.index] != 1.0;
   }
 
  private:
@@ -275,10 +255,11 @@ class Writer : private StripKeeper {
 
   // One value, weighed by each component of the weight; a value of several components stands in a loop, where
   // it meets the weight of its component.
-  Instruction fold_instruction(const PassOutput& o, const Output& output, const TileKernel& kernel, bool weighed) {
+  Instruction fold_instruction(const PassOutput& o, const Output& output, const TileKernel& kernel) {
     Instruction i;
-    if (weighed) i.b = from_memory(output.weight);
-    const Weight how = !weighed ? Weight::one : i.b.vector ? Weight::vector : Weight::number;
+    Weight how = Weight::one;
+    if (o.difference >= 0) how = Weight::difference, difference(program_.steps[o.difference], &i);
+    else if (is_weighed(variant_, output)) i.b = from_memory(output.weight), how = i.b.vector ? Weight::vector : Weight::number;
     i.code = code_of(output.red, how);
     i.width = output.value.width > 1 ? 1 : output.width;
     i.counted = output.keep == Keep::none ? kByPlace : kAlongSweep;
@@ -287,6 +268,17 @@ class Writer : private StripKeeper {
     return i;
   }
 
+  // Where the vector is subtracted, the value changes its sign instead.
+  void difference(const Step& step, Instruction* i) {
+    i->a = from_memory(step.in[0]);
+    i->b = from_memory(step.in[1]);
+    if (i->a.vector) return;
+    std::swap(i->a, i->b);
+    free_strip();
+    out_.emplace_back(code_of(Op::Minus, Shape::alone));
+  }
+
+  const Variant& variant_;
   const Program& program_;
   Pass& pass_;
 };
@@ -306,7 +298,7 @@ void emit(const Variant& variant, const std::vector<bool>& needed, const TileKer
   const auto axis_program = [&](Region region, std::vector<Instruction>* out) {
     const std::vector<const Step*> steps = steps_of(program, needed, region);
     if (steps.empty()) return;
-    Writer writer(program, region, layout, pass, &reads, out);
+    Writer writer(variant, region, layout, pass, &reads, out);
     writer.steps(steps);
     writer.end();
   };
@@ -314,18 +306,12 @@ void emit(const Variant& variant, const std::vector<bool>& needed, const TileKer
   axis_program(Region::row, pass->lanes_along_i ? &pass->lane : &pass->sweep);
   axis_program(Region::column, pass->lanes_along_i ? &pass->sweep : &pass->lane);
 
-  Writer writer(program, Region::pair, layout, pass, &reads, &pass->pairs);
-  for (PassOutput& o : pass->outputs) {
-    const Output& output = variant.outputs[o.number];
-    if (output.keep != Keep::both) continue;
-    o.written = layout->written(output.value.width);
-    if (writer.is_weighed(output)) o.weight_written = layout->written(output.weight.width);
-  }
+  Writer writer(variant, Region::pair, layout, pass, &reads, &pass->pairs);
   writer.steps(steps_of(program, needed, Region::pair));
   for (const PassOutput& o : pass->outputs) {
     const Output& output = variant.outputs[o.number];
     writer.output(o, output, kernel);
-    if (o.weight_written >= 0) writer.weight_output(o, output);
+    if (o.way == PassOutput::Way::written && o.weights >= 0) writer.weight_output(o, output);
   }
   writer.end();
 }

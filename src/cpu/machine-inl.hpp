@@ -266,20 +266,29 @@ struct Machine {
       }
   }
 
+  template <Weight kWeight>
+  static KW_FN void weights_of(Seen a, Seen b, Strip* weights) {
+    if constexpr (kWeight == Weight::difference) return map_row(weights, a, b, [](P x, P y) { return x - y; });
+    each([&](int c, int v) {
+      weights->at[c][v] = kWeight == Weight::one ? P(1.0) : kWeight == Weight::vector ? b.vector(c, v) : b.number(c);
+    });
+  }
+
   // The strip's values, weighed by each of `width` components in turn: many right-hand sides at once.
   template <template <class> class Red, Weight kWeight, Place kPlace, bool kLoops>
   static KW_FN Next reduce(const Present& now, const Frame& frame, const Ready& i, const Strip& s) {
     using State = Red<P>;
+    // Every case here costs all programs of this machine. Sums alone are worth it, where there are loops to be had as well.
+    constexpr bool is_sum = State::kAdds && !State::kShort;
+    if constexpr (kPlace == Place::here && kWeight == Weight::difference && !(is_sum && kLoops)) return Next::elsewhere;
     if (kPlace == Place::here && (now.left < kColumns || (State::kShort && i.width > 1))) return Next::elsewhere;
     const Count& count = frame.count[i.from->counted];
     const PackIndex index{count.first + now.column * count.by_column, count.by_lane};
-    Seen w = see<kLoops>(now, i.b);
+    Seen a = see<kLoops>(now, i.a), b = see<kLoops>(now, i.b);
     char* states = i.states + (kLoops ? now.component * i.state_stride : 0);
-    for (int d = 0; d < i.width; ++d, w.next(), states += i.state_stride) {
+    for (int d = 0; d < i.width; ++d, a.next(), b.next(), states += i.state_stride) {
       Strip weights;
-      each([&](int c, int v) {
-        weights.at[c][v] = kWeight == Weight::one ? P(1.0) : kWeight == Weight::vector ? w.vector(c, v) : w.number(c);
-      });
+      weights_of<kWeight>(a, b, &weights);
       State* const at = reinterpret_cast<State*>(states);
       if (kPlace == Place::elsewhere) take_all(at, s, weights, now.left, index, count.by_column);
       else if (!take_short(at, s, weights)) return Next::elsewhere;
@@ -369,3 +378,4 @@ struct Machine {
 #undef KW_FOLD1
 #undef KW_FOLD2
 #undef KW_LOOP
+#undef KW_REDUCE

@@ -20,7 +20,16 @@ struct StateFunctions {
   static std::int64_t row_storage(int places) { return One::storage(places); }
   static void row_init(void* state, void* storage, int places) { (new (state) One)->init(storage, places); }
   static void flush(void* rows, const void* lanes, int count) {
-    for (int lane = 0; lane < count; ++lane) static_cast<One*>(rows)[lane].merge(*static_cast<const Lanes*>(lanes), lane);
+    One* const to = static_cast<One*>(rows);
+    const Lanes& from = *static_cast<const Lanes*>(lanes);
+    // A state of one number goes over as a vector where all its lanes are rows.
+    constexpr int kAll = Pack<T>::kLanes;
+    if (sizeof(Lanes) == sizeof(Pack<T>) && count == kAll) {
+#pragma GCC unroll 16
+      for (int lane = 0; lane < kAll; ++lane) to[lane].merge(from, lane);
+    } else {
+      for (int lane = 0; lane < count; ++lane) to[lane].merge(from, lane);
+    }
   }
   static void merge(void* row, const void* later) { static_cast<One*>(row)->merge(*static_cast<const One*>(later), 0); }
   static void finish(const void* row, double* values, long long* indices) {

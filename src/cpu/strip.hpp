@@ -78,8 +78,9 @@ constexpr std::uint16_t code_of(Op op, Shape shape) {
 }
 constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<Shape>(shape)); }
 
-// How a term is weighed: by 1, by a vector of lanes, by one number a column.
-enum class Weight : std::uint16_t { one, vector, number, count };
+// How a term is weighed: by 1, by a vector of lanes, by one number a column; or by the difference of two points, a vector that
+// all columns share less a number, so that no gradient has to keep its differences.
+enum class Weight : std::uint16_t { one, vector, number, difference, count };
 
 constexpr std::uint16_t kFirstReduction = code_of(Op::count, Shape::alone);
 constexpr std::uint16_t code_of(Red red, Weight weight) {
@@ -88,6 +89,10 @@ constexpr std::uint16_t code_of(Red red, Weight weight) {
 }
 
 constexpr std::uint16_t kFirstMove = code_of(Red::count, Weight::one);
+inline bool weighs_differences(std::uint16_t code) {
+  constexpr int ways = static_cast<int>(Weight::count);
+  return code >= kFirstReduction && code < kFirstMove && (code - kFirstReduction) % ways == static_cast<int>(Weight::difference);
+}
 enum Move : std::uint16_t {
   kLoadVector = kFirstMove,  // strip = a
   kLoadNumber,
@@ -140,6 +145,16 @@ struct Frame {
   void* scratch;                   // for operations with their own loop
   void* room;                      // for the program made ready
   Count count[2];                  // of terms, by Counted
+};
+
+// The values of a tile for a strip of lanes, as the program has kept them, and their weights in the sweep's panel.
+struct Product {
+  const void* values;
+  const void* weights;     // of the first strip of columns
+  std::int64_t advance;    // numbers of the panel from strip to strip
+  std::int64_t columns;
+  int width;
+  void* states;            // sums, of the first weight
 };
 
 }  // namespace kernweave

@@ -2,6 +2,7 @@
 // takes gigabytes for one.
 #pragma once
 #include "cpu/machine-inl.hpp"
+#include "cpu/product-inl.hpp"
 #include "cpu/states-inl.hpp"
 #include "cpu/whole-inl.hpp"
 
@@ -11,7 +12,7 @@ inline namespace KW_ISA {
 template <class T>
 constexpr TileKernel tile_kernel() {
   using M = Machine<T>;
-  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, M::run, Wholes<T>::find, state_kernels<T>};
+  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, M::run, Wholes<T>::find, Products<T, M::kVectors, M::kColumns>::add, state_kernels<T>};
 }
 
 }  // inline namespace KW_ISA

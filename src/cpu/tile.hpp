@@ -26,6 +26,7 @@ struct TileKernel {
   std::int64_t (*room)(std::int64_t instructions);  // bytes that a program takes when it runs
   void (*run)(const Frame& frame);
   void (*(*whole)(const Instruction* program))(const Frame& frame);  // the loop compiled for a program, or null
+  void (*multiply)(const Product& product);                            // adds a tile's values, weighed, to its sums
   const StateKernel* states;    // by Red
 };
 

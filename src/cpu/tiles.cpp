@@ -10,8 +10,9 @@ constexpr std::int64_t kAlign = 64;  // of the widest vector
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 std::int64_t padded_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
+// Or what only the machine with loops does fast.
 bool has_loops(const std::vector<Instruction>& program) {
-  return std::any_of(program.begin(), program.end(), [](const Instruction& i) { return i.code == kLoopBegin; });
+  return std::any_of(program.begin(), program.end(), [](const Instruction& i) { return i.code == kLoopBegin || weighs_differences(i.code); });
 }
 
 std::int64_t longest_program(const Pass& pass) {
@@ -177,18 +178,29 @@ void TileWorker<T>::flush(RowStates* states, std::int64_t rows, bool adding) {
   }
 }
 
+// The values of a tile of one strip of lanes, times their weights.
+template <class T>
+void TileWorker<T>::multiply(std::int64_t strip, std::int64_t columns) {
+  for (const PassOutput& o : pass_.outputs)
+    if (o.way == PassOutput::Way::multiplied)
+      job_.kernel->multiply({space(Space::pairs) + o.values * pass_.stride(Space::pairs),
+                             space(Space::sweep_panel) + o.weights * pass_.stride(Space::sweep_panel),
+                             pass_.tiling.per_strip * pass_.components[static_cast<int>(Space::sweep_panel)], columns,
+                             job_.variant->outputs[o.number].width, lane_states(strip) + o.lane_state});
+}
+
 // Outputs kept pair by pair: each value is a fold of one term.
 template <class T>
 void TileWorker<T>::write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
   const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs), pairs = job_.lanes * job_.sweep;
   for (const PassOutput& o : pass_.outputs) {
-    if (o.written < 0) continue;
+    if (o.way != PassOutput::Way::written) continue;
     const Output& output = job_.variant->outputs[o.number];
     const Result& result = job_.task->results[o.number];
     SingleFold fold(output);
     for (int c = 0; c < output.width; ++c) {
-      const T* values = space(Space::pairs) + (o.written + (output.value.width > 1 ? c : 0)) * stride;
-      const T* weights = o.weight_written < 0 ? nullptr : space(Space::pairs) + (o.weight_written + (output.weight.width > 1 ? c : 0)) * stride;
+      const T* values = space(Space::pairs) + (o.values + (output.value.width > 1 ? c : 0)) * stride;
+      const T* weights = o.weights < 0 ? nullptr : space(Space::pairs) + (o.weights + (output.weight.width > 1 ? c : 0)) * stride;
       for (std::int64_t j = 0; j < columns; ++j)
         for (std::int64_t i = 0; i < rows; ++i) {
           const std::int64_t at = row + i + (column + j) * job_.lanes, from = j * wide + i;
@@ -216,6 +228,7 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
       const std::int64_t row = first_row + strip * t.strip_rows(), here = std::min(t.strip_rows(), first_row + rows - row);
       if (has_pairs) pack_pairs(row, here, column, columns);
       run_strip(strip, row, column, columns);
+      if (has_pairs) multiply(strip, columns);
       if (has_pairs) write_pairs(row, here, column, columns);
       beat();
     }

@@ -55,6 +55,7 @@ class TileWorker {
   void run_strip(std::int64_t strip, std::int64_t row, std::int64_t column, std::int64_t columns);
   void init_states(std::int64_t strips);
   void flush(RowStates* states, std::int64_t rows, bool adding);
+  void multiply(std::int64_t strip, std::int64_t columns);
   void write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
   char* lane_states(std::int64_t strip) { return states_ + strip * job_.pass->lane_state_bytes; }
 

@@ -1,5 +1,5 @@
-// Programs that are one fold over components, at most one function of it or a common one of its root or its sum with a
-// number, and one reduction: each such combination of rows is compiled as a loop of its own, which reads no instruction
+// Programs that are one fold over components, at most one function of it, of its product or sum with a number or a common one
+// of its root, and one reduction: each such combination of rows is compiled as a loop of its own, which reads no instruction
 // between one strip and the next. Included once per instruction set.
 #pragma once
 #include <cstdint>
@@ -26,7 +26,7 @@ class Wholes {
     if (moves(program[0].a) || moves(parts.map->a)) return nullptr;
     constexpr int kSize = rows<Counter>().used;
     static constexpr Table<kSize> all = rows<Table<kSize>>();
-    const std::uint16_t map = parts.map == program ? kNoMap : parts.map->code;
+    const std::uint16_t code = parts.map->code, map = parts.map == program ? kNoMap : is_shift(code) ? scale_of(code) : code;
     for (const Whole& w : all.at)
       if (w.fold == program[0].code && w.rooted == parts.rooted && w.map == map && w.reduction == last.code) return w.run;
     return nullptr;
@@ -36,6 +36,16 @@ class Wholes {
   static constexpr std::uint16_t kNoMap = kStripEnd;
   // Does an operand go on from strip to strip?
   static bool moves(const Operand& o) { return o.space == Space::sweep_panel || o.space == Space::pairs; }
+  // A function of a sum is computed as one of a product is.
+  static bool is_shift(std::uint16_t code) {
+    bool shift = false;
+#define UNARY(Name, ...) shift = shift || code == code_of(Op::Name, Shape::shifted);
+#include "kernweave/ops.def"
+    return shift;
+  }
+  static std::uint16_t scale_of(std::uint16_t shift) {
+    return static_cast<std::uint16_t>(shift - static_cast<std::uint16_t>(Shape::shifted) + static_cast<std::uint16_t>(Shape::scaled));
+  }
   struct Whole {
     std::uint16_t fold;
     bool rooted;
@@ -71,27 +81,25 @@ class Wholes {
   // The function in between.
   struct NoMap {
     static constexpr std::uint16_t kCode = kNoMap;
-    static KW_FN void apply(Strip*, typename M::Seen) {}
+    static KW_FN void apply(Strip*, typename M::Seen, bool) {}
   };
   template <class Function, Op kOp>
   struct Alone {
     static constexpr std::uint16_t kCode = code_of(kOp, Shape::alone);
-    static KW_FN void apply(Strip* s, typename M::Seen) { M::map(s, [](P x) { return Function::eval(x); }); }
+    static KW_FN void apply(Strip* s, typename M::Seen, bool) { M::map(s, [](P x) { return Function::eval(x); }); }
   };
+  // Of a product or a sum with a number: one multiplication and addition serves both, and changes neither.
   template <class Function, Op kOp>
-  struct Scaled {
+  struct Affine {
     static constexpr std::uint16_t kCode = code_of(kOp, Shape::scaled);
-    static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return Function::eval(x * y); }); }
-  };
-
-  template <class Function, Op kOp>
-  struct Shifted {
-    static constexpr std::uint16_t kCode = code_of(kOp, Shape::shifted);
-    static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return Function::eval(x + y); }); }
+    static KW_FN void apply(Strip* s, typename M::Seen by, bool shifts) {
+      const P number = by.number(0), factor = shifts ? P(1.0) : number, summand = shifts ? number : P(-0.0);
+      M::map(s, [&](P x) { return Function::eval(x * factor + summand); });
+    }
   };
   struct Times {
     static constexpr std::uint16_t kCode = code_of(Op::Mult, Shape::with_number);
-    static KW_FN void apply(Strip* s, typename M::Seen by) { M::map_number(s, by, [](P x, P y) { return x * y; }); }
+    static KW_FN void apply(Strip* s, typename M::Seen by, bool) { M::map_number(s, by, [](P x, P y) { return x * y; }); }
   };
 
   template <class Fold, bool kRooted, class Map, template <class> class State, Weight kWeight>
@@ -100,6 +108,7 @@ class Wholes {
     const Parts parts = parts_of(frame.program);
     const Instruction &fold = frame.program[0], &map = *parts.map, &last = *parts.reduction;
     const typename M::Seen x = M::seen(frame, fold.a), by = M::seen(frame, map.a);
+    const bool shifts = is_shift(map.code);
     typename M::Seen y = M::seen(frame, fold.b);
     typename M::Ready reduction = M::ready(frame, last);
     reduction.width = 1;
@@ -108,7 +117,7 @@ class Wholes {
       Strip s;
       M::template fold_vector_number<Fold>(&s, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
       if constexpr (kRooted) M::map(&s, [](P distance) { return sqrt(distance); });
-      Map::apply(&s, by);
+      Map::apply(&s, by, shifts);
       if (M::template reduce<State, kWeight, Place::here, kLoops>(now, frame, reduction, s) != M::Next::step) {
         Strip memory = s;
         const typename M::Present here = now;
@@ -135,7 +144,7 @@ class Wholes {
   static constexpr void add_function(Rows* all) {
     if constexpr (place_of(Function::eval(Counting(0))) == Place::here) {
       add_sums<Fold, kFold, false, Alone<Function, kOp>>(all);
-      add_sums<Fold, kFold, false, Scaled<Function, kOp>>(all);
+      add_sums<Fold, kFold, false, Affine<Function, kOp>>(all);
     }
   }
   template <class Fold, Op kFold, class Rows>
@@ -145,10 +154,9 @@ class Wholes {
 #define REDUCTION(Name, ...) add_reduction<Fold, kFold, red::Name, Red::Name>(all);
 #include "kernweave/reductions.def"
     add<Fold, kFold, false, NoMap, red::Sum, Red::Sum, Weight::number>(all);
-    // Inverse multiquadrics, and exponentials of a norm.
-    add_sums<Fold, kFold, false, Shifted<op::InvSqrt, Op::InvSqrt>>(all);
+    // Exponentials of a norm.
     add_sums<Fold, kFold, true, Alone<op::Exp2, Op::Exp2>>(all);
-    add_sums<Fold, kFold, true, Scaled<op::Exp2, Op::Exp2>>(all);
+    add_sums<Fold, kFold, true, Affine<op::Exp2, Op::Exp2>>(all);
     add_sums<Fold, kFold, true, Alone<op::Exp2Minus, Op::Exp2Minus>>(all);
   }
   // Exponents are distances with a sign or a coefficient.

@@ -49,7 +49,29 @@ struct Bindings {
   int attribute(int code) const { return attributes[pattern_letter(code) - 'a']; }
 };
 
+// As far as the formula alone tells.
+bool is_not_negative(Expr f) {
+  const auto all = [&] { return std::all_of(f->args.begin(), f->args.end(), [](const Node* arg) { return is_not_negative(Expr(arg)); }); };
+  switch (f->op) {
+    case Op::Number: return f->number >= 0;
+    case Op::Abs:
+    case Op::Square:
+    case Op::Sqrt:
+    case Op::Exp:
+    case Op::Exp2:
+    case Op::SqDist:
+    case Op::Manhattan: return true;
+    case Op::Scalprod: return f->args[0] == f->args[1];
+    case Op::Add:
+    case Op::Mult:
+    case Op::Max2:
+    case Op::Sum: return all();
+    default: return false;
+  }
+}
+
 bool fits_letter(char letter, Expr f) {
+  if (letter == 'u') return is_not_negative(f);
   if (letter == 's' || letter == 't') return width(f) == 1;
   if (letter == 'p') return width(f) == 1 && f->type.axes.empty();
   if (letter == 'm' || letter == 'n') return f->op == Op::Number;

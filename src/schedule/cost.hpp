@@ -36,7 +36,8 @@ inline constexpr long long kSharedBytes = 32 << 20;
 inline constexpr long long kTasks = 64;
 // Pairs below which a task is not cut further: about 50 microseconds of work, twice a thread's start.
 inline constexpr double kPairsOfTask = 65536;
-
+// Weights of a value that are worth a product of matrices.
+inline constexpr int kFewestMultiplied = 8;
 
 // Seconds per instruction of a number, on one thread of the CPU back end: a Gaussian of three components, about thirty,
 // took 0.6 to 1.2 ns a pair in float64 (bench/notes.md).

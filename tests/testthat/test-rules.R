@@ -3,10 +3,11 @@
 
 rules <- kernweave_rules()
 
-# A side of a rule with its letters as operands: s and t of one component, p a parameter, m and n numbers, k an attribute.
+# A side of a rule with its letters as operands: s and t of one component, p a parameter, u a square, m and n numbers, k an
+# attribute.
 rule_side <- function(side, widths = c(3, 3), axes = c("i", "j", "i", "j"), k = widths[1]) {
   declared <- c(paste0(c("a", "b", "s", "t"), " = V", axes, "(", c(widths, 1, 1), ")"), "p = Pm(1)")
-  text <- gsub("\\bm\\b", "3", gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side)))
+  text <- gsub("\\bu\\b", "square(a)", gsub("\\bm\\b", "3", gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side))))
   lazy <- kernweave:::declared_operands(declared)
   list(lazy = lazy, axes = c(axes, "param"), widths = c(widths, 1, 1, 1),
        formula = kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula)
@@ -60,6 +61,17 @@ test_that("no rule moves work to where it is done more often", {
   expect_identical(fired_in(summed(rule_side("exp(a) * exp(b)"))), character())
   expect_identical(fired_in(summed(rule_side("(-a) * b"))), character())
   expect_identical(fired_in(summed(rule_side("exp(a) * exp(b)", axes = c("i", "i", "i", "i")))), "exp-product")
+})
+
+test_that("rules see the numbers that are written in R", {
+  D <- abs(Vi(1:3 / 7) - Vj(1:4 / 9))
+  fired_by <- function(F) fired_in(reduction(F, "sum", index = "j", call = FALSE))
+  expect_true("inverse" %in% fired_by(1 / (1 + D)))
+  expect_true("power-one-and-a-half" %in% fired_by(D^1.5))
+  expect_true("numbers-together" %in% fired_by(2 * (3 * D)))
+  expect_identical(fired_by((Vi(1:3 / 7) - Vj(1:4 / 9))^1.5), character())  # of a negative number there is no such power
+  expect_equal(sum(D^NA_real_, index = "j"), matrix(NA_real_, 3))
+  expect_equal(sum(D + Inf, index = "j"), matrix(Inf, 3))
 })
 
 test_that("no rule drops a NaN", {
