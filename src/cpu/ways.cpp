@@ -8,9 +8,10 @@ namespace {
 
 using Way = PassOutput::Way;
 
-// The step that makes the weights, if it is the difference of points along the two axes and nobody else reads it; else -1.
+// The step that makes the weights of a sum, if it is the difference of points along the two axes and nobody else reads it;
+// else -1. Of other reductions the value's sign could not stand for the weight's.
 int difference_of(const Variant& variant, const Output& output, const std::vector<bool>& needed, const std::vector<int>& reads, Layout* layout) {
-  if (!is_slot(output.weight) || output.value.width > 1 || reads[output.weight.index] != 1) return -1;
+  if (output.red != Red::Sum || !is_slot(output.weight) || output.value.width > 1 || reads[output.weight.index] != 1) return -1;
   for (std::size_t s = 0; s < needed.size(); ++s) {
     const Step& step = variant.program.steps[s];
     if (!needed[s] || step.out != output.weight.index || step.op != Op::Subtract || step.region != Region::pair) continue;

@@ -97,3 +97,12 @@ expect_close <- function(actual, expected, tolerance, scale = 1, label = NULL) {
 form_of <- function(R) sub(",.*", "", sub(".*; ", "", explain(R)$schedule$why))
 sum_of <- function(F, ...) reduction(F, "sum", call = FALSE, ...)
 cloud <- function(n, d, offset = 0) matrix(stats::runif(n * d), n) + offset
+
+# --- instruction sets of the CPU engine
+
+instruction_sets <- kernweave:::r_instruction_sets()
+with_isa <- function(isa, code) {
+  kernweave:::r_use_instructions(isa)
+  on.exit(kernweave:::r_use_instructions(""))
+  force(code)
+}

@@ -1,13 +1,6 @@
 # The CPU engine: every instruction set of this machine against the reference, tails of all lengths, any number of
 # threads, and what goes on around a call.
 
-instruction_sets <- kernweave:::r_instruction_sets()
-with_isa <- function(isa, code) {
-  kernweave:::r_use_instructions(isa)
-  on.exit(kernweave:::r_use_instructions(""))
-  force(code)
-}
-
 all_axes <- list(c("i", "j", "param"), c("j", "i", "i"), c("param", "j", "i"))
 
 # Every operation, with its arguments along every axis, at more pairs than any strip and fewer than any tile.

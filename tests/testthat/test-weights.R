@@ -1,16 +1,9 @@
 # Sums with weights, however they come about: one by one with the strip, as differences of points, as a product of matrices.
 
-every_isa <- kernweave:::r_instruction_sets()
-on_lanes <- function(isa, code) {
-  kernweave:::r_use_instructions(isa)
-  on.exit(kernweave:::r_use_instructions(""))
-  force(code)
-}
-
 # Of every length around those of vectors, strips and tiles.
 weigh_sizes <- list(c(1, 1), c(5, 3), c(17, 130), c(64, 257), c(133, 66))
 
-for (isa in every_isa) {
+for (isa in instruction_sets) {
   test_that(paste("sums with one weight and with many on", isa, "lanes, at every length of the tail"), {
     set.seed(21)
     for (size in weigh_sizes) for (width in c(1, 4:13, 29, 60)) {
@@ -20,7 +13,7 @@ for (isa in every_isa) {
       a <- matrix(stats::rnorm(size[1] * width), size[1])
       K <- exp(-outer(x[, 1], y[, 1], "-")^2 - outer(x[, 2], y[, 2], "-")^2)
       F <- exp(-sqdist(Vi(x), Vj(y)))
-      for (precision in test_precisions()) on_lanes(isa, {
+      for (precision in test_precisions()) with_isa(isa, {
         label <- paste(isa, precision, size[1], size[2], width)
         expect_close(sum(F * Vj(b), index = "j", precision = precision, device = "cpu"), K %*% b, tolerance_of(precision), scale = size[2], label = label)
         expect_close(sum(F * Vi(a), index = "i", precision = precision, device = "cpu"), crossprod(K, a), tolerance_of(precision), scale = size[1], label = label)
@@ -38,7 +31,7 @@ for (isa in every_isa) {
       K <- exp(-Reduce(`+`, lapply(seq_len(width), function(d) outer(x[, d], y[, d], "-")^2)))
       towards <- K %*% (b * y) - x * as.vector(K %*% b)
       F <- exp(-sqdist(Vi(x), Vj(y)))
-      for (precision in test_precisions()) on_lanes(isa, {
+      for (precision in test_precisions()) with_isa(isa, {
         label <- paste(isa, precision, size[1], size[2], width)
         run <- function(F, index) sum(F, index = index, precision = precision, device = "cpu")
         expect_close(run(F * Vj(b) * (Vj(y) - Vi(x)), "j"), towards, tolerance_of(precision), scale = size[2], label = label)
@@ -56,6 +49,16 @@ test_that("a difference that others read too is still there for them", {
   D <- Vi(x) - Vj(y)
   both <- sum(exp(-sum(abs(D))) * Vj(b) * D, index = "j")
   expect_close(both, sum(exp(-sum(abs(Vi(x) - Vj(y)))) * Vj(b) * D, index = "j", device = "reference"), 1e-13, scale = 30)
+})
+
+test_that("differences weigh what is no plain sum, too", {
+  set.seed(24)
+  x <- matrix(stats::runif(60), 20)
+  y <- matrix(stats::runif(90), 30)
+  for (weight in list(Vj(y) - Vi(x), Vi(x) - Vj(y))) for (index in c("i", "j")) for (precision in test_precisions()) {
+    run <- function(device) reduction(-sqdist(Vi(x), Vj(y)), "sumsoftmaxweight", weight = weight, index = index, precision = precision, device = device)
+    expect_close(run("cpu"), run("reference"), tolerance_of(precision), label = paste(index, precision))
+  }
 })
 
 test_that("NaN among many weights stays in its column of the result", {
