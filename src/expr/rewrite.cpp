@@ -49,9 +49,11 @@ struct Bindings {
   int attribute(int code) const { return attributes[pattern_letter(code) - 'a']; }
 };
 
-// As far as the formula alone tells.
-bool is_not_negative(Expr f) {
-  const auto all = [&] { return std::all_of(f->args.begin(), f->args.end(), [](const Node* arg) { return is_not_negative(Expr(arg)); }); };
+// As far as a few levels of the formula tell: it may be deep, and its parts may be shared.
+bool is_not_negative(Expr f, int levels = 3) {
+  const auto all = [&] {
+    return levels > 0 && std::all_of(f->args.begin(), f->args.end(), [&](const Node* arg) { return is_not_negative(Expr(arg), levels - 1); });
+  };
   switch (f->op) {
     case Op::Number: return f->number >= 0;
     case Op::Abs:

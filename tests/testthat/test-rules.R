@@ -74,6 +74,14 @@ test_that("rules see the numbers that are written in R", {
   expect_equal(sum(D + Inf, index = "j"), matrix(Inf, 3))
 })
 
+test_that("a rule that looks into a formula is soon done with one that is deep or shared", {
+  shared <- deep <- abs(Vi(1:3 / 7) - Vj(1:4 / 9))
+  for (k in 1:60) shared <- shared + shared
+  for (k in 1:20000) deep <- deep + abs(Vi(1:3 / k))
+  expect_type(kernweave:::r_simplify((shared^0.5)$formula), "list")
+  expect_type(kernweave:::r_simplify((deep^0.5)$formula), "list")
+})
+
 test_that("no rule drops a NaN", {
   x <- matrix(c(1, NaN, Inf))
   y <- matrix(c(1, 2))
