@@ -101,6 +101,10 @@ r_meet <- function(args) {
     .Call(`_kernweave_r_meet`, args)
 }
 
+r_raw_options <- function(names, twins) {
+    .Call(`_kernweave_r_raw_options`, names, twins)
+}
+
 r_prepare <- function(outputs, extents, options) {
     .Call(`_kernweave_r_prepare`, outputs, extents, options)
 }

@@ -146,6 +146,7 @@ check_name <- function(name, default) {
 
 # Numbers as doubles, with the kind they were. Doubles are taken as they lie.
 check_numbers <- function(x, argument) {
+  if (is.double(x) && !is.object(x)) return(list(values = x, kind = "real"))
   if (is.complex(x)) abort("unsupported", "`", argument, "` is complex; complex numbers are reserved for later")
   numbers <- (is.numeric(x) || is.logical(x)) && !is.factor(x) && !inherits(x, "integer64")
   if (!numbers) abort("input", "`", argument, "` must be numeric, not ", describe(x))
@@ -166,15 +167,20 @@ array_or_vector <- function(x) {
 
 # Points as rows: values, number of components, kind, batch extents.
 as_points <- function(x, argument = "x") {
-  if (is_lazy(x)) abort("input", "`", argument, "` is a lazy tensor already")
-  if (is.data.frame(x)) x <- frame_matrix(x, argument)
-  if (isS4(x) && methods::is(x, "Matrix")) x <- as.matrix(x)
+  if (is.object(x)) x <- unwrapped(x, argument)
   numbers <- check_numbers(x, argument)
   extents <- dim(numbers$values)
   if (is.null(extents)) return(list(values = numbers$values, width = 1L, kind = numbers$kind))
   width <- if (length(extents) == 1) 1L else extents[2]
   if (width == 0) abort("shape", "`", argument, "` has no columns")
   list(values = numbers$values, width = width, kind = numbers$kind, batch = extents[-(1:2)])
+}
+
+# Numbers out of what is known to hold them.
+unwrapped <- function(x, argument) {
+  if (is_lazy(x)) abort("input", "`", argument, "` is a lazy tensor already")
+  if (is.data.frame(x)) return(frame_matrix(x, argument))
+  if (isS4(x) && methods::is(x, "Matrix")) as.matrix(x) else x
 }
 
 # Points without batch axes, where those are not built yet.

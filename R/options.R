@@ -60,7 +60,7 @@ option_twins <- paste0("KERNWEAVE_", toupper(names(options_table)))
 # All options as they stand, checked. Kept until one of them, or an environment twin, is changed: a small
 # reduction asks for them at every call.
 current_options <- function() {
-  raw <- list(lapply(option_names, getOption), Sys.getenv(option_twins, NA))
+  raw <- r_raw_options(option_names, option_twins)
   if (identical(raw, seen_options$raw)) return(seen_options$value)
   value <- Map(chosen_option, names(options_table), raw[[1]], raw[[2]])
   checked <- check_settings(value[setting_names])
@@ -112,6 +112,7 @@ option <- function(name) current_options()[[name]]
 
 # Settings as given, checked. NULL entries are dropped.
 check_settings <- function(settings) {
+  if (!length(settings)) return(list())
   settings <- settings[!vapply(settings, is.null, NA)]
   if (length(settings) && !all(nzchar(names(settings) %or% ""))) abort("input", "an argument without a name is left over: ", describe(settings[[1]]))
   unknown <- setdiff(names(settings), setting_names)
@@ -191,6 +192,7 @@ lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL) {
 
 # Settings of a call over those of the object.
 with_settings <- function(F, ...) {
+  if (...length() == 0) return(F)
   given <- check_settings(list(...))
   settings <- F$settings
   settings[names(given)] <- given

@@ -270,6 +270,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_raw_options
+Rcpp::List r_raw_options(Rcpp::CharacterVector names, Rcpp::CharacterVector twins);
+RcppExport SEXP _kernweave_r_raw_options(SEXP namesSEXP, SEXP twinsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::CharacterVector >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::CharacterVector >::type twins(twinsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_raw_options(names, twins));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_prepare
 Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
 RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
@@ -529,6 +540,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
+    {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
     {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},

@@ -3,7 +3,7 @@
 #include <Rcpp.h>
 #include <string>
 #include <vector>
-#include "plan/lower.hpp"
+#include "plan/job.hpp"
 #include "r_formula.hpp"
 #include "schedule/facts.hpp"
 #include "schedule/schedule.hpp"

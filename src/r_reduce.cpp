@@ -4,6 +4,7 @@
 #include "cuda/nvrtc.hpp"
 #include "cuda/window.hpp"
 #include "cuda/write.hpp"
+#include "plan/lower.hpp"
 #include "r_device.hpp"
 #include "r_job.hpp"
 #include "r_run.hpp"
@@ -16,10 +17,12 @@ namespace {
 // Plans live behind external pointers with this tag; what has another, or nothing behind it, is no plan.
 SEXP plan_tag() { return Rf_install("kernweave_plan"); }
 
+using Shared = std::shared_ptr<Prepared>;
+
 Prepared& behind(SEXP pointer) {
   const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == plan_tag();
   internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no plan of this session");
-  return *static_cast<Prepared*>(R_ExternalPtrAddr(pointer));
+  return **static_cast<Shared*>(R_ExternalPtrAddr(pointer));
 }
 
 std::string show_ref(const Ref& ref, const Plan& plan, const Program& program) {
@@ -91,7 +94,7 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
     const kernweave::Job job = kernweave::job_from_r(outputs, extents, options, &formulas);
-    const Rcpp::XPtr<kernweave::Prepared> plan(new kernweave::Prepared{kernweave::lower(job), {}}, true, kernweave::plan_tag());
+    const Rcpp::XPtr<kernweave::Shared> plan(new kernweave::Shared(kernweave::prepared(job)), true, kernweave::plan_tag());
     return Rcpp::List::create(Rcpp::_["plan"] = plan, Rcpp::_["operands"] = formulas.operands());
   });
 }
