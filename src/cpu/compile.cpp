@@ -48,6 +48,10 @@ void place_states(const Variant& variant, const TileKernel& kernel, Pass* pass) 
   }
 }
 
+std::int64_t in_strips(std::int64_t points, const Tiling& t) {
+  return std::max<std::int64_t>((points + t.strip() - 1) / t.strip(), 1) * t.strip();
+}
+
 // `keeps`: do the values of a tile wait for their weights? Then these have to fit as well.
 Tiling tiling_for(const TileKernel& kernel, int number_bytes, int components, bool keeps) {
   Tiling t{kernel.vectors, kernel.columns, kernel.lanes, 0, 0};
@@ -59,7 +63,7 @@ Tiling tiling_for(const TileKernel& kernel, int number_bytes, int components, bo
   return t;
 }
 
-Pass make_pass(const Plan& plan, const Variant& variant, const TileKernel& kernel, int number_bytes, const Share& share) {
+Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes, const Share& share) {
   Pass pass;
   pass.lanes_along_i = share.along_i;
   for (int number : share.outputs) pass.outputs.push_back({number, 0});
@@ -67,6 +71,8 @@ Pass make_pass(const Plan& plan, const Variant& variant, const TileKernel& kerne
   const auto multiplied = [&](const PassOutput& o) { return is_multiplied(plan, variant, variant.outputs[o.number], share.along_i); };
   const bool keeps = std::any_of(pass.outputs.begin(), pass.outputs.end(), multiplied);
   pass.tiling = tiling_for(kernel, number_bytes, sweep_components(plan, variant, needed, pass.outputs, share.along_i), keeps);
+  pass.tiling.rows = std::min(pass.tiling.rows, in_strips(share.along_i ? sizes.i : sizes.j, pass.tiling));
+  pass.tiling.columns = std::min(pass.tiling.columns, in_strips(share.along_i ? sizes.j : sizes.i, pass.tiling));
   place_states(variant, kernel, &pass);
   Layout layout(plan, variant, needed, &pass);
   choose_ways(plan, variant, &layout, &needed, &pass);
@@ -76,9 +82,9 @@ Pass make_pass(const Plan& plan, const Variant& variant, const TileKernel& kerne
 
 }  // namespace
 
-std::vector<Pass> compile(const Plan& plan, const Variant& variant, const TileKernel& kernel, int number_bytes) {
+std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes) {
   std::vector<Pass> passes;
-  for (const Share& share : shares_of(variant)) passes.push_back(make_pass(plan, variant, kernel, number_bytes, share));
+  for (const Share& share : shares_of(variant)) passes.push_back(make_pass(plan, variant, sizes, kernel, number_bytes, share));
   return passes;
 }
 

@@ -1,5 +1,5 @@
-// Plan to strip programs: where every value lies, and the instructions of each region. Knows no data and no
-// number of points. Programs point into the plan they were made of.
+// Plan to strip programs: where every value lies, and the instructions of each region. Knows no data, and of the numbers of
+// points only that tiles need be no larger. Programs point into the plan they were made of.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include "cpu/reading.hpp"
 #include "cpu/tile.hpp"
 #include "plan/plan.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 
@@ -65,6 +66,6 @@ struct Pass {
 
 // The passes that give all outputs of a variant: those kept along i (or folded altogether, or kept pair by
 // pair) have their lanes along i, those kept along j along j.
-std::vector<Pass> compile(const Plan& plan, const Variant& variant, const TileKernel& kernel, int number_bytes);
+std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes);
 
 }  // namespace kernweave

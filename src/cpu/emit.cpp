@@ -101,7 +101,7 @@ class Writer : private StripKeeper {
   void unary(const Step& step) {
     take(step.in[0]);
     Instruction i(code_of(step.op, Shape::alone));
-    const bool only_here = !out_.empty() && !out_.back().stores && reads_of(step.in[0]) == 0;
+    const bool only_here = !out_.empty() && reads_of(step.in[0]) == 0;
     const bool scaled = only_here && out_.back().code == code_of(Op::Mult, Shape::with_number);
     const bool shifted = only_here && out_.back().code == code_of(Op::Add, Shape::with_number);
     if (scaled || shifted) {

@@ -29,16 +29,9 @@ class StripKeeper {
     if (is_slot(ref)) --reads_[ref.index];
   }
   int reads_of(const Ref& ref) const { return is_slot(ref) ? reads_[ref.index] : -1; }
-  // By the operation that has just filled the strip, where there is one.
   void store(const Operand& to) {
-    const bool just_made = !out_.empty() && out_.back().code < kFirstReduction && !out_.back().stores;
-    if (!just_made) {
-      out_.emplace_back(kStore);
-      out_.back().a = to;
-    } else {
-      out_.back().stores = true;
-      out_.back().result = to;
-    }
+    out_.emplace_back(kStore);
+    out_.back().a = to;
   }
   // What the strip holds is stored, if it will be read and has not been stored.
   void settle() {

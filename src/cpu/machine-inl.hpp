@@ -1,24 +1,15 @@
-// The strip machine: one loop over the instructions of a program, the strip in registers all the while. Included
-// once per instruction set. Every row of the tables becomes a few cases of one switch (cases-inl.hpp); no row is named here.
+// The strip machine: a program is a chain of functions, each of which gets the strip in its arguments, that is in registers, works
+// on it and calls the next. Included once per instruction set. Every row of the tables becomes a few such functions
+// (steps-inl.hpp); no row is named here.
 #pragma once
 #include "cpu/math-inl.hpp"
 #include "cpu/pack-inl.hpp"
 #include "kernweave/counting.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
-// Last: it leaves macros for the tables.
-#include "cpu/cases-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
-
-// Where an instruction is carried out. `here`, the strip stays in registers: only what is short may be, for long
-// code would need the registers itself. `elsewhere`, it lies in memory meanwhile.
-enum class Place { here, elsewhere };
-
-// A logarithm is the longest that leaves registers for the strip.
-constexpr int kLongestHere = 36;
-constexpr Place place_of(Counting value) { return value.cost <= kLongestHere ? Place::here : Place::elsewhere; }
 
 // A row's value for one vector. What is longer than a sine is not written out for each vector of a strip, or the machine would
 // be ten times as large: it is called.
@@ -36,18 +27,14 @@ struct Machine {
   using P = Pack<T>;
   static constexpr int W = P::kLanes;
   // Two vectors of lanes times four columns: eight results in flight hide the latency of an FMA (4 cycles, 2 a
-  // cycle), and leave half of 16 registers for the arithmetic. With 32 registers, sixteen results share the cost
-  // of an instruction: 5 to 50 % faster (bench/notes.md).
-  static constexpr int kVectors = kVectorBytes == 64 ? 4 : 2;
+  // cycle), leave half of 16 registers for the arithmetic, and are as many vectors as a call hands over in registers.
+  static constexpr int kVectors = 2;
   static constexpr int kColumns = 4;
   static constexpr int kStrip = kVectors * kColumns * W;
 
   struct Strip {
     P at[kColumns][kVectors];
   };
-
-  // What there is to do after an instruction.
-  enum class Next { step, elsewhere, loop, turn, strip };
 
   // Calls f with constants, so that the strip never has a run-time subscript and stays in registers.
   template <class F, int... K>
@@ -59,85 +46,147 @@ struct Machine {
   template <class F>
   static KW_FN void each(F f) { columns([&](int c) { vectors([&](int v) { f(c, v); }); }); }
 
-  // An operand where it lies for the present strip. The numbers of neighbouring columns are neighbours.
+  // An operand where it lies for the present strip, apart in bytes. The numbers of neighbouring columns are neighbours.
   struct Seen {
-    T* at;
+    char* at;
     std::int64_t stride;  // from component to component
     std::int64_t column;  // from vector to vector
-    KW_FN P vector(int c, int v) const { return P::load(at + c * column + v * W); }
-    KW_FN P number(int c) const { return P::all(at[c]); }
+    KW_FN T* numbers(int c) const { return reinterpret_cast<T*>(at + c * column); }
+    KW_FN P vector(int c, int v) const { return P::load(numbers(c) + v * W); }
+    KW_FN P number(int c) const { return P::all(reinterpret_cast<const T*>(at)[c]); }
     KW_FN void next() { at += stride; }
   };
-
-  // An instruction made ready for a run: places instead of spaces, since to look a place up for every strip takes
-  // as long as a short operation.
-  struct Ready {
-    std::uint16_t code;
-    bool stores;
-    std::int32_t width;
-    Seen a, b, result;
-    char* states;
-    std::int64_t state_stride;
-    const Instruction* from;
-  };
-  // A place that goes on from strip to strip.
+  // A place that goes on, from strip to strip or from turn to turn of a loop.
   struct Moving {
-    T** at;
+    char** at;
     std::int64_t by;
   };
 
-  // Where the run stands.
-  struct Present {
-    const Ready* program;
-    const Ready* loop;
-    std::int64_t component;
-    std::int64_t column;  // the first of this strip
-    std::int64_t left;    // columns of this strip and those after it
-    const Moving* moving;
+  struct Ready;
+  struct Run;
+  using V = typename P::Vector;
+  using Step = void (*)(const Ready* i, Run* run, V, V, V, V, V, V, V, V);
+
+  // An instruction made ready for a run: the function that carries it out, and places instead of spaces, since to look a
+  // place up for every strip takes as long as a short operation.
+  struct Ready {
+    Step step;
+    Seen a, b, result;
+    char* states;
+    std::int64_t state_stride;
+    std::int32_t width;
+    std::int32_t length;  // of a loop: instructions up to what comes after it
+    const Instruction* from;
+    const Moving* moving;  // of a loop: what goes on at every turn
     const Moving* end_moving;
   };
 
-  // At the present component; a program without loops knows nothing of components.
-  template <bool kLoops>
-  static KW_FN Seen see(const Present& now, Seen o) {
-    if (kLoops) o.at += now.component * o.stride;
-    return o;
+  // Where the run stands.
+  struct Run {
+    const Frame& frame;
+    std::int64_t column;  // the first of this strip
+    std::int64_t left;    // columns of this strip and those after it
+    Strip memory;         // the strip, where an instruction cannot do with registers
+  };
+
+  // --- the chain ---
+
+  static KW_FN Strip strip_of(V a, V b, V c, V d, V e, V f, V g, V h) {
+    return {{{P::of(a), P::of(b)}, {P::of(c), P::of(d)}, {P::of(e), P::of(f)}, {P::of(g), P::of(h)}}};
+  }
+  static KW_FN Strip empty() {
+    Strip s;
+    each([&](int c, int v) { s.at[c][v] = P(0.0); });
+    return s;
+  }
+  // The last thing that a step does: compilers make a jump of it. Where one does not, the stack grows by the length of the program.
+  static KW_FN void go_on(const Ready* i, Run* run, const Strip& s) {
+    return i->step(i, run, s.at[0][0].v, s.at[0][1].v, s.at[1][0].v, s.at[1][1].v, s.at[2][0].v, s.at[2][1].v, s.at[3][0].v, s.at[3][1].v);
+  }
+  template <class Work>
+  __attribute__((flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
+    Strip s = strip_of(a, b, c, d, e, f, g, h);
+    Work::work(*i, run, &s);
+    return go_on(i + 1, run, s);
+  }
+  static void end(const Ready*, Run*, V, V, V, V, V, V, V, V) {}
+  // The strip is free before, between and after the turns of a loop.
+  __attribute__((flatten)) static void loop(const Ready* i, Run* run, V, V, V, V, V, V, V, V) {
+    for (int turn = 0; turn < i->width; ++turn) {
+      go_on(i + 1, run, empty());
+      for (const Moving* m = i->moving; m != i->end_moving; ++m) *m->at += m->by;
+    }
+    for (const Moving* m = i->moving; m != i->end_moving; ++m) *m->at -= m->by * i->width;
+    return go_on(i + i->length, run, empty());
   }
 
   // --- making ready ---
 
   static std::int64_t room(std::int64_t instructions) {
-    return instructions * static_cast<std::int64_t>(sizeof(Ready) + 3 * sizeof(Moving));
+    constexpr std::size_t kOperands = 3, kPlaces = kOperands + 1;  // states go on too, from turn to turn
+    return instructions * static_cast<std::int64_t>(sizeof(Ready) + (kOperands + kPlaces) * sizeof(Moving));
   }
   static KW_FN Seen seen(const Frame& frame, const Operand& o) {
-    return {static_cast<T*>(frame.base[static_cast<int>(o.space)]) + o.offset, o.stride, o.column};
+    constexpr std::int64_t kBytes = sizeof(T);
+    return {reinterpret_cast<char*>(static_cast<T*>(frame.base[static_cast<int>(o.space)]) + o.offset), o.stride * kBytes, o.column * kBytes};
   }
-  static KW_FN std::int64_t advance(const Frame& frame, const Operand& o) { return frame.advance[static_cast<int>(o.space)]; }
-  static KW_FN Ready ready(const Frame& frame, const Instruction& i) {
-    return {i.code, i.stores, i.width, seen(frame, i.a), seen(frame, i.b), seen(frame, i.result), static_cast<char*>(frame.states) + i.state, i.state_stride, &i};
+  static KW_FN std::int64_t advance(const Frame& frame, const Operand& o) {
+    return frame.advance[static_cast<int>(o.space)] * static_cast<std::int64_t>(sizeof(T));
   }
-  static KW_FN Present at_start(const Frame& frame) { return {nullptr, nullptr, 0, 0, frame.columns, nullptr, nullptr}; }
-  static Present make_ready(const Frame& frame) {
-    std::int64_t count = 1;
-    while (frame.program[count - 1].code != kStripEnd) ++count;
-    Ready* const program = static_cast<Ready*>(frame.room);
+  static KW_FN Ready ready(const Frame& frame, const Instruction& i, Step step) {
+    return {step, seen(frame, i.a), seen(frame, i.b), seen(frame, i.result), static_cast<char*>(frame.states) + i.state, i.state_stride,
+            i.width, 0, &i, nullptr, nullptr};
+  }
+  static void follow(char** at, std::int64_t by, Moving** end) {
+    if (by != 0) *(*end)++ = {at, by};
+  }
+  // What goes on from turn to turn of the loop that begins at `from`.
+  static Moving* follow_turns(Ready* from, Moving* end) {
+    from->moving = end;
+    Ready* i = from + 1;
+    for (; i->from->code != kLoopEnd; ++i) {
+      for (Seen* o : {&i->a, &i->b, &i->result}) follow(&o->at, o->stride, &end);
+      follow(&i->states, i->state_stride, &end);
+    }
+    from->length = static_cast<std::int32_t>(i + 1 - from);
+    from->end_moving = end;
+    return end;
+  }
+  // The last of what goes on from strip to strip, which begins behind the program.
+  static const Moving* make_ready(const Frame& frame, const Step* steps, Ready* program, std::int64_t count) {
     Moving* const moving = reinterpret_cast<Moving*>(program + count);
     Moving* end = moving;
-    const auto follow = [&](const Operand& o, Seen* seen) {
-      if (advance(frame, o) != 0) *end++ = {&seen->at, advance(frame, o)};
-    };
     for (std::int64_t k = 0; k < count; ++k) {
       const Instruction& i = frame.program[k];
-      program[k] = ready(frame, i);
-      follow(i.a, &program[k].a);
-      follow(i.b, &program[k].b);
-      follow(i.result, &program[k].result);
+      program[k] = ready(frame, i, steps[i.code]);
+      follow(&program[k].a.at, advance(frame, i.a), &end);
+      follow(&program[k].b.at, advance(frame, i.b), &end);
+      follow(&program[k].result.at, advance(frame, i.result), &end);
     }
-    Present now = at_start(frame);
-    now.program = program;
-    now.moving = moving;
-    now.end_moving = end;
-    return now;
+    Moving* turns = end;
+    for (std::int64_t k = 0; k < count; ++k)
+      if (frame.program[k].code == kLoopBegin) turns = follow_turns(&program[k], turns);
+    return end;
+  }
+  static std::int64_t length_of(const Instruction* program) {
+    std::int64_t count = 1;
+    while (program[count - 1].code != kStripEnd) ++count;
+    return count;
+  }
+  static KW_FN Run at_start(const Frame& frame) { return {frame, 0, frame.columns, empty()}; }
+  static KW_FN void next_columns(Run* run) {
+    run->left -= kColumns;
+    run->column += kColumns;
+  }
+  static void run(const Frame& frame, const Step* steps) {
+    const std::int64_t count = length_of(frame.program);
+    Ready* const program = static_cast<Ready*>(frame.room);
+    const Moving* const moving = reinterpret_cast<Moving*>(program + count);
+    const Moving* const end_moving = make_ready(frame, steps, program, count);
+    for (Run now = at_start(frame); now.left > 0; next_columns(&now)) {
+      go_on(program, &now, empty());
+      for (const Moving* m = moving; m != end_moving; ++m) *m->at += m->by;
+    }
   }
 
   // --- element-wise ---
@@ -178,6 +227,10 @@ struct Machine {
     });
   }
 
+  static KW_FN void store(const Strip& s, Seen to) {
+    each([&](int c, int v) { s.at[c][v].store(to.numbers(0) + (c * kVectors + v) * W); });
+  }
+
   // --- folds over components ---
 
   template <class Op, class F>
@@ -210,7 +263,7 @@ struct Machine {
 
   // An argument of one vector of lanes in column c. Numbers are spread out into `room`.
   static Read<P> reader(Seen a, const Operand& o, int c, int v, P** room) {
-    if (o.vector) return {reinterpret_cast<const P*>(a.at + c * a.column + v * W), a.stride / W, o.width};
+    if (o.vector) return {reinterpret_cast<const P*>(a.numbers(c) + v * W), a.stride / static_cast<std::int64_t>(sizeof(P)), o.width};
     P* at = *room;
     for (int d = 0; d < o.width; ++d, a.next()) at[d] = a.number(c);
     *room += o.width;
@@ -223,7 +276,8 @@ struct Machine {
         P* room = static_cast<P*>(scratch);
         const Read<P> x = reader(i.a, i.from->a, c, v, &room), y = reader(i.b, i.from->b, c, v, &room);
         loop(x, y, room, i.width, i.from->attributes);
-        for (int d = 0; d < i.width; ++d) room[d].store(i.result.at + d * i.result.stride + (c * kVectors + v) * W);
+        Seen to = i.result;
+        for (int d = 0; d < i.width; ++d, to.next()) room[d].store(to.numbers(0) + (c * kVectors + v) * W);
       }
   }
 
@@ -258,7 +312,7 @@ struct Machine {
     state->step(value, weight, index, P(0.0) == P(0.0));
   }
   template <class State>
-  static void take_all(State* states, const Strip& s, const Strip& weights, std::int64_t left, PackIndex index, std::int64_t by_column) {
+  static KW_FN void take_each(State* states, const Strip& s, const Strip& weights, std::int64_t left, PackIndex index, std::int64_t by_column) {
     for (int c = 0; c < kColumns && c < left; ++c)
       for (int v = 0; v < kVectors; ++v) {
         const PackIndex here{index.first + c * by_column + v * W * index.by_lane, index.by_lane};
@@ -275,107 +329,47 @@ struct Machine {
   }
 
   // The strip's values, weighed by each of `width` components in turn: many right-hand sides at once.
-  template <template <class> class Red, Weight kWeight, Place kPlace, bool kLoops>
-  static KW_FN Next reduce(const Present& now, const Frame& frame, const Ready& i, const Strip& s) {
+  template <template <class> class Red, Weight kWeight>
+  struct Reduction {
     using State = Red<P>;
-    // Every case here costs all programs of this machine. Sums alone are worth it, where there are loops to be had as well.
-    constexpr bool is_sum = State::kAdds && !State::kShort;
-    if constexpr (kPlace == Place::here && kWeight == Weight::difference && !(is_sum && kLoops)) return Next::elsewhere;
-    if (kPlace == Place::here && (now.left < kColumns || (State::kShort && i.width > 1))) return Next::elsewhere;
-    const Count& count = frame.count[i.from->counted];
-    const PackIndex index{count.first + now.column * count.by_column, count.by_lane};
-    Seen a = see<kLoops>(now, i.a), b = see<kLoops>(now, i.b);
-    char* states = i.states + (kLoops ? now.component * i.state_stride : 0);
-    for (int d = 0; d < i.width; ++d, a.next(), b.next(), states += i.state_stride) {
-      Strip weights;
-      weights_of<kWeight>(a, b, &weights);
-      State* const at = reinterpret_cast<State*>(states);
-      if (kPlace == Place::elsewhere) take_all(at, s, weights, now.left, index, count.by_column);
-      else if (!take_short(at, s, weights)) return Next::elsewhere;
-    }
-    return Next::step;
-  }
 
-  // --- the loop ---
-
-  static KW_FN void next_columns(Present* now) {
-    now->left -= kColumns;
-    now->column += kColumns;
-  }
-  static KW_FN bool next_strip(Present* now) {
-    next_columns(now);
-    for (const Moving* m = now->moving; m != now->end_moving; ++m) *m->at += m->by;
-    return now->left > 0;
-  }
-
-  static KW_FN void store(const Strip& s, Seen to) {
-    each([&](int c, int v) { s.at[c][v].store(to.at + (c * kVectors + v) * W); });
-  }
-
-  // Carries out an instruction on the strip, if this is the place for it. There is no other code than these: not
-  // to ask spares a comparison for each instruction.
-  template <Place kPlace, bool kLoops>
-  static KW_FN Next work(const Present& now, const Frame& frame, const Ready& i, Strip* s) {
-    const auto a = [&] { return see<kLoops>(now, i.a); };
-    const auto b = [&] { return see<kLoops>(now, i.b); };
-    switch (i.code) {
-#include "kernweave/ops.def"
-#include "kernweave/reductions.def"
-      case kLoadVector: map_vector(s, a(), [](P, P y) { return y; }); return Next::step;
-      case kLoadNumber: map_number(s, a(), [](P, P y) { return y; }); return Next::step;
-      case kStore: store(*s, a()); return Next::step;
-      case kLoopBegin: return Next::loop;
-      case kLoopEnd: return Next::turn;
-      case kStripEnd: return Next::strip;
-    }
-    __builtin_unreachable();
-  }
-  // Each calls all it needs into itself, so that the strip's places are constants everywhere.
-  template <bool kLoops>
-  __attribute__((noinline, flatten)) static void work_elsewhere(const Present& now, const Frame& frame, const Ready& i, Strip* s) {
-    work<Place::elsewhere, kLoops>(now, frame, i, s);
-  }
-
-  static void run(const Frame& frame) { frame.loops ? run_program<true>(frame) : run_program<false>(frame); }
-
-  template <bool kLoops>
-  __attribute__((noinline, flatten)) static void run_program(const Frame& frame) {
-    Present now = make_ready(frame);
-    Strip s;
-    each([&](int c, int v) { s.at[c][v] = P(0.0); });
-    for (const Ready* i = now.program;; ++i) {
-      switch (work<Place::here, kLoops>(now, frame, *i, &s)) {
-        case Next::elsewhere: {
-          Strip memory = s;
-          work_elsewhere<kLoops>(now, frame, *i, &memory);
-          s = memory;
-          [[fallthrough]];
-        }
-        case Next::step:
-          if (i->stores) store(s, see<kLoops>(now, i->result));
-          break;
-        case Next::loop: now.loop = i; break;
-        case Next::turn:
-          if (++now.component < now.loop->width) i = now.loop;
-          else now.component = 0;
-          break;
-        case Next::strip:
-          if (!next_strip(&now)) return;
-          i = now.program - 1;
+    template <class Take>
+    static KW_FN bool for_weights(const Ready& i, Take take) {
+      Seen a = i.a, b = i.b;
+      char* states = i.states;
+      for (int d = 0; d < i.width; ++d, a.next(), b.next(), states += i.state_stride) {
+        Strip weights;
+        weights_of<kWeight>(a, b, &weights);
+        if (!take(reinterpret_cast<State*>(states), weights)) return false;
       }
+      return true;
     }
-  }
+    // Says no, having done nothing, where this is not for registers.
+    static KW_FN bool take(const Ready& i, const Run& run, const Strip& s) {
+      if (run.left < kColumns || (State::kShort && i.width > 1)) return false;
+      return for_weights(i, [&](State* states, const Strip& weights) { return take_short(states, s, weights); });
+    }
+    // The strip that lies in memory.
+    __attribute__((noinline, flatten)) static void take_memory(const Ready& i, Run* run) {
+      const Count& count = run->frame.count[i.from->counted];
+      const PackIndex index{count.first + run->column * count.by_column, count.by_lane};
+      for_weights(i, [&](State* states, const Strip& weights) {
+        take_each(states, run->memory, weights, run->left, index, count.by_column);
+        return true;
+      });
+    }
+
+    __attribute__((flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
+      if (!take(*i, *run, strip_of(a, b, c, d, e, f, g, h))) return step_in_memory(i, run, a, b, c, d, e, f, g, h);
+      return go_on(i + 1, run, strip_of(a, b, c, d, e, f, g, h));
+    }
+    __attribute__((noinline)) static void step_in_memory(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
+      run->memory = strip_of(a, b, c, d, e, f, g, h);
+      take_memory(*i, run);
+      return go_on(i + 1, run, run->memory);
+    }
+  };
 };
 
 }  // inline namespace KW_ISA
 }  // namespace kernweave
-
-#undef KW_CASE
-#undef KW_MAP
-#undef KW_BINARY
-#undef KW_TERNARY
-#undef KW_FOLD
-#undef KW_FOLD1
-#undef KW_FOLD2
-#undef KW_LOOP
-#undef KW_REDUCE

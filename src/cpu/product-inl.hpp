@@ -13,9 +13,9 @@ template <class T, int kVectors, int kColumns>
 class Products {
   using P = Pack<T>;
   using Total = red::Sum<P>;
-  // Weights whose totals stay in registers, beside the values of a column and a weight: 5 of 2 vectors fill 16 registers, 6 of
-  // 4 fill 32.
-  static constexpr int kWeights = kVectors == 4 ? 6 : 5;
+  // Weights whose totals stay in registers, beside the values of a column and a weight: 5 of 2 vectors fill 16 registers, 12
+  // fill 32.
+  static constexpr int kWeights = kVectorBytes == 64 ? 12 : 5;
 
   template <int kWide>
   struct Totals {
@@ -25,12 +25,12 @@ class Products {
   template <int kWide>
   static KW_FN void add_column(const T* values, const T* weights, Totals<kWide>* totals) {
     P x[kVectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) x[v] = P::load(values + v * P::kLanes);
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int w = 0; w < kWide; ++w) {
       const P weight = P::all(weights[w * kColumns]);
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) totals->at[w][v] = totals->at[w][v] + x[v] * weight;
     }
   }
@@ -40,9 +40,9 @@ class Products {
   __attribute__((noinline)) static void some(const Product& p, int first) {
     constexpr std::int64_t kColumn = kVectors * P::kLanes;
     Totals<kWide> totals;
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int w = 0; w < kWide; ++w)
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) totals.at[w][v] = P(0.0);
     const T* values = static_cast<const T*>(p.values);
     const T* weights = static_cast<const T*>(p.weights) + first * kColumns;
@@ -53,9 +53,9 @@ class Products {
     }
     for (int c = 0; c < left; ++c) add_column(values + c * kColumn, weights + c, &totals);
     Total* const states = static_cast<Total*>(p.states) + first * kVectors;
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int w = 0; w < kWide; ++w)
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) states[w * kVectors + v].total = states[w * kVectors + v].total + totals.at[w][v];
   }
 

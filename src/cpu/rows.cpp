@@ -29,8 +29,7 @@ void RowStates::init() {
   char* const memory = reinterpret_cast<char*>(memory_.data());
   for (std::size_t p = 0; p < shape_->parts.size(); ++p) {
     const RowShape::Part& part = shape_->parts[p];
-    for (std::int64_t s = 0; s < rows_ * part.output->width; ++s)
-      part.kernel->row_init(memory + first_[p] + s * part.kernel->row_bytes, memory + storage_[p] + s * part.storage, part.output->places);
+    part.kernel->row_init(memory + first_[p], rows_ * part.output->width, memory + storage_[p], part.output->places);
   }
 }
 
@@ -52,15 +51,17 @@ void RowStates::merge_rows(RowStates& later, std::int64_t count, std::size_t par
 // Results lie as rows x places x components.
 void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result, const Result& result) {
   const Output& output = *shape_->parts[part].output;
-  const std::size_t places = static_cast<std::size_t>(output.places);
-  std::vector<double> values(places);
-  std::vector<long long> indices(places);
-  for (int c = 0; c < output.width; ++c)
-    for (std::int64_t r = 0; r < count; ++r) {
-      shape_->parts[part].kernel->finish(at(part, c, r), values.data(), indices.data());
-      for (std::size_t p = 0; p < places; ++p)
-        result.put(first + r + rows_of_result * static_cast<std::int64_t>(p + places * static_cast<std::size_t>(c)), values[p], indices[p]);
+  const std::int64_t places = output.places;
+  std::vector<double> values(static_cast<std::size_t>(count * places));
+  std::vector<long long> indices(values.size());
+  for (int c = 0; c < output.width; ++c) {
+    shape_->parts[part].kernel->finish(at(part, c, 0), count, output.places, values.data(), indices.data());
+    for (std::int64_t p = 0; p < places; ++p) {
+      const std::int64_t to = first + rows_of_result * (p + places * c);
+      for (std::int64_t r = 0; r < count; ++r)
+        result.put(to + r, values[static_cast<std::size_t>(r * places + p)], indices[static_cast<std::size_t>(r * places + p)]);
     }
+  }
 }
 
 SingleFold::SingleFold(const Output& output)

@@ -148,7 +148,7 @@ template <class T>
 void run_variant(const Task& task, const TileKernel& kernel, int threads) {
   const Variant& variant = task.plan->variants[task.schedule->variant];
   const Sizes& sizes = task.schedule->sizes;
-  for (const Pass& pass : compile(*task.plan, variant, kernel, sizeof(T))) {
+  for (const Pass& pass : compile(*task.plan, variant, sizes, kernel, sizeof(T))) {
     const RowShape shape(pass, variant, kernel);
     PassJob job{&pass, &variant, &kernel, &shape, &task, pass.lanes_along_i ? sizes.i : sizes.j, pass.lanes_along_i ? sizes.j : sizes.i};
     run_pass<T>(job, threads);

@@ -18,7 +18,11 @@ struct StateFunctions {
     else (void)state;
   }
   static std::int64_t row_storage(int places) { return One::storage(places); }
-  static void row_init(void* state, void* storage, int places) { (new (state) One)->init(storage, places); }
+  static void row_init(void* rows, std::int64_t count, void* storage, int places) {
+    One* const first = static_cast<One*>(rows);
+    const std::int64_t each = row_storage(places);
+    for (std::int64_t r = 0; r < count; ++r) (new (first + r) One)->init(static_cast<char*>(storage) + r * each, places);
+  }
   static void flush(void* rows, const void* lanes, int count) {
     One* const to = static_cast<One*>(rows);
     const Lanes& from = *static_cast<const Lanes*>(lanes);
@@ -32,9 +36,11 @@ struct StateFunctions {
     }
   }
   static void merge(void* row, const void* later) { static_cast<One*>(row)->merge(*static_cast<const One*>(later), 0); }
-  static void finish(const void* row, double* values, long long* indices) {
+  static void finish(const void* rows, std::int64_t count, int places, double* values, Index* indices) {
     static_assert(sizeof(Scalar<double>) == sizeof(double), "a lane of one number is that number");
-    static_cast<const One*>(row)->finish(reinterpret_cast<Scalar<double>*>(values), indices);
+    const One* const first = static_cast<const One*>(rows);
+    for (std::int64_t r = 0; r < count; ++r, values += places, indices += places)
+      first[r].finish(reinterpret_cast<Scalar<double>*>(values), indices);
   }
 
   static constexpr StateKernel kernel() {

@@ -51,7 +51,7 @@ enum class Shape : std::uint16_t {
 // the strip, with what came before in a, where it comes to stand, and a second argument in b.
 enum class FoldShape : std::uint16_t { start, next, vectors, numbers, of_one, next_number = of_one, vector_number, number_vector, of_two };
 
-// Codes of operations, shape by shape and row by row without gaps: a switch over them needs no search.
+// Codes of operations, shape by shape and row by row without gaps, so that they number the steps of the machine.
 struct Codes {
   std::uint16_t first[static_cast<int>(Op::count) + 1] = {};
 };
@@ -89,10 +89,6 @@ constexpr std::uint16_t code_of(Red red, Weight weight) {
 }
 
 constexpr std::uint16_t kFirstMove = code_of(Red::count, Weight::one);
-inline bool weighs_differences(std::uint16_t code) {
-  constexpr int ways = static_cast<int>(Weight::count);
-  return code >= kFirstReduction && code < kFirstMove && (code - kFirstReduction) % ways == static_cast<int>(Weight::difference);
-}
 enum Move : std::uint16_t {
   kLoadVector = kFirstMove,  // strip = a
   kLoadNumber,
@@ -126,8 +122,7 @@ struct Instruction {
   std::uint16_t code = kStripEnd;
   std::int32_t width = 1;      // components of a fold, a loop, or a weight
   Operand a, b;
-  bool stores = false;         // does the strip go to `result` afterwards?
-  Operand result;
+  Operand result;              // of operations with their own loop
   std::int64_t state = 0;      // of reductions: bytes to the states of the first component
   std::int64_t state_stride = 0;  // bytes from component to component
   Counted counted = kAlongSweep;
@@ -137,7 +132,6 @@ struct Instruction {
 // One call of the machine: some strips side by side along the sweep axis.
 struct Frame {
   const Instruction* program;
-  bool loops;                      // has the program loops over components?
   void* base[kSpaces];             // where each space stands for the first strip
   std::int64_t advance[kSpaces];   // numbers from strip to strip
   std::int64_t columns;            // in all, the last strip may be short

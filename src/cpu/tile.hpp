@@ -15,10 +15,10 @@ struct StateKernel {
   void (*lane_restart)(void* state);  // of states that add: as if nothing had been added
   std::int64_t row_bytes;
   std::int64_t (*row_storage)(int places);
-  void (*row_init)(void* state, void* storage, int places);
+  void (*row_init)(void* rows, std::int64_t count, void* storage, int places);  // consecutive ones, and so is their storage
   void (*flush)(void* rows, const void* lanes, int count);    // consecutive row states take in a lane each
   void (*merge)(void* row, const void* later);
-  void (*finish)(const void* row, double* values, long long* indices);
+  void (*finish)(const void* rows, std::int64_t count, int places, double* values, long long* indices);  // row by row
 };
 
 struct TileKernel {

@@ -10,11 +10,6 @@ constexpr std::int64_t kAlign = 64;  // of the widest vector
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 std::int64_t padded_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-// Or what only the machine with loops does fast.
-bool has_loops(const std::vector<Instruction>& program) {
-  return std::any_of(program.begin(), program.end(), [](const Instruction& i) { return i.code == kLoopBegin || weighs_differences(i.code); });
-}
-
 std::int64_t longest_program(const Pass& pass) {
   return static_cast<std::int64_t>(std::max({pass.once.size(), pass.lane.size(), pass.sweep.size(), pass.pairs.size()}));
 }
@@ -28,7 +23,7 @@ void (*runner(const TileKernel& kernel, const std::vector<Instruction>& program)
 
 template <class T>
 TileWorker<T>::TileWorker(const PassJob& job)
-    : job_(job), pass_(*job.pass), pairs_loop_(has_loops(pass_.pairs)), run_pairs_(runner(*job.kernel, pass_.pairs)) {
+    : job_(job), pass_(*job.pass), run_pairs_(runner(*job.kernel, pass_.pairs)) {
   const Tiling& t = pass_.tiling;
   const std::int64_t strips = t.rows / t.strip_rows();
   std::int64_t bytes = 0, storage = 0;
@@ -71,7 +66,6 @@ void TileWorker<T>::run_along(const std::vector<Instruction>& program, Space s, 
   if (program.empty()) return;
   Frame frame{};
   frame.program = program.data();
-  frame.loops = has_loops(program);
   for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
   frame.advance[static_cast<int>(s)] = pass_.tiling.strip();
   frame.columns = padded / pass_.tiling.strip_rows();
@@ -130,7 +124,6 @@ void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t
   const Tiling& t = pass_.tiling;
   Frame frame{};
   frame.program = pass_.pairs.data();
-  frame.loops = pairs_loop_;
   for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
   frame.base[static_cast<int>(Space::lane_panel)] = space(Space::lane_panel) + strip * t.strip_rows() * pass_.components[static_cast<int>(Space::lane_panel)];
   frame.advance[static_cast<int>(Space::sweep_panel)] = t.per_strip * pass_.components[static_cast<int>(Space::sweep_panel)];

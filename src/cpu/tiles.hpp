@@ -61,7 +61,6 @@ class TileWorker {
 
   const PassJob& job_;
   const Pass& pass_;
-  const bool pairs_loop_;
   void (*const run_pairs_)(const Frame& frame);
   std::vector<char> memory_;
   std::array<T*, kSpaces> spaces_{};

@@ -21,8 +21,6 @@ class Wholes {
     const Parts parts = parts_of(program);
     const Instruction& last = *parts.reduction;
     if (last.width != 1 || last.code < kFirstReduction || last.code >= kFirstMove || (&last)[1].code != kStripEnd) return nullptr;
-    for (const Instruction* i = program; i != &last; ++i)
-      if (i->stores) return nullptr;
     if (moves(program[0].a) || moves(parts.map->a)) return nullptr;
     constexpr int kSize = rows<Counter>().used;
     static constexpr Table<kSize> all = rows<Table<kSize>>();
@@ -34,6 +32,8 @@ class Wholes {
 
  private:
   static constexpr std::uint16_t kNoMap = kStripEnd;
+  // A logarithm is the longest that is worth it: what takes longer hides what a step costs.
+  static constexpr int kLongestWhole = 36;
   // Does an operand go on from strip to strip?
   static bool moves(const Operand& o) { return o.space == Space::sweep_panel || o.space == Space::pairs; }
   // A function of a sum is computed as one of a product is.
@@ -104,25 +104,22 @@ class Wholes {
 
   template <class Fold, bool kRooted, class Map, template <class> class State, Weight kWeight>
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
-    constexpr bool kLoops = false;
+    using Reduction = typename M::template Reduction<State, kWeight>;
     const Parts parts = parts_of(frame.program);
     const Instruction &fold = frame.program[0], &map = *parts.map, &last = *parts.reduction;
     const typename M::Seen x = M::seen(frame, fold.a), by = M::seen(frame, map.a);
     const bool shifts = is_shift(map.code);
     typename M::Seen y = M::seen(frame, fold.b);
-    typename M::Ready reduction = M::ready(frame, last);
+    typename M::Ready reduction = M::ready(frame, last, nullptr);
     reduction.width = 1;
-    typename M::Present now = M::at_start(frame);
-    for (; now.left > 0; M::next_columns(&now)) {
+    for (typename M::Run now = M::at_start(frame); now.left > 0; M::next_columns(&now)) {
       Strip s;
       M::template fold_vector_number<Fold>(&s, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
       if constexpr (kRooted) M::map(&s, [](P distance) { return sqrt(distance); });
       Map::apply(&s, by, shifts);
-      if (M::template reduce<State, kWeight, Place::here, kLoops>(now, frame, reduction, s) != M::Next::step) {
-        Strip memory = s;
-        const typename M::Present here = now;
-        const typename M::Ready slow = reduction;
-        M::template work_elsewhere<kLoops>(here, frame, slow, &memory);
+      if (!Reduction::take(reduction, now, s)) {
+        now.memory = s;
+        Reduction::take_memory(reduction, &now);
       }
       y.at += M::advance(frame, fold.b);
       reduction.b.at += M::advance(frame, last.b);
@@ -142,7 +139,7 @@ class Wholes {
   }
   template <class Fold, Op kFold, class Function, Op kOp, class Rows>
   static constexpr void add_function(Rows* all) {
-    if constexpr (place_of(Function::eval(Counting(0))) == Place::here) {
+    if constexpr (Function::eval(Counting(0)).cost <= kLongestWhole) {
       add_sums<Fold, kFold, false, Alone<Function, kOp>>(all);
       add_sums<Fold, kFold, false, Affine<Function, kOp>>(all);
     }

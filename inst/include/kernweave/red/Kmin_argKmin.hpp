@@ -87,15 +87,18 @@ struct KMinArgKMinOf {
     else take_in_turn(first, last, value, index);
     if (where.at[last] != 0) bound = with_lane(bound, lane, least.at[last]);
   }
-  // From the last place up, until the value has found its own.
+  // From the last place up, until the value has found its own. Empty places are passed over, not moved.
   KW_FN void take_in_turn(int first, int last, Number value, Place index) {
-    int p = last;
-    for (; p > first && before(value, index, p - 1); --p) {
-      least.at[p] = least.at[p - 1];
-      where.at[p] = where.at[p - 1];
+    Number* const number = least.at + first;
+    Place* const place = where.at + first;
+    int p = last - first;
+    while (p > 0 && place[p - 1] == 0) --p;
+    for (; p > 0 && !(number[p - 1] < value) && (value < number[p - 1] || index < place[p - 1]); --p) {
+      number[p] = number[p - 1];
+      place[p] = place[p - 1];
     }
-    least.at[p] = value;
-    where.at[p] = index;
+    number[p] = value;
+    place[p] = index;
   }
   KW_FN void take_less(Number value, Place index) {
     if (!(value < least.at[kPlaces - 1])) return;

@@ -11,7 +11,10 @@ struct LogSumExp {
   static constexpr bool kAdds = true, kShort = true, kExponents = true;
   L top;      // -Inf until a term has come
   L total;    // sum of w exp(x - top)
-  L ceiling;  // the top where it is finite, else NaN: what is at most this is plain
+  L ceiling;  // a little above the top where that is finite, else NaN: what is at most this is plain
+
+  // Terms of up to e^3 times the scale: 20 times as near to overflow, and most sums have found theirs with the first term.
+  static constexpr double kAbove = 3;
 
   KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
@@ -22,8 +25,8 @@ struct LogSumExp {
   KW_FN void step(L value, L weight, typename L::Indices, typename L::Mask valid) {
     take(select(valid, value, -infinity<L>()), select(valid, weight, L(0.0)));
   }
-  // A term below the top sets no new scale: one exponential instead of two. To base 2, whose rounding grows with the
-  // exponent: by then the term is too small for it to show.
+  // A term that is not far above the top sets no new scale: one exponential instead of two. To base 2, whose rounding grows
+  // with the exponent: by then the term is too small for it to show.
   KW_FN typename L::Mask plain(L value) const { return value <= ceiling; }
   KW_FN static L less_plain(L value, L other) { return greater(value, other); }
   KW_FN void step_plain(L value, L weight) { total = total + weight * exp2((value - top) * 1.4426950408889634); }
@@ -34,7 +37,7 @@ struct LogSumExp {
     const typename L::Mask higher = top < value && value < infinity<L>();
     const L before = top;
     top = select(higher, value, top);
-    ceiling = select(higher, value, ceiling);
+    ceiling = select(higher, value + kAbove, ceiling);
     total = select(higher, total * exp2((before - top) * 1.4426950408889634), total);
   }
 
@@ -62,7 +65,7 @@ struct LogSumExp {
     const typename L::Mask speaks = differs(weight, L(0.0)) || always;
     const L before = top;
     top = select(speaks && (before < value || is_nan(value)), value, before);
-    ceiling = select(-inf < top && top < inf, top, nan<L>());
+    ceiling = select(-inf < top && top < inf, top + kAbove, nan<L>());
     total = total * ratio(before, top) + select(speaks, weight * ratio(value, top), L(0.0));
   }
 };

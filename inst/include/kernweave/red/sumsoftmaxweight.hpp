@@ -12,7 +12,9 @@ struct SumSoftMaxWeight {
   L top;      // -Inf until a term has come
   L total;    // sum of w exp(x - top)
   L norm;     // sum of exp(x - top)
-  L ceiling;  // the top where it is finite, else NaN: what is at most this is plain
+  L ceiling;  // a little above the top where that is finite, else NaN: what is at most this is plain
+
+  static constexpr double kAbove = 3;  // as in LogSumExp
 
   KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
@@ -37,7 +39,7 @@ struct SumSoftMaxWeight {
     const typename L::Mask higher = top < value && value < infinity<L>();
     const L shrink = select(higher, exp2((top - select(higher, value, top)) * 1.4426950408889634), L(1.0));
     top = select(higher, value, top);
-    ceiling = select(higher, value, ceiling);
+    ceiling = select(higher, value + kAbove, ceiling);
     total = total * shrink;
     norm = norm * shrink;
   }
@@ -66,7 +68,7 @@ struct SumSoftMaxWeight {
     const typename L::Mask speaks = differs(count, L(0.0)) || is_nan(count) || is_nan(value);
     const L before = top;
     top = select(speaks && (before < value || is_nan(value)), value, before);
-    ceiling = select(-inf < top && top < inf, top, nan<L>());
+    ceiling = select(-inf < top && top < inf, top + kAbove, nan<L>());
     const L mine = ratio(before, top), theirs = ratio(value, top);
     total = total * mine + select(speaks, weighted * theirs, L(0.0));
     norm = norm * mine + select(speaks, count * theirs, L(0.0));
