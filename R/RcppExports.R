@@ -81,12 +81,12 @@ r_pull_back <- function(reduction, cotangent, wrt) {
     .Call(`_kernweave_r_pull_back`, reduction, cotangent, wrt)
 }
 
-r_formula_gradient <- function(formula, operand, cotangent) {
-    .Call(`_kernweave_r_formula_gradient`, formula, operand, cotangent)
+r_formula_gradient <- function(formula, variable, cotangent) {
+    .Call(`_kernweave_r_formula_gradient`, formula, variable, cotangent)
 }
 
-r_formula_tangent <- function(formula, operand, tangent) {
-    .Call(`_kernweave_r_formula_tangent`, formula, operand, tangent)
+r_formula_tangent <- function(formula, variable, tangent) {
+    .Call(`_kernweave_r_formula_tangent`, formula, variable, tangent)
 }
 
 r_push_forward <- function(reduction, wrt, tangents) {

@@ -28,9 +28,9 @@ NULL
 #' @rdname pair-derivatives
 #' @export
 lazy_gradient <- function(F, wrt, cotangent = 1) {
-  target <- pair_operand(F, wrt)
+  pair_operand(F, wrt)
   g <- beside_formula(cotangent, F, width(F), "cotangent")
-  pair_derivative(r_formula_gradient(F$formula, target, g$formula), list(F, g), target$width)
+  pair_derivative(r_formula_gradient(F$formula, wrt$formula, g$formula), list(F, g))
 }
 
 #' @rdname pair-derivatives
@@ -38,7 +38,7 @@ lazy_gradient <- function(F, wrt, cotangent = 1) {
 lazy_derivative <- function(F, wrt, tangent = 1) {
   target <- pair_operand(F, wrt)
   along <- beside_formula(tangent, wrt, target$width, "tangent")
-  pair_derivative(r_formula_tangent(F$formula, target, along$formula), list(F, along), width(F))
+  pair_derivative(r_formula_tangent(F$formula, wrt$formula, along$formula), list(F, along))
 }
 
 #' @rdname pair-derivatives
@@ -83,11 +83,10 @@ unit_vector <- function(wrt, k) Pm(as.numeric(seq_len(width(wrt)) == k), name = 
 beside_formula <- function(value, F, n, name) {
   value <- as_lazy(value, F, name)
   if (!width(value) %in% c(1, n)) abort("shape", "`", name, "` has ", width(value), " components, not ", n)
-  if (width(value) == 1 && n > 1) new_lazy(r_apply("SumT", list(value$formula), as.integer(n)), value$extent, value$settings, value$pairs) else value
+  value
 }
 
-pair_derivative <- function(formula, parts, n) {
-  if (is.null(formula)) formula <- r_apply("SumT", list(number_formula(0)), as.integer(n))
+pair_derivative <- function(formula, parts) {
   meeting <- r_meet(parts)
   new_lazy(formula, meeting$extent, meeting$settings, meeting$pairs)
 }

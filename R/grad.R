@@ -266,7 +266,7 @@ tangent_operand <- function(target, tangent, call) {
   operand
 }
 
-# The results of one operand's gradient: terms added up, gathered rows scattered, shaped like the operand.
+# The results of one operand's gradient: terms added up, gathered rows scattered, shaped and named like the operand.
 finish_group <- function(group, out, data, operands, outputs) {
   like <- group$like
   own <- data[[which(vapply(operands, identical, NA, like))]]
@@ -280,7 +280,7 @@ finish_group <- function(group, out, data, operands, outputs) {
   }
   shape <- if (is.null(dim(own))) length(own) else dim(own)
   if (!length(group$outputs)) total <- rep(0, prod(shape))
-  if (is.null(dim(own))) as.vector(total) else array(total, shape)
+  if (is.null(dim(own))) structure(as.vector(total), names = names(own)) else array(total, shape, dimnames(own))
 }
 
 # The numbers behind a formula of row numbers: a variable, or one gathered by another.

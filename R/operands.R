@@ -161,7 +161,7 @@ check_numbers <- function(x, argument) {
 # A table and its like are their numbers; an unclassed array is not copied.
 unclass_keep_dim <- function(x) if (is.object(x)) array_or_vector(unclass(x)) else x
 array_or_vector <- function(x) {
-  attributes(x) <- attributes(x)["dim"]
+  attributes(x) <- attributes(x)[intersect(c("dim", "dimnames", "names"), names(attributes(x)))]
   x
 }
 

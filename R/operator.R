@@ -8,12 +8,15 @@ t.lazy_tensor <- function(x) {
 # K %*% v with numbers, or with a lazy tensor along j: a sum over j.
 matrix_product <- function(K, v) {
   if (!has_axis(K, "j")) abort("shape", "the left side of %*%, `", r_show(K$formula, 40L), "`, has no points along j to be summed over")
+  columns <- if (!is_lazy(v) && width(K) == 1) colnames(v)
   if (!is_lazy(v)) v <- columns_along_j(K, v)
   if (has_axis(v, "i") && has_axis(v, "j")) {
     abort("unsupported", "the product of two matrices of pairs, lazy as it stands, is not built yet")
   }
   if (has_axis(v, "i")) abort("shape", "the right side of %*% varies along i; it must vary along j, as Vj() does")
-  reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
+  out <- reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
+  if (!is.null(columns) && !is_reduction(out)) attr(out, "dimnames") <- list(rownames(out), columns)
+  out
 }
 
 columns_along_j <- function(K, v) {
@@ -41,6 +44,8 @@ left_product <- function(v, K) {
 #' `K %*% v` is the exact product of the matrix of pairs with a vector or matrix of numbers, as a sum
 #' over j; `crossprod(K, v)` is `t(K) %*% v`. With several columns in `v` there are as many results per
 #' row. With a lazy tensor along j (`Vj(b)`) on the right, the result may be a `lazy_reduction`.
+#'
+#' Rows bear the names of the points along i, where these have names, and columns those of `v`.
 #'
 #' `K[I, J]` takes rows and columns and `K[, , k]` components, all lazily; `t(K)` exchanges i and j.
 #' `as.matrix(K)` and `diag(K)` give numbers; the former refuses results larger than the option

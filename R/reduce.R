@@ -9,7 +9,8 @@
 #' none, computed with `as.matrix()`.
 #'
 #' Row numbers count the folded axis from 1; over `"ij"` they are places in the matrix of pairs, column by
-#' column, as `which.min()` counts. Row and column names of the data are not kept.
+#' column, as `which.min()` counts. Rows of the result bear the names of the points kept: those of the first operand there
+#' that has row names, or names if it is a vector.
 #'
 #' @param F a lazy tensor
 #' @param op name of the reduction, as in [kernweave_reductions()]

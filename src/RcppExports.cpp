@@ -213,26 +213,26 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_formula_gradient
-SEXP r_formula_gradient(SEXP formula, SEXP operand, SEXP cotangent);
-RcppExport SEXP _kernweave_r_formula_gradient(SEXP formulaSEXP, SEXP operandSEXP, SEXP cotangentSEXP) {
+SEXP r_formula_gradient(SEXP formula, SEXP variable, SEXP cotangent);
+RcppExport SEXP _kernweave_r_formula_gradient(SEXP formulaSEXP, SEXP variableSEXP, SEXP cotangentSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type operand(operandSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type variable(variableSEXP);
     Rcpp::traits::input_parameter< SEXP >::type cotangent(cotangentSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_formula_gradient(formula, operand, cotangent));
+    rcpp_result_gen = Rcpp::wrap(r_formula_gradient(formula, variable, cotangent));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_formula_tangent
-SEXP r_formula_tangent(SEXP formula, SEXP operand, SEXP tangent);
-RcppExport SEXP _kernweave_r_formula_tangent(SEXP formulaSEXP, SEXP operandSEXP, SEXP tangentSEXP) {
+SEXP r_formula_tangent(SEXP formula, SEXP variable, SEXP tangent);
+RcppExport SEXP _kernweave_r_formula_tangent(SEXP formulaSEXP, SEXP variableSEXP, SEXP tangentSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type operand(operandSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type variable(variableSEXP);
     Rcpp::traits::input_parameter< SEXP >::type tangent(tangentSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_formula_tangent(formula, operand, tangent));
+    rcpp_result_gen = Rcpp::wrap(r_formula_tangent(formula, variable, tangent));
     return rcpp_result_gen;
 END_RCPP
 }

@@ -3,6 +3,7 @@
 #include "r_formula.hpp"
 
 #include "expr/build.hpp"
+#include "expr/derive.hpp"
 #include "expr/grad.hpp"
 #include "expr/parse.hpp"
 #include "expr/rewrite.hpp"
@@ -50,15 +51,6 @@ Rcpp::List gradient_term(Expr leaf, Expr term, Formulas* formulas) {
   const SEXP rows = gathered ? formulas->write(leaf.arg(1)) : R_NilValue;
   return Rcpp::List::create(Rcpp::_["value"] = formulas->write(term), Rcpp::_["keep"] = kept_by(leaf),
                             Rcpp::_["rows"] = rows, Rcpp::_["transposed"] = transposed);
-}
-
-// An operand as a formula reads it, if it does: in one way, so that there is one derivative at each pair.
-Expr only_leaf(Expr f, int operand) {
-  const std::vector<Expr> leaves = leaves_of_operand({f}, operand);
-  if (leaves.empty()) return Expr();
-  user_check(leaves.size() == 1 && leaves[0]->op == Op::Var, Fault::unsupported, "`", show_short(leaves[0]),
-             "` is read along two axes, or at row numbers: its derivative at a pair is not one of one point");
-  return leaves[0];
 }
 
 }  // namespace
@@ -177,25 +169,22 @@ Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt) {
 }
 
 // The gradient of a formula at each pair, or its derivative along a tangent; NULL where the operand plays no part.
+// Of a formula in a variable, itself a formula, at each pair.
 // [[Rcpp::export(rng = false)]]
-SEXP r_formula_gradient(SEXP formula, SEXP operand, SEXP cotangent) {
+SEXP r_formula_gradient(SEXP formula, SEXP variable, SEXP cotangent) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::Formulas formulas;
-    const kernweave::Expr f = kernweave::settle({formulas.read(formula)})[0], g = kernweave::settle({formulas.read(cotangent)})[0];
-    const kernweave::Expr leaf = kernweave::only_leaf(f, formulas.operand_number(operand));
-    const kernweave::Expr found = leaf ? kernweave::pull_back(f, g, {leaf})[0] : leaf;
-    return found ? formulas.write(found) : R_NilValue;
+    const kernweave::Expr f = formulas.read(formula), v = formulas.read(variable), g = formulas.read(cotangent);
+    return formulas.write(kernweave::gradient_at_pairs(f, v, g));
   });
 }
 
 // [[Rcpp::export(rng = false)]]
-SEXP r_formula_tangent(SEXP formula, SEXP operand, SEXP tangent) {
+SEXP r_formula_tangent(SEXP formula, SEXP variable, SEXP tangent) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::Formulas formulas;
-    const kernweave::Expr f = kernweave::settle({formulas.read(formula)})[0], along = kernweave::settle({formulas.read(tangent)})[0];
-    const kernweave::Expr leaf = kernweave::only_leaf(f, formulas.operand_number(operand));
-    const kernweave::Expr found = leaf ? kernweave::push_forward(f, {leaf}, {along}) : leaf;
-    return found ? formulas.write(found) : R_NilValue;
+    const kernweave::Expr f = formulas.read(formula), v = formulas.read(variable), along = formulas.read(tangent);
+    return formulas.write(kernweave::derivative_at_pairs(f, v, along));
   });
 }
 

@@ -63,6 +63,13 @@ View view_of(SEXP data, const Variable& v) {
   return {numbers, rows, INTEGER_RO(dim)[1], kept};
 }
 
+// Of rows (0) or columns (1); a vector has rows.
+SEXP names_along(SEXP data, int side) {
+  if (Rf_isNull(Rf_getAttrib(data, R_DimSymbol))) return side == 0 ? Rf_getAttrib(data, R_NamesSymbol) : R_NilValue;
+  const SEXP names = Rf_getAttrib(data, R_DimNamesSymbol);
+  return Rf_length(names) > side ? VECTOR_ELT(names, side) : R_NilValue;
+}
+
 void forget(SEXP pointer) {
   delete static_cast<Kept*>(R_ExternalPtrAddr(pointer));
   R_ClearExternalPtr(pointer);
@@ -177,6 +184,27 @@ bool Views::resident() const {
     any = true;
   }
   return any;
+}
+
+// By the operands' numbers, which no rewriting changes.
+PointNames names_of(const Plan& plan, const Given& given) {
+  PointNames names;
+  int first_i = Variable::kResults, first_j = Variable::kResults;
+  const auto note = [&](const Variable& v, int side, int* first, Rcpp::RObject* found) {
+    if (v.operand >= *first) return;
+    const SEXP here = names_along(given.data[v.operand], side);
+    if (Rf_isNull(here)) return;
+    *first = v.operand;
+    *found = here;
+  };
+  for (std::size_t k = 0; k < plan.variables.size(); ++k) {
+    const Variable& v = plan.variables[k];
+    if (!plan.direct[k] || v.source != Source::data || v.operand >= Variable::kResults) continue;
+    const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
+    if (v.axis == Axis::i || pairwise) note(v, v.axis == Axis::pair_swapped ? 1 : 0, &first_i, &names.i);
+    if (v.axis == Axis::j || pairwise) note(v, v.axis == Axis::pair ? 1 : 0, &first_j, &names.j);
+  }
+  return names;
 }
 
 Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::NumericVector& known) {

@@ -38,6 +38,12 @@ class Views {
   std::vector<View> views_;
 };
 
+// Names of the points along i and j, from the first operand there that has some; NULL where none has.
+struct PointNames {
+  Rcpp::RObject i, j;
+};
+PointNames names_of(const Plan& plan, const Given& given);
+
 // How many i and j there are: what R knows, and the variables read along their own axis. They must agree.
 Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::NumericVector& known);
 

@@ -39,7 +39,7 @@ Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
 
 }  // namespace
 
-OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes, bool stays) : output_(o), sizes_(sizes) {
+OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays) : output_(o), sizes_(sizes), names_(names) {
   const double n = static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places;
   const Results results = o.finish.results;
   const auto room = [&](SEXPTYPE type, bool may_stay) { return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n); };
@@ -65,7 +65,17 @@ SEXP OutputBuffer::to_r() {
 }
 
 SEXP OutputBuffer::shaped(Rcpp::RObject array) const {
-  array.attr("dim") = result_dim(output_, sizes_);
+  const Rcpp::IntegerVector dim = result_dim(output_, sizes_);
+  array.attr("dim") = dim;
+  const Keep keep = output_.keep;
+  Rcpp::RObject rows, columns;
+  if (keep != Keep::none) rows = keep == Keep::j ? names_.j : names_.i;
+  if (keep == Keep::both) columns = names_.j;
+  if (rows.isNULL() && columns.isNULL()) return array;
+  Rcpp::List names(dim.size());
+  names[0] = rows;
+  if (dim.size() > 1) names[1] = columns;
+  array.attr("dimnames") = names;
   return array;
 }
 

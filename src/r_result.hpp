@@ -2,6 +2,7 @@
 #pragma once
 #include <Rcpp.h>
 #include <vector>
+#include "r_job.hpp"
 #include "schedule/backend.hpp"
 
 namespace kernweave {
@@ -9,7 +10,7 @@ namespace kernweave {
 class OutputBuffer {
  public:
   // `stays`: shall numbers be left on the device that finds them?
-  OutputBuffer(const Output& o, const Sizes& sizes, bool stays);
+  OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays);
 
   Result result();  // where a back end writes
   SEXP to_r();      // an array; for a value with its index a list of two
@@ -21,6 +22,7 @@ class OutputBuffer {
 
   const Output& output_;
   const Sizes& sizes_;
+  const PointNames& names_;
   Rcpp::RObject values_;
   Rcpp::RObject numbers_;  // of rows
 };

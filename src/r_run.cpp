@@ -111,12 +111,12 @@ double factor_of(const Finish& finish, const Sizes& sizes) {
 
 class Buffers {
  public:
-  Buffers(const Plan& plan, const Sizes& sizes, bool stay) {
+  Buffers(const Plan& plan, const Sizes& sizes, const Given& given, bool stay) : names_(names_of(plan, given)) {
     const std::vector<Output>& outputs = plan.variants.back().outputs;
     buffers_.reserve(outputs.size());
     for (const Output& o : outputs) {
       if (stay) collect_now_and_then(static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * sizeof(double));
-      buffers_.emplace_back(o, sizes, stay);
+      buffers_.emplace_back(o, sizes, names_, stay);
       all.push_back(buffers_.back().result());
       all.back().factor = factor_of(o.finish, sizes);
     }
@@ -129,6 +129,7 @@ class Buffers {
   std::vector<Result> all;
 
  private:
+  const PointNames names_;
   std::vector<OutputBuffer> buffers_;
 };
 
@@ -162,7 +163,7 @@ Rcpp::List run_in_two_steps(const Sizes& sizes, const Call& call) {
   Run adds(stages.sums, of_sums, Views(stages.sums, call.given));
   const Schedule chosen = adds.schedule(call.device);
   const bool stays = stay(adds, chosen);
-  Buffers results(plan, sizes, stays);
+  Buffers results(plan, sizes, call.given, stays);
   const Between between(plan, of_sums, stays, results.all);
   adds(chosen, call, between.first);
   for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -182,7 +183,7 @@ Rcpp::List run_at_once(const Sizes& sizes, Views views, const Call& call) {
   const Plan& plan = call.prepared->plan;
   Run run(plan, sizes, std::move(views));
   const Schedule chosen = run.schedule(call.device);
-  Buffers results(plan, sizes, stay(run, chosen));
+  Buffers results(plan, sizes, call.given, stay(run, chosen));
   run(chosen, call, results.all);
   return results.to_r();
 }

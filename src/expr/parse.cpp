@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/near.hpp"
 #include "expr/build.hpp"
+#include "expr/derive.hpp"
 #include "expr/infix.hpp"
 #include "expr/scan.hpp"
 
@@ -23,6 +24,7 @@ std::vector<std::string> known_names() {
     names.push_back(r.fn);
     names.push_back(r.name);
   }
+  for (const Derivation& d : derivations()) names.push_back(d.name);
   return names;
 }
 
@@ -126,7 +128,20 @@ class Parser {
     return width == 1 ? pool_->number(0) : sumt(pool_->number(0), width);
   }
 
+  // KeOps' words for derivatives: Grad(f, x, cotangent) and its kin.
+  Expr derived(const Derivation& how) {
+    const Expr f = inner();
+    scan_.expect(",", "and the variable to derive in");
+    const Expr variable = inner();
+    if (how.along) scan_.expect(",", "and the formula along which to derive");
+    const Expr along = how.along ? inner() : Expr();
+    scan_.expect(")", "to close the derivative");
+    return how.apply(f, variable, along);
+  }
+
   Expr call(const Token& name) {
+    for (const Derivation& how : derivations())
+      if (name.text == how.name && !pattern_) return derived(how);
     if (const Expr number = constant(name)) {
       scan_.expect(")", "to close the number");
       return number;

@@ -46,3 +46,41 @@ test_that("what does not depend on an operand has derivative 0, and misuse is re
   expect_error(lazy_gradient(K, X, c(1, 2)), class = "kernweave_error_shape")
   expect_error(lazy_gradient(X * t(X), X), class = "kernweave_error_unsupported")
 })
+
+test_that("texts know the same derivatives by KeOps' names, nested too", {
+  set.seed(8)
+  x <- matrix(runif(12), 4)
+  y <- matrix(runif(15), 5)
+  e <- matrix(runif(12), 4)
+  X <- Vi(x, name = "x")
+  Y <- Vj(y, name = "y")
+  E <- Vi(e, name = "e")
+  K <- exp(-sqdist(X, Y))
+  cases <- list(
+    "Grad(Exp(-SqDist(x, y)), x, 1)" = lazy_gradient(K, X),
+    "Grad(x * Exp(-SqDist(x, y)), x, e)" = lazy_gradient(X * K, X, E),
+    "AdjointOperator(x * Exp(-SqDist(x, y)), x, e)" = operator_adjoint(X * K, X, E),
+    "Diff(Exp(-SqDist(x, y)), x, e)" = lazy_derivative(K, X, E),
+    "GradMatrix(x * Exp(-SqDist(x, y)), x)" = grad_matrix(X * K, X),
+    "Divergence(x * Exp(-SqDist(x, y)), x)" = divergence(X * K, X),
+    "TraceOperator(x * Exp(-SqDist(x, y)), x)" = operator_trace(X * K, X),
+    "Laplacian(Exp(-SqDist(x, y)), x)" = laplacian(K, X),
+    "Grad((Grad(Exp(-SqDist(x, y)), x, 1) | e), x, 1)" = lazy_gradient((lazy_gradient(K, X) | E), X),
+    "y + Grad(Exp(-SqDist(e, y)), x, 1)" = Y + 0 * X
+  )
+  for (text in names(cases)) {
+    found <- kernel_op(text, c("x = Vi(3)", "y = Vj(3)", "e = Vi(3)"))(x, y, e)
+    expect_equal(found, sum(cases[[text]], index = "j"), tolerance = 1e-12, info = text)
+  }
+})
+
+test_that("a derivative that is none says why", {
+  op <- function(text) kernel_op(text, c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)"))
+  expect_error(op("Grad(SqDist(x, y), x + 1, 1)"), "is no variable", class = "kernweave_error")
+  expect_error(op("Grad(SqDist(x, y), x)"), "along which to derive", class = "kernweave_error")
+  expect_error(op("Grad(x - y, x, x[0])"), class = "kernweave_error")
+  expect_error(op("Laplacian(x - y, x)"), "one component", class = "kernweave_error")
+  expect_error(op("Divergence(SqDist(x, y), x)"), "3, not 1", class = "kernweave_error")
+  expect_error(op("Diff(x - y, s, x)"), "3 components, not 1", class = "kernweave_error")
+  expect_error(op("Gradd(SqDist(x, y), x, 1)"), "did you mean `Grad`", class = "kernweave_error")
+})

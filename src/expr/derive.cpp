@@ -1,0 +1,93 @@
+// Both modes at one leaf, and what is made of them component by component.
+#include "expr/derive.hpp"
+
+#include "base/error.hpp"
+#include "expr/build.hpp"
+#include "expr/grad.hpp"
+#include "expr/settle.hpp"
+#include "expr/show.hpp"
+
+namespace kernweave {
+namespace {
+
+Expr as_wide_as(Expr f, int n, const char* what) {
+  user_check(width(f) == 1 || width(f) == n, Fault::shape, what, " `", show_short(f), "` has ", width(f), " components, not ", n);
+  return width(f) < n ? sumt(f, n) : f;
+}
+
+Expr zero(Pool* pool, int n) {
+  const Expr number = pool->number(0, Kind::real);
+  return n == 1 ? number : sumt(number, n);
+}
+
+Expr unit_vector(Pool* pool, int k, int n) {
+  Expr e = pool->number(1, Kind::real);
+  if (k > 0) e = concat(zero(pool, k), e);
+  return k + 1 < n ? concat(e, zero(pool, n - k - 1)) : e;
+}
+
+// As the formula reads the variable, if it does: in one way, so that there is one derivative at each pair.
+Expr only_leaf(Expr settled, Expr variable_leaf) {
+  user_check(variable_leaf->op == Op::Var && variable(variable_leaf).source == Source::data, Fault::unsupported, "`",
+             show_short(variable_leaf), "` is no variable, so nothing can be derived in it");
+  const std::vector<Expr> leaves = leaves_of_operand({settled}, variable(variable_leaf).operand);
+  if (leaves.empty()) return Expr();
+  user_check(leaves.size() == 1 && leaves[0]->op == Op::Var, Fault::unsupported, "`", show_short(leaves[0]),
+             "` is read along two axes, or at row numbers: its derivative at a pair is not one of one point");
+  return leaves[0];
+}
+
+Expr gradient(Expr f, Expr v, Expr along) { return gradient_at_pairs(f, v, along); }
+Expr derivative(Expr f, Expr v, Expr along) { return derivative_at_pairs(f, v, along); }
+
+Expr along_component(Expr f, Expr v, int k) { return derivative_at_pairs(f, v, unit_vector(f->pool, k, width(v))); }
+
+Expr matrix(Expr f, Expr v, Expr) {
+  Expr all = along_component(f, v, 0);
+  for (int k = 1; k < width(v); ++k) all = concat(all, along_component(f, v, k));
+  return all;
+}
+
+Expr trace(Expr f, Expr v, Expr) {
+  user_check(width(f) == width(v), Fault::shape, "the divergence of `", show_short(f), "` needs as many components as `", show_short(v), "` has: ",
+             width(v), ", not ", width(f));
+  Expr total = elem(along_component(f, v, 0), 1);
+  for (int k = 1; k < width(v); ++k) total = total + elem(along_component(f, v, k), k + 1);
+  return total;
+}
+
+Expr laplacian(Expr f, Expr v, Expr) {
+  user_check(width(f) == 1, Fault::shape, "a Laplacian needs a formula of one component; `", show_short(f), "` has ", width(f));
+  return trace(gradient_at_pairs(f, v, f->pool->number(1, Kind::real)), v, Expr());
+}
+
+}  // namespace
+
+Expr gradient_at_pairs(Expr f, Expr variable, Expr cotangent) {
+  const Expr settled = settle({f})[0], leaf = only_leaf(settled, variable);
+  const Expr g = as_wide_as(settle({cotangent})[0], width(f), "the cotangent");
+  const Expr found = leaf ? pull_back(settled, g, {leaf})[0] : Expr();
+  return found ? found : zero(f->pool, width(variable));
+}
+
+Expr derivative_at_pairs(Expr f, Expr variable, Expr tangent) {
+  const Expr settled = settle({f})[0], leaf = only_leaf(settled, variable);
+  const Expr along = as_wide_as(settle({tangent})[0], width(variable), "the tangent");
+  const Expr found = leaf ? push_forward(settled, {leaf}, {along}) : Expr();
+  return found ? found : zero(f->pool, width(f));
+}
+
+const std::vector<Derivation>& derivations() {
+  static const std::vector<Derivation> table = {
+      {"Grad", true, gradient},
+      {"AdjointOperator", true, gradient},
+      {"Diff", true, derivative},
+      {"GradMatrix", false, matrix},
+      {"Divergence", false, trace},
+      {"TraceOperator", false, trace},
+      {"Laplacian", false, laplacian},
+  };
+  return table;
+}
+
+}  // namespace kernweave
