@@ -1,6 +1,6 @@
-// LogSumExp: the largest exponent so far and the weighted sum of exponentials relative to it.
+// LogSumExp: the scale of the largest exponent or so, and the weighted sum of exponentials relative to it.
 #pragma once
-#include "../lane.hpp"
+#include "../exponents.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -9,12 +9,9 @@ namespace red {
 template <class L>
 struct LogSumExp {
   static constexpr bool kAdds = true, kShort = true, kExponents = true;
-  L top;      // -Inf until a term has come
-  L total;    // sum of w exp(x - top)
-  L ceiling;  // a little above the top where that is finite, else NaN: what is at most this is plain
-
-  // Terms of up to e^3 times the scale: 20 times as near to overflow, and most sums have found theirs with the first term.
-  static constexpr double kAbove = 3;
+  L top;      // the scale is 2^top: -Inf until a term has come
+  L total;    // sum of w 2^(x log2 e - top)
+  L ceiling;  // a little above the scale where that is finite, else NaN: what is at most this is plain
 
   KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
@@ -23,22 +20,21 @@ struct LogSumExp {
     ceiling = nan<L>();
   }
   KW_FN void step(L value, L weight, typename L::Indices, typename L::Mask valid) {
-    take(select(valid, value, -infinity<L>()), select(valid, weight, L(0.0)));
+    take(select(valid, value * kLog2OfE, -infinity<L>()), select(valid, weight, L(0.0)));
   }
-  // A term that is not far above the top sets no new scale: one exponential instead of two. To base 2, whose rounding grows
-  // with the exponent: by then the term is too small for it to show.
+  // A term that is not far above the scale sets no new one: one exponential instead of two.
   KW_FN typename L::Mask plain(L value) const { return value <= ceiling; }
   KW_FN static L less_plain(L value, L other) { return greater(value, other); }
-  KW_FN void step_plain(L value, L weight) { total = total + weight * exp2((value - top) * 1.4426950408889634); }
+  KW_FN void step_plain(L value, L weight) { total = total + weight * exp2(value * kLog2OfE - top); }
 
   // A new scale without a term. A term of weight 0 gives none.
   KW_FN static L scale(L value, L weight) { return select(differs(weight, L(0.0)), value, -infinity<L>()); }
   KW_FN void lift(L value) {
-    const typename L::Mask higher = top < value && value < infinity<L>();
-    const L before = top;
-    top = select(higher, value, top);
-    ceiling = select(higher, value + kAbove, ceiling);
-    total = select(higher, total * exp2((before - top) * 1.4426950408889634), total);
+    const L wanted = value * kLog2OfE, before = top;
+    const typename L::Mask higher = top < wanted && wanted < infinity<L>();
+    top = select(higher, wanted, top);
+    ceiling = select(higher, value + kAboveScale, ceiling);
+    total = select(higher, total * exp2(before - top), total);
   }
 
   // The scale stays: what is to come is most likely below it.
@@ -48,25 +44,18 @@ struct LogSumExp {
   KW_FN void merge(const LogSumExp<M>& later, int lane) {
     take(from_lane<L>(later.top, lane), from_lane<L>(later.total, lane));
   }
-  KW_FN void finish(L* values, Index*) const { values[0] = log(total) + top; }
+  KW_FN void finish(L* values, Index*) const { values[0] = log(total) + top * kLnOf2; }
 
  private:
-  // exp(a - b) with exp(-Inf - -Inf) = 0: a sum without terms contributes nothing.
-  // The same for Inf - Inf = 1: terms of infinite weight count alike. NaN stays NaN.
-  KW_FN static L ratio(L a, L b) {
-    const L inf = infinity<L>();
-    return select(a == b, select(a == -inf, L(0.0), L(1.0)), exp(a - b));
-  }
   // A term of weight 0 says nothing, however large, and must not set the scale. NaN always says something,
   // and so does 0 times Inf.
-  KW_FN void take(L value, L weight) {
-    const L inf = infinity<L>();
-    const typename L::Mask always = is_nan(weight) || is_nan(value) || value == inf;
+  KW_FN void take(L exponent, L weight) {
+    const typename L::Mask always = is_nan(weight) || is_nan(exponent) || exponent == infinity<L>();
     const typename L::Mask speaks = differs(weight, L(0.0)) || always;
     const L before = top;
-    top = select(speaks && (before < value || is_nan(value)), value, before);
-    ceiling = select(-inf < top && top < inf, top + kAbove, nan<L>());
-    total = total * ratio(before, top) + select(speaks, weight * ratio(value, top), L(0.0));
+    top = select(speaks && (before < exponent || is_nan(exponent)), exponent, before);
+    ceiling = ceiling_of_scale(top);
+    total = total * ratio_of_scales(before, top) + select(speaks, weight * ratio_of_scales(exponent, top), L(0.0));
   }
 };
 
