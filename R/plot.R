@@ -12,12 +12,13 @@
 #' @param n number of points, as for [utils::head()]
 #' @param ... for `plot`: more arguments of [graphics::image()]
 #' @return For `plot`, the matrix that was drawn, invisibly; for `head` and `tail`, a lazy tensor.
+#' @importFrom grDevices hcl.colors
 #' @export
 #' @examples
 #' x <- sort(runif(100))
 #' plot(kernel_gaussian(x, scale = 0.1))
 #' head(sqdist(Vi(x), Vj(x)), 3)
-plot.lazy_tensor <- function(x, most = 200, col = grDevices::hcl.colors(64), main = formula_text(x$formula, 60L), xlab = "j", ylab = "i", ...) {
+plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), main = formula_text(x$formula, 60L), xlab = "j", ylab = "i", ...) {
   most <- check_count(most, "most")
   if (width(x) != 1) abort("shape", "plot() draws one component, not ", width(x), "; take one by F[, , k]")
   rows <- sampled(need_extent(x, "i", "plot()"), most)

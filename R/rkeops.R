@@ -23,7 +23,8 @@
 #'   nothing.
 #' @name rkeops
 #' @examples
-#' op <- keops_kernel("Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)", c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)"))
+#' op <- keops_kernel("Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)",
+#'                    c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)"))
 #' x <- matrix(runif(30), 10, 3)
 #' y <- matrix(runif(60), 20, 3)
 #' b <- matrix(rnorm(20), 20)

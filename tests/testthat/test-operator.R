@@ -13,7 +13,7 @@ test_that("products agree with the dense matrix, in every order and with every k
   expect_equal(K %*% b, dense %*% b)
   expect_equal(K %*% B, dense %*% B)
   expect_equal(K %*% Matrix::Matrix(B), dense %*% B)
-  expect_equal(K %*% as.data.frame(B), dense %*% B)
+  expect_equal(K %*% as.data.frame(B), dense %*% as.matrix(as.data.frame(B)))
   expect_equal(K %*% Vj(b), dense %*% b)
   expect_equal(a %*% K, a %*% dense)
   expect_equal(t(B[1:5, ]) %*% K, t(B[1:5, ]) %*% dense)
