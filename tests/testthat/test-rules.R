@@ -115,7 +115,7 @@ disagrees <- function(formula, seed, tolerance = 1e-10) {
 }
 
 test_that("random formulas agree with the oracle, as written and rewritten", {
-  for (seed in seq_len(400)) {
+  for (seed in seq_len(2000)) {
     formula <- random_formula(seed)
     if (disagrees(formula, seed)) {
       small <- shrink_formula(formula$tree, function(f) disagrees(f, seed))
