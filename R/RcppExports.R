@@ -81,12 +81,8 @@ r_pull_back <- function(reduction, cotangent, wrt) {
     .Call(`_kernweave_r_pull_back`, reduction, cotangent, wrt)
 }
 
-r_formula_gradient <- function(formula, variable, cotangent) {
-    .Call(`_kernweave_r_formula_gradient`, formula, variable, cotangent)
-}
-
-r_formula_tangent <- function(formula, variable, tangent) {
-    .Call(`_kernweave_r_formula_tangent`, formula, variable, tangent)
+r_derive <- function(name, formula, variable, along) {
+    .Call(`_kernweave_r_derive`, name, formula, variable, along)
 }
 
 r_push_forward <- function(reduction, wrt, tangents) {

@@ -29,22 +29,21 @@ NULL
 #' @export
 lazy_gradient <- function(F, wrt, cotangent = 1) {
   pair_operand(F, wrt)
-  g <- beside_formula(cotangent, F, width(F), "cotangent")
-  pair_derivative(r_formula_gradient(F$formula, wrt$formula, g$formula), list(F, g))
+  derived("Grad", F, wrt, beside_formula(cotangent, F, width(F), "cotangent"))
 }
 
 #' @rdname pair-derivatives
 #' @export
 lazy_derivative <- function(F, wrt, tangent = 1) {
   target <- pair_operand(F, wrt)
-  along <- beside_formula(tangent, wrt, target$width, "tangent")
-  pair_derivative(r_formula_tangent(F$formula, wrt$formula, along$formula), list(F, along))
+  derived("Diff", F, wrt, beside_formula(tangent, wrt, target$width, "tangent"))
 }
 
 #' @rdname pair-derivatives
 #' @export
 grad_matrix <- function(F, wrt) {
-  do.call(c, lapply(seq_len(pair_operand(F, wrt)$width), function(k) lazy_derivative(F, wrt, unit_vector(wrt, k))))
+  pair_operand(F, wrt)
+  derived("GradMatrix", F, wrt)
 }
 
 #' @rdname pair-derivatives
@@ -52,14 +51,15 @@ grad_matrix <- function(F, wrt) {
 divergence <- function(F, wrt) {
   n <- pair_operand(F, wrt)$width
   if (width(F) != n) abort("shape", "a divergence needs as many components as `wrt` has: ", n, ", not ", width(F))
-  Reduce(`+`, lapply(seq_len(n), function(k) elem(lazy_derivative(F, wrt, unit_vector(wrt, k)), k)))
+  derived("Divergence", F, wrt)
 }
 
 #' @rdname pair-derivatives
 #' @export
 laplacian <- function(F, wrt) {
+  pair_operand(F, wrt)
   if (width(F) != 1) abort("shape", "a Laplacian needs a formula of one component, not of ", width(F))
-  divergence(lazy_gradient(F, wrt), wrt)
+  derived("Laplacian", F, wrt)
 }
 
 #' @rdname pair-derivatives
@@ -77,8 +77,6 @@ pair_operand <- function(F, wrt) {
   check_real(wrt$formula$args)
 }
 
-unit_vector <- function(wrt, k) Pm(as.numeric(seq_len(width(wrt)) == k), name = paste0("e", k))
-
 # As wide as it must be, or of one component for all.
 beside_formula <- function(value, F, n, name) {
   value <- as_lazy(value, F, name)
@@ -86,7 +84,9 @@ beside_formula <- function(value, F, n, name) {
   value
 }
 
-pair_derivative <- function(formula, parts) {
-  meeting <- r_meet(parts)
+# By the name that texts have for the derivative.
+derived <- function(name, F, wrt, along = NULL) {
+  formula <- r_derive(name, F$formula, wrt$formula, along$formula)
+  meeting <- r_meet(c(list(F), if (!is.null(along)) list(along)))
   new_lazy(formula, meeting$extent, meeting$settings, meeting$pairs)
 }

@@ -212,27 +212,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_formula_gradient
-SEXP r_formula_gradient(SEXP formula, SEXP variable, SEXP cotangent);
-RcppExport SEXP _kernweave_r_formula_gradient(SEXP formulaSEXP, SEXP variableSEXP, SEXP cotangentSEXP) {
+// r_derive
+SEXP r_derive(std::string name, SEXP formula, SEXP variable, SEXP along);
+RcppExport SEXP _kernweave_r_derive(SEXP nameSEXP, SEXP formulaSEXP, SEXP variableSEXP, SEXP alongSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
     Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
     Rcpp::traits::input_parameter< SEXP >::type variable(variableSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type cotangent(cotangentSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_formula_gradient(formula, variable, cotangent));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_formula_tangent
-SEXP r_formula_tangent(SEXP formula, SEXP variable, SEXP tangent);
-RcppExport SEXP _kernweave_r_formula_tangent(SEXP formulaSEXP, SEXP variableSEXP, SEXP tangentSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type variable(variableSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type tangent(tangentSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_formula_tangent(formula, variable, tangent));
+    Rcpp::traits::input_parameter< SEXP >::type along(alongSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_derive(name, formula, variable, along));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -535,8 +524,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_size", (DL_FUNC) &_kernweave_r_size, 1},
     {"_kernweave_r_work", (DL_FUNC) &_kernweave_r_work, 1},
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
-    {"_kernweave_r_formula_gradient", (DL_FUNC) &_kernweave_r_formula_gradient, 3},
-    {"_kernweave_r_formula_tangent", (DL_FUNC) &_kernweave_r_formula_tangent, 3},
+    {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},

@@ -168,23 +168,15 @@ Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt) {
   });
 }
 
-// The gradient of a formula at each pair, or its derivative along a tangent; NULL where the operand plays no part.
-// Of a formula in a variable, itself a formula, at each pair.
+// A derivative of a formula at each pair, by its name in texts; the variable is a formula itself, and so is what some are taken along.
 // [[Rcpp::export(rng = false)]]
-SEXP r_formula_gradient(SEXP formula, SEXP variable, SEXP cotangent) {
+SEXP r_derive(std::string name, SEXP formula, SEXP variable, SEXP along) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::Formulas formulas;
-    const kernweave::Expr f = formulas.read(formula), v = formulas.read(variable), g = formulas.read(cotangent);
-    return formulas.write(kernweave::gradient_at_pairs(f, v, g));
-  });
-}
-
-// [[Rcpp::export(rng = false)]]
-SEXP r_formula_tangent(SEXP formula, SEXP variable, SEXP tangent) {
-  return kernweave::at_border([&]() -> SEXP {
-    kernweave::Formulas formulas;
-    const kernweave::Expr f = formulas.read(formula), v = formulas.read(variable), along = formulas.read(tangent);
-    return formulas.write(kernweave::derivative_at_pairs(f, v, along));
+    const kernweave::Derivation* const how = kernweave::find_derivation(name);
+    kernweave::internal_check(how && how->along != Rf_isNull(along), "no such derivative: ", name);
+    const kernweave::Expr f = formulas.read(formula), v = formulas.read(variable);
+    return formulas.write(how->apply(f, v, formulas.read_optional(along)));
   });
 }
 

@@ -37,10 +37,23 @@ Expr only_leaf(Expr settled, Expr variable_leaf) {
   return leaves[0];
 }
 
-Expr gradient(Expr f, Expr v, Expr along) { return gradient_at_pairs(f, v, along); }
-Expr derivative(Expr f, Expr v, Expr along) { return derivative_at_pairs(f, v, along); }
+// Shaped like the variable.
+Expr gradient(Expr f, Expr v, Expr cotangent) {
+  const Expr settled = settle({f})[0], leaf = only_leaf(settled, v);
+  const Expr g = as_wide_as(settle({cotangent})[0], width(f), "the cotangent");
+  const Expr found = leaf ? pull_back(settled, g, {leaf})[0] : Expr();
+  return found ? found : zero(f->pool, width(v));
+}
 
-Expr along_component(Expr f, Expr v, int k) { return derivative_at_pairs(f, v, unit_vector(f->pool, k, width(v))); }
+// Shaped like f.
+Expr derivative(Expr f, Expr v, Expr tangent) {
+  const Expr settled = settle({f})[0], leaf = only_leaf(settled, v);
+  const Expr along = as_wide_as(settle({tangent})[0], width(v), "the tangent");
+  const Expr found = leaf ? push_forward(settled, {leaf}, {along}) : Expr();
+  return found ? found : zero(f->pool, width(f));
+}
+
+Expr along_component(Expr f, Expr v, int k) { return derivative(f, v, unit_vector(f->pool, k, width(v))); }
 
 Expr matrix(Expr f, Expr v, Expr) {
   Expr all = along_component(f, v, 0);
@@ -58,24 +71,10 @@ Expr trace(Expr f, Expr v, Expr) {
 
 Expr laplacian(Expr f, Expr v, Expr) {
   user_check(width(f) == 1, Fault::shape, "a Laplacian needs a formula of one component; `", show_short(f), "` has ", width(f));
-  return trace(gradient_at_pairs(f, v, f->pool->number(1, Kind::real)), v, Expr());
+  return trace(gradient(f, v, f->pool->number(1, Kind::real)), v, Expr());
 }
 
 }  // namespace
-
-Expr gradient_at_pairs(Expr f, Expr variable, Expr cotangent) {
-  const Expr settled = settle({f})[0], leaf = only_leaf(settled, variable);
-  const Expr g = as_wide_as(settle({cotangent})[0], width(f), "the cotangent");
-  const Expr found = leaf ? pull_back(settled, g, {leaf})[0] : Expr();
-  return found ? found : zero(f->pool, width(variable));
-}
-
-Expr derivative_at_pairs(Expr f, Expr variable, Expr tangent) {
-  const Expr settled = settle({f})[0], leaf = only_leaf(settled, variable);
-  const Expr along = as_wide_as(settle({tangent})[0], width(variable), "the tangent");
-  const Expr found = leaf ? push_forward(settled, {leaf}, {along}) : Expr();
-  return found ? found : zero(f->pool, width(f));
-}
 
 const std::vector<Derivation>& derivations() {
   static const std::vector<Derivation> table = {
@@ -88,6 +87,12 @@ const std::vector<Derivation>& derivations() {
       {"Laplacian", false, laplacian},
   };
   return table;
+}
+
+const Derivation* find_derivation(const std::string& name) {
+  for (const Derivation& d : derivations())
+    if (name == d.name) return &d;
+  return nullptr;
 }
 
 }  // namespace kernweave

@@ -6,19 +6,15 @@
 
 namespace kernweave {
 
-// `variable` is one that f reads in one way, or not at all; then the derivative is 0. Neither need be settled.
-
-// Shaped like the variable; the cotangent like f, or of one component.
-Expr gradient_at_pairs(Expr f, Expr variable, Expr cotangent);
-// Shaped like f; the tangent like the variable, or of one component.
-Expr derivative_at_pairs(Expr f, Expr variable, Expr tangent);
-
-// A derivative by the name it has in texts: of a formula in a variable, some along a third formula.
+// A derivative by the name it has in texts: of f in a variable that it reads in one way, or not at all (then it is 0), and some
+// along a third formula: a cotangent, shaped like f, or a tangent, shaped like the variable; one component serves for all.
 struct Derivation {
   const char* name;
   bool along;
   Expr (*apply)(Expr f, Expr variable, Expr along);
 };
 const std::vector<Derivation>& derivations();
+// Null where there is none of that name.
+const Derivation* find_derivation(const std::string& name);
 
 }  // namespace kernweave

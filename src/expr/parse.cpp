@@ -140,8 +140,8 @@ class Parser {
   }
 
   Expr call(const Token& name) {
-    for (const Derivation& how : derivations())
-      if (name.text == how.name && !pattern_) return derived(how);
+    const Derivation* const how = pattern_ ? nullptr : find_derivation(name.text);
+    if (how) return derived(*how);
     if (const Expr number = constant(name)) {
       scan_.expect(")", "to close the number");
       return number;
