@@ -83,5 +83,5 @@ describe <- function(x) {
   if (inherits(x, c("lazy_tensor", "lazy_reduction"))) return(paste("a", sub("_", " ", class(x)[1])))
   if (is.matrix(x)) return(paste("a", nrow(x), "x", ncol(x), typeof(x), "matrix"))
   if (is.object(x) || !is.vector(x)) return(paste("an object of class", class(x)[1]))
-  paste("a", if (is.list(x)) "list" else paste(typeof(x), "vector"), "of length", length(x))
+  paste(if (is.integer(x)) "an" else "a", if (is.list(x)) "list" else paste(typeof(x), "vector"), "of length", length(x))
 }

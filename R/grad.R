@@ -259,10 +259,10 @@ tangent_operand <- function(target, tangent, call) {
     if (call) abort("input", "`tangent` is needed: numbers shaped like `", target$name, "`")
     return(operand)
   }
-  rows <- NROW(target$data)
-  if (length(tangent) == 1 && !is.null(target$data)) tangent <- array(as.numeric(tangent), dim(target$data) %or% rows)
+  rows <- rows_of(target$data)
+  if (length(tangent) == 1 && !is.null(target$data)) tangent <- array(as.numeric(tangent), pair_dim(target$data) %or% rows)
   operand$data <- as_operand_data(tangent, operand)
-  if (!is.null(target$data) && NROW(operand$data) != rows) abort("shape", "`tangent` has ", NROW(operand$data), " rows, but `", target$name, "` has ", rows)
+  if (!is.null(target$data) && rows_of(operand$data) != rows) abort("shape", "`tangent` has ", rows_of(operand$data), " rows, but `", target$name, "` has ", rows)
   operand
 }
 
@@ -278,9 +278,9 @@ finish_group <- function(group, out, data, operands, outputs) {
     if (isTRUE(outputs[[k]]$transposed)) part <- t(part)
     total <- total + part
   }
-  shape <- if (is.null(dim(own))) length(own) else dim(own)
-  if (!length(group$outputs)) total <- rep(0, prod(shape))
-  if (is.null(dim(own))) structure(as.vector(total), names = names(own)) else array(total, shape, dimnames(own))
+  shape <- pair_dim(own)
+  if (!length(group$outputs)) total <- rep(0, prod(shape %or% length(own)))
+  if (is.null(shape)) structure(as.vector(total), names = names(own)) else array(total, shape, pair_dimnames(own))
 }
 
 # The numbers behind a formula of row numbers: a variable, or one gathered by another.

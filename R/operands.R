@@ -28,8 +28,8 @@ lazy_operand <- function(operand) {
 # Numbers of points along i and j, then along batch axes.
 operand_extent <- function(operand, axis) {
   if (axis == "param" || is.null(operand$data)) return(c(NA_real_, NA_real_))
-  n <- as.numeric(NROW(operand$data))
-  pairs <- switch(axis, i = c(n, NA), j = c(NA, n), pair = c(n, ncol(operand$data)))
+  n <- as.numeric(rows_of(operand$data))
+  pairs <- switch(axis, i = c(n, NA), j = c(NA, n), pair = as.numeric(pair_dim(operand$data)))
   c(pairs, as.numeric(operand$batch))
 }
 
@@ -57,7 +57,8 @@ check_extent <- function(n) {
 #'
 #' @param x data. For `Vi` and `Vj`: a numeric matrix of points by components, a vector (one
 #'   component), or a data frame of numbers. For `Pm`: a vector of components. For `Vij`: a numeric
-#'   matrix of points along i by points along j.
+#'   matrix of points along i by points along j, which may be a sparse matrix of the Matrix package: it
+#'   takes no more memory then, and the same time as one with its zeros.
 #' @param dim number of components of a placeholder
 #' @param name name in print and messages; by default the name of the variable given as `x`
 #' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` for a parameter
@@ -95,12 +96,23 @@ Pm <- function(x, dim = NULL, name = NULL) {
 #' @export
 Vij <- function(x, name = NULL) {
   typed <- substitute(x)
-  if (methods::is(x, "sparseMatrix")) abort("unsupported", "a sparse `Vij()` is not built yet; as.matrix() makes it dense")
-  if (methods::is(x, "Matrix")) x <- as.matrix(x)
-  if (!is.matrix(x)) abort("input", "`Vij()` needs a matrix of points along i by points along j, not ", describe(x))
-  data <- check_numbers(x, "x")
+  data <- pair_numbers(x, "x")
+  if (is.null(pair_dim(data$values))) abort("input", "`Vij()` needs a matrix of points along i by points along j, not ", describe(x))
   lazy_operand(new_operand(check_name(name, default_name(typed, "A")), "pair", 1L, data$kind, data$values))
 }
+
+# A matrix of pairs as the engine wants it. Of a sparse one, the entries with, beside them, what the Matrix package calls p, i and Dim.
+pair_numbers <- function(x, argument) {
+  if (!methods::is(x, "Matrix")) return(check_numbers(x, argument))
+  if (!methods::is(x, "sparseMatrix")) return(check_numbers(as.matrix(x), argument))
+  columns <- methods::as(methods::as(x, "generalMatrix"), "CsparseMatrix")
+  entries <- if (methods::is(columns, "nMatrix")) list(values = rep(1, length(columns@i)), kind = "logical") else check_numbers(columns@x, argument)
+  attr(entries$values, "sparse") <- list(columns@p, columns@i, columns@Dim, columns@Dimnames)
+  entries
+}
+rows_of <- function(values) attr(values, "sparse")[[3]][1] %or% NROW(values)
+pair_dim <- function(values) attr(values, "sparse")[[3]] %or% dim(values)
+pair_dimnames <- function(values) attr(values, "sparse")[[4]] %or% dimnames(values)
 
 #' @rdname Vi
 #' @export
@@ -204,6 +216,7 @@ as_operand_data <- function(value, operand) {
     fits(length(values), operand, "components")
     return(values)
   }
+  if (operand$axis == "pair" && methods::is(value, "Matrix")) return(pair_numbers(value, operand$name)$values)
   points <- flat_points(value, operand$name)
   if (operand$axis == "pair") return(points$values)
   fits(points$width, operand, "columns")

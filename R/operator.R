@@ -195,5 +195,5 @@ take_components <- function(x, which) {
   places <- positions(which, width(x), "components")
   if (!length(places)) abort("index", "at least one component must be taken")
   if (all(diff(places) == 1)) return(lazy_call("Extract", list(x), as.integer(c(places[1], length(places)))))
-  do.call(c, lapply(places, function(place) lazy_call("Extract", list(x), c(as.integer(place), 1L))))
+  lazy_call("Pick", list(x), as.integer(c(length(places), places)))
 }

@@ -91,10 +91,15 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{concat}, \code{Concat}}{Components of x followed by those of y. Given \code{g}, back flow \code{extract(g, 1, width(x))} and \code{extract(g, width(x) + 1, width(y))}.}
 #' \item{\code{argmax}, \code{ArgMax}}{Place of the largest component, the first of several, counted from 1. No gradient flows back.}
 #' \item{\code{argmin}, \code{ArgMin}}{Place of the smallest component, the first of several, counted from 1. No gradient flows back.}
+#' \item{\code{pick}, \code{Pick}}{The components at these places, in this order: `F[, , k]` in R. Given \code{g}, back flow \code{unpick(g, places, width(x))}.}
+#' \item{\code{unpick}, \code{Unpick}}{Each component added to a vector of zeros at its place, the adjoint of pick(). Given \code{g}, back flow \code{pick(g, places)}.}
 #' \item{\code{onehot}, \code{OneHot}}{n components, 1 at the place that x names, else 0. No gradient flows back.}
 #' \item{\code{matvecmult}, \code{MatVecMult}}{Matrix times vector; x holds the matrix by columns. Given \code{g}, back flow \code{tensorprod(g, y)} and \code{vecmatmult(g, x)}.}
 #' \item{\code{vecmatmult}, \code{VecMatMult}}{Row vector times matrix; y holds the matrix by columns. Given \code{g}, back flow \code{matvecmult(y, g)} and \code{tensorprod(x, g)}.}
 #' \item{\code{tensorprod}, \code{TensorProd}}{Outer product of two vectors, by columns. Given \code{g}, back flow \code{matvecmult(g, y)} and \code{vecmatmult(x, g)}.}
+#' \item{\code{matmult}, \code{MatMult}}{Matrix product, both by columns; `inner` is how many columns x and how many rows y has. Given \code{g}, back flow \code{matmult(g, transpose(y, a0), width(y)/a0)} and \code{matmult(transpose(x, width(x)/a0), g, width(x)/a0)}.}
+#' \item{\code{kron}, \code{Kron}}{R's `kronecker()` of two arrays of these dimensions, by columns. \code{kronecker(x, y, lists)}.}
+#' \item{\code{tensordot}, \code{TensorDot}}{Sum of products of two arrays of these dimensions along pairs of axes; what is left of x comes before what is left of y, or in the `order` of `aperm()`. \code{tensor_dot(x, y, lists)}.}
 #' \item{\code{sqnorm2}, \code{SqNorm2}}{Squared Euclidean norm. \code{scalprod(x, x)}.}
 #' \item{\code{norm2}, \code{Norm2}}{Euclidean norm, with derivative 0 at 0. \code{sqrt(sqnorm2(x))}.}
 #' \item{\code{elem}, \code{Elem}}{One component. \code{extract(x, a0, 1)}.}
@@ -102,6 +107,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{whole_pow}, \code{Pow}}{x multiplied by itself; in text formulas. \code{whole_power_of(x, a0)}.}
 #' \item{\code{clampint}, \code{ClampInt}}{x kept between two whole numbers; in text formulas. \code{clamp(x, a0, a1)}.}
 #' \item{\code{elemt}, \code{ElemT}}{One component placed in a vector of zeros; in text formulas. \code{extractt(x, a1, a0)}.}
+#' \item{\code{bspline}, \code{BSpline}}{The basis splines of a degree on the knots x, in ascending order, at y: as many as there are knots, less the degree and one. \code{b_spline(x, y, a0)}.}
 #' \item{\code{normalize}, \code{Normalize}}{A vector divided by its norm, 0 at 0. \code{x * rsqrt(sqnorm2(x))}.}
 #' \item{\code{sqnorm_iso}, \code{SqNormIso}}{Squared norm of y, times x; in text formulas. \code{x * sqnorm2(y)}.}
 #' \item{\code{sqnorm_diag}, \code{SqNormDiag}}{Squared norm of y, each component weighed by that of x; in text formulas. \code{sum(x * square(y))}.}
@@ -119,7 +125,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' }
 #'
 #' @param x,y,z lazy tensors, or numbers beside one
-#' @param start,length,width,n,position whole numbers, counted from 1
+#' @param start,length,width,n,inner,dims_x,dims_y,axes_x,axes_y,order,position,degree whole numbers, places counted from 1; `dims`, `axes` and `order` are vectors of them
 #' @return A lazy tensor.
 #' @name lazy-operations
 #' @examples
@@ -233,6 +239,18 @@ tensorprod <- function(x, y) lazy_call("TensorProd", lazy_arguments(list(x = x, 
 
 #' @rdname lazy-operations
 #' @export
+matmult <- function(x, y, inner) lazy_call("MatMult", lazy_arguments(list(x = x, y = y)), c(check_count(inner, "inner")))
+
+#' @rdname lazy-operations
+#' @export
+kron <- function(x, y, dims_x, dims_y) lazy_call("Kron", lazy_arguments(list(x = x, y = y)), c(check_list(dims_x, "dims_x"), check_list(dims_y, "dims_y")))
+
+#' @rdname lazy-operations
+#' @export
+tensordot <- function(x, y, dims_x, dims_y, axes_x, axes_y, order = NULL) lazy_call("TensorDot", lazy_arguments(list(x = x, y = y)), c(check_list(dims_x, "dims_x"), check_list(dims_y, "dims_y"), check_list(axes_x, "axes_x"), check_list(axes_y, "axes_y"), check_list(order, "order")))
+
+#' @rdname lazy-operations
+#' @export
 sqnorm2 <- function(x) lazy_call("SqNorm2", lazy_arguments(list(x = x)))
 
 #' @rdname lazy-operations
@@ -242,6 +260,10 @@ norm2 <- function(x) lazy_call("Norm2", lazy_arguments(list(x = x)))
 #' @rdname lazy-operations
 #' @export
 elem <- function(x, position) lazy_call("Elem", lazy_arguments(list(x = x)), c(check_count(position, "position")))
+
+#' @rdname lazy-operations
+#' @export
+bspline <- function(x, y, degree) lazy_call("BSpline", lazy_arguments(list(x = x, y = y)), c(check_degree(degree, "degree")))
 
 #' @rdname lazy-operations
 #' @export

@@ -138,10 +138,19 @@ check_numbers_of_devices <- function(device) {
   device
 }
 
-check_count <- function(n, argument, class = "input") {
-  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n >= 1 && n == round(n) && n <= .Machine$integer.max
-  if (!whole) abort(class, "`", argument, "` must be a whole number of at least 1, not ", format_value(n))
+check_count <- function(n, argument, class = "input", least = 1) {
+  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n >= least && n == round(n) && n <= .Machine$integer.max
+  if (!whole) abort(class, "`", argument, "` must be a whole number of at least ", least, ", not ", format_value(n))
   as.integer(n)
+}
+
+check_degree <- function(n, argument) check_count(n, argument, least = 0)
+
+# A list of whole numbers, as the engine keeps it: behind its length.
+check_list <- function(x, argument) {
+  whole <- is.null(x) || (is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x)) && all(abs(x) <= .Machine$integer.max))
+  if (!whole) abort("input", "`", argument, "` must be whole numbers, not ", describe(x))
+  c(length(x), as.integer(x))
 }
 
 format_value <- function(x) {

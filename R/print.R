@@ -25,7 +25,7 @@ operand_text <- function(operand) {
 }
 
 NROW_of <- function(operand) {
-  n <- if (operand$axis == "param") 1 else NROW(operand$data)
+  n <- if (operand$axis == "param") 1 else rows_of(operand$data)
   paste(format(n, big.mark = ","), if (n == 1) "point" else "points")
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/sparse.hpp"
 #include "r_resident.hpp"
 #include "reference/evaluate.hpp"
 #include "schedule/choose.hpp"
@@ -50,11 +51,32 @@ Finish finish_from_r(const Rcpp::List& output, Results all) {
   return {results_named(from["results"]), Rcpp::as<double>(from["sign"]), per.find('i') != std::string::npos, per.find('j') != std::string::npos, Rcpp::as<int>(from["less"])};
 }
 
+// The entries of a sparse matrix, with what R's Matrix package calls p, i and Dim. Saved data may be damaged: no number is
+// believed that would lead out of them.
+View sparse_view(SEXP entries, SEXP pattern, const Variable& v) {
+  const auto part = [&](R_xlen_t k) {
+    internal_check(TYPEOF(pattern) == VECSXP && Rf_xlength(pattern) > k && TYPEOF(VECTOR_ELT(pattern, k)) == INTSXP, "a damaged sparse matrix `", v.name, "`");
+    return VECTOR_ELT(pattern, k);
+  };
+  const SEXP starts = part(0), places = part(1), extent = part(2);
+  internal_check(v.axis == Axis::pair || v.axis == Axis::pair_swapped, "a sparse matrix that is not one of pairs");
+  internal_check(Rf_xlength(extent) == 2 && Rf_xlength(places) == Rf_xlength(entries), "a damaged sparse matrix `", v.name, "`");
+  View view;
+  view.data = REAL_RO(entries);
+  view.rows = INTEGER_RO(extent)[0];
+  view.columns = INTEGER_RO(extent)[1];
+  view.starts = INTEGER_RO(starts);
+  view.places = INTEGER_RO(places);
+  internal_check(Rf_xlength(starts) == view.columns + 1 && is_sound(view, Rf_xlength(places)), "a damaged sparse matrix `", v.name, "`");
+  return view;
+}
+
 // A vector is one column, or, for a parameter, one row. Parameters are always here: schedules depend on them.
 View view_of(SEXP data, const Variable& v) {
   user_check(TYPEOF(data) == REALSXP, Fault::shape, "`", v.name, "` has no data");
   const std::int64_t n = Rf_xlength(data);
   if (v.axis == Axis::param) return {numbers_on_host(data), 1, n};
+  if (const SEXP pattern = Rf_getAttrib(data, Rf_install("sparse")); !Rf_isNull(pattern)) return sparse_view(data, pattern, v);
   Kept* kept = resident(data);
   const double* numbers = kept && !kept->copies.empty() ? nullptr : numbers_on_host(data);
   const SEXP dim = Rf_getAttrib(data, R_DimSymbol);
@@ -65,6 +87,11 @@ View view_of(SEXP data, const Variable& v) {
 
 // Of rows (0) or columns (1); a vector has rows.
 SEXP names_along(SEXP data, int side) {
+  const SEXP pattern = Rf_getAttrib(data, Rf_install("sparse"));
+  if (TYPEOF(pattern) == VECSXP && Rf_length(pattern) > 3) {
+    const SEXP names = VECTOR_ELT(pattern, 3);
+    return TYPEOF(names) == VECSXP && Rf_length(names) > side ? VECTOR_ELT(names, side) : R_NilValue;
+  }
   if (Rf_isNull(Rf_getAttrib(data, R_DimSymbol))) return side == 0 ? Rf_getAttrib(data, R_NamesSymbol) : R_NilValue;
   const SEXP names = Rf_getAttrib(data, R_DimNamesSymbol);
   return Rf_length(names) > side ? VECTOR_ELT(names, side) : R_NilValue;
@@ -152,7 +179,7 @@ Views::Views(const Plan& plan, const Given& given) : plan_(plan), given_(given) 
     internal_check(v.operand < given.data.size(), "data for ", given.data.size(), " operands where `", v.name, "` is another");
     const SEXP data = given.data[v.operand];
     View view = view_of(data, v);
-    if (!view.kept && v.operand < given.operands.size()) view.kept = kept_by(given.operands[v.operand], data);
+    if (!view.kept && !view.sparse() && v.operand < given.operands.size()) view.kept = kept_by(given.operands[v.operand], data);
     const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
     internal_check(!pairwise || v.width == 1, "a matrix of pairs with ", v.width, " components");
     user_check(pairwise || view.columns == v.width, Fault::shape, "`", v.name, "` has ", view.columns,
@@ -222,6 +249,7 @@ std::vector<std::vector<double>> centres_for(const Plan& plan, Views* views) {
     const View& view = views->on_host(owner);
     const Axis axis = plan.variables[owner].axis;
     const bool pairwise = axis == Axis::pair || axis == Axis::pair_swapped;
+    if (view.sparse()) return std::vector<double>{0.0};
     return centre_of(pairwise ? View{view.data, view.rows * view.columns, 1} : view);
   };
   for (std::size_t k = 0; k < centres.size(); ++k)

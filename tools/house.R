@@ -80,8 +80,8 @@ made_functions <- function(header) {
 primitives <- c("exp", "exp2", "exp2_minus", "log", "sqrt", "rsqrt", "inverse_sqrt", "square", "sin", "cos", "tanh", "abs", "pow", "select", "truth", "differs", "is_nan",
                 made_functions("elementary.hpp"), made_functions("special.hpp"))
 grammar <- c("+", "-", "*", "/", "(", "<", "<=", "==", "||")
-formula_words <- c("metric", "alike", "whole_power_of", "latitude", "longitude")
-width_words <- c("repeated", "within", "placed", "quotient")
+formula_words <- c("metric", "alike", "whole_power_of", "latitude", "longitude", "kronecker", "tensor_dot", "b_spline")
+width_words <- c("repeated", "within", "placed", "quotient", "picked", "unpicked", "matrices")
 
 calls_in <- function(column) {
   if (!is.call(column)) return(character())
@@ -95,7 +95,7 @@ gate_row_grammar <- function() {
     formula <- grepl("^ALIAS", row$class)
     in_value <- setdiff(calls_in(row$value), c(grammar, if (formula) c(operations, formula_words) else primitives))
     adjoints <- unlist(lapply(row[grepl("^adjoint", names(row))], calls_in))
-    in_adjoint <- setdiff(adjoints, c(grammar, operations, "none", "width"))
+    in_adjoint <- setdiff(adjoints, c(grammar, operations, "none", "width", "transpose"))
     in_width <- setdiff(calls_in(row$width), c(grammar, width_words))
     wrong <- c(in_value, in_adjoint, in_width)
     if (length(wrong)) paste0("row ", row$name, " calls ", wrong, "()")

@@ -32,13 +32,15 @@ as_row <- function(call) {
   row$name <- as.character(row$name)
   row$fn <- as.character(row$fn)
   row$arguments <- c("x", "y", "z")[seq_len(switch(class, BINARY = , FOLD2 = , LOOP2 = , ALIAS2 = 2, TERNARY = , ALIAS3 = 3, 1))]
-  row$attribute_names <- attribute_names(row$attributes)
+  row$attributes <- attribute_forms(row$attributes)
   row
 }
 
-attribute_names <- function(column) {
-  names <- if (is.null(column)) character() else setdiff(all.vars(column), "none")
-  names
+# The words of the column by name: "number", "list", or "maybe", a list that may be left out.
+attribute_forms <- function(column) {
+  if (is.null(column) || identical(column, quote(none))) return(character())
+  parts <- if (is.call(column) && identical(column[[1]], quote(c))) as.list(column)[-1] else list(column)
+  structure(vapply(parts, function(part) if (is.call(part)) as.character(part[[1]]) else "number", ""), names = vapply(parts, all.vars, ""))
 }
 
 op_table <- function(root = ".") lapply(read_rows(file.path(root, "inst/include/kernweave/ops.def")), as_row)

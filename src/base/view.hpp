@@ -27,6 +27,11 @@ struct View {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   Kept* kept = nullptr;  // null where nobody keeps anything
+  // Of a sparse matrix (base/sparse.hpp), else null: where the entries of each column begin, and the row of each entry.
+  const int* starts = nullptr;
+  const int* places = nullptr;
+
+  bool sparse() const { return starts != nullptr; }
 };
 
 }  // namespace kernweave

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/sparse.hpp"
+
 namespace kernweave {
 namespace {
 
@@ -28,6 +30,15 @@ std::int64_t row_at(const Reading& reading, const Plan& plan, const std::vector<
   return row;
 }
 
+// A sparse matrix of pairs, down a column or, entry by entry, along a row.
+template <class T>
+void read_sparse(const Variable& v, const View& view, Axis axis, Point first, std::int64_t count, T* out) {
+  const bool forth = v.axis == Axis::pair;
+  const std::int64_t row = forth ? first.i : first.j, column = forth ? first.j : first.i;
+  if (forth == (axis == Axis::i)) return write_column(view, column, row, count, out);
+  for (std::int64_t p = 0; p < count; ++p) out[p] = static_cast<T>(entry(view, row, column + p));
+}
+
 }  // namespace
 
 Axis axis_of(const Reading& reading, const Plan& plan) {
@@ -43,6 +54,11 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
   // Columns that lie as they are wanted are copied one by one, others point by point.
   const bool plain = reading.rows.empty() && !counts && v.axis == axis;
   const std::int64_t start = place_on(v, view, first);
+  if (view.sparse()) {
+    read_sparse(v, view, axis, first, count, out);
+    for (std::int64_t p = 0; p < padded; ++p) out[p] = p < count ? static_cast<T>(out[p] - (centre ? centre[0] : 0.0)) : out[count - 1];
+    return;
+  }
   for (int d = 0; d < reading.width; ++d) {
     const double off = centre ? centre[d] : 0.0;
     T* to = out + d * stride;

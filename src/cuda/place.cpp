@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "base/sparse.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -143,19 +144,33 @@ void Inputs::bring(std::size_t v, const Span& rows, const Span& columns) {
   const std::int64_t numbers = rows.size() * columns.size();
   place.rows = rows;
   place.columns = columns;
-  if (numbers == view.rows * view.columns && numbers <= kSmall) {
+  if (!view.sparse() && numbers == view.rows * view.columns && numbers <= kSmall) {
     data[v].at = on_device<double>(small_.put(view.data, numbers));
     return;
   }
   device_.make_room(&place.block, static_cast<std::size_t>(numbers) * sizeof(double), "the data");
   const Pointer at = place.block.at();
+  data[v].rows = rows.size();
+  data[v].at = on_device<double>(at - static_cast<Pointer>(rows.from + columns.from * rows.size()) * sizeof(double));
+  if (view.sparse()) return send_sparse(view, rows, columns, at);
   const bool together = rows.size() == view.rows;
   const std::int64_t pieces = together ? 1 : columns.size(), piece = numbers / std::max<std::int64_t>(1, pieces);
   for (std::int64_t c = 0; c < pieces; ++c)
     device_.upload(at + static_cast<Pointer>(c * piece) * sizeof(double), view.data + rows.from + (columns.from + c) * view.rows,
                    static_cast<std::size_t>(piece) * sizeof(double));
-  data[v].rows = rows.size();
-  data[v].at = on_device<double>(at - static_cast<Pointer>(rows.from + columns.from * rows.size()) * sizeof(double));
+}
+
+// With the zeros, some columns at a time: no more of them than the host keeps for small data anyway.
+void Inputs::send_sparse(const View& view, const Span& rows, const Span& columns, Pointer to) {
+  const std::int64_t together = std::max<std::int64_t>(1, static_cast<std::int64_t>(Device::kStagingBytes / sizeof(double)) / std::max<std::int64_t>(1, rows.size()));
+  std::vector<double> some;
+  for (std::int64_t c = 0; c < columns.size(); c += together) {
+    const std::int64_t count = std::min(together, columns.size() - c);
+    some.resize(static_cast<std::size_t>(count * rows.size()));
+    for (std::int64_t k = 0; k < count; ++k) write_column(view, columns.from + c + k, rows.from, rows.size(), some.data() + k * rows.size());
+    device_.upload(to + static_cast<Pointer>(c * rows.size()) * sizeof(double), some.data(), some.size() * sizeof(double));
+    device_.wait();
+  }
 }
 
 }  // namespace cuda

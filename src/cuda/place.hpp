@@ -59,6 +59,7 @@ class Inputs {
   Reach reach_of(int variable) const;
   bool stays(std::size_t v) const;
   void bring(std::size_t v, const Span& rows, const Span& columns);
+  void send_sparse(const View& view, const Span& rows, const Span& columns, Pointer to);
 
   const Pass& pass_;
   const Task& task_;

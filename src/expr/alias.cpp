@@ -1,7 +1,10 @@
 // Reads the formula column of the ALIAS rows as algebra.
 #include "expr/alias.hpp"
 
+#include "expr/attributes.hpp"
 #include "expr/build.hpp"
+#include "expr/show.hpp"
+#include "expr/tensor.hpp"
 
 namespace kernweave {
 namespace {
@@ -29,6 +32,34 @@ Expr alike(Expr x, Expr y) { return width(x) == 1 && width(y) > 1 ? sumt(x, widt
 // A whole power; x^0 is 1 for all x, NaN too.
 Expr whole_power_of(Expr x, int n) { return n == 0 ? lazy_if(equal(x, x), 1, 1) : whole_power(x, n); }
 
+Expr kronecker(Expr x, Expr y, Attributes lists) {
+  const std::vector<int> dims_x = lists.list(), dims_y = lists.list();
+  return kronecker(x, y, dims_x, dims_y);
+}
+Expr tensor_dot(Expr x, Expr y, Attributes lists) {
+  return tensor_dot(x, y, Contraction{lists.list(), lists.list(), lists.list(), lists.list(), lists.list()});
+}
+
+// The splines of a basis, a degree more each time: each is the share of the way that x has gone through the knots of one spline
+// times it, and what is left to go through those of the next times that. Where knots coincide there is no way.
+Expr b_spline(Expr knots, Expr x, int degree) {
+  const int count = width(knots);
+  user_check(width(x) == 1, Fault::shape, "bspline(): `", show_short(x), "` has ", width(x), " components; 1 is needed");
+  user_check(degree >= 0 && count - 2 >= degree, Fault::shape, "bspline(): ", count, " knots for degree ", degree, "; at least ", degree + 2LL, " are needed");
+  const auto part = [](Expr f, int first, int n) { return n == width(f) ? f : extract(f, first, n); };
+  Expr basis = lazy_if(less_or_equal(part(knots, 1, count - 1), x), lazy_if(less_than(x, part(knots, 2, count - 1)), 1, 0), 0);
+  for (int p = 1; p <= degree; ++p) {
+    const int n = count - 1 - p;
+    const auto first = [&](int k) { return part(knots, k, n); };
+    const auto per_way = [&](int k) {
+      const Expr way = first(k + p) - first(k), none = equal(way, 0);
+      return lazy_if(none, 0, 1 / lazy_if(none, 1, way));
+    };
+    basis = (x - first(1)) * per_way(1) * part(basis, 1, n) + (first(2 + p) - x) * per_way(2) * part(basis, 2, n);
+  }
+  return basis;
+}
+
 }  // namespace
 
 Expr expand(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
@@ -37,6 +68,7 @@ Expr expand(Op op, const std::vector<Expr>& args, const std::vector<int>& attrib
   [[maybe_unused]] const Expr z = args.size() > 2 ? args[2] : Expr();
   [[maybe_unused]] const int a0 = attributes.empty() ? 0 : attributes[0];
   [[maybe_unused]] const int a1 = attributes.size() > 1 ? attributes[1] : 0;
+  [[maybe_unused]] const Attributes lists(attributes);
   switch (op) {
 #define ALIAS1(Name, fn, attributes, formula, ...) \
   case Op::Name: return formula;

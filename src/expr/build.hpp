@@ -1,6 +1,7 @@
 // Operations as functions and operators on Expr, so that rows and rules read as algebra.
 #pragma once
 #include "base/error.hpp"
+#include "expr/attributes.hpp"
 #include "expr/node.hpp"
 
 namespace kernweave {
@@ -26,7 +27,14 @@ Expr make(Op op, const std::vector<int>& attributes, const Terms&... terms) {
   return pool->make(op, {terms.in(pool)...}, attributes);
 }
 
-// `...` takes the attributes a0, a1 where the row has any.
+template <class... Numbers>
+std::vector<int> kept(const Numbers&... attributes) {
+  std::vector<int> out;
+  (keep(attributes, &out), ...);
+  return out;
+}
+
+// `...` takes the attributes where the row has any: numbers and lists.
 #define UNARY(Name, fn, ...) \
   inline Expr fn(Term x) { return make(Op::Name, {}, x); }
 #define BINARY(Name, fn, ...) \
@@ -38,20 +46,20 @@ Expr make(Op op, const std::vector<int>& attributes, const Terms&... terms) {
 #define FOLD2(Name, fn, ...) \
   inline Expr fn(Term x, Term y) { return make(Op::Name, {}, x, y); }
 #define LOOP1(Name, fn, ...) \
-  template <class... Attributes> \
-  Expr fn(Term x, Attributes... a) { return make(Op::Name, {a...}, x); }
+  template <class... Numbers> \
+  Expr fn(Term x, const Numbers&... a) { return make(Op::Name, kept(a...), x); }
 #define LOOP2(Name, fn, ...) \
-  template <class... Attributes> \
-  Expr fn(Term x, Term y, Attributes... a) { return make(Op::Name, {a...}, x, y); }
+  template <class... Numbers> \
+  Expr fn(Term x, Term y, const Numbers&... a) { return make(Op::Name, kept(a...), x, y); }
 #define ALIAS1(Name, fn, ...) \
-  template <class... Attributes> \
-  Expr fn(Term x, Attributes... a) { return make(Op::Name, {a...}, x); }
+  template <class... Numbers> \
+  Expr fn(Term x, const Numbers&... a) { return make(Op::Name, kept(a...), x); }
 #define ALIAS2(Name, fn, ...) \
-  template <class... Attributes> \
-  Expr fn(Term x, Term y, Attributes... a) { return make(Op::Name, {a...}, x, y); }
+  template <class... Numbers> \
+  Expr fn(Term x, Term y, const Numbers&... a) { return make(Op::Name, kept(a...), x, y); }
 #define ALIAS3(Name, fn, ...) \
-  template <class... Attributes> \
-  Expr fn(Term x, Term y, Term z, Attributes... a) { return make(Op::Name, {a...}, x, y, z); }
+  template <class... Numbers> \
+  Expr fn(Term x, Term y, Term z, const Numbers&... a) { return make(Op::Name, kept(a...), x, y, z); }
 #include "kernweave/ops.def"
 
 inline Expr operator+(Term x, Term y) { return add(x, y); }

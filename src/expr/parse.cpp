@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/near.hpp"
+#include "expr/attributes.hpp"
 #include "expr/build.hpp"
 #include "expr/derive.hpp"
 #include "expr/infix.hpp"
@@ -151,10 +152,18 @@ class Parser {
     if (!found) unknown(name);
     std::vector<Expr> args;
     std::vector<int> attributes;
-    for (int k = 0; k < row(op).arity + row(op).attributes; ++k) {
+    for (int k = 0; k < row(op).arity; ++k) {
       if (k > 0) scan_.expect(",", needs(op).c_str());
-      if (k < row(op).arity) args.push_back(inner());
-      else attributes.push_back(attribute());
+      args.push_back(inner());
+    }
+    for (const char letter : row(op).attributes) {
+      if (letter == kMaybeList && scan_.at_symbol(")")) {
+        keep(std::vector<int>(), &attributes);
+        continue;
+      }
+      scan_.expect(",", needs(op).c_str());
+      if (letter == kNumber) attributes.push_back(attribute());
+      else keep(attribute_list(), &attributes);
     }
     // KeOps' third argument: where a period begins.
     const Expr from = op == Op::Mod && scan_.take_if(",") ? inner() : Expr();
@@ -165,7 +174,7 @@ class Parser {
 
   static std::string needs(Op op) {
     const OpRow& r = row(op);
-    const std::string more = r.attributes ? sentence(" and the whole numbers ", r.attribute_names) : "";
+    const std::string more = !r.attributes.empty() ? sentence(" and the whole numbers ", r.attribute_names) : "";
     return sentence("as ", r.fn, "() takes ", r.arity, r.arity == 1 ? " formula" : " formulas", more);
   }
 
@@ -183,6 +192,21 @@ class Parser {
                        token.number <= 1e9;
     if (!whole) scan_.fail_at(token.at, "expected a whole number");
     return static_cast<int>(negative ? -token.number : token.number);
+  }
+
+  // c(2, 3), or in KeOps' words Ind(2, 3); a single number is a list of one.
+  std::vector<int> attribute_list() {
+    const Token& next = scan_.peek();
+    const bool named = next.is == Token::Is::name && (next.text == "c" || next.text == "Ind");
+    if (!named) return {attribute()};
+    scan_.take();
+    scan_.expect("(", "before a list of whole numbers");
+    std::vector<int> list;
+    while (!scan_.take_if(")")) {
+      if (!list.empty()) scan_.expect(",", "between whole numbers");
+      list.push_back(attribute());
+    }
+    return list;
   }
 
   // "Sum_Reduction(" and its kin

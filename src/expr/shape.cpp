@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "expr/alias.hpp"
+#include "expr/attributes.hpp"
 #include "expr/show.hpp"
 
 namespace kernweave {
@@ -24,6 +25,19 @@ Width within(Width start, Width length, Width x) {
 Width placed(Width x, Width start, Width result) {
   return start >= 1 && start + x - 1 <= result ? result : kMisfit;
 }
+// Places count from 1.
+bool are_inside(const std::vector<int>& places, Width x) {
+  return std::all_of(places.begin(), places.end(), [&](int place) { return place >= 1 && place <= x; });
+}
+Width picked(Width x, const std::vector<int>& places) {
+  return !places.empty() && are_inside(places, x) ? static_cast<Width>(places.size()) : kMisfit;
+}
+Width unpicked(Width x, const std::vector<int>& places, Width result) {
+  return static_cast<Width>(places.size()) == x && are_inside(places, result) ? result : kMisfit;
+}
+Width matrices(Width x, Width y, Width inner) {
+  return inner >= 1 && x % inner == 0 && y % inner == 0 ? (x / inner) * (y / inner) : kMisfit;
+}
 Width quotient(Width matrix, Width vector) {
   return vector >= 1 && matrix >= vector && matrix % vector == 0 ? matrix / vector : kMisfit;
 }
@@ -33,6 +47,9 @@ std::string wants(const std::string& column) {
   if (column.rfind("repeated", 0) == 0) return "one component and a positive number of repeats are needed";
   if (column.rfind("within", 0) == 0) return "start and length must lie inside";
   if (column.rfind("placed", 0) == 0) return "the components must lie inside the result's width";
+  if (column.rfind("picked", 0) == 0) return "places must lie inside, and be at least one";
+  if (column.rfind("unpicked", 0) == 0) return "each component needs a place inside the result's width";
+  if (column.rfind("matrices", 0) == 0) return "the components of both must be multiples of the number of inner places";
   if (column.rfind("quotient", 0) == 0) return "the matrix must have a multiple of the vector's components";
   return "they must fit together";
 }
@@ -53,6 +70,8 @@ Width loop_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
   [[maybe_unused]] const Width wy = args.size() > 1 ? width(args[1]) : 0;
   [[maybe_unused]] const Width a0 = a.empty() ? 0 : a[0];
   [[maybe_unused]] const Width a1 = a.size() > 1 ? a[1] : 0;
+  [[maybe_unused]] const Width last = a.empty() ? 0 : a.back();
+  [[maybe_unused]] const std::vector<int> places = first_list(a, row(op).attributes);
   switch (op) {
 #define LOOP1(Name, fn, kind, width, ...) \
   case Op::Name: return width;
@@ -83,10 +102,8 @@ int broadcast(Op op, const std::vector<Expr>& args) {
   return widest;
 }
 
-std::string attribute_list(const std::vector<int>& a) {
-  std::string out;
-  for (int value : a) out += sentence(out.empty() ? "" : ", ", value);
-  return out.empty() ? out : sentence(" with (", out, ")");
+std::string with_attributes(Op op, const std::vector<int>& a) {
+  return a.empty() ? "" : sentence(" with (", show_attributes(a, row(op).attributes), ")");
 }
 
 int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
@@ -97,7 +114,7 @@ int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
   }
   const Width w = loop_width(op, args, attributes);
   if (w == kMisfit)
-    fail(Fault::shape, row(op).fn, "()", attribute_list(attributes), ": ", widths(args), "; ", wants(width_column(op)));
+    fail(Fault::shape, row(op).fn, "()", with_attributes(op, attributes), ": ", widths(args), "; ", wants(width_column(op)));
   if (w > kWidest)
     fail(Fault::shape, row(op).fn, "(): ", widths(args), "; the result would have ", w, " components, more than ", kWidest);
   return static_cast<int>(w);
@@ -153,7 +170,7 @@ Type structural_type(Op op, const std::vector<Expr>& args, const std::vector<int
 Type infer(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
   const OpRow& r = row(op);
   internal_check(static_cast<int>(args.size()) == r.arity, r.name, " takes ", r.arity, " arguments, got ", args.size());
-  internal_check(static_cast<int>(attributes.size()) == r.attributes, r.name, " takes ", r.attributes, " attributes");
+  internal_check(have_form(attributes, r.attributes), r.name, " takes other attributes: ", r.attribute_names);
   if (r.form == Form::structural) return structural_type(op, args, attributes);
   if (r.form == Form::alias) return expand(op, args, attributes)->type;
   return {result_width(op, args, attributes), result_kind(op, args), all_axes(args)};

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "expr/attributes.hpp"
 #include "expr/infix.hpp"
 
 namespace kernweave {
@@ -73,7 +74,7 @@ class Writer {
       if (k > 0) out_ += ", ";
       write(f.arg(k), kLoose);
     }
-    for (int a : f->attributes) out_ += ", " + std::to_string(a);
+    if (!f->attributes.empty()) out_ += ", " + show_attributes(f->attributes, row(f->op).attributes);
     out_ += ')';
   }
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "expr/attributes.hpp"
 #include "kernweave/counting.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
@@ -48,12 +49,6 @@ void loop2(const Read<Lane>* in, Lane* out, int width, const int* attributes) {
   F::loop(in[0], in[1], out, width, attributes);
 }
 
-// "none" -> 0, "n" -> 1, "c(a, b)" -> 2
-int count_attributes(const char* names) {
-  if (std::strcmp(names, "none") == 0) return 0;
-  return 1 + static_cast<int>(std::count(names, names + std::strlen(names), ','));
-}
-
 KindRule kind_rule(const std::string& column) {
   const std::string word = column.substr(0, column.find('('));
   if (word == "real") return KindRule::real;
@@ -83,7 +78,7 @@ std::string operator_symbol(const std::string& columns) {
 // What every row has; the forms add their functions.
 OpRow plain_row(const char* name, const char* fn, Form form, int arity, const char* attributes, const char* kind,
                 const char* columns) {
-  return {name, fn, form, arity, count_attributes(attributes), kind_rule(kind), kind_arguments(kind),
+  return {name, fn, form, arity, attribute_form(attributes), kind_rule(kind), kind_arguments(kind),
           operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes, false, false, 1};
 }
 OpRow structural(const char* name, int arity, const char* attributes) {

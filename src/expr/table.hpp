@@ -23,7 +23,7 @@ struct OpRow {
   const char* fn;
   Form form;
   int arity;
-  int attributes;
+  std::string attributes;                    // their form, see attributes.hpp
   KindRule kind;
   std::string kind_args;                     // letters of the arguments that make the kind; empty: all
   std::string symbol;                        // R's operator, where there is one

@@ -1,6 +1,7 @@
 // The steps, one after the other, each through the functions its row gave to the table.
 #include "reference/evaluate.hpp"
 
+#include "base/sparse.hpp"
 
 namespace kernweave {
 namespace {
@@ -14,7 +15,7 @@ const Lane* lanes(const double* numbers) {
 }  // namespace
 
 Evaluator::Evaluator(const Plan& plan, const Program& program, const std::vector<View>& data)
-    : plan_(plan), program_(program), data_(data), counter_{Lane(1.0), Lane(1.0)} {
+    : plan_(plan), program_(program), data_(data), counter_{Lane(1.0), Lane(1.0)}, entries_(data.size(), Lane(0.0)) {
   for (int r = 0; r < kRegions; ++r) memory_[r].resize(static_cast<std::size_t>(program.memory[r]));
   for (double number : program.numbers) numbers_.push_back(Lane(number));
 }
@@ -57,6 +58,12 @@ Read<Lane> Evaluator::read_variable(const Ref& ref, int component) const {
   const Variable& v = plan_.variables[ref.index];
   if (v.source == Source::counter) return {&counter_[v.axis == Axis::i ? 0 : 1], 0, 1};
   const View& view = data_[ref.index];
+  if (view.sparse()) {
+    const bool forth = v.axis == Axis::pair;
+    Lane* const found = &entries_[static_cast<std::size_t>(ref.index)];
+    *found = Lane(entry(view, forth ? i_ : j_, forth ? j_ : i_));
+    return {found, 0, 1};
+  }
   const std::int64_t stride = ref.width == 1 ? 0 : view.rows;
   std::int64_t at = 0;
   switch (v.axis) {

@@ -36,6 +36,7 @@ class Evaluator {
   std::array<std::vector<Lane>, kRegions> memory_;
   std::vector<Lane> numbers_;
   std::array<Lane, 2> counter_;  // the row number along i and along j
+  mutable std::vector<Lane> entries_;  // of sparse matrices, at the present pair
   std::int64_t i_ = 0;
   std::int64_t j_ = 0;
 };

@@ -48,7 +48,17 @@ accepted_shapes <- function(row, widths, most = 4) {
   found
 }
 
+# Those with lists, for arguments of at most six components: lists behind their lengths.
+listed <- function(...) unlist(lapply(list(...), function(list) c(length(list), list)))
+attribute_lists <- list(
+  Pick = list(listed(3L), listed(c(2L, 1L)), listed(c(5L, 1L, 1L, 3L, 2L))),
+  Unpick = list(c(listed(c(3L, 1L, 3L)), 4L), c(listed(2L), 2L)),
+  Kron = list(listed(c(2L, 1L), c(1L, 3L)), listed(c(2L, 3L), c(2L, 1L)), listed(2L, 3L), listed(c(1L, 2L, 3L), c(2L, 1L, 1L))),
+  TensorDot = list(listed(c(2L, 3L), c(3L, 2L), 2L, 1L, NULL), listed(c(3L, 2L), c(2L, 1L, 3L), c(2L, 1L), c(1L, 3L), NULL),
+                   listed(2L, c(2L, 3L), NULL, NULL, c(3L, 1L, 2L)), listed(c(2L, 3L), 2L, 1L, 1L, NULL), listed(3L, 3L, 1L, 1L, NULL))
+)
 attribute_choices <- function(row) {
+  if (!is.null(attribute_lists[[row$name]])) return(attribute_lists[[row$name]])
   count <- if (row$attributes == "none") 0 else length(strsplit(row$attributes, ",")[[1]])
   if (count == 0) return(list(NULL))
   apply(do.call(expand.grid, rep(list(1:6), count)), 1, as.integer, simplify = FALSE)

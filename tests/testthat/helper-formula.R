@@ -18,7 +18,7 @@ call_names <- c(
   NotEqual = "not_equal", Select = "lazy_if", Sum = "sum", Scalprod = "scalprod",
   SqDist = "sqdist", SqNorm2 = "sqnorm2", Norm2 = "norm2", SumT = "sumt",
   Extract = "extract", ExtractT = "extractt", Elem = "elem", Concat = "concat",
-  MatVecMult = "matvecmult", VecMatMult = "vecmatmult", TensorProd = "tensorprod",
+  Pick = "pick", MatMult = "matmult", MatVecMult = "matvecmult", VecMatMult = "vecmatmult", TensorProd = "tensorprod",
   Tanh = "tanh", Atan = "atan", Asinh = "asinh", Erf = "erf", Sigmoid = "sigmoid", Softplus = "softplus",
   Log1p = "log1p", Log2 = "log2", Lgamma = "lgamma", Trigamma = "trigamma", XLogX = "xlogx",
   Max2 = "max2", Min2 = "min2", Floor = "floor", Ceil = "ceiling", Step = "heaviside", ReLU = "relu",
@@ -33,6 +33,8 @@ node_width <- function(op, widths, attributes) {
     SumT = attributes[1],
     Extract = , ExtractT = attributes[2],
     Concat = sum(widths),
+    Pick = attributes[1],
+    MatMult = prod(widths) %/% attributes[1]^2,
     MatVecMult = widths[1] %/% widths[2],
     VecMatMult = widths[2] %/% widths[1],
     TensorProd = prod(widths),
@@ -101,7 +103,8 @@ infix_text <- function(tree) {
 formula_text <- function(tree) {
   if (tree$op %in% c("Operand", "Number")) return(as.character(tree$attributes))
   if (is_infix(tree)) return(infix_text(tree))
-  args <- c(vapply(tree$args, formula_text, ""), as.character(tree$attributes))
+  numbers <- if (tree$op == "Pick") paste0("c(", toString(tree$attributes[-1]), ")") else as.character(tree$attributes)
+  args <- c(vapply(tree$args, formula_text, ""), numbers)
   paste0(call_names[[tree$op]], "(", paste(args, collapse = ", "), ")")
 }
 

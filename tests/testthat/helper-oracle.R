@@ -100,7 +100,61 @@ oracle_haversine <- function(x, y) {
   atan2(sqrt(sum(cross^2)), sum(a * b))
 }
 
+# Attributes that are lists lie behind their lengths.
+oracle_lists <- function(...) {
+  kept <- c(...)
+  lists <- list()
+  while (length(kept)) {
+    lists <- c(lists, list(kept[1 + seq_len(kept[1])]))
+    kept <- kept[-seq_len(1 + kept[1])]
+  }
+  lists
+}
+
+oracle_unpick <- function(x, n, ...) {
+  places <- c(...)[seq_len(n)]
+  vapply(seq_len(c(...)[n + 1]), function(place) sum(x[places == place]), 0)
+}
+
+oracle_mat_mult <- function(x, y, inner) as.vector(apply(matrix(y, inner), 2, function(column) oracle_mat_vec(x, column)))
+
+# Entry by entry, as the sum is defined.
+oracle_tensor_dot <- function(x, y, ...) {
+  given <- oracle_lists(...)
+  entry <- function(data, dims, at) data[1 + sum((at - 1) * cumprod(c(1, dims))[seq_along(dims)])]
+  all_of <- function(dims) unname(as.matrix(do.call(expand.grid, c(lapply(dims, seq_len), list(1))))[, seq_along(dims), drop = FALSE])
+  left <- setdiff(seq_along(given[[1]]), given[[3]])
+  right <- setdiff(seq_along(given[[2]]), given[[4]])
+  inner <- all_of(given[[1]][given[[3]]])
+  term <- function(at, along) {
+    at_x <- replace(integer(length(given[[1]])), c(left, given[[3]]), c(at[seq_along(left)], along))
+    at_y <- replace(integer(length(given[[2]])), c(right, given[[4]]), c(at[length(left) + seq_along(right)], along))
+    entry(x, given[[1]], at_x) * entry(y, given[[2]], at_y)
+  }
+  dims <- c(given[[1]][left], given[[2]][right])
+  order <- if (length(given[[5]])) given[[5]] else seq_along(dims)
+  places <- all_of(dims[order])
+  vapply(seq_len(nrow(places)), function(k) {
+    at <- replace(integer(length(dims)), order, places[k, ])
+    sum(vapply(seq_len(nrow(inner)), function(l) term(at, inner[l, ]), 0))
+  }, 0)
+}
+
+# One spline at one point, as it is defined.
+oracle_spline <- function(knots, x, k, degree) {
+  if (degree == 0) return(as.numeric(knots[k] <= x && x < knots[k + 1]))
+  share <- function(from, to, of) if (from == to) 0 else of / (to - from)
+  share(knots[k], knots[k + degree], x - knots[k]) * oracle_spline(knots, x, k, degree - 1) +
+    share(knots[k + 1], knots[k + degree + 1], knots[k + degree + 1] - x) * oracle_spline(knots, x, k + 1, degree - 1)
+}
+
 oracle_ops <- list(
+  Pick = function(x, n, ...) x[c(...)],
+  Unpick = oracle_unpick,
+  MatMult = oracle_mat_mult,
+  Kron = function(x, y, ...) as.vector(kronecker(array(x, oracle_lists(...)[[1]]), array(y, oracle_lists(...)[[2]]))),
+  TensorDot = oracle_tensor_dot,
+  BSpline = function(knots, x, degree) vapply(seq_len(length(knots) - degree - 1), function(k) oracle_spline(knots, x, k, degree), 0),
   Mod = oracle_elementwise(function(x, y) x %% y),
   IntDiv = oracle_elementwise(function(x, y) x %/% y),
   Max2 = oracle_elementwise(pmax),

@@ -130,14 +130,16 @@ make_shape <- function(width, size) {
   more <- width + pick(0:2)
   inner <- pick(2:3)
   factor <- pick(Filter(function(k) width %% k == 0, seq_len(width)))
-  ops <- c("SumT", "Extract", "ExtractT", "Concat", "TensorProd")
+  ops <- c("SumT", "Extract", "ExtractT", "Pick", "Concat", "TensorProd")
   # Matrices of more than 12 elements would nest into ever larger ones.
-  if (width * inner <= 12) ops <- c(ops, "MatVecMult", "VecMatMult")
+  if (width * inner <= 12) ops <- c(ops, "MatVecMult", "VecMatMult", "MatMult")
   op <- pick(ops)
   switch(op,
     SumT = node(op, real(1), attributes = width),
     Extract = node(op, real(more), attributes = c(pick(seq_len(more - width + 1)), width)),
     ExtractT = node(op, real(part), attributes = c(pick(seq_len(width - part + 1)), width)),
+    Pick = node(op, real(more), attributes = c(as.integer(width), sample.int(more, width, replace = TRUE))),
+    MatMult = node(op, real(factor * inner), real(inner * width %/% factor), attributes = inner),
     Concat = node(op, real(part), real(width - part)),
     MatVecMult = node(op, real(width * inner), real(inner)),
     VecMatMult = node(op, real(inner), real(width * inner)),

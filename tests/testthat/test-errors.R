@@ -78,7 +78,7 @@ mistakes <- list(
   unsupported = quote(K %*% t(K)),
   unsupported = quote(crossprod(K)),
   unsupported = quote(min(K, index = "j", weight = 1)),
-  unsupported = quote(Vij(Matrix::sparseMatrix(1, 1, x = 1, dims = c(4, 5)))),
+  input = quote(Vij(1:3)),
   kind = quote(all(K, index = "j")),
   kind = quote(reduction(K, "count")),
   shape = quote(weighted_sqnorm(c(1, 2), X)),

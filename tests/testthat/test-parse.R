@@ -58,7 +58,7 @@ test_that("precedence is R's, and print and parse are inverse", {
 
 test_that("no text crashes: every failure is a condition of ours", {
   set.seed(5)
-  alphabet <- c(letters[c(1:3, 19, 24, 25)], 0:9, "+", "-", "*", "/", "^", "(", ")", ",", "|", "<", "=", "!", ".", " ", "exp(", "sqdist(", "Grad(", "Laplacian(", "Sum_Reduction(", "\u00e9", "\"", "\\", "\n", "\001")
+  alphabet <- c(letters[c(1:3, 19, 24, 25)], 0:9, "+", "-", "*", "/", "^", "(", ")", ",", "|", "<", "=", "!", ".", " ", "exp(", "sqdist(", "Grad(", "Laplacian(", "Kron(x, x, c(", "pick(", "TensorDot(x, x,", "Ind(", "Sum_Reduction(", "\u00e9", "\"", "\\", "\n", "\001")
   broken <- 0
   for (k in 1:5000) {
     text <- paste(sample(alphabet, sample(25, 1), TRUE), collapse = "")
