@@ -107,6 +107,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{whole_pow}, \code{Pow}}{x multiplied by itself; in text formulas. \code{whole_power_of(x, a0)}.}
 #' \item{\code{clampint}, \code{ClampInt}}{x kept between two whole numbers; in text formulas. \code{clamp(x, a0, a1)}.}
 #' \item{\code{elemt}, \code{ElemT}}{One component placed in a vector of zeros; in text formulas. \code{extractt(x, a1, a0)}.}
+#' \item{\code{softdtw}, \code{SoftDTW_SqDist}}{Soft dynamic time warping: the smoothed least cost of going through the series x and y side by side, by squared differences; z is the smoothing. For short series: at most 576 pairs of components. \code{soft_dtw(x, y, z)}.}
 #' \item{\code{bspline}, \code{BSpline}}{The basis splines of a degree on the knots x, in ascending order, at y: as many as there are knots, less the degree and one. \code{b_spline(x, y, a0)}.}
 #' \item{\code{normalize}, \code{Normalize}}{A vector divided by its norm, 0 at 0. \code{x * rsqrt(sqnorm2(x))}.}
 #' \item{\code{sqnorm_iso}, \code{SqNormIso}}{Squared norm of y, times x; in text formulas. \code{x * sqnorm2(y)}.}
@@ -135,6 +136,9 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' norm2(x - y)
 #' lazy_if(sqdist(x, y) < 0.1, 1, 0)
 #' elem(x, 2) * extract(y, 1, 2)
+#' tensordot(x, y, 3, 3, 1, 1)
+#' bspline(Pm(seq(0, 1, 0.1)), elem(x, 1), 3)
+#' softdtw(x, y, 0.1)
 NULL
 
 #' @rdname lazy-operations
@@ -260,6 +264,10 @@ norm2 <- function(x) lazy_call("Norm2", lazy_arguments(list(x = x)))
 #' @rdname lazy-operations
 #' @export
 elem <- function(x, position) lazy_call("Elem", lazy_arguments(list(x = x)), c(check_count(position, "position")))
+
+#' @rdname lazy-operations
+#' @export
+softdtw <- function(x, y, z) lazy_call("SoftDTW_SqDist", lazy_arguments(list(x = x, y = y, z = z)))
 
 #' @rdname lazy-operations
 #' @export

@@ -80,7 +80,7 @@ made_functions <- function(header) {
 primitives <- c("exp", "exp2", "exp2_minus", "log", "sqrt", "rsqrt", "inverse_sqrt", "square", "sin", "cos", "tanh", "abs", "pow", "select", "truth", "differs", "is_nan",
                 made_functions("elementary.hpp"), made_functions("special.hpp"))
 grammar <- c("+", "-", "*", "/", "(", "<", "<=", "==", "||")
-formula_words <- c("metric", "alike", "whole_power_of", "latitude", "longitude", "kronecker", "tensor_dot", "b_spline")
+formula_words <- c("metric", "alike", "whole_power_of", "latitude", "longitude", "kronecker", "tensor_dot", "b_spline", "soft_dtw")
 width_words <- c("repeated", "within", "placed", "quotient", "picked", "unpicked", "matrices")
 
 calls_in <- function(column) {

@@ -64,7 +64,8 @@ render_ops <- function(rows) {
     paste0("#' @param ", paste(attributes, collapse = ","), " whole numbers, places counted from 1; `dims`, `axes` and `order` are vectors of them"),
     "#' @return A lazy tensor.", "#' @name lazy-operations", "#' @examples",
     "#' x <- Vi(matrix(runif(30), 10, 3), name = \"x\")", "#' y <- Vj(matrix(runif(60), 20, 3), name = \"y\")",
-    "#' sqdist(x, y)", "#' norm2(x - y)", "#' lazy_if(sqdist(x, y) < 0.1, 1, 0)", "#' elem(x, 2) * extract(y, 1, 2)", "NULL", "",
+    "#' sqdist(x, y)", "#' norm2(x - y)", "#' lazy_if(sqdist(x, y) < 0.1, 1, 0)", "#' elem(x, 2) * extract(y, 1, 2)", "#' tensordot(x, y, 3, 3, 1, 1)",
+    "#' bspline(Pm(seq(0, 1, 0.1)), elem(x, 1), 3)", "#' softdtw(x, y, 0.1)", "NULL", "",
     unlist(lapply(exported, exported_function))
   )
 }

@@ -3,7 +3,7 @@
 
 #include "expr/attributes.hpp"
 #include "expr/build.hpp"
-#include "expr/show.hpp"
+#include "expr/recursion.hpp"
 #include "expr/tensor.hpp"
 
 namespace kernweave {
@@ -38,26 +38,6 @@ Expr kronecker(Expr x, Expr y, Attributes lists) {
 }
 Expr tensor_dot(Expr x, Expr y, Attributes lists) {
   return tensor_dot(x, y, Contraction{lists.list(), lists.list(), lists.list(), lists.list(), lists.list()});
-}
-
-// The splines of a basis, a degree more each time: each is the share of the way that x has gone through the knots of one spline
-// times it, and what is left to go through those of the next times that. Where knots coincide there is no way.
-Expr b_spline(Expr knots, Expr x, int degree) {
-  const int count = width(knots);
-  user_check(width(x) == 1, Fault::shape, "bspline(): `", show_short(x), "` has ", width(x), " components; 1 is needed");
-  user_check(degree >= 0 && count - 2 >= degree, Fault::shape, "bspline(): ", count, " knots for degree ", degree, "; at least ", degree + 2LL, " are needed");
-  const auto part = [](Expr f, int first, int n) { return n == width(f) ? f : extract(f, first, n); };
-  Expr basis = lazy_if(less_or_equal(part(knots, 1, count - 1), x), lazy_if(less_than(x, part(knots, 2, count - 1)), 1, 0), 0);
-  for (int p = 1; p <= degree; ++p) {
-    const int n = count - 1 - p;
-    const auto first = [&](int k) { return part(knots, k, n); };
-    const auto per_way = [&](int k) {
-      const Expr way = first(k + p) - first(k), none = equal(way, 0);
-      return lazy_if(none, 0, 1 / lazy_if(none, 1, way));
-    };
-    basis = (x - first(1)) * per_way(1) * part(basis, 1, n) + (first(2 + p) - x) * per_way(2) * part(basis, 2, n);
-  }
-  return basis;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Aliases become their formulas; t(f) and f[rows, ] become f on other leaves.
 #include "expr/settle.hpp"
 
-#include <algorithm>
+#include <unordered_map>
 
 #include "base/error.hpp"
 #include "expr/alias.hpp"
@@ -40,18 +40,27 @@ Expr take_rows(Expr f, bool along_i, Expr rows) {
   });
 }
 
-// The formula of an alias may hold aliases again; its arguments are settled already and not looked into.
+// The formula of an alias may hold aliases again; its arguments are settled already and not looked into. Parts that many share are
+// settled once: seen as a tree, a formula that is made step by step has no end.
 Expr settle_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
 
-Expr settle_part(Expr part, const std::vector<Expr>& settled) {
-  if (part->args.empty() || std::find(settled.begin(), settled.end(), part) != settled.end()) return part;
+using Settled = std::unordered_map<const Node*, Expr>;
+
+Expr settle_part(Expr part, Settled* settled) {
+  if (part->args.empty()) return part;
+  const auto known = settled->find(part.get());
+  if (known != settled->end()) return known->second;
   std::vector<Expr> args;
   for (std::size_t k = 0; k < part->args.size(); ++k) args.push_back(settle_part(part.arg(k), settled));
-  return row(part->op).form == Form::alias ? settle_alias(part->op, args, part->attributes) : remade(part, args);
+  const Expr made = row(part->op).form == Form::alias ? settle_alias(part->op, args, part->attributes) : remade(part, args);
+  settled->emplace(part.get(), made);
+  return made;
 }
 
 Expr settle_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
-  return settle_part(expand(op, args, attributes), args);
+  Settled settled;
+  for (Expr arg : args) settled.emplace(arg.get(), arg);
+  return settle_part(expand(op, args, attributes), &settled);
 }
 
 Expr settle_node(Expr node, const std::vector<Expr>& args) {

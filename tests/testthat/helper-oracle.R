@@ -140,6 +140,20 @@ oracle_tensor_dot <- function(x, y, ...) {
   }, 0)
 }
 
+# Row by row, the three ways to a place by their definition.
+oracle_soft_dtw <- function(x, y, gamma) {
+  soft_min <- function(ways) {
+    ways <- ways[is.finite(ways)]
+    powers <- -ways / gamma
+    -gamma * (max(powers) + log(sum(exp(powers - max(powers)))))
+  }
+  cost <- matrix(Inf, length(x) + 1, length(y) + 1)
+  cost[1, 1] <- 0
+  for (i in seq_along(x)) for (j in seq_along(y))
+    cost[i + 1, j + 1] <- (x[i] - y[j])^2 + soft_min(c(cost[i, j], cost[i, j + 1], cost[i + 1, j]))
+  cost[length(x) + 1, length(y) + 1]
+}
+
 # One spline at one point, as it is defined.
 oracle_spline <- function(knots, x, k, degree) {
   if (degree == 0) return(as.numeric(knots[k] <= x && x < knots[k + 1]))
@@ -154,6 +168,7 @@ oracle_ops <- list(
   MatMult = oracle_mat_mult,
   Kron = function(x, y, ...) as.vector(kronecker(array(x, oracle_lists(...)[[1]]), array(y, oracle_lists(...)[[2]]))),
   TensorDot = oracle_tensor_dot,
+  SoftDTW_SqDist = oracle_soft_dtw,
   BSpline = function(knots, x, degree) vapply(seq_len(length(knots) - degree - 1), function(k) oracle_spline(knots, x, k, degree), 0),
   Mod = oracle_elementwise(function(x, y) x %% y),
   IntDiv = oracle_elementwise(function(x, y) x %/% y),

@@ -1,4 +1,4 @@
-# Components as arrays: products, contractions, reorderings; and splines. Against base R.
+# Components as arrays: products, contractions, reorderings; splines; time series. Against base R.
 
 test_that("contractions of arrays are those of base R, with gradients", {
   set.seed(1)
@@ -50,6 +50,20 @@ test_that("splines are those of the splines package, with derivatives to any ord
   expect_close(slopes, splines::splineDesign(knots, x, 4, derivs = rep(1, 50)), 1e-12, scale = 10)
 })
 
+test_that("series are warped: identical ones at no cost once little is smoothed, delayed ones at less than their distance", {
+  set.seed(6)
+  s <- cumsum(stats::rnorm(24))
+  series <- rbind(s, c(s[1], s[-24]), rev(s))
+  W <- softdtw(Vi(series, name = "x"), Vj(series), 1e-3)
+  D <- as.matrix(W)
+  expect_close(diag(D), rep(0, 3), 0.01)
+  expect_lt(D[1, 2], as.matrix(sqdist(Vi(series), Vj(series)))[1, 2])
+  expect_equal(D, t(D), tolerance = 1e-6)
+  X <- Vi(series[, 1:6], name = "x")
+  text <- kernel_op("Sum_Reduction(SoftDTW_SqDist(x, y, g), 1)", c("x = Vi(6)", "y = Vj(6)", "g = Pm(1)"))
+  expect_equal(text(series[, 1:6], series[, 1:6], 0.7), sum(softdtw(X, Vj(series[, 1:6]), 0.7), index = "j"))
+})
+
 test_that("mistakes with arrays and splines name the numbers that do not fit", {
   X <- Vi(matrix(1, 2, 6), name = "x")
   shape <- function(code, message) expect_error(code, message, class = "kernweave_error_shape", fixed = TRUE)
@@ -62,6 +76,8 @@ test_that("mistakes with arrays and splines name the numbers that do not fit", {
   shape(matmult(X, X, 4), "must be multiples of the number of inner places")
   shape(bspline(X, elem(X, 1), 5), "6 knots for degree 5; at least 7 are needed")
   shape(bspline(X, X, 2), "`x` has 6 components; 1 is needed")
+  shape(softdtw(X, X, X), "`x` has 6 components; 1 is needed")
+  shape(softdtw(Vi(matrix(0, 1, 25)), Vj(matrix(0, 1, 24)), 1), "series of 25 and 24 components; their product may be at most 576")
   expect_error(tensordot(X, X, "a", 6, 1, 1), "`dims_x` must be whole numbers", class = "kernweave_error_input")
   expect_error(bspline(X, elem(X, 1), -1), "`degree` must be a whole number of at least 0", class = "kernweave_error_input")
   for (text in c("Kron(x, x, c(2, 3)", "Kron(x, x, 6, c(2, ))", "Kron(x, x, c(2 3), 6)", "Kron(x, x, 6)", "pick(x, c())", "pick(x, c(7))", "TensorDot(x, x, c(-1), 6, 1, 1)"))
