@@ -95,13 +95,13 @@ class Gpu : public Backend {
 
   Verdict ready_for(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     const Verdict there = ready();
-    if (!there.yes || way_here() == Way::best) return there;
+    if (!there.yes || way_for(variant) == Way::best) return there;
     for (const Share& share : shares_of(variant)) {
       const Extents n = extents_of(share, sizes);
       Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, Way::interpreted);
       Interpretation unused;
       const Verdict verdict = interpret(&pass, &unused);
-      if (!verdict.yes) return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", verdict.why, "), and ", compiler().why));
+      if (!verdict.yes) return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", verdict.why, "), and ", why_not_written(variant)));
     }
     return {};
   }
@@ -120,7 +120,7 @@ class Gpu : public Backend {
     double bytes = 0;
     for (const Share& share : shares_of(variant)) {
       const Extents n = extents_of(share, sizes);
-      Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, way_here());
+      Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, way_for(variant));
       if (pass.interpreted()) script_of(&pass);
       const Cut parts = cut(pass, n.lanes, n.sweep, device(numbers()[0]).processors(), sweep_seconds(plan, variant, sizes));
       const Needs needs = needs_of(pass);
@@ -133,7 +133,7 @@ class Gpu : public Backend {
   void run(const Task& task) const override {
     for (const Share& share : shares_of(variant_of(task))) {
       with_room(task, [&](Room room) {
-        if (!run_share(task, share, room, way_here())) run_share(task, share, room, Way::plain);
+        if (!run_share(task, share, room, way_for(variant_of(task)))) run_share(task, share, room, Way::plain);
       });
     }
   }
@@ -156,7 +156,15 @@ class Gpu : public Backend {
     return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? kGpuInterpreted : 1), devices, room);
   }
 
-  static Way way_here() { return compiler().found ? Way::best : Way::interpreted; }
+  // Time to compile grows faster than the square of a program's length.
+  static bool is_long(const Variant& variant) {
+    const std::vector<Step>& steps = variant.program.steps;
+    return std::count_if(steps.begin(), steps.end(), [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
+  }
+  static Way way_for(const Variant& variant) { return compiler().found && !is_long(variant) ? Way::best : Way::interpreted; }
+  static std::string why_not_written(const Variant& variant) {
+    return is_long(variant) ? sentence("of more than ", kGpuMostSteps, " steps a pair it would take too long to compile") : compiler().why;
+  }
 
   // Of a pass that can be interpreted: ready_for() has asked.
   static Interpretation script_of(Pass* pass) {

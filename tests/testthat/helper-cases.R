@@ -36,6 +36,7 @@ at_pair <- function(axis, data, i, j) switch(axis, i = data[i, ], j = data[j, ],
 accepted_shapes <- function(row, widths, most = 4) {
   attributes <- attribute_choices(row)
   candidates <- if (row$form == "loop" || row$form == "alias") unique(c(1:6, widths)) else c(1, widths)
+  if (row$name == "SoftDTW_SqDist") candidates <- 1:6  # longer ones are not for all devices
   grid <- do.call(expand.grid, c(rep(list(candidates), row$arity), list(attribute = seq_along(attributes))))
   grid <- grid[order(rowSums(grid[seq_len(row$arity)] == max(widths)), decreasing = TRUE), , drop = FALSE]
   found <- list()

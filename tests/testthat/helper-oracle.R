@@ -101,7 +101,7 @@ oracle_haversine <- function(x, y) {
 }
 
 # Attributes that are lists lie behind their lengths.
-oracle_lists <- function(...) {
+listed_attributes <- function(...) {
   kept <- c(...)
   lists <- list()
   while (length(kept)) {
@@ -120,7 +120,7 @@ oracle_mat_mult <- function(x, y, inner) as.vector(apply(matrix(y, inner), 2, fu
 
 # Entry by entry, as the sum is defined.
 oracle_tensor_dot <- function(x, y, ...) {
-  given <- oracle_lists(...)
+  given <- listed_attributes(...)
   entry <- function(data, dims, at) data[1 + sum((at - 1) * cumprod(c(1, dims))[seq_along(dims)])]
   all_of <- function(dims) unname(as.matrix(do.call(expand.grid, c(lapply(dims, seq_len), list(1))))[, seq_along(dims), drop = FALSE])
   left <- setdiff(seq_along(given[[1]]), given[[3]])
@@ -166,7 +166,7 @@ oracle_ops <- list(
   Pick = function(x, n, ...) x[c(...)],
   Unpick = oracle_unpick,
   MatMult = oracle_mat_mult,
-  Kron = function(x, y, ...) as.vector(kronecker(array(x, oracle_lists(...)[[1]]), array(y, oracle_lists(...)[[2]]))),
+  Kron = function(x, y, ...) as.vector(kronecker(array(x, listed_attributes(...)[[1]]), array(y, listed_attributes(...)[[2]]))),
   TensorDot = oracle_tensor_dot,
   SoftDTW_SqDist = oracle_soft_dtw,
   BSpline = function(knots, x, degree) vapply(seq_len(length(knots) - degree - 1), function(k) oracle_spline(knots, x, k, degree), 0),
