@@ -7,7 +7,7 @@ as_lazy <- function(value, beside, name) {
   if (is.double(value) && length(value) == 1 && !is.object(value)) {
     return(lazy_operand(new_operand(as.character(value), "param", 1L, "real", as.vector(value), literal = TRUE)))
   }
-  if (methods::is(value, "sparseMatrix")) return(as_pairs(value, pair_numbers(value, name), beside, name))
+  if (isS4(value) && methods::is(value, "sparseMatrix")) return(as_pairs(value, pair_numbers(value, name), beside, name))
   if (isS4(value)) value <- as.matrix(value)
   numbers <- check_numbers(value, name)
   n <- length(value)
