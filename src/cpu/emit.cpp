@@ -182,13 +182,14 @@ class Writer : private StripKeeper {
     out_.push_back(i);
     store(at_slot(fold.out));
   }
-  // One component more: what came before is in memory.
+  // One component more: what came before is in memory. Where it makes no difference, the argument that the strip holds is the first.
   void next_of_fold(const Step& fold) {
     Instruction i;
     i.a = at_slot(fold.out);
     const bool two = fold.in.size() == 2;
-    if (two) i.b = from_memory(fold.in[1]);
-    take(fold.in[0]);
+    const bool turned = two && row(fold.op).commutes && held(fold.in[1]);
+    if (two) i.b = from_memory(fold.in[!turned]);
+    take(fold.in[turned]);
     i.code = code_of(fold.op, two && !i.b.vector ? FoldShape::next_number : FoldShape::next);
     out_.push_back(i);
     holds_nothing();

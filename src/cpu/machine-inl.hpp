@@ -4,6 +4,7 @@
 #pragma once
 #include "cpu/math-inl.hpp"
 #include "cpu/pack-inl.hpp"
+#include "cpu/plain-inl.hpp"
 #include "kernweave/counting.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
@@ -17,9 +18,11 @@ constexpr int kLongestWritten = 60;
 template <class Row, class... P>
 __attribute__((noinline)) auto called(P... x) { return Row::eval(x...); }
 template <class Row, class... P>
+constexpr bool kWritten = Row::eval((static_cast<void>(sizeof(P)), Counting(0.0))...).cost <= kLongestWritten;
+template <class Row, class... P>
 KW_FN auto value_of(P... x) {
-  if constexpr (Row::eval((static_cast<void>(x), Counting(0.0))...).cost > kLongestWritten) return called<Row>(x...);
-  else return Row::eval(x...);
+  if constexpr (kWritten<Row, P...>) return Row::eval(x...);
+  else return called<Row>(x...);
 }
 
 template <class T>
@@ -194,6 +197,24 @@ struct Machine {
   template <class F>
   static KW_FN void map(Strip* s, F f) {
     each([&](int c, int v) { s->at[c][v] = f(s->at[c][v]); });
+  }
+  // A function, by its short way if that will do for the whole strip. A copy goes the long way, or the strip would live in memory.
+  template <class Row>
+  static KW_FN void map_function(Strip* s) {
+    if constexpr (Plain<Row, T>::kShort) {
+      typename Plain<Row, T>::Look look;
+      each([&](int c, int v) { look.note(s->at[c][v]); });
+      if (look.all_plain()) return map(s, [](P x) { return Plain<Row, T>::value(x); });
+      Strip copy = *s;
+      map_in_memory<Row>(&copy);
+      *s = copy;
+    } else {
+      map(s, [](P x) { return value_of<Row>(x); });
+    }
+  }
+  template <class Row>
+  __attribute__((noinline, flatten)) static void map_in_memory(Strip* s) {
+    map(s, [](P x) { return value_of<Row>(x); });
   }
   template <class F>
   static KW_FN void map_vector(Strip* s, Seen a, F f) {

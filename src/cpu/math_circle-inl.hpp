@@ -116,25 +116,32 @@ KW_FN UnsignedVector<T> sign_of_turns(Pack<T> shifted) {
   return pattern(shifted) << static_cast<int>(8 * sizeof(T) - 1);
 }
 
+// Of numbers up to the limit. Without a sign, or that of -0 would be lost.
 template <class T>
-KW_FN Pack<T> sin(Pack<T> x) {
+KW_FN Pack<T> near_sin(Pack<T> x) {
   using P = Pack<T>;
   constexpr double kShifter = 1.5 * Layout<T>::kUnit;
   P a = abs(x);
   P shifted = a * P(kOneByPi) + P(kShifter);
-  P result = sin_after(a, shifted - P(kShifter));
-  return with_far_lanes<false>(x, with_sign(result, sign_of_turns(shifted) ^ sign_bit(x)));
+  return with_sign(sin_after(a, shifted - P(kShifter)), sign_of_turns(shifted) ^ sign_bit(x));
 }
 
 // cos(x) = -sin(x - pi/2): the turns are halves, the odd shifter turns the sign once more.
 template <class T>
-KW_FN Pack<T> cos(Pack<T> x) {
+KW_FN Pack<T> near_cos(Pack<T> x) {
   using P = Pack<T>;
   constexpr double kShifter = 1.5 * Layout<T>::kUnit + 1;
-  P a = abs(x);
-  P shifted = (a * P(kOneByPi) - P(0.5)) + P(kShifter);
-  P result = sin_after(a, (shifted - P(kShifter)) + P(0.5));
-  return with_far_lanes<true>(x, with_sign(result, sign_of_turns(shifted)));
+  P shifted = (x * P(kOneByPi) - P(0.5)) + P(kShifter);
+  return with_sign(sin_after(x, (shifted - P(kShifter)) + P(0.5)), sign_of_turns(shifted));
+}
+
+template <class T>
+KW_FN Pack<T> sin(Pack<T> x) {
+  return with_far_lanes<false>(x, near_sin(x));
+}
+template <class T>
+KW_FN Pack<T> cos(Pack<T> x) {
+  return with_far_lanes<true>(x, near_cos(x));
 }
 
 }  // inline namespace KW_ISA

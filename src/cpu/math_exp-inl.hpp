@@ -106,20 +106,33 @@ KW_FN Pack<T> nearer_inverse_sqrt(Pack<T> y, Pack<T> e) {
   return y + (y * e) * (e * Pack<T>(0.375) + Pack<T>(0.5));
 }
 
+#if defined(__x86_64__)
+// What an estimate leaves of 1 / sqrt(x), as a share of it.
+template <class T>
+KW_FN Pack<T> left_of_root(Pack<T> x, Pack<T> y) {
+  return Pack<T>(1.0) - (x * y) * y;
+}
+template <class T>
+KW_FN Pack<T> corrected_inverse_sqrt(Pack<T> x, Pack<T> y, Pack<T> left) {
+  y = nearer_inverse_sqrt(y, left);
+  if constexpr (sizeof(T) == 8) y = nearer_inverse_sqrt(y, left_of_root(x, y));
+  return y;
+}
+// Of numbers whose estimate is one.
+template <class T>
+KW_FN Pack<T> near_inverse_sqrt(Pack<T> x) {
+  const Pack<T> y = inverse_sqrt_estimate(x);
+  return corrected_inverse_sqrt(x, y, left_of_root(x, y));
+}
+#endif
+
 // Estimate and correction, half the time of root and division; these two where the estimate is none.
 template <class T>
 KW_FN Pack<T> inverse_sqrt(Pack<T> x) {
   using P = Pack<T>;
 #if defined(__x86_64__)
-  P y = inverse_sqrt_estimate(x);
-  P e = P(1.0) - (x * y) * y;
-  if (all(abs(e) < P(0.01))) {
-    if constexpr (sizeof(T) == 8) {
-      y = nearer_inverse_sqrt(y, e);
-      e = P(1.0) - (x * y) * y;
-    }
-    return nearer_inverse_sqrt(y, e);
-  }
+  const P y = inverse_sqrt_estimate(x), left = left_of_root(x, y);
+  if (all(abs(left) < P(0.01))) return corrected_inverse_sqrt(x, y, left);
 #endif
   return P(1.0) / sqrt(x);
 }
@@ -226,20 +239,15 @@ KW_FN Pack<T> exp2_minus(Pack<T> x) {
   return exp2_near_0<!kJoined>((P(Range::kShifter) - shifted) - z, 2) * half_power(shifted);
 }
 
-template <bool kFine, class T>
-KW_FN Pack<T> exp_within(Pack<T> x) {
+template <class T>
+KW_FN Pack<T> exp(Pack<T> x) {
   using P = Pack<T>;
   using Range = PowerRange<T>;
   P z = clamp(x, P(Range::kLowest / kLog2E), P(0.25 + Range::kHighest / kLog2E));
   P shifted = z * P(kLog2E) + P(Range::kShifter);
   P n = shifted - P(Range::kShifter);
   P r = (z - n * P(Layout<T>::kLn2High)) - n * P(Layout<T>::kLn2Low);
-  return exp_near_0<kFine>(r, 2) * half_power(shifted);
-}
-
-template <class T>
-KW_FN Pack<T> exp(Pack<T> x) {
-  return exp_within<!kJoined>(x);
+  return exp_near_0<!kJoined>(r, 2) * half_power(shifted);
 }
 
 // log((1 + s) / (1 - s)) = 2 s + s z Q(z) with z = s^2. Q on [0, 0.0295]: relative error of the whole 2^-30
@@ -289,25 +297,35 @@ KW_FN Pack<T> log(Pack<T> x) {
   return select(x <= P(0.0), at_most_0, select(x < infinite, result, x));
 }
 
-// tanh(a) = a + a z P(z), z = a^2, for a below 0.55: relative error 2^-29 and 2^-55, minimax by Remez.
-KW_FN Pack<float> tanh_tail(Pack<float> z) {
-  return polynomial(z, -0x1.55554ap-2, 0x1.110cb2p-3, -0x1.b91370p-5, 0x1.588284p-6, -0x1.96cf38p-8);
+// exp(r) - 1 = r + r^2 P(r) on [-0.1985, 0.4955]: relative error of the whole 2^-25.6 (float), 2^-29.4 (float, where more
+// is rounded) and 2^-55.1, minimax by Remez.
+KW_FN Pack<float> expm1_tail(Pack<float> r) {
+  if constexpr (kJoined) return polynomial(r, 0x1.000004p-1, 0x1.5556p-3, 0x1.554304p-5, 0x1.1030fep-7, 0x1.9ba9dcp-10);
+  else return polynomial(r, 0x1p-1, 0x1.555556p-3, 0x1.55563cp-5, 0x1.110736p-7, 0x1.6a5fa8p-10, 0x1.d9a926p-13);
 }
-KW_FN Pack<double> tanh_tail(Pack<double> z) {
-  return polynomial(z, -0x1.555555555545ep-2, 0x1.11111110fe1afp-3, -0x1.ba1ba1aa0195bp-5, 0x1.664f451ed5214p-6,
-                    -0x1.226dcc18198b3p-7, 0x1.d6c3f3cda8385p-9, -0x1.7cde5d24362dcp-10, 0x1.2f23ce4b2dc49p-11,
-                    -0x1.b5ce7ce636c64p-13, 0x1.a3149f53d17fdp-15);
+KW_FN Pack<double> expm1_tail(Pack<double> r) {
+  return polynomial(r, 0.5, 0x1.5555555555429p-3, 0x1.5555555555accp-5, 0x1.111111119d357p-7, 0x1.6c16c160973e3p-10, 0x1.a019fd228ba50p-13,
+                    0x1.a01a9b2867427p-16, 0x1.71e4c7c2b69c4p-19, 0x1.25d1fae7aca43p-22, 0x1.ec74ceadb5e60p-26);
 }
 
+// From here on tanh is 1 to the last bit.
+template <class T>
+constexpr double kTanhIsOne = sizeof(T) == 4 ? 10 : 20;
+
+// tanh(a) = h / (h + 1), where h = (exp(2a) - 1) / 2 = 2^(n-1) (exp(r) - 1) + (2^(n-1) - 1/2): where n is 0, nothing cancels. That is
+// up to 2a = 0.496. Below 1/4, h - h q is nearer than q = h / (h + 1); above, a unit in the last place is more.
 template <class T>
 KW_FN Pack<T> tanh(Pack<T> x) {
   using P = Pack<T>;
-  P a = abs(x);
-  P z = a * a;
-  P near_0 = a + a * (z * tanh_tail(z));
-  // From where tanh is 1/2 on, what is subtracted from 1 is small enough for its error not to matter.
-  P beyond = P(1.0) - P(2.0) / (exp_within<true>(a + a) + P(1.0));
-  return with_sign(select(a < P(0.55), near_0, beyond), sign_bit(x));
+  P a = lesser(P(kTanhIsOne<T>), abs(x));
+  P twice = a + a;
+  P shifted = (twice - P(0.15)) * P(kLog2E) + P(PowerRange<T>::kShifter);
+  P n = shifted - P(PowerRange<T>::kShifter);
+  P r = (twice - n * P(Layout<T>::kLn2High)) - n * P(Layout<T>::kLn2Low);
+  P power = half_power(shifted);
+  P h = power * (r + (r * r) * expm1_tail(r)) + (power - P(0.5));
+  P q = h / (h + P(1.0));
+  return with_sign(select(h < P(1.0 / 3), h - h * q, q), sign_bit(x));
 }
 
 }  // inline namespace KW_ISA

@@ -20,9 +20,9 @@ class Steps {
   template <class Row, Shape kShape>
   struct Unary {
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
-      if constexpr (kShape == Shape::alone) M::map(s, [](P x) { return value_of<Row>(x); });
-      if constexpr (kShape == Shape::scaled) M::map_number(s, i.a, [](P x, P y) { return value_of<Row>(x * y); });
-      if constexpr (kShape == Shape::shifted) M::map_number(s, i.a, [](P x, P y) { return value_of<Row>(x + y); });
+      if constexpr (kShape == Shape::scaled) M::map_number(s, i.a, [](P x, P y) { return x * y; });
+      if constexpr (kShape == Shape::shifted) M::map_number(s, i.a, [](P x, P y) { return x + y; });
+      M::template map_function<Row>(s);
     }
   };
 

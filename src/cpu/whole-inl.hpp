@@ -152,8 +152,8 @@ class Wholes {
 #include "kernweave/reductions.def"
     add<Fold, kFold, false, NoMap, red::Sum, Red::Sum, Weight::number>(all);
     // Exponentials of a norm.
-    add_sums<Fold, kFold, true, Alone<op::Exp2, Op::Exp2>>(all);
     add_sums<Fold, kFold, true, Affine<op::Exp2, Op::Exp2>>(all);
+    add_sums<Fold, kFold, true, Affine<op::Exp2Minus, Op::Exp2Minus>>(all);
     add_sums<Fold, kFold, true, Alone<op::Exp2Minus, Op::Exp2Minus>>(all);
   }
   // Exponents are distances with a sign or a coefficient.

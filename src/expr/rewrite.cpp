@@ -15,11 +15,22 @@
 namespace kernweave {
 namespace {
 
+// A rule's condition beyond types.
+enum class When { always, a_has_k_components, m_is_negative, saves_work };
+When when_of(const Rule& rule) {
+  const std::pair<const char*, When> known[] = {{"", When::always}, {"a has k components", When::a_has_k_components}, {"m is negative", When::m_is_negative},
+                                                {"saves work", When::saves_work}};
+  for (const auto& k : known)
+    if (std::strcmp(rule.when, k.first) == 0) return k.second;
+  internal_check(false, "rule ", rule.name, " has an unknown condition");
+  return When::always;
+}
+
 struct Pattern {
   const char* name;
   Expr from;
   Expr to;
-  bool a_has_k_components, saves_work;
+  When when;
 };
 
 // Parsed once; the pool lives as long as the process.
@@ -27,12 +38,7 @@ const std::vector<Pattern>& patterns() {
   static Pool pool(false);
   static const std::vector<Pattern> all = [] {
     std::vector<Pattern> made;
-    for (const Rule& rule : rules()) {
-      const bool counts = std::strcmp(rule.when, "a has k components") == 0;
-      const bool saves = std::strcmp(rule.when, "saves work") == 0;
-      internal_check(counts || saves || rule.when[0] == '\0', "rule ", rule.name, " has an unknown condition");
-      made.push_back({rule.name, parse_pattern(rule.from, &pool), parse_pattern(rule.to, &pool), counts, saves});
-    }
+    for (const Rule& rule : rules()) made.push_back({rule.name, parse_pattern(rule.from, &pool), parse_pattern(rule.to, &pool), when_of(rule)});
     return made;
   }();
   return all;
@@ -162,13 +168,21 @@ Expr filled_in(Expr pattern, Pool* pool, const Bindings& bound, Work* work) {
   return f;
 }
 
+bool holds(When when, const Bindings& bound) {
+  switch (when) {
+    case When::a_has_k_components: return width(bound.formula('a')) == bound.attribute(pattern_attribute('k'));
+    case When::m_is_negative: return bound.formula('m')->number < 0;
+    default: return true;
+  }
+}
+
 bool fires(const Pattern& p, Expr f, Bindings* bound) {
   if (p.from->op != f->op || !match(p.from, f, bound)) return false;
-  if (p.a_has_k_components && width(bound->formula('a')) != bound->attribute(pattern_attribute('k'))) return false;
+  if (!holds(p.when, *bound)) return false;
   Work before, after;
   filled_in(p.from, f->pool, *bound, &before);
   const Expr to = filled_in(p.to, f->pool, *bound, &after);
-  const bool less = after.no_more_than(before) && (!p.saves_work || !before.no_more_than(after));
+  const bool less = after.no_more_than(before) && (p.when != When::saves_work || !before.no_more_than(after));
   return to->type == f->type && !(to == f) && less;
 }
 

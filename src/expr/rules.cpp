@@ -37,6 +37,7 @@ const std::vector<Rule>& rules() {
       {"power-half", "powf(u, 0.5)", "sqrt(u)", "rounding", ""},
       {"power-one-and-a-half", "powf(u, 1.5)", "u * sqrt(u)", "rounding", ""},
       {"power-minus-half", "powf(u, -0.5)", "inv_sqrt(u)", "rounding", ""},
+      {"power-minus-one-and-a-half", "powf(u, -1.5)", "inv_sqrt(u) * square(inv_sqrt(u))", "rounding", ""},
       {"power-minus-one", "powf(a, -1)", "inv(a)", "rounding", ""},
       {"power-minus-two", "powf(a, -2)", "inv(square(a))", "rounding", ""},
       {"divide-by-root", "a / sqrt(b)", "a * inv_sqrt(b)", "rounding", ""},
@@ -45,6 +46,7 @@ const std::vector<Rule>& rules() {
       {"exp2-number", "exp(m * a)", "exp2((m * 1.4426950408889634) * a)", "rounding", ""},
       {"exp2-minus", "exp(-a)", "exp2(-1.4426950408889634 * a)", "rounding", ""},
       {"exp2-parameter", "exp(p * a)", "exp2((p * 1.4426950408889634) * a)", "rounding", ""},
+      {"exp2-minus-root", "exp2(m * sqrt(a))", "exp2_minus((-m) * sqrt(a))", "exact", "m is negative"},
       // Divisions done less often
       {"divide-by-less", "a / b", "a * (1 / b)", "rounding", ""},
       // Repeated components

@@ -13,7 +13,8 @@ struct Rule {
   const char* from;
   const char* to;
   const char* exactness;  // exact: the same bits, but for the sign of 0;  rounding: up to rounding and overflow
-  const char* when;       // a condition beyond types: empty, "a has k components", or "saves work" where as much would not do
+  // A condition beyond types: empty, "a has k components", "m is negative", or "saves work" where as much would not do.
+  const char* when;
 };
 
 const std::vector<Rule>& rules();

@@ -11,7 +11,7 @@ namespace {
 
 using Users = std::unordered_map<const Node*, int>;
 
-// An exponent: coefficient times a squared distance, or times its root.
+// The opposite of an exponent: coefficient times a squared distance, or times its root.
 struct Exponent {
   Expr coefficient, distance;
   bool rooted;
@@ -25,7 +25,7 @@ bool is_distance(Expr f, const Users& users) {
 }
 
 bool find_exponent(Expr power, const Users& users, Exponent* found) {
-  if (power->op != Op::Exp2) return false;
+  if (power->op != Op::Exp2 && power->op != Op::Exp2Minus) return false;
   const Expr product = power.arg(0);
   if (product->op != Op::Mult || !read_once(product, users)) return false;
   for (std::size_t k = 0; k < 2; ++k) {
@@ -33,7 +33,7 @@ bool find_exponent(Expr power, const Users& users, Exponent* found) {
     const bool rooted = other->op == Op::Sqrt && read_once(other, users);
     const Expr distance = rooted ? other.arg(0) : other;
     if (!is_parameter(c) || width(c) != 1 || !is_distance(distance, users)) continue;
-    *found = {c, distance, rooted};
+    *found = {power->op == Op::Exp2 ? -c : c, distance, rooted};
     return true;
   }
   return false;
@@ -48,7 +48,7 @@ double most_of(const Precision& precision) {
 Expr scaled(const Exponent& e, const Precision& precision, std::vector<Guard>* guards) {
   const Side a = side_of(e.distance.arg(0)), b = side_of(e.distance.arg(1));
   const int centre = common_centre(a.reading, b.reading);
-  const Expr c = -e.coefficient, s = e.rooted ? c : sqrt(c), by = a.scale ? s * a.scale : s;
+  const Expr c = e.coefficient, s = e.rooted ? c : sqrt(c), by = a.scale ? s * a.scale : s;
   const Expr of_reach = e.rooted ? c * abs(c) : c;
   const Expr x = centred(a.reading, centre), y = centred(b.reading, centre);
   guards->push_back({variable_read(x), variable_read(y), a.scale ? of_reach * square(a.scale) : of_reach, 0, most_of(precision)});

@@ -48,6 +48,19 @@ for (isa in instruction_sets) {
   })
 }
 
+test_that("numbers for which a function has no short way are right among others that it is for", {
+  set.seed(11)
+  functions <- list(sin = sin, cos = cos, rsqrt = rsqrt, inverse_root = function(x) 1 / sqrt(x), tanh = tanh)
+  odd <- list(0, -0.0, 2^-100, 2^100, -1, 1e6, Inf, -Inf, NaN, c(1e6, NaN, 0, Inf))
+  for (isa in instruction_sets) for (precision in test_precisions()) for (name in names(functions)) for (numbers in odd) {
+    x <- stats::runif(70, 0.5, 2)
+    x[sample(70, length(numbers))] <- numbers
+    F <- functions[[name]](Vi(x) + 0 * col_index(5))
+    expect_close(with_isa(isa, as.matrix(lazy_set(F, precision = precision))), as.matrix(lazy_set(F, device = "reference")), tolerance_of(precision),
+                 label = paste(name, "of", paste(numbers, collapse = ", "), isa, precision))
+  }
+})
+
 test_that("primitives keep their bounds in units of the last place, on every instruction set", {
   source <- testthat::test_path("cpu", "ulp.cpp")
   root <- Sys.getenv("KERNWEAVE_SOURCE")

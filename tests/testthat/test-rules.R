@@ -5,9 +5,9 @@ rules <- kernweave_rules()
 
 # A side of a rule with its letters as operands: s and t of one component, p a parameter, u a square, m and n numbers, k an
 # attribute.
-rule_side <- function(side, widths = c(3, 3), axes = c("i", "j", "i", "j"), k = widths[1]) {
+rule_side <- function(side, widths = c(3, 3), axes = c("i", "j", "i", "j"), k = widths[1], m = "3") {
   declared <- c(paste0(c("a", "b", "s", "t"), " = V", axes, "(", c(widths, 1, 1), ")"), "p = Pm(1)")
-  text <- gsub("\\bu\\b", "square(a)", gsub("\\bm\\b", "3", gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side))))
+  text <- gsub("\\bu\\b", "square(a)", gsub("\\bm\\b", m, gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side))))
   lazy <- kernweave:::declared_operands(declared)
   list(lazy = lazy, axes = c(axes, "param"), widths = c(widths, 1, 1, 1),
        formula = kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula)
@@ -36,8 +36,9 @@ for (k in seq_len(nrow(rules))) {
   test_that(paste0("rule ", rule$name, ": ", rule$from, " -> ", rule$to), {
     set.seed(k)
     fired <- 0
+    m <- if (rule$when == "m is negative") "(-3)" else "3"
     for (wa in c(1, 3)) for (wb in c(1, 3)) for (repeats in c(1, 3)) for (axes in list(c("i", "j", "i", "j"), c("i", "i", "j", "i"), c("j", "i", "j", "j"))) {
-      from <- try_side(rule$from, c(wa, wb), axes, repeats)
+      from <- try_side(rule$from, c(wa, wb), axes, repeats, m)
       if (is.null(from)) next
       data <- rule_data(from)
       expected <- value_of(from, data, "reference")
