@@ -67,6 +67,7 @@ bool is_not_negative(Expr f, int levels = 3) {
     case Op::Sqrt:
     case Op::Exp:
     case Op::Exp2:
+    case Op::Exp2Minus:
     case Op::SqDist:
     case Op::Manhattan: return true;
     case Op::Scalprod: return f->args[0] == f->args[1];

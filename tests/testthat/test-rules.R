@@ -70,6 +70,7 @@ test_that("rules see the numbers that are written in R", {
   expect_true("inverse" %in% fired_by(1 / (1 + D)))
   expect_true("power-one-and-a-half" %in% fired_by(D^1.5))
   expect_true("numbers-together" %in% fired_by(2 * (3 * D)))
+  expect_true(all(c("exp2-minus-root", "power-half") %in% fired_by(exp(-2 * sqrt(D))^0.5)))
   expect_identical(fired_by((Vi(1:3 / 7) - Vj(1:4 / 9))^1.5), character())  # of a negative number there is no such power
   expect_equal(sum(D^NA_real_, index = "j"), matrix(NA_real_, 3))
   expect_equal(sum(D + Inf, index = "j"), matrix(Inf, 3))
