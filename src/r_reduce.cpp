@@ -135,7 +135,7 @@ Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double
     const kernweave::cuda::Windows w = kernweave::cuda::fitting(needs, pass, cut, {0, m}, n, bytes);
     return Rcpp::NumericVector::create(Rcpp::_["lanes"] = static_cast<double>(w.lanes), Rcpp::_["sweep"] = static_cast<double>(w.sweep),
                                        Rcpp::_["chunk"] = static_cast<double>(w.chunk), Rcpp::_["whole"] = w.whole ? 1.0 : 0.0,
-                                       Rcpp::_["block"] = pass.shape.block_rows, Rcpp::_["split"] = static_cast<double>(cut.split),
+                                       Rcpp::_["block"] = pass.shape.block_rows, Rcpp::_["split"] = static_cast<double>(cut.together()),
                                        Rcpp::_["takes"] = needs.all(w.lanes, w.sweep) + needs.state * static_cast<double>(w.chunk),
                                        Rcpp::_["all"] = needs.all(m, n));
   });

@@ -5,6 +5,7 @@
 #include "cpu/math-inl.hpp"
 #include "cpu/pack-inl.hpp"
 #include "cpu/plain-inl.hpp"
+#include "cpu/taking-inl.hpp"
 #include "kernweave/counting.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
@@ -304,43 +305,6 @@ struct Machine {
 
   // --- reductions ---
 
-  // Takes the terms of a full strip into the states of one component, the short way where there is one; says no
-  // where some term is not plain to its state.
-  template <class State>
-  static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights) {
-    if constexpr (State::kShort) {
-      // One comparison serves a vector of rows: that with the least plain term of its columns.
-      typename P::Mask plain = P(0.0) == P(0.0);
-      vectors([&](int v) {
-        P term = s.at[0][v];
-        columns([&](int c) { term = c == 0 ? term : State::less_plain(s.at[c][v], term); });
-        plain = plain && states[v].plain(term);
-      });
-      if (!all(plain)) return false;
-      each([&](int c, int v) { states[v].step_plain(s.at[c][v], weights.at[c][v]); });
-    } else {
-      State now[kVectors];
-      vectors([&](int v) { now[v] = states[v]; });
-      each([&](int c, int v) { now[v].step(s.at[c][v], weights.at[c][v], PackIndex{}, P(0.0) == P(0.0)); });
-      vectors([&](int v) { states[v] = now[v]; });
-    }
-    return true;
-  }
-  template <class State>
-  static KW_FN void take_one(State* state, P value, P weight, PackIndex index) {
-    if constexpr (State::kShort)
-      if (all(state->plain(value))) return state->step_plain(value, weight);
-    state->step(value, weight, index, P(0.0) == P(0.0));
-  }
-  template <class State>
-  static KW_FN void take_each(State* states, const Strip& s, const Strip& weights, std::int64_t left, PackIndex index, std::int64_t by_column) {
-    for (int c = 0; c < kColumns && c < left; ++c)
-      for (int v = 0; v < kVectors; ++v) {
-        const PackIndex here{index.first + c * by_column + v * W * index.by_lane, index.by_lane};
-        take_one(&states[v], s.at[c][v], weights.at[c][v], here);
-      }
-  }
-
   template <Weight kWeight>
   static KW_FN void weights_of(Seen a, Seen b, Strip* weights) {
     if constexpr (kWeight == Weight::difference) return map_row(weights, a, b, [](P x, P y) { return x - y; });
@@ -353,6 +317,7 @@ struct Machine {
   template <template <class> class Red, Weight kWeight>
   struct Reduction {
     using State = Red<P>;
+    using Takes = Taking<Machine<T>>;
 
     template <class Take>
     static KW_FN bool for_weights(const Ready& i, Take take) {
@@ -368,14 +333,15 @@ struct Machine {
     // Says no, having done nothing, where this is not for registers.
     static KW_FN bool take(const Ready& i, const Run& run, const Strip& s) {
       if (run.left < kColumns || (State::kShort && i.width > 1)) return false;
-      return for_weights(i, [&](State* states, const Strip& weights) { return take_short(states, s, weights); });
+      return for_weights(i, [&](State* states, const Strip& weights) { return Takes::take_short(states, s, weights); });
     }
     // The strip that lies in memory.
     __attribute__((noinline, flatten)) static void take_memory(const Ready& i, Run* run) {
       const Count& count = run->frame.count[i.from->counted];
       const PackIndex index{count.first + run->column * count.by_column, count.by_lane};
       for_weights(i, [&](State* states, const Strip& weights) {
-        take_each(states, run->memory, weights, run->left, index, count.by_column);
+        if constexpr (State::kShort && !State::kAdds) Takes::take_few(states, run->memory, run->left, index, count.by_column);
+        else Takes::take_each(states, run->memory, weights, run->left, index, count.by_column);
         return true;
       });
     }

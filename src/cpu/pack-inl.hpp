@@ -69,6 +69,7 @@ struct PackMask {
   KW_FN friend bool lane(PackMask a, int k) { return a.v[k] != 0; }
   KW_FN friend bool any(PackMask a) { return any_bit(a.v); }
   KW_FN friend bool all(PackMask a) { return sign_bits(a.v) == (1u << (kVectorBytes / sizeof(T))) - 1; }
+  KW_FN friend unsigned bits_of(PackMask a) { return sign_bits(a.v); }
   template <class F>
   KW_FN friend void each_lane(PackMask a, F f) {
     for (unsigned left = sign_bits(a.v); left != 0; left &= left - 1) f(__builtin_ctz(left));

@@ -58,8 +58,7 @@ void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first,
     shape_->parts[part].kernel->finish(at(part, c, 0), count, output.places, values.data(), indices.data());
     for (std::int64_t p = 0; p < places; ++p) {
       const std::int64_t to = first + rows_of_result * (p + places * c);
-      for (std::int64_t r = 0; r < count; ++r)
-        result.put(to + r, values[static_cast<std::size_t>(r * places + p)], indices[static_cast<std::size_t>(r * places + p)]);
+      result.put(to, count, values.data() + p, indices.data() + p, places);
     }
   }
 }

@@ -17,6 +17,14 @@ struct StateFunctions {
     if constexpr (Lanes::kAdds) static_cast<Lanes*>(state)->restart();
     else (void)state;
   }
+  static void lane_look(void* state) {
+    if constexpr (Lanes::kLooks) static_cast<Lanes*>(state)->look();
+    else (void)state;
+  }
+  static void lane_end_look(void* state) {
+    if constexpr (Lanes::kLooks) static_cast<Lanes*>(state)->end_look();
+    else (void)state;
+  }
   static std::int64_t row_storage(int places) { return One::storage(places); }
   static void row_init(void* rows, std::int64_t count, void* storage, int places) {
     One* const first = static_cast<One*>(rows);
@@ -44,7 +52,7 @@ struct StateFunctions {
   }
 
   static constexpr StateKernel kernel() {
-    return {Lanes::kAdds, sizeof(Lanes), lane_storage, lane_init, lane_restart, sizeof(One), row_storage, row_init, flush, merge, finish};
+    return {Lanes::kAdds, Lanes::kLooks, sizeof(Lanes), lane_storage, lane_init, lane_restart, lane_look, lane_end_look, sizeof(One), row_storage, row_init, flush, merge, finish};
   }
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "schedule/cost.hpp"
+
 namespace kernweave {
 namespace {
 
@@ -140,16 +142,39 @@ void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t
   run_pairs_(frame);
 }
 
+// Calls f with each state of lanes, and whose it is.
+template <class T>
+template <class F>
+void TileWorker<T>::each_state(std::int64_t strips, F f) {
+  for (std::int64_t strip = 0; strip < strips; ++strip)
+    for (const RowShape::Part& part : job_.shape->parts) {
+      char* state = lane_states(strip) + part.lane_state;
+      for (int k = 0; k < part.output->width * pass_.tiling.vectors; ++k, state += part.kernel->lane_bytes) f(part, state);
+    }
+}
+
 template <class T>
 void TileWorker<T>::init_states(std::int64_t strips) {
   char* storage = storage_;
-  for (std::int64_t strip = 0; strip < strips; ++strip)
-    for (const RowShape::Part& part : job_.shape->parts) {
-      const std::int64_t each = part.kernel->lane_storage(part.output->places);
-      char* state = lane_states(strip) + part.lane_state;
-      for (int k = 0; k < part.output->width * pass_.tiling.vectors; ++k, state += part.kernel->lane_bytes, storage += each)
-        part.kernel->lane_init(state, storage, part.output->places);
-    }
+  each_state(strips, [&](const RowShape::Part& part, char* state) {
+    part.kernel->lane_init(state, storage, part.output->places);
+    storage += part.kernel->lane_storage(part.output->places);
+  });
+}
+
+// A tile is looked at first where all states do, and some columns come to each of a list's places.
+template <class T>
+bool TileWorker<T>::looks_first(std::int64_t columns) const {
+  const auto looks = [&](const RowShape::Part& part) { return part.kernel->looks && columns >= kLookedAtOfPlace * part.output->places; };
+  const std::vector<RowShape::Part>& parts = job_.shape->parts;
+  return !parts.empty() && pass_.components[static_cast<int>(Space::pairs)] == 0 && std::all_of(parts.begin(), parts.end(), looks);
+}
+
+template <class T>
+void TileWorker<T>::look(std::int64_t strips, std::int64_t first_row, std::int64_t column, std::int64_t columns) {
+  each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_look(state); });
+  for (std::int64_t strip = 0; strip < strips; ++strip) run_strip(strip, first_row + strip * pass_.tiling.strip_rows(), column, columns);
+  each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
 }
 
 // What adds up is flushed after every tile, the rest when the last one is done.
@@ -217,6 +242,7 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
     const std::int64_t columns = std::min(t.columns, end_column - column);
     if (job_.columns) spaces_[static_cast<int>(Space::sweep_panel)] = shared_panel(column);
     else panel(column, end_column, space(Space::sweep_panel));
+    if (column == first_column && looks_first(columns)) look(strips, first_row, column, columns);
     for (std::int64_t strip = 0; strip < strips; ++strip) {
       const std::int64_t row = first_row + strip * t.strip_rows(), here = std::min(t.strip_rows(), first_row + rows - row);
       if (has_pairs) pack_pairs(row, here, column, columns);

@@ -54,6 +54,10 @@ class TileWorker {
   void pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
   void run_strip(std::int64_t strip, std::int64_t row, std::int64_t column, std::int64_t columns);
   void init_states(std::int64_t strips);
+  bool looks_first(std::int64_t columns) const;
+  void look(std::int64_t strips, std::int64_t first_row, std::int64_t column, std::int64_t columns);
+  template <class F>
+  void each_state(std::int64_t strips, F f);
   void flush(RowStates* states, std::int64_t rows, bool adding);
   void multiply(std::int64_t strip, std::int64_t columns);
   void write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);

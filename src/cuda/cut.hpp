@@ -12,7 +12,10 @@ struct Cut {
   std::int64_t blocks;     // of rows
   std::int64_t splits;     // of the folded axis
   std::int64_t split;      // points of a split
+  std::int64_t group;      // splits whose states are merged before those of groups are; 1 where splits are few
   std::int64_t of_launch;  // blocks times splits of one launch: leaves time to ask for an interrupt in between
+
+  std::int64_t together() const { return split * group; }  // points that no window divides
 };
 
 // `seconds`: what all pairs are expected to take.

@@ -105,6 +105,7 @@ void PassJob::place_numbers() {
   head_.split = cut_.split;
   head_.blocks = cut_.blocks;
   head_.splits = cut_.splits;
+  head_.group = cut_.group;
   head_.once = room_for<void>(&once_, {0, pass_.once.total}, pass_.number_bytes(), "the parameters");
 }
 
@@ -204,10 +205,10 @@ void PassJob::launch(const char* name, std::int64_t blocks, std::int64_t splits,
                  static_cast<unsigned>(shared_bytes), arguments());
 }
 
-void PassJob::launch_points(const char* name, const Span& points) {
+void PassJob::launch_points(const char* name, const Span& points, std::int64_t times) {
   head_.from = points.from;
   head_.to = points.to;
-  if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), 1, kPointThreads, 0);
+  if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), times, kPointThreads, 0);
 }
 
 // Slices change no result: a block finds the same in any launch.
@@ -231,7 +232,16 @@ void PassJob::sweep_chunk(std::int64_t block, std::int64_t blocks) {
   for (head_.first_split = head_.splits_from; head_.first_split < end; head_.first_split += slice.splits)
     for (head_.first_block = block; head_.first_block < block + blocks; head_.first_block += slice.blocks)
       launch_slice({std::min<std::int64_t>(slice.blocks, block + blocks - head_.first_block), std::min<std::int64_t>(slice.splits, end - head_.first_split)});
-  if (outputs_.merges()) launch_points("merge", {head_.first_row, head_.first_row + head_.rows_here});
+  if (outputs_.merges()) merge();
+}
+
+// Many splits of few rows come together group by group first, each group in threads of its own.
+void PassJob::merge() {
+  const Span rows{head_.first_row, head_.first_row + head_.rows_here};
+  head_.gathers = cut_.group > 1;
+  if (head_.gathers) launch_points("merge", rows, ceiling(head_.splits_here, cut_.group));
+  head_.gathers = 0;
+  launch_points("merge", rows);
 }
 
 void PassJob::launch_slice(const Slice& slice) {

@@ -55,11 +55,12 @@ class PassJob {
 
   std::vector<char> arguments() const;
   void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes, int shares = 1);
-  void launch_points(const char* name, const Span& points);
+  void launch_points(const char* name, const Span& points, std::int64_t times = 1);
   Slice slice_of(std::int64_t blocks) const;
   void sweep_window();
   void sweep_chunk(std::int64_t block, std::int64_t blocks);
   void launch_slice(const Slice& slice);
+  void merge();
 
   const Pass& pass_;
   const Code& code_;

@@ -47,7 +47,7 @@ Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span
   };
   if (needs.all(lanes.size(), sweep) + for_states <= budget) return {lanes.size(), sweep, chunk(sweep), true};
   const double room = budget - for_states - needs.fixed;
-  const std::int64_t step = std::max<std::int64_t>(1, cut.split);
+  const std::int64_t step = std::max<std::int64_t>(1, cut.together());
   std::int64_t columns = std::max(std::min(step, sweep), whole_steps(needs.sweep > 0 ? room / 4 / needs.sweep : INFINITY, step, sweep));
   std::int64_t rows = lanes_beside(columns, needs, room, pass.shape.block_rows, lanes.size());
   if (rows == 0) rows = lanes_beside(columns = std::min(step, sweep), needs, room, pass.shape.block_rows, lanes.size());

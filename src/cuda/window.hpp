@@ -19,13 +19,13 @@ struct Span {
 std::vector<Span> spans(const Span& all, std::int64_t size);
 
 struct Windows {
-  std::int64_t lanes, sweep;  // points of a window, whole blocks and whole splits of them; the last may have fewer
+  std::int64_t lanes, sweep;  // points of a window, whole blocks and whole groups of splits; the last may have fewer
   std::int64_t chunk;         // blocks whose states wait at the same time
   bool whole;                 // is everything there at once?
 };
 
 // The largest that fit. What they are changes no result: states are merged in the same order. Fails with Fault::memory where
-// not even one block and one split have room.
+// not even one block and one group have room.
 Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span& lanes, std::int64_t sweep, double budget);
 
 // The most that a call may take of a device's memory, in bytes, as the user has it; infinite if there is no limit.

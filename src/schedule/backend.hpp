@@ -28,9 +28,11 @@ struct Result {
   double factor = 1;  // of values
 
   bool wants_values() const { return values || values_stay; }
-  void put(std::int64_t at, double value, Index index) const {
-    if (values) values[at] = value * factor;
-    if (numbers.any()) numbers.put(at, index);
+  void put(std::int64_t at, double value, Index index) const { put(at, 1, &value, &index, 1); }
+  // Some side by side, of every `step`-th that was found.
+  void put(std::int64_t at, std::int64_t count, const double* found, const Index* indices, std::int64_t step) const {
+    for (std::int64_t k = 0; k < count && values; ++k) values[at + k] = found[k * step] * factor;
+    for (std::int64_t k = 0; k < count && numbers.any(); ++k) numbers.put(at + k, indices[k * step]);
   }
 };
 

@@ -13,8 +13,8 @@ inline constexpr double kReferenceSecondsPerStep = 1.5e-8;
 inline constexpr long long kStepsBetweenPolls = 100000;
 
 // Points on either axis from which a fact of the other's is worth its reading: an entry is read in about the time of
-// two pairs, so this keeps it under 2 % of the work.
-inline constexpr long long kFewestPairsOfFact = 128;
+// a pair, so this keeps it under 2 % of the work.
+inline constexpr long long kFewestPairsOfFact = 64;
 
 // --- CPU tiles ---
 
@@ -27,6 +27,9 @@ inline constexpr long long kTileRows = 128;
 inline constexpr long long kTileBytes = 16384;
 inline constexpr long long kMostColumns = 512;
 inline constexpr long long kFewestColumns = 128;
+// Columns of a first tile, for each place of a list, from which it is worth a first look: a look costs an evaluation of a pair and a sort
+// of three groups a place, and spares entries that each take as long as 30 pairs (bench/notes.md).
+inline constexpr long long kLookedAtOfPlace = 12;
 // What depends on columns alone is computed once a call where it takes no more than this, half of what a call may take
 // above inputs and outputs; else once for each block of rows.
 inline constexpr long long kSharedBytes = 32 << 20;
@@ -121,6 +124,8 @@ inline constexpr int kGpuShortBlocks = 12;
 inline constexpr int kGpuResidentBlocks = 8;
 // Columns below which a block's share is not cut further: less is not worth its start and its state.
 inline constexpr long long kGpuFewestColumns = 64;
+// Splits from which their states are merged in groups: one after the other, 4 223 took 0.45 ms (H200), 64 are done in the time of a launch.
+inline constexpr long long kGpuFewestGrouped = 64;
 // States of blocks that wait to be merged.
 inline constexpr double kGpuWorkBytes = 512e6;
 // A call that takes less of a device's memory does not ask the driver how much is free, which takes longer than a small call.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace kernweave {
 
@@ -20,28 +21,39 @@ void note_range(const View& view, Facts* facts) {
   }
 }
 
-// Some rows at a time, so that each column is read in order and the totals stay at hand.
-void note_reach(const View& view, const std::vector<double>& centre, Facts* facts) {
-  constexpr std::int64_t kRows = 512;
-  std::array<double, kRows> squares;
-  for (std::int64_t first = 0; first < view.rows; first += kRows) {
-    const std::int64_t rows = std::min(kRows, view.rows - first);
-    squares.fill(0.0);
-    for (std::int64_t d = 0; d < view.columns; ++d) {
-      const double* column = view.data + d * view.rows + first;
-      const double middle = centre[static_cast<std::size_t>(d)];
-      for (std::int64_t r = 0; r < rows; ++r) squares[r] += (column[r] - middle) * (column[r] - middle);
-    }
-    // A NaN would get lost in a maximum: the sum of all tells.
-    double largest = 0, sum = 0;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      largest = std::max(largest, squares[r]);
-      sum += squares[r];
-    }
-    if (!std::isfinite(sum)) largest = std::numeric_limits<double>::quiet_NaN();
-    if (!(facts->reach >= largest)) facts->reach = largest;
-    if (std::isnan(largest)) return;
+namespace {
+
+// Points whose squares are added up side by side: loops of a known length become vectors.
+constexpr std::int64_t kTogether = 512;
+using Squares = std::array<double, kTogether>;
+
+void add_squares(const double* column, std::int64_t rows, double middle, Squares* squares) {
+  if (rows == kTogether) {
+    for (std::int64_t r = 0; r < kTogether; ++r) (*squares)[r] += (column[r] - middle) * (column[r] - middle);
+  } else {
+    for (std::int64_t r = 0; r < rows; ++r) (*squares)[r] += (column[r] - middle) * (column[r] - middle);
   }
+}
+
+}  // namespace
+
+// Some rows at a time, so that each column is read in order and the totals stay at hand. A NaN would get lost in a maximum: the sum
+// of all tells.
+void note_reach(const View& view, const std::vector<double>& centre, Facts* facts) {
+  Squares largest{}, total{};
+  for (std::int64_t first = 0; first < view.rows; first += kTogether) {
+    const std::int64_t rows = std::min(kTogether, view.rows - first);
+    Squares squares{};
+    for (std::int64_t d = 0; d < view.columns; ++d)
+      add_squares(view.data + d * view.rows + first, rows, centre[static_cast<std::size_t>(d)], &squares);
+    for (std::int64_t r = 0; r < kTogether; ++r) {
+      largest[r] = largest[r] < squares[r] ? squares[r] : largest[r];
+      total[r] += squares[r];
+    }
+  }
+  const bool finite = std::isfinite(std::accumulate(total.begin(), total.end(), 0.0));
+  const double most = finite ? *std::max_element(largest.begin(), largest.end()) : std::numeric_limits<double>::quiet_NaN();
+  if (!(facts->reach >= most)) facts->reach = most;
 }
 
 std::vector<double> centre_of(const View& view) {

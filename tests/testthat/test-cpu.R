@@ -48,6 +48,23 @@ for (isa in instruction_sets) {
   })
 }
 
+test_that("lists are right whatever a first look at some of the terms has shown", {
+  set.seed(12)
+  n <- 3000
+  columns <- list(
+    ties = sample(0:20, n, replace = TRUE) + 0, alike = rep(1, n), falling = n:1 + 0, rising = 1:n + 0, near_zero = sample(c(-1, 0, 1), n, replace = TRUE) * 2^-140,
+    late = c(rep(Inf, n - 7), 7:1 + 0), few = c(rep(NaN, n - 5), 1, Inf, 1, -Inf, 0), unbounded = sample(c(-Inf, Inf, 1, 2), n, replace = TRUE), huge = sample(1:9, n, replace = TRUE) * 2^124
+  )
+  for (name in names(columns)) for (K in c(1, 3, 10, 40)) for (index in c("i", "j", "ij")) {
+    F <- Vj(columns[[name]]) + Vi(c(0, 0, -1, 2, NaN))
+    G <- Vi(columns[[name]]) + Vj(c(0, 0, -1, 2, NaN))
+    list_of <- function(F, ...) reduction(F, "Kmin_argKmin", K = K, index = index, ...)
+    expected <- lapply(list(F, G), list_of, device = "reference")
+    for (isa in instruction_sets) for (precision in test_precisions())
+      expect_equal(with_isa(isa, lapply(list(F, G), list_of, device = "cpu", precision = precision)), expected, tolerance = 0, label = paste(name, K, index, isa, precision))
+  }
+})
+
 test_that("numbers for which a function has no short way are right among others that it is for", {
   set.seed(11)
   functions <- list(sin = sin, cos = cos, rsqrt = rsqrt, inverse_root = function(x) 1 / sqrt(x), tanh = tanh)

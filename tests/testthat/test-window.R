@@ -5,7 +5,7 @@ gaussian_sum <- function(precision = "float32") {
   lazy_set(sum(exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y"))) * Vj(dim = 1, name = "b"), index = "j", call = FALSE), precision = precision)
 }
 
-test_that("windows are whole blocks and splits, fit, and hold all where there is room", {
+test_that("windows are whole blocks and groups of splits, fit, and hold all where there is room", {
   for (precision in test_precisions()) for (m in c(1, 1000, 1e5, 1e7)) for (n in c(1, 1000, 1e6, 1e8)) {
     R <- gaussian_sum(precision)
     all <- windows(R, m, n, Inf)

@@ -13,10 +13,12 @@
 //     plain(value)                     the lanes in which the short way may be taken
 //     less_plain(value, other)         of two values the one to ask that of; either where one is NaN
 //     and if it adds up: scale(value, weight), of which the least plain, given to lift(), makes terms plain where that
-//     can be done; else, a plain term changing nothing, step_next(value, weight, index): step() for an index beyond all
-//     that have come
-//     step_plain(value, weight)        that way: the same as step() where all lanes are plain, or the value is NaN
-//                                      and another of the lane was plain
+//     can be done, and step_plain(value, weight): that way, the same as step() where all lanes are plain, or the value is
+//     NaN and another of the lane was plain;
+//     else, a plain term changing nothing, step_next(value, weight, index): step() for an index beyond all that have
+//     come; and step_lane(lane, number, place): the same of one lane of many
+//   kLooks                           does a first look at some of the terms spare it many? Then, between look() and end_look(),
+//                                    the terms of lanes, all of them plain, go to look_at(value) instead, and come again
 // Terms come in any order of index where two axes are folded, so a state compares indices on ties; in one
 // lane they come in ascending order.
 #pragma once

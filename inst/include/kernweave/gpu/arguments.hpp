@@ -33,12 +33,14 @@ struct Head {
   long long lanes, sweep;              // points along the axis of the lanes, and along the one that is folded, in all
   long long split;                     // points of the folded axis that one block takes
   long long blocks, splits;            // in all; a launch may have fewer
+  long long group;                     // splits whose states come together before they meet the others
   long long first_block, first_split;  // of a launch
   long long from, to;                  // points of a launch that has a thread for each
   long long rows_held;                 // points of the lanes' axis that are on the device
   long long first_row, rows_here;      // the rows whose states wait to be merged,
   long long splits_from, splits_here;  // and the splits that have left them
   int continues, goes_on;              // have earlier splits been merged already? are later ones to come?
+  int gathers;                         // of a launch that merges: those of each group?
   const double* numbers;             // of the program
   void* once;                        // what is the same for all pairs
   void* columns;                     // what depends on the folded axis alone, point by point

@@ -4,7 +4,7 @@
 //   rows      what depends on the axis of the lanes alone, where it is too wide for registers: component by component, but point by
 //             point where the nearest are looked for (nearest.hpp)
 //   sweep     the pairs: a thread has some rows, a block a share of the folded axis, tile by tile
-//   merge     states of the same rows from several blocks, in order
+//   merge     states of the same rows from several blocks, in order; where splits are many, first those of each group of them
 //   total     states of all blocks, where both axes are folded
 #pragma once
 #include "../ops.hpp"
@@ -218,24 +218,37 @@ __device__ void sweep(const typename F::Arguments& a) {
   states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, patch); });
 }
 
-// The states of one row, from all blocks that saw a share of the folded axis, after those of earlier shares.
+// Which of the states that wait for a row come together: those of a group of splits, in the place of the first; or what is left of all
+// groups, after what earlier shares of the folded axis have left.
+template <class F>
+struct Waiting {
+  long long first, end, step;
+  __device__ explicit Waiting(const Head& head) : first(0), end(head.splits_here * F::kParts), step(1) {
+    const long long group = head.group * F::kParts;
+    if (head.gathers) first = blockIdx.y * group, end = least(first + group, end);
+    else if (head.group > 1) step = group;
+  }
+};
+
 template <class F>
 __device__ void merge(const typename F::Arguments& a) {
   const long long row = own_point(a.head), here = row - a.head.first_row;
   if (row >= a.head.to) return;
+  const Waiting<F> waiting(a.head);
   F::States::each_type([&](auto type, auto place) {
     using Fold = typename decltype(type)::Fold;
     using Row = typename Fold::Row;
     if constexpr (!decltype(place)::kTotal) {
       const Target& to = a.targets[decltype(place)::kNumber];
       for (int w = 0; w < Fold::kWidth; ++w) {
+        const auto state_of = [&](long long s) { return static_cast<Row*>(to.states) + (s * Fold::kWidth + w) * a.head.rows_here + here; };
         Row* merged = static_cast<Row*>(to.merged) + w * a.head.rows_held + row;
         Row total;
         total.init();
-        if (a.head.continues) total.state.merge(merged->state, 0);
-        for (long long s = 0; s < a.head.splits_here * F::kParts; ++s)
-          total.state.merge(static_cast<const Row*>(to.states)[(s * Fold::kWidth + w) * a.head.rows_here + here].state, 0);
-        if (a.head.goes_on) copy_state(total, merged);
+        if (a.head.continues && !a.head.gathers) total.state.merge(merged->state, 0);
+        for (long long s = waiting.first; s < waiting.end; s += waiting.step) total.state.merge(state_of(s)->state, 0);
+        if (a.head.gathers) copy_state(total, state_of(waiting.first));
+        else if (a.head.goes_on) copy_state(total, merged);
         else write(total, to, row, w);
       }
     }

@@ -1,6 +1,6 @@
 // KMinArgKMin: the K smallest values so far, sorted, and where they stood. NaN never enters.
 #pragma once
-#include "../lane.hpp"
+#include "first_look.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -17,37 +17,49 @@ struct Places<T, 0> {
 };
 
 template <class L, int kPlaces>
-struct KMinArgKMinOf {
+struct KMinArgKMinOf : FirstLook<L> {
   using Number = typename L::Number;
-  static constexpr bool kAdds = false, kShort = true, kExponents = false;
+  static constexpr bool kAdds = false, kShort = true, kExponents = false, kLooks = L::kLanes > 1;
   static_assert(kPlaces == 0 || L::kLanes == 1, "lists within a state are of one lane");
 
-  L bound;                         // the last place once the list is full, else NaN: what is at least this is plain
+  L bound;                         // what is at least this is plain: the last place once the list is full, else what a look has found, or NaN
   using Place = typename L::Place;
   Places<Place, kPlaces> where;    // of each lane k places; 0 in those still empty
   Places<Number, kPlaces> least;   // ascending
   int asked;
 
   KW_FN static constexpr long long storage(int k) {
-    return kPlaces > 0 ? 0 : static_cast<long long>(L::kLanes) * k * static_cast<long long>(sizeof(Place) + sizeof(Number));
+    const long long list = static_cast<long long>(L::kLanes) * k * static_cast<long long>(sizeof(Place) + sizeof(Number));
+    const long long look = FirstLook<L>::storage(k);
+    return kPlaces > 0 ? 0 : list < look ? look : list;
   }
   // Indices first: they need the stricter alignment.
   KW_FN void init(void* storage, int places) {
+    FirstLook<L>::init(places);
     asked = places;
     bound = nan<L>();
     if constexpr (kPlaces == 0) {
       where.at = static_cast<Place*>(storage);
       least.at = reinterpret_cast<Number*>(where.at + L::kLanes * places);
     }
-    for (int p = 0; p < L::kLanes * k(); ++p) {
-      least.at[p] = lane(infinity<L>(), 0);
-      where.at[p] = 0;
-    }
+    empty();
+  }
+  // An empty list has room for the look.
+  KW_FN void look() {
+    this->begin(where.at);
+    bound = -infinity<L>();
+  }
+  KW_FN void end_look() {
+    bound = this->end();
+    empty();
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
     // Not by plain(): where two axes are folded, a tie may come with a smaller row number.
     const typename L::Mask enters = valid && !(bound < value) && !is_nan(value);
     each_lane(enters, [&](int l) { take(l, lane(value, l), static_cast<Place>(lane(index, l))); });
+  }
+  KW_FN void step_lane(int lane, Number value, Place index) {
+    if (value == value) take(lane, value, index);
   }
   // A full list takes in only what is less: what came earlier wins a tie.
   KW_FN void step_next(L value, L weight, typename L::Indices index) {
@@ -77,6 +89,12 @@ struct KMinArgKMinOf {
   KW_FN int k() const { return kPlaces > 0 ? kPlaces : asked; }
 
  private:
+  KW_FN void empty() {
+    for (int p = 0; p < L::kLanes * k(); ++p) {
+      least.at[p] = lane(infinity<L>(), 0);
+      where.at[p] = 0;
+    }
+  }
   KW_FN bool before(Number value, Place index, int p) const {
     return value < least.at[p] || where.at[p] == 0 || (value == least.at[p] && index < where.at[p]);
   }

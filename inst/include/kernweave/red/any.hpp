@@ -8,7 +8,7 @@ namespace red {
 
 template <class L>
 struct Any {
-  static constexpr bool kAdds = false, kShort = false, kExponents = false;
+  static constexpr bool kAdds = false, kShort = false, kExponents = false, kLooks = false;
   L found;  // 1 or 0
 
   KW_FN static constexpr long long storage(int) { return 0; }

@@ -8,7 +8,7 @@ namespace red {
 
 template <class L>
 struct LogSumExp {
-  static constexpr bool kAdds = true, kShort = true, kExponents = true;
+  static constexpr bool kAdds = true, kShort = true, kExponents = true, kLooks = false;
   L top;      // the scale is 2^top: -Inf until a term has come
   L total;    // sum of w 2^(x log2 e - top)
   L ceiling;  // a little above the scale where that is finite, else NaN: what is at most this is plain

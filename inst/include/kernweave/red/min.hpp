@@ -8,7 +8,7 @@ namespace red {
 
 template <class L>
 struct Min {
-  static constexpr bool kAdds = false, kShort = false, kExponents = false;
+  static constexpr bool kAdds = false, kShort = false, kExponents = false, kLooks = false;
   L least;
 
   KW_FN static constexpr long long storage(int) { return 0; }

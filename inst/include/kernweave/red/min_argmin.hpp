@@ -9,7 +9,7 @@ namespace red {
 template <class L>
 struct MinArgMin {
   using Number = typename L::Number;
-  static constexpr bool kAdds = false, kShort = true, kExponents = false;
+  static constexpr bool kAdds = false, kShort = true, kExponents = false, kLooks = false;
 
   L least;
   L bound;                 // the least, NaN until one has come: what is at least this is plain
@@ -26,6 +26,10 @@ struct MinArgMin {
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
     nan_seen = select(valid && is_nan(value), value, nan_seen);
     each_lane(valid && !(bound < value), [&](int l) { take(l, lane(value, l), static_cast<typename L::Place>(lane(index, l))); });
+  }
+  KW_FN void step_lane(int lane, Number value, typename L::Place index) {
+    if (!(value == value)) nan_seen = with_lane(nan_seen, lane, value);
+    take(lane, value, index);
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }

@@ -9,7 +9,7 @@ namespace red {
 // What adds numbers up is carried on in float64 from tile to tile, and so is this.
 template <class L>
 struct Prod {
-  static constexpr bool kAdds = true, kShort = false, kExponents = false;
+  static constexpr bool kAdds = true, kShort = false, kExponents = false, kLooks = false;
   static constexpr double kLarge = 0x1p32, kSmall = 0x1p-32;  // no float times this is out of range
   L product;
   L powers;  // of 2^32

@@ -8,7 +8,7 @@ namespace red {
 
 template <class L>
 struct Sum {
-  static constexpr bool kAdds = true, kShort = false, kExponents = false;
+  static constexpr bool kAdds = true, kShort = false, kExponents = false, kLooks = false;
   L total;
 
   KW_FN static constexpr long long storage(int) { return 0; }
