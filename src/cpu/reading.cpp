@@ -39,16 +39,6 @@ void read_sparse(const Variable& v, const View& view, Axis axis, Point first, st
   for (std::int64_t p = 0; p < count; ++p) out[p] = static_cast<T>(entry(view, row, column + p));
 }
 
-// Eight numbers at a time: loops of a known length become vectors.
-template <class T>
-void copy_column(const double* __restrict from, std::int64_t count, double off, T* __restrict to) {
-  constexpr std::int64_t kTogether = 8;
-  std::int64_t p = 0;
-  for (; p + kTogether <= count; p += kTogether)
-    for (std::int64_t k = 0; k < kTogether; ++k) to[p + k] = static_cast<T>(from[p + k] - off);
-  for (; p < count; ++p) to[p] = static_cast<T>(from[p] - off);
-}
-
 }  // namespace
 
 Axis axis_of(const Reading& reading, const Plan& plan) {
@@ -72,7 +62,7 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
   for (int d = 0; d < reading.width; ++d) {
     const double off = centre ? centre[d] : 0.0;
     T* to = out + d * stride;
-    if (plain) copy_column(view.data + start + d * view.rows, count, off, to);
+    for (std::int64_t p = 0; p < count && plain; ++p) to[p] = static_cast<T>(view.data[start + p + d * view.rows] - off);
     for (std::int64_t p = 0; p < count && !plain; ++p) {
       const Point at = axis == Axis::i ? Point{first.i + p, first.j} : Point{first.i, first.j + p};
       const std::int64_t row = row_at(reading, plan, data, at);

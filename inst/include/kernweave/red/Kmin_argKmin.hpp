@@ -55,8 +55,7 @@ struct KMinArgKMinOf : FirstLook<L> {
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
     // Not by plain(): where two axes are folded, a tie may come with a smaller row number.
-    const typename L::Mask enters = valid && !(bound < value) && !is_nan(value);
-    each_lane(enters, [&](int l) { take(l, lane(value, l), static_cast<Place>(lane(index, l))); });
+    each_lane(valid && !(bound < value), [&](int l) { step_lane(l, lane(value, l), static_cast<Place>(lane(index, l))); });
   }
   KW_FN void step_lane(int lane, Number value, Place index) {
     if (value == value) take(lane, value, index);
@@ -70,7 +69,6 @@ struct KMinArgKMinOf : FirstLook<L> {
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
-  KW_FN void step_plain(L, L) {}
 
   template <class M, int kOther>
   KW_FN void merge(const KMinArgKMinOf<M, kOther>& later, int lane) {

@@ -24,8 +24,7 @@ struct MinArgMin {
     for (int k = 0; k < L::kLanes; ++k) where[k] = 0;
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
-    nan_seen = select(valid && is_nan(value), value, nan_seen);
-    each_lane(valid && !(bound < value), [&](int l) { take(l, lane(value, l), static_cast<typename L::Place>(lane(index, l))); });
+    each_lane(valid && !(bound < value), [&](int l) { step_lane(l, lane(value, l), static_cast<typename L::Place>(lane(index, l))); });
   }
   KW_FN void step_lane(int lane, Number value, typename L::Place index) {
     if (!(value == value)) nan_seen = with_lane(nan_seen, lane, value);
@@ -33,7 +32,6 @@ struct MinArgMin {
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
-  KW_FN void step_plain(L, L) {}
   // As in lists, of which this is the shortest.
   KW_FN L middle() const { return least; }
   KW_FN void step_next(L value, L weight, typename L::Indices index) { step(value, weight, index, typename L::Mask(true)); }
