@@ -37,7 +37,7 @@ ahead_line <- function(report) {
   if (!report$gpu$ahead) return("none")
   archs <- strsplit(report$configured[["Cuda-Archs"]], " ")[[1]]
   paste0("compiled for ", paste0("sm_", archs, collapse = ", "),
-         if (!grepl("^NVRTC", report$gpu$compiler)) "; without NVRTC, formulas take some times as long on the GPU, and a few do not run there")
+         if (!grepl("^NVRTC", report$gpu$compiler)) "; without NVRTC, formulas of less common kinds take some times as long on the GPU, and a few do not run there")
 }
 
 configured <- function() {

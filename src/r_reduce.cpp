@@ -141,13 +141,14 @@ Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double
   });
 }
 
-// What the interpreter makes of a plan's passes: why it does not take one ("" if it does), and the rows that its instructions call.
+// What the interpreter makes of a plan's passes: why it does not take one ("" if it does), the rows that its instructions call, and
+// the kernel that goes through its pairs.
 // [[Rcpp::export(rng = false)]]
 Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points) {
   return kernweave::at_border([&] {
     const kernweave::Plan& p = kernweave::behind(plan).plan;
     const std::int64_t n = static_cast<std::int64_t>(points);
-    Rcpp::CharacterVector why, rows;
+    Rcpp::CharacterVector why, rows, sweeps;
     Rcpp::NumericVector threads, bytes;
     for (const kernweave::Variant& variant : p.variants)
       for (const kernweave::Share& share : kernweave::shares_of(variant)) {
@@ -155,10 +156,11 @@ Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points) {
         kernweave::cuda::Interpretation found;
         why.push_back(kernweave::cuda::interpret(&pass, &found).why);
         rows.push_back(kernweave::cuda::rows_called(found));
+        sweeps.push_back(found.sweep);
         threads.push_back(pass.shape.threads);
         bytes.push_back(static_cast<double>(pass.shared_bytes()));
       }
-    return Rcpp::DataFrame::create(Rcpp::_["why"] = why, Rcpp::_["rows"] = rows, Rcpp::_["threads"] = threads, Rcpp::_["bytes"] = bytes);
+    return Rcpp::DataFrame::create(Rcpp::_["why"] = why, Rcpp::_["rows"] = rows, Rcpp::_["sweep"] = sweeps, Rcpp::_["threads"] = threads, Rcpp::_["bytes"] = bytes);
   });
 }
 

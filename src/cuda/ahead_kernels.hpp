@@ -1,18 +1,27 @@
-// The interpreter's kernels for one type of numbers, `Number`; and a small one by which a device shows that it computes.
+// The interpreter's kernels for one type of numbers, `Number`, and those for pairs of a common kind; and a small one by which a device
+// shows that it computes.
 #pragma once
-#include "kernweave/gpu/interpret.hpp"
+#include "kernweave/gpu/whole.hpp"
 
-using kernweave::gpu::Script;
-
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
 extern "C" {
 
-__global__ void __launch_bounds__(256) once(const __grid_constant__ Script a) { kernweave::gpu::script_once<Number>(a); }
-__global__ void __launch_bounds__(256) columns(const __grid_constant__ Script a) { kernweave::gpu::script_columns<Number>(a); }
-__global__ void __launch_bounds__(256) rows(const __grid_constant__ Script a) { kernweave::gpu::script_rows<Number>(a); }
-__global__ void __launch_bounds__(128, 4) sweep(const __grid_constant__ Script a) { kernweave::gpu::script_sweep<Number>(a); }
-__global__ void __launch_bounds__(256) merge(const __grid_constant__ Script a) { kernweave::gpu::script_merge(a); }
-__global__ void __launch_bounds__(128) total(const __grid_constant__ Script a) { kernweave::gpu::script_total(a); }
+__global__ void __launch_bounds__(256) once(const __grid_constant__ Script a) { script_once<Number>(a); }
+__global__ void __launch_bounds__(256) columns(const __grid_constant__ Script a) { script_columns<Number>(a); }
+__global__ void __launch_bounds__(256) rows(const __grid_constant__ Script a) { script_rows<Number>(a); }
+__global__ void __launch_bounds__(128, 4) sweep(const __grid_constant__ Script a) { script_sweep<Number>(a); }
+__global__ void __launch_bounds__(256) merge(const __grid_constant__ Script a) { script_merge(a); }
+__global__ void __launch_bounds__(128) total(const __grid_constant__ Script a) { script_total(a); }
+
+#define WHOLE(name, fold, reduction, ...) \
+  __global__ void __launch_bounds__(128, 4) name(const __grid_constant__ Script a) { whole_sweep<Number, Op::fold, red::reduction, Chain<__VA_ARGS__>>(a); }
+#include "kernweave/gpu/wholes.def"
 
 __global__ void probe(double* out) { out[threadIdx.x] = 3.0 * threadIdx.x + 1.0; }
 
 }
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -29,9 +29,9 @@ Block::~Block() {
 
 Kernels::Kernels(const void* image) { check(driver().cuModuleLoadData(&module_, image), "loading kernels"); }
 
-void Kernels::ask_for(int shared_bytes) const {
+void Kernels::ask_for(const char* name, int shared_bytes) const {
   constexpr int kWithoutAsking = 49152;
-  if (shared_bytes > kWithoutAsking) check(driver().cuFuncSetAttribute(find("sweep"), kDynamicShared, shared_bytes), "asking for shared memory");
+  if (shared_bytes > kWithoutAsking) check(driver().cuFuncSetAttribute(find(name), kDynamicShared, shared_bytes), "asking for shared memory");
 }
 
 Kernels::~Kernels() { driver().cuModuleUnload(module_); }
@@ -121,7 +121,7 @@ void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, uns
   check(driver().cuLaunchKernel(function, blocks_x, blocks_y, blocks_z, threads, 1, 1, shared_bytes, stream_, parameters, nullptr), "starting a kernel");
 }
 
-const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
+const Kernels& Device::kernels(const std::string& source) {
   constexpr std::size_t kMostKernels = 512;
   const auto found = kernels_.find(source);
   if (found != kernels_.end()) {
@@ -129,7 +129,6 @@ const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
     return *found->second.kernels;
   }
   auto fresh = std::make_unique<Kernels>(compile(source, capability_).data());
-  fresh->ask_for(shared_bytes);
   if (kernels_.size() >= kMostKernels) {
     const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
     wait();
@@ -138,10 +137,9 @@ const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
   return *kernels_.emplace(source, Held{std::move(fresh), ++calls_}).first->second.kernels;
 }
 
-const Kernels& Device::ahead_kernels(const unsigned char* image, int shared_bytes) {
+const Kernels& Device::ahead_kernels(const unsigned char* image) {
   std::unique_ptr<Kernels>& held = ahead_[image];
   if (!held) held = std::make_unique<Kernels>(image);
-  held->ask_for(shared_bytes);
   return *held;
 }
 

@@ -49,8 +49,8 @@ class Kernels {
 
   // Null where the module has none of this name.
   Function find(const char* name) const;
-  // For launches of "sweep" with so much shared memory.
-  void ask_for(int shared_bytes) const;
+  // For launches of one of them with so much shared memory.
+  void ask_for(const char* name, int shared_bytes) const;
 
  private:
   Module module_ = nullptr;
@@ -85,10 +85,10 @@ class Device {
   void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments);
 
   // Compiled once for each source, unless many others have come since.
-  const Kernels& kernels(const std::string& source, int shared_bytes);
+  const Kernels& kernels(const std::string& source);
 
   // Those of an image that stays where it is.
-  const Kernels& ahead_kernels(const unsigned char* image, int shared_bytes);
+  const Kernels& ahead_kernels(const unsigned char* image);
 
   // Not in use by anybody.
   std::size_t free_memory();

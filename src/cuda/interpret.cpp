@@ -9,6 +9,7 @@
 #include "cuda/cut.hpp"
 #include "cuda/instruct.hpp"
 #include "cuda/needs.hpp"
+#include "cuda/whole.hpp"
 #include "schedule/cost.hpp"
 
 // Made by nvcc from ahead_interpret32.cu and ahead_interpret64.cu, or by ahead_none.cpp.
@@ -55,24 +56,28 @@ std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
 
 // A way to use a block's shared memory.
 struct Layout {
-  int strip;     // columns of a thread at a time
+  int rows;      // of a thread,
+  int strip;     // and columns at a time
   bool staged;   // do tiles go through shared memory?
   int tile = 0;  // columns
   int threads = 0;
   std::int64_t own = 0, bytes = 0;
 };
 
+// What a launch gets without asking leaves room for other blocks; a single warp, or less, is the last resort.
+std::int64_t may_take(int threads) { return threads > kWarp ? kGpuMostTileBytes : kGpuMostShared; }
+
 class Fitting {
  public:
   Fitting(const Pass& pass, int own_numbers, Interpretation* found) : pass_(pass), own_numbers_(own_numbers), found_(*found) {}
 
-  // The first that fits. What a launch gets without asking leaves room for other blocks; less than a warp is the last resort.
+  // The first that fits.
   bool fit(Layout* layout) {
     const int strip = 32 / pass_.number_bytes();
-    for (const Layout& way : {Layout{strip, true}, Layout{strip, false}, Layout{1, false}})
+    for (const Layout& way : {Layout{1, strip, true}, Layout{1, strip, false}, Layout{1, 1, false}})
       for (int threads = kGpuThreads; threads >= kGpuFewestThreads; threads /= 2) {
         *layout = laid_out(way, threads);
-        if (layout->bytes <= (threads > kWarp ? kGpuMostTileBytes : kGpuMostShared)) return true;
+        if (layout->bytes <= may_take(threads)) return true;
       }
     return false;
   }
@@ -108,6 +113,24 @@ class Fitting {
   Interpretation& found_;
 };
 
+// The same for pairs whose kernel is there already: tiles go through shared memory, and of a thread's own are lists alone. A finished
+// one goes out by what lies before them.
+bool fit_whole(const Pass& pass, gpu::Outcome* o, Layout* layout) {
+  const StateRow& state = row(o->reduction).state;
+  const gpu::WholeShape shape = gpu::whole_shape(state.storage(1) > 0, pass.number_bytes());
+  const std::int64_t of_column = std::max<std::int64_t>(1, pass.sweep.narrow) * pass.number_bytes(), list = state.storage(o->places);
+  *layout = {shape.rows, shape.columns, true, kGpuTile};
+  while (layout->tile > shape.columns && layout->tile * of_column > kGpuTileBytes) layout->tile /= 2;
+  o->lane = static_cast<int>(kBytesOfPlace * o->places);
+  o->stride = static_cast<int>(even(list, 8));
+  if (list > 0) layout->own = even(o->lane + shape.rows * o->stride + 16, 32) - 16;
+  for (layout->threads = kGpuThreads; layout->threads >= kWarp; layout->threads /= 2) {
+    layout->bytes = even(layout->tile * of_column, kBytesOfPlace) + layout->threads * layout->own;
+    if (layout->bytes <= may_take(layout->threads)) return true;
+  }
+  return false;
+}
+
 // As the layout has it: where strips have one column, or columns are read where they lie.
 void settle(const Layout& layout, Interpretation* found) {
   for (Instruction& i : found->pairs) {
@@ -130,6 +153,11 @@ Verdict lists_of_pairs(const Pass& pass) {
   return {};
 }
 
+Verdict too_much(const Interpretation& found, const Layout& layout) {
+  return Verdict::no(sentence("a pair's values and a row's states take ", layout.own, " bytes, and its ", found.pairs.size(), " instructions ",
+                              found.pairs.size() * sizeof(Instruction), "; a block has ", kGpuMostShared, " bytes for ", kGpuFewestThreads, " pairs"));
+}
+
 }  // namespace
 
 Verdict interpret(Pass* pass, Interpretation* found) {
@@ -141,10 +169,15 @@ Verdict interpret(Pass* pass, Interpretation* found) {
   const int own_numbers = instruct_pairs(*pass, &found->pairs, &found->lists);
   found->outcomes = outcomes_of(*pass);
   Layout layout{};
-  if (!Fitting(*pass, own_numbers, found).fit(&layout))
-    return Verdict::no(sentence("a pair's values and a row's states take ", layout.own, " bytes, and its ", found->pairs.size(), " instructions ",
-                                found->pairs.size() * sizeof(Instruction), "; a block has ", kGpuMostShared, " bytes for ", kGpuFewestThreads, " pairs"));
-  settle(layout, found);
+  const char* const whole = whole_of(found->pairs);
+  if (whole && fit_whole(*pass, &found->outcomes[0], &layout)) {
+    found->sweep = whole;
+    found->shares = found->outcomes[0].width;
+  } else {
+    found->outcomes = outcomes_of(*pass);
+    if (!Fitting(*pass, own_numbers, found).fit(&layout)) return too_much(*found, layout);
+    settle(layout, found);
+  }
   gpu::Script& s = found->script;
   s.outputs = static_cast<int>(found->outcomes.size());
   s.instructions = static_cast<int>(found->pairs.size());
@@ -153,8 +186,8 @@ Verdict interpret(Pass* pass, Interpretation* found) {
   s.staged = layout.staged;
   s.strip = layout.strip;
   s.own = static_cast<int>(layout.own);
-  const int padding = 32 / pass->number_bytes();
-  pass->shape = {1, layout.strip, layout.threads, layout.tile, 1, layout.staged, false, layout.threads, layout.threads, padding, 1};
+  const int padding = std::max(layout.strip, 32 / pass->number_bytes());
+  pass->shape = {layout.rows, layout.strip, layout.threads, layout.tile, 1, layout.staged, false, layout.threads, layout.threads * layout.rows, padding, 1};
   pass->interpreter_bytes = layout.bytes;
   return {};
 }

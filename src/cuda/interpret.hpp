@@ -10,12 +10,19 @@
 namespace kernweave {
 namespace cuda {
 
-// A script, and all that it will point to. Its head is for whoever runs it.
+// The kernel that follows any pairs' instructions.
+constexpr const char* kFollowed = "sweep";
+
+// A script, all that it will point to, and the kernel that goes through its pairs. Its head is for whoever runs it.
 struct Interpretation {
+  const char* sweep = kFollowed;
+  int shares = 1;  // blocks that go through the same pairs
   std::vector<gpu::Instruction> once, rows, columns, pairs;
   std::vector<int> lists;
   std::vector<gpu::Outcome> outcomes;
   gpu::Script script{};
+
+  bool whole() const { return sweep != kFollowed; }  // has it a kernel for just these pairs?
 };
 
 // The same, with data and targets, as it goes to a device in one transfer.

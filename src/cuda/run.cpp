@@ -153,7 +153,7 @@ class Gpu : public Backend {
     std::vector<Device*> devices;
     for (int number : numbers())
       if (devices.empty() || may_spread(variant, share)) devices.push_back(&device(number));
-    return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? kGpuInterpreted : 1), devices, room);
+    return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows && !code.interpretation.whole() ? kGpuInterpreted : 1), devices, room);
   }
 
   // Time to compile grows faster than the square of a program's length.

@@ -57,6 +57,32 @@ test_that("every operation on the GPU, as the reference has it", {
 gpu_sizes <- list(c(0, 5), c(5, 0), c(1, 1), c(1, 300), c(31, 33), c(32, 32), c(33, 31), c(255, 257), c(257, 255), c(256, 256),
                   c(513, 1), c(3, 5003), c(5003, 3), c(1031, 2053))
 
+test_that("pairs of a common kind on the GPU, as the reference has them", {
+  skip_without_gpu()
+  set.seed(9)
+  # With a run-time compiler each is written out and compiled for each number of components: some will do.
+  ahead <- !grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)
+  sizes <- if (ahead) list(c(1, 1), c(31, 300), c(513, 7), c(700, 1031)) else list(c(700, 1031))
+  for (size in sizes) for (D in if (ahead) c(1, 3, 12) else 3) for (index in c("j", "i")) {
+    # On a binary grid: points are what they are in float32, but not when their centre has been taken off: there, ties may be none.
+    points <- function(n) matrix(round(stats::rnorm(n * D) * 64) / 64, ncol = D)
+    weights <- matrix(stats::runif(2 * size[if (index == "i") 1 else 2]), ncol = 2)
+    x <- points(size[1])
+    y <- points(size[2])
+    run <- function(...) common_pairs(x, y, if (D == 3) weights else weights[, 1, drop = FALSE], index, ...)
+    expected <- run(device = "reference")
+    for (precision in test_precisions()) {
+      found <- run(device = "gpu", precision = precision)
+      for (name in names(found)) {
+        label <- paste(name, D, paste(size, collapse = "x"), index, precision)
+        which <- if (is.list(found[[name]]) && precision == "float32") "values" else TRUE
+        # Sums of up to a thousand terms of some size, and of cubes.
+        expect_close(unlist(found[[name]][which]), unlist(expected[[name]][which]), 5 * tolerance_of(precision), label = label)
+      }
+    }
+  }
+})
+
 test_that("every reduction on the GPU, as the reference has it, at every size", {
   skip_without_gpu()
   set.seed(8)

@@ -49,10 +49,35 @@ test_that("what does not fit is refused with its size", {
   expect_match(wide$why[length(wide$why)], "take [0-9]+ bytes")
 })
 
+test_that("pairs of a common kind have kernels of their own in every form of their plans, and no kernel is there for nothing", {
+  table <- readLines(system.file("include", "kernweave", "gpu", "wholes.def", package = "kernweave"))
+  names <- sub("^WHOLE\\((\\w+),.*", "\\1", grep("^WHOLE\\(", table, value = TRUE))
+  expect_gt(length(names), 40)
+  met <- character()
+  for (D in c(1, 3, 10)) for (weights in 1:2) for (precision in test_precisions()) for (index in c("j", "i")) {
+    R <- common_pairs(numbers_between(7, D, 0, 1), numbers_between(5, D, 0, 1), numbers_between(if (index == "i") 7 else 5, weights, 0, 1), index, call = FALSE)
+    # An inner product of one component is a product.
+    names_here <- if (D == 1) setdiff(names(R), c("products", "cubes", "attention", "most_alike", "several_most_alike")) else names(R)
+    for (name in names_here) {
+      found <- scripts_of(lazy_set(R[[name]], precision = precision, device = "gpu"))$sweep
+      expect_false("sweep" %in% found, label = paste(name, "of", D, "components has no kernel of its own:", paste(found, collapse = " ")))
+      met <- union(met, found)
+    }
+  }
+  expect_setequal(met, names)
+})
+
+test_that("what is almost of a common kind is followed like any other formula", {
+  x <- numbers_between(5, 3, 0, 1)
+  d2 <- sqdist(Vi(x), Vj(x))
+  R <- list(sum_of(cos(d2), index = "j"), sum_of(exp(-d2) + d2, index = "j"), sum_of(exp(-d2) * (Vi(x) - Vj(x)), index = "j"), sum_of(exp(-sqdist(Vi(x), Vi(x))) * Vj(x[, 1]), index = "j"))
+  for (r in R) expect_identical(unique(scripts_of(r)$sweep), "sweep")
+})
+
 test_that("the interpreter needs no header but ours", {
   skip_without_compiler()
   for (number in c("float", "double")) {
-    source <- paste0("#include \"kernweave/gpu/interpret.hpp\"\nextern \"C\" __global__ void sweep(const __grid_constant__ ",
+    source <- paste0("#include \"kernweave/gpu/whole.hpp\"\nextern \"C\" __global__ void sweep(const __grid_constant__ ",
                      "kernweave::gpu::Script a) { kernweave::gpu::script_sweep<", number, ">(a); }")
     expect_gt(length(kernweave:::r_cuda_compile(source, 90L)), 1000)
   }
@@ -75,7 +100,7 @@ test_that("the situation report says which kernels are there, and what a missing
   skip_on_os("windows")
   skip_on_cran()
   said <- without_nvrtc("print(kernweave_sitrep())")
-  expect_match(said, if (has_ahead()) "interpreter +compiled for sm_.*without NVRTC, formulas take some times as long" else "interpreter +none")
+  expect_match(said, if (has_ahead()) "interpreter +compiled for sm_.*without NVRTC, formulas of less common kinds take some times as long" else "interpreter +none")
 })
 
 # --- on a GPU -------------------------------------------------------------------------------------------------

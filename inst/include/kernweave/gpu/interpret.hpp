@@ -52,6 +52,33 @@ __device__ State& begin_lying(void* states, const Outcome& o, long long number) 
   return state;
 }
 
+// What a block has found in a row, for one component of an output: the result, or what waits for what others have found.
+template <class Waiting, class State, class M>
+__device__ void leave_row(const Script& a, const State& state, M, int number, int w, const Patch& patch, long long row, void* spare) {
+  const Head& head = a.head;
+  const Outcome& o = a.outcomes[number];
+  const Target& to = a.targets[number];
+  if (row >= head.lanes) return;
+  if (head.splits == 1) write_state(state, M(), to, row, w, o.places, spare);
+  else begin_lying<Waiting>(to.states, o, ((patch.split - head.splits_from) * o.width + w) * head.rows_here + row - head.first_row).merge(state, 0);
+}
+
+// Both axes are folded: a thread merges what it has into a state, the block's come together in memory and go to the block's place.
+template <class Waiting, class Merge>
+__device__ void leave_total(const Script& a, int number, int w, const Patch& patch, Merge merge) {
+  const Outcome& o = a.outcomes[number];
+  const Target& to = a.targets[number];
+  const int thread = threadIdx.x;
+  const long long first = (static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x) * blockDim.x * o.width + w;
+  Waiting& own = begin_lying<Waiting>(to.states, o, first + thread * o.width);
+  merge(&own);
+  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (thread < half) own.merge(lying<Waiting>(to.states, o, first + (thread + half) * o.width), 0);
+  }
+  if (thread == 0) begin_lying<Waiting>(to.merged, o, (patch.split * a.head.blocks + patch.block) * o.width + w).merge(own, 0);
+}
+
 template <class Number>
 class PairScope {
  public:
@@ -167,9 +194,8 @@ class PairScope {
     each_state([&](auto family, const Outcome& o, char* at, int number, int w) {
       using Of = decltype(family);
       using Lane = typename Of::template Of<L>;
-      const Lane& lane = *reinterpret_cast<const Lane*>(at);
       if constexpr (Lane::kAdds) leave_state<Of>(row_state<Of>(o, at), Double(), o, number, w, patch);
-      else leave_state<Of>(lane, L(), o, number, w, patch);
+      else leave_state<Of>(*reinterpret_cast<const Lane*>(at), L(), o, number, w, patch);
     });
   }
 
@@ -230,29 +256,10 @@ class PairScope {
 
   template <class Of, class State, class M>
   __device__ void leave_state(const State& state, M, const Outcome& o, int number, int w, const Patch& patch) const {
-    using Waiting = typename Of::template Of<Double>;
-    const Head& head = a_.head;
-    const Target& to = a_.targets[number];
-    if (o.total) {
-      fold_block<Waiting>(state, to, o, w, (patch.split * head.blocks + patch.block) * o.width + w);
-    } else if (given_ < head.lanes) {
-      if (head.splits == 1) write_state(state, M(), to, given_, w, o.places, own_);
-      else begin_lying<Waiting>(to.states, o, ((patch.split - head.splits_from) * o.width + w) * head.rows_here + given_ - head.first_row).merge(state, 0);
-    }
-  }
-
-  // Both axes are folded: the block's rows come together in memory, and go to the block's place.
-  template <class Waiting, class State>
-  __device__ void fold_block(const State& state, const Target& to, const Outcome& o, int w, long long place) const {
-    const int thread = threadIdx.x;
-    const long long first = (static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x) * blockDim.x * o.width + w;
-    Waiting& own = begin_lying<Waiting>(to.states, o, first + thread * o.width);
-    if (given_ < a_.head.lanes) own.merge(state, 0);
-    for (int half = blockDim.x / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (thread < half) own.merge(lying<Waiting>(to.states, o, first + (thread + half) * o.width), 0);
-    }
-    if (thread == 0) begin_lying<Waiting>(to.merged, o, place).merge(own, 0);
+    if (!o.total) return leave_row<typename Of::template Of<Double>>(a_, state, M(), number, w, patch, given_, own_);
+    leave_total<typename Of::template Of<Double>>(a_, number, w, patch, [&](auto* total) {
+      if (given_ < a_.head.lanes) total->merge(state, 0);
+    });
   }
 
   const Script& a_;
@@ -266,10 +273,8 @@ class PairScope {
 };
 
 // All threads of the block copy what pairs read of a tile's columns. Strips come out even.
-template <class Number>
-__device__ void stage_columns(const Script& a, long long first, int count, Scalar<Number>* to) {
-  using L = Scalar<Number>;
-  constexpr int kStrip = kStripOf<Number>;
+template <int kStrip, class L>
+__device__ void stage_columns(const Script& a, long long first, int count, L* to) {
   const int strips = static_cast<int>(even(count, kStrip)) / kStrip;
   for (int n = 0; n < a.column_numbers; ++n) {
     const L* const from = static_cast<const L*>(a.head.columns) + n * a.column_stride + first;
@@ -294,7 +299,7 @@ __device__ void script_sweep(const Script& a) {
     const int count = static_cast<int>(least(a.tile, patch.end - at));
     if (a.staged) {
       __syncthreads();
-      stage_columns<Number>(a, at, count, tile);
+      stage_columns<kStripOf<Number>>(a, at, count, tile);
       __syncthreads();
     }
     for (int t = 0; t < count; t += a.strip) {

@@ -34,8 +34,9 @@ __device__ inline long long own_point(const Head& head) { return head.from + sta
 // What a block of a launch has to do: a block of rows, and a share of the folded axis.
 struct Patch {
   long long block, split, begin, end;
-  __device__ explicit Patch(const Head& head)
-      : block(head.first_block + blockIdx.x), split(head.first_split + blockIdx.y), begin(split * head.split), end(least(head.sweep, begin + head.split)) {}
+  __device__ explicit Patch(const Head& head) : Patch(head, blockIdx.x, blockIdx.y) {}
+  __device__ Patch(const Head& head, long long block_here, long long split_here)
+      : block(head.first_block + block_here), split(head.first_split + split_here), begin(split * head.split), end(least(head.sweep, begin + head.split)) {}
 };
 
 // The same number, held in a register: compilers would rather find it again from the launch's arguments, a quarter of the instructions
