@@ -121,12 +121,14 @@ bool fit_whole(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   const std::int64_t of_column = std::max<std::int64_t>(1, pass.sweep.narrow) * pass.number_bytes(), list = state.storage(o->places);
   *layout = {shape.rows, shape.columns, true, kGpuTile};
   while (layout->tile > shape.columns && layout->tile * of_column > kGpuTileBytes) layout->tile /= 2;
-  o->lane = static_cast<int>(kBytesOfPlace * o->places);
-  o->stride = static_cast<int>(even(list, 8));
-  if (list > 0) layout->own = even(o->lane + shape.rows * o->stride + 16, 32) - 16;
+  const int before = static_cast<int>(kBytesOfPlace * o->places), of_row = static_cast<int>(even(list, 8));
+  if (list > 0) layout->own = even(before + shape.rows * of_row + 16, 32) - 16;
   for (layout->threads = kGpuThreads; layout->threads >= kWarp; layout->threads /= 2) {
     layout->bytes = even(layout->tile * of_column, kBytesOfPlace) + layout->threads * layout->own;
-    if (layout->bytes <= may_take(layout->threads)) return true;
+    if (layout->bytes > may_take(layout->threads)) continue;
+    o->lane = before;
+    o->stride = of_row;
+    return true;
   }
   return false;
 }
@@ -174,7 +176,6 @@ Verdict interpret(Pass* pass, Interpretation* found) {
     found->sweep = whole;
     found->shares = found->outcomes[0].width;
   } else {
-    found->outcomes = outcomes_of(*pass);
     if (!Fitting(*pass, own_numbers, found).fit(&layout)) return too_much(*found, layout);
     settle(layout, found);
   }
@@ -187,7 +188,7 @@ Verdict interpret(Pass* pass, Interpretation* found) {
   s.strip = layout.strip;
   s.own = static_cast<int>(layout.own);
   const int padding = std::max(layout.strip, 32 / pass->number_bytes());
-  pass->shape = {layout.rows, layout.strip, layout.threads, layout.tile, 1, layout.staged, false, layout.threads, layout.threads * layout.rows, padding, 1};
+  pass->shape = {layout.rows, layout.strip, layout.threads, layout.tile, 1, layout.staged, false, layout.threads, layout.threads * layout.rows, padding, 1, false};
   pass->interpreter_bytes = layout.bytes;
   return {};
 }

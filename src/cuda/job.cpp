@@ -43,7 +43,7 @@ void PassJob::run(Room room, const std::function<void(double)>& poll) {
 }
 
 bool PassJob::lost() {
-  if (!pass_.by_tiles()) return false;
+  if (!pass_.may_lose()) return false;
   int lost = 0;
   device_.enter();
   device_.download(&lost, lost_, sizeof lost);

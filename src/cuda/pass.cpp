@@ -55,7 +55,7 @@ Product product_of(const Pass& pass) {
 }
 
 // The one output of a pass that picks the least of squared distances.
-Product nearest_of(const Pass& pass) {
+Product picked_of(const Pass& pass) {
   if (!pass.float32 || pass.share.outputs.size() != 1) return {};
   const Output& o = pass.variant->outputs[pass.share.outputs[0]];
   if (o.keep != pass.lane_keep() || !row(o.red).picks || o.width != 1 || o.places > kGpuLongestList) return {};
@@ -65,8 +65,18 @@ Product nearest_of(const Pass& pass) {
   const bool turned = region_read(made->in[0], pass) == pass.sweep_region();
   const Ref &row = made->in[turned], &column = made->in[!turned];
   const bool across = region_read(row, pass) == pass.lane_region() && region_read(column, pass) == pass.sweep_region();
-  if (!across || row.width != column.width || row.width < kGpuFewestOfNearest + kGpuNearestOfPlace * o.places) return {};
+  if (!across || row.width != column.width) return {};
   return {static_cast<int>(made - steps.begin()), row, column, row.width};
+}
+
+// Wide points are told by tensor cores, narrow ones by the threads: where registers hold them.
+void tell_distances(Pass* pass) {
+  const Product picked = picked_of(*pass);
+  if (!picked.any()) return;
+  const int places = pass->variant->outputs[pass->share.outputs[0]].places;
+  pass->nearest = picked.width >= kGpuFewestOfNearest + kGpuNearestOfPlace * places;
+  if (pass->nearest) pass->product = picked;
+  else if (picked.width >= kGpuFewestOfScreen && picked.width < kGpuMostColumnRegisters) pass->screen = picked;
 }
 
 // The one output of a pass that is a sum with more weights a column than a thread can keep.
@@ -125,7 +135,7 @@ int state_registers(const Pass& pass) {
 template <class Tile>
 Shape tile_shape(const Pass& pass, bool few_columns) {
   return {Tile::kRows, Tile::kColumns, Tile::kThreads, Tile::kSide, 1, false, few_columns,
-          Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : pass.nearest ? Tile::kColumnWarps : Tile::kParts};
+          Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : pass.nearest ? Tile::kColumnWarps : Tile::kParts, false};
 }
 
 // Rows and columns whose numbers, states and values a thread has registers for.
@@ -161,7 +171,7 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * pass.number_bytes() / 4 > kGpuFewRowRegisters;
   const auto is_list = [&](int number) { return is_short_list(pass.variant->outputs[number]); };
   const bool lists = std::any_of(pass.share.outputs.begin(), pass.share.outputs.end(), is_list);
-  Shape shape{lists ? 1 : short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1};
+  Shape shape{lists ? 1 : short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1, false};
   if (short_way) shape.columns = kGpuShortColumns;
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
   else if (many) shape.columns = kGpuColumns;
@@ -171,6 +181,7 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   shape.row_stride = shape.threads;
   shape.block_rows = shape.threads * shape.rows;
   shape.padding = shape.columns;
+  shape.screened = pass.screen.any();
   return shape;
 }
 
@@ -226,6 +237,13 @@ void Panel::settle(int widest, int most, int align) {
   }
 }
 
+int Panel::room_for_one(int align) {
+  const std::vector<int> free = gaps();
+  if (!free.empty() && free[0] < narrow) return free[0];
+  narrow = total = narrow + align;
+  return narrow - align;
+}
+
 const Panel::Entry* Panel::find(const Ref& ref) const {
   const auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return same(e.ref, ref); });
   return at == entries.end() ? nullptr : &*at;
@@ -254,7 +272,7 @@ std::int64_t Pass::shared_bytes() const {
 
 bool Shape::operator==(const Shape& other) const {
   const auto all = [](const Shape& s) {
-    return std::make_tuple(s.rows, s.columns, s.threads, s.tile, s.unroll, s.staged, s.few_columns, s.row_stride, s.block_rows, s.padding, s.parts);
+    return std::make_tuple(s.rows, s.columns, s.threads, s.tile, s.unroll, s.staged, s.few_columns, s.row_stride, s.block_rows, s.padding, s.parts, s.screened);
   };
   return all(*this) == all(other);
 }
@@ -274,7 +292,8 @@ std::vector<int> Panel::gaps() const {
 bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain, Way way) {
-  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan), {}, {}, false, {}, {}, {}, {}, {}, way};
+  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan)};
+  pass.way = way;
   if (way == Way::interpreted) return to_interpret(std::move(pass));
   for (int number : share.outputs) {
     pass.in_front.push_back(in_front_of(variant.outputs[number], pass));
@@ -283,16 +302,15 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std
   if (way == Way::best) pass.wide = wide_sum_of(pass);
   const bool few_states = pass.wide.any() || state_registers(pass) <= kGpuMostTileStates;
   if (way == Way::best && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
-  if (way == Way::best && !pass.product.any()) {
-    pass.product = nearest_of(pass);
-    pass.nearest = pass.product.any();
-  }
+  if (way == Way::best && !pass.product.any()) tell_distances(&pass);
   fill_panels(&pass);
   pass.once.settle(kGpuMostOnce, kGpuMostOnce, 1);
   const int registers = pass.number_bytes() / 4;
   pass.lanes.settle(kGpuMostRowRegisters / registers, kGpuMostRowRegisters / registers, 1);
   // Columns are loaded 16 bytes at a time.
   pass.sweep.settle(kGpuMostColumnRegisters / registers, kGpuMostColumnRegisters / registers, 16 / pass.number_bytes());
+  if (pass.lanes.any_wide() || pass.sweep.any_wide()) pass.screen = {};
+  if (pass.screen.any()) pass.square_at = pass.sweep.room_for_one(16 / pass.number_bytes());
   pass.shape = shape_for(pass, lanes, sweep);
   return pass;
 }

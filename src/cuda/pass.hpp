@@ -34,6 +34,8 @@ class Panel {
   // narrow numbers, and all of them, are padded to multiples of `align`.
   void settle(int widest, int most, int align);
   const Entry* find(const Ref& ref) const;
+  // One more narrow number, that nothing has taken: its place.
+  int room_for_one(int align);
   bool any_wide() const;
   std::vector<int> gaps() const;  // places that nothing takes
 
@@ -50,11 +52,12 @@ struct Shape {
   int block_rows;    // of all its threads
   int padding;       // columns are padded, and cut, to multiples of this
   int parts;         // threads with sums of the same row
+  bool screened;     // are distances told before they are computed?
 
   bool operator==(const Shape& other) const;
 };
 
-// An inner product that tensor cores find for all pairs of a tile: which step it is, and its two sides.
+// An inner product that is found in a way of its own, by tensor cores for all pairs of a tile: which step it is, and its two sides.
 struct Product {
   int step = -1;  // none
   Ref row, column;
@@ -94,8 +97,10 @@ struct Pass {
   std::vector<InFront> in_front;  // of the share's outputs
   Product product;
   bool nearest = false;  // does the product tell which squared distances are worth computing?
+  Product screen;        // the same where points are narrow: found as instructions of the threads' own
   WideSum wide;
   Panel once, lanes, sweep;
+  int square_at = 0;     // where a column has its square, for the screen
   Shape shape;
   Way way = Way::best;
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
@@ -111,6 +116,7 @@ struct Pass {
   bool takes_short_way() const;  // has any state one?
   bool folds_all() const;  // does any output fold both axes?
   bool by_tiles() const { return product.any() || wide.any(); }
+  bool may_lose() const { return by_tiles() || screen.any(); }  // are there numbers that it cannot tell?
   bool interpreted() const { return way == Way::interpreted; }
   bool stores_rows() const { return product.any() || interpreted() || lanes.any_wide(); }  // else threads compute them
   int number_bytes() const { return float32 ? 4 : 8; }

@@ -18,7 +18,7 @@ class Writer {
   }
 
   std::string text() {
-    say("#include \"kernweave/gpu/", pass_.nearest ? "nearest" : pass_.by_tiles() ? "tile" : "sweep", ".hpp\"");
+    say("#include \"kernweave/gpu/", pass_.nearest ? "nearest" : pass_.screen.any() ? "screen" : pass_.by_tiles() ? "tile" : "sweep", ".hpp\"");
     say("namespace kernweave {");
     say("struct Formula {");
     constants();
@@ -26,10 +26,8 @@ class Writer {
     once();
     panel("row", pass_.lanes, product().row, OnceScope::axis(pass_, pass_.lane_region()));
     panel("column", pass_.sweep, product().column, OnceScope::axis(pass_, pass_.sweep_region()));
-    if (!pass_.nearest) {
-      strip();
-      factors();
-    }
+    if (!pass_.nearest && !pass_.screen.any()) strip();
+    if (!pass_.nearest) factors();
     say("};");
     say("}");
     kernels();
@@ -67,9 +65,11 @@ class Writer {
         ", kWideTiles = ", wide.eights, ", kWidePadded = ", wide.padded_width(), ";");
   }
 
-  void nearest(const std::string& fold) {
+  // Whose distances are told before they are computed, and where the points are.
+  void told(const Product& told, const std::string& fold) {
     say("using Near = ", fold, ";");
-    say("static constexpr int kRowAt = ", pass_.lanes.find(product().row)->at, ", kColumnAt = ", pass_.sweep.find(product().column)->at, ";");
+    say("static constexpr int kRowAt = ", pass_.lanes.find(told.row)->at, ", kColumnAt = ", pass_.sweep.find(told.column)->at, ";");
+    if (pass_.screen.any()) say("static constexpr int kScreened = ", told.width, ", kSquareAt = ", pass_.square_at, ";");
   }
 
   // Lists that are short enough lie in registers: of a size the compiler knows.
@@ -110,7 +110,8 @@ class Writer {
     say("template <class F> __device__ void each(F f) { ", each, "}");
     say("template <class F> static __device__ void each_type(F f) { ", types, "}");
     say("};");
-    if (pass_.nearest) nearest(fold_of(0));
+    if (pass_.nearest) told(product(), fold_of(0));
+    if (pass_.screen.any()) told(pass_.screen, fold_of(0));
   }
 
   void once() {
@@ -138,9 +139,19 @@ class Writer {
       unroll(e.ref.width);
       say("for (int d = 0; d < ", e.ref.width, "; ++d) out(", e.at, " + d, ", scope.value(e.ref, "d"), ");");
     }
-    for (int place : panel.gaps()) say("out(", place, ", L(0.0));");
+    const bool screened = pass_.screen.any() && &panel == &pass_.sweep;
+    for (int place : panel.gaps())
+      if (!screened || place != pass_.square_at) say("out(", place, ", L(0.0));");
+    if (screened) square(scope);
     if (product().any()) say("for (int d = 0; d < ", product().width, "; ++d) out(", panel.total, " + d, ", scope.value(side, "d"), ");");
     say("}");
+  }
+
+  // Of a column that is screened.
+  void square(const OnceScope& scope) {
+    say("L square(0.0);");
+    say("for (int d = 0; d < kScreened; ++d) square = square + ", scope.value(pass_.screen.column, "d"), " * ", scope.value(pass_.screen.column, "d"), ";");
+    say("out(kSquareAt, L::of(gpu::least_square(a.head, square.v, gpu::kScreenDoubt<kScreened>)));");
   }
 
   void strip() {
@@ -354,7 +365,7 @@ class Writer {
     if (pass_.wide.any()) kernel("packed_weights", "256", "gpu::packed_weights" + of_formula);
     // Two blocks a multiprocessor, so that one computes while the other waits.
     if (pass_.by_tiles()) kernel("sweep", "kernweave::Formula::kThreads, 2", (pass_.nearest ? "gpu::sweep_nearest" : "gpu::sweep_tiles") + of_formula);
-    else kernel("sweep", "kernweave::Formula::kThreads", "gpu::sweep" + of_formula);
+    else kernel("sweep", "kernweave::Formula::kThreads", (pass_.screen.any() ? "gpu::sweep_screened" : "gpu::sweep") + of_formula);
     kernel("merge", "256", "gpu::merge" + of_formula);
     if (pass_.folds_all()) kernel("total", "kernweave::Formula::kThreads", "gpu::total" + of_formula);
   }

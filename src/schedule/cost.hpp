@@ -104,6 +104,8 @@ inline constexpr double kGpuMostStrain = 0.3;
 // 1e5 x 1e5 points (H100), one nearest of 16 components took 9 ms that way, ten 21, where all distances take one for each component.
 inline constexpr double kGpuFewestOfNearest = 10;
 inline constexpr double kGpuNearestOfPlace = 1.6;
+// Components of narrower points, from which |y|^2 - 2 <x, y> takes less than differences and their squares.
+inline constexpr int kGpuFewestOfScreen = 2;
 // Blocks for each multiprocessor where they are used, which works on two at a time: the baseline's prototype had six rounds.
 inline constexpr int kGpuProductBlocks = 12;
 // Fewer where each share of the folded axis has to fill its own lists.

@@ -1,4 +1,5 @@
-# The nearest of wide points on a GPU: tensor cores tell which distances are worth computing, and change no answer.
+# The nearest on a GPU: inner products, of tensor cores where points are wide, tell which distances are worth computing, and change no
+# answer.
 
 nearest <- function(x, y, K, index = "j", ...) reduction(sqdist(Vi(x), Vj(y)), "argKmin", K = K, index = index, ...)
 grid_points <- function(n, d, most = 3) matrix(sample(0:most, n * d, replace = TRUE) + 0, n)
@@ -25,8 +26,18 @@ test_that("tensor cores look for the nearest of wide points in float32, and for 
     expect_false(any(grepl("sweep_nearest", sources_of(lazy_set(R, precision = "float32")))))
 })
 
+test_that("few components are told by the threads' own instructions, where a list lies in registers", {
+  screened <- function(d, K = 3, precision = "float32") {
+    any(grepl("sweep_screened", sources_of(nearest(matrix(0, 5, d), matrix(0, 4, d), K, call = FALSE, precision = precision))))
+  }
+  expect_identical(vapply(c(1, 2, 3, 4, 14, 15), screened, NA), c(FALSE, TRUE, TRUE, TRUE, TRUE, FALSE))
+  expect_identical(c(screened(15, 10), screened(16, 10), screened(3, 16), screened(3, 17), screened(3, precision = "float64")), c(TRUE, FALSE, TRUE, FALSE, FALSE))
+})
+
 test_that("the search for the nearest compiles for a GPU", {
   skip_without_compiler()
+  for (d in c(2, 4, 15)) expect_compiles(nearest(matrix(0, 5, d), matrix(0, 4, d), 10, call = FALSE), paste("components", d))
+  expect_compiles(min_argmin(sqdist(Vi(matrix(0, 5, 3)), Vj(matrix(0, 4, 3))), call = FALSE), "min_argmin")
   for (K in c(1, 10, 14)) expect_compiles(nearest(matrix(0, 5, 33), matrix(0, 4, 33), K, call = FALSE), paste("K", K))
   expect_compiles(min_argmin(sqdist(Vi(matrix(0, 5, 20)), Vj(matrix(0, 4, 20))), call = FALSE), "min_argmin")
 })
@@ -35,7 +46,7 @@ test_that("the nearest are the nearest at every size, width and length of list",
   skip_without_gpu()
   set.seed(21)
   with_kernweave(device = "gpu", precision = "float32", {
-    for (d in c(16, 37, 100, 300)) for (size in list(c(1, 1), c(3, 127), c(129, 128), c(257, 1001), c(40, 9001))) for (K in c(1, 10, 16)) {
+    for (d in c(3, 12, 16, 37, 100, 300)) for (size in list(c(1, 1), c(3, 127), c(129, 128), c(257, 1001), c(40, 9001))) for (K in c(1, 10, 16)) {
       x <- matrix(stats::rnorm(size[1] * d), ncol = d)
       y <- matrix(stats::rnorm(size[2] * d), ncol = d)
       actual <- nearest(x, y, K)
@@ -47,10 +58,26 @@ test_that("the nearest are the nearest at every size, width and length of list",
   })
 })
 
+test_that("what is told first has the bits of distances that are all computed", {
+  skip_without_gpu()
+  set.seed(25)
+  for (d in c(2, 3, 4, 7)) {
+    x <- matrix(stats::rnorm(500 * d), ncol = d)
+    y <- matrix(stats::rnorm(7001 * d), ncol = d)
+    least <- function(K) reduction(sqdist(Vi(x), Vj(y)), "Kmin_argKmin", K = K, index = "j", device = "gpu", precision = "float32")
+    few <- least(5)
+    # Longer lists are not told.
+    many <- least(20)
+    for (k in 1:2) expect_identical(few[[k]], many[[k]][, 1:5], label = paste(d, names(few)[k]))
+    one <- reduction(sqdist(Vi(x), Vj(y)), "min_argmin", index = "j", device = "gpu", precision = "float32")
+    for (k in 1:2) expect_identical(as.vector(one[[k]]), few[[k]][, 1], label = paste(d, "the nearest", k))
+  }
+})
+
 test_that("ties go to the smallest row number, and coincident points are found", {
   skip_without_gpu()
   set.seed(22)
-  for (d in c(16, 40)) for (n in c(300, 5003)) {
+  for (d in c(3, 16, 40)) for (n in c(300, 5003)) {
     x <- grid_points(200, d, 1)
     y <- rbind(grid_points(n, d, 1), x, x)
     with_kernweave(precision = "float32", {
@@ -63,36 +90,40 @@ test_that("ties go to the smallest row number, and coincident points are found",
 test_that("units, offsets, outliers and an order that deceives change no answer", {
   skip_without_gpu()
   set.seed(23)
-  x <- matrix(stats::rnorm(300 * 30), ncol = 30)
-  y <- matrix(stats::rnorm(30000 * 30), ncol = 30)
-  # Each is nearer than all that came before: every distance has to be looked at.
-  falling <- matrix(rep(seq(1000, 1, length.out = 30000), 30), ncol = 30)
-  outlier <- rbind(y, 1e6)
-  tight <- rbind(y, 1e4 + 1e-3 * y[1:500, ])
-  settings <- list(plain = list(x, y), small = list(x * 1e-7, y * 1e-7), large = list(x * 1e7, y * 1e7), offset = list(x + 100, y + 100),
-                   falling = list(x, falling), outlier = list(x, outlier), tight = list(rbind(x, 1e4 + 1e-3 * x), tight))
-  for (name in names(settings)) {
-    s <- settings[[name]]
-    actual <- nearest(s[[1]], s[[2]], 10, device = "gpu", precision = "float32")
-    # Points of 1e4 are rounded to 5e-4.
-    if (name != "tight") expect_nearest(actual, s[[1]], s[[2]], name)
-    else expect_nearest(actual[1:300, ], s[[1]][1:300, ], s[[2]], name, 1e-3)
+  for (d in c(3, 30)) {
+    x <- matrix(stats::rnorm(300 * d), ncol = d)
+    y <- matrix(stats::rnorm(30000 * d), ncol = d)
+    # Each is nearer than all that came before: every distance has to be looked at.
+    falling <- matrix(rep(seq(1000, 1, length.out = 30000), d), ncol = d)
+    outlier <- rbind(y, 1e6)
+    tight <- rbind(y, 1e4 + 1e-3 * y[1:500, ])
+    settings <- list(plain = list(x, y), small = list(x * 1e-7, y * 1e-7), large = list(x * 1e7, y * 1e7), offset = list(x + 100, y + 100),
+                     falling = list(x, falling), outlier = list(x, outlier), tight = list(rbind(x, 1e4 + 1e-3 * x), tight))
+    for (name in names(settings)) {
+      s <- settings[[name]]
+      actual <- nearest(s[[1]], s[[2]], 10, device = "gpu", precision = "float32")
+      # Points of 1e4 are rounded to 5e-4, and the others by what their centre is off; of three components, distances are some hundredths.
+      if (name != "tight") expect_nearest(actual, s[[1]], s[[2]], paste(name, d))
+      else expect_nearest(actual[1:300, ], s[[1]][1:300, ], s[[2]], paste(name, d), if (d == 3) 1e-2 else 1e-3)
+    }
   }
 })
 
 test_that("NaN is never near, and infinite numbers are told apart", {
   skip_without_gpu()
   set.seed(24)
-  x <- matrix(stats::rnorm(200 * 20), ncol = 20)
-  y <- matrix(stats::rnorm(3000 * 20), ncol = 20)
-  y[c(5, 700), 3] <- NaN
-  x[7, 1] <- NaN
-  with_kernweave(precision = "float32", {
-    actual <- nearest(x, y, 5, device = "gpu")
-    expect_true(all(is.na(actual[7, ])))
-    expect_nearest(actual[-7, ], x[-7, ], replace(y, is.nan(y), 1e9), "NaN")
-    y[setdiff(seq_len(3000), actual)[1], 2] <- Inf
-    expect_identical(nearest(x, y, 5, device = "gpu"), actual)
-    expect_true(all(is.na(nearest(x * NaN, y, 2, device = "gpu"))))
-  })
+  for (d in c(3, 20)) {
+    x <- matrix(stats::rnorm(200 * d), ncol = d)
+    y <- matrix(stats::rnorm(3000 * d), ncol = d)
+    y[c(5, 700), 3] <- NaN
+    x[7, 1] <- NaN
+    with_kernweave(precision = "float32", {
+      actual <- nearest(x, y, 5, device = "gpu")
+      expect_true(all(is.na(actual[7, ])))
+      expect_nearest(actual[-7, ], x[-7, ], replace(y, is.nan(y), 1e9), "NaN")
+      y[setdiff(seq_len(3000), actual)[1], 2] <- Inf
+      expect_identical(nearest(x, y, 5, device = "gpu"), actual)
+      expect_true(all(is.na(nearest(x * NaN, y, 2, device = "gpu"))))
+    })
+  }
 })

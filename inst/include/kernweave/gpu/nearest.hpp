@@ -1,6 +1,7 @@
 // The least of many squared distances: tensor cores find the inner products of all pairs, which tell what a distance is at least.
 // Only where that may still enter is the distance computed, difference by difference.
 #pragma once
+#include "screen.hpp"
 #include "tile.hpp"
 
 namespace kernweave {
@@ -12,22 +13,20 @@ namespace gpu {
 template <int kWidth>
 inline constexpr float kDoubt = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) / 16777216.0f;
 
-// Less than the square of a point by that, and by what is lost where numbers are too small.
 template <class F, class Point>
-__device__ float least_square(const Head& head, Point point_of, long long point, int first) {
+__device__ float least_square_of(const Head& head, Point point_of, long long point, int first) {
   float square = 0.0f;
   point_of(point, [&](int n, auto value) {
     if (n >= first) square += value.v * value.v;
   });
-  if (square == __int_as_float(0x7f800000)) *head.lost = 1;
-  return square * (1.0f - kDoubt<F::kProduct>) - 1e-36f;
+  return least_square(head, square, kDoubt<F::kProduct>);
 }
 
 template <class F>
 __device__ void squared_rows(const typename F::Arguments& a) {
   const long long at = own_point(a.head);
   if (at >= a.head.to) return;
-  a.head.row_squares[at] = least_square<F>(a.head, [&](long long point, auto out) { F::row(a, point, out); }, least(at, a.head.lanes - 1), F::kRowTotal);
+  a.head.row_squares[at] = least_square_of<F>(a.head, [&](long long point, auto out) { F::row(a, point, out); }, least(at, a.head.lanes - 1), F::kRowTotal);
 }
 
 template <class F>
@@ -35,7 +34,7 @@ __device__ void squared_columns(const typename F::Arguments& a) {
   const long long at = own_point(a.head);
   if (at >= a.head.to) return;
   a.head.column_squares[at] =
-      least_square<F>(a.head, [&](long long point, auto out) { F::column(a, point, out); }, least(at, a.head.sweep - 1), F::kColumnNumbers);
+      least_square_of<F>(a.head, [&](long long point, auto out) { F::column(a, point, out); }, least(at, a.head.sweep - 1), F::kColumnNumbers);
 }
 
 // What a warp has of 32 rows, a state for each lane; of how many pairs it has computed the distance, and of how many it may.

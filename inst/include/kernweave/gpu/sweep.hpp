@@ -197,8 +197,18 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
   }
 }
 
+// What a thread does with a strip of columns: what the formula says.
 template <class F>
-__device__ void sweep(const typename F::Arguments& a) {
+struct Followed {
+  __device__ Followed(const typename F::Arguments&, const Rows<F>&, const Patch&) {}
+  __device__ __forceinline__ void strip(const typename F::Arguments& a, const Rows<F>& rows, const typename F::L* columns, long long first, int left, typename F::States& states) {
+    F::strip(a, rows, columns, first, left, states);
+  }
+  __device__ void end(const typename F::Arguments&) const {}
+};
+
+template <class F, class Work>
+__device__ __forceinline__ void sweep_by(const typename F::Arguments& a) {
   using L = typename F::L;
   extern __shared__ uint4 shared[];
   const Patch patch(a.head);
@@ -207,6 +217,7 @@ __device__ void sweep(const typename F::Arguments& a) {
   rows.read(a, first);
   typename F::States states;
   states.init();
+  Work work(a, rows, patch);
   for (long long tile = patch.begin; tile < patch.end; tile += F::kTile) {
     int count = static_cast<int>(least(F::kTile, patch.end - tile));
     if constexpr (F::kColumns > 1) count = held(count);
@@ -218,13 +229,19 @@ __device__ void sweep(const typename F::Arguments& a) {
       at = reinterpret_cast<const L*>(shared);
     }
 #pragma unroll F::kUnroll
-    for (int t = 0; t < count; t += F::kColumns) F::strip(a, rows, at + t * F::kColumnNumbers, tile + t, count - t, states);
+    for (int t = 0; t < count; t += F::kColumns) work.strip(a, rows, at + t * F::kColumnNumbers, tile + t, count - t, states);
     states.each([](auto& folds, auto) {
 #pragma unroll
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();
     });
   }
+  work.end(a);
   states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, patch); });
+}
+
+template <class F>
+__device__ void sweep(const typename F::Arguments& a) {
+  sweep_by<F, Followed<F>>(a);
 }
 
 // Which of the states that wait for a row come together: those of a group of splits, in the place of the first; or what is left of all

@@ -1,0 +1,103 @@
+// The least of many squared distances of few components: |y|^2 - 2 <x, y>, half the instructions of a distance, tells what it is at
+// least. Only where that may still enter is the distance computed, difference by difference.
+#pragma once
+#include "sweep.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// How far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2 as it is computed, as a share of |x|^2 + |y|^2 in units of 2^-24: inner product,
+// squares and differences are rounded once or twice a component, at the size of no more than twice the two squares.
+template <int kWidth>
+inline constexpr float kScreenDoubt = (6.0f * kWidth + 32.0f) / 16777216.0f;
+
+// Less than the square of a point by its doubt, and by what is lost where numbers are too small.
+__device__ inline float least_square(const Head& head, float square, float doubt) {
+  if (square == __int_as_float(0x7f800000)) *head.lost = 1;
+  return square * (1.0f - doubt) - 1e-36f;
+}
+
+// One pair in so many may be looked at, beside those that fill a list and bring it to rest: where more enter, points come in an order
+// that deceives or lie too far from their centre, and all distances are computed.
+inline constexpr int kFewScreened = 16, kScreenedOfPlace = 32;
+
+// A thread's rows, and what their lists let pass.
+template <class F>
+class Screen {
+ public:
+  using L = typename F::L;
+  using State = typename F::Near::Lane;
+
+  __device__ Screen(const typename F::Arguments& a, const Rows<F>& rows, const Patch& patch)
+      : most_(static_cast<int>(least((patch.end - patch.begin) / kFewScreened + kScreenedOfPlace * (F::Near::kPlaces + 4), 1 << 30))) {
+#pragma unroll
+    for (int k = 0; k < F::kRows; ++k) {
+      float square = 0.0f;
+#pragma unroll
+      for (int d = 0; d < F::kScreened; ++d) square += rows.at[k][F::kRowAt + d].v * rows.at[k][F::kRowAt + d].v;
+      square_[k] = least_square(a.head, square, kScreenDoubt<F::kScreened>);
+      limit_[k] = nan<L>().v;
+    }
+  }
+
+  __device__ __forceinline__ void strip(const typename F::Arguments&, const Rows<F>& rows, const L* columns, long long first, int left, typename F::States& states) {
+    float at_least[F::kRows][F::kColumns], lowest[F::kRows];
+#pragma unroll
+    for (int c = 0; c < F::kColumns; ++c) {
+      L y[F::kColumnNumbers];
+      load<F::kColumnNumbers>(columns + c * F::kColumnNumbers, y);
+#pragma unroll
+      for (int k = 0; k < F::kRows; ++k) {
+        at_least[k][c] = y[F::kSquareAt].v;
+#pragma unroll
+        for (int d = 0; d < F::kScreened; ++d) at_least[k][c] += -2.0f * rows.at[k][F::kRowAt + d].v * y[F::kColumnAt + d].v;
+        lowest[k] = c == 0 ? at_least[k][0] : fminf(lowest[k], at_least[k][c]);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < F::kRows; ++k)
+      if (!(limit_[k] <= lowest[k])) look(rows.at[k], columns, first, left, at_least[k], square_[k], &limit_[k], &states.o0[k].lane[0]);
+  }
+
+  __device__ void end(const typename F::Arguments& a) const {
+    if (lost()) *a.head.lost = 1;
+  }
+
+ private:
+  __device__ bool lost() const { return looked_at_ > most_; }
+  // In order, as lists ask for.
+  __device__ __forceinline__ void look(const L (&x)[F::kRowNumbers], const L* columns, long long first, int left, const float (&at_least)[F::kColumns], float square,
+                                       float* limit, State* held) {
+    using M = typename F::Near::L;
+    unsigned waiting = 0;
+#pragma unroll
+    for (int c = 0; c < F::kColumns; ++c)
+      if (c < left && !(*limit <= at_least[c])) waiting |= 1u << c;
+    looked_at_ += __popc(waiting);
+    if (lost()) return;
+    while (waiting != 0) {
+      const int c = __ffs(static_cast<int>(waiting)) - 1;
+      waiting &= waiting - 1;
+      const L* const y = columns + c * F::kColumnNumbers + F::kColumnAt;
+      L distance = op::SqDist::start<L>();
+#pragma unroll
+      for (int d = 0; d < F::kScreened; ++d) distance = op::SqDist::next(distance, x[F::kRowAt + d], y[d]);
+      if (!held->state.plain(M::of(distance.v))) held->state.step_next(M::of(distance.v), M(1.0), static_cast<typename M::Indices>(first + c + 1));
+    }
+    *limit = held->state.bound.v - square;
+  }
+
+  const int most_;
+  int looked_at_ = 0;
+  float square_[F::kRows], limit_[F::kRows];
+};
+
+template <class F>
+__device__ void sweep_screened(const typename F::Arguments& a) {
+  sweep_by<F, Screen<F>>(a);
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave
