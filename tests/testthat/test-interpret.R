@@ -67,11 +67,25 @@ test_that("pairs of a common kind have kernels of their own in every form of the
   expect_setequal(met, names)
 })
 
+test_that("kernels for pairs of a common kind, carried out by threads of the host, find what plain loops find", {
+  skip_on_os("windows")
+  skip_on_cran()
+  compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+  if (!nzchar(Sys.which(compiler[1]))) skip("no compiler")
+  program <- tempfile("on_host")
+  args <- c(compiler[-1], "-std=gnu++17", "-O1", "-pthread", paste0("-I", system.file("include", package = "kernweave")), testthat::test_path("cuda", "on_host.cpp"), "-o", program)
+  expect_identical(system2(compiler[1], args), 0L)
+  said <- suppressWarnings(system2(program, stdout = TRUE))
+  expect_match(said[length(said)], "^[0-9]{5,} right, 0 wrong$", label = paste(said, collapse = "\n"))
+})
+
 test_that("what is almost of a common kind is followed like any other formula", {
   x <- numbers_between(5, 3, 0, 1)
   d2 <- sqdist(Vi(x), Vj(x))
   R <- list(sum_of(cos(d2), index = "j"), sum_of(exp(-d2) + d2, index = "j"), sum_of(exp(-d2) * (Vi(x) - Vj(x)), index = "j"), sum_of(exp(-sqdist(Vi(x), Vi(x))) * Vj(x[, 1]), index = "j"))
   for (r in R) expect_identical(unique(scripts_of(r)$sweep), "sweep")
+  weighted <- function(n) unique(scripts_of(reduction(d2, "sum", index = "j", call = FALSE, weight = Vj(numbers_between(5, n, 0, 1))))$sweep)
+  expect_identical(c(weighted(16), weighted(17)), c("squares", "sweep"))
 })
 
 test_that("the interpreter needs no header but ours", {
