@@ -188,7 +188,7 @@ Verdict interpret(Pass* pass, Interpretation* found) {
   s.strip = layout.strip;
   s.own = static_cast<int>(layout.own);
   const int padding = std::max(layout.strip, 32 / pass->number_bytes());
-  pass->shape = {layout.rows, layout.strip, layout.threads, layout.tile, 1, layout.staged, false, layout.threads, layout.threads * layout.rows, padding, 1, false};
+  pass->shape = {layout.rows, layout.strip, layout.threads, layout.tile, 1, layout.staged, false, layout.threads, layout.threads * layout.rows, padding, 1};
   pass->interpreter_bytes = layout.bytes;
   return {};
 }

@@ -135,7 +135,7 @@ int state_registers(const Pass& pass) {
 template <class Tile>
 Shape tile_shape(const Pass& pass, bool few_columns) {
   return {Tile::kRows, Tile::kColumns, Tile::kThreads, Tile::kSide, 1, false, few_columns,
-          Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : pass.nearest ? Tile::kColumnWarps : Tile::kParts, false};
+          Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : pass.nearest ? Tile::kColumnWarps : Tile::kParts};
 }
 
 // Rows and columns whose numbers, states and values a thread has registers for.
@@ -171,7 +171,7 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * pass.number_bytes() / 4 > kGpuFewRowRegisters;
   const auto is_list = [&](int number) { return is_short_list(pass.variant->outputs[number]); };
   const bool lists = std::any_of(pass.share.outputs.begin(), pass.share.outputs.end(), is_list);
-  Shape shape{lists ? 1 : short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1, false};
+  Shape shape{lists ? 1 : short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1};
   if (short_way) shape.columns = kGpuShortColumns;
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
   else if (many) shape.columns = kGpuColumns;
@@ -309,7 +309,6 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std
   pass.lanes.settle(kGpuMostRowRegisters / registers, kGpuMostRowRegisters / registers, 1);
   // Columns are loaded 16 bytes at a time.
   pass.sweep.settle(kGpuMostColumnRegisters / registers, kGpuMostColumnRegisters / registers, 16 / pass.number_bytes());
-  if (pass.lanes.any_wide() || pass.sweep.any_wide()) pass.screen = {};
   if (pass.screen.any()) pass.square_at = pass.sweep.room_for_one(16 / pass.number_bytes());
   pass.shape = shape_for(pass, lanes, sweep);
   return pass;

@@ -52,7 +52,7 @@ struct Shape {
   int block_rows;    // of all its threads
   int padding;       // columns are padded, and cut, to multiples of this
   int parts;         // threads with sums of the same row
-  bool screened;     // are distances told before they are computed?
+  bool screened = false;  // are distances told before they are computed?
 
   bool operator==(const Shape& other) const;
 };
@@ -85,7 +85,7 @@ struct InFront {
   bool any() const { return step >= 0; }
 };
 
-// Written out with all that the device has, without its tensor cores, or followed by the interpreter.
+// Written out with all that the device has, without tensor cores and screens, or followed by the interpreter.
 enum class Way { best, plain, interpreted };
 
 struct Pass {

@@ -141,7 +141,7 @@ class Gpu : public Backend {
  private:
   static const Variant& variant_of(const Task& task) { return task.plan->variants[static_cast<std::size_t>(task.schedule->variant)]; }
 
-  // False where tensor cores met a number that they cannot tell.
+  // False where tensor cores or a screen met what they cannot tell.
   bool run_share(const Task& task, const Share& share, Room room, Way way) const {
     const Plan& plan = *task.plan;
     const Variant& variant = variant_of(task);
@@ -153,8 +153,11 @@ class Gpu : public Backend {
     std::vector<Device*> devices;
     for (int number : numbers())
       if (devices.empty() || may_spread(variant, share)) devices.push_back(&device(number));
-    return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows && !code.interpretation.whole() ? kGpuInterpreted : 1), devices, room);
+    return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? slower(code.interpretation) : 1), devices, room);
   }
+
+  // How much longer than what is written out.
+  static double slower(const Interpretation& found) { return found.whole() ? kGpuWhole * found.shares : kGpuInterpreted; }
 
   // Time to compile grows faster than the square of a program's length.
   static bool is_long(const Variant& variant) {

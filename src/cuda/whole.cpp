@@ -66,8 +66,8 @@ class Reader {
  private:
   static constexpr int kOther = -100;
   // Each is a way through the pairs of its own: ten took 43 ms where one took 4, but a hundred 5.3 s, since each block stages the weights of
-  // all (1e5 x 1e5 points of three components, H100).
-  static constexpr int kMostWeights = 16;
+  // all (1e5 x 1e5 points of three components, H100). Of wide points the way is long: one weight took 72 ms for fifty components, followed 198.
+  static constexpr int kFewComponents = 10, kMostWeights = 16, kMostOfWide = 2;
 
   static bool is_fold(const Instruction& i) {
     const bool runs = i.width == 1 || (i.in[1].step == 1 && i.in[2].step == 1);
@@ -75,7 +75,7 @@ class Reader {
   }
   bool is_term(const Instruction& i) const {
     const From weight = i.in[1].from;
-    return i.kind == Kind::term && i.width <= kMostWeights && i.in[0].step == 0 && argument(i.in[0]) == found_ && i.use != Use::kept &&
+    return i.kind == Kind::term && i.width <= (program_.front().width <= kFewComponents ? kMostWeights : kMostOfWide) && i.in[0].step == 0 && argument(i.in[0]) == found_ && i.use != Use::kept &&
            (weight == From::tile || weight == From::once || weight == From::literal);
   }
   bool call(const Instruction& i, std::vector<CallRow>* calls) {

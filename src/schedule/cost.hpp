@@ -95,6 +95,8 @@ inline constexpr int kGpuMostShared = 98304;
 // How much longer the interpreter takes than code that was written for a formula, to keep its launches short: 13 times for a
 // Gaussian of three components in float32, 3 of fifty, 7 for a long chain; 7, 4 and 7 in float64 (H100, bench/notes.md).
 inline constexpr double kGpuInterpreted = 8;
+// The same for a kernel of a common kind: 1.1 to 1.7 times for three components, 1.5 to 5 for fifty (H100, bench/notes.md).
+inline constexpr double kGpuWhole = 4;
 // Components of an inner product that is worth the way through tensor cores: their steps have sixteen.
 inline constexpr int kGpuFewestOfProduct = 8;
 // Their sums are cut off after each step, not rounded: with 0.9 of what the contracted form allows, terms were off by 5.4e-6,

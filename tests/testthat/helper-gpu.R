@@ -18,6 +18,19 @@ expect_compiles <- function(R, label) {
   }
 }
 
+# A program of tests/testthat/cuda, which carries out device code on the host, says so of all it has checked.
+expect_right_on_host <- function(file) {
+  testthat::skip_on_os("windows")
+  testthat::skip_on_cran()
+  compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+  if (!nzchar(Sys.which(compiler[1]))) skip("no compiler")
+  program <- tempfile("on_host")
+  args <- c(compiler[-1], "-std=gnu++17", "-O1", "-pthread", paste0("-I", system.file("include", package = "kernweave")), testthat::test_path("cuda", file), "-o", program)
+  expect_identical(system2(compiler[1], args), 0L, label = paste("compiling", file))
+  said <- suppressWarnings(system2(program, stdout = TRUE))
+  expect_match(said[length(said)], "^[0-9]{3,} right, 0 wrong$", label = paste(said, collapse = "\n"))
+}
+
 # What another R says that runs this code.
 another_r <- function(code, env = character()) {
   script <- tempfile(fileext = ".R")

@@ -68,15 +68,7 @@ test_that("pairs of a common kind have kernels of their own in every form of the
 })
 
 test_that("kernels for pairs of a common kind, carried out by threads of the host, find what plain loops find", {
-  skip_on_os("windows")
-  skip_on_cran()
-  compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
-  if (!nzchar(Sys.which(compiler[1]))) skip("no compiler")
-  program <- tempfile("on_host")
-  args <- c(compiler[-1], "-std=gnu++17", "-O1", "-pthread", paste0("-I", system.file("include", package = "kernweave")), testthat::test_path("cuda", "on_host.cpp"), "-o", program)
-  expect_identical(system2(compiler[1], args), 0L)
-  said <- suppressWarnings(system2(program, stdout = TRUE))
-  expect_match(said[length(said)], "^[0-9]{5,} right, 0 wrong$", label = paste(said, collapse = "\n"))
+  expect_right_on_host("on_host.cpp")
 })
 
 test_that("what is almost of a common kind is followed like any other formula", {

@@ -42,6 +42,10 @@ test_that("the search for the nearest compiles for a GPU", {
   expect_compiles(min_argmin(sqdist(Vi(matrix(0, 5, 20)), Vj(matrix(0, 4, 20))), call = FALSE), "min_argmin")
 })
 
+test_that("the screen, carried out on the host, finds what all distances find, and gives up what it must", {
+  expect_right_on_host("screen.cpp")
+})
+
 test_that("the nearest are the nearest at every size, width and length of list", {
   skip_without_gpu()
   set.seed(21)

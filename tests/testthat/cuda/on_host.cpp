@@ -1,37 +1,13 @@
 // The kernels for pairs of a common kind, carried out by threads of the host: every row of wholes.def, in both types of numbers, against
 // plain loops in float64 over the same rows of ops.def. What it checks is where numbers lie, tiles, rows, weights, splits and lists.
-#include <pthread.h>
-
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
-// A dozen words of CUDA.
-#define __device__
-#define __forceinline__ inline
-#define __noinline__
-#define __shared__
-struct uint4 {
-  unsigned x, y, z, w;
-};
-struct Three {
-  unsigned x, y, z;
-};
-static thread_local Three threadIdx, blockIdx;
-static Three blockDim, gridDim;
-static pthread_barrier_t all_threads;
-static void __syncthreads() { pthread_barrier_wait(&all_threads); }
-static float __int_as_float(int bits) {
-  float number;
-  std::memcpy(&number, &bits, sizeof number);
-  return number;
-}
-static int __ffs(int bits) { return __builtin_ffs(bits); }
-
+#include "on_host.hpp"
 #include "kernweave/gpu/whole.hpp"
 
 namespace kernweave {
@@ -50,7 +26,6 @@ void launch(Three blocks, const std::function<void()>& kernel) {
   for (unsigned z = 0; z < blocks.z; ++z)
     for (unsigned y = 0; y < blocks.y; ++y)
       for (unsigned x = 0; x < blocks.x; ++x) {
-        pthread_barrier_init(&all_threads, nullptr, kThreads);
         std::vector<std::thread> threads;
         for (unsigned t = 0; t < kThreads; ++t)
           threads.emplace_back([&, t] {
@@ -59,7 +34,6 @@ void launch(Three blocks, const std::function<void()>& kernel) {
             kernel();
           });
         for (std::thread& thread : threads) thread.join();
-        pthread_barrier_destroy(&all_threads);
       }
 }
 

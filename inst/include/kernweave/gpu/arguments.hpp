@@ -53,7 +53,7 @@ struct Head {
   float* column_squares;
   void* weight_halves;               // weights of wide sums
   float* weight_scales;
-  int* lost;                         // set where a number is infinite, which halves cannot tell
+  int* lost;                         // set where halves or a screen cannot tell a number, or let too much pass
 };
 
 // The data of a variable, by columns, and what is to be taken off each of them, if anything.

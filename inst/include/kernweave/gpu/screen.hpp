@@ -12,9 +12,10 @@ namespace gpu {
 template <int kWidth>
 inline constexpr float kScreenDoubt = (6.0f * kWidth + 32.0f) / 16777216.0f;
 
-// Less than the square of a point by its doubt, and by what is lost where numbers are too small.
+// Less than the square of a point by its doubt, and by what is lost where numbers are too small. A quarter of the largest number is the
+// most, so that no sum of two points' squares and products is infinite on its way.
 __device__ inline float least_square(const Head& head, float square, float doubt) {
-  if (square == __int_as_float(0x7f800000)) *head.lost = 1;
+  if (0x1p125f < square) *head.lost = 1;
   return square * (1.0f - doubt) - 1e-36f;
 }
 
@@ -57,7 +58,7 @@ class Screen {
     }
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k)
-      if (!(limit_[k] <= lowest[k])) look(rows.at[k], columns, first, left, at_least[k], square_[k], &limit_[k], &states.o0[k].lane[0]);
+      if (lowest[k] < limit_[k] || open(limit_[k])) look(rows.at[k], columns, first, left, at_least[k], square_[k], &limit_[k], &states.o0[k].lane[0]);
   }
 
   __device__ void end(const typename F::Arguments& a) const {
@@ -66,14 +67,17 @@ class Screen {
 
  private:
   __device__ bool lost() const { return looked_at_ > most_; }
+  // Is a list not full yet?
+  __device__ static bool open(float limit) { return limit != limit; }
   // In order, as lists ask for.
   __device__ __forceinline__ void look(const L (&x)[F::kRowNumbers], const L* columns, long long first, int left, const float (&at_least)[F::kColumns], float square,
                                        float* limit, State* held) {
     using M = typename F::Near::L;
+    const bool all = open(*limit);
     unsigned waiting = 0;
 #pragma unroll
     for (int c = 0; c < F::kColumns; ++c)
-      if (c < left && !(*limit <= at_least[c])) waiting |= 1u << c;
+      if (c < left && (all || at_least[c] < *limit)) waiting |= 1u << c;
     looked_at_ += __popc(waiting);
     if (lost()) return;
     while (waiting != 0) {
@@ -85,7 +89,8 @@ class Screen {
       for (int d = 0; d < F::kScreened; ++d) distance = op::SqDist::next(distance, x[F::kRowAt + d], y[d]);
       if (!held->state.plain(M::of(distance.v))) held->state.step_next(M::of(distance.v), M(1.0), static_cast<typename M::Indices>(first + c + 1));
     }
-    *limit = held->state.bound.v - square;
+    // Of a row of NaN nothing else can enter.
+    *limit = square == square ? held->state.bound.v - square : -infinity<L>().v;
   }
 
   const int most_;

@@ -89,7 +89,7 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
   static constexpr int kUnroll = sizeof(Number) == 4 ? 1 : 2;
 
   __device__ Whole(const Script& a, char* own, long long first)
-      : a_(a), own_(own), first_(first), row_at_(a.pairs[0].in[1].at), column_at_(a.pairs[0].in[2].at), width_(a.pairs[0].width) {
+      : a_(a), own_(own), first_(first), row_at_(a.pairs[0].in[1].at), column_at_(a.pairs[0].in[2].at), width_(a.pairs[0].width), total_(a.outcomes[0].total != 0) {
     const Outcome& o = a.outcomes[0];
     const long long first_here = least(first, a.head.lanes - 1);
     points_ = static_cast<const L*>(a.head.rows) + first_here;
@@ -124,7 +124,7 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
   }
 
   __device__ void leave(const Patch& patch) {
-    if (a_.outcomes[0].total) {
+    if (total_) {
       leave_total<Waiting>(a_, 0, weight_number(), patch, [&](Waiting* total) {
 #pragma unroll
         for (int k = 0; k < kRows; ++k)
@@ -208,17 +208,17 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
 
   template <bool kFull>
   __device__ __forceinline__ void take(const L (&found)[kRows][kColumns], const L (&weights)[kColumns], long long column, int left) {
-    const bool total = a_.outcomes[0].total != 0;
 #pragma unroll
     for (int k = 0; k < kRows; ++k)
       take_row<kColumns, kFull>(states_[k].lane, left, [&](int c) { return found[k][c]; }, [&](int c) { return weights[c]; },
-                                [&](int c) { return total ? row(k) + (column + c) * a_.head.lanes + 1 : column + c + 1; });
+                                [&](int c) { return total_ ? row(k) + (column + c) * a_.head.lanes + 1 : column + c + 1; });
   }
 
   const Script& a_;
   char* const own_;
   const long long first_;
   const int row_at_, column_at_, width_;  // of the fold's two sides
+  const bool total_;
   const L* points_;  // the first of the thread's rows,
   int rows_[kRows];  // and how far they are from it
   int weight_at_;  // -1: one weight for all
