@@ -121,7 +121,7 @@ void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, uns
   check(driver().cuLaunchKernel(function, blocks_x, blocks_y, blocks_z, threads, 1, 1, shared_bytes, stream_, parameters, nullptr), "starting a kernel");
 }
 
-const Kernels& Device::kernels(const std::string& source) {
+const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
   constexpr std::size_t kMostKernels = 512;
   const auto found = kernels_.find(source);
   if (found != kernels_.end()) {
@@ -129,6 +129,7 @@ const Kernels& Device::kernels(const std::string& source) {
     return *found->second.kernels;
   }
   auto fresh = std::make_unique<Kernels>(compile(source, capability_).data());
+  fresh->ask_for(kSweep, shared_bytes);
   if (kernels_.size() >= kMostKernels) {
     const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
     wait();
@@ -137,9 +138,10 @@ const Kernels& Device::kernels(const std::string& source) {
   return *kernels_.emplace(source, Held{std::move(fresh), ++calls_}).first->second.kernels;
 }
 
-const Kernels& Device::ahead_kernels(const unsigned char* image) {
+const Kernels& Device::ahead_kernels(const unsigned char* image, const char* sweep, int shared_bytes) {
   std::unique_ptr<Kernels>& held = ahead_[image];
   if (!held) held = std::make_unique<Kernels>(image);
+  held->ask_for(sweep, shared_bytes);
   return *held;
 }
 

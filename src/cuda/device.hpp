@@ -56,6 +56,9 @@ class Kernels {
   Module module_ = nullptr;
 };
 
+// The kernel that goes through the pairs of what was written out, or follows their instructions.
+constexpr const char* kSweep = "sweep";
+
 class Device {
  public:
   explicit Device(int number);
@@ -85,10 +88,10 @@ class Device {
   void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments);
 
   // Compiled once for each source, unless many others have come since.
-  const Kernels& kernels(const std::string& source);
+  const Kernels& kernels(const std::string& source, int shared_bytes);
 
-  // Those of an image that stays where it is.
-  const Kernels& ahead_kernels(const unsigned char* image);
+  // Those of an image that stays where it is, and of them the one that is to go through the pairs.
+  const Kernels& ahead_kernels(const unsigned char* image, const char* sweep, int shared_bytes);
 
   // Not in use by anybody.
   std::size_t free_memory();

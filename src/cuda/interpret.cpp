@@ -64,6 +64,18 @@ struct Layout {
   std::int64_t own = 0, bytes = 0;
 };
 
+// A column's numbers, as a tile has them.
+std::int64_t bytes_staged(const Pass& pass) { return std::max<std::int64_t>(1, pass.sweep.narrow) * pass.number_bytes(); }
+
+int tile_for(std::int64_t of_column, int fewest) {
+  int tile = kGpuTile;
+  while (tile > fewest && tile * of_column > kGpuTileBytes) tile /= 2;
+  return tile;
+}
+
+// An odd multiple of 16, so that threads do not meet in the same banks.
+std::int64_t apart(std::int64_t bytes) { return even(bytes + 16, 32) - 16; }
+
 // What a launch gets without asking leaves room for other blocks; a single warp, or less, is the last resort.
 std::int64_t may_take(int threads) { return threads > kWarp ? kGpuMostTileBytes : kGpuMostShared; }
 
@@ -84,19 +96,16 @@ class Fitting {
 
  private:
   Layout laid_out(Layout way, int threads) {
-    const std::int64_t of_column = std::max<std::int64_t>(1, pass_.sweep.narrow) * pass_.number_bytes();
-    const int strip = 32 / pass_.number_bytes();
+    const std::int64_t of_column = bytes_staged(pass_);
     way.threads = threads;
-    way.tile = kGpuTile;
-    while (way.staged && way.tile > 2 * strip && way.tile * of_column > kGpuTileBytes) way.tile /= 2;
+    way.tile = way.staged ? tile_for(of_column, 2 * 32 / pass_.number_bytes()) : kGpuTile;
     way.own = place_states(even(static_cast<std::int64_t>(own_numbers_) * way.strip * pass_.number_bytes(), kBytesOfPlace));
     const std::int64_t program = static_cast<std::int64_t>(found_.pairs.size() * sizeof(Instruction));
     way.bytes = program + (way.staged ? even(way.tile * of_column, kBytesOfPlace) : 0) + threads * way.own;
     return way;
   }
 
-  // Behind `first` bytes of other things; in all an odd multiple of 16, so that threads do not meet in the same banks. A
-  // finished list goes out through the memory of what is no longer needed then.
+  // Behind `first` bytes of other things. A finished list goes out through the memory of what is no longer needed then.
   std::int64_t place_states(std::int64_t first) {
     for (const gpu::Outcome& o : found_.outcomes)
       if (o.places > 1) first = std::max(first, kBytesOfPlace * o.places);
@@ -105,7 +114,7 @@ class Fitting {
       o.lane = static_cast<int>(first);
       first += static_cast<std::int64_t>(o.stride) * o.width;
     }
-    return even(first + 16, 32) - 16;
+    return apart(first);
   }
 
   const Pass& pass_;
@@ -118,11 +127,10 @@ class Fitting {
 bool fit_whole(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   const StateRow& state = row(o->reduction).state;
   const gpu::WholeShape shape = gpu::whole_shape(state.storage(1) > 0, pass.number_bytes());
-  const std::int64_t of_column = std::max<std::int64_t>(1, pass.sweep.narrow) * pass.number_bytes(), list = state.storage(o->places);
-  *layout = {shape.rows, shape.columns, true, kGpuTile};
-  while (layout->tile > shape.columns && layout->tile * of_column > kGpuTileBytes) layout->tile /= 2;
+  const std::int64_t of_column = bytes_staged(pass), list = state.storage(o->places);
+  *layout = {shape.rows, shape.columns, true, tile_for(of_column, shape.columns)};
   const int before = static_cast<int>(kBytesOfPlace * o->places), of_row = static_cast<int>(even(list, 8));
-  if (list > 0) layout->own = even(before + shape.rows * of_row + 16, 32) - 16;
+  if (list > 0) layout->own = apart(before + shape.rows * of_row);
   for (layout->threads = kGpuThreads; layout->threads >= kWarp; layout->threads /= 2) {
     layout->bytes = even(layout->tile * of_column, kBytesOfPlace) + layout->threads * layout->own;
     if (layout->bytes > may_take(layout->threads)) continue;
@@ -174,7 +182,6 @@ Verdict interpret(Pass* pass, Interpretation* found) {
   const char* const whole = whole_of(found->pairs);
   if (whole && fit_whole(*pass, &found->outcomes[0], &layout)) {
     found->sweep = whole;
-    found->shares = found->outcomes[0].width;
   } else {
     if (!Fitting(*pass, own_numbers, found).fit(&layout)) return too_much(*found, layout);
     settle(layout, found);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+#include "cuda/device.hpp"
 #include "cuda/pass.hpp"
 #include "kernweave/gpu/script.hpp"
 #include "schedule/backend.hpp"
@@ -10,19 +11,16 @@
 namespace kernweave {
 namespace cuda {
 
-// The kernel that follows any pairs' instructions.
-constexpr const char* kFollowed = "sweep";
-
 // A script, all that it will point to, and the kernel that goes through its pairs. Its head is for whoever runs it.
 struct Interpretation {
-  const char* sweep = kFollowed;
-  int shares = 1;  // blocks that go through the same pairs
+  const char* sweep = kSweep;
   std::vector<gpu::Instruction> once, rows, columns, pairs;
   std::vector<int> lists;
   std::vector<gpu::Outcome> outcomes;
   gpu::Script script{};
 
-  bool whole() const { return sweep != kFollowed; }  // has it a kernel for just these pairs?
+  bool whole() const { return sweep != kSweep; }  // has it a kernel for just these pairs?
+  int shares() const { return whole() ? outcomes[0].width : 1; }  // blocks that go through the same pairs
 };
 
 // The same, with data and targets, as it goes to a device in one transfer.

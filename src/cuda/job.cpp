@@ -18,10 +18,9 @@ constexpr const char* kOfOneAxis = "what depends on one axis";
 
 PassJob::PassJob(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device)
     : pass_(pass), code_(code), device_(*device), all_(extents_of(pass.share, task.schedule->sizes)), rows_(rows), cut_(cut),
-      kernels_(pass.interpreted() ? device->ahead_kernels(ahead_image(pass.float32)) : device->kernels(code.source)), small_(device),
-      inputs_(pass, task, device, &small_), outputs_(pass, task, cut, device) {
-  kernels_.ask_for(code.interpretation.sweep, static_cast<int>(pass.shared_bytes()));
-}
+      kernels_(pass.interpreted() ? device->ahead_kernels(ahead_image(pass.float32), code.interpretation.sweep, static_cast<int>(pass.shared_bytes()))
+                                  : device->kernels(code.source, static_cast<int>(pass.shared_bytes()))),
+      small_(device), inputs_(pass, task, device, &small_), outputs_(pass, task, cut, device) {}
 
 void PassJob::run(Room room, const std::function<void(double)>& poll) {
   device_.enter();
@@ -245,7 +244,9 @@ void PassJob::merge() {
 }
 
 void PassJob::launch_slice(const Slice& slice) {
-  launch(code_.interpretation.sweep, slice.blocks, slice.splits, static_cast<unsigned>(pass_.shape.threads), pass_.shared_bytes(), pass_.wide.shares * code_.interpretation.shares);
+  const Interpretation& found = code_.interpretation;
+  launch(found.sweep, slice.blocks, slice.splits, static_cast<unsigned>(pass_.shape.threads), pass_.shared_bytes(),
+         pass_.interpreted() ? found.shares() : pass_.wide.shares);
   done_ += slice.blocks * slice.splits;
   if (cut_.blocks * cut_.splits <= cut_.of_launch) return;
   device_.wait();

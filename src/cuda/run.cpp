@@ -157,7 +157,7 @@ class Gpu : public Backend {
   }
 
   // How much longer than what is written out.
-  static double slower(const Interpretation& found) { return found.whole() ? kGpuWhole * found.shares : kGpuInterpreted; }
+  static double slower(const Interpretation& found) { return found.whole() ? kGpuWhole * found.shares() : kGpuInterpreted; }
 
   // Time to compile grows faster than the square of a program's length.
   static bool is_long(const Variant& variant) {

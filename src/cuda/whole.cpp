@@ -75,7 +75,8 @@ class Reader {
   }
   bool is_term(const Instruction& i) const {
     const From weight = i.in[1].from;
-    return i.kind == Kind::term && i.width <= (program_.front().width <= kFewComponents ? kMostWeights : kMostOfWide) && i.in[0].step == 0 && argument(i.in[0]) == found_ && i.use != Use::kept &&
+    const int most = program_.front().width <= kFewComponents ? kMostWeights : kMostOfWide;
+    return i.kind == Kind::term && i.use != Use::kept && i.width <= most && i.in[0].step == 0 && argument(i.in[0]) == found_ &&
            (weight == From::tile || weight == From::once || weight == From::literal);
   }
   bool call(const Instruction& i, std::vector<CallRow>* calls) {

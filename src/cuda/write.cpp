@@ -110,8 +110,7 @@ class Writer {
     say("template <class F> __device__ void each(F f) { ", each, "}");
     say("template <class F> static __device__ void each_type(F f) { ", types, "}");
     say("};");
-    if (pass_.nearest) told(product(), fold_of(0));
-    if (pass_.screen.any()) told(pass_.screen, fold_of(0));
+    if (pass_.nearest || pass_.screen.any()) told(pass_.nearest ? product() : pass_.screen, fold_of(0));
   }
 
   void once() {
@@ -149,9 +148,9 @@ class Writer {
 
   // Of a column that is screened.
   void square(const OnceScope& scope) {
-    say("L square(0.0);");
-    say("for (int d = 0; d < kScreened; ++d) square = square + ", scope.value(pass_.screen.column, "d"), " * ", scope.value(pass_.screen.column, "d"), ";");
-    say("out(kSquareAt, L::of(gpu::least_square(a.head, square.v, gpu::kScreenDoubt<kScreened>)));");
+    say("L sum(0.0);");
+    say("for (int d = 0; d < kScreened; ++d) sum = sum + square(", scope.value(pass_.screen.column, "d"), ");");
+    say("out(kSquareAt, L::of(gpu::least_square(a.head, sum.v, gpu::kScreenDoubt<kScreened>)));");
   }
 
   void strip() {

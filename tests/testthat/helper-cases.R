@@ -87,6 +87,9 @@ oracle_array <- function(term, M, N, width) {
   out
 }
 
+# R's own C++ compiler, with its options.
+cxx17 <- function() strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+
 # Close where both are finite; the same NaN, Inf and -Inf elsewhere.
 expect_close <- function(actual, expected, tolerance, scale = 1, label = NULL) {
   actual <- as.vector(actual) + 0

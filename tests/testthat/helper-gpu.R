@@ -22,7 +22,7 @@ expect_compiles <- function(R, label) {
 expect_right_on_host <- function(file) {
   testthat::skip_on_os("windows")
   testthat::skip_on_cran()
-  compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+  compiler <- cxx17()
   if (!nzchar(Sys.which(compiler[1]))) skip("no compiler")
   program <- tempfile("on_host")
   args <- c(compiler[-1], "-std=gnu++17", "-O1", "-pthread", paste0("-I", system.file("include", package = "kernweave")), testthat::test_path("cuda", file), "-o", program)

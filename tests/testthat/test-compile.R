@@ -46,7 +46,7 @@ test_that("NVRTC compiles every row with no header but ours", {
   library_file <- library_file[!grepl("builtins|alt|static", library_file)]
   expect_true(length(library_file) > 0, label = "the toolkit has NVRTC")
   program <- tempfile("nvrtc")
-  compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+  compiler <- cxx17()
   built <- run_tool(compiler[1], c(compiler[-1], "-std=c++17", cuda_file("nvrtc.cpp"), "-o", program, "-ldl"))
   expect_true(built$ok, label = built$output)
   for (flags in list(NULL, "-DKW_TEST_FLOAT")) {

@@ -81,7 +81,7 @@ test_that("numbers for which a function has no short way are right among others 
 test_that("primitives keep their bounds in units of the last place, on every instruction set", {
   source <- testthat::test_path("cpu", "ulp.cpp")
   root <- Sys.getenv("KERNWEAVE_SOURCE")
-  compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+  compiler <- cxx17()
   if (!nzchar(Sys.which(compiler[1])) || !nzchar(root) || !grepl("x86_64", R.version$platform)) skip("no source tree, no compiler, or not x86_64")
   flags <- list(base = "-DKW_TEST_BYTES=16", avx2 = c("-mavx2", "-mfma", "-DKW_TEST_BYTES=32"),
                 avx512 = c("-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-DKW_TEST_BYTES=64"))

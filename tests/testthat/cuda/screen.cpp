@@ -1,4 +1,4 @@
-// The screen of nearest.hpp's few components, carried out on the host: what it finds is what all distances find, and points whose order
+// The screen for the nearest of few components (screen.hpp), carried out on the host: what it finds is what all distances find, and points whose order
 // deceives, or whose squares are too large, are given up, no others.
 #include <algorithm>
 #include <cmath>

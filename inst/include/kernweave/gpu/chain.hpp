@@ -22,9 +22,7 @@ template <int kFirst>
 using Plus = Of<Op::Add, kFirst, kOnce>;
 
 template <class... Calls>
-struct Chain {
-  static constexpr int kCalls = static_cast<int>(sizeof...(Calls));
-};
+struct Chain {};
 
 // A thread's rows, and the columns that it takes at a time. Fewer rows where each needs a list of its own: ten nearest of three components
 // took 8 ms with two and 14 with four (H100).

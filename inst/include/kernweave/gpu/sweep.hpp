@@ -199,8 +199,8 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
 
 // What a thread does with a strip of columns: what the formula says.
 template <class F>
-struct Followed {
-  __device__ Followed(const typename F::Arguments&, const Rows<F>&, const Patch&) {}
+struct Written {
+  __device__ Written(const typename F::Arguments&, const Rows<F>&, const Patch&) {}
   __device__ __forceinline__ void strip(const typename F::Arguments& a, const Rows<F>& rows, const typename F::L* columns, long long first, int left, typename F::States& states) {
     F::strip(a, rows, columns, first, left, states);
   }
@@ -241,7 +241,7 @@ __device__ __forceinline__ void sweep_by(const typename F::Arguments& a) {
 
 template <class F>
 __device__ void sweep(const typename F::Arguments& a) {
-  sweep_by<F, Followed<F>>(a);
+  sweep_by<F, Written<F>>(a);
 }
 
 // Which of the states that wait for a row come together: those of a group of splits, in the place of the first; or what is left of all
