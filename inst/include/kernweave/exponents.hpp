@@ -17,10 +17,14 @@ template <class L>
 KW_FN L ratio_of_scales(L a, L b) {
   return select(a == b, select(a == -infinity<L>(), L(0.0), L(1.0)), exp2(a - b));
 }
-// The exponent up to which terms are plain: NaN, that is none, where the scale is not finite.
+// Where a product less a number is rounded once, a term meets its own scale but for what rounding took from that: beyond this scale
+// that may be more than an exponent has room for (in float32; 2^62 would do in float64).
+constexpr double kLargestScale = 0x1p30;
+// The exponent up to which terms are plain where that of the scale's term is `value`: NaN, that is none, where the scale is too large or not
+// finite.
 template <class L>
-KW_FN L ceiling_of_scale(L top) {
-  return select(-infinity<L>() < top && top < infinity<L>(), top * kLnOf2 + kAboveScale, nan<L>());
+KW_FN L ceiling_of(L value, L top) {
+  return select(abs(top) < L(kLargestScale), value + kAboveScale, nan<L>());
 }
 
 }  // inline namespace KW_ISA

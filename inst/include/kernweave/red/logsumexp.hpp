@@ -11,7 +11,7 @@ struct LogSumExp {
   static constexpr bool kAdds = true, kShort = true, kExponents = true, kLooks = false;
   L top;      // the scale is 2^top: -Inf until a term has come
   L total;    // sum of w 2^(x log2 e - top)
-  L ceiling;  // a little above the scale where that is finite, else NaN: what is at most this is plain
+  L ceiling;  // a little above the scale where that is small enough, else NaN: what is at most this is plain
 
   KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
@@ -33,7 +33,7 @@ struct LogSumExp {
     const L wanted = value * kLog2OfE, before = top;
     const typename L::Mask higher = top < wanted && wanted < infinity<L>();
     top = select(higher, wanted, top);
-    ceiling = select(higher, value + kAboveScale, ceiling);
+    ceiling = select(higher, ceiling_of(value, top), ceiling);
     total = select(higher, total * exp2(before - top), total);
   }
 
@@ -54,7 +54,7 @@ struct LogSumExp {
     const typename L::Mask speaks = differs(weight, L(0.0)) || always;
     const L before = top;
     top = select(speaks && (before < exponent || is_nan(exponent)), exponent, before);
-    ceiling = ceiling_of_scale(top);
+    ceiling = ceiling_of(top * kLnOf2, top);
     total = total * ratio_of_scales(before, top) + select(speaks, weight * ratio_of_scales(exponent, top), L(0.0));
   }
 };

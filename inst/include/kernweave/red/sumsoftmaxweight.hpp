@@ -12,7 +12,7 @@ struct SumSoftMaxWeight {
   L top;      // the scale is 2^top: -Inf until a term has come
   L total;    // sum of w 2^(x log2 e - top)
   L norm;     // sum of 2^(x log2 e - top)
-  L ceiling;  // a little above the scale where that is finite, else NaN: what is at most this is plain
+  L ceiling;  // a little above the scale where that is small enough, else NaN: what is at most this is plain
 
   KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
@@ -38,7 +38,7 @@ struct SumSoftMaxWeight {
     const typename L::Mask higher = top < wanted && wanted < infinity<L>();
     const L shrink = select(higher, exp2(top - select(higher, wanted, top)), L(1.0));
     top = select(higher, wanted, top);
-    ceiling = select(higher, value + kAboveScale, ceiling);
+    ceiling = select(higher, ceiling_of(value, top), ceiling);
     total = total * shrink;
     norm = norm * shrink;
   }
@@ -61,7 +61,7 @@ struct SumSoftMaxWeight {
     const typename L::Mask speaks = differs(count, L(0.0)) || is_nan(count) || is_nan(exponent);
     const L before = top;
     top = select(speaks && (before < exponent || is_nan(exponent)), exponent, before);
-    ceiling = ceiling_of_scale(top);
+    ceiling = ceiling_of(top * kLnOf2, top);
     const L mine = ratio_of_scales(before, top), theirs = ratio_of_scales(exponent, top);
     total = total * mine + select(speaks, weighted * theirs, L(0.0));
     norm = norm * mine + select(speaks, count * theirs, L(0.0));
