@@ -15,7 +15,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{add}, \code{Add}}{Sum of two values. (\code{+} in R) \code{x + y}. Given \code{g}, back flow \code{g} and \code{g}.}
 #' \item{\code{subtract}, \code{Subtract}}{Difference of two values. (\code{-} in R) \code{x - y}. Given \code{g}, back flow \code{g} and \code{-g}.}
 #' \item{\code{multiply}, \code{Mult}}{Product of two values. (\code{*} in R) \code{x * y}. Given \code{g}, back flow \code{g * y} and \code{g * x}.}
-#' \item{\code{divide}, \code{Divide}}{Quotient of two values. (\code{/} in R) \code{x/y}. Given \code{g}, back flow \code{g/y} and \code{-g * r/y}.}
+#' \item{\code{divide}, \code{Divide}}{Quotient of two values. (\code{/} in R) \code{x/y}. Given \code{g}, back flow \code{g * inv(y)} and \code{-g * r * inv(y)}.}
 #' \item{\code{inv}, \code{Inv}}{Inverse of a value. \code{1/x}. Given \code{g}, back flow \code{-g * square(r)}.}
 #' \item{\code{minus}, \code{Minus}}{Opposite of a value. \code{-x}. Given \code{g}, back flow \code{-g}.}
 #' \item{\code{square}, \code{Square}}{Square of a value. \code{square(x)}. Given \code{g}, back flow \code{2 * g * x}.}

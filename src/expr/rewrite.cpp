@@ -79,7 +79,15 @@ bool is_not_negative(Expr f, int levels = 3) {
   }
 }
 
+// Of products and powers it does not tell: they may underflow.
+bool is_positive(Expr f, int levels = 3) {
+  if (f->op == Op::Number) return f->number > 0;
+  if (f->op != Op::Add || levels == 0 || !is_not_negative(f)) return false;
+  return is_positive(f.arg(0), levels - 1) || is_positive(f.arg(1), levels - 1);
+}
+
 bool fits_letter(char letter, Expr f) {
+  if (letter == 'w') return is_positive(f);
   if (letter == 'u') return is_not_negative(f);
   if (letter == 's' || letter == 't') return width(f) == 1;
   if (letter == 'p') return width(f) == 1 && f->type.axes.empty();

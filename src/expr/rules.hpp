@@ -5,7 +5,7 @@
 namespace kernweave {
 
 // Letters in a rule: a b c d any formula;  s t one component;  p one component, the same for all i and j;
-// u what is seen not to be negative;  m n numbers;  k a whole attribute.
+// u what is seen not to be negative;  w what is seen to be positive;  m n numbers;  k a whole attribute.
 // A rule fires only if its right side has the very type of its left side and does no more work: less for
 // every pair, or as much and less for every row, or as much and no more once.
 struct Rule {

@@ -3,13 +3,14 @@
 
 rules <- kernweave_rules()
 
-# A side of a rule with its letters as operands: s and t of one component, p a parameter, u a square, m and n numbers, k an
+# A side of a rule with its letters as operands: s and t of one component, p a parameter, u a square, w more than 1, m and n numbers, k an
 # attribute.
 rule_side <- function(side, widths = c(3, 3), axes = c("i", "j", "i", "j"), k = widths[1], m = "3") {
-  declared <- c(paste0(c("a", "b", "s", "t"), " = V", axes, "(", c(widths, 1, 1), ")"), "p = Pm(1)")
-  text <- gsub("\\bu\\b", "square(a)", gsub("\\bm\\b", m, gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side))))
+  axes <- c(axes, axes[4])
+  declared <- c(paste0(c("a", "b", "s", "t", "c"), " = V", axes, "(", c(widths, 1, 1, widths[1]), ")"), "p = Pm(1)")
+  text <- gsub("\\bw\\b", "(1 + square(a))", gsub("\\bu\\b", "square(a)", gsub("\\bm\\b", m, gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side)))))
   lazy <- kernweave:::declared_operands(declared)
-  list(lazy = lazy, axes = c(axes, "param"), widths = c(widths, 1, 1, 1),
+  list(lazy = lazy, axes = c(axes, "param"), widths = c(widths, 1, 1, widths[1], 1),
        formula = kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula)
 }
 
