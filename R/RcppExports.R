@@ -121,6 +121,10 @@ r_cuda_scripts <- function(plan, points) {
     .Call(`_kernweave_r_cuda_scripts`, plan, points)
 }
 
+r_cpu_loops <- function(plan, points) {
+    .Call(`_kernweave_r_cpu_loops`, plan, points)
+}
+
 r_cuda_compile <- function(source, capability) {
     .Call(`_kernweave_r_cuda_compile`, source, capability)
 }

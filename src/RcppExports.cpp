@@ -333,6 +333,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_cpu_loops
+Rcpp::DataFrame r_cpu_loops(SEXP plan, double points);
+RcppExport SEXP _kernweave_r_cpu_loops(SEXP planSEXP, SEXP pointsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< double >::type points(pointsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cpu_loops(plan, points));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_cuda_compile
 Rcpp::RawVector r_cuda_compile(std::string source, int capability);
 RcppExport SEXP _kernweave_r_cuda_compile(SEXP sourceSEXP, SEXP capabilitySEXP) {
@@ -534,6 +545,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},
     {"_kernweave_r_cuda_windows", (DL_FUNC) &_kernweave_r_cuda_windows, 5},
     {"_kernweave_r_cuda_scripts", (DL_FUNC) &_kernweave_r_cuda_scripts, 2},
+    {"_kernweave_r_cpu_loops", (DL_FUNC) &_kernweave_r_cpu_loops, 2},
     {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 7},
     {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},

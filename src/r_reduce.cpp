@@ -1,5 +1,8 @@
 // R's way to results: prepare a plan, run it on data, explain it.
 #include "border.hpp"
+#include "cpu/compile.hpp"
+#include "cpu/cpu.hpp"
+#include "cpu/isa.hpp"
 #include "cuda/interpret.hpp"
 #include "cuda/nvrtc.hpp"
 #include "cuda/window.hpp"
@@ -161,6 +164,29 @@ Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points) {
         bytes.push_back(static_cast<double>(pass.shared_bytes()));
       }
     return Rcpp::DataFrame::create(Rcpp::_["why"] = why, Rcpp::_["rows"] = rows, Rcpp::_["sweep"] = sweeps, Rcpp::_["threads"] = threads, Rcpp::_["bytes"] = bytes);
+  });
+}
+
+// Of each form of a plan that the CPU engine takes, or of the sums that it begins with, and each sweep over the pairs: is there a loop that was
+// compiled for just these pairs?
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame r_cpu_loops(SEXP plan, double points) {
+  return kernweave::at_border([&] {
+    const kernweave::Plan& all = kernweave::behind(plan).plan;
+    const kernweave::Plan& p = all.stages && !all.stages->separable ? all.stages->sums : all;
+    const std::int64_t n = static_cast<std::int64_t>(points);
+    const bool narrow = kernweave::in_float32(p);
+    const kernweave::TileKernel& kernel = narrow ? kernweave::instruction_set().float32 : kernweave::instruction_set().float64;
+    Rcpp::CharacterVector forms;
+    Rcpp::LogicalVector whole;
+    for (const kernweave::Variant& variant : p.variants) {
+      if (!kernweave::cpu_backend().can(p, variant, {n, n}).yes) continue;
+      for (const kernweave::Pass& pass : kernweave::compile(p, variant, {n, n}, kernel, narrow ? 4 : 8)) {
+        forms.push_back(kernweave::form_name(variant.form));
+        whole.push_back(pass.run_pairs != kernel.run);
+      }
+    }
+    return Rcpp::DataFrame::create(Rcpp::_["form"] = forms, Rcpp::_["whole"] = whole);
   });
 }
 

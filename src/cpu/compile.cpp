@@ -76,7 +76,7 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   place_states(variant, kernel, &pass);
   Layout layout(plan, variant, needed, &pass);
   choose_ways(plan, variant, &layout, &needed, &pass);
-  emit(variant, needed, kernel, &layout, &pass);
+  emit(plan, variant, share, needed, kernel, &layout, &pass);
   return pass;
 }
 

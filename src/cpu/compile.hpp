@@ -56,6 +56,7 @@ struct Pass {
   std::vector<Packed> packed;
   std::vector<Panel> panels;
   std::vector<Instruction> once, lane, sweep, pairs;  // programs
+  void (*run_pairs)(const Frame& frame) = nullptr;    // the machine, or a loop compiled for just these pairs
   std::vector<PassOutput> outputs;
   std::int64_t lane_state_bytes = 0;  // of one strip of lanes
   int scratch = 0;                    // vectors that operations with their own loop need

@@ -6,6 +6,7 @@
 
 #include "cpu/keeper.hpp"
 #include "cpu/ways.hpp"
+#include "plan/chain.hpp"
 
 namespace kernweave {
 namespace {
@@ -53,12 +54,46 @@ class Writer : private StripKeeper {
     else one();
   }
 
+  // Pairs of a kind that is compiled whole need no more than where everything lies.
+  bool whole(const PairChain& chain, const TileKernel& kernel) {
+    const PassOutput& o = pass_.outputs.front();
+    const Output& output = variant_.outputs[o.number];
+    const bool slope = o.difference >= 0;
+    if (o.way != PassOutput::Way::folded || (slope ? !at(program_.steps[o.difference].in[0]).vector : output.width > 1)) return false;
+    const WholeLoops loops = kernel.wholes();
+    const WholeLoop* const end = loops.at + loops.count;
+    const WholeLoop* const loop = std::find_if(loops.at, end, [&, how = weight_of(o, output)](const WholeLoop& w) {
+      return w.weight == how && is_of_kind(chain, w.fold, w.reduction, w.calls, w.length);
+    });
+    if (loop == end) return false;
+    pass_.run_pairs = loop->run;
+    out_.emplace_back(code_of(chain.fold, FoldShape::vector_number));
+    out_.back().a = at(chain.row);
+    out_.back().b = at(chain.column);
+    out_.back().width = chain.width;
+    for (std::size_t k = 0; k < chain.calls.size(); ++k) whole_call(chain.calls[k], *chain.steps[k]);
+    out_.push_back(fold_instruction(o, output, kernel));
+    out_.emplace_back(kStripEnd);
+    return true;
+  }
+
   void end() {
     settle();
     out_.emplace_back(kStripEnd);
   }
 
  private:
+  // What it takes of a row, or of no point, first; what it takes of a column second.
+  void whole_call(const CallRow& call, const Step& step) {
+    Instruction i(code_of(step.op, Shape::alone));
+    for (std::size_t k = 0; k < step.in.size(); ++k) {
+      const int argument = k == 0 ? call.x : call.y;
+      if (argument == kOfColumn) i.b = at(step.in[k]);
+      else if (argument < 0) i.a = at(step.in[k]);
+    }
+    out_.push_back(i);
+  }
+
   // May step `next` run in one loop over components with those before it? Its result must not take the place
   // of a value that the loop still reads or writes: places that overlap without being the same would mix
   // components.
@@ -257,16 +292,19 @@ class Writer : private StripKeeper {
   // One value, weighed by each component of the weight; a value of several components stands in a loop, where
   // it meets the weight of its component.
   Instruction fold_instruction(const PassOutput& o, const Output& output, const TileKernel& kernel) {
-    Instruction i;
-    Weight how = Weight::one;
-    if (o.difference >= 0) how = Weight::difference, difference(program_.steps[o.difference], &i);
-    else if (is_weighed(variant_, output)) i.b = from_memory(output.weight), how = i.b.vector ? Weight::vector : Weight::number;
-    i.code = code_of(output.red, how);
+    Instruction i(code_of(output.red, weight_of(o, output)));
+    if (o.difference >= 0) difference(program_.steps[o.difference], &i);
+    else if (is_weighed(variant_, output)) i.b = from_memory(output.weight);
     i.width = output.value.width > 1 ? 1 : output.width;
     i.counted = output.keep == Keep::none ? kByPlace : kAlongSweep;
     i.state = o.lane_state + (component_ < 0 ? 0 : component_) * kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors;
     i.state_stride = kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors;
     return i;
+  }
+  Weight weight_of(const PassOutput& o, const Output& output) const {
+    if (o.difference >= 0) return Weight::difference;
+    if (!is_weighed(variant_, output)) return Weight::one;
+    return at(output.weight).vector ? Weight::vector : Weight::number;
   }
 
   // Where the vector is subtracted, the value changes its sign instead.
@@ -293,7 +331,7 @@ std::vector<const Step*> steps_of(const Program& program, const std::vector<bool
 
 }  // namespace
 
-void emit(const Variant& variant, const std::vector<bool>& needed, const TileKernel& kernel, Layout* layout, Pass* pass) {
+void emit(const Plan& plan, const Variant& variant, const Share& share, const std::vector<bool>& needed, const TileKernel& kernel, Layout* layout, Pass* pass) {
   std::vector<int> reads = count_reads(variant, needed, pass->outputs);
   const Program& program = variant.program;
   const auto axis_program = [&](Region region, std::vector<Instruction>* out) {
@@ -307,7 +345,10 @@ void emit(const Variant& variant, const std::vector<bool>& needed, const TileKer
   axis_program(Region::row, pass->lanes_along_i ? &pass->lane : &pass->sweep);
   axis_program(Region::column, pass->lanes_along_i ? &pass->sweep : &pass->lane);
 
+  pass->run_pairs = kernel.run;
   Writer writer(variant, Region::pair, layout, pass, &reads, &pass->pairs);
+  PairChain chain;
+  if (is_chain(plan, variant, share, needed, &chain) && writer.whole(chain, kernel)) return;
   writer.steps(steps_of(program, needed, Region::pair));
   for (const PassOutput& o : pass->outputs) {
     const Output& output = variant.outputs[o.number];

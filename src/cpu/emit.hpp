@@ -3,10 +3,11 @@
 #include <vector>
 #include "cpu/compile.hpp"
 #include "cpu/layout.hpp"
+#include "plan/share.hpp"
 
 namespace kernweave {
 
 // Fills in the programs of the pass.
-void emit(const Variant& variant, const std::vector<bool>& needed, const TileKernel& kernel, Layout* layout, Pass* pass);
+void emit(const Plan& plan, const Variant& variant, const Share& share, const std::vector<bool>& needed, const TileKernel& kernel, Layout* layout, Pass* pass);
 
 }  // namespace kernweave

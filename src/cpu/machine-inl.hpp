@@ -318,6 +318,7 @@ struct Machine {
   struct Reduction {
     using State = Red<P>;
     using Takes = Taking<Machine<T>>;
+    static constexpr bool kSum = std::is_same_v<State, red::Sum<P>>;
 
     template <class Take>
     static KW_FN bool for_weights(const Ready& i, Take take) {
@@ -330,10 +331,15 @@ struct Machine {
       }
       return true;
     }
-    // Says no, having done nothing, where this is not for registers.
-    static KW_FN bool take(const Ready& i, const Run& run, const Strip& s) {
-      if (run.left < kColumns || (State::kShort && i.width > 1)) return false;
+    // Of a full strip. Says no, having done nothing, where this is not for registers.
+    static KW_FN bool take(const Ready& i, const Strip& s) {
       return for_weights(i, [&](State* states, const Strip& weights) { return Takes::take_short(states, s, weights); });
+    }
+    // Of a sum with one weight: says no, having done nothing, where a term is not finite.
+    static KW_FN bool take_finite(const Ready& i, const Strip& s) {
+      Strip weights;
+      weights_of<kWeight>(i.a, i.b, &weights);
+      return Takes::add_finite(reinterpret_cast<State*>(i.states), s, weights);
     }
     // The strip that lies in memory.
     __attribute__((noinline, flatten)) static void take_memory(const Ready& i, Run* run) {
@@ -347,7 +353,8 @@ struct Machine {
     }
 
     __attribute__((flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
-      if (!take(*i, *run, strip_of(a, b, c, d, e, f, g, h))) return step_in_memory(i, run, a, b, c, d, e, f, g, h);
+      const bool in_registers = run->left >= kColumns && !(State::kShort && i->width > 1);
+      if (!in_registers || !take(*i, strip_of(a, b, c, d, e, f, g, h))) return step_in_memory(i, run, a, b, c, d, e, f, g, h);
       return go_on(i + 1, run, strip_of(a, b, c, d, e, f, g, h));
     }
     __attribute__((noinline)) static void step_in_memory(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {

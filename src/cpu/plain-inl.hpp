@@ -35,19 +35,20 @@ class RootLook {
   Pack<T> squares_, least_;
 };
 
+// kTells: of arguments that are not plain the short way's value is not finite.
 template <class Row, class T>
 struct Plain {
-  static constexpr bool kShort = false;
+  static constexpr bool kShort = false, kTells = false;
 };
 template <class T>
 struct Plain<op::Sin, T> {
-  static constexpr bool kShort = true;
+  static constexpr bool kShort = true, kTells = false;
   using Look = CircleLook<T>;
   static KW_FN Pack<T> value(Pack<T> x) { return near_sin(x); }
 };
 template <class T>
 struct Plain<op::Cos, T> {
-  static constexpr bool kShort = true;
+  static constexpr bool kShort = true, kTells = false;
   using Look = CircleLook<T>;
   static KW_FN Pack<T> value(Pack<T> x) { return near_cos(x); }
 };
@@ -55,6 +56,8 @@ struct Plain<op::Cos, T> {
 template <class T>
 struct Plain<op::InvSqrt, T> {
   static constexpr bool kShort = true;
+  // Elsewhere the estimate is that of a float32, which is 0 for numbers beyond its range.
+  static constexpr bool kTells = sizeof(T) == 4 || kVectorBytes == 64;
   using Look = RootLook<T>;
   static KW_FN Pack<T> value(Pack<T> x) { return near_inverse_sqrt(x); }
 };

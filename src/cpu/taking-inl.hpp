@@ -44,6 +44,16 @@ struct Taking {
     }
     return true;
   }
+  // Adds up the terms of a full strip, if their sums are finite.
+  static KW_FN bool add_finite(red::Sum<P>* states, const Strip& s, const Strip& weights) {
+    P sums[kVectors], none = P(0.0);
+    M::vectors([&](int v) { sums[v] = P(0.0); });
+    M::each([&](int c, int v) { sums[v] = sums[v] + s.at[c][v] * weights.at[c][v]; });
+    M::vectors([&](int v) { none = none + (sums[v] - sums[v]); });
+    if (!all(none == P(0.0))) return false;
+    M::vectors([&](int v) { states[v].total = states[v].total + sums[v]; });
+    return true;
+  }
   // Where a plain term changes nothing: the terms that are not, of some columns a bit each in the order in which they lie.
   template <class State>
   static KW_FN void take_few(State* states, const Strip& s, std::int64_t left, PackIndex index, std::int64_t by_column) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include "cpu/strip.hpp"
+#include "kernweave/chain.hpp"
 
 namespace kernweave {
 
@@ -24,12 +25,26 @@ struct StateKernel {
   void (*finish)(const void* rows, std::int64_t count, int places, double* values, long long* indices);  // row by row
 };
 
+// A loop compiled for pairs of one kind (whole-inl.hpp), and all of them.
+struct WholeLoop {
+  Op fold;
+  Red reduction;
+  Weight weight;
+  const CallRow* calls;
+  int length;
+  void (*run)(const Frame& frame);
+};
+struct WholeLoops {
+  const WholeLoop* at;
+  int count;
+};
+
 struct TileKernel {
   int vectors, columns, lanes;  // of a strip; lanes of one vector
   std::int64_t (*room)(std::int64_t instructions);  // bytes that a program takes when it runs
   void (*run)(const Frame& frame);
-  void (*(*whole)(const Instruction* program))(const Frame& frame);  // the loop compiled for a program, or null
-  void (*multiply)(const Product& product);                            // adds a tile's values, weighed, to its sums
+  WholeLoops (*wholes)();
+  void (*multiply)(const Product& product);  // adds a tile's values, weighed, to its sums
   const StateKernel* states;    // by Red
 };
 

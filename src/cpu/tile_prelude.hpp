@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <math.h>
 #include <new>
+#include <type_traits>
 #include <utility>
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -16,16 +16,11 @@ std::int64_t longest_program(const Pass& pass) {
   return static_cast<std::int64_t>(std::max({pass.once.size(), pass.lane.size(), pass.sweep.size(), pass.pairs.size()}));
 }
 
-void (*runner(const TileKernel& kernel, const std::vector<Instruction>& program))(const Frame&) {
-  const auto whole = kernel.whole(program.data());
-  return whole ? whole : kernel.run;
-}
-
 }  // namespace
 
 template <class T>
 TileWorker<T>::TileWorker(const PassJob& job)
-    : job_(job), pass_(*job.pass), run_pairs_(runner(*job.kernel, pass_.pairs)) {
+    : job_(job), pass_(*job.pass) {
   const Tiling& t = pass_.tiling;
   const std::int64_t strips = t.rows / t.strip_rows();
   std::int64_t bytes = 0, storage = 0;
@@ -139,7 +134,7 @@ void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t
   frame.count[kAlongSweep] = {column + 1, 1, 0};
   frame.count[kByPlace] = {at.i + at.j * rows_of_matrix + 1, pass_.lanes_along_i ? rows_of_matrix : 1,
                            pass_.lanes_along_i ? 1 : rows_of_matrix};
-  run_pairs_(frame);
+  pass_.run_pairs(frame);
 }
 
 // Calls f with each state of lanes, and whose it is.

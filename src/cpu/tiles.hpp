@@ -65,7 +65,6 @@ class TileWorker {
 
   const PassJob& job_;
   const Pass& pass_;
-  void (*const run_pairs_)(const Frame& frame);
   std::vector<char> memory_;
   std::array<T*, kSpaces> spaces_{};
   char* states_ = nullptr;

@@ -1,9 +1,11 @@
-// Programs that are one fold over components, at most one function of it, of its product or sum with a number or a common one
-// of its root, and one reduction: each such combination of rows is compiled as a loop of its own, which reads no instruction
-// between one strip and the next. Included once per instruction set.
+// Pairs that are one fold over components, a chain of calls and one reduction: each kind of them (those of wholes.def, and any one
+// function of ops.def after any fold) is compiled as a loop of its own, which reads no instruction between one strip and the next.
+// Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
+#include "cpu/plain-inl.hpp"
+#include "kernweave/calls.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -13,166 +15,248 @@ class Wholes {
   using M = Machine<T>;
   using P = Pack<T>;
   using Strip = typename M::Strip;
-  using Run = void (*)(const Frame& frame);
+  using Seen = typename M::Seen;
 
  public:
-  // The loop for a program, if there is one.
-  static Run find(const Instruction* program) {
-    const Parts parts = parts_of(program);
-    const Instruction& last = *parts.reduction;
-    if (last.width != 1 || last.code < kFirstReduction || last.code >= kFirstMove || (&last)[1].code != kStripEnd) return nullptr;
-    if (moves(program[0].a) || moves(parts.map->a)) return nullptr;
+  static WholeLoops all() {
     constexpr int kSize = rows<Counter>().used;
-    static constexpr Table<kSize> all = rows<Table<kSize>>();
-    const std::uint16_t code = parts.map->code, map = parts.map == program ? kNoMap : is_shift(code) ? scale_of(code) : code;
-    for (const Whole& w : all.at)
-      if (w.fold == program[0].code && w.rooted == parts.rooted && w.map == map && w.reduction == last.code) return w.run;
-    return nullptr;
+    static constexpr Table<kSize> table = rows<Table<kSize>>();
+    return {table.at, kSize};
   }
 
  private:
-  static constexpr std::uint16_t kNoMap = kStripEnd;
   // A logarithm is the longest that is worth it: what takes longer hides what a step costs.
-  static constexpr int kLongestWhole = 36;
-  // Does an operand go on from strip to strip?
-  static bool moves(const Operand& o) { return o.space == Space::sweep_panel || o.space == Space::pairs; }
-  // A function of a sum is computed as one of a product is.
-  static bool is_shift(std::uint16_t code) {
-    bool shift = false;
-#define UNARY(Name, ...) shift = shift || code == code_of(Op::Name, Shape::shifted);
-#include "kernweave/ops.def"
-    return shift;
-  }
-  static std::uint16_t scale_of(std::uint16_t shift) {
-    return static_cast<std::uint16_t>(shift - static_cast<std::uint16_t>(Shape::shifted) + static_cast<std::uint16_t>(Shape::scaled));
-  }
-  struct Whole {
-    std::uint16_t fold;
-    bool rooted;
-    std::uint16_t map, reduction;
-    Run run;
-  };
-
-  // A program as fold, root, map, reduction; the map is the fold itself where there is none.
-  struct Parts {
-    bool rooted;
-    const Instruction* map;
-    const Instruction* reduction;
-  };
-  static KW_FN Parts parts_of(const Instruction* program) {
-    const bool rooted = program[1].code == code_of(Op::Sqrt, Shape::alone) && program[2].code < kFirstReduction;
-    const Instruction* const next = program + (rooted ? 2 : 1);
-    const bool mapped = next->code < kFirstReduction;
-    return {rooted, mapped ? next : program, mapped ? next + 1 : next};
-  }
+  static constexpr int kLongestCall = 36;
 
   // Made by the compiler, so that no code of the library's is compiled for one instruction set here.
   template <int kSize>
   struct Table {
-    Whole at[kSize] = {};
+    WholeLoop at[kSize] = {};
     int used = 0;
-    constexpr void push_back(Whole whole) { at[used++] = whole; }
+    constexpr void push_back(WholeLoop loop) { at[used++] = loop; }
   };
   struct Counter {
     int used = 0;
-    constexpr void push_back(Whole) { ++used; }
+    constexpr void push_back(WholeLoop) { ++used; }
   };
 
-  // The function in between.
-  struct NoMap {
-    static constexpr std::uint16_t kCode = kNoMap;
-    static KW_FN void apply(Strip*, typename M::Seen, bool) {}
+  // --- one chain ---
+
+  // A number that is added to the fold's result first, and one that it is taken times: one multiplication and addition serves both, and
+  // changes neither.
+  template <class Calls>
+  struct Joined {
+    using Result = Calls;
   };
-  template <class Function, Op kOp>
-  struct Alone {
-    static constexpr std::uint16_t kCode = code_of(kOp, Shape::alone);
-    static KW_FN void apply(Strip* s, typename M::Seen, bool) { M::map(s, [](P x) { return Function::eval(x); }); }
+  template <class... Calls>
+  struct Joined<Chain<Plus<0>, Calls...>> {
+    using Result = Chain<Times<0>, Calls...>;
   };
-  // Of a product or a sum with a number: one multiplication and addition serves both, and changes neither.
-  template <class Function, Op kOp>
-  struct Affine {
-    static constexpr std::uint16_t kCode = code_of(kOp, Shape::scaled);
-    static KW_FN void apply(Strip* s, typename M::Seen by, bool shifts) {
-      const P number = by.number(0), factor = shifts ? P(1.0) : number, summand = shifts ? number : P(-0.0);
-      M::map(s, [&](P x) { return Function::eval(x * factor + summand); });
+
+  // What a call takes besides what has been found.
+  struct Taken {
+    P once;
+    Seen row, column;
+
+    template <int kArgument>
+    KW_FN P get(const P* found, int v, int c) const {
+      if constexpr (kArgument >= 0) return found[kArgument];
+      else if constexpr (kArgument == kOfRow) return row.vector(0, v);
+      else if constexpr (kArgument == kOfColumn) return column.number(c);
+      else return once;
     }
   };
-  struct Times {
-    static constexpr std::uint16_t kCode = code_of(Op::Mult, Shape::with_number);
-    static KW_FN void apply(Strip* s, typename M::Seen by, bool) { M::map_number(s, by, [](P x, P y) { return x * y; }); }
+
+  // A last call whose short way tells where it will not do takes it.
+  template <class... Calls>
+  static constexpr bool last_tells() {
+    bool tells = false;
+    ((tells = Plain<typename Called<Calls::kOp>::Row, T>::kTells), ...);
+    return tells;
+  }
+  struct Shortly {
+    template <Op kOp>
+    KW_FN P call(P x, P y) {
+      using Row = typename Called<kOp>::Row;
+      if constexpr (Plain<Row, T>::kTells) return Plain<Row, T>::value(x);
+      else return Called<kOp>::eval(x, y);
+    }
   };
 
-  template <class Fold, bool kRooted, class Map, template <class> class State, Weight kWeight>
-  __attribute__((noinline, flatten)) static void run(const Frame& frame) {
-    using Reduction = typename M::template Reduction<State, kWeight>;
-    const Parts parts = parts_of(frame.program);
-    const Instruction &fold = frame.program[0], &map = *parts.map, &last = *parts.reduction;
-    const typename M::Seen x = M::seen(frame, fold.a), by = M::seen(frame, map.a);
-    const bool shifts = is_shift(map.code);
-    typename M::Seen y = M::seen(frame, fold.b);
-    typename M::Ready reduction = M::ready(frame, last, nullptr);
-    reduction.width = 1;
-    for (typename M::Run now = M::at_start(frame); now.left > 0; M::next_columns(&now)) {
-      Strip s;
-      M::template fold_vector_number<Fold>(&s, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
-      if constexpr (kRooted) M::map(&s, [](P distance) { return sqrt(distance); });
-      Map::apply(&s, by, shifts);
-      if (!Reduction::take(reduction, now, s)) {
-        now.memory = s;
-        Reduction::take_memory(reduction, &now);
+  // All calls, of a strip of what folds have found.
+  template <class... Calls>
+  struct Listed {
+    static constexpr int kLength = static_cast<int>(sizeof...(Calls));
+    static constexpr bool kColumns = (false || ... || Calls::template kTakes<kOfColumn>), kLastTells = last_tells<Calls...>();
+  };
+  template <class Calls>
+  struct Work;
+  template <class... Calls>
+  struct Work<Chain<Calls...>> : Listed<Calls...> {
+    static constexpr bool kJoined = false;
+    template <class Way>
+    static KW_FN void work(Way* way, Strip* s, const Taken* taken, P) {
+      if constexpr (sizeof...(Calls) > 0)
+        M::each([&](int c, int v) {
+          P found[1 + sizeof...(Calls)] = {s->at[c][v]};
+          s->at[c][v] = follow<1, P, Way, Taken, Calls...>(way, found, taken, v, c);
+        });
+    }
+  };
+  template <class... Calls>
+  struct Work<Chain<Times<0>, Calls...>> : Listed<Times<0>, Calls...> {
+    static constexpr bool kJoined = true;
+    template <class Way>
+    static KW_FN void work(Way* way, Strip* s, const Taken* taken, P summand) {
+      M::each([&](int c, int v) {
+        P found[2 + sizeof...(Calls)] = {s->at[c][v], s->at[c][v] * taken[0].once + summand};
+        if constexpr (sizeof...(Calls) > 0) s->at[c][v] = follow<2, P, Way, Taken, Calls...>(way, found, taken + 1, v, c);
+        else s->at[c][v] = found[1];
+      });
+    }
+  };
+
+  // Where everything lies for a strip. The program is the fold, the calls and the reduction; a call has what it takes of a row, or of
+  // no point, first, and what it takes of a column second.
+  template <class Here>
+  struct Places {
+    const Frame& frame;
+    const Instruction &fold, *const calls, &last;
+    const Seen x;
+    Seen y;
+    const std::int64_t y_step;
+    Taken taken[Here::kLength + 1];
+    P summand;
+
+    KW_FN Places(const Frame& frame, std::int64_t strip)
+        : frame(frame), fold(frame.program[0]), calls(frame.program + 1), last(calls[Here::kLength]), x(M::seen(frame, fold.a)),
+          y(M::seen(frame, fold.b)), y_step(M::advance(frame, fold.b)), summand(-0.0) {
+      for (int k = 0; k < Here::kLength; ++k) {
+        taken[k].row = M::seen(frame, calls[k].a);
+        taken[k].column = M::seen(frame, calls[k].b);
+        taken[k].once = taken[k].row.number(0);
       }
-      y.at += M::advance(frame, fold.b);
-      reduction.b.at += M::advance(frame, last.b);
+      if (Here::kJoined && calls[0].code == code_of(Op::Add, Shape::alone)) {
+        summand = taken[0].once;
+        taken[0].once = P(1.0);
+      }
+      go_on(strip);
+    }
+    KW_FN void go_on(std::int64_t strips) {
+      y.at += strips * y_step;
+      if constexpr (Here::kColumns)
+        for (int k = 0; k < Here::kLength; ++k) taken[k].column.at += strips * M::advance(frame, calls[k].b);
+    }
+    template <class Fold, class Way>
+    KW_FN void work(Way* way, Strip* s) const {
+      M::template fold_vector_number<Fold>(s, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
+      Here::work(way, s, taken, summand);
+    }
+  };
+
+  template <class Reduction, class Fold, class Places>
+  static KW_FN bool add_shortly(const Places& places, const typename M::Ready& reduction) {
+    Shortly way;
+    Strip s;
+    places.template work<Fold>(&way, &s);
+    return Reduction::take_finite(reduction, s);
+  }
+  template <class Reduction, class Fold, class Calls>
+  __attribute__((noinline, flatten)) static void add_as_written(const typename M::Ready& reduction, typename M::Run* run) {
+    AsWritten way;
+    Places<Work<Calls>>(run->frame, run->column / M::kColumns).template work<Fold>(&way, &run->memory);
+    Reduction::take_memory(reduction, run);
+  }
+
+  template <class Fold, class Calls, template <class> class State, Weight kWeight>
+  __attribute__((noinline, flatten)) static void run(const Frame& frame) {
+    using Here = Work<Calls>;
+    using Reduction = typename M::template Reduction<State, kWeight>;
+    Places<Here> places(frame, 0);
+    typename M::Ready reduction = M::ready(frame, places.last, nullptr);
+    if (kWeight != Weight::difference) reduction.width = 1;
+    const std::int64_t weight_step = M::advance(frame, places.last.b);
+    for (typename M::Run now = M::at_start(frame); now.left > 0; M::next_columns(&now)) {
+      const bool full = now.left >= M::kColumns;
+      if constexpr (Here::kLastTells && Reduction::kSum && kWeight != Weight::difference) {
+        // Asked first, so that each term goes into its sum as it is found.
+        if (!full || !add_shortly<Reduction, Fold>(places, reduction)) add_as_written<Reduction, Fold, Calls>(reduction, &now);
+      } else {
+        AsWritten way;
+        Strip s;
+        places.template work<Fold>(&way, &s);
+        if (!full || !Reduction::take(reduction, s)) {
+          now.memory = s;
+          Reduction::take_memory(reduction, &now);
+        }
+      }
+      places.go_on(1);
+      reduction.b.at += weight_step;
     }
   }
 
   // --- the table, from the rows ---
 
-  template <class Fold, Op kFold, bool kRooted, class Map, template <class> class State, Red kRed, Weight kWeight, class Rows>
+  template <Op kFold, class Calls, template <class> class State, Red kRed, Weight kWeight, class Rows>
   static constexpr void add(Rows* all) {
-    all->push_back({code_of(kFold, FoldShape::vector_number), kRooted, Map::kCode, code_of(kRed, kWeight), run<Fold, kRooted, Map, State, kWeight>});
+    all->push_back({kFold, kRed, kWeight, Calls::kRows, Calls::kLength, run<Called<kFold>, typename Joined<Calls>::Result, State, kWeight>});
   }
-  template <class Fold, Op kFold, bool kRooted, class Map, class Rows>
+  // What adds up may have weights.
+  template <Op kFold, class Calls, template <class> class State, Red kRed, class Rows>
+  static constexpr void add_weighed(Rows* all) {
+    add<kFold, Calls, State, kRed, Weight::one>(all);
+    if constexpr (kRed == Red::Sum || State<P>::kExponents) add<kFold, Calls, State, kRed, Weight::number>(all);
+  }
+  template <Op kFold, class Calls, class Rows>
   static constexpr void add_sums(Rows* all) {
-    add<Fold, kFold, kRooted, Map, red::Sum, Red::Sum, Weight::one>(all);
-    add<Fold, kFold, kRooted, Map, red::Sum, Red::Sum, Weight::number>(all);
+    add_weighed<kFold, Calls, red::Sum, Red::Sum>(all);
   }
-  template <class Fold, Op kFold, class Function, Op kOp, class Rows>
+
+  template <Op kOp>
+  static constexpr bool kShort = Called<kOp>::eval(Counting(0.0), Counting(0.0)).cost <= kLongestCall;
+  template <class... Calls>
+  static constexpr bool all_short(Chain<Calls...>) {
+    return (true && ... && kShort<Calls::kOp>);
+  }
+
+  template <Op kFold, Op kOp, class Rows>
   static constexpr void add_function(Rows* all) {
-    if constexpr (Function::eval(Counting(0)).cost <= kLongestWhole) {
-      add_sums<Fold, kFold, false, Alone<Function, kOp>>(all);
-      add_sums<Fold, kFold, false, Affine<Function, kOp>>(all);
+    if constexpr (kShort<kOp>) {
+      add_sums<kFold, Chain<Of<kOp, 0>>>(all);
+      add_sums<kFold, Chain<Times<0>, Of<kOp, 1>>>(all);
+      add_sums<kFold, Chain<Plus<0>, Of<kOp, 1>>>(all);
     }
-  }
-  template <class Fold, Op kFold, class Rows>
-  static constexpr void add_fold(Rows* all) {
-#define UNARY(Name, ...) add_function<Fold, kFold, op::Name, Op::Name>(all);
-#include "kernweave/ops.def"
-#define REDUCTION(Name, ...) add_reduction<Fold, kFold, red::Name, Red::Name>(all);
-#include "kernweave/reductions.def"
-    add<Fold, kFold, false, NoMap, red::Sum, Red::Sum, Weight::number>(all);
-    // Exponentials of a norm.
-    add_sums<Fold, kFold, true, Affine<op::Exp2, Op::Exp2>>(all);
-    add_sums<Fold, kFold, true, Affine<op::Exp2Minus, Op::Exp2Minus>>(all);
-    add_sums<Fold, kFold, true, Alone<op::Exp2Minus, Op::Exp2Minus>>(all);
   }
   // Exponents are distances with a sign or a coefficient.
-  template <class Fold, Op kFold, template <class> class State, Red kRed, class Rows>
+  template <Op kFold, template <class> class State, Red kRed, class Rows>
   static constexpr void add_reduction(Rows* all) {
-    add<Fold, kFold, false, NoMap, State, kRed, Weight::one>(all);
+    add_weighed<kFold, Chain<>, State, kRed>(all);
     if constexpr (State<P>::kExponents) {
-      add<Fold, kFold, false, NoMap, State, kRed, Weight::number>(all);
-      add<Fold, kFold, false, Alone<op::Minus, Op::Minus>, State, kRed, Weight::one>(all);
-      add<Fold, kFold, false, Alone<op::Minus, Op::Minus>, State, kRed, Weight::number>(all);
-      add<Fold, kFold, false, Times, State, kRed, Weight::one>(all);
-      add<Fold, kFold, false, Times, State, kRed, Weight::number>(all);
+      add_weighed<kFold, Chain<Of<Op::Minus, 0>>, State, kRed>(all);
+      add_weighed<kFold, Chain<Times<0>>, State, kRed>(all);
     }
+  }
+  template <Op kFold, class Rows>
+  static constexpr void add_fold(Rows* all) {
+#define UNARY(Name, ...) add_function<kFold, Op::Name>(all);
+#include "kernweave/ops.def"
+#define REDUCTION(Name, ...) add_reduction<kFold, red::Name, Red::Name>(all);
+#include "kernweave/reductions.def"
+    add_sums<kFold, Chain<Of<Op::Sqrt, 0>, Of<Op::Exp2Minus, 1>>>(all);
+    add_sums<kFold, Chain<Of<Op::Sqrt, 0>, Times<1>, Of<Op::Exp2Minus, 2>>>(all);
+  }
+  template <Op kFold, class Calls, template <class> class State, Red kRed, class Rows>
+  static constexpr void add_whole(Rows* all) {
+    if constexpr (all_short(Calls())) add_weighed<kFold, Calls, State, kRed>(all);
   }
   template <class Rows>
   static constexpr Rows rows() {
     Rows all;
-#define FOLD2(Name, ...) add_fold<op::Name, Op::Name>(&all);
+#define FOLD2(Name, ...) add_fold<Op::Name>(&all);
 #include "kernweave/ops.def"
+#define WHOLE(name, fold, reduction, ...) add_whole<Op::fold, Chain<__VA_ARGS__>, red::reduction, Red::reduction>(&all);
+#define SLOPE(name, fold, ...) add<Op::fold, Chain<__VA_ARGS__>, red::Sum, Red::Sum, Weight::difference>(&all);
+#include "kernweave/wholes.def"
     return all;
   }
 };

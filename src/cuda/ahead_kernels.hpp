@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(128) total(const __grid_constant__ Script a) {
 
 #define WHOLE(name, fold, reduction, ...) \
   __global__ void __launch_bounds__(128, 4) name(const __grid_constant__ Script a) { whole_sweep<Number, Op::fold, red::reduction, Chain<__VA_ARGS__>>(a); }
-#include "kernweave/gpu/wholes.def"
+#include "kernweave/wholes.def"
 
 __global__ void probe(double* out) { out[threadIdx.x] = 3.0 * threadIdx.x + 1.0; }
 

@@ -179,7 +179,7 @@ Verdict interpret(Pass* pass, Interpretation* found) {
   const int own_numbers = instruct_pairs(*pass, &found->pairs, &found->lists);
   found->outcomes = outcomes_of(*pass);
   Layout layout{};
-  const char* const whole = whole_of(found->pairs);
+  const char* const whole = whole_of(*pass, found->pairs);
   if (whole && fit_whole(*pass, &found->outcomes[0], &layout)) {
     found->sweep = whole;
   } else {

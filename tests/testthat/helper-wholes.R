@@ -30,3 +30,12 @@ common_pairs <- function(x, y, w, index = "j", ..., s = 0.7) {
     several_most_alike = reduced(products, "Kmax", K = 9)
   ))
 }
+
+# Rows whose exponents are all far below 0, by what reduces them. Farther out a float32 has no digits for what tells terms apart.
+far_exponents <- function(device, precision = "float64") {
+  x <- matrix(if (precision == "float64") c(1e3, 1e5, 1e12, 1e18, 0) else c(1e3, 1e5))
+  y <- matrix(c(0.1, 0.2, 0.3, 0.4, 2e6, rep(0.5, 12)))
+  d2 <- sqdist(Vi(x), Vj(y)) / (2 * 0.7^2)
+  run <- function(...) reduction(-d2, index = "j", device = device, precision = precision, ...)
+  list(logsumexp = run("logsumexp"), weighed = run("logsumexp", weight = Vj(1 + y / 1e7)), softmax = run("sumsoftmaxweight", weight = Vj(1 + 0 * y)))
+}

@@ -112,6 +112,11 @@ test_that("every reduction on the GPU, as the reference has it, at every size", 
   }
 })
 
+test_that("exponents of a row may all be far below 0 on the GPU", {
+  skip_without_gpu()
+  for (precision in test_precisions()) expect_equal(far_exponents("gpu", precision), far_exponents("reference", precision), tolerance = tolerance_of(precision))
+})
+
 test_that("the GPU gives the same bits, run to run", {
   skip_without_gpu()
   set.seed(9)

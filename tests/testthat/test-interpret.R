@@ -50,7 +50,7 @@ test_that("what does not fit is refused with its size", {
 })
 
 test_that("pairs of a common kind have kernels of their own in every form of their plans, and no kernel is there for nothing", {
-  table <- readLines(system.file("include", "kernweave", "gpu", "wholes.def", package = "kernweave"))
+  table <- readLines(system.file("include", "kernweave", "wholes.def", package = "kernweave"))
   names <- sub("^WHOLE\\((\\w+),.*", "\\1", grep("^WHOLE\\(", table, value = TRUE))
   expect_gt(length(names), 40)
   met <- character()

@@ -77,7 +77,7 @@ class Check {
     if (argument == kOnce) return {described_ - 1, From::once, 0};
     if (argument == kOfRow) return {kWidth + rows_taken_++, From::row, 0};
     if (argument == kOfColumn) return {kWidth + columns_taken_++, From::tile, 0};
-    return {0, argument == kNothing ? From::none : From::strip, 0};
+    return {0, argument == kNoArgument ? From::none : From::strip, 0};
   }
 
   void run(int splits) {
@@ -147,7 +147,7 @@ class Check {
       if (argument == kOnce) return D(static_cast<double>(once_[static_cast<std::size_t>(call)].v));
       if (argument == kOfRow) return row_at(row++, i);
       if (argument == kOfColumn) return columns_at(column++, j);
-      return argument == kNothing ? D(0.0) : found[argument];
+      return argument == kNoArgument ? D(0.0) : found[argument];
     };
     [[maybe_unused]] const auto one = [&](auto which) {
       using Now = decltype(which);
@@ -176,7 +176,7 @@ void check_all() {
 #define WHOLE(name, fold, reduction, ...) \
   check<float, Op::fold, red::reduction>(#name, Red::reduction, Chain<__VA_ARGS__>()); \
   check<double, Op::fold, red::reduction>(#name, Red::reduction, Chain<__VA_ARGS__>());
-#include "kernweave/gpu/wholes.def"
+#include "kernweave/wholes.def"
 }
 
 }  // namespace gpu

@@ -2,32 +2,12 @@
 // and takes some columns at a time: what a fold reads of either serves all pairs of the two. Of several weights a block has one. Around
 // the pairs a script is followed (interpret.hpp), and where numbers lie is what the script's own instructions say.
 #pragma once
-#include "chain.hpp"
+#include "../calls.hpp"
 #include "interpret.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
-
-// The row of ops.def that has a name, for a call and for a fold.
-template <Op kOp>
-struct Called;
-#define UNARY(Name, ...) \
-  template <> \
-  struct Called<Op::Name> { \
-    template <class L> \
-    __device__ __forceinline__ static L eval(L x, L) { return op::Name::eval(x); } \
-  };
-#define BINARY(Name, ...) \
-  template <> \
-  struct Called<Op::Name> { \
-    template <class L> \
-    __device__ __forceinline__ static L eval(L x, L y) { return op::Name::eval(x, y); } \
-  };
-#define FOLD2(Name, ...) \
-  template <> \
-  struct Called<Op::Name> : op::Name {};
-#include "../ops.def"
 
 // What a call takes besides what has been found: the same for all pairs, for a row, for a column.
 template <class L, int kRows, int kColumns>
@@ -42,14 +22,6 @@ struct Taken {
     else return once;
   }
 };
-
-// The calls from number kNumber on; found[n] is what call n has found.
-template <int kNumber, class L, class Takes, class Call, class... Calls>
-__device__ __forceinline__ L follow(L* found, const Takes* taken, int k, int c) {
-  found[kNumber] = Called<Call::kOp>::eval(taken->template get<Call::kX>(found, k, c), taken->template get<Call::kY>(found, k, c));
-  if constexpr (sizeof...(Calls) > 0) return follow<kNumber + 1, L, Takes, Calls...>(found, taken + 1, k, c);
-  else return found[kNumber];
-}
 
 // A row's state in the pass's lane; what adds up is carried on in float64 from tile to tile.
 template <template <class> class State, class L, bool kAdds = State<L>::kAdds>
@@ -152,17 +124,17 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
 
   template <int kCall, class Call, class... Rest>
   __device__ void read_arguments() {
-    if constexpr (Call::takes(kOnce)) {
+    if constexpr (Call::template kTakes<kOnce>) {
       const Instruction& i = a_.pairs[1 + kCall];
       const bool first = i.in[0].from == From::once || i.in[0].from == From::literal;
       taken_[kCall].once = number(i.in[first ? 0 : 1]);
     }
-    if constexpr (Call::takes(kOfRow)) {
+    if constexpr (Call::template kTakes<kOfRow>) {
       const long long at = argument(kCall, From::row).at * a_.head.rows_held;
 #pragma unroll
       for (int k = 0; k < kRows; ++k) taken_[kCall].rows[k] = points_[at + rows_[k]];
     }
-    if constexpr (Call::takes(kOfColumn)) places_[kCall] = argument(kCall, From::tile).at;
+    if constexpr (Call::template kTakes<kOfColumn>) places_[kCall] = argument(kCall, From::tile).at;
     if constexpr (sizeof...(Rest) > 0) read_arguments<kCall + 1, Rest...>();
   }
   template <int kCall>
@@ -170,7 +142,7 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
 
   template <int kCall, class Call, class... Rest>
   __device__ __forceinline__ void read_columns_of(const L* columns, int stride) {
-    if constexpr (Call::takes(kOfColumn)) load<kColumns>(columns + places_[kCall] * stride, taken_[kCall].columns);
+    if constexpr (Call::template kTakes<kOfColumn>) load<kColumns>(columns + places_[kCall] * stride, taken_[kCall].columns);
     if constexpr (sizeof...(Rest) > 0) read_columns_of<kCall + 1, Rest...>(columns, stride);
   }
   template <int kCall>
@@ -196,13 +168,14 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
   }
 
   __device__ __forceinline__ void call(L (&found)[kRows][kColumns]) const {
+    AsWritten way;
 #pragma unroll
     for (int k = 0; k < kRows; ++k)
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
         L values[1 + kCalls];
         values[0] = found[k][c];
-        found[k][c] = follow<1, L, Taken<L, kRows, kColumns>, Calls...>(values, taken_, k, c);
+        found[k][c] = follow<1, L, AsWritten, Taken<L, kRows, kColumns>, Calls...>(&way, values, taken_, k, c);
       }
   }
 

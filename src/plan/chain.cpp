@@ -1,0 +1,94 @@
+// Values are numbered as they are found; what lies outside of the pairs is told by its axis.
+#include "plan/chain.hpp"
+
+#include <algorithm>
+
+namespace kernweave {
+namespace {
+
+class Reader {
+ public:
+  Reader(const Plan& plan, const Variant& variant, bool along_i, PairChain* found)
+      : plan_(plan), program_(variant.program), along_i_(along_i), found_(*found) {}
+
+  bool step(const Step& step) {
+    const bool first = slots_.empty();
+    slots_.push_back(step.out);
+    return first ? fold(step) : call(step);
+  }
+  bool ends_with(const Ref& value) const { return is_slot(value) && !slots_.empty() && slots_.back() == value.index; }
+
+ private:
+  static constexpr int kOther = -100;
+
+  bool fold(const Step& step) {
+    if (row(step.op).form != Form::fold || step.group >= 0 || step.in.size() != 2) return false;
+    const bool turned = argument(step.in[0]) == kOfColumn && row(step.op).commutes;
+    found_.fold = step.op;
+    found_.width = fold_width(step);
+    found_.row = step.in[turned];
+    found_.column = step.in[!turned];
+    return argument(found_.row) == kOfRow && argument(found_.column) == kOfColumn;
+  }
+  bool call(const Step& step) {
+    if (row(step.op).form != Form::elementwise || step.group >= 0 || step.width != 1 || step.in.size() > 2) return false;
+    const CallRow here{step.op, argument(step.in[0]), step.in.size() == 2 ? argument(step.in[1]) : static_cast<int>(kNoArgument)};
+    found_.calls.push_back(here);
+    found_.steps.push_back(&step);
+    return here.x != kOther && here.y != kOther;
+  }
+
+  int number_of(const Ref& ref) const {
+    const auto at = std::find(slots_.begin(), slots_.end(), ref.index);
+    return at == slots_.end() ? kOther : static_cast<int>(at - slots_.begin());
+  }
+  int argument(const Ref& ref) const {
+    if (ref.from == Ref::From::number) return kOnce;
+    if (ref.from == Ref::From::variable) return of_axis(plan_.variables[static_cast<std::size_t>(ref.index)].axis);
+    switch (program_.slots[static_cast<std::size_t>(ref.index)].region) {
+      case Region::param: return kOnce;
+      case Region::row: return of_axis(Axis::i);
+      case Region::column: return of_axis(Axis::j);
+      case Region::pair: return number_of(ref);
+      default: return kOther;
+    }
+  }
+  int of_axis(Axis axis) const {
+    if (axis == Axis::param) return kOnce;
+    if (axis != Axis::i && axis != Axis::j) return kOther;
+    return (axis == Axis::i) == along_i_ ? kOfRow : kOfColumn;
+  }
+
+  const Plan& plan_;
+  const Program& program_;
+  const bool along_i_;
+  PairChain& found_;
+  std::vector<int> slots_;  // of what has been found, in order
+};
+
+bool same(const CallRow& a, const CallRow& b) {
+  return a.op == b.op && ((a.x == b.x && a.y == b.y) || (row(a.op).commutes && a.x == b.y && a.y == b.x));
+}
+
+}  // namespace
+
+bool is_chain(const Plan& plan, const Variant& variant, const Share& share, const std::vector<bool>& needed, PairChain* found) {
+  const Program& program = variant.program;
+  found->output = share.outputs.front();
+  const Output& output = variant.outputs[static_cast<std::size_t>(found->output)];
+  if (share.outputs.size() != 1 || output.keep == Keep::both) return false;
+  found->reduction = output.red;
+  Reader reader(plan, variant, share.along_i, found);
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    if (needed[s] && home(program, program.steps[s]) == Region::pair && !reader.step(program.steps[s])) return false;
+  return reader.ends_with(output.value);
+}
+
+bool is_of_kind(const PairChain& chain, Op fold, Red reduction, const CallRow* calls, int length) {
+  if (chain.fold != fold || chain.reduction != reduction || static_cast<int>(chain.calls.size()) != length) return false;
+  for (int k = 0; k < length; ++k)
+    if (!same(chain.calls[static_cast<std::size_t>(k)], calls[k])) return false;
+  return true;
+}
+
+}  // namespace kernweave

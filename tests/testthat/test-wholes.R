@@ -1,0 +1,107 @@
+# Pairs of a common kind on the CPU: which have loops of their own, and that these find what the reference finds, whatever the points are.
+
+loops_of <- function(R, points = 1000) kernweave:::r_cpu_loops(kernweave:::prepared(R)$plan, points)
+is_whole <- function(R) all(loops_of(R)$whole)
+
+test_that("pairs of a common kind have loops of their own in every form of their plans, but where a call takes long", {
+  for (precision in test_precisions()) for (index in c("j", "i")) {
+    R <- common_pairs(cloud(7, 3), cloud(5, 3), cloud(if (index == "i") 7 else 5, 1), index, call = FALSE, precision = precision)
+    whole <- vapply(R, is_whole, NA)
+    expect_identical(names(whole)[!whole], c("rational_quadratic", "thin_plate"))
+  }
+})
+
+slopes_of <- function(x, y, b, precision = "float64", device = "cpu") {
+  X <- Vi(x)
+  d2 <- sqdist(X, Vj(y))
+  kernels <- list(gauss = exp(-d2), laplace = exp(-sqrt(d2)), matern32 = (1 + sqrt(3 * d2)) * exp(-sqrt(3 * d2)), cauchy = 1 / (1 + d2), multiquadric = 1 / sqrt(1 + d2))
+  cotangent <- matrix(cos(seq_len(nrow(x))))
+  lapply(kernels, function(K) vjp(reduction(K * Vj(b), "sum", index = "j", call = FALSE, precision = precision, device = device), X, cotangent, call = FALSE))
+}
+
+test_that("gradients of common kernels have loops of their own, and do no more for a pair than one would by hand", {
+  R <- slopes_of(cloud(1000, 3), cloud(900, 3), cloud(900, 1))
+  expect_true(all(vapply(R, is_whole, NA)))
+  steps <- vapply(R, function(r) sum(grepl("each pair", utils::capture.output(print(explain(r))))), 0L)
+  expect_identical(steps, c(gauss = 5L, laplace = 8L, matern32 = 9L, cauchy = 6L, multiquadric = 7L))
+})
+
+# Points that coincide, that are far away, and that are none.
+odd_points <- function(n, D) {
+  x <- cloud(n, D)
+  x[2, ] <- 0
+  x[min(9, n), ] <- 1e30
+  x
+}
+strange_points <- function(n, D) {
+  x <- odd_points(n, D)
+  x[3, 1] <- NaN
+  x[min(12, n), D] <- Inf
+  x
+}
+
+test_that("loops for pairs of a common kind find what the reference finds, for full strips and tails", {
+  set.seed(21)
+  for (D in c(1, 3)) for (index in c("j", "i")) {
+    x <- odd_points(37, D)
+    y <- odd_points(71, D)
+    w <- cloud(if (index == "i") 37 else 71, 1)
+    run <- function(...) common_pairs(x, y, w, index, ...)
+    expected <- run(device = "reference")
+    for (isa in instruction_sets) {
+      found <- with_isa(isa, run(device = "cpu"))
+      for (name in names(found)) expect_close(unlist(found[[name]]), unlist(expected[[name]]), 1e-12, label = paste(name, D, index, isa))
+    }
+  }
+  x <- cloud(37, 3)
+  y <- rbind(cloud(66, 3), x[1:5, ])
+  w <- cloud(71, 1)
+  expected <- common_pairs(x, y, w, device = "reference")
+  for (isa in instruction_sets) for (precision in test_precisions()) {
+    found <- with_isa(isa, common_pairs(x, y, w, device = "cpu", precision = precision))
+    for (name in names(found)) expect_close(unlist(found[[name]]), unlist(expected[[name]]), tolerance_of(precision), scale = 10, label = paste(name, isa, precision))
+  }
+})
+
+test_that("slopes of common kernels are what the reference finds, also where points coincide or are none", {
+  set.seed(22)
+  for (D in 1:4) for (points in list(cloud, odd_points, strange_points)) {
+    x <- points(37, D)
+    y <- points(71, D)
+    b <- cloud(71, 1)
+    expected <- lapply(slopes_of(x, y, b, device = "reference"), as.matrix)
+    for (isa in instruction_sets) {
+      found <- with_isa(isa, lapply(slopes_of(x, y, b), as.matrix))
+      for (name in names(found)) expect_close(found[[name]], expected[[name]], 1e-12, label = paste(name, D, isa))
+    }
+  }
+})
+
+test_that("inverse roots of all numbers are right in loops that look at their sums alone", {
+  set.seed(23)
+  odd <- list(0, 2^-140, 2^-70, 2^60, 1e19, Inf, NaN, c(0, NaN, Inf, 2^-130))
+  functions <- list(inverse_root = function(d) 1 / sqrt(d), rsqrt = rsqrt, shifted = function(d) 1 / sqrt(1 + d), scaled = function(d) 1 / sqrt(1 + 3 * d))
+  for (numbers in odd) for (name in names(functions)) for (n in c(70, 71)) {
+    y <- matrix(stats::runif(2 * n, 0.5, 2), n)
+    y[sample(n, length(numbers)), ] <- numbers
+    F <- functions[[name]](sqdist(Vi(rbind(c(0, 0), c(1, 1), matrix(0.25, 20, 2))), Vj(y)))
+    expected <- as.matrix(reduction(F, "sum", index = "j", device = "reference"))
+    expect_true(is_whole(sum_of(F, index = "j")))
+    for (isa in instruction_sets) for (precision in test_precisions()) {
+      # What is larger than a float32, and what is smaller, is none there.
+      if (precision == "float32" && any(is.finite(numbers) & numbers != 0 & abs(log2(abs(numbers))) > 62)) next
+      expect_close(with_isa(isa, as.matrix(reduction(F, "sum", index = "j", device = "cpu", precision = precision))), expected, tolerance_of(precision),
+                   label = paste(name, "of", paste(numbers, collapse = ", "), n, isa, precision))
+    }
+  }
+})
+
+test_that("exponents of a row may all be far below 0", {
+  for (precision in test_precisions()) {
+    expected <- far_exponents("reference", precision)
+    for (isa in instruction_sets) {
+      found <- with_isa(isa, far_exponents("cpu", precision))
+      for (name in names(found)) expect_close(found[[name]], expected[[name]], tolerance_of(precision), label = paste(name, isa, precision))
+    }
+  }
+})
