@@ -12,6 +12,7 @@
 #include "r_job.hpp"
 #include "r_run.hpp"
 
+#include <algorithm>
 #include <functional>
 
 namespace kernweave {
@@ -178,15 +179,17 @@ Rcpp::DataFrame r_cpu_loops(SEXP plan, double points) {
     const bool narrow = kernweave::in_float32(p);
     const kernweave::TileKernel& kernel = narrow ? kernweave::instruction_set().float32 : kernweave::instruction_set().float64;
     Rcpp::CharacterVector forms;
-    Rcpp::LogicalVector whole;
+    Rcpp::LogicalVector whole, screened;
+    const kernweave::WholeLoops loops = kernel.wholes();
     for (const kernweave::Variant& variant : p.variants) {
       if (!kernweave::cpu_backend().can(p, variant, {n, n}).yes) continue;
       for (const kernweave::Pass& pass : kernweave::compile(p, variant, {n, n}, kernel, narrow ? 4 : 8)) {
         forms.push_back(kernweave::form_name(variant.form));
         whole.push_back(pass.run_pairs != kernel.run);
+        screened.push_back(std::any_of(loops.at, loops.at + loops.count, [&](const kernweave::WholeLoop& w) { return w.screened == pass.run_pairs; }));
       }
     }
-    return Rcpp::DataFrame::create(Rcpp::_["form"] = forms, Rcpp::_["whole"] = whole);
+    return Rcpp::DataFrame::create(Rcpp::_["form"] = forms, Rcpp::_["whole"] = whole, Rcpp::_["screened"] = screened);
   });
 }
 

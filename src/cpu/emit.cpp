@@ -7,6 +7,7 @@
 #include "cpu/keeper.hpp"
 #include "cpu/ways.hpp"
 #include "plan/chain.hpp"
+#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
@@ -66,13 +67,18 @@ class Writer : private StripKeeper {
       return w.weight == how && is_of_kind(chain, w.fold, w.reduction, w.calls, w.length);
     });
     if (loop == end) return false;
-    pass_.run_pairs = loop->run;
+    const bool screened = loop->screened && chain.width >= kCpuFewestOfScreen;
+    pass_.run_pairs = screened ? loop->screened : loop->run;
     out_.emplace_back(code_of(chain.fold, FoldShape::vector_number));
     out_.back().a = at(chain.row);
     out_.back().b = at(chain.column);
     out_.back().width = chain.width;
     for (std::size_t k = 0; k < chain.calls.size(); ++k) whole_call(chain.calls[k], *chain.steps[k]);
     out_.push_back(fold_instruction(o, output, kernel));
+    if (screened) {
+      out_.back().a = told(chain.row, chain.width, pass_.lanes_along_i ? Region::row : Region::column, &pass_.lane);
+      out_.back().b = told(chain.column, chain.width, pass_.lanes_along_i ? Region::column : Region::row, &pass_.sweep);
+    }
     out_.emplace_back(kStripEnd);
     return true;
   }
@@ -83,6 +89,21 @@ class Writer : private StripKeeper {
   }
 
  private:
+  // What a screen knows of points along an axis, which the program of that axis computes.
+  Operand told(const Ref& points, int width, Region axis, std::vector<Instruction>* program) {
+    if (!program->empty()) program->pop_back();  // its end
+    program->emplace_back(code_of(Op::Scalprod, FoldShape::vectors));
+    program->back().a = program->back().b = layout_.operand(points, axis);
+    program->back().width = width;
+    program->emplace_back(kTellSquare);
+    program->back().width = width;
+    const int place = layout_.spare_along(axis);
+    program->emplace_back(kStore);
+    program->back().a = layout_.along(axis, place, axis);
+    program->emplace_back(kStripEnd);
+    return layout_.along(axis, place, Region::pair);
+  }
+
   // What it takes of a row, or of no point, first; what it takes of a column second.
   void whole_call(const CallRow& call, const Step& step) {
     Instruction i(code_of(step.op, Shape::alone));

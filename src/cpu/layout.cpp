@@ -140,6 +140,10 @@ Operand Layout::slot(int slot, Region seen_from) {
 
 Operand Layout::spare() { return place(Space::slot, pass_->components[index_of(Space::slot)]++, 1); }
 
+int Layout::spare_along(Region axis) { return pass_->components[index_of(space_of(axis))]++; }
+
+Operand Layout::along(Region axis, int place, Region seen_from) { return seen(space_of(axis), place, 1, seen_from); }
+
 int Layout::written(int width) {
   const int first = pass_->components[index_of(Space::pairs)];
   pass_->components[index_of(Space::pairs)] += width;

@@ -16,6 +16,9 @@ class Layout {
   Operand slot(int slot, Region seen_from);
   // A place in the strip's own memory that no slot has.
   Operand spare();
+  // One number of each point of an axis that no slot has: its place, and how a region sees it.
+  int spare_along(Region axis);
+  Operand along(Region axis, int place, Region seen_from);
   // Which of the packed variables a value is; -1 if none.
   int packed_as(const Ref& ref) const;
   // Room for one output kept pair by pair; the first of its components.

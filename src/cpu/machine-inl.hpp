@@ -265,6 +265,10 @@ struct Machine {
   template <class Op, class F>
   static KW_FN void fold_vector_number(Strip* s, Seen a, Seen b, int width, F next) {
     map(s, [](P) { return Op::template start<P>(); });
+    go_on_folding(s, a, b, width, next);
+  }
+  template <class F>
+  static KW_FN void go_on_folding(Strip* s, Seen a, Seen b, int width, F next) {
     for (int d = 0; d < width; ++d, a.next(), b.next()) {
       P x[kVectors];
       vectors([&](int v) { x[v] = a.vector(0, v); });

@@ -2,6 +2,7 @@
 // their codes. Included once per instruction set.
 #pragma once
 #include "cpu/machine-inl.hpp"
+#include "cpu/screen-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -116,6 +117,11 @@ class Steps {
   struct LoadNumber {
     static KW_FN void work(const Ready& i, Run*, Strip* s) { M::map_number(s, i.a, [](P, P y) { return y; }); }
   };
+  struct TellSquare {
+    static KW_FN void work(const Ready& i, Run*, Strip* s) {
+      M::map(s, [&](P square) { return told_square(square, i.width); });
+    }
+  };
   struct Store {
     static KW_FN void work(const Ready& i, Run*, Strip* s) { M::store(*s, i.a); }
   };
@@ -156,6 +162,7 @@ class Steps {
     all.at[kLoadVector] = M::template step<LoadVector>;
     all.at[kLoadNumber] = M::template step<LoadNumber>;
     all.at[kStore] = M::template step<Store>;
+    all.at[kTellSquare] = M::template step<TellSquare>;
     all.at[kLoopBegin] = M::loop;
     all.at[kLoopEnd] = all.at[kStripEnd] = M::end;
     return all;

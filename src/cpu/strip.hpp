@@ -93,6 +93,7 @@ enum Move : std::uint16_t {
   kLoadVector = kFirstMove,  // strip = a
   kLoadNumber,
   kStore,       // a = strip
+  kTellSquare,  // strip = what a screen knows of points of `width` components, from their squares
   kLoopBegin,   // the instructions up to kLoopEnd run for each of `width` components
   kLoopEnd,
   kStripEnd,

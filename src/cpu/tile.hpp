@@ -33,6 +33,7 @@ struct WholeLoop {
   const CallRow* calls;
   int length;
   void (*run)(const Frame& frame);
+  void (*screened)(const Frame& frame);  // the same with a screen (screen-inl.hpp), if there is one
 };
 struct WholeLoops {
   const WholeLoop* at;

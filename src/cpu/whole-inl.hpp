@@ -5,6 +5,7 @@
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
 #include "cpu/plain-inl.hpp"
+#include "cpu/screen-inl.hpp"
 #include "kernweave/calls.hpp"
 
 namespace kernweave {
@@ -199,7 +200,15 @@ class Wholes {
 
   template <Op kFold, class Calls, template <class> class State, Red kRed, Weight kWeight, class Rows>
   static constexpr void add(Rows* all) {
-    all->push_back({kFold, kRed, kWeight, Calls::kRows, Calls::kLength, run<Called<kFold>, typename Joined<Calls>::Result, State, kWeight>});
+    constexpr auto kRun = run<Called<kFold>, typename Joined<Calls>::Result, State, kWeight>;
+    all->push_back({kFold, kRed, kWeight, Calls::kRows, Calls::kLength, kRun, screened<kFold, Calls, State, kRun>()});
+  }
+  // Distances of which only the least enter.
+  template <Op kFold, class Calls, template <class> class State, void (*kRun)(const Frame&)>
+  static constexpr auto screened() -> decltype(kRun) {
+    constexpr bool kLeast = State<P>::kShort && !State<P>::kAdds;
+    if constexpr (kFold == Op::SqDist && Calls::kLength == 0 && kLeast) return Screen<T, State, kRun>::run;
+    else return nullptr;
   }
   // What adds up may have weights.
   template <Op kFold, class Calls, template <class> class State, Red kRed, class Rows>

@@ -39,6 +39,8 @@ inline constexpr long long kSharedBytes = 32 << 20;
 inline constexpr long long kTasks = 64;
 // Pairs below which a task is not cut further: about 50 microseconds of work, twice a thread's start.
 inline constexpr double kPairsOfTask = 65536;
+// Components of squared distances of which |y|^2 / 2 - <x, y> is better told first.
+inline constexpr int kCpuFewestOfScreen = 2;
 // Weights of a value that are worth a product of matrices.
 inline constexpr int kFewestMultiplied = 8;
 

@@ -62,3 +62,44 @@ test_that("at the edge of what is allowed, sums keep their accuracy, coincident 
     expect_close(as.matrix(R) / exact, exact / exact, if (precision == "float64") 1e-13 else 5e-6)
   }
 })
+
+test_that("differences of scaled points stand for those of the points, where their weights can be divided instead", {
+  set.seed(33)
+  X <- Vi(cloud(150, 3))
+  Y <- Vj(cloud(140, 3))
+  b <- Vj(stats::rnorm(140))
+  scale <- Pm(stats::runif(3))
+  gathered <- X[c(1:150, 3), ]
+  d <- sqdist(X, Y)
+  scaled <- list(
+    sum_of(exp(-d / 2) * b * (X - Y)), sum_of(exp(-d) * (b * (Y - X))), sum_of(b * (X - Y) * exp(-sqrt(d) * 3)), sum_of(exp(-d) * b * (X - Y), index = "j"),
+    sum_of(exp(-sqdist(X * scale, Y * scale)) * b * (X * scale - Y * scale)), sum_of(exp(-sqdist(gathered, Y)) * b * (gathered - Y)),
+    sum_of(exp(-d) * b * (X - Y) * X)
+  )
+  direct <- list(
+    sum_of(exp(-d) * (X - Y)), sum_of(exp(-d) * b * (X + Y)), sum_of(exp(-d) * b * square(X - Y)), sum_of(exp(-0 * d) * b * (X - Y)),
+    sum_of(exp(-d) * b * (X - Y), index = "ij"), sum_of(exp(-1e-15 * d) * b * (X - Y))
+  )
+  for (form in c("scaled", "direct")) for (R in get(form)) {
+    expect_identical(form_of(R), paste(form, "variant"), info = format(R))
+    exact <- as.matrix(lazy_set(R, device = "reference"))
+    expect_close(as.matrix(R), exact, 1e-13, scale = 140 * max(1, max(abs(exact))))
+    expect_close(as.matrix(lazy_set(R, precision = "float32")), exact, 5e-6, scale = 140 * max(1, max(abs(exact))))
+  }
+})
+
+test_that("gradients of Gaussian sums are scaled, all at once too, and as exact as direct ones for narrow and wide kernels, far from 0", {
+  set.seed(34)
+  for (s in c(1e-3, 1, 1e3)) for (offset in c(0, 1e4)) for (precision in test_precisions()) {
+    x <- cloud(150, 3, offset)
+    y <- rbind(cloud(130, 3, offset), x[1:10, ])
+    X <- Vi(x)
+    Y <- Vj(y)
+    B <- Vj(matrix(stats::rnorm(140)))
+    R <- sum_of(exp(-sqdist(X, Y) * s) * B, precision = precision)
+    g <- matrix(stats::rnorm(150))
+    found <- vjp(R, list(X, Y, B), cotangent = g)
+    exact <- vjp(lazy_set(R, precision = "float64", device = "reference"), list(X, Y, B), cotangent = g)
+    for (k in seq_along(found)) expect_close(found[[k]], exact[[k]], tolerance_of(precision), scale = max(abs(exact[[k]])) * if (offset > 0 && precision == "float64") 1e4 else 1)
+  }
+})
