@@ -52,10 +52,16 @@ std::int64_t in_strips(std::int64_t points, const Tiling& t) {
   return std::max<std::int64_t>((points + t.strip() - 1) / t.strip(), 1) * t.strip();
 }
 
+// Where there are few columns, a block has rows enough to be worth a task.
+std::int64_t rows_of_block(std::int64_t columns) {
+  const std::int64_t worth = static_cast<std::int64_t>(kPairsOfTask) / std::max<std::int64_t>(columns, 1);
+  return std::min<std::int64_t>(std::max<std::int64_t>(worth, kTileRows), kMostTileRows);
+}
+
 // `keeps`: do the values of a tile wait for their weights? Then these have to fit as well.
-Tiling tiling_for(const TileKernel& kernel, int number_bytes, int components, bool keeps) {
+Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t sweep, int components, bool keeps) {
   Tiling t{kernel.vectors, kernel.columns, kernel.lanes, 0, 0};
-  t.rows = std::max<std::int64_t>(kTileRows, t.strip());
+  t.rows = in_strips(rows_of_block(sweep), t);
   const std::int64_t of_column = number_bytes * std::max<std::int64_t>(keeps ? t.strip_rows() : components, 1);
   const std::int64_t fitting = kTileBytes / of_column;
   t.columns = std::min<std::int64_t>(std::max<std::int64_t>(fitting, kFewestColumns), kMostColumns) / t.strip() * t.strip();
@@ -70,9 +76,10 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   std::vector<bool> needed = needed_steps(variant, share.outputs);
   const auto multiplied = [&](const PassOutput& o) { return is_multiplied(plan, variant, variant.outputs[o.number], share.along_i); };
   const bool keeps = std::any_of(pass.outputs.begin(), pass.outputs.end(), multiplied);
-  pass.tiling = tiling_for(kernel, number_bytes, sweep_components(plan, variant, needed, pass.outputs, share.along_i), keeps);
-  pass.tiling.rows = std::min(pass.tiling.rows, in_strips(share.along_i ? sizes.i : sizes.j, pass.tiling));
-  pass.tiling.columns = std::min(pass.tiling.columns, in_strips(share.along_i ? sizes.j : sizes.i, pass.tiling));
+  const std::int64_t lanes = share.along_i ? sizes.i : sizes.j, sweep = share.along_i ? sizes.j : sizes.i;
+  pass.tiling = tiling_for(kernel, number_bytes, sweep, sweep_components(plan, variant, needed, pass.outputs, share.along_i), keeps);
+  pass.tiling.rows = std::min(pass.tiling.rows, in_strips(lanes, pass.tiling));
+  pass.tiling.columns = std::min(pass.tiling.columns, in_strips(sweep, pass.tiling));
   place_states(variant, kernel, &pass);
   Layout layout(plan, variant, needed, &pass);
   choose_ways(plan, variant, &layout, &needed, &pass);

@@ -233,6 +233,7 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
   run_along(pass_.lane, Space::lane, padded_rows);
   fill_panel(Space::lane, padded_rows, space(Space::lane_panel));
   init_states(strips);
+  std::int64_t unseen = 0;
   for (std::int64_t column = first_column; column < end_column; column += t.columns) {
     const std::int64_t columns = std::min(t.columns, end_column - column);
     if (job_.columns) spaces_[static_cast<int>(Space::sweep_panel)] = shared_panel(column);
@@ -244,7 +245,10 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
       run_strip(strip, row, column, columns);
       if (has_pairs) multiply(strip, columns);
       if (has_pairs) write_pairs(row, here, column, columns);
-      beat();
+      if ((unseen += columns) >= kColumnsOfBeat) {
+        beat();
+        unseen = 0;
+      }
     }
     flush(states, rows, true);
   }

@@ -16,14 +16,18 @@ namespace {
 // Fewer components are subtracted as fast: an inner product has two more (bench/notes.md).
 constexpr int kFewestComponents = 5;
 
-// Components that are added up before their squares are taken off again. All at once, the sum would grow to the size of
-// all squares and be rounded there D times. Two components more each time: an eighth of the work in float32, where
+// Components that are added up before their squares are taken off again, in parts of one size. All at once, the sum would grow to the
+// size of all squares and be rounded there D times. Two components more each time: a tenth of the work in float32, where
 // roundings count; a thirtieth in float64, where there is room.
-int together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 16; }
+int most_together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 20; }
+int together(int width, int most) {
+  const int parts = (width + most - 1) / most;
+  return (width + parts - 1) / parts;
+}
 
 // What is to become of distances: those of at least `fewest` components are replaced.
 struct Choice {
-  int fewest, together;
+  int fewest, most_together;
   bool takes(Expr f) const { return is_distance_across(f) && width(f.arg(0)) >= fewest; }
 };
 
@@ -147,11 +151,12 @@ struct Rooted {
 
 // <(-2s u, s |u|^2, 1), (v, 1, s |v|^2)>, s the sign, some components after the other. What depends on one point alone is computed
 // where that point is.
-Expr inner_product(const Rooted& points, int together) {
+Expr inner_product(const Rooted& points, int most_together) {
   const Expr u = points.u, v = points.v, way = points.way, lead = (-2 * way) * u, one = u->pool->number(1);
+  const int step = together(width(u), most_together);
   std::vector<Expr> left, right;
-  for (int first = 0; first < width(u); first += together) {
-    const auto part = [&](Expr f) { return width(f) <= together ? f : extract(f, first + 1, std::min(together, width(f) - first)); };
+  for (int first = 0; first < width(u); first += step) {
+    const auto part = [&](Expr f) { return width(f) <= step ? f : extract(f, first + 1, std::min(step, width(f) - first)); };
     const Expr of_u = part(u), of_v = part(v);
     left.insert(left.end(), {part(lead), way * scalprod(of_u, of_u), one});
     right.insert(right.end(), {of_v, one, way * scalprod(of_v, of_v)});
@@ -167,9 +172,9 @@ Expr expanded(const Rooted& points, Squares* squares) {
   return both + scalprod((-2 * way) * u, v);
 }
 
-Expr without_difference(Expr distance, Expr c, int together, Squares* squares) {
+Expr without_difference(Expr distance, Expr c, int most_together, Squares* squares) {
   const Rooted points(distance, c);
-  return width(points.u) < kFewestComponents ? expanded(points, squares) : inner_product(points, together);
+  return width(points.u) < kFewestComponents ? expanded(points, squares) : inner_product(points, most_together);
 }
 
 // A coefficient that is all that is done with a distance goes into it.
@@ -178,10 +183,10 @@ std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choi
   for (Expr f : reachable(formulas))
     for (const Node* arg : f->args) ++users[arg];
   return rebuild(formulas, [&](Expr f, const std::vector<Expr>& args) {
-    if (choice.takes(f)) return without_difference(f, f->pool->number(1), choice.together, squares);
+    if (choice.takes(f)) return without_difference(f, f->pool->number(1), choice.most_together, squares);
     for (std::size_t k = 0; k < 2 && f->op == Op::Mult; ++k) {
       const Expr distance = f.arg(k), c = f.arg(1 - k);
-      if (choice.takes(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1) return without_difference(distance, c, choice.together, squares);
+      if (choice.takes(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1) return without_difference(distance, c, choice.most_together, squares);
     }
     return remade(f, args);
   });
@@ -194,7 +199,7 @@ std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choi
 double contraction_bound(int width, const Precision& precision) {
   const bool wide = precision.compute == Format::float64;
   const double unit = wide ? 0x1p-53 : 0x1p-24, allowed = wide ? 1e-13 : 5e-6;
-  const double part = std::min(width, together(precision)), share = part / width;
+  const double part = together(width, most_together(precision)), share = part / width;
   const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(share), far = width / (wide ? 22.0 : 50.0);
   return allowed / (unit * std::max(near, far));
 }
@@ -257,14 +262,14 @@ bool replace_distances(const Choice& choice, const Precision& precision, std::ve
 
 bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
   Squares none;
-  return replace_distances({kFewestComponents, together(precision)}, precision, outputs, guards, &none);
+  return replace_distances({kFewestComponents, most_together(precision)}, precision, outputs, guards, &none);
 }
 
 bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
   const auto is_short = [](Expr f) { return is_distance_across(f) && width(f.arg(0)) < kFewestComponents; };
   const std::vector<Expr> all = reachable(formulas_of(*outputs));
   Squares squares;
-  if (std::none_of(all.begin(), all.end(), is_short) || !replace_distances({1, together(precision)}, precision, outputs, guards, &squares)) return false;
+  if (std::none_of(all.begin(), all.end(), is_short) || !replace_distances({1, most_together(precision)}, precision, outputs, guards, &squares)) return false;
   const auto sums_along_an_axis = [](const OutputFormula& o) { return o.red == Red::Sum && (o.keep == Keep::i || o.keep == Keep::j); };
   if (std::all_of(outputs->begin(), outputs->end(), sums_along_an_axis)) take_exponents_apart(squares, outputs);
   return true;

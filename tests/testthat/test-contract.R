@@ -52,7 +52,7 @@ test_that("points far from 0 are contracted; outliers, narrow kernels, few point
 # The guard's own arithmetic: what the farthest points may have, in exponents.
 edge_of_guard <- function(d, precision) {
   wide <- precision == "float64"
-  part <- min(d, if (wide) 64 else 16)
+  part <- ceiling(d / ceiling(d / if (wide) 64 else 20))
   near <- 1 + (1.8 + 0.7 * sqrt(part)) * sqrt(part / d)
   (if (wide) 1e-13 / 2^-53 else 5e-6 / 2^-24) / max(near, d / (if (wide) 22 else 50))
 }
