@@ -13,7 +13,7 @@
 namespace kernweave {
 namespace {
 
-// Of the sweep axis, those that pairs read strip by strip.
+// Of the axis that is swept where lanes lie along i, or along j: components that pairs read strip by strip.
 int sweep_components(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<PassOutput>& outputs,
                      bool lanes_along_i) {
   const Program& program = variant.program;
@@ -52,16 +52,21 @@ std::int64_t in_strips(std::int64_t points, const Tiling& t) {
   return std::max<std::int64_t>((points + t.strip() - 1) / t.strip(), 1) * t.strip();
 }
 
-// Where there are few columns, a block has rows enough to be worth a task.
-std::int64_t rows_of_block(std::int64_t columns) {
+// A result's place in the states of lanes and of rows: a value and a row number in each.
+constexpr std::int64_t kBytesOfPlace = 32;
+
+// Where there are few columns, a block has rows enough to be worth a task, as long as their numbers are few as well and there are blocks
+// enough to share out.
+std::int64_t rows_of_block(std::int64_t rows, std::int64_t columns, std::int64_t bytes_of_row) {
   const std::int64_t worth = static_cast<std::int64_t>(kPairsOfTask) / std::max<std::int64_t>(columns, 1);
-  return std::min<std::int64_t>(std::max<std::int64_t>(worth, kTileRows), kMostTileRows);
+  const std::int64_t fitting = kBlockBytes / std::max<std::int64_t>(bytes_of_row, 1);
+  return std::max<std::int64_t>(std::min({worth, fitting, rows / std::int64_t{kTasks}, std::int64_t{kMostTileRows}}), kTileRows);
 }
 
 // `keeps`: do the values of a tile wait for their weights? Then these have to fit as well.
-Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t sweep, int components, bool keeps) {
+Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t lanes, std::int64_t sweep, std::int64_t bytes_of_row, int components, bool keeps) {
   Tiling t{kernel.vectors, kernel.columns, kernel.lanes, 0, 0};
-  t.rows = in_strips(rows_of_block(sweep), t);
+  t.rows = in_strips(rows_of_block(lanes, sweep, bytes_of_row), t);
   const std::int64_t of_column = number_bytes * std::max<std::int64_t>(keeps ? t.strip_rows() : components, 1);
   const std::int64_t fitting = kTileBytes / of_column;
   t.columns = std::min<std::int64_t>(std::max<std::int64_t>(fitting, kFewestColumns), kMostColumns) / t.strip() * t.strip();
@@ -77,7 +82,10 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   const auto multiplied = [&](const PassOutput& o) { return is_multiplied(plan, variant, variant.outputs[o.number], share.along_i); };
   const bool keeps = std::any_of(pass.outputs.begin(), pass.outputs.end(), multiplied);
   const std::int64_t lanes = share.along_i ? sizes.i : sizes.j, sweep = share.along_i ? sizes.j : sizes.i;
-  pass.tiling = tiling_for(kernel, number_bytes, sweep, sweep_components(plan, variant, needed, pass.outputs, share.along_i), keeps);
+  const auto components = [&](bool lanes_along_i) { return sweep_components(plan, variant, needed, pass.outputs, lanes_along_i); };
+  std::int64_t bytes_of_row = number_bytes * std::int64_t{components(!share.along_i)};
+  for (const PassOutput& o : pass.outputs) bytes_of_row += kBytesOfPlace * variant.outputs[o.number].width * variant.outputs[o.number].places;
+  pass.tiling = tiling_for(kernel, number_bytes, lanes, sweep, bytes_of_row, components(share.along_i), keeps);
   pass.tiling.rows = std::min(pass.tiling.rows, in_strips(lanes, pass.tiling));
   pass.tiling.columns = std::min(pass.tiling.columns, in_strips(sweep, pass.tiling));
   place_states(variant, kernel, &pass);

@@ -233,6 +233,7 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
   run_along(pass_.lane, Space::lane, padded_rows);
   fill_panel(Space::lane, padded_rows, space(Space::lane_panel));
   init_states(strips);
+  const std::int64_t of_column = std::max(pass_.components[static_cast<int>(Space::sweep_panel)], 1);
   std::int64_t unseen = 0;
   for (std::int64_t column = first_column; column < end_column; column += t.columns) {
     const std::int64_t columns = std::min(t.columns, end_column - column);
@@ -245,7 +246,7 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
       run_strip(strip, row, column, columns);
       if (has_pairs) multiply(strip, columns);
       if (has_pairs) write_pairs(row, here, column, columns);
-      if ((unseen += columns) >= kColumnsOfBeat) {
+      if ((unseen += columns * of_column) >= kNumbersOfBeat) {
         beat();
         unseen = 0;
       }
@@ -253,6 +254,7 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
     flush(states, rows, true);
   }
   flush(states, rows, false);
+  beat();
 }
 
 template class TileWorker<float>;

@@ -21,16 +21,17 @@ inline constexpr long long kFewestPairsOfFact = 64;
 // Rows of a tile: each number packed for its columns serves that many pairs, so packing (about two
 // instructions a number) stays under 2 % of the work of a pair. More rows leave fewer tasks to share out.
 inline constexpr long long kTileRows = 128;
-// More where columns are few, so that a block is worth its making; 1024 rows of ten numbers still fit a second cache.
+// More where columns are few, so that a block is worth its making, while their numbers fill no more than a quarter of a second cache of 1 MB.
 inline constexpr long long kMostTileRows = 1024;
+inline constexpr long long kBlockBytes = 262144;
 // Columns: what lies along them should fill a third of a 48 KB first-level cache, beside the strip's own
 // values; more than 512 gains nothing and lengthens the float32 sums between two flushes; fewer than 128 is not
 // worth a flush.
 inline constexpr long long kTileBytes = 16384;
 inline constexpr long long kMostColumns = 512;
 inline constexpr long long kFewestColumns = 128;
-// Columns of a strip of rows between two looks at the clock, which takes as long as some twenty.
-inline constexpr long long kColumnsOfBeat = 512;
+// Numbers of columns that strips of rows meet between two looks at the clock, which takes as long as some eighty.
+inline constexpr long long kNumbersOfBeat = 2048;
 // Columns of a first tile, for each place of a list, from which it is worth a first look: a look costs an evaluation of a pair and a sort
 // of three groups a place, and spares entries that each take as long as 30 pairs (bench/notes.md).
 inline constexpr long long kLookedAtOfPlace = 12;

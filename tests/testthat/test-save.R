@@ -54,17 +54,21 @@ test_that("settings travel, contradict each other aloud, and are looked up in or
 
 test_that("Ctrl-C is answered at once and leaves everything usable", {
   skip_on_os("windows")
-  script <- tempfile(fileext = ".R")
-  writeLines(c(sprintf("library(kernweave, lib.loc = '%s')", dirname(system.file(package = "kernweave"))),
-               "x <- matrix(runif(1e7), ncol = 5); pid <- Sys.getpid()",
-               "system(paste0('(sleep 1; kill -INT ', pid, ') &'))",
-               "t <- Sys.time()",
-               "out <- tryCatch(sum(exp(-sqdist(Vi(x), Vj(x))), index = 'j'), interrupt = function(e) 'stopped')",
-               "took <- as.numeric(Sys.time() - t, units = 'secs')",
-               "again <- sum(Vi(1:3) * Vj(1:2), index = 'j')",
-               "cat(identical(out, 'stopped'), took < 2, identical(as.vector(again), c(3, 6, 9)))"), script)
-  answer <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = TRUE, stderr = FALSE)
-  expect_identical(utils::tail(answer, 1), "TRUE TRUE TRUE")
+  many_by_many <- "F <- exp(-sqdist(Vi(x), Vj(x)))"
+  many_by_few <- "F <- sqdist(Vi(as.vector(x)), Vj(1:7)); for (k in 1:16) F <- lgamma(F + 1)"
+  for (formula in c(many_by_many, many_by_few)) {
+    script <- tempfile(fileext = ".R")
+    writeLines(c(sprintf("library(kernweave, lib.loc = '%s')", dirname(system.file(package = "kernweave"))),
+                 "x <- matrix(runif(1e7), ncol = 5); pid <- Sys.getpid()", formula,
+                 "system(paste0('(sleep 1; kill -INT ', pid, ') &'))",
+                 "t <- Sys.time()",
+                 "out <- tryCatch(sum(F, index = 'j'), interrupt = function(e) 'stopped')",
+                 "took <- as.numeric(Sys.time() - t, units = 'secs')",
+                 "again <- sum(Vi(1:3) * Vj(1:2), index = 'j')",
+                 "cat(identical(out, 'stopped'), took < 2, identical(as.vector(again), c(3, 6, 9)))"), script)
+    answer <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = TRUE, stderr = FALSE)
+    expect_identical(utils::tail(answer, 1), "TRUE TRUE TRUE", info = formula)
+  }
 })
 
 test_that("a change of option between two calls of a prepared function is heard", {

@@ -20,7 +20,7 @@ test_that("coefficients of exponents go into points that nothing else reads, any
     expect_close(as.matrix(lazy_set(R, precision = "float32")), exact, 5e-6, scale = 140 * max(1, max(abs(exact))))
   }
   direct <- list(
-    sum_of(exp(-d) - exp(-2 * d)), sum_of(exp(-d) * d), sum_of(exp(-d) * (X - Y)), sum_of(exp(-sqrt(d)) * (1 + sqrt(d))), sum_of(exp(-d * b)),
+    sum_of(exp(-d) - exp(-2 * d)), sum_of(exp(-d) * d), sum_of(exp(-sqrt(d)) * (1 + sqrt(d))), sum_of(exp(-d * b)),
     sum_of(exp(d)), sum_of(exp(-d * Pm(-1))), sum_of(exp(-sqdist(X * scale, Y))), sum_of(1 / (1 + d)), sum_of(exp(-sqdist(X, Pm(1:3)) * b))
   )
   for (R in direct) {
@@ -63,7 +63,7 @@ test_that("at the edge of what is allowed, sums keep their accuracy, coincident 
   }
 })
 
-test_that("differences of scaled points stand for those of the points, where their weights can be divided instead", {
+test_that("what else reads the points reads them as they are", {
   set.seed(33)
   X <- Vi(cloud(150, 3))
   Y <- Vj(cloud(140, 3))
@@ -72,19 +72,40 @@ test_that("differences of scaled points stand for those of the points, where the
   gathered <- X[c(1:150, 3), ]
   d <- sqdist(X, Y)
   scaled <- list(
-    sum_of(exp(-d / 2) * b * (X - Y)), sum_of(exp(-d) * (b * (Y - X))), sum_of(b * (X - Y) * exp(-sqrt(d) * 3)), sum_of(exp(-d) * b * (X - Y), index = "j"),
+    sum_of(exp(-d) * (X - Y)), sum_of(exp(-d / 2) * b * (X - Y)), sum_of(exp(-d) * (b * (Y - X))), sum_of(b * (X - Y) * exp(-sqrt(d) * 3)),
     sum_of(exp(-sqdist(X * scale, Y * scale)) * b * (X * scale - Y * scale)), sum_of(exp(-sqdist(gathered, Y)) * b * (gathered - Y)),
-    sum_of(exp(-d) * b * (X - Y) * X)
+    sum_of(exp(-d) * b * (X - Y) * X), sum_of(exp(-d) * b * (X - Y), index = "ij"), sum_of(exp(-0 * d) * b * (X - Y)), sum_of(exp(-d) * elem(X, 1) * elem(Y, 2))
   )
-  direct <- list(
-    sum_of(exp(-d) * (X - Y)), sum_of(exp(-d) * b * (X + Y)), sum_of(exp(-d) * b * square(X - Y)), sum_of(exp(-0 * d) * b * (X - Y)),
-    sum_of(exp(-d) * b * (X - Y), index = "ij"), sum_of(exp(-1e-15 * d) * b * (X - Y))
-  )
-  for (form in c("scaled", "direct")) for (R in get(form)) {
-    expect_identical(form_of(R), paste(form, "variant"), info = format(R))
+  for (R in scaled) expect_identical(form_of(R), "scaled variant", info = format(R))
+  others <- list(sum_of(exp(-d) * b * square(X - Y)), sum_of(exp(-d) * b * (X + Y)), sum_of(exp(-d) * b * (X - Y) - exp(-2 * d) * (X - Y)))
+  for (R in c(scaled, others)) {
     exact <- as.matrix(lazy_set(R, device = "reference"))
-    expect_close(as.matrix(R), exact, 1e-13, scale = 140 * max(1, max(abs(exact))))
+    expect_close(as.matrix(R), exact, 1e-13, scale = 150 * 140 * max(1, max(abs(exact))))
     expect_close(as.matrix(lazy_set(R, precision = "float32")), exact, 5e-6, scale = 140 * max(1, max(abs(exact))))
+  }
+})
+
+test_that("what jumps between differences jumps where it should", {
+  set.seed(35)
+  X <- Vi(matrix(sample(0:9, 200, replace = TRUE) + 0))
+  Y <- Vj(matrix(sample(0:9, 210, replace = TRUE) + 0))
+  b <- Vj(stats::runif(210))
+  K <- exp(-0.3 * sqdist(X, Y))
+  for (R in list(sum_of(K * b * floor(X - Y)), sum_of(K * b * lazy_if(X - Y >= 1, 1, 0)), reduction(lazy_if(X - Y >= 1, K, 2), "min", index = "j", call = FALSE)))
+    expect_close(as.matrix(R), as.matrix(lazy_set(R, device = "reference")), 1e-13, scale = 210)
+  least <- reduction(lazy_if(X - Y >= 1, K, 2), "argmin", index = "j", call = FALSE)
+  expect_identical(as.matrix(least), as.matrix(lazy_set(least, device = "reference")))
+})
+
+test_that("gradients within clusters that are far apart keep what the points' differences have", {
+  set.seed(36)
+  for (spread in c(1e-2, 1e-3, 1e-6)) {
+    x <- spread * cloud(200, 3) + 20 * rep(0:1, each = 100)
+    X <- Vi(x)
+    Y <- Vj(x + spread * cloud(200, 3))
+    R <- sum_of(exp(-sqdist(X, Y)) * Vj(stats::rnorm(200)) * (X - Y))
+    expect_identical(form_of(R), "scaled variant")
+    expect_close(as.matrix(R), as.matrix(lazy_set(R, device = "reference")), 1e-13, scale = 100 * spread)
   }
 })
 
