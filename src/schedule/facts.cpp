@@ -56,20 +56,39 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
   if (!(facts->reach >= most)) facts->reach = most;
 }
 
+namespace {
+
+// The finite ones of some numbers.
+struct Cloud {
+  double total = 0, count = 0, least = std::numeric_limits<double>::infinity(), largest = -least;
+
+  void add(double number) {
+    if (!std::isfinite(number)) return;
+    total += number;
+    count += 1;
+    least = std::min(least, number);
+    largest = std::max(largest, number);
+  }
+  // In steps of at most a 64th of where the numbers are, so that whole numbers, and halves of them, less it are exact in few digits.
+  double middle() const {
+    if (count == 0 || !std::isfinite(total)) return 0.0;
+    if (largest == least) return least;
+    const double step = std::ldexp(1.0, std::ilogb(largest - least) - 6), steps = total / count / step;
+    return step > 0 && std::isfinite(steps) ? std::nearbyint(steps) * step : total / count;
+  }
+};
+
+}  // namespace
+
 std::vector<double> centre_of(const View& view) {
   // Enough to find the middle of a cloud.
   constexpr std::int64_t kPoints = 1000;
   std::vector<double> centre(static_cast<std::size_t>(view.columns), 0.0);
   const std::int64_t step = std::max<std::int64_t>(1, view.rows / kPoints);
   for (std::size_t d = 0; d < centre.size(); ++d) {
-    double total = 0, count = 0;
-    for (std::int64_t r = 0; r < view.rows; r += step) {
-      const double number = view.data[r + static_cast<std::int64_t>(d) * view.rows];
-      if (!std::isfinite(number)) continue;
-      total += number;
-      count += 1;
-    }
-    centre[d] = count > 0 && std::isfinite(total) ? total / count : 0.0;
+    Cloud cloud;
+    for (std::int64_t r = 0; r < view.rows; r += step) cloud.add(view.data[r + static_cast<std::int64_t>(d) * view.rows]);
+    centre[d] = cloud.middle();
   }
   return centre;
 }

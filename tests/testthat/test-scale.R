@@ -85,16 +85,19 @@ test_that("what else reads the points reads them as they are", {
   }
 })
 
-test_that("what jumps between differences jumps where it should", {
+test_that("what jumps between differences jumps where it should, for whole numbers and halves, near 0 and far from it", {
   set.seed(35)
-  X <- Vi(matrix(sample(0:9, 200, replace = TRUE) + 0))
-  Y <- Vj(matrix(sample(0:9, 210, replace = TRUE) + 0))
-  b <- Vj(stats::runif(210))
-  K <- exp(-0.3 * sqdist(X, Y))
-  for (R in list(sum_of(K * b * floor(X - Y)), sum_of(K * b * lazy_if(X - Y >= 1, 1, 0)), reduction(lazy_if(X - Y >= 1, K, 2), "min", index = "j", call = FALSE)))
-    expect_close(as.matrix(R), as.matrix(lazy_set(R, device = "reference")), 1e-13, scale = 210)
-  least <- reduction(lazy_if(X - Y >= 1, K, 2), "argmin", index = "j", call = FALSE)
-  expect_identical(as.matrix(least), as.matrix(lazy_set(least, device = "reference")))
+  for (unit in c(1, 0.5, 1024)) for (offset in c(0, 7, 1e6)) for (precision in test_precisions()) {
+    X <- Vi(unit * matrix(sample(0:9, 200, replace = TRUE) + offset))
+    Y <- Vj(unit * matrix(sample(0:9, 210, replace = TRUE) + offset))
+    b <- Vj(stats::runif(210))
+    K <- exp(-sqdist(X, Y) * (0.3 / unit^2))
+    jump <- (X - Y) / unit >= 1
+    for (R in list(sum_of(K * b * floor((X - Y) / unit)), sum_of(K * b * lazy_if(jump, 1, 0)), reduction(lazy_if(jump, K, 2), "min", index = "j", call = FALSE)))
+      expect_close(as.matrix(lazy_set(R, precision = precision)), as.matrix(lazy_set(R, device = "reference")), tolerance_of(precision), scale = 210)
+    least <- reduction(lazy_if(jump, (X - Y) / unit, 20), "argmin", index = "j", call = FALSE)
+    expect_identical(as.matrix(lazy_set(least, precision = precision)), as.matrix(lazy_set(least, device = "reference")))
+  }
 })
 
 test_that("gradients within clusters that are far apart keep what the points' differences have", {
