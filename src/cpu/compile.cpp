@@ -2,7 +2,6 @@
 #include "cpu/compile.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "cpu/emit.hpp"
 #include "cpu/layout.hpp"
@@ -13,29 +12,15 @@
 namespace kernweave {
 namespace {
 
-// Of the axis that is swept where lanes lie along i, or along j: components that pairs read strip by strip.
-int sweep_components(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<PassOutput>& outputs,
-                     bool lanes_along_i) {
-  const Program& program = variant.program;
-  const Axis axis = lanes_along_i ? Axis::j : Axis::i;
-  const Region region = lanes_along_i ? Region::column : Region::row;
-  std::map<std::pair<Ref::From, int>, int> widths;
-  const auto note = [&](const Ref& ref) {
-    const bool slot = is_slot(ref) && program.slots[ref.index].region == region;
-    const bool variable = ref.from == Ref::From::variable && plan.variables[ref.index].axis == axis;
-    if (slot || variable) widths[{ref.from, ref.index}] = ref.width;
-  };
-  for (std::size_t s = 0; s < program.steps.size(); ++s)
-    if (needed[s] && home(program, program.steps[s]) == Region::pair)
-      for (const Ref& ref : program.steps[s].in) note(ref);
-  for (const PassOutput& o : outputs) {
-    const Output& output = variant.outputs[o.number];
-    note(output.value);
-    if (!is_multiplied(plan, variant, output, lanes_along_i)) note(output.weight);
+// What pairs read of points along an axis, strip by strip. Weights that wait for a product are read there.
+int components_of(Axis axis, const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const Share& share) {
+  std::vector<Ref> by_outputs;
+  for (int number : share.outputs) {
+    const Output& output = variant.outputs[number];
+    by_outputs.push_back(output.value);
+    if (!is_multiplied(plan, variant, output, share.along_i)) by_outputs.push_back(output.weight);
   }
-  int components = 0;
-  for (const auto& [ref, width] : widths) components += width;
-  return components;
+  return numbers_read(plan, variant.program, needed, by_outputs, axis);
 }
 
 // Of two passes over the same pairs, the states of each output lie side by side.
@@ -82,10 +67,10 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   const auto multiplied = [&](const PassOutput& o) { return is_multiplied(plan, variant, variant.outputs[o.number], share.along_i); };
   const bool keeps = std::any_of(pass.outputs.begin(), pass.outputs.end(), multiplied);
   const std::int64_t lanes = share.along_i ? sizes.i : sizes.j, sweep = share.along_i ? sizes.j : sizes.i;
-  const auto components = [&](bool lanes_along_i) { return sweep_components(plan, variant, needed, pass.outputs, lanes_along_i); };
-  std::int64_t bytes_of_row = number_bytes * std::int64_t{components(!share.along_i)};
+  const auto components = [&](bool along_i) { return components_of(along_i ? Axis::i : Axis::j, plan, variant, needed, share); };
+  std::int64_t bytes_of_row = number_bytes * std::int64_t{components(share.along_i)};
   for (const PassOutput& o : pass.outputs) bytes_of_row += kBytesOfPlace * variant.outputs[o.number].width * variant.outputs[o.number].places;
-  pass.tiling = tiling_for(kernel, number_bytes, lanes, sweep, bytes_of_row, components(share.along_i), keeps);
+  pass.tiling = tiling_for(kernel, number_bytes, lanes, sweep, bytes_of_row, components(!share.along_i), keeps);
   pass.tiling.rows = std::min(pass.tiling.rows, in_strips(lanes, pass.tiling));
   pass.tiling.columns = std::min(pass.tiling.columns, in_strips(sweep, pass.tiling));
   place_states(variant, kernel, &pass);

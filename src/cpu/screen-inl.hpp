@@ -4,14 +4,14 @@
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
+#include "kernweave/doubt.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 
-// How far the told half may lie above half the distance as it is computed, as a share of |x|^2 + |y|^2 in units of the rounding: inner
-// product, squares and differences are rounded once or twice a component, at the size of no more than twice the two squares.
+// As a share of |x|^2 + |y|^2.
 template <class T>
-KW_FN double doubt_of(int width) { return (6.0 * width + 32.0) * (sizeof(T) == 4 ? 0x1p-24 : 0x1p-53); }
+KW_FN double screen_doubt(int width) { return doubt_of_told(width) * (sizeof(T) == 4 ? 0x1p-24 : 0x1p-53); }
 
 // What is lost where numbers are too small; and the largest square of which no sum with another's, or product, is infinite on its way.
 template <class T>
@@ -23,7 +23,7 @@ constexpr double kLargestSquare = sizeof(T) == 4 ? 0x1p125 : 0x1p1021;
 template <class T>
 KW_FN Pack<T> told_square(Pack<T> square, int width) {
   using P = Pack<T>;
-  const P least = square * P(0.5 - 0.5 * doubt_of<T>(width)) - P(kLostSquare<T>);
+  const P least = square * P(0.5 - 0.5 * screen_doubt<T>(width)) - P(kLostSquare<T>);
   return select(square <= P(kLargestSquare<T>), least, nan<P>());
 }
 
@@ -136,7 +136,7 @@ class Screen {
   const std::int64_t y_step_;
   const typename M::Ready last_;
   int noted_ = 0;
-  int at_[kMostNoted + 2 * kOfStrip];
+  int at_[kMostNoted + kOfStrip];
 };
 
 }  // inline namespace KW_ISA

@@ -2,6 +2,7 @@
 #include "plan/share.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace kernweave {
 
@@ -31,6 +32,23 @@ std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& o
     if (needed[s])
       for (const Ref& ref : program.steps[s].in) need(ref);
   return needed;
+}
+
+int numbers_read(const Plan& plan, const Program& program, const std::vector<bool>& needed, const std::vector<Ref>& by_outputs, Axis axis) {
+  const Region region = axis == Axis::i ? Region::row : Region::column;
+  std::map<std::pair<Ref::From, int>, int> widths;
+  const auto note = [&](const Ref& ref) {
+    const bool slot = is_slot(ref) && program.slots[ref.index].region == region;
+    const bool variable = ref.from == Ref::From::variable && plan.variables[ref.index].axis == axis;
+    if (slot || variable) widths[{ref.from, ref.index}] = ref.width;
+  };
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    if (needed[s] && home(program, program.steps[s]) == Region::pair)
+      for (const Ref& ref : program.steps[s].in) note(ref);
+  for (const Ref& ref : by_outputs) note(ref);
+  int numbers = 0;
+  for (const auto& [ref, width] : widths) numbers += width;
+  return numbers;
 }
 
 std::vector<int> readers_of_slots(const Variant& variant) {

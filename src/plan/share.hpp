@@ -1,4 +1,4 @@
-// Which outputs are computed in one sweep over the pairs, and which steps they stand on.
+// Which outputs are computed in one sweep over the pairs, which steps they stand on, and what these read.
 #pragma once
 #include <vector>
 #include "plan/plan.hpp"
@@ -16,6 +16,10 @@ std::vector<Share> shares_of(const Variant& variant);
 
 // Of each step of the variant's program: do these outputs stand on it?
 std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs);
+
+// The numbers of a point of this axis that pairs read, in these steps and as values or weights of outputs: components of variables, and of
+// what is computed once a point.
+int numbers_read(const Plan& plan, const Program& program, const std::vector<bool>& needed, const std::vector<Ref>& by_outputs, Axis axis);
 
 // How often each slot is read, by steps and by outputs.
 std::vector<int> readers_of_slots(const Variant& variant);

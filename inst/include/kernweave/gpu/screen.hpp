@@ -1,16 +1,16 @@
 // The least of many squared distances of few components: |y|^2 - 2 <x, y>, half the instructions of a distance, tells what it is at
 // least. Only where that may still enter is the distance computed, difference by difference.
 #pragma once
+#include "../doubt.hpp"
 #include "sweep.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// How far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2 as it is computed, as a share of |x|^2 + |y|^2 in units of 2^-24: inner product,
-// squares and differences are rounded once or twice a component, at the size of no more than twice the two squares.
+// As a share of |x|^2 + |y|^2.
 template <int kWidth>
-inline constexpr float kScreenDoubt = (6.0f * kWidth + 32.0f) / 16777216.0f;
+inline constexpr float kScreenDoubt = static_cast<float>(doubt_of_told(kWidth) * 0x1p-24);
 
 // Less than the square of a point by its doubt, and by what is lost where numbers are too small. A quarter of the largest number is the
 // most, so that no sum of two points' squares and products is infinite on its way.
