@@ -262,9 +262,9 @@ struct Machine {
   }
   // The sum of squares of differences, say, of vectors along the lanes and numbers along the columns: the
   // strip holds all the totals, every number loaded serves all of a row or column of it.
-  template <class Op, class F>
-  static KW_FN void fold_vector_number(Strip* s, Seen a, Seen b, int width, F next) {
-    map(s, [](P) { return Op::template start<P>(); });
+  template <class F>
+  static KW_FN void fold_vector_number(Strip* s, P start, Seen a, Seen b, int width, F next) {
+    map(s, [&](P) { return start; });
     go_on_folding(s, a, b, width, next);
   }
   template <class F>
@@ -339,11 +339,11 @@ struct Machine {
     static KW_FN bool take(const Ready& i, const Strip& s) {
       return for_weights(i, [&](State* states, const Strip& weights) { return Takes::take_short(states, s, weights); });
     }
-    // Of a sum with one weight: says no, having done nothing, where a term is not finite.
-    static KW_FN bool take_finite(const Ready& i, const Strip& s) {
+    // Of a sum with one weight: says no, having done nothing, where a term is not finite or was not well told.
+    static KW_FN bool take_finite(const Ready& i, const Strip& s, P told) {
       Strip weights;
       weights_of<kWeight>(i.a, i.b, &weights);
-      return Takes::add_finite(reinterpret_cast<State*>(i.states), s, weights);
+      return Takes::add_finite(reinterpret_cast<State*>(i.states), s, weights, told);
     }
     // The strip that lies in memory.
     __attribute__((noinline, flatten)) static void take_memory(const Ready& i, Run* run) {

@@ -1,6 +1,7 @@
 // Rows that have a short way for plain arguments, so that one look serves all vectors of a strip. Once per instruction set.
 #pragma once
 #include "cpu/math_circle-inl.hpp"
+#include "cpu/inverse-inl.hpp"
 #include "kernweave/ops.hpp"
 
 namespace kernweave {
@@ -35,20 +36,19 @@ class RootLook {
   Pack<T> squares_, least_;
 };
 
-// kTells: of arguments that are not plain the short way's value is not finite.
 template <class Row, class T>
 struct Plain {
-  static constexpr bool kShort = false, kTells = false;
+  static constexpr bool kShort = false;
 };
 template <class T>
 struct Plain<op::Sin, T> {
-  static constexpr bool kShort = true, kTells = false;
+  static constexpr bool kShort = true;
   using Look = CircleLook<T>;
   static KW_FN Pack<T> value(Pack<T> x) { return near_sin(x); }
 };
 template <class T>
 struct Plain<op::Cos, T> {
-  static constexpr bool kShort = true, kTells = false;
+  static constexpr bool kShort = true;
   using Look = CircleLook<T>;
   static KW_FN Pack<T> value(Pack<T> x) { return near_cos(x); }
 };
@@ -56,14 +56,40 @@ struct Plain<op::Cos, T> {
 template <class T>
 struct Plain<op::InvSqrt, T> {
   static constexpr bool kShort = true;
-  // Elsewhere the estimate is that of a float32, which is 0 for numbers beyond its range.
-  static constexpr bool kTells = sizeof(T) == 4 || kVectorBytes == 64;
   using Look = RootLook<T>;
   static KW_FN Pack<T> value(Pack<T> x) { return near_inverse_sqrt(x); }
 };
 // 0 is not plain.
 template <class T>
 struct Plain<op::Rsqrt, T> : Plain<op::InvSqrt, T> {};
+#endif
+
+// Rows with a way for sums that tells where it will not do: by values that are not finite, or in what inverses tell.
+template <class Row, class T>
+struct Telling {
+  static constexpr bool kTells = false;
+};
+template <class T>
+struct Telling<op::Inv, T> {
+  static constexpr bool kTells = kEstimatesInverses;
+  template <class Inverses>
+  static KW_FN Pack<T> value(Inverses* inverses, Pack<T> x) {
+    return inverses->of(x);
+  }
+};
+#if defined(__x86_64__)
+template <class T>
+struct Telling<op::InvSqrt, T> {
+  // Elsewhere the estimate is that of a float32, which is 0 for numbers beyond its range.
+  static constexpr bool kTells = sizeof(T) == 4 || kVectorBytes == 64;
+  template <class Inverses>
+  static KW_FN Pack<T> value(Inverses*, Pack<T> x) {
+    return near_inverse_sqrt(x);
+  }
+};
+// 0 has none there.
+template <class T>
+struct Telling<op::Rsqrt, T> : Telling<op::InvSqrt, T> {};
 #endif
 
 }  // inline namespace KW_ISA

@@ -10,7 +10,7 @@ RowShape::RowShape(const Pass& pass, const Variant& variant, const TileKernel& k
     const Output& output = variant.outputs[o.number];
     if (output.keep == Keep::both) continue;
     const StateKernel& states = kernel.states[static_cast<int>(output.red)];
-    parts.push_back({&states, &output, o.number, o.lane_state, states.row_storage(output.places)});
+    parts.push_back({&states, &output, o.number, o.lane_state, states.row_storage(output.places), o.turned});
   }
 }
 
@@ -56,6 +56,8 @@ void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first,
   std::vector<long long> indices(values.size());
   for (int c = 0; c < output.width; ++c) {
     shape_->parts[part].kernel->finish(at(part, c, 0), count, output.places, values.data(), indices.data());
+    if (shape_->parts[part].turned)
+      for (double& value : values) value = 0.0 - value;
     for (std::int64_t p = 0; p < places; ++p) {
       const std::int64_t to = first + rows_of_result * (p + places * c);
       result.put(to, count, values.data() + p, indices.data() + p, places);

@@ -17,6 +17,7 @@ struct RowShape {
     int number;            // of the output in the plan
     std::int64_t lane_state;
     std::int64_t storage;  // bytes of one state's own storage
+    bool turned;           // do its values have the other sign?
   };
   std::vector<Part> parts;  // outputs kept pair by pair have none
 };

@@ -40,6 +40,12 @@ class Steps {
       if constexpr (kShape == Shape::row_number) M::map_row(s, i.a, i.b, [](P x, P y) { return f(x, y); });
       if constexpr (kShape == Shape::number_row) M::map_row(s, i.b, i.a, [](P y, P x) { return f(x, y); });
       if constexpr (kShape == Shape::vectors) M::map_vectors(s, i.a, i.b, [](P, P x, P y) { return f(x, y); });
+      if constexpr (kShape == Shape::sum_row_number) sum(s, i.a, i.b, i.width, [](P total, P x, P y) { return op::Sum::next(total, f(x, y)); });
+      if constexpr (kShape == Shape::sum_number_row) sum(s, i.b, i.a, i.width, [](P total, P y, P x) { return op::Sum::next(total, f(x, y)); });
+    }
+    template <class F>
+    static KW_FN void sum(Strip* s, Seen row, Seen number, int width, F next) {
+      M::fold_vector_number(s, op::Sum::start<P>(), row, number, width, next);
     }
   };
 
@@ -84,9 +90,9 @@ class Steps {
       if constexpr (kShape == FoldShape::next_number) M::map_both(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
       if constexpr (kShape == FoldShape::next || kShape == FoldShape::next_number) M::store(*s, i.a);
       if constexpr (kShape == FoldShape::vector_number)
-        M::template fold_vector_number<Row>(s, i.a, i.b, i.width, [](P acc, P x, P y) { return next(acc, x, y); });
+        M::fold_vector_number(s, Row::template start<P>(), i.a, i.b, i.width, [](P acc, P x, P y) { return next(acc, x, y); });
       if constexpr (kShape == FoldShape::number_vector)
-        M::template fold_vector_number<Row>(s, i.b, i.a, i.width, [](P acc, P y, P x) { return next(acc, x, y); });
+        M::fold_vector_number(s, Row::template start<P>(), i.b, i.a, i.width, [](P acc, P y, P x) { return next(acc, x, y); });
       if constexpr (kShape == FoldShape::vectors)
         M::template fold2<Row>(s, i.a, i.b, i.width, [](P acc, Seen x, Seen y, int c, int v) { return next(acc, x.vector(c, v), y.vector(c, v)); });
       if constexpr (kShape == FoldShape::numbers)

@@ -40,6 +40,8 @@ enum class Shape : std::uint16_t {
   row_number,       // the same, of a vector that all columns share
   number_row,
   vectors,
+  sum_row_number,   // the sum of it over components
+  sum_number_row,
   of_two,
   // Three: where the strip stands, between vectors
   first = 0,  // strip = f(strip, a, b)

@@ -2,7 +2,7 @@
 // Included once per instruction set.
 #pragma once
 #include <cstdint>
-#include "cpu/pack-inl.hpp"
+#include "cpu/inverse-inl.hpp"
 #include "kernweave/reductions.hpp"
 
 namespace kernweave {
@@ -44,13 +44,13 @@ struct Taking {
     }
     return true;
   }
-  // Adds up the terms of a full strip, if their sums are finite.
-  static KW_FN bool add_finite(red::Sum<P>* states, const Strip& s, const Strip& weights) {
-    P sums[kVectors], none = P(0.0);
+  // Adds up the terms of a full strip, if their sums are finite and little is told against them.
+  static KW_FN bool add_finite(red::Sum<P>* states, const Strip& s, const Strip& weights, P told) {
+    P sums[kVectors];
     M::vectors([&](int v) { sums[v] = P(0.0); });
     M::each([&](int c, int v) { sums[v] = sums[v] + s.at[c][v] * weights.at[c][v]; });
-    M::vectors([&](int v) { none = none + (sums[v] - sums[v]); });
-    if (!all(none == P(0.0))) return false;
+    M::vectors([&](int v) { told = told + (sums[v] - sums[v]); });
+    if (!all(abs(told) < P(kMostTold))) return false;
     M::vectors([&](int v) { states[v].total = states[v].total + sums[v]; });
     return true;
   }

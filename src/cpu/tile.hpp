@@ -30,6 +30,7 @@ struct WholeLoop {
   Op fold;
   Red reduction;
   Weight weight;
+  bool summed;  // are the terms of a slope summed up by themselves, too?
   const CallRow* calls;
   int length;
   void (*run)(const Frame& frame);

@@ -9,15 +9,17 @@ namespace {
 using Way = PassOutput::Way;
 
 // The step that makes the weights of a sum, if it is the difference of points along the two axes and nobody else reads it;
-// else -1. Of other reductions the value's sign could not stand for the weight's.
-int difference_of(const Variant& variant, const Output& output, const std::vector<bool>& needed, const std::vector<int>& reads, Layout* layout) {
+// else -1. Of other reductions the result's sign could not stand for the weight's.
+int difference_of(const Variant& variant, const Output& output, const std::vector<bool>& needed, const std::vector<int>& reads, Layout* layout, bool* turned) {
   if (output.red != Red::Sum || !is_slot(output.weight) || output.value.width > 1 || reads[output.weight.index] != 1) return -1;
   for (std::size_t s = 0; s < needed.size(); ++s) {
     const Step& step = variant.program.steps[s];
     if (!needed[s] || step.out != output.weight.index || step.op != Op::Subtract || step.region != Region::pair) continue;
     const Operand a = layout->operand(step.in[0], Region::pair), b = layout->operand(step.in[1], Region::pair);
     const Operand& vector = a.vector ? a : b;
-    if (a.vector != b.vector && vector.space == Space::lane_panel) return static_cast<int>(s);
+    if (a.vector == b.vector || vector.space != Space::lane_panel) continue;
+    *turned = !a.vector;
+    return static_cast<int>(s);
   }
   return -1;
 }
@@ -69,7 +71,7 @@ void choose_ways(const Plan& plan, const Variant& variant, Layout* layout, std::
       o.weights = static_cast<int>(layout->operand(output.weight, Region::pair).offset / pass->stride(Space::sweep_panel));
       continue;
     }
-    o.difference = difference_of(variant, output, *needed, reads, layout);
+    o.difference = difference_of(variant, output, *needed, reads, layout, &o.turned);
     if (o.difference >= 0) (*needed)[static_cast<std::size_t>(o.difference)] = false;
   }
 }

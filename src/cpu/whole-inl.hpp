@@ -26,6 +26,8 @@ class Wholes {
   }
 
  private:
+  // A component that is small beside the number a fold starts with is rounded to its last place: two units at most in all.
+  static constexpr int kFewStarted = 4;
   // A logarithm is the longest that is worth it: what takes longer hides what a step costs.
   static constexpr int kLongestCall = 36;
 
@@ -43,17 +45,6 @@ class Wholes {
 
   // --- one chain ---
 
-  // A number that is added to the fold's result first, and one that it is taken times: one multiplication and addition serves both, and
-  // changes neither.
-  template <class Calls>
-  struct Joined {
-    using Result = Calls;
-  };
-  template <class... Calls>
-  struct Joined<Chain<Plus<0>, Calls...>> {
-    using Result = Chain<Times<0>, Calls...>;
-  };
-
   // What a call takes besides what has been found.
   struct Taken {
     P once;
@@ -68,18 +59,21 @@ class Wholes {
     }
   };
 
-  // A last call whose short way tells where it will not do takes it.
+  // A last call whose short way tells where it will not do takes it, and so do such calls before.
   template <class... Calls>
   static constexpr bool last_tells() {
     bool tells = false;
-    ((tells = Plain<typename Called<Calls::kOp>::Row, T>::kTells), ...);
+    ((tells = Telling<typename Called<Calls::kOp>::Row, T>::kTells), ...);
     return tells;
   }
   struct Shortly {
+    Inverses<T, M::kVectors> inverses;
+
+    KW_FN Shortly() {}
     template <Op kOp>
     KW_FN P call(P x, P y) {
       using Row = typename Called<kOp>::Row;
-      if constexpr (Plain<Row, T>::kTells) return Plain<Row, T>::value(x);
+      if constexpr (Telling<Row, T>::kTells) return Telling<Row, T>::value(&inverses, x);
       else return Called<kOp>::eval(x, y);
     }
   };
@@ -94,7 +88,7 @@ class Wholes {
   struct Work;
   template <class... Calls>
   struct Work<Chain<Calls...>> : Listed<Calls...> {
-    static constexpr bool kJoined = false;
+    static constexpr bool kStarts = false, kJoined = false;
     template <class Way>
     static KW_FN void work(Way* way, Strip* s, const Taken* taken, P) {
       if constexpr (sizeof...(Calls) > 0)
@@ -104,9 +98,24 @@ class Wholes {
         });
     }
   };
+  // A number that is added to the fold's result first: a fold of few components starts with it.
+  template <class... Calls>
+  struct Work<Chain<Plus<0>, Calls...>> : Listed<Plus<0>, Calls...> {
+    static_assert(!(false || ... || Calls::template kTakes<static_cast<Argument>(0)>), "what the fold has found alone is not known");
+    static constexpr bool kStarts = true, kJoined = false;
+    template <class Way>
+    static KW_FN void work(Way* way, Strip* s, const Taken* taken, P) {
+      if constexpr (sizeof...(Calls) > 0)
+        M::each([&](int c, int v) {
+          P found[2 + sizeof...(Calls)] = {s->at[c][v], s->at[c][v]};
+          s->at[c][v] = follow<2, P, Way, Taken, Calls...>(way, found, taken + 1, v, c);
+        });
+    }
+  };
+  // One that it is taken times, or that is added: the same multiplication and addition, which changes neither.
   template <class... Calls>
   struct Work<Chain<Times<0>, Calls...>> : Listed<Times<0>, Calls...> {
-    static constexpr bool kJoined = true;
+    static constexpr bool kStarts = false, kJoined = true;
     template <class Way>
     static KW_FN void work(Way* way, Strip* s, const Taken* taken, P summand) {
       M::each([&](int c, int v) {
@@ -150,7 +159,10 @@ class Wholes {
     }
     template <class Fold, class Way>
     KW_FN void work(Way* way, Strip* s) const {
-      M::template fold_vector_number<Fold>(s, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
+      const bool starts = Here::kStarts && fold.width <= kFewStarted;
+      const P start = starts ? taken[0].once : Fold::template start<P>();
+      M::fold_vector_number(s, start, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
+      if (Here::kStarts && !starts) M::map(s, [&](P found) { return found + taken[0].once; });
       Here::work(way, s, taken, summand);
     }
   };
@@ -160,7 +172,7 @@ class Wholes {
     Shortly way;
     Strip s;
     places.template work<Fold>(&way, &s);
-    return Reduction::take_finite(reduction, s);
+    return Reduction::take_finite(reduction, s, way.inverses.told());
   }
   template <class Reduction, class Fold, class Calls>
   __attribute__((noinline, flatten)) static void add_as_written(const typename M::Ready& reduction, typename M::Run* run) {
@@ -169,13 +181,22 @@ class Wholes {
     Reduction::take_memory(reduction, run);
   }
 
-  template <class Fold, class Calls, template <class> class State, Weight kWeight>
+  // Terms of a full strip are taken from registers, where that will do.
+  template <class Reduction>
+  static KW_FN void take(const typename M::Ready& reduction, const Strip& s, bool full, typename M::Run* now) {
+    if (full && Reduction::take(reduction, s)) return;
+    now->memory = s;
+    Reduction::take_memory(reduction, now);
+  }
+
+  template <class Fold, class Calls, template <class> class State, Weight kWeight, bool kSummed>
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     using Here = Work<Calls>;
     using Reduction = typename M::template Reduction<State, kWeight>;
     Places<Here> places(frame, 0);
     typename M::Ready reduction = M::ready(frame, places.last, nullptr);
     if (kWeight != Weight::difference) reduction.width = 1;
+    typename M::Ready sum = kSummed ? M::ready(frame, (&places.last)[1], nullptr) : reduction;
     const std::int64_t weight_step = M::advance(frame, places.last.b);
     for (typename M::Run now = M::at_start(frame); now.left > 0; M::next_columns(&now)) {
       const bool full = now.left >= M::kColumns;
@@ -186,10 +207,8 @@ class Wholes {
         AsWritten way;
         Strip s;
         places.template work<Fold>(&way, &s);
-        if (!full || !Reduction::take(reduction, s)) {
-          now.memory = s;
-          Reduction::take_memory(reduction, &now);
-        }
+        take<Reduction>(reduction, s, full, &now);
+        if constexpr (kSummed) take<typename M::template Reduction<State, Weight::one>>(sum, s, full, &now);
       }
       places.go_on(1);
       reduction.b.at += weight_step;
@@ -198,10 +217,11 @@ class Wholes {
 
   // --- the table, from the rows ---
 
-  template <Op kFold, class Calls, template <class> class State, Red kRed, Weight kWeight, class Rows>
+  // `By`: the calls whose loop carries these out.
+  template <Op kFold, class Calls, class By, template <class> class State, Red kRed, Weight kWeight, bool kSummed = false, class Rows>
   static constexpr void add(Rows* all) {
-    constexpr auto kRun = run<Called<kFold>, typename Joined<Calls>::Result, State, kWeight>;
-    all->push_back({kFold, kRed, kWeight, Calls::kRows, Calls::kLength, kRun, screened<kFold, Calls, State, kRun>()});
+    constexpr auto kRun = run<Called<kFold>, By, State, kWeight, kSummed>;
+    all->push_back({kFold, kRed, kWeight, kSummed, Calls::kRows, Calls::kLength, kRun, screened<kFold, Calls, State, kRun>()});
   }
   // Distances of which only the least enter.
   template <Op kFold, class Calls, template <class> class State, void (*kRun)(const Frame&)>
@@ -211,14 +231,14 @@ class Wholes {
     else return nullptr;
   }
   // What adds up may have weights.
-  template <Op kFold, class Calls, template <class> class State, Red kRed, class Rows>
+  template <Op kFold, class Calls, class By, template <class> class State, Red kRed, class Rows>
   static constexpr void add_weighed(Rows* all) {
-    add<kFold, Calls, State, kRed, Weight::one>(all);
-    if constexpr (kRed == Red::Sum || State<P>::kExponents) add<kFold, Calls, State, kRed, Weight::number>(all);
+    add<kFold, Calls, By, State, kRed, Weight::one>(all);
+    if constexpr (kRed == Red::Sum || State<P>::kExponents) add<kFold, Calls, By, State, kRed, Weight::number>(all);
   }
-  template <Op kFold, class Calls, class Rows>
+  template <Op kFold, class Calls, class By = Calls, class Rows>
   static constexpr void add_sums(Rows* all) {
-    add_weighed<kFold, Calls, red::Sum, Red::Sum>(all);
+    add_weighed<kFold, Calls, By, red::Sum, Red::Sum>(all);
   }
 
   template <Op kOp>
@@ -233,16 +253,16 @@ class Wholes {
     if constexpr (kShort<kOp>) {
       add_sums<kFold, Chain<Of<kOp, 0>>>(all);
       add_sums<kFold, Chain<Times<0>, Of<kOp, 1>>>(all);
-      add_sums<kFold, Chain<Plus<0>, Of<kOp, 1>>>(all);
+      add_sums<kFold, Chain<Plus<0>, Of<kOp, 1>>, Chain<Times<0>, Of<kOp, 1>>>(all);
     }
   }
   // Exponents are distances with a sign or a coefficient.
   template <Op kFold, template <class> class State, Red kRed, class Rows>
   static constexpr void add_reduction(Rows* all) {
-    add_weighed<kFold, Chain<>, State, kRed>(all);
+    add_weighed<kFold, Chain<>, Chain<>, State, kRed>(all);
     if constexpr (State<P>::kExponents) {
-      add_weighed<kFold, Chain<Of<Op::Minus, 0>>, State, kRed>(all);
-      add_weighed<kFold, Chain<Times<0>>, State, kRed>(all);
+      add_weighed<kFold, Chain<Of<Op::Minus, 0>>, Chain<Of<Op::Minus, 0>>, State, kRed>(all);
+      add_weighed<kFold, Chain<Times<0>>, Chain<Times<0>>, State, kRed>(all);
     }
   }
   template <Op kFold, class Rows>
@@ -256,16 +276,21 @@ class Wholes {
   }
   template <Op kFold, class Calls, template <class> class State, Red kRed, class Rows>
   static constexpr void add_whole(Rows* all) {
-    if constexpr (all_short(Calls())) add_weighed<kFold, Calls, State, kRed>(all);
+    if constexpr (all_short(Calls())) add_weighed<kFold, Calls, Calls, State, kRed>(all);
+  }
+  template <Op kFold, class Calls, class Rows>
+  static constexpr void add_slope(Rows* all) {
+    add<kFold, Calls, Calls, red::Sum, Red::Sum, Weight::difference>(all);
+    add<kFold, Calls, Calls, red::Sum, Red::Sum, Weight::difference, true>(all);
   }
   template <class Rows>
   static constexpr Rows rows() {
-    Rows all;
+    Rows all;  // the first that fits is taken
+#define WHOLE(name, fold, reduction, ...) add_whole<Op::fold, Chain<__VA_ARGS__>, red::reduction, Red::reduction>(&all);
+#define SLOPE(name, fold, ...) add_slope<Op::fold, Chain<__VA_ARGS__>>(&all);
+#include "kernweave/wholes.def"
 #define FOLD2(Name, ...) add_fold<Op::Name>(&all);
 #include "kernweave/ops.def"
-#define WHOLE(name, fold, reduction, ...) add_whole<Op::fold, Chain<__VA_ARGS__>, red::reduction, Red::reduction>(&all);
-#define SLOPE(name, fold, ...) add<Op::fold, Chain<__VA_ARGS__>, red::Sum, Red::Sum, Weight::difference>(&all);
-#include "kernweave/wholes.def"
     return all;
   }
 };

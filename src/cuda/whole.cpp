@@ -28,7 +28,7 @@ bool can_read(const PairChain& chain, const std::vector<Instruction>& pairs) {
 
 const char* whole_of(const Pass& pass, const std::vector<Instruction>& pairs) {
   PairChain chain;
-  if (!is_chain(*pass.plan, *pass.variant, pass.share, pass.needed, &chain) || !can_read(chain, pairs)) return nullptr;
+  if (pass.share.outputs.size() != 1 || !is_chain(*pass.plan, *pass.variant, pass.share, pass.needed, &chain) || !can_read(chain, pairs)) return nullptr;
 #define WHOLE(name, fold, reduction, ...) \
   if (is_of_kind(chain, Op::fold, Red::reduction, Chain<__VA_ARGS__>::kRows, Chain<__VA_ARGS__>::kLength)) return #name;
 #include "kernweave/wholes.def"

@@ -74,14 +74,15 @@ bool same(const CallRow& a, const CallRow& b) {
 
 bool is_chain(const Plan& plan, const Variant& variant, const Share& share, const std::vector<bool>& needed, PairChain* found) {
   const Program& program = variant.program;
-  found->output = share.outputs.front();
-  const Output& output = variant.outputs[static_cast<std::size_t>(found->output)];
-  if (share.outputs.size() != 1 || output.keep == Keep::both) return false;
-  found->reduction = output.red;
+  const auto output = [&](int number) -> const Output& { return variant.outputs[static_cast<std::size_t>(number)]; };
+  found->reduction = output(share.outputs.front()).red;
   Reader reader(plan, variant, share.along_i, found);
   for (std::size_t s = 0; s < program.steps.size(); ++s)
     if (needed[s] && home(program, program.steps[s]) == Region::pair && !reader.step(program.steps[s])) return false;
-  return reader.ends_with(output.value);
+  return std::all_of(share.outputs.begin(), share.outputs.end(), [&](int number) {
+    const Output& o = output(number);
+    return o.keep != Keep::both && o.red == found->reduction && reader.ends_with(o.value);
+  });
 }
 
 bool is_of_kind(const PairChain& chain, Op fold, Red reduction, const CallRow* calls, int length) {

@@ -12,8 +12,7 @@ struct PairChain {
   Ref row, column;             // its arguments
   std::vector<CallRow> calls;
   std::vector<const Step*> steps;  // those of the calls, in the plan
-  int output;                  // which takes the last call's result
-  Red reduction;
+  Red reduction;               // of the last call's result, for every output
 };
 
 // Are they one? `needed` marks the steps whose results are asked for; rows are the points that outputs keep.

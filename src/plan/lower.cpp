@@ -98,14 +98,23 @@ std::vector<Expr> rewritten(const std::vector<Expr>& formulas, Trace* trace) {
 
 // A sum of products is a sum of values with weights: the form that an engine adds up in one step. What has the
 // fewer components is the value, so that many right-hand sides become weights of the same value.
+OutputFormula weighed(OutputFormula o) {
+  if (o.red != Red::Sum || o.weight || o.value->op != Op::Mult) return o;
+  const Expr a = o.value.arg(0), b = o.value.arg(1);
+  const auto runs_for_pairs = [](Expr f) { return f->type.axes.pairs() == Axes::ij() && f->op != Op::Var; };
+  const bool b_first = width(b) < width(a) || (width(a) == width(b) && runs_for_pairs(b) && !runs_for_pairs(a));
+  o.value = b_first ? b : a;
+  o.weight = b_first ? a : b;
+  return o;
+}
+
+// A product that another output asks for as its value is there.
 void weigh(std::vector<OutputFormula>* outputs) {
-  for (OutputFormula& o : *outputs) {
-    if (o.red != Red::Sum || o.weight || o.value->op != Op::Mult) continue;
-    const Expr a = o.value.arg(0), b = o.value.arg(1);
-    const auto runs_for_pairs = [](Expr f) { return f->type.axes.pairs() == Axes::ij() && f->op != Op::Var; };
-    const bool b_first = width(b) < width(a) || (width(a) == width(b) && runs_for_pairs(b) && !runs_for_pairs(a));
-    o.value = b_first ? b : a;
-    o.weight = b_first ? a : b;
+  const std::vector<OutputFormula> whole = *outputs;
+  for (OutputFormula& o : *outputs) o = weighed(o);
+  for (std::size_t k = 0; k < whole.size(); ++k) {
+    const auto has_it = [&](const OutputFormula& o) { return o.keep == whole[k].keep && o.value.get() == whole[k].value.get(); };
+    if (width(whole[k].value) == 1 && std::any_of(outputs->begin(), outputs->end(), has_it)) (*outputs)[k] = whole[k];
   }
 }
 

@@ -94,6 +94,24 @@ test_that("primitives keep their bounds in units of the last place, on every ins
   }
 })
 
+test_that("sums over components of one operation of a row and a column are right, whichever is first and whatever else reads it", {
+  set.seed(31)
+  operations <- list(less = function(a, b) a - b, more = function(a, b) a + b, below = function(a, b) a < b, over = function(a, b) a / b,
+                     of_one = function(a, b) a - sum(b), apart = function(a, b) 1 - a * b, twice = function(a, b) (a - b) * (a - b)^3)
+  for (D in c(1, 2, 7, 40)) for (name in names(operations)) for (index in c("i", "j")) {
+    x <- cloud(21, D)
+    y <- rbind(x[1:3, , drop = FALSE], cloud(30, D))
+    f <- operations[[name]]
+    run <- function(device) {
+      X <- Vi(x)
+      Y <- Vj(y)
+      as.matrix(sum_of(cos(sum(f(X, Y))) + sum(f(Y, X)), index = index, device = device))
+    }
+    expected <- run("reference")
+    for (isa in instruction_sets) expect_close(with_isa(isa, run("cpu")), expected, 1e-12, scale = max(1, abs(expected)), label = paste(name, D, index, isa))
+  }
+})
+
 test_that("any number of threads gives the same bits, run to run", {
   set.seed(9)
   x <- matrix(stats::rnorm(3 * 1500), ncol = 3)

@@ -11,17 +11,25 @@ test_that("pairs of a common kind have loops of their own in every form of their
   }
 })
 
-slopes_of <- function(x, y, b, precision = "float64", device = "cpu") {
-  X <- Vi(x)
-  d2 <- sqdist(X, Vj(y))
+# Gradients with respect to these.
+slopes_of <- function(x, y, b, of = "x", precision = "float64", device = "cpu") {
+  operands <- list(x = Vi(x, name = "x"), y = Vj(y, name = "y"), b = Vj(b, name = "b"))
+  d2 <- sqdist(operands$x, operands$y)
   kernels <- list(gauss = exp(-d2), laplace = exp(-sqrt(d2)), matern32 = (1 + sqrt(3 * d2)) * exp(-sqrt(3 * d2)), cauchy = 1 / (1 + d2), multiquadric = 1 / sqrt(1 + d2))
   cotangent <- matrix(cos(seq_len(nrow(x))))
-  lapply(kernels, function(K) vjp(reduction(K * Vj(b), "sum", index = "j", call = FALSE, precision = precision, device = device), X, cotangent, call = FALSE))
+  lapply(kernels, function(K) {
+    R <- reduction(K * operands$b, "sum", index = "j", call = FALSE, precision = precision, device = device)
+    vjp(R, unname(operands[of]), cotangent, call = FALSE)
+  })
 }
 
 test_that("gradients of common kernels have loops of their own, and do no more for a pair than one would by hand", {
-  R <- slopes_of(cloud(1000, 3), cloud(900, 3), cloud(900, 1))
-  expect_true(all(vapply(R, is_whole, NA)))
+  points <- list(cloud(1000, 3), cloud(900, 3), cloud(900, 1))
+  for (of in list("x", "y", "b", c("y", "b"), c("b", "x", "y"))) {
+    whole <- vapply(do.call(slopes_of, c(points, list(of))), is_whole, NA)
+    expect_identical(names(whole)[!whole], if (length(of) == 1) character() else c("laplace", "matern32", "cauchy", "multiquadric"), label = paste(of, collapse = ", "))
+  }
+  R <- do.call(slopes_of, points)
   steps <- vapply(R, function(r) sum(grepl("each pair", utils::capture.output(print(explain(r))))), 0L)
   expect_identical(steps, c(gauss = 4L, laplace = 8L, matern32 = 9L, cauchy = 6L, multiquadric = 7L))
 })
@@ -63,24 +71,26 @@ test_that("loops for pairs of a common kind find what the reference finds, for f
   }
 })
 
-test_that("slopes of common kernels are what the reference finds, also where points coincide or are none", {
+test_that("slopes of common kernels, with the sums of their terms, are what the reference finds, also where points coincide or are none", {
   set.seed(22)
-  for (D in 1:4) for (points in list(cloud, odd_points, strange_points)) {
+  for (D in 1:4) for (points in list(cloud, odd_points, strange_points)) for (of in list("x", "y", c("b", "y"))) {
     x <- points(37, D)
     y <- points(71, D)
     b <- cloud(71, 1)
-    expected <- lapply(slopes_of(x, y, b, device = "reference"), as.matrix)
+    run <- function(device) lapply(slopes_of(x, y, b, of, device = device), function(s) unlist(as.matrix(s)))
+    expected <- run("reference")
     for (isa in instruction_sets) {
-      found <- with_isa(isa, lapply(slopes_of(x, y, b), as.matrix))
-      for (name in names(found)) expect_close(found[[name]], expected[[name]], 1e-12, label = paste(name, D, isa))
+      found <- with_isa(isa, run("cpu"))
+      for (name in names(found)) expect_close(found[[name]], expected[[name]], 1e-12, label = paste(name, D, isa, paste(of, collapse = ", ")))
     }
   }
 })
 
-test_that("inverse roots of all numbers are right in loops that look at their sums alone", {
+test_that("inverses and inverse roots of all numbers are right in loops that look at their sums alone", {
   set.seed(23)
-  odd <- list(0, 2^-140, 2^-70, 2^60, 1e19, Inf, NaN, c(0, NaN, Inf, 2^-130))
-  functions <- list(inverse_root = function(d) 1 / sqrt(d), rsqrt = rsqrt, shifted = function(d) 1 / sqrt(1 + d), scaled = function(d) 1 / sqrt(1 + 3 * d))
+  odd <- list(0, 2^-500, 2^-140, 2^-70, 2^60, 1e19, 2^63, 2^500, Inf, NaN, c(0, NaN, Inf, 2^-130))
+  functions <- list(inverse_root = function(d) 1 / sqrt(d), rsqrt = rsqrt, shifted = function(d) 1 / sqrt(1 + d), scaled = function(d) 1 / sqrt(1 + 3 * d),
+                    inverse = function(d) 1 / d, inverse_shifted = function(d) 1 / (1 + d), inverse_scaled = function(d) 1 / (1 + 3 * d))
   for (numbers in odd) for (name in names(functions)) for (n in c(70, 71)) {
     y <- matrix(stats::runif(2 * n, 0.5, 2), n)
     y[sample(n, length(numbers)), ] <- numbers
@@ -92,6 +102,34 @@ test_that("inverse roots of all numbers are right in loops that look at their su
       if (precision == "float32" && any(is.finite(numbers) & numbers != 0 & abs(log2(abs(numbers))) > 62)) next
       expect_close(with_isa(isa, as.matrix(reduction(F, "sum", index = "j", device = "cpu", precision = precision))), expected, tolerance_of(precision),
                    label = paste(name, "of", paste(numbers, collapse = ", "), n, isa, precision))
+    }
+  }
+})
+
+test_that("distances that are small beside what is added to them keep their digits, however many components they have", {
+  for (D in c(3, 4, 5, 1000)) {
+    x <- matrix(0, 40, D)
+    y <- matrix(1e-4 * (1 + stats::runif(40 * D) / 5), 40)
+    for (f in list(function(d) 1 / (1 + d), function(d) 1 / sqrt(1 + d))) {
+      F <- f(sqdist(Vi(x), Vj(y)))
+      expected <- as.matrix(sum_of(F, index = "j", device = "reference"))
+      for (isa in instruction_sets) {
+        expect_close(with_isa(isa, as.matrix(sum_of(F, index = "j", device = "cpu", precision = "float32"))), expected, 1e-6, scale = 40, label = paste(D, isa))
+      }
+    }
+  }
+})
+
+test_that("equal rows have equal sums", {
+  set.seed(24)
+  x <- cloud(1, 3)[rep(1, 40), ]
+  y <- cloud(29, 3)
+  w <- cloud(29, 1)
+  for (isa in instruction_sets) for (precision in test_precisions()) {
+    found <- with_isa(isa, common_pairs(x, y, w, precision = precision, device = "cpu"))
+    for (name in names(found)) {
+      rows <- as.matrix(as.data.frame(found[[name]]))
+      expect_identical(rows, rows[rep(1, nrow(rows)), , drop = FALSE], label = paste(name, isa, precision))
     }
   }
 })

@@ -1,0 +1,67 @@
+// Inverses. A division keeps the divider busy and nothing else; an estimate and its corrections, what multiplies. So every other column of a
+// strip is divided, the rest are estimated, and both go on at the same time. Included once per instruction set.
+#pragma once
+#include "cpu/math_exp-inl.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+#if defined(__x86_64__)
+// Corrections want a product and a sum that are rounded once.
+constexpr bool kEstimatesInverses = kJoined;
+
+// An estimate of 1 / x: 11 bits or more where it and x are ordinary float32 numbers; else anything.
+template <class T>
+KW_FN Pack<T> inverse_estimate(Pack<T> x) {
+  constexpr bool is_float = sizeof(T) == 4;
+  if constexpr (kVectorBytes == 64 && is_float) x.v = _mm512_maskz_rcp14_ps(-1, x.v);
+  if constexpr (kVectorBytes == 64 && !is_float) x.v = _mm512_maskz_rcp14_pd(-1, x.v);
+  if constexpr (kVectorBytes == 32 && is_float) x.v = _mm256_rcp_ps(x.v);
+  if constexpr (kVectorBytes == 32 && !is_float) x.v = _mm256_cvtps_pd(_mm_rcp_ps(_mm256_cvtpd_ps(x.v)));
+  return x;
+}
+#else
+constexpr bool kEstimatesInverses = false;
+template <class T>
+KW_FN Pack<T> inverse_estimate(Pack<T> x) {
+  return x;
+}
+#endif
+
+// An inverse by an estimate, and what the estimate left of 1: at most 2^-11 in size, or 1, infinite or NaN where it was none.
+template <class T>
+struct NearInverse {
+  Pack<T> value, left;
+
+  KW_FN explicit NearInverse(Pack<T> y) : value(inverse_estimate(y)), left(Pack<T>(1.0) - y * value) {
+    value = value + value * (sizeof(T) == 8 ? left * left + left : left);
+    if constexpr (sizeof(T) == 8) value = value + value * (Pack<T>(1.0) - y * value);
+  }
+};
+
+// Inverses that go into a sum, where a unit or two in the last place is no matter; of a strip, column by column. All rows are treated alike,
+// so that equal rows have equal sums.
+template <class T, int kVectors>
+class Inverses {
+  using P = Pack<T>;
+
+ public:
+  KW_FN Inverses() : told_(0.0) {}
+  KW_FN P of(P y) {
+    if (found_++ / kVectors % 2 == 0) return P(1.0) / y;
+    const NearInverse<T> near(y);
+    told_ = told_ + near.left;
+    return near.value;
+  }
+  // Small where all estimates are ones.
+  KW_FN P told() const { return told_; }
+
+ private:
+  P told_;
+  int found_ = 0;
+};
+// For a strip's vectors.
+constexpr double kMostTold = 0.01;
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave
