@@ -27,21 +27,34 @@ struct Taking {
     });
     return all(plain);
   }
-  // Takes the terms of a full strip into the states of one component, the short way where there is one; says no
+  // Takes the terms of a full strip into the states of one component, the short way where there is one; says no, having done nothing,
   // where some term is not plain to its state.
   template <class State>
   static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights) {
-    if constexpr (State::kShort) {
+    if constexpr (State::kShort && State::kAdds) {
+      return add_plain(states, s, weights);
+    } else if constexpr (State::kShort) {
       if (!all_plain(states, s)) return false;
-      if constexpr (State::kAdds) M::each([&](int c, int v) { states[v].step_plain(s.at[c][v], weights.at[c][v]); });
       if constexpr (State::kLooks)
         if (states->looks()) M::each([&](int c, int v) { states[v].look_at(s.at[c][v]); });
+      return true;
     } else {
       State now[kVectors];
       M::vectors([&](int v) { now[v] = states[v]; });
       M::each([&](int c, int v) { now[v].step(s.at[c][v], weights.at[c][v], PackIndex{}, P(0.0) == P(0.0)); });
       M::vectors([&](int v) { states[v] = now[v]; });
+      return true;
     }
+  }
+  template <class State>
+  static KW_FN bool add_plain(State* states, const Strip& s, const Strip& weights) {
+    typename State::Sums sums[kVectors];
+    M::vectors([&](int v) { sums[v] = states[v].sums; });
+    M::each([&](int c, int v) { states[v].add_plain(s.at[c][v], weights.at[c][v], &sums[v]); });
+    typename P::Mask plain = P(0.0) == P(0.0);
+    M::vectors([&](int v) { plain = plain && states[v].plain(sums[v]); });
+    if (!all(plain)) return false;
+    M::vectors([&](int v) { states[v].sums = sums[v]; });
     return true;
   }
   // Adds up the terms of a full strip, if their sums are finite and little is told against them.
@@ -75,8 +88,14 @@ struct Taking {
   }
   template <class State>
   static KW_FN void take_one(State* state, P value, P weight, PackIndex index) {
-    if constexpr (State::kShort)
-      if (all(state->plain(value))) return state->step_plain(value, weight);
+    if constexpr (State::kShort && State::kAdds) {
+      auto sums = state->sums;
+      state->add_plain(value, weight, &sums);
+      if (all(state->plain(sums))) {
+        state->sums = sums;
+        return;
+      }
+    }
     state->step(value, weight, index, P(0.0) == P(0.0));
   }
   template <class State>

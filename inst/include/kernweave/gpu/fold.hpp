@@ -2,6 +2,7 @@
 #pragma once
 #include "../reductions.hpp"
 #include "arguments.hpp"
+#include "held.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -86,25 +87,53 @@ __device__ __forceinline__ auto least_plain_of(Value value) {
   return least;
 }
 
+// Every term the long way.
+template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
+__device__ __forceinline__ void take_each(State& state, int left, Value value, Weight weight, Where index) {
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) state.step(value(c), weight(c), index(c), kFull || c < left);
+}
+
+// Of terms that add up, a state's sums when it takes them the short way.
+template <int kColumns, bool kFull, class State, class Value, class Weight>
+__device__ __forceinline__ auto added_plain(const State& state, int left, Value value, Weight weight) {
+  auto sums = state.sums;
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c)
+    if (kFull || c < left) state.add_plain(value(c), weight(c), &sums);
+  return sums;
+}
+template <int kColumns, bool kFull, class State, class Value, class Weight>
+__device__ __forceinline__ auto greatest_scale(int left, Value value, Weight weight) {
+  auto greatest = State::scale_for(value(0), weight(0));
+#pragma unroll
+  for (int c = 1; c < kColumns; ++c)
+    if (kFull || c < left) greatest = greater(State::scale_for(value(c), weight(c)), greatest);
+  return greatest;
+}
+
+// Terms for which the scale there is will not do: the same way at one that suits them, or the long way.
+template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
+__device__ __forceinline__ void take_at_new_scale(State& state, int left, Value value_seen, Weight weight, Where index) {
+  const auto value = [&](int c) { return decltype(value_seen(c))::of(held(value_seen(c).v)); };
+  state.lift(greatest_scale<kColumns, kFull, State>(left, value, weight));
+  const auto sums = added_plain<kColumns, kFull>(state, left, value, weight);
+  state.expect(sums);
+  if (state.plain(sums)) state.sums = sums;
+  else take_each<kColumns, kFull>(state, left, value, weight, index);
+}
+
 // A strip of terms of one row, of which the first `left` columns exist.
 template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_row(State& state, int left, Value value, Weight weight, Where index) {
-  if constexpr (State::kShort && !State::kAdds) {
+  if constexpr (State::kShort && State::kAdds) {
+    const auto sums = added_plain<kColumns, kFull>(state, left, value, weight);
+    if (state.plain(sums)) state.sums = sums;
+    else take_at_new_scale<kColumns, kFull>(state, left, value, weight, index);
+  } else if constexpr (State::kShort) {
     if (!state.plain(least_plain_of<kColumns, State>(value))) take_some<kColumns>(state, left, value, weight, index);
   } else {
-    if constexpr (State::kShort) {
-      const auto least = least_plain_of<kColumns, State>(value);
-      if (!state.plain(least))
-        state.lift(least_plain_of<kColumns, State>([&](int c) { return State::scale(value(c), kFull || c < left ? weight(c) : decltype(weight(c))(0.0)); }));
-      if (state.plain(least)) {
-#pragma unroll
-        for (int c = 0; c < kColumns; ++c)
-          if (kFull || c < left) state.step_plain(value(c), weight(c));
-        return;
-      }
-    }
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) state.step(value(c), weight(c), index(c), kFull || c < left);
+    take_each<kColumns, kFull>(state, left, value, weight, index);
   }
 }
 

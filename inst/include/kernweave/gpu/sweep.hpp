@@ -39,13 +39,6 @@ struct Patch {
       : block(head.first_block + block_here), split(head.first_split + split_here), begin(split * head.split), end(least(head.sweep, begin + head.split)) {}
 };
 
-// The same number, held in a register: compilers would rather find it again from the launch's arguments, a quarter of the instructions
-// of a strip that asks what is left of its tile.
-__device__ __forceinline__ int held(int number) {
-  asm volatile("" : "+r"(number));
-  return number;
-}
-
 // A number of the user's data, as the formula's lane.
 template <class L>
 __device__ inline L read(const Data& data, long long row, int component) {
