@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "cuda/begin.hpp"
 #include "cuda/scope.hpp"
 
 namespace kernweave {
@@ -12,10 +13,7 @@ namespace {
 
 class Writer {
  public:
-  explicit Writer(const Pass& pass)
-      : pass_(pass), program_(pass.program()), before_(program_.steps.size(), nullptr), added_(program_.steps.size(), nullptr) {
-    find_beginnings();
-  }
+  explicit Writer(const Pass& pass) : pass_(pass), program_(pass.program()), beginnings_(beginnings_of(pass)) {}
 
   std::string text() {
     say("#include \"kernweave/gpu/", pass_.nearest ? "nearest" : pass_.screen.any() ? "screen" : pass_.by_tiles() ? "tile" : "sweep", ".hpp\"");
@@ -214,11 +212,13 @@ class Writer {
   void steps(Region region, const Scope& scope) {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Step& step = program_.steps[s];
-      if (!pass_.needed[s] || home(program_, step) != region) continue;
+      const Beginning& b = beginnings_[s];
+      if (!pass_.needed[s] || b.moved || home(program_, step) != region) continue;
+      if (b.first != nullptr) one_step(*b.first, scope);
       if (static_cast<int>(s) == product().step) {
         found(step, "product[c][k]", scope);
-      } else if (added_[s] != nullptr) {
-        found(step, scope.value(*added_[s], "0"), scope);
+      } else if (b.sum != nullptr) {
+        found(step, scope.value(*b.sum, "0"), scope);
       } else if (step.group < 0) {
         one_step(step, scope);
       } else {
@@ -236,36 +236,6 @@ class Writer {
     scope.declare(step.out, 1, &out_);
     scope.each_pair(&out_);
     say(scope.slot(step.out, "0"), " = ", value, ";");
-  }
-
-  // A short fold that adds up may begin with what is added to it, which spares the addition.
-  void find_beginnings() {
-    constexpr int kShort = 8;  // the more components, the more roundings at the size of what comes first
-    const std::vector<int> readers = readers_of_slots(*pass_.variant);
-    std::vector<int> made_by(program_.slots.size(), -1);
-    for (std::size_t s = 0; s < program_.steps.size(); ++s) made_by[program_.steps[s].out] = static_cast<int>(s);
-    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-      const Step& add = program_.steps[s];
-      if (add.op != Op::Add || add.region != Region::pair || add.width != 1 || add.group >= 0) continue;
-      for (std::size_t k = 0; k < 2 && !added_[s]; ++k) {
-        const Ref &sum = add.in[k], &first = add.in[1 - k];
-        if (!is_slot(sum) || readers[sum.index] != 1) continue;
-        const int fold = made_by[sum.index], begins = fold >= 0 && program_.steps[fold].group >= 0 ? program_.groups[program_.steps[fold].group].first : fold;
-        if (fold < 0 || fold == product().step || program_.steps[fold].region != Region::pair || !adds_up(program_.steps[fold].op) || fold_width(program_.steps[fold]) > kShort) continue;
-        if (is_slot(first) && program_.slots[first.index].region == Region::pair && made_by[first.index] >= begins) continue;
-        before_[fold] = &first;
-        added_[s] = &sum;
-      }
-    }
-  }
-
-  // Is this a fold that adds its terms to what came before?
-  static bool adds_up(Op op) {
-    const OpRow& r = row(op);
-    if (r.form != Form::fold) return false;
-    const Lane in[] = {Lane(2.0), Lane(7.0)};
-    const double term = r.next(r.start(), in).v;
-    return r.start().v == 0 && r.next(Lane(-3.0), in).v == term - 3 && r.next(Lane(5.0), in).v == term + 5;
   }
 
   template <class Scope>
@@ -310,7 +280,7 @@ class Writer {
     say("{");
     scope.declare_total(&out_);
     scope.each_pair(&out_);
-    const Ref* before = before_[group.last];
+    const Ref* before = beginnings_[group.last].before;
     say(scope.total(), " = ", before ? scope.value(*before, "0") : op + "::start<L>()", ";");
     unroll(group.width);
     say("for (int d = 0; d < ", group.width, "; ++d) {");
@@ -371,8 +341,7 @@ class Writer {
 
   const Pass& pass_;
   const Program& program_;
-  std::vector<const Ref*> before_;  // what a fold begins with, by step
-  std::vector<const Ref*> added_;   // the sum that an addition has become
+  const std::vector<Beginning> beginnings_;  // by step
   std::ostringstream out_;
 };
 

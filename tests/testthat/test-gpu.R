@@ -30,6 +30,19 @@ test_that("random formulas compile for a GPU", {
   }
 })
 
+test_that("what a sum begins with is there in every pass", {
+  skip_without_compiler()
+  X <- Vi(cloud(5, 3))
+  Y <- Vj(cloud(6, 3))
+  Z <- Vj(cloud(6, 1))
+  for (w in list(elem(X, 1) - elem(Y, 2), elem(X, 1) * elem(Y, 2), elem(X, 1) + elem(Y, 2))) {
+    R <- sum_of(cos(w + sqdist(X, Y)) + Z * w, index = "j")
+    expect_compiles(R, format(R))
+    expect_compiles(vjp(R, list(X, Z), call = FALSE), format(R))
+    if (gpu_is_ready()) expect_close(as.matrix(lazy_set(R, device = "gpu", precision = "float64")), as.matrix(lazy_set(R, device = "reference")), 1e-13, scale = 10)
+  }
+})
+
 test_that("a source depends on structure and shape, never on names, numbers or sizes", {
   x <- matrix(stats::runif(30), 10)
   text <- function(s, name, lanes) sources_of(sum(exp(-sqdist(Vi(x, name = name), Vj(x)) / s), index = "j", call = FALSE), lanes)
@@ -115,6 +128,11 @@ test_that("every reduction on the GPU, as the reference has it, at every size", 
 test_that("exponents of a row may all be far below 0 on the GPU", {
   skip_without_gpu()
   for (precision in test_precisions()) expect_equal(far_exponents("gpu", precision), far_exponents("reference", precision), tolerance = tolerance_of(precision))
+})
+
+test_that("exponents may leap, and weights be of any size, on the GPU", {
+  skip_without_gpu()
+  for (precision in test_precisions()) expect_leaping_sums("gpu", precision)
 })
 
 test_that("the GPU gives the same bits, run to run", {
