@@ -234,12 +234,15 @@ void take_exponents_apart(const Squares& squares, std::vector<OutputFormula>* ou
   for (OutputFormula& o : *outputs) {
     Factors factors(o);
     if (factors.pairs.empty()) continue;
-    Expr value;
-    for (Expr f : factors.pairs) Factors::times(&value, f);
+    Expr value, wide;  // what has several components weighs what has one
+    for (Expr f : factors.pairs) Factors::times(width(f) > 1 ? &wide : &value, f);
     Expr* const rest = factors.folded ? &factors.folded : &factors.kept;
     if (factors.once) Factors::times(rest, factors.once);
+    const bool weighs = value && wide && (!factors.folded || width(factors.folded) == 1);
+    if (weighs && factors.folded) value = value * factors.folded;
+    if (!weighs && wide) Factors::times(&value, wide);
     o.value = factors.kept ? factors.kept * value : value;
-    o.weight = factors.folded;
+    o.weight = weighs ? wide : factors.folded;
   }
 }
 
