@@ -36,8 +36,8 @@ neighbours <- function(d, n = 1e5) function() reduction(sqdist(Vi(points(n, d)),
 
 cases <- list(
   case("Gauss D3 10k", gauss(1e4), 0.15, 0.38, exponentials(1e8)),
-  case("Gauss D3 100k", gauss(1e5), 3.5, 5.15, exponentials(1e10)),
-  case("Gauss D3 1M", gauss(1e6), 350, 438, exponentials(1e12)),
+  case("Gauss D3 100k", gauss(1e5), 3.3, 5.15, exponentials(1e10)),
+  case("Gauss D3 1M", gauss(1e6), 312, 438, exponentials(1e12)),
   case("Gauss D3 100k float64", gauss(1e5), 21, 27.1, NA, "float64"),
   case("Gauss D10", gauss(1e5, d = 10), 5.6, 12.4, exponentials(1e10)),
   case("Gauss D50", gauss(1e5, d = 50), 16, 66.9, exponentials(1e10)),

@@ -11,6 +11,7 @@
 #include "r_device.hpp"
 #include "r_job.hpp"
 #include "r_run.hpp"
+#include "schedule/cost.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -132,7 +133,7 @@ Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double
     const kernweave::Variant& variant = p.variants.back();
     const std::int64_t m = static_cast<std::int64_t>(lanes), n = static_cast<std::int64_t>(sweep);
     const kernweave::cuda::Pass pass = kernweave::cuda::make_pass(p, variant, kernweave::shares_of(variant)[0], m, n);
-    const kernweave::cuda::Cut cut = kernweave::cuda::cut(pass, m, n, static_cast<int>(processors), lanes * sweep * 1e-12);
+    const kernweave::cuda::Cut cut = kernweave::cuda::cut(pass, m, n, {static_cast<int>(processors), kernweave::kGpuResidentBlocks}, lanes * sweep * 1e-12);
     kernweave::cuda::Needs needs = kernweave::cuda::needs_of(pass);
     needs.lane += 8;
     needs.sweep = kernweave::cuda::bytes_of_column(pass);

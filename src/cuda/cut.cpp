@@ -19,22 +19,52 @@ std::int64_t group_of(const Pass& pass, std::int64_t splits, std::int64_t split)
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(shortest, fitting)));
 }
 
+// For each multiprocessor.
+int most_blocks(const Pass& pass) {
+  if (pass.nearest) return kGpuNearestBlocks;
+  if (pass.by_tiles()) return kGpuProductBlocks;
+  if (pass.picks()) return kGpuPickBlocks;
+  return pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
+}
+
+// Of so many splits, down to half as many, those that leave the fewest processors idle while the last blocks finish: a device takes
+// blocks wave by wave.
+std::int64_t filling(std::int64_t blocks, std::int64_t most, std::int64_t wave) {
+  const std::int64_t most_waves = ceiling(blocks * most, wave);
+  std::int64_t best = most;
+  double least = static_cast<double>(most_waves) / static_cast<double>(most);
+  for (std::int64_t waves = most_waves - 1; waves >= 1; --waves) {
+    const std::int64_t splits = waves * wave / blocks;
+    if (splits < 1 || 2 * splits < most) break;
+    const double share = static_cast<double>(waves) / static_cast<double>(splits);
+    if (share >= least) continue;
+    least = share;
+    best = splits;
+  }
+  return best;
+}
+
+// Several launches have whole waves, as far as rows and shares of columns come out so. Less than one wave takes no less time.
+std::int64_t of_launch(std::int64_t all, std::int64_t wave, double seconds) {
+  const std::int64_t launches = static_cast<std::int64_t>(seconds / kGpuSecondsOfLaunch) + 1;
+  return std::min(all, std::max<std::int64_t>(1, all / launches / wave) * wave);
+}
+
 }  // namespace
 
-Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors, double seconds) {
-  const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows);
+Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds) {
+  const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows), processors = at_once.processors;
   if (blocks == 0 || sweep == 0) return {blocks, 1, sweep, 1, std::max<std::int64_t>(1, blocks)};
-  const std::int64_t wave = static_cast<std::int64_t>(processors) * kGpuResidentBlocks;
-  const int each = pass.nearest ? kGpuNearestBlocks : pass.by_tiles() ? kGpuProductBlocks : pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
-  const std::int64_t to_fill = static_cast<std::int64_t>(processors) * each / blocks;
+  const std::int64_t wave = processors * at_once.blocks;
+  const std::int64_t most_splits = std::min<std::int64_t>(processors * most_blocks(pass) / blocks, sweep / kGpuFewestColumns);
+  const std::int64_t to_fill = most_splits > 1 ? filling(blocks, most_splits, wave) : 1;
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(wave));
   const std::int64_t in_time = static_cast<std::int64_t>(seconds / waves / kGpuSecondsOfLaunch) + 1;
   const std::int64_t in_memory = static_cast<std::int64_t>(static_cast<double>(sweep) * bytes_of_column(pass) / kGpuSplitBytes) + 1;
-  const std::int64_t wanted = std::max(std::min<std::int64_t>(to_fill, sweep / kGpuFewestColumns), std::min(std::max(in_time, in_memory), sweep));
-  const std::int64_t split = ceiling(ceiling(sweep, std::max<std::int64_t>(1, wanted)), pass.shape.padding) * pass.shape.padding;
+  const std::int64_t wanted = std::max(to_fill, std::min(std::max(in_time, in_memory), sweep));
+  const std::int64_t split = ceiling(ceiling(sweep, wanted), pass.shape.padding) * pass.shape.padding;
   const std::int64_t splits = ceiling(sweep, split);
-  const std::int64_t of_launch = ceiling(blocks * splits, static_cast<std::int64_t>(seconds / kGpuSecondsOfLaunch) + 1);
-  return {blocks, splits, split, group_of(pass, splits, split), std::max(of_launch, std::min(wave, blocks))};
+  return {blocks, splits, split, group_of(pass, splits, split), of_launch(blocks * splits, wave, seconds)};
 }
 
 }  // namespace cuda

@@ -6,8 +6,8 @@
 namespace kernweave {
 namespace cuda {
 
-// Blocks of rows, times splits of the folded axis. Depends on the sizes and the device model alone, and so do the bits of
-// the results.
+// Blocks of rows, times splits of the folded axis. Depends on the sizes, the device model and the code alone, and so do the bits
+// of the results.
 struct Cut {
   std::int64_t blocks;     // of rows
   std::int64_t splits;     // of the folded axis
@@ -18,8 +18,14 @@ struct Cut {
   std::int64_t together() const { return split * group; }  // points that no window divides
 };
 
+// What a device works on at the same time.
+struct AtOnce {
+  int processors;
+  int blocks;  // of the pass, for each of them
+};
+
 // `seconds`: what all pairs are expected to take.
-Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, int processors, double seconds);
+Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds);
 
 inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

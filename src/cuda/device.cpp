@@ -34,6 +34,14 @@ void Kernels::ask_for(const char* name, int shared_bytes) const {
   if (shared_bytes > kWithoutAsking) check(driver().cuFuncSetAttribute(find(name), kDynamicShared, shared_bytes), "asking for shared memory");
 }
 
+int Kernels::resident(const char* name, int threads, std::int64_t shared_bytes) const {
+  const Function function = find(name);
+  internal_check(function != nullptr, "no kernel ", name);
+  int blocks = 0;
+  check(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, static_cast<std::size_t>(shared_bytes)), "asking how many blocks fit");
+  return std::max(1, blocks);
+}
+
 Kernels::~Kernels() { driver().cuModuleUnload(module_); }
 
 Function Kernels::find(const char* name) const {

@@ -51,6 +51,8 @@ class Kernels {
   Function find(const char* name) const;
   // For launches of one of them with so much shared memory.
   void ask_for(const char* name, int shared_bytes) const;
+  // Blocks of so many threads that a multiprocessor works on at the same time.
+  int resident(const char* name, int threads, std::int64_t shared_bytes) const;
 
  private:
   Module module_ = nullptr;

@@ -25,7 +25,8 @@ bool fill(const Library& l, Driver* d) {
          l.take("cuMemHostAlloc", &d->cuMemHostAlloc) && l.take("cuMemcpyHtoDAsync_v2", &d->cuMemcpyHtoDAsync) &&
          l.take("cuMemcpyDtoHAsync_v2", &d->cuMemcpyDtoHAsync) && l.take("cuModuleLoadData", &d->cuModuleLoadData) &&
          l.take("cuModuleUnload", &d->cuModuleUnload) && l.take("cuModuleGetFunction", &d->cuModuleGetFunction) &&
-         l.take("cuFuncSetAttribute", &d->cuFuncSetAttribute) && l.take("cuLaunchKernel", &d->cuLaunchKernel) &&
+         l.take("cuFuncSetAttribute", &d->cuFuncSetAttribute) &&
+         l.take("cuOccupancyMaxActiveBlocksPerMultiprocessor", &d->cuOccupancyMaxActiveBlocksPerMultiprocessor) && l.take("cuLaunchKernel", &d->cuLaunchKernel) &&
          l.take("cuStreamCreate", &d->cuStreamCreate) && l.take("cuStreamSynchronize", &d->cuStreamSynchronize) &&
          l.take("cuGetErrorName", &d->cuGetErrorName) &&
          l.take("cuGetErrorString", &d->cuGetErrorString);

@@ -14,13 +14,24 @@ constexpr std::int64_t kMostSplits = 65535;  // blocks of a launch along its sec
 constexpr unsigned kPointThreads = 256;  // of kernels with a thread for each point
 constexpr const char* kOfOneAxis = "what depends on one axis";
 
+const Kernels& kernels_of(const Pass& pass, const Code& code, Device* device) {
+  const int shared_bytes = static_cast<int>(pass.shared_bytes());
+  return pass.interpreted() ? device->ahead_kernels(ahead_image(pass.float32), code.interpretation.sweep, shared_bytes) : device->kernels(code.source, shared_bytes);
+}
+
+// Blocks of the same rows and columns, each with some of the weights.
+int shares_of(const Pass& pass, const Code& code) { return pass.interpreted() ? code.interpretation.shares() : pass.wide.shares; }
+
 }  // namespace
+
+AtOnce at_once(const Pass& pass, const Code& code, Device* device) {
+  const int resident = kernels_of(pass, code, device).resident(code.interpretation.sweep, pass.shape.threads, pass.shared_bytes());
+  return {device->processors(), std::max(1, resident / shares_of(pass, code))};
+}
 
 PassJob::PassJob(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device)
     : pass_(pass), code_(code), device_(*device), all_(extents_of(pass.share, task.schedule->sizes)), rows_(rows), cut_(cut),
-      kernels_(pass.interpreted() ? device->ahead_kernels(ahead_image(pass.float32), code.interpretation.sweep, static_cast<int>(pass.shared_bytes()))
-                                  : device->kernels(code.source, static_cast<int>(pass.shared_bytes()))),
-      small_(device), inputs_(pass, task, device, &small_), outputs_(pass, task, cut, device) {}
+      kernels_(kernels_of(pass, code, device)), small_(device), inputs_(pass, task, device, &small_), outputs_(pass, task, cut, device) {}
 
 void PassJob::run(Room room, const std::function<void(double)>& poll) {
   device_.enter();
@@ -244,9 +255,7 @@ void PassJob::merge() {
 }
 
 void PassJob::launch_slice(const Slice& slice) {
-  const Interpretation& found = code_.interpretation;
-  launch(found.sweep, slice.blocks, slice.splits, static_cast<unsigned>(pass_.shape.threads), pass_.shared_bytes(),
-         pass_.interpreted() ? found.shares() : pass_.wide.shares);
+  launch(code_.interpretation.sweep, slice.blocks, slice.splits, static_cast<unsigned>(pass_.shape.threads), pass_.shared_bytes(), shares_of(pass_, code_));
   done_ += slice.blocks * slice.splits;
   if (cut_.blocks * cut_.splits <= cut_.of_launch) return;
   device_.wait();

@@ -18,6 +18,9 @@ struct Code {
   Interpretation interpretation;
 };
 
+// Of the pairs of a pass.
+AtOnce at_once(const Pass& pass, const Code& code, Device* device);
+
 class PassJob {
  public:
   PassJob(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device);

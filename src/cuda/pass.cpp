@@ -142,7 +142,7 @@ Shape tile_shape(const Pass& pass, bool few_columns) {
 void fit_registers(const Pass& pass, std::int64_t lanes, Shape* shape) {
   const int registers = pass.number_bytes() / 4, live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
   const int of_row = pass.lanes.narrow * registers + state_registers(pass);
-  while (shape->rows > 1 && (lanes <= shape->rows / 2 * shape->threads || shape->rows * of_row > kGpuRowRegisters)) shape->rows /= 2;
+  while (shape->rows > 1 && (lanes <= (shape->rows - 1) * shape->threads || shape->rows * of_row > kGpuRowRegisters)) --shape->rows;
   const int of_column = shape->rows * live * registers;
   while (shape->columns > 1 && shape->columns * of_column > kGpuStripRegisters) shape->columns /= 2;
   if (shape->columns > 1) shape->unroll = 1;
@@ -155,7 +155,7 @@ void fit_length(const Pass& pass, std::int64_t sweep, Shape* shape) {
   const auto too_long = [&] { return shape->rows * shape->columns * shape->unroll * work > kGpuLongestStrip; };
   while (shape->unroll > 1 && too_long()) shape->unroll /= 2;
   while (shape->columns > 1 && too_long()) shape->columns /= 2;
-  while (shape->rows > 1 && too_long()) shape->rows /= 2;
+  while (shape->rows > 1 && too_long()) --shape->rows;
 }
 
 void fit_tile(const Pass& pass, Shape* shape) {
@@ -164,14 +164,19 @@ void fit_tile(const Pass& pass, Shape* shape) {
   shape->staged = shape->tile * bytes <= kGpuMostTileBytes;
 }
 
+int rows_for(const Pass& pass) {
+  const auto is_list = [&](int number) { return is_short_list(pass.variant->outputs[number]); };
+  if (!pass.takes_short_way()) return pass.float32 ? kGpuRows : kGpuRowsOfDoubles;
+  const bool lists = std::any_of(pass.share.outputs.begin(), pass.share.outputs.end(), is_list);
+  return pass.picks() && !lists ? kGpuPickRows : kGpuShortRows;
+}
+
 Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   const bool few_columns = sweep < (std::int64_t{1} << 31);
   if (pass.wide.any()) return tile_shape<gpu::WideTile>(pass, few_columns);
   if (pass.product.any()) return tile_shape<gpu::PairTile>(pass, few_columns);
   const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * pass.number_bytes() / 4 > kGpuFewRowRegisters;
-  const auto is_list = [&](int number) { return is_short_list(pass.variant->outputs[number]); };
-  const bool lists = std::any_of(pass.share.outputs.begin(), pass.share.outputs.end(), is_list);
-  Shape shape{lists ? 1 : short_way ? kGpuShortRows : kGpuRows, 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1};
+  Shape shape{rows_for(pass), 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1};
   if (short_way) shape.columns = kGpuShortColumns;
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
   else if (many) shape.columns = kGpuColumns;
@@ -256,6 +261,11 @@ bool Panel::any_wide() const {
 bool Pass::takes_short_way() const {
   const auto is_short = [&](int number) { return row(variant->outputs[number].red).is_short; };
   return std::any_of(share.outputs.begin(), share.outputs.end(), is_short);
+}
+
+bool Pass::picks() const {
+  const auto picks = [&](int number) { return row(variant->outputs[number].red).picks; };
+  return std::any_of(share.outputs.begin(), share.outputs.end(), picks);
 }
 
 bool Pass::folds_all() const {

@@ -114,6 +114,7 @@ struct Pass {
   Keep lane_keep() const { return share.along_i ? Keep::i : Keep::j; }
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
   bool takes_short_way() const;  // has any state one?
+  bool picks() const;            // does any state let most terms pass?
   bool folds_all() const;  // does any output fold both axes?
   bool by_tiles() const { return product.any() || wide.any(); }
   bool may_lose() const { return by_tiles() || screen.any(); }  // are there numbers that it cannot tell?

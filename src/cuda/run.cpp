@@ -141,7 +141,7 @@ class Gpu : public Backend {
       const Extents n = extents_of(share, sizes);
       Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, way_for(variant));
       if (pass.interpreted()) script_of(&pass);
-      const Cut parts = cut(pass, n.lanes, n.sweep, device(numbers()[0]).processors(), sweep_seconds(plan, variant, sizes));
+      const Cut parts = cut(pass, n.lanes, n.sweep, {device(numbers()[0]).processors(), kGpuResidentBlocks}, sweep_seconds(plan, variant, sizes));
       const Needs needs = needs_of(pass);
       const bool merged = parts.splits * pass.shape.parts > 1;
       bytes += needs.all(n.lanes, n.sweep) + (merged ? std::min(kGpuWorkBytes, needs.state * static_cast<double>(parts.blocks * parts.splits)) : 0.0);

@@ -36,7 +36,8 @@ void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& pol
 
 bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds, const std::vector<Device*>& devices, Room room) {
   const Extents n = extents_of(pass.share, task.schedule->sizes);
-  const Cut cut = cuda::cut(pass, n.lanes, n.sweep, devices[0]->processors(), seconds);
+  devices[0]->enter();
+  const Cut cut = cuda::cut(pass, n.lanes, n.sweep, at_once(pass, code, devices[0]), seconds);
   const std::vector<Span> rows = rows_of_devices(pass, n.lanes, devices.size());
   Jobs jobs;
   try {

@@ -57,17 +57,19 @@ inline constexpr double kCpuSecondsPerCall = 1e-5;
 
 // --- GPU ---
 
-// Threads of a block, rows of a thread, columns in a row of its code: the fastest of eight shapes for Gaussian, gradient
-// and Cauchy sums on an H100 (bench/notes.md).
+// Threads of a block, rows of a thread, columns in a row of its code: the fastest of eight shapes for Gaussian, gradient and Cauchy sums
+// on an H100; of 3, 4, 5, 6 and 8 rows on an H200, five in float32 (Gaussian 2.9 ms, four 3.1), four in float64 (14.4, five 15.5).
 inline constexpr int kGpuThreads = 128;
-inline constexpr int kGpuRows = 4;
+inline constexpr int kGpuRows = 5;
+inline constexpr int kGpuRowsOfDoubles = 4;
 inline constexpr int kGpuUnrolled = 8;
 // Turns of the unrolled loop that are worth its longer compilation: a formula of float64 functions takes a third of the time to
 // compile where nothing is unrolled.
 inline constexpr long long kGpuTurnsToUnroll = 64;
-// Where a short way is asked for once a strip, rows and columns of the strip: the fastest for logsumexp there. Lists want one
-// row: ten neighbours took 5.6 ms where two rows took 6.4.
-inline constexpr int kGpuShortRows = 2;
+// Where a short way is asked for once a strip, rows and columns of the strip: the fastest for logsumexp there (3.9 ms; two rows 4.3), and for
+// lists (ten neighbours 5.6 ms where two rows took 6.4). What picks one term gains by two rows (the nearest 3.0 ms; 3.3).
+inline constexpr int kGpuShortRows = 1;
+inline constexpr int kGpuPickRows = 2;
 inline constexpr int kGpuShortColumns = 16;
 // Columns of a strip that keep the machine busy where a row takes most of the registers.
 inline constexpr int kGpuColumns = 4;
@@ -127,11 +129,13 @@ inline constexpr int kGpuFewestWide = 24;
 inline constexpr int kGpuMostWide = 56;
 // Numbers of the longest list that is kept in registers: three times as many, with their row numbers.
 inline constexpr int kGpuLongestList = 16;
-// Blocks for each multiprocessor, so that the last ones to finish leave few idle; fewer for states with a short way, since
-// each share of the folded axis warms up its own.
-inline constexpr int kGpuBlocks = 32;
-inline constexpr int kGpuShortBlocks = 12;
-// Blocks that a multiprocessor works on at the same time, about.
+// Blocks for each multiprocessor, at most: some waves of them, so that none waits long for the last ones. Fewer for states with a short
+// way, since each share of the folded axis warms up its own, and where terms are picked. Of 16, 32, 48 and 64, and of 12 to 36, the fastest for
+// Gaussian, Laplacian and logsumexp on an H200; ten neighbours took 4.6, 5.2 and 5.5 ms with 12, 24 and 32.
+inline constexpr int kGpuBlocks = 48;
+inline constexpr int kGpuShortBlocks = 36;
+inline constexpr int kGpuPickBlocks = 12;
+// Blocks that a multiprocessor works on at the same time, about, before it is known.
 inline constexpr int kGpuResidentBlocks = 8;
 // Columns below which a block's share is not cut further: less is not worth its start and its state.
 inline constexpr long long kGpuFewestColumns = 64;
