@@ -1,7 +1,7 @@
 // Inverses. A division keeps the divider busy and nothing else; an estimate and its corrections, what multiplies. So every other column of a
 // strip is divided, the rest are estimated, and both go on at the same time. Included once per instruction set.
 #pragma once
-#include "cpu/math_exp-inl.hpp"
+#include "cpu/two-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -39,29 +39,26 @@ struct NearInverse {
   }
 };
 
-// Inverses that go into a sum, where a unit or two in the last place is no matter; of a strip, column by column. All rows are treated alike,
-// so that equal rows have equal sums.
-template <class T, int kVectors>
+// Inverses that go into sums, where a unit or two in the last place is no matter. All rows are treated alike, so that equal rows have equal
+// sums.
+template <class T>
 class Inverses {
-  using P = Pack<T>;
+  using Column = Two<Pack<T>>;
 
  public:
   KW_FN Inverses() : told_(0.0) {}
-  KW_FN P of(P y) {
-    if (found_++ / kVectors % 2 == 0) return P(1.0) / y;
-    const NearInverse<T> near(y);
-    told_ = told_ + near.left;
-    return near.value;
+  // Of two columns.
+  KW_FN Two<Column> of(Two<Column> y) {
+    const NearInverse<T> one(y.second.first), other(y.second.second);
+    told_ = one.left * one.left + (other.left * other.left + told_);
+    return {Column(1.0) / y.first, {one.value, other.value}};
   }
-  // Small where all estimates are ones.
-  KW_FN P told() const { return told_; }
+  // Were all estimates ones? Each leaves 2^-22 in squares, so that many may be; what is none leaves 1, or NaN.
+  KW_FN bool well_told() const { return all(told_ < Pack<T>(0.5)); }
 
  private:
-  P told_;
-  int found_ = 0;
+  Pack<T> told_;
 };
-// For a strip's vectors.
-constexpr double kMostTold = 0.01;
 
 }  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -2,10 +2,10 @@
 // on it and calls the next. Included once per instruction set. Every row of the tables becomes a few such functions
 // (steps-inl.hpp); no row is named here.
 #pragma once
-#include "cpu/math-inl.hpp"
 #include "cpu/pack-inl.hpp"
 #include "cpu/plain-inl.hpp"
 #include "cpu/taking-inl.hpp"
+#include "cpu/two-inl.hpp"
 #include "kernweave/counting.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
@@ -39,6 +39,14 @@ struct Machine {
   struct Strip {
     P at[kColumns][kVectors];
   };
+  // What goes through arithmetic in step: two columns. All four would leave no register for what is between.
+  using Column = Two<P>;
+  using Part = Two<Column>;
+  static_assert(kVectors == 2 && kColumns == 4, "a strip is two parts");
+  static KW_FN Part part(const Strip& s, int c) { return {{s.at[c][0], s.at[c][1]}, {s.at[c + 1][0], s.at[c + 1][1]}}; }
+  static KW_FN Strip strip_of(Part a, Part b) {
+    return {{{a.first.first, a.first.second}, {a.second.first, a.second.second}, {b.first.first, b.first.second}, {b.second.first, b.second.second}}};
+  }
 
   // Calls f with constants, so that the strip never has a run-time subscript and stays in registers.
   template <class F, int... K>
@@ -58,6 +66,7 @@ struct Machine {
     KW_FN T* numbers(int c) const { return reinterpret_cast<T*>(at + c * column); }
     KW_FN P vector(int c, int v) const { return P::load(numbers(c) + v * W); }
     KW_FN P number(int c) const { return P::all(reinterpret_cast<const T*>(at)[c]); }
+    KW_FN Column rows() const { return {vector(0, 0), vector(0, 1)}; }
     KW_FN void next() { at += stride; }
   };
   // A place that goes on, from strip to strip or from turn to turn of a loop.
@@ -177,17 +186,12 @@ struct Machine {
     while (program[count - 1].code != kStripEnd) ++count;
     return count;
   }
-  static KW_FN Run at_start(const Frame& frame) { return {frame, 0, frame.columns, empty()}; }
-  static KW_FN void next_columns(Run* run) {
-    run->left -= kColumns;
-    run->column += kColumns;
-  }
   static void run(const Frame& frame, const Step* steps) {
     const std::int64_t count = length_of(frame.program);
     Ready* const program = static_cast<Ready*>(frame.room);
     const Moving* const moving = reinterpret_cast<Moving*>(program + count);
     const Moving* const end_moving = make_ready(frame, steps, program, count);
-    for (Run now = at_start(frame); now.left > 0; next_columns(&now)) {
+    for (Run now = {frame, 0, frame.columns, empty()}; now.left > 0; now.left -= kColumns, now.column += kColumns) {
       go_on(program, &now, empty());
       for (const Moving* m = moving; m != end_moving; ++m) *m->at += m->by;
     }
@@ -209,6 +213,8 @@ struct Machine {
       Strip copy = *s;
       map_in_memory<Row>(&copy);
       *s = copy;
+    } else if constexpr (kWritten<Row, P>) {
+      *s = strip_of(Row::eval(part(*s, 0)), Row::eval(part(*s, 2)));
     } else {
       map(s, [](P x) { return value_of<Row>(x); });
     }
@@ -264,8 +270,11 @@ struct Machine {
   // strip holds all the totals, every number loaded serves all of a row or column of it.
   template <class F>
   static KW_FN void fold_vector_number(Strip* s, P start, Seen a, Seen b, int width, F next) {
-    map(s, [&](P) { return start; });
-    go_on_folding(s, a, b, width, next);
+    // The first component apart, or the start would be copied for each vector.
+    map_row(s, a, b, [&](P x, P y) { return next(start, x, y); });
+    a.next();
+    b.next();
+    go_on_folding(s, a, b, width - 1, next);
   }
   template <class F>
   static KW_FN void go_on_folding(Strip* s, Seen a, Seen b, int width, F next) {
@@ -322,7 +331,8 @@ struct Machine {
   struct Reduction {
     using State = Red<P>;
     using Takes = Taking<Machine<T>>;
-    static constexpr bool kSum = std::is_same_v<State, red::Sum<P>>;
+    using Adding = typename Takes::template Adding<State>;
+    static constexpr bool kSum = std::is_same_v<State, red::Sum<P>>, kAddsShortly = State::kShort && State::kAdds;
 
     template <class Take>
     static KW_FN bool for_weights(const Ready& i, Take take) {
@@ -339,11 +349,11 @@ struct Machine {
     static KW_FN bool take(const Ready& i, const Strip& s) {
       return for_weights(i, [&](State* states, const Strip& weights) { return Takes::take_short(states, s, weights); });
     }
-    // Of a sum with one weight: says no, having done nothing, where a term is not finite or was not well told.
-    static KW_FN bool take_finite(const Ready& i, const Strip& s, P told) {
+    // Of one weight, to sums that are looked at later.
+    static KW_FN void add(const Ready& i, const Strip& s, Adding* adding) {
       Strip weights;
       weights_of<kWeight>(i.a, i.b, &weights);
-      return Takes::add_finite(reinterpret_cast<State*>(i.states), s, weights, told);
+      adding->add(s, weights);
     }
     // The strip that lies in memory.
     __attribute__((noinline, flatten)) static void take_memory(const Ready& i, Run* run) {

@@ -49,8 +49,8 @@ KW_FN Pack<T> from_pattern(UnsignedVector<T> bits) {
 }
 
 // x, or the nearer end of the range; NaN stays.
-template <class T>
-KW_FN Pack<T> clamp(Pack<T> x, Pack<T> low, Pack<T> high) {
+template <class P>
+KW_FN P clamp(P x, P low, P high) {
   return greater(low, lesser(high, x));
 }
 
@@ -166,9 +166,14 @@ constexpr bool kJoined = kVectorBytes > 16;
 // minimax by Remez among the polynomials that are exact at 0. In units of the last place they are off by
 // 1.05 (float), 0.03 (float, fine) and 0.55 (double). The shorter float ones were then searched nearby for the
 // least measured error, which is below 2 only where a product and a sum are rounded once.
-template <bool kFine>
-KW_FN Pack<float> exp2_near_0(Pack<float> r, double size) {
-  if constexpr (kFine) {
+template <bool kFine, class P>
+KW_FN P exp2_near_0(P r, double size) {
+  if constexpr (!kSingle<P>) {
+    return polynomial(r, size, size * 0x1.62e42fefa39efp-1, size * 0x1.ebfbdff82c58ep-3, size * 0x1.c6b08d704a02ap-5,
+                      size * 0x1.3b2ab6fba4b6ep-7, size * 0x1.5d87fe78e690bp-10, size * 0x1.430912fcb1a35p-13,
+                      size * 0x1.ffcbfa56c6339p-17, size * 0x1.62bffc4de287p-20, size * 0x1.b52b1359bc259p-24,
+                      size * 0x1.e5b63ba4fd5d2p-28, size * 0x1.de08faa1b8becp-32);
+  } else if constexpr (kFine) {
     return polynomial(r, size, size * 0x1.62e43p-1, size * 0x1.ebfbdap-3, size * 0x1.c6af08p-5,
                       size * 0x1.3b2e54p-7, size * 0x1.5f33a4p-10, size * 0x1.415648p-13);
   } else {
@@ -176,16 +181,14 @@ KW_FN Pack<float> exp2_near_0(Pack<float> r, double size) {
                       size * 0x1.3cee24p-7, size * 0x1.5ab4cap-10);
   }
 }
-template <bool>
-KW_FN Pack<double> exp2_near_0(Pack<double> r, double size) {
-  return polynomial(r, size, size * 0x1.62e42fefa39efp-1, size * 0x1.ebfbdff82c58ep-3, size * 0x1.c6b08d704a02ap-5,
-                    size * 0x1.3b2ab6fba4b6ep-7, size * 0x1.5d87fe78e690bp-10, size * 0x1.430912fcb1a35p-13,
-                    size * 0x1.ffcbfa56c6339p-17, size * 0x1.62bffc4de287p-20, size * 0x1.b52b1359bc259p-24,
-                    size * 0x1.e5b63ba4fd5d2p-28, size * 0x1.de08faa1b8becp-32);
-}
-template <bool kFine>
-KW_FN Pack<float> exp_near_0(Pack<float> r, double size) {
-  if constexpr (kFine) {
+template <bool kFine, class P>
+KW_FN P exp_near_0(P r, double size) {
+  if constexpr (!kSingle<P>) {
+    return polynomial(r, size, size, size * 0.5, size * 0x1.55555555554e5p-3, size * 0x1.555555555520bp-5,
+                      size * 0x1.111111114328dp-7, size * 0x1.6c16c170e6eaep-10, size * 0x1.a019fffe60b2fp-13,
+                      size * 0x1.a019d52435eecp-16, size * 0x1.71e32a8bae78bp-19, size * 0x1.2871eb69d61dbp-22,
+                      size * 0x1.a4eb89ec17edap-26);
+  } else if constexpr (kFine) {
     return polynomial(r, size, size, size * 0x1.fffffap-2, size * 0x1.55543p-3, size * 0x1.55594p-5,
                       size * 0x1.125f2ap-7, size * 0x1.6a2cb6p-10);
   } else {
@@ -193,60 +196,57 @@ KW_FN Pack<float> exp_near_0(Pack<float> r, double size) {
                       size * 0x1.573ec4p-5, size * 0x1.0ee1d8p-7);
   }
 }
-template <bool>
-KW_FN Pack<double> exp_near_0(Pack<double> r, double size) {
-  return polynomial(r, size, size, size * 0.5, size * 0x1.55555555554e5p-3, size * 0x1.555555555520bp-5,
-                    size * 0x1.111111114328dp-7, size * 0x1.6c16c170e6eaep-10, size * 0x1.a019fffe60b2fp-13,
-                    size * 0x1.a019d52435eecp-16, size * 0x1.71e32a8bae78bp-19, size * 0x1.2871eb69d61dbp-22,
-                    size * 0x1.a4eb89ec17edap-26);
-}
 
+// AVX-512 splits off the nearest whole number and puts it back as an exponent in one instruction each, and both are right for every x:
+// there is no range to keep to.
+constexpr bool kScalesByPowers = kVectorBytes == 64;
 #if defined(__x86_64__)
-// AVX-512 splits off the nearest whole number and puts it back as an exponent in one instruction each, and both
-// are right for every x: there is no range to keep to.
 template <class T>
-KW_FN Pack<T> exp2_avx512(Pack<T> x) {
-  using P = Pack<T>;
-  if constexpr (sizeof(T) == 4) {
-    P r = P::of(_mm512_maskz_reduce_ps(-1, x.v, _MM_FROUND_TO_NEAREST_INT));
-    return P::of(_mm512_maskz_scalef_ps(-1, exp2_near_0<false>(r, 1).v, (x - r).v));
+KW_FN Pack<T> beside_whole(Pack<T> x) {
+  if constexpr (kScalesByPowers && sizeof(T) == 4) x.v = _mm512_maskz_reduce_ps(-1, x.v, _MM_FROUND_TO_NEAREST_INT);
+  if constexpr (kScalesByPowers && sizeof(T) == 8) x.v = _mm512_maskz_reduce_pd(-1, x.v, _MM_FROUND_TO_NEAREST_INT);
+  return x;
+}
+// x 2^n of whole n.
+template <class T>
+KW_FN Pack<T> times_power(Pack<T> x, Pack<T> n) {
+  if constexpr (kScalesByPowers && sizeof(T) == 4) x.v = _mm512_maskz_scalef_ps(-1, x.v, n.v);
+  if constexpr (kScalesByPowers && sizeof(T) == 8) x.v = _mm512_maskz_scalef_pd(-1, x.v, n.v);
+  return x;
+}
+#endif
+
+// Of packs, one or several, alike.
+template <class P>
+KW_FN P exp2(P x) {
+  using Range = PowerRange<typename P::Number>;
+  if constexpr (kScalesByPowers) {
+    const P r = beside_whole(x);
+    return times_power(exp2_near_0<false>(r, 1), x - r);
   } else {
-    P r = P::of(_mm512_maskz_reduce_pd(-1, x.v, _MM_FROUND_TO_NEAREST_INT));
-    return P::of(_mm512_maskz_scalef_pd(-1, exp2_near_0<false>(r, 1).v, (x - r).v));
+    const P z = clamp(x, P(Range::kLowest), P(Range::kHighest)), shifted = z + P(Range::kShifter);
+    return exp2_near_0<!kJoined>(z - (shifted - P(Range::kShifter)), 2) * half_power(shifted);
   }
 }
-#endif
 
-template <class T>
-KW_FN Pack<T> exp2(Pack<T> x) {
-  using P = Pack<T>;
-  using Range = PowerRange<T>;
-#if defined(__x86_64__)
-  if constexpr (kVectorBytes == 64) return exp2_avx512(x);
-#endif
-  P z = clamp(x, P(Range::kLowest), P(Range::kHighest));
-  P shifted = z + P(Range::kShifter);
-  return exp2_near_0<!kJoined>(z - (shifted - P(Range::kShifter)), 2) * half_power(shifted);
+template <class P>
+KW_FN P exp2_minus(P x) {
+  using Range = PowerRange<typename P::Number>;
+  if constexpr (kScalesByPowers) {
+    return exp2(-x);
+  } else {
+    const P z = lesser(P(-Range::kLowest), x), shifted = P(Range::kShifter) - z;
+    return exp2_near_0<!kJoined>((P(Range::kShifter) - shifted) - z, 2) * half_power(shifted);
+  }
 }
 
-template <class T>
-KW_FN Pack<T> exp2_minus(Pack<T> x) {
-  using P = Pack<T>;
-  using Range = PowerRange<T>;
-  if constexpr (kVectorBytes == 64) return exp2(-x);
-  P z = lesser(P(-Range::kLowest), x);
-  P shifted = P(Range::kShifter) - z;
-  return exp2_near_0<!kJoined>((P(Range::kShifter) - shifted) - z, 2) * half_power(shifted);
-}
-
-template <class T>
-KW_FN Pack<T> exp(Pack<T> x) {
-  using P = Pack<T>;
-  using Range = PowerRange<T>;
-  P z = clamp(x, P(Range::kLowest / kLog2E), P(0.25 + Range::kHighest / kLog2E));
-  P shifted = z * P(kLog2E) + P(Range::kShifter);
-  P n = shifted - P(Range::kShifter);
-  P r = (z - n * P(Layout<T>::kLn2High)) - n * P(Layout<T>::kLn2Low);
+template <class P>
+KW_FN P exp(P x) {
+  using Format = Layout<typename P::Number>;
+  using Range = PowerRange<typename P::Number>;
+  const P z = clamp(x, P(Range::kLowest / kLog2E), P(0.25 + Range::kHighest / kLog2E));
+  const P shifted = z * P(kLog2E) + P(Range::kShifter), n = shifted - P(Range::kShifter);
+  const P r = (z - n * P(Format::kLn2High)) - n * P(Format::kLn2Low);
   return exp_near_0<!kJoined>(r, 2) * half_power(shifted);
 }
 

@@ -72,8 +72,8 @@ struct Telling {
 template <class T>
 struct Telling<op::Inv, T> {
   static constexpr bool kTells = kEstimatesInverses;
-  template <class Inverses>
-  static KW_FN Pack<T> value(Inverses* inverses, Pack<T> x) {
+  template <class P>
+  static KW_FN P value(Inverses<T>* inverses, P x) {
     return inverses->of(x);
   }
 };
@@ -82,8 +82,8 @@ template <class T>
 struct Telling<op::InvSqrt, T> {
   // Elsewhere the estimate is that of a float32, which is 0 for numbers beyond its range.
   static constexpr bool kTells = sizeof(T) == 4 || kVectorBytes == 64;
-  template <class Inverses>
-  static KW_FN Pack<T> value(Inverses*, Pack<T> x) {
+  template <class P>
+  static KW_FN P value(Inverses<T>*, P x) {
     return near_inverse_sqrt(x);
   }
 };

@@ -2,7 +2,7 @@
 // Included once per instruction set.
 #pragma once
 #include <cstdint>
-#include "cpu/inverse-inl.hpp"
+#include "cpu/two-inl.hpp"
 #include "kernweave/reductions.hpp"
 
 namespace kernweave {
@@ -14,7 +14,56 @@ struct Taking {
   using P = typename M::P;
   using T = typename P::Number;
   using Strip = typename M::Strip;
+  using Column = typename M::Column;
   static constexpr int W = M::W, kVectors = M::kVectors, kColumns = M::kColumns;
+
+  // Terms that are added the short way, strip by strip, to copies of the sums of states. Whether that will do is asked at the end: says no,
+  // having done nothing, where some term was not plain.
+  template <class State>
+  class Adding {
+   public:
+    KW_FN explicit Adding(State* states) : states_(states), scale_{{states[0].scale.top, states[1].scale.top}, 0.0} {
+      M::vectors([&](int v) { sums_[v] = states[v].sums; });
+    }
+    KW_FN void add(const Strip& s, const Strip& weights) {
+      M::columns([&](int c) {
+        const Column shares = scale_.share({s.at[c][0], s.at[c][1]});
+        State::add(shares.first, weights.at[c][0], &sums_[0]);
+        State::add(shares.second, weights.at[c][1], &sums_[1]);
+      });
+    }
+    KW_FN bool end() const {
+      if (!all(states_[0].plain(sums_[0]) && states_[1].plain(sums_[1]))) return false;
+      M::vectors([&](int v) { states_[v].sums = sums_[v]; });
+      return true;
+    }
+
+   private:
+    State* states_;
+    Scale<Column> scale_;
+    typename State::Sums sums_[kVectors];
+  };
+  // For sums, what is finite is plain.
+  template <class L>
+  class Adding<red::Sum<L>> {
+   public:
+    KW_FN explicit Adding(red::Sum<L>* states) : states_(states) {
+      M::vectors([&](int v) { sums_[v] = L(0.0); });
+    }
+    KW_FN void add(const Strip& s, const Strip& weights) {
+      M::each([&](int c, int v) { sums_[v] = sums_[v] + s.at[c][v] * weights.at[c][v]; });
+    }
+    KW_FN bool end() const {
+      const L both = sums_[0] + sums_[1];
+      if (!all(both - both == L(0.0))) return false;
+      M::vectors([&](int v) { states_[v].total = states_[v].total + sums_[v]; });
+      return true;
+    }
+
+   private:
+    red::Sum<L>* states_;
+    L sums_[kVectors];
+  };
 
   // Are all terms plain to their states? One comparison serves a vector of rows: that with the least plain term of its columns.
   template <class State>
@@ -32,7 +81,9 @@ struct Taking {
   template <class State>
   static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights) {
     if constexpr (State::kShort && State::kAdds) {
-      return add_plain(states, s, weights);
+      Adding<State> adding(states);
+      adding.add(s, weights);
+      return adding.end();
     } else if constexpr (State::kShort) {
       if (!all_plain(states, s)) return false;
       if constexpr (State::kLooks)
@@ -45,27 +96,6 @@ struct Taking {
       M::vectors([&](int v) { states[v] = now[v]; });
       return true;
     }
-  }
-  template <class State>
-  static KW_FN bool add_plain(State* states, const Strip& s, const Strip& weights) {
-    typename State::Sums sums[kVectors];
-    M::vectors([&](int v) { sums[v] = states[v].sums; });
-    M::each([&](int c, int v) { states[v].add_plain(s.at[c][v], weights.at[c][v], &sums[v]); });
-    typename P::Mask plain = P(0.0) == P(0.0);
-    M::vectors([&](int v) { plain = plain && states[v].plain(sums[v]); });
-    if (!all(plain)) return false;
-    M::vectors([&](int v) { states[v].sums = sums[v]; });
-    return true;
-  }
-  // Adds up the terms of a full strip, if their sums are finite and little is told against them.
-  static KW_FN bool add_finite(red::Sum<P>* states, const Strip& s, const Strip& weights, P told) {
-    P sums[kVectors];
-    M::vectors([&](int v) { sums[v] = P(0.0); });
-    M::each([&](int c, int v) { sums[v] = sums[v] + s.at[c][v] * weights.at[c][v]; });
-    M::vectors([&](int v) { told = told + (sums[v] - sums[v]); });
-    if (!all(abs(told) < P(kMostTold))) return false;
-    M::vectors([&](int v) { states[v].total = states[v].total + sums[v]; });
-    return true;
   }
   // Where a plain term changes nothing: the terms that are not, of some columns a bit each in the order in which they lie.
   template <class State>
@@ -90,7 +120,7 @@ struct Taking {
   static KW_FN void take_one(State* state, P value, P weight, PackIndex index) {
     if constexpr (State::kShort && State::kAdds) {
       auto sums = state->sums;
-      state->add_plain(value, weight, &sums);
+      State::add(state->scale.share(value), weight, &sums);
       if (all(state->plain(sums))) {
         state->sums = sums;
         return;

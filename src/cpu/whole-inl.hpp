@@ -15,6 +15,7 @@ template <class T>
 class Wholes {
   using M = Machine<T>;
   using P = Pack<T>;
+  using Part = typename M::Part;
   using Strip = typename M::Strip;
   using Seen = typename M::Seen;
 
@@ -50,12 +51,13 @@ class Wholes {
     P once;
     Seen row, column;
 
+    // For the part of a strip that begins at a column.
     template <int kArgument>
-    KW_FN P get(const P* found, int v, int c) const {
+    KW_FN Part get(const Part* found, int, int c) const {
       if constexpr (kArgument >= 0) return found[kArgument];
-      else if constexpr (kArgument == kOfRow) return row.vector(0, v);
-      else if constexpr (kArgument == kOfColumn) return column.number(c);
-      else return once;
+      else if constexpr (kArgument == kOfRow) return {row.rows(), row.rows()};
+      else if constexpr (kArgument == kOfColumn) return {{column.number(c), column.number(c)}, {column.number(c + 1), column.number(c + 1)}};
+      else return {{once, once}, {once, once}};
     }
   };
 
@@ -67,18 +69,18 @@ class Wholes {
     return tells;
   }
   struct Shortly {
-    Inverses<T, M::kVectors> inverses;
+    Inverses<T> inverses;
 
     KW_FN Shortly() {}
     template <Op kOp>
-    KW_FN P call(P x, P y) {
+    KW_FN Part call(Part x, Part y) {
       using Row = typename Called<kOp>::Row;
       if constexpr (Telling<Row, T>::kTells) return Telling<Row, T>::value(&inverses, x);
       else return Called<kOp>::eval(x, y);
     }
   };
 
-  // All calls, of a strip of what folds have found.
+  // What is known of all calls, and which are left to follow when the fold has been carried out.
   template <class... Calls>
   struct Listed {
     static constexpr int kLength = static_cast<int>(sizeof...(Calls));
@@ -89,42 +91,32 @@ class Wholes {
   template <class... Calls>
   struct Work<Chain<Calls...>> : Listed<Calls...> {
     static constexpr bool kStarts = false, kJoined = false;
-    template <class Way>
-    static KW_FN void work(Way* way, Strip* s, const Taken* taken, P) {
-      if constexpr (sizeof...(Calls) > 0)
-        M::each([&](int c, int v) {
-          P found[1 + sizeof...(Calls)] = {s->at[c][v]};
-          s->at[c][v] = follow<1, P, Way, Taken, Calls...>(way, found, taken, v, c);
-        });
-    }
+    using Left = Chain<Calls...>;
   };
   // A number that is added to the fold's result first: a fold of few components starts with it.
   template <class... Calls>
   struct Work<Chain<Plus<0>, Calls...>> : Listed<Plus<0>, Calls...> {
     static_assert(!(false || ... || Calls::template kTakes<static_cast<Argument>(0)>), "what the fold has found alone is not known");
     static constexpr bool kStarts = true, kJoined = false;
-    template <class Way>
-    static KW_FN void work(Way* way, Strip* s, const Taken* taken, P) {
-      if constexpr (sizeof...(Calls) > 0)
-        M::each([&](int c, int v) {
-          P found[2 + sizeof...(Calls)] = {s->at[c][v], s->at[c][v]};
-          s->at[c][v] = follow<2, P, Way, Taken, Calls...>(way, found, taken + 1, v, c);
-        });
-    }
+    using Left = Chain<Calls...>;
   };
   // One that it is taken times, or that is added: the same multiplication and addition, which changes neither.
   template <class... Calls>
   struct Work<Chain<Times<0>, Calls...>> : Listed<Times<0>, Calls...> {
     static constexpr bool kStarts = false, kJoined = true;
-    template <class Way>
-    static KW_FN void work(Way* way, Strip* s, const Taken* taken, P summand) {
-      M::each([&](int c, int v) {
-        P found[2 + sizeof...(Calls)] = {s->at[c][v], s->at[c][v] * taken[0].once + summand};
-        if constexpr (sizeof...(Calls) > 0) s->at[c][v] = follow<2, P, Way, Taken, Calls...>(way, found, taken + 1, v, c);
-        else s->at[c][v] = found[1];
-      });
-    }
+    using Left = Chain<Calls...>;
   };
+  // Carries them out, of the part of a strip that begins at a column, where folds have found `of_fold`.
+  template <class Here, class Way, class... Calls>
+  static KW_FN Part work(Way* way, Part of_fold, const Taken* taken, Part summand, int column, Chain<Calls...>) {
+    constexpr int kDone = Here::kStarts || Here::kJoined ? 1 : 0;
+    Part found[1 + kDone + sizeof...(Calls)];
+    found[0] = of_fold;
+    if constexpr (Here::kStarts) found[1] = of_fold;
+    if constexpr (Here::kJoined) found[1] = of_fold * taken[0].template get<kOnce>(found, 0, column) + summand;
+    if constexpr (sizeof...(Calls) > 0) return follow<1 + kDone, Part, Way, Taken, Calls...>(way, found, taken + kDone, 0, column);
+    else return found[kDone];
+  }
 
   // Where everything lies for a strip. The program is the fold, the calls and the reduction; a call has what it takes of a row, or of
   // no point, first, and what it takes of a column second.
@@ -163,55 +155,101 @@ class Wholes {
       const P start = starts ? taken[0].once : Fold::template start<P>();
       M::fold_vector_number(s, start, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
       if (Here::kStarts && !starts) M::map(s, [&](P found) { return found + taken[0].once; });
-      Here::work(way, s, taken, summand);
+      const Part added = {{summand, summand}, {summand, summand}};
+      const Part one = Wholes::work<Here>(way, M::part(*s, 0), taken, added, 0, typename Here::Left());
+      *s = M::strip_of(one, Wholes::work<Here>(way, M::part(*s, 2), taken, added, 2, typename Here::Left()));
     }
   };
 
-  template <class Reduction, class Fold, class Places>
-  static KW_FN bool add_shortly(const Places& places, const typename M::Ready& reduction) {
-    Shortly way;
-    Strip s;
-    places.template work<Fold>(&way, &s);
-    return Reduction::take_finite(reduction, s, way.inverses.told());
-  }
-  template <class Reduction, class Fold, class Calls>
-  __attribute__((noinline, flatten)) static void add_as_written(const typename M::Ready& reduction, typename M::Run* run) {
-    AsWritten way;
-    Places<Work<Calls>>(run->frame, run->column / M::kColumns).template work<Fold>(&way, &run->memory);
-    Reduction::take_memory(reduction, run);
+  // Terms of a full strip are taken from registers, where that will do. What memory is needed for else is made there, or the reduction would
+  // lie in memory throughout.
+  template <class Reduction>
+  static KW_FN void take(const Frame& frame, const typename M::Ready& reduction, const Strip& s, std::int64_t left) {
+    if (left >= M::kColumns && Reduction::take(reduction, s)) return;
+    typename M::Run now = {frame, frame.columns - left, left, s};
+    const typename M::Ready copy = reduction;
+    Reduction::take_memory(copy, &now);
   }
 
-  // Terms of a full strip are taken from registers, where that will do.
-  template <class Reduction>
-  static KW_FN void take(const typename M::Ready& reduction, const Strip& s, bool full, typename M::Run* now) {
-    if (full && Reduction::take(reduction, s)) return;
-    now->memory = s;
-    Reduction::take_memory(reduction, now);
+  // Kinds of pairs, by what is done with them.
+  template <class FoldOf, class Calls, template <class> class State, Weight kWeight, bool kSummed>
+  struct Kind {
+    using Fold = FoldOf;
+    using Here = Work<Calls>;
+    using Reduction = typename M::template Reduction<State, kWeight>;
+    using Sum = typename M::template Reduction<State, Weight::one>;
+    static constexpr bool kAlsoSummed = kSummed, kOneWeight = kWeight != Weight::difference;
+    static constexpr bool kTells = kOneWeight && Here::kLastTells && Reduction::kSum, kShort = kTells || (kOneWeight && Reduction::kAddsShortly);
+    using Way = std::conditional_t<kTells, Shortly, AsWritten>;
+  };
+
+  // Some strips as they are written, the last of all perhaps not full.
+  template <class Kind>
+  static KW_FN void take_some(const Frame& frame, std::int64_t first, std::int64_t end) {
+    Places<typename Kind::Here> places(frame, first);
+    typename M::Ready reduction = M::ready(frame, places.last, nullptr);
+    const typename M::Ready sum = Kind::kAlsoSummed ? M::ready(frame, (&places.last)[1], nullptr) : reduction;
+    const std::int64_t weight_step = M::advance(frame, places.last.b);
+    if (Kind::kOneWeight) reduction.width = 1;
+    reduction.b.at += first * weight_step;
+    for (std::int64_t strip = first; strip < end; ++strip, places.go_on(1), reduction.b.at += weight_step) {
+      AsWritten way;
+      Strip s;
+      places.template work<typename Kind::Fold>(&way, &s);
+      take<typename Kind::Reduction>(frame, reduction, s, frame.columns - strip * M::kColumns);
+      if constexpr (Kind::kAlsoSummed) take<typename Kind::Sum>(frame, sum, s, frame.columns - strip * M::kColumns);
+    }
   }
+  template <class Kind>
+  __attribute__((noinline, flatten)) static void take_rarely(const Frame& frame, std::int64_t first, std::int64_t end) {
+    take_some<Kind>(frame, first, end);
+  }
+
+  // Full strips of a sum of one weight, the short way. Goes on behind them, and says whether that was right.
+  static KW_FN bool well_told(const AsWritten&) { return true; }
+  static KW_FN bool well_told(const Shortly& way) { return way.inverses.well_told(); }
+  template <class Kind>
+  static KW_FN bool add_shortly(Places<typename Kind::Here>* places, typename M::Ready* reduction, std::int64_t weight_step, std::int64_t strips) {
+    typename Kind::Reduction::Adding adding(reinterpret_cast<typename Kind::Reduction::State*>(reduction->states));
+    typename Kind::Way way;
+    for (; strips > 0; --strips, places->go_on(1), reduction->b.at += weight_step) {
+      Strip s;
+      places->template work<typename Kind::Fold>(&way, &s);
+      Kind::Reduction::add(*reduction, s, &adding);
+    }
+    return well_told(way) && adding.end();
+  }
+  // So many strips are looked at together: a look takes as long as half a strip of the shortest terms; where it says no, they have been worked
+  // on in vain. Where it says no again and again, twice as many as before are taken as they are written: scales may rise all the time.
+  static constexpr std::int64_t kTogether = 8;
+  static KW_FN std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
   template <class Fold, class Calls, template <class> class State, Weight kWeight, bool kSummed>
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
-    using Here = Work<Calls>;
-    using Reduction = typename M::template Reduction<State, kWeight>;
-    Places<Here> places(frame, 0);
-    typename M::Ready reduction = M::ready(frame, places.last, nullptr);
-    if (kWeight != Weight::difference) reduction.width = 1;
-    typename M::Ready sum = kSummed ? M::ready(frame, (&places.last)[1], nullptr) : reduction;
-    const std::int64_t weight_step = M::advance(frame, places.last.b);
-    for (typename M::Run now = M::at_start(frame); now.left > 0; M::next_columns(&now)) {
-      const bool full = now.left >= M::kColumns;
-      if constexpr (Here::kLastTells && Reduction::kSum && kWeight != Weight::difference) {
-        // Asked first, so that each term goes into its sum as it is found.
-        if (!full || !add_shortly<Reduction, Fold>(places, reduction)) add_as_written<Reduction, Fold, Calls>(reduction, &now);
-      } else {
-        AsWritten way;
-        Strip s;
-        places.template work<Fold>(&way, &s);
-        take<Reduction>(reduction, s, full, &now);
-        if constexpr (kSummed) take<typename M::template Reduction<State, Weight::one>>(sum, s, full, &now);
+    using Kind = Wholes::Kind<Fold, Calls, State, kWeight, kSummed>;
+    const std::int64_t full = frame.columns / M::kColumns, strips = (frame.columns + M::kColumns - 1) / M::kColumns;
+    if constexpr (Kind::kShort) {
+      Places<typename Kind::Here> places(frame, 0);
+      typename M::Ready reduction = M::ready(frame, places.last, nullptr);
+      const std::int64_t weight_step = M::advance(frame, places.last.b);
+      std::int64_t wary = kTogether;
+      for (std::int64_t first = 0; first < full;) {
+        const std::int64_t tried = least(first + kTogether, full);
+        std::int64_t end = tried;
+        if (add_shortly<Kind>(&places, &reduction, weight_step, tried - first)) {
+          wary = kTogether;
+        } else {
+          end = least(first + wary, full);
+          take_rarely<Kind>(frame, first, end);
+          places.go_on(end - tried);
+          reduction.b.at += (end - tried) * weight_step;
+          wary += wary;
+        }
+        first = end;
       }
-      places.go_on(1);
-      reduction.b.at += weight_step;
+      if (full < strips) take_rarely<Kind>(frame, full, strips);
+    } else {
+      take_some<Kind>(frame, 0, strips);
     }
   }
 

@@ -11,7 +11,7 @@
 //   kExponents                       is an absolute error of a value a relative error of its term?
 //   kShort                           is there a short way for most terms? Then,
 //     if it adds up in `sums`, it has
-//     add_plain(value, weight, &sums)  that way, into a copy
+//     scale.share(value)             how large a term is, and add(share, weight, &sums): that way, into a copy
 //     plain(sums)                      the lanes in which that is the same as step(): then the copy becomes the state's, else the terms come
 //                                      again
 //     scale_for(value, weight)         of which the greatest, given to lift(), makes the same terms plain when they come again, where that

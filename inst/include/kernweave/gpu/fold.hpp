@@ -100,7 +100,7 @@ __device__ __forceinline__ auto added_plain(const State& state, int left, Value 
   auto sums = state.sums;
 #pragma unroll
   for (int c = 0; c < kColumns; ++c)
-    if (kFull || c < left) state.add_plain(value(c), weight(c), &sums);
+    if (kFull || c < left) State::add(state.scale.share(value(c)), weight(c), &sums);
   return sums;
 }
 template <int kColumns, bool kFull, class State, class Value, class Weight>

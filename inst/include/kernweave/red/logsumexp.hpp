@@ -25,7 +25,7 @@ struct LogSumExp {
   }
 
   // Terms that are not far above the scale set no new one: one exponential instead of two.
-  KW_FN void add_plain(L value, L weight, Sums* to) const { to->total = to->total + weight * scale.share(value); }
+  KW_FN static void add(L share, L weight, Sums* to) { to->total = to->total + weight * share; }
   KW_FN typename L::Mask plain(const Sums& found) const { return scale.fits(found.total); }
   // A term of weight 0 gives no scale.
   KW_FN static L scale_for(L value, L weight) { return select(differs(weight, L(0.0)), value, -infinity<L>()); }

@@ -25,8 +25,7 @@ struct SumSoftMaxWeight {
     take(select(valid, value * kLog2OfE, -infinity<L>()), select(valid, weight, L(0.0)), select(valid, L(1.0), L(0.0)));
   }
 
-  KW_FN void add_plain(L value, L weight, Sums* to) const {
-    const L share = scale.share(value);
+  KW_FN static void add(L share, L weight, Sums* to) {
     to->total = to->total + weight * share;
     to->norm = to->norm + share;
   }

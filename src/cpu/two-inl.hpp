@@ -1,0 +1,60 @@
+// Two lanes as one, which go through the same arithmetic in step: while one waits for what it found last, the other has work to do, and a
+// processor need not look far ahead to find it. Included once per instruction set.
+#pragma once
+#include "cpu/math-inl.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+template <class L>
+struct Two {
+  using Number = typename L::Number;
+  struct Mask {
+    typename L::Mask first, second;
+
+    KW_FN friend Mask operator&&(Mask a, Mask b) { return {a.first && b.first, a.second && b.second}; }
+    KW_FN friend Mask operator||(Mask a, Mask b) { return {a.first || b.first, a.second || b.second}; }
+    KW_FN friend Mask operator!(Mask a) { return {!a.first, !a.second}; }
+  };
+  L first, second;
+
+  Two() = default;
+  KW_FN Two(L one, L other) : first(one), second(other) {}
+  KW_FN Two(double literal) : first(literal), second(literal) {}
+
+  KW_FN friend Two operator+(Two a, Two b) { return {a.first + b.first, a.second + b.second}; }
+  KW_FN friend Two operator-(Two a, Two b) { return {a.first - b.first, a.second - b.second}; }
+  KW_FN friend Two operator*(Two a, Two b) { return {a.first * b.first, a.second * b.second}; }
+  KW_FN friend Two operator/(Two a, Two b) { return {a.first / b.first, a.second / b.second}; }
+  KW_FN friend Two operator-(Two a) { return {-a.first, -a.second}; }
+
+  KW_FN friend Mask operator<(Two a, Two b) { return {a.first < b.first, a.second < b.second}; }
+  KW_FN friend Mask operator<=(Two a, Two b) { return {a.first <= b.first, a.second <= b.second}; }
+  KW_FN friend Mask operator==(Two a, Two b) { return {a.first == b.first, a.second == b.second}; }
+  KW_FN friend Mask differs(Two a, Two b) { return {differs(a.first, b.first), differs(a.second, b.second)}; }
+  KW_FN friend Mask truth(Two a) { return {truth(a.first), truth(a.second)}; }
+  KW_FN friend Mask is_nan(Two a) { return {is_nan(a.first), is_nan(a.second)}; }
+  KW_FN friend Two select(Mask test, Two yes, Two no) { return {select(test.first, yes.first, no.first), select(test.second, yes.second, no.second)}; }
+  KW_FN friend Two lesser(Two a, Two b) { return {lesser(a.first, b.first), lesser(a.second, b.second)}; }
+  KW_FN friend Two greater(Two a, Two b) { return {greater(a.first, b.first), greater(a.second, b.second)}; }
+  KW_FN friend Two square(Two a) { return a * a; }
+
+  // Powers of e and of 2 are written for any lane (math_exp-inl.hpp) that has these.
+  KW_FN friend Two half_power(Two a) { return {half_power(a.first), half_power(a.second)}; }
+  KW_FN friend Two beside_whole(Two a) { return {beside_whole(a.first), beside_whole(a.second)}; }
+  KW_FN friend Two times_power(Two a, Two b) { return {times_power(a.first, b.first), times_power(a.second, b.second)}; }
+  // The rest one after the other.
+  KW_FN friend Two abs(Two a) { return {abs(a.first), abs(a.second)}; }
+  KW_FN friend Two log(Two a) { return {log(a.first), log(a.second)}; }
+  KW_FN friend Two sqrt(Two a) { return {sqrt(a.first), sqrt(a.second)}; }
+  KW_FN friend Two rsqrt(Two a) { return {rsqrt(a.first), rsqrt(a.second)}; }
+  KW_FN friend Two inverse_sqrt(Two a) { return {inverse_sqrt(a.first), inverse_sqrt(a.second)}; }
+  KW_FN friend Two near_inverse_sqrt(Two a) { return {near_inverse_sqrt(a.first), near_inverse_sqrt(a.second)}; }
+  KW_FN friend Two sin(Two a) { return {sin(a.first), sin(a.second)}; }
+  KW_FN friend Two cos(Two a) { return {cos(a.first), cos(a.second)}; }
+  KW_FN friend Two tanh(Two a) { return {tanh(a.first), tanh(a.second)}; }
+  KW_FN friend Two pow(Two a, Two b) { return {pow(a.first, b.first), pow(a.second, b.second)}; }
+};
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave
