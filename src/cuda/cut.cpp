@@ -44,10 +44,10 @@ std::int64_t filling(std::int64_t blocks, std::int64_t most, std::int64_t wave) 
   return best;
 }
 
-// Several launches have whole waves, as far as rows and shares of columns come out so. Less than one wave takes no less time.
+// Several launches have whole waves, as far as rows and shares of columns come out so: a last one of less than a wave takes as long as one.
 std::int64_t of_launch(std::int64_t all, std::int64_t wave, double seconds) {
   const std::int64_t launches = static_cast<std::int64_t>(seconds / kGpuSecondsOfLaunch) + 1;
-  return std::min(all, std::max<std::int64_t>(1, all / launches / wave) * wave);
+  return std::min(all, ceiling(all, launches * wave) * wave);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Product product_of(const Pass& pass) {
 Product picked_of(const Pass& pass) {
   if (!pass.float32 || pass.share.outputs.size() != 1) return {};
   const Output& o = pass.variant->outputs[pass.share.outputs[0]];
-  if (o.keep != pass.lane_keep() || !row(o.red).picks || o.width != 1 || o.places > kGpuLongestList) return {};
+  if (o.keep != pass.lane_keep() || !row(o.red).picks() || o.width != 1 || o.places > kGpuLongestList) return {};
   const std::vector<Step>& steps = pass.program().steps;
   const auto made = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return is_slot(o.value) && s.out == o.value.index; });
   if (made == steps.end() || made->op != Op::SqDist || made->region != Region::pair || made->group >= 0) return {};
@@ -119,15 +119,26 @@ void fill_panels(Pass* pass) {
   }
 }
 
-// Registers that one row's states take. Long lists lie in memory.
-int state_registers(const Pass& pass) {
-  int registers = 0;
+// Registers of one row: what every pair needs, and what sums come to after each tile.
+struct RowRegisters {
+  int pairs;
+  int tiles;
+
+  int all() const { return pairs + tiles; }
+  // A second row is worth more than sums in registers that are needed once a tile.
+  bool fit(int rows) const { return rows * all() <= kGpuRowRegisters || (rows == 2 && rows * pairs <= kGpuPairRegisters); }
+};
+
+// Those of its states. Long lists lie in memory.
+RowRegisters state_registers(const Pass& pass) {
+  const int numbers = pass.number_bytes() / 4;
+  RowRegisters registers{0, 0};
   for (int number : pass.share.outputs) {
     const Output& o = pass.variant->outputs[number];
     if (pass.pairwise(number)) continue;
-    const int numbers = pass.number_bytes() / 4;
-    const int state = static_cast<int>(row(o.red).state.size) / 8;
-    registers += o.width * (is_short_list(o) ? o.places * (numbers + 1) : state * (numbers + 2));
+    const int state = o.width * static_cast<int>(row(o.red).state.size) / 8;
+    registers.pairs += is_short_list(o) ? o.width * o.places * (numbers + 1) : state * numbers;
+    if (!is_short_list(o)) (row(o.red).adds ? registers.tiles : registers.pairs) += state * 2;
   }
   return registers;
 }
@@ -141,8 +152,9 @@ Shape tile_shape(const Pass& pass, bool few_columns) {
 // Rows and columns whose numbers, states and values a thread has registers for.
 void fit_registers(const Pass& pass, std::int64_t lanes, Shape* shape) {
   const int registers = pass.number_bytes() / 4, live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
-  const int of_row = pass.lanes.narrow * registers + state_registers(pass);
-  while (shape->rows > 1 && (lanes <= (shape->rows - 1) * shape->threads || shape->rows * of_row > kGpuRowRegisters)) --shape->rows;
+  RowRegisters of_row = state_registers(pass);
+  of_row.pairs += pass.lanes.narrow * registers;
+  while (shape->rows > 1 && (lanes <= (shape->rows - 1) * shape->threads || !of_row.fit(shape->rows))) --shape->rows;
   const int of_column = shape->rows * live * registers;
   while (shape->columns > 1 && shape->columns * of_column > kGpuStripRegisters) shape->columns /= 2;
   if (shape->columns > 1) shape->unroll = 1;
@@ -264,7 +276,7 @@ bool Pass::takes_short_way() const {
 }
 
 bool Pass::picks() const {
-  const auto picks = [&](int number) { return row(variant->outputs[number].red).picks; };
+  const auto picks = [&](int number) { return row(variant->outputs[number].red).picks(); };
   return std::any_of(share.outputs.begin(), share.outputs.end(), picks);
 }
 
@@ -310,7 +322,7 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std
     if (pass.in_front.back().any()) pass.needed[pass.in_front.back().step] = false;
   }
   if (way == Way::best) pass.wide = wide_sum_of(pass);
-  const bool few_states = pass.wide.any() || state_registers(pass) <= kGpuMostTileStates;
+  const bool few_states = pass.wide.any() || state_registers(pass).all() <= kGpuMostTileStates;
   if (way == Way::best && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
   if (way == Way::best && !pass.product.any()) tell_distances(&pass);
   fill_panels(&pass);

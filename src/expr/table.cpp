@@ -217,8 +217,8 @@ bool find_operator(const std::string& symbol, Op* found) {
 const std::vector<RedRow>& red_rows() {
   static const std::vector<RedRow> rows = {
 #define REDUCTION(Name, fn, inputs, results, kind, saves, ...) \
-  {#Name, #fn, Inputs::inputs, Results::results, KindRule::kind, Saves::saves, state_row<red::Name<Lane>>(), red::Name<Lane>::kExponents, \
-   red::Name<Lane>::kShort, red::Name<Lane>::kShort && !red::Name<Lane>::kAdds},
+  {#Name, #fn, Inputs::inputs, Results::results, KindRule::kind, Saves::saves, state_row<red::Name<Lane>>(), red::Name<Lane>::kAdds, \
+   red::Name<Lane>::kExponents, red::Name<Lane>::kShort},
 #include "kernweave/reductions.def"
   };
   return rows;

@@ -67,9 +67,11 @@ struct RedRow {
   KindRule kind;
   Saves saves;
   StateRow state;
+  bool adds;       // does it add numbers up?
   bool exponents;  // are the values exponents, so that an absolute error in them is a relative error of a term?
   bool is_short;   // is there a short way for most terms?
-  bool picks;      // does it let most terms pass, once it has seen some?
+
+  bool picks() const { return is_short && !adds; }  // does it let most terms pass, once it has seen some?
 };
 
 const RedRow& row(Red red);
