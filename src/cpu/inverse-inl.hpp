@@ -39,8 +39,8 @@ struct NearInverse {
   }
 };
 
-// Inverses that go into sums, where a unit or two in the last place is no matter. All rows are treated alike, so that equal rows have equal
-// sums.
+// Inverses that go into sums, where a unit or two in the last place is no matter. Rows of a strip are treated alike, so that equal rows have
+// equal sums.
 template <class T>
 class Inverses {
   using Column = Two<Pack<T>>;

@@ -50,10 +50,7 @@ struct Two {
   KW_FN friend Two rsqrt(Two a) { return {rsqrt(a.first), rsqrt(a.second)}; }
   KW_FN friend Two inverse_sqrt(Two a) { return {inverse_sqrt(a.first), inverse_sqrt(a.second)}; }
   KW_FN friend Two near_inverse_sqrt(Two a) { return {near_inverse_sqrt(a.first), near_inverse_sqrt(a.second)}; }
-  KW_FN friend Two sin(Two a) { return {sin(a.first), sin(a.second)}; }
-  KW_FN friend Two cos(Two a) { return {cos(a.first), cos(a.second)}; }
   KW_FN friend Two tanh(Two a) { return {tanh(a.first), tanh(a.second)}; }
-  KW_FN friend Two pow(Two a, Two b) { return {pow(a.first, b.first), pow(a.second, b.second)}; }
 };
 
 }  // inline namespace KW_ISA

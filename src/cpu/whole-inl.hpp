@@ -205,7 +205,7 @@ class Wholes {
     take_some<Kind>(frame, first, end);
   }
 
-  // Full strips of a sum of one weight, the short way. Goes on behind them, and says whether that was right.
+  // Full strips of what adds up and has one weight, the short way. Goes on behind them, and says whether that was right.
   static KW_FN bool well_told(const AsWritten&) { return true; }
   static KW_FN bool well_told(const Shortly& way) { return way.inverses.well_told(); }
   template <class Kind>
@@ -220,9 +220,11 @@ class Wholes {
     return well_told(way) && adding.end();
   }
   // So many strips are looked at together: a look takes as long as half a strip of the shortest terms; where it says no, they have been worked
-  // on in vain. Where it says no again and again, twice as many as before are taken as they are written: scales may rise all the time.
+  // on in vain. One alone is looked at first where a scale may have to be found. Where looks say no again and again, twice as many strips as
+  // before are taken as they are written: scales may rise all the time.
   static constexpr std::int64_t kTogether = 8;
   static KW_FN std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+  static KW_FN std::int64_t most(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
 
   template <class Fold, class Calls, template <class> class State, Weight kWeight, bool kSummed>
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
@@ -232,18 +234,21 @@ class Wholes {
       Places<typename Kind::Here> places(frame, 0);
       typename M::Ready reduction = M::ready(frame, places.last, nullptr);
       const std::int64_t weight_step = M::advance(frame, places.last.b);
-      std::int64_t wary = kTogether;
+      std::int64_t together = Kind::kTells ? kTogether : 1, wary = 1;
       for (std::int64_t first = 0; first < full;) {
-        const std::int64_t tried = least(first + kTogether, full);
+        const std::int64_t tried = least(first + together, full);
         std::int64_t end = tried;
         if (add_shortly<Kind>(&places, &reduction, weight_step, tried - first)) {
-          wary = kTogether;
+          if (together == kTogether) wary = 1;
+          together = kTogether;
         } else {
+          wary = most(wary, together);
           end = least(first + wary, full);
           take_rarely<Kind>(frame, first, end);
           places.go_on(end - tried);
           reduction.b.at += (end - tried) * weight_step;
           wary += wary;
+          together = 1;
         }
         first = end;
       }

@@ -36,7 +36,7 @@ struct AsWritten {
   }
 };
 
-// The calls from number kNumber on, of row k and column c; found[n] is what call n has found, found[0] what the fold has. What a
+// The calls from number kNumber on, of row k and column c of those at hand; found[n] is what call n has found, found[0] what the fold has. What a
 // call takes besides is what taken->get says, of a `Takes` for each.
 template <int kNumber, class L, class Way, class Takes, class Call, class... Calls>
 KW_FN L follow(Way* way, L* found, const Takes* taken, int k, int c) {
