@@ -1,5 +1,5 @@
-// Inverses. A division keeps the divider busy and nothing else; an estimate and its corrections, what multiplies. So every other column of a
-// strip is divided, the rest are estimated, and both go on at the same time. Included once per instruction set.
+// Inverses. A division keeps the divider busy and nothing else; an estimate and its corrections, what multiplies. So one or two of four columns of
+// a strip are estimated, the rest are divided, and both go on at the same time. Included once per instruction set.
 #pragma once
 #include "cpu/two-inl.hpp"
 
@@ -44,11 +44,16 @@ struct NearInverse {
 template <class T>
 class Inverses {
   using Column = Two<Pack<T>>;
+  // An estimate that is converted to float32 and back and corrected twice keeps results waiting: one of four columns does, as fast as none
+  // on an AMD machine whose divider is fast, where one of two took an eighth longer (bench/notes.md).
+  static constexpr bool kOneOfFour = sizeof(T) == 8 && kVectorBytes == 32;
 
  public:
-  KW_FN Inverses() : told_(0.0) {}
+  KW_FN Inverses() : told_(0.0), again_(true) {}
   // Of two columns.
   KW_FN Two<Column> of(Two<Column> y) {
+    again_ = !again_;
+    if (kOneOfFour && again_) return Two<Column>(1.0) / y;
     const NearInverse<T> one(y.second.first), other(y.second.second);
     told_ = one.left * one.left + (other.left * other.left + told_);
     return {Column(1.0) / y.first, {one.value, other.value}};
@@ -58,6 +63,7 @@ class Inverses {
 
  private:
   Pack<T> told_;
+  bool again_;  // the second two of a strip's columns?
 };
 
 }  // inline namespace KW_ISA
