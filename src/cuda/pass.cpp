@@ -136,9 +136,13 @@ RowRegisters state_registers(const Pass& pass) {
   for (int number : pass.share.outputs) {
     const Output& o = pass.variant->outputs[number];
     if (pass.pairwise(number)) continue;
+    if (is_short_list(o)) {
+      registers.pairs += o.width * o.places * (numbers + 1);
+      continue;
+    }
     const int state = o.width * static_cast<int>(row(o.red).state.size) / 8;
-    registers.pairs += is_short_list(o) ? o.width * o.places * (numbers + 1) : state * numbers;
-    if (!is_short_list(o)) (row(o.red).adds ? registers.tiles : registers.pairs) += state * 2;
+    registers.pairs += state * numbers;
+    (row(o.red).adds ? registers.tiles : registers.pairs) += state * 2;
   }
   return registers;
 }
