@@ -164,8 +164,13 @@ saved_value <- function(from, given_for, given) {
   value
 }
 
-# The operands that must be given data, those behind saved values included.
+# The operands that must be given data, those behind saved values included. Looked for once: outputs do not change.
 free_operands <- function(R) {
+  if (is.null(R$cache$free)) R$cache$free <- look_for_free(R)
+  R$cache$free
+}
+
+look_for_free <- function(R) {
   free <- list()
   for (operand in r_operands(c(R$extents, formulas_of(R$outputs)))) {
     found <- if (!is.null(operand$from)) free_operands(operand$from$reduction) else if (is.null(operand$data)) list(operand)

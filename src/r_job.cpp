@@ -13,6 +13,8 @@
 namespace kernweave {
 namespace {
 
+bool is_pairwise(const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; }
+
 Keep keep_named(const std::string& name) {
   if (name == "i") return Keep::i;
   if (name == "j") return Keep::j;
@@ -59,7 +61,7 @@ View sparse_view(SEXP entries, SEXP pattern, const Variable& v) {
     return VECTOR_ELT(pattern, k);
   };
   const SEXP starts = part(0), places = part(1), extent = part(2);
-  internal_check(v.axis == Axis::pair || v.axis == Axis::pair_swapped, "a sparse matrix that is not one of pairs");
+  internal_check(is_pairwise(v), "a sparse matrix that is not one of pairs");
   internal_check(Rf_xlength(extent) == 2 && Rf_xlength(places) == Rf_xlength(entries), "a damaged sparse matrix `", v.name, "`");
   View view;
   view.data = REAL_RO(entries);
@@ -180,7 +182,7 @@ Views::Views(const Plan& plan, const Given& given) : plan_(plan), given_(given) 
     const SEXP data = given.data[v.operand];
     View view = view_of(data, v);
     if (!view.kept && !view.sparse() && v.operand < given.operands.size()) view.kept = kept_by(given.operands[v.operand], data);
-    const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
+    const bool pairwise = is_pairwise(v);
     internal_check(!pairwise || v.width == 1, "a matrix of pairs with ", v.width, " components");
     user_check(pairwise || view.columns == v.width, Fault::shape, "`", v.name, "` has ", view.columns,
                view.columns == 1 ? " column" : " columns", ", but the formula was built for ", v.width);
@@ -227,7 +229,7 @@ PointNames names_of(const Plan& plan, const Given& given) {
   for (std::size_t k = 0; k < plan.variables.size(); ++k) {
     const Variable& v = plan.variables[k];
     if (!plan.direct[k] || v.source != Source::data || v.operand >= Variable::kResults) continue;
-    const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
+    const bool pairwise = is_pairwise(v);
     if (v.axis == Axis::i || pairwise) note(v, v.axis == Axis::pair_swapped ? 1 : 0, &first_i, &names.i);
     if (v.axis == Axis::j || pairwise) note(v, v.axis == Axis::pair ? 1 : 0, &first_j, &names.j);
   }
@@ -241,19 +243,30 @@ Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::Num
   return extents.sizes();
 }
 
+namespace {
+
+// Looked for once where the data are whose they were. All numbers of pairs are one cloud.
+std::vector<double> middle_of(const Plan& plan, std::size_t k, Views* views) {
+  const View& view = views->all()[k];
+  if (view.sparse()) return {0.0};
+  const std::int64_t components = is_pairwise(plan.variables[k]) ? 1 : view.columns;
+  if (view.kept && view.kept->middle.size() == static_cast<std::size_t>(components)) return view.kept->middle;
+  const View& here = views->on_host(k);
+  std::vector<double> middle = centre_of(components == 1 ? View{here.data, here.rows * here.columns, 1} : here);
+  if (here.kept) here.kept->middle = middle;
+  return middle;
+}
+
+}  // namespace
+
 std::vector<std::vector<double>> centres_for(const Plan& plan, Views* views) {
   std::vector<std::vector<double>> centres(plan.variables.size());
-  const auto middle_of = [&](int operand) {
+  for (std::size_t k = 0; k < centres.size(); ++k) {
+    if (plan.variables[k].centre == Variable::kAsItIs) continue;
     std::size_t owner = 0;
-    while (plan.variables[owner].operand != operand) ++owner;
-    const View& view = views->on_host(owner);
-    const Axis axis = plan.variables[owner].axis;
-    const bool pairwise = axis == Axis::pair || axis == Axis::pair_swapped;
-    if (view.sparse()) return std::vector<double>{0.0};
-    return centre_of(pairwise ? View{view.data, view.rows * view.columns, 1} : view);
-  };
-  for (std::size_t k = 0; k < centres.size(); ++k)
-    if (plan.variables[k].centre != Variable::kAsItIs) centres[k] = middle_of(plan.variables[k].centre);
+    while (plan.variables[owner].operand != plan.variables[k].centre) ++owner;
+    centres[k] = middle_of(plan, owner, views);
+  }
   return centres;
 }
 

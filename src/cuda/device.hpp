@@ -106,6 +106,8 @@ class Device {
 
  private:
   friend class Block;
+  using Pool = std::multimap<std::size_t, Pointer>;
+  Pool::iterator take(std::size_t size, const char* what);
   void give_back(Pointer at, std::size_t bytes) noexcept;
 
   int number_, capability_ = 0, processors_ = 0;
@@ -113,7 +115,8 @@ class Device {
   Stream stream_ = nullptr;
   std::size_t memory_ = 0;
   char* staging_ = nullptr;
-  std::multimap<std::size_t, Pointer> pool_;
+  Pool pool_;  // blocks that nobody has, by their size
+  std::map<Pointer, std::size_t> taken_;  // from the driver, pieces of which are in the pool or in use
   struct Held {
     std::unique_ptr<Kernels> kernels;
     long long used;  // when, counted in calls

@@ -63,10 +63,12 @@ bool PassJob::lost() {
 void PassJob::finish(const std::vector<std::unique_ptr<PassJob>>& all) {
   for (const std::unique_ptr<PassJob>& other : all)
     if (other.get() != this) outputs_.take_merged(other->outputs_, other->rows_.from / pass_.shape.block_rows, blocks_of(other->rows_.to));
-  device_.enter();
-  if (pass_.folds_all()) launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
-  outputs_.fetch(Keep::none);
-  device_.wait();
+  if (pass_.folds_all()) {
+    device_.enter();
+    launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
+    outputs_.fetch(Keep::none);
+    device_.wait();
+  }
   outputs_.hand_over();
 }
 

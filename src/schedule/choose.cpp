@@ -20,8 +20,8 @@ std::vector<const Backend*> candidates(const std::string& device, const std::vec
   std::vector<const Backend*> named;
   for (const Backend* b : backends)
     if (device == "auto" ? !b->by_name_only() : device == b->name()) named.push_back(b);
-  user_check(!named.empty(), Fault::no_device, "device \"", device, "\" is not available; this installation has ",
-             names_of(backends), ". See kernweave_sitrep()");
+  if (named.empty())
+    fail(Fault::no_device, "device \"", device, "\" is not available; this installation has ", names_of(backends), ". See kernweave_sitrep()");
   return named;
 }
 
