@@ -9,85 +9,96 @@ inline namespace KW_ISA {
 constexpr double kCircleLimit = 1e5;
 
 // A number in two: nearest, and what that left out.
-template <class T>
+template <class P>
 struct Reduced {
-  Pack<T> nearest;
-  Pack<T> rest;
+  P nearest, rest;
 };
 
 // r - turns * part, no digit lost: the product is exact, and the rest is that of the difference. Joining a
 // product and a difference into one rounding changes nothing, since the product has none.
-template <class T>
-KW_FN Reduced<T> less(Reduced<T> r, Pack<T> turns, double part) {
-  Pack<T> product = turns * Pack<T>(part);
-  Pack<T> difference = r.nearest - product;
+template <class P>
+KW_FN Reduced<P> less(Reduced<P> r, P turns, double part) {
+  const P product = turns * P(part), difference = r.nearest - product;
   return {difference, r.rest + ((r.nearest - difference) - product)};
 }
 // The same for the first part: here only a difference where the product is the larger has a rest.
-template <class T>
-KW_FN Reduced<T> less(Pack<T> x, Pack<T> turns, double part) {
-  Pack<T> product = turns * Pack<T>(part);
-  Pack<T> difference = x - product;
+template <class P>
+KW_FN Reduced<P> less(P x, P turns, double part) {
+  const P product = turns * P(part), difference = x - product;
   return {difference, x - (difference + product)};
 }
 
 // x - turns * pi. The parts of pi have at most 8 bits in float and 37 in double, so that their products with
 // turns are exact; the last has all bits. Among the floats up to the limit the result is no less than 2^-28:
 // with turns, the parts must reach 2^-28 / 2^15 / 2^24.
-KW_FN Reduced<float> less_turns(Pack<float> x, Pack<float> turns) {
-  Reduced<float> r = less(less(x, turns, 0x1.92p+1), turns, 0x1.fcp-11);
-  r = less(less(less(r, turns, -0x1.58p-20), turns, 0x1.1p-29), turns, 0x1.68p-38);
-  return {r.nearest, r.rest - turns * Pack<float>(0x1.84698ap-47)};
-}
-KW_FN Reduced<double> less_turns(Pack<double> x, Pack<double> turns) {
-  Reduced<double> r = less(less(x, turns, 0x1.921fb5444p+1), turns, 0x1.68c234c4cp-38);
-  return {r.nearest, r.rest - turns * Pack<double>(0x1.98a2e03707345p-76)};
+template <class P>
+KW_FN Reduced<P> less_turns(P x, P turns) {
+  if constexpr (!kSingle<P>) {
+    const Reduced<P> r = less(less(x, turns, 0x1.921fb5444p+1), turns, 0x1.68c234c4cp-38);
+    return {r.nearest, r.rest - turns * P(0x1.98a2e03707345p-76)};
+  } else {
+    Reduced<P> r = less(less(x, turns, 0x1.92p+1), turns, 0x1.fcp-11);
+    r = less(less(less(r, turns, -0x1.58p-20), turns, 0x1.1p-29), turns, 0x1.68p-38);
+    return {r.nearest, r.rest - turns * P(0x1.84698ap-47)};
+  }
 }
 
 // The same where products join sums in one rounding. The first difference is exact: its terms are whole numbers of
 // 2^-23 (2^-52), and it is less than 2. The second is rounded once, the last part too small to count twice.
-KW_FN Pack<float> less_turns_joined(Pack<float> x, Pack<float> turns) {
-  using P = Pack<float>;
-  return ((x - turns * P(0x1.921fb6p+1)) - turns * P(-0x1.777a5cp-24)) - turns * P(-0x1.ee59dap-49);
-}
-KW_FN Pack<double> less_turns_joined(Pack<double> x, Pack<double> turns) {
-  using P = Pack<double>;
-  return ((x - turns * P(0x1.921fb54442d18p+1)) - turns * P(0x1.1a62633145c07p-53)) - turns * P(-0x1.f1976b7ed8fbcp-109);
+template <class P>
+KW_FN P less_turns_joined(P x, P turns) {
+  if constexpr (kSingle<P>) return ((x - turns * P(0x1.921fb6p+1)) - turns * P(-0x1.777a5cp-24)) - turns * P(-0x1.ee59dap-49);
+  else return ((x - turns * P(0x1.921fb54442d18p+1)) - turns * P(0x1.1a62633145c07p-53)) - turns * P(-0x1.f1976b7ed8fbcp-109);
 }
 
 // sin(r) = r/2 + r (1/2 - z/8 + z P(z)) with z = r^2, to a little beyond pi/2: relative error 2^-27 and 2^-61,
 // minimax by Remez. In these parts, because next to pi/2 only the small ones are inexact.
-KW_FN Pack<float> sin_tail(Pack<float> z) {
-  return polynomial(z, -0x1.55552ep-5, 0x1.110eccp-7, -0x1.9f6e98p-13, 0x1.5da8f2p-19);
-}
-KW_FN Pack<double> sin_tail(Pack<double> z) {
-  return polynomial(z, -0x1.5555555555554p-5, 0x1.11111111110c1p-7, -0x1.a01a01a0148bdp-13, 0x1.71de3a5287c99p-19,
-                    -0x1.ae6454cb58d86p-26, 0x1.6123cb2980025p-33, -0x1.ae431dbd918cbp-41, 0x1.8829a72f4dddcp-49);
-}
-
-template <class T>
-KW_FN Pack<T> sin_reduced(Reduced<T> r) {
-  using P = Pack<T>;
-  P z = r.nearest * r.nearest;
-  P half = (P(0.5) - z * P(0.125)) + z * sin_tail(z);
-  // The rest counts cos(r) times, for which 1 - z / (pi/2)^2 is near enough.
-  P rest = r.rest - r.rest * (z * P(0.40528473456935109));
-  return r.nearest * P(0.5) + (r.nearest * half + rest);
+template <class P>
+KW_FN P sin_tail(P z) {
+  if constexpr (kSingle<P>) {
+    return polynomial(z, -0x1.55552ep-5, 0x1.110eccp-7, -0x1.9f6e98p-13, 0x1.5da8f2p-19);
+  } else {
+    return polynomial(z, -0x1.5555555555554p-5, 0x1.11111111110c1p-7, -0x1.a01a01a0148bdp-13, 0x1.71de3a5287c99p-19,
+                      -0x1.ae6454cb58d86p-26, 0x1.6123cb2980025p-33, -0x1.ae431dbd918cbp-41, 0x1.8829a72f4dddcp-49);
+  }
 }
 
-template <class T>
-KW_FN Pack<T> sin_reduced(Pack<T> r) {
-  using P = Pack<T>;
-  P z = r * r;
-  P half = (P(0.5) - z * P(0.125)) + z * sin_tail(z);
-  return r * P(0.5) + r * half;
+template <class P>
+KW_FN P half_sin_tail(P z) {
+  return (P(0.5) - z * P(0.125)) + z * sin_tail(z);
 }
 
 // Of x less some turns of pi.
-template <class T>
-KW_FN Pack<T> sin_after(Pack<T> x, Pack<T> turns) {
-  if constexpr (kJoined) return sin_reduced(less_turns_joined(x, turns));
-  else return sin_reduced(less_turns(x, turns));
+template <class P>
+KW_FN P sin_after(P x, P turns) {
+  if constexpr (kJoined) {
+    const P r = less_turns_joined(x, turns);
+    return r * P(0.5) + r * half_sin_tail(r * r);
+  } else {
+    const Reduced<P> r = less_turns(x, turns);
+    const P z = r.nearest * r.nearest;
+    // The rest counts cos(r) times, for which 1 - z / (pi/2)^2 is near enough.
+    const P rest = r.rest - r.rest * (z * P(0.40528473456935109));
+    return r.nearest * P(0.5) + (r.nearest * half_sin_tail(z) + rest);
+  }
+}
+
+constexpr double kOneByPi = 0x1.45f306dc9c883p-2;
+
+// Of numbers up to the limit. Every half turn taken off turns the sign. Without a sign, or that of -0 would be lost.
+template <class P>
+KW_FN P near_sin(P x) {
+  constexpr double kShifter = 1.5 * Layout<typename P::Number>::kUnit;
+  const P a = abs(x), shifted = a * P(kOneByPi) + P(kShifter);
+  return turned_with(turned_if_odd(sin_after(a, shifted - P(kShifter)), shifted), x);
+}
+
+// cos(x) = -sin(x - pi/2): the turns are halves, the odd shifter turns the sign once more.
+template <class P>
+KW_FN P near_cos(P x) {
+  constexpr double kShifter = 1.5 * Layout<typename P::Number>::kUnit + 1;
+  const P shifted = (x * P(kOneByPi) - P(0.5)) + P(kShifter);
+  return turned_if_odd(sin_after(x, (shifted - P(kShifter)) + P(0.5)), shifted);
 }
 
 // The lanes beyond the limit, infinite ones among them, from the library: rare, and then slow.
@@ -106,33 +117,6 @@ KW_FN Pack<T> with_far_lanes(Pack<T> x, Pack<T> result) {
   Pack<T> complete = result;
   far_lanes<of_cosine>(x, &complete);
   return complete;
-}
-
-constexpr double kOneByPi = 0x1.45f306dc9c883p-2;
-
-// Every half turn taken off turns the sign.
-template <class T>
-KW_FN UnsignedVector<T> sign_of_turns(Pack<T> shifted) {
-  return pattern(shifted) << static_cast<int>(8 * sizeof(T) - 1);
-}
-
-// Of numbers up to the limit. Without a sign, or that of -0 would be lost.
-template <class T>
-KW_FN Pack<T> near_sin(Pack<T> x) {
-  using P = Pack<T>;
-  constexpr double kShifter = 1.5 * Layout<T>::kUnit;
-  P a = abs(x);
-  P shifted = a * P(kOneByPi) + P(kShifter);
-  return with_sign(sin_after(a, shifted - P(kShifter)), sign_of_turns(shifted) ^ sign_bit(x));
-}
-
-// cos(x) = -sin(x - pi/2): the turns are halves, the odd shifter turns the sign once more.
-template <class T>
-KW_FN Pack<T> near_cos(Pack<T> x) {
-  using P = Pack<T>;
-  constexpr double kShifter = 1.5 * Layout<T>::kUnit + 1;
-  P shifted = (x * P(kOneByPi) - P(0.5)) + P(kShifter);
-  return with_sign(sin_after(x, (shifted - P(kShifter)) + P(0.5)), sign_of_turns(shifted));
 }
 
 template <class T>

@@ -69,6 +69,16 @@ KW_FN Pack<T> with_sign(Pack<T> x, UnsignedVector<T> sign) {
   return from_pattern<T>(pattern(x) ^ sign);
 }
 
+// Turned over where another is negative, or the last bit of another is 1.
+template <class T>
+KW_FN Pack<T> turned_with(Pack<T> x, Pack<T> other) {
+  return with_sign(x, sign_bit(other));
+}
+template <class T>
+KW_FN Pack<T> turned_if_odd(Pack<T> x, Pack<T> other) {
+  return with_sign(x, pattern(other) << static_cast<int>(8 * sizeof(T) - 1));
+}
+
 template <class T>
 KW_FN Pack<T> sqrt(Pack<T> x) {
 #if defined(__x86_64__)
@@ -252,21 +262,24 @@ KW_FN P exp(P x) {
 
 // log((1 + s) / (1 - s)) = 2 s + s z Q(z) with z = s^2. Q on [0, 0.0295]: relative error of the whole 2^-30
 // and 2^-59, minimax by Remez.
-KW_FN Pack<float> log_tail(Pack<float> z) { return polynomial(z, 0x1.55557ap-1, 0x1.995eb6p-2, 0x1.31e35p-2); }
-KW_FN Pack<double> log_tail(Pack<double> z) {
-  return polynomial(z, 0x1.5555555555592p-1, 0x1.999999997fd77p-2, 0x1.24924941f4fe6p-2, 0x1.c71c5206067c6p-3,
-                    0x1.74663fa24861cp-3, 0x1.39a1a6f790314p-3, 0x1.2f063461f5d05p-3);
+template <class P>
+KW_FN P log_tail(P z) {
+  if constexpr (kSingle<P>) {
+    return polynomial(z, 0x1.55557ap-1, 0x1.995eb6p-2, 0x1.31e35p-2);
+  } else {
+    return polynomial(z, 0x1.5555555555592p-1, 0x1.999999997fd77p-2, 0x1.24924941f4fe6p-2, 0x1.c71c5206067c6p-3,
+                      0x1.74663fa24861cp-3, 0x1.39a1a6f790314p-3, 0x1.2f063461f5d05p-3);
+  }
 }
 
 // x = 2^exponent * fraction, the fraction between sqrt(1/2) and sqrt(2). For x > 0.
-template <class T>
+template <class P>
 struct Split {
-  Pack<T> exponent;
-  Pack<T> fraction;
+  P exponent, fraction;
 };
 
 template <class T>
-KW_FN Split<T> split(Pack<T> x) {
+KW_FN Split<Pack<T>> split(Pack<T> x) {
   using P = Pack<T>;
   using Format = Layout<T>;
   constexpr double kRaise = 4 * Format::kUnit;
@@ -281,51 +294,49 @@ KW_FN Split<T> split(Pack<T> x) {
   return {exponent - bias, fraction};
 }
 
-template <class T>
-KW_FN Pack<T> log(Pack<T> x) {
-  using P = Pack<T>;
-  Split<T> part = split(x);
-  P f = part.fraction - P(1.0);
-  P s = f / (part.fraction + P(1.0));
-  P z = s * s;
+template <class P>
+KW_FN P log(P x) {
+  using Format = Layout<typename P::Number>;
+  const Split<P> part = split(x);
+  const P f = part.fraction - P(1.0), s = f / (part.fraction + P(1.0)), z = s * s;
   // log(1 + f) = f - f^2/2 + s (f^2/2 + z Q): the large f is exact and comes last.
-  P half_square = P(0.5) * f * f;
-  P small = s * (half_square + z * log_tail(z)) + part.exponent * P(Layout<T>::kLn2Low);
-  P result = part.exponent * P(Layout<T>::kLn2High) - ((half_square - small) - f);
-  P infinite = infinity<P>();
-  P at_most_0 = select(x == P(0.0), -infinite, infinite - infinite);
+  const P half_square = P(0.5) * f * f;
+  const P small = s * (half_square + z * log_tail(z)) + part.exponent * P(Format::kLn2Low);
+  const P result = part.exponent * P(Format::kLn2High) - ((half_square - small) - f);
+  const P infinite = infinity<P>();
+  const P at_most_0 = select(x == P(0.0), -infinite, infinite - infinite);
   return select(x <= P(0.0), at_most_0, select(x < infinite, result, x));
 }
 
 // exp(r) - 1 = r + r^2 P(r) on [-0.1985, 0.4955]: relative error of the whole 2^-25.6 (float), 2^-29.4 (float, where more
 // is rounded) and 2^-55.1, minimax by Remez.
-KW_FN Pack<float> expm1_tail(Pack<float> r) {
-  if constexpr (kJoined) return polynomial(r, 0x1.000004p-1, 0x1.5556p-3, 0x1.554304p-5, 0x1.1030fep-7, 0x1.9ba9dcp-10);
-  else return polynomial(r, 0x1p-1, 0x1.555556p-3, 0x1.55563cp-5, 0x1.110736p-7, 0x1.6a5fa8p-10, 0x1.d9a926p-13);
-}
-KW_FN Pack<double> expm1_tail(Pack<double> r) {
-  return polynomial(r, 0.5, 0x1.5555555555429p-3, 0x1.5555555555accp-5, 0x1.111111119d357p-7, 0x1.6c16c160973e3p-10, 0x1.a019fd228ba50p-13,
-                    0x1.a01a9b2867427p-16, 0x1.71e4c7c2b69c4p-19, 0x1.25d1fae7aca43p-22, 0x1.ec74ceadb5e60p-26);
+template <class P>
+KW_FN P expm1_tail(P r) {
+  if constexpr (!kSingle<P>) {
+    return polynomial(r, 0.5, 0x1.5555555555429p-3, 0x1.5555555555accp-5, 0x1.111111119d357p-7, 0x1.6c16c160973e3p-10, 0x1.a019fd228ba50p-13,
+                      0x1.a01a9b2867427p-16, 0x1.71e4c7c2b69c4p-19, 0x1.25d1fae7aca43p-22, 0x1.ec74ceadb5e60p-26);
+  } else if constexpr (kJoined) {
+    return polynomial(r, 0x1.000004p-1, 0x1.5556p-3, 0x1.554304p-5, 0x1.1030fep-7, 0x1.9ba9dcp-10);
+  } else {
+    return polynomial(r, 0x1p-1, 0x1.555556p-3, 0x1.55563cp-5, 0x1.110736p-7, 0x1.6a5fa8p-10, 0x1.d9a926p-13);
+  }
 }
 
 // From here on tanh is 1 to the last bit.
-template <class T>
-constexpr double kTanhIsOne = sizeof(T) == 4 ? 10 : 20;
+template <class P>
+constexpr double kTanhIsOne = kSingle<P> ? 10 : 20;
 
 // tanh(a) = h / (h + 1), where h = (exp(2a) - 1) / 2 = 2^(n-1) (exp(r) - 1) + (2^(n-1) - 1/2): where n is 0, nothing cancels. That is
 // up to 2a = 0.496. Below 1/4, h - h q is nearer than q = h / (h + 1); above, a unit in the last place is more.
-template <class T>
-KW_FN Pack<T> tanh(Pack<T> x) {
-  using P = Pack<T>;
-  P a = lesser(P(kTanhIsOne<T>), abs(x));
-  P twice = a + a;
-  P shifted = (twice - P(0.15)) * P(kLog2E) + P(PowerRange<T>::kShifter);
-  P n = shifted - P(PowerRange<T>::kShifter);
-  P r = (twice - n * P(Layout<T>::kLn2High)) - n * P(Layout<T>::kLn2Low);
-  P power = half_power(shifted);
-  P h = power * (r + (r * r) * expm1_tail(r)) + (power - P(0.5));
-  P q = h / (h + P(1.0));
-  return with_sign(select(h < P(1.0 / 3), h - h * q, q), sign_bit(x));
+template <class P>
+KW_FN P tanh(P x) {
+  using Format = Layout<typename P::Number>;
+  using Range = PowerRange<typename P::Number>;
+  const P a = lesser(P(kTanhIsOne<P>), abs(x)), twice = a + a;
+  const P shifted = (twice - P(0.15)) * P(kLog2E) + P(Range::kShifter), n = shifted - P(Range::kShifter);
+  const P r = (twice - n * P(Format::kLn2High)) - n * P(Format::kLn2Low), power = half_power(shifted);
+  const P h = power * (r + (r * r) * expm1_tail(r)) + (power - P(0.5)), q = h / (h + P(1.0));
+  return turned_with(select(h < P(1.0 / 3), h - h * q, q), x);
 }
 
 }  // inline namespace KW_ISA

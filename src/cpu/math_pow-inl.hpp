@@ -60,7 +60,7 @@ template <class T>
 KW_FN Pair<T> log2_in_two(Pack<T> x) {
   using P = Pack<T>;
   using Constants = Halves<T>;
-  Split<T> part = split(x);
+  Split<P> part = split(x);
   Pair<T> s = ratio_in_two(part.fraction);
   P whole = s.high + s.low;
   P z = whole * whole;

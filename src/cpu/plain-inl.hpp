@@ -44,20 +44,29 @@ template <class T>
 struct Plain<op::Sin, T> {
   static constexpr bool kShort = true;
   using Look = CircleLook<T>;
-  static KW_FN Pack<T> value(Pack<T> x) { return near_sin(x); }
+  template <class P>
+  static KW_FN P value(P x) {
+    return near_sin(x);
+  }
 };
 template <class T>
 struct Plain<op::Cos, T> {
   static constexpr bool kShort = true;
   using Look = CircleLook<T>;
-  static KW_FN Pack<T> value(Pack<T> x) { return near_cos(x); }
+  template <class P>
+  static KW_FN P value(P x) {
+    return near_cos(x);
+  }
 };
 #if defined(__x86_64__)
 template <class T>
 struct Plain<op::InvSqrt, T> {
   static constexpr bool kShort = true;
   using Look = RootLook<T>;
-  static KW_FN Pack<T> value(Pack<T> x) { return near_inverse_sqrt(x); }
+  template <class P>
+  static KW_FN P value(P x) {
+    return near_inverse_sqrt(x);
+  }
 };
 // 0 is not plain.
 template <class T>

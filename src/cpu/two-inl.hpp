@@ -39,18 +39,22 @@ struct Two {
   KW_FN friend Two greater(Two a, Two b) { return {greater(a.first, b.first), greater(a.second, b.second)}; }
   KW_FN friend Two square(Two a) { return a * a; }
 
-  // Powers of e and of 2 are written for any lane (math_exp-inl.hpp) that has these.
+  // Powers of e and of 2, what is made of them, logarithms, sines and cosines are written for any lane that has these.
   KW_FN friend Two half_power(Two a) { return {half_power(a.first), half_power(a.second)}; }
   KW_FN friend Two beside_whole(Two a) { return {beside_whole(a.first), beside_whole(a.second)}; }
   KW_FN friend Two times_power(Two a, Two b) { return {times_power(a.first, b.first), times_power(a.second, b.second)}; }
-  // The rest one after the other.
   KW_FN friend Two abs(Two a) { return {abs(a.first), abs(a.second)}; }
-  KW_FN friend Two log(Two a) { return {log(a.first), log(a.second)}; }
+  KW_FN friend Two turned_with(Two a, Two b) { return {turned_with(a.first, b.first), turned_with(a.second, b.second)}; }
+  KW_FN friend Two turned_if_odd(Two a, Two b) { return {turned_if_odd(a.first, b.first), turned_if_odd(a.second, b.second)}; }
+  KW_FN friend Split<Two> split(Two a) {
+    const Split<L> x = split(a.first), y = split(a.second);
+    return {{x.exponent, y.exponent}, {x.fraction, y.fraction}};
+  }
+  // The rest one after the other.
   KW_FN friend Two sqrt(Two a) { return {sqrt(a.first), sqrt(a.second)}; }
   KW_FN friend Two rsqrt(Two a) { return {rsqrt(a.first), rsqrt(a.second)}; }
   KW_FN friend Two inverse_sqrt(Two a) { return {inverse_sqrt(a.first), inverse_sqrt(a.second)}; }
   KW_FN friend Two near_inverse_sqrt(Two a) { return {near_inverse_sqrt(a.first), near_inverse_sqrt(a.second)}; }
-  KW_FN friend Two tanh(Two a) { return {tanh(a.first), tanh(a.second)}; }
 };
 
 }  // inline namespace KW_ISA
