@@ -213,12 +213,12 @@ struct Machine {
     each([&](int c, int v) { s->at[c][v] = f(s->at[c][v]); });
   }
   // A function in step, as far as its length allows. What is longer than an exponential wants more constants than 16 registers have
-  // room for beside four vectors: a cosine of a strip takes 280 instructions instead of 229 in float32, a fifth more time. In float64
-  // it waits longer for what it found last, and gains an eighth all the same.
+  // room for beside four vectors: a cosine of a strip takes 280 instructions instead of 229 in float32, and a chain with one a tenth more
+  // time. In float64 it waits longer for what it found last, and gains an eighth all the same.
   static constexpr int kLongestInStep = sizeof(T) == 8 || kVectorBytes == 64 ? kLongestWritten : 30;
-  template <int kCost, class Way>
+  template <int kLength, class Way>
   static KW_FN void map_way(Strip* s) {
-    if constexpr (kCost <= kLongestInStep) *s = strip_of(Way::value(part(*s, 0)), Way::value(part(*s, 2)));
+    if constexpr (kLength <= kLongestInStep) *s = strip_of(Way::value(part(*s, 0)), Way::value(part(*s, 2)));
     else map(s, [](P x) { return Way::value(x); });
   }
   // By its short way if that will do for the whole strip. A copy goes the long way, or the strip would live in memory.

@@ -31,12 +31,18 @@ expect_right_on_host <- function(file) {
   expect_match(said[length(said)], "^[0-9]{3,} right, 0 wrong$", label = paste(said, collapse = "\n"))
 }
 
+# A file of code for another R, which sees the same packages.
+script_of <- function(code) {
+  script <- tempfile(fileext = ".R")
+  writeLines(c(paste0(".libPaths(", paste(deparse(.libPaths()), collapse = ""), ")"), "library(kernweave)", code), script)
+  script
+}
+
 # What another R says that runs this code.
 another_r <- function(code, env = character()) {
-  script <- tempfile(fileext = ".R")
+  script <- script_of(code)
   said <- tempfile()
   file.create(said)  # it may take a while to start
-  writeLines(c(paste0(".libPaths(", paste(deparse(.libPaths()), collapse = ""), ")"), "library(kernweave)", code), script)
   system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = said, stderr = said, wait = FALSE, env = env)
   said
 }

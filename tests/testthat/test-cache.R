@@ -74,13 +74,10 @@ test_that("a disk that is full stops nothing, and no half of a file stays there"
   skip_without_compiler()
   skip_on_os("windows")
   folder <- tempfile()
-  script <- tempfile(fileext = ".R")
-  writeLines(c(
-    sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")), "library(kernweave)",
+  script <- script_of(c(
     sprintf("options(kernweave.cache = %s)", deparse(folder)), "invisible(kernweave_options())",
-    sprintf("image <- kernweave:::r_cuda_compile(%s, 90L)", deparse(a_source(1))),
-    "cat(length(image))"
-  ), script)
+    sprintf("cat(length(kernweave:::r_cuda_compile(%s, 90L)))", deparse(a_source(1)))
+  ))
   # Files of this process end after two blocks of 512 bytes; the signal that says so is not heeded, so that writing fails.
   command <- sprintf("trap '' XFSZ; ulimit -f 2; exec %s --vanilla %s", shQuote(file.path(R.home("bin"), "Rscript")), shQuote(script))
   said <- system2("sh", c("-c", shQuote(command)), stdout = TRUE)
