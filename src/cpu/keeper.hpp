@@ -9,7 +9,7 @@ class StripKeeper {
  protected:
   // `reads`: how often each slot will still be read.
   StripKeeper(Region region, Layout* layout, std::vector<int>* reads, std::vector<Instruction>* out)
-      : region_(region), layout_(*layout), reads_(*reads), out_(*out) {}
+      : region_(region), layout_(*layout), reads_(*reads), out_(*out), place_(reads->size(), kOwn) {}
 
   // --- operands, at the present component where a loop is written out ---
 
@@ -19,8 +19,11 @@ class StripKeeper {
     o.stride = 0;
     return o;
   }
-  Operand at(const Ref& ref) const { return at_component(layout_.operand(ref, region_)); }
-  Operand at_slot(int slot) const { return at_component(layout_.slot(slot, region_)); }
+  Operand at(const Ref& ref) const {
+    const bool moved = is_slot(ref) && place_[ref.index] != kOwn;
+    return moved ? at_slot(ref.index) : at_component(layout_.operand(ref, region_));
+  }
+  Operand at_slot(int slot) const { return at_component(layout_.slot(place_[slot] == kOwn ? slot : place_[slot], region_)); }
 
   // --- what the strip holds ---
 
@@ -45,6 +48,12 @@ class StripKeeper {
   }
   void holds(int slot) {
     held_ = slot;
+    stored_ = false;
+    place_[slot] = kOwn;
+  }
+  // If what the strip holds has to be stored, then in another slot's place.
+  void moves(int slot) {
+    place_[held_] = slot;
     stored_ = false;
   }
   void holds_nothing() { held_ = kNothing; }
@@ -79,10 +88,11 @@ class StripKeeper {
   // --- loops over components ---
 
   // Short loops are written out: each turn costs the machine two instructions more.
+  static bool is_written_out(int width) { return width <= kWrittenOut; }
   template <class Body>
   void for_components(int width, Body body) {
     free_strip();
-    if (width > kWrittenOut) {
+    if (!is_written_out(width)) {
       out_.emplace_back(kLoopBegin);
       out_.back().width = width;
       body();
@@ -110,8 +120,11 @@ class StripKeeper {
   // The longest loop to be written out; longer ones are long enough to pay for their own turns.
   static constexpr int kWrittenOut = 8;
 
+  static constexpr int kOwn = -1;
+
   int held_ = kNothing;
   bool stored_ = true;
+  std::vector<int> place_;  // by slot: whose place its value has
 };
 
 }  // namespace kernweave

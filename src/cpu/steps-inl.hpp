@@ -40,6 +40,12 @@ class Steps {
       if constexpr (kShape == Shape::row_number) M::map_row(s, i.a, i.b, [](P x, P y) { return f(x, y); });
       if constexpr (kShape == Shape::number_row) M::map_row(s, i.b, i.a, [](P y, P x) { return f(x, y); });
       if constexpr (kShape == Shape::vectors) M::map_vectors(s, i.a, i.b, [](P, P x, P y) { return f(x, y); });
+      if constexpr (kShape == Shape::with_shifted) M::map_both(s, i.a, i.b, [](P x, P a, P b) { return f(x, a + b); });
+      if constexpr (kShape == Shape::shifted_with) M::map_both(s, i.a, i.b, [](P y, P a, P b) { return f(a + b, y); });
+      if constexpr (kShape == Shape::with_scaled) M::map_both(s, i.a, i.b, [](P x, P a, P b) { return f(x, a * b); });
+      if constexpr (kShape == Shape::scaled_with) M::map_both(s, i.a, i.b, [](P y, P a, P b) { return f(a * b, y); });
+      if constexpr (kShape == Shape::own_shifted) M::map_number(s, i.a, [](P x, P a) { return f(x, x + a); });
+      if constexpr (kShape == Shape::shifted_own) M::map_number(s, i.a, [](P x, P a) { return f(x + a, x); });
       if constexpr (kShape == Shape::sum_row_number) sum(s, i.a, i.b, i.width, [](P total, P x, P y) { return op::Sum::next(total, f(x, y)); });
       if constexpr (kShape == Shape::sum_number_row) sum(s, i.b, i.a, i.width, [](P total, P y, P x) { return op::Sum::next(total, f(x, y)); });
     }
@@ -70,10 +76,9 @@ class Steps {
   struct Fold1 {
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
       if constexpr (kShape == FoldShape::start) start<Row>(s);
-      if constexpr (kShape == FoldShape::next) {
-        M::map_vector(s, i.a, [](P x, P acc) { return Row::next(acc, x); });
-        M::store(*s, i.a);
-      }
+      if constexpr (kShape == FoldShape::first) M::map(s, [](P x) { return Row::next(Row::template start<P>(), x); });
+      if constexpr (kShape == FoldShape::next || kShape == FoldShape::last) M::map_vector(s, i.a, [](P x, P acc) { return Row::next(acc, x); });
+      if constexpr (kShape == FoldShape::next) M::store(*s, i.a);
       if constexpr (kShape == FoldShape::vectors)
         M::template fold1<Row>(s, i.a, i.width, [](P acc, Seen x, int c, int v) { return Row::next(acc, x.vector(c, v)); });
       if constexpr (kShape == FoldShape::numbers)
@@ -83,12 +88,15 @@ class Steps {
 
   template <class Row, FoldShape kShape>
   struct Fold2 {
+    static constexpr bool is(FoldShape a, FoldShape b) { return kShape == a || kShape == b; }
     static KW_FN P next(P acc, P x, P y) { return Row::next(acc, x, y); }
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
       if constexpr (kShape == FoldShape::start) start<Row>(s);
-      if constexpr (kShape == FoldShape::next) M::map_vectors(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
-      if constexpr (kShape == FoldShape::next_number) M::map_both(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
-      if constexpr (kShape == FoldShape::next || kShape == FoldShape::next_number) M::store(*s, i.a);
+      if constexpr (kShape == FoldShape::first) M::map_vector(s, i.b, [](P x, P y) { return next(Row::template start<P>(), x, y); });
+      if constexpr (kShape == FoldShape::first_number) M::map_number(s, i.b, [](P x, P y) { return next(Row::template start<P>(), x, y); });
+      if constexpr (is(FoldShape::next, FoldShape::last)) M::map_vectors(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
+      if constexpr (is(FoldShape::next_number, FoldShape::last_number)) M::map_both(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
+      if constexpr (is(FoldShape::next, FoldShape::next_number)) M::store(*s, i.a);
       if constexpr (kShape == FoldShape::vector_number)
         M::fold_vector_number(s, Row::template start<P>(), i.a, i.b, i.width, [](P acc, P x, P y) { return next(acc, x, y); });
       if constexpr (kShape == FoldShape::number_vector)

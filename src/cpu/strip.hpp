@@ -42,6 +42,12 @@ enum class Shape : std::uint16_t {
   vectors,
   sum_row_number,   // the sum of it over components
   sum_number_row,
+  with_shifted,     // strip = f(strip, a + b), a vector and a number
+  shifted_with,
+  with_scaled,      // strip = f(strip, a * b)
+  scaled_with,
+  own_shifted,      // strip = f(strip, strip + a), a number
+  shifted_own,
   of_two,
   // Three: where the strip stands, between vectors
   first = 0,  // strip = f(strip, a, b)
@@ -49,9 +55,23 @@ enum class Shape : std::uint16_t {
   third,
   of_three,
 };
-// Of a fold. Most run over all components of their operands in memory; `start` and `next` take one component at a time:
-// the strip, with what came before in a, where it comes to stand, and a second argument in b.
-enum class FoldShape : std::uint16_t { start, next, vectors, numbers, of_one, next_number = of_one, vector_number, number_vector, of_two };
+// Of a fold. Most run over all components of their operands in memory. Others take one component at a time, the strip, with a second
+// argument in b: `first` has nothing before it, `next` and `last` what came before in a, where `next` leaves its result, too.
+enum class FoldShape : std::uint16_t {
+  start,
+  first,
+  next,
+  last,
+  vectors,
+  numbers,
+  of_one,
+  first_number = of_one,
+  next_number,
+  last_number,
+  vector_number,
+  number_vector,
+  of_two,
+};
 
 // Codes of operations, shape by shape and row by row without gaps, so that they number the steps of the machine.
 struct Codes {

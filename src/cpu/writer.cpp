@@ -6,6 +6,8 @@
 namespace kernweave {
 
 void StepWriter::steps(const std::vector<const Step*>& steps) {
+  late_ = late_steps(program_, steps, reads_);
+  waiting_.assign(program_.slots.size(), nullptr);
   for (std::size_t s = 0; s < steps.size();) {
     const Step& step = *steps[s];
     std::size_t end = s + 1;
@@ -58,6 +60,7 @@ void StepWriter::one(const Step& step) {
 }
 
 void StepWriter::element(const Step& step) {
+  if (waits(step)) return;
   switch (step.in.size()) {
     case 1: unary(step); break;
     case 2: binary(step); break;
@@ -66,24 +69,50 @@ void StepWriter::element(const Step& step) {
   holds(step.out);
 }
 
-// A product or a sum with a number that only this step reads is not computed by itself.
 void StepWriter::unary(const Step& step) {
-  take(step.in[0]);
   Instruction i(code_of(step.op, Shape::alone));
-  const bool only_here = !out_.empty() && reads_of(step.in[0]) == 0;
-  const bool scaled = only_here && out_.back().code == code_of(Op::Mult, Shape::with_number);
-  const bool shifted = only_here && out_.back().code == code_of(Op::Add, Shape::with_number);
-  if (scaled || shifted) {
-    i.code = code_of(step.op, scaled ? Shape::scaled : Shape::shifted);
-    i.a = out_.back().a;
-    out_.pop_back();
+  if (waiting(step.in[0])) {
+    const Step& late = no_longer_waiting(step.in[0]);
+    const int vector = vector_of(late);
+    take(late.in[vector]);
+    i.code = code_of(step.op, late.op == Op::Add ? Shape::shifted : Shape::scaled);
+    i.a = from_memory(late.in[!vector]);
+  } else {
+    take(step.in[0]);
   }
   out_.push_back(i);
 }
 
-// The strip takes part as whichever argument it holds; where it makes no difference, as the first.
+// What waits is made here where the strip holds the other argument, else before.
 void StepWriter::binary(const Step& step) {
-  if (!held(step.in[0]) && !held(step.in[1])) return binary_in_memory(step);
+  const auto in_strip = [&](int k) { return waiting(step.in[k]) && held(waiting(step.in[k])->in[vector_of(*waiting(step.in[k]))]); };
+  const int first = in_strip(1);
+  for (int k : {first, 1 - first})
+    if (waiting(step.in[k]) && !held(step.in[!k])) make(step.in[k]);
+  for (int k : {0, 1})
+    if (waiting(step.in[k])) return binary_of_late(step, no_longer_waiting(step.in[k]), k == 1);
+  if (held(step.in[0]) || held(step.in[1])) binary_in_strip(step);
+  else binary_in_memory(step);
+}
+
+// The other argument, which the strip holds, may be what the late one is a sum of.
+void StepWriter::binary_of_late(const Step& step, const Step& late, bool strip_first) {
+  const int vector = vector_of(late);
+  const bool own = late.op == Op::Add && held(late.in[vector]), scaled = late.op == Op::Mult;
+  used(step.in[!strip_first]);
+  Instruction i;
+  if (own) used(late.in[vector]);
+  else i.a = from_memory(late.in[vector]);
+  (own ? i.a : i.b) = from_memory(late.in[!vector]);
+  settle();
+  const Shape first_shape = own ? Shape::own_shifted : scaled ? Shape::with_scaled : Shape::with_shifted;
+  const Shape second_shape = own ? Shape::shifted_own : scaled ? Shape::scaled_with : Shape::shifted_with;
+  i.code = code_of(step.op, strip_first || row(step.op).commutes ? first_shape : second_shape);
+  out_.push_back(i);
+}
+
+// The strip takes part as whichever argument it holds; where it makes no difference, as the first.
+void StepWriter::binary_in_strip(const Step& step) {
   const bool second = held(step.in[1]) && !held(step.in[0]);
   const Ref& in_strip = step.in[second], &other = step.in[!second];
   Instruction i;
@@ -150,23 +179,34 @@ void StepWriter::loop(const std::vector<const Step*>& steps, std::size_t first, 
 // --- folds ---
 
 void StepWriter::start_fold(const Step& fold) {
+  if (is_written_out(fold_width(fold))) return;
   free_strip();
-  Instruction i(code_of(fold.op, FoldShape::start));
-  out_.push_back(i);
+  out_.emplace_back(code_of(fold.op, FoldShape::start));
   store(at_slot(fold.out));
 }
 
 // One component more: what came before is in memory. Where it makes no difference, the argument that the strip holds is the first.
 void StepWriter::next_of_fold(const Step& fold) {
   Instruction i;
-  i.a = at_slot(fold.out);
   const bool two = fold.in.size() == 2;
   const bool turned = two && row(fold.op).commutes && held(fold.in[1]);
   if (two) i.b = from_memory(fold.in[!turned]);
   take(fold.in[turned]);
-  i.code = code_of(fold.op, two && !i.b.vector ? FoldShape::next_number : FoldShape::next);
+  const bool first = component_ == 0, last = component_ == fold_width(fold) - 1;
+  if (!first) i.a = at_slot(fold.out);
+  const bool number = two && !i.b.vector;
+  const FoldShape of_first = number ? FoldShape::first_number : FoldShape::first;
+  const FoldShape of_last = number ? FoldShape::last_number : FoldShape::last;
+  const FoldShape of_next = number ? FoldShape::next_number : FoldShape::next;
+  i.code = code_of(fold.op, first ? of_first : last ? of_last : of_next);
   out_.push_back(i);
+  if (first && !last) store(at_slot(fold.out));
   holds_nothing();
+}
+
+// What the last component left in the strip.
+void StepWriter::end_fold(const Step& fold) {
+  if (is_written_out(fold_width(fold))) holds(fold.out);
 }
 
 // The component steps of a group, then its fold.
@@ -178,6 +218,7 @@ void StepWriter::group(const std::vector<const Step*>& steps, std::size_t first,
     for (std::size_t s = first; s + 1 < end; ++s) element(*steps[s]);
     next_of_fold(fold);
   });
+  end_fold(fold);
 }
 
 // Is it the sum over components of what one step makes of a row's vectors and a column's numbers?
@@ -222,6 +263,7 @@ void StepWriter::fold(const Step& step) {
 void StepWriter::fold_by_component(const Step& step) {
   start_fold(step);
   for_components(fold_width(step), [&] { next_of_fold(step); });
+  end_fold(step);
 }
 
 void StepWriter::own_loop(const Step& step) {
@@ -234,6 +276,41 @@ void StepWriter::own_loop(const Step& step) {
   i.result = at_slot(step.out);
   pass_.scratch = std::max(pass_.scratch, step.width + i.a.width + i.b.width);
   out_.push_back(i);
+}
+
+// --- steps that wait ---
+
+int StepWriter::vector_of(const Step& step) const {
+  if (step.op != Op::Add && step.op != Op::Mult) return -1;
+  const bool first = at(step.in[0]).vector, second = at(step.in[1]).vector;
+  return first == second ? -1 : second;
+}
+
+// What it is made of must be in memory when it is made. Of a value that nobody else will ask for, that is the place of the sum.
+bool StepWriter::waits(const Step& step) {
+  const Late& late = late_[step.out];
+  const int vector = late.may ? vector_of(step) : -1;
+  if (vector < 0 || waiting(step.in[vector])) return false;
+  if (!late.lasts[vector]) {
+    if (!held(step.in[vector])) return false;
+    moves(step.out);
+  }
+  waiting_[step.out] = &step;
+  return true;
+}
+
+const Step& StepWriter::no_longer_waiting(const Ref& ref) {
+  const Step& step = *waiting_[ref.index];
+  used(ref);
+  waiting_[ref.index] = nullptr;
+  return step;
+}
+
+void StepWriter::make(const Ref& ref) {
+  const Step& step = *waiting_[ref.index];
+  waiting_[ref.index] = nullptr;
+  binary(step);
+  holds(step.out);
 }
 
 }  // namespace kernweave

@@ -112,6 +112,59 @@ test_that("sums over components of one operation of a row and a column are right
   }
 })
 
+# The value of an operation for numbers whatever its kind is.
+number_of <- function(name, ...) 1 * kernweave:::lazy_call(name, list(...), integer())
+
+test_that("sums and products with a number are right wherever they are made, whoever else reads what they are made of", {
+  set.seed(32)
+  operations <- kernweave_operations()
+  operations <- operations[operations$form == "elementwise" & operations$arity == 2, ]
+  formulas <- list(
+    own = function(f, d, e, X, Y) f(exp(-d), exp(-d) + 2), own_first = function(f, d, e, X, Y) f(exp(-d) + 2, exp(-d)), own_twice = function(f, d, e, X, Y) f(e, 2 * e),
+    beside = function(f, d, e, X, Y) f(exp(-e), d + 2) - d, beside_first = function(f, d, e, X, Y) f(d + 2, exp(-e)) - d,
+    scaled = function(f, d, e, X, Y) f(exp(-e), 1.5 * d) - d, scaled_first = function(f, d, e, X, Y) f(1.5 * d, exp(-e)) - d,
+    gone = function(f, d, e, X, Y) f(exp(-d) + 2, exp(-e)), both = function(f, d, e, X, Y) f(exp(-d) + 2, exp(-e) * 3), both_of_one = function(f, d, e, X, Y) f(d + 1, d + 2),
+    overwritten = function(f, d, e, X, Y) f(e * exp(-e), exp(-d) + 2), twice = function(f, d, e, X, Y) f(d + 1, exp(-e)) - f(e, d + 1),
+    of_points = function(f, d, e, X, Y) f(exp(-d), elem(X, 1) + elem(Y, 1)), product_of_points = function(f, d, e, X, Y) f(elem(X, 1) * elem(Y, 1), exp(-d)),
+    inside = function(f, d, e, X, Y) sum(f((X - Y)^2, 1 + (X - Y)^2)), inside_first = function(f, d, e, X, Y) sum(f(X * Y + 2, exp(-(X - Y)^2)) * exp(-X * Y))
+  )
+  for (D in c(3, 11)) {
+    x <- numbers_between(19, D, 0.3, 1.8)
+    y <- numbers_between(37, D, 0.3, 1.8)
+    for (name in operations$name) for (form in names(formulas)) {
+      run <- function(device, precision = "float64") {
+        X <- Vi(x)
+        Y <- Vj(y)
+        F <- formulas[[form]](function(a, b) number_of(name, a, b), sqdist(X, Y) / D, (X | Y) / D, X, Y)
+        as.matrix(sum_of(F, "j", device = device, precision = precision))
+      }
+      expected <- run("reference")
+      for (isa in instruction_sets) for (precision in test_precisions())
+        expect_close(with_isa(isa, run("cpu", precision)), expected, tolerance_of(precision), scale = 37 * max(1, abs(expected)), label = paste(name, form, D, isa, precision))
+    }
+  }
+})
+
+test_that("folds go on from component to component, whatever their second argument is and however many there are", {
+  set.seed(33)
+  folds <- list(
+    sum = function(a, b) sum(a), max = function(a, b) max(a), min = function(a, b) min(a), scalprod = function(a, b) a | b,
+    turned = function(a, b) b | a, sqdist = function(a, b) sqdist(a, b), manhattan = function(a, b) manhattan(b, a)
+  )
+  seconds <- list(of_row = function(X, Y) X, of_column = function(X, Y) Y, of_pair = function(X, Y) exp(X * Y), shared = function(X, Y) cos(X - Y) + 2)
+  for (D in c(2:9, 20)) for (fold in names(folds)) for (second in names(seconds)) {
+    x <- cloud(19, D)
+    y <- cloud(37, D)
+    run <- function(device) {
+      X <- Vi(x)
+      Y <- Vj(y)
+      as.matrix(sum_of(folds[[fold]](cos(X - Y), seconds[[second]](X, Y)) * exp(-sqdist(X, Y)), "j", device = device))
+    }
+    expected <- run("reference")
+    for (isa in instruction_sets) expect_close(with_isa(isa, run("cpu")), expected, 1e-12, scale = max(1, abs(expected)), label = paste(D, fold, second, isa))
+  }
+})
+
 test_that("any number of threads gives the same bits, run to run", {
   set.seed(9)
   x <- matrix(stats::rnorm(3 * 1500), ncol = 3)

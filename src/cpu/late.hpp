@@ -1,0 +1,17 @@
+// Which steps of a region may wait until their value is asked for: those that only one step reads, a step that can make the value as it
+// takes it.
+#pragma once
+#include <vector>
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+struct Late {
+  bool may = false;
+  bool lasts[2] = {};  // is the argument in memory until then, whoever else asks for it in between?
+};
+
+// By slot. `reads`: how often each is read, by these steps and by others.
+std::vector<Late> late_steps(const Program& program, const std::vector<const Step*>& steps, const std::vector<int>& reads);
+
+}  // namespace kernweave
