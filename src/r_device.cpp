@@ -88,7 +88,7 @@ std::string r_compiler() {
 // [[Rcpp::export(rng = false)]]
 Rcpp::CharacterVector r_instruction_sets() {
   Rcpp::CharacterVector names;
-  for (const kernweave::InstructionSet* set : kernweave::instruction_sets()) names.push_back(set->name);
+  for (const kernweave::InstructionSet& set : kernweave::instruction_sets()) names.push_back(set.name);
   return names;
 }
 
@@ -97,6 +97,6 @@ Rcpp::CharacterVector r_instruction_sets() {
 std::string r_use_instructions(std::string name) {
   return kernweave::at_border([&] {
     if (name != "present") kernweave::use_instruction_set(name);
-    return std::string(kernweave::instruction_set().name);
+    return kernweave::instruction_set().name;
   });
 }

@@ -2,6 +2,7 @@
 // their codes. Included once per instruction set.
 #pragma once
 #include "cpu/machine-inl.hpp"
+#include "cpu/quotient-inl.hpp"
 #include "cpu/screen-inl.hpp"
 
 namespace kernweave {
@@ -27,27 +28,37 @@ class Steps {
     }
   };
 
-  template <class Row, Shape kShape>
+  // A row's value, whichever column of the strip it is for.
+  template <class Row>
+  struct InAllColumns {
+    static KW_FN P value(int, P x, P y) { return value_of<Row>(x, y); }
+  };
+
+  template <class Way, Shape kShape>
   struct Binary {
-    static KW_FN P f(P x, P y) { return value_of<Row>(x, y); }
+    static KW_FN P value(const Ready& i, int c, int v, P own) {
+      const auto f = [c](P x, P y) { return Way::value(c, x, y); };
+      if constexpr (kShape == Shape::with_vector) return f(own, i.a.vector(c, v));
+      if constexpr (kShape == Shape::with_number) return f(own, i.a.number(c));
+      if constexpr (kShape == Shape::vector_with) return f(i.a.vector(c, v), own);
+      if constexpr (kShape == Shape::number_with) return f(i.a.number(c), own);
+      if constexpr (kShape == Shape::vector_number) return f(i.a.vector(c, v), i.b.number(c));
+      if constexpr (kShape == Shape::number_vector) return f(i.a.number(c), i.b.vector(c, v));
+      if constexpr (kShape == Shape::row_number) return f(i.a.vector(0, v), i.b.number(c));
+      if constexpr (kShape == Shape::number_row) return f(i.a.number(c), i.b.vector(0, v));
+      if constexpr (kShape == Shape::vectors) return f(i.a.vector(c, v), i.b.vector(c, v));
+      if constexpr (kShape == Shape::with_shifted) return f(own, i.a.vector(c, v) + i.b.number(c));
+      if constexpr (kShape == Shape::shifted_with) return f(i.a.vector(c, v) + i.b.number(c), own);
+      if constexpr (kShape == Shape::with_scaled) return f(own, i.a.vector(c, v) * i.b.number(c));
+      if constexpr (kShape == Shape::scaled_with) return f(i.a.vector(c, v) * i.b.number(c), own);
+      if constexpr (kShape == Shape::own_shifted) return f(own, own + i.a.number(c));
+      if constexpr (kShape == Shape::shifted_own) return f(own + i.a.number(c), own);
+    }
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
-      if constexpr (kShape == Shape::with_vector) M::map_vector(s, i.a, [](P x, P y) { return f(x, y); });
-      if constexpr (kShape == Shape::with_number) M::map_number(s, i.a, [](P x, P y) { return f(x, y); });
-      if constexpr (kShape == Shape::vector_with) M::map_vector(s, i.a, [](P y, P x) { return f(x, y); });
-      if constexpr (kShape == Shape::number_with) M::map_number(s, i.a, [](P y, P x) { return f(x, y); });
-      if constexpr (kShape == Shape::vector_number) M::map_both(s, i.a, i.b, [](P, P x, P y) { return f(x, y); });
-      if constexpr (kShape == Shape::number_vector) M::map_both(s, i.b, i.a, [](P, P y, P x) { return f(x, y); });
-      if constexpr (kShape == Shape::row_number) M::map_row(s, i.a, i.b, [](P x, P y) { return f(x, y); });
-      if constexpr (kShape == Shape::number_row) M::map_row(s, i.b, i.a, [](P y, P x) { return f(x, y); });
-      if constexpr (kShape == Shape::vectors) M::map_vectors(s, i.a, i.b, [](P, P x, P y) { return f(x, y); });
-      if constexpr (kShape == Shape::with_shifted) M::map_both(s, i.a, i.b, [](P x, P a, P b) { return f(x, a + b); });
-      if constexpr (kShape == Shape::shifted_with) M::map_both(s, i.a, i.b, [](P y, P a, P b) { return f(a + b, y); });
-      if constexpr (kShape == Shape::with_scaled) M::map_both(s, i.a, i.b, [](P x, P a, P b) { return f(x, a * b); });
-      if constexpr (kShape == Shape::scaled_with) M::map_both(s, i.a, i.b, [](P y, P a, P b) { return f(a * b, y); });
-      if constexpr (kShape == Shape::own_shifted) M::map_number(s, i.a, [](P x, P a) { return f(x, x + a); });
-      if constexpr (kShape == Shape::shifted_own) M::map_number(s, i.a, [](P x, P a) { return f(x + a, x); });
-      if constexpr (kShape == Shape::sum_row_number) sum(s, i.a, i.b, i.width, [](P total, P x, P y) { return op::Sum::next(total, f(x, y)); });
-      if constexpr (kShape == Shape::sum_number_row) sum(s, i.b, i.a, i.width, [](P total, P y, P x) { return op::Sum::next(total, f(x, y)); });
+      const auto f = [](P x, P y) { return Way::value(0, x, y); };
+      if constexpr (kShape == Shape::sum_row_number) sum(s, i.a, i.b, i.width, [=](P total, P x, P y) { return op::Sum::next(total, f(x, y)); });
+      else if constexpr (kShape == Shape::sum_number_row) sum(s, i.b, i.a, i.width, [=](P total, P y, P x) { return op::Sum::next(total, f(x, y)); });
+      else M::each([&](int c, int v) { s->at[c][v] = value(i, c, v, s->at[c][v]); });
     }
     template <class F>
     static KW_FN void sum(Strip* s, Seen row, Seen number, int width, F next) {
@@ -161,16 +172,17 @@ class Steps {
   template <class Shapes, Shapes kCount>
   using Every = std::make_integer_sequence<int, static_cast<int>(kCount)>;
 
-  static constexpr Table table() {
+  static constexpr Table table(bool spares_divider) {
     Table all;
 #define UNARY(Name, ...) all.template add<Op::Name, Unary, op::Name>(Every<Shape, Shape::of_one>());
-#define BINARY(Name, ...) all.template add<Op::Name, Binary, op::Name>(Every<Shape, Shape::of_two>());
+#define BINARY(Name, ...) all.template add<Op::Name, Binary, InAllColumns<op::Name>>(Every<Shape, Shape::of_two>());
 #define TERNARY(Name, ...) all.template add<Op::Name, Ternary, op::Name>(Every<Shape, Shape::of_three>());
 #define FOLD1(Name, ...) all.template add<Op::Name, Fold1, op::Name>(Every<FoldShape, FoldShape::of_one>());
 #define FOLD2(Name, ...) all.template add<Op::Name, Fold2, op::Name>(Every<FoldShape, FoldShape::of_two>());
 #define LOOP1(Name, ...) all.at[code_of(Op::Name, Shape::alone)] = M::template step<Loop1<op::Name>>;
 #define LOOP2(Name, ...) all.at[code_of(Op::Name, Shape::alone)] = M::template step<Loop2<op::Name>>;
 #include "kernweave/ops.def"
+    if (spares_divider) all.template add<Op::Divide, Binary, SparingDivider<T>>(Every<Shape, Shape::of_two>());
 #define REDUCTION(Name, ...) all.template add_reduction<Red::Name, red::Name>(Every<Weight, Weight::count>());
 #include "kernweave/reductions.def"
     all.at[kLoadVector] = M::template step<LoadVector>;
@@ -183,8 +195,9 @@ class Steps {
   }
 
  public:
+  template <bool kSparesDivider>
   static void run(const Frame& frame) {
-    static constexpr Table all = table();
+    static constexpr Table all = table(kSparesDivider && SparingDivider<T>::kSpares);
     M::run(frame, all.at);
   }
 };

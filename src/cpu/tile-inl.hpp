@@ -13,7 +13,7 @@ inline namespace KW_ISA {
 template <class T>
 constexpr TileKernel tile_kernel() {
   using M = Machine<T>;
-  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, Steps<T>::run, Wholes<T>::all, Products<T, M::kVectors, M::kColumns>::add, state_kernels<T>};
+  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, Steps<T>::template run<false>, Steps<T>::template run<true>, Wholes<T>::all, Products<T, M::kVectors, M::kColumns>::add, state_kernels<T>};
 }
 
 }  // inline namespace KW_ISA

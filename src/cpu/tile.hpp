@@ -45,6 +45,7 @@ struct TileKernel {
   int vectors, columns, lanes;  // of a strip; lanes of one vector
   std::int64_t (*room)(std::int64_t instructions);  // bytes that a program takes when it runs
   void (*run)(const Frame& frame);
+  void (*run_sparing)(const Frame& frame);  // the same, to the bit, on a processor whose divider takes long
   WholeLoops (*wholes)();
   void (*multiply)(const Product& product);  // adds a tile's values, weighed, to its sums
   const StateKernel* states;    // by Red
@@ -54,10 +55,5 @@ extern const TileKernel tile_base_float, tile_base_double;
 #if defined(__x86_64__)
 extern const TileKernel tile_avx2_float, tile_avx2_double, tile_avx512_float, tile_avx512_double;
 #endif
-
-struct InstructionSet {
-  const char* name;
-  const TileKernel &float32, &float64;
-};
 
 }  // namespace kernweave

@@ -165,6 +165,19 @@ test_that("folds go on from component to component, whatever their second argume
   }
 })
 
+test_that("quotients are the same to the bit whether the divider is spared or not", {
+  set.seed(34)
+  odd <- c(0, -0, 1, -1, Inf, -Inf, NaN, 2^-1074, -2^-1030, 2^-700, 2^-126, 2^127, 2^700, 2^1023, 1 - 2^-53, 2 - 2^-52, 3, 10)
+  number <- function(n) sample(c(-1, 1), n, replace = TRUE) * stats::runif(n, 1, 2) * 2^sample(-40:40, n, replace = TRUE)
+  formulas <- list(function(x, y) x / y, function(x, y) y / x, function(x, y) (x - y) / (x + y), function(x, y) 1 / (x + y), function(x, y) (x * y) / (1 + x * y),
+                   function(x, y) (2 + x * y) / (x * y), function(x, y) (x - y) / y - (x - y), function(x, y) (x + y) / (3 + x * y) + x * y)
+  for (isa in setdiff(instruction_sets, "base")) for (data in list(number(300), odd, c(odd, number(50)))) for (formula in formulas) {
+    F <- lazy_set(formula(Vi(data), Vj(rev(data))), device = "cpu")
+    found <- lapply(paste(isa, c("dividing", "sparing")), function(way) with_isa(way, as.matrix(F)))
+    expect_true(identical(found[[1]], found[[2]], num.eq = FALSE), label = paste(isa, deparse(formula)[1]))
+  }
+})
+
 test_that("any number of threads gives the same bits, run to run", {
   set.seed(9)
   x <- matrix(stats::rnorm(3 * 1500), ncol = 3)
