@@ -39,10 +39,25 @@ void read_sparse(const Variable& v, const View& view, Axis axis, Point first, st
   for (std::int64_t p = 0; p < count; ++p) out[p] = static_cast<T>(entry(view, row, column + p));
 }
 
+// Does it lie as it is wanted along an axis, number after number?
+bool is_plain(const Reading& reading, const Plan& plan, const View& view, Axis axis) {
+  const Variable& v = plan.variables[reading.variable];
+  return reading.rows.empty() && v.source != Source::counter && v.axis == axis && !view.sparse();
+}
+
 }  // namespace
 
 Axis axis_of(const Reading& reading, const Plan& plan) {
   return plan.variables[reading.rows.empty() ? reading.variable : reading.rows[0]].axis;
+}
+
+void expect(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first, std::int64_t count) {
+  const View& view = data[reading.variable];
+  if (!is_plain(reading, plan, view, axis)) return;
+  constexpr std::int64_t kLine = 8;
+  const double* const from = view.data + place_on(plan.variables[reading.variable], view, first);
+  for (int d = 0; d < reading.width; ++d)
+    for (std::int64_t p = 0; p < count; p += kLine) __builtin_prefetch(from + p + d * view.rows);
 }
 
 template <class T>
@@ -52,7 +67,7 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
   const View& view = data[reading.variable];
   const bool counts = v.source == Source::counter;
   // Columns that lie as they are wanted are copied one by one, others point by point.
-  const bool plain = reading.rows.empty() && !counts && v.axis == axis;
+  const bool plain = is_plain(reading, plan, view, axis);
   const std::int64_t start = place_on(v, view, first);
   if (view.sparse()) {
     read_sparse(v, view, axis, first, count, out);

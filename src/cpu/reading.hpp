@@ -24,6 +24,9 @@ struct Point {
   std::int64_t i, j;
 };
 
+// Asks memory for what will be packed soon.
+void expect(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first, std::int64_t count);
+
 // Copies `count` points from `first` on, which follow each other along `axis`; the last one is repeated until
 // there are `padded`. Component k goes to out[k * stride]. What is in `centre`, if anything, is taken off.
 template <class T>

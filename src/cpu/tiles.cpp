@@ -104,6 +104,15 @@ void TileWorker<T>::panel(std::int64_t column, std::int64_t end_column, T* to) {
   fill_panel(Space::sweep, padded, to);
 }
 
+// Of the columns from `column` on, the share that comes to one strip of this tile: a tile's numbers are too few for the processor to see that
+// they are read in order, and all at once they are more than it can wait for.
+template <class T>
+void TileWorker<T>::expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip, std::int64_t strips) {
+  const std::int64_t wide = pass_.tiling.columns, first = column + wide * strip / strips, end = std::min(column + wide * (strip + 1) / strips, end_column);
+  for (const Packed& p : pass_.packed)
+    if (p.space == Space::sweep && first < end) expect(p.reading, *job_.task->plan, job_.task->data, job_.sweep_axis(), job_.point(0, first), end - first);
+}
+
 template <class T>
 void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
   const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs);
@@ -243,6 +252,7 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
     for (std::int64_t strip = 0; strip < strips; ++strip) {
       const std::int64_t row = first_row + strip * t.strip_rows(), here = std::min(t.strip_rows(), first_row + rows - row);
       if (has_pairs) pack_pairs(row, here, column, columns);
+      if (!job_.columns) expect_share(column + t.columns, end_column, strip, strips);
       run_strip(strip, row, column, columns);
       if (has_pairs) multiply(strip, columns);
       if (has_pairs) write_pairs(row, here, column, columns);

@@ -49,6 +49,7 @@ class TileWorker {
     return const_cast<T*>(static_cast<const T*>(job_.columns)) + column / pass_.tiling.columns * panel_numbers(pass_);
   }
   void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded);
+  void expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip, std::int64_t strips);
   void run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded);
   void fill_panel(Space axis, std::int64_t count, T* to);
   void pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
