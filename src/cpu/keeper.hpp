@@ -51,7 +51,8 @@ class StripKeeper {
     stored_ = false;
     place_[slot] = kOwn;
   }
-  // If what the strip holds has to be stored, then in another slot's place.
+  // If what the strip holds has to be stored, then in another slot's place: once, for who reads it there counts on that.
+  bool may_move(const Ref& ref) const { return held(ref) && place_[held_] == kOwn; }
   void moves(int slot) {
     place_[held_] = slot;
     stored_ = false;

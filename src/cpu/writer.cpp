@@ -292,7 +292,7 @@ bool StepWriter::waits(const Step& step) {
   const int vector = late.may ? vector_of(step) : -1;
   if (vector < 0 || waiting(step.in[vector])) return false;
   if (!late.lasts[vector]) {
-    if (!held(step.in[vector])) return false;
+    if (!may_move(step.in[vector])) return false;
     moves(step.out);
   }
   waiting_[step.out] = &step;

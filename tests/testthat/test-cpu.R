@@ -119,12 +119,14 @@ test_that("sums and products with a number are right wherever they are made, who
   set.seed(32)
   operations <- kernweave_operations()
   operations <- operations[operations$form == "elementwise" & operations$arity == 2, ]
+  often <- function(x) x * exp(-x)
   formulas <- list(
     own = function(f, d, e, X, Y) f(exp(-d), exp(-d) + 2), own_first = function(f, d, e, X, Y) f(exp(-d) + 2, exp(-d)), own_twice = function(f, d, e, X, Y) f(e, 2 * e),
     beside = function(f, d, e, X, Y) f(exp(-e), d + 2) - d, beside_first = function(f, d, e, X, Y) f(d + 2, exp(-e)) - d,
     scaled = function(f, d, e, X, Y) f(exp(-e), 1.5 * d) - d, scaled_first = function(f, d, e, X, Y) f(1.5 * d, exp(-e)) - d,
     gone = function(f, d, e, X, Y) f(exp(-d) + 2, exp(-e)), both = function(f, d, e, X, Y) f(exp(-d) + 2, exp(-e) * 3), both_of_one = function(f, d, e, X, Y) f(d + 1, d + 2),
     overwritten = function(f, d, e, X, Y) f(e * exp(-e), exp(-d) + 2), twice = function(f, d, e, X, Y) f(d + 1, exp(-e)) - f(e, d + 1),
+    gone_twice = function(f, d, e, X, Y) f(often(often(often(e) * (exp(-d) + 3))), exp(-d) + 2), gone_in_turn = function(f, d, e, X, Y) f(often(often(e) / (exp(-d) * 3)) + exp(-d) * 2, often(e)),
     of_points = function(f, d, e, X, Y) f(exp(-d), elem(X, 1) + elem(Y, 1)), product_of_points = function(f, d, e, X, Y) f(elem(X, 1) * elem(Y, 1), exp(-d)),
     inside = function(f, d, e, X, Y) sum(f((X - Y)^2, 1 + (X - Y)^2)), inside_first = function(f, d, e, X, Y) sum(f(X * Y + 2, exp(-(X - Y)^2)) * exp(-X * Y))
   )
@@ -142,6 +144,16 @@ test_that("sums and products with a number are right wherever they are made, who
       for (isa in instruction_sets) for (precision in test_precisions())
         expect_close(with_isa(isa, run("cpu", precision)), expected, tolerance_of(precision), scale = 37 * max(1, abs(expected)), label = paste(name, form, D, isa, precision))
     }
+  }
+})
+
+test_that("whatever is read again is still there, in random formulas that share their parts", {
+  for (seed in 1:150) for (D in c(2, 5, 9)) {
+    set.seed(seed)
+    F <- shared_formula(Vi(numbers_between(11, D, 0.3, 1)), Vj(numbers_between(21, D, 0.3, 1)), D)
+    run <- function(device) as.matrix(sum_of(F, index = "j", device = device))
+    expected <- run("reference")
+    for (isa in instruction_sets) expect_close(with_isa(isa, run("cpu")), expected, 1e-11, scale = max(1, abs(expected)), label = paste(seed, D, isa))
   }
 })
 
