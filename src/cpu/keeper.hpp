@@ -51,8 +51,7 @@ class StripKeeper {
     stored_ = false;
     place_[slot] = kOwn;
   }
-  // If what the strip holds has to be stored, then in another slot's place: once, for who reads it there counts on that.
-  bool may_move(const Ref& ref) const { return held(ref) && place_[held_] == kOwn; }
+  // If what the strip holds has to be stored, then in another slot's place.
   void moves(int slot) {
     place_[held_] = slot;
     stored_ = false;
@@ -110,6 +109,9 @@ class StripKeeper {
     component_ = -1;
   }
 
+  static constexpr int kOwn = -1;
+  int place_of(const Ref& ref) const { return place_[ref.index]; }
+
   const Region region_;
   Layout& layout_;
   std::vector<int>& reads_;
@@ -120,8 +122,6 @@ class StripKeeper {
   static constexpr int kNothing = -1;
   // The longest loop to be written out; longer ones are long enough to pay for their own turns.
   static constexpr int kWrittenOut = 8;
-
-  static constexpr int kOwn = -1;
 
   int held_ = kNothing;
   bool stored_ = true;

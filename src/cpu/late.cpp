@@ -44,6 +44,7 @@ std::vector<Late> late_steps(const Program& program, const std::vector<const Ste
     const Reads& out = found[step->out];
     if (step->in.size() != 2 || out.count != 1 || reads[step->out] != 1 || !takes(*steps[out.last], *step)) continue;
     late[step->out].may = true;
+    late[step->out].until = out.last;
     for (int k = 0; k < 2; ++k) {
       const Ref& in = step->in[k];
       const auto takes_its_place = [&](const Step* other) { return overlap(program.slots[other->out], program.slots[in.index]); };

@@ -286,14 +286,16 @@ int StepWriter::vector_of(const Step& step) const {
   return first == second ? -1 : second;
 }
 
-// What it is made of must be in memory when it is made. Of a value that nobody else will ask for, that is the place of the sum.
+// What it is made of must be in memory when it is made. Of a value that nobody else will ask for, that is the place of the first sum that waits
+// for it, and stays so: others may wait no longer than that one.
 bool StepWriter::waits(const Step& step) {
   const Late& late = late_[step.out];
   const int vector = late.may ? vector_of(step) : -1;
   if (vector < 0 || waiting(step.in[vector])) return false;
   if (!late.lasts[vector]) {
-    if (!may_move(step.in[vector])) return false;
-    moves(step.out);
+    const int place = place_of(step.in[vector]);
+    if (place == kOwn ? !held(step.in[vector]) : late_[place].until < late.until) return false;
+    if (place == kOwn) moves(step.out);
   }
   waiting_[step.out] = &step;
   return true;
