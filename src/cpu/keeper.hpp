@@ -1,5 +1,6 @@
 // What the strip holds while instructions are written, and who will still ask for it.
 #pragma once
+#include <numeric>
 #include <vector>
 #include "cpu/layout.hpp"
 
@@ -9,7 +10,9 @@ class StripKeeper {
  protected:
   // `reads`: how often each slot will still be read.
   StripKeeper(Region region, Layout* layout, std::vector<int>* reads, std::vector<Instruction>* out)
-      : region_(region), layout_(*layout), reads_(*reads), out_(*out), place_(reads->size(), kOwn) {}
+      : region_(region), layout_(*layout), reads_(*reads), out_(*out), place_(reads->size()) {
+    std::iota(place_.begin(), place_.end(), 0);
+  }
 
   // --- operands, at the present component where a loop is written out ---
 
@@ -19,11 +22,11 @@ class StripKeeper {
     o.stride = 0;
     return o;
   }
-  Operand at(const Ref& ref) const {
-    const bool moved = is_slot(ref) && place_[ref.index] != kOwn;
-    return moved ? at_slot(ref.index) : at_component(layout_.operand(ref, region_));
+  Operand at(Ref ref) const {
+    if (is_slot(ref)) ref.index = place_[ref.index];
+    return at_component(layout_.operand(ref, region_));
   }
-  Operand at_slot(int slot) const { return at_component(layout_.slot(place_[slot] == kOwn ? slot : place_[slot], region_)); }
+  Operand at_slot(int slot) const { return at_component(layout_.slot(place_[slot], region_)); }
 
   // --- what the strip holds ---
 
@@ -49,9 +52,10 @@ class StripKeeper {
   void holds(int slot) {
     held_ = slot;
     stored_ = false;
-    place_[slot] = kOwn;
+    place_[slot] = slot;
   }
-  // If what the strip holds has to be stored, then in another slot's place.
+  // Whose place a slot's value has: its own until the strip, which holds it, is told another to store it in.
+  int place_of(int slot) const { return place_[slot]; }
   void moves(int slot) {
     place_[held_] = slot;
     stored_ = false;
@@ -109,9 +113,6 @@ class StripKeeper {
     component_ = -1;
   }
 
-  static constexpr int kOwn = -1;
-  int place_of(const Ref& ref) const { return place_[ref.index]; }
-
   const Region region_;
   Layout& layout_;
   std::vector<int>& reads_;
@@ -125,7 +126,7 @@ class StripKeeper {
 
   int held_ = kNothing;
   bool stored_ = true;
-  std::vector<int> place_;  // by slot: whose place its value has
+  std::vector<int> place_;  // by slot
 };
 
 }  // namespace kernweave

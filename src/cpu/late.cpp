@@ -25,10 +25,6 @@ std::vector<Reads> reads_in(const Program& program, const std::vector<const Step
   return found;
 }
 
-bool overlap(const Slot& a, const Slot& b) {
-  return a.region == b.region && a.offset < b.offset + b.width && b.offset < a.offset + a.width;
-}
-
 // Does it run when the other does, component by component, and take a value from the strip or from memory?
 bool takes(const Step& reader, const Step& step) {
   const bool together = reader.group == step.group && reader.width == step.width && (step.group >= 0 || step.width == 1);

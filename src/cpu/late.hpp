@@ -8,7 +8,7 @@ namespace kernweave {
 
 struct Late {
   bool may = false;
-  int until = -1;          // the number of the step that reads it
+  int until = -1;      // the number of the step that reads it
   bool lasts[2] = {};  // is the argument in memory until then, whoever else asks for it in between?
 };
 

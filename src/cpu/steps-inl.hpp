@@ -172,7 +172,8 @@ class Steps {
   template <class Shapes, Shapes kCount>
   using Every = std::make_integer_sequence<int, static_cast<int>(kCount)>;
 
-  static constexpr Table table(bool spares_divider) {
+  template <bool kSparesDivider>
+  static constexpr Table table() {
     Table all;
 #define UNARY(Name, ...) all.template add<Op::Name, Unary, op::Name>(Every<Shape, Shape::of_one>());
 #define BINARY(Name, ...) all.template add<Op::Name, Binary, InAllColumns<op::Name>>(Every<Shape, Shape::of_two>());
@@ -182,7 +183,7 @@ class Steps {
 #define LOOP1(Name, ...) all.at[code_of(Op::Name, Shape::alone)] = M::template step<Loop1<op::Name>>;
 #define LOOP2(Name, ...) all.at[code_of(Op::Name, Shape::alone)] = M::template step<Loop2<op::Name>>;
 #include "kernweave/ops.def"
-    if (spares_divider) all.template add<Op::Divide, Binary, SparingDivider<T>>(Every<Shape, Shape::of_two>());
+    if constexpr (kSparesDivider) all.template add<Op::Divide, Binary, SparingDivider<T>>(Every<Shape, Shape::of_two>());
 #define REDUCTION(Name, ...) all.template add_reduction<Red::Name, red::Name>(Every<Weight, Weight::count>());
 #include "kernweave/reductions.def"
     all.at[kLoadVector] = M::template step<LoadVector>;
@@ -197,7 +198,7 @@ class Steps {
  public:
   template <bool kSparesDivider>
   static void run(const Frame& frame) {
-    static constexpr Table all = table(kSparesDivider && SparingDivider<T>::kSpares);
+    static constexpr Table all = table<kSparesDivider>();
     M::run(frame, all.at);
   }
 };

@@ -13,7 +13,9 @@ inline namespace KW_ISA {
 template <class T>
 constexpr TileKernel tile_kernel() {
   using M = Machine<T>;
-  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, Steps<T>::template run<false>, Steps<T>::template run<true>, Wholes<T>::all, Products<T, M::kVectors, M::kColumns>::add, state_kernels<T>};
+  using S = Steps<T>;
+  return {M::kVectors, M::kColumns, Pack<T>::kLanes, M::room, S::template run<false>, S::template run<SparingDivider<T>::kSpares>, Wholes<T>::all,
+          Products<T, M::kVectors, M::kColumns>::add, state_kernels<T>};
 }
 
 }  // inline namespace KW_ISA

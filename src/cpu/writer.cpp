@@ -37,8 +37,7 @@ bool StepWriter::joins(const std::vector<const Step*>& steps, std::size_t first,
   if (step.group >= 0 || row(step.op).form != Form::elementwise || step.width != steps[first]->width) return false;
   const auto clear = [&](int slot) {
     const Slot& a = program_.slots[slot], &b = program_.slots[step.out];
-    const bool apart = a.offset + a.width <= b.offset || b.offset + b.width <= a.offset;
-    return a.region != b.region || apart || (a.offset == b.offset && a.width == b.width);
+    return !overlap(a, b) || (a.offset == b.offset && a.width == b.width);
   };
   for (std::size_t s = first; s <= next; ++s) {
     if (!clear(steps[s]->out)) return false;
@@ -85,8 +84,8 @@ void StepWriter::unary(const Step& step) {
 
 // What waits is made here where the strip holds the other argument, else before.
 void StepWriter::binary(const Step& step) {
-  const auto in_strip = [&](int k) { return waiting(step.in[k]) && held(waiting(step.in[k])->in[vector_of(*waiting(step.in[k]))]); };
-  const int first = in_strip(1);
+  const Step* const second = waiting(step.in[1]);
+  const int first = second && held(second->in[vector_of(*second)]);
   for (int k : {first, 1 - first})
     if (waiting(step.in[k]) && !held(step.in[!k])) make(step.in[k]);
   for (int k : {0, 1})
@@ -293,9 +292,9 @@ bool StepWriter::waits(const Step& step) {
   const int vector = late.may ? vector_of(step) : -1;
   if (vector < 0 || waiting(step.in[vector])) return false;
   if (!late.lasts[vector]) {
-    const int place = place_of(step.in[vector]);
-    if (place == kOwn ? !held(step.in[vector]) : late_[place].until < late.until) return false;
-    if (place == kOwn) moves(step.out);
+    const int slot = step.in[vector].index, place = place_of(slot);
+    if (place == slot ? !held(step.in[vector]) : late_[place].until < late.until) return false;
+    if (place == slot) moves(step.out);
   }
   waiting_[step.out] = &step;
   return true;

@@ -54,6 +54,9 @@ struct Slot {
   int width;
   std::int64_t offset = 0;
 };
+inline bool overlap(const Slot& a, const Slot& b) {
+  return a.region == b.region && a.offset < b.offset + b.width && b.offset < a.offset + a.width;
+}
 
 // Steps first..last run once per component, 0 .. width - 1; step `last` is the fold.
 struct Group {

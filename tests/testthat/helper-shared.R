@@ -1,8 +1,7 @@
 # Random formulas whose parts are read again and again: what shows whether a value is still where the next one looks for it.
 
-one_of <- function(choices) choices[[sample.int(length(choices), 1)]]
 # Mostly one of the last.
-recent <- function(made) if (stats::runif(1) < 0.6) made[[length(made) + 1 - sample.int(min(3, length(made)), 1)]] else one_of(made)
+recent <- function(made) if (stats::runif(1) < 0.6) made[[length(made) + 1 - sample.int(min(3, length(made)), 1)]] else pick(made)
 
 # Each makes a number of numbers s, t, values of several components v, w and a constant c.
 shared_numbers <- list(
@@ -22,8 +21,8 @@ shared_formula <- function(X, Y, D) {
   values <- list(X - Y, X * Y, X + 2 * Y, X, Y)
   for (k in seq_len(sample(4:18, 1))) {
     of_several <- stats::runif(1) < 0.25
-    f <- one_of(if (of_several) shared_values else shared_numbers)
-    made <- f(recent(numbers), recent(numbers), recent(values), recent(values), one_of(c(2, 3, 0.5, 1.5)))
+    f <- pick(if (of_several) shared_values else shared_numbers)
+    made <- f(recent(numbers), recent(numbers), recent(values), recent(values), pick(c(2, 3, 0.5, 1.5)))
     if (of_several) values <- c(values, list(made)) else numbers <- c(numbers, list(made))
   }
   bounded <- lapply(utils::tail(numbers, 3), function(s) s / (1 + abs(s)))
