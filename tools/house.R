@@ -196,22 +196,59 @@ room_sizes <- function() {
   }))
 }
 
-# A file named in a page exists.
+# Where files are named: pages wholly, code in its comments alone. The log in bench/notes/ keeps the names of its day, so only the
+# results it names are looked for.
+pages_in <- function(folder, pattern) file.path(folder, list.files(at_root(folder), pattern = pattern, recursive = TRUE))
+
+named_files <- function(file, pattern) {
+  lines <- source_lines(file)
+  mark <- if (grepl("[.](cpp|hpp|cu|cuh|def)$", file)) "//" else if (grepl("[.]R$", file)) "#"
+  if (!is.null(mark)) lines <- ifelse(grepl(mark, lines, fixed = TRUE), sub(paste0("^.*?", mark), "", lines, perl = TRUE), "")
+  unique(unlist(regmatches(lines, gregexpr(pattern, lines, perl = TRUE))))
+}
+
+# Files that a page tells its reader to make.
+made_by_readers <- c("inst/include/kernweave/red/energy.hpp")
+
+# A file named in a page or a comment exists, by its whole path or the end of it.
 gate_lists <- function() {
-  pages <- c("README.md", "NEWS.md", "Makefile", "bench/notes.md", file.path("design", list.files(at_root("design"), pattern = "[.]md$")),
-             file.path("src", engine_files()))
-  unlist(lapply(pages, function(page) {
-    text <- paste(source_lines(page), collapse = " ")
-    quoted <- gsub("`", "", unlist(regmatches(text, gregexpr("`[A-Za-z0-9_./-]+`", text))))
-    named <- quoted[grepl("^(R|src|inst|tests|tools|bench|design|vignettes)/[^ ]+[.][A-Za-z]+$", quoted)]
-    gone <- named[!file.exists(at_root(named))]
+  folders <- c("R", "src", "inst", "tests", "tools", "bench", "design", "vignettes", "man")
+  have <- c(list.files(root, recursive = FALSE), unlist(lapply(folders, function(folder) pages_in(folder, ""))), made_by_readers)
+  logs <- pages_in("bench/notes", "[.]md$")
+  pages <- c("README.md", "NEWS.md", "Makefile", pages_in("design", "[.]md$"), pages_in("vignettes", "[.]Rmd$"), r_files(),
+             file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), pages_in("bench", "[.](R|cpp|hpp)$"),
+             pages_in("tests/testthat", "[.](R|cpp|cu|hpp)$"))
+  name <- "(?<![A-Za-z0-9_.*<>/-])[A-Za-z0-9_][A-Za-z0-9_./-]*[.](hpp|cpp|cuh|cu|def|Rmd|md|R|sh)(?![A-Za-z0-9_(])"
+  result <- "bench/results/[A-Za-z0-9_.-]*[A-Za-z0-9]"
+  exists <- function(named) vapply(named, function(one) any(endsWith(paste0("/", have), paste0("/", one))), NA)
+  unlist(lapply(c(pages, logs), function(page) {
+    named <- named_files(page, if (page %in% logs) result else name)
+    gone <- named[!exists(named)]
     if (length(gone)) paste(page, "names", gone, "which does not exist")
   }))
 }
 
+# The lines of a page's code in one language.
+code_of_page <- function(page, language) {
+  lines <- source_lines(page)
+  fence <- grepl("^```", lines)
+  opened_by <- c("", lines[fence])[cumsum(fence) + 1]
+  lines[opened_by == paste0("```", language) & !fence]
+}
+
+# A function called in the README's code can be called by who reads it.
+gate_readme <- function() {
+  code <- parse(text = code_of_page("README.md", "r"))
+  called <- unlist(lapply(code, function(line) setdiff(all.names(line), all.vars(line))))
+  exports <- gsub("^export[A-Za-z]*[(]\"?|\"?[)]$", "", grep("^export", source_lines("NAMESPACE"), value = TRUE))
+  unknown <- Filter(function(name) !exists(name, envir = globalenv()), setdiff(called, exports))
+  if (length(unknown)) paste0("README.md calls ", unknown, "(), which is not exported")
+}
+
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks, first_line = gate_first_line,
-              size = gate_size, functions = gate_functions, lists = gate_lists)
+              size = gate_size, functions = gate_functions, lists = gate_lists,
+              readme = gate_readme)
 
 if (sys.nframe() == 0L) {
   for (gate in names(gates)) {

@@ -45,7 +45,7 @@ template <class T>
 class Inverses {
   using Column = Two<Pack<T>>;
   // An estimate that is converted to float32 and back and corrected twice keeps results waiting: one of four columns does, as fast as none
-  // on an AMD machine whose divider is fast, where one of two took an eighth longer (bench/notes.md).
+  // on an AMD machine whose divider is fast, where one of two took an eighth longer (bench/notes/13-cpu-12.md).
   static constexpr bool kOneOfFour = sizeof(T) == 8 && kVectorBytes == 32;
 
  public:

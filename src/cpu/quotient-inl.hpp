@@ -20,7 +20,7 @@ KW_FN Pack<T> multiplied_out(Pack<T> x, Pack<T> y) {
 }
 
 // One column of four of a strip, while the others are divided: a fifth less time where nothing but quotients is to be found, on a
-// processor whose divider takes eight cycles for a vector; two columns are slower again (bench/notes.md).
+// processor whose divider takes eight cycles for a vector; two columns are slower again (bench/notes/14-cpu-13.md).
 template <class T>
 struct SparingDivider {
   static constexpr bool kSpares = sizeof(T) == 8 && kEstimatesInverses;

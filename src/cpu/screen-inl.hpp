@@ -49,7 +49,7 @@ class Screen {
   // Vectors of a strip, by their places in it.
   static constexpr int kOfStrip = M::kColumns * M::kVectors;
   // Of the vectors of a tile, a few, and one in so many strips, may be computed: one took 320 cycles, where a strip of fifty components took 67 less
-  // than its distances (bench/notes.md), and more elsewhere.
+  // than its distances (bench/notes/10-cpu-9.md), and more elsewhere.
   static constexpr std::int64_t kFew = 8, kStripsOfOne = 4, kMostNoted = 64;
 
   KW_FN explicit Screen(const Frame& frame)

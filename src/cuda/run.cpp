@@ -46,7 +46,7 @@ int column_numbers(const Plan& plan, const Variant& variant) {
 }
 
 // Scaled points spare a multiplication. Beside points that are read as they are they cost a gradient more: 5.7 ms where it takes 5.3 without
-// (H100, bench/notes.md).
+// (H100, bench/notes/19-gpu-4.md).
 bool scales_beside(const Plan& plan, const Variant& variant) {
   return variant.form == Variant::Form::scaled && column_numbers(plan, variant) > column_numbers(plan, plan.variants.back());
 }

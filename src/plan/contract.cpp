@@ -13,7 +13,7 @@
 namespace kernweave {
 namespace {
 
-// Fewer components are subtracted as fast: an inner product has two more (bench/notes.md).
+// Fewer components are subtracted as fast: an inner product has two more (bench/notes/03-cpu-2.md).
 constexpr int kFewestComponents = 5;
 
 // Components that are added up before their squares are taken off again, in parts of one size. All at once, the sum would grow to the

@@ -4,7 +4,7 @@
 namespace kernweave {
 
 // Seconds per step and component on the reference back end: bench/run.R, case "gaussian", took 107 to
-// 133 ns for the 8 of them in a pair on a 2-core x86_64 machine (bench/notes.md). Good to a factor of two,
+// 133 ns for the 8 of them in a pair on a 2-core x86_64 machine. Good to a factor of two,
 // which is all explain() promises; redo when reference/evaluate.cpp changes.
 inline constexpr double kReferenceSecondsPerStep = 1.5e-8;
 
@@ -33,7 +33,7 @@ inline constexpr long long kFewestColumns = 128;
 // Numbers of columns that strips of rows meet between two looks at the clock, which takes as long as some eighty.
 inline constexpr long long kNumbersOfBeat = 2048;
 // Columns of a first tile, for each place of a list, from which it is worth a first look: a look costs an evaluation of a pair and a sort
-// of three groups a place, and spares entries that each take as long as 30 pairs (bench/notes.md).
+// of three groups a place, and spares entries that each take as long as 30 pairs (bench/notes/08-cpu-7.md).
 inline constexpr long long kLookedAtOfPlace = 12;
 // What depends on columns alone is computed once a call where it takes no more than this, half of what a call may take
 // above inputs and outputs; else once for each block of rows.
@@ -50,7 +50,7 @@ inline constexpr int kCpuFewestOfScreen = 2;
 inline constexpr int kFewestMultiplied = 8;
 
 // Seconds per instruction of a number, on one thread of the CPU back end: a Gaussian of three components, about thirty,
-// took 0.6 to 1.2 ns a pair in float64 (bench/notes.md).
+// took 0.6 to 1.2 ns a pair in float64.
 inline constexpr double kCpuSecondsPerInstruction = 3e-11;
 // A call that computes nothing: plan to instructions, memory, results.
 inline constexpr double kCpuSecondsPerCall = 1e-5;
@@ -103,9 +103,9 @@ inline constexpr int kGpuMostOnce = 16;
 inline constexpr int kGpuFewestThreads = 8;
 inline constexpr int kGpuMostShared = 98304;
 // How much longer the interpreter takes than code that was written for a formula, to keep its launches short: 13 times for a
-// Gaussian of three components in float32, 3 of fifty, 7 for a long chain; 7, 4 and 7 in float64 (H100, bench/notes.md).
+// Gaussian of three components in float32, 3 of fifty, 7 for a long chain; 7, 4 and 7 in float64 (H100, bench/notes/18-gpu-3.md).
 inline constexpr double kGpuInterpreted = 8;
-// The same for a kernel of a common kind: 1.1 to 1.7 times for three components, 1.5 to 5 for fifty (H100, bench/notes.md).
+// The same for a kernel of a common kind: 1.1 to 1.7 times for three components, 1.5 to 5 for fifty (H100, design/010-interpreter.md).
 inline constexpr double kGpuWhole = 4;
 // Components of an inner product that is worth the way through tensor cores: their steps have sixteen.
 inline constexpr int kGpuFewestOfProduct = 8;
@@ -151,7 +151,7 @@ inline constexpr double kGpuUsableShare = 0.9;
 // Data and numbers of the points of one split, the least that is on a device at a time: so that devices of 2 GB get by.
 inline constexpr double kGpuSplitBytes = 256e6;
 // Instructions of a multiprocessor in a clock, as the CPU counts them: it needs sixteen for an exponential, a GPU one. A
-// Gaussian of three components took 3.9 ms for 1e10 pairs (H100, bench/notes.md).
+// Gaussian of three components took 3.9 ms for 1e10 pairs (H100, bench/notes/16-gpu-1.md).
 inline constexpr double kGpuInstructionsPerClock = 350;
 // To the device and back, pageable: 24 MB took 1.4 ms, 8 MB back 0.5 ms (H100).
 inline constexpr double kGpuBytesPerSecond = 16e9;
