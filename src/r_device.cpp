@@ -4,11 +4,11 @@
 
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
-#include "base/team.hpp"
+#include "base/threads.hpp"
 #include "cuda/cuda.hpp"
-#include "cuda/disk.hpp"
+#include "cuda/kernel_cache.hpp"
 #include "cuda/nvrtc.hpp"
-#include "cuda/status.hpp"
+#include "cuda/probe.hpp"
 #include "cuda/window.hpp"
 #include "reference/reference.hpp"
 
@@ -46,8 +46,9 @@ Rcpp::List r_gpu_report() {
   return kernweave::at_border([&] {
     kernweave::backends();  // so that the headers are found
     const kernweave::cuda::Report report = kernweave::cuda::report();
-    return Rcpp::List::create(Rcpp::_["driver"] = report.driver, Rcpp::_["compiler"] = report.compiler, Rcpp::_["ahead"] = report.ahead,
-                              Rcpp::_["devices"] = report.devices, Rcpp::_["problem"] = report.problem);
+    return Rcpp::List::create(Rcpp::_["driver"] = report.driver, Rcpp::_["compiler"] = report.compiler,
+                              Rcpp::_["ahead"] = report.ahead, Rcpp::_["devices"] = report.devices,
+                              Rcpp::_["problem"] = report.problem);
   });
 }
 
@@ -65,8 +66,8 @@ void r_set_gpu_memory(double bytes) { kernweave::cuda::set_memory_limit(bytes); 
 Rcpp::List r_cache_report() {
   return kernweave::at_border([&] {
     const kernweave::cuda::CacheReport report = kernweave::cuda::cache_report();
-    return Rcpp::List::create(Rcpp::_["folder"] = report.folder, Rcpp::_["files"] = report.files, Rcpp::_["bytes"] = report.bytes,
-                              Rcpp::_["writable"] = report.writable);
+    return Rcpp::List::create(Rcpp::_["folder"] = report.folder, Rcpp::_["files"] = report.files,
+                              Rcpp::_["bytes"] = report.bytes, Rcpp::_["writable"] = report.writable);
   });
 }
 

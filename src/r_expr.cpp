@@ -7,7 +7,7 @@
 #include "expr/grad.hpp"
 #include "expr/parse.hpp"
 #include "expr/rewrite.hpp"
-#include "expr/settle.hpp"
+#include "expr/normalise.hpp"
 #include "expr/show.hpp"
 
 namespace kernweave {
@@ -45,8 +45,8 @@ const char* kept_by(Expr leaf) {
 // numbers its rows belong to, and whether a matrix of pairs was read by columns.
 Rcpp::List gradient_term(Expr leaf, Expr term, Formulas* formulas) {
   const bool gathered = leaf->op == Op::Gather;
-  user_check(!gathered || leaf->type.axes.pairs() != Axes::ij(), Fault::unsupported,
-             "the gradient of `", show_short(leaf), "`, gathered along both axes, is not built yet");
+  user_check(!gathered || leaf->type.axes.pairs() != Axes::ij(), Fault::unsupported, "the gradient of `",
+             show_short(leaf), "`, gathered along both axes, is not built yet");
   const bool transposed = leaf->op == Op::Var && variable(leaf).axis == Axis::pair_swapped;
   const SEXP rows = gathered ? formulas->write(leaf.arg(1)) : R_NilValue;
   return Rcpp::List::create(Rcpp::_["value"] = formulas->write(term), Rcpp::_["keep"] = kept_by(leaf),
@@ -168,7 +168,8 @@ Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt) {
   });
 }
 
-// A derivative of a formula at each pair, by its name in texts; the variable is a formula itself, and so is what some are taken along.
+// A derivative of a formula at each pair, by its name in texts; the variable is a formula itself, and so is what some
+// are taken along.
 // [[Rcpp::export(rng = false)]]
 SEXP r_derive(std::string name, SEXP formula, SEXP variable, SEXP along) {
   return kernweave::at_border([&]() -> SEXP {
@@ -189,7 +190,8 @@ SEXP r_push_forward(Rcpp::List reduction, Rcpp::List wrt, Rcpp::List tangents) {
     std::vector<kernweave::Expr> leaves, along;
     for (R_xlen_t k = 0; k < wrt.size(); ++k) {
       const int operand = formulas.operand_number(tangents[k]);
-      for (kernweave::Expr leaf : kernweave::leaves_of_operand(kernweave::roots_of(reduced), formulas.operand_number(wrt[k]))) {
+      for (kernweave::Expr leaf :
+           kernweave::leaves_of_operand(kernweave::roots_of(reduced), formulas.operand_number(wrt[k]))) {
         const bool gathered = leaf->op == kernweave::Op::Gather;
         const kernweave::Expr read = gathered ? leaf.arg(0) : leaf;
         kernweave::Variable v = kernweave::variable(read);

@@ -33,13 +33,13 @@ class Formulas {
   std::string unique_name(std::string name);
 
   Pool pool_;
-  std::unordered_map<SEXP, Expr> exprs_;           // what each R formula was read as
+  std::unordered_map<SEXP, Expr> exprs_;  // what each R formula was read as
   std::unordered_map<const Node*, SEXP> written_;
   std::vector<SEXP> operands_;
-  std::unordered_map<SEXP, int> numbers_;          // place of each operand
+  std::unordered_map<SEXP, int> numbers_;  // place of each operand
   std::vector<std::string> names_;
-  std::unordered_map<std::string, int> taken_;     // how often a name was asked for
-  std::vector<Rcpp::RObject> keep_;  // what was written, safe from the collector
+  std::unordered_map<std::string, int> taken_;  // how often a name was asked for
+  std::vector<Rcpp::RObject> keep_;             // what was written, safe from the collector
 };
 
 // The type of a formula without reading it.

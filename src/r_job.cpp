@@ -50,26 +50,30 @@ Finish finish_from_r(const Rcpp::List& output, Results all) {
   if (!output.containsElementNamed("finish") || Rf_isNull(output["finish"])) return finish;
   const Rcpp::List from = output["finish"];
   const std::string per = from["per"];
-  return {results_named(from["results"]), Rcpp::as<double>(from["sign"]), per.find('i') != std::string::npos, per.find('j') != std::string::npos, Rcpp::as<int>(from["less"])};
+  return {results_named(from["results"]), Rcpp::as<double>(from["sign"]), per.find('i') != std::string::npos,
+          per.find('j') != std::string::npos, Rcpp::as<int>(from["less"])};
 }
 
-// The entries of a sparse matrix, with what R's Matrix package calls p, i and Dim. Saved data may be damaged: no number is
-// believed that would lead out of them.
+// The entries of a sparse matrix, with what R's Matrix package calls p, i and Dim. Saved data may be damaged: no number
+// is believed that would lead out of them.
 View sparse_view(SEXP entries, SEXP pattern, const Variable& v) {
   const auto part = [&](R_xlen_t k) {
-    internal_check(TYPEOF(pattern) == VECSXP && Rf_xlength(pattern) > k && TYPEOF(VECTOR_ELT(pattern, k)) == INTSXP, "a damaged sparse matrix `", v.name, "`");
+    internal_check(TYPEOF(pattern) == VECSXP && Rf_xlength(pattern) > k && TYPEOF(VECTOR_ELT(pattern, k)) == INTSXP,
+                   "a damaged sparse matrix `", v.name, "`");
     return VECTOR_ELT(pattern, k);
   };
   const SEXP starts = part(0), places = part(1), extent = part(2);
   internal_check(is_pairwise(v), "a sparse matrix that is not one of pairs");
-  internal_check(Rf_xlength(extent) == 2 && Rf_xlength(places) == Rf_xlength(entries), "a damaged sparse matrix `", v.name, "`");
+  internal_check(Rf_xlength(extent) == 2 && Rf_xlength(places) == Rf_xlength(entries), "a damaged sparse matrix `",
+                 v.name, "`");
   View view;
   view.data = REAL_RO(entries);
   view.rows = INTEGER_RO(extent)[0];
   view.columns = INTEGER_RO(extent)[1];
   view.starts = INTEGER_RO(starts);
   view.places = INTEGER_RO(places);
-  internal_check(Rf_xlength(starts) == view.columns + 1 && is_sound(view, Rf_xlength(places)), "a damaged sparse matrix `", v.name, "`");
+  internal_check(Rf_xlength(starts) == view.columns + 1 && is_sound(view, Rf_xlength(places)),
+                 "a damaged sparse matrix `", v.name, "`");
   return view;
 }
 
@@ -78,7 +82,8 @@ View view_of(SEXP data, const Variable& v) {
   user_check(TYPEOF(data) == REALSXP, Fault::shape, "`", v.name, "` has no data");
   const std::int64_t n = Rf_xlength(data);
   if (v.axis == Axis::param) return {numbers_on_host(data), 1, n};
-  if (const SEXP pattern = Rf_getAttrib(data, Rf_install("sparse")); !Rf_isNull(pattern)) return sparse_view(data, pattern, v);
+  if (const SEXP pattern = Rf_getAttrib(data, Rf_install("sparse")); !Rf_isNull(pattern))
+    return sparse_view(data, pattern, v);
   Kept* kept = resident(data);
   const double* numbers = kept && !kept->copies.empty() ? nullptr : numbers_on_host(data);
   const SEXP dim = Rf_getAttrib(data, R_DimSymbol);
@@ -109,7 +114,8 @@ void forget(SEXP pointer) {
 Kept* kept_by(SEXP operand, SEXP data) {
   constexpr R_xlen_t kWorthKeeping = 4096;
   static const SEXP own = Rf_install("data"), kept = Rf_install("kept");
-  if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || Rf_findVarInFrame(operand, own) != data) return nullptr;
+  if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || Rf_findVarInFrame(operand, own) != data)
+    return nullptr;
   const SEXP found = Rf_findVarInFrame(operand, kept);
   if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found)) return static_cast<Kept*>(R_ExternalPtrAddr(found));
   const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, R_NilValue));
@@ -161,8 +167,8 @@ Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp:
     const Rcpp::List o = outputs[k];
     Red red;
     internal_check(find_red(o["op"], &red), "no such reduction");
-    job.outputs.push_back({red, formulas->read(o["value"]), formulas->read_optional(o["weight"]),
-                           keep_named(o["keep"]), Rcpp::as<int>(o["K"]), finish_from_r(o, row(red).results)});
+    job.outputs.push_back({red, formulas->read(o["value"]), formulas->read_optional(o["weight"]), keep_named(o["keep"]),
+                           Rcpp::as<int>(o["K"]), finish_from_r(o, row(red).results)});
   }
   job.extents = formulas->read_all(extents);
   job.precision = precision_named(options["precision"]);
@@ -178,10 +184,12 @@ Views::Views(const Plan& plan, const Given& given) : plan_(plan), given_(given) 
       views_.emplace_back();
       continue;
     }
-    internal_check(v.operand < given.data.size(), "data for ", given.data.size(), " operands where `", v.name, "` is another");
+    internal_check(v.operand < given.data.size(), "data for ", given.data.size(), " operands where `", v.name,
+                   "` is another");
     const SEXP data = given.data[v.operand];
     View view = view_of(data, v);
-    if (!view.kept && !view.sparse() && v.operand < given.operands.size()) view.kept = kept_by(given.operands[v.operand], data);
+    if (!view.kept && !view.sparse() && v.operand < given.operands.size())
+      view.kept = kept_by(given.operands[v.operand], data);
     const bool pairwise = is_pairwise(v);
     internal_check(!pairwise || v.width == 1, "a matrix of pairs with ", v.width, " components");
     user_check(pairwise || view.columns == v.width, Fault::shape, "`", v.name, "` has ", view.columns,
@@ -298,7 +306,8 @@ void note_kept_reach(std::size_t k, const std::vector<double>& centre, Views* vi
 
 }  // namespace
 
-Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres, Views* views) {
+Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres,
+                      Views* views) {
   const Wanted wanted = wanted_facts(plan, sizes);
   Findings found;
   found.home = views->resident() ? Home::device : Home::host;

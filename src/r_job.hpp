@@ -51,6 +51,7 @@ Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Rcpp::Num
 std::vector<std::vector<double>> centres_for(const Plan& plan, Views* views);
 
 // What the schedule wants to know of the data.
-Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres, Views* views);
+Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres,
+                      Views* views);
 
 }  // namespace kernweave

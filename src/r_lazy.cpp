@@ -37,8 +37,8 @@ R_xlen_t met_length(const Rcpp::List& args) {
 
 [[noreturn]] void extents_differ(SEXP a, SEXP b, R_xlen_t axis) {
   const std::string along = axis == 0 ? "i" : axis == 1 ? "j" : sentence("batch axis ", axis - 1);
-  fail(Fault::shape, "`", shown(a), "` has ", extent_of(a, axis), " points along ", along, ", but `", shown(b), "` has ",
-       extent_of(b, axis));
+  fail(Fault::shape, "`", shown(a), "` has ", extent_of(a, axis), " points along ", along, ", but `", shown(b),
+       "` has ", extent_of(b, axis));
 }
 
 // The number of points along an axis, from the arguments that know it; NA if none does. Along a batch axis
@@ -102,7 +102,6 @@ SEXP r_lazy_call(SEXP op, Rcpp::List args, SEXP attributes) {
 // settings and pairs.
 // [[Rcpp::export(rng = false)]]
 SEXP r_meet(Rcpp::List args) {
-  return kernweave::at_border([&]() -> SEXP {
-    return kernweave::lazy_from(kernweave::part_of(args[0], kernweave::kFormula), args);
-  });
+  return kernweave::at_border(
+      [&]() -> SEXP { return kernweave::lazy_from(kernweave::part_of(args[0], kernweave::kFormula), args); });
 }

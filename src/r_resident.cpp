@@ -1,4 +1,5 @@
-// An ALTREP class for each type: the numbers are fetched once, and forgotten on the device when somebody may write here.
+// An ALTREP class for each type: the numbers are fetched once, and forgotten on the device when somebody may write
+// here.
 #include "r_resident.hpp"
 
 #include <R_ext/Altrep.h>
@@ -7,8 +8,8 @@
 
 #include "border.hpp"
 #include "cuda/device.hpp"
-#include "cuda/place.hpp"
-#include "cuda/status.hpp"
+#include "cuda/inputs.hpp"
+#include "cuda/probe.hpp"
 #include "r_device.hpp"
 
 namespace kernweave {
@@ -83,8 +84,12 @@ R_xlen_t region(const T* from, R_xlen_t length, R_xlen_t first, R_xlen_t count, 
   std::copy(from + first, from + first + some, to);
   return some;
 }
-R_xlen_t real_region(SEXP x, R_xlen_t first, R_xlen_t count, double* to) { return region(REAL_RO(on_host(x)), length_of(x), first, count, to); }
-R_xlen_t integer_region(SEXP x, R_xlen_t first, R_xlen_t count, int* to) { return region(INTEGER_RO(on_host(x)), length_of(x), first, count, to); }
+R_xlen_t real_region(SEXP x, R_xlen_t first, R_xlen_t count, double* to) {
+  return region(REAL_RO(on_host(x)), length_of(x), first, count, to);
+}
+R_xlen_t integer_region(SEXP x, R_xlen_t first, R_xlen_t count, int* to) {
+  return region(INTEGER_RO(on_host(x)), length_of(x), first, count, to);
+}
 
 void set_common(R_altrep_class_t type) {
   R_set_altrep_Length_method(type, length_of);

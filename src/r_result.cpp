@@ -39,10 +39,13 @@ Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
 
 }  // namespace
 
-OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays) : output_(o), sizes_(sizes), names_(names) {
+OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays)
+    : output_(o), sizes_(sizes), names_(names) {
   const double n = static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places;
   const Results results = o.finish.results;
-  const auto room = [&](SEXPTYPE type, bool may_stay) { return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n); };
+  const auto room = [&](SEXPTYPE type, bool may_stay) {
+    return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n);
+  };
   if (results != Results::index) values_ = room(REALSXP, o.kind != Kind::logical);
   if (results != Results::value) numbers_ = room(numbers_fit() ? INTSXP : REALSXP, numbers_fit());
 }
@@ -88,8 +91,9 @@ SEXP OutputBuffer::values_to_r() const {
 
 // Does every row number fit an integer? Else they are doubles.
 bool OutputBuffer::numbers_fit() const {
-  const double largest = output_.keep == Keep::i ? static_cast<double>(sizes_.j)
-                       : output_.keep == Keep::j ? static_cast<double>(sizes_.i) : sizes_.pairs();
+  const double largest = output_.keep == Keep::i   ? static_cast<double>(sizes_.j)
+                         : output_.keep == Keep::j ? static_cast<double>(sizes_.i)
+                                                   : sizes_.pairs();
   return largest <= std::numeric_limits<int>::max();
 }
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "border.hpp"
-#include "cuda/status.hpp"
+#include "cuda/probe.hpp"
 #include "r_device.hpp"
 #include "r_job.hpp"
 #include "r_result.hpp"
@@ -39,9 +39,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   static constexpr int kWidth = 48;
 
-  static bool interactive() {
-    return Rcpp::as<bool>(Rcpp::Function("interactive")());
-  }
+  static bool interactive() { return Rcpp::as<bool>(Rcpp::Function("interactive")()); }
 
   const Clock::time_point start_;
   Clock::time_point next_;
@@ -105,7 +103,9 @@ void collect_now_and_then(double bytes) {
 
 double factor_of(const Finish& finish, const Sizes& sizes) {
   if (!finish.per_i && !finish.per_j) return finish.sign;
-  const double terms = (finish.per_i ? static_cast<double>(sizes.i) : 1.0) * (finish.per_j ? static_cast<double>(sizes.j) : 1.0) - finish.less;
+  const double terms =
+      (finish.per_i ? static_cast<double>(sizes.i) : 1.0) * (finish.per_j ? static_cast<double>(sizes.j) : 1.0) -
+      finish.less;
   return terms > 0 ? finish.sign / terms : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -115,7 +115,8 @@ class Buffers {
     const std::vector<Output>& outputs = plan.variants.back().outputs;
     buffers_.reserve(outputs.size());
     for (const Output& o : outputs) {
-      if (stay) collect_now_and_then(static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * sizeof(double));
+      if (stay)
+        collect_now_and_then(static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * sizeof(double));
       buffers_.emplace_back(o, sizes, names_, stay);
       all.push_back(buffers_.back().result());
       all.back().factor = factor_of(o.finish, sizes);
@@ -133,10 +134,11 @@ class Buffers {
   std::vector<OutputBuffer> buffers_;
 };
 
-// Sums of the first step on their way to the second: those of as many components as the output has are written where the
-// output will be.
+// Sums of the first step on their way to the second: those of as many components as the output has are written where
+// the output will be.
 struct Between {
-  Between(const Plan& plan, const Sizes& of_sums, bool stay, const std::vector<Result>& results) : first(results), kept(results.size()), memory(results.size()) {
+  Between(const Plan& plan, const Sizes& of_sums, bool stay, const std::vector<Result>& results)
+      : first(results), kept(results.size()), memory(results.size()) {
     const std::vector<Output>& sums = plan.stages->sums.variants.back().outputs;
     for (std::size_t k = 0; k < sums.size(); ++k) {
       first[k].factor = 1;
@@ -190,22 +192,27 @@ Rcpp::List run_at_once(const Sizes& sizes, Views views, const Call& call) {
 
 }  // namespace
 
-Rcpp::List run_plan(Prepared* prepared, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, int threads) {
+Rcpp::List run_plan(Prepared* prepared, const Given& given, const Rcpp::NumericVector& extents,
+                    const std::string& device, int threads) {
   Views views(prepared->plan, given);
   const Sizes sizes = sizes_of(prepared->plan, views.all(), extents);
   Progress progress;
   const Call call{prepared, given, device, threads, std::ref(progress)};
-  return in_two_steps(prepared->plan, sizes) ? run_in_two_steps(sizes, call) : run_at_once(sizes, std::move(views), call);
+  return in_two_steps(prepared->plan, sizes) ? run_in_two_steps(sizes, call)
+                                             : run_at_once(sizes, std::move(views), call);
 }
 
-Schedule schedule_of(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents, const std::string& device, const Plan** ran,
-                     double* working_bytes) {
+Schedule schedule_of(const Plan& plan, const Given& given, const Rcpp::NumericVector& extents,
+                     const std::string& device, const Plan** ran, double* working_bytes) {
   const Sizes sizes = sizes_of(plan, Views(plan, given).all(), extents);
   const bool two = in_two_steps(plan, sizes);
   *ran = two ? &plan.stages->sums : &plan;
   Schedule chosen = Run(**ran, two ? sizes_of_sums(*plan.stages, sizes) : sizes, Views(**ran, given)).schedule(device);
-  *working_bytes = chosen.backend->working_bytes(**ran, (*ran)->variants[static_cast<std::size_t>(chosen.variant)], chosen.sizes);
-  if (two) chosen.reason += plan.stages->separable ? ", separable: each axis by itself" : ", factors along the kept axis after the sum";
+  *working_bytes =
+      chosen.backend->working_bytes(**ran, (*ran)->variants[static_cast<std::size_t>(chosen.variant)], chosen.sizes);
+  if (two)
+    chosen.reason +=
+        plan.stages->separable ? ", separable: each axis by itself" : ", factors along the kept axis after the sum";
   chosen.sizes = sizes;
   return chosen;
 }

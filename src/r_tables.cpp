@@ -1,7 +1,7 @@
 // The tables of operations, reductions and rules, as R shows them.
 #include "border.hpp"
 
-#include "base/near.hpp"
+#include "base/name_hint.hpp"
 #include "expr/rules.hpp"
 #include "expr/table.hpp"
 
@@ -103,5 +103,6 @@ Rcpp::DataFrame r_rules() {
     when.push_back(rule.when);
   }
   return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["from"] = from, Rcpp::_["to"] = to,
-                                 Rcpp::_["exactness"] = exactness, Rcpp::_["when"] = when, Rcpp::_["stringsAsFactors"] = false);
+                                 Rcpp::_["exactness"] = exactness, Rcpp::_["when"] = when,
+                                 Rcpp::_["stringsAsFactors"] = false);
 }

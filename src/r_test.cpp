@@ -23,7 +23,8 @@ Rcpp::List r_facts(Rcpp::NumericMatrix data) {
 
 // One reduction over given numbers, cut into pieces that are folded apart and merged in order: for tests.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_fold(std::string op, Rcpp::NumericVector values, Rcpp::NumericVector weights, int K, Rcpp::IntegerVector cuts) {
+Rcpp::List r_fold(std::string op, Rcpp::NumericVector values, Rcpp::NumericVector weights, int K,
+                  Rcpp::IntegerVector cuts) {
   return kernweave::at_border([&] {
     kernweave::Red red;
     kernweave::internal_check(kernweave::find_red(op, &red), "no reduction ", op);
@@ -69,7 +70,8 @@ double r_gpu_free_memory() {
 SEXP r_gpu_hold(double bytes) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::cuda::Device& gpu = kernweave::cuda::device(0);
-    return Rcpp::XPtr<kernweave::cuda::Block>(new kernweave::cuda::Block(gpu.allocate(static_cast<std::size_t>(bytes), "a test")));
+    return Rcpp::XPtr<kernweave::cuda::Block>(
+        new kernweave::cuda::Block(gpu.allocate(static_cast<std::size_t>(bytes), "a test")));
   });
 }
 
@@ -89,14 +91,17 @@ namespace {
 // A device that is none.
 class Elsewhere : public Copy {
  public:
-  explicit Elsewhere(SEXP x) : numbers_(static_cast<const char*>(DATAPTR_RO(x)), static_cast<const char*>(DATAPTR_RO(x)) + bytes_of(x)) {}
+  explicit Elsewhere(SEXP x)
+      : numbers_(static_cast<const char*>(DATAPTR_RO(x)), static_cast<const char*>(DATAPTR_RO(x)) + bytes_of(x)) {}
   void fetch(void* to, std::size_t bytes) const override {
     user_check(bytes == numbers_.size(), Fault::no_device, "the device has gone");
     std::copy(numbers_.begin(), numbers_.end(), static_cast<char*>(to));
   }
 
  private:
-  static std::size_t bytes_of(SEXP x) { return static_cast<std::size_t>(Rf_xlength(x)) * (TYPEOF(x) == INTSXP ? sizeof(int) : sizeof(double)); }
+  static std::size_t bytes_of(SEXP x) {
+    return static_cast<std::size_t>(Rf_xlength(x)) * (TYPEOF(x) == INTSXP ? sizeof(int) : sizeof(double));
+  }
   std::vector<char> numbers_;
 };
 

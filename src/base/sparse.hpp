@@ -1,4 +1,5 @@
-// Matrices of which most entries are 0, as the Matrix package keeps them: of each column the rows of its other entries, in order.
+// Matrices of which most entries are 0, as the Matrix package keeps them: of each column the rows of its other entries,
+// in order.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +22,8 @@ inline double entry(const View& view, std::int64_t row, std::int64_t column) {
 template <class T>
 void write_column(const View& view, std::int64_t column, std::int64_t from, std::int64_t count, T* out) {
   std::fill(out, out + count, T(0));
-  for (std::int64_t at = find_entry(view, from, column); at < view.starts[column + 1] && view.places[at] < from + count; ++at)
+  for (std::int64_t at = find_entry(view, from, column); at < view.starts[column + 1] && view.places[at] < from + count;
+       ++at)
     out[view.places[at] - from] = static_cast<T>(view.data[at]);
 }
 
@@ -32,7 +34,9 @@ inline bool is_sound(const View& view, std::int64_t entries) {
     if (view.starts[c] > view.starts[c + 1] || view.starts[c + 1] > entries) return false;
   for (std::int64_t c = 0; c < view.columns; ++c)
     for (int k = view.starts[c]; k < view.starts[c + 1]; ++k)
-      if (view.places[k] < 0 || view.places[k] >= view.rows || (k > view.starts[c] && view.places[k] <= view.places[k - 1])) return false;
+      if (view.places[k] < 0 || view.places[k] >= view.rows ||
+          (k > view.starts[c] && view.places[k] <= view.places[k - 1]))
+        return false;
   return true;
 }
 

@@ -18,8 +18,8 @@ class Copy {
 // Kept by whoever owns the data, for as long as they stay what they are.
 struct Kept {
   std::map<int, std::unique_ptr<Copy>> copies;  // by the number of their device
-  std::vector<double> middle;  // of the points, once it has been looked for
-  std::vector<double> centre;  // the last one asked for, and how far the points reach from it
+  std::vector<double> middle;                   // of the points, once it has been looked for
+  std::vector<double> centre;                   // the last one asked for, and how far the points reach from it
   double reach = 0;
 };
 

@@ -1,7 +1,8 @@
-// Inverses. A division keeps the divider busy and nothing else; an estimate and its corrections, what multiplies. So one or two of four columns of
-// a strip are estimated, the rest are divided, and both go on at the same time. Included once per instruction set.
+// Inverses. A division keeps the divider busy and nothing else; an estimate and its corrections, what multiplies. So
+// one or two of four columns of a strip are estimated, the rest are divided, and both go on at the same time. Included
+// once per instruction set.
 #pragma once
-#include "cpu/two-inl.hpp"
+#include "cpu/interleave-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -28,7 +29,8 @@ KW_FN Pack<T> inverse_estimate(Pack<T> x) {
 }
 #endif
 
-// An inverse by an estimate, and what the estimate left of 1: at most 2^-11 in size, or 1, infinite or NaN where it was none.
+// An inverse by an estimate, and what the estimate left of 1: at most 2^-11 in size, or 1, infinite or NaN where it was
+// none.
 template <class T>
 struct NearInverse {
   Pack<T> value, left;
@@ -39,21 +41,22 @@ struct NearInverse {
   }
 };
 
-// Inverses that go into sums, where a unit or two in the last place is no matter. Rows of a strip are treated alike, so that equal rows have
-// equal sums.
+// Inverses that go into sums, where a unit or two in the last place is no matter. Rows of a strip are treated alike, so
+// that equal rows have equal sums.
 template <class T>
 class Inverses {
-  using Column = Two<Pack<T>>;
-  // An estimate that is converted to float32 and back and corrected twice keeps results waiting: one of four columns does, as fast as none
-  // on an AMD machine whose divider is fast, where one of two took an eighth longer (bench/notes/13-cpu-12.md).
+  using Column = Interleaved<Pack<T>>;
+  // An estimate that is converted to float32 and back and corrected twice keeps results waiting: one of four columns
+  // does, as fast as none on an AMD machine whose divider is fast, where one of two took an eighth longer
+  // (bench/notes/13-cpu-12.md).
   static constexpr bool kOneOfFour = sizeof(T) == 8 && kVectorBytes == 32;
 
  public:
   KW_FN Inverses() : told_(0.0), again_(true) {}
   // Of two columns.
-  KW_FN Two<Column> of(Two<Column> y) {
+  KW_FN Interleaved<Column> of(Interleaved<Column> y) {
     again_ = !again_;
-    if (kOneOfFour && again_) return Two<Column>(1.0) / y;
+    if (kOneOfFour && again_) return Interleaved<Column>(1.0) / y;
     const NearInverse<T> one(y.second.first), other(y.second.second);
     told_ = one.left * one.left + (other.left * other.left + told_);
     return {Column(1.0) / y.first, {one.value, other.value}};

@@ -18,8 +18,8 @@ TileKernel sparing(TileKernel kernel) {
 }
 
 void add(const std::string& name, const TileKernel& float32, const TileKernel& float64, Found* found) {
-  // Four quotients in float64 take Intel's dividers eight cycles, AMD's about five, which something else can fill: there to spare the
-  // divider costs a sixth (bench/notes/14-cpu-13.md).
+  // Four quotients in float64 take Intel's dividers eight cycles, AMD's about five, which something else can fill:
+  // there to spare the divider costs a sixth (bench/notes/14-cpu-13.md).
   const bool slow_divider = __builtin_cpu_is("intel");
   found->best_first.push_back({name, float32, slow_divider ? sparing(float64) : float64});
   found->for_tests.push_back({name + " dividing", float32, float64});

@@ -1,7 +1,7 @@
 // Where the values of a pass lie: spaces, components and operands.
 #pragma once
 #include <vector>
-#include "cpu/compile.hpp"
+#include "cpu/pass.hpp"
 
 namespace kernweave {
 
@@ -36,9 +36,9 @@ class Layout {
   const Plan& plan_;
   const Program& program_;
   Pass* pass_;
-  std::vector<int> gather_of_;         // slot -> the Gather step that fills it, or -1
-  std::array<int, kSpaces> slots_{};   // first component of each space's slots
-  int component_slots_ = 0;            // first component of the component region's slots
+  std::vector<int> gather_of_;        // slot -> the Gather step that fills it, or -1
+  std::array<int, kSpaces> slots_{};  // first component of each space's slots
+  int component_slots_ = 0;           // first component of the component region's slots
 };
 
 }  // namespace kernweave

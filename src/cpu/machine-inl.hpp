@@ -1,25 +1,27 @@
-// The strip machine: a program is a chain of functions, each of which gets the strip in its arguments, that is in registers, works
-// on it and calls the next. Included once per instruction set. Every row of the tables becomes a few such functions
-// (steps-inl.hpp); no row is named here.
+// The strip machine: a program is a chain of functions, each of which gets the strip in its arguments, that is in
+// registers, works on it and calls the next. Included once per instruction set. Every row of the tables becomes a few
+// such functions (steps-inl.hpp); no row is named here.
 #pragma once
 #include "cpu/pack-inl.hpp"
-#include "cpu/plain-inl.hpp"
-#include "cpu/taking-inl.hpp"
-#include "cpu/two-inl.hpp"
-#include "kernweave/counting.hpp"
+#include "cpu/fast_path-inl.hpp"
+#include "cpu/accumulate-inl.hpp"
+#include "cpu/interleave-inl.hpp"
+#include "kernweave/cost_lane.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 
-// A row's value for one vector. What is longer than a sine is not written out for each vector of a strip, or the machine would
-// be ten times as large: it is called.
+// A row's value for one vector. What is longer than a sine is not written out for each vector of a strip, or the
+// machine would be ten times as large: it is called.
 constexpr int kLongestWritten = 60;
 template <class Row, class... P>
-__attribute__((noinline)) auto called(P... x) { return Row::eval(x...); }
+__attribute__((noinline)) auto called(P... x) {
+  return Row::eval(x...);
+}
 template <class Row, class... P>
-constexpr int kCost = Row::eval((static_cast<void>(sizeof(P)), Counting(0.0))...).cost;
+constexpr int kCost = Row::eval((static_cast<void>(sizeof(P)), CostLane(0.0))...).cost;
 template <class Row, class... P>
 KW_FN auto value_of(P... x) {
   if constexpr (kCost<Row, P...> <= kLongestWritten) return Row::eval(x...);
@@ -49,23 +51,34 @@ struct Machine {
     P at[kColumns][kVectors];
   };
   // What goes through arithmetic in step: two columns. All four would leave no register for what is between.
-  using Column = Two<P>;
-  using Part = Two<Column>;
+  using Column = Interleaved<P>;
+  using Part = Interleaved<Column>;
   static_assert(kVectors == 2 && kColumns == 4, "a strip is two parts");
   static KW_FN Part part(const Strip& s, int c) { return {{s.at[c][0], s.at[c][1]}, {s.at[c + 1][0], s.at[c + 1][1]}}; }
   static KW_FN Strip strip_of(Part a, Part b) {
-    return {{{a.first.first, a.first.second}, {a.second.first, a.second.second}, {b.first.first, b.first.second}, {b.second.first, b.second.second}}};
+    return {{{a.first.first, a.first.second},
+             {a.second.first, a.second.second},
+             {b.first.first, b.first.second},
+             {b.second.first, b.second.second}}};
   }
 
   // Calls f with constants, so that the strip never has a run-time subscript and stays in registers.
   template <class F, int... K>
-  static KW_FN void for_each(F f, std::integer_sequence<int, K...>) { (f(K), ...); }
+  static KW_FN void for_each(F f, std::integer_sequence<int, K...>) {
+    (f(K), ...);
+  }
   template <class F>
-  static KW_FN void columns(F f) { for_each(f, std::make_integer_sequence<int, kColumns>()); }
+  static KW_FN void columns(F f) {
+    for_each(f, std::make_integer_sequence<int, kColumns>());
+  }
   template <class F>
-  static KW_FN void vectors(F f) { for_each(f, std::make_integer_sequence<int, kVectors>()); }
+  static KW_FN void vectors(F f) {
+    for_each(f, std::make_integer_sequence<int, kVectors>());
+  }
   template <class F>
-  static KW_FN void each(F f) { columns([&](int c) { vectors([&](int v) { f(c, v); }); }); }
+  static KW_FN void each(F f) {
+    columns([&](int c) { vectors([&](int v) { f(c, v); }); });
+  }
 
   // An operand where it lies for the present strip, apart in bytes. The numbers of neighbouring columns are neighbours.
   struct Seen {
@@ -89,8 +102,8 @@ struct Machine {
   using V = typename P::Vector;
   using Step = void (*)(const Ready* i, Run* run, V, V, V, V, V, V, V, V);
 
-  // An instruction made ready for a run: the function that carries it out, and places instead of spaces, since to look a
-  // place up for every strip takes as long as a short operation.
+  // An instruction made ready for a run: the function that carries it out, and places instead of spaces, since to look
+  // a place up for every strip takes as long as a short operation.
   struct Ready {
     Step step;
     Seen a, b, result;
@@ -121,9 +134,11 @@ struct Machine {
     each([&](int c, int v) { s.at[c][v] = P(0.0); });
     return s;
   }
-  // The last thing that a step does: compilers make a jump of it. Where one does not, the stack grows by the length of the program.
+  // The last thing that a step does: compilers make a jump of it. Where one does not, the stack grows by the length of
+  // the program.
   static KW_FN void go_on(const Ready* i, Run* run, const Strip& s) {
-    return i->step(i, run, s.at[0][0].v, s.at[0][1].v, s.at[1][0].v, s.at[1][1].v, s.at[2][0].v, s.at[2][1].v, s.at[3][0].v, s.at[3][1].v);
+    return i->step(i, run, s.at[0][0].v, s.at[0][1].v, s.at[1][0].v, s.at[1][1].v, s.at[2][0].v, s.at[2][1].v,
+                   s.at[3][0].v, s.at[3][1].v);
   }
   template <class Work>
   __attribute__((flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
@@ -150,14 +165,24 @@ struct Machine {
   }
   static KW_FN Seen seen(const Frame& frame, const Operand& o) {
     constexpr std::int64_t kBytes = sizeof(T);
-    return {reinterpret_cast<char*>(static_cast<T*>(frame.base[static_cast<int>(o.space)]) + o.offset), o.stride * kBytes, o.column * kBytes};
+    return {reinterpret_cast<char*>(static_cast<T*>(frame.base[static_cast<int>(o.space)]) + o.offset),
+            o.stride * kBytes, o.column * kBytes};
   }
   static KW_FN std::int64_t advance(const Frame& frame, const Operand& o) {
     return frame.advance[static_cast<int>(o.space)] * static_cast<std::int64_t>(sizeof(T));
   }
   static KW_FN Ready ready(const Frame& frame, const Instruction& i, Step step) {
-    return {step, seen(frame, i.a), seen(frame, i.b), seen(frame, i.result), static_cast<char*>(frame.states) + i.state, i.state_stride,
-            i.width, 0, &i, nullptr, nullptr};
+    return {step,
+            seen(frame, i.a),
+            seen(frame, i.b),
+            seen(frame, i.result),
+            static_cast<char*>(frame.states) + i.state,
+            i.state_stride,
+            i.width,
+            0,
+            &i,
+            nullptr,
+            nullptr};
   }
   static void follow(char** at, std::int64_t by, Moving** end) {
     if (by != 0) *(*end)++ = {at, by};
@@ -212,9 +237,10 @@ struct Machine {
   static KW_FN void map(Strip* s, F f) {
     each([&](int c, int v) { s->at[c][v] = f(s->at[c][v]); });
   }
-  // A function in step, as far as its length allows. What is longer than an exponential wants more constants than 16 registers have
-  // room for beside four vectors: a cosine of a strip takes 280 instructions instead of 229 in float32, and a chain with one a tenth more
-  // time. In float64 it waits longer for what it found last, and gains an eighth all the same.
+  // A function in step, as far as its length allows. What is longer than an exponential wants more constants than 16
+  // registers have room for beside four vectors: a cosine of a strip takes 280 instructions instead of 229 in float32,
+  // and a chain with one a tenth more time. In float64 it waits longer for what it found last, and gains an eighth all
+  // the same.
   static constexpr int kLongestInStep = sizeof(T) == 8 || kVectorBytes == 64 ? kLongestWritten : 30;
   template <int kLength, class Way>
   static KW_FN void map_way(Strip* s) {
@@ -224,10 +250,10 @@ struct Machine {
   // By its short way if that will do for the whole strip. A copy goes the long way, or the strip would live in memory.
   template <class Row>
   static KW_FN void map_function(Strip* s) {
-    if constexpr (Plain<Row, T>::kShort) {
-      typename Plain<Row, T>::Look look;
+    if constexpr (FastPath<Row, T>::kShort) {
+      typename FastPath<Row, T>::Look look;
       each([&](int c, int v) { look.note(s->at[c][v]); });
-      if (look.all_plain()) return map_way<kCost<Row, P>, Plain<Row, T>>(s);
+      if (look.all_plain()) return map_way<kCost<Row, P>, FastPath<Row, T>>(s);
       Strip copy = *s;
       map_in_memory<Row>(&copy);
       *s = copy;
@@ -314,7 +340,9 @@ struct Machine {
 
   // An argument of one vector of lanes in column c. Numbers are spread out into `room`.
   static Read<P> reader(Seen a, const Operand& o, int c, int v, P** room) {
-    if (o.vector) return {reinterpret_cast<const P*>(a.numbers(c) + v * W), a.stride / static_cast<std::int64_t>(sizeof(P)), o.width};
+    if (o.vector)
+      return {reinterpret_cast<const P*>(a.numbers(c) + v * W), a.stride / static_cast<std::int64_t>(sizeof(P)),
+              o.width};
     P* at = *room;
     for (int d = 0; d < o.width; ++d, a.next()) at[d] = a.number(c);
     *room += o.width;
@@ -346,7 +374,7 @@ struct Machine {
   template <template <class> class Red, Weight kWeight>
   struct Reduction {
     using State = Red<P>;
-    using Takes = Taking<Machine<T>>;
+    using Takes = Accumulate<Machine<T>>;
     using Adding = typename Takes::template Adding<State>;
     static constexpr bool kSum = std::is_same_v<State, red::Sum<P>>, kAddsShortly = State::kShort && State::kAdds;
 
@@ -376,7 +404,8 @@ struct Machine {
       const Count& count = run->frame.count[i.from->counted];
       const PackIndex index{count.first + run->column * count.by_column, count.by_lane};
       for_weights(i, [&](State* states, const Strip& weights) {
-        if constexpr (State::kShort && !State::kAdds) Takes::take_few(states, run->memory, run->left, index, count.by_column);
+        if constexpr (State::kShort && !State::kAdds)
+          Takes::take_few(states, run->memory, run->left, index, count.by_column);
         else Takes::take_each(states, run->memory, weights, run->left, index, count.by_column);
         return true;
       });
@@ -384,10 +413,12 @@ struct Machine {
 
     __attribute__((flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
       const bool in_registers = run->left >= kColumns && !(State::kShort && i->width > 1);
-      if (!in_registers || !take(*i, strip_of(a, b, c, d, e, f, g, h))) return step_in_memory(i, run, a, b, c, d, e, f, g, h);
+      if (!in_registers || !take(*i, strip_of(a, b, c, d, e, f, g, h)))
+        return step_in_memory(i, run, a, b, c, d, e, f, g, h);
       return go_on(i + 1, run, strip_of(a, b, c, d, e, f, g, h));
     }
-    __attribute__((noinline)) static void step_in_memory(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
+    __attribute__((noinline)) static void step_in_memory(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g,
+                                                         V h) {
       run->memory = strip_of(a, b, c, d, e, f, g, h);
       take_memory(*i, run);
       return go_on(i + 1, run, run->memory);

@@ -47,8 +47,11 @@ KW_FN Reduced<P> less_turns(P x, P turns) {
 // 2^-23 (2^-52), and it is less than 2. The second is rounded once, the last part too small to count twice.
 template <class P>
 KW_FN P less_turns_joined(P x, P turns) {
-  if constexpr (kSingle<P>) return ((x - turns * P(0x1.921fb6p+1)) - turns * P(-0x1.777a5cp-24)) - turns * P(-0x1.ee59dap-49);
-  else return ((x - turns * P(0x1.921fb54442d18p+1)) - turns * P(0x1.1a62633145c07p-53)) - turns * P(-0x1.f1976b7ed8fbcp-109);
+  if constexpr (kSingle<P>)
+    return ((x - turns * P(0x1.921fb6p+1)) - turns * P(-0x1.777a5cp-24)) - turns * P(-0x1.ee59dap-49);
+  else
+    return ((x - turns * P(0x1.921fb54442d18p+1)) - turns * P(0x1.1a62633145c07p-53)) -
+           turns * P(-0x1.f1976b7ed8fbcp-109);
 }
 
 // sin(r) = r/2 + r (1/2 - z/8 + z P(z)) with z = r^2, to a little beyond pi/2: relative error 2^-27 and 2^-61,

@@ -13,10 +13,10 @@ struct Layout;
 template <>
 struct Layout<float> {
   using Unsigned = std::uint32_t;
-  static constexpr int kFraction = 23;         // bits behind the binary point
-  static constexpr int kBias = 127;            // exponent field of 1
-  static constexpr double kUnit = 0x1p23;      // from here to its double, the numbers are whole
-  static constexpr double kLeast = 0x1p-126;   // least number of full precision
+  static constexpr int kFraction = 23;        // bits behind the binary point
+  static constexpr int kBias = 127;           // exponent field of 1
+  static constexpr double kUnit = 0x1p23;     // from here to its double, the numbers are whole
+  static constexpr double kLeast = 0x1p-126;  // least number of full precision
   // ln 2 = high + low: high has 15 bits, so that its product with an exponent is exact.
   static constexpr double kLn2High = 0x1.62e4p-1;
   static constexpr double kLn2Low = 0x1.7f7d1cp-20;
@@ -117,7 +117,7 @@ KW_FN Pack<T> nearer_inverse_sqrt(Pack<T> y, Pack<T> e) {
 }
 
 #if defined(__x86_64__)
-// What an estimate leaves of 1 / sqrt(x), as a share of it.
+// What an estimate leaves of 1 / sqrt(x), as a group of it.
 template <class T>
 KW_FN Pack<T> left_of_root(Pack<T> x, Pack<T> y) {
   return Pack<T>(1.0) - (x * y) * y;
@@ -184,11 +184,11 @@ KW_FN P exp2_near_0(P r, double size) {
                       size * 0x1.ffcbfa56c6339p-17, size * 0x1.62bffc4de287p-20, size * 0x1.b52b1359bc259p-24,
                       size * 0x1.e5b63ba4fd5d2p-28, size * 0x1.de08faa1b8becp-32);
   } else if constexpr (kFine) {
-    return polynomial(r, size, size * 0x1.62e43p-1, size * 0x1.ebfbdap-3, size * 0x1.c6af08p-5,
-                      size * 0x1.3b2e54p-7, size * 0x1.5f33a4p-10, size * 0x1.415648p-13);
+    return polynomial(r, size, size * 0x1.62e43p-1, size * 0x1.ebfbdap-3, size * 0x1.c6af08p-5, size * 0x1.3b2e54p-7,
+                      size * 0x1.5f33a4p-10, size * 0x1.415648p-13);
   } else {
-    return polynomial(r, size, size * 0x1.62e424p-1, size * 0x1.ebf9aap-3, size * 0x1.c6ba84p-5,
-                      size * 0x1.3cee24p-7, size * 0x1.5ab4cap-10);
+    return polynomial(r, size, size * 0x1.62e424p-1, size * 0x1.ebf9aap-3, size * 0x1.c6ba84p-5, size * 0x1.3cee24p-7,
+                      size * 0x1.5ab4cap-10);
   }
 }
 template <bool kFine, class P>
@@ -202,13 +202,13 @@ KW_FN P exp_near_0(P r, double size) {
     return polynomial(r, size, size, size * 0x1.fffffap-2, size * 0x1.55543p-3, size * 0x1.55594p-5,
                       size * 0x1.125f2ap-7, size * 0x1.6a2cb6p-10);
   } else {
-    return polynomial(r, size, size * 0x1.ffffeep-1, size * 0x1.fffdb4p-2, size * 0x1.555cfep-3,
-                      size * 0x1.573ec4p-5, size * 0x1.0ee1d8p-7);
+    return polynomial(r, size, size * 0x1.ffffeep-1, size * 0x1.fffdb4p-2, size * 0x1.555cfep-3, size * 0x1.573ec4p-5,
+                      size * 0x1.0ee1d8p-7);
   }
 }
 
-// AVX-512 splits off the nearest whole number and puts it back as an exponent in one instruction each, and both are right for every x:
-// there is no range to keep to.
+// AVX-512 splits off the nearest whole number and puts it back as an exponent in one instruction each, and both are
+// right for every x: there is no range to keep to.
 constexpr bool kScalesByPowers = kVectorBytes == 64;
 #if defined(__x86_64__)
 template <class T>
@@ -308,13 +308,14 @@ KW_FN P log(P x) {
   return select(x <= P(0.0), at_most_0, select(x < infinite, result, x));
 }
 
-// exp(r) - 1 = r + r^2 P(r) on [-0.1985, 0.4955]: relative error of the whole 2^-25.6 (float), 2^-29.4 (float, where more
-// is rounded) and 2^-55.1, minimax by Remez.
+// exp(r) - 1 = r + r^2 P(r) on [-0.1985, 0.4955]: relative error of the whole 2^-25.6 (float), 2^-29.4 (float, where
+// more is rounded) and 2^-55.1, minimax by Remez.
 template <class P>
 KW_FN P expm1_tail(P r) {
   if constexpr (!kSingle<P>) {
-    return polynomial(r, 0.5, 0x1.5555555555429p-3, 0x1.5555555555accp-5, 0x1.111111119d357p-7, 0x1.6c16c160973e3p-10, 0x1.a019fd228ba50p-13,
-                      0x1.a01a9b2867427p-16, 0x1.71e4c7c2b69c4p-19, 0x1.25d1fae7aca43p-22, 0x1.ec74ceadb5e60p-26);
+    return polynomial(r, 0.5, 0x1.5555555555429p-3, 0x1.5555555555accp-5, 0x1.111111119d357p-7, 0x1.6c16c160973e3p-10,
+                      0x1.a019fd228ba50p-13, 0x1.a01a9b2867427p-16, 0x1.71e4c7c2b69c4p-19, 0x1.25d1fae7aca43p-22,
+                      0x1.ec74ceadb5e60p-26);
   } else if constexpr (kJoined) {
     return polynomial(r, 0x1.000004p-1, 0x1.5556p-3, 0x1.554304p-5, 0x1.1030fep-7, 0x1.9ba9dcp-10);
   } else {
@@ -326,8 +327,9 @@ KW_FN P expm1_tail(P r) {
 template <class P>
 constexpr double kTanhIsOne = kSingle<P> ? 10 : 20;
 
-// tanh(a) = h / (h + 1), where h = (exp(2a) - 1) / 2 = 2^(n-1) (exp(r) - 1) + (2^(n-1) - 1/2): where n is 0, nothing cancels. That is
-// up to 2a = 0.496. Below 1/4, h - h q is nearer than q = h / (h + 1); above, a unit in the last place is more.
+// tanh(a) = h / (h + 1), where h = (exp(2a) - 1) / 2 = 2^(n-1) (exp(r) - 1) + (2^(n-1) - 1/2): where n is 0, nothing
+// cancels. That is up to 2a = 0.496. Below 1/4, h - h q is nearer than q = h / (h + 1); above, a unit in the last place
+// is more.
 template <class P>
 KW_FN P tanh(P x) {
   using Format = Layout<typename P::Number>;

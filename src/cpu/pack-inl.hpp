@@ -51,7 +51,8 @@ KW_FN unsigned sign_bits(Vector bits) {
   if constexpr (sizeof(Vector) == 16 && !four_bytes) return static_cast<unsigned>(_mm_movemask_pd((__m128d)bits));
 #else
   unsigned signs = 0;
-  for (int k = 0; k < static_cast<int>(sizeof(Vector) / sizeof(bits[0])); ++k) signs |= static_cast<unsigned>(bits[k] < 0) << k;
+  for (int k = 0; k < static_cast<int>(sizeof(Vector) / sizeof(bits[0])); ++k)
+    signs |= static_cast<unsigned>(bits[k] < 0) << k;
   return signs;
 #endif
 }
@@ -130,8 +131,8 @@ struct Pack {
   KW_FN static Pack of_bits(BitVector bits) { return of(reinterpret_cast<Vector>(bits)); }
 };
 
-// The second where one is NaN. g++ sees no minimum in a comparison and a choice, so it is told. Of the AVX-512 functions
-// the masked ones with a full mask: g++ 12 warns of the plain ones.
+// The second where one is NaN. g++ sees no minimum in a comparison and a choice, so it is told. Of the AVX-512
+// functions the masked ones with a full mask: g++ 12 warns of the plain ones.
 template <class T>
 KW_FN Pack<T> lesser(Pack<T> a, Pack<T> b) {
 #if defined(__x86_64__)

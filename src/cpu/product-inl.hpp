@@ -1,9 +1,9 @@
-// Many weights for every value: the values of a tile times its weights, a product of matrices in registers. Included once per
-// instruction set.
+// Many weights for every value: the values of a tile times its weights, a product of matrices in registers. Included
+// once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/pack-inl.hpp"
-#include "cpu/tile.hpp"
+#include "cpu/kernels.hpp"
 #include "kernweave/reductions.hpp"
 
 namespace kernweave {
@@ -13,8 +13,8 @@ template <class T, int kVectors, int kColumns>
 class Products {
   using P = Pack<T>;
   using Total = red::Sum<P>;
-  // Weights whose totals stay in registers, beside the values of a column and a weight: 5 of 2 vectors fill 16 registers, 12
-  // fill 32.
+  // Weights whose totals stay in registers, beside the values of a column and a weight: 5 of 2 vectors fill 16
+  // registers, 12 fill 32.
   static constexpr int kWeights = kVectorBytes == 64 ? 12 : 5;
 
   template <int kWide>
@@ -56,7 +56,8 @@ class Products {
 #pragma GCC unroll 12
     for (int w = 0; w < kWide; ++w)
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) states[w * kVectors + v].total = states[w * kVectors + v].total + totals.at[w][v];
+      for (int v = 0; v < kVectors; ++v)
+        states[w * kVectors + v].total = states[w * kVectors + v].total + totals.at[w][v];
   }
 
   template <int kWide>

@@ -5,9 +5,9 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// x / y in float64, to the bit: an inverse within 2^-15 of a last place of the nearest number, a quotient by it within one or two, what
-// that leaves of x, which is a number, and one rounding of the sum of both. By a division where the quotient is 0 or not finite, or so
-// small or large that one of these may be: then the inverse is none either.
+// x / y in float64, to the bit: an inverse within 2^-15 of a last place of the nearest number, a quotient by it within
+// one or two, what that leaves of x, which is a number, and one rounding of the sum of both. By a division where the
+// quotient is 0 or not finite, or so small or large that one of these may be: then the inverse is none either.
 template <class T>
 KW_FN Pack<T> multiplied_out(Pack<T> x, Pack<T> y) {
   using P = Pack<T>;
@@ -19,8 +19,9 @@ KW_FN Pack<T> multiplied_out(Pack<T> x, Pack<T> y) {
   return all(P(0x1p-700) < size && size < P(0x1p700)) ? quotient : x / y;
 }
 
-// One column of four of a strip, while the others are divided: a fifth less time where nothing but quotients is to be found, on a
-// processor whose divider takes eight cycles for a vector; two columns are slower again (bench/notes/14-cpu-13.md).
+// One column of four of a strip, while the others are divided: a fifth less time where nothing but quotients is to be
+// found, on a processor whose divider takes eight cycles for a vector; two columns are slower again
+// (bench/notes/14-cpu-13.md).
 template <class T>
 struct SparingDivider {
   static constexpr bool kSpares = sizeof(T) == 8 && kEstimatesInverses;

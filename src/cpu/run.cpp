@@ -4,20 +4,20 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "cpu/compile.hpp"
+#include "cpu/pass.hpp"
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
-#include "cpu/rows.hpp"
-#include "base/team.hpp"
-#include "cpu/tiles.hpp"
-#include "plan/share.hpp"
+#include "cpu/outputs.hpp"
+#include "base/threads.hpp"
+#include "cpu/worker.hpp"
+#include "plan/output_groups.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
 
 namespace kernweave {
 namespace {
 
-// Blocks of rows, times chunks of columns where there are too few blocks to share out.
+// Blocks of rows, times chunks of columns where there are too few blocks to group out.
 struct Cut {
   std::int64_t blocks, chunks, chunk_columns;
 
@@ -27,7 +27,8 @@ struct Cut {
 Cut cut(const Tiling& t, std::int64_t lanes, std::int64_t sweep) {
   Cut c{(lanes + t.rows - 1) / t.rows, 1, sweep};
   if (c.blocks == 0 || sweep == 0) return c;
-  const double by_work = static_cast<double>(lanes) * static_cast<double>(sweep) / static_cast<double>(c.blocks) / kPairsOfTask;
+  const double by_work =
+      static_cast<double>(lanes) * static_cast<double>(sweep) / static_cast<double>(c.blocks) / kPairsOfTask;
   const std::int64_t wanted = std::min<std::int64_t>(kTasks / c.blocks, static_cast<std::int64_t>(by_work));
   if (wanted <= 1) return c;
   c.chunk_columns = ((sweep + wanted - 1) / wanted + t.columns - 1) / t.columns * t.columns;
@@ -39,7 +40,7 @@ Cut cut(const Tiling& t, std::int64_t lanes, std::int64_t sweep) {
 // where a part folds the rows too.
 class Found {
  public:
-  Found(const PassJob& job, const Cut& cut) : job_(job), cut_(cut) {
+  Found(const PassRun& job, const Cut& cut) : job_(job), cut_(cut) {
     for (const RowShape::Part& part : job.shape->parts) folds_rows_ = folds_rows_ || part.output->keep == Keep::none;
     if (cut.chunks > 1) rows_.resize(static_cast<std::size_t>(cut.tasks()));
     if (folds_rows_) totals_.resize(static_cast<std::size_t>(cut.tasks()));
@@ -85,7 +86,7 @@ class Found {
       if (!folds_rows(p)) states.finish(p, rows_of(block), block * job_.pass->tiling.rows, job_.lanes, result(p));
   }
 
-  const PassJob& job_;
+  const PassRun& job_;
   const Cut& cut_;
   bool folds_rows_ = false;
   std::vector<RowStates> rows_;
@@ -96,7 +97,7 @@ class Found {
 template <class T>
 class Workers {
  public:
-  Workers(const PassJob& job, int threads) : job_(job), workers_(static_cast<std::size_t>(threads)) {}
+  Workers(const PassRun& job, int threads) : job_(job), workers_(static_cast<std::size_t>(threads)) {}
 
   TileWorker<T>& operator[](int worker) {
     std::unique_ptr<TileWorker<T>>& tiles = workers_[static_cast<std::size_t>(worker)];
@@ -105,14 +106,14 @@ class Workers {
   }
 
  private:
-  const PassJob& job_;
+  const PassRun& job_;
   std::vector<std::unique_ptr<TileWorker<T>>> workers_;
 };
 
 // What depends on columns alone is computed once for all blocks of rows, where there is more than one and the
 // memory is not too much.
 template <class T>
-std::vector<T> shared_columns(const PassJob& job, int threads, std::int64_t blocks, Workers<T>* workers) {
+std::vector<T> shared_columns(const PassRun& job, int threads, std::int64_t blocks, Workers<T>* workers) {
   const std::int64_t tiles = (job.sweep + job.pass->tiling.columns - 1) / job.pass->tiling.columns;
   const std::int64_t each = TileWorker<T>::panel_numbers(*job.pass);
   if (blocks < 2 || tiles * each * static_cast<std::int64_t>(sizeof(T)) > kSharedBytes) return {};
@@ -126,7 +127,7 @@ std::vector<T> shared_columns(const PassJob& job, int threads, std::int64_t bloc
 }
 
 template <class T>
-void run_pass(PassJob job, int threads) {
+void run_pass(PassRun job, int threads) {
   const Cut pieces = cut(job.pass->tiling, job.lanes, job.sweep);
   Found found(job, pieces);
   Workers<T> workers(job, threads);
@@ -137,7 +138,8 @@ void run_pass(PassJob job, int threads) {
     const std::int64_t first = chunk * pieces.chunk_columns;
     RowStates states(*job.shape, found.rows_of(block));
     states.init();
-    workers[worker].block(block * job.pass->tiling.rows, found.rows_of(block), first, std::min(first + pieces.chunk_columns, job.sweep), &states, beat);
+    workers[worker].block(block * job.pass->tiling.rows, found.rows_of(block), first,
+                          std::min(first + pieces.chunk_columns, job.sweep), &states, beat);
     found.take(block, chunk, std::move(states));
   };
   share_out(threads, pieces.tasks(), job.task->poll, work);
@@ -150,7 +152,13 @@ void run_variant(const Task& task, const TileKernel& kernel, int threads) {
   const Sizes& sizes = task.schedule->sizes;
   for (const Pass& pass : compile(*task.plan, variant, sizes, kernel, sizeof(T))) {
     const RowShape shape(pass, variant, kernel);
-    PassJob job{&pass, &variant, &kernel, &shape, &task, pass.lanes_along_i ? sizes.i : sizes.j, pass.lanes_along_i ? sizes.j : sizes.i};
+    PassRun job{&pass,
+                &variant,
+                &kernel,
+                &shape,
+                &task,
+                pass.lanes_along_i ? sizes.i : sizes.j,
+                pass.lanes_along_i ? sizes.j : sizes.i};
     run_pass<T>(job, threads);
   }
 }

@@ -1,19 +1,22 @@
-// The nearest of many points are told before they are computed. Of |x - y|^2 / 2 = |x|^2 / 2 + (|y|^2 / 2 - <x, y>) what is in brackets takes half
-// the instructions of differences and their squares; only where that may still enter is the distance computed, as it would be without.
-// Included once per instruction set.
+// The nearest of many points are told before they are computed. Of |x - y|^2 / 2 = |x|^2 / 2 + (|y|^2 / 2 - <x, y>)
+// what is in brackets takes half the instructions of differences and their squares; only where that may still enter is
+// the distance computed, as it would be without. Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
-#include "kernweave/doubt.hpp"
+#include "kernweave/distance_error.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 
 // As a share of |x|^2 + |y|^2.
 template <class T>
-KW_FN double screen_doubt(int width) { return doubt_of_told(width) * (sizeof(T) == 4 ? 0x1p-24 : 0x1p-53); }
+KW_FN double screen_doubt(int width) {
+  return expansion_error(width) * (sizeof(T) == 4 ? 0x1p-24 : 0x1p-53);
+}
 
-// What is lost where numbers are too small; and the largest square of which no sum with another's, or product, is infinite on its way.
+// What is lost where numbers are too small; and the largest square of which no sum with another's, or product, is
+// infinite on its way.
 template <class T>
 constexpr double kLostSquare = sizeof(T) == 4 ? 1e-36 : 1e-300;
 template <class T>
@@ -37,8 +40,8 @@ class Screen {
   using State = Red<P>;
 
  public:
-  // The program is the distance, and the reduction with the told squares of rows and columns. Bounds stay as they are until all pairs have been
-  // told, so that distances are computed side by side. Where too many may enter, all are.
+  // The program is the distance, and the reduction with the told squares of rows and columns. Bounds stay as they are
+  // until all pairs have been told, so that distances are computed side by side. Where too many may enter, all are.
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     Screen here(frame);
     if (here.looks() || !here.tell_all()) return kPlainly(frame);
@@ -48,12 +51,16 @@ class Screen {
  private:
   // Vectors of a strip, by their places in it.
   static constexpr int kOfStrip = M::kColumns * M::kVectors;
-  // Of the vectors of a tile, a few, and one in so many strips, may be computed: one took 320 cycles, where a strip of fifty components took 67 less
-  // than its distances (bench/notes/10-cpu-9.md), and more elsewhere.
+  // Of the vectors of a tile, a few, and one in so many strips, may be computed: one took 320 cycles, where a strip of
+  // fifty components took 67 less than its distances (bench/notes/10-cpu-9.md), and more elsewhere.
   static constexpr std::int64_t kFew = 8, kStripsOfOne = 4, kMostNoted = 64;
 
   KW_FN explicit Screen(const Frame& frame)
-      : frame_(frame), x_(M::seen(frame, fold().a)), y_(M::seen(frame, fold().b)), y_step_(M::advance(frame, fold().b)), last_(M::ready(frame, frame.program[1], nullptr)) {}
+      : frame_(frame),
+        x_(M::seen(frame, fold().a)),
+        y_(M::seen(frame, fold().b)),
+        y_step_(M::advance(frame, fold().b)),
+        last_(M::ready(frame, frame.program[1], nullptr)) {}
 
   KW_FN const Instruction& fold() const { return frame_.program[0]; }
   KW_FN State* states() const { return reinterpret_cast<State*>(last_.states); }
@@ -64,7 +71,8 @@ class Screen {
 
   // Notes the vectors in which some pair may enter. Says no if they are too many.
   KW_FN bool tell_all() {
-    const std::int64_t strips = (frame_.columns + M::kColumns - 1) / M::kColumns, square_step = M::advance(frame_, frame_.program[1].b);
+    const std::int64_t strips = (frame_.columns + M::kColumns - 1) / M::kColumns,
+                       square_step = M::advance(frame_, frame_.program[1].b);
     const std::int64_t few = kFew + strips / kStripsOfOne, most = few < kMostNoted ? few : kMostNoted;
     // What is told of a pair that does not enter. NaN where all do.
     P limit[M::kVectors];
@@ -94,7 +102,8 @@ class Screen {
 
   // Column by column, as states ask for.
   void take_noted() const {
-    for (int first = 0; first < noted_; first += kTogether) take_together(first, noted_ - first < kTogether ? noted_ - first : kTogether);
+    for (int first = 0; first < noted_; first += kTogether)
+      take_together(first, noted_ - first < kTogether ? noted_ - first : kTogether);
   }
   static constexpr int kTogether = 4;
   KW_FN void take_together(int first, int count) const {
@@ -127,7 +136,8 @@ class Screen {
     const Count& count = frame_.count[last_.from->counted];
     State& state = states()[v];
     each_lane(!state.plain(distance), [&](int lane_of) {
-      state.step_lane(lane_of, lane(distance, lane_of), count.first + column * count.by_column + (v * M::W + lane_of) * count.by_lane);
+      state.step_lane(lane_of, lane(distance, lane_of),
+                      count.first + column * count.by_column + (v * M::W + lane_of) * count.by_lane);
     });
   }
 

@@ -29,7 +29,8 @@ struct StateFunctions {
   static void row_init(void* rows, std::int64_t count, void* storage, int places) {
     One* const first = static_cast<One*>(rows);
     const std::int64_t each = row_storage(places);
-    for (std::int64_t r = 0; r < count; ++r) (new (first + r) One)->init(static_cast<char*>(storage) + r * each, places);
+    for (std::int64_t r = 0; r < count; ++r)
+      (new (first + r) One)->init(static_cast<char*>(storage) + r * each, places);
   }
   static void flush(void* rows, const void* lanes, int count) {
     One* const to = static_cast<One*>(rows);
@@ -52,7 +53,8 @@ struct StateFunctions {
   }
 
   static constexpr StateKernel kernel() {
-    return {Lanes::kAdds, Lanes::kLooks, sizeof(Lanes), lane_storage, lane_init, lane_restart, lane_look, lane_end_look, sizeof(One), row_storage, row_init, flush, merge, finish};
+    return {Lanes::kAdds,  Lanes::kLooks, sizeof(Lanes), lane_storage, lane_init, lane_restart, lane_look,
+            lane_end_look, sizeof(One),   row_storage,   row_init,     flush,     merge,        finish};
   }
 };
 

@@ -1,5 +1,5 @@
-// What a row becomes in the machine, by its class: a step for each shape its operands can have; and the table of all steps by
-// their codes. Included once per instruction set.
+// What a row becomes in the machine, by its class: a step for each shape its operands can have; and the table of all
+// steps by their codes. Included once per instruction set.
 #pragma once
 #include "cpu/machine-inl.hpp"
 #include "cpu/quotient-inl.hpp"
@@ -56,8 +56,10 @@ class Steps {
     }
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
       const auto f = [](P x, P y) { return Way::value(0, x, y); };
-      if constexpr (kShape == Shape::sum_row_number) sum(s, i.a, i.b, i.width, [=](P total, P x, P y) { return op::Sum::next(total, f(x, y)); });
-      else if constexpr (kShape == Shape::sum_number_row) sum(s, i.b, i.a, i.width, [=](P total, P y, P x) { return op::Sum::next(total, f(x, y)); });
+      if constexpr (kShape == Shape::sum_row_number)
+        sum(s, i.a, i.b, i.width, [=](P total, P x, P y) { return op::Sum::next(total, f(x, y)); });
+      else if constexpr (kShape == Shape::sum_number_row)
+        sum(s, i.b, i.a, i.width, [=](P total, P y, P x) { return op::Sum::next(total, f(x, y)); });
       else M::each([&](int c, int v) { s->at[c][v] = value(i, c, v, s->at[c][v]); });
     }
     template <class F>
@@ -88,10 +90,12 @@ class Steps {
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
       if constexpr (kShape == FoldShape::start) start<Row>(s);
       if constexpr (kShape == FoldShape::first) M::map(s, [](P x) { return Row::next(Row::template start<P>(), x); });
-      if constexpr (kShape == FoldShape::next || kShape == FoldShape::last) M::map_vector(s, i.a, [](P x, P acc) { return Row::next(acc, x); });
+      if constexpr (kShape == FoldShape::next || kShape == FoldShape::last)
+        M::map_vector(s, i.a, [](P x, P acc) { return Row::next(acc, x); });
       if constexpr (kShape == FoldShape::next) M::store(*s, i.a);
       if constexpr (kShape == FoldShape::vectors)
-        M::template fold1<Row>(s, i.a, i.width, [](P acc, Seen x, int c, int v) { return Row::next(acc, x.vector(c, v)); });
+        M::template fold1<Row>(s, i.a, i.width,
+                               [](P acc, Seen x, int c, int v) { return Row::next(acc, x.vector(c, v)); });
       if constexpr (kShape == FoldShape::numbers)
         M::template fold1<Row>(s, i.a, i.width, [](P acc, Seen x, int c, int) { return Row::next(acc, x.number(c)); });
     }
@@ -103,19 +107,28 @@ class Steps {
     static KW_FN P next(P acc, P x, P y) { return Row::next(acc, x, y); }
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
       if constexpr (kShape == FoldShape::start) start<Row>(s);
-      if constexpr (kShape == FoldShape::first) M::map_vector(s, i.b, [](P x, P y) { return next(Row::template start<P>(), x, y); });
-      if constexpr (kShape == FoldShape::first_number) M::map_number(s, i.b, [](P x, P y) { return next(Row::template start<P>(), x, y); });
-      if constexpr (is(FoldShape::next, FoldShape::last)) M::map_vectors(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
-      if constexpr (is(FoldShape::next_number, FoldShape::last_number)) M::map_both(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
+      if constexpr (kShape == FoldShape::first)
+        M::map_vector(s, i.b, [](P x, P y) { return next(Row::template start<P>(), x, y); });
+      if constexpr (kShape == FoldShape::first_number)
+        M::map_number(s, i.b, [](P x, P y) { return next(Row::template start<P>(), x, y); });
+      if constexpr (is(FoldShape::next, FoldShape::last))
+        M::map_vectors(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
+      if constexpr (is(FoldShape::next_number, FoldShape::last_number))
+        M::map_both(s, i.a, i.b, [](P x, P acc, P y) { return next(acc, x, y); });
       if constexpr (is(FoldShape::next, FoldShape::next_number)) M::store(*s, i.a);
       if constexpr (kShape == FoldShape::vector_number)
-        M::fold_vector_number(s, Row::template start<P>(), i.a, i.b, i.width, [](P acc, P x, P y) { return next(acc, x, y); });
+        M::fold_vector_number(s, Row::template start<P>(), i.a, i.b, i.width,
+                              [](P acc, P x, P y) { return next(acc, x, y); });
       if constexpr (kShape == FoldShape::number_vector)
-        M::fold_vector_number(s, Row::template start<P>(), i.b, i.a, i.width, [](P acc, P y, P x) { return next(acc, x, y); });
+        M::fold_vector_number(s, Row::template start<P>(), i.b, i.a, i.width,
+                              [](P acc, P y, P x) { return next(acc, x, y); });
       if constexpr (kShape == FoldShape::vectors)
-        M::template fold2<Row>(s, i.a, i.b, i.width, [](P acc, Seen x, Seen y, int c, int v) { return next(acc, x.vector(c, v), y.vector(c, v)); });
+        M::template fold2<Row>(s, i.a, i.b, i.width, [](P acc, Seen x, Seen y, int c, int v) {
+          return next(acc, x.vector(c, v), y.vector(c, v));
+        });
       if constexpr (kShape == FoldShape::numbers)
-        M::template fold2<Row>(s, i.a, i.b, i.width, [](P acc, Seen x, Seen y, int c, int) { return next(acc, x.number(c), y.number(c)); });
+        M::template fold2<Row>(s, i.a, i.b, i.width,
+                               [](P acc, Seen x, Seen y, int c, int) { return next(acc, x.number(c), y.number(c)); });
     }
   };
 
@@ -124,13 +137,15 @@ class Steps {
   template <class Row>
   struct Loop1 {
     static KW_FN void work(const Ready& i, Run* run, Strip*) {
-      M::own_loop(i, run->frame.scratch, [](Read<P> x, Read<P>, P* out, int width, const int* at) { Row::loop(x, out, width, at); });
+      M::own_loop(i, run->frame.scratch,
+                  [](Read<P> x, Read<P>, P* out, int width, const int* at) { Row::loop(x, out, width, at); });
     }
   };
   template <class Row>
   struct Loop2 {
     static KW_FN void work(const Ready& i, Run* run, Strip*) {
-      M::own_loop(i, run->frame.scratch, [](Read<P> x, Read<P> y, P* out, int width, const int* at) { Row::loop(x, y, out, width, at); });
+      M::own_loop(i, run->frame.scratch,
+                  [](Read<P> x, Read<P> y, P* out, int width, const int* at) { Row::loop(x, y, out, width, at); });
     }
   };
 
@@ -183,7 +198,8 @@ class Steps {
 #define LOOP1(Name, ...) all.at[code_of(Op::Name, Shape::alone)] = M::template step<Loop1<op::Name>>;
 #define LOOP2(Name, ...) all.at[code_of(Op::Name, Shape::alone)] = M::template step<Loop2<op::Name>>;
 #include "kernweave/ops.def"
-    if constexpr (kSparesDivider) all.template add<Op::Divide, Binary, SparingDivider<T>>(Every<Shape, Shape::of_two>());
+    if constexpr (kSparesDivider)
+      all.template add<Op::Divide, Binary, SparingDivider<T>>(Every<Shape, Shape::of_two>());
 #define REDUCTION(Name, ...) all.template add_reduction<Red::Name, red::Name>(Every<Weight, Weight::count>());
 #include "kernweave/reductions.def"
     all.at[kLoadVector] = M::template step<LoadVector>;

@@ -55,8 +55,9 @@ enum class Shape : std::uint16_t {
   third,
   of_three,
 };
-// Of a fold. Most run over all components of their operands in memory. Others take one component at a time, the strip, with a second
-// argument in b: `first` has nothing before it, `next` and `last` what came before in a, where `next` leaves its result, too.
+// Of a fold. Most run over all components of their operands in memory. Others take one component at a time, the strip,
+// with a second argument in b: `first` has nothing before it, `next` and `last` what came before in a, where `next`
+// leaves its result, too.
 enum class FoldShape : std::uint16_t {
   start,
   first,
@@ -90,7 +91,8 @@ constexpr Codes operation_codes() {
 #define LOOP2(Name, ...) KW_SHAPES(Name, 1)
 #include "kernweave/ops.def"
 #undef KW_SHAPES
-  for (int op = 0; op < static_cast<int>(Op::count); ++op) codes.first[op + 1] = static_cast<std::uint16_t>(codes.first[op] + shapes[op]);
+  for (int op = 0; op < static_cast<int>(Op::count); ++op)
+    codes.first[op + 1] = static_cast<std::uint16_t>(codes.first[op] + shapes[op]);
   return codes;
 }
 constexpr Codes kOperationCodes = operation_codes();
@@ -100,14 +102,15 @@ constexpr std::uint16_t code_of(Op op, Shape shape) {
 }
 constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<Shape>(shape)); }
 
-// How a term is weighed: by 1, by a vector of lanes, by one number a column; or by the difference of two points, a vector that
-// all columns share less a number, so that no gradient has to keep its differences.
+// How a term is weighed: by 1, by a vector of lanes, by one number a column; or by the difference of two points, a
+// vector that all columns share less a number, so that no gradient has to keep its differences.
 enum class Weight : std::uint16_t { one, vector, number, difference, count };
 
 constexpr std::uint16_t kFirstReduction = code_of(Op::count, Shape::alone);
 constexpr std::uint16_t code_of(Red red, Weight weight) {
   constexpr std::uint16_t ways = static_cast<std::uint16_t>(Weight::count);
-  return static_cast<std::uint16_t>(kFirstReduction + static_cast<std::uint16_t>(red) * ways + static_cast<std::uint16_t>(weight));
+  return static_cast<std::uint16_t>(kFirstReduction + static_cast<std::uint16_t>(red) * ways +
+                                    static_cast<std::uint16_t>(weight));
 }
 
 constexpr std::uint16_t kFirstMove = code_of(Red::count, Weight::one);

@@ -1,6 +1,6 @@
 // The tile evaluator in AVX-512.
 #pragma once
-#include "cpu/tile_prelude.hpp"
+#include "cpu/target.hpp"
 
 #if defined(__x86_64__)
 #define KW_ISA avx512
@@ -10,6 +10,6 @@ inline namespace KW_ISA {
 constexpr int kVectorBytes = 64;
 }  // inline namespace KW_ISA
 }  // namespace kernweave
-#include "cpu/tile-inl.hpp"
+#include "cpu/lanes-inl.hpp"
 KW_TARGET_END
 #endif

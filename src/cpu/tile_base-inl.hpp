@@ -1,6 +1,6 @@
 // The tile evaluator in what every machine of this architecture has.
 #pragma once
-#include "cpu/tile_prelude.hpp"
+#include "cpu/target.hpp"
 
 #define KW_ISA base
 namespace kernweave {
@@ -8,4 +8,4 @@ inline namespace KW_ISA {
 constexpr int kVectorBytes = 16;
 }  // inline namespace KW_ISA
 }  // namespace kernweave
-#include "cpu/tile-inl.hpp"
+#include "cpu/lanes-inl.hpp"

@@ -1,7 +1,7 @@
-// The interpreter's kernels for one type of numbers, `Number`, and those for pairs of a common kind; and a small one by which a device
-// shows that it computes.
+// The interpreter's kernels for one type of numbers, `Number`, and those for pairs of a common kind; and a small one by
+// which a device shows that it computes.
 #pragma once
-#include "kernweave/gpu/whole.hpp"
+#include "kernweave/gpu/fused.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -15,9 +15,10 @@ __global__ void __launch_bounds__(128, 4) sweep(const __grid_constant__ Script a
 __global__ void __launch_bounds__(256) merge(const __grid_constant__ Script a) { script_merge(a); }
 __global__ void __launch_bounds__(128) total(const __grid_constant__ Script a) { script_total(a); }
 
-#define WHOLE(name, fold, reduction, ...) \
-  __global__ void __launch_bounds__(128, 4) name(const __grid_constant__ Script a) { whole_sweep<Number, Op::fold, red::reduction, Chain<__VA_ARGS__>>(a); }
-#include "kernweave/wholes.def"
+#define FUSED(name, fold, reduction, ...) \
+  __global__ void __launch_bounds__(128, 4) name(const __grid_constant__ Script a) { \
+    whole_sweep<Number, Op::fold, red::reduction, Chain<__VA_ARGS__>>(a); }
+#include "kernweave/fused.def"
 
 __global__ void probe(double* out) { out[threadIdx.x] = 3.0 * threadIdx.x + 1.0; }
 

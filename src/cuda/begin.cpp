@@ -19,11 +19,16 @@ bool adds_up(Op op) {
 class Beginnings {
  public:
   explicit Beginnings(const Pass& pass)
-      : pass_(pass), program_(pass.program()), readers_(readers_of_slots(*pass.variant)), made_by_(program_.slots.size(), -1), found_(program_.steps.size()) {
+      : pass_(pass),
+        program_(pass.program()),
+        readers_(readers_of_slots(*pass.variant)),
+        made_by_(program_.slots.size(), -1),
+        found_(program_.steps.size()) {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) made_by_[program_.steps[s].out] = static_cast<int>(s);
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Step& add = program_.steps[s];
-      if (!pass.needed[s] || add.op != Op::Add || add.region != Region::pair || add.width != 1 || add.group >= 0) continue;
+      if (!pass.needed[s] || add.op != Op::Add || add.region != Region::pair || add.width != 1 || add.group >= 0)
+        continue;
       if (begins(add.in[0], add.in[1])) found_[s].sum = &add.in[0];
       else if (begins(add.in[1], add.in[0])) found_[s].sum = &add.in[1];
     }
@@ -38,7 +43,8 @@ class Beginnings {
     const int group = program_.steps[fold].group, from = group >= 0 ? program_.groups[group].first : fold;
     if (!is_there(with, from)) {
       const int maker = made_by_[with.index];
-      if (found_[maker].moved || found_[maker].sum != nullptr || !can_come_first(program_.steps[maker], from)) return false;
+      if (found_[maker].moved || found_[maker].sum != nullptr || !can_come_first(program_.steps[maker], from))
+        return false;
       found_[from].first = &program_.steps[maker];
       found_[maker].moved = true;
     }
@@ -59,7 +65,8 @@ class Beginnings {
   // One operation of what is there.
   bool can_come_first(const Step& step, int from) const {
     const auto there = [&](const Ref& ref) { return is_there(ref, from); };
-    return row(step.op).form == Form::elementwise && step.op != Op::Gather && step.width == 1 && step.group < 0 && std::all_of(step.in.begin(), step.in.end(), there);
+    return row(step.op).form == Form::elementwise && step.op != Op::Gather && step.width == 1 && step.group < 0 &&
+           std::all_of(step.in.begin(), step.in.end(), there);
   }
 
   const Pass& pass_;

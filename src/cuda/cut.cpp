@@ -4,18 +4,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/needs.hpp"
+#include "cuda/memory_needs.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace cuda {
 namespace {
 
-// One thread merges what a row's splits have left, so the longest way is through a group and then the groups: shortest where both
-// are as many. No window divides a group, so it is no more than what may be on a device at a time.
+// One thread merges what a row's splits have left, so the longest way is through a group and then the groups: shortest
+// where both are as many. No window divides a group, so it is no more than what may be on a device at a time.
 std::int64_t group_of(const Pass& pass, std::int64_t splits, std::int64_t split) {
   if (pass.interpreted() || splits < kGpuFewestGrouped) return 1;
-  const double shortest = std::ceil(std::sqrt(static_cast<double>(splits))), fitting = kGpuSplitBytes / (static_cast<double>(split) * bytes_of_column(pass));
+  const double shortest = std::ceil(std::sqrt(static_cast<double>(splits))),
+               fitting = kGpuSplitBytes / (static_cast<double>(split) * bytes_of_column(pass));
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(shortest, fitting)));
 }
 
@@ -27,8 +28,8 @@ int most_blocks(const Pass& pass) {
   return pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
 }
 
-// Of so many splits, down to half as many, those that leave the fewest processors idle while the last blocks finish: a device takes
-// blocks wave by wave.
+// Of so many splits, down to half as many, those that leave the fewest processors idle while the last blocks finish: a
+// device takes blocks wave by wave.
 std::int64_t filling(std::int64_t blocks, std::int64_t most, std::int64_t wave) {
   const std::int64_t most_waves = ceiling(blocks * most, wave);
   std::int64_t best = most;
@@ -44,7 +45,8 @@ std::int64_t filling(std::int64_t blocks, std::int64_t most, std::int64_t wave) 
   return best;
 }
 
-// Several launches have whole waves, as far as rows and shares of columns come out so: a last one of less than a wave takes as long as one.
+// Several launches have whole waves, as far as rows and shares of columns come out so: a last one of less than a wave
+// takes as long as one.
 std::int64_t of_launch(std::int64_t all, std::int64_t wave, double seconds) {
   const std::int64_t launches = static_cast<std::int64_t>(seconds / kGpuSecondsOfLaunch) + 1;
   return std::min(all, ceiling(all, launches * wave) * wave);
@@ -56,11 +58,13 @@ Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& 
   const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows), processors = at_once.processors;
   if (blocks == 0 || sweep == 0) return {blocks, 1, sweep, 1, std::max<std::int64_t>(1, blocks)};
   const std::int64_t wave = processors * at_once.blocks;
-  const std::int64_t most_splits = std::min<std::int64_t>(processors * most_blocks(pass) / blocks, sweep / kGpuFewestColumns);
+  const std::int64_t most_splits =
+      std::min<std::int64_t>(processors * most_blocks(pass) / blocks, sweep / kGpuFewestColumns);
   const std::int64_t to_fill = most_splits > 1 ? filling(blocks, most_splits, wave) : 1;
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(wave));
   const std::int64_t in_time = static_cast<std::int64_t>(seconds / waves / kGpuSecondsOfLaunch) + 1;
-  const std::int64_t in_memory = static_cast<std::int64_t>(static_cast<double>(sweep) * bytes_of_column(pass) / kGpuSplitBytes) + 1;
+  const std::int64_t in_memory =
+      static_cast<std::int64_t>(static_cast<double>(sweep) * bytes_of_column(pass) / kGpuSplitBytes) + 1;
   const std::int64_t wanted = std::max(to_fill, std::min(std::max(in_time, in_memory), sweep));
   const std::int64_t split = ceiling(ceiling(sweep, wanted), pass.shape.padding) * pass.shape.padding;
   const std::int64_t splits = ceiling(sweep, split);

@@ -6,8 +6,8 @@
 namespace kernweave {
 namespace cuda {
 
-// Blocks of rows, times splits of the folded axis. Depends on the sizes, the device model and the code alone, and so do the bits
-// of the results.
+// Blocks of rows, times splits of the folded axis. Depends on the sizes, the device model and the code alone, and so do
+// the bits of the results.
 struct Cut {
   std::int64_t blocks;     // of rows
   std::int64_t splits;     // of the folded axis

@@ -31,14 +31,17 @@ Kernels::Kernels(const void* image) { check(driver().cuModuleLoadData(&module_, 
 
 void Kernels::ask_for(const char* name, int shared_bytes) const {
   constexpr int kWithoutAsking = 49152;
-  if (shared_bytes > kWithoutAsking) check(driver().cuFuncSetAttribute(find(name), kDynamicShared, shared_bytes), "asking for shared memory");
+  if (shared_bytes > kWithoutAsking)
+    check(driver().cuFuncSetAttribute(find(name), kDynamicShared, shared_bytes), "asking for shared memory");
 }
 
 int Kernels::resident(const char* name, int threads, std::int64_t shared_bytes) const {
   const Function function = find(name);
   internal_check(function != nullptr, "no kernel ", name);
   int blocks = 0;
-  check(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, static_cast<std::size_t>(shared_bytes)), "asking how many blocks fit");
+  check(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads,
+                                                             static_cast<std::size_t>(shared_bytes)),
+        "asking how many blocks fit");
   return std::max(1, blocks);
 }
 
@@ -76,7 +79,8 @@ Block Device::allocate(std::size_t bytes, const char* what) {
   return Block(this, at, size);
 }
 
-// Small blocks some at a time: the driver takes 20 us to find memory (H200), which is as long as all else that a small call waits for.
+// Small blocks some at a time: the driver takes 20 us to find memory (H200), which is as long as all else that a small
+// call waits for.
 Device::Pool::iterator Device::take(std::size_t size, const char* what) {
   constexpr std::size_t kSmallBytes = 1 << 18, kTogether = 16;
   std::size_t count = size <= kSmallBytes ? kTogether : 1;
@@ -87,7 +91,8 @@ Device::Pool::iterator Device::take(std::size_t size, const char* what) {
     count = 1;
     status = driver().cuMemAlloc(&at, size);
   }
-  if (status == kOutOfMemory) fail(Fault::memory, what, " needs ", size >> 20, " MB on the GPU; ", free_memory() >> 20, " MB are free");
+  if (status == kOutOfMemory)
+    fail(Fault::memory, what, " needs ", size >> 20, " MB on the GPU; ", free_memory() >> 20, " MB are free");
   check(status, what);
   taken_[at] = size * count;
   while (--count > 0) pool_.emplace(size, at + count * size);
@@ -109,7 +114,8 @@ void Device::trim() {
   std::map<Pointer, std::size_t> unused;
   for (const auto& ready : pool_) unused[home(ready.second)->first] += ready.first;
   const auto whole = [&](Pointer at) { return unused[at] == taken_[at]; };
-  for (auto ready = pool_.begin(); ready != pool_.end();) ready = whole(home(ready->second)->first) ? pool_.erase(ready) : std::next(ready);
+  for (auto ready = pool_.begin(); ready != pool_.end();)
+    ready = whole(home(ready->second)->first) ? pool_.erase(ready) : std::next(ready);
   for (const auto& some : unused) {
     if (!whole(some.first)) continue;
     driver().cuMemFree(some.first);
@@ -140,10 +146,12 @@ void Device::settle() noexcept {
   driver().cuStreamSynchronize(stream_);
 }
 
-void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned shared_bytes,
-                    const std::vector<char>& arguments) {
+void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads,
+                    unsigned shared_bytes, const std::vector<char>& arguments) {
   void* parameters[] = {const_cast<char*>(arguments.data())};
-  check(driver().cuLaunchKernel(function, blocks_x, blocks_y, blocks_z, threads, 1, 1, shared_bytes, stream_, parameters, nullptr), "starting a kernel");
+  check(driver().cuLaunchKernel(function, blocks_x, blocks_y, blocks_z, threads, 1, 1, shared_bytes, stream_,
+                                parameters, nullptr),
+        "starting a kernel");
 }
 
 const Kernels& Device::kernels(const std::string& source, int shared_bytes) {

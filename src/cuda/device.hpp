@@ -87,7 +87,8 @@ class Device {
   char* staging() const { return staging_; }
   static constexpr std::size_t kStagingBytes = 1 << 20;
 
-  void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned shared_bytes, const std::vector<char>& arguments);
+  void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads,
+              unsigned shared_bytes, const std::vector<char>& arguments);
 
   // Compiled once for each source, unless many others have come since.
   const Kernels& kernels(const std::string& source, int shared_bytes);
@@ -115,7 +116,7 @@ class Device {
   Stream stream_ = nullptr;
   std::size_t memory_ = 0;
   char* staging_ = nullptr;
-  Pool pool_;  // blocks that nobody has, by their size
+  Pool pool_;                             // blocks that nobody has, by their size
   std::map<Pointer, std::size_t> taken_;  // from the driver, pieces of which are in the pool or in use
   struct Held {
     std::unique_ptr<Kernels> kernels;

@@ -19,16 +19,17 @@ bool fill(const Library& l, Driver* d) {
   return l.take("cuInit", &d->cuInit) && l.take("cuDriverGetVersion", &d->cuDriverGetVersion) &&
          l.take("cuDeviceGetCount", &d->cuDeviceGetCount) && l.take("cuDeviceGet", &d->cuDeviceGet) &&
          l.take("cuDeviceGetName", &d->cuDeviceGetName) && l.take("cuDeviceGetAttribute", &d->cuDeviceGetAttribute) &&
-         l.take("cuDeviceTotalMem_v2", &d->cuDeviceTotalMem) && l.take("cuDevicePrimaryCtxRetain", &d->cuDevicePrimaryCtxRetain) &&
+         l.take("cuDeviceTotalMem_v2", &d->cuDeviceTotalMem) &&
+         l.take("cuDevicePrimaryCtxRetain", &d->cuDevicePrimaryCtxRetain) &&
          l.take("cuCtxSetCurrent", &d->cuCtxSetCurrent) && l.take("cuMemGetInfo_v2", &d->cuMemGetInfo) &&
          l.take("cuMemAlloc_v2", &d->cuMemAlloc) && l.take("cuMemFree_v2", &d->cuMemFree) &&
          l.take("cuMemHostAlloc", &d->cuMemHostAlloc) && l.take("cuMemcpyHtoDAsync_v2", &d->cuMemcpyHtoDAsync) &&
          l.take("cuMemcpyDtoHAsync_v2", &d->cuMemcpyDtoHAsync) && l.take("cuModuleLoadData", &d->cuModuleLoadData) &&
          l.take("cuModuleUnload", &d->cuModuleUnload) && l.take("cuModuleGetFunction", &d->cuModuleGetFunction) &&
          l.take("cuFuncSetAttribute", &d->cuFuncSetAttribute) &&
-         l.take("cuOccupancyMaxActiveBlocksPerMultiprocessor", &d->cuOccupancyMaxActiveBlocksPerMultiprocessor) && l.take("cuLaunchKernel", &d->cuLaunchKernel) &&
-         l.take("cuStreamCreate", &d->cuStreamCreate) && l.take("cuStreamSynchronize", &d->cuStreamSynchronize) &&
-         l.take("cuGetErrorName", &d->cuGetErrorName) &&
+         l.take("cuOccupancyMaxActiveBlocksPerMultiprocessor", &d->cuOccupancyMaxActiveBlocksPerMultiprocessor) &&
+         l.take("cuLaunchKernel", &d->cuLaunchKernel) && l.take("cuStreamCreate", &d->cuStreamCreate) &&
+         l.take("cuStreamSynchronize", &d->cuStreamSynchronize) && l.take("cuGetErrorName", &d->cuGetErrorName) &&
          l.take("cuGetErrorString", &d->cuGetErrorString);
 }
 

@@ -43,9 +43,11 @@ struct Driver {
   Status (*cuModuleUnload)(Module module);
   Status (*cuModuleGetFunction)(Function* function, Module module, const char* name);
   Status (*cuFuncSetAttribute)(Function function, int attribute, int value);
-  Status (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, Function function, int threads, std::size_t shared_bytes);
-  Status (*cuLaunchKernel)(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
-                           unsigned threads_y, unsigned threads_z, unsigned shared_bytes, Stream stream, void** arguments, void** extra);
+  Status (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, Function function, int threads,
+                                                        std::size_t shared_bytes);
+  Status (*cuLaunchKernel)(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                           unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
+                           Stream stream, void** arguments, void** extra);
   Status (*cuStreamCreate)(Stream* stream, unsigned flags);
   Status (*cuStreamSynchronize)(Stream stream);
   Status (*cuGetErrorName)(Status status, const char** name);

@@ -8,10 +8,10 @@
 #include <iterator>
 #include <vector>
 
-#include "base/deep.hpp"
+#include "base/deep_stack.hpp"
 #include "base/error.hpp"
 #include "base/library.hpp"
-#include "cuda/disk.hpp"
+#include "cuda/kernel_cache.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -24,7 +24,8 @@ struct Functions {
   Status (*version)(int* major, int* minor);
   Status (*count_archs)(int* count);
   Status (*archs)(int* capabilities);
-  Status (*create)(Program* program, const char* source, const char* name, int headers, const char* const* texts, const char* const* names);
+  Status (*create)(Program* program, const char* source, const char* name, int headers, const char* const* texts,
+                   const char* const* names);
   Status (*compile)(Program program, int options, const char* const* texts);
   Status (*log_size)(Program program, std::size_t* bytes);
   Status (*log)(Program program, char* text);
@@ -42,8 +43,9 @@ bool fill(const Library& l, Functions* f) {
   return l.take("nvrtcVersion", &f->version) && l.take("nvrtcGetNumSupportedArchs", &f->count_archs) &&
          l.take("nvrtcGetSupportedArchs", &f->archs) && l.take("nvrtcCreateProgram", &f->create) &&
          l.take("nvrtcCompileProgram", &f->compile) && l.take("nvrtcGetProgramLogSize", &f->log_size) &&
-         l.take("nvrtcGetProgramLog", &f->log) && l.take("nvrtcGetCUBINSize", &f->cubin_size) && l.take("nvrtcGetCUBIN", &f->cubin) &&
-         l.take("nvrtcGetPTXSize", &f->ptx_size) && l.take("nvrtcGetPTX", &f->ptx) && l.take("nvrtcDestroyProgram", &f->destroy);
+         l.take("nvrtcGetProgramLog", &f->log) && l.take("nvrtcGetCUBINSize", &f->cubin_size) &&
+         l.take("nvrtcGetCUBIN", &f->cubin) && l.take("nvrtcGetPTXSize", &f->ptx_size) &&
+         l.take("nvrtcGetPTX", &f->ptx) && l.take("nvrtcDestroyProgram", &f->destroy);
 }
 
 // What the user names, then the toolkit the environment names, then what the loader finds, then the usual place.
@@ -86,7 +88,9 @@ Compiler open_now() {
   return found;
 }
 
-void check(Status status, const char* doing) { internal_check(status == 0, "NVRTC failed at ", doing, ": error ", status); }
+void check(Status status, const char* doing) {
+  internal_check(status == 0, "NVRTC failed at ", doing, ": error ", status);
+}
 
 // Destroyed whatever happens.
 class Translation {
@@ -140,7 +144,8 @@ std::uint64_t headers_hash() {
   static const std::uint64_t found = [] {
     std::vector<std::string> files;
     std::error_code failed;
-    for (std::filesystem::recursive_directory_iterator at(header_folder, failed), end; !failed && at != end; at.increment(failed))
+    for (std::filesystem::recursive_directory_iterator at(header_folder, failed), end; !failed && at != end;
+         at.increment(failed))
       if (at->is_regular_file()) files.push_back(at->path().string());
     std::sort(files.begin(), files.end());
     std::uint64_t h = 0;
@@ -173,7 +178,8 @@ std::string compile(const std::string& source, int capability) {
     return exact ? translation.cubin() : translation.ptx();
   };
   if (!has_cache()) return translated();
-  const std::string all_that_matters = sentence(target, ", NVRTC ", compiler().major, ".", compiler().minor, ", headers ", headers_hash(), "\n", source);
+  const std::string all_that_matters =
+      sentence(target, ", NVRTC ", compiler().major, ".", compiler().minor, ", headers ", headers_hash(), "\n", source);
   std::string image = recall(all_that_matters);
   if (!image.empty()) return image;
   image = translated();

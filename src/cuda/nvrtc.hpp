@@ -12,7 +12,7 @@ struct Compiler {
   bool found = false;
   std::string file;  // the library taken
   int major = 0, minor = 0;
-  std::string why;   // not found: what is missing and how to get it
+  std::string why;  // not found: what is missing and how to get it
 };
 
 const Compiler& compiler();

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cuda/place.hpp"
+#include "cuda/inputs.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -14,13 +14,19 @@ bool stays(const Result& r) { return r.values_stay || r.numbers_stay; }
 }  // namespace
 
 Outputs::Outputs(const Pass& pass, const Task& task, const Cut& cut, Device* device)
-    : targets(pass.share.outputs.size()), pass_(pass), task_(task), cut_(cut), device_(*device), all_(extents_of(pass.share, task.schedule->sizes)),
+    : targets(pass.group.outputs.size()),
+      pass_(pass),
+      task_(task),
+      cut_(cut),
+      device_(*device),
+      all_(extents_of(pass.group, task.schedule->sizes)),
       found_(targets.size()) {}
 
 void Outputs::count(Needs* needs) const {
   for (std::size_t k = 0; k < targets.size(); ++k) {
     const Output& o = output(k);
-    const double numbers = static_cast<double>(o.width) * o.places * 8 * (row(o.red).results == Results::value_index ? 2 : 1);
+    const double numbers =
+        static_cast<double>(o.width) * o.places * 8 * (row(o.red).results == Results::value_index ? 2 : 1);
     const double states = static_cast<double>(o.width) * static_cast<double>(state_bytes(o));
     if (o.keep == Keep::none) needs->fixed += static_cast<double>(cut_.blocks * cut_.splits) * states;
     else if (stays(result(k))) needs->fixed += numbers * static_cast<double>(kept_rows(o.keep, task_.schedule->sizes));
@@ -44,7 +50,8 @@ void Outputs::place(const Here& here) {
 }
 
 void Outputs::place_results(const Output& o, const Result& to, Found* found, gpu::Target* target) {
-  const std::int64_t numbers = target->stride * o.width * o.places, first = found->rows.from + found->columns.from * target->rows;
+  const std::int64_t numbers = target->stride * o.width * o.places,
+                     first = found->rows.from + found->columns.from * target->rows;
   const auto room = [&](Block* block, std::int64_t bytes) {
     device_.make_room(block, static_cast<std::size_t>(numbers * bytes), "the results");
     return block->at() - static_cast<Pointer>(first * bytes);
@@ -69,7 +76,8 @@ void Outputs::place_states(const Output& o, const Here& here, Found* found, gpu:
     target->states = on_device<void>(room(&found->states, here.waiting_parts * here.waiting_rows));
     // A component's rows lie together.
     if (here.sweep.size() < all_.sweep)
-      target->merged = on_device<void>(room(&found->merged, here.lanes.size()) - static_cast<Pointer>(here.lanes.from * each));
+      target->merged =
+          on_device<void>(room(&found->merged, here.lanes.size()) - static_cast<Pointer>(here.lanes.from * each));
   }
 }
 
@@ -87,15 +95,18 @@ void Outputs::fetch(Keep keep) {
 void Outputs::fetch_from(const Block& block, std::int64_t bytes, char* host, std::size_t k) {
   const Output& o = output(k);
   const Span &rows = found_[k].rows, &columns = found_[k].columns;
-  const std::int64_t all_rows = o.keep == Keep::none ? 1 : all_.lanes, all_columns = o.keep == Keep::both ? all_.sweep : 1;
+  const std::int64_t all_rows = o.keep == Keep::none ? 1 : all_.lanes,
+                     all_columns = o.keep == Keep::both ? all_.sweep : 1;
   const std::int64_t planes = o.width * o.places, here = rows.size() * columns.size();
   const bool whole_columns = rows.size() == all_rows, all = whole_columns && columns.size() == all_columns;
   if (here == 0) return;
   const std::int64_t pieces = all ? 1 : planes * (whole_columns ? 1 : columns.size()), piece = here * planes / pieces;
   for (std::int64_t p = 0; p < pieces; ++p) {
     const std::int64_t plane = p * piece / here, column = p - plane * (pieces / planes);
-    const std::int64_t to = all ? 0 : (plane * all_columns + columns.from + (whole_columns ? 0 : column)) * all_rows + rows.from;
-    device_.download(host + to * bytes, block.at() + static_cast<Pointer>(p * piece * bytes), static_cast<std::size_t>(piece * bytes));
+    const std::int64_t to =
+        all ? 0 : (plane * all_columns + columns.from + (whole_columns ? 0 : column)) * all_rows + rows.from;
+    device_.download(host + to * bytes, block.at() + static_cast<Pointer>(p * piece * bytes),
+                     static_cast<std::size_t>(piece * bytes));
   }
 }
 

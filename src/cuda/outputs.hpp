@@ -28,7 +28,8 @@ class Outputs {
   void fetch(Keep keep);
   // Results that stay get their owner.
   void hand_over();
-  // States of what folds both axes, of blocks first .. end - 1 of another device: split by split, to their place among ours.
+  // States of what folds both axes, of blocks first .. end - 1 of another device: split by split, to their place among
+  // ours.
   void take_merged(const Outputs& other, std::int64_t first, std::int64_t end);
   // Are states of the same row merged?
   bool merges() const { return cut_.splits * pass_.shape.parts > 1; }
@@ -42,8 +43,8 @@ class Outputs {
     Span rows, columns;  // of the results that are in it
   };
 
-  const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.share.outputs[k]]; }
-  const Result& result(std::size_t k) const { return task_.results[static_cast<std::size_t>(pass_.share.outputs[k])]; }
+  const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.group.outputs[k]]; }
+  const Result& result(std::size_t k) const { return task_.results[static_cast<std::size_t>(pass_.group.outputs[k])]; }
   void place_results(const Output& o, const Result& to, Found* found, gpu::Target* target);
   void place_states(const Output& o, const Here& here, Found* found, gpu::Target* target);
   void fetch_from(const Block& block, std::int64_t bytes, char* host, std::size_t k);

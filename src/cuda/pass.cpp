@@ -29,17 +29,18 @@ InFront in_front_of(const Output& o, const Pass& pass) {
   const auto made = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return s.out == o.value.index; });
   if (made == steps.end() || made->op != Op::Mult || made->region != Region::pair || made->group >= 0) return {};
   for (std::size_t k = 0; k < 2; ++k)
-    if (made->in[k].width == 1 && made->in[1 - k].width == made->width && region_read(made->in[k], pass) == pass.lane_region())
+    if (made->in[k].width == 1 && made->in[1 - k].width == made->width &&
+        region_read(made->in[k], pass) == pass.lane_region())
       return {made->in[k], made->in[1 - k], static_cast<int>(made - steps.begin())};
   return {};
 }
 
-// Contracted distances are what tensor cores are for: float32 whose range the variant's condition bounds, and sums that do not
-// mind the order of their terms.
+// Contracted distances are what tensor cores are for: float32 whose range the variant's condition bounds, and sums that
+// do not mind the order of their terms.
 Product product_of(const Pass& pass) {
   Product product;
   if (!pass.float32 || pass.variant->form != Variant::Form::contracted) return product;
-  for (int number : pass.share.outputs)
+  for (int number : pass.group.outputs)
     if (pass.pairwise(number) || row(pass.variant->outputs[number].red).results != Results::value) return product;
   const Program& program = pass.program();
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
@@ -48,7 +49,8 @@ Product product_of(const Pass& pass) {
     const Region sides[] = {region_read(step.in[0], pass), region_read(step.in[1], pass)};
     const bool turned = sides[0] == pass.sweep_region();
     const bool across = sides[turned] == pass.lane_region() && sides[!turned] == pass.sweep_region();
-    if (across && fold_width(step) >= kGpuFewestOfProduct && fold_width(step) > product.width && step.in[0].width == step.in[1].width)
+    if (across && fold_width(step) >= kGpuFewestOfProduct && fold_width(step) > product.width &&
+        step.in[0].width == step.in[1].width)
       product = {static_cast<int>(s), step.in[turned], step.in[!turned], fold_width(step)};
   }
   return product;
@@ -56,11 +58,12 @@ Product product_of(const Pass& pass) {
 
 // The one output of a pass that picks the least of squared distances.
 Product picked_of(const Pass& pass) {
-  if (!pass.float32 || pass.share.outputs.size() != 1) return {};
-  const Output& o = pass.variant->outputs[pass.share.outputs[0]];
+  if (!pass.float32 || pass.group.outputs.size() != 1) return {};
+  const Output& o = pass.variant->outputs[pass.group.outputs[0]];
   if (o.keep != pass.lane_keep() || !row(o.red).picks() || o.width != 1 || o.places > kGpuLongestList) return {};
   const std::vector<Step>& steps = pass.program().steps;
-  const auto made = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return is_slot(o.value) && s.out == o.value.index; });
+  const auto made = std::find_if(steps.begin(), steps.end(),
+                                 [&](const Step& s) { return is_slot(o.value) && s.out == o.value.index; });
   if (made == steps.end() || made->op != Op::SqDist || made->region != Region::pair || made->group >= 0) return {};
   const bool turned = region_read(made->in[0], pass) == pass.sweep_region();
   const Ref &row = made->in[turned], &column = made->in[!turned];
@@ -73,7 +76,7 @@ Product picked_of(const Pass& pass) {
 void tell_distances(Pass* pass) {
   const Product picked = picked_of(*pass);
   if (!picked.any()) return;
-  const int places = pass->variant->outputs[pass->share.outputs[0]].places;
+  const int places = pass->variant->outputs[pass->group.outputs[0]].places;
   pass->nearest = picked.width >= kGpuFewestOfNearest + kGpuNearestOfPlace * places;
   if (pass->nearest) pass->product = picked;
   else if (picked.width >= kGpuFewestOfScreen && picked.width < kGpuMostColumnRegisters) pass->screen = picked;
@@ -82,9 +85,10 @@ void tell_distances(Pass* pass) {
 // The one output of a pass that is a sum with more weights a column than a thread can keep.
 WideSum wide_sum_of(const Pass& pass) {
   WideSum wide;
-  if (!pass.float32 || pass.share.outputs.size() != 1 || pass.pairwise(pass.share.outputs[0])) return wide;
-  const Output& o = pass.variant->outputs[pass.share.outputs[0]];
-  const bool weighs = pass.value(0).width == 1 && o.weight.width == o.width && region_read(o.weight, pass) == pass.sweep_region();
+  if (!pass.float32 || pass.group.outputs.size() != 1 || pass.pairwise(pass.group.outputs[0])) return wide;
+  const Output& o = pass.variant->outputs[pass.group.outputs[0]];
+  const bool weighs =
+      pass.value(0).width == 1 && o.weight.width == o.width && region_read(o.weight, pass) == pass.sweep_region();
   if (o.red != Red::Sum || o.keep == Keep::none || !weighs || o.width < kGpuFewestWide) return wide;
   const int shares = (o.width + kGpuMostWide - 1) / kGpuMostWide;
   return {o.weight, o.width, shares, padded((o.width + shares - 1) / shares, 8) / 8};
@@ -112,10 +116,10 @@ void fill_panels(Pass* pass) {
     want(pass->product.row, true, pass);
     want(pass->product.column, true, pass);
   }
-  for (std::size_t k = 0; k < pass->share.outputs.size(); ++k) {
+  for (std::size_t k = 0; k < pass->group.outputs.size(); ++k) {
     want(pass->value(k), true, pass);
     if (pass->in_front[k].any()) want(pass->in_front[k].factor, true, pass);
-    want(pass->variant->outputs[pass->share.outputs[k]].weight, true, pass);
+    want(pass->variant->outputs[pass->group.outputs[k]].weight, true, pass);
   }
 }
 
@@ -126,14 +130,16 @@ struct RowRegisters {
 
   int all() const { return pairs + tiles; }
   // A second row is worth more than sums in registers that are needed once a tile.
-  bool fit(int rows) const { return rows * all() <= kGpuRowRegisters || (rows == 2 && rows * pairs <= kGpuPairRegisters); }
+  bool fit(int rows) const {
+    return rows * all() <= kGpuRowRegisters || (rows == 2 && rows * pairs <= kGpuPairRegisters);
+  }
 };
 
 // Those of its states. Long lists lie in memory.
 RowRegisters state_registers(const Pass& pass) {
   const int numbers = pass.number_bytes() / 4;
   RowRegisters registers{0, 0};
-  for (int number : pass.share.outputs) {
+  for (int number : pass.group.outputs) {
     const Output& o = pass.variant->outputs[number];
     if (pass.pairwise(number)) continue;
     if (is_short_list(o)) {
@@ -149,13 +155,25 @@ RowRegisters state_registers(const Pass& pass) {
 
 template <class Tile>
 Shape tile_shape(const Pass& pass, bool few_columns) {
-  return {Tile::kRows, Tile::kColumns, Tile::kThreads, Tile::kSide, 1, false, few_columns,
-          Tile::kRowStride, Tile::kBlockRows, Tile::kSide, pass.wide.any() ? 1 : pass.nearest ? Tile::kColumnWarps : Tile::kParts};
+  return {Tile::kRows,
+          Tile::kColumns,
+          Tile::kThreads,
+          Tile::kSide,
+          1,
+          false,
+          few_columns,
+          Tile::kRowStride,
+          Tile::kBlockRows,
+          Tile::kSide,
+          pass.wide.any() ? 1
+          : pass.nearest  ? Tile::kColumnWarps
+                          : Tile::kParts};
 }
 
 // Rows and columns whose numbers, states and values a thread has registers for.
 void fit_registers(const Pass& pass, std::int64_t lanes, Shape* shape) {
-  const int registers = pass.number_bytes() / 4, live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
+  const int registers = pass.number_bytes() / 4,
+            live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
   RowRegisters of_row = state_registers(pass);
   of_row.pairs += pass.lanes.narrow * registers;
   while (shape->rows > 1 && (lanes <= (shape->rows - 1) * shape->threads || !of_row.fit(shape->rows))) --shape->rows;
@@ -183,7 +201,7 @@ void fit_tile(const Pass& pass, Shape* shape) {
 int rows_for(const Pass& pass) {
   const auto is_list = [&](int number) { return is_short_list(pass.variant->outputs[number]); };
   if (!pass.takes_short_way()) return pass.float32 ? kGpuRows : kGpuRowsOfDoubles;
-  const bool lists = std::any_of(pass.share.outputs.begin(), pass.share.outputs.end(), is_list);
+  const bool lists = std::any_of(pass.group.outputs.begin(), pass.group.outputs.end(), is_list);
   return pass.picks() && !lists ? kGpuPickRows : kGpuShortRows;
 }
 
@@ -191,7 +209,8 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   const bool few_columns = sweep < (std::int64_t{1} << 31);
   if (pass.wide.any()) return tile_shape<gpu::WideTile>(pass, few_columns);
   if (pass.product.any()) return tile_shape<gpu::PairTile>(pass, few_columns);
-  const bool short_way = pass.takes_short_way(), many = pass.lanes.narrow * pass.number_bytes() / 4 > kGpuFewRowRegisters;
+  const bool short_way = pass.takes_short_way(),
+             many = pass.lanes.narrow * pass.number_bytes() / 4 > kGpuFewRowRegisters;
   Shape shape{rows_for(pass), 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1};
   if (short_way) shape.columns = kGpuShortColumns;
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
@@ -208,7 +227,7 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
 
 // The interpreter keeps all of a point's values in memory; those that pairs read come first.
 Pass to_interpret(Pass pass) {
-  pass.in_front.resize(pass.share.outputs.size());
+  pass.in_front.resize(pass.group.outputs.size());
   fill_panels(&pass);
   constexpr int kAny = 1 << 30;
   for (Panel* panel : {&pass.lanes, &pass.sweep}) panel->settle(kAny, kAny, 1);
@@ -229,8 +248,8 @@ Pass to_interpret(Pass pass) {
 
 }  // namespace
 
-Extents extents_of(const Share& share, const Sizes& sizes) {
-  return share.along_i ? Extents{sizes.i, sizes.j} : Extents{sizes.j, sizes.i};
+Extents extents_of(const OutputGroup& group, const Sizes& sizes) {
+  return group.along_i ? Extents{sizes.i, sizes.j} : Extents{sizes.j, sizes.i};
 }
 
 void Panel::add(const Ref& ref) {
@@ -276,17 +295,17 @@ bool Panel::any_wide() const {
 
 bool Pass::takes_short_way() const {
   const auto is_short = [&](int number) { return row(variant->outputs[number].red).is_short; };
-  return std::any_of(share.outputs.begin(), share.outputs.end(), is_short);
+  return std::any_of(group.outputs.begin(), group.outputs.end(), is_short);
 }
 
 bool Pass::picks() const {
   const auto picks = [&](int number) { return row(variant->outputs[number].red).picks(); };
-  return std::any_of(share.outputs.begin(), share.outputs.end(), picks);
+  return std::any_of(group.outputs.begin(), group.outputs.end(), picks);
 }
 
 bool Pass::folds_all() const {
   const auto folds = [&](int number) { return variant->outputs[number].keep == Keep::none; };
-  return std::any_of(share.outputs.begin(), share.outputs.end(), folds);
+  return std::any_of(group.outputs.begin(), group.outputs.end(), folds);
 }
 
 std::int64_t Pass::shared_bytes() const {
@@ -298,7 +317,8 @@ std::int64_t Pass::shared_bytes() const {
 
 bool Shape::operator==(const Shape& other) const {
   const auto all = [](const Shape& s) {
-    return std::make_tuple(s.rows, s.columns, s.threads, s.tile, s.unroll, s.staged, s.few_columns, s.row_stride, s.block_rows, s.padding, s.parts, s.screened);
+    return std::make_tuple(s.rows, s.columns, s.threads, s.tile, s.unroll, s.staged, s.few_columns, s.row_stride,
+                           s.block_rows, s.padding, s.parts, s.screened);
   };
   return all(*this) == all(other);
 }
@@ -315,13 +335,16 @@ std::vector<int> Panel::gaps() const {
   return gaps;
 }
 
-bool is_short_list(const Output& o) { return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList; }
+bool is_short_list(const Output& o) {
+  return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList;
+}
 
-Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain, Way way) {
-  Pass pass{&plan, &variant, share, needed_steps(variant, share.outputs), in_float32(plan)};
+Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
+               std::int64_t sweep, double strain, Way way) {
+  Pass pass{&plan, &variant, group, needed_steps(variant, group.outputs), in_float32(plan)};
   pass.way = way;
   if (way == Way::interpreted) return to_interpret(std::move(pass));
-  for (int number : share.outputs) {
+  for (int number : group.outputs) {
     pass.in_front.push_back(in_front_of(variant.outputs[number], pass));
     if (pass.in_front.back().any()) pass.needed[pass.in_front.back().step] = false;
   }

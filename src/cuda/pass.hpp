@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <vector>
-#include "plan/share.hpp"
+#include "plan/output_groups.hpp"
 #include "schedule/schedule.hpp"
 
 namespace kernweave {
@@ -12,7 +12,7 @@ namespace cuda {
 struct Extents {
   std::int64_t lanes, sweep;
 };
-Extents extents_of(const Share& share, const Sizes& sizes);
+Extents extents_of(const OutputGroup& group, const Sizes& sizes);
 
 // A number's two halves are as long as the number.
 constexpr std::int64_t kTwoHalves = sizeof(float);
@@ -46,18 +46,19 @@ class Panel {
 // A thread has `rows` points of the lanes' axis and takes `columns` of the other at a time.
 struct Shape {
   int rows, columns, threads, tile, unroll;
-  bool staged;       // do tiles go through shared memory?
-  bool few_columns;  // do row numbers of the folded axis fit an int?
-  int row_stride;    // from one row of a thread to the next
-  int block_rows;    // of all its threads
-  int padding;       // columns are padded, and cut, to multiples of this
-  int parts;         // threads with sums of the same row
+  bool staged;            // do tiles go through shared memory?
+  bool few_columns;       // do row numbers of the folded axis fit an int?
+  int row_stride;         // from one row of a thread to the next
+  int block_rows;         // of all its threads
+  int padding;            // columns are padded, and cut, to multiples of this
+  int parts;              // threads with sums of the same row
   bool screened = false;  // are distances told before they are computed?
 
   bool operator==(const Shape& other) const;
 };
 
-// An inner product that is found in a way of its own, by tensor cores for all pairs of a tile: which step it is, and its two sides.
+// An inner product that is found in a way of its own, by tensor cores for all pairs of a tile: which step it is, and
+// its two sides.
 struct Product {
   int step = -1;  // none
   Ref row, column;
@@ -67,7 +68,8 @@ struct Product {
   int padded_width() const;
 };
 
-// A sum of one term a pair with many weights a column, which tensor cores add up: its weights, in shares of so many eights.
+// A sum of one term a pair with many weights a column, which tensor cores add up: its weights, in shares of so many
+// eights.
 struct WideSum {
   Ref weight;
   int width = 0;  // 0: none
@@ -91,7 +93,7 @@ enum class Way { best, plain, interpreted };
 struct Pass {
   const Plan* plan;
   const Variant* variant;
-  Share share;
+  OutputGroup group;
   std::vector<bool> needed;
   bool float32;
   std::vector<InFront> in_front;  // of the share's outputs
@@ -100,22 +102,24 @@ struct Pass {
   Product screen;        // the same where points are narrow: found as instructions of the threads' own
   WideSum wide;
   Panel once, lanes, sweep;
-  int square_at = 0;     // where a column has its square, for the screen
+  int square_at = 0;  // where a column has its square, for the screen
   Shape shape;
   Way way = Way::best;
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
 
   const Program& program() const { return variant->program; }
-  Region lane_region() const { return share.along_i ? Region::row : Region::column; }
-  Region sweep_region() const { return share.along_i ? Region::column : Region::row; }
+  Region lane_region() const { return group.along_i ? Region::row : Region::column; }
+  Region sweep_region() const { return group.along_i ? Region::column : Region::row; }
   // What pairs add up for an output of the share.
-  const Ref& value(std::size_t k) const { return in_front[k].any() ? in_front[k].value : variant->outputs[share.outputs[k]].value; }
+  const Ref& value(std::size_t k) const {
+    return in_front[k].any() ? in_front[k].value : variant->outputs[group.outputs[k]].value;
+  }
   // What outputs keep that fold the other axis.
-  Keep lane_keep() const { return share.along_i ? Keep::i : Keep::j; }
+  Keep lane_keep() const { return group.along_i ? Keep::i : Keep::j; }
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
   bool takes_short_way() const;  // has any state one?
   bool picks() const;            // does any state let most terms pass?
-  bool folds_all() const;  // does any output fold both axes?
+  bool folds_all() const;        // does any output fold both axes?
   bool by_tiles() const { return product.any() || wide.any(); }
   bool may_lose() const { return by_tiles() || screen.any(); }  // are there numbers that it cannot tell?
   bool interpreted() const { return way == Way::interpreted; }
@@ -127,9 +131,10 @@ struct Pass {
 // Is an output a list that a thread can keep in registers?
 bool is_short_list(const Output& o);
 
-// For so many points on the axis of the lanes, and on the one that is folded. `strain`: as the schedule has it. What is to be
-// interpreted gets its shape later (interpret.hpp).
-Pass make_pass(const Plan& plan, const Variant& variant, const Share& share, std::int64_t lanes, std::int64_t sweep, double strain = 0, Way way = Way::best);
+// For so many points on the axis of the lanes, and on the one that is folded. `strain`: as the schedule has it. What is
+// to be interpreted gets its shape later (script_layout.hpp).
+Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
+               std::int64_t sweep, double strain = 0, Way way = Way::best);
 
 }  // namespace cuda
 }  // namespace kernweave

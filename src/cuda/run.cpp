@@ -6,11 +6,11 @@
 #include "base/error.hpp"
 #include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
-#include "cuda/interpret.hpp"
+#include "cuda/script_layout.hpp"
 #include "cuda/nvrtc.hpp"
-#include "cuda/spread.hpp"
-#include "cuda/status.hpp"
-#include "cuda/write.hpp"
+#include "cuda/multi_device.hpp"
+#include "cuda/probe.hpp"
+#include "cuda/write_source.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
 
@@ -26,8 +26,8 @@ std::size_t argument_bytes(const Plan& plan, const Variant& variant) {
 }
 
 // States that point into themselves cannot be moved from one device to another.
-bool may_spread(const Variant& variant, const Share& share) {
-  return std::none_of(share.outputs.begin(), share.outputs.end(), [&](int number) {
+bool may_spread(const Variant& variant, const OutputGroup& group) {
+  return std::none_of(group.outputs.begin(), group.outputs.end(), [&](int number) {
     const Output& o = variant.outputs[static_cast<std::size_t>(number)];
     return o.keep == Keep::none && row(o.red).state.storage(o.places) > 0;
   });
@@ -36,19 +36,21 @@ bool may_spread(const Variant& variant, const Share& share) {
 // That pairs read of a point of what is swept.
 int column_numbers(const Plan& plan, const Variant& variant) {
   int numbers = 0;
-  for (const Share& share : shares_of(variant)) {
+  for (const OutputGroup& group : output_groups(variant)) {
     std::vector<Ref> by_outputs;
-    for (int number : share.outputs)
+    for (int number : group.outputs)
       for (const Ref& ref : {variant.outputs[number].value, variant.outputs[number].weight}) by_outputs.push_back(ref);
-    numbers += numbers_read(plan, variant.program, needed_steps(variant, share.outputs), by_outputs, share.along_i ? Axis::j : Axis::i);
+    numbers += numbers_read(plan, variant.program, needed_steps(variant, group.outputs), by_outputs,
+                            group.along_i ? Axis::j : Axis::i);
   }
   return numbers;
 }
 
-// Scaled points spare a multiplication. Beside points that are read as they are they cost a gradient more: 5.7 ms where it takes 5.3 without
-// (H100, bench/notes/19-gpu-4.md).
+// Scaled points spare a multiplication. Beside points that are read as they are they cost a gradient more: 5.7 ms where
+// it takes 5.3 without (H100, bench/notes/19-gpu-4.md).
 bool scales_beside(const Plan& plan, const Variant& variant) {
-  return variant.form == Variant::Form::scaled && column_numbers(plan, variant) > column_numbers(plan, plan.variants.back());
+  return variant.form == Variant::Form::scaled &&
+         column_numbers(plan, variant) > column_numbers(plan, plan.variants.back());
 }
 
 // Lack of memory is met by freeing what nobody needs, then by taking no more than is there.
@@ -74,8 +76,8 @@ class Sources : public Memo {
 
   const std::string& find(const Pass& pass) {
     for (const Written& w : written_)
-      if (w.variant == pass.variant && w.outputs == pass.share.outputs && w.shape == pass.shape) return w.source;
-    written_.push_back({pass.variant, pass.share.outputs, pass.shape, source_of(pass)});
+      if (w.variant == pass.variant && w.outputs == pass.group.outputs && w.shape == pass.shape) return w.source;
+    written_.push_back({pass.variant, pass.group.outputs, pass.shape, source_of(pass)});
     return written_.back().source;
   }
 
@@ -115,12 +117,14 @@ class Gpu : public Backend {
   Verdict ready_for(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     const Verdict there = ready();
     if (!there.yes || way_for(variant) == Way::best) return there;
-    for (const Share& share : shares_of(variant)) {
-      const Extents n = extents_of(share, sizes);
-      Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, Way::interpreted);
+    for (const OutputGroup& group : output_groups(variant)) {
+      const Extents n = extents_of(group, sizes);
+      Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, Way::interpreted);
       Interpretation unused;
       const Verdict verdict = interpret(&pass, &unused);
-      if (!verdict.yes) return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", verdict.why, "), and ", why_not_written(variant)));
+      if (!verdict.yes)
+        return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", verdict.why,
+                                    "), and ", why_not_written(variant)));
     }
     return {};
   }
@@ -131,61 +135,74 @@ class Gpu : public Backend {
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     const double transfers = home == Home::host ? transfer_seconds(plan, variant, sizes) : 0;
     const double start = driver_is_open() ? 0 : kGpuSecondsToStart;
-    return start + kGpuSecondsPerCall + transfers + sweep_seconds(plan, variant, sizes) / static_cast<double>(std::max<std::size_t>(1, numbers_.size()));
+    return start + kGpuSecondsPerCall + transfers +
+           sweep_seconds(plan, variant, sizes) / static_cast<double>(std::max<std::size_t>(1, numbers_.size()));
   }
 
   // Asked for where the device has been started: choose() is.
   double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     double bytes = 0;
-    for (const Share& share : shares_of(variant)) {
-      const Extents n = extents_of(share, sizes);
-      Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, 0, way_for(variant));
+    for (const OutputGroup& group : output_groups(variant)) {
+      const Extents n = extents_of(group, sizes);
+      Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, way_for(variant));
       if (pass.interpreted()) script_of(&pass);
-      const Cut parts = cut(pass, n.lanes, n.sweep, {device(numbers()[0]).processors(), kGpuResidentBlocks}, sweep_seconds(plan, variant, sizes));
+      const Cut parts = cut(pass, n.lanes, n.sweep, {device(numbers()[0]).processors(), kGpuResidentBlocks},
+                            sweep_seconds(plan, variant, sizes));
       const Needs needs = needs_of(pass);
       const bool merged = parts.splits * pass.shape.parts > 1;
-      bytes += needs.all(n.lanes, n.sweep) + (merged ? std::min(kGpuWorkBytes, needs.state * static_cast<double>(parts.blocks * parts.splits)) : 0.0);
+      bytes += needs.all(n.lanes, n.sweep) +
+               (merged ? std::min(kGpuWorkBytes, needs.state * static_cast<double>(parts.blocks * parts.splits)) : 0.0);
     }
     return bytes;
   }
 
   void run(const Task& task) const override {
-    for (const Share& share : shares_of(variant_of(task))) {
+    for (const OutputGroup& group : output_groups(variant_of(task))) {
       with_room(task, [&](Room room) {
-        if (!run_share(task, share, room, way_for(variant_of(task)))) run_share(task, share, room, Way::plain);
+        if (!run_share(task, group, room, way_for(variant_of(task)))) run_share(task, group, room, Way::plain);
       });
     }
   }
 
  private:
-  static const Variant& variant_of(const Task& task) { return task.plan->variants[static_cast<std::size_t>(task.schedule->variant)]; }
+  static const Variant& variant_of(const Task& task) {
+    return task.plan->variants[static_cast<std::size_t>(task.schedule->variant)];
+  }
 
   // False where tensor cores or a screen met what they cannot tell.
-  bool run_share(const Task& task, const Share& share, Room room, Way way) const {
+  bool run_share(const Task& task, const OutputGroup& group, Room room, Way way) const {
     const Plan& plan = *task.plan;
     const Variant& variant = variant_of(task);
     const Sizes& sizes = task.schedule->sizes;
-    const Extents n = extents_of(share, sizes);
-    Pass pass = make_pass(plan, variant, share, n.lanes, n.sweep, task.schedule->strain, way);
+    const Extents n = extents_of(group, sizes);
+    Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, task.schedule->strain, way);
     const bool follows = pass.interpreted();
     const Code code = follows ? Code{"", script_of(&pass)} : Code{Sources::of(task).find(pass), {}};
     std::vector<Device*> devices;
     for (int number : numbers())
-      if (devices.empty() || may_spread(variant, share)) devices.push_back(&device(number));
-    return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? slower(code.interpretation) : 1), devices, room);
+      if (devices.empty() || may_spread(variant, group)) devices.push_back(&device(number));
+    return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? slower(code.interpretation) : 1),
+                    devices, room);
   }
 
   // How much longer than what is written out.
-  static double slower(const Interpretation& found) { return found.whole() ? kGpuWhole * found.shares() : kGpuInterpreted; }
+  static double slower(const Interpretation& found) {
+    return found.whole() ? kGpuWhole * found.shares() : kGpuInterpreted;
+  }
 
   // Time to compile grows faster than the square of a program's length.
   static bool is_long(const Variant& variant) {
     const std::vector<Step>& steps = variant.program.steps;
-    return std::count_if(steps.begin(), steps.end(), [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
+    return std::count_if(steps.begin(), steps.end(),
+                         [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
   }
-  static Way way_for(const Variant& variant) { return compiler().found && !is_long(variant) ? Way::best : Way::interpreted; }
+  static Way way_for(const Variant& variant) {
+    return compiler().found && !is_long(variant) ? Way::best : Way::interpreted;
+  }
   static std::string why_not_written(const Variant& variant) {
-    return is_long(variant) ? sentence("of more than ", kGpuMostSteps, " steps a pair it would take too long to compile") : compiler().why;
+    return is_long(variant)
+               ? sentence("of more than ", kGpuMostSteps, " steps a pair it would take too long to compile")
+               : compiler().why;
   }
 
   // Of a pass that can be interpreted: ready_for() has asked.
@@ -228,7 +245,9 @@ const Backend& cuda_backend(const std::string& devices) {
   static std::map<std::string, cuda::Gpu>& known = *new std::map<std::string, cuda::Gpu>;
   const auto at = known.find(devices);
   if (at != known.end()) return at->second;
-  const std::vector<int> numbers = devices == "gpu" ? std::vector<int>{0} : devices == "all" ? std::vector<int>{} : cuda::numbers_in(devices);
+  const std::vector<int> numbers = devices == "gpu"   ? std::vector<int>{0}
+                                   : devices == "all" ? std::vector<int>{}
+                                                      : cuda::numbers_in(devices);
   return known.try_emplace(devices, devices, numbers).first->second;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 #include "cuda/cut.hpp"
-#include "cuda/needs.hpp"
+#include "cuda/memory_needs.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -24,9 +24,10 @@ struct Windows {
   bool whole;                 // is everything there at once?
 };
 
-// The largest that fit. What they are changes no result: states are merged in the same order. Fails with Fault::memory where
-// not even one block and one group have room.
-Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span& lanes, std::int64_t sweep, double budget);
+// The largest that fit. What they are changes no result: states are merged in the same order. Fails with Fault::memory
+// where not even one block and one group have room.
+Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span& lanes, std::int64_t sweep,
+                double budget);
 
 // The most that a call may take of a device's memory, in bytes, as the user has it; infinite if there is no limit.
 double memory_limit();

@@ -3,7 +3,7 @@
 
 #include "expr/attributes.hpp"
 #include "expr/build.hpp"
-#include "expr/recursion.hpp"
+#include "expr/long_formulas.hpp"
 #include "expr/tensor.hpp"
 
 namespace kernweave {
@@ -13,14 +13,15 @@ namespace {
 Expr metric(Expr by, Expr f) {
   if (width(by) == 1) return by * sqnorm2(f);
   if (width(by) == width(f)) return sum(by * square(f));
-  user_check(width(by) == width(f) * width(f), Fault::shape, "a metric of ", width(by), " numbers for ", width(f), " components: 1, ", width(f), " or ",
-             width(f) * width(f), " are needed");
+  user_check(width(by) == width(f) * width(f), Fault::shape, "a metric of ", width(by), " numbers for ", width(f),
+             " components: 1, ", width(f), " or ", width(f) * width(f), " are needed");
   return scalprod(f, matvecmult(by, f));
 }
 
 // Of a point on a sphere.
 Expr angle_of(Expr point, int which) {
-  user_check(width(point) == 2, Fault::shape, "a point on a sphere has a latitude and a longitude, not ", width(point), width(point) == 1 ? " component" : " components");
+  user_check(width(point) == 2, Fault::shape, "a point on a sphere has a latitude and a longitude, not ", width(point),
+             width(point) == 1 ? " component" : " components");
   return elem(point, which);
 }
 Expr latitude(Expr point) { return angle_of(point, 1); }

@@ -16,7 +16,8 @@ std::string attribute_form(const std::string& column) {
     if (opens && word == "list") form += kList;
     if (opens && word == "maybe") form += kMaybeList;
     // The word inside list() or maybe() is the list's name.
-    const bool named = at >= 5 && (column.compare(at - 5, 5, "list(") == 0 || (at >= 6 && column.compare(at - 6, 6, "maybe(") == 0));
+    const bool named =
+        at >= 5 && (column.compare(at - 5, 5, "list(") == 0 || (at >= 6 && column.compare(at - 6, 6, "maybe(") == 0));
     if (!word.empty() && !opens && !named) form += kNumber;
     at = end + 1;
   }

@@ -30,7 +30,8 @@ int common_centre(Expr a, Expr b) {
 }
 
 Expr centred(Expr reading, int centre) {
-  if (reading->op == Op::Gather) return reading->pool->make(Op::Gather, {centred(reading.arg(0), centre), reading.arg(1)});
+  if (reading->op == Op::Gather)
+    return reading->pool->make(Op::Gather, {centred(reading.arg(0), centre), reading.arg(1)});
   Variable v = variable(reading);
   v.centre = centre;
   return reading->pool->variable(v);
@@ -40,7 +41,9 @@ bool is_parameter(Expr f) { return f->type.axes.empty(); }
 
 Side side_of(Expr f) {
   if (f->op != Op::Mult) return {f, Expr()};
-  return is_parameter(f.arg(0)) ? Side{f.arg(1), f.arg(0)} : is_parameter(f.arg(1)) ? Side{f.arg(0), f.arg(1)} : Side{f, Expr()};
+  return is_parameter(f.arg(0))   ? Side{f.arg(1), f.arg(0)}
+         : is_parameter(f.arg(1)) ? Side{f.arg(0), f.arg(1)}
+                                  : Side{f, Expr()};
 }
 
 bool is_distance_across(Expr f) {

@@ -4,14 +4,15 @@
 #include "base/error.hpp"
 #include "expr/build.hpp"
 #include "expr/grad.hpp"
-#include "expr/settle.hpp"
+#include "expr/normalise.hpp"
 #include "expr/show.hpp"
 
 namespace kernweave {
 namespace {
 
 Expr as_wide_as(Expr f, int n, const char* what) {
-  user_check(width(f) == 1 || width(f) == n, Fault::shape, what, " `", show_short(f), "` has ", width(f), " components, not ", n);
+  user_check(width(f) == 1 || width(f) == n, Fault::shape, what, " `", show_short(f), "` has ", width(f),
+             " components, not ", n);
   return width(f) < n ? sumt(f, n) : f;
 }
 
@@ -62,15 +63,16 @@ Expr matrix(Expr f, Expr v, Expr) {
 }
 
 Expr trace(Expr f, Expr v, Expr) {
-  user_check(width(f) == width(v), Fault::shape, "the divergence of `", show_short(f), "` needs as many components as `", show_short(v), "` has: ",
-             width(v), ", not ", width(f));
+  user_check(width(f) == width(v), Fault::shape, "the divergence of `", show_short(f),
+             "` needs as many components as `", show_short(v), "` has: ", width(v), ", not ", width(f));
   Expr total = elem(along_component(f, v, 0), 1);
   for (int k = 1; k < width(v); ++k) total = total + elem(along_component(f, v, k), k + 1);
   return total;
 }
 
 Expr laplacian(Expr f, Expr v, Expr) {
-  user_check(width(f) == 1, Fault::shape, "a Laplacian needs a formula of one component; `", show_short(f), "` has ", width(f));
+  user_check(width(f) == 1, Fault::shape, "a Laplacian needs a formula of one component; `", show_short(f), "` has ",
+             width(f));
   return trace(gradient(f, v, f->pool->number(1, Kind::real)), v, Expr());
 }
 
@@ -78,12 +80,8 @@ Expr laplacian(Expr f, Expr v, Expr) {
 
 const std::vector<Derivation>& derivations() {
   static const std::vector<Derivation> table = {
-      {"Grad", true, gradient},
-      {"AdjointOperator", true, gradient},
-      {"Diff", true, derivative},
-      {"GradMatrix", false, matrix},
-      {"Divergence", false, trace},
-      {"TraceOperator", false, trace},
+      {"Grad", true, gradient},        {"AdjointOperator", true, gradient}, {"Diff", true, derivative},
+      {"GradMatrix", false, matrix},   {"Divergence", false, trace},        {"TraceOperator", false, trace},
       {"Laplacian", false, laplacian},
   };
   return table;

@@ -6,8 +6,9 @@
 
 namespace kernweave {
 
-// A derivative by the name it has in texts: of f in a variable that it reads in one way, or not at all (then it is 0), and some
-// along a third formula: a cotangent, shaped like f, or a tangent, shaped like the variable; one component serves for all.
+// A derivative by the name it has in texts: of f in a variable that it reads in one way, or not at all (then it is 0),
+// and some along a third formula: a cotangent, shaped like f, or a tangent, shaped like the variable; one component
+// serves for all.
 struct Derivation {
   const char* name;
   bool along;

@@ -14,9 +14,9 @@ inline Tightness tightness_of(const std::string& symbol) {
     const char* symbol;
     Tightness tightness;
   };
-  constexpr Level levels[] = {{"|", kOr},       {"<", kCompare},  {"<=", kCompare}, {">", kCompare}, {">=", kCompare},
-                              {"==", kCompare}, {"!=", kCompare}, {"+", kSum},      {"-", kSum},     {"*", kProduct},
-                              {"/", kProduct}};
+  constexpr Level levels[] = {{"|", kOr},       {"<", kCompare},  {"<=", kCompare}, {">", kCompare},
+                              {">=", kCompare}, {"==", kCompare}, {"!=", kCompare}, {"+", kSum},
+                              {"-", kSum},      {"*", kProduct},  {"/", kProduct}};
   for (const Level& level : levels)
     if (symbol == level.symbol) return level.tightness;
   return kAtom;

@@ -88,7 +88,8 @@ Expr Pool::number(double value, Kind kind) {
 }
 
 Expr Pool::variable(const Variable& v) {
-  const auto known = places_.emplace(std::make_tuple(v.source, v.axis, v.operand, v.centre), static_cast<int>(variables_.size()));
+  const auto known =
+      places_.emplace(std::make_tuple(v.source, v.axis, v.operand, v.centre), static_cast<int>(variables_.size()));
   if (known.second) variables_.push_back(v);
   const int place = known.first->second;
   return intern({Op::Var, {}, {}, 0.0, place, {v.width, v.kind, axes_of(v.axis).with(v.batch)}, 0, this});

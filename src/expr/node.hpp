@@ -27,7 +27,7 @@ struct Variable {
   int width;
   Kind kind;
   Axes batch;
-  int operand;  // place in the caller's list of operands; -1 for a counter
+  int operand;           // place in the caller's list of operands; -1 for a counter
   int centre = kAsItIs;  // the operand relative to whose centre the data are read
 
   static constexpr int kAsItIs = -1;

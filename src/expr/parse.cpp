@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "base/near.hpp"
+#include "base/name_hint.hpp"
 #include "expr/attributes.hpp"
 #include "expr/build.hpp"
 #include "expr/derive.hpp"
@@ -188,8 +188,7 @@ class Parser {
     const bool negative = scan_.take_if("-");
     const Token token = scan_.take();
     if (pattern_ && token.is == Token::Is::name) return pattern_attribute(token.text[0]);
-    const bool whole = token.is == Token::Is::number && token.number == std::floor(token.number) &&
-                       token.number <= 1e9;
+    const bool whole = token.is == Token::Is::number && token.number == std::floor(token.number) && token.number <= 1e9;
     if (!whole) scan_.fail_at(token.at, "expected a whole number");
     return static_cast<int>(negative ? -token.number : token.number);
   }
@@ -285,7 +284,8 @@ Declaration parse_declaration(const std::string& text) {
   scan.expect("(", "after Vi, Vj or Pm");
   const auto whole_number = [&](double least, const char* what) {
     const Token token = scan.take();
-    const bool whole = token.is == Token::Is::number && token.number == std::floor(token.number) && token.number >= least && token.number <= 1e9;
+    const bool whole = token.is == Token::Is::number && token.number == std::floor(token.number) &&
+                       token.number >= least && token.number <= 1e9;
     if (!whole) scan.fail_at(token.at, what);
     return static_cast<int>(token.number);
   };

@@ -15,7 +15,7 @@ struct Parsed {
   std::string reduction;  // empty: none
   int places = 0;         // K, where given
   Expr weight;
-  int axis = -1;          // the axis summed away: 0 i, 1 j, -1 not said
+  int axis = -1;  // the axis summed away: 0 i, 1 j, -1 not said
 };
 
 // Fails with Fault::syntax or Fault::unknown_op, pointing at the place.

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "expr/parse.hpp"
-#include "expr/product.hpp"
+#include "expr/factor_order.hpp"
 #include "expr/rules.hpp"
 
 namespace kernweave {
@@ -18,7 +18,9 @@ namespace {
 // A rule's condition beyond types.
 enum class When { always, a_has_k_components, m_is_negative, saves_work };
 When when_of(const Rule& rule) {
-  const std::pair<const char*, When> known[] = {{"", When::always}, {"a has k components", When::a_has_k_components}, {"m is negative", When::m_is_negative},
+  const std::pair<const char*, When> known[] = {{"", When::always},
+                                                {"a has k components", When::a_has_k_components},
+                                                {"m is negative", When::m_is_negative},
                                                 {"saves work", When::saves_work}};
   for (const auto& k : known)
     if (std::strcmp(rule.when, k.first) == 0) return k.second;
@@ -38,7 +40,8 @@ const std::vector<Pattern>& patterns() {
   static Pool pool(false);
   static const std::vector<Pattern> all = [] {
     std::vector<Pattern> made;
-    for (const Rule& rule : rules()) made.push_back({rule.name, parse_pattern(rule.from, &pool), parse_pattern(rule.to, &pool), when_of(rule)});
+    for (const Rule& rule : rules())
+      made.push_back({rule.name, parse_pattern(rule.from, &pool), parse_pattern(rule.to, &pool), when_of(rule)});
     return made;
   }();
   return all;
@@ -58,7 +61,8 @@ struct Bindings {
 // As far as a few levels of the formula tell: it may be deep, and its parts may be shared.
 bool is_not_negative(Expr f, int levels = 3) {
   const auto all = [&] {
-    return levels > 0 && std::all_of(f->args.begin(), f->args.end(), [&](const Node* arg) { return is_not_negative(Expr(arg), levels - 1); });
+    return levels > 0 && std::all_of(f->args.begin(), f->args.end(),
+                                     [&](const Node* arg) { return is_not_negative(Expr(arg), levels - 1); });
   };
   switch (f->op) {
     case Op::Number: return f->number >= 0;
@@ -207,7 +211,8 @@ class Simplifier {
   Expr ordered(Expr f) {
     if (f->op != Op::Mult) return f;
     const auto shared = [&](Expr g) { return shared_.count(g.get()) > 0; };
-    const Expr to = ordered_product(f, shared, [&](Op op, const std::vector<Expr>& args) { return simple(f->pool->make(op, args)); });
+    const Expr to = ordered_product(
+        f, shared, [&](Op op, const std::vector<Expr>& args) { return simple(f->pool->make(op, args)); });
     if (!(to->type == f->type) || !(product_work(to) < product_work(f))) return f;
     if (fired_) fired_->push_back("factors-by-axes");
     return to;

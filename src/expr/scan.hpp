@@ -19,9 +19,7 @@ class Scanner {
   Token take();
   bool take_if(const char* symbol);
   void expect(const char* symbol, const char* where);
-  bool at_symbol(const char* symbol) const {
-    return token_.is == Token::Is::symbol && token_.text == symbol;
-  }
+  bool at_symbol(const char* symbol) const { return token_.is == Token::Is::symbol && token_.text == symbol; }
   // A syntax error with the text and a mark under the place.
   [[noreturn]] void fail_here(const std::string& what) const { fail_at(token_.at, what); }
   [[noreturn]] void fail_at(std::size_t at, const std::string& what) const;

@@ -114,9 +114,11 @@ int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
   }
   const Width w = loop_width(op, args, attributes);
   if (w == kMisfit)
-    fail(Fault::shape, row(op).fn, "()", with_attributes(op, attributes), ": ", widths(args), "; ", wants(width_column(op)));
+    fail(Fault::shape, row(op).fn, "()", with_attributes(op, attributes), ": ", widths(args), "; ",
+         wants(width_column(op)));
   if (w > kWidest)
-    fail(Fault::shape, row(op).fn, "(): ", widths(args), "; the result would have ", w, " components, more than ", kWidest);
+    fail(Fault::shape, row(op).fn, "(): ", widths(args), "; the result would have ", w, " components, more than ",
+         kWidest);
   return static_cast<int>(w);
 }
 

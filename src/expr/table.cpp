@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "expr/attributes.hpp"
-#include "kernweave/counting.hpp"
+#include "kernweave/cost_lane.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
 
@@ -84,12 +84,12 @@ OpRow plain_row(const char* name, const char* fn, Form form, int arity, const ch
 OpRow structural(const char* name, int arity, const char* attributes) {
   return plain_row(name, name, Form::structural, arity, attributes, "same", "");
 }
-OpRow elementwise(OpRow row, Lane (*value)(const Lane*), Counting cost) {
+OpRow elementwise(OpRow row, Lane (*value)(const Lane*), CostLane cost) {
   row.value = value;
   row.cost = cost.cost;
   return row;
 }
-OpRow fold(OpRow row, Lane (*first)(), Lane (*next)(Lane, const Lane*), Counting cost) {
+OpRow fold(OpRow row, Lane (*first)(), Lane (*next)(Lane, const Lane*), CostLane cost) {
   row.cost = cost.cost;
   row.start = first;
   row.next = next;
@@ -132,20 +132,25 @@ bool takes_differences(const OpRow& op) {
 }
 
 std::vector<OpRow> make_op_rows() {
-  const Counting counted(0.0);
+  const CostLane counted(0.0);
   std::vector<OpRow> rows = {
       structural("Var", 0, "none"),  structural("Number", 0, "none"), structural("Swap", 1, "none"),
       structural("Take", 2, "axis"), structural("Gather", 2, "none"),
 #define UNARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__), value1<op::Name>, op::Name::eval(counted)),
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__), value1<op::Name>, \
+              op::Name::eval(counted)),
 #define BINARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__), value2<op::Name>, op::Name::eval(counted, counted)),
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__), value2<op::Name>, \
+              op::Name::eval(counted, counted)),
 #define TERNARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 3, "none", #kind, #__VA_ARGS__), value3<op::Name>, op::Name::eval(counted, counted, counted)),
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 3, "none", #kind, #__VA_ARGS__), value3<op::Name>, \
+              op::Name::eval(counted, counted, counted)),
 #define FOLD1(Name, fn, kind, ...) \
-  fold(plain_row(#Name, #fn, Form::fold, 1, "none", #kind, #__VA_ARGS__), start<op::Name>, next1<op::Name>, op::Name::next(counted, counted)),
+  fold(plain_row(#Name, #fn, Form::fold, 1, "none", #kind, #__VA_ARGS__), start<op::Name>, next1<op::Name>, \
+       op::Name::next(counted, counted)),
 #define FOLD2(Name, fn, kind, ...) \
-  fold(plain_row(#Name, #fn, Form::fold, 2, "none", #kind, #__VA_ARGS__), start<op::Name>, next2<op::Name>, op::Name::next(counted, counted, counted)),
+  fold(plain_row(#Name, #fn, Form::fold, 2, "none", #kind, #__VA_ARGS__), start<op::Name>, next2<op::Name>, \
+       op::Name::next(counted, counted, counted)),
 #define LOOP1(Name, fn, kind, width, attributes, ...) \
   looped(plain_row(#Name, #fn, Form::loop, 1, #attributes, #kind, #__VA_ARGS__), loop1<op::Name>),
 #define LOOP2(Name, fn, kind, width, attributes, ...) \
@@ -217,7 +222,8 @@ bool find_operator(const std::string& symbol, Op* found) {
 const std::vector<RedRow>& red_rows() {
   static const std::vector<RedRow> rows = {
 #define REDUCTION(Name, fn, inputs, results, kind, saves, ...) \
-  {#Name, #fn, Inputs::inputs, Results::results, KindRule::kind, Saves::saves, state_row<red::Name<Lane>>(), red::Name<Lane>::kAdds, \
+  {#Name, #fn, Inputs::inputs, Results::results, KindRule::kind, Saves::saves, \
+   state_row<red::Name<Lane>>(), red::Name<Lane>::kAdds, \
    red::Name<Lane>::kExponents, red::Name<Lane>::kShort},
 #include "kernweave/reductions.def"
   };

@@ -23,19 +23,19 @@ struct OpRow {
   const char* fn;
   Form form;
   int arity;
-  std::string attributes;                    // their form, see attributes.hpp
+  std::string attributes;  // their form, see attributes.hpp
   KindRule kind;
-  std::string kind_args;                     // letters of the arguments that make the kind; empty: all
-  std::string symbol;                        // R's operator, where there is one
-  Lane (*value)(const Lane* in);             // element-wise
-  Lane (*start)();                           // fold
-  Lane (*next)(Lane acc, const Lane* in);    // fold
-  LoopFn loop;                               // loop
+  std::string kind_args;                   // letters of the arguments that make the kind; empty: all
+  std::string symbol;                      // R's operator, where there is one
+  Lane (*value)(const Lane* in);           // element-wise
+  Lane (*start)();                         // fold
+  Lane (*next)(Lane acc, const Lane* in);  // fold
+  LoopFn loop;                             // loop
   const char* attribute_names;
   // Found by trying, not declared:
-  bool commutes;                             // f(x, y) = f(y, x)
-  bool differences;                          // f(x + c, y + c) = f(x, y)
-  int cost;                                  // instructions for one component, about
+  bool commutes;     // f(x, y) = f(y, x)
+  bool differences;  // f(x + c, y + c) = f(x, y)
+  int cost;          // instructions for one component, about
 };
 
 const OpRow& row(Op op);

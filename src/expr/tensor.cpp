@@ -41,7 +41,8 @@ bool are_axes(const Dims& axes, std::size_t n) {
 }
 
 void check_axes(const char* name, const Dims& axes, std::size_t n) {
-  user_check(are_axes(axes, n), Fault::shape, "tensordot(): ", by_name(name, axes), " must name axes from 1 to ", n, ", each once");
+  user_check(are_axes(axes, n), Fault::shape, "tensordot(): ", by_name(name, axes), " must name axes from 1 to ", n,
+             ", each once");
 }
 
 int dim(const Dims& dims, int axis) { return dims[static_cast<std::size_t>(axis) - 1]; }
@@ -84,8 +85,8 @@ Expr transpose(Expr matrix, int rows) { return reordered(matrix, {rows, width(ma
 Expr kronecker(Expr x, Expr y, const Dims& dims_x, const Dims& dims_y) {
   check_dims("kron", "dims_x", dims_x, x);
   check_dims("kron", "dims_y", dims_y, y);
-  user_check(dims_x.size() == dims_y.size(), Fault::shape, "kron(): ", by_name("dims_x", dims_x), " and ", by_name("dims_y", dims_y),
-             " must have as many dimensions");
+  user_check(dims_x.size() == dims_y.size(), Fault::shape, "kron(): ", by_name("dims_x", dims_x), " and ",
+             by_name("dims_y", dims_y), " must have as many dimensions");
   Dims order;  // the axes of y move faster
   const int n = static_cast<int>(dims_x.size());
   for (int a = 1; a <= n; ++a) order.insert(order.end(), {n + a, a});
@@ -99,15 +100,17 @@ Expr tensor_dot(Expr x, Expr y, const Contraction& wanted) {
   check_axes("axes_x", axes_x, dims_x.size());
   check_axes("axes_y", axes_y, dims_y.size());
   const Dims along_x = dims_at(dims_x, axes_x), along_y = dims_at(dims_y, axes_y);
-  user_check(along_x == along_y, Fault::shape, "tensordot(): the axes to be summed over have dimensions ", in_r(along_x), " in `", show_short(x),
-             "` and ", in_r(along_y), " in `", show_short(y), "`");
+  user_check(along_x == along_y, Fault::shape, "tensordot(): the axes to be summed over have dimensions ",
+             in_r(along_x), " in `", show_short(x), "` and ", in_r(along_y), " in `", show_short(y), "`");
   const Dims kept_x = others(axes_x, dims_x.size()), kept_y = others(axes_y, dims_y.size());
   const Expr left = reordered(x, dims_x, joined(kept_x, axes_x)), right = reordered(y, dims_y, joined(axes_y, kept_y));
-  const Expr product = axes_x.empty() ? tensorprod(left, right) : matmult(left, right, static_cast<int>(size_of(along_x)));
+  const Expr product =
+      axes_x.empty() ? tensorprod(left, right) : matmult(left, right, static_cast<int>(size_of(along_x)));
   const Dims dims = joined(dims_at(dims_x, kept_x), dims_at(dims_y, kept_y));
   if (wanted.order.empty()) return product;
   check_axes("order", wanted.order, dims.size());
-  user_check(wanted.order.size() == dims.size(), Fault::shape, "tensordot(): ", by_name("order", wanted.order), " must name all ", dims.size(), " axes of the result");
+  user_check(wanted.order.size() == dims.size(), Fault::shape, "tensordot(): ", by_name("order", wanted.order),
+             " must name all ", dims.size(), " axes of the result");
   return reordered(product, dims, wanted.order);
 }
 

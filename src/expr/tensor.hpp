@@ -11,7 +11,8 @@ Expr transpose(Expr matrix, int rows);
 // R's kronecker() of two arrays. Both have as many dimensions.
 Expr kronecker(Expr x, Expr y, const std::vector<int>& dims_x, const std::vector<int>& dims_y);
 
-// What tensordot() is asked for, axes counted from 1. Without an order, the axes of x that are left come before those of y.
+// What tensordot() is asked for, axes counted from 1. Without an order, the axes of x that are left come before those
+// of y.
 struct Contraction {
   std::vector<int> dims_x, dims_y;
   std::vector<int> axes_x, axes_y;  // to be summed over, pair by pair

@@ -31,8 +31,10 @@ class Reader {
     return argument(found_.row) == kOfRow && argument(found_.column) == kOfColumn;
   }
   bool call(const Step& step) {
-    if (row(step.op).form != Form::elementwise || step.group >= 0 || step.width != 1 || step.in.size() > 2) return false;
-    const CallRow here{step.op, argument(step.in[0]), step.in.size() == 2 ? argument(step.in[1]) : static_cast<int>(kNoArgument)};
+    if (row(step.op).form != Form::elementwise || step.group >= 0 || step.width != 1 || step.in.size() > 2)
+      return false;
+    const CallRow here{step.op, argument(step.in[0]),
+                       step.in.size() == 2 ? argument(step.in[1]) : static_cast<int>(kNoArgument)};
     found_.calls.push_back(here);
     found_.steps.push_back(&step);
     return here.x != kOther && here.y != kOther;
@@ -72,21 +74,23 @@ bool same(const CallRow& a, const CallRow& b) {
 
 }  // namespace
 
-bool is_chain(const Plan& plan, const Variant& variant, const Share& share, const std::vector<bool>& needed, PairChain* found) {
+bool is_chain(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
+              PairChain* found) {
   const Program& program = variant.program;
   const auto output = [&](int number) -> const Output& { return variant.outputs[static_cast<std::size_t>(number)]; };
-  found->reduction = output(share.outputs.front()).red;
-  Reader reader(plan, variant, share.along_i, found);
+  found->reduction = output(group.outputs.front()).red;
+  Reader reader(plan, variant, group.along_i, found);
   for (std::size_t s = 0; s < program.steps.size(); ++s)
     if (needed[s] && home(program, program.steps[s]) == Region::pair && !reader.step(program.steps[s])) return false;
-  return std::all_of(share.outputs.begin(), share.outputs.end(), [&](int number) {
+  return std::all_of(group.outputs.begin(), group.outputs.end(), [&](int number) {
     const Output& o = output(number);
     return o.keep != Keep::both && o.red == found->reduction && reader.ends_with(o.value);
   });
 }
 
 bool is_of_kind(const PairChain& chain, Op fold, Red reduction, const CallRow* calls, int length) {
-  if (chain.fold != fold || chain.reduction != reduction || static_cast<int>(chain.calls.size()) != length) return false;
+  if (chain.fold != fold || chain.reduction != reduction || static_cast<int>(chain.calls.size()) != length)
+    return false;
   for (int k = 0; k < length; ++k)
     if (!same(chain.calls[static_cast<std::size_t>(k)], calls[k])) return false;
   return true;

@@ -57,7 +57,8 @@ void check_places(const Variant& variant) {
   };
   for (const Step& step : program.steps) {
     for (const Ref& ref : step.in)
-      internal_check(ref.from != Ref::From::slot || owned(ref.index), "a value was overwritten before ", row(step.op).fn);
+      internal_check(ref.from != Ref::From::slot || owned(ref.index), "a value was overwritten before ",
+                     row(step.op).fn);
     const Slot& place = program.slots[step.out];
     std::vector<int>& cells = owner[static_cast<int>(place.region)];
     std::fill(cells.begin() + place.offset, cells.begin() + place.offset + place.width, step.out);

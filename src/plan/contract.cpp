@@ -16,9 +16,9 @@ namespace {
 // Fewer components are subtracted as fast: an inner product has two more (bench/notes/03-cpu-2.md).
 constexpr int kFewestComponents = 5;
 
-// Components that are added up before their squares are taken off again, in parts of one size. All at once, the sum would grow to the
-// size of all squares and be rounded there D times. Two components more each time: a tenth of the work in float32, where
-// roundings count; a thirtieth in float64, where there is room.
+// Components that are added up before their squares are taken off again, in parts of one size. All at once, the sum
+// would grow to the size of all squares and be rounded there D times. Two components more each time: a tenth of the
+// work in float32, where roundings count; a thirtieth in float64, where there is room.
 int most_together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 20; }
 int together(int width, int most) {
   const int parts = (width + most - 1) / most;
@@ -53,7 +53,8 @@ class Roles {
   // The distance in f comes to stand in an exponent to the base of which `log_base` is the logarithm.
   void settle(Expr f, double log_base) {
     for (const Part& part : parts_[f.get()])
-      settled_.push_back({part.distance, log_base == 1 ? part.coefficient : f->pool->number(log_base) * part.coefficient});
+      settled_.push_back(
+          {part.distance, log_base == 1 ? part.coefficient : f->pool->number(log_base) * part.coefficient});
   }
   const std::vector<Part>& settled() const { return settled_; }
 
@@ -83,7 +84,8 @@ class Roles {
       case Op::Mult:
         if (product) return Role::factor;
         for (std::size_t k = 0; k < 2; ++k)
-          if (is(k, Role::exponent) && is_parameter(f.arg(1 - k)) && width(f.arg(1 - k)) == 1) return multiplied(f, f.arg(k), f.arg(1 - k));
+          if (is(k, Role::exponent) && is_parameter(f.arg(1 - k)) && width(f.arg(1 - k)) == 1)
+            return multiplied(f, f.arg(k), f.arg(1 - k));
         return Role::other;
       case Op::Divide: return is(0, Role::factor) && is(1, Role::free) ? Role::factor : Role::other;
       case Op::Square: return is(0, Role::factor) ? Role::factor : Role::other;
@@ -120,7 +122,8 @@ class Roles {
 bool may_contract(const std::vector<OutputFormula>& outputs, Roles* roles) {
   for (const OutputFormula& o : outputs) {
     const Role value = roles->of(o.value), weight = roles->of(o.weight);
-    const bool terms = value != Role::other && value != Role::exponent && weight != Role::other && weight != Role::exponent;
+    const bool terms =
+        value != Role::other && value != Role::exponent && weight != Role::other && weight != Role::exponent;
     if (value == Role::free && weight == Role::free) continue;
     if (row(o.red).exponents && value == Role::exponent && weight == Role::free) roles->settle(o.value, 1.0);
     else if (o.red != Red::Sum || !terms) return false;
@@ -135,7 +138,8 @@ Expr joined(const std::vector<Expr>& parts, std::size_t first, std::size_t end) 
   return concat(joined(parts, first, middle), joined(parts, middle, end));
 }
 
-// The points of c |x - y|^2, each times the root of |c|: in whatever units they came, they are about 1 where terms count.
+// The points of c |x - y|^2, each times the root of |c|: in whatever units they came, they are about 1 where terms
+// count.
 struct Rooted {
   Expr u, v, way;  // and the sign of c
 
@@ -143,20 +147,24 @@ struct Rooted {
     const Side a = side_of(distance.arg(0)), b = side_of(distance.arg(1));
     const int centre = common_centre(a.reading, b.reading);
     const Expr root = sqrt(abs(c));
-    const auto moved = [&](const Side& side) { return (side.scale ? root * side.scale : root) * centred(side.reading, centre); };
+    const auto moved = [&](const Side& side) {
+      return (side.scale ? root * side.scale : root) * centred(side.reading, centre);
+    };
     u = moved(a);
     v = moved(b);
   }
 };
 
-// <(-2s u, s |u|^2, 1), (v, 1, s |v|^2)>, s the sign, some components after the other. What depends on one point alone is computed
-// where that point is.
+// <(-2s u, s |u|^2, 1), (v, 1, s |v|^2)>, s the sign, some components after the other. What depends on one point alone
+// is computed where that point is.
 Expr inner_product(const Rooted& points, int most_together) {
   const Expr u = points.u, v = points.v, way = points.way, lead = (-2 * way) * u, one = u->pool->number(1);
   const int step = together(width(u), most_together);
   std::vector<Expr> left, right;
   for (int first = 0; first < width(u); first += step) {
-    const auto part = [&](Expr f) { return width(f) <= step ? f : extract(f, first + 1, std::min(step, width(f) - first)); };
+    const auto part = [&](Expr f) {
+      return width(f) <= step ? f : extract(f, first + 1, std::min(step, width(f) - first));
+    };
     const Expr of_u = part(u), of_v = part(v);
     left.insert(left.end(), {part(lead), way * scalprod(of_u, of_u), one});
     right.insert(right.end(), {of_v, one, way * scalprod(of_v, of_v)});
@@ -167,7 +175,8 @@ Expr inner_product(const Rooted& points, int most_together) {
 // (s |u|^2 + s |v|^2) + <-2s u, v>: of few components the squares may stay outside.
 Expr expanded(const Rooted& points, Squares* squares) {
   const Expr u = points.u, v = points.v, way = points.way;
-  const Expr of_u = way * scalprod(u, u), of_v = way * scalprod(v, v), both = of_u + of_v;  // made first, so that they are computed first
+  const Expr of_u = way * scalprod(u, u), of_v = way * scalprod(v, v),
+             both = of_u + of_v;  // made first, so that they are computed first
   squares->insert({of_u.get(), of_v.get()});
   return both + scalprod((-2 * way) * u, v);
 }
@@ -186,26 +195,27 @@ std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choi
     if (choice.takes(f)) return without_difference(f, f->pool->number(1), choice.most_together, squares);
     for (std::size_t k = 0; k < 2 && f->op == Op::Mult; ++k) {
       const Expr distance = f.arg(k), c = f.arg(1 - k);
-      if (choice.takes(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1) return without_difference(distance, c, choice.most_together, squares);
+      if (choice.takes(distance) && users[distance.get()] == 1 && is_parameter(c) && width(c) == 1)
+        return without_difference(distance, c, choice.most_together, squares);
     }
     return remade(f, args);
   });
 }
 
-// Rounding errors add up like a random walk. Near points: the squares of n components at a time come and go, D / n times.
-// Far points: D components are added to a sum that stays. The constants are those with which
+// Rounding errors add up like a random walk. Near points: the squares of n components at a time come and go, D / n
+// times. Far points: D components are added to a sum that stays. The constants are those with which
 // tests/testthat/test-contract.R finds at the edge of the bound what the design allows a term: distances of 200, in
 // exponents, are told apart in float64 alone, so far points count for more there.
 double contraction_bound(int width, const Precision& precision) {
   const bool wide = precision.compute == Format::float64;
   const double unit = wide ? 0x1p-53 : 0x1p-24, allowed = wide ? 1e-13 : 5e-6;
-  const double part = together(width, most_together(precision)), share = part / width;
-  const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(share), far = width / (wide ? 22.0 : 50.0);
+  const double part = together(width, most_together(precision)), group = part / width;
+  const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(group), far = width / (wide ? 22.0 : 50.0);
   return allowed / (unit * std::max(near, far));
 }
 
-// 2^(|u|^2 + |v|^2 + p) is a product in which each runs where it varies. What else is in the exponent stays beside p: only squares
-// are known to be no larger than the condition allows.
+// 2^(|u|^2 + |v|^2 + p) is a product in which each runs where it varies. What else is in the exponent stays beside p:
+// only squares are known to be no larger than the condition allows.
 Expr apart(Expr power, const Squares& squares) {
   Expr rest, product;
   for (std::vector<Expr> open = {power.arg(0)}; !open.empty();) {
@@ -224,13 +234,15 @@ Expr apart(Expr power, const Squares& squares) {
   return rest ? product * exp2(rest) : product;
 }
 
-// Sums whose terms are such powers: what varies along the folded axis alone becomes their weight, what varies along the other
-// stands in front.
+// Sums whose terms are such powers: what varies along the folded axis alone becomes their weight, what varies along the
+// other stands in front.
 void take_exponents_apart(const Squares& squares, std::vector<OutputFormula>* outputs) {
-  put_formulas(rebuild(formulas_of(*outputs), [&](Expr f, const std::vector<Expr>& args) {
-    const Expr made = remade(f, args);
-    return f->op == Op::Exp2 ? apart(made, squares) : made;
-  }), outputs);
+  put_formulas(rebuild(formulas_of(*outputs),
+                       [&](Expr f, const std::vector<Expr>& args) {
+                         const Expr made = remade(f, args);
+                         return f->op == Op::Exp2 ? apart(made, squares) : made;
+                       }),
+               outputs);
   for (OutputFormula& o : *outputs) {
     Factors factors(o);
     if (factors.pairs.empty()) continue;
@@ -246,7 +258,8 @@ void take_exponents_apart(const Squares& squares, std::vector<OutputFormula>* ou
   }
 }
 
-bool replace_distances(const Choice& choice, const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards, Squares* squares) {
+bool replace_distances(const Choice& choice, const Precision& precision, std::vector<OutputFormula>* outputs,
+                       std::vector<Guard>* guards, Squares* squares) {
   const std::vector<Expr> formulas = formulas_of(*outputs);
   Roles roles(formulas, choice);
   if (!may_contract(*outputs, &roles) || roles.settled().empty()) return false;
@@ -255,7 +268,8 @@ bool replace_distances(const Choice& choice, const Precision& precision, std::ve
     const int centre = common_centre(a.reading, b.reading);
     const auto variable_of = [&](const Side& side) { return variable_read(centred(side.reading, centre)); };
     const double bound = contraction_bound(width(a.reading), precision);
-    guards->push_back({variable_of(a), variable_of(b), a.scale ? part.coefficient * square(a.scale) : part.coefficient, -bound, bound});
+    guards->push_back({variable_of(a), variable_of(b), a.scale ? part.coefficient * square(a.scale) : part.coefficient,
+                       -bound, bound});
   }
   put_formulas(replaced(formulas, choice, squares), outputs);
   return true;
@@ -272,8 +286,12 @@ bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std
   const auto is_short = [](Expr f) { return is_distance_across(f) && width(f.arg(0)) < kFewestComponents; };
   const std::vector<Expr> all = reachable(formulas_of(*outputs));
   Squares squares;
-  if (std::none_of(all.begin(), all.end(), is_short) || !replace_distances({1, most_together(precision)}, precision, outputs, guards, &squares)) return false;
-  const auto sums_along_an_axis = [](const OutputFormula& o) { return o.red == Red::Sum && (o.keep == Keep::i || o.keep == Keep::j); };
+  if (std::none_of(all.begin(), all.end(), is_short) ||
+      !replace_distances({1, most_together(precision)}, precision, outputs, guards, &squares))
+    return false;
+  const auto sums_along_an_axis = [](const OutputFormula& o) {
+    return o.red == Red::Sum && (o.keep == Keep::i || o.keep == Keep::j);
+  };
   if (std::all_of(outputs->begin(), outputs->end(), sums_along_an_axis)) take_exponents_apart(squares, outputs);
   return true;
 }

@@ -41,7 +41,8 @@ class Lineariser {
     note_roots(formulas);
     lines_.lines.push_back(std::move(line_));
     line_ = {};
-    for (auto it = where_.begin(); it != where_.end();) it = it->second.from == Ref::From::variable ? std::next(it) : where_.erase(it);
+    for (auto it = where_.begin(); it != where_.end();)
+      it = it->second.from == Ref::From::variable ? std::next(it) : where_.erase(it);
   }
   Lines finish() { return std::move(lines_); }
 
@@ -67,8 +68,8 @@ class Lineariser {
   }
 
   void add_step(Expr f) {
-    Step step{f->op, {}, f->attributes, static_cast<int>(line_.program.slots.size()), width(f),
-              region_of(f->type.axes)};
+    Step step{
+        f->op, {}, f->attributes, static_cast<int>(line_.program.slots.size()), width(f), region_of(f->type.axes)};
     for (const Node* arg : f->args) step.in.push_back(where_.at(arg));
     note_reading(f);
     line_.program.slots.push_back({step.region, step.width});

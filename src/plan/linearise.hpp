@@ -13,7 +13,7 @@ struct Line {
 // Several programs on the same variables.
 struct Lines {
   std::vector<Line> lines;
-  std::vector<Variable> variables;   // in the order the programs number them
+  std::vector<Variable> variables;  // in the order the programs number them
   std::vector<bool> direct;
   std::vector<GatherBound> gathers;
 };

@@ -7,12 +7,12 @@
 #include "expr/centre.hpp"
 #include "expr/check.hpp"
 #include "expr/rewrite.hpp"
-#include "expr/settle.hpp"
+#include "expr/normalise.hpp"
 #include "expr/show.hpp"
 #include "plan/check.hpp"
 #include "plan/contract.hpp"
 #include "plan/linearise.hpp"
-#include "plan/pull.hpp"
+#include "plan/factor_out.hpp"
 #include "plan/regions.hpp"
 #include "plan/scale.hpp"
 #include "plan/slots.hpp"
@@ -42,8 +42,8 @@ int output_width(const OutputFormula& o) {
   const int v = width(o.value);
   if (!o.weight) return v;
   const int w = width(o.weight);
-  user_check(v == w || v == 1 || w == 1, Fault::shape, row(o.red).fn, "(): the formula `", show_short(o.value), "` has ",
-             v, " components and the weight `", show_short(o.weight), "` has ", w);
+  user_check(v == w || v == 1 || w == 1, Fault::shape, row(o.red).fn, "(): the formula `", show_short(o.value),
+             "` has ", v, " components and the weight `", show_short(o.weight), "` has ", w);
   return std::max(v, w);
 }
 
@@ -65,8 +65,8 @@ void check_inputs(const OutputFormula& o) {
   user_check(o.places == 1 || r.inputs == Inputs::value_k, Fault::unsupported, r.fn, "() takes no K");
   const Kind kind = o.value->type.kind;
   if (r.kind == KindRule::logical && kind != Kind::logical)
-    fail(Fault::kind, r.fn, "(): `", show_short(o.value), "` is ", kind_name(kind), ", not logical; write the comparison out, e.g. `",
-         show_short(o.value), " > 0`");
+    fail(Fault::kind, r.fn, "(): `", show_short(o.value), "` is ", kind_name(kind),
+         ", not logical; write the comparison out, e.g. `", show_short(o.value), " > 0`");
   output_width(o);
 }
 
@@ -93,7 +93,8 @@ Axes batch_axes(const std::vector<Expr>& formulas) {
 std::vector<Expr> rewritten(const std::vector<Expr>& formulas, Trace* trace) {
   std::vector<std::string> fired;
   const auto outcome = [&](const std::vector<Expr>& fs) { return show_all(fs) + "\n[" + joined(fired) + "]"; };
-  return traced(trace, "rewrite", [&] { return simplify(formulas, &fired); }, outcome);
+  return traced(
+      trace, "rewrite", [&] { return simplify(formulas, &fired); }, outcome);
 }
 
 // A sum of products is a sum of values with weights: the form that an engine adds up in one step. What has the
@@ -113,7 +114,9 @@ void weigh(std::vector<OutputFormula>* outputs) {
   const std::vector<OutputFormula> whole = *outputs;
   for (OutputFormula& o : *outputs) o = weighed(o);
   for (std::size_t k = 0; k < whole.size(); ++k) {
-    const auto has_it = [&](const OutputFormula& o) { return o.keep == whole[k].keep && o.value.get() == whole[k].value.get(); };
+    const auto has_it = [&](const OutputFormula& o) {
+      return o.keep == whole[k].keep && o.value.get() == whole[k].value.get();
+    };
     if (width(whole[k].value) == 1 && std::any_of(outputs->begin(), outputs->end(), has_it)) (*outputs)[k] = whole[k];
   }
 }
@@ -138,7 +141,8 @@ std::vector<Draft> guarded(const std::vector<OutputFormula>& outputs, const Prec
   const auto add = [&](Variant::Form name, const char* pass, auto make) {
     Draft form{name, outputs, {}};
     if (!make(precision, &form.outputs, &form.guards)) return;
-    traced(trace, pass, [&] { return formulas_of(form.outputs); }, show_all);
+    traced(
+        trace, pass, [&] { return formulas_of(form.outputs); }, show_all);
     forms.push_back(form);
   };
   add(Variant::Form::contracted, "contract", contract);
@@ -154,7 +158,9 @@ void centre(std::vector<Draft>* drafts) {
 
 int number_of(Expr leaf, const std::vector<Variable>& variables) {
   const Variable& v = variable(leaf);
-  const auto same = [&](const Variable& w) { return w.operand == v.operand && w.axis == v.axis && w.centre == v.centre; };
+  const auto same = [&](const Variable& w) {
+    return w.operand == v.operand && w.axis == v.axis && w.centre == v.centre;
+  };
   return static_cast<int>(std::find_if(variables.begin(), variables.end(), same) - variables.begin());
 }
 
@@ -205,11 +211,14 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
 std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted, const Job& job, Trace* trace) {
   Pulled pulled;
   if (!pull(wanted, &pulled)) return nullptr;
-  traced(trace, pulled.separable ? "separate" : "pull", [&] {
-    std::vector<Expr> both = formulas_of(pulled.sums);
-    for (const OutputFormula& o : pulled.after) both.push_back(o.value);
-    return both;
-  }, show_all);
+  traced(
+      trace, pulled.separable ? "separate" : "pull",
+      [&] {
+        std::vector<Expr> both = formulas_of(pulled.sums);
+        for (const OutputFormula& o : pulled.after) both.push_back(o.value);
+        return both;
+      },
+      show_all);
   Job precise = job;
   precise.precision = Precision();
   Stages stages{pulled.separable, plan_of(pulled.sums, {}, pulled.separable ? precise : job, nullptr), {}};
@@ -222,7 +231,9 @@ std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted
 Plan lower(const Job& job, Trace* trace) {
   std::vector<OutputFormula> wanted = job.outputs;
   for (const OutputFormula& o : wanted) check_inputs(o);
-  put_formulas(traced(trace, "settle", [&] { return settle(formulas_of(wanted)); }, show_all), &wanted);
+  put_formulas(traced(
+                   trace, "settle", [&] { return settle(formulas_of(wanted)); }, show_all),
+               &wanted);
   if (job.rewrite) put_formulas(rewritten(formulas_of(wanted), trace), &wanted);
   Plan plan = plan_of(wanted, settle(job.extents), job, trace);
   if (job.rewrite && plan.batch.empty() && plan.pairs == Pairs::all) plan.stages = stages_of(wanted, job, trace);

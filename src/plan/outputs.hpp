@@ -18,7 +18,7 @@ struct OutputFormula {
 
 // What must hold for a form of the outputs to be chosen, while it is still formulas: a requirement of plan.hpp.
 struct Guard {
-  Expr x, y;    // the variables
+  Expr x, y;  // the variables
   Expr factor;
   double least, most;
 };

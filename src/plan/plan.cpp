@@ -15,7 +15,8 @@ void write(std::ostream& out, const Ref& ref) {
 void write(std::ostream& out, const Variant& variant) {
   out << form_name(variant.form) << '\n';
   out << variant.program.numbers.size() << " numbers";
-  for (const Requirement& r : variant.condition) out << ' ' << r.variables[0] << ' ' << r.variables[1] << ' ' << r.least << ' ' << r.most;
+  for (const Requirement& r : variant.condition)
+    out << ' ' << r.variables[0] << ' ' << r.variables[1] << ' ' << r.least << ' ' << r.most;
   for (const Step& step : variant.program.steps) {
     out << '\n' << row(step.op).name << ' ';
     for (int a : step.attributes) out << a << ' ';
@@ -78,7 +79,8 @@ std::string plan_key(const Plan& plan) {
     out << static_cast<int>(format);
   out << ' ' << static_cast<int>(plan.pairs);
   for (const Variable& v : plan.variables)
-    out << ' ' << static_cast<int>(v.axis) << static_cast<int>(v.source) << ':' << v.width << kind_name(v.kind) << v.batch.bits << (v.centre >= 0 ? "c" : "");
+    out << ' ' << static_cast<int>(v.axis) << static_cast<int>(v.source) << ':' << v.width << kind_name(v.kind)
+        << v.batch.bits << (v.centre >= 0 ? "c" : "");
   for (const Variant& variant : plan.variants) write(out << '\n', variant);
   return out.str();
 }

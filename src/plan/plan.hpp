@@ -42,8 +42,8 @@ struct Step {
   Op op;
   std::vector<Ref> in;
   std::vector<int> attributes;
-  int out;        // slot
-  int width;      // of the result
+  int out;    // slot
+  int width;  // of the result
   Region region;
   int group = -1;  // component group: steps of one loop over components, ended by its fold
 };
@@ -89,7 +89,7 @@ struct Output {
   int width;   // components of the result
   int places;  // K; 1 for reductions without
   Keep keep;
-  Kind kind;   // of the value
+  Kind kind;  // of the value
   Finish finish{};
 };
 
@@ -116,7 +116,7 @@ struct Variant {
 // Row numbers by which a variable is read; the schedule must see that they lie inside it.
 struct GatherBound {
   int variable;
-  int rows;      // the variable that holds the row numbers
+  int rows;  // the variable that holds the row numbers
 };
 
 struct Stages;

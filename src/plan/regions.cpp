@@ -68,7 +68,8 @@ class Grouping {
 };
 
 // The component steps of a group and, after them, its fold.
-void place_group(const std::vector<Step>& steps, const std::vector<std::size_t>& members, std::size_t fold, Program* program) {
+void place_group(const std::vector<Step>& steps, const std::vector<std::size_t>& members, std::size_t fold,
+                 Program* program) {
   const int number = static_cast<int>(program->groups.size());
   const int first = static_cast<int>(program->steps.size());
   for (std::size_t s : members) {

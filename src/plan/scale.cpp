@@ -49,7 +49,8 @@ Expr scaled(const Exponent& e, const Precision& precision, std::vector<Guard>* g
   const Expr c = e.coefficient, s = e.rooted ? c : sqrt(c), by = a.scale ? s * a.scale : s;
   const Expr of_reach = e.rooted ? c * abs(c) : c;
   const Expr x = centred(a.reading, centre), y = centred(b.reading, centre);
-  guards->push_back({variable_read(x), variable_read(y), a.scale ? of_reach * square(a.scale) : of_reach, 0, most_of(precision)});
+  guards->push_back(
+      {variable_read(x), variable_read(y), a.scale ? of_reach * square(a.scale) : of_reach, 0, most_of(precision)});
   const Expr distance = sqdist(by * x, by * y);
   return exp2_minus(e.rooted ? sqrt(distance) : distance);
 }

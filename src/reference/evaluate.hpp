@@ -35,7 +35,7 @@ class Evaluator {
   const std::vector<View>& data_;
   std::array<std::vector<Lane>, kRegions> memory_;
   std::vector<Lane> numbers_;
-  std::array<Lane, 2> counter_;  // the row number along i and along j
+  std::array<Lane, 2> counter_;        // the row number along i and along j
   mutable std::vector<Lane> entries_;  // of sparse matrices, at the present pair
   std::int64_t i_ = 0;
   std::int64_t j_ = 0;

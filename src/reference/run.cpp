@@ -20,14 +20,19 @@ std::size_t state_bytes(const Output& o) {
   return aligned(state.size) + aligned(static_cast<std::size_t>(state.storage(o.places)));
 }
 
-// The states of one output. Rows kept along i, or pair by pair, are folded one at a time and share one.
+// The states of one output. Rows kept along i, or pair by pair, are folded one at a time and group one.
 class Fold {
  public:
   Fold(const Output& output, const Sizes& sizes, Result result)
-      : output_(output), state_(row(output.red).state), result_(result), sizes_(sizes),
-        states_(output.keep == Keep::j ? sizes.j : 1), bytes_(state_bytes(output)),
+      : output_(output),
+        state_(row(output.red).state),
+        result_(result),
+        sizes_(sizes),
+        states_(output.keep == Keep::j ? sizes.j : 1),
+        bytes_(state_bytes(output)),
         memory_(static_cast<std::size_t>(states_) * output.width * bytes_ / kAlign),
-        values_(output.places), indices_(output.places) {
+        values_(output.places),
+        indices_(output.places) {
     for (std::int64_t s = 0; s < states_; ++s) init(s);
   }
 
@@ -63,7 +68,8 @@ class Fold {
   }
 
   void* state(std::int64_t s, int component) {
-    return reinterpret_cast<char*>(memory_.data()) + (s * output_.width + component) * static_cast<std::int64_t>(bytes_);
+    return reinterpret_cast<char*>(memory_.data()) +
+           (s * output_.width + component) * static_cast<std::int64_t>(bytes_);
   }
 
   void init(std::int64_t s) {

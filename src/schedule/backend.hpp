@@ -18,8 +18,8 @@ struct Verdict {
   static Verdict no(std::string why) { return {false, std::move(why)}; }
 };
 
-// Where results go: into memory of the host, or, where that is null, what finds them leaves them on its device. What has no
-// place at all is not wanted.
+// Where results go: into memory of the host, or, where that is null, what finds them leaves them on its device. What
+// has no place at all is not wanted.
 struct Result {
   double* values = nullptr;
   RowNumbers numbers{};
@@ -48,8 +48,8 @@ struct Task {
   const Schedule* schedule;
   std::vector<View> data;
   std::vector<std::vector<double>> centres;  // taken off each variable's data; empty: nothing
-  std::vector<Result> results;       // in the order of the outputs
-  int threads;                       // at most; 0 lets the back end decide
+  std::vector<Result> results;               // in the order of the outputs
+  int threads;                               // at most; 0 lets the back end decide
   std::function<void(double)> poll;  // called now and then with the share that is done; throws Interrupted to stop
   std::function<void()> collect;     // frees memory, of devices too, that nobody needs any more
   std::unique_ptr<Memo>* memo;       // of the back end that runs

@@ -21,7 +21,8 @@ std::vector<const Backend*> candidates(const std::string& device, const std::vec
   for (const Backend* b : backends)
     if (device == "auto" ? !b->by_name_only() : device == b->name()) named.push_back(b);
   if (named.empty())
-    fail(Fault::no_device, "device \"", device, "\" is not available; this installation has ", names_of(backends), ". See kernweave_sitrep()");
+    fail(Fault::no_device, "device \"", device, "\" is not available; this installation has ", names_of(backends),
+         ". See kernweave_sitrep()");
   return named;
 }
 
@@ -81,14 +82,16 @@ bool in_two_steps(const Plan& plan, const Sizes& sizes) {
   for (std::size_t k = 0; k < sums.size(); ++k) {
     const double folded = static_cast<double>(sums[k].keep == Keep::i ? sizes.j : sizes.i);
     if (!separable && folded < kFewestPairsOfFact) return false;
-    if (!in_place(plan, k)) numbers += static_cast<double>(kept_rows(sums[k].keep, sizes_of_sums(*plan.stages, sizes))) * sums[k].width;
+    if (!in_place(plan, k))
+      numbers += static_cast<double>(kept_rows(sums[k].keep, sizes_of_sums(*plan.stages, sizes))) * sums[k].width;
   }
   const double points = static_cast<double>(sizes.i) + static_cast<double>(sizes.j);
   return numbers * sizeof(double) <= kSharedBytes && (!separable || sizes.pairs() > 4 * points);
 }
 
 bool in_place(const Plan& plan, std::size_t k) {
-  return !plan.stages->separable && plan.stages->sums.variants.back().outputs[k].width == plan.variants.back().outputs[k].width;
+  return !plan.stages->separable &&
+         plan.stages->sums.variants.back().outputs[k].width == plan.variants.back().outputs[k].width;
 }
 
 Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes) {
@@ -123,7 +126,8 @@ struct Candidate {
 };
 
 // What the facts allow and the back ends can do, the fastest first. No device is started to know that.
-std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::vector<const Backend*>& able, std::string* refusal) {
+std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findings& findings,
+                              const std::vector<const Backend*>& able, std::string* refusal) {
   std::vector<Candidate> found;
   for (std::size_t v = 0; v < plan.variants.size(); ++v) {
     const Variant& variant = plan.variants[v];
@@ -136,7 +140,8 @@ std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findin
       else *refusal = sentence(backend->name(), ": ", verdict.why);
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
   return found;
 }
 
@@ -151,7 +156,13 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, 
     const Variant& variant = plan.variants[c.variant];
     const Verdict ready = c.backend->ready_for(plan, variant, sizes);
     if (ready.yes)
-      return {c.backend, static_cast<int>(c.variant), sizes, why(*c.backend, variant, device, able.size()), c.backend == missing ? "" : missed, c.strain, c.seconds};
+      return {c.backend,
+              static_cast<int>(c.variant),
+              sizes,
+              why(*c.backend, variant, device, able.size()),
+              c.backend == missing ? "" : missed,
+              c.strain,
+              c.seconds};
     missing = c.backend;
     missed = ready.why;
   }

@@ -37,8 +37,8 @@ void add_squares(const double* column, std::int64_t rows, double middle, Squares
 
 }  // namespace
 
-// Some rows at a time, so that each column is read in order and the totals stay at hand. A NaN would get lost in a maximum: the sum
-// of all tells.
+// Some rows at a time, so that each column is read in order and the totals stay at hand. A NaN would get lost in a
+// maximum: the sum of all tells.
 void note_reach(const View& view, const std::vector<double>& centre, Facts* facts) {
   Squares largest{}, total{};
   for (std::int64_t first = 0; first < view.rows; first += kTogether) {
@@ -52,7 +52,8 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
     }
   }
   const bool finite = std::isfinite(std::accumulate(total.begin(), total.end(), 0.0));
-  const double most = finite ? *std::max_element(largest.begin(), largest.end()) : std::numeric_limits<double>::quiet_NaN();
+  const double most =
+      finite ? *std::max_element(largest.begin(), largest.end()) : std::numeric_limits<double>::quiet_NaN();
   if (!(facts->reach >= most)) facts->reach = most;
 }
 
@@ -69,7 +70,8 @@ struct Cloud {
     least = std::min(least, number);
     largest = std::max(largest, number);
   }
-  // In steps of at most a 64th of where the numbers are, so that whole numbers, and halves of them, less it are exact in few digits.
+  // In steps of at most a 64th of where the numbers are, so that whole numbers, and halves of them, less it are exact
+  // in few digits.
   double middle() const {
     if (count == 0 || !std::isfinite(total)) return 0.0;
     if (largest == least) return least;
@@ -87,7 +89,8 @@ std::vector<double> centre_of(const View& view) {
   const std::int64_t step = std::max<std::int64_t>(1, view.rows / kPoints);
   for (std::size_t d = 0; d < centre.size(); ++d) {
     Cloud cloud;
-    for (std::int64_t r = 0; r < view.rows; r += step) cloud.add(view.data[r + static_cast<std::int64_t>(d) * view.rows]);
+    for (std::int64_t r = 0; r < view.rows; r += step)
+      cloud.add(view.data[r + static_cast<std::int64_t>(d) * view.rows]);
     centre[d] = cloud.middle();
   }
   return centre;

@@ -9,10 +9,10 @@ namespace kernweave {
 
 struct Facts {
   std::int64_t rows = 0;
-  double least = 0;     // over all finite entries; Inf if there is none
-  double largest = 0;   // -Inf if there is none
-  bool finite = true;   // are all entries finite?
-  double reach = 0;     // largest squared distance of a row from the centre; NaN if an entry is not finite
+  double least = 0;    // over all finite entries; Inf if there is none
+  double largest = 0;  // -Inf if there is none
+  bool finite = true;  // are all entries finite?
+  double reach = 0;    // largest squared distance of a row from the centre; NaN if an entry is not finite
 };
 
 // What row numbers are asked for: extremes, and whether all are finite.

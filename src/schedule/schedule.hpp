@@ -24,10 +24,10 @@ struct Schedule {
   const Backend* backend = nullptr;
   int variant = 0;
   Sizes sizes;
-  std::string reason;         // why this back end and this variant, for explain()
-  std::string missed;         // why a cheaper back end is not there, if one is not
-  double strain = 0;          // how much of what the variant's condition allows the data take up
-  double seconds = 0;         // expected
+  std::string reason;  // why this back end and this variant, for explain()
+  std::string missed;  // why a cheaper back end is not there, if one is not
+  double strain = 0;   // how much of what the variant's condition allows the data take up
+  double seconds = 0;  // expected
 };
 
 // Results of an output: rows x places x components, an index of 0 standing for "none".

@@ -50,8 +50,8 @@ test_that("what does not fit is refused with its size", {
 })
 
 test_that("pairs of a common kind have kernels of their own in every form of their plans, and no kernel is there for nothing", {
-  table <- readLines(system.file("include", "kernweave", "wholes.def", package = "kernweave"))
-  names <- sub("^WHOLE\\((\\w+),.*", "\\1", grep("^WHOLE\\(", table, value = TRUE))
+  table <- readLines(system.file("include", "kernweave", "fused.def", package = "kernweave"))
+  names <- sub("^FUSED\\((\\w+),.*", "\\1", grep("^FUSED\\(", table, value = TRUE))
   expect_gt(length(names), 40)
   met <- character()
   for (D in c(1, 3, 10)) for (weights in 1:2) for (precision in test_precisions()) for (index in c("j", "i")) {
@@ -83,7 +83,7 @@ test_that("what is almost of a common kind is followed like any other formula", 
 test_that("the interpreter needs no header but ours", {
   skip_without_compiler()
   for (number in c("float", "double")) {
-    source <- paste0("#include \"kernweave/gpu/whole.hpp\"\nextern \"C\" __global__ void sweep(const __grid_constant__ ",
+    source <- paste0("#include \"kernweave/gpu/fused.hpp\"\nextern \"C\" __global__ void sweep(const __grid_constant__ ",
                      "kernweave::gpu::Script a) { kernweave::gpu::script_sweep<", number, ">(a); }")
     expect_gt(length(kernweave:::r_cuda_compile(source, 90L)), 1000)
   }

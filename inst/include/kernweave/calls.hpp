@@ -36,11 +36,12 @@ struct AsWritten {
   }
 };
 
-// The calls from number kNumber on, of row k and column c of those at hand; found[n] is what call n has found, found[0] what the fold has. What a
-// call takes besides is what taken->get says, of a `Takes` for each.
+// The calls from number kNumber on, of row k and column c of those at hand; found[n] is what call n has found, found[0]
+// what the fold has. What a call takes besides is what taken->get says, of a `Takes` for each.
 template <int kNumber, class L, class Way, class Takes, class Call, class... Calls>
 KW_FN L follow(Way* way, L* found, const Takes* taken, int k, int c) {
-  found[kNumber] = way->template call<Call::kOp>(taken->template get<Call::kX>(found, k, c), taken->template get<Call::kY>(found, k, c));
+  found[kNumber] = way->template call<Call::kOp>(taken->template get<Call::kX>(found, k, c),
+                                                 taken->template get<Call::kY>(found, k, c));
   if constexpr (sizeof...(Calls) > 0) return follow<kNumber + 1, L, Way, Takes, Calls...>(way, found, taken + 1, k, c);
   else return found[kNumber];
 }

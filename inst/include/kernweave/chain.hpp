@@ -1,5 +1,5 @@
-// Pairs of a common kind: a fold of a row and a column, a chain of calls with one result each, a reduction. Of these kinds (wholes.def)
-// only the number of components is not known when the engines are compiled. Knows no lane.
+// Pairs of a common kind: a fold of a row and a column, a chain of calls with one result each, a reduction. Of these
+// kinds (fused.def) only the number of components is not known when the engines are compiled. Knows no lane.
 #pragma once
 #include "names.hpp"
 
@@ -28,7 +28,8 @@ using Plus = Of<Op::Add, kFirst, kOnce>;
 template <class... Calls>
 struct Chain {
   static constexpr int kLength = static_cast<int>(sizeof...(Calls));
-  static constexpr CallRow kRows[kLength + 1] = {{Calls::kOp, Calls::kX, Calls::kY}..., {Op::count, kNoArgument, kNoArgument}};
+  static constexpr CallRow kRows[kLength + 1] = {{Calls::kOp, Calls::kX, Calls::kY}...,
+                                                 {Op::count, kNoArgument, kNoArgument}};
 };
 
 }  // namespace kernweave

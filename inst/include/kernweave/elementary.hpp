@@ -1,5 +1,5 @@
-// Elementary functions made of a lane's primitives, alike for one number, many, and those of a device: rounding, hyperbolic
-// functions and their inverses, arcs. A few units in the last place each.
+// Elementary functions made of a lane's primitives, alike for one number, many, and those of a device: rounding,
+// hyperbolic functions and their inverses, arcs. A few units in the last place each.
 #pragma once
 #include "lane.hpp"
 
@@ -113,15 +113,17 @@ KW_FN constexpr L atanh(L x) {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// (atan(t) / t - 1) / t^2 with z = t^2, t up to tan(pi / 8): relative error of the whole 2^-28 and 2^-57, at Chebyshev's points.
+// (atan(t) / t - 1) / t^2 with z = t^2, t up to tan(pi / 8): relative error of the whole 2^-28 and 2^-57, at
+// Chebyshev's points.
 template <class L>
 KW_FN constexpr L atan_tail(L z) {
   if constexpr (kSingle<L>) {
-    return polynomial(z, -0.333333317611685199, 0.199995404836489634, -0.142639555979846392, 0.10743731490791083, -0.0645192820812174876);
+    return polynomial(z, -0.333333317611685199, 0.199995404836489634, -0.142639555979846392, 0.10743731490791083,
+                      -0.0645192820812174876);
   } else {
-    return polynomial(z, -0.333333333333333302, 0.199999999999955207, -0.142857142846665429, 0.111111110152563617, -0.0909090457812390189,
-                      0.0769218319082608656, -0.06664511447381948, 0.0585814891280220988, -0.0508544973794025986, 0.0392316582955871913,
-                      -0.019176887119062259);
+    return polynomial(z, -0.333333333333333302, 0.199999999999955207, -0.142857142846665429, 0.111111110152563617,
+                      -0.0909090457812390189, 0.0769218319082608656, -0.06664511447381948, 0.0585814891280220988,
+                      -0.0508544973794025986, 0.0392316582955871913, -0.019176887119062259);
   }
 }
 // The arc less a quarter or half of a right angle, so that little is left.
@@ -175,7 +177,8 @@ KW_FN constexpr L cospi(L x) {
 // The derivative of sin(x) / x. Next to 0 its terms cancel: there, the series.
 template <class L>
 KW_FN constexpr L sinc_slope(L x) {
-  const L near_0 = x * polynomial(x * x, -1.0 / 3, 1.0 / 30, -1.0 / 840, 1.0 / 45360, -1.0 / 3991680, 1.0 / 518918400, -1.0 / 93405312000);
+  const L near_0 = x * polynomial(x * x, -1.0 / 3, 1.0 / 30, -1.0 / 840, 1.0 / 45360, -1.0 / 3991680, 1.0 / 518918400,
+                                  -1.0 / 93405312000);
   return select(abs(x) < L(0.5), near_0, (cos(x) - sin(x) / x) / x);
 }
 

@@ -1,5 +1,5 @@
-// What states share that add up exponentials: their scale is a power of 2, so that a term costs one exponential to base 2 of a
-// product less a number.
+// What states share that add up exponentials: their scale is a power of 2, so that a term costs one exponential to base
+// 2 of a product less a number.
 #pragma once
 #include "lane.hpp"
 
@@ -7,24 +7,26 @@ namespace kernweave {
 inline namespace KW_ISA {
 
 constexpr double kLog2OfE = 1.4426950408889634, kLnOf2 = 0.6931471805599453;
-// Where a product less a number is rounded once, a term meets its own scale but for what rounding took from that: beyond this scale
-// that may be more than an exponent has room for (in float32; 2^62 would do in float64).
+// Where a product less a number is rounded once, a term meets its own scale but for what rounding took from that:
+// beyond this scale that may be more than an exponent has room for (in float32; 2^62 would do in float64).
 constexpr double kLargestScale = 0x1p30;
-// A sum may grow by so much before its terms are looked at. Of terms that weigh alike, one is 2^14 times the scale then at most, and its exponent
-// rounded to 14 units of 2^-24 in float32; most sums have found their scale with the first strip.
+// A sum may grow by so much before its terms are looked at. Of terms that weigh alike, one is 2^14 times the scale then
+// at most, and its exponent rounded to 14 units of 2^-24 in float32; most sums have found their scale with the first
+// strip.
 constexpr double kGrowth = 0x1p10;
 // Sums larger than this are always looked at: a few terms at the scale have room beside them.
 template <class Number>
 constexpr double kLargestSum = sizeof(Number) == 4 ? 0x1p126 : 0x1p1022;
 
-// 2^(a - b), with 2^(-Inf - -Inf) = 0: a sum without terms contributes nothing. And Inf - Inf = 0: terms of infinite weight count
-// alike. NaN stays NaN.
+// 2^(a - b), with 2^(-Inf - -Inf) = 0: a sum without terms contributes nothing. And Inf - Inf = 0: terms of infinite
+// weight count alike. NaN stays NaN.
 template <class L>
 KW_FN L ratio_of_scales(L a, L b) {
   return select(a == b, select(a == -infinity<L>(), L(0.0), L(1.0)), exp2(a - b));
 }
 
-// The scale of a sum. Terms far above it make the sum large, infinite or NaN, which one look at the sum tells after many terms.
+// The scale of a sum. Terms far above it make the sum large, infinite or NaN, which one look at the sum tells after
+// many terms.
 template <class L>
 struct Scale {
   L top;   // the scale is 2^top: -Inf until a term has come
@@ -39,7 +41,8 @@ struct Scale {
   KW_FN typename L::Mask fits(L sum) const { return abs(sum) <= most; }
   // Of a sum whose terms have been looked at.
   KW_FN void expect(L sum) {
-    const L largest(kLargestSum<typename L::Number>), grown = select(abs(sum) < largest, lesser(abs(sum) * kGrowth, largest), nan<L>());
+    const L largest(kLargestSum<typename L::Number>),
+        grown = select(abs(sum) < largest, lesser(abs(sum) * kGrowth, largest), nan<L>());
     most = select(abs(top) < L(kLargestScale), select(fits(sum), most, grown), nan<L>());
   }
 

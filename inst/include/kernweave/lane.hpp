@@ -106,9 +106,7 @@ struct Scalar {
   KW_FN friend Scalar log(Scalar a) { return of(primitive::log(a.v)); }
   KW_FN friend Scalar sqrt(Scalar a) { return of(primitive::sqrt(a.v)); }
   // 0 at 0, so that a norm has derivative 0 where its argument vanishes. 1 / sqrt(x) stays Inf there.
-  KW_FN friend Scalar rsqrt(Scalar a) {
-    return of(a.v == T(0) ? T(0) : primitive::inverse_sqrt(a.v));
-  }
+  KW_FN friend Scalar rsqrt(Scalar a) { return of(a.v == T(0) ? T(0) : primitive::inverse_sqrt(a.v)); }
   KW_FN friend Scalar inverse_sqrt(Scalar a) { return of(primitive::inverse_sqrt(a.v)); }
   KW_FN friend Scalar square(Scalar a) { return of(a.v * a.v); }
   KW_FN friend Scalar sin(Scalar a) { return of(primitive::sin(a.v)); }
@@ -157,8 +155,8 @@ KW_FN L nan() {
   return infinity<L>() - infinity<L>();
 }
 
-// A number the compiler knows, and calls of f with all of them from kLast down to 0: what a loop that must not be left a
-// loop is written with.
+// A number the compiler knows, and calls of f with all of them from kLast down to 0: what a loop that must not be left
+// a loop is written with.
 template <int kValue>
 struct Constant {
   KW_FN constexpr operator int() const { return kValue; }

@@ -1,4 +1,5 @@
-// The names of all operations and reductions, for the engine and for kernels. Knows nothing of what they do, and no lane.
+// The names of all operations and reductions, for the engine and for kernels. Knows nothing of what they do, and no
+// lane.
 #pragma once
 
 namespace kernweave {

@@ -1,5 +1,5 @@
-// How an operation with its own loop sees its arguments and its result: components at a fixed stride, wherever they lie.
-// Its loop() is a template over the result's type: a pointer, or a Write.
+// How an operation with its own loop sees its arguments and its result: components at a fixed stride, wherever they
+// lie. Its loop() is a template over the result's type: a pointer, or a Write.
 #pragma once
 #include "lane.hpp"
 

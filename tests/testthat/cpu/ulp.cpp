@@ -83,7 +83,8 @@ std::vector<Function<T>> functions() {
       // What is made of these has no bound but one that it is seen to keep.
       {"expm1", 8, KW_APPLY(expm1(x)), KW_TRUTH(std::expm1(x))},
       {"log1p", 8, KW_APPLY(log1p(x)), KW_TRUTH(std::log1p(x))},
-      {"softplus", 8, KW_APPLY(softplus(x)), KW_TRUTH(x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x))), true},
+      {"softplus", 8, KW_APPLY(softplus(x)), KW_TRUTH(x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x))),
+       true},
       {"sinh", 8, KW_APPLY(sinh(x)), KW_TRUTH(std::sinh(x))},
       {"cosh", 8, KW_APPLY(cosh(x)), KW_TRUTH(std::cosh(x))},
       {"asinh", 8, KW_APPLY(asinh(x)), KW_TRUTH(std::asinh(x))},

@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
   void* library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!library) return std::fprintf(stderr, "%s\n", dlerror()), 3;
   using Program = void*;
-  const auto create = symbol<int (*)(Program*, const char*, const char*, int, const char**, const char**)>(library, "nvrtcCreateProgram");
+  const auto create = symbol<int (*)(Program*, const char*, const char*, int, const char**, const char**)>(
+      library, "nvrtcCreateProgram");
   const auto compile = symbol<int (*)(Program, int, const char**)>(library, "nvrtcCompileProgram");
   const auto log_size = symbol<int (*)(Program, std::size_t*)>(library, "nvrtcGetProgramLogSize");
   const auto get_log = symbol<int (*)(Program, char*)>(library, "nvrtcGetProgramLog");

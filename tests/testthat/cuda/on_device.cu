@@ -44,8 +44,11 @@ int main() {
     if (cudaDeviceSynchronize() != cudaSuccess) return std::printf("%s\n", cudaGetErrorString(cudaGetLastError())), 1;
     compute(in, operations + kOut, values + kOut, indices + kOut, storage);
     for (int k = 0; k < kOut; ++k) {
-      const bool same = close(operations[k].v, operations[k + kOut].v) && close(values[k].v, values[k + kOut].v) && indices[k] == indices[k + kOut];
-      if (!same) std::printf("place %d: %g %g, %g %g, %lld %lld\n", k, double(operations[k].v), double(operations[k + kOut].v), double(values[k].v), double(values[k + kOut].v), indices[k], indices[k + kOut]);
+      const bool same = close(operations[k].v, operations[k + kOut].v) && close(values[k].v, values[k + kOut].v) &&
+                        indices[k] == indices[k + kOut];
+      if (!same)
+        std::printf("place %d: %g %g, %g %g, %lld %lld\n", k, double(operations[k].v), double(operations[k + kOut].v),
+                    double(values[k].v), double(values[k + kOut].v), indices[k], indices[k + kOut]);
       wrong += !same;
     }
   }

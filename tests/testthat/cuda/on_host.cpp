@@ -1,5 +1,6 @@
-// The kernels for pairs of a common kind, carried out by threads of the host: every row of wholes.def, in both types of numbers, against
-// plain loops in float64 over the same rows of ops.def. What it checks is where numbers lie, tiles, rows, weights, splits and lists.
+// The kernels for pairs of a common kind, carried out by threads of the host: every row of fused.def, in both types of
+// numbers, against plain loops in float64 over the same rows of ops.def. What it checks is where numbers lie, tiles,
+// rows, weights, splits and lists.
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "on_host.hpp"
-#include "kernweave/gpu/whole.hpp"
+#include "kernweave/gpu/fused.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -16,7 +17,8 @@ namespace gpu {
 
 alignas(16) uint4 shared[1 << 13];
 
-constexpr int kLanes = 150, kSweep = 101, kWidth = 3, kThreads = 32, kTile = 32, kPadded = 112, kWeights = 2, kPlaces = 3;
+constexpr int kLanes = 150, kSweep = 101, kWidth = 3, kThreads = 32, kTile = 32, kPadded = 112, kWeights = 2,
+              kPlaces = 3;
 int wrong = 0, right = 0;
 
 // One block after the other, all its threads at once.
@@ -49,7 +51,11 @@ class Check {
   static constexpr bool kLists = Long::storage(1) > 0;
 
   Check(const char* name, Red reduction, int splits)
-      : name_(name), reduction_(reduction), weights_(State<L>::kAdds ? kWeights : 1), places_(kLists ? kPlaces : 1), program_(2 + kCalls),
+      : name_(name),
+        reduction_(reduction),
+        weights_(State<L>::kAdds ? kWeights : 1),
+        places_(kLists ? kPlaces : 1),
+        program_(2 + kCalls),
         values_(static_cast<std::size_t>(kLanes * weights_ * places_)) {
     (describe(Calls::kX, Calls::kY), ...);
     program_[0].kind = Kind::fold;
@@ -112,7 +118,8 @@ class Check {
     s.tile = kTile;
     s.own = kLists ? (outcome.lane + Pairs::kRows * outcome.stride + 31) / 32 * 32 + 16 : 0;
     s.column_stride = kPadded;
-    launch({static_cast<unsigned>(s.head.blocks), static_cast<unsigned>(splits), static_cast<unsigned>(weights_)}, [&] { whole_sweep<Number, kFold, State, Chain<Calls...>>(s); });
+    launch({static_cast<unsigned>(s.head.blocks), static_cast<unsigned>(splits), static_cast<unsigned>(weights_)},
+           [&] { whole_sweep<Number, kFold, State, Chain<Calls...>>(s); });
     if (splits > 1) launch({(kLanes + kThreads - 1) / kThreads, 1, 1}, [&] { script_merge(s); });
   }
 
@@ -123,20 +130,28 @@ class Check {
         std::vector<Index> where(places_);
         Long state;
         state.init(storage.data(), places_);
-        for (int j = 0; j < kSweep; ++j) state.step(term(i, j), columns_at(kWidth + columns_taken_ + w, j), j + 1, true);
+        for (int j = 0; j < kSweep; ++j)
+          state.step(term(i, j), columns_at(kWidth + columns_taken_ + w, j), j + 1, true);
         state.finish(reinterpret_cast<Scalar<double>*>(found.data()), where.data());
-        for (int p = 0; p < places_; ++p) expect(values_[static_cast<std::size_t>(i + kLanes * (p + places_ * w))], found[static_cast<std::size_t>(p)], i);
+        for (int p = 0; p < places_; ++p)
+          expect(values_[static_cast<std::size_t>(i + kLanes * (p + places_ * w))], found[static_cast<std::size_t>(p)],
+                 i);
       }
   }
   void expect(double actual, double expected, int row) {
     const double allowed = (sizeof(Number) == 4 ? 2e-5 : 1e-12) * (1 + std::fabs(expected));
     const bool close = std::fabs(actual - expected) <= allowed;
-    if (!close && wrong < 20) std::printf("%s, %zu bytes, row %d: %.9g instead of %.9g\n", name_, sizeof(Number), row, actual, expected);
+    if (!close && wrong < 20)
+      std::printf("%s, %zu bytes, row %d: %.9g instead of %.9g\n", name_, sizeof(Number), row, actual, expected);
     ++(close ? right : wrong);
   }
 
-  Scalar<double> row_at(int n, int i) const { return Scalar<double>(static_cast<double>(rows_[static_cast<std::size_t>(n * kLanes + i)].v)); }
-  Scalar<double> columns_at(int n, int j) const { return Scalar<double>(static_cast<double>(columns_[static_cast<std::size_t>(n * kPadded + j)].v)); }
+  Scalar<double> row_at(int n, int i) const {
+    return Scalar<double>(static_cast<double>(rows_[static_cast<std::size_t>(n * kLanes + i)].v));
+  }
+  Scalar<double> columns_at(int n, int j) const {
+    return Scalar<double>(static_cast<double>(columns_[static_cast<std::size_t>(n * kPadded + j)].v));
+  }
 
   Scalar<double> term(int i, int j) const {
     using D = Scalar<double>;
@@ -173,10 +188,10 @@ void check(const char* name, Red reduction, Chain<Calls...>) {
 }
 
 void check_all() {
-#define WHOLE(name, fold, reduction, ...) \
+#define FUSED(name, fold, reduction, ...) \
   check<float, Op::fold, red::reduction>(#name, Red::reduction, Chain<__VA_ARGS__>()); \
   check<double, Op::fold, red::reduction>(#name, Red::reduction, Chain<__VA_ARGS__>());
-#include "kernweave/wholes.def"
+#include "kernweave/fused.def"
 }
 
 }  // namespace gpu

@@ -1,5 +1,5 @@
-// The screen for the nearest of few components (screen.hpp), carried out on the host: what it finds is what all distances find, and points whose order
-// deceives, or whose squares are too large, are given up, no others.
+// The screen for the nearest of few components (screen.hpp), carried out on the host: what it finds is what all
+// distances find, and points whose order deceives, or whose squares are too large, are given up, no others.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -24,7 +24,8 @@ struct Formula {
   struct Arguments {
     Head head;
   };
-  static constexpr int kRows = 1, kColumns = 16, kScreened = kWidth, kRowAt = 0, kColumnAt = 0, kColumnNumbers = (kWidth + 4) / 4 * 4, kSquareAt = kWidth;
+  static constexpr int kRows = 1, kColumns = 16, kScreened = kWidth, kRowAt = 0, kColumnAt = 0,
+                       kColumnNumbers = (kWidth + 4) / 4 * 4, kSquareAt = kWidth;
   static constexpr int kRowNumbers = kWidth, kOnceNumbers = 1;
   using Near = Fold<State, float, int, 1, kPlacesOf>;
   struct States {
@@ -62,7 +63,8 @@ class Trial {
     states.o0[0].init();
     const Patch patch(a.head);
     Screen<F> screen(a, rows, patch);
-    for (int t = 0; t < columns; t += F::kColumns) screen.strip(a, rows, columns_.data() + t * F::kColumnNumbers, t, columns - t, states);
+    for (int t = 0; t < columns; t += F::kColumns)
+      screen.strip(a, rows, columns_.data() + t * F::kColumnNumbers, t, columns - t, states);
     screen.end(a);
     if (lost) return false;
     compare(name, states.o0[0], rows, columns);
@@ -90,7 +92,9 @@ class Trial {
     all.init();
     for (int j = 0; j < columns; ++j) {
       L distance = op::SqDist::start<L>();
-      for (int d = 0; d < kWidth; ++d) distance = op::SqDist::next(distance, rows.at[0][d], columns_[static_cast<std::size_t>(j * F::kColumnNumbers + d)]);
+      for (int d = 0; d < kWidth; ++d)
+        distance =
+            op::SqDist::next(distance, rows.at[0][d], columns_[static_cast<std::size_t>(j * F::kColumnNumbers + d)]);
       all.lane[0].state.step(M::of(distance.v), M(1.0), j + 1, true);
     }
     M values[2][kPlaces];
@@ -98,8 +102,12 @@ class Trial {
     found.lane[0].state.finish(values[0], indices[0]);
     all.lane[0].state.finish(values[1], indices[1]);
     for (int p = 0; p < kPlaces; ++p) {
-      const bool as_it_is = indices[0][p] == indices[1][p] && (values[0][p].v == values[1][p].v || (std::isnan(values[0][p].v) && std::isnan(values[1][p].v)));
-      if (!as_it_is && wrong < 20) std::printf("%s, %d components: place %d is %lld instead of %lld\n", name, kWidth, p, indices[0][p], indices[1][p]);
+      const bool as_it_is =
+          indices[0][p] == indices[1][p] &&
+          (values[0][p].v == values[1][p].v || (std::isnan(values[0][p].v) && std::isnan(values[1][p].v)));
+      if (!as_it_is && wrong < 20)
+        std::printf("%s, %d components: place %d is %lld instead of %lld\n", name, kWidth, p, indices[0][p],
+                    indices[1][p]);
       ++(as_it_is ? right : wrong);
     }
   }
@@ -126,7 +134,8 @@ void try_all() {
     };
   };
   Trial<F> trial;
-  for (int columns : {1, 3, 16, 17, 3000}) expect("clouds are not given up", trial.run("a cloud", columns, clouds(1)) == 0);
+  for (int columns : {1, 3, 16, 17, 3000})
+    expect("clouds are not given up", trial.run("a cloud", columns, clouds(1)) == 0);
   expect("small clouds are not given up", trial.run("a small cloud", 3000, clouds(1e-15f)) == 0);
   expect("huge clouds are given up", trial.run("a huge cloud", 3000, clouds(1e19f)) == 50);
   expect("a row of NaN is not given up", trial.run("a row of NaN", 3000, [&](Points* x, Points* y) {

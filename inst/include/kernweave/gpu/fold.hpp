@@ -2,7 +2,7 @@
 #pragma once
 #include "../reductions.hpp"
 #include "arguments.hpp"
-#include "held.hpp"
+#include "opaque.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -21,8 +21,8 @@ struct Held<State, L, kPlaces, true> {
   __device__ void init() { state.init(storage, kPlaces); }
 };
 
-// One output: what is kept of it for a row while terms come (`Lane`, counting in integers of type I), and what it becomes
-// in between (`Row`).
+// One output: what is kept of it for a row while terms come (`Lane`, counting in integers of type I), and what it
+// becomes in between (`Row`).
 template <template <class> class State, class Number, class I, int kWidthOf, int kPlacesOf>
 struct Fold {
   using L = Scalar<Number, I>;
@@ -60,8 +60,8 @@ struct Fold {
   }
 };
 
-// Of terms for which the short way is not open: one after the other those that are not plain, each lane its own, so that
-// there is one copy of the long way and lanes meet in it.
+// Of terms for which the short way is not open: one after the other those that are not plain, each lane its own, so
+// that there is one copy of the long way and lanes meet in it.
 template <int kColumns, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_some(State& state, int left, Value value, Weight weight, Where index) {
   unsigned waiting = 0;
@@ -114,8 +114,9 @@ __device__ __forceinline__ auto greatest_scale(int left, Value value, Weight wei
 
 // Terms for which the scale there is will not do: the same way at one that suits them, or the long way.
 template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
-__device__ __forceinline__ void take_at_new_scale(State& state, int left, Value value_seen, Weight weight, Where index) {
-  const auto value = [&](int c) { return decltype(value_seen(c))::of(held(value_seen(c).v)); };
+__device__ __forceinline__ void take_at_new_scale(State& state, int left, Value value_seen, Weight weight,
+                                                  Where index) {
+  const auto value = [&](int c) { return decltype(value_seen(c))::of(opaque(value_seen(c).v)); };
   state.lift(greatest_scale<kColumns, kFull, State>(left, value, weight));
   const auto sums = added_plain<kColumns, kFull>(state, left, value, weight);
   state.expect(sums);
@@ -143,9 +144,10 @@ __device__ __forceinline__ void take_strip(F (&folds)[kRows], int left, Value va
   for (int k = 0; k < kRows; ++k)
 #pragma unroll
     for (int w = 0; w < F::kWidth; ++w)
-      take_row<kColumns, kFull>(folds[k].lane[w].state, left, [&](int c) { return F::L::of(value(c, k, w).v); },
-                                [&](int c) { return F::L::of(weight(c, k, w).v); },
-                                [&](int c) { return static_cast<typename F::L::Indices>(index(c, k)); });
+      take_row<kColumns, kFull>(
+          folds[k].lane[w].state, left, [&](int c) { return F::L::of(value(c, k, w).v); },
+          [&](int c) { return F::L::of(weight(c, k, w).v); },
+          [&](int c) { return static_cast<typename F::L::Indices>(index(c, k)); });
 }
 
 // The values have been computed by one and the same code, whether or not all columns exist: ties stay ties.
@@ -171,7 +173,8 @@ __device__ void write(const Held<State, L, kPlaces>& held, const Target& to, lon
 
 // A fold of one term, for outputs kept pair by pair.
 template <template <class> class State, int kPlaces, class L>
-__device__ void write_pair(L value, L weight, const Target& to, long long row, long long column, long long pair, int component) {
+__device__ void write_pair(L value, L weight, const Target& to, long long row, long long column, long long pair,
+                           int component) {
   Held<State, L, kPlaces> held;
   held.init();
   held.state.step(value, weight, pair + 1, true);

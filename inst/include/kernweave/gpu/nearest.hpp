@@ -1,5 +1,5 @@
-// The least of many squared distances: tensor cores find the inner products of all pairs, which tell what a distance is at least.
-// Only where that may still enter is the distance computed, difference by difference.
+// The least of many squared distances: tensor cores find the inner products of all pairs, which tell what a distance is
+// at least. Only where that may still enter is the distance computed, difference by difference.
 #pragma once
 #include "screen.hpp"
 #include "tile.hpp"
@@ -8,8 +8,9 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// How far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2, as a share of |x|^2 + |y|^2, in units of 2^-24: three instructions a step
-// cut off 17 numbers each, squares are rounded once a component, halves and what is left cost less than 16.
+// How far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2, as a share of |x|^2 + |y|^2, in units of 2^-24: three
+// instructions a step cut off 17 numbers each, squares are rounded once a component, halves and what is left cost less
+// than 16.
 template <int kWidth>
 inline constexpr float kDoubt = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) / 16777216.0f;
 
@@ -26,37 +27,43 @@ template <class F>
 __device__ void squared_rows(const typename F::Arguments& a) {
   const long long at = own_point(a.head);
   if (at >= a.head.to) return;
-  a.head.row_squares[at] = least_square_of<F>(a.head, [&](long long point, auto out) { F::row(a, point, out); }, least(at, a.head.lanes - 1), F::kRowTotal);
+  a.head.row_squares[at] = least_square_of<F>(
+      a.head, [&](long long point, auto out) { F::row(a, point, out); }, least(at, a.head.lanes - 1), F::kRowTotal);
 }
 
 template <class F>
 __device__ void squared_columns(const typename F::Arguments& a) {
   const long long at = own_point(a.head);
   if (at >= a.head.to) return;
-  a.head.column_squares[at] =
-      least_square_of<F>(a.head, [&](long long point, auto out) { F::column(a, point, out); }, least(at, a.head.sweep - 1), F::kColumnNumbers);
+  a.head.column_squares[at] = least_square_of<F>(
+      a.head, [&](long long point, auto out) { F::column(a, point, out); }, least(at, a.head.sweep - 1),
+      F::kColumnNumbers);
 }
 
-// What a warp has of 32 rows, a state for each lane; of how many pairs it has computed the distance, and of how many it may.
+// What a warp has of 32 rows, a state for each lane; of how many pairs it has computed the distance, and of how many it
+// may.
 template <class F>
 struct Found {
   typename F::Near::Lane held;
   int looked_at, most;
 };
 
-// The warp looks at pairs one by one. Bit 4 c + k of a lane stands for its row k and its column c among the eight from `column` on;
-// for each row they come in order, as lists ask for.
+// The warp looks at pairs one by one. Bit 4 c + k of a lane stands for its row k and its column c among the eight from
+// `column` on; for each row they come in order, as lists ask for.
 template <class F>
-__device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& found, unsigned bits, long long row, long long column) {
+__device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& found, unsigned bits, long long row,
+                                     long long column) {
   using L = typename F::Near::L;
   constexpr unsigned kAll = 0xffffffffu;
   const int lane = static_cast<int>(threadIdx.x) & 31;
   while (const unsigned waiting = __ballot_sync(kAll, bits != 0)) {
-    const int from = __ffs(static_cast<int>(waiting)) - 1, bit = __ffs(static_cast<int>(__shfl_sync(kAll, bits, from))) - 1;
+    const int from = __ffs(static_cast<int>(waiting)) - 1,
+              bit = __ffs(static_cast<int>(__shfl_sync(kAll, bits, from))) - 1;
     if (lane == from) bits &= bits - 1;
     const int near_row = (from >> 2) + 8 * (bit & 3);
     const long long at = column + 2 * (from & 3) + (bit >> 2);
-    const auto* x = static_cast<const float*>(a.head.rows) + least(row + near_row, a.head.lanes - 1) * F::kRowTotal + F::kRowAt;
+    const auto* x =
+        static_cast<const float*>(a.head.rows) + least(row + near_row, a.head.lanes - 1) * F::kRowTotal + F::kRowAt;
     const auto* y = static_cast<const float*>(a.head.columns) + at * F::kColumnNumbers + F::kColumnAt;
     float distance = 0.0f;
 #pragma unroll
@@ -67,12 +74,13 @@ __device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& f
 #pragma unroll
     for (int half = 16; half > 0; half /= 2) distance += __shfl_xor_sync(kAll, distance, half);
     ++found.looked_at;
-    if (lane == near_row && !found.held.state.plain(L(distance))) found.held.state.step_next(L(distance), L(1.0), static_cast<typename L::Indices>(at + 1));
+    if (lane == near_row && !found.held.state.plain(L(distance)))
+      found.held.state.step_next(L(distance), L(1.0), static_cast<typename L::Indices>(at + 1));
   }
 }
 
-// What the warps with columns of the same rows let each other know: what enters is less than the bound of either, and than the larger of
-// their middles. Written in one tile and read in the next, with a barrier between.
+// What the warps with columns of the same rows let each other know: what enters is less than the bound of either, and
+// than the larger of their middles. Written in one tile and read in the next, with a barrier between.
 template <class T>
 class Bounds {
  public:
@@ -101,7 +109,8 @@ class Watch {
  public:
   using T = typename F::Tile;
 
-  __device__ Watch(const typename F::Arguments& a, long long first_row, float* shared) : bounds_(shared), row_(first_row + T::row_warp() * 32) {
+  __device__ Watch(const typename F::Arguments& a, long long first_row, float* shared)
+      : bounds_(shared), row_(first_row + T::row_warp() * 32) {
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const long long row = row_ + (T::lane() >> 2) + 8 * k;
@@ -111,7 +120,8 @@ class Watch {
   }
 
   // Of columns from `column` on the first `left` exist. Tiles are counted.
-  __device__ void look(const typename F::Arguments& a, Found<F>& found, const float (&pairs)[T::kRowTiles][T::kColumnTiles][4], int tile, long long column, int left) {
+  __device__ void look(const typename F::Arguments& a, Found<F>& found,
+                       const float (&pairs)[T::kRowTiles][T::kColumnTiles][4], int tile, long long column, int left) {
     float bound[4];
     bounds(found, tile, bound);
 #pragma unroll
@@ -122,7 +132,8 @@ class Watch {
       unsigned bits = 0;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        const float at_least[2] = {pairs[k / 2][n][k % 2 * 2] * (scale_[k] * scales.x) + squares.x, pairs[k / 2][n][k % 2 * 2 + 1] * (scale_[k] * scales.y) + squares.y};
+        const float at_least[2] = {pairs[k / 2][n][k % 2 * 2] * (scale_[k] * scales.x) + squares.x,
+                                   pairs[k / 2][n][k % 2 * 2 + 1] * (scale_[k] * scales.y) + squares.y};
         bits |= (bound[k] <= at_least[0] ? 0u : 1u << k) | (bound[k] <= at_least[1] ? 0u : 16u << k);
       }
       bits &= first + 1 < left ? 0xffu : first < left ? 0xfu : 0u;
@@ -162,8 +173,8 @@ class Watch {
   float square_[4], scale_[4];
 };
 
-// One pair in so many may be looked at, beside those that fill a list and bring it to rest: where more enter, points come in an order
-// that deceives, and all distances are computed without further ado.
+// One pair in so many may be looked at, beside those that fill a list and bring it to rest: where more enter, points
+// come in an order that deceives, and all distances are computed without further ado.
 inline constexpr int kFewLooks = 512, kLooksOfPlace = 16;
 
 template <class F>
@@ -176,7 +187,9 @@ __device__ void sweep_nearest(const typename F::Arguments& a) {
   Found<F> found;
   found.held.init();
   found.looked_at = 0;
-  found.most = static_cast<int>(least((patch.end - patch.begin) * (32 / T::kColumnWarps) / kFewLooks + 32 * kLooksOfPlace * (F::Near::kPlaces + 4), 1 << 30));
+  found.most = static_cast<int>(least(
+      (patch.end - patch.begin) * (32 / T::kColumnWarps) / kFewLooks + 32 * kLooksOfPlace * (F::Near::kPlaces + 4),
+      1 << 30));
   int count = 0;
 #pragma unroll 1
   for (long long tile = patch.begin; tile < patch.end; tile += T::kSide, ++count) {

@@ -1,6 +1,6 @@
 // What does not depend on pairs, followed point by point: parameters, what depends on rows, what depends on columns.
 #pragma once
-#include "follow.hpp"
+#include "interpreter.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -14,7 +14,8 @@ class PointScope {
   using S = Strip<L, 1>;
   static constexpr int kColumns = 1;
 
-  __device__ PointScope(const Script& a, void* memory, long long stride, long long place, long long point, bool together)
+  __device__ PointScope(const Script& a, void* memory, long long stride, long long place, long long point,
+                        bool together)
       : a_(a), memory_(static_cast<L*>(memory) + place), stride_(stride), point_(point), together_(together) {}
 
   __device__ void fetch(Operand o, int d, const S&, S* to) const {
@@ -61,7 +62,8 @@ class PointScope {
 
 // One copy of the code for the three kernels.
 template <class Number>
-__device__ __noinline__ void follow_point(const Script& a, const Instruction* program, void* memory, long long stride, long long place, long long point, bool together) {
+__device__ __noinline__ void follow_point(const Script& a, const Instruction* program, void* memory, long long stride,
+                                          long long place, long long point, bool together) {
   const PointScope<Number> scope(a, memory, stride, place, point, together);
   Follower<PointScope<Number>>(scope).run(program);
 }
@@ -74,7 +76,8 @@ __device__ void script_once(const Script& a) {
 template <class Number>
 __device__ void script_columns(const Script& a) {
   const long long place = own_point(a.head);
-  if (place < a.head.to) follow_point<Number>(a, a.columns, a.head.columns, a.column_stride, place, least(place, a.head.sweep - 1), false);
+  if (place < a.head.to)
+    follow_point<Number>(a, a.columns, a.head.columns, a.column_stride, place, least(place, a.head.sweep - 1), false);
 }
 
 template <class Number>

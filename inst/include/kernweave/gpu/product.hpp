@@ -1,5 +1,5 @@
-// Inner products of what depends on rows with what depends on columns, for all pairs of a tile: tensor cores find them in
-// float32's precision. Each number is two halves, scaled by a power of two for each point.
+// Inner products of what depends on rows with what depends on columns, for all pairs of a tile: tensor cores find them
+// in float32's precision. Each number is two halves, scaled by a power of two for each point.
 #pragma once
 #include "sweep.hpp"
 #include "tensor.hpp"
@@ -8,8 +8,8 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// One point a thread, the last of all `count` again until they come out even. The components of the inner product come from a
-// point's function as the numbers from `first` on.
+// One point a thread, the last of all `count` again until they come out even. The components of the inner product come
+// from a point's function as the numbers from `first` on.
 template <class Order, int kWidth, class Point>
 __device__ void pack(const Head& head, Point point_of, long long count, int first, void* halves, float* scales) {
   constexpr int kSteps = (kWidth + kProductDepth - 1) / kProductDepth;
@@ -23,7 +23,9 @@ __device__ void pack(const Head& head, Point point_of, long long count, int firs
   const float scale = scale_for(largest);
   if (scale == 0.0f) *head.lost = 1;
   auto* const to = static_cast<unsigned short*>(halves);
-  const auto put = [&](int d, float number) { put_halves(number, to + Order::at(at, d, kSteps, 0), to + Order::at(at, d, kSteps, 1)); };
+  const auto put = [&](int d, float number) {
+    put_halves(number, to + Order::at(at, d, kSteps, 0), to + Order::at(at, d, kSteps, 1));
+  };
   point_of(point, [&](int n, auto value) {
     if (n >= first) put(n - first, value.v * scale);
   });
@@ -33,14 +35,16 @@ __device__ void pack(const Head& head, Point point_of, long long count, int firs
 
 template <class F>
 __device__ void packed_rows(const typename F::Arguments& a) {
-  pack<RowOrder, F::kProduct>(a.head, [&](long long point, auto out) { F::row(a, point, out); }, a.head.lanes, F::kRowTotal, a.head.row_halves,
-                              a.head.row_scales);
+  pack<RowOrder, F::kProduct>(
+      a.head, [&](long long point, auto out) { F::row(a, point, out); }, a.head.lanes, F::kRowTotal, a.head.row_halves,
+      a.head.row_scales);
 }
 
 template <class F>
 __device__ void packed_columns(const typename F::Arguments& a) {
-  pack<ColumnOrder, F::kProduct>(a.head, [&](long long point, auto out) { F::column(a, point, out); }, a.head.sweep, F::kColumnNumbers,
-                                 a.head.column_halves, a.head.column_scales);
+  pack<ColumnOrder, F::kProduct>(
+      a.head, [&](long long point, auto out) { F::column(a, point, out); }, a.head.sweep, F::kColumnNumbers,
+      a.head.column_halves, a.head.column_scales);
 }
 
 // Steps of a share of the folded axis pass through shared memory, some ahead of the arithmetic.
@@ -51,7 +55,8 @@ class Products {
   static constexpr int kSteps = (F::kProduct + kProductDepth - 1) / kProductDepth;
 
   __device__ Products(const Head& head, uint4* shared, long long first_row, long long first_column, long long end)
-      : shared_(shared), rows_(static_cast<const uint4*>(head.row_halves) + first_row / 16 * kSteps * 64),
+      : shared_(shared),
+        rows_(static_cast<const uint4*>(head.row_halves) + first_row / 16 * kSteps * 64),
         columns_(static_cast<const uint4*>(head.column_halves) + first_column / 8 * kSteps * 32),
         total_(static_cast<int>(even(end - first_column, T::kSide) / T::kSide) * kSteps) {
 #pragma unroll

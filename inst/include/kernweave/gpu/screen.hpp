@@ -1,7 +1,7 @@
-// The least of many squared distances of few components: |y|^2 - 2 <x, y>, half the instructions of a distance, tells what it is at
-// least. Only where that may still enter is the distance computed, difference by difference.
+// The least of many squared distances of few components: |y|^2 - 2 <x, y>, half the instructions of a distance, tells
+// what it is at least. Only where that may still enter is the distance computed, difference by difference.
 #pragma once
-#include "../doubt.hpp"
+#include "../distance_error.hpp"
 #include "sweep.hpp"
 
 namespace kernweave {
@@ -10,17 +10,17 @@ namespace gpu {
 
 // As a share of |x|^2 + |y|^2.
 template <int kWidth>
-inline constexpr float kScreenDoubt = static_cast<float>(doubt_of_told(kWidth) * 0x1p-24);
+inline constexpr float kScreenDoubt = static_cast<float>(expansion_error(kWidth) * 0x1p-24);
 
-// Less than the square of a point by its doubt, and by what is lost where numbers are too small. A quarter of the largest number is the
-// most, so that no sum of two points' squares and products is infinite on its way.
+// Less than the square of a point by its doubt, and by what is lost where numbers are too small. A quarter of the
+// largest number is the most, so that no sum of two points' squares and products is infinite on its way.
 __device__ inline float least_square(const Head& head, float square, float doubt) {
   if (0x1p125f < square) *head.lost = 1;
   return square * (1.0f - doubt) - 1e-36f;
 }
 
-// One pair in so many may be looked at, beside those that fill a list and bring it to rest: where more enter, points come in an order
-// that deceives or lie too far from their centre, and all distances are computed.
+// One pair in so many may be looked at, beside those that fill a list and bring it to rest: where more enter, points
+// come in an order that deceives or lie too far from their centre, and all distances are computed.
 inline constexpr int kFewScreened = 16, kScreenedOfPlace = 32;
 
 // A thread's rows, and what their lists let pass.
@@ -31,7 +31,8 @@ class Screen {
   using State = typename F::Near::Lane;
 
   __device__ Screen(const typename F::Arguments& a, const Rows<F>& rows, const Patch& patch)
-      : most_(static_cast<int>(least((patch.end - patch.begin) / kFewScreened + kScreenedOfPlace * (F::Near::kPlaces + 4), 1 << 30))) {
+      : most_(static_cast<int>(
+            least((patch.end - patch.begin) / kFewScreened + kScreenedOfPlace * (F::Near::kPlaces + 4), 1 << 30))) {
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
       float square = 0.0f;
@@ -42,7 +43,8 @@ class Screen {
     }
   }
 
-  __device__ __forceinline__ void strip(const typename F::Arguments&, const Rows<F>& rows, const L* columns, long long first, int left, typename F::States& states) {
+  __device__ __forceinline__ void strip(const typename F::Arguments&, const Rows<F>& rows, const L* columns,
+                                        long long first, int left, typename F::States& states) {
     float at_least[F::kRows][F::kColumns], lowest[F::kRows];
 #pragma unroll
     for (int c = 0; c < F::kColumns; ++c) {
@@ -52,13 +54,15 @@ class Screen {
       for (int k = 0; k < F::kRows; ++k) {
         at_least[k][c] = y[F::kSquareAt].v;
 #pragma unroll
-        for (int d = 0; d < F::kScreened; ++d) at_least[k][c] += -2.0f * rows.at[k][F::kRowAt + d].v * y[F::kColumnAt + d].v;
+        for (int d = 0; d < F::kScreened; ++d)
+          at_least[k][c] += -2.0f * rows.at[k][F::kRowAt + d].v * y[F::kColumnAt + d].v;
         lowest[k] = c == 0 ? at_least[k][0] : fminf(lowest[k], at_least[k][c]);
       }
     }
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k)
-      if (lowest[k] < limit_[k] || open(limit_[k])) look(rows.at[k], columns, first, left, at_least[k], square_[k], &limit_[k], &states.o0[k].lane[0]);
+      if (lowest[k] < limit_[k] || open(limit_[k]))
+        look(rows.at[k], columns, first, left, at_least[k], square_[k], &limit_[k], &states.o0[k].lane[0]);
   }
 
   __device__ void end(const typename F::Arguments& a) const {
@@ -70,8 +74,8 @@ class Screen {
   // Is a list not full yet?
   __device__ static bool open(float limit) { return limit != limit; }
   // In order, as lists ask for.
-  __device__ __forceinline__ void look(const L (&x)[F::kRowNumbers], const L* columns, long long first, int left, const float (&at_least)[F::kColumns], float square,
-                                       float* limit, State* held) {
+  __device__ __forceinline__ void look(const L (&x)[F::kRowNumbers], const L* columns, long long first, int left,
+                                       const float (&at_least)[F::kColumns], float square, float* limit, State* held) {
     using M = typename F::Near::L;
     const bool all = open(*limit);
     unsigned waiting = 0;
@@ -87,7 +91,8 @@ class Screen {
       L distance = op::SqDist::start<L>();
 #pragma unroll
       for (int d = 0; d < F::kScreened; ++d) distance = op::SqDist::next(distance, x[F::kRowAt + d], y[d]);
-      if (!held->state.plain(M::of(distance.v))) held->state.step_next(M::of(distance.v), M(1.0), static_cast<typename M::Indices>(first + c + 1));
+      if (!held->state.plain(M::of(distance.v)))
+        held->state.step_next(M::of(distance.v), M(1.0), static_cast<typename M::Indices>(first + c + 1));
     }
     // Of a row of NaN nothing else can enter.
     *limit = square == square ? held->state.bound.v - square : -infinity<L>().v;

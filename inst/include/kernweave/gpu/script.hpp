@@ -1,5 +1,5 @@
 // A pass as plain numbers, for kernels that were compiled before anybody knew its formula: instructions, and where
-// everything lies. The host writes it (src/cuda/interpret.cpp), the kernels of interpret.hpp follow it.
+// everything lies. The host writes it (src/cuda/script_layout.cpp), the kernels of interpreter_kernels.hpp follow it.
 #pragma once
 #include "../names.hpp"
 #include "arguments.hpp"
@@ -10,7 +10,7 @@ namespace gpu {
 
 enum class Kind : int {
   end,
-  begin,    // the instructions up to `next` are done for each of `width` components
+  begin,  // the instructions up to `next` are done for each of `width` components
   next,
   element,  // component by component; of Op::Var, as they are
   fold,     // the first argument is what the fold begins with
@@ -22,9 +22,9 @@ enum class Kind : int {
 // Where a number lies.
 enum class From : int {
   none,
-  literal,     // `at` itself, the bits of a float
-  strip,       // what the instruction before has found: of one component
-  once,        // what is the same for all pairs
+  literal,  // `at` itself, the bits of a float
+  strip,    // what the instruction before has found: of one component
+  once,     // what is the same for all pairs
   // Of pairs
   row,         // of the thread's row
   tile,        // of columns, in shared memory
@@ -35,11 +35,11 @@ enum class From : int {
   matrix,      // a variable of pairs, its rows along the lanes' axis
   matrix_turned,
   // Of points
-  point,       // what has been found for the point
-  datum,       // a variable's
-  parameter,   // a variable's, which has one point
-  counter,     // the row number
-  number,      // of the program
+  point,      // what has been found for the point
+  datum,      // a variable's
+  parameter,  // a variable's, which has one point
+  counter,    // the row number
+  number,     // of the program
 };
 
 struct Operand {
@@ -53,29 +53,30 @@ enum class Use : int { none, stored, folded, counted_over_pairs, kept };
 
 struct alignas(16) Instruction {
   Kind kind = Kind::end;
-  int code = 0;    // the Op, or of a term the Red
-  int width = 1;   // components; of an operation with its own loop, those of the result
-  int out = 0;     // where the result goes; of a term, where the states of its output lie
+  int code = 0;   // the Op, or of a term the Red
+  int width = 1;  // components; of an operation with its own loop, those of the result
+  int out = 0;    // where the result goes; of a term, where the states of its output lie
   Operand in[3];
   Use use = Use::none;
-  int list = 0;    // where the lists have what belongs to it; of a term, the bytes from one component's states to the next
+  int list =
+      0;  // where the lists have what belongs to it; of a term, the bytes from one component's states to the next
   int output = 0;  // of a term
 };
 
-// How row numbers are found: where the first ones are (`datum` or `parameter`: of a variable of the row's axis or of none,
-// `counter`: they are counted, `matrix` or `matrix_turned`), whether along the lanes, their variable, and how many variables
-// after it are looked up in turn.
+// How row numbers are found: where the first ones are (`datum` or `parameter`: of a variable of the row's axis or of
+// none, `counter`: they are counted, `matrix` or `matrix_turned`), whether along the lanes, their variable, and how
+// many variables after it are looked up in turn.
 enum ListOfRows { kFrom, kAlongLanes, kVariable, kLookups, kFirstLookup };
 
-// An output of the pass. A thread has for each component a state in the pass's lane, and one in float64 for what adds up; both
-// at a place of its own memory, in bytes.
+// An output of the pass. A thread has for each component a state in the pass's lane, and one in float64 for what adds
+// up; both at a place of its own memory, in bytes.
 struct Outcome {
   Red reduction;
-  int pairwise, total;    // kept pair by pair? Are both axes folded?
+  int pairwise, total;  // kept pair by pair? Are both axes folded?
   int width, places;
   int lane, row, stride;
-  int storage;            // of the lane's state, where it needs any
-  int bytes;              // of a state that waits in the device's memory, with its storage
+  int storage;  // of the lane's state, where it needs any
+  int bytes;    // of a state that waits in the device's memory, with its storage
 };
 
 struct Script {
@@ -89,21 +90,23 @@ struct Script {
   const Instruction* pairs;
   const int* lists;
   int outputs;
-  int instructions;       // of a pair
-  int column_numbers;     // of a column, that pairs read
-  int tile;               // columns of a tile
-  int staged;             // do tiles go through shared memory?
-  int strip;              // columns that a thread takes at a time: all that an instruction can, or one
-  int own;                // bytes that a thread has for itself, an odd multiple of 16
+  int instructions;         // of a pair
+  int column_numbers;       // of a column, that pairs read
+  int tile;                 // columns of a tile
+  int staged;               // do tiles go through shared memory?
+  int strip;                // columns that a thread takes at a time: all that an instruction can, or one
+  int own;                  // bytes that a thread has for itself, an odd multiple of 16
   long long column_stride;  // of what depends on columns, from one component to the next; rows have head.rows_held
 };
 
-// Of a kernel for pairs of a common kind (whole.hpp): a thread's rows, and the columns that it takes at a time. Fewer rows where each
-// needs a list of its own: ten nearest of three components took 8 ms with two and 14 with four (H100).
+// Of a kernel for pairs of a common kind (whole.hpp): a thread's rows, and the columns that it takes at a time. Fewer
+// rows where each needs a list of its own: ten nearest of three components took 8 ms with two and 14 with four (H100).
 struct WholeShape {
   int rows, columns;
 };
-KW_FN constexpr WholeShape whole_shape(bool lists, int number_bytes) { return lists ? WholeShape{2, 64 / number_bytes} : WholeShape{16 / number_bytes, 8}; }
+KW_FN constexpr WholeShape whole_shape(bool lists, int number_bytes) {
+  return lists ? WholeShape{2, 64 / number_bytes} : WholeShape{16 / number_bytes, 8};
+}
 
 // Columns that an instruction takes at a time: 32 bytes of numbers.
 template <class Number>

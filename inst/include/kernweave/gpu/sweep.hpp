@@ -1,11 +1,12 @@
-// The kernels of a pass, for any formula that was written out as a struct `F` (src/cuda/write.cpp):
+// The kernels of a pass, for any formula that was written out as a struct `F` (src/cuda/write_source.cpp):
 //   once      what is the same for all pairs
 //   columns   what depends on the folded axis alone, point by point
-//   rows      what depends on the axis of the lanes alone, where it is too wide for registers: component by component, but point by
+//   rows      what depends on the axis of the lanes alone, where it is too wide for registers: component by component,
+//   but point by
 //             point where the nearest are looked for (nearest.hpp)
 //   sweep     the pairs: a thread has some rows, a block a share of the folded axis, tile by tile
-//   merge     states of the same rows from several blocks, in order; where splits are many, first those of each group of them
-//   total     states of all blocks, where both axes are folded
+//   merge     states of the same rows from several blocks, in order; where splits are many, first those of each group
+//   of them total     states of all blocks, where both axes are folded
 #pragma once
 #include "../ops.hpp"
 #include "fold.hpp"
@@ -29,14 +30,19 @@ __device__ inline long long least(long long a, long long b) { return a < b ? a :
 __device__ inline long long even(long long count, int step) { return (count + step - 1) / step * step; }
 
 // The point of a thread, in a launch that has one for each.
-__device__ inline long long own_point(const Head& head) { return head.from + static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ inline long long own_point(const Head& head) {
+  return head.from + static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
 
 // What a block of a launch has to do: a block of rows, and a share of the folded axis.
 struct Patch {
   long long block, split, begin, end;
   __device__ explicit Patch(const Head& head) : Patch(head, blockIdx.x, blockIdx.y) {}
   __device__ Patch(const Head& head, long long block_here, long long split_here)
-      : block(head.first_block + block_here), split(head.first_split + split_here), begin(split * head.split), end(least(head.sweep, begin + head.split)) {}
+      : block(head.first_block + block_here),
+        split(head.first_split + split_here),
+        begin(split * head.split),
+        end(least(head.sweep, begin + head.split)) {}
 };
 
 // A number of the user's data, as the formula's lane.
@@ -45,7 +51,9 @@ __device__ inline L read(const Data& data, long long row, int component) {
   const double number = data.at[row + component * data.rows];
   return L(data.centre ? number - data.centre[component] : number);
 }
-__device__ inline long long row_number(const Data& data, long long row) { return static_cast<long long>(data.at[row]) - 1; }
+__device__ inline long long row_number(const Data& data, long long row) {
+  return static_cast<long long>(data.at[row]) - 1;
+}
 
 // kCount numbers, 16 bytes at a time.
 template <int kCount, class L>
@@ -116,7 +124,8 @@ struct Rows {
 template <class F>
 __device__ void stage(const typename F::L* from, int count, typename F::L* to) {
   const int chunks = count * F::kColumnNumbers * static_cast<int>(sizeof(typename F::L)) / 16;
-  for (int n = threadIdx.x; n < chunks; n += F::kThreads) reinterpret_cast<uint4*>(to)[n] = reinterpret_cast<const uint4*>(from)[n];
+  for (int n = threadIdx.x; n < chunks; n += F::kThreads)
+    reinterpret_cast<uint4*>(to)[n] = reinterpret_cast<const uint4*>(from)[n];
 }
 
 // A state's numbers elsewhere: it may point into itself.
@@ -132,13 +141,15 @@ __device__ void fold_threads(Row* states) {
   for (int half = kThreads / 2; half > 0; half /= 2) {
     __syncthreads();
     if (threadIdx.x >= half) continue;
-    for (int w = 0; w < kWidth; ++w) states[threadIdx.x * kWidth + w].state.merge(states[(threadIdx.x + half) * kWidth + w].state, 0);
+    for (int w = 0; w < kWidth; ++w)
+      states[threadIdx.x * kWidth + w].state.merge(states[(threadIdx.x + half) * kWidth + w].state, 0);
   }
 }
 
 // Both axes are folded: a thread's rows, then the block's, come together in memory.
 template <class Fold, int kThreads, int kRows>
-__device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fold::Row* states, typename Fold::Row* to) {
+__device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fold::Row* states,
+                           typename Fold::Row* to) {
   for (int w = 0; w < Fold::kWidth; ++w) {
     typename Fold::Row* own = states + threadIdx.x * Fold::kWidth + w;
     own->init();
@@ -153,26 +164,33 @@ __device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fol
 
 // A state of one row and component: the result, or what waits for those of other blocks and threads.
 template <class F, class Fold>
-__device__ void put_state(const typename F::Arguments& a, const Target& to, const typename Fold::Row& own, long long row, int w, long long split, int part) {
+__device__ void put_state(const typename F::Arguments& a, const Target& to, const typename Fold::Row& own,
+                          long long row, int w, long long split, int part) {
   if (a.head.splits * F::kParts == 1) {
     write(own, to, row, w);
   } else {
     const long long place = (split - a.head.splits_from) * F::kParts + part;
-    copy_state(own, static_cast<typename Fold::Row*>(to.states) + (place * Fold::kWidth + w) * a.head.rows_here + row - a.head.first_row);
+    copy_state(own, static_cast<typename Fold::Row*>(to.states) + (place * Fold::kWidth + w) * a.head.rows_here + row -
+                        a.head.first_row);
   }
 }
 
-// What is left of a block's work when its share of the folded axis has been seen. Of the same row there may be several parts.
+// What is left of a block's work when its share of the folded axis has been seen. Of the same row there may be several
+// parts.
 template <class F, class Fold, class Place>
-__device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place, long long first, const Patch& patch, int part = 0) {
+__device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place,
+                      long long first, const Patch& patch, int part = 0) {
   using Row = typename Fold::Row;
   const Target& to = a.targets[Place::kNumber];
   const long long lanes = a.head.lanes;
   if constexpr (Place::kTotal) {
     const long long left = lanes - first;
     const int present = left <= 0 ? 0 : static_cast<int>(least((left + F::kRowStride - 1) / F::kRowStride, F::kRows));
-    Row* states = static_cast<Row*>(to.states) + (static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x) * F::kThreads * Fold::kWidth;
-    fold_block<Fold, F::kThreads>(folds, present, states, static_cast<Row*>(to.merged) + (patch.split * a.head.blocks + patch.block) * Fold::kWidth);
+    Row* states = static_cast<Row*>(to.states) +
+                  (static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x) * F::kThreads * Fold::kWidth;
+    fold_block<Fold, F::kThreads>(
+        folds, present, states,
+        static_cast<Row*>(to.merged) + (patch.split * a.head.blocks + patch.block) * Fold::kWidth);
   } else {
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
@@ -183,7 +201,8 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
         Row own;
         own.init();
         folds[k].merge_into(&own, w);
-        if constexpr (F::template in_front<Place::kNumber>()) own.state.times(Scalar<double>(static_cast<double>(F::template factor<Place::kNumber>(a, rows, k).v)));
+        if constexpr (F::template in_front<Place::kNumber>())
+          own.state.times(Scalar<double>(static_cast<double>(F::template factor<Place::kNumber>(a, rows, k).v)));
         put_state<F, Fold>(a, to, own, row, w, patch.split, part);
       }
     }
@@ -194,7 +213,9 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
 template <class F>
 struct Written {
   __device__ Written(const typename F::Arguments&, const Rows<F>&, const Patch&) {}
-  __device__ __forceinline__ void strip(const typename F::Arguments& a, const Rows<F>& rows, const typename F::L* columns, long long first, int left, typename F::States& states) {
+  __device__ __forceinline__ void strip(const typename F::Arguments& a, const Rows<F>& rows,
+                                        const typename F::L* columns, long long first, int left,
+                                        typename F::States& states) {
     F::strip(a, rows, columns, first, left, states);
   }
   __device__ void end(const typename F::Arguments&) const {}
@@ -213,7 +234,7 @@ __device__ __forceinline__ void sweep_by(const typename F::Arguments& a) {
   Work work(a, rows, patch);
   for (long long tile = patch.begin; tile < patch.end; tile += F::kTile) {
     int count = static_cast<int>(least(F::kTile, patch.end - tile));
-    if constexpr (F::kColumns > 1) count = held(count);
+    if constexpr (F::kColumns > 1) count = opaque(count);
     const L* at = static_cast<const L*>(a.head.columns) + tile * F::kColumnNumbers;
     if constexpr (F::kStaged) {
       __syncthreads();
@@ -222,7 +243,8 @@ __device__ __forceinline__ void sweep_by(const typename F::Arguments& a) {
       at = reinterpret_cast<const L*>(shared);
     }
 #pragma unroll F::kUnroll
-    for (int t = 0; t < count; t += F::kColumns) work.strip(a, rows, at + t * F::kColumnNumbers, tile + t, count - t, states);
+    for (int t = 0; t < count; t += F::kColumns)
+      work.strip(a, rows, at + t * F::kColumnNumbers, tile + t, count - t, states);
     states.each([](auto& folds, auto) {
 #pragma unroll
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();
@@ -237,8 +259,8 @@ __device__ void sweep(const typename F::Arguments& a) {
   sweep_by<F, Written<F>>(a);
 }
 
-// Which of the states that wait for a row come together: those of a group of splits, in the place of the first; or what is left of all
-// groups, after what earlier shares of the folded axis have left.
+// Which of the states that wait for a row come together: those of a group of splits, in the place of the first; or what
+// is left of all groups, after what earlier shares of the folded axis have left.
 template <class F>
 struct Waiting {
   long long first, end, step;
@@ -260,7 +282,9 @@ __device__ void merge(const typename F::Arguments& a) {
     if constexpr (!decltype(place)::kTotal) {
       const Target& to = a.targets[decltype(place)::kNumber];
       for (int w = 0; w < Fold::kWidth; ++w) {
-        const auto state_of = [&](long long s) { return static_cast<Row*>(to.states) + (s * Fold::kWidth + w) * a.head.rows_here + here; };
+        const auto state_of = [&](long long s) {
+          return static_cast<Row*>(to.states) + (s * Fold::kWidth + w) * a.head.rows_here + here;
+        };
         Row* merged = static_cast<Row*>(to.merged) + w * a.head.rows_held + row;
         Row total;
         total.init();

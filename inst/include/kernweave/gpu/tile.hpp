@@ -23,8 +23,10 @@ struct TileThread : Shape {
 
 // A thread's part of a tile, from inner products to terms. Of the columns the first `left` exist.
 template <class F, bool kFull, class States>
-__device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, const Rows<F>& rows, const float (&row_scales)[F::kRows], long long column,
-                                              int left, States& states, float (&pairs)[F::Tile::kRowTiles][F::Tile::kColumnTiles][4]) {
+__device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, const Rows<F>& rows,
+                                              const float (&row_scales)[F::kRows], long long column, int left,
+                                              States& states,
+                                              float (&pairs)[F::Tile::kRowTiles][F::Tile::kColumnTiles][4]) {
   using L = typename F::L;
   const L* const numbers = static_cast<const L*>(a.head.columns) + column * F::kColumnNumbers;
 #pragma unroll
@@ -38,7 +40,8 @@ __device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, co
         product[1][k] = L(pairs[k / 2][n][k % 2 * 2 + 1] * (row_scales[k] * scales.y));
       }
     }
-    F::strip(a, rows, numbers + n * 8 * F::kColumnNumbers, column + n * 8, kFull ? F::kColumns : left - n * 8, states, product, terms);
+    F::strip(a, rows, numbers + n * 8 * F::kColumnNumbers, column + n * 8, kFull ? F::kColumns : left - n * 8, states,
+             product, terms);
     if constexpr (F::kWide > 0) {
 #pragma unroll
       for (int k = 0; k < F::kRows; ++k)
@@ -63,7 +66,8 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
   typename F::States states;
   states.init();
   auto products = [&] {
-    if constexpr (F::kProduct > 0) return Products<F>(head, shared, patch.block * T::kBlockRows, patch.begin, patch.end);
+    if constexpr (F::kProduct > 0)
+      return Products<F>(head, shared, patch.block * T::kBlockRows, patch.begin, patch.end);
     else return Nothing();
   }();
   auto wide = [&] {
@@ -91,8 +95,9 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
   states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, patch, T::part()); });
   if constexpr (F::kWide > 0) {
     F::States::each_type([&](auto type, auto place) {
-      wide.template leave<typename decltype(type)::Fold>(a, a.targets[decltype(place)::kNumber], rows, first < head.lanes,
-                                                         first + F::kRowStride < head.lanes, patch.split);
+      wide.template leave<typename decltype(type)::Fold>(a, a.targets[decltype(place)::kNumber], rows,
+                                                         first < head.lanes, first + F::kRowStride < head.lanes,
+                                                         patch.split);
     });
   }
 }

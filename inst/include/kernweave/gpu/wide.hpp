@@ -1,5 +1,6 @@
 // Sums of one term a pair times many weights a column: tensor cores multiply a tile of terms with a tile of weights, in
-// float32's precision. Terms are scaled by a power of two for each row of a tile, weights for each of their columns there.
+// float32's precision. Terms are scaled by a power of two for each row of a tile, weights for each of their columns
+// there.
 #pragma once
 #include "sweep.hpp"
 #include "tensor.hpp"
@@ -18,15 +19,19 @@ __device__ void packed_weights(const typename F::Arguments& a) {
   const int w = static_cast<int>(number % F::kWidePadded);
   const long long first = tile * T::kSide;
   const auto* from = static_cast<const typename F::L*>(a.head.columns) + first * F::kColumnNumbers + F::kWideAt + w;
-  const auto weight = [&](int j) { return w < F::kWide && first + j < a.head.sweep ? from[j * F::kColumnNumbers].v : 0.0f; };
+  const auto weight = [&](int j) {
+    return w < F::kWide && first + j < a.head.sweep ? from[j * F::kColumnNumbers].v : 0.0f;
+  };
   float largest = 0.0f;
   for (int j = 0; j < T::kSide; ++j) largest = larger(largest, weight(j));
   const float scale = scale_for(largest);
   if (scale == 0.0f) *a.head.lost = 1;
-  auto* const to = static_cast<unsigned short*>(a.head.weight_halves) + tile * (T::kSide / kProductDepth) * F::kWidePadded * 2 * kProductDepth;
+  auto* const to = static_cast<unsigned short*>(a.head.weight_halves) +
+                   tile * (T::kSide / kProductDepth) * F::kWidePadded * 2 * kProductDepth;
   for (int j = 0; j < T::kSide; ++j) {
     const long long step = static_cast<long long>(j / kProductDepth) * F::kWidePadded * 2 * kProductDepth;
-    put_halves(weight(j) * scale, to + step + ColumnOrder::at(w, j % kProductDepth, 1, 0), to + step + ColumnOrder::at(w, j % kProductDepth, 1, 1));
+    put_halves(weight(j) * scale, to + step + ColumnOrder::at(w, j % kProductDepth, 1, 0),
+               to + step + ColumnOrder::at(w, j % kProductDepth, 1, 1));
   }
   a.head.weight_scales[tile * F::kWidePadded + w] = inverse_scale(scale);
 }
@@ -77,7 +82,8 @@ class WideSums {
 
   // As leave() does for what a thread has found of an output.
   template <class Fold>
-  __device__ void leave(const typename F::Arguments& a, const Target& to, const Rows<F>& rows, bool first_exists, bool second_exists, long long split) const {
+  __device__ void leave(const typename F::Arguments& a, const Target& to, const Rows<F>& rows, bool first_exists,
+                        bool second_exists, long long split) const {
     const float in_front[2] = {F::template factor<0>(a, rows, 0).v, F::template factor<0>(a, rows, 1).v};
 #pragma unroll
     for (int n = 0; n < kTiles; ++n)
@@ -87,7 +93,8 @@ class WideSums {
         if (w >= F::kWide || !(r < 2 ? first_exists : second_exists)) continue;
         typename Fold::Row own;
         own.init();
-        own.state.step(Scalar<double>(static_cast<double>(totals_[n][r]) * in_front[r / 2]), Scalar<double>(1.0), 1, true);
+        own.state.step(Scalar<double>(static_cast<double>(totals_[n][r]) * in_front[r / 2]), Scalar<double>(1.0), 1,
+                       true);
         put_state<F, Fold>(a, to, own, rows.number[r / 2], w, split, 0);
       }
   }

@@ -1,4 +1,5 @@
-// Unpick: components added to a vector of zeros, each at its place (1-based); a = {how many, the places, width of the result}.
+// Unpick: components added to a vector of zeros, each at its place (1-based); a = {how many, the places, width of the
+// result}.
 #pragma once
 #include "../read.hpp"
 

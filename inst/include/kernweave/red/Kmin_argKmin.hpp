@@ -1,6 +1,6 @@
 // KMinArgKMin: the K smallest values so far, sorted, and where they stood. NaN never enters.
 #pragma once
-#include "first_look.hpp"
+#include "list_bound.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -17,25 +17,26 @@ struct Places<T, 0> {
 };
 
 template <class L, int kPlaces>
-struct KMinArgKMinOf : FirstLook<L> {
+struct KMinArgKMinOf : SampledBound<L> {
   using Number = typename L::Number;
   static constexpr bool kAdds = false, kShort = true, kExponents = false, kLooks = L::kLanes > 1;
   static_assert(kPlaces == 0 || L::kLanes == 1, "lists within a state are of one lane");
 
-  L bound;                         // what is at least this is plain: the last place once the list is full, else what a look has found, or NaN
+  L bound;  // what is at least this is plain: the last place once the list is full, else what a look has found, or NaN
   using Place = typename L::Place;
-  Places<Place, kPlaces> where;    // of each lane k places; 0 in those still empty
-  Places<Number, kPlaces> least;   // ascending
+  Places<Place, kPlaces> where;   // of each lane k places; 0 in those still empty
+  Places<Number, kPlaces> least;  // ascending
   int asked;
 
   KW_FN static constexpr long long storage(int k) {
-    const long long list = static_cast<long long>(L::kLanes) * k * static_cast<long long>(sizeof(Place) + sizeof(Number));
-    const long long look = FirstLook<L>::storage(k);
+    const long long list =
+        static_cast<long long>(L::kLanes) * k * static_cast<long long>(sizeof(Place) + sizeof(Number));
+    const long long look = SampledBound<L>::storage(k);
     return kPlaces > 0 ? 0 : list < look ? look : list;
   }
   // Indices first: they need the stricter alignment.
   KW_FN void init(void* storage, int places) {
-    FirstLook<L>::init(places);
+    SampledBound<L>::init(places);
     asked = places;
     bound = nan<L>();
     if constexpr (kPlaces == 0) {
@@ -55,7 +56,8 @@ struct KMinArgKMinOf : FirstLook<L> {
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
     // Not by plain(): where two axes are folded, a tie may come with a smaller row number.
-    each_lane(valid && !(bound < value), [&](int l) { step_lane(l, lane(value, l), static_cast<Place>(lane(index, l))); });
+    each_lane(valid && !(bound < value),
+              [&](int l) { step_lane(l, lane(value, l), static_cast<Place>(lane(index, l))); });
   }
   KW_FN void step_lane(int lane, Number value, Place index) {
     if (value == value) take(lane, value, index);
@@ -74,7 +76,8 @@ struct KMinArgKMinOf : FirstLook<L> {
   KW_FN void merge(const KMinArgKMinOf<M, kOther>& later, int lane) {
     const int first = lane * later.k();
     for (int p = first; p < first + later.k(); ++p)
-      if (later.where.at[p] != 0) take(0, static_cast<Number>(later.least.at[p]), static_cast<Place>(later.where.at[p]));
+      if (later.where.at[p] != 0)
+        take(0, static_cast<Number>(later.least.at[p]), static_cast<Place>(later.where.at[p]));
   }
   KW_FN void finish(L* values, Index* indices) const {
     for (int p = 0; p < k(); ++p) {

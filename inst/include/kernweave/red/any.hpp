@@ -17,7 +17,9 @@ struct Any {
     found = select(valid && truth(value), L(1.0), found);
   }
   template <class M>
-  KW_FN void merge(const Any<M>& later, int lane) { found = select(truth(found), found, from_lane<L>(later.found, lane)); }
+  KW_FN void merge(const Any<M>& later, int lane) {
+    found = select(truth(found), found, from_lane<L>(later.found, lane));
+  }
   KW_FN void finish(L* values, Index*) const { values[0] = found; }
 };
 

@@ -15,7 +15,9 @@ struct Min {
   KW_FN void init(void*, int) { least = infinity<L>(); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) { take(select(valid, value, least)); }
   template <class M>
-  KW_FN void merge(const Min<M>& later, int lane) { take(from_lane<L>(later.least, lane)); }
+  KW_FN void merge(const Min<M>& later, int lane) {
+    take(from_lane<L>(later.least, lane));
+  }
   KW_FN void finish(L* values, Index*) const { values[0] = least; }
 
  private:

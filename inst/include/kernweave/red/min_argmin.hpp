@@ -12,8 +12,8 @@ struct MinArgMin {
   static constexpr bool kAdds = false, kShort = true, kExponents = false, kLooks = false;
 
   L least;
-  L bound;                 // the least, NaN until one has come: what is at least this is plain
-  L nan_seen;              // NaN if one has come, else 0
+  L bound;                             // the least, NaN until one has come: what is at least this is plain
+  L nan_seen;                          // NaN if one has come, else 0
   typename L::Place where[L::kLanes];  // 0 while only NaN, or nothing, has come
 
   KW_FN static constexpr long long storage(int) { return 0; }
@@ -24,7 +24,8 @@ struct MinArgMin {
     for (int k = 0; k < L::kLanes; ++k) where[k] = 0;
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
-    each_lane(valid && !(bound < value), [&](int l) { step_lane(l, lane(value, l), static_cast<typename L::Place>(lane(index, l))); });
+    each_lane(valid && !(bound < value),
+              [&](int l) { step_lane(l, lane(value, l), static_cast<typename L::Place>(lane(index, l))); });
   }
   KW_FN void step_lane(int lane, Number value, typename L::Place index) {
     if (!(value == value)) nan_seen = with_lane(nan_seen, lane, value);
@@ -34,13 +35,16 @@ struct MinArgMin {
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
   // As in lists, of which this is the shortest.
   KW_FN L middle() const { return least; }
-  KW_FN void step_next(L value, L weight, typename L::Indices index) { step(value, weight, index, typename L::Mask(true)); }
+  KW_FN void step_next(L value, L weight, typename L::Indices index) {
+    step(value, weight, index, typename L::Mask(true));
+  }
 
   template <class M>
   KW_FN void merge(const MinArgMin<M>& later, int k) {
     const L nan_later = from_lane<L>(later.nan_seen, k);
     nan_seen = select(is_nan(nan_later), nan_later, nan_seen);
-    if (later.where[k] != 0) take(0, lane(from_lane<L>(later.least, k), 0), static_cast<typename L::Place>(later.where[k]));
+    if (later.where[k] != 0)
+      take(0, lane(from_lane<L>(later.least, k), 0), static_cast<typename L::Place>(later.where[k]));
   }
   KW_FN void finish(L* values, Index* indices) const {
     values[0] = where[0] == 0 && any(is_nan(nan_seen)) ? nan_seen : least;

@@ -35,7 +35,8 @@ struct Prod {
  private:
   KW_FN void take(L value) {
     product = product * value;
-    const typename L::Mask large = L(kLarge) < abs(product), small = abs(product) < L(kSmall) && differs(product, L(0.0));
+    const typename L::Mask large = L(kLarge) < abs(product),
+                           small = abs(product) < L(kSmall) && differs(product, L(0.0));
     product = product * select(large, L(kSmall), select(small, L(kLarge), L(1.0)));
     powers = powers + select(large, L(1.0), select(small, L(-1.0), L(0.0)));
   }

@@ -18,7 +18,9 @@ struct Sum {
   }
   KW_FN void restart() { total = L(0.0); }
   template <class M>
-  KW_FN void merge(const Sum<M>& later, int lane) { total = total + from_lane<L>(later.total, lane); }
+  KW_FN void merge(const Sum<M>& later, int lane) {
+    total = total + from_lane<L>(later.total, lane);
+  }
   KW_FN void times(L factor) { total = total * factor; }
   KW_FN void finish(L* values, Index*) const { values[0] = total; }
 };

@@ -29,7 +29,9 @@ struct SumSoftMaxWeight {
     to->total = to->total + weight * share;
     to->norm = to->norm + share;
   }
-  KW_FN typename L::Mask plain(const Sums& found) const { return scale.fits(found.norm) && abs(found.total) < infinity<L>(); }
+  KW_FN typename L::Mask plain(const Sums& found) const {
+    return scale.fits(found.norm) && abs(found.total) < infinity<L>();
+  }
   KW_FN static L scale_for(L value, L) { return value; }
   KW_FN void lift(L value) { shrink(scale.lift(value)); }
   KW_FN void expect(const Sums& found) { scale.expect(found.norm); }
@@ -42,7 +44,8 @@ struct SumSoftMaxWeight {
 
   template <class M>
   KW_FN void merge(const SumSoftMaxWeight<M>& later, int lane) {
-    take(from_lane<L>(later.scale.top, lane), from_lane<L>(later.sums.total, lane), from_lane<L>(later.sums.norm, lane));
+    take(from_lane<L>(later.scale.top, lane), from_lane<L>(later.sums.total, lane),
+         from_lane<L>(later.sums.norm, lane));
   }
   KW_FN void finish(L* values, Index*) const { values[0] = sums.total / sums.norm; }
 

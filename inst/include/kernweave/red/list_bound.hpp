@@ -1,0 +1,67 @@
+// A first look at some of the terms, for lists: it gives each lane a bound that at least K of its terms are below, so
+// that few others enter. Terms go to as many groups as the list has places, times three; the K smallest of the groups'
+// least terms are K terms.
+#pragma once
+#include "../lane.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace red {
+
+// One lane does not look.
+template <class L, bool kMany = (L::kLanes > 1)>
+struct SampledBound {
+  KW_FN static constexpr long long storage(int) { return 0; }
+  KW_FN void init(int) {}
+};
+
+template <class L>
+struct SampledBound<L, true> {
+  using Number = typename L::Number;
+  int places;
+  int group;      // of the next term; -1 where terms are not looked at
+  Number* least;  // of each group a vector
+
+  KW_FN static constexpr int groups(int places) { return 3 * places; }
+  KW_FN static constexpr long long storage(int places) {
+    return static_cast<long long>(groups(places)) * L::kLanes * static_cast<long long>(sizeof(Number));
+  }
+  KW_FN void init(int asked) {
+    places = asked;
+    group = -1;
+  }
+  KW_FN void begin(void* storage) {
+    group = 0;
+    least = static_cast<Number*>(storage);
+    for (int g = 0; g < groups(places); ++g) infinity<L>().store(of(g));
+  }
+  KW_FN bool looks() const { return group >= 0; }
+  KW_FN void look_at(L value) {
+    lesser(value, L::load(of(group))).store(of(group));
+    group = group + 1 < groups(places) ? group + 1 : 0;
+  }
+  // The smallest rise to the first places, one after the other.
+  KW_FN L end() {
+    group = -1;
+    for (int p = 0; p < places; ++p)
+      for (int g = groups(places) - 1; g > p; --g) {
+        const L one = L::load(of(g)), other = L::load(of(g - 1));
+        lesser(one, other).store(of(g - 1));
+        greater(one, other).store(of(g));
+      }
+    return above(L::load(of(places - 1)));
+  }
+
+ private:
+  KW_FN Number* of(int g) const { return least + g * L::kLanes; }
+  // A number that is greater; NaN, which bounds nothing, of an infinite one: there may be fewer numbers than places.
+  KW_FN static L above(L x) {
+    constexpr bool kFloat = sizeof(Number) == 4;
+    constexpr double kStep = kFloat ? 0x1p-22 : 0x1p-51, kLeast = kFloat ? 0x1p-126 : 0x1p-1022;
+    return select(x < infinity<L>(), x + (abs(x) * L(kStep) + L(kLeast)), nan<L>());
+  }
+};
+
+}  // namespace red
+}  // inline namespace KW_ISA
+}  // namespace kernweave

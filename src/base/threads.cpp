@@ -1,0 +1,147 @@
+// One counter deals out the tasks; the calling thread works too, and alone speaks to R.
+#include "base/threads.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace {
+
+// A forked worker shares the machine with its siblings: parallel::mclapply() has taken the cores already.
+std::atomic<bool> forked{false};
+void note_fork() { forked = true; }
+
+void watch_forks() {
+#if !defined(_WIN32)
+  static const int registered = pthread_atfork(nullptr, nullptr, note_fork);
+  (void)registered;
+#endif
+}
+
+// A positive number in an environment variable, else `otherwise`. Read at every call: users set it at any time.
+int environment_limit(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  const int limit = text ? std::atoi(text) : 0;
+  return limit > 0 ? limit : otherwise;
+}
+
+bool under_check() {
+  const char* text = std::getenv("_R_CHECK_LIMIT_CORES_");
+  return text && std::string(text) != "false" && std::string(text) != "FALSE" && text[0] != '\0';
+}
+
+class Team {
+ public:
+  Team(std::int64_t tasks, const std::function<void(double)>& poll,
+       const std::function<void(int, std::int64_t, const Heartbeat&)>& work)
+      : tasks_(tasks), poll_(poll), work_(work), next_look_(Clock::now() + kBetweenPolls) {}
+
+  void run(int threads) {
+    std::vector<std::thread> others;
+    for (int worker = 1; worker < threads; ++worker) others.push_back(start(worker));
+    guarded([&] { work_through(0, [this] { look(); }); });
+    guarded([&] { wait(); });
+    for (std::thread& t : others)
+      if (t.joinable()) t.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Where no thread can be had, the others do the work.
+  std::thread start(int worker) {
+    try {
+      std::unique_lock<std::mutex> lock(mutex_);
+      std::thread t([this, worker] {
+        guarded([&] { work_through(worker, [this] { if (stopping_) throw Interrupted(); }); });
+        std::unique_lock<std::mutex> lock(mutex_);
+        --running_;
+        finished_.notify_one();
+      });
+      ++running_;
+      return t;
+    } catch (const std::system_error&) {
+      return std::thread();
+    }
+  }
+
+  template <class Work>
+  void guarded(Work work) {
+    try {
+      work();
+    } catch (...) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      stopping_ = true;
+    }
+  }
+
+  void work_through(int worker, const Heartbeat& beat) {
+    for (std::int64_t task; !stopping_ && (task = next_++) < tasks_; ++done_) work_(worker, task, beat);
+  }
+
+  void look() {
+    if (stopping_) throw Interrupted();
+    const Clock::time_point now = Clock::now();
+    if (now < next_look_) return;
+    next_look_ = now + kBetweenPolls;
+    poll_(static_cast<double>(done_) / static_cast<double>(tasks_));
+  }
+
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (running_ > 0) {
+      finished_.wait_for(lock, kBetweenPolls);
+      lock.unlock();
+      if (!stopping_) look();
+      lock.lock();
+    }
+  }
+
+  // A look takes microseconds, an answer within 0.2 s is asked for.
+  static constexpr std::chrono::milliseconds kBetweenPolls{50};
+  const std::int64_t tasks_;
+  const std::function<void(double)>& poll_;
+  const std::function<void(int, std::int64_t, const Heartbeat&)>& work_;
+  std::atomic<std::int64_t> next_{0}, done_{0};
+  std::atomic<bool> stopping_{false};
+  Clock::time_point next_look_;
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  int running_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+int allowed_threads(int asked) {
+  watch_forks();
+  if (forked && asked == 0) return 1;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  int threads = asked > 0 ? asked : std::max(1, cores / 2);
+  threads = std::min(threads, environment_limit("OMP_THREAD_LIMIT", threads));
+  if (asked == 0) threads = std::min(threads, environment_limit("OMP_NUM_THREADS", threads));
+  if (under_check()) threads = std::min(threads, 2);
+  return threads;
+}
+
+void share_out(int threads, std::int64_t tasks, const std::function<void(double)>& poll,
+               const std::function<void(int, std::int64_t, const Heartbeat&)>& work) {
+  if (tasks == 0) return;
+  Team(tasks, poll, work).run(static_cast<int>(std::min<std::int64_t>(threads, tasks)));
+}
+
+}  // namespace kernweave

@@ -1,0 +1,108 @@
+// Rows that have a short way for plain arguments, so that one look serves all vectors of a strip. Once per instruction
+// set.
+#pragma once
+#include "cpu/math_circle-inl.hpp"
+#include "cpu/inverse-inl.hpp"
+#include "kernweave/ops.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+// Notes arguments in a sum of squares, in which nothing large hides, and no NaN.
+template <class T>
+class CircleLook {
+ public:
+  KW_FN CircleLook() : squares_(0.0) {}
+  KW_FN void note(Pack<T> x) { squares_ = x * x + squares_; }
+  KW_FN bool all_plain() const { return all(squares_ <= Pack<T>(kCircleLimit * kCircleLimit)); }
+
+ private:
+  Pack<T> squares_;
+};
+
+// Between 2^-50 and here an estimate of an inverse root is one, and squares have room.
+constexpr double kRootLimit = 0x1p50;
+
+template <class T>
+class RootLook {
+ public:
+  KW_FN RootLook() : squares_(0.0), least_(1.0) {}
+  KW_FN void note(Pack<T> x) {
+    squares_ = x * x + squares_;
+    least_ = lesser(least_, x);
+  }
+  KW_FN bool all_plain() const {
+    return all(squares_ <= Pack<T>(kRootLimit * kRootLimit) && Pack<T>(1 / kRootLimit) <= least_);
+  }
+
+ private:
+  Pack<T> squares_, least_;
+};
+
+template <class Row, class T>
+struct FastPath {
+  static constexpr bool kShort = false;
+};
+template <class T>
+struct FastPath<op::Sin, T> {
+  static constexpr bool kShort = true;
+  using Look = CircleLook<T>;
+  template <class P>
+  static KW_FN P value(P x) {
+    return near_sin(x);
+  }
+};
+template <class T>
+struct FastPath<op::Cos, T> {
+  static constexpr bool kShort = true;
+  using Look = CircleLook<T>;
+  template <class P>
+  static KW_FN P value(P x) {
+    return near_cos(x);
+  }
+};
+#if defined(__x86_64__)
+template <class T>
+struct FastPath<op::InvSqrt, T> {
+  static constexpr bool kShort = true;
+  using Look = RootLook<T>;
+  template <class P>
+  static KW_FN P value(P x) {
+    return near_inverse_sqrt(x);
+  }
+};
+// 0 is not plain.
+template <class T>
+struct FastPath<op::Rsqrt, T> : FastPath<op::InvSqrt, T> {};
+#endif
+
+// Rows with a way for sums that tells where it will not do: by values that are not finite, or in what inverses tell.
+template <class Row, class T>
+struct Telling {
+  static constexpr bool kTells = false;
+};
+template <class T>
+struct Telling<op::Inv, T> {
+  static constexpr bool kTells = kEstimatesInverses;
+  template <class P>
+  static KW_FN P value(Inverses<T>* inverses, P x) {
+    return inverses->of(x);
+  }
+};
+#if defined(__x86_64__)
+template <class T>
+struct Telling<op::InvSqrt, T> {
+  // Elsewhere the estimate is that of a float32, which is 0 for numbers beyond its range.
+  static constexpr bool kTells = sizeof(T) == 4 || kVectorBytes == 64;
+  template <class P>
+  static KW_FN P value(Inverses<T>*, P x) {
+    return near_inverse_sqrt(x);
+  }
+};
+// 0 has none there.
+template <class T>
+struct Telling<op::Rsqrt, T> : Telling<op::InvSqrt, T> {};
+#endif
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,358 @@
+// Pairs that are one fold over components, a chain of calls and one reduction: each kind of them (those of fused.def,
+// and any one function of ops.def after any fold) is compiled as a loop of its own, which reads no instruction between
+// one strip and the next. Included once per instruction set.
+#pragma once
+#include <cstdint>
+#include "cpu/machine-inl.hpp"
+#include "cpu/fast_path-inl.hpp"
+#include "cpu/screen-inl.hpp"
+#include "kernweave/calls.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+template <class T>
+class FusedLoops {
+  using M = Machine<T>;
+  using P = Pack<T>;
+  using Part = typename M::Part;
+  using Strip = typename M::Strip;
+  using Seen = typename M::Seen;
+
+ public:
+  static FusedLoopList all() {
+    constexpr int kSize = rows<Counter>().used;
+    static constexpr Table<kSize> table = rows<Table<kSize>>();
+    return {table.at, kSize};
+  }
+
+ private:
+  // A component that is small beside the number a fold starts with is rounded to its last place: two units at most in
+  // all.
+  static constexpr int kFewStarted = 4;
+  // A logarithm is the longest that is worth it: what takes longer hides what a step costs.
+  static constexpr int kLongestCall = 36;
+
+  // Made by the compiler, so that no code of the library's is compiled for one instruction set here.
+  template <int kSize>
+  struct Table {
+    FusedLoop at[kSize] = {};
+    int used = 0;
+    constexpr void push_back(FusedLoop loop) { at[used++] = loop; }
+  };
+  struct Counter {
+    int used = 0;
+    constexpr void push_back(FusedLoop) { ++used; }
+  };
+
+  // --- one chain ---
+
+  // What a call takes besides what has been found.
+  struct Taken {
+    P once;
+    Seen row, column;
+
+    // For the part of a strip that begins at a column.
+    template <int kArgument>
+    KW_FN Part get(const Part* found, int, int c) const {
+      if constexpr (kArgument >= 0) return found[kArgument];
+      else if constexpr (kArgument == kOfRow) return {row.rows(), row.rows()};
+      else if constexpr (kArgument == kOfColumn)
+        return {{column.number(c), column.number(c)}, {column.number(c + 1), column.number(c + 1)}};
+      else return {{once, once}, {once, once}};
+    }
+  };
+
+  // A last call whose short way tells where it will not do takes it, and so do such calls before.
+  template <class... Calls>
+  static constexpr bool last_tells() {
+    bool tells = false;
+    ((tells = Telling<typename Called<Calls::kOp>::Row, T>::kTells), ...);
+    return tells;
+  }
+  struct Shortly {
+    Inverses<T> inverses;
+
+    KW_FN Shortly() {}
+    template <Op kOp>
+    KW_FN Part call(Part x, Part y) {
+      using Row = typename Called<kOp>::Row;
+      if constexpr (Telling<Row, T>::kTells) return Telling<Row, T>::value(&inverses, x);
+      else return Called<kOp>::eval(x, y);
+    }
+  };
+
+  // What is known of all calls, and which are left to follow when the fold has been carried out.
+  template <class... Calls>
+  struct Listed {
+    static constexpr int kLength = static_cast<int>(sizeof...(Calls));
+    static constexpr bool kColumns = (false || ... || Calls::template kTakes<kOfColumn>),
+                          kLastTells = last_tells<Calls...>();
+  };
+  template <class Calls>
+  struct Work;
+  template <class... Calls>
+  struct Work<Chain<Calls...>> : Listed<Calls...> {
+    static constexpr bool kStarts = false, kJoined = false;
+    using Left = Chain<Calls...>;
+  };
+  // A number that is added to the fold's result first: a fold of few components starts with it.
+  template <class... Calls>
+  struct Work<Chain<Plus<0>, Calls...>> : Listed<Plus<0>, Calls...> {
+    static_assert(!(false || ... || Calls::template kTakes<static_cast<Argument>(0)>),
+                  "what the fold has found alone is not known");
+    static constexpr bool kStarts = true, kJoined = false;
+    using Left = Chain<Calls...>;
+  };
+  // One that it is taken times, or that is added: the same multiplication and addition, which changes neither.
+  template <class... Calls>
+  struct Work<Chain<Times<0>, Calls...>> : Listed<Times<0>, Calls...> {
+    static constexpr bool kStarts = false, kJoined = true;
+    using Left = Chain<Calls...>;
+  };
+  // Carries them out, of the part of a strip that begins at a column, where folds have found `of_fold`.
+  template <class Here, class Way, class... Calls>
+  static KW_FN Part work(Way* way, Part of_fold, const Taken* taken, Part summand, int column, Chain<Calls...>) {
+    constexpr int kDone = Here::kStarts || Here::kJoined ? 1 : 0;
+    Part found[1 + kDone + sizeof...(Calls)];
+    found[0] = of_fold;
+    if constexpr (Here::kStarts) found[1] = of_fold;
+    if constexpr (Here::kJoined) found[1] = of_fold * taken[0].template get<kOnce>(found, 0, column) + summand;
+    if constexpr (sizeof...(Calls) > 0)
+      return follow<1 + kDone, Part, Way, Taken, Calls...>(way, found, taken + kDone, 0, column);
+    else return found[kDone];
+  }
+
+  // Where everything lies for a strip. The program is the fold, the calls and the reduction; a call has what it takes
+  // of a row, or of no point, first, and what it takes of a column second.
+  template <class Here>
+  struct Places {
+    const Frame& frame;
+    const Instruction &fold, *const calls, &last;
+    const Seen x;
+    Seen y;
+    const std::int64_t y_step;
+    Taken taken[Here::kLength + 1];
+    P summand;
+
+    KW_FN Places(const Frame& frame, std::int64_t strip)
+        : frame(frame),
+          fold(frame.program[0]),
+          calls(frame.program + 1),
+          last(calls[Here::kLength]),
+          x(M::seen(frame, fold.a)),
+          y(M::seen(frame, fold.b)),
+          y_step(M::advance(frame, fold.b)),
+          summand(-0.0) {
+      for (int k = 0; k < Here::kLength; ++k) {
+        taken[k].row = M::seen(frame, calls[k].a);
+        taken[k].column = M::seen(frame, calls[k].b);
+        taken[k].once = taken[k].row.number(0);
+      }
+      if (Here::kJoined && calls[0].code == code_of(Op::Add, Shape::alone)) {
+        summand = taken[0].once;
+        taken[0].once = P(1.0);
+      }
+      go_on(strip);
+    }
+    KW_FN void go_on(std::int64_t strips) {
+      y.at += strips * y_step;
+      if constexpr (Here::kColumns)
+        for (int k = 0; k < Here::kLength; ++k) taken[k].column.at += strips * M::advance(frame, calls[k].b);
+    }
+    template <class Fold, class Way>
+    KW_FN void work(Way* way, Strip* s) const {
+      const bool starts = Here::kStarts && fold.width <= kFewStarted;
+      const P start = starts ? taken[0].once : Fold::template start<P>();
+      M::fold_vector_number(s, start, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
+      if (Here::kStarts && !starts) M::map(s, [&](P found) { return found + taken[0].once; });
+      const Part added = {{summand, summand}, {summand, summand}};
+      const Part one = FusedLoops::work<Here>(way, M::part(*s, 0), taken, added, 0, typename Here::Left());
+      *s = M::strip_of(one, FusedLoops::work<Here>(way, M::part(*s, 2), taken, added, 2, typename Here::Left()));
+    }
+  };
+
+  // Terms of a full strip are taken from registers, where that will do. What memory is needed for else is made there,
+  // or the reduction would lie in memory throughout.
+  template <class Reduction>
+  static KW_FN void take(const Frame& frame, const typename M::Ready& reduction, const Strip& s, std::int64_t left) {
+    if (left >= M::kColumns && Reduction::take(reduction, s)) return;
+    typename M::Run now = {frame, frame.columns - left, left, s};
+    const typename M::Ready copy = reduction;
+    Reduction::take_memory(copy, &now);
+  }
+
+  // Kinds of pairs, by what is done with them.
+  template <class FoldOf, class Calls, template <class> class State, Weight kWeight, bool kSummed>
+  struct Kind {
+    using Fold = FoldOf;
+    using Here = Work<Calls>;
+    using Reduction = typename M::template Reduction<State, kWeight>;
+    using Sum = typename M::template Reduction<State, Weight::one>;
+    static constexpr bool kAlsoSummed = kSummed, kOneWeight = kWeight != Weight::difference;
+    static constexpr bool kTells = kOneWeight && Here::kLastTells && Reduction::kSum,
+                          kShort = kTells || (kOneWeight && Reduction::kAddsShortly);
+    using Way = std::conditional_t<kTells, Shortly, AsWritten>;
+  };
+
+  // Some strips as they are written, the last of all perhaps not full.
+  template <class Kind>
+  static KW_FN void take_some(const Frame& frame, std::int64_t first, std::int64_t end) {
+    Places<typename Kind::Here> places(frame, first);
+    typename M::Ready reduction = M::ready(frame, places.last, nullptr);
+    const typename M::Ready sum = Kind::kAlsoSummed ? M::ready(frame, (&places.last)[1], nullptr) : reduction;
+    const std::int64_t weight_step = M::advance(frame, places.last.b);
+    if (Kind::kOneWeight) reduction.width = 1;
+    reduction.b.at += first * weight_step;
+    for (std::int64_t strip = first; strip < end; ++strip, places.go_on(1), reduction.b.at += weight_step) {
+      AsWritten way;
+      Strip s;
+      places.template work<typename Kind::Fold>(&way, &s);
+      take<typename Kind::Reduction>(frame, reduction, s, frame.columns - strip * M::kColumns);
+      if constexpr (Kind::kAlsoSummed) take<typename Kind::Sum>(frame, sum, s, frame.columns - strip * M::kColumns);
+    }
+  }
+  template <class Kind>
+  __attribute__((noinline, flatten)) static void take_rarely(const Frame& frame, std::int64_t first, std::int64_t end) {
+    take_some<Kind>(frame, first, end);
+  }
+
+  // Full strips of what adds up and has one weight, the short way. Goes on behind them, and says whether that was
+  // right.
+  static KW_FN bool well_told(const AsWritten&) { return true; }
+  static KW_FN bool well_told(const Shortly& way) { return way.inverses.well_told(); }
+  template <class Kind>
+  static KW_FN bool add_shortly(Places<typename Kind::Here>* places, typename M::Ready* reduction,
+                                std::int64_t weight_step, std::int64_t strips) {
+    typename Kind::Reduction::Adding adding(reinterpret_cast<typename Kind::Reduction::State*>(reduction->states));
+    typename Kind::Way way;
+    for (; strips > 0; --strips, places->go_on(1), reduction->b.at += weight_step) {
+      Strip s;
+      places->template work<typename Kind::Fold>(&way, &s);
+      Kind::Reduction::add(*reduction, s, &adding);
+    }
+    return well_told(way) && adding.end();
+  }
+  // So many strips are looked at together: a look takes as long as half a strip of the shortest terms; where it says
+  // no, they have been worked on in vain. One alone is looked at first where a scale may have to be found. Where looks
+  // say no again and again, twice as many strips as before are taken as they are written: scales may rise all the time.
+  static constexpr std::int64_t kTogether = 8;
+  static KW_FN std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+  static KW_FN std::int64_t most(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
+
+  template <class Fold, class Calls, template <class> class State, Weight kWeight, bool kSummed>
+  __attribute__((noinline, flatten)) static void run(const Frame& frame) {
+    using Kind = FusedLoops::Kind<Fold, Calls, State, kWeight, kSummed>;
+    const std::int64_t full = frame.columns / M::kColumns, strips = (frame.columns + M::kColumns - 1) / M::kColumns;
+    if constexpr (Kind::kShort) {
+      Places<typename Kind::Here> places(frame, 0);
+      typename M::Ready reduction = M::ready(frame, places.last, nullptr);
+      const std::int64_t weight_step = M::advance(frame, places.last.b);
+      std::int64_t together = Kind::kTells ? kTogether : 1, wary = 1;
+      for (std::int64_t first = 0; first < full;) {
+        const std::int64_t tried = least(first + together, full);
+        std::int64_t end = tried;
+        if (add_shortly<Kind>(&places, &reduction, weight_step, tried - first)) {
+          if (together == kTogether) wary = 1;
+          together = kTogether;
+        } else {
+          wary = most(wary, together);
+          end = least(first + wary, full);
+          take_rarely<Kind>(frame, first, end);
+          places.go_on(end - tried);
+          reduction.b.at += (end - tried) * weight_step;
+          wary += wary;
+          together = 1;
+        }
+        first = end;
+      }
+      if (full < strips) take_rarely<Kind>(frame, full, strips);
+    } else {
+      take_some<Kind>(frame, 0, strips);
+    }
+  }
+
+  // --- the table, from the rows ---
+
+  // `By`: the calls whose loop carries these out.
+  template <Op kFold, class Calls, class By, template <class> class State, Red kRed, Weight kWeight,
+            bool kSummed = false, class Rows>
+  static constexpr void add(Rows* all) {
+    constexpr auto kRun = run<Called<kFold>, By, State, kWeight, kSummed>;
+    all->push_back(
+        {kFold, kRed, kWeight, kSummed, Calls::kRows, Calls::kLength, kRun, screened<kFold, Calls, State, kRun>()});
+  }
+  // Distances of which only the least enter.
+  template <Op kFold, class Calls, template <class> class State, void (*kRun)(const Frame&)>
+  static constexpr auto screened() -> decltype(kRun) {
+    constexpr bool kLeast = State<P>::kShort && !State<P>::kAdds;
+    if constexpr (kFold == Op::SqDist && Calls::kLength == 0 && kLeast) return Screen<T, State, kRun>::run;
+    else return nullptr;
+  }
+  // What adds up may have weights.
+  template <Op kFold, class Calls, class By, template <class> class State, Red kRed, class Rows>
+  static constexpr void add_weighed(Rows* all) {
+    add<kFold, Calls, By, State, kRed, Weight::one>(all);
+    if constexpr (kRed == Red::Sum || State<P>::kExponents) add<kFold, Calls, By, State, kRed, Weight::number>(all);
+  }
+  template <Op kFold, class Calls, class By = Calls, class Rows>
+  static constexpr void add_sums(Rows* all) {
+    add_weighed<kFold, Calls, By, red::Sum, Red::Sum>(all);
+  }
+
+  template <Op kOp>
+  static constexpr bool kShort = Called<kOp>::eval(CostLane(0.0), CostLane(0.0)).cost <= kLongestCall;
+  template <class... Calls>
+  static constexpr bool all_short(Chain<Calls...>) {
+    return (true && ... && kShort<Calls::kOp>);
+  }
+
+  template <Op kFold, Op kOp, class Rows>
+  static constexpr void add_function(Rows* all) {
+    if constexpr (kShort<kOp>) {
+      add_sums<kFold, Chain<Of<kOp, 0>>>(all);
+      add_sums<kFold, Chain<Times<0>, Of<kOp, 1>>>(all);
+      add_sums<kFold, Chain<Plus<0>, Of<kOp, 1>>, Chain<Times<0>, Of<kOp, 1>>>(all);
+    }
+  }
+  // Exponents are distances with a sign or a coefficient.
+  template <Op kFold, template <class> class State, Red kRed, class Rows>
+  static constexpr void add_reduction(Rows* all) {
+    add_weighed<kFold, Chain<>, Chain<>, State, kRed>(all);
+    if constexpr (State<P>::kExponents) {
+      add_weighed<kFold, Chain<Of<Op::Minus, 0>>, Chain<Of<Op::Minus, 0>>, State, kRed>(all);
+      add_weighed<kFold, Chain<Times<0>>, Chain<Times<0>>, State, kRed>(all);
+    }
+  }
+  template <Op kFold, class Rows>
+  static constexpr void add_fold(Rows* all) {
+#define UNARY(Name, ...) add_function<kFold, Op::Name>(all);
+#include "kernweave/ops.def"
+#define REDUCTION(Name, ...) add_reduction<kFold, red::Name, Red::Name>(all);
+#include "kernweave/reductions.def"
+    add_sums<kFold, Chain<Of<Op::Sqrt, 0>, Of<Op::Exp2Minus, 1>>>(all);
+    add_sums<kFold, Chain<Of<Op::Sqrt, 0>, Times<1>, Of<Op::Exp2Minus, 2>>>(all);
+  }
+  template <Op kFold, class Calls, template <class> class State, Red kRed, class Rows>
+  static constexpr void add_whole(Rows* all) {
+    if constexpr (all_short(Calls())) add_weighed<kFold, Calls, Calls, State, kRed>(all);
+  }
+  template <Op kFold, class Calls, class Rows>
+  static constexpr void add_slope(Rows* all) {
+    add<kFold, Calls, Calls, red::Sum, Red::Sum, Weight::difference>(all);
+    add<kFold, Calls, Calls, red::Sum, Red::Sum, Weight::difference, true>(all);
+  }
+  template <class Rows>
+  static constexpr Rows rows() {
+    Rows all;  // the first that fits is taken
+#define FUSED(name, fold, reduction, ...) add_whole<Op::fold, Chain<__VA_ARGS__>, red::reduction, Red::reduction>(&all);
+#define SLOPE(name, fold, ...) add_slope<Op::fold, Chain<__VA_ARGS__>>(&all);
+#include "kernweave/fused.def"
+#define FOLD2(Name, ...) add_fold<Op::Name>(&all);
+#include "kernweave/ops.def"
+    return all;
+  }
+};
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,98 @@
+// Reads R's columns. Row numbers have been checked by the schedule.
+#include "cpu/inputs.hpp"
+
+#include <algorithm>
+
+#include "base/sparse.hpp"
+
+namespace kernweave {
+namespace {
+
+std::int64_t place_on(const Variable& v, const View& view, Point p) {
+  switch (v.axis) {
+    case Axis::i: return p.i;
+    case Axis::j: return p.j;
+    case Axis::param: return 0;
+    case Axis::pair: return p.i + p.j * view.rows;
+    case Axis::pair_swapped: return p.j + p.i * view.rows;
+  }
+  return 0;
+}
+
+// The row of its variable that a source shows at a point.
+std::int64_t row_at(const Reading& reading, const Plan& plan, const std::vector<View>& data, Point p) {
+  if (reading.rows.empty()) return place_on(plan.variables[reading.variable], data[reading.variable], p);
+  std::int64_t row = place_on(plan.variables[reading.rows[0]], data[reading.rows[0]], p);
+  for (int rows : reading.rows) {
+    const bool counts = plan.variables[rows].source == Source::counter;
+    row = counts ? row : static_cast<std::int64_t>(data[rows].data[row]) - 1;
+  }
+  return row;
+}
+
+// A sparse matrix of pairs, down a column or, entry by entry, along a row.
+template <class T>
+void read_sparse(const Variable& v, const View& view, Axis axis, Point first, std::int64_t count, T* out) {
+  const bool forth = v.axis == Axis::pair;
+  const std::int64_t row = forth ? first.i : first.j, column = forth ? first.j : first.i;
+  if (forth == (axis == Axis::i)) return write_column(view, column, row, count, out);
+  for (std::int64_t p = 0; p < count; ++p) out[p] = static_cast<T>(entry(view, row, column + p));
+}
+
+// Does it lie as it is wanted along an axis, number after number?
+bool is_plain(const Reading& reading, const Plan& plan, const View& view, Axis axis) {
+  const Variable& v = plan.variables[reading.variable];
+  return reading.rows.empty() && v.source != Source::counter && v.axis == axis && !view.sparse();
+}
+
+}  // namespace
+
+Axis axis_of(const Reading& reading, const Plan& plan) {
+  return plan.variables[reading.rows.empty() ? reading.variable : reading.rows[0]].axis;
+}
+
+void expect(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first,
+            std::int64_t count) {
+  const View& view = data[reading.variable];
+  if (!is_plain(reading, plan, view, axis)) return;
+  constexpr std::int64_t kLine = 8;
+  const double* const from = view.data + place_on(plan.variables[reading.variable], view, first);
+  for (int d = 0; d < reading.width; ++d)
+    for (std::int64_t p = 0; p < count; p += kLine) __builtin_prefetch(from + p + d * view.rows);
+}
+
+template <class T>
+void pack(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first,
+          std::int64_t count, std::int64_t padded, const double* centre, T* out, std::int64_t stride) {
+  const Variable& v = plan.variables[reading.variable];
+  const View& view = data[reading.variable];
+  const bool counts = v.source == Source::counter;
+  // Columns that lie as they are wanted are copied one by one, others point by point.
+  const bool plain = is_plain(reading, plan, view, axis);
+  const std::int64_t start = place_on(v, view, first);
+  if (view.sparse()) {
+    read_sparse(v, view, axis, first, count, out);
+    for (std::int64_t p = 0; p < padded; ++p)
+      out[p] = p < count ? static_cast<T>(out[p] - (centre ? centre[0] : 0.0)) : out[count - 1];
+    return;
+  }
+  for (int d = 0; d < reading.width; ++d) {
+    const double off = centre ? centre[d] : 0.0;
+    T* to = out + d * stride;
+    for (std::int64_t p = 0; p < count && plain; ++p)
+      to[p] = static_cast<T>(view.data[start + p + d * view.rows] - off);
+    for (std::int64_t p = 0; p < count && !plain; ++p) {
+      const Point at = axis == Axis::i ? Point{first.i + p, first.j} : Point{first.i, first.j + p};
+      const std::int64_t row = row_at(reading, plan, data, at);
+      to[p] = static_cast<T>(counts ? static_cast<double>(row + 1) : view.data[row + d * view.rows] - off);
+    }
+    for (std::int64_t p = count; p < padded; ++p) to[p] = to[count - 1];
+  }
+}
+
+template void pack(const Reading&, const Plan&, const std::vector<View>&, Axis, Point, std::int64_t, std::int64_t,
+                   const double*, float*, std::int64_t);
+template void pack(const Reading&, const Plan&, const std::vector<View>&, Axis, Point, std::int64_t, std::int64_t,
+                   const double*, double*, std::int64_t);
+
+}  // namespace kernweave

@@ -1,0 +1,37 @@
+// Data as the tiles want them: points of a variable, in the precision of the strip, one component after the other.
+#pragma once
+#include <cstdint>
+#include <vector>
+#include "base/view.hpp"
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+// A variable as it lies, or read by row numbers. `rows` are the variables that hold them, the first one to be
+// looked up first.
+struct Reading {
+  int variable;
+  std::vector<int> rows;
+  int width;
+
+  friend bool operator==(const Reading& a, const Reading& b) { return a.variable == b.variable && a.rows == b.rows; }
+};
+
+// Along what its points are counted.
+Axis axis_of(const Reading& reading, const Plan& plan);
+
+struct Point {
+  std::int64_t i, j;
+};
+
+// Asks memory for what will be packed soon.
+void expect(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first,
+            std::int64_t count);
+
+// Copies `count` points from `first` on, which follow each other along `axis`; the last one is repeated until
+// there are `padded`. Component k goes to out[k * stride]. What is in `centre`, if anything, is taken off.
+template <class T>
+void pack(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first,
+          std::int64_t count, std::int64_t padded, const double* centre, T* out, std::int64_t stride);
+
+}  // namespace kernweave

@@ -1,0 +1,22 @@
+// How each output of a pass comes by its sums.
+#pragma once
+#include <vector>
+#include "cpu/pass.hpp"
+#include "cpu/layout.hpp"
+
+namespace kernweave {
+
+// Are there so many weights along the sweep that a tile's values are better multiplied by all of them at once?
+bool is_multiplied(const Plan& plan, const Variant& variant, const Output& output, bool lanes_along_i);
+
+// Decides the mode of each of the pass' outputs, and their places. Steps that an output's fold takes over are no longer
+// `needed`.
+void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layout, std::vector<bool>* needed, Pass* pass);
+
+bool is_weighed(const Variant& variant, const Output& output);
+
+// How often each slot will be read.
+std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed,
+                             const std::vector<PassOutput>& outputs);
+
+}  // namespace kernweave

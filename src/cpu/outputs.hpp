@@ -1,0 +1,64 @@
+// The states of rows, in float64: what tiles have gathered, what tasks hand to each other.
+#pragma once
+#include <cstdint>
+#include <vector>
+#include "cpu/pass.hpp"
+#include "schedule/backend.hpp"
+
+namespace kernweave {
+
+// What row states of a pass look like.
+struct RowShape {
+  RowShape(const Pass& pass, const Variant& variant, const TileKernel& kernel);
+
+  struct Part {
+    const StateKernel* kernel;
+    const Output* output;
+    int number;  // of the output in the plan
+    std::int64_t lane_state;
+    std::int64_t storage;  // bytes of one state's own storage
+    bool turned;           // do its values have the other sign?
+  };
+  std::vector<Part> parts;  // outputs kept pair by pair have none
+};
+
+// States of some rows: for each part, each component, one row after the other.
+class RowStates {
+ public:
+  RowStates() = default;
+  RowStates(const RowShape& shape, std::int64_t rows);
+
+  void init();
+  void* at(std::size_t part, int component, std::int64_t row);
+  // Takes in states of later terms of the same rows.
+  void merge(RowStates& later);
+  // Takes in the rows of one block in order, where a part folds the rows too.
+  void merge_rows(RowStates& later, std::int64_t count, std::size_t part);
+  // Writes the rows of a part to its result, the first one to row `first`.
+  void finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result,
+              const Result& result);
+
+ private:
+  const RowShape* shape_ = nullptr;
+  std::int64_t rows_ = 0;
+  std::vector<std::int64_t> first_;  // place of each part's states, then of their storage
+  std::vector<std::int64_t> storage_;
+  std::vector<std::int64_t> memory_;
+};
+
+// Folds of one term each, for outputs kept pair by pair.
+class SingleFold {
+ public:
+  explicit SingleFold(const Output& output);
+  // `at`: the place in the matrix of `pairs` places.
+  void write(double value, double weight, std::int64_t at, std::int64_t pairs, int component, const Result& result);
+
+ private:
+  const StateRow& state_;
+  int places_;
+  std::vector<std::int64_t> memory_;
+  std::vector<Lane> values_;
+  std::vector<Index> indices_;
+};
+
+}  // namespace kernweave

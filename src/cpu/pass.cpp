@@ -1,0 +1,103 @@
+// Which steps a pass needs, how large its tiles are, and in what order its parts are emitted.
+#include "cpu/pass.hpp"
+
+#include <algorithm>
+
+#include "cpu/write_pass.hpp"
+#include "cpu/layout.hpp"
+#include "cpu/output_mode.hpp"
+#include "plan/output_groups.hpp"
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+namespace {
+
+// What pairs read of points along an axis, strip by strip. Weights that wait for a product are read there.
+int components_of(Axis axis, const Plan& plan, const Variant& variant, const std::vector<bool>& needed,
+                  const OutputGroup& group) {
+  std::vector<Ref> by_outputs;
+  for (int number : group.outputs) {
+    const Output& output = variant.outputs[number];
+    by_outputs.push_back(output.value);
+    if (!is_multiplied(plan, variant, output, group.along_i)) by_outputs.push_back(output.weight);
+  }
+  return numbers_read(plan, variant.program, needed, by_outputs, axis);
+}
+
+// Of two passes over the same pairs, the states of each output lie side by side.
+void place_states(const Variant& variant, const TileKernel& kernel, Pass* pass) {
+  for (PassOutput& o : pass->outputs) {
+    const Output& output = variant.outputs[o.number];
+    if (output.keep == Keep::both) continue;
+    o.lane_state = pass->lane_state_bytes;
+    pass->lane_state_bytes += kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors * output.width;
+  }
+}
+
+std::int64_t in_strips(std::int64_t points, const Tiling& t) {
+  return std::max<std::int64_t>((points + t.strip() - 1) / t.strip(), 1) * t.strip();
+}
+
+// A result's place in the states of lanes and of rows: a value and a row number in each.
+constexpr std::int64_t kBytesOfPlace = 32;
+
+// Where there are few columns, a block has rows enough to be worth a task, as long as their numbers are few as well and
+// there are blocks enough to group out.
+std::int64_t rows_of_block(std::int64_t rows, std::int64_t columns, std::int64_t bytes_of_row) {
+  const std::int64_t worth = static_cast<std::int64_t>(kPairsOfTask) / std::max<std::int64_t>(columns, 1);
+  const std::int64_t fitting = kBlockBytes / std::max<std::int64_t>(bytes_of_row, 1);
+  return std::max<std::int64_t>(std::min({worth, fitting, rows / std::int64_t{kTasks}, std::int64_t{kMostTileRows}}),
+                                kTileRows);
+}
+
+// `keeps`: do the values of a tile wait for their weights? Then these have to fit as well.
+Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t lanes, std::int64_t sweep,
+                  std::int64_t bytes_of_row, int components, bool keeps) {
+  Tiling t{kernel.vectors, kernel.columns, kernel.lanes, 0, 0};
+  t.rows = in_strips(rows_of_block(lanes, sweep, bytes_of_row), t);
+  const std::int64_t of_column = number_bytes * std::max<std::int64_t>(keeps ? t.strip_rows() : components, 1);
+  const std::int64_t fitting = kTileBytes / of_column;
+  t.columns =
+      std::min<std::int64_t>(std::max<std::int64_t>(fitting, kFewestColumns), kMostColumns) / t.strip() * t.strip();
+  t.columns = std::max<std::int64_t>(t.columns, t.strip());
+  return t;
+}
+
+Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes,
+               const OutputGroup& group) {
+  Pass pass;
+  pass.lanes_along_i = group.along_i;
+  for (int number : group.outputs) pass.outputs.push_back({number, 0});
+  std::vector<bool> needed = needed_steps(variant, group.outputs);
+  const auto multiplied = [&](const PassOutput& o) {
+    return is_multiplied(plan, variant, variant.outputs[o.number], group.along_i);
+  };
+  const bool keeps = std::any_of(pass.outputs.begin(), pass.outputs.end(), multiplied);
+  const std::int64_t lanes = group.along_i ? sizes.i : sizes.j, sweep = group.along_i ? sizes.j : sizes.i;
+  const auto components = [&](bool along_i) {
+    return components_of(along_i ? Axis::i : Axis::j, plan, variant, needed, group);
+  };
+  std::int64_t bytes_of_row = number_bytes * std::int64_t{components(group.along_i)};
+  for (const PassOutput& o : pass.outputs)
+    bytes_of_row += kBytesOfPlace * variant.outputs[o.number].width * variant.outputs[o.number].places;
+  pass.tiling = tiling_for(kernel, number_bytes, lanes, sweep, bytes_of_row, components(!group.along_i), keeps);
+  pass.tiling.rows = std::min(pass.tiling.rows, in_strips(lanes, pass.tiling));
+  pass.tiling.columns = std::min(pass.tiling.columns, in_strips(sweep, pass.tiling));
+  place_states(variant, kernel, &pass);
+  Layout layout(plan, variant, needed, &pass);
+  choose_output_modes(plan, variant, &layout, &needed, &pass);
+  emit(plan, variant, group, needed, kernel, &layout, &pass);
+  return pass;
+}
+
+}  // namespace
+
+std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
+                          int number_bytes) {
+  std::vector<Pass> passes;
+  for (const OutputGroup& group : output_groups(variant))
+    passes.push_back(make_pass(plan, variant, sizes, kernel, number_bytes, group));
+  return passes;
+}
+
+}  // namespace kernweave

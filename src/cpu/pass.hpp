@@ -1,0 +1,75 @@
+// Plan to strip programs: where every value lies, and the instructions of each region. Knows no data, and of the
+// numbers of points only that tiles need be no larger. Programs point into the plan they were made of.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+#include "cpu/inputs.hpp"
+#include "cpu/kernels.hpp"
+#include "plan/plan.hpp"
+#include "schedule/schedule.hpp"
+
+namespace kernweave {
+
+// The shape of a tile: `rows` points along the lanes, `columns` along the other axis.
+struct Tiling {
+  int vectors, per_strip, lanes;  // of the strip machine: vectors of lanes, columns, lanes of one vector
+  std::int64_t rows, columns;
+
+  std::int64_t strip_rows() const { return static_cast<std::int64_t>(vectors) * lanes; }
+  std::int64_t strip() const { return strip_rows() * per_strip; }
+};
+
+// A variable packed into a space, its first component at place `component`.
+struct Packed {
+  Reading reading;
+  Space space;
+  int component;
+};
+
+// Components along an axis that the pairs read: where the axis' program leaves them, where they stand in the panel.
+struct Panel {
+  Space from;
+  int component, width;
+  int place;
+};
+
+// One output of the plan as this pass sees it. Most fold each strip as it comes. What is kept pair by pair, or has many
+// weights, leaves the values of a tile in `pairs`: to be written out, or to be multiplied by its weights.
+struct PassOutput {
+  enum class Mode { folded, written, multiplied };
+
+  int number;               // in the plan
+  std::int64_t lane_state;  // bytes to its states among those of a strip of lanes
+  Mode mode = Mode::folded;
+  int values = -1;      // the component of `pairs` where its values stand
+  int weights = -1;     // the same of its weights, where these are pairs too; if multiplied, of the sweep's panel
+  int difference = -1;  // the step that makes its weights, where that is left to the fold
+  bool turned = false;  // is the lanes' vector what that subtracts? The fold subtracts the number instead, and its sums
+                        // have the other sign
+};
+
+// What is computed in one sweep over all pairs, with lanes along i or along j.
+struct Pass {
+  bool lanes_along_i;
+  Tiling tiling;
+  std::array<int, kSpaces> components{};  // numbers of components that each space holds
+  std::vector<double> numbers;            // the first components of Space::once
+  std::vector<Packed> packed;
+  std::vector<Panel> panels;
+  std::vector<Instruction> once, lane, sweep, pairs;  // programs
+  void (*run_pairs)(const Frame& frame) = nullptr;    // the machine, or a loop compiled for just these pairs
+  std::vector<PassOutput> outputs;
+  std::int64_t lane_state_bytes = 0;  // of one strip of lanes
+  int scratch = 0;                    // vectors that operations with their own loop need
+
+  std::int64_t stride(Space space) const;  // numbers from component to component
+  std::int64_t numbers_in(Space space) const;
+};
+
+// The passes that give all outputs of a variant: those kept along i (or folded altogether, or kept pair by
+// pair) have their lanes along i, those kept along j along j.
+std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
+                          int number_bytes);
+
+}  // namespace kernweave

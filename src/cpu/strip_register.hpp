@@ -1,0 +1,132 @@
+// What the strip holds while instructions are written, and who will still ask for it.
+#pragma once
+#include <numeric>
+#include <vector>
+#include "cpu/layout.hpp"
+
+namespace kernweave {
+
+class StripRegister {
+ protected:
+  // `reads`: how often each slot will still be read.
+  StripRegister(Region region, Layout* layout, std::vector<int>* reads, std::vector<Instruction>* out)
+      : region_(region), layout_(*layout), reads_(*reads), out_(*out), place_(reads->size()) {
+    std::iota(place_.begin(), place_.end(), 0);
+  }
+
+  // --- operands, at the present component where a loop is written out ---
+
+  Operand at_component(Operand o) const {
+    if (component_ < 0) return o;
+    o.offset += component_ * o.stride;
+    o.stride = 0;
+    return o;
+  }
+  Operand at(Ref ref) const {
+    if (is_slot(ref)) ref.index = place_[ref.index];
+    return at_component(layout_.operand(ref, region_));
+  }
+  Operand at_slot(int slot) const { return at_component(layout_.slot(place_[slot], region_)); }
+
+  // --- what the strip holds ---
+
+  bool held(const Ref& ref) const { return is_slot(ref) && held_ == ref.index; }
+  void used(const Ref& ref) {
+    if (is_slot(ref)) --reads_[ref.index];
+  }
+  int reads_of(const Ref& ref) const { return is_slot(ref) ? reads_[ref.index] : -1; }
+  void store(const Operand& to) {
+    out_.emplace_back(kStore);
+    out_.back().a = to;
+  }
+  // What the strip holds is stored, if it will be read and has not been stored.
+  void settle() {
+    if (held_ != kNothing && !stored_ && reads_[held_] > 0) store(at_slot(held_));
+    stored_ = true;
+  }
+  // The same, and then the strip is free.
+  void free_strip() {
+    settle();
+    held_ = kNothing;
+  }
+  void holds(int slot) {
+    held_ = slot;
+    stored_ = false;
+    place_[slot] = slot;
+  }
+  // Whose place a slot's value has: its own until the strip, which holds it, is told another to store it in.
+  int place_of(int slot) const { return place_[slot]; }
+  void moves(int slot) {
+    place_[held_] = slot;
+    stored_ = false;
+  }
+  void holds_nothing() { held_ = kNothing; }
+  void load(const Operand& from) {
+    Instruction i(from.vector ? kLoadVector : kLoadNumber);
+    i.a = from;
+    out_.push_back(i);
+  }
+  // The value comes into the strip, for one use that leaves the strip to others.
+  void take(const Ref& ref) {
+    used(ref);
+    if (held(ref)) return settle();
+    free_strip();
+    load(at(ref));
+  }
+  // The same, but the strip goes on holding it.
+  void take_value(const Ref& ref) {
+    const bool was_held = held(ref);
+    take(ref);
+    if (!was_held && is_slot(ref)) {
+      held_ = ref.index;
+      stored_ = true;
+    }
+  }
+  // An operand read from memory; it must be there.
+  Operand from_memory(const Ref& ref) {
+    if (held(ref)) settle();
+    used(ref);
+    return at(ref);
+  }
+
+  // --- loops over components ---
+
+  // Short loops are written out: each turn costs the machine two instructions more.
+  static bool is_written_out(int width) { return width <= kWrittenOut; }
+  template <class Body>
+  void for_components(int width, Body body) {
+    free_strip();
+    if (!is_written_out(width)) {
+      out_.emplace_back(kLoopBegin);
+      out_.back().width = width;
+      body();
+      free_strip();
+      out_.emplace_back(kLoopEnd);
+      return;
+    }
+    const std::vector<int> reads = reads_;
+    for (component_ = 0; component_ < width; ++component_) {
+      reads_ = reads;
+      body();
+      free_strip();
+    }
+    component_ = -1;
+  }
+
+  const Region region_;
+  Layout& layout_;
+  std::vector<int>& reads_;
+  std::vector<Instruction>& out_;
+  int component_ = -1;  // of a loop that is written out
+
+ private:
+  static constexpr int kNothing = -1;
+  // The longest loop to be written out; longer ones are long enough to pay for their own turns.
+  static constexpr int kWrittenOut = 8;
+
+  int held_ = kNothing;
+  bool stored_ = true;
+  std::vector<int> place_;  // by slot
+};
+
+}  // namespace kernweave

@@ -1,0 +1,291 @@
+// The order of work on a block: its rows are packed once; then tile by tile its columns, then the strips.
+#include "cpu/worker.hpp"
+
+#include <algorithm>
+
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+namespace {
+
+constexpr std::int64_t kAlign = 64;  // of the widest vector
+std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+std::int64_t padded_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+std::int64_t longest_program(const Pass& pass) {
+  return static_cast<std::int64_t>(
+      std::max({pass.once.size(), pass.lane.size(), pass.sweep.size(), pass.pairs.size()}));
+}
+
+}  // namespace
+
+template <class T>
+TileWorker<T>::TileWorker(const PassRun& job) : job_(job), pass_(*job.pass) {
+  const Tiling& t = pass_.tiling;
+  const std::int64_t strips = t.rows / t.strip_rows();
+  std::int64_t bytes = 0, storage = 0;
+  std::array<std::int64_t, kSpaces> first{};
+  for (int s = 0; s < kSpaces; ++s) {
+    first[s] = bytes;
+    bytes +=
+        aligned(std::max(pass_.numbers_in(static_cast<Space>(s)), t.strip()) * static_cast<std::int64_t>(sizeof(T)));
+  }
+  for (const RowShape::Part& part : job.shape->parts)
+    storage += part.kernel->lane_storage(part.output->places) * part.output->width * t.vectors;
+  const std::int64_t states = bytes, storages = states + aligned(strips * pass_.lane_state_bytes);
+  const std::int64_t scratch = storages + aligned(strips * storage);
+  const std::int64_t room = scratch + aligned((pass_.scratch + 1) * kAlign);
+  memory_.resize(static_cast<std::size_t>(room + job.kernel->room(longest_program(pass_)) + kAlign));
+  char* const base = memory_.data() + (kAlign - reinterpret_cast<std::uintptr_t>(memory_.data()) % kAlign) % kAlign;
+  for (int s = 0; s < kSpaces; ++s) spaces_[s] = reinterpret_cast<T*>(base + first[s]);
+  states_ = base + states;
+  storage_ = base + storages;
+  scratch_ = base + scratch;
+  room_ = base + room;
+
+  for (std::size_t k = 0; k < pass_.numbers.size(); ++k)
+    std::fill_n(space(Space::once) + static_cast<std::int64_t>(k) * t.strip(), t.strip(),
+                static_cast<T>(pass_.numbers[k]));
+  pack_space(Space::once, Axis::param, {0, 0}, 1, t.strip());
+  run_along(pass_.once, Space::once, t.strip());
+}
+
+template <class T>
+void TileWorker<T>::pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded) {
+  for (const Packed& p : pass_.packed) {
+    if (p.space != s) continue;
+    const std::int64_t stride = pass_.stride(s);
+    pack(p.reading, *job_.task->plan, job_.task->data, axis, first, count, padded, centre(p),
+         space(s) + p.component * stride, stride);
+  }
+}
+
+// Lanes and columns of the strip both lie along the one axis.
+template <class T>
+void TileWorker<T>::run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded) {
+  if (program.empty()) return;
+  Frame frame{};
+  frame.program = program.data();
+  for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
+  frame.advance[static_cast<int>(s)] = pass_.tiling.strip();
+  frame.columns = padded / pass_.tiling.strip_rows();
+  frame.scratch = scratch_;
+  frame.room = room_;
+  job_.kernel->run(frame);
+}
+
+// `wide` points of a panel's component lie together. With a constant number the copy is one instruction.
+template <class T, int kWide>
+void copy_component(const T* from, std::int64_t count, std::int64_t apart, T* to) {
+  for (std::int64_t p = 0; p < count; p += kWide, to += apart) std::copy_n(from + p, kWide, to);
+}
+
+template <class T>
+void TileWorker<T>::fill_panel(Space axis, std::int64_t count, T* out) {
+  const bool lanes = axis == Space::lane;
+  const Space panel = lanes ? Space::lane_panel : Space::sweep_panel;
+  const std::int64_t wide = pass_.stride(panel), apart = wide * pass_.components[static_cast<int>(panel)];
+  for (const Panel& p : pass_.panels)
+    for (int d = 0; d < p.width && p.from == axis; ++d) {
+      const T* from = space(axis) + (p.component + d) * pass_.stride(axis);
+      T* to = out + (p.place + d) * wide;
+      switch (wide) {
+        case 4: copy_component<T, 4>(from, count, apart, to); break;
+        case 8: copy_component<T, 8>(from, count, apart, to); break;
+        case 16: copy_component<T, 16>(from, count, apart, to); break;
+        default:
+          for (std::int64_t first = 0; first < count; first += wide, to += apart) std::copy_n(from + first, wide, to);
+      }
+    }
+}
+
+template <class T>
+void TileWorker<T>::panel(std::int64_t column, std::int64_t end_column, T* to) {
+  const std::int64_t columns = std::min(pass_.tiling.columns, end_column - column),
+                     padded = padded_to(columns, pass_.tiling.strip());
+  pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, column), columns, padded);
+  run_along(pass_.sweep, Space::sweep, padded);
+  fill_panel(Space::sweep, padded, to);
+}
+
+// Of the columns from `column` on, the group that comes to one strip of this tile: a tile's numbers are too few for the
+// processor to see that they are read in order, and all at once they are more than it can wait for.
+template <class T>
+void TileWorker<T>::expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip,
+                                 std::int64_t strips) {
+  const std::int64_t wide = pass_.tiling.columns, first = column + wide * strip / strips,
+                     end = std::min(column + wide * (strip + 1) / strips, end_column);
+  for (const Packed& p : pass_.packed)
+    if (p.space == Space::sweep && first < end)
+      expect(p.reading, *job_.task->plan, job_.task->data, job_.sweep_axis(), job_.point(0, first), end - first);
+}
+
+template <class T>
+void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs);
+  for (const Packed& p : pass_.packed) {
+    if (p.space != Space::pairs) continue;
+    T* to = space(Space::pairs) + p.component * stride;
+    for (std::int64_t c = 0; c < padded_to(columns, pass_.tiling.per_strip); ++c, to += wide)
+      pack(p.reading, *job_.task->plan, job_.task->data, job_.lane_axis(),
+           job_.point(row, column + std::min(c, columns - 1)), rows, wide, centre(p), to, stride);
+  }
+}
+
+template <class T>
+void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t column, std::int64_t columns) {
+  const Tiling& t = pass_.tiling;
+  Frame frame{};
+  frame.program = pass_.pairs.data();
+  for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
+  frame.base[static_cast<int>(Space::lane_panel)] =
+      space(Space::lane_panel) + strip * t.strip_rows() * pass_.components[static_cast<int>(Space::lane_panel)];
+  frame.advance[static_cast<int>(Space::sweep_panel)] =
+      t.per_strip * pass_.components[static_cast<int>(Space::sweep_panel)];
+  frame.advance[static_cast<int>(Space::pairs)] = t.per_strip * t.strip_rows();
+  frame.columns = columns;
+  frame.states = lane_states(strip);
+  frame.scratch = scratch_;
+  frame.room = room_;
+  const std::int64_t rows_of_matrix = job_.pass->lanes_along_i ? job_.lanes : job_.sweep;
+  const Point at = job_.point(row, column);
+  frame.count[kAlongSweep] = {column + 1, 1, 0};
+  frame.count[kByPlace] = {at.i + at.j * rows_of_matrix + 1, pass_.lanes_along_i ? rows_of_matrix : 1,
+                           pass_.lanes_along_i ? 1 : rows_of_matrix};
+  pass_.run_pairs(frame);
+}
+
+// Calls f with each state of lanes, and whose it is.
+template <class T>
+template <class F>
+void TileWorker<T>::each_state(std::int64_t strips, F f) {
+  for (std::int64_t strip = 0; strip < strips; ++strip)
+    for (const RowShape::Part& part : job_.shape->parts) {
+      char* state = lane_states(strip) + part.lane_state;
+      for (int k = 0; k < part.output->width * pass_.tiling.vectors; ++k, state += part.kernel->lane_bytes)
+        f(part, state);
+    }
+}
+
+template <class T>
+void TileWorker<T>::init_states(std::int64_t strips) {
+  char* storage = storage_;
+  each_state(strips, [&](const RowShape::Part& part, char* state) {
+    part.kernel->lane_init(state, storage, part.output->places);
+    storage += part.kernel->lane_storage(part.output->places);
+  });
+}
+
+// A tile is looked at first where all states do, and some columns come to each of a list's places.
+template <class T>
+bool TileWorker<T>::looks_first(std::int64_t columns) const {
+  const auto looks = [&](const RowShape::Part& part) {
+    return part.kernel->looks && columns >= kLookedAtOfPlace * part.output->places;
+  };
+  const std::vector<RowShape::Part>& parts = job_.shape->parts;
+  return !parts.empty() && pass_.components[static_cast<int>(Space::pairs)] == 0 &&
+         std::all_of(parts.begin(), parts.end(), looks);
+}
+
+template <class T>
+void TileWorker<T>::look(std::int64_t strips, std::int64_t first_row, std::int64_t column, std::int64_t columns) {
+  each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_look(state); });
+  for (std::int64_t strip = 0; strip < strips; ++strip)
+    run_strip(strip, first_row + strip * pass_.tiling.strip_rows(), column, columns);
+  each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
+}
+
+// What adds up is flushed after every tile, the rest when the last one is done.
+template <class T>
+void TileWorker<T>::flush(RowStates* states, std::int64_t rows, bool adding) {
+  const Tiling& t = pass_.tiling;
+  for (std::size_t p = 0; p < job_.shape->parts.size(); ++p) {
+    const RowShape::Part& part = job_.shape->parts[p];
+    if (part.kernel->adds != adding) continue;
+    for (std::int64_t row = 0; row < rows; row += t.lanes) {
+      const std::int64_t strip = row / t.strip_rows(), vector = row % t.strip_rows() / t.lanes;
+      const int count = static_cast<int>(std::min<std::int64_t>(t.lanes, rows - row));
+      char* state = lane_states(strip) + part.lane_state + vector * part.kernel->lane_bytes;
+      for (int c = 0; c < part.output->width; ++c, state += t.vectors * part.kernel->lane_bytes) {
+        part.kernel->flush(states->at(p, c, row), state, count);
+        if (adding) part.kernel->lane_restart(state);
+      }
+    }
+  }
+}
+
+// The values of a tile of one strip of lanes, times their weights.
+template <class T>
+void TileWorker<T>::multiply(std::int64_t strip, std::int64_t columns) {
+  for (const PassOutput& o : pass_.outputs)
+    if (o.mode == PassOutput::Mode::multiplied)
+      job_.kernel->multiply({space(Space::pairs) + o.values * pass_.stride(Space::pairs),
+                             space(Space::sweep_panel) + o.weights * pass_.stride(Space::sweep_panel),
+                             pass_.tiling.per_strip * pass_.components[static_cast<int>(Space::sweep_panel)], columns,
+                             job_.variant->outputs[o.number].width, lane_states(strip) + o.lane_state});
+}
+
+// Outputs kept pair by pair: each value is a fold of one term.
+template <class T>
+void TileWorker<T>::write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs),
+                     pairs = job_.lanes * job_.sweep;
+  for (const PassOutput& o : pass_.outputs) {
+    if (o.mode != PassOutput::Mode::written) continue;
+    const Output& output = job_.variant->outputs[o.number];
+    const Result& result = job_.task->results[o.number];
+    SingleFold fold(output);
+    for (int c = 0; c < output.width; ++c) {
+      const T* values = space(Space::pairs) + (o.values + (output.value.width > 1 ? c : 0)) * stride;
+      const T* weights =
+          o.weights < 0 ? nullptr : space(Space::pairs) + (o.weights + (output.weight.width > 1 ? c : 0)) * stride;
+      for (std::int64_t j = 0; j < columns; ++j)
+        for (std::int64_t i = 0; i < rows; ++i) {
+          const std::int64_t at = row + i + (column + j) * job_.lanes, from = j * wide + i;
+          fold.write(values[from], weights ? weights[from] : 1.0, at, pairs, c, result);
+        }
+    }
+  }
+}
+
+template <class T>
+void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t end_column,
+                          RowStates* states, const std::function<void()>& beat) {
+  const Tiling& t = pass_.tiling;
+  const std::int64_t strips = padded_to(rows, t.strip_rows()) / t.strip_rows(),
+                     padded_rows = padded_to(rows, t.strip());
+  const bool has_pairs = pass_.components[static_cast<int>(Space::pairs)] > 0;
+  pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded_rows);
+  run_along(pass_.lane, Space::lane, padded_rows);
+  fill_panel(Space::lane, padded_rows, space(Space::lane_panel));
+  init_states(strips);
+  const std::int64_t of_column = std::max(pass_.components[static_cast<int>(Space::sweep_panel)], 1);
+  std::int64_t unseen = 0;
+  for (std::int64_t column = first_column; column < end_column; column += t.columns) {
+    const std::int64_t columns = std::min(t.columns, end_column - column);
+    if (job_.columns) spaces_[static_cast<int>(Space::sweep_panel)] = shared_panel(column);
+    else panel(column, end_column, space(Space::sweep_panel));
+    if (column == first_column && looks_first(columns)) look(strips, first_row, column, columns);
+    for (std::int64_t strip = 0; strip < strips; ++strip) {
+      const std::int64_t row = first_row + strip * t.strip_rows(),
+                         here = std::min(t.strip_rows(), first_row + rows - row);
+      if (has_pairs) pack_pairs(row, here, column, columns);
+      if (!job_.columns) expect_share(column + t.columns, end_column, strip, strips);
+      run_strip(strip, row, column, columns);
+      if (has_pairs) multiply(strip, columns);
+      if (has_pairs) write_pairs(row, here, column, columns);
+      if ((unseen += columns * of_column) >= kNumbersOfBeat) {
+        beat();
+        unseen = 0;
+      }
+    }
+    flush(states, rows, true);
+  }
+  flush(states, rows, false);
+  beat();
+}
+
+template class TileWorker<float>;
+template class TileWorker<double>;
+
+}  // namespace kernweave

@@ -1,0 +1,77 @@
+// Runs the programs of a pass over tiles: one worker's memory, and the work on one block of rows.
+#pragma once
+#include <array>
+#include <functional>
+#include <vector>
+#include "cpu/pass.hpp"
+#include "cpu/outputs.hpp"
+#include "schedule/backend.hpp"
+
+namespace kernweave {
+
+// What all workers of a pass group.
+struct PassRun {
+  const Pass* pass;
+  const Variant* variant;
+  const TileKernel* kernel;
+  const RowShape* shape;
+  const Task* task;
+  std::int64_t lanes, sweep;      // extents of the two axes
+  const void* columns = nullptr;  // panels of all tiles of the sweep axis, where they are computed once
+
+  Point point(std::int64_t lane, std::int64_t column) const {
+    return pass->lanes_along_i ? Point{lane, column} : Point{column, lane};
+  }
+  Axis lane_axis() const { return pass->lanes_along_i ? Axis::i : Axis::j; }
+  Axis sweep_axis() const { return pass->lanes_along_i ? Axis::j : Axis::i; }
+};
+
+template <class T>
+class TileWorker {
+ public:
+  explicit TileWorker(const PassRun& job);
+
+  // Numbers in the panel of one tile of columns.
+  static std::int64_t panel_numbers(const Pass& pass) { return pass.numbers_in(Space::sweep_panel); }
+  // Computes the panel of the tile that begins at `column`.
+  void panel(std::int64_t column, std::int64_t end_column, T* to);
+  // Folds the columns from `first_column` up to `end_column` into states of the rows from `first_row` on.
+  void block(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t end_column,
+             RowStates* states, const std::function<void()>& beat);
+
+ private:
+  const double* centre(const Packed& p) const {
+    const std::vector<double>& centre = job_.task->centres[p.reading.variable];
+    return centre.empty() ? nullptr : centre.data();
+  }
+  T* space(Space s) { return spaces_[static_cast<int>(s)]; }
+  T* shared_panel(std::int64_t column) const {
+    return const_cast<T*>(static_cast<const T*>(job_.columns)) + column / pass_.tiling.columns * panel_numbers(pass_);
+  }
+  void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded);
+  void expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip, std::int64_t strips);
+  void run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded);
+  void fill_panel(Space axis, std::int64_t count, T* to);
+  void pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
+  void run_strip(std::int64_t strip, std::int64_t row, std::int64_t column, std::int64_t columns);
+  void init_states(std::int64_t strips);
+  bool looks_first(std::int64_t columns) const;
+  void look(std::int64_t strips, std::int64_t first_row, std::int64_t column, std::int64_t columns);
+  template <class F>
+  void each_state(std::int64_t strips, F f);
+  void flush(RowStates* states, std::int64_t rows, bool adding);
+  void multiply(std::int64_t strip, std::int64_t columns);
+  void write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
+  char* lane_states(std::int64_t strip) { return states_ + strip * job_.pass->lane_state_bytes; }
+
+  const PassRun& job_;
+  const Pass& pass_;
+  std::vector<char> memory_;
+  std::array<T*, kSpaces> spaces_{};
+  char* states_ = nullptr;
+  char* storage_ = nullptr;
+  char* scratch_ = nullptr;
+  char* room_ = nullptr;
+};
+
+}  // namespace kernweave

@@ -1,0 +1,180 @@
+// The programs of a pass: of points along each axis, and of pairs up to the states that take their values in.
+#include "cpu/write_pass.hpp"
+
+#include <algorithm>
+
+#include "cpu/output_mode.hpp"
+#include "cpu/write_steps.hpp"
+#include "plan/chain.hpp"
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+namespace {
+
+// Of pairs: outputs, too.
+class PairWriter : public StepWriter {
+ public:
+  PairWriter(const Variant& variant, Layout* layout, Pass* pass, std::vector<int>* reads, std::vector<Instruction>* out)
+      : StepWriter(variant.program, Region::pair, layout, pass, reads, out), variant_(variant) {}
+
+  void output(const PassOutput& o, const Output& output, const TileKernel& kernel) {
+    const auto one = [&] {
+      take_value(output.value);
+      if (o.mode != PassOutput::Mode::folded) store(at_component(written(o.values, output.value.width)));
+      else out_.push_back(fold_instruction(o, output, kernel));
+    };
+    if (output.value.width > 1) for_components(output.value.width, one);
+    else one();
+  }
+
+  // Weights of pairs that are kept one by one stand beside their values.
+  void weight_output(const PassOutput& o, const Output& output) {
+    const auto one = [&] {
+      take_value(output.weight);
+      store(at_component(written(o.weights, output.weight.width)));
+    };
+    if (output.weight.width > 1) for_components(output.weight.width, one);
+    else one();
+  }
+
+  // Pairs of a kind that is compiled whole need no more than where everything lies.
+  bool whole(const PairChain& chain, const TileKernel& kernel) {
+    std::vector<PassOutput> outputs = pass_.outputs;
+    const auto slope = [](const PassOutput& o) { return o.difference >= 0; };
+    std::stable_partition(outputs.begin(), outputs.end(), slope);
+    for (const PassOutput& o : outputs)
+      if (o.mode != PassOutput::Mode::folded || (!slope(o) && variant_.outputs[o.number].width > 1)) return false;
+    const FusedLoop* const loop = loop_for(chain, outputs, kernel.fused());
+    if (!loop) return false;
+    const bool screened = loop->screened && chain.width >= kCpuFewestOfScreen;
+    pass_.run_pairs = screened ? loop->screened : loop->run;
+    out_.emplace_back(code_of(chain.fold, FoldShape::vector_number));
+    out_.back().a = at(chain.row);
+    out_.back().b = at(chain.column);
+    out_.back().width = chain.width;
+    for (std::size_t k = 0; k < chain.calls.size(); ++k) whole_call(chain.calls[k], *chain.steps[k]);
+    for (const PassOutput& o : outputs) out_.push_back(fold_instruction(o, variant_.outputs[o.number], kernel));
+    if (screened) {
+      out_.back().a = told(chain.row, chain.width, pass_.lanes_along_i ? Region::row : Region::column, &pass_.lane);
+      out_.back().b = told(chain.column, chain.width, pass_.lanes_along_i ? Region::column : Region::row, &pass_.sweep);
+    }
+    out_.emplace_back(kStripEnd);
+    return true;
+  }
+
+ private:
+  // One output, or a slope and then the sum of its terms.
+  const FusedLoop* loop_for(const PairChain& chain, const std::vector<PassOutput>& outputs,
+                            const FusedLoopList& loops) const {
+    const auto weight = [&](const PassOutput& o) { return weight_of(o, variant_.outputs[o.number]); };
+    const bool summed = outputs.size() == 2 && weight(outputs.back()) == Weight::one;
+    if (outputs.size() != (summed ? 2 : 1)) return nullptr;
+    const FusedLoop* const end = loops.at + loops.count;
+    const FusedLoop* const found = std::find_if(loops.at, end, [&](const FusedLoop& w) {
+      return w.weight == weight(outputs.front()) && w.summed == summed &&
+             is_of_kind(chain, w.fold, w.reduction, w.calls, w.length);
+    });
+    return found == end ? nullptr : found;
+  }
+  // What a screen knows of points along an axis, which the program of that axis computes.
+  Operand told(const Ref& points, int width, Region axis, std::vector<Instruction>* program) {
+    if (!program->empty()) program->pop_back();  // its end
+    program->emplace_back(code_of(Op::Scalprod, FoldShape::vectors));
+    program->back().a = program->back().b = layout_.operand(points, axis);
+    program->back().width = width;
+    program->emplace_back(kTellSquare);
+    program->back().width = width;
+    const int place = layout_.spare_along(axis);
+    program->emplace_back(kStore);
+    program->back().a = layout_.along(axis, place, axis);
+    program->emplace_back(kStripEnd);
+    return layout_.along(axis, place, Region::pair);
+  }
+
+  // What it takes of a row, or of no point, first; what it takes of a column second.
+  void whole_call(const CallRow& call, const Step& step) {
+    Instruction i(code_of(step.op, Shape::alone));
+    for (std::size_t k = 0; k < step.in.size(); ++k) {
+      const int argument = k == 0 ? call.x : call.y;
+      if (argument == kOfColumn) i.b = at(step.in[k]);
+      else if (argument < 0) i.a = at(step.in[k]);
+    }
+    out_.push_back(i);
+  }
+
+  // --- outputs ---
+
+  Operand written(int component, int width) const {
+    Operand to;
+    to.space = Space::pairs;
+    to.offset = component * pass_.stride(Space::pairs);
+    to.stride = width == 1 ? 0 : pass_.stride(Space::pairs);
+    return to;
+  }
+
+  // One value, weighed by each component of the weight; a value of several components stands in a loop, where
+  // it meets the weight of its component.
+  Instruction fold_instruction(const PassOutput& o, const Output& output, const TileKernel& kernel) {
+    Instruction i(code_of(output.red, weight_of(o, output)));
+    if (o.difference >= 0) {
+      const Step& step = program_.steps[o.difference];
+      i.a = from_memory(step.in[o.turned]);
+      i.b = from_memory(step.in[!o.turned]);
+    } else if (is_weighed(variant_, output)) {
+      i.b = from_memory(output.weight);
+    }
+    i.width = output.value.width > 1 ? 1 : output.width;
+    i.counted = output.keep == Keep::none ? kByPlace : kAlongSweep;
+    i.state = o.lane_state + (component_ < 0 ? 0 : component_) *
+                                 kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors;
+    i.state_stride = kernel.states[static_cast<int>(output.red)].lane_bytes * kernel.vectors;
+    return i;
+  }
+  Weight weight_of(const PassOutput& o, const Output& output) const {
+    if (o.difference >= 0) return Weight::difference;
+    if (!is_weighed(variant_, output)) return Weight::one;
+    return at(output.weight).vector ? Weight::vector : Weight::number;
+  }
+
+  const Variant& variant_;
+};
+
+std::vector<const Step*> steps_of(const Program& program, const std::vector<bool>& needed, Region region) {
+  std::vector<const Step*> steps;
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    if (needed[s] && home(program, program.steps[s]) == region && program.steps[s].op != Op::Gather)
+      steps.push_back(&program.steps[s]);
+  return steps;
+}
+
+}  // namespace
+
+void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
+          const TileKernel& kernel, Layout* layout, Pass* pass) {
+  std::vector<int> reads = count_reads(variant, needed, pass->outputs);
+  const Program& program = variant.program;
+  const auto axis_program = [&](Region region, std::vector<Instruction>* out) {
+    const std::vector<const Step*> steps = steps_of(program, needed, region);
+    if (steps.empty()) return;
+    StepWriter writer(program, region, layout, pass, &reads, out);
+    writer.steps(steps);
+    writer.end();
+  };
+  axis_program(Region::param, &pass->once);
+  axis_program(Region::row, pass->lanes_along_i ? &pass->lane : &pass->sweep);
+  axis_program(Region::column, pass->lanes_along_i ? &pass->sweep : &pass->lane);
+
+  pass->run_pairs = kernel.run;
+  PairWriter writer(variant, layout, pass, &reads, &pass->pairs);
+  PairChain chain;
+  if (is_chain(plan, variant, group, needed, &chain) && writer.whole(chain, kernel)) return;
+  writer.steps(steps_of(program, needed, Region::pair));
+  for (const PassOutput& o : pass->outputs) {
+    const Output& output = variant.outputs[o.number];
+    writer.output(o, output, kernel);
+    if (o.mode == PassOutput::Mode::written && o.weights >= 0) writer.weight_output(o, output);
+  }
+  writer.end();
+}
+
+}  // namespace kernweave

@@ -1,0 +1,14 @@
+// Steps to instructions, region by region.
+#pragma once
+#include <vector>
+#include "cpu/pass.hpp"
+#include "cpu/layout.hpp"
+#include "plan/output_groups.hpp"
+
+namespace kernweave {
+
+// Fills in the programs of the pass.
+void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
+          const TileKernel& kernel, Layout* layout, Pass* pass);
+
+}  // namespace kernweave

@@ -1,0 +1,41 @@
+// Pairs that are a chain of a common kind, whose numbers lie where a kernel would read them.
+#include "cuda/fused.hpp"
+
+#include "plan/chain.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+using gpu::From;
+using gpu::Instruction;
+
+// Each weight is a way through the pairs of its own: ten took 43 ms where one took 4, but a hundred 5.3 s, since each
+// block stages the weights of all (1e5 x 1e5 points of three components, H100). Of wide points the way is long: one
+// weight took 72 ms for fifty components, followed 198.
+constexpr int kFewComponents = 10, kMostWeights = 16, kMostOfWide = 2;
+
+bool can_read(const PairChain& chain, const std::vector<Instruction>& pairs) {
+  const Instruction &fold = pairs.front(), &term = pairs[1 + chain.calls.size()];
+  const From weight = term.in[1].from;
+  const bool runs = chain.width == 1 || (fold.in[1].step == 1 && fold.in[2].step == 1);
+  const bool in_place = runs && fold.in[1].from == From::row && fold.in[2].from == From::tile;
+  return in_place && term.width <= (chain.width <= kFewComponents ? kMostWeights : kMostOfWide) &&
+         (weight == From::tile || weight == From::once || weight == From::literal);
+}
+
+}  // namespace
+
+const char* whole_of(const Pass& pass, const std::vector<Instruction>& pairs) {
+  PairChain chain;
+  if (pass.group.outputs.size() != 1 || !is_chain(*pass.plan, *pass.variant, pass.group, pass.needed, &chain) ||
+      !can_read(chain, pairs))
+    return nullptr;
+#define FUSED(name, fold, reduction, ...) \
+  if (is_of_kind(chain, Op::fold, Red::reduction, Chain<__VA_ARGS__>::kRows, Chain<__VA_ARGS__>::kLength)) return #name;
+#include "kernweave/fused.def"
+  return nullptr;
+}
+
+}  // namespace cuda
+}  // namespace kernweave

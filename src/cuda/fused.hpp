@@ -1,0 +1,15 @@
+// Finds the kernel that was compiled at installation for just the pairs that a script has.
+#pragma once
+#include <vector>
+#include "cuda/pass.hpp"
+#include "kernweave/gpu/script.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// Its name, as in kernweave/fused.def; null where there is none for these pairs, or following their instructions is
+// faster.
+const char* whole_of(const Pass& pass, const std::vector<gpu::Instruction>& pairs);
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,62 @@
+// Whole blocks of rows for each device, and a thread for each; the calling one has the first device and looks for the
+// user's interrupt. How many devices there are changes no result where they are of one model.
+#include "cuda/multi_device.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "base/threads.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+using Jobs = std::vector<std::unique_ptr<PassRun>>;
+
+std::vector<Span> rows_of_devices(const Pass& pass, std::int64_t lanes, std::size_t devices) {
+  const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows);
+  return spans({0, lanes}, ceiling(blocks, static_cast<std::int64_t>(devices)) * pass.shape.block_rows);
+}
+
+void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& poll) {
+  std::vector<std::atomic<double>> done(jobs.size());
+  const auto mean = [&] { return std::accumulate(done.begin(), done.end(), 0.0) / static_cast<double>(done.size()); };
+  share_out(
+      static_cast<int>(jobs.size()), static_cast<std::int64_t>(jobs.size()), [&](double) { poll(mean()); },
+      [&](int, std::int64_t task, const Heartbeat& beat) {
+        const std::size_t k = static_cast<std::size_t>(task);
+        jobs[k]->run(room, [&](double share) {
+          done[k] = share;
+          beat();
+        });
+      });
+}
+
+}  // namespace
+
+bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds, const std::vector<Device*>& devices,
+              Room room) {
+  const Extents n = extents_of(pass.group, task.schedule->sizes);
+  devices[0]->enter();
+  const Cut cut = cuda::cut(pass, n.lanes, n.sweep, at_once(pass, code, devices[0]), seconds);
+  const std::vector<Span> rows = rows_of_devices(pass, n.lanes, devices.size());
+  Jobs jobs;
+  try {
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      devices[k]->enter();
+      jobs.push_back(std::make_unique<PassRun>(pass, code, task, cut, rows[k], devices[k]));
+    }
+    run_all(jobs, room, task.poll);
+    if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job->lost(); })) return false;
+    jobs[0]->finish(jobs);
+    return true;
+  } catch (...) {
+    // What has been launched may still read memory that is about to serve others.
+    for (Device* device : devices) device->settle();
+    throw;
+  }
+}
+
+}  // namespace cuda
+}  // namespace kernweave

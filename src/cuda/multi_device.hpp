@@ -1,0 +1,14 @@
+// One pass, on one device or shared out among several by rows.
+#pragma once
+#include "cuda/pass_run.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing worth having in
+// them, where tensor cores or a screen met what they cannot tell.
+bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds, const std::vector<Device*>& devices,
+              Room room);
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,286 @@
+// What the kernels read and write, window by window, and launches that leave time to ask for an interrupt.
+#include "cuda/pass_run.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+constexpr std::int64_t kMostSplits = 65535;  // blocks of a launch along its second axis
+constexpr unsigned kPointThreads = 256;      // of kernels with a thread for each point
+constexpr const char* kOfOneAxis = "what depends on one axis";
+
+const Kernels& kernels_of(const Pass& pass, const Code& code, Device* device) {
+  const int shared_bytes = static_cast<int>(pass.shared_bytes());
+  return pass.interpreted() ? device->ahead_kernels(ahead_image(pass.float32), code.interpretation.sweep, shared_bytes)
+                            : device->kernels(code.source, shared_bytes);
+}
+
+// Blocks of the same rows and columns, each with some of the weights.
+int shares_of(const Pass& pass, const Code& code) {
+  return pass.interpreted() ? code.interpretation.shares() : pass.wide.shares;
+}
+
+}  // namespace
+
+AtOnce at_once(const Pass& pass, const Code& code, Device* device) {
+  const int resident =
+      kernels_of(pass, code, device).resident(code.interpretation.sweep, pass.shape.threads, pass.shared_bytes());
+  return {device->processors(), std::max(1, resident / shares_of(pass, code))};
+}
+
+PassRun::PassRun(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device)
+    : pass_(pass),
+      code_(code),
+      device_(*device),
+      all_(extents_of(pass.group, task.schedule->sizes)),
+      rows_(rows),
+      cut_(cut),
+      kernels_(kernels_of(pass, code, device)),
+      small_(device),
+      inputs_(pass, task, device, &small_),
+      outputs_(pass, task, cut, device) {}
+
+void PassRun::run(Room room, const std::function<void(double)>& poll) {
+  device_.enter();
+  poll_ = &poll;
+  Needs needs = needs_of(pass_);
+  inputs_.count(&needs);
+  outputs_.count(&needs);
+  windows_ = fitting(needs, pass_, cut_, rows_, all_.sweep, budget(needs, room));
+  place_numbers();
+  for (const Span& lanes : spans(rows_, windows_.lanes)) {
+    for (const Span& sweep : spans({0, all_.sweep}, windows_.sweep)) {
+      enter(lanes, sweep);
+      sweep_window();
+      outputs_.fetch(Keep::both);
+    }
+    outputs_.fetch(pass_.lane_keep());
+  }
+  device_.wait();
+}
+
+bool PassRun::lost() {
+  if (!pass_.may_lose()) return false;
+  int lost = 0;
+  device_.enter();
+  device_.download(&lost, lost_, sizeof lost);
+  return lost != 0;
+}
+
+void PassRun::finish(const std::vector<std::unique_ptr<PassRun>>& all) {
+  for (const std::unique_ptr<PassRun>& other : all)
+    if (other.get() != this)
+      outputs_.take_merged(other->outputs_, other->rows_.from / pass_.shape.block_rows, blocks_of(other->rows_.to));
+  if (pass_.folds_all()) {
+    device_.enter();
+    launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
+    outputs_.fetch(Keep::none);
+    device_.wait();
+  }
+  outputs_.hand_over();
+}
+
+// --- memory -----------------------------------------------------------------------------------------------
+
+// Strips and tiles come out even (kernweave/gpu/sweep.hpp).
+Span PassRun::padded(const Span& s) const { return {s.from, ceiling(s.to, pass_.shape.padding) * pass_.shape.padding}; }
+Span PassRun::padded_rows(const Span& s) const { return {s.from, rows_of(blocks_of(s.to))}; }
+
+// A thread has one weight of one tile.
+Span PassRun::weights(const Span& columns) const {
+  const std::int64_t width = pass_.wide.padded_width(), tile = pass_.shape.padding;
+  return {columns.from / tile * width, columns.to / tile * width};
+}
+
+// The driver is asked where the call takes a good part of the device.
+double PassRun::budget(const Needs& needs, Room room) const {
+  const double limit = memory_limit();
+  const bool modest = needs.all(rows_.size(), all_.sweep) <= kGpuModestShare * static_cast<double>(device_.memory());
+  if (room == Room::expected && modest) return limit;
+  return std::min(limit, kGpuUsableShare * static_cast<double>(device_.free_memory()));
+}
+
+// Room for the points of a span; the first of all points would lie at what is returned.
+template <class T>
+T* PassRun::room_for(Block* block, const Span& points, std::int64_t bytes_each, const char* what) {
+  device_.make_room(block, static_cast<std::size_t>(points.size() * bytes_each), what);
+  return on_device<T>(block->at() - static_cast<Pointer>(points.from * bytes_each));
+}
+
+// The same for all of a panel's numbers, which lie point by point or component by component.
+void* PassRun::room_for_panel(Block* block, const Span& points, const Panel& panel, bool by_points) {
+  const std::int64_t bytes = pass_.number_bytes(), of_point = panel.total * bytes;
+  device_.make_room(block, static_cast<std::size_t>(points.size() * of_point), kOfOneAxis);
+  return on_device<void>(block->at() - static_cast<Pointer>(points.from * (by_points ? of_point : bytes)));
+}
+
+void PassRun::place_numbers() {
+  const std::vector<double>& numbers = pass_.program().numbers;
+  const double none = 0;
+  head_.numbers = on_device<double>(small_.put(numbers.data(), static_cast<std::int64_t>(numbers.size())));
+  lost_ = small_.put(&none, 1);
+  head_.lost = on_device<int>(lost_);
+  head_.lanes = all_.lanes;
+  head_.sweep = all_.sweep;
+  head_.split = cut_.split;
+  head_.blocks = cut_.blocks;
+  head_.splits = cut_.splits;
+  head_.group = cut_.group;
+  head_.once = room_for<void>(&once_, {0, pass_.once.total}, pass_.number_bytes(), "the parameters");
+}
+
+// --- windows ----------------------------------------------------------------------------------------------
+
+// What is there already stays.
+void PassRun::enter(const Span& lanes, const Span& sweep) {
+  const bool first = lanes_.from < 0, new_lanes = !(lanes_ == lanes), new_sweep = !(sweep_ == sweep);
+  lanes_ = lanes;
+  sweep_ = sweep;
+  inputs_.place(lanes, sweep, windows_.whole);
+  small_.send();
+  head_.splits_from = cut_.split > 0 ? sweep.from / cut_.split : 0;
+  head_.splits_here = cut_.split > 0 ? ceiling(sweep.size(), cut_.split) : 1;
+  head_.continues = sweep.from > 0;
+  head_.goes_on = sweep.to < all_.sweep;
+  if (new_lanes) place_rows(lanes);
+  if (new_sweep) place_columns(sweep);
+  const Slice slice = slice_of(std::min(windows_.chunk, blocks_of(lanes.size())));
+  outputs_.place({lanes, sweep, std::min(lanes.size(), rows_of(windows_.chunk)), head_.splits_here * pass_.shape.parts,
+                  std::max<std::int64_t>(1, slice.blocks * slice.splits)});
+  if (pass_.interpreted()) place_script();
+  if (first) launch_points("once", {0, 1});
+  if (new_sweep) compute_columns(sweep);
+  if (new_lanes) compute_rows(lanes);
+}
+
+void PassRun::place_rows(const Span& lanes) {
+  head_.rows_held = lanes.size();
+  if (pass_.stores_rows()) head_.rows = room_for_panel(&row_numbers_, lanes, pass_.lanes, pass_.nearest);
+  if (!pass_.product.any()) return;
+  head_.row_halves =
+      room_for<void>(&row_halves_, padded_rows(lanes), pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
+  head_.row_scales = room_for<float>(&row_scales_, padded_rows(lanes), sizeof(float), kOfOneAxis);
+  if (pass_.nearest) head_.row_squares = room_for<float>(&row_squares_, padded_rows(lanes), sizeof(float), kOfOneAxis);
+}
+
+void PassRun::place_columns(const Span& sweep) {
+  const Span all = padded(sweep);
+  head_.columns = room_for_panel(&columns_, all, pass_.sweep, !pass_.interpreted());
+  if (pass_.product.any()) {
+    head_.column_halves = room_for<void>(&column_halves_, all, pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
+    head_.column_scales = room_for<float>(&column_scales_, all, sizeof(float), kOfOneAxis);
+    if (pass_.nearest) head_.column_squares = room_for<float>(&column_squares_, all, sizeof(float), kOfOneAxis);
+  }
+  if (!pass_.wide.any()) return;
+  head_.weight_halves = room_for<void>(&weight_halves_, all, pass_.wide.padded_width() * kTwoHalves, kOfOneAxis);
+  head_.weight_scales = room_for<float>(&weight_scales_, weights(all), sizeof(float), kOfOneAxis);
+}
+
+// Where data and results of the window lie is part of it.
+void PassRun::place_script() {
+  const Packed packed(code_.interpretation, inputs_.data, outputs_.targets);
+  device_.make_room(&scripted_, packed.bytes.size(), "the script");
+  device_.upload(scripted_.at(), packed.bytes.data(), packed.bytes.size());
+  script_ = packed.script(scripted_.at());
+  script_.column_stride = padded(sweep_).size();
+}
+
+void PassRun::compute_rows(const Span& lanes) {
+  if (pass_.stores_rows()) launch_points("rows", lanes);
+  if (pass_.product.any()) launch_points("packed_rows", padded_rows(lanes));
+  if (pass_.nearest) launch_points("squared_rows", padded_rows(lanes));
+}
+
+void PassRun::compute_columns(const Span& sweep) {
+  const Span all = padded(sweep);
+  launch_points("columns", all);
+  if (pass_.product.any()) launch_points("packed_columns", all);
+  if (pass_.nearest) launch_points("squared_columns", all);
+  if (pass_.wide.any()) launch_points("packed_weights", weights(all));
+}
+
+// --- launches ---------------------------------------------------------------------------------------------
+
+// As the kernels expect them: kernweave::gpu::Arguments, or kernweave::gpu::Script.
+std::vector<char> PassRun::arguments() const {
+  std::vector<char> bytes;
+  const auto add = [&](const void* from, std::size_t size) {
+    bytes.insert(bytes.end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
+  };
+  if (pass_.interpreted()) {
+    gpu::Script script = script_;
+    script.head = head_;
+    add(&script, sizeof script);
+    return bytes;
+  }
+  add(&head_, sizeof head_);
+  add(inputs_.data.data(), inputs_.data.size() * sizeof(gpu::Data));
+  add(outputs_.targets.data(), outputs_.targets.size() * sizeof(gpu::Target));
+  return bytes;
+}
+
+void PassRun::launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads,
+                     std::int64_t shared_bytes, int shares) {
+  const Function function = kernels_.find(name);
+  internal_check(function != nullptr, "no kernel ", name);
+  device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits), static_cast<unsigned>(shares),
+                 threads, static_cast<unsigned>(shared_bytes), arguments());
+}
+
+void PassRun::launch_points(const char* name, const Span& points, std::int64_t times) {
+  head_.from = points.from;
+  head_.to = points.to;
+  if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), times, kPointThreads, 0);
+}
+
+// Slices change no result: a block finds the same in any launch.
+PassRun::Slice PassRun::slice_of(std::int64_t blocks) const {
+  const std::int64_t some = std::max<std::int64_t>(1, std::min(blocks, cut_.of_launch));
+  return {some,
+          std::max<std::int64_t>(1, std::min<std::int64_t>({head_.splits_here, cut_.of_launch / some, kMostSplits}))};
+}
+
+void PassRun::sweep_window() {
+  const std::int64_t end = blocks_of(lanes_.to);
+  for (std::int64_t block = lanes_.from / pass_.shape.block_rows; block < end; block += windows_.chunk)
+    sweep_chunk(block, std::min(windows_.chunk, end - block));
+}
+
+// Rows whose states fit into memory together: all splits of the window, then the states of each row in order.
+void PassRun::sweep_chunk(std::int64_t block, std::int64_t blocks) {
+  head_.first_row = rows_of(block);
+  head_.rows_here = std::min<std::int64_t>(lanes_.to - head_.first_row, rows_of(blocks));
+  const Slice slice = slice_of(blocks);
+  const std::int64_t end = head_.splits_from + head_.splits_here;
+  for (head_.first_split = head_.splits_from; head_.first_split < end; head_.first_split += slice.splits)
+    for (head_.first_block = block; head_.first_block < block + blocks; head_.first_block += slice.blocks)
+      launch_slice({std::min<std::int64_t>(slice.blocks, block + blocks - head_.first_block),
+                    std::min<std::int64_t>(slice.splits, end - head_.first_split)});
+  if (outputs_.merges()) merge();
+}
+
+// Many splits of few rows come together group by group first, each group in threads of its own.
+void PassRun::merge() {
+  const Span rows{head_.first_row, head_.first_row + head_.rows_here};
+  head_.gathers = cut_.group > 1;
+  if (head_.gathers) launch_points("merge", rows, ceiling(head_.splits_here, cut_.group));
+  head_.gathers = 0;
+  launch_points("merge", rows);
+}
+
+void PassRun::launch_slice(const Slice& slice) {
+  launch(code_.interpretation.sweep, slice.blocks, slice.splits, static_cast<unsigned>(pass_.shape.threads),
+         pass_.shared_bytes(), shares_of(pass_, code_));
+  done_ += slice.blocks * slice.splits;
+  if (cut_.blocks * cut_.splits <= cut_.of_launch) return;
+  device_.wait();
+  (*poll_)(static_cast<double>(done_) / static_cast<double>(blocks_of(rows_.size()) * cut_.splits));
+}
+
+}  // namespace cuda
+}  // namespace kernweave

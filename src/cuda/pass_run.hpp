@@ -1,0 +1,91 @@
+// The rows of a pass that one device has: its pairs, window by window.
+#pragma once
+#include <functional>
+#include "cuda/device.hpp"
+#include "cuda/script_layout.hpp"
+#include "cuda/outputs.hpp"
+#include "cuda/inputs.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// How much memory a pass may plan with: what is expected to be free, or what is known to be.
+enum class Room { expected, known };
+
+// How a pass is carried out: its source, or where it is interpreted, its script.
+struct Code {
+  std::string source;
+  Interpretation interpretation;
+};
+
+// Of the pairs of a pass.
+AtOnce at_once(const Pass& pass, const Code& code, Device* device);
+
+class PassRun {
+ public:
+  PassRun(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device);
+
+  // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
+  void run(Room room, const std::function<void(double)>& poll);
+  // Have tensor cores or a screen met what they cannot tell? Then results are worth nothing.
+  bool lost();
+  // What folds both axes, from the blocks of all devices; then results that stay get their owners.
+  void finish(const std::vector<std::unique_ptr<PassRun>>& all);
+
+ private:
+  // Blocks and splits of one launch.
+  struct Slice {
+    std::int64_t blocks, splits;
+  };
+
+  std::int64_t rows_of(std::int64_t blocks) const { return blocks * pass_.shape.block_rows; }
+  std::int64_t blocks_of(std::int64_t rows) const { return ceiling(rows, pass_.shape.block_rows); }
+  Span padded(const Span& s) const;
+  Span padded_rows(const Span& s) const;
+  Span weights(const Span& columns) const;
+
+  double budget(const Needs& needs, Room room) const;
+  template <class T>
+  T* room_for(Block* block, const Span& points, std::int64_t bytes_each, const char* what);
+  void* room_for_panel(Block* block, const Span& points, const Panel& panel, bool by_points);
+  void place_numbers();
+  void enter(const Span& lanes, const Span& sweep);
+  void place_rows(const Span& lanes);
+  void place_columns(const Span& sweep);
+  void place_script();
+  void compute_rows(const Span& lanes);
+  void compute_columns(const Span& sweep);
+
+  std::vector<char> arguments() const;
+  void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes,
+              int shares = 1);
+  void launch_points(const char* name, const Span& points, std::int64_t times = 1);
+  Slice slice_of(std::int64_t blocks) const;
+  void sweep_window();
+  void sweep_chunk(std::int64_t block, std::int64_t blocks);
+  void launch_slice(const Slice& slice);
+  void merge();
+
+  const Pass& pass_;
+  const Code& code_;
+  Device& device_;
+  const Extents all_;  // of all devices
+  const Span rows_;    // of this one
+  const Cut& cut_;
+  const Kernels& kernels_;
+  const std::function<void(double)>* poll_ = nullptr;
+  Small small_;
+  Inputs inputs_;
+  Outputs outputs_;
+  Windows windows_{};
+  Span lanes_{-1, -1}, sweep_{-1, -1};  // of the window
+  gpu::Head head_{};
+  gpu::Script script_{};
+  Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_,
+      column_squares_, weight_halves_, weight_scales_, scripted_;
+  Pointer lost_ = 0;
+  std::int64_t done_ = 0;  // blocks times splits
+};
+
+}  // namespace cuda
+}  // namespace kernweave

@@ -1,0 +1,273 @@
+// Where everything lies, and as many threads as there is memory for.
+#include "cuda/script_layout.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "base/error.hpp"
+#include "cuda/cut.hpp"
+#include "cuda/write_script.hpp"
+#include "cuda/memory_needs.hpp"
+#include "cuda/fused.hpp"
+#include "schedule/cost.hpp"
+
+// Made by nvcc from ahead_interpret32.cu and ahead_interpret64.cu, or by ahead_none.cpp.
+extern "C" {
+extern const unsigned char kernweave_ahead_interpret32[];
+extern const unsigned char kernweave_ahead_interpret64[];
+}
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+using gpu::From;
+using gpu::Instruction;
+using gpu::Kind;
+using gpu::Operand;
+
+// What more than one place needs to finish a list in: kernweave::gpu::write_state().
+constexpr std::int64_t kBytesOfPlace = 16;
+constexpr int kWarp = 32;
+
+std::int64_t even(std::int64_t bytes, std::int64_t step) { return ceiling(bytes, step) * step; }
+
+std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
+  std::vector<gpu::Outcome> found;
+  for (int number : pass.group.outputs) {
+    const Output& output = pass.variant->outputs[static_cast<std::size_t>(number)];
+    const StateRow& state = row(output.red).state;
+    const int size = static_cast<int>(even(static_cast<std::int64_t>(state.size), 8));
+    gpu::Outcome o{};
+    o.reduction = output.red;
+    o.pairwise = pass.pairwise(number);
+    o.total = output.keep == Keep::none;
+    o.width = output.width;
+    o.places = output.places;
+    o.row = size;
+    o.storage = 2 * size;
+    o.stride = static_cast<int>(2 * size + even(state.storage(output.places), 8));
+    o.bytes = static_cast<int>(state_bytes(output));
+    found.push_back(o);
+  }
+  return found;
+}
+
+// A way to use a block's shared memory.
+struct Layout {
+  int rows;      // of a thread,
+  int strip;     // and columns at a time
+  bool staged;   // do tiles go through shared memory?
+  int tile = 0;  // columns
+  int threads = 0;
+  std::int64_t own = 0, bytes = 0;
+};
+
+// A column's numbers, as a tile has them.
+std::int64_t bytes_staged(const Pass& pass) {
+  return std::max<std::int64_t>(1, pass.sweep.narrow) * pass.number_bytes();
+}
+
+int tile_for(std::int64_t of_column, int fewest) {
+  int tile = kGpuTile;
+  while (tile > fewest && tile * of_column > kGpuTileBytes) tile /= 2;
+  return tile;
+}
+
+// An odd multiple of 16, so that threads do not meet in the same banks.
+std::int64_t apart(std::int64_t bytes) { return even(bytes + 16, 32) - 16; }
+
+// What a launch gets without asking leaves room for other blocks; a single warp, or less, is the last resort.
+std::int64_t may_take(int threads) { return threads > kWarp ? kGpuMostTileBytes : kGpuMostShared; }
+
+class Fitting {
+ public:
+  Fitting(const Pass& pass, int own_numbers, Interpretation* found)
+      : pass_(pass), own_numbers_(own_numbers), found_(*found) {}
+
+  // The first that fits.
+  bool fit(Layout* layout) {
+    const int strip = 32 / pass_.number_bytes();
+    for (const Layout& way : {Layout{1, strip, true}, Layout{1, strip, false}, Layout{1, 1, false}})
+      for (int threads = kGpuThreads; threads >= kGpuFewestThreads; threads /= 2) {
+        *layout = laid_out(way, threads);
+        if (layout->bytes <= may_take(threads)) return true;
+      }
+    return false;
+  }
+
+ private:
+  Layout laid_out(Layout way, int threads) {
+    const std::int64_t of_column = bytes_staged(pass_);
+    way.threads = threads;
+    way.tile = way.staged ? tile_for(of_column, 2 * 32 / pass_.number_bytes()) : kGpuTile;
+    way.own =
+        place_states(even(static_cast<std::int64_t>(own_numbers_) * way.strip * pass_.number_bytes(), kBytesOfPlace));
+    const std::int64_t program = static_cast<std::int64_t>(found_.pairs.size() * sizeof(Instruction));
+    way.bytes = program + (way.staged ? even(way.tile * of_column, kBytesOfPlace) : 0) + threads * way.own;
+    return way;
+  }
+
+  // Behind `first` bytes of other things. A finished list goes out through the memory of what is no longer needed then.
+  std::int64_t place_states(std::int64_t first) {
+    for (const gpu::Outcome& o : found_.outcomes)
+      if (o.places > 1) first = std::max(first, kBytesOfPlace * o.places);
+    for (gpu::Outcome& o : found_.outcomes) {
+      if (o.pairwise) continue;
+      o.lane = static_cast<int>(first);
+      first += static_cast<std::int64_t>(o.stride) * o.width;
+    }
+    return apart(first);
+  }
+
+  const Pass& pass_;
+  const int own_numbers_;
+  Interpretation& found_;
+};
+
+// The same for pairs whose kernel is there already: tiles go through shared memory, and of a thread's own are lists
+// alone. A finished one goes out by what lies before them.
+bool fit_whole(const Pass& pass, gpu::Outcome* o, Layout* layout) {
+  const StateRow& state = row(o->reduction).state;
+  const gpu::WholeShape shape = gpu::whole_shape(state.storage(1) > 0, pass.number_bytes());
+  const std::int64_t of_column = bytes_staged(pass), list = state.storage(o->places);
+  *layout = {shape.rows, shape.columns, true, tile_for(of_column, shape.columns)};
+  const int before = static_cast<int>(kBytesOfPlace * o->places), of_row = static_cast<int>(even(list, 8));
+  if (list > 0) layout->own = apart(before + shape.rows * of_row);
+  for (layout->threads = kGpuThreads; layout->threads >= kWarp; layout->threads /= 2) {
+    layout->bytes = even(layout->tile * of_column, kBytesOfPlace) + layout->threads * layout->own;
+    if (layout->bytes > may_take(layout->threads)) continue;
+    o->lane = before;
+    o->stride = of_row;
+    return true;
+  }
+  return false;
+}
+
+// As the layout has it: where strips have one column, or columns are read where they lie.
+void settle(const Layout& layout, Interpretation* found) {
+  for (Instruction& i : found->pairs) {
+    for (Operand& o : i.in) {
+      if (o.from == From::tile && !layout.staged) o.from = layout.strip == 1 ? From::one_column : From::column;
+      if (o.from == From::own && layout.strip == 1) o.from = From::one_own;
+    }
+    if (i.kind != Kind::term) continue;
+    const gpu::Outcome& o = found->outcomes[static_cast<std::size_t>(i.output)];
+    i.out = o.lane;
+    i.list = o.stride;
+  }
+}
+
+Verdict lists_of_pairs(const Pass& pass) {
+  for (int number : pass.group.outputs) {
+    const Output& o = pass.variant->outputs[static_cast<std::size_t>(number)];
+    if (pass.pairwise(number) && row(o.red).state.storage(o.places) > 0)
+      return Verdict::no("lists kept pair by pair are not interpreted");
+  }
+  return {};
+}
+
+Verdict too_much(const Interpretation& found, const Layout& layout) {
+  return Verdict::no(sentence("a pair's values and a row's states take ", layout.own, " bytes, and its ",
+                              found.pairs.size(), " instructions ", found.pairs.size() * sizeof(Instruction),
+                              "; a block has ", kGpuMostShared, " bytes for ", kGpuFewestThreads, " pairs"));
+}
+
+}  // namespace
+
+Verdict interpret(Pass* pass, Interpretation* found) {
+  const Verdict possible = lists_of_pairs(*pass);
+  if (!possible.yes) return possible;
+  instruct_points(*pass, Region::param, pass->once, &found->once, &found->lists);
+  instruct_points(*pass, pass->lane_region(), pass->lanes, &found->rows, &found->lists);
+  instruct_points(*pass, pass->sweep_region(), pass->sweep, &found->columns, &found->lists);
+  const int own_numbers = instruct_pairs(*pass, &found->pairs, &found->lists);
+  found->outcomes = outcomes_of(*pass);
+  Layout layout{};
+  const char* const whole = whole_of(*pass, found->pairs);
+  if (whole && fit_whole(*pass, &found->outcomes[0], &layout)) {
+    found->sweep = whole;
+  } else {
+    if (!Fitting(*pass, own_numbers, found).fit(&layout)) return too_much(*found, layout);
+    settle(layout, found);
+  }
+  gpu::Script& s = found->script;
+  s.outputs = static_cast<int>(found->outcomes.size());
+  s.instructions = static_cast<int>(found->pairs.size());
+  s.column_numbers = pass->sweep.narrow;
+  s.tile = layout.tile;
+  s.staged = layout.staged;
+  s.strip = layout.strip;
+  s.own = static_cast<int>(layout.own);
+  const int padding = std::max(layout.strip, 32 / pass->number_bytes());
+  pass->shape = {layout.rows,
+                 layout.strip,
+                 layout.threads,
+                 layout.tile,
+                 1,
+                 layout.staged,
+                 false,
+                 layout.threads,
+                 layout.threads * layout.rows,
+                 padding,
+                 1};
+  pass->interpreter_bytes = layout.bytes;
+  return {};
+}
+
+Packed::Packed(const Interpretation& from, const std::vector<gpu::Data>& data, const std::vector<gpu::Target>& targets)
+    : script_(from.script),
+      once_(add(from.once)),
+      rows_(add(from.rows)),
+      columns_(add(from.columns)),
+      pairs_(add(from.pairs)),
+      lists_(add(from.lists)),
+      outcomes_(add(from.outcomes)),
+      data_(add(data)),
+      targets_(add(targets)) {}
+
+template <class T>
+std::size_t Packed::add(const std::vector<T>& list) {
+  const std::size_t at = bytes.size();
+  bytes.resize(
+      static_cast<std::size_t>(even(static_cast<std::int64_t>(at + list.size() * sizeof(T)), alignof(Instruction))));
+  if (!list.empty()) std::memcpy(bytes.data() + at, list.data(), list.size() * sizeof(T));
+  return at;
+}
+
+gpu::Script Packed::script(std::uint64_t address) const {
+  gpu::Script s = script_;
+  const auto point = [&](auto** pointer, std::size_t at) {
+    *pointer = reinterpret_cast<std::decay_t<decltype(*pointer)>>(static_cast<std::uintptr_t>(address + at));
+  };
+  point(&s.once, once_);
+  point(&s.rows, rows_);
+  point(&s.columns, columns_);
+  point(&s.pairs, pairs_);
+  point(&s.lists, lists_);
+  point(&s.outcomes, outcomes_);
+  point(&s.data, data_);
+  point(&s.targets, targets_);
+  return s;
+}
+
+std::string rows_called(const Interpretation& from) {
+  std::string names;
+  for (const std::vector<Instruction>* list : {&from.once, &from.rows, &from.columns, &from.pairs})
+    for (const Instruction& i : *list) {
+      if (i.kind == Kind::term) names += sentence(row(static_cast<Red>(i.code)).name, " ");
+      else if (i.kind == Kind::gather) names += "Gather ";
+      else if (static_cast<Op>(i.code) != Op::Var) names += sentence(row(static_cast<Op>(i.code)).name, " ");
+    }
+  return names;
+}
+
+const unsigned char* ahead_image(bool float32) {
+  constexpr unsigned char kFatbin[] = {0x50, 0xed, 0x55, 0xba};
+  const unsigned char* const image = float32 ? kernweave_ahead_interpret32 : kernweave_ahead_interpret64;
+  return std::memcmp(image, kFatbin, sizeof kFatbin) == 0 ? image : nullptr;
+}
+
+}  // namespace cuda
+}  // namespace kernweave

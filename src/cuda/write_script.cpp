@@ -1,0 +1,312 @@
+// Steps to instructions. What differs between regions is where values lie.
+#include "cuda/write_script.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+using gpu::From;
+using gpu::Instruction;
+using gpu::Kind;
+using gpu::Operand;
+using gpu::Use;
+
+// A number as the bits of a float that is the same number.
+int literal_bits(double number) {
+  const float narrow = static_cast<float>(number);
+  internal_check(static_cast<double>(narrow) == number, "a fold that begins with ", number);
+  int bits = 0;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  return bits;
+}
+
+// What all programs have in common: steps in order, and how a step meets the places of its region.
+class Writer {
+ public:
+  Writer(const Pass& pass, Region region, std::vector<Instruction>* out, std::vector<int>* lists)
+      : pass_(pass), program_(pass.program()), region_(region), out_(*out), lists_(*lists) {}
+  virtual ~Writer() = default;
+
+  void steps() {
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      const Step& step = program_.steps[s];
+      if (!pass_.needed[s] || home(program_, step) != region_) continue;
+      if (step.group < 0) {
+        one_step(step);
+      } else {
+        const Group& group = program_.groups[static_cast<std::size_t>(step.group)];
+        this->group(group);
+        s = static_cast<std::size_t>(group.last);
+      }
+    }
+  }
+  void end() { out_.emplace_back(); }
+
+ protected:
+  virtual Operand operand(const Ref& ref) = 0;
+  // The same where it must have a place.
+  virtual Operand in_memory(const Ref& ref) { return operand(ref); }
+  virtual int place(int slot) const = 0;
+  virtual void made(int slot, int width) = 0;
+  virtual void forget() {}        // the strip may hold something else from here on
+  virtual void stays_stored() {}  // what has been made last
+
+  Instruction& say(Kind kind, int code, int width) {
+    Instruction i;
+    i.kind = kind;
+    i.code = code;
+    i.width = width;
+    out_.push_back(i);
+    return out_.back();
+  }
+  void goes_to(int slot, int width) {
+    out_.back().out = place(slot);
+    out_.back().use = Use::stored;
+    made(slot, width);
+  }
+  void move(const Operand& from, int to, int width) {
+    Instruction& i = say(Kind::element, static_cast<int>(Op::Var), width);
+    i.in[0] = from;
+    i.out = to;
+    i.use = Use::stored;
+  }
+  int step_of(const Ref& ref) const {
+    const bool single = ref.width == 1 || (is_slot(ref) && program_.slots[static_cast<std::size_t>(ref.index)].region ==
+                                                               Region::component);
+    return single ? 0 : 1;
+  }
+  Operand literal(double number) const { return {literal_bits(number), From::literal, 0}; }
+
+  const Pass& pass_;
+  const Program& program_;
+
+ private:
+  void one_step(const Step& step) {
+    const OpRow& r = row(step.op);
+    if (step.op == Op::Gather) return gather(step);
+    if (r.form == Form::fold) return whole_fold(step);
+    if (r.form == Form::loop) return loop(step);
+    element(step);
+  }
+
+  void element(const Step& step) {
+    Operand in[3];
+    for (std::size_t k = 0; k < step.in.size(); ++k) in[k] = operand(step.in[k]);
+    Instruction& i = say(Kind::element, static_cast<int>(step.op), step.region == Region::component ? 1 : step.width);
+    std::copy(in, in + 3, i.in);
+    goes_to(step.out, i.width);
+  }
+
+  void fold_from(const Step& step, const Operand& begin, int width) {
+    Operand in[2];
+    for (std::size_t k = 0; k < step.in.size(); ++k) in[k] = operand(step.in[k]);
+    Instruction& i = say(Kind::fold, static_cast<int>(step.op), width);
+    i.in[0] = begin;
+    // The interpreter is quick where the first runs along rows.
+    const bool turned = in[0].from == From::tile && in[1].from == From::row && row(step.op).commutes;
+    i.in[1] = in[turned];
+    i.in[2] = in[!turned];
+    goes_to(step.out, 1);
+  }
+  void whole_fold(const Step& step) { fold_from(step, literal(row(step.op).start().v), fold_width(step)); }
+
+  // Its component steps, then one more term; what came before lies where the result will.
+  void group(const Group& group) {
+    const Step& fold = program_.steps[static_cast<std::size_t>(group.last)];
+    move(literal(row(fold.op).start().v), place(fold.out), 1);
+    forget();
+    say(Kind::begin, 0, group.width);
+    for (int s = group.first; s < group.last; ++s) element(program_.steps[static_cast<std::size_t>(s)]);
+    fold_from(fold, total(fold.out), 1);
+    say(Kind::next, 0, group.width);
+    stays_stored();
+  }
+  virtual Operand total(int slot) const = 0;
+
+  void loop(const Step& step) {
+    Operand in[2];
+    const int list = static_cast<int>(lists_.size());
+    for (std::size_t k = 0; k < 2; ++k) {
+      lists_.push_back(k < step.in.size() ? step.in[k].width : 0);
+      if (k < step.in.size()) in[k] = in_memory(step.in[k]);
+    }
+    lists_.insert(lists_.end(), step.attributes.begin(), step.attributes.end());
+    Instruction& i = say(Kind::loop, static_cast<int>(step.op), step.width);
+    std::copy(in, in + 2, i.in);
+    i.list = list;
+    i.out = place(step.out);
+    forget();
+  }
+
+  void gather(const Step& step) {
+    const int list = static_cast<int>(lists_.size());
+    list_rows(step.in[1]);
+    Instruction& i = say(Kind::gather, 0, step.width);
+    i.in[0] = {step.in[0].index, From::datum, 1};
+    i.list = list;
+    goes_to(step.out, step.width);
+  }
+
+  // Row numbers may themselves be read by row numbers; they are looked up in float64, whatever the pairs are in.
+  void list_rows(Ref ref) {
+    std::vector<int> lookups;
+    while (is_slot(ref)) {
+      const auto made =
+          std::find_if(program_.steps.begin(), program_.steps.end(), [&](const Step& s) { return s.out == ref.index; });
+      lookups.insert(lookups.begin(), made->in[0].index);
+      ref = made->in[1];
+    }
+    const Variable& v = pass_.plan->variables[static_cast<std::size_t>(ref.index)];
+    const bool along_lanes = (v.axis == Axis::i) == pass_.group.along_i;
+    const From from = v.source == Source::counter ? From::counter
+                      : pairwise(v)               ? matrix(v)
+                      : v.axis == Axis::param     ? From::parameter
+                                                  : From::datum;
+    lists_.insert(lists_.end(),
+                  {static_cast<int>(from), along_lanes ? 1 : 0, ref.index, static_cast<int>(lookups.size())});
+    lists_.insert(lists_.end(), lookups.begin(), lookups.end());
+  }
+
+ protected:
+  static bool pairwise(const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; }
+  From matrix(const Variable& v) const {
+    return (v.axis == Axis::pair) == pass_.group.along_i ? From::matrix : From::matrix_turned;
+  }
+
+ private:
+  const Region region_;
+  std::vector<Instruction>& out_;
+  std::vector<int>& lists_;
+};
+
+// Parameters, or an axis point by point: all that is found lies in memory, where the panel says.
+class PointWriter : public Writer {
+ public:
+  PointWriter(const Pass& pass, Region region, const Panel& panel, std::vector<Instruction>* out,
+              std::vector<int>* lists)
+      : Writer(pass, region, out, lists), panel_(panel) {}
+
+  void write() {
+    for (const Panel::Entry& e : panel_.entries)
+      if (!is_slot(e.ref)) move(source(e.ref), e.at, e.ref.width);
+    steps();
+    end();
+  }
+
+ private:
+  Operand operand(const Ref& ref) override {
+    if (const Panel::Entry* e = pass_.once.find(ref)) return {e->at, From::once, step_of(ref)};
+    if (is_slot(ref)) return {place(ref.index), From::point, step_of(ref)};
+    return source(ref);
+  }
+  // An operation with its own loop sees data of the user's in the panel, too.
+  Operand in_memory(const Ref& ref) override {
+    const Panel::Entry* e = panel_.find(ref);
+    return e && !is_slot(ref) && &panel_ != &pass_.once ? Operand{e->at, From::point, step_of(ref)} : operand(ref);
+  }
+  Operand total(int slot) const override { return {place(slot), &panel_ == &pass_.once ? From::once : From::point, 0}; }
+  int place(int slot) const override { return panel_.find({Ref::From::slot, slot, 1})->at; }
+  void made(int, int) override {}
+
+  Operand source(const Ref& ref) const {
+    if (ref.from == Ref::From::number) return {ref.index, From::number, 0};
+    const Variable& v = pass_.plan->variables[static_cast<std::size_t>(ref.index)];
+    const From from = v.source == Source::counter ? From::counter
+                      : v.axis == Axis::param     ? From::parameter
+                                                  : From::datum;
+    return {ref.index, from, step_of(ref)};
+  }
+
+  const Panel& panel_;
+};
+
+// Pairs. What one step has found and only the next one reads stays in the strip.
+class PairWriter : public Writer {
+ public:
+  PairWriter(const Pass& pass, std::vector<Instruction>* out, std::vector<int>* lists)
+      : Writer(pass, Region::pair, out, lists),
+        out_(*out),
+        readers_(readers_of_slots(*pass.variant)),
+        spare_(numbers_of(Region::pair) + numbers_of(Region::component)) {}
+
+  int write() {
+    steps();
+    for (std::size_t k = 0; k < pass_.group.outputs.size(); ++k) term(k);
+    end();
+    return spare_;
+  }
+
+ private:
+  Operand operand(const Ref& ref) override {
+    if (is_slot(ref) && ref.index == held_) {
+      if (--readers_[static_cast<std::size_t>(held_)] == 0 && maker_ != kNobody) out_[maker_].use = Use::none;
+      return {0, From::strip, 0};
+    }
+    return placed(ref);
+  }
+
+  Operand placed(const Ref& ref) const {
+    if (const Panel::Entry* e = pass_.once.find(ref)) return {e->at, From::once, step_of(ref)};
+    if (const Panel::Entry* e = pass_.lanes.find(ref)) return {e->at, From::row, step_of(ref)};
+    if (const Panel::Entry* e = pass_.sweep.find(ref)) return {e->at, From::tile, step_of(ref)};
+    if (is_slot(ref)) return {place(ref.index), From::own, step_of(ref)};
+    return {ref.index, matrix(pass_.plan->variables[static_cast<std::size_t>(ref.index)]), 0};
+  }
+  // Data of pairs get a place.
+  Operand in_memory(const Ref& ref) override {
+    const Operand found = placed(ref);
+    if (found.from != From::matrix && found.from != From::matrix_turned) return found;
+    forget();
+    move(found, spare_, 1);
+    return {spare_++, From::own, 0};
+  }
+  Operand total(int slot) const override { return {place(slot), From::own, 0}; }
+  int numbers_of(Region region) const { return static_cast<int>(program_.memory[static_cast<std::size_t>(region)]); }
+  int place(int slot) const override {
+    const Slot& s = program_.slots[static_cast<std::size_t>(slot)];
+    return (s.region == Region::component ? numbers_of(Region::pair) : 0) + static_cast<int>(s.offset);
+  }
+  void made(int slot, int width) override {
+    held_ = width == 1 ? slot : -1;
+    maker_ = out_.size() - 1;
+  }
+  void forget() override { held_ = -1; }
+  void stays_stored() override { maker_ = kNobody; }
+
+  void term(std::size_t number) {
+    const Output& o = pass_.variant->outputs[static_cast<std::size_t>(pass_.group.outputs[number])];
+    const Operand value = operand(o.value), weight = operand(o.weight);
+    Instruction& i = say(Kind::term, static_cast<int>(o.red), o.width);
+    i.in[0] = value;
+    i.in[1] = weight;
+    i.use = o.keep == Keep::both ? Use::kept : o.keep == Keep::none ? Use::counted_over_pairs : Use::folded;
+    i.output = static_cast<int>(number);
+  }
+
+  static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+
+  std::vector<Instruction>& out_;
+  std::vector<int> readers_;     // of each slot, that are still to come
+  int held_ = -1;                // the slot that the strip holds
+  std::size_t maker_ = kNobody;  // the instruction that stores it for that slot alone
+  int spare_;                    // the next place that no slot takes
+};
+
+}  // namespace
+
+void instruct_points(const Pass& pass, Region region, const Panel& panel, std::vector<Instruction>* out,
+                     std::vector<int>* lists) {
+  PointWriter(pass, region, panel, out, lists).write();
+}
+
+int instruct_pairs(const Pass& pass, std::vector<Instruction>* out, std::vector<int>* lists) {
+  return PairWriter(pass, out, lists).write();
+}
+
+}  // namespace cuda
+}  // namespace kernweave

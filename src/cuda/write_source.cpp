@@ -1,0 +1,382 @@
+// A struct with one function for each region. What differs between regions is where values lie and what is looped over.
+#include "cuda/write_source.hpp"
+
+#include <sstream>
+
+#include "base/error.hpp"
+#include "cuda/begin.hpp"
+#include "cuda/source_names.hpp"
+
+namespace kernweave {
+namespace cuda {
+namespace {
+
+class Writer {
+ public:
+  explicit Writer(const Pass& pass) : pass_(pass), program_(pass.program()), beginnings_(beginnings_of(pass)) {}
+
+  std::string text() {
+    say("#include \"kernweave/gpu/",
+        pass_.nearest        ? "nearest"
+        : pass_.screen.any() ? "screen"
+        : pass_.by_tiles()   ? "tile"
+                             : "sweep",
+        ".hpp\"");
+    say("namespace kernweave {");
+    say("struct Formula {");
+    constants();
+    states();
+    once();
+    panel("row", pass_.lanes, product().row, OnceScope::axis(pass_, pass_.lane_region()));
+    panel("column", pass_.sweep, product().column, OnceScope::axis(pass_, pass_.sweep_region()));
+    if (!pass_.nearest && !pass_.screen.any()) strip();
+    if (!pass_.nearest) factors();
+    say("};");
+    say("}");
+    kernels();
+    return out_.str();
+  }
+
+ private:
+  const Product& product() const { return pass_.product; }
+
+  template <class... Parts>
+  void say(const Parts&... parts) {
+    (void)(out_ << ... << parts);
+    out_ << '\n';
+  }
+
+  void constants() {
+    const Shape& s = pass_.shape;
+    say("using L = Scalar<", pass_.float32 ? "float" : "double", ">;");
+    say("using Arguments = gpu::Arguments<", pass_.plan->variables.size(), ", ", pass_.group.outputs.size(), ">;");
+    say("static constexpr int kRows = ", s.rows, ", kColumns = ", s.columns, ", kThreads = ", s.threads,
+        ", kTile = ", s.tile, ", kUnroll = ", s.unroll, ";");
+    say("static constexpr int kRowStride = ", s.row_stride, ", kPadding = ", s.padding, ", kParts = ", s.parts,
+        ", kProduct = ", product().width, ";");
+    say("static constexpr int kRowNumbers = ", std::max(pass_.lanes.narrow, 1), ", kRowTotal = ", pass_.lanes.total,
+        ", kColumnNumbers = ", pass_.sweep.total, ";");
+    say("static constexpr bool kNearest = ", pass_.nearest ? "true" : "false", ";");
+    if (pass_.by_tiles()) tiles();
+    say("static constexpr int kOnceNumbers = ", std::max(pass_.once.narrow, 1), ";");
+    say("static constexpr bool kWideRows = ", pass_.stores_rows() ? "true" : "false",
+        ", kStaged = ", s.staged ? "true" : "false", ";");
+  }
+
+  void tiles() {
+    const WideSum& wide = pass_.wide;
+    const Panel::Entry* weight = wide.any() ? pass_.sweep.find(wide.weight) : nullptr;
+    say("using Tile = gpu::TileThread<gpu::", wide.any() ? "WideTile" : "PairTile", ">;");
+    say("static constexpr int kBlockRows = ", pass_.shape.block_rows, ", kWide = ", wide.width,
+        ", kWideAt = ", weight ? weight->at : 0, ", kWideTiles = ", wide.eights,
+        ", kWidePadded = ", wide.padded_width(), ";");
+  }
+
+  // Whose distances are told before they are computed, and where the points are.
+  void told(const Product& told, const std::string& fold) {
+    say("using Near = ", fold, ";");
+    say("static constexpr int kRowAt = ", pass_.lanes.find(told.row)->at,
+        ", kColumnAt = ", pass_.sweep.find(told.column)->at, ";");
+    if (pass_.screen.any())
+      say("static constexpr int kScreened = ", told.width, ", kSquareAt = ", pass_.square_at, ";");
+  }
+
+  // Lists that are short enough lie in registers: of a size the compiler knows.
+  std::string state_of(std::size_t k) const {
+    const Output& o = pass_.variant->outputs[pass_.group.outputs[k]];
+    return is_short_list(o) ? sentence("List", k) : sentence("red::", row(o.red).name);
+  }
+
+  std::string fold_of(std::size_t k) const {
+    const Output& o = pass_.variant->outputs[pass_.group.outputs[k]];
+    return sentence("gpu::Fold<", state_of(k), ", L::Number, ", counts_in(o), ", ", o.width, ", ", o.places, ">");
+  }
+
+  const char* counts_in(const Output& o) const {
+    return pass_.shape.few_columns && o.keep != Keep::none ? "int" : "Index";
+  }
+
+  void states() {
+    for (std::size_t k = 0; k < pass_.group.outputs.size(); ++k) {
+      const Output& o = pass_.variant->outputs[pass_.group.outputs[k]];
+      if (is_short_list(o))
+        say("template <class M> using List", k, " = red::", row(o.red).name, "Of<M, ", o.places, ">;");
+    }
+    say("struct States {");
+    std::string inits, each, types;
+    for (std::size_t k = 0; k < pass_.group.outputs.size(); ++k) {
+      if (pass_.pairwise(pass_.group.outputs[k])) continue;
+      const Output& o = pass_.variant->outputs[pass_.group.outputs[k]];
+      const std::string fold = fold_of(k);
+      const std::string place = sentence("gpu::Place<", k, ", ", o.keep == Keep::none ? "true" : "false", ">()");
+      types += sentence("f(gpu::Type<", fold, ">(), ", place, "); ");
+      if (pass_.wide.any()) continue;
+      say(fold, " o", k, "[kRows];");
+      inits += sentence("o", k, "[k].init(); ");
+      each += sentence("f(o", k, ", ", place, "); ");
+    }
+    say("__device__ void init() {");
+    say("#pragma unroll");
+    say("for (int k = 0; k < kRows; ++k) { ", inits, "}");
+    say("}");
+    say("template <class F> __device__ void each(F f) { ", each, "}");
+    say("template <class F> static __device__ void each_type(F f) { ", types, "}");
+    say("};");
+    if (pass_.nearest || pass_.screen.any()) told(pass_.nearest ? product() : pass_.screen, fold_of(0));
+  }
+
+  void once() {
+    const OnceScope scope = OnceScope::params(pass_);
+    say("static __device__ void once(const Arguments& a) {");
+    say("L* const once = static_cast<L*>(a.head.once);");
+    say("(void)once;");
+    for (const Panel::Entry& e : pass_.once.entries) {
+      if (e.ref.from == Ref::From::number)
+        say("if (threadIdx.x == 0) once[", e.at, "] = L(a.head.numbers[", e.ref.index, "]);");
+      if (e.ref.from == Ref::From::variable)
+        say("for (int d = threadIdx.x; d < ", e.ref.width, "; d += blockDim.x) once[", e.at,
+            " + d] = gpu::read<L>(a.data[", e.ref.index, "], 0, d);");
+    }
+    say("__syncthreads();");
+    steps(Region::param, scope);
+    say("}");
+  }
+
+  // What pairs read of an axis, computed at point `at` and handed to `out`, number by number; then its side of the
+  // product.
+  void panel(const char* name, const Panel& panel, const Ref& side, const OnceScope& scope) {
+    say("template <class Out> static __device__ void ", name, "(const Arguments& a, long long at, Out out) {");
+    say("const L* const once = static_cast<const L*>(a.head.once);");
+    say("(void)once;");
+    steps(scope.region(), scope);
+    for (const Panel::Entry& e : panel.entries) {
+      unroll(e.ref.width);
+      say("for (int d = 0; d < ", e.ref.width, "; ++d) out(", e.at, " + d, ", scope.value(e.ref, "d"), ");");
+    }
+    const bool screened = pass_.screen.any() && &panel == &pass_.sweep;
+    for (int place : panel.gaps())
+      if (!screened || place != pass_.square_at) say("out(", place, ", L(0.0));");
+    if (screened) square(scope);
+    if (product().any())
+      say("for (int d = 0; d < ", product().width, "; ++d) out(", panel.total, " + d, ", scope.value(side, "d"), ");");
+    say("}");
+  }
+
+  // Of a column that is screened.
+  void square(const OnceScope& scope) {
+    say("L sum(0.0);");
+    say("for (int d = 0; d < kScreened; ++d) sum = sum + square(", scope.value(pass_.screen.column, "d"), ");");
+    say("out(kSquareAt, L::of(gpu::least_square(a.head, sum.v, gpu::kScreenDoubt<kScreened>)));");
+  }
+
+  void strip() {
+    const PairScope scope(pass_);
+    say("static __device__ __forceinline__ void strip(const Arguments& a, const gpu::Rows<Formula>& rows, const L* "
+        "tile, long long first, int left, States& states",
+        pass_.by_tiles() ? ", const L (&product)[kColumns][kRows], L (&terms)[kColumns][kRows]" : "", ") {");
+    say("const L* const once = static_cast<const L*>(a.head.once);");
+    say("const L* y_at[kColumns];");
+    say("long long column[kColumns];");
+    say("L y[kColumns][", std::max(pass_.sweep.narrow, 1), "];");
+    say("(void)once; (void)states; (void)column;");
+    say("#pragma unroll");
+    say("for (int c = 0; c < kColumns; ++c) {");
+    say("column[c] = gpu::least(first + c, a.head.sweep - 1);");
+    say("y_at[c] = tile + c * kColumnNumbers;");
+    if (pass_.sweep.narrow > 0) say("gpu::load<", pass_.sweep.narrow, ">(y_at[c], y[c]);");
+    say("}");
+    steps(Region::pair, scope);
+    for (std::size_t k = 0; k < pass_.group.outputs.size(); ++k) output(k, scope);
+    say("}");
+  }
+
+  // What stands in front of the sums of row k of a thread.
+  void factors() {
+    const PairScope scope(pass_);
+    std::string any = "false";
+    for (std::size_t n = 0; n < pass_.group.outputs.size(); ++n)
+      if (pass_.in_front[n].any()) any += sentence(" || kOutput == ", n);
+    say("template <int kOutput> static __device__ constexpr bool in_front() { return ", any, "; }");
+    say("template <int kOutput> static __device__ L factor(const Arguments& a, const gpu::Rows<Formula>& rows, int k) "
+        "{");
+    for (std::size_t n = 0; n < pass_.group.outputs.size(); ++n)
+      if (pass_.in_front[n].any())
+        say("if constexpr (kOutput == ", n, ") return ", scope.value(pass_.in_front[n].factor, "0"), ";");
+    say("return L(1.0);");
+    say("}");
+  }
+
+  void output(std::size_t k, const PairScope& scope) {
+    const Output& o = pass_.variant->outputs[pass_.group.outputs[k]];
+    const std::string value = scope.value(pass_.value(k), "w"), weight = scope.value(o.weight, "w");
+    if (o.keep == Keep::both) {
+      say("for (int c = 0; c < kColumns && c < left; ++c) for (int k = 0; k < kRows; ++k) for (int w = 0; w < ",
+          o.width, "; ++w)");
+      say("gpu::write_pair<", state_of(k), ", ", o.places, ">(", value, ", ", weight, ", a.targets[", k,
+          "], rows.number[k], column[c], rows.number[k] + column[c] * a.head.lanes, w);");
+      return;
+    }
+    if (pass_.wide.any()) {
+      scope.each_pair(&out_);
+      say("terms[c][k] = c < left ? ", scope.value(pass_.value(k), "0"), " : L(0.0);");
+      return;
+    }
+    const char* index = o.keep == Keep::none ? "rows.number[k] + (first + c) * a.head.lanes + 1" : "first + c + 1";
+    say("gpu::take<kColumns>(states.o", k, ", left, [&](int c, int k, int w) { return ", value,
+        "; }, [&](int c, int k, int w) { return ", weight, "; }, [&](int c, int k) { return ", index, "; });");
+  }
+
+  void unroll(int width) { say("#pragma unroll ", unrolled(width)); }
+
+  // --- steps --------------------------------------------------------------------------------------------
+
+  template <class Scope>
+  void steps(Region region, const Scope& scope) {
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      const Step& step = program_.steps[s];
+      const Beginning& b = beginnings_[s];
+      if (!pass_.needed[s] || b.moved || home(program_, step) != region) continue;
+      if (b.first != nullptr) one_step(*b.first, scope);
+      if (static_cast<int>(s) == product().step) {
+        found(step, "product[c][k]", scope);
+      } else if (b.sum != nullptr) {
+        found(step, scope.value(*b.sum, "0"), scope);
+      } else if (step.group < 0) {
+        one_step(step, scope);
+      } else {
+        const Group& group = program_.groups[step.group];
+        fold(group, scope);
+        s = static_cast<std::size_t>(group.last);
+      }
+      scope.after_step(&out_);
+    }
+  }
+
+  // What is there already.
+  template <class Scope>
+  void found(const Step& step, const std::string& value, const Scope& scope) {
+    scope.declare(step.out, 1, &out_);
+    scope.each_pair(&out_);
+    say(scope.slot(step.out, "0"), " = ", value, ";");
+  }
+
+  template <class Scope>
+  void one_step(const Step& step, const Scope& scope) {
+    const OpRow& r = row(step.op);
+    if (step.op == Op::Gather) return gather(step, scope);
+    if (r.form == Form::fold)
+      return fold({-1, static_cast<int>(&step - program_.steps.data()), fold_width(step)}, scope);
+    scope.declare(step.out, step.width, &out_);
+    if (r.form == Form::loop) return loop(step, scope);
+    scope.each_pair(&out_);
+    scope.each_component(step.width, &out_);
+    say(scope.slot(step.out, "d"), " = ", eval(step, scope), ";");
+  }
+
+  template <class Scope>
+  std::string eval(const Step& step, const Scope& scope) const {
+    return sentence("op::", row(step.op).name, "::eval(", arguments(step, scope), ")");
+  }
+
+  template <class Scope>
+  std::string arguments(const Step& step, const Scope& scope) const {
+    std::string out;
+    for (const Ref& ref : step.in) out += (out.empty() ? "" : ", ") + scope.value(ref, "d");
+    return out;
+  }
+
+  template <class Scope>
+  void gather(const Step& step, const Scope& scope) {
+    scope.declare(step.out, step.width, &out_);
+    scope.each_pair(&out_);
+    scope.each_component(step.width, &out_);
+    say(scope.slot(step.out, "d"), " = gpu::read<L>(a.data[", step.in[0].index, "], ", scope.row_number(step.in[1]),
+        ", d);");
+  }
+
+  // The steps of a group run once per component, then the fold takes its term.
+  template <class Scope>
+  void fold(const Group& group, const Scope& scope) {
+    const Step& last = program_.steps[group.last];
+    const std::string op = sentence("op::", row(last.op).name);
+    scope.declare(last.out, 1, &out_);
+    scope.only_one(&out_);
+    say("{");
+    scope.declare_total(&out_);
+    scope.each_pair(&out_);
+    const Ref* before = beginnings_[group.last].before;
+    say(scope.total(), " = ", before ? scope.value(*before, "0") : op + "::start<L>()", ";");
+    unroll(group.width);
+    say("for (int d = 0; d < ", group.width, "; ++d) {");
+    for (int s = group.first; s >= 0 && s < group.last; ++s) {
+      const Step& step = program_.steps[s];
+      scope.declare_component(step.out, &out_);
+      scope.each_pair(&out_);
+      say(scope.slot(step.out, "0"), " = ", eval(step, scope), ";");
+    }
+    scope.each_pair(&out_);
+    say(scope.total(), " = ", op, "::next(", scope.total(), ", ", arguments(last, scope), ");");
+    say("}");
+    scope.each_pair(&out_);
+    say(scope.slot(last.out, "0"), " = ", scope.total(), ";");
+    say("}");
+  }
+
+  template <class Scope>
+  void loop(const Step& step, const Scope& scope) {
+    scope.only_one(&out_);
+    scope.each_pair(&out_);
+    say("{");
+    std::string reads;
+    for (std::size_t k = 0; k < step.in.size(); ++k) reads += scope.reader(step.in[k], sentence("v", k), &out_) + ", ";
+    std::string attributes;
+    for (int a : step.attributes) attributes += sentence(attributes.empty() ? "" : ", ", a);
+    say("const int attributes[] = {", attributes.empty() ? "0" : attributes, "};");
+    say("op::", row(step.op).name, "::loop(", reads, "&", scope.slot(step.out, "0"), ", ", step.width,
+        ", attributes);");
+    say("}");
+  }
+
+  // What has a thread for each point is launched with 256 threads, whatever the sweep has.
+  void kernel(const char* name, const char* threads, const std::string& call) {
+    say("extern \"C\" __global__ void __launch_bounds__(", threads, ") ", name,
+        "(const __grid_constant__ kernweave::Formula::Arguments a) { kernweave::", call, "; }");
+  }
+
+  void kernels() {
+    const std::string of_formula = "<kernweave::Formula>(a)";
+    kernel("once", "256", "Formula::once(a)");
+    kernel("columns", "256", "gpu::columns" + of_formula);
+    if (pass_.stores_rows()) kernel("rows", "256", "gpu::rows" + of_formula);
+    if (product().any()) {
+      kernel("packed_rows", "256", "gpu::packed_rows" + of_formula);
+      kernel("packed_columns", "256", "gpu::packed_columns" + of_formula);
+    }
+    if (pass_.nearest) {
+      kernel("squared_rows", "256", "gpu::squared_rows" + of_formula);
+      kernel("squared_columns", "256", "gpu::squared_columns" + of_formula);
+    }
+    if (pass_.wide.any()) kernel("packed_weights", "256", "gpu::packed_weights" + of_formula);
+    // Two blocks a multiprocessor, so that one computes while the other waits.
+    if (pass_.by_tiles())
+      kernel("sweep", "kernweave::Formula::kThreads, 2",
+             (pass_.nearest ? "gpu::sweep_nearest" : "gpu::sweep_tiles") + of_formula);
+    else
+      kernel("sweep", "kernweave::Formula::kThreads",
+             (pass_.screen.any() ? "gpu::sweep_screened" : "gpu::sweep") + of_formula);
+    kernel("merge", "256", "gpu::merge" + of_formula);
+    if (pass_.folds_all()) kernel("total", "kernweave::Formula::kThreads", "gpu::total" + of_formula);
+  }
+
+  const Pass& pass_;
+  const Program& program_;
+  const std::vector<Beginning> beginnings_;  // by step
+  std::ostringstream out_;
+};
+
+}  // namespace
+
+std::string source_of(const Pass& pass) { return Writer(pass).text(); }
+
+}  // namespace cuda
+}  // namespace kernweave

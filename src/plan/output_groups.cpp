@@ -1,0 +1,75 @@
+// Outputs are shared out by the axis they keep.
+#include "plan/output_groups.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace kernweave {
+
+std::vector<OutputGroup> output_groups(const Variant& variant) {
+  OutputGroup along_i{true, {}}, along_j{false, {}};
+  for (std::size_t k = 0; k < variant.outputs.size(); ++k)
+    (variant.outputs[k].keep == Keep::j ? along_j : along_i).outputs.push_back(static_cast<int>(k));
+  std::vector<OutputGroup> shares;
+  for (const OutputGroup& group : {along_i, along_j})
+    if (!group.outputs.empty()) shares.push_back(group);
+  return shares;
+}
+
+std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs) {
+  const Program& program = variant.program;
+  std::vector<int> writer(program.slots.size(), -1);
+  for (std::size_t s = 0; s < program.steps.size(); ++s) writer[program.steps[s].out] = static_cast<int>(s);
+  std::vector<bool> needed(program.steps.size(), false);
+  const auto need = [&](const Ref& ref) {
+    if (is_slot(ref)) needed[writer[ref.index]] = true;
+  };
+  for (int number : outputs) {
+    need(variant.outputs[number].value);
+    need(variant.outputs[number].weight);
+  }
+  for (std::size_t s = program.steps.size(); s-- > 0;)
+    if (needed[s])
+      for (const Ref& ref : program.steps[s].in) need(ref);
+  return needed;
+}
+
+int numbers_read(const Plan& plan, const Program& program, const std::vector<bool>& needed,
+                 const std::vector<Ref>& by_outputs, Axis axis) {
+  const Region region = axis == Axis::i ? Region::row : Region::column;
+  std::map<std::pair<Ref::From, int>, int> widths;
+  const auto note = [&](const Ref& ref) {
+    const bool slot = is_slot(ref) && program.slots[ref.index].region == region;
+    const bool variable = ref.from == Ref::From::variable && plan.variables[ref.index].axis == axis;
+    if (slot || variable) widths[{ref.from, ref.index}] = ref.width;
+  };
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    if (needed[s] && home(program, program.steps[s]) == Region::pair)
+      for (const Ref& ref : program.steps[s].in) note(ref);
+  for (const Ref& ref : by_outputs) note(ref);
+  int numbers = 0;
+  for (const auto& [ref, width] : widths) numbers += width;
+  return numbers;
+}
+
+std::vector<int> readers_of_slots(const Variant& variant) {
+  std::vector<int> readers(variant.program.slots.size(), 0);
+  const auto read = [&](const Ref& ref) {
+    if (is_slot(ref)) ++readers[static_cast<std::size_t>(ref.index)];
+  };
+  for (const Step& step : variant.program.steps)
+    for (const Ref& ref : step.in) read(ref);
+  for (const Output& o : variant.outputs) {
+    read(o.value);
+    read(o.weight);
+  }
+  return readers;
+}
+
+bool in_float32(const Plan& plan) {
+  if (plan.precision.compute == Format::float64) return false;
+  return std::none_of(plan.variables.begin(), plan.variables.end(),
+                      [](const Variable& v) { return v.kind == Kind::integer; });
+}
+
+}  // namespace kernweave

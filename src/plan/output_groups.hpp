@@ -1,0 +1,31 @@
+// Which outputs are computed in one sweep over the pairs, which steps they stand on, and what these read.
+#pragma once
+#include <vector>
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+// Outputs with the same axis of lanes: those kept along i (or folded altogether, or kept pair by pair) have theirs
+// along i, those kept along j along j.
+struct OutputGroup {
+  bool along_i;
+  std::vector<int> outputs;
+};
+
+std::vector<OutputGroup> output_groups(const Variant& variant);
+
+// Of each step of the variant's program: do these outputs stand on it?
+std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs);
+
+// The numbers of a point of this axis that pairs read, in these steps and as values or weights of outputs: components
+// of variables, and of what is computed once a point.
+int numbers_read(const Plan& plan, const Program& program, const std::vector<bool>& needed,
+                 const std::vector<Ref>& by_outputs, Axis axis);
+
+// How often each slot is read, by steps and by outputs.
+std::vector<int> readers_of_slots(const Variant& variant);
+
+// Are the pairs computed in float32? Row numbers and codes must be exact, and a float32 counts only to 16 million.
+bool in_float32(const Plan& plan);
+
+}  // namespace kernweave
