@@ -189,3 +189,7 @@ r_elsewhere <- function(x, length) {
     .Call(`_kernweave_r_elsewhere`, x, length)
 }
 
+r_replay <- function(outputs, extents, options, n) {
+    .Call(`_kernweave_r_replay`, outputs, extents, options, n)
+}
+

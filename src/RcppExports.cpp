@@ -513,6 +513,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_replay
+Rcpp::CharacterVector r_replay(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, double n);
+RcppExport SEXP _kernweave_r_replay(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_replay(outputs, extents, options, n));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
@@ -562,6 +575,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_gpu_pretend", (DL_FUNC) &_kernweave_r_gpu_pretend, 1},
     {"_kernweave_r_gpu_trim", (DL_FUNC) &_kernweave_r_gpu_trim, 0},
     {"_kernweave_r_elsewhere", (DL_FUNC) &_kernweave_r_elsewhere, 2},
+    {"_kernweave_r_replay", (DL_FUNC) &_kernweave_r_replay, 4},
     {NULL, NULL, 0}
 };
 

@@ -1,11 +1,19 @@
 // Windows into the engine for the tests: facts, reductions folded in pieces, and vectors that lie elsewhere.
 #include "border.hpp"
+#include "r_job.hpp"
 #include "r_resident.hpp"
 
 #include <algorithm>
 
+#include "cpu/cpu.hpp"
+#include "cpu/isa.hpp"
+#include "cpu/show.hpp"
 #include "cuda/device.hpp"
+#include "cuda/show.hpp"
+#include "cuda/write_source.hpp"
 #include "expr/table.hpp"
+#include "plan/lower.hpp"
+#include "plan/show.hpp"
 #include "schedule/facts.hpp"
 
 // [[Rcpp::export(rng = false)]]
@@ -117,5 +125,77 @@ SEXP r_elsewhere(SEXP x, double length) {
     kernweave::resident(made)->copies[kNoDevice] = std::make_unique<kernweave::Elsewhere>(x);
     if (length == static_cast<double>(Rf_xlength(x))) SHALLOW_DUPLICATE_ATTRIB(made, x);
     return made;
+  });
+}
+
+namespace kernweave {
+namespace {
+
+// What each engine makes of a plan, at so many points along both axes.
+std::string cpu_text(const Plan& plan, const Variant& variant, const Sizes& sizes) {
+  const Verdict verdict = cpu_backend().can(plan, variant, sizes);
+  if (!verdict.yes) return "not on the CPU: " + verdict.why + '\n';
+  const bool narrow = in_float32(plan);
+  const TileKernel& kernel = narrow ? instruction_set().float32 : instruction_set().float64;
+  std::string text;
+  for (const Pass& pass : compile(plan, variant, sizes, kernel, narrow ? 4 : 8)) text += show(pass, kernel);
+  return text;
+}
+
+std::string source_text(const Plan& plan, const Variant& variant, const Sizes& sizes) {
+  std::string text;
+  for (const OutputGroup& group : output_groups(variant))
+    text += cuda::source_of(cuda::make_pass(plan, variant, group, sizes.i, sizes.j));
+  return text;
+}
+
+std::string script_text(const Plan& plan, const Variant& variant, const Sizes& sizes) {
+  std::string text;
+  for (const OutputGroup& group : output_groups(variant)) {
+    cuda::Pass pass = cuda::make_pass(plan, variant, group, sizes.i, sizes.j, 0, cuda::Way::interpreted);
+    cuda::Interpretation script;
+    const Verdict verdict = cuda::interpret(&pass, &script);
+    text += verdict.yes ? cuda::show(script) : "not interpreted: " + verdict.why + '\n';
+  }
+  return text;
+}
+
+// Of all variants; what cannot be made says why.
+template <class Text>
+std::string for_all_variants(const Plan& plan, const Sizes& sizes, Text text) {
+  std::string all;
+  for (const Variant& variant : plan.variants) try {
+      all += std::string(form_name(variant.form)) + '\n' + text(plan, variant, sizes);
+    } catch (const Failure& failure) {
+      all += failure.message + '\n';
+    }
+  return all;
+}
+
+}  // namespace
+}  // namespace kernweave
+
+// What a reduction's plan consists of, and what each engine makes of it at n x n points, as text: for tools/replay.R.
+// [[Rcpp::export(rng = false)]]
+Rcpp::CharacterVector r_replay(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, double n) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas formulas;
+    const kernweave::Plan whole =
+        kernweave::lower(kernweave::job_from_r(outputs, extents, options, &formulas), nullptr);
+    const std::int64_t points = static_cast<std::int64_t>(n);
+    const kernweave::Sizes sizes{points, points, {}};
+    std::string cpu, cuda, script;
+    const auto add = [&](const kernweave::Plan& plan) {
+      cpu += kernweave::for_all_variants(plan, sizes, kernweave::cpu_text);
+      cuda += kernweave::for_all_variants(plan, sizes, kernweave::source_text);
+      script += kernweave::for_all_variants(plan, sizes, kernweave::script_text);
+    };
+    add(whole);
+    if (whole.stages) {
+      add(whole.stages->sums);
+      for (const kernweave::Plan& after : whole.stages->after) add(after);
+    }
+    return Rcpp::CharacterVector::create(Rcpp::_["plan"] = kernweave::show(whole), Rcpp::_["cpu"] = cpu,
+                                         Rcpp::_["cuda"] = cuda, Rcpp::_["script"] = script);
   });
 }

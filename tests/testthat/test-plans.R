@@ -59,3 +59,16 @@ test_that("options and their twins in the environment are heard at the next call
   Sys.unsetenv("KERNWEAVE_PRECISION")
   expect_identical(f(x, x), double)
 })
+
+test_that("what the engines make of a formula is a text without operands' names and addresses, and says what differs", {
+  text <- function(D, name) {
+    R <- reduction(exp(-sqdist(Vi(cloud(7, D), name = name), Vj(cloud(5, D)))), "sum", index = "j", call = FALSE)
+    options <- list(precision = "float64", rewrite = TRUE, checks = TRUE, pairs = FALSE)
+    kernweave:::r_replay(R$outputs, R$extents, options, 1e5)
+  }
+  first <- text(3, "a")
+  expect_named(first, c("plan", "cpu", "cuda", "script"))
+  expect_true(all(grepl("SqDist", first)))
+  expect_identical(text(3, "b"), first)
+  expect_true(all(text(2, "a") != first))
+})
