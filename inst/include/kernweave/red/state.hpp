@@ -1,0 +1,17 @@
+// What engines ask of every state, answered for a state that has nothing special to say.
+#pragma once
+#include "../lane.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace red {
+
+// A state derives from this, and says itself what is otherwise with it (../reductions.hpp).
+struct StateDefaults {
+  static constexpr bool kAdds = false, kExponents = false, kShort = false, kLooks = false;
+  KW_FN static constexpr long long storage(int) { return 0; }
+};
+
+}  // namespace red
+}  // inline namespace KW_ISA
+}  // namespace kernweave

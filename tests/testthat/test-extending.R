@@ -1,0 +1,104 @@
+# The operation and the reduction that vignettes/extending.Rmd adds, added as it says, to a copy of the headers.
+
+source_root <- function() {
+  root <- Sys.getenv("KERNWEAVE_SOURCE")
+  if (!file.exists(file.path(root, "vignettes/extending.Rmd"))) skip("not in the source tree")
+  normalizePath(root)
+}
+
+# The block of the vignette's code that begins with such a line.
+block <- function(begins) {
+  lines <- readLines(file.path(source_root(), "vignettes/extending.Rmd"))
+  fence <- grep("^```", lines)
+  blocks <- Map(function(from, to) lines[seq(from + 1, to - 1)], fence[c(TRUE, FALSE)], fence[c(FALSE, TRUE)])
+  found <- Filter(function(code) grepl(begins, code[1]), blocks)
+  expect_length(found, 1L)
+  found[[1]]
+}
+
+row_of <- function(begins) {
+  tools <- new.env()
+  sys.source(file.path(source_root(), "tools/rows.R"), envir = tools)
+  tools$as_row(parse(text = block(begins), keep.source = FALSE)[[1]])
+}
+oracle_of <- function(begins) eval(parse(text = sub(",$", "", block(begins))))
+
+insert_after <- function(file, last, new) {
+  lines <- readLines(file)
+  writeLines(append(lines, new, after = max(grep(last, lines))), file)
+}
+
+# A copy of the headers with both examples in it, and what is generated from the tables. `says`: the state also says what the vignette
+# adds to it.
+extended <- function(says = TRUE) {
+  root <- source_root()
+  tree <- tempfile("extended")
+  dir.create(file.path(tree, "inst"), recursive = TRUE)
+  file.copy(file.path(root, "inst/include"), file.path(tree, "inst"), recursive = TRUE)
+  headers <- file.path(tree, "inst/include/kernweave")
+  insert_after(file.path(headers, "ops.def"), "^UNARY[(]", block("^UNARY[(]Lorentz"))
+  insert_after(file.path(headers, "reductions.def"), "^REDUCTION[(]", block("^REDUCTION[(]Energy"))
+  state <- file.path(headers, "red/energy.hpp")
+  writeLines(block("^// Energy"), state)
+  if (says) insert_after(state, "^  L total;", block("kAdds"))
+  generator <- new.env()
+  sys.source(file.path(root, "tools/ops.R"), envir = generator)
+  rendered <- generator$render_all(tree)
+  for (file in grep("^inst", names(rendered), value = TRUE)) writeLines(unlist(rendered[[file]]), file.path(tree, file))
+  list(root = tree, include = file.path(tree, "inst/include"), r = unlist(rendered[grepl("^R/", names(rendered))]))
+}
+
+test_that("the vignette's operation and reduction give on a lane what its oracle says", {
+  oracles <- list(oracle_of("^Lorentz = "), oracle_of("^Energy = "))
+  for (says in c(FALSE, TRUE)) {
+    program <- tempfile("extending")
+    built <- run_cxx(c("-Wall", "-Wextra", "-Wpedantic", paste0("-I", extended(says)$include), test_path("cpu/extending.cpp"), "-o", program))
+    expect_identical(built$output, "")
+    for (x in list(c(-3, -0.5, 0, 1e-3, 2, 7), c(1, Inf), c(NaN, 1), 1e200, numeric())) {
+      found <- as.numeric(strsplit(run_tool(program, sprintf("%.17g", x))$output, "\n")[[1]])
+      expect_close(found, c(oracles[[1]](x), oracles[[2]](x)$value), 1e-15)
+    }
+  }
+})
+
+test_that("the gradients in the vignette's rows are those of their values", {
+  x <- c(-3, -0.5, 0, 0.1, 2)
+  square <- function(x) x^2
+  slope <- function(f) (f(x + 1e-5) - f(x - 1e-5)) / 2e-5
+  lorentz <- oracle_of("^Lorentz = ")
+  expect_close(eval(row_of("^UNARY[(]Lorentz")$adjoint_x, list(x = x, r = lorentz(x), g = 1)), slope(lorentz), 1e-8)
+  energy <- Vectorize(function(x) oracle_of("^Energy = ")(c(x, 1))$value)
+  expect_close(eval(row_of("^REDUCTION[(]Energy")$gradient_x, list(x = x, g = 1)), slope(energy), 1e-8)
+})
+
+test_that("the vignette's rows keep to the grammar, and R functions with help are made of them", {
+  tree <- extended()
+  house <- new.env()
+  sys.source(file.path(source_root(), "tools/house.R"), envir = house)
+  house$root <- tree$root
+  expect_null(house$gate_row_grammar())
+  expect_true(any(grepl("^lorentz <- function[(]x[)]", tree$r)))
+  expect_true(any(grepl("^energy <- function[(]F, ", tree$r)))
+  expect_true(any(grepl("Bell of Lorentz.", tree$r, fixed = TRUE)))
+  expect_true(any(grepl("Sum of squares.", tree$r, fixed = TRUE)))
+})
+
+test_that("the engine takes the vignette's examples: its tables, and the lanes of a CPU", {
+  root <- source_root()
+  for (says in c(FALSE, TRUE)) for (file in c("src/expr/table.cpp", "src/cpu/tile_base_float.cpp")) {
+    built <- run_cxx(c("-fsyntax-only", paste0("-I", c(extended(says)$include, file.path(root, "src"))), file.path(root, file)))
+    expect_identical(built$output, "")
+  }
+})
+
+test_that("nvcc and NVRTC take the vignette's examples", {
+  include <- extended()$include
+  tool <- with_nvcc(NULL, include)
+  expect_true(tool$ok && !grepl("warning", tool$output), label = tool$output)
+  tool <- nvrtc_compiler()("-DKW_TEST_FLOAT", include)
+  expect_true(tool$ok, label = tool$output)
+})
+
+test_that("the derived row that the vignette shows is one of the table", {
+  expect_true(block("^DERIVED") %in% readLines(file.path(source_root(), "inst/include/kernweave/reductions.def")))
+})
