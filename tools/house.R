@@ -196,14 +196,19 @@ room_sizes <- function() {
   }))
 }
 
-# Where files are named: pages wholly, code in its comments alone. The log in bench/notes/ keeps the names of its day, so only the
-# results it names are looked for.
-pages_in <- function(folder, pattern) file.path(folder, list.files(at_root(folder), pattern = pattern, recursive = TRUE))
+# Where files are named: pages wholly, code in its comments alone. The log in bench/notes/ keeps the names of its day, so
+# only the results it names are looked for.
+pages_in <- function(folder, pattern) {
+  file.path(folder, list.files(at_root(folder), pattern = pattern, recursive = TRUE))
+}
 
 named_files <- function(file, pattern) {
   lines <- source_lines(file)
   mark <- if (grepl("[.](cpp|hpp|cu|cuh|def)$", file)) "//" else if (grepl("[.]R$", file)) "#"
-  if (!is.null(mark)) lines <- ifelse(grepl(mark, lines, fixed = TRUE), sub(paste0("^.*?", mark), "", lines, perl = TRUE), "")
+  if (!is.null(mark)) {
+    comments <- sub(paste0("^.*?", mark), "", lines, perl = TRUE)
+    lines <- ifelse(grepl(mark, lines, fixed = TRUE), comments, "")
+  }
   unique(unlist(regmatches(lines, gregexpr(pattern, lines, perl = TRUE))))
 }
 
@@ -213,11 +218,11 @@ made_by_readers <- c("inst/include/kernweave/red/energy.hpp")
 # A file named in a page or a comment exists, by its whole path or the end of it.
 gate_lists <- function() {
   folders <- c("R", "src", "inst", "tests", "tools", "bench", "design", "vignettes", "man")
-  have <- c(list.files(root, recursive = FALSE), unlist(lapply(folders, function(folder) pages_in(folder, ""))), made_by_readers)
+  have <- c(list.files(root), unlist(lapply(folders, function(folder) pages_in(folder, ""))), made_by_readers)
   logs <- pages_in("bench/notes", "[.]md$")
-  pages <- c("README.md", "NEWS.md", "Makefile", pages_in("design", "[.]md$"), pages_in("vignettes", "[.]Rmd$"), r_files(),
-             file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), pages_in("bench", "[.](R|cpp|hpp)$"),
-             pages_in("tests/testthat", "[.](R|cpp|cu|hpp)$"))
+  pages <- c("README.md", "NEWS.md", "Makefile", pages_in("design", "[.]md$"), pages_in("vignettes", "[.]Rmd$"),
+             r_files(), file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()),
+             pages_in("bench", "[.](R|cpp|hpp)$"), pages_in("tests/testthat", "[.](R|cpp|cu|hpp)$"))
   name <- "(?<![A-Za-z0-9_.*<>/-])[A-Za-z0-9_][A-Za-z0-9_./-]*[.](hpp|cpp|cuh|cu|def|Rmd|md|R|sh)(?![A-Za-z0-9_(])"
   result <- "bench/results/[A-Za-z0-9_.-]*[A-Za-z0-9]"
   exists <- function(named) vapply(named, function(one) any(endsWith(paste0("/", have), paste0("/", one))), NA)

@@ -42,7 +42,7 @@ std::int64_t in_strips(std::int64_t points, const Tiling& t) {
 constexpr std::int64_t kBytesOfPlace = 32;
 
 // Where there are few columns, a block has rows enough to be worth a task, as long as their numbers are few as well and
-// there are blocks enough to group out.
+// there are blocks enough to deal out.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t columns, std::int64_t bytes_of_row) {
   const std::int64_t worth = static_cast<std::int64_t>(kPairsOfTask) / std::max<std::int64_t>(columns, 1);
   const std::int64_t fitting = kBlockBytes / std::max<std::int64_t>(bytes_of_row, 1);

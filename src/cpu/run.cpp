@@ -17,7 +17,7 @@
 namespace kernweave {
 namespace {
 
-// Blocks of rows, times chunks of columns where there are too few blocks to group out.
+// Blocks of rows, times chunks of columns where there are too few blocks to deal out.
 struct Cut {
   std::int64_t blocks, chunks, chunk_columns;
 

@@ -1,4 +1,4 @@
-// What a back end must answer. Implemented to the right, listed once in r_device.cpp.
+// The interface of a back end. Implemented to the right, listed once in r_device.cpp.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace kernweave {
 
-// Yes, or no and why.
+// Answer to "can you?": yes, or no and why.
 struct Verdict {
   bool yes = true;
   std::string why;
@@ -18,8 +18,8 @@ struct Verdict {
   static Verdict no(std::string why) { return {false, std::move(why)}; }
 };
 
-// Where results go: into memory of the host, or, where that is null, what finds them leaves them on its device. What
-// has no place at all is not wanted.
+// Place of an output's results: memory of the host, or, where that is null, the device that finds them. Results without
+// any place are not wanted.
 struct Result {
   double* values = nullptr;
   RowNumbers numbers{};
@@ -29,20 +29,20 @@ struct Result {
 
   bool wants_values() const { return values || values_stay; }
   void put(std::int64_t at, double value, Index index) const { put(at, 1, &value, &index, 1); }
-  // Some side by side, of every `step`-th that was found.
+  // Puts some side by side, of every `step`-th that was found.
   void put(std::int64_t at, std::int64_t count, const double* found, const Index* indices, std::int64_t step) const {
     for (std::int64_t k = 0; k < count && values; ++k) values[at + k] = found[k * step] * factor;
     for (std::int64_t k = 0; k < count && numbers.any(); ++k) numbers.put(at + k, indices[k * step]);
   }
 };
 
-// What a back end remembers of a plan from one run to the next. Kept by whoever owns the plan.
+// Memory of a back end from one run of a plan to the next. Kept by whoever owns the plan.
 class Memo {
  public:
   virtual ~Memo() = default;
 };
 
-// Everything a run needs. Data are in the order of plan.variables (none for counters).
+// Task: everything a run needs. Data are in the order of plan.variables (none for counters).
 struct Task {
   const Plan* plan;
   const Schedule* schedule;

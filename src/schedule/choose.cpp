@@ -1,4 +1,4 @@
-// Asks every candidate through backend.hpp; includes no back end.
+// The choice of back end and variant: asks every candidate through backend.hpp, includes no back end.
 #include "schedule/choose.hpp"
 
 #include <algorithm>
@@ -45,11 +45,11 @@ std::int64_t kept_rows(Keep keep, const Sizes& sizes) {
 
 namespace {
 
-// Conditions are worth looking into where every number read for them serves this many pairs: reading takes about as
-// long as a pair.
+// Pairs that each number read for a condition must serve, for the condition to be worth a look: a number is read in
+// about the time of a pair.
 bool worth_knowing(const Sizes& sizes) { return std::min(sizes.i, sizes.j) >= kFewestPairsOfFact; }
 
-// How much of what is allowed the data take up; more than 1 where the condition does not hold.
+// Strain: how much of what a condition allows the data take up; more than 1 where it does not hold.
 double strain_of(const Variant& variant, std::size_t number, const Findings& findings) {
   constexpr double kTooMuch = 2;
   double strain = 0;
@@ -125,7 +125,7 @@ struct Candidate {
   double strain;
 };
 
-// What the facts allow and the back ends can do, the fastest first. No device is started to know that.
+// Candidates: what facts allow and back ends can do, the fastest first. No device is started to know that.
 std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findings& findings,
                               const std::vector<const Backend*>& able, std::string* refusal) {
   std::vector<Candidate> found;

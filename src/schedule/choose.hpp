@@ -8,18 +8,19 @@
 
 namespace kernweave {
 
-// What the schedule asks to know before it can choose: whose range a gather needs, whose reach a condition.
+// Facts that the schedule asks for before it can choose: the range of row numbers, for gathers; the reach of points,
+// for conditions.
 struct Wanted {
   std::vector<bool> range, reach;  // by variable
 };
 Wanted wanted_facts(const Plan& plan, const Sizes& sizes);
 
-// Is a plan better carried out in two steps at these sizes? They must leave something to be added up, spare more than
-// the second step costs, and need little memory between.
+// Is a plan better carried out in two steps at these sizes? The first must leave something to be added up, spare more
+// than the second costs, and need little memory in between.
 bool in_two_steps(const Plan& plan, const Sizes& sizes);
-// May sum number k be written where its output will be?
+// May the first step write sum number k where its output will be?
 bool in_place(const Plan& plan, std::size_t k);
-// Of the first step.
+// The sizes of the first step.
 Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes);
 
 // `device`: "auto" takes the cheapest back end that can; a name takes that one or fails with

@@ -1,4 +1,4 @@
-// One pass over the data for each kind of fact.
+// Facts, each found in one pass over the data.
 #include "schedule/facts.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void note_range(const View& view, Facts* facts) {
 
 namespace {
 
-// Points whose squares are added up side by side: loops of a known length become vectors.
+// Rows whose squares are added up side by side: compilers make vectors of loops of a known length.
 constexpr std::int64_t kTogether = 512;
 using Squares = std::array<double, kTogether>;
 
@@ -37,8 +37,8 @@ void add_squares(const double* column, std::int64_t rows, double middle, Squares
 
 }  // namespace
 
-// Some rows at a time, so that each column is read in order and the totals stay at hand. A NaN would get lost in a
-// maximum: the sum of all tells.
+// The reach. Some rows at a time, so that each column is read in order and the totals stay in registers. A maximum
+// would lose a NaN, the sum of all totals does not.
 void note_reach(const View& view, const std::vector<double>& centre, Facts* facts) {
   Squares largest{}, total{};
   for (std::int64_t first = 0; first < view.rows; first += kTogether) {
@@ -59,7 +59,7 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
 
 namespace {
 
-// The finite ones of some numbers.
+// The finite numbers among some.
 struct Cloud {
   double total = 0, count = 0, least = std::numeric_limits<double>::infinity(), largest = -least;
 
@@ -70,8 +70,8 @@ struct Cloud {
     least = std::min(least, number);
     largest = std::max(largest, number);
   }
-  // In steps of at most a 64th of where the numbers are, so that whole numbers, and halves of them, less it are exact
-  // in few digits.
+  // Rounded to multiples of a power of 2, at most a 64th of the numbers' range, so that whole numbers and halves of
+  // them less the centre are exact in few digits.
   double middle() const {
     if (count == 0 || !std::isfinite(total)) return 0.0;
     if (largest == least) return least;
@@ -83,7 +83,7 @@ struct Cloud {
 }  // namespace
 
 std::vector<double> centre_of(const View& view) {
-  // Enough to find the middle of a cloud.
+  // Rows that are enough to find the middle of a cloud of points.
   constexpr std::int64_t kPoints = 1000;
   std::vector<double> centre(static_cast<std::size_t>(view.columns), 0.0);
   const std::int64_t step = std::max<std::int64_t>(1, view.rows / kPoints);

@@ -1,4 +1,4 @@
-// What the schedule may know of data: computed once by whoever holds them, never from here.
+// Facts: what the schedule may know of data. Whoever holds the data computes them, once; nothing here reads data.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,20 +15,21 @@ struct Facts {
   double reach = 0;    // largest squared distance of a row from the centre; NaN if an entry is not finite
 };
 
-// What row numbers are asked for: extremes, and whether all are finite.
+// Notes what a gather needs of row numbers: extremes, and whether all are finite.
 void note_range(const View& view, Facts* facts);
-// What points are asked for: how far they reach from a centre.
+// Notes what a condition needs of points: how far they reach from a centre.
 void note_reach(const View& view, const std::vector<double>& centre, Facts* facts);
 
-// A point in the middle of the finite entries. Any point near the middle does as well, so some rows are enough.
+// The centre: a point in the middle of the finite entries. Any point near the middle does as well, so some rows are
+// enough.
 std::vector<double> centre_of(const View& view);
 
-// From the least to the largest component of a value; NaN where one is.
+// The range of a value's components; NaN where one is.
 struct Span {
   double least, most;
 };
 
-// All that a plan's conditions are held against, and where the data lie.
+// Findings of a call: all that the plan's conditions are checked with, and where the data lie.
 struct Findings {
   std::vector<Facts> variables;
   std::vector<std::vector<Span>> factors;  // of each variant's requirements

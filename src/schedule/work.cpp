@@ -1,4 +1,4 @@
-// Counted from the rows' own costs, and from widths.
+// Work counted from the costs of the tables' rows and from widths.
 #include "schedule/work.hpp"
 
 #include <algorithm>

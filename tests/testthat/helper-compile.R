@@ -3,7 +3,8 @@
 cuda_file <- function(name) testthat::test_path("cuda", name)
 
 toolkit <- function() {
-  candidates <- c(Sys.getenv("CUDA_HOME"), Sys.getenv("CUDA_PATH"), dirname(dirname(Sys.which("nvcc"))), "/usr/local/cuda")
+  candidates <- c(Sys.getenv("CUDA_HOME"), Sys.getenv("CUDA_PATH"), dirname(dirname(Sys.which("nvcc"))),
+                  "/usr/local/cuda")
   found <- Filter(function(dir) nzchar(dir) && file.exists(file.path(dir, "bin/nvcc")), candidates)
   if (!length(found)) testthat::skip("no CUDA toolkit here")
   found[[1]]
@@ -18,8 +19,8 @@ run_tool <- function(command, args) {
 # Every row of the headers in a folder, by nvcc, to the assembler's text.
 with_nvcc <- function(flags, headers) {
   ptx <- tempfile(fileext = ".ptx")
-  tool <- run_tool(file.path(toolkit(), "bin/nvcc"), c("-std=c++17", "-ptx", "-arch=sm_90", paste0("-I", headers), flags, "-o", ptx,
-                                                       cuda_file("every_row.cu")))
+  flags <- c("-std=c++17", "-ptx", "-arch=sm_90", paste0("-I", headers), flags)
+  tool <- run_tool(file.path(toolkit(), "bin/nvcc"), c(flags, "-o", ptx, cuda_file("every_row.cu")))
   c(tool, list(ptx = if (tool$ok) readLines(ptx)))
 }
 

@@ -33,6 +33,7 @@ test_that("clang compiles every row too", {
   if (!nzchar(clang)) skip("no clang++ here")
   source <- tempfile(fileext = ".cpp")
   writeLines(c("#include \"kernweave/ops.hpp\"", "#include \"kernweave/reductions.hpp\"", "int main() {}"), source)
-  tool <- run_tool(clang, c("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-fsyntax-only", paste0("-I", include_dir()), source))
+  flags <- c("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-fsyntax-only", paste0("-I", include_dir()))
+  tool <- run_tool(clang, c(flags, source))
   expect_true(tool$ok && !grepl("warning", tool$output), label = tool$output)
 })

@@ -1,4 +1,4 @@
-// Chains of calls (chain.hpp), carried out in any lane.
+// Carries out the calls of a chain (chain.hpp) in any lane.
 #pragma once
 #include "chain.hpp"
 #include "ops.hpp"
@@ -6,7 +6,7 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// The row of ops.def that has a name, for a call and for a fold.
+// The row of ops.def behind an Op, for a call and for a fold.
 template <Op kOp>
 struct Called;
 #define UNARY(Name, ...) \
@@ -28,7 +28,7 @@ struct Called;
   struct Called<Op::Name> : op::Name {};
 #include "ops.def"
 
-// A way to carry a call out: as its row has it.
+// How a call is carried out: as its row has it. Engines have other ways, with faster functions for some rows.
 struct AsWritten {
   template <Op kOp, class L>
   KW_FN L call(L x, L y) {
@@ -36,8 +36,9 @@ struct AsWritten {
   }
 };
 
-// The calls from number kNumber on, of row k and column c of those at hand; found[n] is what call n has found, found[0]
-// what the fold has. What a call takes besides is what taken->get says, of a `Takes` for each.
+// Carries out the calls from number kNumber on, for row k and column c of a strip; returns the value of the last one.
+// found[0] is the fold's value, found[n] that of call n. What a call takes besides (a number of the row, of the column,
+// or one for all pairs), its element of `taken` gets.
 template <int kNumber, class L, class Way, class Takes, class Call, class... Calls>
 KW_FN L follow(Way* way, L* found, const Takes* taken, int k, int c) {
   found[kNumber] = way->template call<Call::kOp>(taken->template get<Call::kX>(found, k, c),

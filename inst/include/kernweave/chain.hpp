@@ -1,11 +1,11 @@
-// Pairs of a common kind: a fold of a row and a column, a chain of calls with one result each, a reduction. Of these
-// kinds (fused.def) only the number of components is not known when the engines are compiled. Knows no lane.
+// Chains: pairs that are one fold of a row and a column, then calls with one result each, then one reduction. The
+// common ones (fused.def) are compiled ahead, since all but the number of components is known then. Knows no lane.
 #pragma once
 #include "names.hpp"
 
 namespace kernweave {
 
-// What a call takes: what an earlier one has found (counted from 1 on; 0 is the fold), or one of these.
+// Argument of a call: the value of an earlier call by its number (from 1 on; 0 is the fold), or one of these.
 enum Argument { kNoArgument = -1, kOnce = -2, kOfRow = -3, kOfColumn = -4 };
 
 struct CallRow {

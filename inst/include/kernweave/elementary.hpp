@@ -30,7 +30,8 @@ KW_FN constexpr L not_a_number() {
 
 // --- rounding ---
 
-// The nearest whole number, the even one of two: a sum as large as the unit has no digits behind the point.
+// The nearest whole number, of two the even one: adding a number so large that the sum has no digits behind the point
+// rounds, and taking it off again leaves the rest.
 template <class L>
 KW_FN constexpr L nearest(L x) {
   const L unit(kSingle<L> ? 0x1p23 : 0x1p52);
@@ -61,7 +62,7 @@ KW_FN constexpr L expm1(L x) {
   const L half = tanh(x * L(0.5));
   return select(abs(x) < L(1.0), (half + half) / (L(1.0) - half), exp(x) - L(1.0));
 }
-// What 1 + x has lost is made up for by the quotient.
+// log(1 + x). The quotient makes up for the digits of x that 1 + x has lost.
 template <class L>
 KW_FN constexpr L log1p(L x) {
   const L sum = L(1.0) + x, kept = sum - L(1.0);
@@ -88,7 +89,7 @@ KW_FN constexpr L cosh(L x) {
   return (L(0.5) * half) * half + L(0.5) / (half * half);
 }
 
-// From here on a square is so large that 1 does not count beside it.
+// Argument beyond which 1 does not count beside its square.
 constexpr double kLargeSquare = 0x1p28;
 constexpr double kLn2 = 0.69314718055994530942;
 
@@ -126,7 +127,7 @@ KW_FN constexpr L atan_tail(L z) {
                       -0.0508544973794025986, 0.0392316582955871913, -0.019176887119062259);
   }
 }
-// The arc less a quarter or half of a right angle, so that little is left.
+// Argument reduction: the arc less a quarter or half of a right angle, so that little is left for the series.
 template <class L>
 KW_FN constexpr L atan(L x) {
   const L a = abs(x);
@@ -158,7 +159,7 @@ KW_FN constexpr L atan2(L y, L x) {
 
 // --- circles in half turns ---
 
-// What is left of x, and whether it is turned, once a whole number of half turns has been taken off.
+// The value, its sign turned where `whole`, a number of half turns, is odd.
 template <class L>
 KW_FN constexpr L turned(L whole, L value) {
   return select(differs(nearest(whole * L(0.5)) * L(2.0), whole), -value, value);

@@ -65,17 +65,17 @@ KW_FN T greater(T x, T y) {
 #endif
 }  // namespace primitive
 
-// As a literal of a row.
+// Infinity, as a row writes it.
 KW_FN double positive_infinity() { return primitive::infinity(); }
 
-// Literals in rows are doubles; the converting constructor narrows them at compile time, so a float
-// kernel holds no double arithmetic. Row numbers of a type that is large enough for what is counted.
+// The scalar lane. Literals in rows are doubles; the converting constructor narrows them at compile time, so a float
+// kernel holds no double arithmetic. I is the type of row numbers, large enough for what is counted.
 template <class T, class I = Index>
 struct Scalar {
   using Number = T;
   using Mask = bool;
   using Indices = I;
-  using Place = I;  // of one lane, in a state
+  using Place = I;  // row number of one lane, in a state
   static constexpr int kLanes = 1;
   T v;
 
@@ -101,7 +101,7 @@ struct Scalar {
 
   KW_FN friend Scalar exp(Scalar a) { return of(primitive::exp(a.v)); }
   KW_FN friend Scalar exp2(Scalar a) { return of(primitive::exp2(a.v)); }
-  // 2^-a for what is not negative: there is an end that no range has to be kept to.
+  // 2^-a for an a that is not negative: vectors then have one bound less to look after.
   KW_FN friend Scalar exp2_minus(Scalar a) { return of(primitive::exp2(-a.v)); }
   KW_FN friend Scalar log(Scalar a) { return of(primitive::log(a.v)); }
   KW_FN friend Scalar sqrt(Scalar a) { return of(primitive::sqrt(a.v)); }
@@ -118,11 +118,11 @@ struct Scalar {
   KW_FN friend Mask truth(Scalar a) { return a.v != T(0); }
   KW_FN friend Mask is_nan(Scalar a) { return a.v != a.v; }
   KW_FN friend Scalar select(Mask test, Scalar yes, Scalar no) { return test ? yes : no; }
-  // Either where one is NaN.
+  // The smaller one; either where one is NaN.
   KW_FN friend Scalar lesser(Scalar a, Scalar b) { return of(primitive::lesser(a.v, b.v)); }
   KW_FN friend Scalar greater(Scalar a, Scalar b) { return of(primitive::greater(a.v, b.v)); }
 
-  // What only a wide lane has more than one of.
+  // Access to single lanes, so that code for wide lanes serves this one.
   KW_FN friend T lane(Scalar a, int) { return a.v; }
   KW_FN friend Scalar with_lane(Scalar, int, T number) { return of(number); }
 };
@@ -136,7 +136,7 @@ KW_FN void each_lane(bool mask, F f) {
 KW_FN Index lane(Index index, int) { return index; }
 KW_FN int lane(int index, int) { return index; }
 
-// What a slot holds: a number as it is, a truth value as 1 or 0.
+// Value of a slot: a number as it is, a truth value as 1 or 0.
 template <class L>
 KW_FN constexpr L number(L value) {
   return value;
@@ -155,8 +155,8 @@ KW_FN L nan() {
   return infinity<L>() - infinity<L>();
 }
 
-// A number the compiler knows, and calls of f with all of them from kLast down to 0: what a loop that must not be left
-// a loop is written with.
+// A number the compiler knows, and calls of f with all of them from kLast down to 0: a loop that must be unrolled
+// wholly, since its body keeps arrays in registers.
 template <int kValue>
 struct Constant {
   KW_FN constexpr operator int() const { return kValue; }

@@ -44,7 +44,7 @@ KW_FN constexpr L erfc_scaled(L a) {
   }
 }
 
-// exp(-a^2), the square in two: that of a number of few digits is exact.
+// exp(-a^2). The square is taken in two parts: that of a number of few digits is exact.
 template <class L>
 KW_FN constexpr L exp_minus_square(L a) {
   const L few = nearest(a * L(16.0)) * L(0.0625);

@@ -1,4 +1,4 @@
-// What the host hands to the kernels of a pass. The host and the device compiler read the same text.
+// Arguments of the kernels of a pass. The host's compiler and the device's read the same text.
 #pragma once
 #include "../row_numbers.hpp"
 
@@ -9,44 +9,46 @@ namespace gpu {
 // Components, or terms of a sum, that tensor cores take at a time.
 inline constexpr int kProductDepth = 16;
 
-// How pairs are shared out where tensor cores have a part (tile.hpp). A block has 128 rows, shared out among some of
-// its eight warps, and passes 64 columns at a time for each of the others; a thread has some rows, and two columns of
-// each eight.
+// Shape of a tile for tensor cores (tile.hpp): how a block's eight warps divide its pairs. kRowWarps of them divide the
+// 128 rows, and for each of the 8 / kRowWarps others there are 64 columns a tile. A thread has some rows, and two of
+// each eight columns.
 template <int kRowWarpsOf>
 struct TileShape {
   static constexpr int kRowWarps = kRowWarpsOf, kColumnWarps = 8 / kRowWarps, kThreads = 256, kStages = 4;
   static constexpr int kBlockRows = 128, kSide = 64 * kColumnWarps;
   static constexpr int kRows = 16 / kRowWarps, kRowStride = 8, kColumns = 2;
   static constexpr int kParts = 4 * kColumnWarps;  // threads whose sums belong to the same row
-  // Of 16 bytes: each side's halves for one step.
+  // Chunks of 16 bytes: the halves of rows and of columns for one step of 16 components.
   static constexpr int kRowChunks = 512, kColumnChunks = kSide / 8 * 32, kStageChunks = kRowChunks + kColumnChunks;
   static constexpr int kSharedBytes = kStages * kStageChunks * 16;
 };
-// Where sums have many weights, each warp has all columns.
+// Pairs that begin with an inner product; and pairs that end in a sum with many weights, where each warp has all
+// columns.
 using PairTile = TileShape<4>;
 using WideTile = TileShape<8>;
-// Where the nearest are looked for: two numbers of the list of a row, of each warp that has some of its columns, in two
-// tiles.
+// Numbers that warps tell each other where the nearest are looked for (nearest.hpp): two of each row's list, by each
+// warp that has some of its columns, of this tile and the one before.
 inline constexpr int kBounds = 2 * 2 * PairTile::kColumnWarps * PairTile::kBlockRows;
 
-// Points, blocks and splits are counted along the whole axis, whatever part of it is on the device: pointers are to
-// where the first of all points would lie. `once`, `columns` and `rows` hold numbers of the pass's own lane.
+// Where and how much: the part of the pairs that a launch has. Points, blocks and splits are counted along the whole
+// axis, whatever part of it is on the device; pointers are to where the first of all points would lie. `once`,
+// `columns` and `rows` hold numbers of the pass's precision.
 struct Head {
-  long long lanes, sweep;              // points along the axis of the lanes, and along the one that is folded, in all
-  long long split;                     // points of the folded axis that one block takes
+  long long lanes, sweep;              // points along the lane axis and the sweep axis, in all
+  long long split;                     // points of the sweep axis that one block takes
   long long blocks, splits;            // in all; a launch may have fewer
-  long long group;                     // splits whose states come together before they meet the others
+  long long group;                     // splits whose states are merged first, before groups are
   long long first_block, first_split;  // of a launch
   long long from, to;                  // points of a launch that has a thread for each
-  long long rows_held;                 // points of the lanes' axis that are on the device
+  long long rows_held;                 // points of the lane axis that are on the device
   long long first_row, rows_here;      // the rows whose states wait to be merged,
   long long splits_from, splits_here;  // and the splits that have left them
   int continues, goes_on;              // have earlier splits been merged already? are later ones to come?
   int gathers;                         // of a launch that merges: those of each group?
   const double* numbers;               // of the program
   void* once;                          // what is the same for all pairs
-  void* columns;                       // what depends on the folded axis alone, point by point
-  void* rows;                          // what depends on the lanes alone, component by component: where it is wide
+  void* columns;                       // what depends on the sweep axis alone, point by point
+  void* rows;                          // what depends on the lane axis alone, where it is wide: component by component
   void* row_halves;                    // the numbers of inner products, and what undoes their scale
   void* column_halves;
   float* row_scales;
@@ -55,17 +57,17 @@ struct Head {
   float* column_squares;
   void* weight_halves;  // weights of wide sums
   float* weight_scales;
-  int* lost;  // set where halves or a screen cannot tell a number, or let too much pass
+  int* lost;  // set where halves or a screen fail: what was found is wrong, and is computed again without them
 };
 
-// The data of a variable, by columns, and what is to be taken off each of them, if anything.
+// Data of a variable, by columns, and the centre that is taken off each point, if any.
 struct Data {
   const double* at;
   const double* centre;
   long long rows;
 };
 
-// Where an output goes; where its states wait for those of other blocks.
+// Target of an output: where its results go, and where its states wait for those of other blocks.
 struct Target {
   double* values;
   double factor;  // of values

@@ -1,4 +1,4 @@
-// The states that one thread keeps for an output of its rows, and how it takes a strip of terms in.
+// States of one thread: what it keeps of an output for its rows, and how a strip of terms enters.
 #pragma once
 #include "../reductions.hpp"
 #include "arguments.hpp"
@@ -8,7 +8,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// A state with its own storage beside it, where it needs any. Copied by merging, since it points into itself.
+// A state, with storage beside it where it needs any. It may point into itself, so it is copied by merging.
 template <template <class> class State, class L, int kPlaces, bool kOwn = (State<L>::storage(kPlaces) > 0)>
 struct Held {
   State<L> state;
@@ -21,8 +21,8 @@ struct Held<State, L, kPlaces, true> {
   __device__ void init() { state.init(storage, kPlaces); }
 };
 
-// One output: what is kept of it for a row while terms come (`Lane`, counting in integers of type I), and what it
-// becomes in between (`Row`).
+// One output of a row: the state that terms enter (`Lane`, with row numbers of type I), and the float64 state that it
+// is merged into after every tile (`Row`).
 template <template <class> class State, class Number, class I, int kWidthOf, int kPlacesOf>
 struct Fold {
   using L = Scalar<Number, I>;
@@ -32,7 +32,7 @@ struct Fold {
   static constexpr bool kAdds = State<L>::kAdds;
 
   Lane lane[kWidth];
-  Row row[kAdds ? kWidth : 1];  // of what does not add up, the lane's states are as good
+  Row row[kAdds ? kWidth : 1];  // of states that do not add up the lane's serve as well
 
   __device__ void init() {
 #pragma unroll
@@ -42,7 +42,7 @@ struct Fold {
     }
   }
 
-  // After a tile: sums are carried on in float64, so that they stay short in float32.
+  // Ends a tile: its float32 sums go over to float64, so that they stay short.
   __device__ void flush() {
     if constexpr (kAdds) {
 #pragma unroll
@@ -53,15 +53,15 @@ struct Fold {
     }
   }
 
-  // Adds what has been found to a state in memory.
+  // Merges what has been found into a state in memory.
   __device__ void merge_into(Row* total, int w) const {
     if constexpr (kAdds) total->state.merge(row[w].state, 0);
     else total->state.merge(lane[w].state, 0);
   }
 };
 
-// Of terms for which the short way is not open: one after the other those that are not plain, each lane its own, so
-// that there is one copy of the long way and lanes meet in it.
+// Slow path of a strip of which some terms are not plain: those, one after the other. Each lane takes its own next
+// term, so there is one copy of the code and the lanes of a warp meet in it.
 template <int kColumns, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_some(State& state, int left, Value value, Weight weight, Where index) {
   unsigned waiting = 0;
@@ -78,7 +78,7 @@ __device__ __forceinline__ void take_some(State& state, int left, Value value, W
   }
 }
 
-// Of a strip of terms, the one that is least plain.
+// The term of a strip that is least plain.
 template <int kColumns, class State, class Value>
 __device__ __forceinline__ auto least_plain_of(Value value) {
   auto least = value(0);
@@ -87,14 +87,14 @@ __device__ __forceinline__ auto least_plain_of(Value value) {
   return least;
 }
 
-// Every term the long way.
+// Slow path for every term of a strip.
 template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_each(State& state, int left, Value value, Weight weight, Where index) {
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) state.step(value(c), weight(c), index(c), kFull || c < left);
 }
 
-// Of terms that add up, a state's sums when it takes them the short way.
+// Fast path of states that add up: the sums as they would be with the strip's terms, at the scale there is.
 template <int kColumns, bool kFull, class State, class Value, class Weight>
 __device__ __forceinline__ auto added_plain(const State& state, int left, Value value, Weight weight) {
   auto sums = state.sums;
@@ -112,7 +112,8 @@ __device__ __forceinline__ auto greatest_scale(int left, Value value, Weight wei
   return greatest;
 }
 
-// Terms for which the scale there is will not do: the same way at one that suits them, or the long way.
+// Slow path of states that add up: the same at a scale that suits the strip's terms, else term by term. The values are
+// opaque here, or the compiler would prepare for this at every strip.
 template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_at_new_scale(State& state, int left, Value value_seen, Weight weight,
                                                   Where index) {
@@ -124,7 +125,7 @@ __device__ __forceinline__ void take_at_new_scale(State& state, int left, Value 
   else take_each<kColumns, kFull>(state, left, value, weight, index);
 }
 
-// A strip of terms of one row, of which the first `left` columns exist.
+// Takes in a strip of terms of one row, of which the first `left` columns exist.
 template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_row(State& state, int left, Value value, Weight weight, Where index) {
   if constexpr (State::kShort && State::kAdds) {
@@ -150,7 +151,8 @@ __device__ __forceinline__ void take_strip(F (&folds)[kRows], int left, Value va
           [&](int c) { return static_cast<typename F::L::Indices>(index(c, k)); });
 }
 
-// The values have been computed by one and the same code, whether or not all columns exist: ties stay ties.
+// Takes in a strip for all rows of a thread. The values come from one piece of code, whether or not all columns exist,
+// so ties stay ties.
 template <int kColumns, int kRows, class F, class Value, class Weight, class Where>
 __device__ __forceinline__ void take(F (&folds)[kRows], int left, Value value, Weight weight, Where index) {
   if (kColumns == 1 || left >= kColumns) take_strip<kColumns, true>(folds, left, value, weight, index);
@@ -171,7 +173,7 @@ __device__ void write(const Held<State, L, kPlaces>& held, const Target& to, lon
   }
 }
 
-// A fold of one term, for outputs kept pair by pair.
+// The result of one term alone, for outputs kept pair by pair.
 template <template <class> class State, int kPlaces, class L>
 __device__ void write_pair(L value, L weight, const Target& to, long long row, long long column, long long pair,
                            int component) {

@@ -1,7 +1,7 @@
-// Kernels for pairs of a common kind (fused.def), which read no instruction between one strip and the next. A thread
-// has some rows, and takes some columns at a time: what a fold reads of either serves all pairs of the two. Of several
-// weights a block has one. Around the pairs a script is followed (interpreter_kernels.hpp), and where numbers lie is what the
-// script's own instructions say.
+// Fused kernels for pairs of a common kind (fused.def), which read no instruction between two strips. A thread has some
+// rows and takes some columns at a time: what a fold reads of either serves all pairs of the two. Of several weights a
+// block has one. Everything but the pairs is the interpreter's (interpreter_kernels.hpp), and so is the script, whose
+// instructions say where numbers lie.
 #pragma once
 #include "../calls.hpp"
 #include "interpreter_kernels.hpp"
@@ -10,7 +10,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// What a call takes besides what has been found: the same for all pairs, for a row, for a column.
+// Arguments of a call that no call has found: one for all pairs, for a row, for a column.
 template <class L, int kRows, int kColumns>
 struct Taken {
   L once, rows[kRows], columns[kColumns];
@@ -24,7 +24,7 @@ struct Taken {
   }
 };
 
-// A row's state in the pass's lane; what adds up is carried on in float64 from tile to tile.
+// The state of a row in the pass's precision, and, of what adds up, the float64 state it goes over to after every tile.
 template <template <class> class State, class L, bool kAdds = State<L>::kAdds>
 struct RowState {
   using Found = Scalar<double>;
@@ -58,7 +58,7 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
   using L = Scalar<Number>;
   static constexpr WholeShape kShape = whole_shape(State<L>::storage(1) > 0, static_cast<int>(sizeof(Number)));
   static constexpr int kRows = kShape.rows, kColumns = kShape.columns, kCalls = static_cast<int>(sizeof...(Calls));
-  // Components at a time: two took 5 % longer in float32, one 13 % in float64 (Gaussian of three components, H100).
+  // Components at a time: one in float32, two in float64, as measured (design/013-gpu-ways.md).
   static constexpr int kUnroll = sizeof(Number) == 4 ? 1 : 2;
 
   __device__ Whole(const Script& a, char* own, long long first)
@@ -214,9 +214,8 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
   RowState<State, L> states_[kRows];
 };
 
-// Tiles always go through shared memory; behind them, what lists need. Blocks that run at the same time have few rows
-// and all columns, so that wide rows stay in the second cache: 1e5 of a hundred components took 162 ms that way, 230
-// the other (H100).
+// The kernel. Tiles always go through shared memory, with the storage of lists behind them. Blocks are numbered so that
+// those that run at the same time have few rows and all columns: wide rows stay in the second-level cache.
 template <class Number, Op kFold, template <class> class State, class Calls>
 __device__ __forceinline__ void whole_sweep(const Script& a) {
   using Pairs = Whole<Number, kFold, State, Calls>;

@@ -31,15 +31,15 @@ struct Strip {
   __device__ __forceinline__ void fill(L value) {
     set([&](int) { return value; });
   }
-  // The strip at a place of memory: it comes and goes 16 bytes at a time.
+  // The strip at a place in memory: it is read and written 16 bytes at a time.
   __device__ __forceinline__ static Strip& at_place(L* place) { return *reinterpret_cast<Strip*>(place); }
   __device__ __forceinline__ static const Strip& at_place(const L* place) {
     return *reinterpret_cast<const Strip*>(place);
   }
 };
 
-// What a row's value costs, about (cost_lane.hpp). Dear functions are called for one column after the other: their code
-// is there once, and leaves registers to what matters.
+// Cost of a row's value (cost_lane.hpp) from which on it is dear. Dear functions are called for one column after the
+// other: their code is there once, and takes no registers from the rest.
 constexpr int kDear = 30;
 #define UNARY(Name, ...) inline constexpr bool dear_##Name = op::Name::eval(CostLane(0.0)).cost > kDear;
 #define BINARY(Name, ...) inline constexpr bool dear_##Name = op::Name::eval(CostLane(0.0), CostLane(0.0)).cost > kDear;
@@ -86,7 +86,7 @@ __device__ __forceinline__ void next_of_fold(Op code, const S& x, const S& y, S*
   }
 }
 
-// All components of a fold whose arguments lie where most do: which row it is, is asked once.
+// All components of a fold whose arguments lie where most do, so that its row of the table is looked up once.
 template <class S, class Fetch>
 __device__ __forceinline__ void whole_fold(Op code, int width, S* total, Fetch fetch) {
   S x, y;
@@ -103,7 +103,7 @@ __device__ __forceinline__ void whole_fold(Op code, int width, S* total, Fetch f
   }
 }
 
-// The list has the widths of both arguments, then the attributes.
+// An operation with its own loop. Its list has the widths of both arguments, then the attributes.
 template <class Scope>
 __device__ __forceinline__ void own_loop(const Scope& scope, const Instruction& i) {
   const int* const list = scope.list(i);
@@ -123,7 +123,7 @@ __device__ __forceinline__ void own_loop(const Scope& scope, const Instruction& 
   }
 }
 
-// A thread on its way through the instructions.
+// The interpreter of one thread.
 template <class Scope>
 class Follower {
  public:
@@ -138,7 +138,7 @@ class Follower {
 #pragma unroll 1
     for (;; ++at) {
       const Instruction i = *at;
-      // What comes most often is asked for first.
+      // The commonest kinds come first.
       if (i.kind == Kind::element) {
         each_component(i);
         scope_.end_of_step();
@@ -222,7 +222,7 @@ class Follower {
   int component_ = 0;
 };
 
-// The row that a list points to, from a row along the lanes and one along the folded axis.
+// The row of a variable that a list of lookups leads to, from a row along the lane axis and one along the sweep axis.
 __device__ inline long long row_of_list(const Data* data, const int* list, long long lane, long long sweep) {
   const Data& first = data[list[kVariable]];
   long long at = list[kAlongLanes] ? lane : sweep;

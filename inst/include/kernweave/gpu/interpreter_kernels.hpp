@@ -1,6 +1,6 @@
-// The kernels that follow a script, named and launched like those that are written out for a formula (sweep.hpp). A
-// thread has one row, and a strip of columns at a time; beside the pairs' instructions and a tile of columns, shared
-// memory holds for each thread what it has found for its strip, and the states of its row.
+// Kernels of the interpreter, named and launched like those that are written out for a formula (sweep.hpp). A thread
+// has one row, and a strip of columns at a time. Shared memory holds the pairs' instructions, a tile of columns, and
+// for each thread the values of its strip and the states of its row.
 #pragma once
 #include "points.hpp"
 
@@ -8,7 +8,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// A reduction's state, for any lane.
+// The state of a reduction as a type that the lane is still missing from.
 template <template <class> class State>
 struct Family {
   template <class L>
@@ -25,7 +25,8 @@ __device__ __forceinline__ void with_family(Red reduction, F f) {
   }
 }
 
-// A state's results lie as rows (or pairs) x places x components. Those of lists go through `spare`: 16 bytes a place.
+// Writes a state's results, which lie as rows (or pairs) x places x components. Those of lists go through `spare`, 16
+// bytes a place.
 template <class State, class L>
 __device__ void write_state(const State& state, L, const Target& to, long long place, int component, int places,
                             void* spare) {
@@ -41,7 +42,7 @@ __device__ void write_state(const State& state, L, const Target& to, long long p
   }
 }
 
-// A state among those that lie in the device's memory, its storage behind it.
+// A state in the device's memory, its storage behind it.
 template <class State>
 __device__ State& lying(void* states, const Outcome& o, long long number) {
   return *reinterpret_cast<State*>(static_cast<char*>(states) + number * o.bytes);
@@ -53,8 +54,8 @@ __device__ State& begin_lying(void* states, const Outcome& o, long long number) 
   return state;
 }
 
-// What a block has found in a row, for one component of an output: the result, or what waits for what others have
-// found.
+// Leaves what a block has found for one row and component of an output: the result, or a state that waits for those of
+// other blocks.
 template <class Waiting, class State, class M>
 __device__ void leave_row(const Script& a, const State& state, M, int number, int w, const Patch& patch, long long row,
                           void* spare) {
@@ -69,8 +70,8 @@ __device__ void leave_row(const Script& a, const State& state, M, int number, in
         .merge(state, 0);
 }
 
-// Both axes are folded: a thread merges what it has into a state, the block's come together in memory and go to the
-// block's place.
+// The same where both axes are folded: the states of a block's threads come together in memory and go to the block's
+// place.
 template <class Waiting, class Merge>
 __device__ void leave_total(const Script& a, int number, int w, const Patch& patch, Merge merge) {
   const Outcome& o = a.outcomes[number];
@@ -103,7 +104,7 @@ class PairScope {
         row_(least(first, a.head.lanes - 1)),
         rows_(static_cast<const L*>(a.head.rows) + row_) {}
 
-  // The strip that begins at a column, of which the first `left` exist.
+  // Moves on to the strip that begins at a column, of which the first `left` exist.
   __device__ void place(const L* tile, long long column, int left) {
     tile_ = tile;
     column_ = column;
@@ -111,7 +112,7 @@ class PairScope {
     left_ = static_cast<int>(least(left, a_.strip));
   }
 
-  // What comes most often is asked for first.
+  // The commonest places come first.
   __device__ __forceinline__ void fetch(Operand o, int d, const S& held, S* to) const {
     if (o.from == From::none) return;
     if (o.from == From::tile) return fetch_tile(o, d, to);
@@ -168,7 +169,7 @@ class PairScope {
   __device__ bool is_first() const { return true; }
   __device__ void end_of_step() const {}
 
-  // Of an output kept pair by pair, or of one that takes its terms in.
+  // Terms of an output: written where it is kept pair by pair, else taken in by its states.
   __device__ __forceinline__ void term(const Instruction& i, const S& held) const {
 #pragma unroll 1
     for (int w = 0; w < i.width; ++w) {
@@ -193,7 +194,7 @@ class PairScope {
     });
   }
 
-  // After a tile: sums are carried on in float64.
+  // Ends a tile: sums go over to float64.
   __device__ void flush() const {
     each_state([&](auto family, const Outcome& o, char* at, int, int) {
       using Of = decltype(family);
@@ -206,7 +207,7 @@ class PairScope {
     });
   }
 
-  // What is left of a row when the block's share of the folded axis has been seen.
+  // Leaves the states of the thread's row, when the block's split has been folded.
   __device__ void leave(const Patch& patch) const {
     each_state([&](auto family, const Outcome& o, char* at, int number, int w) {
       using Of = decltype(family);
@@ -218,7 +219,7 @@ class PairScope {
 
  private:
   __device__ L* values() const { return reinterpret_cast<L*>(own_); }
-  // What does not exist is the last that does, again.
+  // A column that does not exist is the last one that does.
   __device__ long long column(int c) const { return column_ + least(c, left_ - 1); }
 
   __device__ void fetch_pairs(Operand o, S* to) const {
@@ -290,7 +291,7 @@ class PairScope {
   int left_ = 0;
 };
 
-// All threads of the block copy what pairs read of a tile's columns. Strips come out even.
+// All threads of a block copy what pairs read of a tile's columns, in whole strips.
 template <int kStrip, class L>
 __device__ void stage_columns(const Script& a, long long first, int count, L* to) {
   const int strips = static_cast<int>(even(count, kStrip)) / kStrip;
@@ -331,8 +332,8 @@ __device__ void script_sweep(const Script& a) {
   scope.leave(patch);
 }
 
-// The states of one row and component, from all blocks that saw a share of the folded axis, after those of earlier
-// shares. Their memory is free once they have been merged.
+// Merges the states of one row and component that the splits have left, after those of earlier windows. Their memory is
+// free after that.
 __device__ inline void script_merge(const Script& a) {
   const Head& head = a.head;
   const long long row = own_point(head), here = row - head.first_row;
@@ -359,8 +360,8 @@ __device__ inline void script_merge(const Script& a) {
   }
 }
 
-// One block: each thread takes some blocks' states in order, then the threads' come together. The memory in which those
-// of a block came together is free.
+// Kernel of the totals over both axes, one block: each thread merges some blocks' states in order, then those of all
+// threads come together, in memory that is free by then.
 __device__ inline void script_total(const Script& a) {
   const long long blocks = a.head.blocks * a.head.splits;
   const long long share = blocks < 1 ? 1 : (blocks + blockDim.x - 1) / blockDim.x;

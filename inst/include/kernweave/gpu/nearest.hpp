@@ -1,5 +1,5 @@
-// The least of many squared distances: tensor cores find the inner products of all pairs, which tell what a distance is
-// at least. Only where that may still enter is the distance computed, difference by difference.
+// Nearest neighbours of wide points. Tensor cores compute the inner products of all pairs, which bound each squared
+// distance from below; only where that bound may still enter a list is the distance computed, difference by difference.
 #pragma once
 #include "screen.hpp"
 #include "tile.hpp"
@@ -8,9 +8,9 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// How far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2, as a share of |x|^2 + |y|^2, in units of 2^-24: three
-// instructions a step cut off 17 numbers each, squares are rounded once a component, halves and what is left cost less
-// than 16.
+// Error bound, relative to |x|^2 + |y|^2: how far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2. In units of 2^-24,
+// three instructions a step of 16 components cut off 17 numbers each, squares are rounded once a component, and halves
+// with what they leave cost less than 16.
 template <int kWidth>
 inline constexpr float kDoubt = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) / 16777216.0f;
 
@@ -40,16 +40,16 @@ __device__ void squared_columns(const typename F::Arguments& a) {
       F::kColumnNumbers);
 }
 
-// What a warp has of 32 rows, a state for each lane; of how many pairs it has computed the distance, and of how many it
-// may.
+// What a warp has found for its 32 rows, a list in each lane; how many distances it has computed, and how many it may.
 template <class F>
 struct Found {
   typename F::Near::Lane held;
   int looked_at, most;
 };
 
-// The warp looks at pairs one by one. Bit 4 c + k of a lane stands for its row k and its column c among the eight from
-// `column` on; for each row they come in order, as lists ask for.
+// Computes the distances of the pairs whose bits are set, one pair after the other, all lanes of the warp together. Bit
+// 4 c + k of a lane is its row k and its column c of the eight from `column` on; for each row columns come in order, as
+// lists ask for.
 template <class F>
 __device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& found, unsigned bits, long long row,
                                      long long column) {
@@ -79,8 +79,8 @@ __device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& f
   }
 }
 
-// What the warps with columns of the same rows let each other know: what enters is less than the bound of either, and
-// than the larger of their middles. Written in one tile and read in the next, with a barrier between.
+// Bounds that two warps with columns of the same rows tell each other: what enters is less than the bound of either
+// list, and than the larger of their middles. Written in one tile and read in the next, with a barrier between.
 template <class T>
 class Bounds {
  public:
@@ -103,7 +103,7 @@ class Bounds {
   float2* shared_;
 };
 
-// Of what a tile's inner products tell of the eights of columns, the pairs that may enter.
+// The screen: compares lower bounds with what lists let pass, and has the distances of the other pairs computed.
 template <class F>
 class Watch {
  public:
@@ -119,7 +119,7 @@ class Watch {
     }
   }
 
-  // Of columns from `column` on the first `left` exist. Tiles are counted.
+  // Screens a warp's part of a tile, of whose columns from `column` on the first `left` exist. `tile` counts tiles.
   __device__ void look(const typename F::Arguments& a, Found<F>& found,
                        const float (&pairs)[T::kRowTiles][T::kColumnTiles][4], int tile, long long column, int left) {
     float bound[4];
@@ -144,7 +144,7 @@ class Watch {
     bounds_.leave(tile, found.held.state);
   }
 
-  // As leave() does for what a thread has found of an output.
+  // Leaves each row's list for the merge, as leave() of sweep.hpp does.
   __device__ void leave(const typename F::Arguments& a, const Found<F>& found, long long split) const {
     if (found.looked_at > found.most) *a.head.lost = 1;
     const long long row = row_ + T::lane();
@@ -156,7 +156,7 @@ class Watch {
   }
 
  private:
-  // What enters is less than this: infinite while lists are not full, and then NaN for rows of NaN.
+  // Bounds below which a pair enters: infinite while a list is not full, NaN for a row of NaN after that.
   __device__ void bounds(const Found<F>& found, int tile, float (&bound)[4]) const {
     const float own = found.held.state.bound.v, middle = found.held.state.middle().v;
 #pragma unroll
@@ -173,8 +173,9 @@ class Watch {
   float square_[4], scale_[4];
 };
 
-// One pair in so many may be looked at, beside those that fill a list and bring it to rest: where more enter, points
-// come in an order that deceives, and all distances are computed without further ado.
+// Limit on computed distances: one pair in kFewLooks, and kLooksOfPlace for each place of a list, which take it to its
+// first bounds. Where more would enter (points in falling order of distance), the screen gives up and all distances are
+// computed.
 inline constexpr int kFewLooks = 512, kLooksOfPlace = 16;
 
 template <class F>

@@ -1,12 +1,12 @@
-// Numbers of which compilers are to know nothing but that they lie in a register.
+// Optimisation barrier: hides from the compiler how a number was made.
 #pragma once
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The same number. A count that they would rather find again from the launch's arguments, a quarter of the instructions
-// of a strip that asks what is left of its tile; a term for whose rare uses they would prepare at every one.
+// The same number, of which the compiler knows only that it lies in a register. Else nvcc makes a count anew from the
+// launch's arguments for every strip, and computes ahead, for every term, what only a rare branch needs of it.
 #ifdef __CUDA_ARCH__
 __device__ __forceinline__ int opaque(int number) {
   asm volatile("" : "+r"(number));

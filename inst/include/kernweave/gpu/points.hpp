@@ -1,4 +1,4 @@
-// What does not depend on pairs, followed point by point: parameters, what depends on rows, what depends on columns.
+// The interpreter's kernels of what does not depend on pairs: parameters, rows, columns, point by point.
 #pragma once
 #include "interpreter.hpp"
 
@@ -6,7 +6,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// What is found lies in `memory`, component by component, `stride` apart.
+// One point. Its values lie in `memory`, component by component, `stride` apart.
 template <class Number>
 class PointScope {
  public:
@@ -60,7 +60,7 @@ class PointScope {
   bool together_;  // do all threads of the block work on one point?
 };
 
-// One copy of the code for the three kernels.
+// The interpreter of a point, in one copy for the three kernels.
 template <class Number>
 __device__ __noinline__ void follow_point(const Script& a, const Instruction* program, void* memory, long long stride,
                                           long long place, long long point, bool together) {

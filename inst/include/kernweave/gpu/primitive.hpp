@@ -1,6 +1,5 @@
-// What the device computes in other ways than the host, within the same bounds: float functions by hardware estimates
-// of at most 2 units in the last place. Numbers below 1.2e-38 count as 0 there, divisors
-// beyond 8.5e37 as infinite.
+// Primitives that a device computes in its own way: float functions by hardware estimates of at most 2 units in the
+// last place. Numbers below 1.2e-38 count as 0 there, divisors beyond 8.5e37 as infinite.
 #pragma once
 
 namespace kernweave {

@@ -1,5 +1,5 @@
-// Inner products of what depends on rows with what depends on columns, for all pairs of a tile: tensor cores find them
-// in float32's precision. Each number is two halves, scaled by a power of two for each point.
+// Inner products of rows with columns for all pairs of a tile, by tensor cores in float32's precision. Each number is
+// two halves, scaled by a power of two for each point.
 #pragma once
 #include "sweep.hpp"
 #include "tensor.hpp"
@@ -8,8 +8,8 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// One point a thread, the last of all `count` again until they come out even. The components of the inner product come
-// from a point's function as the numbers from `first` on.
+// Splits the points of one axis into halves, one point a thread; beyond the last of `count` points it is repeated. The
+// components of the inner product are a point's numbers from `first` on.
 template <class Order, int kWidth, class Point>
 __device__ void pack(const Head& head, Point point_of, long long count, int first, void* halves, float* scales) {
   constexpr int kSteps = (kWidth + kProductDepth - 1) / kProductDepth;
@@ -47,7 +47,8 @@ __device__ void packed_columns(const typename F::Arguments& a) {
       a.head.column_halves, a.head.column_scales);
 }
 
-// Steps of a share of the folded axis pass through shared memory, some ahead of the arithmetic.
+// The products of a block, tile by tile. Steps of 16 components pass through shared memory, some ahead of the
+// arithmetic.
 template <class F>
 class Products {
  public:
@@ -63,7 +64,7 @@ class Products {
     for (int s = 0; s < T::kStages - 1; ++s) load(s);
   }
 
-  // Of the next tile.
+  // Computes those of the next tile.
   __device__ void find(float (&sums)[T::kRowTiles][T::kColumnTiles][4]) {
 #pragma unroll
     for (int m = 0; m < T::kRowTiles; ++m)
@@ -84,7 +85,7 @@ class Products {
       const int tile = number / kSteps, step = number % kSteps;
       uint4* to = shared_ + number % T::kStages * T::kStageChunks;
       const uint4* columns = columns_ + static_cast<long long>(tile) * (T::kSide / 8) * kSteps * 32;
-      // Counted from 0, so that the compiler sees how often.
+      // Counted from 0, so that the compiler sees how many turns there are.
 #pragma unroll
       for (int u = 0; u < T::kRowChunks / T::kThreads; ++u) {
         const int c = threadIdx.x + u * T::kThreads;

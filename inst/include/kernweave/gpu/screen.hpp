@@ -1,5 +1,6 @@
-// The least of many squared distances of few components: |y|^2 - 2 <x, y>, half the instructions of a distance, tells
-// what it is at least. Only where that may still enter is the distance computed, difference by difference.
+// Nearest neighbours of points of few components. |y|^2 - 2 <x, y> takes half the instructions of a squared distance
+// and bounds it from below; only where that bound may still enter a list is the distance computed, difference by
+// difference.
 #pragma once
 #include "../distance_error.hpp"
 #include "sweep.hpp"
@@ -8,22 +9,24 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// As a share of |x|^2 + |y|^2.
+// Error bound of that, relative to |x|^2 + |y|^2.
 template <int kWidth>
 inline constexpr float kScreenDoubt = static_cast<float>(expansion_error(kWidth) * 0x1p-24);
 
-// Less than the square of a point by its doubt, and by what is lost where numbers are too small. A quarter of the
-// largest number is the most, so that no sum of two points' squares and products is infinite on its way.
+// The square of a point less its error bound, and less what is lost where numbers are too small. Squares beyond a
+// quarter of the largest number raise the flag: sums of two points' squares and products might be infinite on their
+// way.
 __device__ inline float least_square(const Head& head, float square, float doubt) {
   if (0x1p125f < square) *head.lost = 1;
   return square * (1.0f - doubt) - 1e-36f;
 }
 
-// One pair in so many may be looked at, beside those that fill a list and bring it to rest: where more enter, points
-// come in an order that deceives or lie too far from their centre, and all distances are computed.
+// Limit on computed distances: one pair in kFewScreened, and kScreenedOfPlace for each place of a list, which take it
+// to its first bounds. Where more would enter (points in falling order of distance, or too far from their centre), the
+// screen gives up and all distances are computed.
 inline constexpr int kFewScreened = 16, kScreenedOfPlace = 32;
 
-// A thread's rows, and what their lists let pass.
+// The screen of a thread's rows: what their lists let pass, as limits of |y|^2 - 2 <x, y>.
 template <class F>
 class Screen {
  public:
@@ -73,7 +76,7 @@ class Screen {
   __device__ bool lost() const { return looked_at_ > most_; }
   // Is a list not full yet?
   __device__ static bool open(float limit) { return limit != limit; }
-  // In order, as lists ask for.
+  // Computes the distances that may enter, in the order of columns, as lists ask for.
   __device__ __forceinline__ void look(const L (&x)[F::kRowNumbers], const L* columns, long long first, int left,
                                        const float (&at_least)[F::kColumns], float square, float* limit, State* held) {
     using M = typename F::Near::L;
@@ -94,7 +97,7 @@ class Screen {
       if (!held->state.plain(M::of(distance.v)))
         held->state.step_next(M::of(distance.v), M(1.0), static_cast<typename M::Indices>(first + c + 1));
     }
-    // Of a row of NaN nothing else can enter.
+    // Into the list of a row of NaN nothing can enter.
     *limit = square == square ? held->state.bound.v - square : -infinity<L>().v;
   }
 

@@ -1,5 +1,6 @@
-// A pass as plain numbers, for kernels that were compiled before anybody knew its formula: instructions, and where
-// everything lies. The host writes it (src/cuda/script_layout.cpp), the kernels of interpreter_kernels.hpp follow it.
+// Script: a pass as plain numbers, instructions and where everything lies, for kernels that were compiled before
+// anybody knew its formula. The host writes it (src/cuda/script_layout.cpp), the kernels of interpreter_kernels.hpp
+// follow it.
 #pragma once
 #include "../names.hpp"
 #include "arguments.hpp"
@@ -48,7 +49,7 @@ struct Operand {
   int step = 0;  // to the next one: 0 where one serves all
 };
 
-// What becomes of a result, or of a term.
+// Use of a result, or of a term.
 enum class Use : int { none, stored, folded, counted_over_pairs, kept };
 
 struct alignas(16) Instruction {
@@ -63,13 +64,13 @@ struct alignas(16) Instruction {
   int output = 0;  // of a term
 };
 
-// How row numbers are found: where the first ones are (`datum` or `parameter`: of a variable of the row's axis or of
-// none, `counter`: they are counted, `matrix` or `matrix_turned`), whether along the lanes, their variable, and how
-// many variables after it are looked up in turn.
+// List of a gather: where its first row numbers are (`datum` or `parameter`: in a variable of the row's axis or of
+// none; `counter`: they are counted; `matrix` or `matrix_turned`), whether they lie along the lane axis, their
+// variable, and how many variables after it are looked up in turn.
 enum ListOfRows { kFrom, kAlongLanes, kVariable, kLookups, kFirstLookup };
 
-// An output of the pass. A thread has for each component a state in the pass's lane, and one in float64 for what adds
-// up; both at a place of its own memory, in bytes.
+// An output of the pass. For each component a thread has a state in the pass's precision, and one in float64 of what
+// adds up, both in its own memory; places are in bytes.
 struct Outcome {
   Red reduction;
   int pairwise, total;  // kept pair by pair? Are both axes folded?
@@ -99,8 +100,8 @@ struct Script {
   long long column_stride;  // of what depends on columns, from one component to the next; rows have head.rows_held
 };
 
-// Of a kernel for pairs of a common kind (whole.hpp): a thread's rows, and the columns that it takes at a time. Fewer
-// rows where each needs a list of its own: ten nearest of three components took 8 ms with two and 14 with four (H100).
+// Strip of a fused kernel (fused.hpp): a thread's rows, and the columns that it takes at a time. Fewer rows where each
+// needs a list of its own.
 struct WholeShape {
   int rows, columns;
 };
@@ -108,7 +109,7 @@ KW_FN constexpr WholeShape whole_shape(bool lists, int number_bytes) {
   return lists ? WholeShape{2, 64 / number_bytes} : WholeShape{16 / number_bytes, 8};
 }
 
-// Columns that an instruction takes at a time: 32 bytes of numbers.
+// Strip of an instruction: 32 bytes of numbers.
 template <class Number>
 inline constexpr int kStripOf = 32 / static_cast<int>(sizeof(Number));
 

@@ -29,12 +29,12 @@ struct Type {
 __device__ inline long long least(long long a, long long b) { return a < b ? a : b; }
 __device__ inline long long even(long long count, int step) { return (count + step - 1) / step * step; }
 
-// The point of a thread, in a launch that has one for each.
+// The point of a thread, in a launch that has a thread for each point.
 __device__ inline long long own_point(const Head& head) {
   return head.from + static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-// What a block of a launch has to do: a block of rows, and a share of the folded axis.
+// The pairs of one block of a launch: a block of rows, and a split of the sweep axis.
 struct Patch {
   long long block, split, begin, end;
   __device__ explicit Patch(const Head& head) : Patch(head, blockIdx.x, blockIdx.y) {}
@@ -70,8 +70,8 @@ __device__ __forceinline__ void load(const L* from, L* to) {
   }
 }
 
-// The last point is repeated until strips come out even, so that no strip asks which of its columns exist before its
-// values have been computed.
+// Kernel of the columns. The last point is repeated until strips come out even, so that no strip asks which of its
+// columns exist before its values have been computed.
 template <class F>
 __device__ void columns(const typename F::Arguments& a) {
   const long long place = own_point(a.head);
@@ -93,7 +93,7 @@ __device__ void rows(const typename F::Arguments& a) {
   });
 }
 
-// The rows of one thread: how far they are known without the other axis.
+// The rows of one thread: all that does not depend on columns.
 template <class F>
 struct Rows {
   using L = typename F::L;
@@ -175,8 +175,8 @@ __device__ void put_state(const typename F::Arguments& a, const Target& to, cons
   }
 }
 
-// What is left of a block's work when its share of the folded axis has been seen. Of the same row there may be several
-// parts.
+// Ends the work on an output when a block's split has been folded: puts the thread's states. Several threads may have
+// parts of the same row.
 template <class F, class Fold, class Place>
 __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place,
                       long long first, const Patch& patch, int part = 0) {
@@ -209,7 +209,7 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
   }
 }
 
-// What a thread does with a strip of columns: what the formula says.
+// Work of a thread on a strip of columns: the formula, as it is written out.
 template <class F>
 struct Written {
   __device__ Written(const typename F::Arguments&, const Rows<F>&, const Patch&) {}
@@ -259,8 +259,8 @@ __device__ void sweep(const typename F::Arguments& a) {
   sweep_by<F, Written<F>>(a);
 }
 
-// Which of the states that wait for a row come together: those of a group of splits, in the place of the first; or what
-// is left of all groups, after what earlier shares of the folded axis have left.
+// Order of merging a row's states: those of one group of splits, into the place of the first; or those of all groups,
+// after what earlier windows of the sweep axis have left.
 template <class F>
 struct Waiting {
   long long first, end, step;
@@ -298,7 +298,8 @@ __device__ void merge(const typename F::Arguments& a) {
   });
 }
 
-// One block: each thread takes some blocks' states in order, then they come together.
+// Kernel of the totals over both axes, one block: each thread merges some blocks' states in order, then those of all
+// threads come together.
 template <class F>
 __device__ void total(const typename F::Arguments& a) {
   const long long blocks = a.head.blocks * a.head.splits;

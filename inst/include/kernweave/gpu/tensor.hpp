@@ -1,4 +1,4 @@
-// What tensor cores take and give: instructions by name, no header of CUDA's, and float32 numbers as two halves.
+// Tensor cores: their instructions, without a header of CUDA's, and float32 numbers as two halves.
 #pragma once
 #include "../lane.hpp"
 
@@ -14,15 +14,15 @@ __device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& a, un
                : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
 }
 
-// In float32's precision: of the four products of halves the smallest is left out, and the largest comes last. b holds
-// its high halves, then its low ones.
+// The same in float32's precision: of the four products of halves the smallest is left out, and the largest comes last.
+// b holds its high halves, then its low ones.
 __device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& high, const uint4& low, const uint4& b) {
   multiply_add(sum, low, b.x, b.y);
   multiply_add(sum, high, b.z, b.w);
   multiply_add(sum, high, b.x, b.y);
 }
 
-// 16 bytes to shared memory, without waiting. Copies are counted in groups.
+// Copies 16 bytes to shared memory, without waiting. Copies are waited for by groups.
 __device__ __forceinline__ void copy_ahead(uint4* shared, const uint4* from) {
   asm volatile(
       "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))),
@@ -34,7 +34,7 @@ __device__ __forceinline__ void wait_for_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft));
 }
 
-// Two numbers, and what two halves of them leave.
+// Splits two numbers: their high halves, and the low halves of what those leave.
 __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned* low) {
   float x_left, y_left;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*high) : "f"(y), "f"(x));
@@ -46,7 +46,7 @@ __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*low) : "f"(y_left), "f"(x_left));
 }
 
-// Where one number's halves go.
+// Puts the two halves of a number where they belong.
 __device__ __forceinline__ void put_halves(float x, unsigned short* high, unsigned short* low) {
   unsigned of_high, of_low;
   split(x, 0.0f, &of_high, &of_low);
@@ -54,8 +54,8 @@ __device__ __forceinline__ void put_halves(float x, unsigned short* high, unsign
   *low = static_cast<unsigned short>(of_low);
 }
 
-// A power of two that brings the largest of some numbers to between 2^13 and 2^14, so that no low half is lost. What is
-// not finite cannot be halved: then it is 0.
+// Scale of some numbers: a power of two that brings the largest to between 2^13 and 2^14, so that no low half is lost.
+// 0 where one is infinite and has no halves.
 __device__ __forceinline__ float scale_for(float largest) {
   const int exponent = (__float_as_int(largest) >> 23) - 127;
   const int raise = 13 - exponent > 100 ? 100 : 13 - exponent;
@@ -65,10 +65,10 @@ __device__ __forceinline__ float inverse_scale(float scale) {
   return __int_as_float((254 << 23) - __float_as_int(scale));
 }
 
-// The larger size of two; NaN counts for nothing here, since its halves are NaN as well.
+// The larger size of two. NaN does not count: its halves are NaN as well.
 __device__ __forceinline__ float larger(float largest, float x) { return fmaxf(largest, fabsf(x)); }
 
-// Where the halves of a point lie, in the order in which tensor cores want them: 16 bytes a lane.
+// Order of the halves in memory, as tensor cores read them: 16 bytes a lane.
 struct RowOrder {
   static __device__ long long at(long long point, int component, int steps, int low) {
     const int g = static_cast<int>(point & 7), half = static_cast<int>(point >> 3 & 1), k = component & 15,

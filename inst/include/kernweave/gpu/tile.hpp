@@ -1,5 +1,5 @@
-// The pairs of a pass tile by tile, where tensor cores have a part in it: inner products that pairs begin with
-// (product.hpp), or sums with many weights that they end in (wide.hpp). In between is the formula, as everywhere.
+// Kernels of passes in which tensor cores have a part, tile by tile: pairs that begin with an inner product
+// (product.hpp) or end in a sum with many weights (wide.hpp). In between is the formula, as everywhere.
 #pragma once
 #include "product.hpp"
 #include "wide.hpp"
@@ -8,7 +8,8 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Which part of a tile a thread has: of its warp's, rows g, g + 8, ..., and columns 2 t and 2 t + 1 of each eight.
+// A thread's part of its warp's tile: rows g, g + 8, ..., and columns 2 t and 2 t + 1 of each eight, with the thread's
+// number 4 g + t in the warp.
 template <class Shape>
 struct TileThread : Shape {
   static constexpr int kRowTiles = Shape::kRows / 2, kColumnTiles = 8;  // of a warp
@@ -21,7 +22,7 @@ struct TileThread : Shape {
   __device__ static int part() { return column_warp() * 4 + (lane() & 3); }
 };
 
-// A thread's part of a tile, from inner products to terms. Of the columns the first `left` exist.
+// Computes a thread's part of a tile, from inner products to terms. Of the columns the first `left` exist.
 template <class F, bool kFull, class States>
 __device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, const Rows<F>& rows,
                                               const float (&row_scales)[F::kRows], long long column, int left,

@@ -1,6 +1,5 @@
-// Sums of one term a pair times many weights a column: tensor cores multiply a tile of terms with a tile of weights, in
-// float32's precision. Terms are scaled by a power of two for each row of a tile, weights for each of their columns
-// there.
+// Sums with many weights: tensor cores multiply a tile of terms with a tile of weights, in float32's precision. Terms
+// are scaled by a power of two for each row of a tile, weights for each of their columns in it.
 #pragma once
 #include "sweep.hpp"
 #include "tensor.hpp"
@@ -9,7 +8,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Weights in the order of tensor cores: a thread has one of them in one tile of 64 columns.
+// Kernel that splits weights into halves: a thread has one weight in one tile of 64 columns.
 template <class F>
 __device__ void packed_weights(const typename F::Arguments& a) {
   using T = typename F::Tile;
@@ -36,7 +35,7 @@ __device__ void packed_weights(const typename F::Arguments& a) {
   a.head.weight_scales[tile * F::kWidePadded + w] = inverse_scale(scale);
 }
 
-// Of a thread's two rows, the sums with some of the weights.
+// Sums of a thread's two rows with some of the weights.
 template <class F>
 class WideSums {
  public:
@@ -51,7 +50,8 @@ class WideSums {
     for (int n = 0; n < kTiles; ++n) totals_[n][0] = totals_[n][1] = totals_[n][2] = totals_[n][3] = 0.0f;
   }
 
-  // Tile `number` of the folded axis. What tensor cores add up, they cut off: so they add 64 terms only.
+  // Adds tile `number` of the sweep axis. Tensor cores cut off what they add instead of rounding it, so they add 64
+  // terms only, and the rest is done in float32.
   __device__ void add(const float (&terms)[T::kColumnTiles][4], long long number) {
     const float scale[2] = {row_scale(terms, 0), row_scale(terms, 2)};
     if (scale[0] == 0.0f || scale[1] == 0.0f) *lost_ = 1;
@@ -80,7 +80,7 @@ class WideSums {
     }
   }
 
-  // As leave() does for what a thread has found of an output.
+  // Leaves the sums for the merge, as leave() of sweep.hpp does.
   template <class Fold>
   __device__ void leave(const typename F::Arguments& a, const Target& to, const Rows<F>& rows, bool first_exists,
                         bool second_exists, long long split) const {
@@ -100,7 +100,7 @@ class WideSums {
   }
 
  private:
-  // The same for the four threads that have columns of a row.
+  // The largest among the four threads that have columns of a row.
   __device__ static float row_scale(const float (&terms)[T::kColumnTiles][4], int first) {
     float largest = 0.0f;
 #pragma unroll

@@ -1,12 +1,13 @@
 // KMinArgKMin: the K smallest values so far, sorted, and where they stood. NaN never enters.
 #pragma once
 #include "list_bound.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
-// The places of a list: as many as the compiler knows of, within the state, or (0) any number beside it.
+// Memory of a list: within the state if the compiler knows its length, else (0) beside it.
 template <class T, int kCount>
 struct Places {
   T at[kCount];
@@ -17,15 +18,15 @@ struct Places<T, 0> {
 };
 
 template <class L, int kPlaces>
-struct KMinArgKMinOf : SampledBound<L> {
+struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
   using Number = typename L::Number;
-  static constexpr bool kAdds = false, kShort = true, kExponents = false, kLooks = L::kLanes > 1;
+  static constexpr bool kShort = true, kLooks = L::kLanes > 1;
   static_assert(kPlaces == 0 || L::kLanes == 1, "lists within a state are of one lane");
 
-  L bound;  // what is at least this is plain: the last place once the list is full, else what a look has found, or NaN
+  L bound;  // values of at least this cannot enter: the last place of a full list, else the sample's bound, or NaN
   using Place = typename L::Place;
-  Places<Place, kPlaces> where;   // of each lane k places; 0 in those still empty
-  Places<Number, kPlaces> least;  // ascending
+  Places<Place, kPlaces> where;   // row numbers, k places a lane; 0 in those still empty
+  Places<Number, kPlaces> least;  // values, ascending
   int asked;
 
   KW_FN static constexpr long long storage(int k) {
@@ -45,7 +46,7 @@ struct KMinArgKMinOf : SampledBound<L> {
     }
     empty();
   }
-  // An empty list has room for the look.
+  // The sample uses the memory of the list, which is still empty.
   KW_FN void look() {
     this->begin(where.at);
     bound = -infinity<L>();
@@ -85,7 +86,8 @@ struct KMinArgKMinOf : SampledBound<L> {
       indices[p] = where.at[p];
     }
   }
-  // Half of what is asked for is at most this, of a state of one lane: two such states need nothing that is above both.
+  // Middle of the list (of a state of one lane): half of what is asked for is no more than this. Two states of the same
+  // row that are merged later need nothing that is above both their middles.
   KW_FN L middle() const { return k() > 0 ? L::of(least.at[(k() - 1) / 2]) : infinity<L>(); }
   KW_FN int k() const { return kPlaces > 0 ? kPlaces : asked; }
 
@@ -106,7 +108,7 @@ struct KMinArgKMinOf : SampledBound<L> {
     else take_in_turn(first, last, value, index);
     if (where.at[last] != 0) bound = with_lane(bound, lane, least.at[last]);
   }
-  // From the last place up, until the value has found its own. Empty places are passed over, not moved.
+  // Insertion from the last place upwards. Empty places are passed over, not moved.
   KW_FN void take_in_turn(int first, int last, Number value, Place index) {
     Number* const number = least.at + first;
     Place* const place = where.at + first;
@@ -135,7 +137,7 @@ struct KMinArgKMinOf : SampledBound<L> {
     });
     bound = L::of(least.at[kPlaces - 1]);
   }
-  // The same without a branch or a place that the compiler does not know: lists stay in registers.
+  // Insertion without branches, at places that the compiler knows, so that lists stay in registers.
   KW_FN void take_at_once(Number value, Place index) {
     downward<kPlaces - 1>([&](auto place) {
       constexpr int p = decltype(place)();

@@ -1,17 +1,15 @@
 // Any: has a true value come?
 #pragma once
-#include "../lane.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
 template <class L>
-struct Any {
-  static constexpr bool kAdds = false, kShort = false, kExponents = false, kLooks = false;
+struct Any : StateDefaults {
   L found;  // 1 or 0
 
-  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) { found = L(0.0); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) {
     found = select(valid && truth(value), L(1.0), found);

@@ -1,6 +1,5 @@
-// A first look at some of the terms, for lists: it gives each lane a bound that at least K of its terms are below, so
-// that few others enter. Terms go to as many groups as the list has places, times three; the K smallest of the groups'
-// least terms are K terms.
+// Bound from a sample, for lists: a number that at least K of a lane's terms are below, so that few others enter. The
+// sampled terms are dealt out to three groups a place; the K-th smallest of the groups' least terms is that number.
 #pragma once
 #include "../lane.hpp"
 
@@ -8,7 +7,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
-// One lane does not look.
+// A single lane takes no sample.
 template <class L, bool kMany = (L::kLanes > 1)>
 struct SampledBound {
   KW_FN static constexpr long long storage(int) { return 0; }
@@ -19,8 +18,8 @@ template <class L>
 struct SampledBound<L, true> {
   using Number = typename L::Number;
   int places;
-  int group;      // of the next term; -1 where terms are not looked at
-  Number* least;  // of each group a vector
+  int group;      // group of the next term; -1 while no sample is taken
+  Number* least;  // least term of each group, a vector each
 
   KW_FN static constexpr int groups(int places) { return 3 * places; }
   KW_FN static constexpr long long storage(int places) {
@@ -54,7 +53,7 @@ struct SampledBound<L, true> {
 
  private:
   KW_FN Number* of(int g) const { return least + g * L::kLanes; }
-  // A number that is greater; NaN, which bounds nothing, of an infinite one: there may be fewer numbers than places.
+  // The next larger number. NaN, which bounds nothing, where it is infinite: there may be fewer terms than places.
   KW_FN static L above(L x) {
     constexpr bool kFloat = sizeof(Number) == 4;
     constexpr double kStep = kFloat ? 0x1p-22 : 0x1p-51, kLeast = kFloat ? 0x1p-126 : 0x1p-1022;

@@ -1,21 +1,21 @@
 // LogSumExp: the scale of the largest exponent or so, and the weighted sum of exponentials relative to it.
 #pragma once
 #include "../exponents.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
 template <class L>
-struct LogSumExp {
-  static constexpr bool kAdds = true, kShort = true, kExponents = true, kLooks = false;
+struct LogSumExp : StateDefaults {
+  static constexpr bool kAdds = true, kShort = true, kExponents = true;
   struct Sums {
-    L total;  // of w 2^(x log2 e - top)
+    L total;  // sum of w 2^(x log2 e - top)
   };
   Scale<L> scale;
   Sums sums;
 
-  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
     scale.init();
     restart();
@@ -24,10 +24,10 @@ struct LogSumExp {
     take(select(valid, value * kLog2OfE, -infinity<L>()), select(valid, weight, L(0.0)));
   }
 
-  // Terms that are not far above the scale set no new one: one exponential instead of two.
+  // Fast path of a term that is not far above the scale: one exponential instead of two, no new scale.
   KW_FN static void add(L share, L weight, Sums* to) { to->total = to->total + weight * share; }
   KW_FN typename L::Mask plain(const Sums& found) const { return scale.fits(found.total); }
-  // A term of weight 0 gives no scale.
+  // Scale that a term asks for; none of a term of weight 0.
   KW_FN static L scale_for(L value, L weight) { return select(differs(weight, L(0.0)), value, -infinity<L>()); }
   KW_FN void lift(L value) { sums.total = sums.total * scale.lift(value); }
   KW_FN void expect(const Sums& found) { scale.expect(found.total); }

@@ -1,17 +1,15 @@
 // Min: the smallest value so far; NaN once one has been seen.
 #pragma once
-#include "../lane.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
 template <class L>
-struct Min {
-  static constexpr bool kAdds = false, kShort = false, kExponents = false, kLooks = false;
+struct Min : StateDefaults {
   L least;
 
-  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) { least = infinity<L>(); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) { take(select(valid, value, least)); }
   template <class M>

@@ -1,22 +1,21 @@
 // MinArgMin: the smallest value so far and where it stood. NaN never wins.
 #pragma once
-#include "../lane.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
 template <class L>
-struct MinArgMin {
+struct MinArgMin : StateDefaults {
   using Number = typename L::Number;
-  static constexpr bool kAdds = false, kShort = true, kExponents = false, kLooks = false;
+  static constexpr bool kShort = true;
 
   L least;
-  L bound;                             // the least, NaN until one has come: what is at least this is plain
+  L bound;                             // the least, NaN until one has come: no value of at least this can win
   L nan_seen;                          // NaN if one has come, else 0
   typename L::Place where[L::kLanes];  // 0 while only NaN, or nothing, has come
 
-  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
     least = infinity<L>();
     bound = nan<L>();

@@ -1,20 +1,19 @@
 // Prod: the product so far, kept within range by whole powers of 2^32 beside it.
 #pragma once
-#include "../lane.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
-// What adds numbers up is carried on in float64 from tile to tile, and so is this.
+// Carried on in float64 from tile to tile, as sums are.
 template <class L>
-struct Prod {
-  static constexpr bool kAdds = true, kShort = false, kExponents = false, kLooks = false;
+struct Prod : StateDefaults {
+  static constexpr bool kAdds = true;
   static constexpr double kLarge = 0x1p32, kSmall = 0x1p-32;  // no float times this is out of range
   L product;
   L powers;  // of 2^32
 
-  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) { restart(); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) { take(select(valid, value, L(1.0))); }
   KW_FN void restart() {

@@ -1,17 +1,16 @@
 // Sum: the (weighted) total so far.
 #pragma once
-#include "../lane.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
 template <class L>
-struct Sum {
-  static constexpr bool kAdds = true, kShort = false, kExponents = false, kLooks = false;
+struct Sum : StateDefaults {
+  static constexpr bool kAdds = true;
   L total;
 
-  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) { total = L(0.0); }
   KW_FN void step(L value, L weight, typename L::Indices, typename L::Mask valid) {
     total = select(valid, total + value * weight, total);

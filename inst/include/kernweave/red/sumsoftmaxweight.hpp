@@ -1,22 +1,22 @@
 // SumSoftMaxWeight: sums of exponentials relative to the scale of the largest or so, weighted and not.
 #pragma once
 #include "../exponents.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
 template <class L>
-struct SumSoftMaxWeight {
-  static constexpr bool kAdds = true, kShort = true, kExponents = true, kLooks = false;
+struct SumSoftMaxWeight : StateDefaults {
+  static constexpr bool kAdds = true, kShort = true, kExponents = true;
   struct Sums {
-    L total;  // of w 2^(x log2 e - top)
-    L norm;   // of 2^(x log2 e - top)
+    L total;  // sum of w 2^(x log2 e - top)
+    L norm;   // sum of 2^(x log2 e - top)
   };
   Scale<L> scale;
   Sums sums;
 
-  KW_FN static constexpr long long storage(int) { return 0; }
   KW_FN void init(void*, int) {
     scale.init();
     restart();
