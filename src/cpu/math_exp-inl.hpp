@@ -117,7 +117,7 @@ KW_FN Pack<T> nearer_inverse_sqrt(Pack<T> y, Pack<T> e) {
 }
 
 #if defined(__x86_64__)
-// What an estimate leaves of 1 / sqrt(x), as a group of it.
+// What an estimate leaves of 1 / sqrt(x), as a part of it.
 template <class T>
 KW_FN Pack<T> left_of_root(Pack<T> x, Pack<T> y) {
   return Pack<T>(1.0) - (x * y) * y;

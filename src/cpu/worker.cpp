@@ -108,7 +108,7 @@ void TileWorker<T>::panel(std::int64_t column, std::int64_t end_column, T* to) {
   fill_panel(Space::sweep, padded, to);
 }
 
-// Of the columns from `column` on, the group that comes to one strip of this tile: a tile's numbers are too few for the
+// Of the columns from `column` on, the part that falls to one strip of this tile: a tile's numbers are too few for the
 // processor to see that they are read in order, and all at once they are more than it can wait for.
 template <class T>
 void TileWorker<T>::expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip,

@@ -13,7 +13,7 @@ void check_one(const char* fn, Expr f) {
 
 }  // namespace
 
-// The splines of a basis, a degree more each time: each is the group of the way that x has gone through the knots of
+// The splines of a basis, a degree more each time: each is the share of the way that x has gone through the knots of
 // one spline times it, and what is left to go through those of the next times that. Where knots coincide there is no
 // way.
 Expr b_spline(Expr knots, Expr x, int degree) {

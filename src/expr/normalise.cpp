@@ -41,7 +41,7 @@ Expr take_rows(Expr f, bool along_i, Expr rows) {
 }
 
 // The formula of an alias may hold aliases again; its arguments are settled already and not looked into. Parts that
-// many group are settled once: seen as a tree, a formula that is made step by step has no end.
+// many share are settled once: seen as a tree, a formula that is made step by step has no end.
 Expr settle_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
 
 using Settled = std::unordered_map<const Node*, Expr>;

@@ -1,4 +1,4 @@
-// Lifetimes to places: values that are never alive together group memory.
+// Lifetimes to places: values that are never alive together share memory.
 #pragma once
 #include <vector>
 #include "plan/plan.hpp"

@@ -20,7 +20,7 @@ std::size_t state_bytes(const Output& o) {
   return aligned(state.size) + aligned(static_cast<std::size_t>(state.storage(o.places)));
 }
 
-// The states of one output. Rows kept along i, or pair by pair, are folded one at a time and group one.
+// The states of one output. Rows kept along i, or pair by pair, are folded one at a time and share one.
 class Fold {
  public:
   Fold(const Output& output, const Sizes& sizes, Result result)
