@@ -233,6 +233,19 @@ gate_lists <- function() {
   }))
 }
 
+# What a design note calls by its name in code, a type, a member or a function, is there.
+gate_words <- function() {
+  code <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files(), "NAMESPACE",
+            pages_in("tests/testthat", "[.](R|cpp|cu|hpp)$"), pages_in("tools", "[.](R|sh)$"), "configure")
+  words <- unique(unlist(strsplit(unlist(lapply(code, source_lines)), "[^A-Za-z0-9_.]+")))
+  unlist(lapply(setdiff(pages_in("design", "[.]md$"), "design/parity.md"), function(page) {
+    quoted <- named_files(page, "(?<=`)[A-Za-z_][A-Za-z0-9_.]*(::[A-Za-z_]+)*([(][)])?(?=`)")
+    parts <- unlist(strsplit(grep("[A-Z]|::|[(][)]", quoted, value = TRUE), "::|[(][)]"))
+    gone <- setdiff(parts[!grepl("[.]", parts)], words)
+    if (length(gone)) paste(page, "speaks of", gone, "which is nowhere in the code")
+  }))
+}
+
 # The lines of a page's code in one language.
 code_of_page <- function(page, language) {
   lines <- source_lines(page)
@@ -252,7 +265,7 @@ gate_readme <- function() {
 
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks, first_line = gate_first_line,
-              size = gate_size, functions = gate_functions, lists = gate_lists,
+              size = gate_size, functions = gate_functions, lists = gate_lists, words = gate_words,
               readme = gate_readme)
 
 if (sys.nframe() == 0L) {
