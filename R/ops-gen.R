@@ -10,8 +10,8 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' as there are components, may stand for an argument.
 #'
 #' @section All operations:
-#' With the name in text formulas, the value for components \code{x}, \code{y}, \code{z}, and the derivative, where
-#' \code{g} is what flows back into the result \code{r}. \describe{
+#' With the name in text formulas, the value for components \code{x}, \code{y}, \code{z}, and the derivative,
+#' where \code{g} is what flows back into the result \code{r}. \describe{
 #' \item{\code{add}, \code{Add}}{Sum of two values. (\code{+} in R) \code{x + y}. Given \code{g}, back flow \code{g} and \code{g}.}
 #' \item{\code{subtract}, \code{Subtract}}{Difference of two values. (\code{-} in R) \code{x - y}. Given \code{g}, back flow \code{g} and \code{-g}.}
 #' \item{\code{multiply}, \code{Mult}}{Product of two values. (\code{*} in R) \code{x * y}. Given \code{g}, back flow \code{g * y} and \code{g * x}.}

@@ -31,7 +31,8 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "prod" = "Prod", "any" = "Any", 
 
 #' Reductions of lazy tensors
 #'
-#' Shortcuts for [reduction()]. `sum`, `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of base R's functions and take `index` too.
+#' Shortcuts for [reduction()]. `sum`, `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of base
+#' R's functions and take `index` too.
 #'
 #' @section All reductions:
 #' \describe{

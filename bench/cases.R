@@ -16,7 +16,8 @@ call_cases <- list(
     function() list(Vi(x), Vj(x), Pm(2))
   }),
   list(name = "prepared", why = "a prepared reduction is called at 10 x 10", bar_ms = 0.05, make = function() {
-    f <- as.function(sum(exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y"))) * Vj(dim = 1, name = "b"), index = "j"))
+    K <- exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y")))
+    f <- as.function(sum(K * Vj(dim = 1, name = "b"), index = "j"))
     x <- points(10)
     b <- stats::runif(10)
     function() f(x, x, b)
@@ -31,7 +32,8 @@ call_cases <- list(
     count <- 0
     function() {
       count <<- count + 1
-      kernel_op(sprintf("Sum_Reduction(Exp(-SqDist(x, y) * %d) + Sqrt(SqNorm2(x - %d * y)), 1)", count, count), c("x = Vi(3)", "y = Vj(3)"), index = "j")(list(x, x))
+      kernel_op(sprintf("Sum_Reduction(Exp(-SqDist(x, y) * %d) + Sqrt(SqNorm2(x - %d * y)), 1)", count, count),
+                c("x = Vi(3)", "y = Vj(3)"), index = "j")(list(x, x))
     }
   })
 )
@@ -68,14 +70,20 @@ pair_cases <- list(
   list(name = "multi", D = 3, E = 100, bar = 0.75, formula = radial(function(d) exp(-d))),
   list(name = "thin", D = 3, M = 100, N = 1e6, bar = 0.80, formula = radial(function(d) exp(-d))),
   list(name = "thin", D = 3, M = 1e6, N = 100, bar = 0.80, formula = radial(function(d) exp(-d))),
-  list(name = "manhattan", D = 784, M = 5000, N = 5000, bar = 0.60, formula = plain(function(X, Y) exp(-sum(abs(X - Y)) / 784))),
-  list(name = "minkowski", D = 784, M = 1000, N = 500, bar = 0.60, formula = plain(function(X, Y) exp(-sum(abs(X - Y)^1.5)^(1 / 1.5)))),
-  list(name = "chain1", D = 5, bar = 0.50, formula = plain(function(X, Y) sum(cos(X - Y) * tanh(1.5 * X)) / (1 + sum(abs(X - Y))))),
+  list(name = "manhattan", D = 784, M = 5000, N = 5000, bar = 0.60,
+       formula = plain(function(X, Y) exp(-sum(abs(X - Y)) / 784))),
+  list(name = "minkowski", D = 784, M = 1000, N = 500, bar = 0.60,
+       formula = plain(function(X, Y) exp(-sum(abs(X - Y)^1.5)^(1 / 1.5)))),
+  list(name = "chain1", D = 5, bar = 0.50,
+       formula = plain(function(X, Y) sum(cos(X - Y) * tanh(1.5 * X)) / (1 + sum(abs(X - Y))))),
   list(name = "chain2", D = 5, bar = 0.50, formula = plain(function(X, Y) {
     exp(-sqrt(1 + sum((X - Y)^2))) * (1 + (X | Y)) / (2 + cos(sum(X - Y)))
   })),
-  list(name = "chain3", D = 5, bar = 0.50, formula = plain(function(X, Y) sum((X - Y)^2 / (1 + (X - Y)^2)) * exp(-sqdist(X, Y)))),
+  list(name = "chain3", D = 5, bar = 0.50,
+       formula = plain(function(X, Y) sum((X - Y)^2 / (1 + (X - Y)^2)) * exp(-sqdist(X, Y)))),
   list(name = "chain4", D = 5, bar = 0.50, formula = plain(function(X, Y) log(1 + exp(X | Y)) * tanh(sqdist(X, Y)))),
-  list(name = "chain5", D = 5, bar = 0.50, formula = radial(function(d) (d + 1) * (d + 2) - d / (d + 3) + (d + 4) * (d + 5) - d * d * (d + 6))),
-  list(name = "chain6", D = 5, M = 1e4, N = 1e4, bar = 0.50, formula = plain(function(X, Y) sum(abs(sin(X) - sin(Y) * tanh(X * Y)))))
+  list(name = "chain5", D = 5, bar = 0.50,
+       formula = radial(function(d) (d + 1) * (d + 2) - d / (d + 3) + (d + 4) * (d + 5) - d * d * (d + 6))),
+  list(name = "chain6", D = 5, M = 1e4, N = 1e4, bar = 0.50,
+       formula = plain(function(X, Y) sum(abs(sin(X) - sin(Y) * tanh(X * Y)))))
 )

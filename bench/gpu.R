@@ -1,5 +1,5 @@
-# The GPU benchmark: every case through the R function, inputs on the device already and results left there, as medians beside
-# its bar, the peer's time on the same kind of device, and what no kernel can beat. Rscript bench/gpu.R [pattern]
+# The GPU benchmark: every case through the R function, inputs on the device already and results left there, as medians
+# beside its bar, the peer's time on the same kind of device, and what no kernel can beat. Rscript bench/gpu.R [pattern]
 
 library(kernweave)
 
@@ -19,20 +19,26 @@ outlier <- function(x) {
 }
 
 # A case makes a reduction that is run again and again.
-case <- function(name, make, bar, peer, bound, precision = "float32") list(name = name, make = make, bar = bar, peer = peer, bound = bound, precision = precision)
+case <- function(name, make, bar, peer, bound, precision = "float32") {
+  list(name = name, make = make, bar = bar, peer = peer, bound = bound, precision = precision)
+}
 
 gauss <- function(m, n = m, d = 3, width = 1, direct = FALSE) function() {
   x <- if (direct) on_device(outlier(unit_points(m, d))) else points(m, d)
   K <- exp(-sqdist(Vi(x), Vj(points(n, d))))
   reduction(K, "sum", weight = weights(n, width), call = FALSE)
 }
-kernel <- function(f, n = 1e5) function() reduction(f(sqdist(Vi(points(n)), Vj(points(n)))), "sum", weight = weights(n), call = FALSE)
+kernel <- function(f, n = 1e5) {
+  function() reduction(f(sqdist(Vi(points(n)), Vj(points(n)))), "sum", weight = weights(n), call = FALSE)
+}
 gradient_x <- function(n = 1e5) function() {
   X <- Vi(points(n))
   Y <- Vj(points(n))
   reduction(exp(-sqdist(X, Y)) * weights(n) * (X - Y), "sum", call = FALSE)
 }
-neighbours <- function(d, n = 1e5) function() reduction(sqdist(Vi(points(n, d)), Vj(points(n, d))), "argKmin", K = 10, call = FALSE)
+neighbours <- function(d, n = 1e5) {
+  function() reduction(sqdist(Vi(points(n, d)), Vj(points(n, d))), "argKmin", K = 10, call = FALSE)
+}
 
 cases <- list(
   case("Gauss D3 10k", gauss(1e4), 0.15, 0.38, exponentials(1e8)),
@@ -46,7 +52,8 @@ cases <- list(
   case("Gauss D50 direct", gauss(1e5, d = 50, direct = TRUE), 56, 66.9, exponentials(1e10)),
   case("Gauss D100 direct", gauss(1e5, d = 100, direct = TRUE), 114, 284, exponentials(1e10)),
   case("gradient in x", gradient_x(), 5.2, 8.8, exponentials(1e10)),
-  case("logsumexp", function() reduction(-sqdist(Vi(points(1e5)), Vj(points(1e5))), "logsumexp", call = FALSE), 4.8, 8.6, exponentials(1e10)),
+  case("logsumexp", function() reduction(-sqdist(Vi(points(1e5)), Vj(points(1e5))), "logsumexp", call = FALSE), 4.8,
+       8.6, exponentials(1e10)),
   case("argKmin 10 D3", neighbours(3), 4.6, 10.1, NA),
   case("argKmin 10 D100", neighbours(100), 40, 239, NA),
   case("Laplacian", kernel(function(d) exp(-sqrt(d))), 5.8, 7.3, exponentials(1e10, 2)),
@@ -77,20 +84,22 @@ warm_up <- function() {
 }
 warm_up()
 
-cat(sprintf("%s\n%-24s %10s %8s %8s %8s\n", kernweave:::r_gpu_report()$devices[1], "case", "ms", "bar", "peer", "bound"))
+cat(sprintf("%s\n%-24s %10s %8s %8s %8s\n", kernweave:::r_gpu_report()$devices[1], "case", "ms", "bar", "peer",
+            "bound"))
 for (one in cases[grepl(pattern, vapply(cases, `[[`, "", "name"))]) {
   set.seed(1)
   R <- lazy_set(one$make(), device = "gpu", precision = one$precision)
   ms <- milliseconds(function() as.matrix(R))
-  cat(sprintf("%-24s %10.3f %8.2f %8.2f %8.2f %s\n", one$name, ms, one$bar, one$peer, one$bound, if (ms <= one$bar) "met" else "missed"))
+  cat(sprintf("%-24s %10.3f %8.2f %8.2f %8.2f %s\n", one$name, ms, one$bar, one$peer, one$bound,
+              if (ms <= one$bar) "met" else "missed"))
 }
 
 if (grepl(pattern, "from R matrices")) {
   x <- unit_points(1e5)
   y <- unit_points(1e5)
   b <- stats::rnorm(1e5)
-  f <- as.function(lazy_set(sum(exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y"))) * Vj(dim = 1, name = "b"), index = "j"),
-                            device = "gpu", precision = "float32"))
+  K <- exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y")))
+  f <- as.function(lazy_set(sum(K * Vj(dim = 1, name = "b"), index = "j"), device = "gpu", precision = "float32"))
   cat(sprintf("%-24s %10.3f %8.2f %8.2f\n", "from R matrices 100k", milliseconds(function() f(x, y, b)), 6, 5.7))
 }
 if (grepl(pattern, "never seen")) {

@@ -15,7 +15,8 @@ counted_cases <- list(
   list(name = "gauss", D = 3, precision = "float32", formula = gauss),
   list(name = "gauss", D = 50, precision = "float64", formula = gauss),
   list(name = "gradx", D = 3, precision = "float64", formula = gauss, gradient = TRUE),
-  list(name = "argkmin", D = 3, precision = "float32", op = "argKmin", K = 10, formula = function(X, Y, B) sqdist(X, Y)),
+  list(name = "argkmin", D = 3, precision = "float32", op = "argKmin", K = 10,
+       formula = function(X, Y, B) sqdist(X, Y)),
   list(name = "chain", D = 5, precision = "float64", formula = function(X, Y, B) {
     d <- sqdist(X, Y)
     exp(-sqrt(d)) * (1 + d) / (2 + d) * B
@@ -30,7 +31,8 @@ engine_call <- function(case, n) {
   set.seed(1)
   X <- Vi(points(rows, case$D), name = "x")
   F <- case$formula(X, Vj(points(n, case$D), name = "y"), Vj(stats::rnorm(n), name = "b"))
-  R <- reduction(F, if (is.null(case$op)) "sum" else case$op, K = case$K, call = FALSE, precision = case$precision, threads = 1)
+  R <- reduction(F, if (is.null(case$op)) "sum" else case$op, K = case$K, call = FALSE, precision = case$precision,
+                 threads = 1)
   if (isTRUE(case$gradient)) R <- vjp(R, X, cotangent = matrix(stats::rnorm(rows)), call = FALSE)
   R
 }
@@ -68,7 +70,9 @@ build_switch <- function() {
   file.copy(file.path(root, "bench/instructions.c"), source, overwrite = TRUE)
   said <- r_command("CMD", "SHLIB", shQuote(source))
   library <- sub("[.]c$", .Platform$dynlib.ext, source)
-  if (!file.exists(library)) stop("valgrind's header is not there, or cannot be compiled:\n", paste(said, collapse = "\n"), call. = FALSE)
+  if (!file.exists(library)) {
+    stop("valgrind's header is not there, or cannot be compiled:\n", paste(said, collapse = "\n"), call. = FALSE)
+  }
   library
 }
 
@@ -76,12 +80,16 @@ build_switch <- function() {
 count_instructions <- function() {
   entry <- "_kernweave_r_run"
   at <- tempfile("callgrind")
-  tool <- sprintf("valgrind --tool=callgrind --instr-atstart=no --toggle-collect=%s --dump-after=%s --callgrind-out-file=%s", entry, entry, at)
+  tool <- paste0("valgrind --tool=callgrind --instr-atstart=no --toggle-collect=", entry, " --dump-after=", entry,
+                 " --callgrind-out-file=", at)
   script <- shQuote(file.path(root, "bench/instructions.R"))
   said <- r_command("-d", shQuote(tool), "--vanilla", "-q", "-f", script, "--args", "run", shQuote(build_switch()))
   dumps <- paste0(at, ".", seq_len(length(counted_cases) * length(columns)))
-  if (!all(file.exists(dumps))) stop("valgrind gave no counts; it said:\n", paste(utils::tail(said, 20), collapse = "\n"), call. = FALSE)
-  totals <- vapply(dumps, function(dump) as.numeric(sub("totals: ", "", grep("^totals: ", readLines(dump), value = TRUE))), 0)
+  if (!all(file.exists(dumps))) {
+    stop("valgrind gave no counts; it said:\n", paste(utils::tail(said, 20), collapse = "\n"), call. = FALSE)
+  }
+  total_of <- function(dump) as.numeric(sub("totals: ", "", grep("^totals: ", readLines(dump), value = TRUE)))
+  totals <- vapply(dumps, total_of, 0)
   unlink(c(at, dumps))
   apply(matrix(totals, length(columns)), 2, diff) / (rows * diff(columns))
 }
@@ -90,17 +98,21 @@ count_instructions <- function() {
 
 read_recorded <- function() {
   named <- grep("^# compiler: ", readLines(recorded_in), value = TRUE)
-  list(compiler = sub("^# compiler: ", "", named), table = utils::read.table(recorded_in, header = TRUE, comment.char = "#"))
+  list(compiler = sub("^# compiler: ", "", named),
+       table = utils::read.table(recorded_in, header = TRUE, comment.char = "#"))
 }
 
-labels <- function() vapply(counted_cases, function(case) sprintf("%-8s %4d %8s", case$name, case$D, case$precision), "")
+labels <- function() {
+  vapply(counted_cases, function(case) sprintf("%-8s %4d %8s", case$name, case$D, case$precision), "")
+}
 
 record <- function(counted) {
   commit <- system2("git", c("-C", shQuote(root), "rev-parse", "--short", "HEAD"), stdout = TRUE)
   writeLines(c(
-    "# Instructions a pair on AVX2 lanes in one thread, for make guard. Written by: Rscript bench/instructions.R record",
-    sprintf("# kernweave %s, commit %s, R %s, %s, %d x %d to %d", utils::packageVersion("kernweave"), commit, getRversion(), R.version$platform,
-            rows, columns[1], columns[2]),
+    "# Instructions a pair on AVX2 lanes in one thread, for make guard.",
+    "# Written by: Rscript bench/instructions.R record",
+    sprintf("# kernweave %s, commit %s, R %s, %s, %d x %d to %d", utils::packageVersion("kernweave"), commit,
+            getRversion(), R.version$platform, rows, columns[1], columns[2]),
     paste("# compiler:", compiler()),
     sprintf("%-8s %4s %8s %12s", "case", "D", "floats", "instructions"),
     sprintf("%s %12.3f", labels(), counted)
@@ -122,8 +134,11 @@ main <- function(given) {
   if (identical(given[1], "record")) return(record(count_instructions()))
   recorded <- read_recorded()
   within <- compare(count_instructions(), recorded$table$instructions)
-  if (recorded$compiler != compiler()) cat("recorded with ", recorded$compiler, ", here is ", compiler(), ": not judged\n", sep = "")
-  else if (!within) quit(status = 1)
+  if (recorded$compiler != compiler()) {
+    cat("recorded with ", recorded$compiler, ", here is ", compiler(), ": not judged\n", sep = "")
+  } else if (!within) {
+    quit(status = 1)
+  }
 }
 
 if (sys.nframe() == 0L) main(commandArgs(TRUE))

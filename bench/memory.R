@@ -1,4 +1,5 @@
-# Peak memory beside inputs and outputs, of Gaussian sums whose matrix of pairs could never be held. Rscript bench/memory.R
+# Peak memory beside inputs and outputs, of Gaussian sums whose matrix of pairs could never be held.
+# Rscript bench/memory.R
 
 bar <- 60
 cases <- list(c(200000, 200000), c(1e6, 100), c(100, 1e6))
@@ -28,15 +29,21 @@ run_case <- function(M, N) {
   seconds <- system.time(out <- as.matrix(R))[["elapsed"]]
   beside <- (status("VmHWM") - before - utils::object.size(out)) / mib
   data <- 8 * (4 * N + 4 * M) / mib
-  cat(sprintf("%9.0f %9.0f %8.2f %12.1f %8.1f %6.0f%s\n", M, N, seconds, data, beside, bar, if (beside > bar) " above" else ""))
+  cat(sprintf("%9.0f %9.0f %8.2f %12.1f %8.1f %6.0f%s\n", M, N, seconds, data, beside, bar,
+              if (beside > bar) " above" else ""))
 }
 
 show_cases <- function() {
-  commit <- tryCatch(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE, stderr = FALSE), error = function(e) "unknown")
-  cat("kernweave ", as.character(utils::packageVersion("kernweave")), ", commit ", commit, ", R ", as.character(getRversion()), ", ",
-      parallel::detectCores(), " cores, ", kernweave:::r_instruction_sets()[1], ", ", threads, " threads, ", R.version$platform, "\n\n", sep = "")
+  commit <- tryCatch(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE, stderr = FALSE),
+                     error = function(e) "unknown")
+  cat("kernweave ", as.character(utils::packageVersion("kernweave")), ", commit ", commit, ", R ",
+      as.character(getRversion()), ", ",
+      parallel::detectCores(), " cores, ", kernweave:::r_instruction_sets()[1], ", ", threads, " threads, ",
+      R.version$platform, "\n\n", sep = "")
   cat(sprintf("%9s %9s %8s %12s %8s %6s\n", "M", "N", "s", "in, out MiB", "beside", "bar"))
-  for (case in cases) system2(file.path(R.home("bin"), "Rscript"), c("bench/memory.R", format(case, scientific = FALSE, trim = TRUE)))
+  for (case in cases) {
+    system2(file.path(R.home("bin"), "Rscript"), c("bench/memory.R", format(case, scientific = FALSE, trim = TRUE)))
+  }
 }
 
 given <- as.numeric(commandArgs(TRUE))

@@ -1,5 +1,5 @@
-# Beside what R users have today, both in float64 and in turns: how many times as fast, and the bar. A package that is not
-# installed is named and left out. Rscript bench/peers.R [pattern]
+# Beside what R users have today, both in float64 and in turns: how many times as fast, and the bar. A package that is
+# not installed is named and left out. Rscript bench/peers.R [pattern]
 
 library(kernweave)
 source("bench/cases.R")
@@ -28,20 +28,25 @@ blocked <- function(x, y, b) {
 
 peers <- list(
   list(name = "kernelMult", package = "kernlab", n = 10000, D = 3, bar = 40, engine = engine_gauss, peer = kernel_mult),
-  list(name = "kernelMult", package = "kernlab", n = 10000, D = 10, bar = 30, engine = engine_gauss, peer = kernel_mult),
-  list(name = "kernelMult", package = "kernlab", n = 10000, D = 50, bar = 15, engine = engine_gauss, peer = kernel_mult),
+  list(name = "kernelMult", package = "kernlab", n = 10000, D = 10, bar = 30, engine = engine_gauss,
+       peer = kernel_mult),
+  list(name = "kernelMult", package = "kernlab", n = 10000, D = 50, bar = 15, engine = engine_gauss,
+       peer = kernel_mult),
   list(name = "blocked", package = "base", n = 10000, D = 3, bar = 33, engine = engine_gauss, peer = blocked),
-  list(name = "kd_tree", package = "FNN", n = 20000, D = 3, bar = 0.75, engine = engine_nearest, peer = nearest_by("kd_tree")),
-  list(name = "kd_tree", package = "FNN", n = 20000, D = 10, bar = 15, engine = engine_nearest, peer = nearest_by("kd_tree")),
-  list(name = "kd_tree", package = "FNN", n = 20000, D = 50, bar = 100, turns = 1, engine = engine_nearest, peer = nearest_by("kd_tree"))
+  list(name = "kd_tree", package = "FNN", n = 20000, D = 3, bar = 0.75, engine = engine_nearest,
+       peer = nearest_by("kd_tree")),
+  list(name = "kd_tree", package = "FNN", n = 20000, D = 10, bar = 15, engine = engine_nearest,
+       peer = nearest_by("kd_tree")),
+  list(name = "kd_tree", package = "FNN", n = 20000, D = 50, bar = 100, turns = 1, engine = engine_nearest,
+       peer = nearest_by("kd_tree"))
 )
 
 # --- in turns -------------------------------------------------------------------------------------------------
 
 seconds <- function(f) system.time(f())[["elapsed"]]
 
-# Medians of three turns (of one, where the peer takes minutes), of one call of the peer and three of the engine each; and
-# whether both say the same.
+# Medians of three turns (of one, where the peer takes minutes), of one call of the peer and three of the engine each;
+# and whether both say the same.
 compare <- function(case) {
   set.seed(1)
   x <- points(case$n, case$D)
@@ -58,18 +63,27 @@ compare <- function(case) {
 
 show_case <- function(case) {
   start <- sprintf("%-12s %8.0f %4d", case$name, case$n, case$D)
-  if (!nzchar(system.file(package = case$package))) return(cat(start, " package ", case$package, " is not installed\n", sep = ""))
+  if (!nzchar(system.file(package = case$package))) {
+    return(cat(start, " package ", case$package, " is not installed\n", sep = ""))
+  }
   found <- compare(case)
   ratio <- found$seconds[2] / found$seconds[1]
-  cat(sprintf("%s %10.1f %10.1f %8.2f %6.2f%s%s\n", start, found$seconds[1] * 1e3, found$seconds[2] * 1e3, ratio, case$bar,
-              if (ratio < case$bar) " below" else "", if (found$differs > 1e-9) paste(" differs by", format(found$differs, digits = 2)) else ""))
+  cat(sprintf("%s %10.1f %10.1f %8.2f %6.2f%s%s\n", start, found$seconds[1] * 1e3, found$seconds[2] * 1e3, ratio,
+              case$bar,
+              if (ratio < case$bar) " below" else "",
+              if (found$differs > 1e-9) paste(" differs by", format(found$differs, digits = 2)) else ""))
 }
 
-version_of <- function(package) if (nzchar(system.file(package = package))) paste(package, utils::packageVersion(package))
+version_of <- function(package) {
+  if (nzchar(system.file(package = package))) paste(package, utils::packageVersion(package))
+}
 
-commit <- tryCatch(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE, stderr = FALSE), error = function(e) "unknown")
-cat(paste(c(version_of("kernweave"), paste("commit", commit), paste("R", getRversion()), version_of("kernlab"), version_of("FNN"),
-            paste("BLAS", basename(extSoftVersion()[["BLAS"]])), paste(parallel::detectCores(), "cores"), kernweave:::r_instruction_sets()[1],
+commit <- tryCatch(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE, stderr = FALSE),
+                   error = function(e) "unknown")
+cat(paste(c(version_of("kernweave"), paste("commit", commit), paste("R", getRversion()), version_of("kernlab"),
+            version_of("FNN"),
+            paste("BLAS", basename(extSoftVersion()[["BLAS"]])), paste(parallel::detectCores(), "cores"),
+            kernweave:::r_instruction_sets()[1],
             paste(threads, "threads"), R.version$platform), collapse = ", "), "\n\n", sep = "")
 cat(sprintf("%-12s %8s %4s %10s %10s %8s %6s\n", "peer", "n", "D", "engine ms", "peer ms", "ratio", "bar"))
 for (case in Filter(function(case) grepl(pattern, case$name), peers)) show_case(case)

@@ -1,5 +1,5 @@
-# The only benchmark driver: every case of bench/cases.R as medians, beside its yardstick in the same run, with the machine
-# and the commit. Rscript bench/run.R [isa] [pattern]: one instruction set, some cases.
+# The only benchmark driver: every case of bench/cases.R as medians, beside its yardstick in the same run, with the
+# machine and the commit. Rscript bench/run.R [isa] [pattern]: one instruction set, some cases.
 
 library(kernweave)
 source("bench/cases.R")
@@ -26,7 +26,8 @@ has_yardstick <- function() {
 
 run_yardstick <- function(case, precision, reps) {
   sizes <- c(case$M, case$N, case$D, case$E)
-  out <- system2(yardstick, c(case$name, sub("float", "f", precision), format(sizes, scientific = FALSE, trim = TRUE), threads, reps), stdout = TRUE)
+  sizes <- format(sizes, scientific = FALSE, trim = TRUE)
+  out <- system2(yardstick, c(case$name, sub("float", "f", precision), sizes, threads, reps), stdout = TRUE)
   as.numeric(strsplit(out, " ")[[1]][9]) / 1e3
 }
 
@@ -41,7 +42,8 @@ engine_call <- function(case, precision) {
   X <- Vi(points(case$M, case$D), name = "x")
   B <- Vj(matrix(stats::rnorm(case$N * if (is.null(case$K)) case$E else 1), case$N), name = "b")
   F <- case$formula(X, Vj(points(case$N, case$D), name = "y"), B)
-  R <- reduction(F, if (is.null(case$op)) "sum" else case$op, K = case$K, call = FALSE, precision = precision, threads = threads)
+  R <- reduction(F, if (is.null(case$op)) "sum" else case$op, K = case$K, call = FALSE, precision = precision,
+                 threads = threads)
   if (isTRUE(case$gradient)) R <- vjp(R, X, cotangent = matrix(stats::rnorm(case$M)), call = FALSE)
   function() as.matrix(R)
 }
@@ -51,26 +53,33 @@ compare <- function(case, precision) {
   f <- engine_call(case, precision)
   f()
   rounds <- 3
-  times <- replicate(rounds, c(stats::median(replicate(3, system.time(f())[["elapsed"]])), if (has_yardstick()) run_yardstick(case, precision, 3) else NA))
+  times <- replicate(rounds, c(stats::median(replicate(3, system.time(f())[["elapsed"]])),
+                               if (has_yardstick()) run_yardstick(case, precision, 3) else NA))
   apply(times, 1, stats::median)
 }
 
-commit <- tryCatch(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE, stderr = FALSE), error = function(e) "unknown")
-cat("kernweave ", as.character(utils::packageVersion("kernweave")), ", commit ", commit, ", R ", as.character(getRversion()), ", ",
+commit <- tryCatch(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE, stderr = FALSE),
+                   error = function(e) "unknown")
+cat("kernweave ", as.character(utils::packageVersion("kernweave")), ", commit ", commit, ", R ",
+    as.character(getRversion()), ", ",
     parallel::detectCores(), " cores, ", isa, ", ", threads, " threads, ", R.version$platform, "\n\n", sep = "")
 
 cat(sprintf("%-12s %12s %8s  %s\n", "call", "median ms", "bar ms", "what"))
 for (case in Filter(function(case) grepl(pattern, case$name), call_cases)) {
   seconds <- median_time(case$make())
-  cat(sprintf("%-12s %12.4f %8s  %s\n", case$name, seconds * 1e3, if (is.null(case$bar_ms)) "" else format(case$bar_ms), case$why))
+  cat(sprintf("%-12s %12.4f %8s  %s\n", case$name, seconds * 1e3, if (is.null(case$bar_ms)) "" else format(case$bar_ms),
+              case$why))
 }
 
-cat(sprintf("\n%-12s %8s %8s %4s %4s %8s %9s %10s %6s %5s\n", "case", "M", "N", "D", "E, K", "", "ms", "Mpairs/s", "ratio", "bar"))
+cat(sprintf("\n%-12s %8s %8s %4s %4s %8s %9s %10s %6s %5s\n", "case", "M", "N", "D", "E, K", "", "ms", "Mpairs/s",
+            "ratio", "bar"))
 for (case in lapply(Filter(function(case) grepl(pattern, case$name), pair_cases), with_defaults)) {
   for (precision in c("float32", "float64")) {
     seconds <- compare(case, precision)
     ratio <- seconds[2] / seconds[1]
-    cat(sprintf("%-12s %8.0f %8.0f %4d %4d %8s %9.1f %10.1f %6.2f %5.2f%s\n", case$name, case$M, case$N, case$D, case$E, precision, seconds[1] * 1e3,
-                case$M * case$N / seconds[1] / 1e6, ratio, case$bar, if (!is.na(ratio) && ratio < case$bar) " below" else ""))
+    cat(sprintf("%-12s %8.0f %8.0f %4d %4d %8s %9.1f %10.1f %6.2f %5.2f%s\n", case$name, case$M, case$N, case$D, case$E,
+                precision, seconds[1] * 1e3,
+                case$M * case$N / seconds[1] / 1e6, ratio, case$bar,
+                if (!is.na(ratio) && ratio < case$bar) " below" else ""))
   }
 }

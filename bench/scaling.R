@@ -27,5 +27,6 @@ cat(sprintf("%-8s %8s %12s %12s %8s %14s\n", isa, "threads", "engine x", "yardst
 for (precision in c("float32", "float64")) {
   seconds <- vapply(counts, function(t) c(engine_seconds(precision, t), yardstick_seconds(precision, t)), numeric(2))
   gain <- seconds[, 1] / seconds
-  cat(sprintf("%-8s %8d %12.2f %12.2f %8.2f %14.2f\n", precision, counts, gain[1, ], gain[2, ], gain[1, ] / gain[2, ], seconds[2, ] / seconds[1, ]), sep = "")
+  cat(sprintf("%-8s %8d %12.2f %12.2f %8.2f %14.2f\n", precision, counts, gain[1, ], gain[2, ], gain[1, ] / gain[2, ],
+              seconds[2, ] / seconds[1, ]), sep = "")
 }

@@ -23,7 +23,10 @@ else
   echo "man/ is not compared: written by roxygen2 $used, here is $here"
   Rscript tools/ops.R
 fi
-[ "$before" = "$(generated)" ] || { echo "check: generated files were stale; they are fresh now, look at them" >&2; exit 1; }
+[ "$before" = "$(generated)" ] || {
+  echo "check: generated files were stale; they are fresh now, look at them" >&2
+  exit 1
+}
 
 echo "== tarball"
 export _R_CHECK_CRAN_INCOMING_=FALSE _R_CHECK_SYSTEM_CLOCK_=FALSE _R_CHECK_COMPILATION_FLAGS_=TRUE \

@@ -38,19 +38,23 @@ relief <- function(z, cell, range) {
 }
 
 frame <- function(title) {
-  graphics::plot(NA, xlim = c(0, extent[1]), ylim = c(0, extent[2]), asp = 1, axes = FALSE, xlab = "", ylab = "", xaxs = "i", yaxs = "i", main = title)
+  graphics::plot(NA, xlim = c(0, extent[1]), ylim = c(0, extent[2]), asp = 1, axes = FALSE, xlab = "", ylab = "",
+                 xaxs = "i", yaxs = "i", main = title)
 }
 
 panel <- function(z, range, title) {
   frame(title)
   graphics::rasterImage(relief(z, extent[1] / (nrow(z) - 1), range), 0, 0, extent[1], extent[2], interpolate = TRUE)
-  graphics::contour(seq(0, extent[1], length.out = nrow(z)), seq(0, extent[2], length.out = ncol(z)), z, levels = seq(90, 200, 10), add = TRUE, drawlabels = FALSE, col = "#00000030")
+  graphics::contour(seq(0, extent[1], length.out = nrow(z)), seq(0, extent[2], length.out = ncol(z)), z,
+                    levels = seq(90, 200, 10), add = TRUE, drawlabels = FALSE, col = "#00000030")
 }
 
 draw <- function(file, points, seen, estimate, truth) {
   range <- range(truth)
-  shade <- grDevices::hcl.colors(256, "Terrain 2")[findInterval(seen, seq(range[1], range[2], length.out = 256), all.inside = TRUE)]
-  grDevices::png(file, width = 1650, height = 470, res = 130, type = if (capabilities("cairo")) "cairo" else getOption("bitmapType"))
+  level <- findInterval(seen, seq(range[1], range[2], length.out = 256), all.inside = TRUE)
+  shade <- grDevices::hcl.colors(256, "Terrain 2")[level]
+  grDevices::png(file, width = 1650, height = 470, res = 130,
+                 type = if (capabilities("cairo")) "cairo" else getOption("bitmapType"))
   on.exit(grDevices::dev.off())
   graphics::par(mfrow = c(1, 3), mar = c(0.5, 0.5, 2.2, 0.5), bg = "white", font.main = 1, cex.main = 1.25)
   frame(sprintf("%d altitudes, known to within %g m", nrow(points), noise))
@@ -88,5 +92,6 @@ file <- file.path(Sys.getenv("KERNWEAVE_SOURCE", "."), "kernweave-demo.png")
 draw(file, points, seen, estimate, truth)
 at_survey <- estimate[seq(1, nrow(estimate), 2), seq(1, ncol(estimate), 2)]
 cat(sprintf("conjugate gradients: %d steps to a relative residual of %.1e\n", fit$steps, fit$residual))
-cat(sprintf("root mean square error over the volcano: %.1f m, from altitudes known to within %g m\n", sqrt(mean((at_survey - truth)^2)), noise))
+cat(sprintf("root mean square error over the volcano: %.1f m, from altitudes known to within %g m\n",
+            sqrt(mean((at_survey - truth)^2)), noise))
 cat(sprintf("%.1f seconds; %s written\n", took, basename(file)))

@@ -13,7 +13,9 @@ engine_files <- function() {
   files <- list.files(at_root("src"), pattern = "[.](cpp|hpp|cu|cuh)$", recursive = TRUE)
   setdiff(files, "RcppExports.cpp")
 }
-header_files <- function() list.files(at_root("inst/include/kernweave"), pattern = "[.](hpp|cuh|def|h)$", recursive = TRUE)
+header_files <- function() {
+  list.files(at_root("inst/include/kernweave"), pattern = "[.](hpp|cuh|def|h)$", recursive = TRUE)
+}
 source_lines <- function(file) readLines(at_root(file), warn = FALSE)
 
 room_of <- function(file) if (grepl("/", file)) sub("/.*", "", file) else ""
@@ -60,11 +62,14 @@ gate_fresh <- function() {
 
 gate_complete <- function() {
   oracle <- new.env()
-  for (helper in c("helper-oracle.R", "helper-oracle-reductions.R")) sys.source(at_root("tests/testthat", helper), envir = oracle)
+  for (helper in c("helper-oracle.R", "helper-oracle-reductions.R")) {
+    sys.source(at_root("tests/testthat", helper), envir = oracle)
+  }
   ops <- op_table(root)
   reductions <- reduction_table(root)
   names_of <- function(rows) vapply(rows, `[[`, "", "name")
-  no_oracle <- c(setdiff(names_of(ops), names(oracle$oracle_ops)), setdiff(names_of(reductions), names(oracle$oracle_reductions)))
+  no_oracle <- c(setdiff(names_of(ops), names(oracle$oracle_ops)),
+                 setdiff(names_of(reductions), names(oracle$oracle_reductions)))
   rows <- c(ops, reductions)
   no_doc <- names_of(rows[!vapply(rows, function(row) nzchar(row$doc), NA)])
   c(if (length(no_oracle)) paste(no_oracle, "has no oracle"), if (length(no_doc)) paste(no_doc, "has no doc"))
@@ -77,10 +82,12 @@ made_functions <- function(header) {
   lines <- source_lines(file.path("inst/include/kernweave", header))
   sub("^KW_FN constexpr L (\\w+)\\(.*", "\\1", grep("^KW_FN constexpr L \\w+\\(", lines, value = TRUE))
 }
-primitives <- c("exp", "exp2", "exp2_minus", "log", "sqrt", "rsqrt", "inverse_sqrt", "square", "sin", "cos", "tanh", "abs", "pow", "select", "truth", "differs", "is_nan",
+primitives <- c("exp", "exp2", "exp2_minus", "log", "sqrt", "rsqrt", "inverse_sqrt", "square", "sin", "cos", "tanh",
+                "abs", "pow", "select", "truth", "differs", "is_nan",
                 made_functions("elementary.hpp"), made_functions("special.hpp"))
 grammar <- c("+", "-", "*", "/", "(", "<", "<=", "==", "||")
-formula_words <- c("metric", "alike", "whole_power_of", "latitude", "longitude", "kronecker", "tensor_dot", "b_spline", "soft_dtw")
+formula_words <- c("metric", "alike", "whole_power_of", "latitude", "longitude", "kronecker", "tensor_dot", "b_spline",
+                   "soft_dtw")
 width_words <- c("repeated", "within", "placed", "quotient", "picked", "unpicked", "matrices")
 
 calls_in <- function(column) {
@@ -115,7 +122,8 @@ gate_errors <- function() {
   text <- source_lines("R/conditions.R")
   classes <- eval(parse(text = text[grep("^error_classes", text) + 0:1])[[1]][[3]])
   documented <- vapply(classes, function(class) any(grepl(paste0("^#' \\| `", class, "` \\|"), text)), NA)
-  engine <- unlist(regmatches(source_lines("src/base/error.cpp"), gregexpr("return \"[a-z_]+\"", source_lines("src/base/error.cpp"))))
+  engine <- unlist(regmatches(source_lines("src/base/error.cpp"),
+                              gregexpr("return \"[a-z_]+\"", source_lines("src/base/error.cpp"))))
   engine <- setdiff(gsub("return \"|\"", "", engine), classes)
   c(bare, if (any(!documented)) paste("condition class", classes[!documented], "is not on its help page"),
     if (length(engine)) paste("the engine's fault", engine, "is no condition class"))
@@ -125,18 +133,25 @@ gate_masks <- function() {
   exports <- grep("^export[(]", source_lines("NAMESPACE"), value = TRUE)
   names <- gsub("^export[(]\"?|\"?[)]$", "", exports)
   packages <- c("base", "stats", "utils", "methods", "graphics", "grDevices", "datasets")
-  taken <- Filter(function(name) any(vapply(packages, function(p) exists(name, envir = asNamespace(p), inherits = FALSE) && name %in% getNamespaceExports(p), NA)), names)
+  exported_by <- function(name) {
+    function(package) name %in% getNamespaceExports(package) && exists(name, asNamespace(package), inherits = FALSE)
+  }
+  taken <- Filter(function(name) any(vapply(packages, exported_by(name), NA)), names)
   if (length(taken)) paste(taken, "would mask a function of R's default packages")
 }
 
 # A function written twice: the first is dead. A private function nobody calls: dead too.
 gate_dead <- function() {
   text <- lapply(r_files(), source_lines)
-  made <- unlist(lapply(text, function(lines) sub(" <- function.*", "", grep("^[A-Za-z_.]+ <- function", lines, value = TRUE))))
+  made_in <- function(lines) sub(" <- function.*", "", grep("^[A-Za-z_.]+ <- function", lines, value = TRUE))
+  made <- unlist(lapply(text, made_in))
   everything <- paste(c(unlist(text), unlist(lapply(file.path("src", engine_files()), source_lines))), collapse = "\n")
   exported <- gsub("^export[(]\"?|\"?[)]$|^S3method[(]\"?|\"?[)]$", "", source_lines("NAMESPACE"))
   known <- c(gsub(",", ".", exported, fixed = TRUE), "options_rd", ".onLoad")
-  uses <- vapply(made, function(name) lengths(regmatches(everything, gregexpr(paste0("(?<![A-Za-z_.])", gsub(".", "[.]", name, fixed = TRUE), "(?![A-Za-z_.])"), everything, perl = TRUE))), 0L)
+  uses <- vapply(made, function(name) {
+    word <- paste0("(?<![A-Za-z_.])", gsub(".", "[.]", name, fixed = TRUE), "(?![A-Za-z_.])")
+    lengths(regmatches(everything, gregexpr(word, everything, perl = TRUE)))
+  }, 0L)
   c(if (anyDuplicated(made)) paste(unique(made[duplicated(made)]), "is defined twice"),
     if (any(uses == 1 & !made %in% known)) paste(made[uses == 1 & !made %in% known], "is never used"))
 }
@@ -160,6 +175,21 @@ gate_size <- function() {
   if (any(long)) paste0(files[long], " has ", lines[long], " lines, more than ", limit[long])
 }
 
+# Lines of code and of pages have 120 columns at most. Rows of tables are as long as they are.
+gate_columns <- function() {
+  code <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()),
+            pages_in("bench", "[.](cpp|hpp)$"), pages_in("tests/testthat", "[.](cpp|cu|hpp)$"))
+  scripts <- c(pages_in("bench", "[.]R$"), pages_in("tools", "[.](R|sh)$"))
+  pages <- c("README.md", "NEWS.md", pages_in("design", "[.]md$"), pages_in("bench/notes", "[.]md$"),
+             pages_in("vignettes", "[.]Rmd$"))
+  unlist(lapply(c(code, scripts, pages), function(file) {
+    lines <- source_lines(file)
+    row <- if (file %in% pages) "^[|]" else if (is_generated(file)) "^[A-Z0-9_]+[(]" else "^$"
+    wide <- which(nchar(lines) > 120 & !grepl(row, lines))
+    if (length(wide)) paste0(file, ":", wide, " has more than 120 columns")
+  }))
+}
+
 # Lengths of the functions of a file: from a line that opens a brace at the margin (or one step in, for
 # members) to the brace that closes it there.
 function_lengths <- function(file) {
@@ -178,26 +208,30 @@ gate_functions <- function() {
   files <- c(file.path("src", engine_files()), r_files())
   lengths <- unlist(lapply(files, function_lengths))
   names(lengths) <- rep(files, vapply(files, function(file) length(function_lengths(file)), 0L))
-  c(if (stats::quantile(lengths, 0.9) > 30) paste("one function in ten has more than", stats::quantile(lengths, 0.9), "lines"),
+  tenth <- stats::quantile(lengths, 0.9)
+  c(if (tenth > 30) paste("one function in ten has more than", tenth, "lines"),
     if (any(lengths > 60)) paste(names(lengths)[lengths > 60], "has a function of", lengths[lengths > 60], "lines"))
 }
 
 # Lines and functions of each room, for those who ask.
 room_sizes <- function() {
-  files <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files(), file.path("tests/testthat", list.files(at_root("tests/testthat"), pattern = "[.]R$")))
-  room <- ifelse(grepl("^src/[a-z]+/", files), sub("/[^/]*$", "", files), ifelse(grepl("^src", files), "src/r_*", sub("/[^/]*$", "", files)))
+  files <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files(),
+             file.path("tests/testthat", list.files(at_root("tests/testthat"), pattern = "[.]R$")))
+  room <- ifelse(grepl("^src/[a-z]+/", files), sub("/[^/]*$", "", files),
+                 ifelse(grepl("^src", files), "src/r_*", sub("/[^/]*$", "", files)))
   room <- sub("kernweave/(op|red)$", "kernweave", room)
   lines <- vapply(files, function(file) length(source_lines(file)), 0L)
   lengths <- lapply(files, function_lengths)
   do.call(rbind, lapply(unique(room), function(r) {
     own <- unlist(lengths[room == r])
     data.frame(room = r, files = sum(room == r), lines = sum(lines[room == r]), functions = length(own),
-               median = if (length(own)) stats::median(own) else NA, p90 = if (length(own)) unname(stats::quantile(own, 0.9)) else NA)
+               median = if (length(own)) stats::median(own) else NA,
+               p90 = if (length(own)) unname(stats::quantile(own, 0.9)) else NA)
   }))
 }
 
-# Where files are named: pages wholly, code in its comments alone. The log in bench/notes/ keeps the names of its day, so
-# only the results it names are looked for.
+# Where files are named: pages wholly, code in its comments alone. The log in bench/notes/ keeps the names of its day,
+# so only the results it names are looked for.
 pages_in <- function(folder, pattern) {
   file.path(folder, list.files(at_root(folder), pattern = pattern, recursive = TRUE))
 }
@@ -235,7 +269,8 @@ gate_lists <- function() {
 
 # What a design note calls by its name in code, a type, a member or a function, is there.
 gate_words <- function() {
-  code <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files(), "NAMESPACE",
+  code <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files(),
+            "NAMESPACE",
             pages_in("tests/testthat", "[.](R|cpp|cu|hpp)$"), pages_in("tools", "[.](R|sh)$"), "configure")
   words <- unique(unlist(strsplit(unlist(lapply(code, source_lines)), "[^A-Za-z0-9_.]+")))
   unlist(lapply(setdiff(pages_in("design", "[.]md$"), "design/parity.md"), function(page) {
@@ -264,9 +299,9 @@ gate_readme <- function() {
 }
 
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
-              row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks, first_line = gate_first_line,
-              size = gate_size, functions = gate_functions, lists = gate_lists, words = gate_words,
-              readme = gate_readme)
+              row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
+              first_line = gate_first_line, size = gate_size, functions = gate_functions,
+              lists = gate_lists, words = gate_words, readme = gate_readme)
 
 if (sys.nframe() == 0L) {
   for (gate in names(gates)) {

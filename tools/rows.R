@@ -26,12 +26,15 @@ as_row <- function(call) {
   class <- as.character(call[[1]])
   columns <- row_columns[[class]]
   if (is.null(columns)) stop("unknown row class ", class)
-  if (length(call) != length(columns) + 1) stop("row ", deparse(call[[2]]), " has ", length(call) - 1, " columns, not ", length(columns))
+  if (length(call) != length(columns) + 1) {
+    stop("row ", deparse(call[[2]]), " has ", length(call) - 1, " columns, not ", length(columns))
+  }
   row <- structure(as.list(call)[-1], names = columns)
   row$class <- class
   row$name <- as.character(row$name)
   row$fn <- as.character(row$fn)
-  row$arguments <- c("x", "y", "z")[seq_len(switch(class, BINARY = , FOLD2 = , LOOP2 = , ALIAS2 = 2, TERNARY = , ALIAS3 = 3, 1))]
+  arity <- switch(class, BINARY = , FOLD2 = , LOOP2 = , ALIAS2 = 2, TERNARY = , ALIAS3 = 3, 1)
+  row$arguments <- c("x", "y", "z")[seq_len(arity)]
   row$attributes <- attribute_forms(row$attributes)
   row
 }
@@ -40,14 +43,17 @@ as_row <- function(call) {
 attribute_forms <- function(column) {
   if (is.null(column) || identical(column, quote(none))) return(character())
   parts <- if (is.call(column) && identical(column[[1]], quote(c))) as.list(column)[-1] else list(column)
-  structure(vapply(parts, function(part) if (is.call(part)) as.character(part[[1]]) else "number", ""), names = vapply(parts, all.vars, ""))
+  structure(vapply(parts, function(part) if (is.call(part)) as.character(part[[1]]) else "number", ""),
+            names = vapply(parts, all.vars, ""))
 }
 
 op_table <- function(root = ".") lapply(read_rows(file.path(root, "inst/include/kernweave/ops.def")), as_row)
 reduction_table <- function(root = ".") {
   rows <- lapply(read_rows(file.path(root, "inst/include/kernweave/reductions.def")), as_row)
   names(rows) <- vapply(rows, `[[`, "", "name")
-  unname(lapply(rows, function(row) if (row$class == "DERIVED") derived_columns(row, rows[[as.character(row$of)]]) else as_it_is(row)))
+  unname(lapply(rows, function(row) {
+    if (row$class == "DERIVED") derived_columns(row, rows[[as.character(row$of)]]) else as_it_is(row)
+  }))
 }
 
 # What R asks of every reduction, derived or not.

@@ -48,7 +48,8 @@ lacking_packages() {
       need <- readLines(file("stdin"))
       writeLines(need[!nzchar(vapply(need, function(p) system.file(package = p), ""))])'
   else
-    needed_packages | sort -u | grep -vxE 'base|compiler|datasets|gr(aphics|Devices|id)|methods|parallel|splines|stats4?|tools|utils|'
+    with_r='base|compiler|datasets|gr(aphics|Devices|id)|methods|parallel|splines|stats4?|tools|utils|'
+    needed_packages | sort -u | grep -vxE "$with_r"
   fi
 }
 

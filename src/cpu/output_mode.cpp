@@ -60,7 +60,8 @@ std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& ne
   return reads;
 }
 
-void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layout, std::vector<bool>* needed, Pass* pass) {
+void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layout, std::vector<bool>* needed,
+                         Pass* pass) {
   const std::vector<int> reads = count_reads(variant, *needed, pass->outputs);
   for (PassOutput& o : pass->outputs) {
     const Output& output = variant.outputs[o.number];

@@ -11,7 +11,8 @@ bool is_multiplied(const Plan& plan, const Variant& variant, const Output& outpu
 
 // Decides the mode of each of the pass' outputs, and their places. Steps that an output's fold takes over are no longer
 // `needed`.
-void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layout, std::vector<bool>* needed, Pass* pass);
+void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layout, std::vector<bool>* needed,
+                         Pass* pass);
 
 bool is_weighed(const Variant& variant, const Output& output);
 
