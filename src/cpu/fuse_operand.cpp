@@ -6,56 +6,69 @@
 namespace kernweave {
 namespace {
 
-struct Reads {
-  bool made = false;  // by these steps
-  int count = 0;      // by these steps
-  int last = -1;
-};
-
-std::vector<Reads> reads_in(const Program& program, const std::vector<const Step*>& steps) {
-  std::vector<Reads> found(program.slots.size());
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    found[steps[s]->out].made = true;
-    for (const Ref& ref : steps[s]->in) {
-      if (!is_slot(ref)) continue;
-      ++found[ref.index].count;
-      found[ref.index].last = static_cast<int>(s);
+// Steps are told by their numbers in the program.
+class Finder {
+ public:
+  Finder(const Program& program, Region region, const std::vector<bool>& needed, const std::vector<int>& reads)
+      : program_(program), reads_(reads), here_(program.steps.size()) {
+    for (std::size_t s = 0; s < here_.size(); ++s) {
+      const Step& step = program.steps[s];
+      here_[s] = needed[s] && step.op != Op::Gather && home(program, step) == region;
     }
   }
-  return found;
-}
 
-// Does it run when the other does, component by component, and take a value from the strip or from memory?
-bool takes(const Step& reader, const Step& step) {
-  const bool together =
-      reader.group == step.group && reader.width == step.width && (step.group >= 0 || step.width == 1);
-  return together && row(reader.op).form == Form::elementwise && reader.in.size() <= 2;
-}
+  std::vector<Fusible> find() const {
+    std::vector<Fusible> found(program_.slots.size());
+    for (std::size_t s = 0; s < here_.size(); ++s) {
+      const Step& step = program_.steps[s];
+      if (!here_[s] || step.in.size() != 2 || readers_here(step.out) != 1 || reads_[step.out] != 1) continue;
+      const int until = last_reader(step.out);
+      if (!takes(program_.steps[until], step)) continue;
+      found[step.out] = {true, until, {lasts(step.in[0], until), lasts(step.in[1], until)}};
+    }
+    return found;
+  }
+
+ private:
+  int readers_here(int slot) const {
+    const std::vector<int>& readers = program_.readers(slot);
+    return static_cast<int>(std::count_if(readers.begin(), readers.end(), [&](int s) { return here_[s]; }));
+  }
+  int last_reader(int slot) const {
+    int last = -1;
+    for (int s : program_.readers(slot))
+      if (here_[s]) last = s;
+    return last;
+  }
+
+  // Does it run when the other does, component by component, and take a value from the strip or from memory?
+  static bool takes(const Step& reader, const Step& step) {
+    const bool together =
+        reader.group == step.group && reader.width == step.width && (step.group >= 0 || step.width == 1);
+    return together && row(reader.op).form == Form::elementwise && reader.in.size() <= 2;
+  }
+
+  // Is a value in memory until then, whoever else asks for it in between?
+  bool lasts(const Ref& ref, int until) const {
+    const Step* const made = program_.maker(ref);
+    if (!made || !here_[program_.number(*made)]) return true;
+    const int last = last_reader(ref.index);
+    if (last >= until || reads_[ref.index] > readers_here(ref.index)) return true;
+    for (int s = last + 1; s < until; ++s)
+      if (here_[s] && overlap(program_.slots[program_.steps[s].out], program_.slots[ref.index])) return false;
+    return true;
+  }
+
+  const Program& program_;
+  const std::vector<int>& reads_;
+  std::vector<bool> here_;
+};
 
 }  // namespace
 
-std::vector<Fusible> fusible_steps(const Program& program, const std::vector<const Step*>& steps,
+std::vector<Fusible> fusible_steps(const Program& program, Region region, const std::vector<bool>& needed,
                                    const std::vector<int>& reads) {
-  const std::vector<Reads> found = reads_in(program, steps);
-  std::vector<Fusible> late(program.slots.size());
-  for (const Step* step : steps) {
-    const Reads& out = found[step->out];
-    if (step->in.size() != 2 || out.count != 1 || reads[step->out] != 1 || !takes(*steps[out.last], *step)) continue;
-    late[step->out].may = true;
-    late[step->out].until = out.last;
-    for (int k = 0; k < 2; ++k) {
-      const Ref& in = step->in[k];
-      const auto takes_its_place = [&](const Step* other) {
-        return overlap(program.slots[other->out], program.slots[in.index]);
-      };
-      const auto stays = [&](const Reads& value) {
-        if (!value.made || value.last >= out.last || reads[in.index] > value.count) return true;
-        return std::none_of(steps.begin() + value.last + 1, steps.begin() + out.last, takes_its_place);
-      };
-      late[step->out].lasts[k] = !is_slot(in) || stays(found[in.index]);
-    }
-  }
-  return late;
+  return Finder(program, region, needed, reads).find();
 }
 
 }  // namespace kernweave

@@ -12,8 +12,8 @@ struct Fusible {
   bool lasts[2] = {};  // is the argument in memory until then, whoever else asks for it in between?
 };
 
-// By slot. `reads`: how often each is read, by these steps and by others.
-std::vector<Fusible> fusible_steps(const Program& program, const std::vector<const Step*>& steps,
+// By slot, of the needed steps of a region. `reads`: how often each is read, by these steps and by others.
+std::vector<Fusible> fusible_steps(const Program& program, Region region, const std::vector<bool>& needed,
                                    const std::vector<int>& reads);
 
 }  // namespace kernweave

@@ -6,7 +6,7 @@ namespace {
 
 constexpr int index_of(Space space) { return static_cast<int>(space); }
 
-bool is_gather(const Step& step) { return step.op == Op::Gather; }
+bool is_gather(const Step* step) { return step && step->op == Op::Gather; }
 
 }  // namespace
 
@@ -31,14 +31,12 @@ std::int64_t Pass::numbers_in(Space space) const {
 }
 
 Layout::Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, Pass* pass)
-    : plan_(plan), program_(variant.program), pass_(pass), gather_of_(program_.slots.size(), -1) {
+    : plan_(plan), program_(variant.program), pass_(pass) {
   const Program& program = variant.program;
-  for (std::size_t s = 0; s < program.steps.size(); ++s)
-    if (is_gather(program.steps[s])) gather_of_[program.steps[s].out] = static_cast<int>(s);
   pass->numbers = program.numbers;
   pass->components[index_of(Space::once)] = static_cast<int>(program.numbers.size());
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
-    if (!needed[s] || is_gather(program.steps[s])) continue;
+    if (!needed[s] || is_gather(&program.steps[s])) continue;
     for (const Ref& ref : program.steps[s].in) add_reading(ref);
   }
   for (const PassOutput& o : pass->outputs) {
@@ -74,7 +72,7 @@ Space Layout::space_of(Axis axis) const {
 // A variable, or a variable read by row numbers, which may themselves be read so.
 Reading Layout::reading_of(const Ref& ref) const {
   if (ref.from == Ref::From::variable) return {ref.index, {}, ref.width};
-  const Step& step = program_.steps[gather_of_[ref.index]];
+  const Step& step = *program_.maker(ref);
   Reading by = reading_of(step.in[1]);
   by.rows.push_back(by.variable);
   return {step.in[0].index, by.rows, step.width};
@@ -82,7 +80,7 @@ Reading Layout::reading_of(const Ref& ref) const {
 
 int Layout::packed_as(const Ref& ref) const {
   if (ref.from == Ref::From::number) return -1;
-  if (ref.from == Ref::From::slot && gather_of_[ref.index] < 0) return -1;
+  if (is_slot(ref) && !is_gather(program_.maker(ref))) return -1;
   const Reading reading = reading_of(ref);
   for (std::size_t k = 0; k < pass_->packed.size(); ++k)
     if (pass_->packed[k].reading == reading) return static_cast<int>(k);

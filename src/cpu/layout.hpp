@@ -36,7 +36,6 @@ class Layout {
   const Plan& plan_;
   const Program& program_;
   Pass* pass_;
-  std::vector<int> gather_of_;        // slot -> the Gather step that fills it, or -1
   std::array<int, kSpaces> slots_{};  // first component of each space's slots
   int component_slots_ = 0;           // first component of the component region's slots
 };

@@ -10,21 +10,16 @@ using Mode = PassOutput::Mode;
 
 // The step that makes the weights of a sum, if it is the difference of points along the two axes and nobody else reads
 // it; else -1. Of other reductions the result's sign could not stand for the weight's.
-int difference_of(const Variant& variant, const Output& output, const std::vector<bool>& needed,
-                  const std::vector<int>& reads, Layout* layout, bool* turned) {
-  if (output.red != Red::Sum || !is_slot(output.weight) || output.value.width > 1 || reads[output.weight.index] != 1)
-    return -1;
-  for (std::size_t s = 0; s < needed.size(); ++s) {
-    const Step& step = variant.program.steps[s];
-    if (!needed[s] || step.out != output.weight.index || step.op != Op::Subtract || step.region != Region::pair)
-      continue;
-    const Operand a = layout->operand(step.in[0], Region::pair), b = layout->operand(step.in[1], Region::pair);
-    const Operand& vector = a.vector ? a : b;
-    if (a.vector == b.vector || vector.space != Space::lane_panel) continue;
-    *turned = !a.vector;
-    return static_cast<int>(s);
-  }
-  return -1;
+int difference_of(const Variant& variant, const Output& output, const std::vector<int>& reads, Layout* layout,
+                  bool* turned) {
+  const Step* const step = variant.program.maker(output.weight);
+  if (output.red != Red::Sum || !step || output.value.width > 1 || reads[output.weight.index] != 1) return -1;
+  if (step->op != Op::Subtract || step->region != Region::pair) return -1;
+  const Operand a = layout->operand(step->in[0], Region::pair), b = layout->operand(step->in[1], Region::pair);
+  const Operand& vector = a.vector ? a : b;
+  if (a.vector == b.vector || vector.space != Space::lane_panel) return -1;
+  *turned = !a.vector;
+  return variant.program.number(*step);
 }
 
 }  // namespace
@@ -42,27 +37,19 @@ bool is_weighed(const Variant& variant, const Output& output) {
   return output.weight.from != Ref::From::number || variant.program.numbers[output.weight.index] != 1.0;
 }
 
-std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed,
-                             const std::vector<PassOutput>& outputs) {
-  std::vector<int> reads(variant.program.slots.size(), 0);
-  const auto read = [&](const Ref& ref) {
-    if (is_slot(ref)) ++reads[ref.index];
-  };
-  for (std::size_t s = 0; s < needed.size(); ++s)
-    if (needed[s])
-      for (const Ref& ref : variant.program.steps[s].in) read(ref);
-  for (const PassOutput& o : outputs) {
-    read(variant.outputs[o.number].value);
-    read(variant.outputs[o.number].weight);
-    if (o.difference < 0) continue;
-    for (const Ref& ref : variant.program.steps[static_cast<std::size_t>(o.difference)].in) read(ref);
+std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const Pass& pass) {
+  std::vector<bool> read = needed;
+  std::vector<int> outputs;
+  for (const PassOutput& o : pass.outputs) {
+    outputs.push_back(o.number);
+    if (o.difference >= 0) read[static_cast<std::size_t>(o.difference)] = true;
   }
-  return reads;
+  return count_reads(variant, read, outputs);
 }
 
 void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layout, std::vector<bool>* needed,
                          Pass* pass) {
-  const std::vector<int> reads = count_reads(variant, *needed, pass->outputs);
+  const std::vector<int> reads = count_reads(variant, *needed, *pass);
   for (PassOutput& o : pass->outputs) {
     const Output& output = variant.outputs[o.number];
     if (output.keep == Keep::both) {
@@ -78,7 +65,7 @@ void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layou
           static_cast<int>(layout->operand(output.weight, Region::pair).offset / pass->stride(Space::sweep_panel));
       continue;
     }
-    o.difference = difference_of(variant, output, *needed, reads, layout, &o.turned);
+    o.difference = difference_of(variant, output, reads, layout, &o.turned);
     if (o.difference >= 0) (*needed)[static_cast<std::size_t>(o.difference)] = false;
   }
 }

@@ -3,6 +3,7 @@
 #include <vector>
 #include "cpu/pass.hpp"
 #include "cpu/layout.hpp"
+#include "plan/output_groups.hpp"
 
 namespace kernweave {
 
@@ -16,8 +17,7 @@ void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layou
 
 bool is_weighed(const Variant& variant, const Output& output);
 
-// How often each slot will be read.
-std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed,
-                             const std::vector<PassOutput>& outputs);
+// How often each slot will be read, by steps that outputs' folds have taken over, too.
+std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const Pass& pass);
 
 }  // namespace kernweave

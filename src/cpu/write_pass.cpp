@@ -139,26 +139,16 @@ class PairWriter : public StepWriter {
   const Variant& variant_;
 };
 
-std::vector<const Step*> steps_of(const Program& program, const std::vector<bool>& needed, Region region) {
-  std::vector<const Step*> steps;
-  for (std::size_t s = 0; s < program.steps.size(); ++s)
-    if (needed[s] && home(program, program.steps[s]) == region && program.steps[s].op != Op::Gather)
-      steps.push_back(&program.steps[s]);
-  return steps;
-}
-
 }  // namespace
 
 void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
           const TileKernel& kernel, Layout* layout, Pass* pass) {
-  std::vector<int> reads = count_reads(variant, needed, pass->outputs);
+  std::vector<int> reads = count_reads(variant, needed, *pass);
   const Program& program = variant.program;
   const auto axis_program = [&](Region region, std::vector<Instruction>* out) {
-    const std::vector<const Step*> steps = steps_of(program, needed, region);
-    if (steps.empty()) return;
     StepWriter writer(program, region, layout, pass, &reads, out);
-    writer.steps(steps);
-    writer.end();
+    writer.steps(needed);
+    if (!out->empty()) writer.end();
   };
   axis_program(Region::param, &pass->once);
   axis_program(Region::row, pass->lanes_along_i ? &pass->lane : &pass->sweep);
@@ -168,7 +158,7 @@ void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, co
   PairWriter writer(variant, layout, pass, &reads, &pass->pairs);
   PairChain chain;
   if (is_chain(plan, variant, group, needed, &chain) && writer.whole(chain, kernel)) return;
-  writer.steps(steps_of(program, needed, Region::pair));
+  writer.steps(needed);
   for (const PassOutput& o : pass->outputs) {
     const Output& output = variant.outputs[o.number];
     writer.output(o, output, kernel);

@@ -1,19 +1,22 @@
-// Steps are sorted; those of one loop over components stand together.
+// Steps of as many components that follow each other run in one loop over components.
 #include "cpu/write_steps.hpp"
 
 #include <algorithm>
 
 namespace kernweave {
 
-void StepWriter::steps(const std::vector<const Step*>& steps) {
-  late_ = fusible_steps(program_, steps, reads_);
+void StepWriter::steps(const std::vector<bool>& needed) {
+  std::vector<const Step*> steps;
+  program_.for_each_step(region_, needed, [&](const Step& step) {
+    if (step.op != Op::Gather) steps.push_back(&step);
+  });
+  late_ = fusible_steps(program_, region_, needed, reads_);
   waiting_.assign(program_.slots.size(), nullptr);
   for (std::size_t s = 0; s < steps.size();) {
     const Step& step = *steps[s];
     std::size_t end = s + 1;
     if (step.group >= 0) {
-      while (end < steps.size() && steps[end]->group == step.group) ++end;
-      group(steps, s, end);
+      group(program_.groups[step.group]);
     } else if (row(step.op).form == Form::elementwise && step.width > 1) {
       while (end < steps.size() && joins(steps, s, end)) ++end;
       loop(steps, s, end);
@@ -54,7 +57,7 @@ void StepWriter::one(const Step& step) {
     case Form::elementwise: return element(step);
     case Form::fold: return fold(step);
     case Form::loop: return own_loop(step);
-    default: return;  // gathers are packed
+    default: return;
   }
 }
 
@@ -210,12 +213,13 @@ void StepWriter::end_fold(const Step& fold) {
 }
 
 // The component steps of a group, then its fold.
-void StepWriter::group(const std::vector<const Step*>& steps, std::size_t first, std::size_t end) {
-  const Step& fold = *steps[end - 1];
-  if (end - first == 2 && is_sum_of(fold, *steps[first])) return sum_of(*steps[first], fold);
+void StepWriter::group(const Group& group) {
+  const Step& fold = program_.steps[group.last];
+  const Step& first = program_.steps[group.first];
+  if (group.last - group.first == 1 && is_sum_of(fold, first)) return sum_of(first, fold);
   start_fold(fold);
   for_components(fold_width(fold), [&] {
-    for (std::size_t s = first; s + 1 < end; ++s) element(*steps[s]);
+    for (int s = group.first; s < group.last; ++s) element(program_.steps[s]);
     next_of_fold(fold);
   });
   end_fold(fold);

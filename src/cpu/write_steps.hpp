@@ -13,7 +13,8 @@ class StepWriter : protected StripRegister {
              std::vector<Instruction>* out)
       : StripRegister(region, layout, reads, out), program_(program), pass_(*pass) {}
 
-  void steps(const std::vector<const Step*>& steps);
+  // Gathers are packed beforehand.
+  void steps(const std::vector<bool>& needed);
   void end();
 
  protected:
@@ -34,7 +35,7 @@ class StepWriter : protected StripRegister {
   Operand spread(const Operand& number);
 
   void loop(const std::vector<const Step*>& steps, std::size_t first, std::size_t end);
-  void group(const std::vector<const Step*>& steps, std::size_t first, std::size_t end);
+  void group(const Group& group);
 
   void start_fold(const Step& fold);
   void next_of_fold(const Step& fold);

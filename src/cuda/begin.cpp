@@ -21,10 +21,8 @@ class Beginnings {
   explicit Beginnings(const Pass& pass)
       : pass_(pass),
         program_(pass.program()),
-        readers_(readers_of_slots(*pass.variant)),
-        made_by_(program_.slots.size(), -1),
+        reads_(count_reads(*pass.variant, pass.needed, pass.group.outputs)),
         found_(program_.steps.size()) {
-    for (std::size_t s = 0; s < program_.steps.size(); ++s) made_by_[program_.steps[s].out] = static_cast<int>(s);
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Step& add = program_.steps[s];
       if (!pass.needed[s] || add.op != Op::Add || add.region != Region::pair || add.width != 1 || add.group >= 0)
@@ -37,16 +35,16 @@ class Beginnings {
 
  private:
   bool begins(const Ref& sum, const Ref& with) {
-    if (!is_slot(sum) || readers_[sum.index] != 1) return false;
-    const int fold = made_by_[sum.index];
-    if (fold < 0 || fold == pass_.product.step || !is_short_sum(program_.steps[fold])) return false;
+    if (!is_slot(sum) || reads_[sum.index] != 1) return false;
+    const int fold = maker(sum);
+    if (fold == pass_.product.step || !is_short_sum(program_.steps[fold])) return false;
     const int group = program_.steps[fold].group, from = group >= 0 ? program_.groups[group].first : fold;
     if (!is_there(with, from)) {
-      const int maker = made_by_[with.index];
-      if (found_[maker].moved || found_[maker].sum != nullptr || !can_come_first(program_.steps[maker], from))
+      const int made_by = maker(with);
+      if (found_[made_by].moved || found_[made_by].sum != nullptr || !can_come_first(program_.steps[made_by], from))
         return false;
-      found_[from].first = &program_.steps[maker];
-      found_[maker].moved = true;
+      found_[fold].first = &program_.steps[made_by];
+      found_[made_by].moved = true;
     }
     found_[fold].before = &with;
     return true;
@@ -58,9 +56,10 @@ class Beginnings {
     return fold.region == Region::pair && adds_up(fold.op) && fold_width(fold) <= kShort;
   }
 
+  int maker(const Ref& slot) const { return program_.slots[slot.index].maker; }
   // When step `from` comes?
   bool is_there(const Ref& ref, int from) const {
-    return !is_slot(ref) || program_.slots[ref.index].region != Region::pair || made_by_[ref.index] < from;
+    return !is_slot(ref) || program_.slots[ref.index].region != Region::pair || maker(ref) < from;
   }
   // One operation of what is there.
   bool can_come_first(const Step& step, int from) const {
@@ -71,8 +70,7 @@ class Beginnings {
 
   const Pass& pass_;
   const Program& program_;
-  const std::vector<int> readers_;  // by slot
-  std::vector<int> made_by_;        // likewise
+  const std::vector<int> reads_;  // by slot
   std::vector<Beginning> found_;
 };
 

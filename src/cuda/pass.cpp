@@ -22,16 +22,15 @@ Region region_read(const Ref& ref, const Pass& pass) {
   return ref.from == Ref::From::number ? Region::param : region_of(axes_of(pass.plan->variables[ref.index].axis));
 }
 
-InFront in_front_of(const Output& o, const Pass& pass) {
+InFront in_front_of(const Output& o, const std::vector<int>& reads, const Pass& pass) {
   if (o.red != Red::Sum || o.keep == Keep::none || o.keep == Keep::both || !is_slot(o.value)) return {};
-  if (readers_of_slots(*pass.variant)[static_cast<std::size_t>(o.value.index)] != 1) return {};
-  const std::vector<Step>& steps = pass.program().steps;
-  const auto made = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return s.out == o.value.index; });
-  if (made == steps.end() || made->op != Op::Mult || made->region != Region::pair || made->group >= 0) return {};
+  if (reads[static_cast<std::size_t>(o.value.index)] != 1) return {};
+  const Step* const made = pass.program().maker(o.value);
+  if (made->op != Op::Mult || made->region != Region::pair || made->group >= 0) return {};
   for (std::size_t k = 0; k < 2; ++k)
     if (made->in[k].width == 1 && made->in[1 - k].width == made->width &&
         region_read(made->in[k], pass) == pass.lane_region())
-      return {made->in[k], made->in[1 - k], static_cast<int>(made - steps.begin())};
+      return {made->in[k], made->in[1 - k], pass.program().number(*made)};
   return {};
 }
 
@@ -61,15 +60,13 @@ Product picked_of(const Pass& pass) {
   if (!pass.float32 || pass.group.outputs.size() != 1) return {};
   const Output& o = pass.variant->outputs[pass.group.outputs[0]];
   if (o.keep != pass.lane_keep() || !row(o.red).picks() || o.width != 1 || o.places > kGpuLongestList) return {};
-  const std::vector<Step>& steps = pass.program().steps;
-  const auto made = std::find_if(steps.begin(), steps.end(),
-                                 [&](const Step& s) { return is_slot(o.value) && s.out == o.value.index; });
-  if (made == steps.end() || made->op != Op::SqDist || made->region != Region::pair || made->group >= 0) return {};
+  const Step* const made = pass.program().maker(o.value);
+  if (!made || made->op != Op::SqDist || made->region != Region::pair || made->group >= 0) return {};
   const bool turned = region_read(made->in[0], pass) == pass.sweep_region();
   const Ref &row = made->in[turned], &column = made->in[!turned];
   const bool across = region_read(row, pass) == pass.lane_region() && region_read(column, pass) == pass.sweep_region();
   if (!across || row.width != column.width) return {};
-  return {static_cast<int>(made - steps.begin()), row, column, row.width};
+  return {pass.program().number(*made), row, column, row.width};
 }
 
 // Wide points are told by tensor cores, narrow ones by the threads: where registers hold them.
@@ -344,8 +341,9 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
   Pass pass{&plan, &variant, group, needed_steps(variant, group.outputs), in_float32(plan)};
   pass.way = way;
   if (way == Way::interpreted) return to_interpret(std::move(pass));
+  const std::vector<int> reads = count_reads(variant, pass.needed, group.outputs);
   for (int number : group.outputs) {
-    pass.in_front.push_back(in_front_of(variant.outputs[number], pass));
+    pass.in_front.push_back(in_front_of(variant.outputs[number], reads, pass));
     if (pass.in_front.back().any()) pass.needed[pass.in_front.back().step] = false;
   }
   if (way == Way::best) pass.wide = wide_sum_of(pass);

@@ -45,10 +45,8 @@ class Scope {
       const std::string at = point(v, ref.index, lane, sweep);
       return v.source == Source::counter ? at : sentence("gpu::row_number(a.data[", ref.index, "], ", at, ")");
     }
-    for (const Step& step : pass_.program().steps)
-      if (step.out == ref.index)
-        return sentence("gpu::row_number(a.data[", step.in[0].index, "], ", row_at(step.in[1], lane, sweep), ")");
-    return "";
+    const Step& step = *pass_.program().maker(ref);
+    return sentence("gpu::row_number(a.data[", step.in[0].index, "], ", row_at(step.in[1], lane, sweep), ")");
   }
 
   std::string datum(int variable, const std::string& at, const std::string& d) const {

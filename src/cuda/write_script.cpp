@@ -33,17 +33,10 @@ class Writer {
   virtual ~Writer() = default;
 
   void steps() {
-    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-      const Step& step = program_.steps[s];
-      if (!pass_.needed[s] || home(program_, step) != region_) continue;
-      if (step.group < 0) {
-        one_step(step);
-      } else {
-        const Group& group = program_.groups[static_cast<std::size_t>(step.group)];
-        this->group(group);
-        s = static_cast<std::size_t>(group.last);
-      }
-    }
+    program_.for_each_step(region_, pass_.needed, [&](const Step& step) {
+      if (step.group < 0) one_step(step);
+      else group(program_.groups[static_cast<std::size_t>(step.group)]);
+    });
   }
   void end() { out_.emplace_back(); }
 
@@ -155,9 +148,7 @@ class Writer {
   // Row numbers may themselves be read by row numbers; they are looked up in float64, whatever the pairs are in.
   void list_rows(Ref ref) {
     std::vector<int> lookups;
-    while (is_slot(ref)) {
-      const auto made =
-          std::find_if(program_.steps.begin(), program_.steps.end(), [&](const Step& s) { return s.out == ref.index; });
+    while (const Step* made = program_.maker(ref)) {
       lookups.insert(lookups.begin(), made->in[0].index);
       ref = made->in[1];
     }
@@ -231,7 +222,7 @@ class PairWriter : public Writer {
   PairWriter(const Pass& pass, std::vector<Instruction>* out, std::vector<int>* lists)
       : Writer(pass, Region::pair, out, lists),
         out_(*out),
-        readers_(readers_of_slots(*pass.variant)),
+        reads_(count_reads(*pass.variant, pass.needed, pass.group.outputs)),
         spare_(numbers_of(Region::pair) + numbers_of(Region::component)) {}
 
   int write() {
@@ -244,7 +235,7 @@ class PairWriter : public Writer {
  private:
   Operand operand(const Ref& ref) override {
     if (is_slot(ref) && ref.index == held_) {
-      if (--readers_[static_cast<std::size_t>(held_)] == 0 && maker_ != kNobody) out_[maker_].use = Use::none;
+      if (--reads_[static_cast<std::size_t>(held_)] == 0 && maker_ != kNobody) out_[maker_].use = Use::none;
       return {0, From::strip, 0};
     }
     return placed(ref);
@@ -291,7 +282,7 @@ class PairWriter : public Writer {
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
   std::vector<Instruction>& out_;
-  std::vector<int> readers_;     // of each slot, that are still to come
+  std::vector<int> reads_;       // of each slot, that are still to come
   int held_ = -1;                // the slot that the strip holds
   std::size_t maker_ = kNobody;  // the instruction that stores it for that slot alone
   int spare_;                    // the next place that no slot takes

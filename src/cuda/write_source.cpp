@@ -232,24 +232,17 @@ class Writer {
 
   template <class Scope>
   void steps(Region region, const Scope& scope) {
-    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-      const Step& step = program_.steps[s];
+    program_.for_each_step(region, pass_.needed, [&](const Step& step) {
+      const int s = program_.number(step);
       const Beginning& b = beginnings_[s];
-      if (!pass_.needed[s] || b.moved || home(program_, step) != region) continue;
+      if (b.moved) return;
       if (b.first != nullptr) one_step(*b.first, scope);
-      if (static_cast<int>(s) == product().step) {
-        found(step, "product[c][k]", scope);
-      } else if (b.sum != nullptr) {
-        found(step, scope.value(*b.sum, "0"), scope);
-      } else if (step.group < 0) {
-        one_step(step, scope);
-      } else {
-        const Group& group = program_.groups[step.group];
-        fold(group, scope);
-        s = static_cast<std::size_t>(group.last);
-      }
+      if (s == product().step) found(step, "product[c][k]", scope);
+      else if (b.sum != nullptr) found(step, scope.value(*b.sum, "0"), scope);
+      else if (step.group < 0) one_step(step, scope);
+      else fold(program_.groups[step.group], scope);
       scope.after_step(&out_);
-    }
+    });
   }
 
   // What is there already.

@@ -80,12 +80,12 @@ bool is_chain(const Plan& plan, const Variant& variant, const OutputGroup& group
   const auto output = [&](int number) -> const Output& { return variant.outputs[static_cast<std::size_t>(number)]; };
   found->reduction = output(group.outputs.front()).red;
   Reader reader(plan, variant, group.along_i, found);
-  for (std::size_t s = 0; s < program.steps.size(); ++s)
-    if (needed[s] && home(program, program.steps[s]) == Region::pair && !reader.step(program.steps[s])) return false;
-  return std::all_of(group.outputs.begin(), group.outputs.end(), [&](int number) {
-    const Output& o = output(number);
-    return o.keep != Keep::both && o.red == found->reduction && reader.ends_with(o.value);
-  });
+  bool steps = true;
+  program.for_each_step(Region::pair, needed, [&](const Step& step) { steps = steps && reader.step(step); });
+  return steps && std::all_of(group.outputs.begin(), group.outputs.end(), [&](int number) {
+           const Output& o = output(number);
+           return o.keep != Keep::both && o.red == found->reduction && reader.ends_with(o.value);
+         });
 }
 
 bool is_of_kind(const PairChain& chain, Op fold, Red reduction, const CallRow* calls, int length) {

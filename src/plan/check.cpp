@@ -15,20 +15,22 @@ bool sees(Region reader, Region writer) {
 }
 
 void check_refs(const Plan& plan, const Program& program) {
-  std::vector<int> writer(program.slots.size(), -1);
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
+    const Step* const noted = program.maker({Ref::From::slot, step.out, step.width});
+    internal_check(noted == &step, "step ", s, " is not noted as the maker of its slot");
     for (const Ref& ref : step.in) {
       if (ref.from == Ref::From::variable)
         internal_check(ref.index < static_cast<int>(plan.variables.size()), "step ", s, " reads no variable");
       if (ref.from != Ref::From::slot) continue;
-      internal_check(writer[ref.index] >= 0, "step ", s, " (", row(step.op).fn, ") reads an empty slot");
-      const Step& source = program.steps[writer[ref.index]];
+      const int maker = program.slots[ref.index].maker;
+      internal_check(maker >= 0 && maker < static_cast<int>(s), "step ", s, " (", row(step.op).fn,
+                     ") reads an empty slot");
+      const Step& source = program.steps[maker];
       internal_check(sees(home(program, step), home(program, source)), "step ", s, " reads out of its region");
       const bool component = program.slots[ref.index].region == Region::component;
       internal_check(!component || source.group == step.group, "step ", s, " reads another group's component");
     }
-    writer[step.out] = static_cast<int>(s);
   }
 }
 
@@ -37,9 +39,7 @@ void check_outputs(const Variant& variant) {
   for (const Output& o : variant.outputs)
     for (const Ref& ref : {o.value, o.weight}) {
       if (ref.from != Ref::From::slot) continue;
-      const bool written = std::any_of(variant.program.steps.begin(), variant.program.steps.end(),
-                                       [&](const Step& step) { return step.out == ref.index; });
-      internal_check(written, "an output reads an empty slot");
+      internal_check(variant.program.slots[ref.index].maker >= 0, "an output reads an empty slot");
       internal_check(variant.program.slots[ref.index].region != Region::component, "an output reads one component");
     }
 }

@@ -39,6 +39,7 @@ class Lineariser {
   void end_line(const std::vector<Expr>& formulas) {
     for (Expr f : formulas) line_.roots.push_back(where_.at(f.get()));
     note_roots(formulas);
+    line_.program.note_uses();
     lines_.lines.push_back(std::move(line_));
     line_ = {};
     for (auto it = where_.begin(); it != where_.end();)

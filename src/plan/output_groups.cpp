@@ -18,11 +18,9 @@ std::vector<OutputGroup> output_groups(const Variant& variant) {
 
 std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs) {
   const Program& program = variant.program;
-  std::vector<int> writer(program.slots.size(), -1);
-  for (std::size_t s = 0; s < program.steps.size(); ++s) writer[program.steps[s].out] = static_cast<int>(s);
   std::vector<bool> needed(program.steps.size(), false);
   const auto need = [&](const Ref& ref) {
-    if (is_slot(ref)) needed[writer[ref.index]] = true;
+    if (const Step* made = program.maker(ref)) needed[program.number(*made)] = true;
   };
   for (int number : outputs) {
     need(variant.outputs[number].value);
@@ -52,18 +50,18 @@ int numbers_read(const Plan& plan, const Program& program, const std::vector<boo
   return numbers;
 }
 
-std::vector<int> readers_of_slots(const Variant& variant) {
-  std::vector<int> readers(variant.program.slots.size(), 0);
-  const auto read = [&](const Ref& ref) {
-    if (is_slot(ref)) ++readers[static_cast<std::size_t>(ref.index)];
-  };
-  for (const Step& step : variant.program.steps)
-    for (const Ref& ref : step.in) read(ref);
-  for (const Output& o : variant.outputs) {
-    read(o.value);
-    read(o.weight);
+std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& outputs) {
+  const Program& program = variant.program;
+  std::vector<int> reads(program.slots.size());
+  for (std::size_t k = 0; k < reads.size(); ++k) {
+    const std::vector<int>& readers = program.readers(static_cast<int>(k));
+    reads[k] = static_cast<int>(
+        std::count_if(readers.begin(), readers.end(), [&](int s) { return needed[static_cast<std::size_t>(s)]; }));
   }
-  return readers;
+  for (int number : outputs)
+    for (const Ref& ref : {variant.outputs[number].value, variant.outputs[number].weight})
+      if (is_slot(ref)) ++reads[ref.index];
+  return reads;
 }
 
 bool in_float32(const Plan& plan) {

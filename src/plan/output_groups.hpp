@@ -22,8 +22,8 @@ std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& o
 int numbers_read(const Plan& plan, const Program& program, const std::vector<bool>& needed,
                  const std::vector<Ref>& by_outputs, Axis axis);
 
-// How often each slot is read, by steps and by outputs.
-std::vector<int> readers_of_slots(const Variant& variant);
+// How often each slot is read by these steps and outputs.
+std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& outputs);
 
 // Are the pairs computed in float32? Row numbers and codes must be exact, and a float32 counts only to 16 million.
 bool in_float32(const Plan& plan);

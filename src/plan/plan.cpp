@@ -32,6 +32,18 @@ void write(std::ostream& out, const Variant& variant) {
 
 }  // namespace
 
+void Program::note_uses() {
+  for (Slot& slot : slots) {
+    slot.maker = -1;
+    slot.readers.clear();
+  }
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    slots[steps[s].out].maker = static_cast<int>(s);
+    for (const Ref& ref : steps[s].in)
+      if (is_slot(ref)) slots[ref.index].readers.push_back(static_cast<int>(s));
+  }
+}
+
 int fold_width(const Step& fold) {
   int widest = 1;
   for (const Ref& ref : fold.in) widest = std::max(widest, ref.width);

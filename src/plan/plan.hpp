@@ -53,6 +53,8 @@ struct Slot {
   Region region;
   int width;
   std::int64_t offset = 0;
+  int maker = -1;            // the step that writes it
+  std::vector<int> readers;  // the steps that read it, in order, once for each argument
 };
 inline bool overlap(const Slot& a, const Slot& b) {
   return a.region == b.region && a.offset < b.offset + b.width && b.offset < a.offset + a.width;
@@ -72,6 +74,26 @@ struct Program {
   std::vector<Group> groups;
   std::vector<double> numbers;
   std::array<std::int64_t, kRegions> memory{};  // numbers each region's memory holds
+
+  // The step that makes a value; null of data and numbers.
+  const Step* maker(const Ref& ref) const { return is_slot(ref) ? &steps[slots[ref.index].maker] : nullptr; }
+  const std::vector<int>& readers(int slot) const { return slots[slot].readers; }
+  int number(const Step& step) const { return static_cast<int>(&step - steps.data()); }
+
+  // The steps of a region in the order in which they run. Of a group, its fold stands for all.
+  template <class Visit>
+  void for_each_step(Region region, const std::vector<bool>& needed, Visit visit) const {
+    for (std::size_t s = 0; s < steps.size(); ++s)
+      if (steps[s].region == region && needed[s]) visit(steps[s]);
+  }
+  template <class Visit>
+  void for_each_step(Region region, Visit visit) const {
+    for (const Step& step : steps)
+      if (step.region == region) visit(step);
+  }
+
+  // Notes makers and readers. To be called by whoever has added or moved steps.
+  void note_uses();
 };
 
 // What the user sees of an output: which of its results, and values times a number.

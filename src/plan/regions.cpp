@@ -13,12 +13,9 @@ namespace {
 class Grouping {
  public:
   Grouping(const Program& program, const std::vector<Ref>& roots)
-      : steps_(program.steps), readers_(program.slots.size()), group_(steps_.size(), -1) {
-    for (std::size_t s = 0; s < steps_.size(); ++s)
-      for (const Ref& ref : steps_[s].in)
-        if (is_slot(ref)) readers_[ref.index].push_back(static_cast<int>(s));
+      : program_(program), steps_(program.steps), is_root_(program.slots.size()), group_(steps_.size(), -1) {
     for (const Ref& root : roots)
-      if (is_slot(root)) readers_[root.index].push_back(kOutside);
+      if (is_slot(root)) is_root_[root.index] = true;
   }
 
   // The group of each step; a fold carries the number of its own group.
@@ -32,8 +29,6 @@ class Grouping {
   }
 
  private:
-  static constexpr int kOutside = -1;
-
   // Later producers first, so that all readers of a step have been decided before it.
   bool absorb_producers(int fold, int group) {
     std::set<int, std::greater<int>> candidates;
@@ -57,14 +52,15 @@ class Grouping {
     const Step& step = steps_[s];
     const bool alike = row(step.op).form == Form::elementwise && step.width == fold_width(steps_[fold]) &&
                        step.region == steps_[fold].region && group_[s] == -1;
-    const auto inside = [&](int reader) { return reader == fold || (reader != kOutside && group_[reader] == group); };
-    const std::vector<int>& readers = readers_[s];
-    return alike && !readers.empty() && std::all_of(readers.begin(), readers.end(), inside);
+    const auto inside = [&](int reader) { return reader == fold || group_[reader] == group; };
+    const std::vector<int>& readers = program_.readers(s);
+    return alike && !is_root_[s] && !readers.empty() && std::all_of(readers.begin(), readers.end(), inside);
   }
 
+  const Program& program_;
   const std::vector<Step>& steps_;
-  std::vector<std::vector<int>> readers_;
-  std::vector<int> group_;
+  std::vector<bool> is_root_;  // by slot
+  std::vector<int> group_;     // by step
 };
 
 // The component steps of a group and, after them, its fold.
@@ -107,6 +103,7 @@ Program in_regions(Program program, const std::vector<Ref>& roots) {
       if (group[s] >= 0) place_group(steps, members[group[s]], s, &program);
       else program.steps.push_back(steps[s]);
     }
+  program.note_uses();
   return program;
 }
 

@@ -22,17 +22,10 @@ Evaluator::Evaluator(const Plan& plan, const Program& program, const std::vector
 
 void Evaluator::run(Region region) {
   counter_ = {Lane(static_cast<double>(i_ + 1)), Lane(static_cast<double>(j_ + 1))};
-  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-    const Step& step = program_.steps[s];
-    if (home(program_, step) != region) continue;
-    if (step.group < 0) {
-      run_step(step);
-    } else {
-      const Group& group = program_.groups[step.group];
-      run_group(group);
-      s = static_cast<std::size_t>(group.last);
-    }
-  }
+  program_.for_each_step(region, [&](const Step& step) {
+    if (step.group < 0) run_step(step);
+    else run_group(program_.groups[step.group]);
+  });
 }
 
 Lane* Evaluator::place(int slot) {
