@@ -99,9 +99,6 @@ struct Telling<op::InvSqrt, T> {
     return near_inverse_sqrt(x);
   }
 };
-// 0 has none there.
-template <class T>
-struct Telling<op::Rsqrt, T> : Telling<op::InvSqrt, T> {};
 #endif
 
 }  // inline namespace KW_ISA

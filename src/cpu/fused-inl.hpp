@@ -1,6 +1,5 @@
-// Pairs that are one fold over components, a chain of calls and one reduction: each kind of them (those of fused.def,
-// and any one function of ops.def after any fold) is compiled as a loop of its own, which reads no instruction between
-// one strip and the next. Included once per instruction set.
+// Pairs that are one fold over components, a chain of calls and one reduction: each kind of fused.def is compiled as a
+// loop of its own, which reads no instruction between one strip and the next. Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
@@ -10,6 +9,13 @@
 
 namespace kernweave {
 inline namespace KW_ISA {
+
+// Where a set is there beside better ones, for machines of long ago and for comparison, its pairs run as steps.
+#if defined(__x86_64__) && !defined(_WIN32)
+constexpr bool kHasFusedLoops = kVectorBytes > 16;
+#else
+constexpr bool kHasFusedLoops = true;
+#endif
 
 template <class T>
 class FusedLoops {
@@ -21,9 +27,13 @@ class FusedLoops {
 
  public:
   static FusedLoopList all() {
-    constexpr int kSize = rows<Counter>().used;
-    static constexpr Table<kSize> table = rows<Table<kSize>>();
-    return {table.at, kSize};
+    if constexpr (kHasFusedLoops) {
+      constexpr int kSize = rows<Counter>().used;
+      static constexpr Table<kSize> table = rows<Table<kSize>>();
+      return {table.at, kSize};
+    } else {
+      return {nullptr, 0};
+    }
   }
 
  private:
@@ -274,11 +284,10 @@ class FusedLoops {
 
   // --- the table, from the rows ---
 
-  // `By`: the calls whose loop carries these out.
-  template <Op kFold, class Calls, class By, template <class> class State, Red kRed, Weight kWeight,
-            bool kSummed = false, class Rows>
+  template <Op kFold, class Calls, template <class> class State, Red kRed, Weight kWeight, bool kSummed = false,
+            class Rows>
   static constexpr void add(Rows* all) {
-    constexpr auto kRun = run<Called<kFold>, By, State, kWeight, kSummed>;
+    constexpr auto kRun = run<Called<kFold>, Calls, State, kWeight, kSummed>;
     all->push_back(
         {kFold, kRed, kWeight, kSummed, Calls::kRows, Calls::kLength, kRun, screened<kFold, Calls, State, kRun>()});
   }
@@ -289,17 +298,6 @@ class FusedLoops {
     if constexpr (kFold == Op::SqDist && Calls::kLength == 0 && kLeast) return Screen<T, State, kRun>::run;
     else return nullptr;
   }
-  // What adds up may have weights.
-  template <Op kFold, class Calls, class By, template <class> class State, Red kRed, class Rows>
-  static constexpr void add_weighed(Rows* all) {
-    add<kFold, Calls, By, State, kRed, Weight::one>(all);
-    if constexpr (kRed == Red::Sum || State<P>::kExponents) add<kFold, Calls, By, State, kRed, Weight::number>(all);
-  }
-  template <Op kFold, class Calls, class By = Calls, class Rows>
-  static constexpr void add_sums(Rows* all) {
-    add_weighed<kFold, Calls, By, red::Sum, Red::Sum>(all);
-  }
-
   template <Op kOp>
   static constexpr bool kShort = Called<kOp>::eval(CostLane(0.0), CostLane(0.0)).cost <= kLongestCall;
   template <class... Calls>
@@ -307,49 +305,25 @@ class FusedLoops {
     return (true && ... && kShort<Calls::kOp>);
   }
 
-  template <Op kFold, Op kOp, class Rows>
-  static constexpr void add_function(Rows* all) {
-    if constexpr (kShort<kOp>) {
-      add_sums<kFold, Chain<Of<kOp, 0>>>(all);
-      add_sums<kFold, Chain<Times<0>, Of<kOp, 1>>>(all);
-      add_sums<kFold, Chain<Plus<0>, Of<kOp, 1>>, Chain<Times<0>, Of<kOp, 1>>>(all);
-    }
-  }
-  // Exponents are distances with a sign or a coefficient.
-  template <Op kFold, template <class> class State, Red kRed, class Rows>
-  static constexpr void add_reduction(Rows* all) {
-    add_weighed<kFold, Chain<>, Chain<>, State, kRed>(all);
-    if constexpr (State<P>::kExponents) {
-      add_weighed<kFold, Chain<Of<Op::Minus, 0>>, Chain<Of<Op::Minus, 0>>, State, kRed>(all);
-      add_weighed<kFold, Chain<Times<0>>, Chain<Times<0>>, State, kRed>(all);
-    }
-  }
-  template <Op kFold, class Rows>
-  static constexpr void add_fold(Rows* all) {
-#define UNARY(Name, ...) add_function<kFold, Op::Name>(all);
-#include "kernweave/ops.def"
-#define REDUCTION(Name, ...) add_reduction<kFold, red::Name, Red::Name>(all);
-#include "kernweave/reductions.def"
-    add_sums<kFold, Chain<Of<Op::Sqrt, 0>, Of<Op::Exp2Minus, 1>>>(all);
-    add_sums<kFold, Chain<Of<Op::Sqrt, 0>, Times<1>, Of<Op::Exp2Minus, 2>>>(all);
-  }
   template <Op kFold, class Calls, template <class> class State, Red kRed, class Rows>
   static constexpr void add_whole(Rows* all) {
-    if constexpr (all_short(Calls())) add_weighed<kFold, Calls, Calls, State, kRed>(all);
+    if constexpr (all_short(Calls())) {
+      add<kFold, Calls, State, kRed, Weight::one>(all);
+      // What adds up may have weights.
+      if constexpr (kRed == Red::Sum || State<P>::kExponents) add<kFold, Calls, State, kRed, Weight::number>(all);
+    }
   }
   template <Op kFold, class Calls, class Rows>
   static constexpr void add_slope(Rows* all) {
-    add<kFold, Calls, Calls, red::Sum, Red::Sum, Weight::difference>(all);
-    add<kFold, Calls, Calls, red::Sum, Red::Sum, Weight::difference, true>(all);
+    add<kFold, Calls, red::Sum, Red::Sum, Weight::difference>(all);
+    add<kFold, Calls, red::Sum, Red::Sum, Weight::difference, true>(all);
   }
   template <class Rows>
   static constexpr Rows rows() {
-    Rows all;  // the first that fits is taken
+    Rows all;
 #define FUSED(name, fold, reduction, ...) add_whole<Op::fold, Chain<__VA_ARGS__>, red::reduction, Red::reduction>(&all);
 #define SLOPE(name, fold, ...) add_slope<Op::fold, Chain<__VA_ARGS__>>(&all);
 #include "kernweave/fused.def"
-#define FOLD2(Name, ...) add_fold<Op::Name>(&all);
-#include "kernweave/ops.def"
     return all;
   }
 };
