@@ -21,8 +21,12 @@ r_cache_report <- function() {
     .Call(`_kernweave_r_cache_report`)
 }
 
-r_threads <- function() {
-    .Call(`_kernweave_r_threads`)
+r_threads <- function(asked) {
+    .Call(`_kernweave_r_threads`, asked)
+}
+
+r_cores <- function() {
+    .Call(`_kernweave_r_cores`)
 }
 
 r_compiler <- function() {

@@ -22,6 +22,7 @@
 #'
 #' The message names the argument and the sizes; `conditionCall()` gives the call you made.
 #'
+#' @seealso [tryCatch()], [kernweave_sitrep()]
 #' @name kernweave-conditions
 #' @examples
 #' x <- matrix(0, 4, 3)
@@ -32,10 +33,10 @@ NULL
 error_classes <- c("input", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
                    "no_gradient", "no_device", "unsupported", "memory", "internal")
 
-abort <- function(class, ...) {
+abort <- function(class, ..., call = user_call()) {
   condition <- structure(
     class = c(paste0("kernweave_error_", match.arg(class, error_classes)), "kernweave_error", "error", "condition"),
-    list(message = paste0(...), call = user_call())
+    list(message = paste0(...), call = call)
   )
   stop(condition)
 }
@@ -52,15 +53,45 @@ user_call <- function() {
   NULL
 }
 
-# As typed: a group generic under its own name, and no object written out as code.
+# As typed: a group generic under its own name, and no data written out. R puts the values of arguments into the call
+# where a primitive function dispatches, and so does do.call().
 tidy_call <- function(frame) {
   call <- sys.call(frame)
   generic <- get0(".Generic", sys.frame(frame), inherits = FALSE)
   if (!is.null(generic)) call[[1]] <- as.name(generic)
+  else if (is.function(call[[1]])) call[[1]] <- name_of(call[[1]])
+  if (is.call(call) && isFALSE(call$na.rm)) call$na.rm <- NULL  # R adds it where nobody typed it
+  without_data(call)
+}
+
+name_of <- function(f) {
+  ours <- topenv()
+  for (name in getNamespaceExports(ours)) if (identical(f, get(name, ours))) return(as.name(name))
+  quote(f)
+}
+
+# Objects of ours are shown as `F`, all else that is neither code nor one number or word as `...`.
+without_data <- function(call) {
   for (k in seq_along(call)[-1]) {
-    if (is.list(call[[k]]) || is.environment(call[[k]])) call[[k]] <- quote(F)
+    if (is.name(call[[k]]) || is.null(call[[k]])) next
+    part <- call[[k]]
+    if (is.call(part)) call[[k]] <- without_data(part)
+    else if (inherits(part, c("lazy_tensor", "lazy_reduction"))) call[[k]] <- quote(F)
+    else if (!is.atomic(part) || length(part) > 1 || is.object(part)) call[[k]] <- quote(...)
   }
   call
+}
+
+# Arguments, made in `frame`, or a classed error that names the one that was not given.
+given <- function(arguments, frame) {
+  without <- function(name) eval(call("missing", as.name(name)), frame)
+  refuse <- function(condition) {
+    if (inherits(condition, "kernweave_error")) return()
+    called <- Find(function(k) identical(sys.frame(k), frame), seq_len(sys.nframe()))
+    missing <- Filter(without, names(formals(sys.function(called))))
+    if (length(missing)) abort("input", "`", missing[1], "` is not given")
+  }
+  withCallingHandlers(arguments, error = refuse)
 }
 
 # "; did you mean `x`?", or where to look.
@@ -83,5 +114,6 @@ describe <- function(x) {
   if (inherits(x, c("lazy_tensor", "lazy_reduction"))) return(paste("a", sub("_", " ", class(x)[1])))
   if (is.matrix(x)) return(paste("a", nrow(x), "x", ncol(x), typeof(x), "matrix"))
   if (is.object(x) || !is.vector(x)) return(paste("an object of class", class(x)[1]))
-  paste(if (is.integer(x)) "an" else "a", if (is.list(x)) "list" else paste(typeof(x), "vector"), "of length", length(x))
+  what <- if (is.list(x)) "list" else paste(typeof(x), "vector")
+  paste(if (is.integer(x)) "an" else "a", what, "of length", length(x))
 }

@@ -18,6 +18,7 @@
 #' @param device `"gpu"`, or the number of one; or `"auto"`: a GPU if there is one, else `x` stays in the memory of R. By default
 #'   the option `kernweave.device`
 #' @return `on_device()`: the numbers of `x`, double. `is_on_device()`: `TRUE` or `FALSE`.
+#' @seealso [kernweave_options()] for devices, [kernweave_sitrep()] for what was found
 #' @export
 #' @examples
 #' x <- on_device(matrix(runif(300), 100, 3))

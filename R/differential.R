@@ -16,6 +16,7 @@
 #' @param wrt an operand made by [Vi()], [Vj()] or [Pm()] that `F` reads along its own axis
 #' @param cotangent,tangent,u lazy tensors, or numbers: one, or as many as there are components
 #' @return A lazy tensor.
+#' @seealso [vjp()] for derivatives of reductions
 #' @name pair-derivatives
 #' @examples
 #' x <- Vi(matrix(runif(30), 10, 3), name = "x")

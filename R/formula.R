@@ -15,6 +15,8 @@
 #' @param weight text of a formula that weighs the terms, for reductions that take one
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return A function of a list of data (by name, or in the order of `args`), or of the data themselves.
+#' @seealso [kernweave_operations()] for the names, [keops_kernel()] for texts as KeOps reads them,
+#'   [as.function()][as.function.lazy_reduction]
 #' @export
 #' @examples
 #' args <- c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)", "s = Pm(1)")

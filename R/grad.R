@@ -18,6 +18,7 @@
 #' @param call compute now?
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return For one `wrt` an array, for a list of them a list; or a `lazy_reduction`.
+#' @seealso [reduction()], [pair-derivatives] for derivatives of the formula itself
 #' @export
 #' @examples
 #' x <- Vi(matrix(runif(30), 10, 3), name = "x")

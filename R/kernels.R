@@ -2,11 +2,13 @@
 
 #' Ready kernels
 #'
-#' Lazy tensors of the usual kernels between points `x` along i and points `y` along j. With d the Euclidean distance of two points,
-#' each component divided by its scale: \describe{
+#' Lazy tensors of the usual kernels between points `x` along i and points `y` along j. With d the Euclidean distance of
+#' two points, each component divided by its scale: \describe{
 #' \item{`kernel_gaussian`}{exp(-d^2 / 2)}
 #' \item{`kernel_laplacian`}{exp(-d)}
-#' \item{`kernel_matern`}{that of Matern for `nu` 1/2, 3/2 or 5/2; for Inf the Gaussian}
+#' \item{`kernel_matern`}{that of Matern, 2^(1 - nu) / gamma(nu) u^nu besselK(u, nu) with u = sqrt(2 nu) d, for the
+#'   `nu` that have it in closed form: exp(-u) for 1/2, (1 + u) exp(-u) for 3/2, (1 + u + u^2 / 3) exp(-u) for 5/2;
+#'   exp(-d^2 / 2) for Inf}
 #' \item{`kernel_cauchy`}{1 / (1 + d^2)}
 #' \item{`kernel_inverse_multiquadric`}{1 / sqrt(1 + d^2)}
 #' \item{`kernel_rational_quadratic`}{(1 + d^2 / (2 alpha))^(-alpha)}
@@ -16,11 +18,28 @@
 #' \item{`kernel_periodic`}{exp(-2 sum(sin(pi (x - y) / period)^2 / scale^2))}
 #' }
 #'
+#' @section Scales of other packages:
+#' The factor sqrt(2 nu) keeps the scale comparable from one `nu` to another and to the Gaussian, as Rasmussen and
+#' Williams (2006, chapter 4) have it. Not all do:
+#'
+#' | elsewhere | is, for `kernel_matern(scale = s, nu = nu)` |
+#' |---|---|
+#' | `range` of `fields::Matern()`, `phi` of `geoR::matern()` | `s / sqrt(2 * nu)` |
+#' | range of `gstat::vgm(model = "Mat")` | `s / sqrt(2 * nu)` |
+#' | range of `gstat::vgm(model = "Ste")` | `s * sqrt(2)` |
+#' | `phi` of spBayes, a decay | `sqrt(2 * nu) / s` |
+#' | the second number in `m` of mgcv's `s(bs = "gp")`, `nu` 3/2 and 5/2 | `s / sqrt(2 * nu)` |
+#' | theta of DiceKriging, of one component | `s` |
+#'
+#' Of `kernel_gaussian(scale = s)`, `sigma` of `kernlab::rbfdot()` is `1 / (2 * s^2)`, the range of
+#' `gstat::vgm(model = "Gau")` is `s * sqrt(2)`, and `sd` of [stats::dnorm()] is `s`.
+#'
 #' @param x,y points: matrices with a row for each, vectors, or lazy tensors; without `y`, the points `x` on both sides
 #' @param scale one number, one for each component, or a lazy tensor of either, so that it can be differentiated
 #' @param nu smoothness
 #' @param alpha,degree,offset,period numbers, or lazy tensors of one component
 #' @return A lazy tensor of one component.
+#' @seealso [sqdist()] and [lazy-operations] to write others, [plot()][plot.lazy_tensor] to see them, [lazy-matrix]
 #' @name ready-kernels
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -44,7 +63,9 @@ kernel_laplacian <- function(x, y = x, scale = 1) exp(-scaled_distance(x, y, sca
 #' @export
 kernel_matern <- function(x, y = x, scale = 1, nu = 5 / 2) {
   known <- c(1 / 2, 3 / 2, 5 / 2, Inf)
-  if (!is.numeric(nu) || length(nu) != 1 || !nu %in% known) abort("input", "`nu` must be 1/2, 3/2, 5/2 or Inf, not ", format_value(nu))
+  if (!is.numeric(nu) || length(nu) != 1 || !nu %in% known) {
+    abort("input", "`nu` must be 1/2, 3/2, 5/2 or Inf, not ", format_value(nu))
+  }
   if (nu == Inf) return(kernel_gaussian(x, y, scale))
   d <- sqrt(2 * nu) * scaled_distance(x, y, scale)
   switch(match(nu, known), exp(-d), (1 + d) * exp(-d), (1 + d + d^2 / 3) * exp(-d))
@@ -115,11 +136,18 @@ points_along <- function(x, axis) {
 
 check_scale <- function(scale, x) {
   if (is_lazy(scale)) return(invisible())
-  if (!is.numeric(scale) || !all(is.finite(scale)) || !all(scale > 0)) abort("input", "`scale` must be positive numbers, not ", format_value(scale))
-  if (!length(scale) %in% c(1, width(x))) abort("shape", "`scale` has ", length(scale), " numbers for points of ", width(x), if (width(x) == 1) " component" else " components")
+  if (!is.numeric(scale) || !all(is.finite(scale)) || !all(scale > 0)) {
+    abort("input", "`scale` must be positive numbers, not ", format_value(scale))
+  }
+  if (!length(scale) %in% c(1, width(x))) {
+    components <- if (width(x) == 1) " component" else " components"
+    abort("shape", "`scale` has ", length(scale), " numbers for points of ", width(x), components)
+  }
 }
 
 check_shape_number <- function(number, name) {
   if (is_lazy(number) && width(number) == 1) return(invisible())
-  if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) abort("input", "`", name, "` must be one number, not ", describe(number))
+  if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
+    abort("input", "`", name, "` must be one number, not ", describe(number))
+  }
 }

@@ -5,6 +5,40 @@
 #' Make operands with [Vi()], [Vj()] and [Pm()], write a formula of them in plain R, and reduce it with
 #' [reduction()], `sum()`, `%*%` or their kin. The matrix of all pairs never exists.
 #'
+#' @section I want, I write:
+#' With points `x` and `y` in rows, `X <- Vi(x)`, `D <- sqdist(X, Vj(y))` and `K <- exp(-D / 0.18)`:
+#'
+#' | I want | I write |
+#' |---|---|
+#' | the sum over j of k(x_i, y_j) b_j, a kernel times a vector | `K %*% b` |
+#' | the same the other way round, for each y_j | `crossprod(K, a)` |
+#' | row sums, one row for each x_i; as a plain vector | `sum(K, index = "j")`; `sum(K, index = "j", drop = TRUE)` |
+#' | one number of all pairs | `sum(K, index = "ij")` |
+#' | a formula of my own | `exp(-abs(Vi(x)[, , 1] - Vj(y)[, , 1]) / Pm(0.5))` |
+#' | a kernel by name | `kernel_matern(x, y, scale = 0.5, nu = 3 / 2)` |
+#' | the five nearest neighbours; with their distances | `argKmin(D, K = 5)`; `Kmin_argKmin(D, K = 5)` |
+#' | the nearest centre of each point | `argmin(D)` |
+#' | how many y_j are within 0.3 of x_i | `reduction(D < 0.3^2, "count")` |
+#' | a log-sum-exp, a softmax-weighted mean | `logsumexp(-D)`; `sumsoftmaxweight(-D, weight = Vj(y))` |
+#' | to leave out the pairs i = j | `lazy_if(row_index() != col_index(), K, 0)` |
+#' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
+#' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3, name = "u"), Vj(dim = 3, name = "v")), index = "j"))` |
+#' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
+#' | a look at the numbers | `as.matrix(K[1:5, 1:5])`; `plot(K)` |
+#' | to know what will be done, and how long it takes | `explain(K)` |
+#' | single precision, twice as fast | `sum(K, index = "j", precision = "float32")` |
+#' | all cores | `options(kernweave.threads = 8)` |
+#'
+#' A reduction gives a matrix with a row for each point kept, as `%*%` does; `drop = TRUE` makes a vector of one column.
+#'
+#' @seealso
+#' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
+#' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
+#'
+#' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
+#' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()].
+#' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].
+#'
 #' @examples
 #' x <- matrix(runif(300), 100, 3)
 #' y <- matrix(runif(600), 200, 3)
@@ -12,6 +46,7 @@
 #' K <- exp(-sqdist(Vi(x), Vj(y)) / 2)
 #' K
 #' head(K %*% b)
+#' sum(K, index = "i", drop = TRUE)[1:6]
 #'
 #' @keywords internal
 #' @useDynLib kernweave, .registration = TRUE

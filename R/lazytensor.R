@@ -36,6 +36,7 @@ has_axis <- function(x, axis) bitwAnd(type_of(x)[3], axis_bits[[axis]]) > 0L
 #'
 #' @param x any object
 #' @return `TRUE` or `FALSE`
+#' @seealso [Vi()] makes them; [is_reduction()]
 #' @export
 #' @examples
 #' is_lazy(Vi(matrix(0, 2, 2)))
@@ -48,6 +49,7 @@ is_lazy <- function(x) inherits(x, "lazy_tensor")
 #'
 #' @param x a lazy tensor
 #' @return A whole number.
+#' @seealso [Vi()], [lazy-matrix]
 #' @export
 #' @examples
 #' x <- Vi(matrix(0, 10, 3))

@@ -64,6 +64,8 @@ check_extent <- function(n) {
 #' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` for a parameter
 #' @param n number of points, where nothing else in the formula tells
 #' @return A lazy tensor.
+#' @seealso [lazy-arithmetic] and [lazy-operations] for what is written with them, [reduction()] for numbers, [width()],
+#'   [on_device()]
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)

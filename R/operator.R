@@ -57,6 +57,7 @@ left_product <- function(v, K) {
 #' @param drop not used: nothing is ever dropped
 #' @param nrow,ncol,names not used
 #' @return For products, `as.matrix` and `diag` numbers; else a lazy tensor.
+#' @seealso [reduction()] for other sums, [lazy-arithmetic], [plot()][plot.lazy_tensor]
 #' @name lazy-matrix
 #' @aliases %*%,lazy_tensor,ANY-method %*%,ANY,lazy_tensor-method %*%,lazy_tensor,lazy_tensor-method
 #'   %*%,lazy_tensor,Matrix-method %*%,Matrix,lazy_tensor-method

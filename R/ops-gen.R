@@ -128,6 +128,7 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' @param x,y,z lazy tensors, or numbers beside one
 #' @param start,length,width,n,inner,dims_x,dims_y,axes_x,axes_y,order,position,degree whole numbers, places counted from 1; `dims`, `axes` and `order` are vectors of them
 #' @return A lazy tensor.
+#' @seealso [lazy-arithmetic] for operators and functions of base R, [ready-kernels], [kernweave_operations()]
 #' @name lazy-operations
 #' @examples
 #' x <- Vi(matrix(runif(30), 10, 3), name = "x")

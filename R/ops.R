@@ -51,6 +51,7 @@ as_pairs <- function(value, numbers, beside, name) {
 #'   are those of the components
 #' @param na.rm refused: a formula is computed on all pairs
 #' @return A lazy tensor; with `index`, numbers.
+#' @seealso [lazy-operations] for what base R has no name for, [lazy-matrix], [reduction()]
 #' @name lazy-arithmetic
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -173,6 +174,7 @@ refuse_function <- function(name, known, where = "kernweave_operations()") {
 
 # Arguments of the generated functions: lazy tensors, and numbers beside one of them.
 lazy_arguments <- function(args) {
+  args <- given(args, parent.frame())
   lazy <- vapply(args, is_lazy, NA)
   if (!any(lazy)) abort("input", "`", names(args)[1], "` must be a lazy tensor, not ", describe(args[[1]]), "; make one with Vi(), Vj() or Pm()")
   beside <- args[lazy][[which.max(vapply(args[lazy], width, 0L))]]
@@ -183,6 +185,7 @@ lazy_arguments <- function(args) {
 #' The tables of operations, reductions and rewrite rules
 #'
 #' @return A data frame with one row per operation, reduction or rule, as the engine has them.
+#' @seealso [lazy-operations], [lazy-reductions], [explain()]
 #' @export
 #' @examples
 #' head(kernweave_operations())

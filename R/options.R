@@ -36,6 +36,7 @@ setting_names <- c("device", "precision", "threads")
 #'
 #' @eval options_rd()
 #' @return A data frame with one row per option: name, present value, meaning.
+#' @seealso [lazy_set()], [with_kernweave()], [kernweave_sitrep()]
 #' @export
 #' @examples
 #' kernweave_options()
@@ -91,6 +92,7 @@ cache_folder <- function(cache) {
 #' sessions. Many sessions may do so at once; a file that has come to harm is removed and made again. This removes all of them.
 #'
 #' @return The number of files removed, invisibly.
+#' @seealso [kernweave_options()] for the option `kernweave.cache`
 #' @export
 #' @examples
 #' with_kernweave(kernweave_clear_cache(), cache = tempfile())
@@ -187,6 +189,7 @@ call_options <- function(settings) {
 #' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
 #' @param threads number of CPU threads
 #' @return `F` with the settings.
+#' @seealso [kernweave_options()], [with_kernweave()]
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -214,6 +217,7 @@ with_settings <- function(F, ...) {
 #' @param code what to run
 #' @param ... options by their short names: `device`, `precision`, `threads`, `max_dense_mb`, `check`
 #' @return The value of `code`.
+#' @seealso [kernweave_options()], [lazy_set()]
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)

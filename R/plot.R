@@ -2,48 +2,79 @@
 
 #' Draw, or look at the beginning of, a lazy tensor
 #'
-#' `plot()` draws the matrix of pairs with a scale of colours; of many points, some at even distances. `head()` and `tail()` take the
-#' first or last points along i and stay lazy; `str()` says in a line what there is.
+#' `plot()` draws the matrix of pairs, rows from the top, with a scale of colours beside it; of many points, some at
+#' even distances. It is one picture, and takes its place among others on a page. `head()` and `tail()` take the first
+#' or last points along i and stay lazy.
 #'
-#' @param x,object a lazy tensor
+#' @param x a lazy tensor
 #' @param most points along each axis that are drawn
 #' @param col colours, from the smallest value to the largest
+#' @param zlim the two values that the colours go from and to, where several pictures are to be compared
 #' @param main,xlab,ylab texts of the picture
 #' @param n number of points, as for [utils::head()]
 #' @param ... for `plot`: more arguments of [graphics::image()]
 #' @return For `plot`, the matrix that was drawn, invisibly; for `head` and `tail`, a lazy tensor.
+#' @seealso [print.lazy_tensor()], [explain()]; [as.matrix()][as.matrix.lazy_tensor] for the numbers
 #' @importFrom grDevices hcl.colors
 #' @export
 #' @examples
 #' x <- sort(runif(100))
+#' old <- par(mfrow = c(1, 2))
 #' plot(kernel_gaussian(x, scale = 0.1))
+#' plot(kernel_matern(x, scale = 0.1, nu = 1 / 2), main = "less smooth")
+#' par(old)
 #' head(sqdist(Vi(x), Vj(x)), 3)
-plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), main = formula_text(x$formula, 60L), xlab = "j", ylab = "i", ...) {
+plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, main = formula_text(x$formula, 60L),
+                             xlab = "j", ylab = "i", ...) {
   most <- check_count(most, "most")
   if (width(x) != 1) abort("shape", "plot() draws one component, not ", width(x), "; take one by F[, , k]")
   rows <- sampled(need_extent(x, "i", "plot()"), most)
   columns <- sampled(need_extent(x, "j", "plot()"), most)
   if (!length(rows) || !length(columns)) abort("no_data", "plot(): there are no pairs to draw")
-  drawn <- if (has_pairs(x)) as.matrix(x)[rows, columns, drop = FALSE] else as.matrix(drawn_points(drawn_points(x, rows, "i"), columns, "j"))
-  old <- graphics::par(no.readonly = TRUE)
+  drawn <- drawn_numbers(x, rows, columns)
+  ends <- check_ends(zlim %or% ends_of(drawn))
+  # Room for the scale is made in the margin, so that par(mfrow) and layout() hold.
+  old <- graphics::par(mar = pmax(graphics::par("mar"), c(0, 0, 0, 5.1)))
   on.exit(graphics::par(old))
-  graphics::layout(matrix(1:2, 1), widths = c(6, 1))
-  # Rows from the top, as a matrix is printed.
-  graphics::image(columns, rows, t(drawn), col = col, ylim = rev(range(rows) + c(-0.5, 0.5)), main = main, xlab = xlab, ylab = ylab, useRaster = FALSE, ...)
-  draw_scale(drawn, col)
+  graphics::image(columns, rows, t(drawn), zlim = ends, col = col, ylim = rev(range(rows) + c(-0.5, 0.5)), main = main,
+                  xlab = xlab, ylab = ylab, useRaster = FALSE, ...)
+  draw_scale(ends, col)
   invisible(drawn)
+}
+
+drawn_numbers <- function(x, rows, columns) {
+  if (has_pairs(x)) return(as.matrix(x)[rows, columns, drop = FALSE])
+  as.matrix(drawn_points(drawn_points(x, rows, "i"), columns, "j"))
 }
 
 sampled <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
 has_pairs <- function(x) any(vapply(operands_of(x$formula), function(operand) operand$axis == "pair", NA))
 drawn_points <- function(x, places, axis) if (has_axis(x, axis)) take_points(x, places, axis, "places") else x
 
-draw_scale <- function(values, col) {
-  finite <- range(c(0, 1)[!any(is.finite(values))], values[is.finite(values)])
-  ends <- if (diff(finite) > 0) finite else finite + c(-0.5, 0.5)
-  graphics::par(mar = replace(graphics::par("mar"), c(2, 4), c(0.5, 3)))
-  graphics::image(1, seq(ends[1], ends[2], length.out = length(col)), t(seq_along(col)), col = col, axes = FALSE, xlab = "", ylab = "")
-  graphics::axis(4, las = 1)
+# From the smallest finite value to the largest, and never the same.
+ends_of <- function(values) {
+  values <- values[is.finite(values)]
+  if (!length(values)) return(c(0, 1))
+  if (min(values) < max(values)) range(values) else values[1] + c(-0.5, 0.5) * max(1, abs(values[1]))
+}
+
+check_ends <- function(zlim) {
+  ok <- is.numeric(zlim) && length(zlim) == 2 && all(is.finite(zlim)) && zlim[1] < zlim[2]
+  if (!ok) abort("input", "`zlim` must be two numbers, the smaller one first, not ", format_value(zlim))
+  zlim
+}
+
+# A strip of all colours in the right margin, about a line wide, with an axis.
+draw_scale <- function(ends, col) {
+  corners <- graphics::par("usr")
+  line <- graphics::par("mai")[4] / graphics::par("mar")[4] / graphics::par("pin")[1] * diff(corners[1:2])
+  height <- function(part) corners[3] + part * (corners[4] - corners[3])
+  edges <- height(seq(0, 1, length.out = length(col) + 1))
+  graphics::rect(corners[2] + 0.6 * line, edges[-length(edges)], corners[2] + 1.6 * line, edges[-1], col = col,
+                 border = NA, xpd = NA)
+  ticks <- pretty(ends)
+  ticks <- ticks[ticks >= ends[1] & ticks <= ends[2]]
+  graphics::axis(4, at = height((ticks - ends[1]) / diff(ends)), labels = format(ticks), line = 1.6, las = 1)
 }
 
 #' @rdname plot.lazy_tensor
@@ -60,8 +91,3 @@ first_points <- function(x, n, part) {
   if (!has_axis(x, "i")) return(x)
   take_points(x, part(seq_len(need_extent(x, "i", "head()")), n), "i", "rows")
 }
-
-#' @rdname plot.lazy_tensor
-#' @importFrom utils str
-#' @export
-str.lazy_tensor <- function(object, ...) cat("<lazy tensor> ", shape_text(object), ": ", formula_text(object$formula, 60L), "\n", sep = "")

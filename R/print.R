@@ -1,6 +1,22 @@
 # How lazy tensors and lazy reductions show themselves. Printing computes nothing.
 
-formula_text <- function(x, budget = 500L) r_show(x, as.integer(budget))
+# A formula as text of at most `budget` characters, its numbers to so many digits, as R prints its own.
+formula_text <- function(x, budget = 500L, digits = getOption("digits")) {
+  text <- few_digits(r_show(x, 2L * as.integer(budget)), digits)
+  if (nchar(text) > budget) paste0(sub("[.]*$", "", substr(text, 1, budget)), "...") else text
+}
+
+# Numbers within text that have more digits than asked for. Those within a name stay, and one that was cut off.
+few_digits <- function(text, digits = getOption("digits")) {
+  digits <- check_count(digits, "digits")
+  number <- gregexpr("(?<![\\w.])[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?(?![\\w.])", text, perl = TRUE)
+  regmatches(text, number) <- lapply(regmatches(text, number), function(found) {
+    long <- nchar(gsub("^0[.]0*|[.]|e.*", "", found)) > digits
+    found[long] <- vapply(as.numeric(found[long]), format, "", digits = digits)
+    found
+  })
+  text
+}
 
 shape_text <- function(x) {
   n <- vapply(dim(x)[1:2], function(n) if (is.na(n)) "?" else format(n, big.mark = ",", scientific = FALSE), "")
@@ -20,7 +36,10 @@ operand_lines <- function(formula) {
 operand_text <- function(operand) {
   data <- operand$data
   axis <- c(i = "along i", j = "along j", param = "parameter", pair = "each pair")[[operand$axis]]
-  what <- if (!is.null(operand$from)) "saved from the forward pass" else if (is.null(data)) "placeholder" else paste(NROW_of(operand), operand$kind)
+  what <-
+    if (!is.null(operand$from)) "saved from the forward pass"
+    else if (is.null(data)) "placeholder"
+    else paste(NROW_of(operand), operand$kind)
   paste0(axis, " (", what, ", width ", operand$width, ")")
 }
 
@@ -36,11 +55,16 @@ settings_text <- function(settings) {
 
 #' Print, format and summarise lazy objects
 #'
-#' Nothing is computed. `format()` gives the formula as text, `summary()` what it would cost.
+#' Nothing is computed. `format()` gives the formula as text, `summary()` what it would cost, `str()` one line.
+#'
+#' `sum()`, `mean()`, `min()` and `max()` without `index` fold the components of each pair and stay lazy; where such a
+#' one is the last step of a formula, `print()` says so.
 #'
 #' @param x,object a lazy tensor or lazy reduction
+#' @param digits significant digits of the numbers in a formula
 #' @param ... not used
 #' @return `x`, invisibly; for `format` a text; for `summary` a list of class `summary.lazy_tensor`.
+#' @seealso [explain()], [plot()][plot.lazy_tensor]
 #' @name lazy-print
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -52,18 +76,32 @@ NULL
 
 #' @rdname lazy-print
 #' @export
-print.lazy_tensor <- function(x, ...) {
-  cat("<lazy tensor> ", shape_text(x), "\n  ", formula_text(x$formula), "\n", sep = "")
+print.lazy_tensor <- function(x, digits = getOption("digits"), ...) {
+  cat("<lazy tensor> ", shape_text(x), "\n  ", formula_text(x$formula, digits = digits), "\n", sep = "")
   writeLines(utils::head(operand_lines(x$formula), 8))
   writeLines(settings_text(x$settings))
+  writeLines(still_lazy(x$formula))
   invisible(x)
+}
+
+# What folds the components of a pair is easily taken for what folds the pairs.
+still_lazy <- function(formula) {
+  of_parts <- c(Sum = "sum", Min = "min", Max = "max")
+  fold <- if (formula$op == "Divide" && is_mean(formula$args)) "mean" else of_parts[formula$op]
+  sprintf("  %s over components, still lazy; index = \"j\" reduces the pairs", fold[!is.na(fold)])
+}
+
+# A sum divided by the number of its components.
+is_mean <- function(args) {
+  number <- args[[2]]$args
+  args[[1]]$op == "Sum" && is.environment(number) && number$literal && number$data == args[[1]]$args[[1]]$type[1]
 }
 
 setMethod("show", "lazy_tensor", function(object) print.lazy_tensor(object))
 
 #' @rdname lazy-print
 #' @export
-format.lazy_tensor <- function(x, ...) formula_text(x$formula, 100000L)
+format.lazy_tensor <- function(x, digits = getOption("digits"), ...) formula_text(x$formula, 100000L, digits)
 
 #' @rdname lazy-print
 #' @export
@@ -81,7 +119,8 @@ summary.lazy_tensor <- function(object, ...) {
 #' @rdname lazy-print
 #' @export
 print.summary.lazy_tensor <- function(x, ...) {
-  cat("Lazy tensor of ", x$dim[1], " x ", x$dim[2], " pairs, ", x$width, if (x$width == 1) " component" else " components", ", ", x$kind, "\n", sep = "")
+  components <- if (x$width == 1) " component, " else " components, "
+  cat("Lazy tensor of ", x$dim[1], " x ", x$dim[2], " pairs, ", x$width, components, x$kind, "\n", sep = "")
   cat("  formula     ", x$formula, "\n", sep = "")
   cat("  operands    ", paste(x$operands, collapse = "\n              "), "\n", sep = "")
   cat("  operations  ", x$operations, " for each pair at most\n", sep = "")
@@ -89,28 +128,48 @@ print.summary.lazy_tensor <- function(x, ...) {
   invisible(x)
 }
 
-output_text <- function(output) {
+output_text <- function(output, budget = 500L, digits = getOption("digits")) {
   row <- reduction_row(output$op)
-  weight <- if (is.null(output$weight)) "" else paste0(", weight = ", formula_text(output$weight))
+  weight <- if (is.null(output$weight)) "" else paste0(", weight = ", formula_text(output$weight, budget, digits))
   places <- if (row$inputs == "value_k") paste0(", K = ", output$K) else ""
   over <- switch(output$keep, i = "over j", j = "over i", none = "over i and j", both = "at each pair")
-  paste0(output$label, " ", over, " of ", formula_text(output$value), weight, places)
+  paste0(output$label, " ", over, " of ", formula_text(output$value, budget, digits), weight, places)
 }
 
 #' @rdname lazy-print
 #' @export
-print.lazy_reduction <- function(x, ...) {
-  free <- vapply(free_operands(x), `[[`, "", "name")
-  state <- if (length(free)) paste0("waits for ", paste0("`", free, "`", collapse = ", ")) else "ready: as.matrix() computes it"
-  cat("<lazy reduction> ", state, "\n", sep = "")
-  for (output in x$outputs) cat("  ", output_text(output), "\n", sep = "")
+print.lazy_reduction <- function(x, digits = getOption("digits"), ...) {
+  cat("<lazy reduction> ", state_text(x), "\n", sep = "")
+  cat(paste0("  ", format(x, digits = digits), "\n"), sep = "")
   writeLines(settings_text(x$settings))
   invisible(x)
 }
 
+state_text <- function(x) {
+  free <- vapply(free_operands(x), `[[`, "", "name")
+  if (length(free)) paste0("waits for ", paste0("`", free, "`", collapse = ", ")) else "ready: as.matrix() computes it"
+}
+
 #' @rdname lazy-print
 #' @export
-format.lazy_reduction <- function(x, ...) vapply(x$outputs, output_text, "")
+format.lazy_reduction <- function(x, digits = getOption("digits"), ...) {
+  vapply(x$outputs, output_text, "", digits = digits)
+}
+
+#' @rdname lazy-print
+#' @importFrom utils str
+#' @export
+str.lazy_tensor <- function(object, ...) {
+  cat("<lazy tensor> ", shape_text(object), ": ", formula_text(object$formula, 60L), "\n", sep = "")
+}
+
+#' @rdname lazy-print
+#' @export
+str.lazy_reduction <- function(object, ...) {
+  others <- length(object$outputs) - 1
+  cat("<lazy reduction> ", output_text(object$outputs[[1]], 60L), if (others) paste(" and", others, "more"), "; ",
+      state_text(object), "\n", sep = "")
+}
 
 #' @rdname lazy-print
 #' @export
@@ -127,6 +186,7 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' @param cuda `TRUE` shows the code that a GPU is given, too; there need not be one
 #' @param ... not used
 #' @return An object of class `kernweave_explanation`, printed.
+#' @seealso [summary()][summary.lazy_tensor] for a shorter look, [kernweave_rules()] for the rules, [kernweave_sitrep()]
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -152,21 +212,28 @@ explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
   waits <- length(free_operands(x)) > 0
   data <- if (!waits) operand_data(prepared(x)$operands, list(), list())
   plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen$device, isTRUE(cuda))
-  structure(c(plan, list(written = format(x), precision = options$precision, threads = chosen$threads %or% 0L, rewrite = options$rewrite)), class = "kernweave_explanation")
+  more <- list(written = format(x, digits = 15), precision = options$precision, threads = chosen$threads %or% 0L,
+               rewrite = options$rewrite)
+  structure(c(plan, more), class = "kernweave_explanation")
 }
 
+#' @rdname explain
+#' @param digits significant digits of the numbers shown
 #' @export
-print.kernweave_explanation <- function(x, ...) {
-  cat("as written\n", paste0("  ", x$written, "\n"), sep = "")
+print.kernweave_explanation <- function(x, digits = getOption("digits"), ...) {
+  cat("as written\n", paste0("  ", few_digits(x$written, digits), "\n"), sep = "")
   for (k in seq_len(nrow(x$passes))) {
     cat(x$passes$pass[k], " (", format(x$passes$microseconds[k], digits = 2), " us)\n", sep = "")
-    cat(paste0("  ", strsplit(x$passes$outcome[k], "\n", fixed = TRUE)[[1]], "\n"), sep = "")
+    outcome <- few_digits(strsplit(x$passes$outcome[k], "\n", fixed = TRUE)[[1]], digits)
+    cat(paste0("  ", outcome, "\n"), sep = "")
   }
   if (!x$rewrite) cat("no rewriting: the reference device computes the formula as written\n")
   cat("plan ", x$key, "\n", sep = "")
   if (nrow(x$steps)) cat(sprintf("  %-15s %4s = %s\n", x$steps$when, x$steps$slot, x$steps$step), sep = "")
   print_schedule(x$schedule, x$precision, x$threads)
-  for (source in x$cuda) cat("CUDA\n", paste0("  ", indented(strsplit(source, "\n", fixed = TRUE)[[1]]), "\n"), sep = "")
+  for (source in x$cuda) {
+    cat("CUDA\n", paste0("  ", indented(strsplit(source, "\n", fixed = TRUE)[[1]]), "\n"), sep = "")
+  }
   invisible(x)
 }
 
@@ -180,8 +247,9 @@ indented <- function(lines) {
 print_schedule <- function(s, precision, threads) {
   if (is.null(s)) return(cat("schedule\n  chosen when the data are there\n"))
   cat("schedule\n  ", s$why, "\n", sep = "")
-  cat("  ", format(s$M, big.mark = ","), " x ", format(s$N, big.mark = ","), " pairs, about ", format(s$seconds, digits = 2), " s and ",
-      format(s$bytes / 1024, digits = 2), " KB of work space\n", sep = "")
-  if (s$device == "reference" && precision != "float64") cat("  the reference device computes in float64, whatever the precision asked for\n")
-  if (s$device == "reference" && threads > 1) cat("  the reference device uses one thread, whatever the number asked for\n")
+  cat("  ", format(s$M, big.mark = ","), " x ", format(s$N, big.mark = ","), " pairs, about ",
+      format(s$seconds, digits = 2), " s and ", format(s$bytes / 1024, digits = 2), " KB of work space\n", sep = "")
+  if (s$device != "reference") return(invisible())
+  if (precision != "float64") cat("  the reference device computes in float64, whatever the precision asked for\n")
+  if (threads > 1) cat("  the reference device uses one thread, whatever the number asked for\n")
 }

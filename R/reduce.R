@@ -8,9 +8,12 @@
 #' made a function of its placeholders with [as.function()][as.function.lazy_reduction], or, where it has
 #' none, computed with `as.matrix()`.
 #'
+#' The result is a matrix whatever the sizes: a row for each point kept, a column for each component, as that of `%*%` is.
+#' `drop = TRUE` makes a plain vector of what has one column.
+#'
 #' Row numbers count the folded axis from 1; over `"ij"` they are places in the matrix of pairs, column by
-#' column, as `which.min()` counts. Rows of the result bear the names of the points kept: those of the first operand there
-#' that has row names, or names if it is a vector.
+#' column, as `which.min()` counts. Rows of the result bear the names of the points kept: those of the first operand
+#' there that has row names, or names if it is a vector.
 #'
 #' @param F a lazy tensor
 #' @param op name of the reduction, as in [kernweave_reductions()]
@@ -18,23 +21,30 @@
 #' @param K number of results for reductions that give a list of them
 #' @param weight a lazy tensor that weighs the terms, for reductions that take one
 #' @param call compute now? `FALSE` gives a `lazy_reduction`
+#' @param drop `TRUE` gives a vector with the names of the points kept where the result is of one column; nothing else is
+#'   ever dropped, so that the shape does not depend on the number of points
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return A matrix with one row for each point kept (for `K` results with several components, an
 #'   array); for `min_argmin` a list of two; or a `lazy_reduction`.
+#' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for gradients,
+#'   [explain()]
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
 #' y <- matrix(runif(60), 20, 3)
 #' K <- exp(-sqdist(Vi(x), Vj(y)))
+#' w <- reduction(K, "sum", index = "j", drop = TRUE)
+#' x / w  # a number for each row
 #' reduction(K, "sum", index = "j")
 #' reduction(sqdist(Vi(x), Vj(y)), "argKmin", K = 3)
 #' R <- reduction(K, "sum", call = FALSE)
 #' R
-reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, ...) {
+reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, ...) {
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
   row <- reduction_row(op)
   index <- check_index(index)
   check_flag(call, "call")
+  check_flag(drop, "drop")
   parts <- list(F = F)
   if (!is.null(weight)) parts$weight <- check_weight(weight, F, row)
   check_folded(parts, index, row)
@@ -43,6 +53,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   output <- list(value = parts$F$formula, weight = parts$weight$formula, op = row$of, keep = kept(index), K = check_places(K, row),
                  finish = finish_of(row, index), label = row$fn)
   R <- with_settings(new_reduction(list(output), meeting$extent, meeting$settings, meeting$pairs), ...)
+  R$drop <- if (drop) TRUE
   if (call && !length(free_operands(R))) run_reduction(R) else R
 }
 
@@ -141,8 +152,23 @@ run_reduction <- function(R, data = NULL) {
   options <- call_options(R$settings)
   ready <- prepared(R, options)
   if (is.null(data)) data <- operand_data(ready$operands, list(), list())
-  out <- r_run(ready$plan, data, ready$operands, R$extent, options$device, options$threads %or% 0L)
-  if (is.null(R$groups)) out[[1]] else finish_groups(R, out, data, ready$operands)
+  run <- function() {
+    r_run(ready$plan, data, ready$operands, R$extent, options$device, options$threads %or% 0L)
+  }
+  out <- if (interactive()) timed(run, options) else run()
+  if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
+  if (is.null(R$drop)) out[[1]] else without_column(out[[1]])
+}
+
+# One number for each point, without the extent of the one column.
+without_column <- function(result) {
+  if (is.list(result)) return(lapply(result, without_column))
+  extents <- dim(result)
+  last <- length(extents)
+  if (extents[last] != 1) return(result)
+  names <- dimnames(result)
+  if (last == 2) return(structure(as.vector(result), names = names[[1]]))
+  array(result, extents[-last], names[-last])
 }
 
 # Data of each operand: its own, or what is given for it, or what a reduction computes for it.
@@ -185,6 +211,7 @@ look_for_free <- function(R) {
 #' @param ... not used
 #' @return A function with one argument for each placeholder, in the order of appearance; of none where
 #'   every operand has its data.
+#' @seealso [reduction()], [kernel_op()] for formulas from text
 #' @export
 #' @examples
 #' x <- Vi(dim = 3, name = "x")
@@ -194,9 +221,11 @@ look_for_free <- function(R) {
 as.function.lazy_reduction <- function(x, ...) {
   free <- free_operands(x)
   names <- make.unique(vapply(free, `[[`, "", "name"))
-  call_it <- caller_of(x, free)
-  arguments <- lapply(names, as.name)
-  f <- as.function(c(structure(rep(list(quote(expr = )), length(names)), names = names), as.call(c(quote(call_it), list(as.call(c(quote(list), arguments)))))))
+  run <- caller_of(x, free)
+  call_it <- function(values) run(given(values, parent.frame()))
+  formals <- structure(rep(list(quote(expr = )), length(names)), names = names)
+  values <- as.call(c(quote(list), lapply(names, as.name)))
+  f <- as.function(c(formals, call("call_it", values)))
   environment(f) <- list2env(list(call_it = call_it), parent = topenv())
   f
 }
@@ -224,6 +253,7 @@ match_operands <- function(operands, free) {
 #' @param x a `lazy_reduction` without placeholders
 #' @param ... not used
 #' @return What [reduction()] would have returned with `call = TRUE`.
+#' @seealso [reduction()], [as.function()][as.function.lazy_reduction]
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -239,6 +269,7 @@ as.matrix.lazy_reduction <- function(x, ...) {
 #'
 #' @param x any object
 #' @return `TRUE` or `FALSE`
+#' @seealso [reduction()], [is_lazy()]
 #' @export
 #' @examples
 #' x <- Vi(dim = 2)

@@ -63,12 +63,16 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "prod" = "Prod", "any" = "Any", 
 #' @param index the axis folded away: `"i"`, `"j"` or `"ij"`
 #' @param K number of results
 #' @param weight a lazy tensor that weighs the terms
-#' @param ... `call` and settings, as for [reduction()]
+#' @param ... `drop`, `call` and settings, as for [reduction()]
 #' @return As for [reduction()].
+#' @seealso [reduction()], [lazy-matrix] for `%*%`, [kernweave_reductions()]
 #' @name lazy-reductions
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
 #' y <- matrix(runif(60), 20, 3)
+#' K <- exp(-sqdist(Vi(x), Vj(y)))
+#' sum(K, index = "j")               # a matrix: a row for each x, a column for each component
+#' sum(K, index = "j", drop = TRUE)  # a plain vector, where it is one column
 #' argKmin(sqdist(Vi(x), Vj(y)), K = 2)
 #' logsumexp(-sqdist(Vi(x), Vj(y)), index = "j")
 NULL

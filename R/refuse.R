@@ -42,7 +42,26 @@ refusals <- c(
 # A reduction is not yet the numbers it will give.
 as_numbers <- "as.matrix() computes it, as.function() makes a function of its placeholders"
 
-refuse <- function(generic, what, instead) abort("unsupported", generic, "() of a lazy ", what, " is not defined: ", instead)
+# Functions of base R that reach a refused one by a way of their own -> what to do instead of them.
+reaching <- c(
+  ifelse = "lazy_if(test, yes, no) chooses at each pair",
+  pmin = "min2(a, b) is the smaller of two at each pair, min(c(F, G)) that of components",
+  pmax = "max2(a, b) is the larger of two at each pair, max(c(F, G)) that of components"
+)
+
+refuse <- function(generic, what, instead) {
+  no <- function(name, instead, ...) {
+    abort("unsupported", name, "() of a lazy ", what, " is not defined: ", instead, ...)
+  }
+  for (name in names(reaching)) {
+    frame <- running(get(name, baseenv()))
+    if (frame > 0) no(name, if (what == "tensor") reaching[[name]] else instead, call = tidy_call(frame))
+  }
+  no(generic, instead)
+}
+
+# The number of the frame in which a function runs now, or 0.
+running <- function(f) Position(function(k) identical(sys.function(k), f), seq_len(sys.nframe()), nomatch = 0)
 
 # A method that takes what the generic takes.
 refuse_method <- function(generic, home, what, instead) {

@@ -21,6 +21,7 @@
 #' @param ncore number of threads
 #' @return For the first two a function of `input`, a list of data, and `inner_dim`; for `get_rkeops_options()` a list; else
 #'   nothing.
+#' @seealso [kernel_op()], `vignette("coming-from-keops")`
 #' @name rkeops
 #' @examples
 #' op <- keops_kernel("Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)",

@@ -2,42 +2,79 @@
 
 #' Situation report
 #'
-#' Versions, what `configure` chose at installation, devices, options, and one line for each problem with
-#' its remedy. Paste it into a bug report.
+#' Versions, what `configure` chose at installation, devices, how many cores are used, options, and one line for each
+#' problem with its remedy. Paste it into a bug report.
 #'
-#' @return An object of class `kernweave_sitrep`, invisibly after printing.
+#' @return An object of class `kernweave_sitrep`.
+#' @seealso [kernweave_options()], [explain()]
 #' @export
 #' @examples
 #' kernweave_sitrep()
 kernweave_sitrep <- function() {
   report <- list(
-    versions = c(kernweave = as.character(utils::packageVersion("kernweave")), R = as.character(getRversion()),
-                 Rcpp = as.character(utils::packageVersion("Rcpp")), platform = R.version$platform, compiler = r_compiler()),
+    versions = c(kernweave = version_of("kernweave"), R = as.character(getRversion()), Rcpp = version_of("Rcpp"),
+                 platform = R.version$platform, compiler = r_compiler()),
     configured = configured(),
     devices = r_devices(),
     gpu = r_gpu_report(),
     cache = cache_line(),
-    cpu = c(instructions = r_use_instructions("present"), threads = r_threads())
+    cpu = c(instructions = r_use_instructions("present"), threads = threads_line())
   )
   asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
   report$options <- if (is.data.frame(asked)) asked else data.frame(option = character(), value = character())
-  report$problems <- c(problems(report), if (is.character(asked)) paste0("An option, or its environment twin KERNWEAVE_*, is wrong: ", asked))
+  wrong <- if (is.character(asked)) paste0("An option, or its environment twin KERNWEAVE_*, is wrong: ", asked)
+  report$problems <- c(problems(report), more_cores(chosen_threads(), r_cores()), wrong)
   structure(report, class = "kernweave_sitrep")
+}
+
+version_of <- function(package) as.character(utils::packageVersion(package))
+
+chosen_threads <- function() {
+  asked <- tryCatch(option("threads"), kernweave_error = function(e) NULL)
+  r_threads(asked %or% 0L)
+}
+
+threads_line <- function() paste(chosen_threads(), "of", r_cores(), if (r_cores() == 1) "core" else "cores")
+
+# How to have all cores, where some rest.
+more_cores <- function(threads, cores) {
+  if (threads >= cores) return(NULL)
+  limit <- Sys.getenv("OMP_THREAD_LIMIT")
+  if (nzchar(limit) && r_threads(cores) < cores) {
+    return(paste0("OMP_THREAD_LIMIT=", limit, " in the environment holds calls to that many of ", cores, " cores."))
+  }
+  paste0("Calls use ", threads, if (threads == 1) " thread" else " threads", " on ", cores, " cores; all of them: ",
+         "options(kernweave.threads = ", cores, "), or KERNWEAVE_THREADS=", cores, " in the environment.")
+}
+
+# Tells how to have all cores after a call that someone has waited for, once a session.
+timed <- function(run, options, patience = 5) {
+  if (!is.null(seen_options$told_of_cores)) return(run())
+  started <- proc.time()[[3]]
+  out <- run()
+  seconds <- proc.time()[[3]] - started
+  if (seconds < patience || !options$device %in% c("auto", "cpu") || "gpu" %in% r_devices()) return(out)
+  hint <- more_cores(r_threads(options$threads %or% 0L), r_cores())
+  if (length(hint)) message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
+  seen_options$told_of_cores <- TRUE
+  out
 }
 
 cache_line <- function() {
   folder <- tryCatch(cache_folder(option("cache")), kernweave_error = function(e) "")
   if (!nzchar(folder)) return("none; options(kernweave.cache = TRUE) keeps compiled kernels on disk")
   cache <- r_cache_report()
-  paste0(cache$folder, ": ", cache$files, " kernels, ", round(cache$bytes / 1e6, 1), " MB", if (!cache$writable) ", cannot be written")
+  paste0(cache$folder, ": ", cache$files, " kernels, ", round(cache$bytes / 1e6, 1), " MB",
+         if (!cache$writable) ", cannot be written")
 }
 
 # Kernels compiled at installation, and what they are for on this machine.
 ahead_line <- function(report) {
   if (!report$gpu$ahead) return("none")
   archs <- strsplit(report$configured[["Cuda-Archs"]], " ")[[1]]
-  paste0("compiled for ", paste0("sm_", archs, collapse = ", "),
-         if (!grepl("^NVRTC", report$gpu$compiler)) "; without NVRTC, formulas of less common kinds take some times as long on the GPU, and a few do not run there")
+  slower <- paste0("; without NVRTC, formulas of less common kinds take some times as long on the GPU, ",
+                   "and a few do not run there")
+  paste0("compiled for ", paste0("sm_", archs, collapse = ", "), if (!grepl("^NVRTC", report$gpu$compiler)) slower)
 }
 
 configured <- function() {
@@ -56,8 +93,8 @@ problems <- function(report) {
   }
   if (!length(report$gpu$devices)) found <- c(found, paste0("No GPU: ", report$gpu$driver, "."))
   else if (nzchar(report$gpu$problem)) found <- c(found, paste0("The GPU cannot be used: ", report$gpu$problem, "."))
-  if (grepl("cannot be written", report$cache)) found <- c(found, paste0("Kernels cannot be kept on disk: ", report$cache, "."))
-  found
+  unkept <- if (grepl("cannot be written", report$cache)) paste0("Kernels cannot be kept on disk: ", report$cache, ".")
+  c(found, unkept)
 }
 
 #' @export
@@ -70,7 +107,8 @@ print.kernweave_sitrep <- function(x, ...) {
   cat("devices\n  ", paste(x$devices, collapse = ", "), "\ncpu\n", sep = "")
   pairs(x$cpu)
   cat("gpu\n")
-  pairs(c(driver = x$gpu$driver, compiler = x$gpu$compiler, interpreter = ahead_line(x), device = x$gpu$devices, cache = x$cache))
+  pairs(c(driver = x$gpu$driver, compiler = x$gpu$compiler, interpreter = ahead_line(x), device = x$gpu$devices,
+          cache = x$cache))
   cat("options\n")
   cat(sprintf("  %-24s %s\n", x$options$option, x$options$value), sep = "")
   if (length(x$problems)) cat("to note\n", paste0("  ", x$problems, "\n"), sep = "")

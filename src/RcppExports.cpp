@@ -57,11 +57,21 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_threads
-int r_threads();
-RcppExport SEXP _kernweave_r_threads() {
+int r_threads(int asked);
+RcppExport SEXP _kernweave_r_threads(SEXP askedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_threads());
+    Rcpp::traits::input_parameter< int >::type asked(askedSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_threads(asked));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cores
+int r_cores();
+RcppExport SEXP _kernweave_r_cores() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_cores());
     return rcpp_result_gen;
 END_RCPP
 }
@@ -533,7 +543,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_set_cache", (DL_FUNC) &_kernweave_r_set_cache, 2},
     {"_kernweave_r_set_gpu_memory", (DL_FUNC) &_kernweave_r_set_gpu_memory, 1},
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
-    {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 0},
+    {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 1},
+    {"_kernweave_r_cores", (DL_FUNC) &_kernweave_r_cores, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_instruction_sets", (DL_FUNC) &_kernweave_r_instruction_sets, 0},
     {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},

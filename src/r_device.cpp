@@ -71,8 +71,12 @@ Rcpp::List r_cache_report() {
   });
 }
 
+// Threads of a call that asks for so many, 0 for none in particular.
 // [[Rcpp::export(rng = false)]]
-int r_threads() { return kernweave::allowed_threads(0); }
+int r_threads(int asked) { return kernweave::allowed_threads(asked); }
+
+// [[Rcpp::export(rng = false)]]
+int r_cores() { return kernweave::cores(); }
 
 // [[Rcpp::export(rng = false)]]
 std::string r_compiler() {

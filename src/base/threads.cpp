@@ -127,11 +127,12 @@ class Team {
 
 }  // namespace
 
+int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
 int allowed_threads(int asked) {
   watch_forks();
   if (forked && asked == 0) return 1;
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  int threads = asked > 0 ? asked : std::max(1, cores / 2);
+  int threads = asked > 0 ? asked : std::max(1, cores() / 2);
   threads = std::min(threads, environment_limit("OMP_THREAD_LIMIT", threads));
   if (asked == 0) threads = std::min(threads, environment_limit("OMP_NUM_THREADS", threads));
   if (under_check()) threads = std::min(threads, 2);

@@ -6,6 +6,9 @@
 
 namespace kernweave {
 
+// Of this machine, as far as the system tells.
+int cores();
+
 // How many threads a call may use: what is asked for, or half of the cores, within the limits that the
 // environment sets; one in a forked process.
 int allowed_threads(int asked);

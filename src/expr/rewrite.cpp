@@ -278,6 +278,10 @@ std::array<long long, 3> work_of(Expr formula) {
   return {work.pair, work.row, work.once};
 }
 
+std::vector<Expr> with_numbers_folded(const std::vector<Expr>& formulas) {
+  return rebuild(formulas, [](Expr f, const std::vector<Expr>& args) { return fold_numbers(remade(f, args)); });
+}
+
 std::vector<Expr> simplify(const std::vector<Expr>& formulas, std::vector<std::string>* fired) {
   Simplifier simplifier(fired);
   std::unordered_map<const Node*, int> users;

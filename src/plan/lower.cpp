@@ -26,6 +26,11 @@ std::string show_all(const std::vector<Expr>& formulas) {
   return out;
 }
 
+// Forms are full of roots and signs of coefficients, which nobody can read.
+std::string show_with_numbers_folded(const std::vector<Expr>& formulas) {
+  return show_all(with_numbers_folded(formulas));
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
@@ -142,7 +147,7 @@ std::vector<Draft> guarded(const std::vector<OutputFormula>& outputs, const Prec
     Draft form{name, outputs, {}};
     if (!make(precision, &form.outputs, &form.guards)) return;
     traced(
-        trace, pass, [&] { return formulas_of(form.outputs); }, show_all);
+        trace, pass, [&] { return formulas_of(form.outputs); }, show_with_numbers_folded);
     forms.push_back(form);
   };
   add(Variant::Form::contracted, "contract", contract);

@@ -68,6 +68,12 @@ mistakes <- list(
   settings = quote(lazy_set(K, device = c(0, 0))),
   no_data = quote(as.matrix(Vi(dim = 3) - Y)),
   no_gradient = quote(vjp(argKmin(K, K = 2, call = FALSE), X)),
+  input = quote(euclidean(X)),
+  input = quote(as.function(vjp(R, X, call = FALSE))()),
+  input = quote(reduction(K, "sum", drop = NA)),
+  unsupported = quote(ifelse(K < 1, 1, 0)),
+  unsupported = quote(pmin(K, 0.5)),
+  unsupported = quote(pmax(0.5, K)),
   unsupported = quote(cbind(K, 1)),
   unsupported = quote(prod(K)),
   unsupported = quote(is.na(K)),
@@ -115,6 +121,20 @@ test_that("a condition names the call the user typed", {
   expect_match(call_of(cumsum(K)), "cumsum(K)", fixed = TRUE)
   expect_match(call_of(sum(K, index = "k")), "index = \"k\"", fixed = TRUE)
   expect_match(call_of(K[9, ]), "9", fixed = TRUE)
+  expect_identical(call_of(ifelse(K < 1, 1, 0)), "ifelse(K < 1, 1, 0)")
+  expect_identical(call_of(pmax(0.5, K)), "pmax(0.5, K)")
+})
+
+test_that("a condition's call is short, however many numbers were given", {
+  many <- numeric(1e5)
+  call_of <- function(code) conditionCall(tryCatch(code, kernweave_error = function(e) e))
+  calls <- list(call_of(sum(K, weight = many, index = "j")), call_of(do.call(kernel_gaussian, list(x, cbind(many)))),
+                call_of(do.call("sum", list(K, index = "k"))), call_of(mean(K, index = many)), call_of(K + many),
+                call_of(do.call(kernel_op, list("x", list(many)))))
+  for (call in calls) expect_lt(utils::object.size(call), 5000)
+  expect_identical(vapply(calls, function(call) deparse(call)[1], ""),
+                   c("sum(F, weight = ..., index = \"j\")", "kernel_gaussian(..., ...)", "sum(F, index = \"k\")",
+                     "mean(K, index = many)", "K + many", "kernel_op(\"x\", ...)"))
 })
 
 test_that("nothing is lost or half-written by an error", {
@@ -133,7 +153,7 @@ test_that("base R's functions that cannot be right for a formula say so", {
                           as.list(K), sapply(K, class), rep(K, 2), as.numeric(K), as.logical(K), is.nan(K), is.finite(K), median(K),
                           quantile(K), sort(K), order(K), duplicated(K), na.omit(K), as.data.frame(K), K[1, , drop = TRUE])) assign_to(code)
   expect_identical(length(K), 20L)
-  for (code in expression(ifelse(K < 1, 1, 0), which.max(K), var(K), rowSums(K), if (K < 1) 1, pmin(K, 1))) expect_error(eval(code), label = deparse(code))
+  for (code in expression(which.max(K), var(K), rowSums(K), if (K < 1) 1)) expect_error(eval(code), label = deparse(code))
 })
 
 test_that("a lazy reduction is not taken for its numbers", {

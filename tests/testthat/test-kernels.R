@@ -29,6 +29,14 @@ test_that("every kernel has the values of its formula, with one scale and with o
   }
 })
 
+test_that("the help's formula of Matern's kernel holds, and so does its range elsewhere", {
+  of_range <- function(d, nu) 2^(1 - nu) / gamma(nu) * d^nu * besselK(d, nu)
+  for (nu in c(1, 3, 5) / 2) {
+    by_range <- of_range(distances(1) / (0.7 / sqrt(2 * nu)), nu)
+    expect_equal(as.matrix(kernel_matern(x, y, scale = 0.7, nu = nu)), by_range)
+  }
+})
+
 test_that("without `y` the points are on both sides, lazy tensors and scales to be differentiated are taken", {
   expect_equal(as.matrix(kernel_gaussian(x)), exp(-as.matrix(stats::dist(x))^2 / 2), ignore_attr = TRUE)
   X <- Vi(x)

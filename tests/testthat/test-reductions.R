@@ -116,3 +116,27 @@ test_that("results keep their shape: nothing is ever dropped", {
   expect_type(min_argmin(D)$index, "integer")
   expect_type(sum(D < 1, index = "j"), "double")
 })
+
+test_that("`drop` makes a vector of one column and leaves all else as it is, whatever the number of points", {
+  for (n in c(1, 4)) {
+    x <- matrix(seq_len(2 * n) / 7, n, dimnames = list(letters[seq_len(n)], NULL))
+    X <- Vi(x)
+    D <- sqdist(X, Vj(x))
+    for (call in list(function(...) sum(D, index = "j", ...), function(...) mean(D, index = "j", ...), function(...) argmin(D, ...),
+                      function(...) logsumexp(D, ...), function(...) reduction(D < 1, "any", ...))) {
+      expect_identical(call(drop = TRUE), call()[, 1])
+      expect_identical(call(drop = FALSE), call())
+    }
+    expect_identical(sum(D, index = "ij", drop = TRUE), as.vector(sum(D, index = "ij")))
+    expect_identical(Kmin(D, K = 1, drop = TRUE), stats::setNames(as.vector(Kmin(D, K = 1)), rownames(x)))
+    expect_identical(Kmin(D, K = 2, drop = TRUE), Kmin(D, K = 2))
+    expect_identical(sum(D * Vj(x), index = "j", drop = TRUE), sum(D * Vj(x), index = "j"))
+    expect_identical(min_argmin(D, drop = TRUE), lapply(min_argmin(D), function(part) part[, 1]))
+    lists <- Kmin(Vi(x) - Vj(x), K = 1)
+    expect_identical(Kmin(Vi(x) - Vj(x), K = 1, drop = TRUE), lists)
+    R <- sum(D, index = "j", call = FALSE, drop = TRUE)
+    expect_identical(as.matrix(R), sum(D, index = "j", drop = TRUE))
+    expect_identical(as.matrix(unserialize(serialize(R, NULL))), as.matrix(R))
+    expect_identical(vjp(R, X, cotangent = seq_len(n)), vjp(sum(D, index = "j", call = FALSE), X, cotangent = seq_len(n)))
+  }
+})

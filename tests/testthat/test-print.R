@@ -1,0 +1,139 @@
+# What is shown is short, true and readable.
+
+x <- matrix(0.5, 4, 3)
+y <- matrix(0.25, 5, 3)
+X <- Vi(x)
+Y <- Vj(y)
+K <- exp(-sqdist(X, Y) / (0.1 * 0.2))
+R <- sum(K, index = "j", call = FALSE)
+lines_of <- function(code) utils::capture.output(code)
+
+test_that("numbers are shown to as many digits as R's own, or as asked for", {
+  expect_identical(format(K), "exp(-sqdist(x, y) / 0.02)")
+  expect_match(format(K, digits = 17), "/ 0.0200000000000000", fixed = TRUE)
+  for (number in c(pi, 1 / 3, 1e-20 / 3, 2^60 / 3, 12345678, 0.0001, 1e-5, 100)) {
+    shown <- sub(".* [*] ", "", format(X * number))
+    expect_equal(as.numeric(shown), number, tolerance = 1e-6, label = shown)
+    expect_lte(nchar(shown), 12)
+    expect_identical(as.numeric(sub(".* [*] ", "", format(X * number, digits = 17))), number)
+    expect_equal(as.numeric(sub(".* [*] ", "", format(X * number, digits = 3))), as.numeric(format(number, digits = 3)))
+  }
+  expect_identical(format(Vi(1:3, name = "x1.23456789") * pi), "x1.23456789 * 3.141593")
+  expect_match(lines_of(print(K * pi, digits = 3))[2], "* 3.14", fixed = TRUE)
+  expect_match(format(sum(K * pi, index = "j", call = FALSE), digits = 3), "* 3.14", fixed = TRUE)
+  expect_error(format(K, digits = -1), class = "kernweave_error_input")
+})
+
+test_that("a long formula is cut where asked, a short one is whole", {
+  long <- Reduce(`+`, rep(list(X), 300))
+  text <- lines_of(print(long))[2]
+  expect_lt(nchar(text), 520)
+  expect_match(text, "[.]{3}$")
+  expect_identical(lengths(regmatches(format(long), gregexpr("x", format(long)))), 300L)
+})
+
+test_that("explain() shows few digits and keeps all", {
+  shown <- explain(K / 3)
+  digits <- function(lines) max(nchar(gsub("[^0-9]", "", unlist(regmatches(lines, gregexpr("[0-9.]+", lines))))))
+  formulas <- function(...) grep("exp2?[(]", lines_of(print(shown, ...)), value = TRUE)
+  expect_lte(digits(formulas()), 8)
+  expect_lte(digits(formulas(digits = 3)), 4)
+  expect_match(paste(shown$passes$outcome, collapse = " "), "72.1347520444", fixed = TRUE)
+})
+
+test_that("other forms of a formula are shown without arithmetic of numbers", {
+  points <- matrix(seq_len(60) / 60, 6)
+  for (K in list(K, exp(-sqdist(Vi(points), Vj(points)) / 0.3))) {
+    forms <- explain(K)$passes
+    forms <- forms$outcome[forms$pass %in% c("contract", "expand", "scale")]
+    expect_length(forms, 2)
+    expect_no_match(forms, "sign|abs|sqrt|-[(]-")
+  }
+})
+
+test_that("what folds components says that it is still lazy", {
+  for (one in list(sum = sum(K), min = min(K), max = max(K), mean = mean(K), sum = sum(X - Y), mean = mean(X - Y))) {
+    expect_match(tail(lines_of(print(one)), 1), "over components, still lazy; index = \"j\" reduces the pairs")
+  }
+  expect_match(tail(lines_of(print(mean(X - Y))), 1), "^  mean over")
+  for (other in list(K, sqdist(X, Y), X, sum(X - Y) / 2, exp(sum(X - Y)), sum(X) / sum(Y), 3 / sum(X))) {
+    expect_no_match(lines_of(print(other)), "still lazy")
+  }
+})
+
+test_that("str() is a line, of a tensor, of a reduction, within a list", {
+  gradient <- vjp(R, list(X, Y), call = FALSE)
+  for (object in list(K, X, R, gradient, lazy_set(R, device = "cpu"))) expect_length(lines_of(str(object)), 1)
+  expect_output(str(K), "<lazy tensor> 4 x 5 pairs, real: exp(-sqdist(x, y) / 0.02)", fixed = TRUE)
+  expect_output(str(R), "<lazy reduction> sum over j of exp(-sqdist(x, y) / 0.02); ready", fixed = TRUE)
+  expect_output(str(gradient), "and 1 more; waits for `cotangent`", fixed = TRUE)
+  expect_length(lines_of(str(list(K = K, R = R))), 3)
+  expect_lt(max(nchar(lines_of(str(Reduce(`+`, rep(list(K), 100)))))), 120)
+})
+
+test_that("the situation report says how many cores are used, and how to have all", {
+  report <- kernweave_sitrep()
+  expect_match(report$cpu[["threads"]], "^[0-9]+ of [0-9]+ cores?$")
+  hint <- kernweave:::more_cores(1, 8)
+  expect_match(hint, "options(kernweave.threads = 8)", fixed = TRUE)
+  expect_null(kernweave:::more_cores(8, 8))
+  cores <- kernweave:::r_cores()
+  with_kernweave(threads = cores, expect_identical(kernweave:::chosen_threads(), kernweave:::r_threads(cores)))
+  expect_false(any(grepl("Calls use", with_kernweave(kernweave_sitrep(), threads = cores)$problems)))
+})
+
+test_that("a call that takes long says once how to have all cores", {
+  skip_if(kernweave:::r_cores() == 1 || "gpu" %in% kernweave:::r_devices(), "there is nothing to gain")
+  seen <- kernweave:::seen_options
+  before <- seen$told_of_cores
+  on.exit(assign("told_of_cores", before, seen))
+  assign("told_of_cores", NULL, seen)
+  timed <- function(...) kernweave:::timed(function() 7, ...)
+  expect_silent(timed(list(device = "cpu", threads = 1L)))
+  expect_silent(timed(list(device = "cpu", threads = kernweave:::r_cores()), patience = 0))
+  assign("told_of_cores", NULL, seen)
+  expect_silent(timed(list(device = "reference", threads = 1L), patience = 0))
+  expect_message(out <- timed(list(device = "cpu", threads = 1L), patience = 0), "kernweave.threads = ")
+  expect_identical(out, 7)
+  expect_silent(timed(list(device = "cpu", threads = 1L), patience = 0))
+})
+
+# --- pages ----------------------------------------------------------------------------------------------
+
+source_root <- Sys.getenv("KERNWEAVE_SOURCE")
+want_rows <- function(file) {
+  rows <- grep("^(#' )?[|] .* [|] `", readLines(file.path(source_root, file)), value = TRUE)
+  sub("^#' ", "", rows)
+}
+
+test_that("README and ?kernweave have one table of what is wanted, and all of it runs", {
+  skip_if(!nzchar(source_root), "sources are not there")
+  rows <- want_rows("README.md")
+  expect_gt(length(rows), 15)
+  expect_identical(rows, want_rows("R/kernweave-package.R"))
+  cells <- sub("^[|][^|]*", "", rows)
+  code <- unlist(regmatches(cells, gregexpr("`[^`]+`", cells)))
+  before <- options(kernweave.threads = NULL)
+  grDevices::pdf(NULL)
+  on.exit({
+    grDevices::dev.off()
+    options(before)
+  })
+  z <- matrix(0.5, 6, 3)
+  Z <- Vi(z)
+  given <- list2env(list(a = 1:6, b = 1:5, x = z, y = y, X = Z, D = sqdist(Z, Y), K = exp(-sqdist(Z, Y) / 0.18)))
+  for (one in gsub("`", "", code)) expect_error(eval(parse(text = one), new.env(parent = given)), NA, label = one)
+})
+
+test_that("every help page says where to read on", {
+  skip_if(!nzchar(source_root), "sources are not there")
+  pages <- list.files(file.path(source_root, "man"), "[.]Rd$", full.names = TRUE)
+  alone <- Filter(function(page) !any(grepl("\\seealso", readLines(page), fixed = TRUE)), pages)
+  expect_identical(basename(alone), character())
+})
+
+test_that("the citation has a year and the version", {
+  cited <- utils::citation("kernweave")
+  expect_match(format(cited, style = "text"), "2026")
+  expect_match(format(cited, style = "text"), as.character(utils::packageVersion("kernweave")), fixed = TRUE)
+})
