@@ -9,6 +9,10 @@ r_gpu_report <- function() {
     .Call(`_kernweave_r_gpu_report`)
 }
 
+r_set_header_folder <- function(folder) {
+    invisible(.Call(`_kernweave_r_set_header_folder`, folder))
+}
+
 r_set_cache <- function(folder, bytes) {
     invisible(.Call(`_kernweave_r_set_cache`, folder, bytes))
 }

@@ -1,5 +1,7 @@
-# What happens when the package is loaded: methods that are rows of a table are registered.
+# What happens when the package is loaded: methods that are rows of a table are registered, and the engine is told where
+# the headers are that kernels include.
 
 .onLoad <- function(libname, pkgname) {
   register_refusals()
+  r_set_header_folder(system.file("include", package = pkgname, lib.loc = libname))
 }

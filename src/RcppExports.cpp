@@ -28,6 +28,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_set_header_folder
+void r_set_header_folder(std::string folder);
+RcppExport SEXP _kernweave_r_set_header_folder(SEXP folderSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< std::string >::type folder(folderSEXP);
+    r_set_header_folder(folder);
+    return R_NilValue;
+END_RCPP
+}
 // r_set_cache
 void r_set_cache(std::string folder, double bytes);
 RcppExport SEXP _kernweave_r_set_cache(SEXP folderSEXP, SEXP bytesSEXP) {
@@ -540,6 +549,7 @@ END_RCPP
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
+    {"_kernweave_r_set_header_folder", (DL_FUNC) &_kernweave_r_set_header_folder, 1},
     {"_kernweave_r_set_cache", (DL_FUNC) &_kernweave_r_set_cache, 2},
     {"_kernweave_r_set_gpu_memory", (DL_FUNC) &_kernweave_r_set_gpu_memory, 1},
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},

@@ -6,20 +6,16 @@
 #include "cpu/isa.hpp"
 #include "base/threads.hpp"
 #include "cuda/cuda.hpp"
-#include "cuda/kernel_cache.hpp"
-#include "cuda/nvrtc.hpp"
-#include "cuda/probe.hpp"
 #include "cuda/window.hpp"
+#include "device/kernel_cache.hpp"
+#include "device/nvrtc.hpp"
+#include "device/probe.hpp"
 #include "reference/reference.hpp"
 
 namespace kernweave {
 
 const std::vector<const Backend*>& backends() {
-  static const std::vector<const Backend*> all = [] {
-    const Rcpp::Function folder("system.file");
-    cuda::set_header_folder(Rcpp::as<std::string>(folder("include", Rcpp::_["package"] = "kernweave")));
-    return std::vector<const Backend*>{&cpu_backend(), &cuda_backend("gpu"), &reference_backend()};
-  }();
+  static const std::vector<const Backend*> all = {&cpu_backend(), &cuda_backend("gpu"), &reference_backend()};
   return all;
 }
 
@@ -44,18 +40,21 @@ Rcpp::CharacterVector r_devices() {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_gpu_report() {
   return kernweave::at_border([&] {
-    kernweave::backends();  // so that the headers are found
-    const kernweave::cuda::Report report = kernweave::cuda::report();
+    const kernweave::device::Report report = kernweave::device::report();
     return Rcpp::List::create(Rcpp::_["driver"] = report.driver, Rcpp::_["compiler"] = report.compiler,
                               Rcpp::_["ahead"] = report.ahead, Rcpp::_["devices"] = report.devices,
                               Rcpp::_["problem"] = report.problem);
   });
 }
 
+// Where the headers lie that kernels include: said once, when the package is loaded.
+// [[Rcpp::export(rng = false)]]
+void r_set_header_folder(std::string folder) { kernweave::device::set_header_folder(folder); }
+
 // Where compiled kernels are kept on disk from now on; "" for nowhere.
 // [[Rcpp::export(rng = false)]]
 void r_set_cache(std::string folder, double bytes) {
-  kernweave::at_border([&] { kernweave::cuda::set_cache(folder, bytes); });
+  kernweave::at_border([&] { kernweave::device::set_cache(folder, bytes); });
 }
 
 // The most that a call may take of a GPU's memory from now on.
@@ -65,7 +64,7 @@ void r_set_gpu_memory(double bytes) { kernweave::cuda::set_memory_limit(bytes); 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_cache_report() {
   return kernweave::at_border([&] {
-    const kernweave::cuda::CacheReport report = kernweave::cuda::cache_report();
+    const kernweave::device::CacheReport report = kernweave::device::cache_report();
     return Rcpp::List::create(Rcpp::_["folder"] = report.folder, Rcpp::_["files"] = report.files,
                               Rcpp::_["bytes"] = report.bytes, Rcpp::_["writable"] = report.writable);
   });

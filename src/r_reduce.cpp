@@ -4,9 +4,9 @@
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
 #include "cuda/script_layout.hpp"
-#include "cuda/nvrtc.hpp"
 #include "cuda/window.hpp"
 #include "cuda/write_source.hpp"
+#include "device/nvrtc.hpp"
 #include "plan/lower.hpp"
 #include "r_device.hpp"
 #include "r_job.hpp"
@@ -207,8 +207,7 @@ Rcpp::DataFrame r_cpu_loops(SEXP plan, double points) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::RawVector r_cuda_compile(std::string source, int capability) {
   return kernweave::at_border([&] {
-    kernweave::backends();  // so that the headers are found
-    const std::string code = kernweave::cuda::compile(source, capability);
+    const std::string code = kernweave::device::compile(source, capability);
     return Rcpp::RawVector(code.begin(), code.end());
   });
 }

@@ -7,10 +7,8 @@
 #include <cstring>
 
 #include "border.hpp"
-#include "cuda/device.hpp"
-#include "cuda/inputs.hpp"
-#include "cuda/probe.hpp"
-#include "r_device.hpp"
+#include "device/copy.hpp"
+#include "device/probe.hpp"
 
 namespace kernweave {
 namespace {
@@ -141,13 +139,12 @@ void register_resident_vectors(DllInfo* dll) {
 SEXP r_on_device(SEXP x, int number) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::internal_check(TYPEOF(x) == REALSXP, "numbers of another type");
-    kernweave::backends();  // so that the headers are found
-    const kernweave::Verdict ready = kernweave::cuda::probe(number);
+    const kernweave::Verdict ready = kernweave::device::probe(number);
     kernweave::user_check(ready.yes, kernweave::Fault::no_device, "GPU ", number, " cannot be used: ", ready.why);
     const Rcpp::Shield<SEXP> made(kernweave::make(REALSXP, Rf_xlength(x), x));
     const kernweave::View view{REAL_RO(x), Rf_xlength(x), 1};
     kernweave::Kept* kept = kernweave::resident(made);
-    kept->copies[number] = kernweave::cuda::sent_to_stay(view, &kernweave::cuda::device(number));
+    kept->copies[number] = kernweave::device::sent_copy(view, &kernweave::device::open(number));
     SHALLOW_DUPLICATE_ATTRIB(made, x);
     return made;
   });

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "border.hpp"
-#include "cuda/probe.hpp"
+#include "device/probe.hpp"
 #include "r_device.hpp"
 #include "r_job.hpp"
 #include "r_result.hpp"
@@ -60,7 +60,7 @@ struct Call {
 // A GPU that is there and cannot be used is worth one message a process.
 void tell_once(const std::string& missed) {
   static bool told = false;
-  if (missed.empty() || told || !cuda::gpu_is_here()) return;
+  if (missed.empty() || told || !device::gpu_is_here()) return;
   told = true;
   Rcpp::Function("message")("kernweave computes on the CPU: " + missed);
 }

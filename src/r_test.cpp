@@ -8,9 +8,9 @@
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/show.hpp"
-#include "cuda/device.hpp"
 #include "cuda/show.hpp"
 #include "cuda/write_source.hpp"
+#include "device/device.hpp"
 #include "expr/table.hpp"
 #include "plan/lower.hpp"
 #include "plan/show.hpp"
@@ -70,27 +70,27 @@ Rcpp::List r_fold(std::string op, Rcpp::NumericVector values, Rcpp::NumericVecto
 // Bytes of a device's memory that nothing uses.
 // [[Rcpp::export(rng = false)]]
 double r_gpu_free_memory() {
-  return kernweave::at_border([&] { return static_cast<double>(kernweave::cuda::device(0).free_memory()); });
+  return kernweave::at_border([&] { return static_cast<double>(kernweave::device::open(0).free_memory()); });
 }
 
 // Takes memory of a device away until it is collected.
 // [[Rcpp::export(rng = false)]]
 SEXP r_gpu_hold(double bytes) {
   return kernweave::at_border([&]() -> SEXP {
-    kernweave::cuda::Device& gpu = kernweave::cuda::device(0);
-    return Rcpp::XPtr<kernweave::cuda::Block>(
-        new kernweave::cuda::Block(gpu.allocate(static_cast<std::size_t>(bytes), "a test")));
+    kernweave::device::Device& gpu = kernweave::device::open(0);
+    return Rcpp::XPtr<kernweave::device::Block>(
+        new kernweave::device::Block(gpu.allocate(static_cast<std::size_t>(bytes), "a test")));
   });
 }
 
 // GPUs that a machine with one shall seem to have.
 // [[Rcpp::export(rng = false)]]
-void r_gpu_pretend(int count) { kernweave::cuda::pretend_devices(count); }
+void r_gpu_pretend(int count) { kernweave::device::pretend(count); }
 
 // Gives back to the driver what the device's pool has.
 // [[Rcpp::export(rng = false)]]
 void r_gpu_trim() {
-  kernweave::at_border([&] { kernweave::cuda::device(0).trim(); });
+  kernweave::at_border([&] { kernweave::device::open(0).trim(); });
 }
 
 namespace kernweave {

@@ -5,8 +5,9 @@ root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
 source(file.path(root, "tools/rows.R"))
 at_root <- function(...) file.path(root, ...)
 
-# A room may include itself and what stands to its left. The back ends share a place: they do not know each other.
-rooms <- c(base = 1, expr = 2, plan = 3, schedule = 4, reference = 5, cpu = 5, cuda = 5, solve = 6)
+# A room may include itself and what stands to its left. Rooms that share a place do not know each other: devices and
+# formulas, the back ends.
+rooms <- c(base = 1, device = 2, expr = 2, plan = 3, schedule = 4, reference = 5, cpu = 5, cuda = 5, solve = 6)
 at_the_border <- 7
 
 engine_files <- function() {

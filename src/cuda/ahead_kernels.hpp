@@ -1,5 +1,4 @@
-// The interpreter's kernels for one type of numbers, `Number`, and those for pairs of a common kind; and a small one by
-// which a device shows that it computes.
+// The interpreter's kernels for one type of numbers, `Number`, and those for pairs of a common kind.
 #pragma once
 #include "kernweave/gpu/fused.hpp"
 
@@ -17,11 +16,9 @@ __global__ void __launch_bounds__(128) total(const __grid_constant__ Script a) {
 
 #define FUSED(name, fold, reduction, ...) \
   __global__ void __launch_bounds__(128, 4) name(const __grid_constant__ Script a) { \
-    whole_sweep<Number, Op::fold, red::reduction, Chain<__VA_ARGS__>>(a); }
+    whole_sweep<Number, Op::fold, red::reduction, Chain<__VA_ARGS__>>(a); \
+  }
 #include "kernweave/fused.def"
-
-__global__ void probe(double* out) { out[threadIdx.x] = 3.0 * threadIdx.x + 1.0; }
-
 }
 }  // namespace gpu
 }  // inline namespace KW_ISA

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
-#include "base/error.hpp"
 #include "base/sparse.hpp"
 
 namespace kernweave {
@@ -14,65 +12,14 @@ namespace {
 
 constexpr std::int64_t kSmall = 1 << 14;  // numbers
 
-class Stay : public Copy {
- public:
-  Stay(Device* device, Block block) : device_(device), block_(std::move(block)) {}
-  void fetch(void* to, std::size_t bytes) const override {
-    user_check(!opened_by_parent(), Fault::no_device,
-               "numbers on a GPU cannot be fetched in a forked process; look at them before forking");
-    device_->enter();
-    device_->download(to, block_.at(), bytes);
-  }
-  Pointer at() const { return block_.at(); }
-
- private:
-  Device* device_;
-  Block block_;
-};
-
-// Threads of several devices look for copies, and leave theirs.
-std::mutex copies_mutex;
-
-// Numbers that are on another device alone, by way of the host.
-std::unique_ptr<Copy> sent_on(const View& view, Device* device) {
-  std::vector<double> numbers(static_cast<std::size_t>(view.rows * view.columns));
-  internal_check(!view.kept->copies.empty(), "data that are nowhere");
-  view.kept->copies.begin()->second->fetch(numbers.data(), numbers.size() * sizeof(double));
-  device->enter();
-  return sent_to_stay({numbers.data(), view.rows, view.columns}, device);
-}
-
-bool is_there(const View& view, const Device& device) {
-  const std::lock_guard<std::mutex> lock(copies_mutex);
-  return view.kept && view.kept->copies.count(device.number()) > 0;
-}
-
-Pointer kept_copy(const View& view, Device* device) {
-  const std::lock_guard<std::mutex> lock(copies_mutex);
-  auto at = view.kept->copies.find(device->number());
-  if (at == view.kept->copies.end())
-    at = view.kept->copies.emplace(device->number(), view.data ? sent_to_stay(view, device) : sent_on(view, device))
-             .first;
-  return static_cast<const Stay&>(*at->second).at();
-}
-
 }  // namespace
 
-std::unique_ptr<Copy> to_stay(Device* device, Block block) { return std::make_unique<Stay>(device, std::move(block)); }
+Small::Small(device::Device* device)
+    : device_(*device), block_(device->allocate(device::Device::kStagingBytes, "the data")) {}
 
-std::unique_ptr<Copy> sent_to_stay(const View& view, Device* device) {
-  const std::size_t bytes = static_cast<std::size_t>(view.rows * view.columns) * sizeof(double);
-  Block block = device->allocate(bytes, "the data");
-  device->upload(block.at(), view.data, bytes);
-  device->wait();
-  return to_stay(device, std::move(block));
-}
-
-Small::Small(Device* device) : device_(*device), block_(device->allocate(Device::kStagingBytes, "the data")) {}
-
-Pointer Small::put(const double* from, std::int64_t count) {
+device::Pointer Small::put(const double* from, std::int64_t count) {
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
-  if (used_ + bytes > Device::kStagingBytes) {
+  if (used_ + bytes > device::Device::kStagingBytes) {
     large_.push_back(device_.allocate(bytes, "the data"));
     device_.upload(large_.back().at(), from, bytes);
     return large_.back().at();
@@ -87,7 +34,7 @@ void Small::send() {
   sent_ = used_;
 }
 
-Inputs::Inputs(const Pass& pass, const Task& task, Device* device, Small* small)
+Inputs::Inputs(const Pass& pass, const Task& task, device::Device* device, Small* small)
     : pass_(pass), task_(task), device_(*device), small_(*small) {
   places_.resize(task.data.size());
   for (std::size_t v = 0; v < task.data.size(); ++v) {
@@ -95,7 +42,7 @@ Inputs::Inputs(const Pass& pass, const Task& task, Device* device, Small* small)
     data.push_back({nullptr, nullptr, task.data[v].rows});
     const std::vector<double>& centre = task.centres[v];
     if (!centre.empty())
-      data[v].centre = on_device<double>(small->put(centre.data(), static_cast<std::int64_t>(centre.size())));
+      data[v].centre = device::address<double>(small->put(centre.data(), static_cast<std::int64_t>(centre.size())));
   }
 }
 
@@ -114,12 +61,12 @@ Inputs::Reach Inputs::reach_of(int variable) const {
 }
 
 // Are the numbers on the device whether or not there is room, or nowhere else?
-bool Inputs::stays(std::size_t v) const { return is_there(task_.data[v], device_) || !task_.data[v].data; }
+bool Inputs::stays(std::size_t v) const { return device::has_copy(task_.data[v], device_) || !task_.data[v].data; }
 
 void Inputs::count(Needs* needs) const {
   for (std::size_t v = 0; v < places_.size(); ++v) {
     const View& view = task_.data[v];
-    if (is_there(view, device_) || !(view.data || view.kept)) continue;
+    if (device::has_copy(view, device_) || !(view.data || view.kept)) continue;
     const double numbers = static_cast<double>(view.rows) * static_cast<double>(view.columns),
                  of_point = static_cast<double>(view.columns) * 8;
     if (places_[v].reach == Reach::all || !view.data) needs->fixed += numbers * 8;
@@ -135,7 +82,7 @@ void Inputs::place(const Span& lanes, const Span& sweep, bool whole) {
     if (!view.data && !view.kept) continue;
     const Reach reach = places_[v].reach;
     if ((whole && view.kept) || stays(v))
-      data[v] = {on_device<double>(kept_copy(view, &device_)), data[v].centre, view.rows};
+      data[v] = {device::address<double>(device::kept_copy(view, &device_)), data[v].centre, view.rows};
     else if (reach == Reach::all) bring(v, {0, view.rows}, {0, view.columns});
     else if (reach != Reach::pairs) bring(v, reach == Reach::lanes ? lanes : sweep, {0, view.columns});
     else if ((pass_.plan->variables[v].axis == Axis::pair) == pass_.group.along_i) bring(v, lanes, sweep);
@@ -152,33 +99,35 @@ void Inputs::bring(std::size_t v, const Span& rows, const Span& columns) {
   place.rows = rows;
   place.columns = columns;
   if (!view.sparse() && numbers == view.rows * view.columns && numbers <= kSmall) {
-    data[v].at = on_device<double>(small_.put(view.data, numbers));
+    data[v].at = device::address<double>(small_.put(view.data, numbers));
     return;
   }
   device_.make_room(&place.block, static_cast<std::size_t>(numbers) * sizeof(double), "the data");
-  const Pointer at = place.block.at();
+  const device::Pointer at = place.block.at();
   data[v].rows = rows.size();
-  data[v].at = on_device<double>(at - static_cast<Pointer>(rows.from + columns.from * rows.size()) * sizeof(double));
+  data[v].at = device::address<double>(at - static_cast<device::Pointer>(rows.from + columns.from * rows.size()) *
+                                                sizeof(double));
   if (view.sparse()) return send_sparse(view, rows, columns, at);
   const bool together = rows.size() == view.rows;
   const std::int64_t pieces = together ? 1 : columns.size(), piece = numbers / std::max<std::int64_t>(1, pieces);
   for (std::int64_t c = 0; c < pieces; ++c)
-    device_.upload(at + static_cast<Pointer>(c * piece) * sizeof(double),
+    device_.upload(at + static_cast<device::Pointer>(c * piece) * sizeof(double),
                    view.data + rows.from + (columns.from + c) * view.rows,
                    static_cast<std::size_t>(piece) * sizeof(double));
 }
 
 // With the zeros, some columns at a time: no more of them than the host keeps for small data anyway.
-void Inputs::send_sparse(const View& view, const Span& rows, const Span& columns, Pointer to) {
-  const std::int64_t together = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(Device::kStagingBytes / sizeof(double)) / std::max<std::int64_t>(1, rows.size()));
+void Inputs::send_sparse(const View& view, const Span& rows, const Span& columns, device::Pointer to) {
+  const std::int64_t together =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(device::Device::kStagingBytes / sizeof(double)) /
+                                    std::max<std::int64_t>(1, rows.size()));
   std::vector<double> some;
   for (std::int64_t c = 0; c < columns.size(); c += together) {
     const std::int64_t count = std::min(together, columns.size() - c);
     some.resize(static_cast<std::size_t>(count * rows.size()));
     for (std::int64_t k = 0; k < count; ++k)
       write_column(view, columns.from + c + k, rows.from, rows.size(), some.data() + k * rows.size());
-    device_.upload(to + static_cast<Pointer>(c * rows.size()) * sizeof(double), some.data(),
+    device_.upload(to + static_cast<device::Pointer>(c * rows.size()) * sizeof(double), some.data(),
                    some.size() * sizeof(double));
     device_.wait();
   }

@@ -35,8 +35,8 @@ void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& pol
 
 }  // namespace
 
-bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds, const std::vector<Device*>& devices,
-              Room room) {
+bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds,
+              const std::vector<device::Device*>& devices, Room room) {
   const Extents n = extents_of(pass.group, task.schedule->sizes);
   devices[0]->enter();
   const Cut cut = cuda::cut(pass, n.lanes, n.sweep, at_once(pass, code, devices[0]), seconds);
@@ -52,8 +52,7 @@ bool run_pass(const Pass& pass, const Code& code, const Task& task, double secon
     jobs[0]->finish(jobs);
     return true;
   } catch (...) {
-    // What has been launched may still read memory that is about to serve others.
-    for (Device* device : devices) device->settle();
+    for (device::Device* device : devices) device->wait_after_failure();
     throw;
   }
 }

@@ -13,7 +13,7 @@ bool stays(const Result& r) { return r.values_stay || r.numbers_stay; }
 
 }  // namespace
 
-Outputs::Outputs(const Pass& pass, const Task& task, const Cut& cut, Device* device)
+Outputs::Outputs(const Pass& pass, const Task& task, const Cut& cut, device::Device* device)
     : targets(pass.group.outputs.size()),
       pass_(pass),
       task_(task),
@@ -52,32 +52,32 @@ void Outputs::place(const Here& here) {
 void Outputs::place_results(const Output& o, const Result& to, Found* found, gpu::Target* target) {
   const std::int64_t numbers = target->stride * o.width * o.places,
                      first = found->rows.from + found->columns.from * target->rows;
-  const auto room = [&](Block* block, std::int64_t bytes) {
+  const auto room = [&](device::Block* block, std::int64_t bytes) {
     device_.make_room(block, static_cast<std::size_t>(numbers * bytes), "the results");
-    return block->at() - static_cast<Pointer>(first * bytes);
+    return block->at() - static_cast<device::Pointer>(first * bytes);
   };
   target->numbers = {nullptr, nullptr, to.numbers.none};
-  if (to.numbers.whole || to.numbers_stay) target->numbers.whole = on_device<int>(room(&found->numbers, 4));
-  if (to.numbers.wide) target->numbers.wide = on_device<double>(room(&found->numbers, 8));
+  if (to.numbers.whole || to.numbers_stay) target->numbers.whole = device::address<int>(room(&found->numbers, 4));
+  if (to.numbers.wide) target->numbers.wide = device::address<double>(room(&found->numbers, 8));
   target->factor = to.factor;
-  if (to.wants_values()) target->values = on_device<double>(room(&found->values, 8));
+  if (to.wants_values()) target->values = device::address<double>(room(&found->values, 8));
 }
 
 void Outputs::place_states(const Output& o, const Here& here, Found* found, gpu::Target* target) {
   const std::int64_t each = state_bytes(o);
-  const auto room = [&](Block* block, std::int64_t count) {
+  const auto room = [&](device::Block* block, std::int64_t count) {
     device_.make_room(block, static_cast<std::size_t>(count * o.width * each), "sums of parts");
     return block->at();
   };
   if (o.keep == Keep::none) {
-    target->states = on_device<void>(room(&found->states, here.blocks_of_launch * pass_.shape.threads));
-    target->merged = on_device<void>(room(&found->merged, std::max<std::int64_t>(1, cut_.blocks * cut_.splits)));
+    target->states = device::address<void>(room(&found->states, here.blocks_of_launch * pass_.shape.threads));
+    target->merged = device::address<void>(room(&found->merged, std::max<std::int64_t>(1, cut_.blocks * cut_.splits)));
   } else if (o.keep != Keep::both && merges()) {
-    target->states = on_device<void>(room(&found->states, here.waiting_parts * here.waiting_rows));
+    target->states = device::address<void>(room(&found->states, here.waiting_parts * here.waiting_rows));
     // A component's rows lie together.
     if (here.sweep.size() < all_.sweep)
-      target->merged =
-          on_device<void>(room(&found->merged, here.lanes.size()) - static_cast<Pointer>(here.lanes.from * each));
+      target->merged = device::address<void>(room(&found->merged, here.lanes.size()) -
+                                             static_cast<device::Pointer>(here.lanes.from * each));
   }
 }
 
@@ -92,7 +92,7 @@ void Outputs::fetch(Keep keep) {
 }
 
 // In pieces as long as they lie together at both ends.
-void Outputs::fetch_from(const Block& block, std::int64_t bytes, char* host, std::size_t k) {
+void Outputs::fetch_from(const device::Block& block, std::int64_t bytes, char* host, std::size_t k) {
   const Output& o = output(k);
   const Span &rows = found_[k].rows, &columns = found_[k].columns;
   const std::int64_t all_rows = o.keep == Keep::none ? 1 : all_.lanes,
@@ -105,7 +105,7 @@ void Outputs::fetch_from(const Block& block, std::int64_t bytes, char* host, std
     const std::int64_t plane = p * piece / here, column = p - plane * (pieces / planes);
     const std::int64_t to =
         all ? 0 : (plane * all_columns + columns.from + (whole_columns ? 0 : column)) * all_rows + rows.from;
-    device_.download(host + to * bytes, block.at() + static_cast<Pointer>(p * piece * bytes),
+    device_.download(host + to * bytes, block.at() + static_cast<device::Pointer>(p * piece * bytes),
                      static_cast<std::size_t>(piece * bytes));
   }
 }
@@ -117,8 +117,8 @@ void Outputs::hand_over() {
   }
 }
 
-void Outputs::keep(Block* block, Kept* stay) {
-  if (stay) stay->copies[device_.number()] = to_stay(&device_, std::move(*block));
+void Outputs::keep(device::Block* block, Kept* stay) {
+  if (stay) stay->copies[device_.number()] = device::copy_in(&device_, std::move(*block));
 }
 
 void Outputs::take_merged(const Outputs& other, std::int64_t first, std::int64_t end) {
@@ -127,7 +127,7 @@ void Outputs::take_merged(const Outputs& other, std::int64_t first, std::int64_t
     const std::int64_t each = output(k).width * state_bytes(output(k));
     std::vector<char> states(static_cast<std::size_t>((end - first) * each));
     for (std::int64_t split = 0; split < cut_.splits; ++split) {
-      const Pointer at = static_cast<Pointer>((split * cut_.blocks + first) * each);
+      const device::Pointer at = static_cast<device::Pointer>((split * cut_.blocks + first) * each);
       other.device_.enter();
       other.device_.download(states.data(), other.found_[k].merged.at() + at, states.size());
       device_.enter();

@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 #include <vector>
-#include "cuda/device.hpp"
+#include "device/device.hpp"
 #include "cuda/window.hpp"
 #include "kernweave/gpu/arguments.hpp"
 #include "schedule/backend.hpp"
@@ -19,7 +19,7 @@ struct Here {
 
 class Outputs {
  public:
-  Outputs(const Pass& pass, const Task& task, const Cut& cut, Device* device);
+  Outputs(const Pass& pass, const Task& task, const Cut& cut, device::Device* device);
 
   // Adds what they take.
   void count(Needs* needs) const;
@@ -39,7 +39,7 @@ class Outputs {
  private:
   // Memory of an output.
   struct Found {
-    Block values, numbers, states, merged;
+    device::Block values, numbers, states, merged;
     Span rows, columns;  // of the results that are in it
   };
 
@@ -47,13 +47,13 @@ class Outputs {
   const Result& result(std::size_t k) const { return task_.results[static_cast<std::size_t>(pass_.group.outputs[k])]; }
   void place_results(const Output& o, const Result& to, Found* found, gpu::Target* target);
   void place_states(const Output& o, const Here& here, Found* found, gpu::Target* target);
-  void fetch_from(const Block& block, std::int64_t bytes, char* host, std::size_t k);
-  void keep(Block* block, Kept* stay);
+  void fetch_from(const device::Block& block, std::int64_t bytes, char* host, std::size_t k);
+  void keep(device::Block* block, Kept* stay);
 
   const Pass& pass_;
   const Task& task_;
   const Cut& cut_;
-  Device& device_;
+  device::Device& device_;
   const Extents all_;
   std::vector<Found> found_;
 };

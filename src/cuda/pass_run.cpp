@@ -14,10 +14,11 @@ constexpr std::int64_t kMostSplits = 65535;  // blocks of a launch along its sec
 constexpr unsigned kPointThreads = 256;      // of kernels with a thread for each point
 constexpr const char* kOfOneAxis = "what depends on one axis";
 
-const Kernels& kernels_of(const Pass& pass, const Code& code, Device* device) {
-  const int shared_bytes = static_cast<int>(pass.shared_bytes());
-  return pass.interpreted() ? device->ahead_kernels(ahead_image(pass.float32), code.interpretation.sweep, shared_bytes)
-                            : device->kernels(code.source, shared_bytes);
+const device::Kernels& kernels_of(const Pass& pass, const Code& code, device::Device* device) {
+  const device::Kernels& kernels =
+      pass.interpreted() ? device->kernels_of_image(interpreter_image(pass.float32)) : device->kernels(code.source);
+  kernels.allow_shared(code.interpretation.sweep, static_cast<int>(pass.shared_bytes()));
+  return kernels;
 }
 
 // Blocks of the same rows and columns, each with some of the weights.
@@ -27,13 +28,14 @@ int shares_of(const Pass& pass, const Code& code) {
 
 }  // namespace
 
-AtOnce at_once(const Pass& pass, const Code& code, Device* device) {
+AtOnce at_once(const Pass& pass, const Code& code, device::Device* device) {
   const int resident =
       kernels_of(pass, code, device).resident(code.interpretation.sweep, pass.shape.threads, pass.shared_bytes());
   return {device->processors(), std::max(1, resident / shares_of(pass, code))};
 }
 
-PassRun::PassRun(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device)
+PassRun::PassRun(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows,
+                 device::Device* device)
     : pass_(pass),
       code_(code),
       device_(*device),
@@ -107,24 +109,25 @@ double PassRun::budget(const Needs& needs, Room room) const {
 
 // Room for the points of a span; the first of all points would lie at what is returned.
 template <class T>
-T* PassRun::room_for(Block* block, const Span& points, std::int64_t bytes_each, const char* what) {
+T* PassRun::room_for(device::Block* block, const Span& points, std::int64_t bytes_each, const char* what) {
   device_.make_room(block, static_cast<std::size_t>(points.size() * bytes_each), what);
-  return on_device<T>(block->at() - static_cast<Pointer>(points.from * bytes_each));
+  return device::address<T>(block->at() - static_cast<device::Pointer>(points.from * bytes_each));
 }
 
 // The same for all of a panel's numbers, which lie point by point or component by component.
-void* PassRun::room_for_panel(Block* block, const Span& points, const Panel& panel, bool by_points) {
+void* PassRun::room_for_panel(device::Block* block, const Span& points, const Panel& panel, bool by_points) {
   const std::int64_t bytes = pass_.number_bytes(), of_point = panel.total * bytes;
   device_.make_room(block, static_cast<std::size_t>(points.size() * of_point), kOfOneAxis);
-  return on_device<void>(block->at() - static_cast<Pointer>(points.from * (by_points ? of_point : bytes)));
+  return device::address<void>(block->at() -
+                               static_cast<device::Pointer>(points.from * (by_points ? of_point : bytes)));
 }
 
 void PassRun::place_numbers() {
   const std::vector<double>& numbers = pass_.program().numbers;
   const double none = 0;
-  head_.numbers = on_device<double>(small_.put(numbers.data(), static_cast<std::int64_t>(numbers.size())));
+  head_.numbers = device::address<double>(small_.put(numbers.data(), static_cast<std::int64_t>(numbers.size())));
   lost_ = small_.put(&none, 1);
-  head_.lost = on_device<int>(lost_);
+  head_.lost = device::address<int>(lost_);
   head_.lanes = all_.lanes;
   head_.sweep = all_.sweep;
   head_.split = cut_.split;
@@ -226,7 +229,7 @@ std::vector<char> PassRun::arguments() const {
 
 void PassRun::launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads,
                      std::int64_t shared_bytes, int shares) {
-  const Function function = kernels_.find(name);
+  const device::Function function = kernels_.find(name);
   internal_check(function != nullptr, "no kernel ", name);
   device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits), static_cast<unsigned>(shares),
                  threads, static_cast<unsigned>(shared_bytes), arguments());

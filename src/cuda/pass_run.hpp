@@ -1,7 +1,7 @@
 // The rows of a pass that one device has: its pairs, window by window.
 #pragma once
 #include <functional>
-#include "cuda/device.hpp"
+#include "device/device.hpp"
 #include "cuda/script_layout.hpp"
 #include "cuda/outputs.hpp"
 #include "cuda/inputs.hpp"
@@ -19,11 +19,12 @@ struct Code {
 };
 
 // Of the pairs of a pass.
-AtOnce at_once(const Pass& pass, const Code& code, Device* device);
+AtOnce at_once(const Pass& pass, const Code& code, device::Device* device);
 
 class PassRun {
  public:
-  PassRun(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows, Device* device);
+  PassRun(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows,
+          device::Device* device);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
   void run(Room room, const std::function<void(double)>& poll);
@@ -46,8 +47,8 @@ class PassRun {
 
   double budget(const Needs& needs, Room room) const;
   template <class T>
-  T* room_for(Block* block, const Span& points, std::int64_t bytes_each, const char* what);
-  void* room_for_panel(Block* block, const Span& points, const Panel& panel, bool by_points);
+  T* room_for(device::Block* block, const Span& points, std::int64_t bytes_each, const char* what);
+  void* room_for_panel(device::Block* block, const Span& points, const Panel& panel, bool by_points);
   void place_numbers();
   void enter(const Span& lanes, const Span& sweep);
   void place_rows(const Span& lanes);
@@ -68,11 +69,11 @@ class PassRun {
 
   const Pass& pass_;
   const Code& code_;
-  Device& device_;
+  device::Device& device_;
   const Extents all_;  // of all devices
   const Span rows_;    // of this one
   const Cut& cut_;
-  const Kernels& kernels_;
+  const device::Kernels& kernels_;
   const std::function<void(double)>* poll_ = nullptr;
   Small small_;
   Inputs inputs_;
@@ -81,9 +82,9 @@ class PassRun {
   Span lanes_{-1, -1}, sweep_{-1, -1};  // of the window
   gpu::Head head_{};
   gpu::Script script_{};
-  Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_,
+  device::Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_,
       column_squares_, weight_halves_, weight_scales_, scripted_;
-  Pointer lost_ = 0;
+  device::Pointer lost_ = 0;
   std::int64_t done_ = 0;  // blocks times splits
 };
 

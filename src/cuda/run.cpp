@@ -7,9 +7,9 @@
 #include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
 #include "cuda/script_layout.hpp"
-#include "cuda/nvrtc.hpp"
+#include "device/nvrtc.hpp"
 #include "cuda/multi_device.hpp"
-#include "cuda/probe.hpp"
+#include "device/probe.hpp"
 #include "cuda/write_source.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
@@ -108,7 +108,7 @@ class Gpu : public Backend {
 
   Verdict ready() const override {
     for (int number : numbers()) {
-      const Verdict there = probe(number);
+      const Verdict there = device::probe(number);
       if (!there.yes) return there;
     }
     return {};
@@ -134,7 +134,7 @@ class Gpu : public Backend {
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     const double transfers = home == Home::host ? transfer_seconds(plan, variant, sizes) : 0;
-    const double start = driver_is_open() ? 0 : kGpuSecondsToStart;
+    const double start = device::driver_is_open() ? 0 : kGpuSecondsToStart;
     return start + kGpuSecondsPerCall + transfers +
            sweep_seconds(plan, variant, sizes) / static_cast<double>(std::max<std::size_t>(1, numbers_.size()));
   }
@@ -146,7 +146,7 @@ class Gpu : public Backend {
       const Extents n = extents_of(group, sizes);
       Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, way_for(variant));
       if (pass.interpreted()) script_of(&pass);
-      const Cut parts = cut(pass, n.lanes, n.sweep, {device(numbers()[0]).processors(), kGpuResidentBlocks},
+      const Cut parts = cut(pass, n.lanes, n.sweep, {device::open(numbers()[0]).processors(), kGpuResidentBlocks},
                             sweep_seconds(plan, variant, sizes));
       const Needs needs = needs_of(pass);
       const bool merged = parts.splits * pass.shape.parts > 1;
@@ -178,9 +178,9 @@ class Gpu : public Backend {
     Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, task.schedule->strain, way);
     const bool follows = pass.interpreted();
     const Code code = follows ? Code{"", script_of(&pass)} : Code{Sources::of(task).find(pass), {}};
-    std::vector<Device*> devices;
+    std::vector<device::Device*> devices;
     for (int number : numbers())
-      if (devices.empty() || may_spread(variant, group)) devices.push_back(&device(number));
+      if (devices.empty() || may_spread(variant, group)) devices.push_back(&device::open(number));
     return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? slower(code.interpretation) : 1),
                     devices, room);
   }
@@ -197,12 +197,12 @@ class Gpu : public Backend {
                          [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
   }
   static Way way_for(const Variant& variant) {
-    return compiler().found && !is_long(variant) ? Way::best : Way::interpreted;
+    return device::compiler().found && !is_long(variant) ? Way::best : Way::interpreted;
   }
   static std::string why_not_written(const Variant& variant) {
     return is_long(variant)
                ? sentence("of more than ", kGpuMostSteps, " steps a pair it would take too long to compile")
-               : compiler().why;
+               : device::compiler().why;
   }
 
   // Of a pass that can be interpreted: ready_for() has asked.
@@ -216,7 +216,7 @@ class Gpu : public Backend {
   // Those of "all" are known when the driver has been opened.
   const std::vector<int>& numbers() const {
     if (numbers_.empty())
-      for (int number = 0; number < std::max(1, devices()); ++number) numbers_.push_back(number);
+      for (int number = 0; number < std::max(1, device::count()); ++number) numbers_.push_back(number);
     return numbers_;
   }
 

@@ -10,6 +10,7 @@
 #include "cuda/write_script.hpp"
 #include "cuda/memory_needs.hpp"
 #include "cuda/fused.hpp"
+#include "device/image.hpp"
 #include "schedule/cost.hpp"
 
 // Made by nvcc from ahead_interpret32.cu and ahead_interpret64.cu, or by ahead_none.cpp.
@@ -263,10 +264,8 @@ std::string rows_called(const Interpretation& from) {
   return names;
 }
 
-const unsigned char* ahead_image(bool float32) {
-  constexpr unsigned char kFatbin[] = {0x50, 0xed, 0x55, 0xba};
-  const unsigned char* const image = float32 ? kernweave_ahead_interpret32 : kernweave_ahead_interpret64;
-  return std::memcmp(image, kFatbin, sizeof kFatbin) == 0 ? image : nullptr;
+const unsigned char* interpreter_image(bool float32) {
+  return device::image_in(float32 ? kernweave_ahead_interpret32 : kernweave_ahead_interpret64);
 }
 
 }  // namespace cuda

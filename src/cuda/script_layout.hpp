@@ -3,13 +3,15 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-#include "cuda/device.hpp"
 #include "cuda/pass.hpp"
 #include "kernweave/gpu/script.hpp"
 #include "schedule/backend.hpp"
 
 namespace kernweave {
 namespace cuda {
+
+// The kernel that goes through the pairs of what was written out, or follows their instructions.
+constexpr const char* kSweep = "sweep";
 
 // A script, all that it will point to, and the kernel that goes through its pairs. Its head is for whoever runs it.
 struct Interpretation {
@@ -48,7 +50,7 @@ Verdict interpret(Pass* pass, Interpretation* found);
 std::string rows_called(const Interpretation& from);
 
 // The kernels for one type of numbers: an image with code for several architectures; null where none was compiled.
-const unsigned char* ahead_image(bool float32);
+const unsigned char* interpreter_image(bool float32);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -4,19 +4,12 @@
 #include <memory>
 #include <string>
 #include <vector>
+#include "base/verdict.hpp"
 #include "base/view.hpp"
 #include "kernweave/row_numbers.hpp"
 #include "schedule/schedule.hpp"
 
 namespace kernweave {
-
-// Answer to "can you?": yes, or no and why.
-struct Verdict {
-  bool yes = true;
-  std::string why;
-
-  static Verdict no(std::string why) { return {false, std::move(why)}; }
-};
 
 // Place of an output's results: memory of the host, or, where that is null, the device that finds them. Results without
 // any place are not wanted.

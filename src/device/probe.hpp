@@ -2,10 +2,10 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "schedule/backend.hpp"
+#include "base/verdict.hpp"
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 
 // Found once for each device: the driver opens, the compiler or kernels compiled at installation are there, and a small
 // kernel gives the right numbers. No in a process forked from one that has used a GPU.
@@ -25,5 +25,5 @@ struct Report {
 // Starts the driver but no device, unless the probe has.
 Report report();
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

@@ -1,14 +1,14 @@
 // Opens devices, pools their memory, keeps their kernels.
-#include "cuda/device.hpp"
+#include "device/device.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
 #include "base/process.hpp"
-#include "cuda/nvrtc.hpp"
+#include "device/nvrtc.hpp"
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 namespace {
 
 // Blocks come in sizes that waste at most an eighth, so that one that was given back fits many.
@@ -29,7 +29,7 @@ Block::~Block() {
 
 Kernels::Kernels(const void* image) { check(driver().cuModuleLoadData(&module_, image), "loading kernels"); }
 
-void Kernels::ask_for(const char* name, int shared_bytes) const {
+void Kernels::allow_shared(const char* name, int shared_bytes) const {
   constexpr int kWithoutAsking = 49152;
   if (shared_bytes > kWithoutAsking)
     check(driver().cuFuncSetAttribute(find(name), kDynamicShared, shared_bytes), "asking for shared memory");
@@ -141,7 +141,7 @@ void Device::download(void* to, Pointer from, std::size_t bytes) {
 
 void Device::wait() { check(driver().cuStreamSynchronize(stream_), "a kernel"); }
 
-void Device::settle() noexcept {
+void Device::wait_after_failure() noexcept {
   driver().cuCtxSetCurrent(context_);
   driver().cuStreamSynchronize(stream_);
 }
@@ -154,7 +154,7 @@ void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, uns
         "starting a kernel");
 }
 
-const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
+const Kernels& Device::kernels(const std::string& source) {
   constexpr std::size_t kMostKernels = 512;
   const auto found = kernels_.find(source);
   if (found != kernels_.end()) {
@@ -162,28 +162,26 @@ const Kernels& Device::kernels(const std::string& source, int shared_bytes) {
     return *found->second.kernels;
   }
   auto fresh = std::make_unique<Kernels>(compile(source, capability_).data());
-  fresh->ask_for(kSweep, shared_bytes);
   if (kernels_.size() >= kMostKernels) {
     const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
     wait();
     kernels_.erase(std::min_element(kernels_.begin(), kernels_.end(), earlier));
   }
-  return *kernels_.emplace(source, Held{std::move(fresh), ++calls_}).first->second.kernels;
+  return *kernels_.emplace(source, Compiled{std::move(fresh), ++calls_}).first->second.kernels;
 }
 
-const Kernels& Device::ahead_kernels(const unsigned char* image, const char* sweep, int shared_bytes) {
-  std::unique_ptr<Kernels>& held = ahead_[image];
-  if (!held) held = std::make_unique<Kernels>(image);
-  held->ask_for(sweep, shared_bytes);
-  return *held;
+const Kernels& Device::kernels_of_image(const unsigned char* image) {
+  std::unique_ptr<Kernels>& loaded = images_[image];
+  if (!loaded) loaded = std::make_unique<Kernels>(image);
+  return *loaded;
 }
 
-int devices() { return std::max(open_driver().devices, pretended); }
-void pretend_devices(int count) { pretended = count; }
+int count() { return std::max(open_driver().devices, pretended); }
+void pretend(int count) { pretended = count; }
 
 bool opened_by_parent() { return owner != 0 && owner != this_process(); }
 
-Device& device(int number) {
+Device& open(int number) {
   // Never destroyed: the driver may be gone before us.
   static std::map<int, Device>& devices = *new std::map<int, Device>;
   internal_check(!opened_by_parent(), "a device of another process");
@@ -193,5 +191,5 @@ Device& device(int number) {
   return at.first->second;
 }
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

@@ -1,6 +1,6 @@
 // A file holds the text it was compiled from, its image, and a checksum of both. The oldest leave when there are too
 // many.
-#include "cuda/kernel_cache.hpp"
+#include "device/kernel_cache.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include "base/process.hpp"
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,5 +161,5 @@ CacheReport cache_report() {
   return report;
 }
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

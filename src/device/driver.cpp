@@ -1,11 +1,11 @@
 // Opens the driver and asks it what is there.
-#include "cuda/driver.hpp"
+#include "device/driver.hpp"
 
 #include "base/error.hpp"
 #include "base/library.hpp"
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 namespace {
 
 #ifdef _WIN32
@@ -106,5 +106,5 @@ void check(Status status, const char* doing) {
   internal_check(false, "the GPU failed at ", doing, ": ", status_text(status));
 }
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

@@ -1,5 +1,5 @@
 // Finds NVRTC, and hands it sources with no header in reach but ours.
-#include "cuda/nvrtc.hpp"
+#include "device/nvrtc.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,10 +11,10 @@
 #include "base/deep_stack.hpp"
 #include "base/error.hpp"
 #include "base/library.hpp"
-#include "cuda/kernel_cache.hpp"
+#include "device/kernel_cache.hpp"
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 namespace {
 
 using Status = int;
@@ -187,5 +187,5 @@ std::string compile(const std::string& source, int capability) {
   return image;
 }
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

@@ -1,19 +1,19 @@
 // Asks the driver, the compiler and a first kernel.
-#include "cuda/probe.hpp"
+#include "device/probe.hpp"
 
 #include <cstring>
 #include <map>
 
 #include "base/error.hpp"
-#include "cuda/device.hpp"
-#include "cuda/script_layout.hpp"
-#include "cuda/nvrtc.hpp"
+#include "device/device.hpp"
+#include "device/image.hpp"
+#include "device/nvrtc.hpp"
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 namespace {
 
-// Each thread writes a number that only running code can know. What was compiled at installation has the same kernel.
+// Each thread writes a number that only running code can know. ahead_probe.cu has the same kernel.
 const char* const kProbe =
     "extern \"C\" __global__ void probe(double* out) { out[threadIdx.x] = 3.0 * threadIdx.x + 1.0; }";
 constexpr unsigned kProbeThreads = 32;
@@ -21,7 +21,7 @@ constexpr unsigned kProbeThreads = 32;
 bool computes(Device* gpu) {
   const Block memory = gpu->allocate(kProbeThreads * sizeof(double), "a probe");
   const Kernels kernels(compiler().found ? static_cast<const void*>(compile(kProbe, gpu->capability()).data())
-                                         : ahead_image(false));
+                                         : probe_image());
   const Pointer at = memory.at();
   std::vector<char> arguments(sizeof at);
   std::memcpy(arguments.data(), &at, sizeof at);
@@ -35,13 +35,13 @@ bool computes(Device* gpu) {
 
 Verdict probe_now(int number) {
   if (!open_driver().driver) return Verdict::no(open_driver().why);
-  if (number >= devices())
-    return Verdict::no(sentence("there is no GPU ", number, "; they are numbered from 0 to ", devices() - 1));
-  if (!compiler().found && !ahead_image(false))
+  if (number >= count())
+    return Verdict::no(sentence("there is no GPU ", number, "; they are numbered from 0 to ", count() - 1));
+  if (!compiler().found && !probe_image())
     return Verdict::no(sentence(
         compiler().why, "; no kernels were compiled at installation, for which the CUDA Toolkit must be there then"));
   try {
-    if (computes(&device(number))) return {};
+    if (computes(&open(number))) return {};
     return Verdict::no(sentence("GPU ", number, " gives wrong numbers for a small kernel"));
   } catch (const Failure& failure) {
     return Verdict::no(failure.message);
@@ -79,12 +79,12 @@ Report report() {
   const Opened& opened = open_driver();
   found.driver = opened.driver ? sentence("CUDA ", opened.version / 1000, ".", opened.version % 1000 / 10) : opened.why;
   const Compiler& c = compiler();
-  found.ahead = ahead_image(false) != nullptr;
+  found.ahead = probe_image() != nullptr;
   found.compiler = c.found ? sentence("NVRTC ", c.major, ".", c.minor, ", ", c.file) : c.why;
   for (int number = 0; number < opened.devices; ++number) found.devices.push_back(device_line(number));
   if (opened.driver && !probe(0).yes) found.problem = probe(0).why;
   return found;
 }
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

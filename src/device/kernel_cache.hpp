@@ -4,7 +4,7 @@
 #include <string>
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 
 // Where they lie, and how many bytes they may take. An empty folder: nowhere.
 void set_cache(const std::string& folder, double most_bytes);
@@ -26,5 +26,5 @@ struct CacheReport {
 };
 CacheReport cache_report();
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

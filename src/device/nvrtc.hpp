@@ -3,7 +3,7 @@
 #include <string>
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 
 // Where kernels find inst/include as it was installed. Said once, before the first compilation.
 void set_header_folder(const std::string& folder);
@@ -21,5 +21,5 @@ const Compiler& compiler();
 // compiler is older than the device, code that the driver translates.
 std::string compile(const std::string& source, int capability);
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

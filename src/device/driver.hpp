@@ -4,7 +4,7 @@
 #include <string>
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 
 using Status = int;  // 0: success
 using DeviceId = int;
@@ -77,5 +77,5 @@ std::string status_text(Status status);
 
 int attribute(int which, DeviceId device);
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include "cuda/driver.hpp"
+#include "device/driver.hpp"
 
 namespace kernweave {
-namespace cuda {
+namespace device {
 
 class Device;
 
@@ -49,17 +49,14 @@ class Kernels {
 
   // Null where the module has none of this name.
   Function find(const char* name) const;
-  // For launches of one of them with so much shared memory.
-  void ask_for(const char* name, int shared_bytes) const;
+  // Must be called before one of them is launched with so much shared memory.
+  void allow_shared(const char* name, int shared_bytes) const;
   // Blocks of so many threads that a multiprocessor works on at the same time.
   int resident(const char* name, int threads, std::int64_t shared_bytes) const;
 
  private:
   Module module_ = nullptr;
 };
-
-// The kernel that goes through the pairs of what was written out, or follows their instructions.
-constexpr const char* kSweep = "sweep";
 
 class Device {
  public:
@@ -81,8 +78,8 @@ class Device {
   // Waits until all is done.
   void download(void* to, Pointer from, std::size_t bytes);
   void wait();
-  // The same after a failure, whatever it was.
-  void settle() noexcept;
+  // The same after a failure, whatever it was: kernels may still use memory that is about to serve others.
+  void wait_after_failure() noexcept;
   // Memory of the host that copies read faster, kStagingBytes of it, free between two waits.
   char* staging() const { return staging_; }
   static constexpr std::size_t kStagingBytes = 1 << 20;
@@ -91,10 +88,9 @@ class Device {
               unsigned shared_bytes, const std::vector<char>& arguments);
 
   // Compiled once for each source, unless many others have come since.
-  const Kernels& kernels(const std::string& source, int shared_bytes);
-
-  // Those of an image that stays where it is, and of them the one that is to go through the pairs.
-  const Kernels& ahead_kernels(const unsigned char* image, const char* sweep, int shared_bytes);
+  const Kernels& kernels(const std::string& source);
+  // Those of an image (device/image.hpp), loaded once.
+  const Kernels& kernels_of_image(const unsigned char* image);
 
   // Not in use by anybody.
   std::size_t free_memory();
@@ -118,25 +114,25 @@ class Device {
   char* staging_ = nullptr;
   Pool pool_;                             // blocks that nobody has, by their size
   std::map<Pointer, std::size_t> taken_;  // from the driver, pieces of which are in the pool or in use
-  struct Held {
+  struct Compiled {
     std::unique_ptr<Kernels> kernels;
     long long used;  // when, counted in calls
   };
-  std::map<std::string, Held> kernels_;
-  std::map<const unsigned char*, std::unique_ptr<Kernels>> ahead_;
+  std::map<std::string, Compiled> kernels_;
+  std::map<const unsigned char*, std::unique_ptr<Kernels>> images_;
   long long calls_ = 0;
 };
 
 // The device of this number, opened when first asked for.
-Device& device(int number);
+Device& open(int number);
 
 // How many there are.
-int devices();
+int count();
 // For tests on machines with one: numbers beyond the last count from the first again, and open it once more.
-void pretend_devices(int count);
+void pretend(int count);
 
 // Contexts do not survive a fork: has a parent of this process opened a device? Then nothing of it may be touched here.
 bool opened_by_parent();
 
-}  // namespace cuda
+}  // namespace device
 }  // namespace kernweave

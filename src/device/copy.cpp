@@ -1,0 +1,70 @@
+// A copy lives in a block of its device's pool; views know their copies by the devices' numbers.
+#include "device/copy.hpp"
+
+#include <mutex>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace device {
+namespace {
+
+class DeviceCopy : public Copy {
+ public:
+  DeviceCopy(Device* device, Block block) : device_(device), block_(std::move(block)) {}
+  void fetch(void* to, std::size_t bytes) const override {
+    user_check(!opened_by_parent(), Fault::no_device,
+               "numbers on a GPU cannot be fetched in a forked process; look at them before forking");
+    device_->enter();
+    device_->download(to, block_.at(), bytes);
+  }
+  Pointer at() const { return block_.at(); }
+
+ private:
+  Device* device_;
+  Block block_;
+};
+
+// Threads of several devices look for copies, and leave theirs.
+std::mutex copies_mutex;
+
+// Numbers that are on another device alone, by way of the host.
+std::unique_ptr<Copy> forwarded_copy(const View& view, Device* device) {
+  std::vector<double> numbers(static_cast<std::size_t>(view.rows * view.columns));
+  internal_check(!view.kept->copies.empty(), "data that are nowhere");
+  view.kept->copies.begin()->second->fetch(numbers.data(), numbers.size() * sizeof(double));
+  device->enter();
+  return sent_copy({numbers.data(), view.rows, view.columns}, device);
+}
+
+}  // namespace
+
+std::unique_ptr<Copy> copy_in(Device* device, Block block) {
+  return std::make_unique<DeviceCopy>(device, std::move(block));
+}
+
+std::unique_ptr<Copy> sent_copy(const View& view, Device* device) {
+  const std::size_t bytes = static_cast<std::size_t>(view.rows * view.columns) * sizeof(double);
+  Block block = device->allocate(bytes, "the data");
+  device->upload(block.at(), view.data, bytes);
+  device->wait();
+  return copy_in(device, std::move(block));
+}
+
+bool has_copy(const View& view, const Device& device) {
+  const std::lock_guard<std::mutex> lock(copies_mutex);
+  return view.kept && view.kept->copies.count(device.number()) > 0;
+}
+
+Pointer kept_copy(const View& view, Device* device) {
+  const std::lock_guard<std::mutex> lock(copies_mutex);
+  auto at = view.kept->copies.find(device->number());
+  if (at == view.kept->copies.end())
+    at = view.kept->copies.emplace(device->number(), view.data ? sent_copy(view, device) : forwarded_copy(view, device))
+             .first;
+  return static_cast<const DeviceCopy&>(*at->second).at();
+}
+
+}  // namespace device
+}  // namespace kernweave
