@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernweave/gpu/script.hpp"
+
 namespace kernweave {
 namespace cuda {
 namespace {
@@ -43,10 +45,9 @@ double bytes_of_column(const Pass& pass) {
 }
 
 std::int64_t state_bytes(const Output& o) {
-  const StateRow& state = row(o.red).state;
-  const std::int64_t bytes = static_cast<std::int64_t>(state.size) + (state.storage(o.places) + 7) / 8 * 8;
-  // A state that has been merged leaves its place to the results of a list (kernweave/gpu/interpreter_kernels.hpp).
-  return o.places > 1 ? std::max<std::int64_t>(bytes, 16 * o.places) : bytes;
+  const std::int64_t bytes = row(o.red).state.bytes(o.places);
+  // A state that has been merged leaves its place to the results of a list.
+  return o.places > 1 ? std::max<std::int64_t>(bytes, gpu::kResultBytes * o.places) : bytes;
 }
 
 }  // namespace cuda

@@ -28,9 +28,10 @@ using gpu::Instruction;
 using gpu::Kind;
 using gpu::Operand;
 
-// What more than one place needs to finish a list in: kernweave::gpu::write_state().
-constexpr std::int64_t kBytesOfPlace = 16;
 constexpr int kWarp = 32;
+
+// Bytes that are moved at a time.
+constexpr std::int64_t kChunk = 16;
 
 std::int64_t even(std::int64_t bytes, std::int64_t step) { return ceiling(bytes, step) * step; }
 
@@ -39,7 +40,7 @@ std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
   for (int number : pass.group.outputs) {
     const Output& output = pass.variant->outputs[static_cast<std::size_t>(number)];
     const StateRow& state = row(output.red).state;
-    const int size = static_cast<int>(even(static_cast<std::int64_t>(state.size), 8));
+    const int size = static_cast<int>(state.size);
     gpu::Outcome o{};
     o.reduction = output.red;
     o.pairwise = pass.pairwise(number);
@@ -48,7 +49,7 @@ std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
     o.places = output.places;
     o.row = size;
     o.storage = 2 * size;
-    o.stride = static_cast<int>(2 * size + even(state.storage(output.places), 8));
+    o.stride = size + static_cast<int>(state.bytes(output.places));
     o.bytes = static_cast<int>(state_bytes(output));
     found.push_back(o);
   }
@@ -104,16 +105,16 @@ class Fitting {
     way.threads = threads;
     way.tile = way.staged ? tile_for(of_column, 2 * 32 / pass_.number_bytes()) : kGpuTile;
     way.own =
-        place_states(even(static_cast<std::int64_t>(own_numbers_) * way.strip * pass_.number_bytes(), kBytesOfPlace));
+        place_states(even(static_cast<std::int64_t>(own_numbers_) * way.strip * pass_.number_bytes(), kChunk));
     const std::int64_t program = static_cast<std::int64_t>(found_.pairs.size() * sizeof(Instruction));
-    way.bytes = program + (way.staged ? even(way.tile * of_column, kBytesOfPlace) : 0) + threads * way.own;
+    way.bytes = program + (way.staged ? even(way.tile * of_column, kChunk) : 0) + threads * way.own;
     return way;
   }
 
   // Behind `first` bytes of other things. A finished list goes out through the memory of what is no longer needed then.
   std::int64_t place_states(std::int64_t first) {
     for (const gpu::Outcome& o : found_.outcomes)
-      if (o.places > 1) first = std::max(first, kBytesOfPlace * o.places);
+      if (o.places > 1) first = std::max<std::int64_t>(first, gpu::kResultBytes * o.places);
     for (gpu::Outcome& o : found_.outcomes) {
       if (o.pairwise) continue;
       o.lane = static_cast<int>(first);
@@ -134,10 +135,10 @@ bool fit_whole(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   const gpu::WholeShape shape = gpu::whole_shape(state.storage(1) > 0, pass.number_bytes());
   const std::int64_t of_column = bytes_staged(pass), list = state.storage(o->places);
   *layout = {shape.rows, shape.columns, true, tile_for(of_column, shape.columns)};
-  const int before = static_cast<int>(kBytesOfPlace * o->places), of_row = static_cast<int>(even(list, 8));
+  const int before = static_cast<int>(gpu::kResultBytes * o->places), of_row = static_cast<int>(even(list, 8));
   if (list > 0) layout->own = apart(before + shape.rows * of_row);
   for (layout->threads = kGpuThreads; layout->threads >= kWarp; layout->threads /= 2) {
-    layout->bytes = even(layout->tile * of_column, kBytesOfPlace) + layout->threads * layout->own;
+    layout->bytes = even(layout->tile * of_column, kChunk) + layout->threads * layout->own;
     if (layout->bytes > may_take(layout->threads)) continue;
     o->lane = before;
     o->stride = of_row;

@@ -169,6 +169,7 @@ std::vector<OpRow> make_op_rows() {
 
 template <class State>
 StateRow state_row() {
+  static_assert(alignof(State) == 8, "a state and its storage lie side by side");
   return {
       sizeof(State),
       &State::storage,

@@ -57,6 +57,9 @@ struct StateRow {
   void (*step)(void* state, Lane value, Lane weight, Index index, bool valid);
   void (*merge)(void* state, const void* later);
   void (*finish)(const void* state, Lane* values, Index* indices);
+
+  // Of a state and its storage, which lies behind it. Both are whole numbers of eights.
+  std::int64_t bytes(int places) const { return static_cast<std::int64_t>(size) + (storage(places) + 7) / 8 * 8; }
 };
 
 struct RedRow {

@@ -11,15 +11,6 @@
 namespace kernweave {
 namespace {
 
-// A state must start where a double or an Index may.
-constexpr std::size_t kAlign = sizeof(Index);
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-std::size_t state_bytes(const Output& o) {
-  const StateRow& state = row(o.red).state;
-  return aligned(state.size) + aligned(static_cast<std::size_t>(state.storage(o.places)));
-}
-
 // The states of one output. Rows kept along i, or pair by pair, are folded one at a time and share one.
 class Fold {
  public:
@@ -29,8 +20,8 @@ class Fold {
         result_(result),
         sizes_(sizes),
         states_(output.keep == Keep::j ? sizes.j : 1),
-        bytes_(state_bytes(output)),
-        memory_(static_cast<std::size_t>(states_) * output.width * bytes_ / kAlign),
+        bytes_(state_.bytes(output.places)),
+        memory_(static_cast<std::size_t>(states_ * output.width * bytes_) / sizeof(Index)),
         values_(output.places),
         indices_(output.places) {
     for (std::int64_t s = 0; s < states_; ++s) init(s);
@@ -68,14 +59,13 @@ class Fold {
   }
 
   void* state(std::int64_t s, int component) {
-    return reinterpret_cast<char*>(memory_.data()) +
-           (s * output_.width + component) * static_cast<std::int64_t>(bytes_);
+    return reinterpret_cast<char*>(memory_.data()) + (s * output_.width + component) * bytes_;
   }
 
   void init(std::int64_t s) {
     for (int c = 0; c < output_.width; ++c) {
       char* at = static_cast<char*>(state(s, c));
-      state_.init(at, at + aligned(state_.size), output_.places);
+      state_.init(at, at + state_.size, output_.places);
     }
   }
 
@@ -96,7 +86,7 @@ class Fold {
   Result result_;
   const Sizes& sizes_;
   std::int64_t states_;
-  std::size_t bytes_;
+  std::int64_t bytes_;  // of a state with its storage
   std::vector<Index> memory_;
   std::vector<Lane> values_;
   std::vector<Index> indices_;
@@ -135,7 +125,7 @@ class Reference : public Backend {
     double bytes = 0;
     for (std::int64_t numbers : variant.program.memory) bytes += 8.0 * static_cast<double>(numbers);
     for (const Output& o : variant.outputs)
-      bytes += (o.keep == Keep::j ? static_cast<double>(sizes.j) : 1.0) * o.width * static_cast<double>(state_bytes(o));
+      bytes += (o.keep == Keep::j ? static_cast<double>(sizes.j) : 1.0) * o.width * static_cast<double>(row(o.red).state.bytes(o.places));
     return bytes;
   }
 

@@ -25,8 +25,8 @@ __device__ __forceinline__ void with_family(Red reduction, F f) {
   }
 }
 
-// Writes a state's results, which lie as rows (or pairs) x places x components. Those of lists go through `spare`, 16
-// bytes a place.
+// Writes a state's results, which lie as rows (or pairs) x places x components. Those of lists go through `spare`,
+// kResultBytes a place.
 template <class State, class L>
 __device__ void write_state(const State& state, L, const Target& to, long long place, int component, int places,
                             void* spare) {
