@@ -125,7 +125,8 @@ class Reference : public Backend {
     double bytes = 0;
     for (std::int64_t numbers : variant.program.memory) bytes += 8.0 * static_cast<double>(numbers);
     for (const Output& o : variant.outputs)
-      bytes += (o.keep == Keep::j ? static_cast<double>(sizes.j) : 1.0) * o.width * static_cast<double>(row(o.red).state.bytes(o.places));
+      bytes += (o.keep == Keep::j ? static_cast<double>(sizes.j) : 1.0) * o.width *
+               static_cast<double>(row(o.red).state.bytes(o.places));
     return bytes;
   }
 

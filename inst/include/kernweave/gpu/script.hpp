@@ -69,7 +69,8 @@ struct alignas(16) Instruction {
 // variable, and how many variables after it are looked up in turn.
 enum ListOfRows { kFrom, kAlongLanes, kVariable, kLookups, kFirstLookup };
 
-// Bytes of a list's result, a value and its row number: kernels finish lists in the memory of states that are done with.
+// Bytes of a list's result, a value and its row number: kernels finish lists in the memory of states that are done
+// with.
 inline constexpr long long kResultBytes = 16;
 
 // An output of the pass. For each component a thread has a state in the pass's precision, and one in float64 of what
