@@ -11,12 +11,12 @@
 #' Assigning to elements changes R's numbers and gives the copy up; the next use sends it anew. Memory of the GPU is
 #' given back when R collects the vector.
 #'
-#' Operands keep copies of their own: `X <- Vi(x)` sends `x` once however often `X` is used. `on_device()` is for data of
-#' which several operands are made, and for results that should not come back.
+#' Operands keep copies of their own: `X <- Vi(x)` sends `x` once however often `X` is used. `on_device()` is for data
+#' of which several operands are made, and for results that should not come back.
 #'
 #' @param x numbers: a matrix, a vector, or a data frame
-#' @param device `"gpu"`, or the number of one; or `"auto"`: a GPU if there is one, else `x` stays in the memory of R. By default
-#'   the option `kernweave.device`
+#' @param device `"gpu"`, or the number of one; or `"auto"`: a GPU if there is one, else `x` stays in the memory of R.
+#'   By default the option `kernweave.device`
 #' @return `on_device()`: the numbers of `x`, double. `is_on_device()`: `TRUE` or `FALSE`.
 #' @seealso [kernweave_options()] for devices, [kernweave_sitrep()] for what was found
 #' @export

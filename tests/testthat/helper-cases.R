@@ -15,10 +15,11 @@ test_widths <- c(1, 3, 17)
 
 wants_logical <- function(row) row$fn %in% c("any", "all", "count")
 
-# Where an operation is smooth: its gradient is compared with differences there. Its values are looked at elsewhere, too, unless
-# base R is not exact there (tanpi next to a pole).
+# Where an operation is smooth: its gradient is compared with differences there. Its values are looked at elsewhere,
+# too, unless base R is not exact there (tanpi next to a pole).
 smooth_range <- function(row) {
-  switch(row$name, Asin = , Acos = , Atanh = c(-0.9, 0.9), Acosh = c(1.2, 3), TanPi = c(-0.4, 0.4), Minkowski = c(2.1, 3), c(0.3, 1.8))
+  switch(row$name, Asin = , Acos = , Atanh = c(-0.9, 0.9), Acosh = c(1.2, 3), TanPi = c(-0.4, 0.4),
+         Minkowski = c(2.1, 3), c(0.3, 1.8))
 }
 value_ranges <- function(row) c(list(smooth_range(row)), if (row$name != "TanPi") list(c(-2, 2)))
 
@@ -54,9 +55,12 @@ listed <- function(...) unlist(lapply(list(...), function(list) c(length(list), 
 attribute_lists <- list(
   Pick = list(listed(3L), listed(c(2L, 1L)), listed(c(5L, 1L, 1L, 3L, 2L))),
   Unpick = list(c(listed(c(3L, 1L, 3L)), 4L), c(listed(2L), 2L)),
-  Kron = list(listed(c(2L, 1L), c(1L, 3L)), listed(c(2L, 3L), c(2L, 1L)), listed(2L, 3L), listed(c(1L, 2L, 3L), c(2L, 1L, 1L))),
-  TensorDot = list(listed(c(2L, 3L), c(3L, 2L), 2L, 1L, NULL), listed(c(3L, 2L), c(2L, 1L, 3L), c(2L, 1L), c(1L, 3L), NULL),
-                   listed(2L, c(2L, 3L), NULL, NULL, c(3L, 1L, 2L)), listed(c(2L, 3L), 2L, 1L, 1L, NULL), listed(3L, 3L, 1L, 1L, NULL))
+  Kron = list(listed(c(2L, 1L), c(1L, 3L)), listed(c(2L, 3L), c(2L, 1L)), listed(2L, 3L),
+              listed(c(1L, 2L, 3L), c(2L, 1L, 1L))),
+  TensorDot = list(listed(c(2L, 3L), c(3L, 2L), 2L, 1L, NULL),
+                   listed(c(3L, 2L), c(2L, 1L, 3L), c(2L, 1L), c(1L, 3L), NULL),
+                   listed(2L, c(2L, 3L), NULL, NULL, c(3L, 1L, 2L)), listed(c(2L, 3L), 2L, 1L, 1L, NULL),
+                   listed(3L, 3L, 1L, 1L, NULL))
 )
 attribute_choices <- function(row) {
   if (!is.null(attribute_lists[[row$name]])) return(attribute_lists[[row$name]])
@@ -70,7 +74,8 @@ accepted_kinds <- function(row, shape) {
   for (first in c("real", "logical")) {
     kinds <- c(first, rep("real", row$arity - 1))
     args <- Map(function(width, kind) lazy_stub(width, kind), shape$widths, kinds)
-    fits <- tryCatch(is.list(kernweave:::r_apply(row$name, args, shape$attributes)), kernweave_error = function(e) FALSE)
+    fits <- tryCatch(is.list(kernweave:::r_apply(row$name, args, shape$attributes)),
+                     kernweave_error = function(e) FALSE)
     if (fits) return(kinds)
   }
   NULL
@@ -88,7 +93,9 @@ oracle_array <- function(term, M, N, width) {
 }
 
 # R's own C++ compiler, with its options.
-cxx17 <- function() strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+cxx17 <- function() {
+  strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+}
 
 # Close where both are finite; the same NaN, Inf and -Inf elsewhere.
 expect_close <- function(actual, expected, tolerance, scale = 1, label = NULL) {

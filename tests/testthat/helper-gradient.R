@@ -31,7 +31,10 @@ check_gradient <- function(build, arguments, label, h = 1e-5, tolerance = 1e-6) 
   tangents <- Map(function(a, t) if (a$axis == "param") as.vector(t) else t, arguments[smooth], along)
   forward <- jvp(R, wrt, unname(tangents))
   expect_close(sum(cotangent * forward), slope, tolerance, scale = 1 + abs(slope), label = paste(label, "forward mode"))
-  for (k in seq_along(wrt)) check_second_order(R, wrt[[k]], arguments[smooth][[k]], cotangent, along[[k]], label, build, arguments, which(smooth)[k], axis)
+  for (k in seq_along(wrt)) {
+    check_second_order(R, wrt[[k]], arguments[smooth][[k]], cotangent, along[[k]], label, build, arguments,
+                       which(smooth)[k], axis)
+  }
 }
 
 # The forward derivative of a gradient against differences of gradients.
@@ -52,7 +55,8 @@ check_random_gradient <- function(formula, operands, seed, h = 1e-6) {
   names <- vapply(formula$operands, `[[`, "", "name")
   lazy <- lapply(formula$operands, function(o) operand_on(o$axis, operands[[o$name]], o$name))
   parsed <- kernweave:::r_parse(formula$text, names, lapply(lazy, `[[`, "formula"))$formula
-  R <- kernweave:::new_reduction(list(kernweave:::sum_output(parsed, "i")), c(2, 3), extents = lapply(lazy, `[[`, "formula"))
+  R <- kernweave:::new_reduction(list(kernweave:::sum_output(parsed, "i")), c(2, 3),
+                                 extents = lapply(lazy, `[[`, "formula"))
   set.seed(seed)
   along <- lapply(operands[names], function(data) array(stats::rnorm(length(data)), dim(data) %||% length(data)))
   value_at <- function(step) {
@@ -65,12 +69,16 @@ check_random_gradient <- function(formula, operands, seed, h = 1e-6) {
   back <- value_at(-h)
   straight <- (forth - total) / h
   # A kink or a pole between the points is no test of a derivative.
-  if (!all(is.finite(c(forth, back))) || max(abs(straight - (total - back) / h)) > 1e-3 * (1 + max(abs(straight)))) return(invisible())
+  if (!all(is.finite(c(forth, back))) || max(abs(straight - (total - back) / h)) > 1e-3 * (1 + max(abs(straight)))) {
+    return(invisible())
+  }
   slope <- sum(cotangent * (forth - back)) / (2 * h)
   gradient <- vjp(R, lazy, cotangent)
-  expect_close(pairing(gradient, along), slope, 1e-5, scale = 1 + abs(slope) + max(abs(total)), label = paste0("random_formula(", seed, ") ", formula$text))
+  expect_close(pairing(gradient, along), slope, 1e-5, scale = 1 + abs(slope) + max(abs(total)),
+               label = paste0("random_formula(", seed, ") ", formula$text))
   forward <- jvp(R, lazy, unname(lapply(along, function(t) if (is.matrix(t)) t else as.vector(t))))
-  expect_close(sum(cotangent * forward), pairing(gradient, along), 1e-9, scale = 1 + abs(slope), label = paste0("random_formula(", seed, ") forward"))
+  expect_close(sum(cotangent * forward), pairing(gradient, along), 1e-9, scale = 1 + abs(slope),
+               label = paste0("random_formula(", seed, ") forward"))
 }
 
 `%||%` <- function(a, b) if (is.null(a)) b else a

@@ -56,22 +56,30 @@ oracle_reductions <- list(
   LogSumExp = function(values, weights = rep(1, length(values)), K = 1L) {
     list(value = oracle_log_sum_exp(values, weights))
   },
-  SumSoftMaxWeight = function(values, weights = rep(1, length(values)), K = 1L) list(value = oracle_soft_max(values, weights)),
+  SumSoftMaxWeight = function(values, weights = rep(1, length(values)), K = 1L) {
+    list(value = oracle_soft_max(values, weights))
+  },
   Prod = function(values, weights = NULL, K = 1L) list(value = prod(values)),
   KMinArgKMin = function(values, weights = NULL, K = 1L) oracle_k_min(values, K),
   MinArgMin = function(values, weights = NULL, K = 1L) oracle_min_arg_min(values),
   Any = function(values, weights = NULL, K = 1L) list(value = any(as.logical(values))),
   Max = function(values, weights = NULL, K = 1L) list(value = if (anyNA(values)) NaN else max(values, -Inf)),
   MaxArgMax = function(values, weights = NULL, K = 1L) opposite(oracle_min_arg_min(-values)),
-  ArgMin = function(values, weights = NULL, K = 1L) list(index = if (all(is.na(values))) NA_integer_ else which.min(values)),
-  ArgMax = function(values, weights = NULL, K = 1L) list(index = if (all(is.na(values))) NA_integer_ else which.max(values)),
+  ArgMin = function(values, weights = NULL, K = 1L) {
+    list(index = if (all(is.na(values))) NA_integer_ else which.min(values))
+  },
+  ArgMax = function(values, weights = NULL, K = 1L) {
+    list(index = if (all(is.na(values))) NA_integer_ else which.max(values))
+  },
   ArgKMin = function(values, weights = NULL, K = 1L) list(index = oracle_arg_k_min(values, K)),
   KMin = function(values, weights = NULL, K = 1L) oracle_k_min(values, K)["value"],
   KMaxArgKMax = function(values, weights = NULL, K = 1L) opposite(oracle_k_min(-values, K)),
   ArgKMax = function(values, weights = NULL, K = 1L) list(index = oracle_arg_k_min(-values, K)),
   KMax = function(values, weights = NULL, K = 1L) opposite(oracle_k_min(-values, K))["value"],
   Mean = function(values, weights = NULL, K = 1L) list(value = if (length(values)) mean(values) else NaN),
-  Variance = function(values, weights = NULL, K = 1L) list(value = if (length(values) > 1 && !anyNA(values)) stats::var(values) else NaN),
+  Variance = function(values, weights = NULL, K = 1L) {
+    list(value = if (length(values) > 1 && !anyNA(values)) stats::var(values) else NaN)
+  },
   All = function(values, weights = NULL, K = 1L) list(value = all(as.logical(values))),
   Count = function(values, weights = NULL, K = 1L) list(value = sum(as.logical(values)))
 )
@@ -115,8 +123,8 @@ oracle_reduce_all <- function(term, M, N, op, index, weight, K, width) {
   })
 }
 
-# One field ("value" or "index") of the results: rows x K x width, of which K is left out where there are no lists, and the width
-# of a list where it is 1.
+# One field ("value" or "index") of the results: rows x K x width, of which K is left out where there are no lists, and
+# the width of a list where it is 1.
 oracle_field <- function(op, results, field, K, width) {
   places <- if (op %in% oracle_lists) K else 1L
   sample <- oracle_reductions[[op]](c(1, 0), c(1, 1), places)[[field]]

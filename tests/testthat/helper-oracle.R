@@ -116,13 +116,17 @@ oracle_unpick <- function(x, n, ...) {
   vapply(seq_len(c(...)[n + 1]), function(place) sum(x[places == place]), 0)
 }
 
-oracle_mat_mult <- function(x, y, inner) as.vector(apply(matrix(y, inner), 2, function(column) oracle_mat_vec(x, column)))
+oracle_mat_mult <- function(x, y, inner) {
+  as.vector(apply(matrix(y, inner), 2, function(column) oracle_mat_vec(x, column)))
+}
 
 # Entry by entry, as the sum is defined.
 oracle_tensor_dot <- function(x, y, ...) {
   given <- listed_attributes(...)
   entry <- function(data, dims, at) data[1 + sum((at - 1) * cumprod(c(1, dims))[seq_along(dims)])]
-  all_of <- function(dims) unname(as.matrix(do.call(expand.grid, c(lapply(dims, seq_len), list(1))))[, seq_along(dims), drop = FALSE])
+  all_of <- function(dims) {
+    unname(as.matrix(do.call(expand.grid, c(lapply(dims, seq_len), list(1))))[, seq_along(dims), drop = FALSE])
+  }
   left <- setdiff(seq_along(given[[1]]), given[[3]])
   right <- setdiff(seq_along(given[[2]]), given[[4]])
   inner <- all_of(given[[1]][given[[3]]])
@@ -166,10 +170,14 @@ oracle_ops <- list(
   Pick = function(x, n, ...) x[c(...)],
   Unpick = oracle_unpick,
   MatMult = oracle_mat_mult,
-  Kron = function(x, y, ...) as.vector(kronecker(array(x, listed_attributes(...)[[1]]), array(y, listed_attributes(...)[[2]]))),
+  Kron = function(x, y, ...) {
+    as.vector(kronecker(array(x, listed_attributes(...)[[1]]), array(y, listed_attributes(...)[[2]])))
+  },
   TensorDot = oracle_tensor_dot,
   SoftDTW_SqDist = oracle_soft_dtw,
-  BSpline = function(knots, x, degree) vapply(seq_len(length(knots) - degree - 1), function(k) oracle_spline(knots, x, k, degree), 0),
+  BSpline = function(knots, x, degree) {
+    vapply(seq_len(length(knots) - degree - 1), function(k) oracle_spline(knots, x, k, degree), 0)
+  },
   Mod = oracle_elementwise(function(x, y) x %% y),
   IntDiv = oracle_elementwise(function(x, y) x %/% y),
   Max2 = oracle_elementwise(pmax),

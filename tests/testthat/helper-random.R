@@ -78,7 +78,9 @@ make_with_constant <- function(width, size) {
 
 # Smooth ones whose slope is at most 1, so that they enlarge no rounding error.
 gentle <- c("Tanh", "Atan", "Asinh", "Erf", "Sigmoid", "Softplus")
-make_unary <- function(width, size) node(pick(c("Minus", "Square", "Minus", "Square", gentle)), random_real(width, size))
+make_unary <- function(width, size) {
+  node(pick(c("Minus", "Square", "Minus", "Square", gentle)), random_real(width, size))
+}
 
 make_guarded <- function(width, size) {
   a <- random_real(width, size)
@@ -120,7 +122,8 @@ make_fold <- function(width, size) {
   b <- random_real(pick(c(inner, inner, 1L)), half(size))
   pick(list(node("Sum", a), node("Sum", a), swapped_at_random("Scalprod", a, b),
             swapped_at_random("SqDist", a, b), node("SqNorm2", a), node("Norm2", a),
-            node("Elem", a, attributes = pick(seq_len(inner))), node(pick(c("Max", "Min", "ArgMax")), random_exact(inner))))
+            node("Elem", a, attributes = pick(seq_len(inner))),
+            node(pick(c("Max", "Min", "ArgMax")), random_exact(inner))))
 }
 
 # Operations whose result is wider than 1 for a reason of their own.

@@ -1,18 +1,25 @@
-# Random formulas whose parts are read again and again: what shows whether a value is still where the next one looks for it.
+# Random formulas whose parts are read again and again: what shows whether a value is still where the next one looks for
+# it.
 
 # Mostly one of the last.
-recent <- function(made) if (stats::runif(1) < 0.6) made[[length(made) + 1 - sample.int(min(3, length(made)), 1)]] else pick(made)
+recent <- function(made) {
+  if (stats::runif(1) < 0.6) made[[length(made) + 1 - sample.int(min(3, length(made)), 1)]] else pick(made)
+}
 
 # Each makes a number of numbers s, t, values of several components v, w and a constant c.
 shared_numbers <- list(
-  function(s, t, v, w, c) s + c, function(s, t, v, w, c) s * c, function(s, t, v, w, c) s / (1 + s^2), function(s, t, v, w, c) cos(s) * t,
-  function(s, t, v, w, c) (s + c) * cos(t + 1), function(s, t, v, w, c) (s + c) - cos(t) * c, function(s, t, v, w, c) (cos(s) * c) / (cos(t)^2 + c),
-  function(s, t, v, w, c) min2(s, t * c), function(s, t, v, w, c) exp(-abs(s)) * c + t, function(s, t, v, w, c) sum(cos(v)),
+  function(s, t, v, w, c) s + c, function(s, t, v, w, c) s * c, function(s, t, v, w, c) s / (1 + s^2),
+  function(s, t, v, w, c) cos(s) * t,
+  function(s, t, v, w, c) (s + c) * cos(t + 1), function(s, t, v, w, c) (s + c) - cos(t) * c,
+  function(s, t, v, w, c) (cos(s) * c) / (cos(t)^2 + c),
+  function(s, t, v, w, c) min2(s, t * c), function(s, t, v, w, c) exp(-abs(s)) * c + t,
+  function(s, t, v, w, c) sum(cos(v)),
   function(s, t, v, w, c) cos(v) | (w / (1 + w^2)), function(s, t, v, w, c) max(v * cos(s))
 )
 # The same of values of several components.
 shared_values <- list(
-  function(s, t, v, w, c) v + c, function(s, t, v, w, c) cos(v) * c, function(s, t, v, w, c) (v * c) / (w^2 + c), function(s, t, v, w, c) (v + c) * cos(s)
+  function(s, t, v, w, c) v + c, function(s, t, v, w, c) cos(v) * c, function(s, t, v, w, c) (v * c) / (w^2 + c),
+  function(s, t, v, w, c) (v + c) * cos(s)
 )
 
 # Of points X and Y with D components.

@@ -12,7 +12,8 @@ stored_in <- function(folder) list.files(folder, full.names = TRUE)
 test_that("nothing is written unless it is asked for", {
   expect_identical(kernweave_options()$value[kernweave_options()$option == "kernweave.cache"], "FALSE")
   expect_error(with_kernweave(kernweave_options(), cache = 3), "`cache` must be", class = "kernweave_error_settings")
-  expect_error(with_kernweave(kernweave_options(), cache_mb = -1), "`cache_mb` must be", class = "kernweave_error_settings")
+  expect_error(with_kernweave(kernweave_options(), cache_mb = -1), "`cache_mb` must be",
+               class = "kernweave_error_settings")
 })
 
 test_that("what was compiled once is found, whatever harm files come to", {
@@ -24,7 +25,8 @@ test_that("what was compiled once is found, whatever harm files come to", {
   file <- stored_in(folder)
   whole <- readBin(file, "raw", file.size(file))
   # Marks the image, with its checksum left alone: if it were believed, it would come back.
-  harmed <- list(raw(), whole[1:10], whole[-length(whole)], replace(whole, length(whole), xor(whole[length(whole)], as.raw(255))),
+  harmed <- list(raw(), whole[1:10], whole[-length(whole)],
+                 replace(whole, length(whole), xor(whole[length(whole)], as.raw(255))),
                  replace(whole, 30, as.raw(255)), c(whole, as.raw(0)), rev(whole))
   for (bytes in harmed) {
     writeBin(bytes, file)
@@ -78,8 +80,10 @@ test_that("a disk that is full stops nothing, and no half of a file stays there"
     sprintf("options(kernweave.cache = %s)", deparse(folder)), "invisible(kernweave_options())",
     sprintf("cat(length(kernweave:::r_cuda_compile(%s, 90L)))", deparse(a_source(1)))
   ))
-  # Files of this process end after two blocks of 512 bytes; the signal that says so is not heeded, so that writing fails.
-  command <- sprintf("trap '' XFSZ; ulimit -f 2; exec %s --vanilla %s", shQuote(file.path(R.home("bin"), "Rscript")), shQuote(script))
+  # Files of this process end after two blocks of 512 bytes; the signal that says so is not heeded, so that writing
+  # fails.
+  command <- sprintf("trap '' XFSZ; ulimit -f 2; exec %s --vanilla %s", shQuote(file.path(R.home("bin"), "Rscript")),
+                     shQuote(script))
   said <- system2("sh", c("-c", shQuote(command)), stdout = TRUE)
   image <- kernweave:::r_cuda_compile(a_source(1), 90L)
   expect_gt(length(image), 1024)

@@ -9,9 +9,11 @@ test_that("distances in exponents are contracted, any others are not", {
   scale <- Pm(stats::runif(6))
   d <- sqdist(X, Y)
   contracted <- list(
-    sum_of(exp(-d) * b), sum_of(exp(-d * s) * b), sum_of(exp(-d / s) * Vj(cloud(140, 3))), sum_of(exp(-sqdist(X * scale, Y * scale)) * b),
+    sum_of(exp(-d) * b), sum_of(exp(-d * s) * b), sum_of(exp(-d / s) * Vj(cloud(140, 3))),
+    sum_of(exp(-sqdist(X * scale, Y * scale)) * b),
     sum_of(exp(-d) * exp(-d / 3) * b), sum_of(exp(b - d)), sum_of(exp(-d) * (X - Y)), sum_of(square(exp(-d))),
-    sum_of(exp(-sum((X - Y)^2))), sum_of(exp(-d) / (1 + b * b)), reduction(-d, "logsumexp", call = FALSE), reduction(b - d / s, "logsumexp", call = FALSE),
+    sum_of(exp(-sum((X - Y)^2))), sum_of(exp(-d) / (1 + b * b)), reduction(-d, "logsumexp", call = FALSE),
+    reduction(b - d / s, "logsumexp", call = FALSE),
     sum_of(exp(-d) * b, index = "ij"), reduction(exp(-sqdist(X[c(1:150, 3), ], Y)), "sum", call = FALSE),
     vjp(sum_of(exp(-d) * b), X, cotangent = matrix(1, 150), call = FALSE)
   )
@@ -22,7 +24,8 @@ test_that("distances in exponents are contracted, any others are not", {
   }
   not_contracted <- list(
     sum_of(1 / (1 + d)), sum_of(1 - exp(-d)), sum_of(exp(-d) - exp(-2 * d)), sum_of(d), sum_of(exp(-d) * d),
-    reduction(d, "argKmin", K = 3, call = FALSE), reduction(exp(-d), "min", call = FALSE), sum_of(exp(-d * b)), sum_of(exp(-sqdist(X * scale, Y))),
+    reduction(d, "argKmin", K = 3, call = FALSE), reduction(exp(-d), "min", call = FALSE), sum_of(exp(-d * b)),
+    sum_of(exp(-sqdist(X * scale, Y))),
     sum_of(exp(-sqdist(X, Pm(1:6)) * b)), sum_of(exp(-sqdist(elem(X, 1), elem(Y, 1))))
   )
   for (R in not_contracted) expect_false(form_of(R) == "contracted variant", info = format(R))
@@ -45,7 +48,8 @@ test_that("points far from 0 are contracted; outliers, narrow kernels, few point
     }
     K <- exp(-sqdist(Vi(x), Vj(y)))
     exact <- sum(K, index = "j", device = "reference")
-    expect_close(sum(K, index = "j", precision = precision), exact, if (precision == "float64") 1e-13 else 5e-6, scale = max(exact))
+    expect_close(sum(K, index = "j", precision = precision), exact, if (precision == "float64") 1e-13 else 5e-6,
+                 scale = max(exact))
   }
 })
 
@@ -67,13 +71,16 @@ expect_accurate_at_edge <- function(device, unit, share = 0.9) {
       R <- sum_of(exp(-sqdist(Vi(x), Vj(y)) * s), precision = precision)
       expect_identical(form_of(R), "contracted variant")
       exact <- as.matrix(lazy_set(R, device = "reference", precision = "float64"))
-      expect_close(as.matrix(lazy_set(R, device = device)) / exact, exact / exact, if (precision == "float64") 1e-13 else 5e-6, label = paste(d, precision))
+      expect_close(as.matrix(lazy_set(R, device = device)) / exact, exact / exact,
+                   if (precision == "float64") 1e-13 else 5e-6, label = paste(d, precision))
     }
 }
 
 test_that("at the edge of what is allowed, every term keeps its accuracy, coincident points included, in any units", {
   set.seed(22)
-  for (device in setdiff(test_devices(), "reference")) for (unit in c(1, 1e-7, 1e7)) expect_accurate_at_edge(device, unit)
+  for (device in setdiff(test_devices(), "reference")) {
+    for (unit in c(1, 1e-7, 1e7)) expect_accurate_at_edge(device, unit)
+  }
 })
 
 test_that("tensor cores keep the accuracy of every term at the edge of what is left to them", {
@@ -94,7 +101,8 @@ test_that("exponents are taken apart where the condition bounds them, and nowher
   }
   powers <- function(F) regmatches(expanded(F), gregexpr("exp2", expanded(F)))[[1]]
   expect_length(powers(exp(-sqdist(X, Y))), 3)
-  expect_length(powers(exp(-sqdist(X, Y)) * exp(-sqdist(X, Y) / 3)), 2)  # one distance for both: its squares are in no one exponent
+  # one distance for both: its squares are in no one exponent
+  expect_length(powers(exp(-sqdist(X, Y)) * exp(-sqdist(X, Y) / 3)), 2)
   # Potentials of transport may be of any size: only with the distance they are small.
   together <- expanded(exp(f + g - sqdist(X, Y)))
   expect_false(any(grepl("exp2\\((f|g)\\)", together)))

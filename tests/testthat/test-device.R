@@ -30,7 +30,10 @@ test_that("what is written to a vector on a device stays in R, and changes no co
 test_that("numbers that cannot be fetched are a classed error, again and again", {
   gone <- elsewhere(c(1, 2), 3)
   for (k in 1:2) expect_error(gone + 1, "the device has gone", class = "kernweave_error_no_device")
-  for (k in 1:2) expect_error(sum(Vi(gone) * Vj(1), index = "j", device = "cpu"), "the device has gone", class = "kernweave_error_no_device")
+  for (k in 1:2) {
+    expect_error(sum(Vi(gone) * Vj(1), index = "j", device = "cpu"), "the device has gone",
+                 class = "kernweave_error_no_device")
+  }
   expect_identical(length(gone), 3L)
   gc()
 })
@@ -40,7 +43,9 @@ test_that("the CPU computes with data that lie on a device", {
   b <- numbers_between(40, 1, -1, 1)
   K <- exp(-sqdist(Vi(elsewhere(x)), Vj(elsewhere(x))))
   expected <- exp(-sqdist(Vi(x), Vj(x))) %*% b
-  for (device in c("cpu", "reference")) expect_close(lazy_set(K, device = device) %*% elsewhere(b), expected, 1e-13, scale = 40)
+  for (device in c("cpu", "reference")) {
+    expect_close(lazy_set(K, device = device) %*% elsewhere(b), expected, 1e-13, scale = 40)
+  }
   expect_identical(dim(K), c(40L, 40L))
   f <- as.function(sum(Vi(dim = 3, name = "x") | Vj(dim = 3, name = "y"), index = "j"))
   expect_identical(f(elsewhere(x), x), f(x, elsewhere(x)))
@@ -93,7 +98,8 @@ test_that("results stay on the GPU where the data are, and are the same numbers"
   expect_close(w, exp(-sqdist(here$X, here$Y)) %*% (exp(-sqdist(here$X, here$Y)) %*% b), 1e-12, scale = 1e5)
   y <- on_device(b)
   y[1] <- 1000
-  expect_close(exp(-sqdist(there$X, there$Y)) %*% y, exp(-sqdist(here$X, here$Y)) %*% c(1000, b[-1]), 1e-13, scale = 2000)
+  expect_close(exp(-sqdist(there$X, there$Y)) %*% y, exp(-sqdist(here$X, here$Y)) %*% c(1000, b[-1]), 1e-13,
+               scale = 2000)
 })
 
 test_that("repeated calls leave the memory of the GPU flat", {

@@ -17,7 +17,8 @@ test_that("the gradient of a Gaussian is known, and so is its Laplacian", {
 
 test_that("reverse and forward mode agree, through operations of every form", {
   p <- Pm(c(0.5, 1, 2), name = "p")
-  formulas <- list(X * Y, c(X, square(Y * X)), matvecmult(tensorprod(X, Y), p), normalize(X - Y), max(X * Y), lazy_if(X < Y, X^2, Y), sinh(X) + atan(Y * X),
+  formulas <- list(X * Y, c(X, square(Y * X)), matvecmult(tensorprod(X, Y), p), normalize(X - Y), max(X * Y),
+                   lazy_if(X < Y, X^2, Y), sinh(X) + atan(Y * X),
                    elem(X, 2) * Y, clamp(X, -0.5, 0.5))
   for (F in formulas) {
     u <- stats::rnorm(width(F))

@@ -28,8 +28,8 @@ insert_after <- function(file, last, new) {
   writeLines(append(lines, new, after = max(grep(last, lines))), file)
 }
 
-# A copy of the headers with both examples in it, and what is generated from the tables. `says`: the state also says what
-# the vignette adds to it.
+# A copy of the headers with both examples in it, and what is generated from the tables. `says`: the state also says
+# what the vignette adds to it.
 extended <- function(says = TRUE) {
   root <- source_root()
   tree <- tempfile("extended")

@@ -15,8 +15,10 @@ test_that("every reduction compiles for a GPU, over every axis", {
   y <- numbers_between(5, 2, 0, 1)
   # What is derived hands another formula to one of these.
   reductions <- subset(kernweave_reductions(), name == of)
-  for (k in seq_len(nrow(reductions))) for (index in c("i", "j", "ij")) for (K in if (reductions$inputs[k] == "value_k") c(2, 40) else 1) {
-    R <- reduction(term_for(reductions[k, ], Vi(y), Vj(y)), reductions$fn[k], index = index, K = if (reductions$inputs[k] == "value_k") K,
+  for (k in seq_len(nrow(reductions))) for (index in c("i", "j", "ij"))
+  for (K in if (reductions$inputs[k] == "value_k") c(2, 40) else 1) {
+    R <- reduction(term_for(reductions[k, ], Vi(y), Vj(y)), reductions$fn[k], index = index,
+                   K = if (reductions$inputs[k] == "value_k") K,
                    weight = weight_for(reductions[k, ], y), call = FALSE)
     expect_compiles(R, paste(reductions$fn[k], index))
   }
@@ -39,13 +41,18 @@ test_that("what a sum begins with is there in every pass", {
     R <- sum_of(cos(w + sqdist(X, Y)) + Z * w, index = "j")
     expect_compiles(R, format(R))
     expect_compiles(vjp(R, list(X, Z), call = FALSE), format(R))
-    if (gpu_is_ready()) expect_close(as.matrix(lazy_set(R, device = "gpu", precision = "float64")), as.matrix(lazy_set(R, device = "reference")), 1e-13, scale = 10)
+    if (gpu_is_ready()) {
+      expect_close(as.matrix(lazy_set(R, device = "gpu", precision = "float64")),
+                   as.matrix(lazy_set(R, device = "reference")), 1e-13, scale = 10)
+    }
   }
 })
 
 test_that("a source depends on structure and shape, never on names, numbers or sizes", {
   x <- matrix(stats::runif(30), 10)
-  text <- function(s, name, lanes) sources_of(sum(exp(-sqdist(Vi(x, name = name), Vj(x)) / s), index = "j", call = FALSE), lanes)
+  text <- function(s, name, lanes) {
+    sources_of(sum(exp(-sqdist(Vi(x, name = name), Vj(x)) / s), index = "j", call = FALSE), lanes)
+  }
   expect_identical(text(2, "x", 1e5), text(3, "\"; #error", 2e5))
   expect_false(any(grepl("error", text(2, "#error", 1e5))))
 })
@@ -67,7 +74,8 @@ test_that("every operation on the GPU, as the reference has it", {
 })
 
 # More than a tile, a block and a strip on either side, and one less.
-gpu_sizes <- list(c(0, 5), c(5, 0), c(1, 1), c(1, 300), c(31, 33), c(32, 32), c(33, 31), c(255, 257), c(257, 255), c(256, 256),
+gpu_sizes <- list(c(0, 5), c(5, 0), c(1, 1), c(1, 300), c(31, 33), c(32, 32), c(33, 31), c(255, 257), c(257, 255),
+                  c(256, 256),
                   c(513, 1), c(3, 5003), c(5003, 3), c(1031, 2053))
 
 test_that("pairs of a common kind on the GPU, as the reference has them", {
@@ -77,7 +85,8 @@ test_that("pairs of a common kind on the GPU, as the reference has them", {
   ahead <- !grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)
   sizes <- if (ahead) list(c(1, 1), c(31, 300), c(513, 7), c(700, 1031)) else list(c(700, 1031))
   for (size in sizes) for (D in if (ahead) c(1, 3, 12) else 3) for (index in c("j", "i")) {
-    # On a binary grid: points are what they are in float32, but not when their centre has been taken off: there, ties may be none.
+    # On a binary grid: points are what they are in float32, but not when their centre has been taken off: there, ties
+    # may be none.
     points <- function(n) matrix(round(stats::rnorm(n * D) * 64) / 64, ncol = D)
     weights <- matrix(stats::runif(2 * size[if (index == "i") 1 else 2]), ncol = 2)
     x <- points(size[1])
@@ -90,7 +99,8 @@ test_that("pairs of a common kind on the GPU, as the reference has them", {
         label <- paste(name, D, paste(size, collapse = "x"), index, precision)
         which <- if (is.list(found[[name]]) && precision == "float32") "values" else TRUE
         # Sums of up to a thousand terms of some size, and of cubes.
-        expect_close(unlist(found[[name]][which]), unlist(expected[[name]][which]), 5 * tolerance_of(precision), label = label)
+        expect_close(unlist(found[[name]][which]), unlist(expected[[name]][which]), 5 * tolerance_of(precision),
+                     label = label)
       }
     }
   }
@@ -105,9 +115,11 @@ test_that("every reduction on the GPU, as the reference has it, at every size", 
     x <- matrix(round(stats::rnorm(2 * size[1]) * 8) / 8, ncol = 2)
     y <- matrix(round(stats::rnorm(2 * size[2]) * 8) / 8, ncol = 2)
     F <- term_for(reductions[k, ], Vi(x), Vj(y))
-    for (index in c("i", "j", "ij")) for (K in if (reductions$inputs[k] == "value_k") c(3, 40) else 1) for (precision in test_precisions()) {
+    for (index in c("i", "j", "ij")) for (K in if (reductions$inputs[k] == "value_k") c(3, 40) else 1)
+    for (precision in test_precisions()) {
       run <- function(device) {
-        reduction(F, reductions$fn[k], index = index, K = if (reductions$inputs[k] == "value_k") K, weight = weight_for(reductions[k, ], y),
+        reduction(F, reductions$fn[k], index = index, K = if (reductions$inputs[k] == "value_k") K,
+                  weight = weight_for(reductions[k, ], y),
                   device = device, precision = precision)
       }
       actual <- run("gpu")
@@ -120,14 +132,18 @@ test_that("every reduction on the GPU, as the reference has it, at every size", 
       } else if (is.list(expected)) {
         expect_close(actual$value, expected$value, tolerance_of(precision), scale = 10, label = label)
         if (precision == "float64") expect_identical(actual$index, expected$index, label = label)
-      } else expect_close(actual, expected, slack * tolerance_of(precision), scale = if (slack > 1) 1 else 10 * max(size), label = label)
+      } else expect_close(actual, expected, slack * tolerance_of(precision),
+                          scale = if (slack > 1) 1 else 10 * max(size), label = label)
     }
   }
 })
 
 test_that("exponents of a row may all be far below 0 on the GPU", {
   skip_without_gpu()
-  for (precision in test_precisions()) expect_equal(far_exponents("gpu", precision), far_exponents("reference", precision), tolerance = tolerance_of(precision))
+  for (precision in test_precisions()) {
+    expect_equal(far_exponents("gpu", precision), far_exponents("reference", precision),
+                 tolerance = tolerance_of(precision))
+  }
 })
 
 test_that("exponents may leap, and weights be of any size, on the GPU", {
@@ -141,7 +157,8 @@ test_that("the GPU gives the same bits, run to run", {
   x <- matrix(stats::rnorm(3 * 15000), ncol = 3)
   y <- matrix(stats::rnorm(3 * 23000), ncol = 3)
   K <- exp(-sqdist(Vi(x), Vj(y)))
-  for (op in c("sum", "logsumexp", "min_argmin", "argKmin")) for (index in c("i", "j", "ij")) for (precision in test_precisions()) {
+  for (op in c("sum", "logsumexp", "min_argmin", "argKmin")) for (index in c("i", "j", "ij"))
+  for (precision in test_precisions()) {
     run <- function() reduction(K, op, index = index, K = if (op == "argKmin") 4, precision = precision, device = "gpu")
     expect_identical(run(), run(), label = paste(op, index, precision))
   }
@@ -154,18 +171,22 @@ test_that("wide points, many right-hand sides and long lists work on the GPU", {
     x <- matrix(stats::runif(60 * D), 60) / sqrt(D)
     y <- matrix(stats::runif(90 * D), 90) / sqrt(D)
     b <- matrix(stats::rnorm(90 * 7), 90)
-    for (precision in test_precisions()) for (F in list(exp(-sqdist(Vi(x), Vj(y))), sqrt(sqdist(Vi(x), Vj(y))), manhattan(Vi(x), Vj(y)))) {
+    for (precision in test_precisions())
+    for (F in list(exp(-sqdist(Vi(x), Vj(y))), sqrt(sqdist(Vi(x), Vj(y))), manhattan(Vi(x), Vj(y)))) {
       expected <- reduction(F, "sum", weight = Vj(b), device = "reference")
-      expect_close(reduction(F, "sum", weight = Vj(b), device = "gpu", precision = precision), expected, tolerance_of(precision),
+      expect_close(reduction(F, "sum", weight = Vj(b), device = "gpu", precision = precision), expected,
+                   tolerance_of(precision),
                    scale = 90 * sqrt(D), label = paste(D, precision))
     }
-    expect_identical(argKmin(sqdist(Vi(x), Vj(y)), K = 20, device = "gpu"), argKmin(sqdist(Vi(x), Vj(y)), K = 20, device = "reference"))
+    expect_identical(argKmin(sqdist(Vi(x), Vj(y)), K = 20, device = "gpu"),
+                     argKmin(sqdist(Vi(x), Vj(y)), K = 20, device = "reference"))
   }
   x <- matrix(stats::runif(400), 200)
   B <- matrix(stats::rnorm(200 * 100), 200)
   K <- exp(-sqdist(Vi(x), Vj(x)))
   for (precision in test_precisions())
-    expect_close(reduction(K, "sum", weight = Vj(B), device = "gpu", precision = precision), reduction(K, "sum", weight = Vj(B), device = "reference"),
+    expect_close(reduction(K, "sum", weight = Vj(B), device = "gpu", precision = precision),
+                 reduction(K, "sum", weight = Vj(B), device = "reference"),
                  tolerance_of(precision), scale = 200)
 })
 
@@ -173,9 +194,14 @@ test_that("a formula too long to compile is interpreted or refused, at once", {
   skip_without_gpu()
   series <- cloud(300, 20)
   W <- softdtw(Vi(series), Vj(series), 0.5)
-  took <- system.time(value <- tryCatch(sum(W, index = "j", device = "gpu"), kernweave_error = conditionMessage))[["elapsed"]]
+  took <- system.time(value <- tryCatch(sum(W, index = "j", device = "gpu"),
+                                        kernweave_error = conditionMessage))[["elapsed"]]
   expect_lt(took, 20)
-  if (is.character(value)) expect_match(value, "too long to compile") else expect_close(value, sum(W, index = "j", device = "cpu"), 1e-12)
+  if (is.character(value)) {
+    expect_match(value, "too long to compile")
+  } else {
+    expect_close(value, sum(W, index = "j", device = "cpu"), 1e-12)
+  }
   expect_close(suppressMessages(sum(W, index = "j", device = "auto")), sum(W, index = "j", device = "cpu"), 1e-12)
 })
 
@@ -215,7 +241,8 @@ test_that("100 001 points, and more than 2^40 pairs, are right where one looks",
     look <- c(1, sample(n, 4), n)
     K <- function(x, y) exp(-sqdist(Vi(x), Vj(y)))
     found <- reduction(K(x, x), "sum", weight = Vj(b), device = "gpu", precision = precision)
-    expect_close(found[look, ], reduction(K(x[look, ], x), "sum", weight = Vj(b), device = "cpu")[, 1], tolerance_of(precision), scale = n, label = paste(n, precision))
+    expect_close(found[look, ], reduction(K(x[look, ], x), "sum", weight = Vj(b), device = "cpu")[, 1],
+                 tolerance_of(precision), scale = n, label = paste(n, precision))
     nearest <- reduction(sqdist(Vi(x), Vj(x)), "argKmin", K = 2, device = "gpu", precision = precision)
     expect_identical(nearest[look, 1], as.integer(look))
   }

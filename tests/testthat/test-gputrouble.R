@@ -3,7 +3,8 @@
 test_that("without a driver, asking for the GPU says what is missing, and auto is silent", {
   if (gpu_is_ready()) skip("there is a GPU here")
   x <- Vi(matrix(stats::runif(30), 10))
-  expect_error(sum(sqdist(x, Vj(matrix(0, 5, 3))), index = "j", device = "gpu"), "driver|NVRTC", class = "kernweave_error_no_device")
+  expect_error(sum(sqdist(x, Vj(matrix(0, 5, 3))), index = "j", device = "gpu"), "driver|NVRTC",
+               class = "kernweave_error_no_device")
   expect_silent(sum(sqdist(x, Vj(matrix(0, 5, 3))), index = "j", device = "auto"))
 })
 
@@ -19,11 +20,15 @@ test_that("a forked process is told that it cannot use its parent's GPU", {
   x <- matrix(stats::runif(30), 10)
   K <- sqdist(Vi(x), Vj(x))
   sum(K, index = "j", device = "gpu")
-  said <- parallel::mclapply(1:2, function(k) tryCatch(sum(K, index = "j", device = "gpu"), kernweave_error = conditionMessage), mc.cores = 2)
+  said <- parallel::mclapply(1:2,
+                             function(k) tryCatch(sum(K, index = "j", device = "gpu"),
+                                                  kernweave_error = conditionMessage), mc.cores = 2)
   for (answer in said) expect_match(answer, "forked")
   big <- Vi(matrix(stats::runif(3e5), ncol = 3))
   L <- exp(-sqdist(big, Vj(matrix(stats::runif(3e3), ncol = 3))))
-  for (answer in parallel::mclapply(1:2, function(k) sum(L, index = "j"), mc.cores = 2)) expect_close(answer, sum(L, index = "j"), 1e-12, scale = 1000)
+  for (answer in parallel::mclapply(1:2, function(k) sum(L, index = "j"), mc.cores = 2)) {
+    expect_close(answer, sum(L, index = "j"), 1e-12, scale = 1000)
+  }
 })
 
 test_that("a call takes what memory there is, says what it needs where there is none, and the next one works", {
@@ -54,7 +59,8 @@ test_that("a call takes what memory there is, says what it needs where there is 
 test_that("a long call on the GPU is interrupted soon, and the next one works", {
   skip_without_gpu()
   x <- on_device(matrix(stats::runif(3e6), ncol = 3))
-  long <- lazy_set(sum(exp(-sqrt(sqdist(Vi(x), Vj(x)))), index = "j", call = FALSE), device = "gpu", precision = "float64")
+  long <- lazy_set(sum(exp(-sqrt(sqdist(Vi(x), Vj(x)))), index = "j", call = FALSE), device = "gpu",
+                   precision = "float64")
   started <- Sys.time()
   setTimeLimit(elapsed = 0.5, transient = TRUE)
   expect_identical(tryCatch(as.matrix(long), condition = function(c) "stopped"), "stopped")
@@ -65,7 +71,8 @@ test_that("a long call on the GPU is interrupted soon, and the next one works", 
 
 test_that("two processes share a GPU", {
   skip_without_gpu()
-  code <- c("set.seed(1); x <- matrix(runif(3e5), ncol = 3)", "for (k in 1:5) v <- sum(exp(-sqdist(Vi(x), Vj(x))), index = 'j', device = 'gpu')",
+  code <- c("set.seed(1); x <- matrix(runif(3e5), ncol = 3)",
+            "for (k in 1:5) v <- sum(exp(-sqdist(Vi(x), Vj(x))), index = 'j', device = 'gpu')",
             "cat(sprintf('%a END', sum(v)))")
   both <- list(another_r(code), another_r(code))
   said <- vapply(both, wait_for, "", "END")

@@ -17,10 +17,13 @@ differences <- function(f, at, h = 1e-6) {
 
 test_that("every differentiable reduction, over every axis, along i, j, parameters and pairs", {
   A <- matrix(stats::rnorm(20), 4)
-  make <- function(x, y, p, A) list(X = Vi(x, name = "x"), Y = Vj(y, name = "y"), P = Pm(p, name = "p"), A = Vij(A, name = "A"))
+  make <- function(x, y, p, A) {
+    list(X = Vi(x, name = "x"), Y = Vj(y, name = "y"), P = Pm(p, name = "p"), A = Vij(A, name = "A"))
+  }
   formula <- function(o) norm2(o$X - o$Y * o$P) + 0.3 * o$A
   p <- c(0.5, 1, 2)
-  ops <- c("sum", "min", "logsumexp", "min_argmin", "max", "max_argmax", "mean", "variance", "prod", "Kmin", "Kmax_argKmax")
+  ops <- c("sum", "min", "logsumexp", "min_argmin", "max", "max_argmax", "mean", "variance", "prod", "Kmin",
+           "Kmax_argKmax")
   for (op in ops) for (index in c("j", "i", "ij")) {
     K <- if (grepl("^K", op)) 2
     value <- function(o) {
@@ -33,12 +36,17 @@ test_that("every differentiable reduction, over every axis, along i, j, paramete
     shaped <- if (index == "ij") g else matrix(g, ncol = if (is.null(K)) 1 else K)
     got <- vjp(R, unname(operands), shaped)
     expect_named(got, c("x", "y", "p", "A"))
-    expect_equal(got$x, differences(function(v) sum(g * value(make(v, y, p, A))), x), tolerance = 1e-6, label = paste(op, index, "x"))
-    expect_equal(got$y, differences(function(v) sum(g * value(make(x, v, p, A))), y), tolerance = 1e-6, label = paste(op, index, "y"))
-    expect_equal(got$p, differences(function(v) sum(g * value(make(x, y, v, A))), p), tolerance = 1e-6, label = paste(op, index, "p"))
-    expect_equal(got$A, differences(function(v) sum(g * value(make(x, y, p, v))), A), tolerance = 1e-6, label = paste(op, index, "A"))
+    expect_equal(got$x, differences(function(v) sum(g * value(make(v, y, p, A))), x), tolerance = 1e-6,
+                 label = paste(op, index, "x"))
+    expect_equal(got$y, differences(function(v) sum(g * value(make(x, v, p, A))), y), tolerance = 1e-6,
+                 label = paste(op, index, "y"))
+    expect_equal(got$p, differences(function(v) sum(g * value(make(x, y, v, A))), p), tolerance = 1e-6,
+                 label = paste(op, index, "p"))
+    expect_equal(got$A, differences(function(v) sum(g * value(make(x, y, p, v))), A), tolerance = 1e-6,
+                 label = paste(op, index, "A"))
     tangents <- list(x, y, p, A)
-    expect_equal(sum(g * jvp(R, unname(operands), tangents)), sum(mapply(function(a, b) sum(a * b), got, tangents)), tolerance = 1e-10)
+    expect_equal(sum(g * jvp(R, unname(operands), tangents)), sum(mapply(function(a, b) sum(a * b), got, tangents)),
+                 tolerance = 1e-10)
   }
 })
 
@@ -140,13 +148,16 @@ test_that("an operand read plainly, gathered, transposed, or all at once has all
     along <- function(f, h = 1e-5) (f(x + h * u) - f(x - h * u)) / (2 * h)
     expect_equal(vjp(R, X, g), differences(value, x), tolerance = 1e-6, label = paste(name, "vjp"))
     expect_equal(sum(g * jvp(R, X, u)), along(value), tolerance = 1e-6, label = paste(name, "jvp"))
-    expect_equal(jvp(vjp(R, X, g, call = FALSE), X, u), along(gradient), tolerance = 1e-5, label = paste(name, "jvp of vjp"))
-    expect_equal(vjp(vjp(R, X, g, call = FALSE), X, u), along(gradient), tolerance = 1e-5, label = paste(name, "vjp of vjp"))
+    expect_equal(jvp(vjp(R, X, g, call = FALSE), X, u), along(gradient), tolerance = 1e-5,
+                 label = paste(name, "jvp of vjp"))
+    expect_equal(vjp(vjp(R, X, g, call = FALSE), X, u), along(gradient), tolerance = 1e-5,
+                 label = paste(name, "vjp of vjp"))
     slope <- function(v) {
       V <- Vi(v)
       sum(g * jvp(reduction(read(V), "sum", call = FALSE), V, u))
     }
-    expect_equal(vjp(jvp(R, X, u, call = FALSE), X, g), differences(slope, x, 1e-5), tolerance = 1e-4, label = paste(name, "vjp of jvp"))
+    expect_equal(vjp(jvp(R, X, u, call = FALSE), X, g), differences(slope, x, 1e-5), tolerance = 1e-4,
+                 label = paste(name, "vjp of jvp"))
   }
 })
 
@@ -163,7 +174,9 @@ test_that("singular losers and empty sums leave a gradient finite", {
   p <- matrix(c(0, 1, 3), 3)
   X <- Vi(p)
   R <- reduction(1 / sqdist(X, Vj(c(0, 2))), "min", call = FALSE)
-  expect_equal(vjp(R, X)[2:3, 1], differences(function(v) sum(reduction(1 / sqdist(Vi(v), Vj(c(0, 2))), "min")), p + 1e-3)[2:3, 1], tolerance = 0.1)
+  expect_equal(vjp(R, X)[2:3, 1],
+               differences(function(v) sum(reduction(1 / sqdist(Vi(v), Vj(c(0, 2))), "min")), p + 1e-3)[2:3, 1],
+               tolerance = 0.1)
   expect_true(all(is.finite(vjp(R, X))))
   masked <- logsumexp(lazy_if(X < 0.5, -Inf, X) + 0 * Vj(1:2), call = FALSE)
   expect_equal(vjp(masked, X), matrix(c(0, 1, 1)))

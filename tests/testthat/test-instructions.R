@@ -1,4 +1,5 @@
-# The figures of bench/instructions.R, where the source tree, valgrind and the compiler they were recorded with are at hand.
+# The figures of bench/instructions.R, where the source tree, valgrind and the compiler they were recorded with are at
+# hand.
 
 test_that("no case needs more instructions a pair than recorded", {
   skip_on_cran()
@@ -9,7 +10,11 @@ test_that("no case needs more instructions a pair than recorded", {
   guard <- new.env()
   sys.source(file.path(root, "bench/instructions.R"), envir = guard)
   recorded <- guard$read_recorded()
-  if (recorded$compiler != guard$compiler()) skip(paste("recorded with", recorded$compiler, "and here is", guard$compiler()))
+  if (recorded$compiler != guard$compiler()) {
+    skip(paste("recorded with", recorded$compiler, "and here is", guard$compiler()))
+  }
   counted <- guard$count_instructions()
-  for (k in seq_along(counted)) expect_lt(counted[k], recorded$table$instructions[k] * (1 + guard$slack), label = guard$labels()[k])
+  for (k in seq_along(counted)) {
+    expect_lt(counted[k], recorded$table$instructions[k] * (1 + guard$slack), label = guard$labels()[k])
+  }
 })

@@ -14,11 +14,13 @@ test_that("every kernel has the values of its formula, with one scale and with o
   for (s in list(0.7, c(0.5, 2))) {
     d <- distances(s)
     expected <- list(
-      kernel_gaussian = exp(-d^2 / 2), kernel_laplacian = exp(-d), kernel_cauchy = 1 / (1 + d^2), kernel_inverse_multiquadric = 1 / sqrt(1 + d^2),
+      kernel_gaussian = exp(-d^2 / 2), kernel_laplacian = exp(-d), kernel_cauchy = 1 / (1 + d^2),
+      kernel_inverse_multiquadric = 1 / sqrt(1 + d^2),
       kernel_energy = -d, kernel_thin_plate = d^2 * log(d), kernel_rational_quadratic = 1 / (1 + d^2 / 2)
     )
     for (name in names(expected)) expect_equal(as.matrix(get(name)(x, y, scale = s)), expected[[name]], label = name)
-    matern <- list(exp(-d), (1 + sqrt(3) * d) * exp(-sqrt(3) * d), (1 + sqrt(5) * d + 5 * d^2 / 3) * exp(-sqrt(5) * d), exp(-d^2 / 2))
+    matern <- list(exp(-d), (1 + sqrt(3) * d) * exp(-sqrt(3) * d), (1 + sqrt(5) * d + 5 * d^2 / 3) * exp(-sqrt(5) * d),
+                   exp(-d^2 / 2))
     for (k in 1:4) expect_equal(as.matrix(kernel_matern(x, y, s, nu = c(0.5, 1.5, 2.5, Inf)[k])), matern[[k]])
     products <- 0
     for (k in 1:2) products <- products + outer(x[, k], y[, k]) / rep_len(s, 2)[k]^2

@@ -15,17 +15,22 @@ test_that("factors along the kept axis come after the sum, those of separable te
   s <- Pm(1.3)
   K <- exp(-sqdist(X, Y))
   after <- list(
-    as_sum(a * K), as_sum(a * K * b), as_sum(s * X * K * b), as_sum(-(a * K) * B), as_sum(K * b / a), as_sum(K * b, "i"), as_sum(a * K * B, "i"),
-    as_sum(a * K * (X - Y)), vjp(as_sum(K * b), X, cotangent = matrix(1:M), call = FALSE), reduction(a * K, "sum", weight = b, call = FALSE)
+    as_sum(a * K), as_sum(a * K * b), as_sum(s * X * K * b), as_sum(-(a * K) * B), as_sum(K * b / a),
+    as_sum(K * b, "i"), as_sum(a * K * B, "i"),
+    as_sum(a * K * (X - Y)), vjp(as_sum(K * b), X, cotangent = matrix(1:M), call = FALSE),
+    reduction(a * K, "sum", weight = b, call = FALSE)
   )
   apart <- list(
-    as_sum((X | Y) * b), as_sum((X | Y) * B), as_sum(a * b), as_sum(X * b), as_sum(a * B), as_sum(-2 * s * (X | Y)), as_sum((Y | X) * a * b, "i"),
+    as_sum((X | Y) * b), as_sum((X | Y) * B), as_sum(a * b), as_sum(X * b), as_sum(a * B), as_sum(-2 * s * (X | Y)),
+    as_sum((Y | X) * a * b, "i"),
     as_sum(X * Y), as_sum(sum(X * Y) * X * b), as_sum((X | (Y * s)) * exp(b) * a), as_sum(a * b * s, "i")
   )
-  neither <- list(as_sum(K), as_sum(K * b), as_sum((X | Y)^2), as_sum((X | Y) + 1), as_sum(X - Y), as_sum(K * (X | Y)), as_sum(K * b * a, "ij"), reduction(a * K, "min", call = FALSE))
+  neither <- list(as_sum(K), as_sum(K * b), as_sum((X | Y)^2), as_sum((X | Y) + 1), as_sum(X - Y), as_sum(K * (X | Y)),
+                  as_sum(K * b * a, "ij"), reduction(a * K, "min", call = FALSE))
   check <- function(R, precision) {
     exact <- as.matrix(lazy_set(R, device = "reference"))
-    expect_close(as.matrix(lazy_set(R, precision = precision)), exact, if (precision == "float64") 1e-13 else 5e-6, scale = 50 * max(1, abs(exact)))
+    expect_close(as.matrix(lazy_set(R, precision = precision)), exact, if (precision == "float64") 1e-13 else 5e-6,
+                 scale = 50 * max(1, abs(exact)))
   }
   for (R in after) expect_match(how(R), "after the sum", info = format(R))
   for (R in apart) expect_match(how(R), "separable", info = format(R))

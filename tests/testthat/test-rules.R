@@ -3,25 +3,31 @@
 
 rules <- kernweave_rules()
 
-# A side of a rule with its letters as operands: s and t of one component, p a parameter, u a square, w more than 1, m and n numbers, k an
-# attribute.
+# A side of a rule with its letters as operands: s and t of one component, p a parameter, u a square, w more than 1, m
+# and n numbers, k an attribute.
 rule_side <- function(side, widths = c(3, 3), axes = c("i", "j", "i", "j"), k = widths[1], m = "3") {
   axes <- c(axes, axes[4])
   declared <- c(paste0(c("a", "b", "s", "t", "c"), " = V", axes, "(", c(widths, 1, 1, widths[1]), ")"), "p = Pm(1)")
-  text <- gsub("\\bw\\b", "(1 + square(a))", gsub("\\bu\\b", "square(a)", gsub("\\bm\\b", m, gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side)))))
+  text <- gsub("\\bw\\b", "(1 + square(a))",
+               gsub("\\bu\\b", "square(a)", gsub("\\bm\\b", m, gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side)))))
   lazy <- kernweave:::declared_operands(declared)
   list(lazy = lazy, axes = c(axes, "param"), widths = c(widths, 1, 1, widths[1], 1),
        formula = kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula)
 }
 
 summed <- function(side, device = NULL) {
-  kernweave:::new_reduction(list(kernweave:::sum_output(side$formula, "i")), c(NA, NA), if (!is.null(device)) list(device = device),
+  kernweave:::new_reduction(list(kernweave:::sum_output(side$formula, "i")), c(NA, NA),
+                            if (!is.null(device)) list(device = device),
                             extents = lapply(side$lazy, `[[`, "formula"))
 }
 
-value_of <- function(side, data, device) kernweave:::caller_of(summed(side, device), lapply(side$lazy, function(x) x$formula$args))(data)
+value_of <- function(side, data, device) {
+  kernweave:::caller_of(summed(side, device), lapply(side$lazy, function(x) x$formula$args))(data)
+}
 
-rule_data <- function(side) Map(function(axis, width) numbers_between(c(i = 4, j = 5, param = 1)[[axis]], width, -2, 2), side$axes, side$widths)
+rule_data <- function(side) {
+  Map(function(axis, width) numbers_between(c(i = 4, j = 5, param = 1)[[axis]], width, -2, 2), side$axes, side$widths)
+}
 
 # NULL where the letters' widths do not suit the rule.
 try_side <- function(...) tryCatch(rule_side(...), kernweave_error_shape = function(e) NULL)
@@ -38,12 +44,14 @@ for (k in seq_len(nrow(rules))) {
     set.seed(k)
     fired <- 0
     m <- if (rule$when == "m is negative") "(-3)" else "3"
-    for (wa in c(1, 3)) for (wb in c(1, 3)) for (repeats in c(1, 3)) for (axes in list(c("i", "j", "i", "j"), c("i", "i", "j", "i"), c("j", "i", "j", "j"))) {
+    for (wa in c(1, 3)) for (wb in c(1, 3)) for (repeats in c(1, 3))
+    for (axes in list(c("i", "j", "i", "j"), c("i", "i", "j", "i"), c("j", "i", "j", "j"))) {
       from <- try_side(rule$from, c(wa, wb), axes, repeats, m)
       if (is.null(from)) next
       data <- rule_data(from)
       expected <- value_of(from, data, "reference")
-      expect_close(value_of(from, data, "auto"), expected, 1e-13, scale = 1000, label = paste(rule$name, wa, wb, repeats))
+      expect_close(value_of(from, data, "auto"), expected, 1e-13, scale = 1000,
+                   label = paste(rule$name, wa, wb, repeats))
       once <- kernweave:::r_simplify(from$formula)
       expect_identical(kernweave:::r_show(kernweave:::r_simplify(once), 2000L), kernweave:::r_show(once, 2000L))
       spared <- kernweave:::r_work(from$formula) - kernweave:::r_work(once)
@@ -53,7 +61,9 @@ for (k in seq_len(nrow(rules))) {
       exact <- rules$exactness[match(names, rules$name)] %in% "exact"
       rewritten <- from
       rewritten$formula <- once
-      if (all(exact)) expect_identical(value_of(rewritten, data, "reference") + 0, expected + 0, label = paste(rule$name, "is exact"))
+      if (all(exact)) {
+        expect_identical(value_of(rewritten, data, "reference") + 0, expected + 0, label = paste(rule$name, "is exact"))
+      }
     }
     expect_gt(fired, 0)
   })
@@ -72,7 +82,8 @@ test_that("rules see the numbers that are written in R", {
   expect_true("power-one-and-a-half" %in% fired_by(D^1.5))
   expect_true("numbers-together" %in% fired_by(2 * (3 * D)))
   expect_true(all(c("exp2-minus-root", "power-half") %in% fired_by(exp(-2 * sqrt(D))^0.5)))
-  expect_identical(fired_by((Vi(1:3 / 7) - Vj(1:4 / 9))^1.5), character())  # of a negative number there is no such power
+  # of a negative number there is no such power
+  expect_identical(fired_by((Vi(1:3 / 7) - Vj(1:4 / 9))^1.5), character())
   expect_equal(sum(D^NA_real_, index = "j"), matrix(NA_real_, 3))
   expect_equal(sum(D + Inf, index = "j"), matrix(Inf, 3))
 })

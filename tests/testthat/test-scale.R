@@ -1,4 +1,5 @@
-# Coefficients of distances in exponents that go into the points: where it happens, where it must not, and how exact it is.
+# Coefficients of distances in exponents that go into the points: where it happens, where it must not, and how exact it
+# is.
 
 test_that("coefficients of exponents go into points that nothing else reads, any others stay", {
   set.seed(30)
@@ -9,8 +10,10 @@ test_that("coefficients of exponents go into points that nothing else reads, any
   scale <- Pm(stats::runif(3))
   d <- sqdist(X, Y)
   scaled <- list(
-    sum_of(exp(-d) * b), sum_of(exp(-d / (2 * s^2)) * b), sum_of(exp(-sqrt(d))), sum_of(exp(-sqrt(d) / s) * b), sum_of(1 - exp(-d)),
-    sum_of(exp(-sqdist(X * scale, Y * scale) / s)), sum_of(exp(-d), index = "ij"), sum_of(exp(-d), index = "i"), reduction(exp(-d), "min", call = FALSE),
+    sum_of(exp(-d) * b), sum_of(exp(-d / (2 * s^2)) * b), sum_of(exp(-sqrt(d))), sum_of(exp(-sqrt(d) / s) * b),
+    sum_of(1 - exp(-d)),
+    sum_of(exp(-sqdist(X * scale, Y * scale) / s)), sum_of(exp(-d), index = "ij"), sum_of(exp(-d), index = "i"),
+    reduction(exp(-d), "min", call = FALSE),
     sum_of(exp(-sqdist(X[c(1:150, 3), ], Y))), sum_of(exp(-sum((X - Y)^2)) * b)
   )
   for (R in scaled) {
@@ -21,7 +24,8 @@ test_that("coefficients of exponents go into points that nothing else reads, any
   }
   direct <- list(
     sum_of(exp(-d) - exp(-2 * d)), sum_of(exp(-d) * d), sum_of(exp(-sqrt(d)) * (1 + sqrt(d))), sum_of(exp(-d * b)),
-    sum_of(exp(d)), sum_of(exp(-d * Pm(-1))), sum_of(exp(-sqdist(X * scale, Y))), sum_of(1 / (1 + d)), sum_of(exp(-sqdist(X, Pm(1:3)) * b))
+    sum_of(exp(d)), sum_of(exp(-d * Pm(-1))), sum_of(exp(-sqdist(X * scale, Y))), sum_of(1 / (1 + d)),
+    sum_of(exp(-sqdist(X, Pm(1:3)) * b))
   )
   for (R in direct) {
     expect_identical(form_of(R), "direct variant", info = format(R))
@@ -41,10 +45,13 @@ test_that("points far from 0 are scaled; outliers, narrow kernels, few points an
     expect_identical(form(x, y, 0, precision = precision), "scaled variant")
     for (s in c(5000, Inf, NaN, -1)) expect_identical(form(x, y, s, precision = precision), "direct variant")
     expect_identical(form(x[1:20, ], y, precision = precision), "direct variant")
-    for (entry in c(0, NaN, Inf)) expect_identical(form(with_entry(x, entry), y, precision = precision), "direct variant")
+    for (entry in c(0, NaN, Inf)) {
+      expect_identical(form(with_entry(x, entry), y, precision = precision), "direct variant")
+    }
     K <- exp(-sqdist(Vi(x), Vj(y)))
     exact <- sum(K, index = "j", device = "reference")
-    expect_close(sum(K, index = "j", precision = precision), exact, if (precision == "float64") 1e-13 else 5e-6, scale = max(exact))
+    expect_close(sum(K, index = "j", precision = precision), exact, if (precision == "float64") 1e-13 else 5e-6,
+                 scale = max(exact))
   }
 })
 
@@ -72,12 +79,16 @@ test_that("what else reads the points reads them as they are", {
   gathered <- X[c(1:150, 3), ]
   d <- sqdist(X, Y)
   scaled <- list(
-    sum_of(exp(-d) * (X - Y)), sum_of(exp(-d / 2) * b * (X - Y)), sum_of(exp(-d) * (b * (Y - X))), sum_of(b * (X - Y) * exp(-sqrt(d) * 3)),
-    sum_of(exp(-sqdist(X * scale, Y * scale)) * b * (X * scale - Y * scale)), sum_of(exp(-sqdist(gathered, Y)) * b * (gathered - Y)),
-    sum_of(exp(-d) * b * (X - Y) * X), sum_of(exp(-d) * b * (X - Y), index = "ij"), sum_of(exp(-0 * d) * b * (X - Y)), sum_of(exp(-d) * elem(X, 1) * elem(Y, 2))
+    sum_of(exp(-d) * (X - Y)), sum_of(exp(-d / 2) * b * (X - Y)), sum_of(exp(-d) * (b * (Y - X))),
+    sum_of(b * (X - Y) * exp(-sqrt(d) * 3)),
+    sum_of(exp(-sqdist(X * scale, Y * scale)) * b * (X * scale - Y * scale)),
+    sum_of(exp(-sqdist(gathered, Y)) * b * (gathered - Y)),
+    sum_of(exp(-d) * b * (X - Y) * X), sum_of(exp(-d) * b * (X - Y), index = "ij"), sum_of(exp(-0 * d) * b * (X - Y)),
+    sum_of(exp(-d) * elem(X, 1) * elem(Y, 2))
   )
   for (R in scaled) expect_identical(form_of(R), "scaled variant", info = format(R))
-  others <- list(sum_of(exp(-d) * b * square(X - Y)), sum_of(exp(-d) * b * (X + Y)), sum_of(exp(-d) * b * (X - Y) - exp(-2 * d) * (X - Y)))
+  others <- list(sum_of(exp(-d) * b * square(X - Y)), sum_of(exp(-d) * b * (X + Y)),
+                 sum_of(exp(-d) * b * (X - Y) - exp(-2 * d) * (X - Y)))
   for (R in c(scaled, others)) {
     exact <- as.matrix(lazy_set(R, device = "reference"))
     expect_close(as.matrix(R), exact, 1e-13, scale = 150 * 140 * max(1, max(abs(exact))))
@@ -85,7 +96,7 @@ test_that("what else reads the points reads them as they are", {
   }
 })
 
-test_that("what jumps between differences jumps where it should, for whole numbers and halves, near 0 and far from it", {
+test_that("what jumps between differences jumps where it should, for whole numbers and halves, near 0 and far off", {
   set.seed(35)
   for (unit in c(1, 0.5, 1024)) for (offset in c(0, 7, 1e6)) for (precision in test_precisions()) {
     X <- Vi(unit * matrix(sample(0:9, 200, replace = TRUE) + offset))
@@ -93,10 +104,13 @@ test_that("what jumps between differences jumps where it should, for whole numbe
     b <- Vj(stats::runif(210))
     K <- exp(-sqdist(X, Y) * (0.3 / unit^2))
     jump <- (X - Y) / unit >= 1
-    for (R in list(sum_of(K * b * floor((X - Y) / unit)), sum_of(K * b * lazy_if(jump, 1, 0)), reduction(lazy_if(jump, K, 2), "min", index = "j", call = FALSE)))
-      expect_close(as.matrix(lazy_set(R, precision = precision)), as.matrix(lazy_set(R, device = "reference")), tolerance_of(precision), scale = 210)
+    for (R in list(sum_of(K * b * floor((X - Y) / unit)), sum_of(K * b * lazy_if(jump, 1, 0)),
+                   reduction(lazy_if(jump, K, 2), "min", index = "j", call = FALSE)))
+      expect_close(as.matrix(lazy_set(R, precision = precision)), as.matrix(lazy_set(R, device = "reference")),
+                   tolerance_of(precision), scale = 210)
     least <- reduction(lazy_if(jump, (X - Y) / unit, 20), "argmin", index = "j", call = FALSE)
-    expect_identical(as.matrix(lazy_set(least, precision = precision)), as.matrix(lazy_set(least, device = "reference")))
+    expect_identical(as.matrix(lazy_set(least, precision = precision)),
+                     as.matrix(lazy_set(least, device = "reference")))
   }
 })
 
@@ -112,7 +126,7 @@ test_that("gradients within clusters that are far apart keep what the points' di
   }
 })
 
-test_that("gradients of Gaussian sums are scaled, all at once too, and as exact as direct ones for narrow and wide kernels, far from 0", {
+test_that("gradients of Gaussian sums are scaled, and as exact as direct ones, for narrow and wide kernels far off", {
   set.seed(34)
   for (s in c(1e-3, 1, 1e3)) for (offset in c(0, 1e4)) for (precision in test_precisions()) {
     x <- cloud(150, 3, offset)
@@ -124,6 +138,9 @@ test_that("gradients of Gaussian sums are scaled, all at once too, and as exact 
     g <- matrix(stats::rnorm(150))
     found <- vjp(R, list(X, Y, B), cotangent = g)
     exact <- vjp(lazy_set(R, precision = "float64", device = "reference"), list(X, Y, B), cotangent = g)
-    for (k in seq_along(found)) expect_close(found[[k]], exact[[k]], tolerance_of(precision), scale = max(abs(exact[[k]])) * if (offset > 0 && precision == "float64") 1e4 else 1)
+    for (k in seq_along(found)) {
+      expect_close(found[[k]], exact[[k]], tolerance_of(precision),
+                   scale = max(abs(exact[[k]])) * if (offset > 0 && precision == "float64") 1e4 else 1)
+    }
   }
 })

@@ -13,14 +13,19 @@ test_that("a sparse matrix gives the numbers of the dense one, along every axis,
     x <- cloud(sizes[1], 3)
     y <- cloud(sizes[2], 3)
     b <- stats::rnorm(sizes[2])
-    formulas <- function(A) list(Vij(A), Vij(A) * exp(-sqdist(Vi(x), Vj(y))) * Vj(b), t(Vij(A)) + Vj(x)[, , 1], Vi(x)[, , 2] - Vij(A), Vij(A)^2 + Vij(A))
+    formulas <- function(A) {
+      list(Vij(A), Vij(A) * exp(-sqdist(Vi(x), Vj(y))) * Vj(b), t(Vij(A)) + Vj(x)[, , 1], Vi(x)[, , 2] - Vij(A),
+           Vij(A)^2 + Vij(A))
+    }
     for (device in test_devices()) for (precision in test_precisions()) {
       given <- formulas(A)
       expected <- formulas(as.matrix(A))
       for (k in seq_along(given)) for (index in c("i", "j", "ij")) {
         value <- sum(given[[k]], index = index, device = device, precision = precision)
-        expect_close(value, sum(expected[[k]], index = index, device = "reference"), tolerance_of(precision), scale = 100 * max(sizes), label = paste(k, index, device))
-        expect_identical(dimnames(value), dimnames(sum(expected[[k]], index = index, device = device, precision = precision)))
+        expect_close(value, sum(expected[[k]], index = index, device = "reference"), tolerance_of(precision),
+                     scale = 100 * max(sizes), label = paste(k, index, device))
+        expect_identical(dimnames(value),
+                         dimnames(sum(expected[[k]], index = index, device = device, precision = precision)))
       }
     }
     expect_identical(argKmin(given[[1]], K = 1), argKmin(expected[[1]], K = 1))
@@ -28,16 +33,19 @@ test_that("a sparse matrix gives the numbers of the dense one, along every axis,
   }
 })
 
-test_that("all classes of sparse matrices are taken: symmetric, triangular, diagonal, by rows, as triplets, patterns, logicals", {
+test_that("all classes of sparse matrices are taken: symmetric, triangular, by rows, as triplets, patterns, logicals", {
   set.seed(2)
   A <- sparse_case(9, 9)
   twice <- Matrix::sparseMatrix(i = c(1, 1, 9), j = c(2, 2, 9), x = c(1, 2, NaN), dims = c(9, 9), repr = "T")
-  for (S in list(A, Matrix::forceSymmetric(A), Matrix::triu(A), Matrix::Diagonal(9), Matrix::Diagonal(9, 1:9), methods::as(A, "RsparseMatrix"), twice,
-                 methods::as(A, "TsparseMatrix"), A != 0, methods::as(A != 0, "nMatrix"), Matrix::Matrix(0, 9, 9, sparse = TRUE))) {
+  for (S in list(A, Matrix::forceSymmetric(A), Matrix::triu(A), Matrix::Diagonal(9), Matrix::Diagonal(9, 1:9),
+                 methods::as(A, "RsparseMatrix"), twice,
+                 methods::as(A, "TsparseMatrix"), A != 0, methods::as(A != 0, "nMatrix"),
+                 Matrix::Matrix(0, 9, 9, sparse = TRUE))) {
     D <- as.matrix(S)
     expect_identical(as.matrix(Vij(S)), D, info = class(S))
   }
-  expect_identical(reduction(Vij(A != 0), "count", index = "j"), reduction(Vij(as.matrix(A != 0)), "count", index = "j"))
+  expect_identical(reduction(Vij(A != 0), "count", index = "j"),
+                   reduction(Vij(as.matrix(A != 0)), "count", index = "j"))
   for (empty in list(c(0, 5), c(5, 0), c(0, 0))) {
     S <- Matrix::sparseMatrix(integer(), integer(), x = numeric(), dims = empty)
     expect_equal(sum(Vij(S), index = "j"), matrix(0, empty[1], 1))

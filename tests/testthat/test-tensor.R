@@ -6,7 +6,8 @@ test_that("what tensor cores take part in compiles for a GPU", {
     x <- numbers_between(9, D, 0, 1)
     K <- exp(-sqdist(Vi(x), Vj(x)))
     expect_compiles(reduction(K, "sum", weight = Vj(numbers_between(9, W, 0, 1)), call = FALSE), paste(D, W))
-    expect_compiles(reduction(1 / (1 + sqdist(Vi(x), Vj(x))), "sum", index = "i", weight = Vi(numbers_between(9, W, 0, 1)), call = FALSE), paste(D, W))
+    expect_compiles(reduction(1 / (1 + sqdist(Vi(x), Vj(x))), "sum", index = "i",
+                              weight = Vi(numbers_between(9, W, 0, 1)), call = FALSE), paste(D, W))
   }
 })
 
@@ -23,15 +24,18 @@ test_that("inner products on tensor cores are float32's, in any units and at eve
     D2 <- sqdist(Vi(x), Vj(y)) * (3 / unit^2)
     run <- function(device) {
       K <- lazy_set(exp(-D2), device = device, precision = "float32")
-      list(K %*% b, crossprod(K, matrix(stats::rnorm(1), size[1])), sum(K, index = "i"), sum(square(K) * Vj(b[, 1]), index = "j"),
-           reduction(K, "sum", index = "ij"), logsumexp(lazy_set(-D2, device = device, precision = "float32"), index = "j"))
+      list(K %*% b, crossprod(K, matrix(stats::rnorm(1), size[1])), sum(K, index = "i"),
+           sum(square(K) * Vj(b[, 1]), index = "j"),
+           reduction(K, "sum", index = "ij"),
+           logsumexp(lazy_set(-D2, device = device, precision = "float32"), index = "j"))
     }
     set.seed(1)
     actual <- run("gpu")
     set.seed(1)
     expected <- run("reference")
     for (k in seq_along(actual))
-      expect_close(actual[[k]], expected[[k]], 5e-6, scale = if (k == 5) prod(size) else max(size), label = paste(D, paste(size, collapse = "x"), k))
+      expect_close(actual[[k]], expected[[k]], 5e-6, scale = if (k == 5) prod(size) else max(size),
+                   label = paste(D, paste(size, collapse = "x"), k))
   }
 })
 
@@ -48,7 +52,8 @@ test_that("sums with many weights on tensor cores are float32's, whatever the si
       K <- f(sqdist(Vi(x), Vj(y)))
       expected <- lazy_set(K, device = "reference") %*% b
       size_of_terms <- lazy_set(K, device = "reference") %*% abs(b)
-      expect_close((lazy_set(K, device = "gpu", precision = "float32") %*% b) / size_of_terms, expected / size_of_terms, 5e-6, label = paste(D, W, paste(size, collapse = "x")))
+      expect_close((lazy_set(K, device = "gpu", precision = "float32") %*% b) / size_of_terms, expected / size_of_terms,
+                   5e-6, label = paste(D, W, paste(size, collapse = "x")))
     }
   }
 })
@@ -87,7 +92,8 @@ test_that("few components, expanded, keep the accuracy of every term on the GPU"
     R <- sum(exp(-sqdist(Vi(x), Vj(y)) * s), index = "j", call = FALSE)
     expect_match(explain(lazy_set(R, device = "gpu", precision = precision))$schedule$why, "expanded")
     exact <- as.matrix(lazy_set(R, device = "reference"))
-    expect_close(as.matrix(lazy_set(R, device = "gpu", precision = precision)) / exact, exact / exact, tolerance_of(precision), label = paste(D, unit, precision))
+    expect_close(as.matrix(lazy_set(R, device = "gpu", precision = precision)) / exact, exact / exact,
+                 tolerance_of(precision), label = paste(D, unit, precision))
   }
 })
 
@@ -104,7 +110,8 @@ test_that("potentials of any size stay beside their distance in the exponent", {
       expected <- sum(K, index = "j", device = "reference")
       # In float32 a potential of 5000 is known to 2.4e-4.
       tolerance <- if (precision == "float64") 1e-12 else max(5e-6, size * 2^-22)
-      expect_close(sum(K, index = "j", device = "gpu", precision = precision) / expected, expected / expected, tolerance, label = paste(size, precision))
+      expect_close(sum(K, index = "j", device = "gpu", precision = precision) / expected, expected / expected,
+                   tolerance, label = paste(size, precision))
     }
   }
 })

@@ -1,4 +1,5 @@
-# Sums with weights, however they come about: one by one with the strip, as differences of points, as a product of matrices.
+# Sums with weights, however they come about: one by one with the strip, as differences of points, as a product of
+# matrices.
 
 # Of every length around those of vectors, strips and tiles.
 weigh_sizes <- list(c(1, 1), c(5, 3), c(17, 130), c(64, 257), c(133, 66))
@@ -15,8 +16,10 @@ for (isa in instruction_sets) {
       F <- exp(-sqdist(Vi(x), Vj(y)))
       for (precision in test_precisions()) with_isa(isa, {
         label <- paste(isa, precision, size[1], size[2], width)
-        expect_close(sum(F * Vj(b), index = "j", precision = precision, device = "cpu"), K %*% b, tolerance_of(precision), scale = size[2], label = label)
-        expect_close(sum(F * Vi(a), index = "i", precision = precision, device = "cpu"), crossprod(K, a), tolerance_of(precision), scale = size[1], label = label)
+        expect_close(sum(F * Vj(b), index = "j", precision = precision, device = "cpu"), K %*% b,
+                     tolerance_of(precision), scale = size[2], label = label)
+        expect_close(sum(F * Vi(a), index = "i", precision = precision, device = "cpu"), crossprod(K, a),
+                     tolerance_of(precision), scale = size[1], label = label)
       })
     }
   })
@@ -34,9 +37,12 @@ for (isa in instruction_sets) {
       for (precision in test_precisions()) with_isa(isa, {
         label <- paste(isa, precision, size[1], size[2], width)
         run <- function(F, index) sum(F, index = index, precision = precision, device = "cpu")
-        expect_close(run(F * Vj(b) * (Vj(y) - Vi(x)), "j"), towards, tolerance_of(precision), scale = size[2], label = label)
-        expect_close(run(F * Vj(b) * (Vi(x) - Vj(y)), "j"), -towards, tolerance_of(precision), scale = size[2], label = label)
-        expect_close(run(F * Vi(a) * (Vi(x) - Vj(y)), "i"), crossprod(K, a * x) - as.vector(crossprod(K, a)) * y, tolerance_of(precision), scale = size[1], label = label)
+        expect_close(run(F * Vj(b) * (Vj(y) - Vi(x)), "j"), towards, tolerance_of(precision), scale = size[2],
+                     label = label)
+        expect_close(run(F * Vj(b) * (Vi(x) - Vj(y)), "j"), -towards, tolerance_of(precision), scale = size[2],
+                     label = label)
+        expect_close(run(F * Vi(a) * (Vi(x) - Vj(y)), "i"), crossprod(K, a * x) - as.vector(crossprod(K, a)) * y,
+                     tolerance_of(precision), scale = size[1], label = label)
       })
     }
   })
@@ -48,7 +54,8 @@ test_that("a difference that others read too is still there for them", {
   b <- stats::rnorm(30)
   D <- Vi(x) - Vj(y)
   both <- sum(exp(-sum(abs(D))) * Vj(b) * D, index = "j")
-  expect_close(both, sum(exp(-sum(abs(Vi(x) - Vj(y)))) * Vj(b) * D, index = "j", device = "reference"), 1e-13, scale = 30)
+  expect_close(both, sum(exp(-sum(abs(Vi(x) - Vj(y)))) * Vj(b) * D, index = "j", device = "reference"), 1e-13,
+               scale = 30)
 })
 
 test_that("differences weigh what is no plain sum, too", {
@@ -56,7 +63,10 @@ test_that("differences weigh what is no plain sum, too", {
   x <- matrix(stats::runif(60), 20)
   y <- matrix(stats::runif(90), 30)
   for (weight in list(Vj(y) - Vi(x), Vi(x) - Vj(y))) for (index in c("i", "j")) for (precision in test_precisions()) {
-    run <- function(device) reduction(-sqdist(Vi(x), Vj(y)), "sumsoftmaxweight", weight = weight, index = index, precision = precision, device = device)
+    run <- function(device) {
+      reduction(-sqdist(Vi(x), Vj(y)), "sumsoftmaxweight", weight = weight, index = index, precision = precision,
+                device = device)
+    }
     expect_close(run("cpu"), run("reference"), tolerance_of(precision), label = paste(index, precision))
   }
 })

@@ -1,8 +1,12 @@
-# What does not fit into a GPU's memory is computed part by part, and rows are shared out among GPUs: the same bits all the same.
+# What does not fit into a GPU's memory is computed part by part, and rows are shared out among GPUs: the same bits all
+# the same.
 
-windows <- function(R, lanes, sweep, bytes) kernweave:::r_cuda_windows(kernweave:::prepared(R)$plan, lanes, sweep, 132, bytes)
+windows <- function(R, lanes, sweep, bytes) {
+  kernweave:::r_cuda_windows(kernweave:::prepared(R)$plan, lanes, sweep, 132, bytes)
+}
 gaussian_sum <- function(precision = "float32") {
-  lazy_set(sum(exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y"))) * Vj(dim = 1, name = "b"), index = "j", call = FALSE), precision = precision)
+  lazy_set(sum(exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y"))) * Vj(dim = 1, name = "b"), index = "j",
+               call = FALSE), precision = precision)
 }
 
 test_that("windows are whole blocks and groups of splits, fit, and hold all where there is room", {
@@ -22,15 +26,23 @@ test_that("windows are whole blocks and groups of splits, fit, and hold all wher
 
 test_that("a GPU of half a gigabyte can do with a part at a time, and one of nothing is told what is needed", {
   expect_identical(windows(gaussian_sum(), 1e8, 1e8, 1e9)[["whole"]], 0)
-  expect_error(windows(gaussian_sum(), 1e5, 1e5, 1e4), "at least [0-9]+ MB on the GPU; it may take 0", class = "kernweave_error_memory")
-  expect_error(with_kernweave(sum(Vi(1:3), index = "i"), gpu_mb = "much"), "`gpu_mb` must be a number of megabytes", class = "kernweave_error_settings")
+  expect_error(windows(gaussian_sum(), 1e5, 1e5, 1e4), "at least [0-9]+ MB on the GPU; it may take 0",
+               class = "kernweave_error_memory")
+  expect_error(with_kernweave(sum(Vi(1:3), index = "i"), gpu_mb = "much"), "`gpu_mb` must be a number of megabytes",
+               class = "kernweave_error_settings")
 })
 
 test_that("devices are \"all\", or numbers of GPUs, each once", {
   F <- Vi(1:3) * Vj(1:3)
-  for (wrong in list(-1, 0.5, c(1, 1), NA, "0,", "2-3", 1e9)) expect_error(lazy_set(F, device = wrong), class = "kernweave_error_settings")
+  for (wrong in list(-1, 0.5, c(1, 1), NA, "0,", "2-3", 1e9)) {
+    expect_error(lazy_set(F, device = wrong), class = "kernweave_error_settings")
+  }
   expect_error(sum(F, index = "j", device = 99), "device \"99\" cannot be used", class = "kernweave_error_no_device")
-  if (!gpu_is_ready()) for (device in list("all", 0, c(0, 1))) expect_error(sum(F, index = "j", device = device), "driver|NVRTC", class = "kernweave_error_no_device")
+  if (!gpu_is_ready()) {
+    for (device in list("all", 0, c(0, 1))) {
+      expect_error(sum(F, index = "j", device = device), "driver|NVRTC", class = "kernweave_error_no_device")
+    }
+  }
   expect_error(on_device(1:3, device = c(0, 1)), "one GPU to keep data on", class = "kernweave_error_settings")
 })
 
@@ -61,9 +73,12 @@ cases <- function(m, n, d = 3) {
 }
 
 same_in_parts <- function(calls, budgets) {
-  for (name in names(calls)) for (precision in test_precisions()) with_kernweave(device = "gpu", precision = precision, {
+  for (name in names(calls)) for (precision in test_precisions())
+  with_kernweave(device = "gpu", precision = precision, {
     expected <- calls[[name]]()
-    for (mb in budgets) expect_identical(with_kernweave(calls[[name]](), gpu_mb = mb), expected, label = paste(name, precision, mb))
+    for (mb in budgets) {
+      expect_identical(with_kernweave(calls[[name]](), gpu_mb = mb), expected, label = paste(name, precision, mb))
+    }
   })
 }
 
@@ -118,10 +133,12 @@ test_that("all GPUs together give the bits of one", {
   kernweave:::r_gpu_pretend(3)
   on.exit(kernweave:::r_gpu_pretend(0))
   devices <- list("all", c(0, 1), 1, c(2, 0))
-  for (calls in list(cases(5001, 7001), cases(100, 200))) for (name in names(calls)) for (precision in test_precisions()) {
+  for (calls in list(cases(5001, 7001), cases(100, 200))) for (name in names(calls))
+  for (precision in test_precisions()) {
     expected <- with_kernweave(calls[[name]](), device = "gpu", precision = precision)
     for (device in devices)
-      expect_identical(with_kernweave(calls[[name]](), device = device, precision = precision), expected, label = paste(name, precision, paste(device, collapse = ",")))
+      expect_identical(with_kernweave(calls[[name]](), device = device, precision = precision), expected,
+                       label = paste(name, precision, paste(device, collapse = ",")))
   }
 })
 
@@ -133,7 +150,8 @@ test_that("a long call on several GPUs is interrupted soon, and the next one wor
   y <- Vj(matrix(stats::runif(6e6), ncol = 3))
   started <- Sys.time()
   setTimeLimit(elapsed = 0.5, transient = TRUE)
-  expect_identical(tryCatch(sum(exp(-sqrt(sqdist(x, y))), index = "j", device = c(0, 1)), condition = function(c) "stopped"), "stopped")
+  expect_identical(tryCatch(sum(exp(-sqrt(sqdist(x, y))), index = "j", device = c(0, 1)),
+                            condition = function(c) "stopped"), "stopped")
   setTimeLimit()
   expect_lt(as.numeric(Sys.time() - started, units = "secs"), 3)
   expect_identical(dim(sum(exp(-sqdist(Vi(diag(3)), Vj(diag(3)))), index = "j", device = c(0, 1))), c(3L, 1L))
