@@ -9,23 +9,46 @@ code <- function(column) paste(deparse(column, width.cutoff = 500L), collapse = 
 
 named_vector <- function(variable, names, values) {
   pairs <- paste0("\"", names, "\" = \"", values, "\"")
-  paste0(variable, " <- c(", paste(pairs, collapse = ", "), ")")
+  wrapped(paste0(variable, " <- c(", paste(pairs, collapse = ", "), ")"))
 }
 
 # A degree may be 0.
 attribute_check <- function(row) ifelse(names(row$attributes) == "degree", "check_degree", "check_count")
 
-exported_function <- function(row) {
+# Is each component of the result made of one component of each argument? A formula of such operations is one, too.
+elementwise_names <- function(rows) {
+  found <- vapply(Filter(function(row) row$class %in% c("UNARY", "BINARY", "TERNARY"), rows), `[[`, "", "fn")
+  arithmetic <- c("+", "-", "*", "/", "(")
+  for (row in Filter(function(row) grepl("^ALIAS", row$class), rows)) {
+    if (all(called_in(row$value) %in% c(found, arithmetic))) found <- c(found, row$fn)
+  }
+  found
+}
+
+called_in <- function(column) {
+  if (is.call(column)) c(as.character(column[[1]]), unlist(lapply(as.list(column)[-1], called_in)))
+}
+
+exported_function <- function(row, elementwise) {
   names <- names(row$attributes)
-  formals <- paste(c(row$arguments, paste0(names, ifelse(row$attributes == "maybe", " = NULL", ""), recycle0 = TRUE)),
-                   collapse = ", ")
+  optional <- ifelse(row$attributes == "maybe", " = NULL", "")
+  formals <- paste(c(row$arguments, paste0(names, optional, recycle0 = TRUE)), collapse = ", ")
   args <- paste0(row$arguments, " = ", row$arguments, collapse = ", ")
-  checks <- paste0(ifelse(row$attributes == "number", attribute_check(row), "check_list"), "(", names, ", \"", names,
-                   "\")", collapse = ", ")
-  attributes <- if (length(names)) paste0(", c(", checks, ")") else ""
-  c("#' @rdname lazy-operations", "#' @export",
-    sprintf("%s <- function(%s) lazy_call(\"%s\", lazy_arguments(list(%s))%s)", row$fn, formals, row$name, args,
-            attributes), "")
+  check <- ifelse(row$attributes == "number", attribute_check(row), "check_list")
+  checks <- paste0(check, "(", names, ", \"", names, "\")", recycle0 = TRUE)
+  each <- if (row$fn %in% elementwise) "elementwise = TRUE"
+  head <- sprintf("%s <- function(%s) ", row$fn, formals)
+  checked <- if (length(checks)) paste0("c(", paste(checks, collapse = ", "), ")")
+  call <- c(sprintf("operation(\"%s\", list(%s)", row$name, args), checked, each)
+  line <- paste0(head, paste(call, collapse = ", "), ")")
+  if (nchar(line) > 120) line <- c(paste0(head, "{"), wrapped(sub(head, "", line, fixed = TRUE), indent = 2), "}")
+  c("#' @rdname lazy-operations", "#' @export", line, "")
+}
+
+# Code of many lines, broken behind commas.
+wrapped <- function(code, indent = 0) {
+  together <- gsub("(?<!,) ", "~", code, perl = TRUE)
+  gsub("~", " ", strwrap(together, width = 118, indent = indent, exdent = indent + 2), fixed = TRUE)
 }
 
 derivative_text <- function(row) {
@@ -39,8 +62,8 @@ derivative_text <- function(row) {
 doc_item <- function(row) {
   value <- if (is.null(row$value)) "" else paste0(" \\code{", code(row$value), "}.")
   binding <- if (binding_of(row) == "Ops") paste0(" (\\code{", as.character(row$binding[[2]]), "} in R)") else ""
-  text <- paste0("\\item{\\code{", row$fn, "}, \\code{", row$name, "}}{", row$doc, binding, value, derivative_text(row),
-                 "}")
+  names <- paste0("\\code{", row$fn, "}, \\code{", row$name, "}")
+  text <- paste0("\\item{", names, "}{", row$doc, binding, value, derivative_text(row), "}")
   gsub("%", "\\\\%", text)
 }
 
@@ -60,22 +83,26 @@ render_ops <- function(rows) {
     "#' The functions of the usage above can be called; the others in the list stand behind operators and",
     "#' functions of base R, or in text formulas. All stay lazy. A number, or as many numbers",
     "#' as there are components, may stand for an argument.", "#'",
+    "#' Of numbers alone the functions give the value at once: element by element where components do not meet, as in",
+    "#' \\code{relu(-2:2)}; else a vector holds the components of one point, as in",
+    "#' \\code{sqdist(c(1, 2), c(4, 6))}.", "#'",
     "#' @section All operations:",
     "#' With the name in text formulas, the value for components \\code{x}, \\code{y}, \\code{z}, and the derivative,",
     "#' where \\code{g} is what flows back into the result \\code{r}. \\describe{",
     paste0("#' ", vapply(rows, doc_item, "")),
     "#' }", "#'",
-    "#' @param x,y,z lazy tensors, or numbers beside one",
-    paste0("#' @param ", paste(attributes, collapse = ","),
-           " whole numbers, places counted from 1; `dims`, `axes` and `order` are vectors of them"),
-    "#' @return A lazy tensor.",
+    "#' @param x,y,z lazy tensors, or numbers",
+    paste0("#' @param ", paste(attributes, collapse = ",")),
+    "#'   whole numbers, places counted from 1; `dims`, `axes` and `order` are vectors of them",
+    "#' @return A lazy tensor; of numbers alone, numbers.",
     "#' @seealso [lazy-arithmetic] for operators and functions of base R, [ready-kernels], [kernweave_operations()]",
     "#' @name lazy-operations", "#' @examples",
     "#' x <- Vi(matrix(runif(30), 10, 3), name = \"x\")", "#' y <- Vj(matrix(runif(60), 20, 3), name = \"y\")",
     "#' sqdist(x, y)", "#' norm2(x - y)", "#' lazy_if(sqdist(x, y) < 0.1, 1, 0)", "#' elem(x, 2) * extract(y, 1, 2)",
     "#' tensordot(x, y, 3, 3, 1, 1)",
-    "#' bspline(Pm(seq(0, 1, 0.1)), elem(x, 1), 3)", "#' softdtw(x, y, 0.1)", "NULL", "",
-    unlist(lapply(exported, exported_function))
+    "#' bspline(Pm(seq(0, 1, 0.1)), elem(x, 1), 3)", "#' softdtw(x, y, 0.1)",
+    "#' relu(-2:2)", "NULL", "",
+    unlist(lapply(exported, exported_function, elementwise_names(rows)))
   )
 }
 
@@ -84,36 +111,35 @@ render_ops <- function(rows) {
 reduction_function <- function(row) {
   extra <- switch(as.character(row$inputs), value_k = ", K = NULL", "")
   weight <- switch(as.character(row$inputs), value_weight = ", weight = NULL", "")
-  pass <- paste0(switch(as.character(row$inputs), value_k = ", K = K", ""),
-                 switch(as.character(row$inputs), value_weight = ", weight = weight", ""))
+  pass <- switch(as.character(row$inputs), value_k = ", K = K", value_weight = ", weight = weight", "")
   c("#' @rdname lazy-reductions", "#' @export",
-    sprintf("%s <- function(F%s, index = \"j\"%s, ...) reduction(F, \"%s\", index = index%s, ...)", row$fn, extra,
-            weight, row$name, pass), "")
+    sprintf("%s <- function(F%s, index = \"j\"%s, ...) reduction(F, \"%s\", index = index%s, ...)",
+            row$fn, extra, weight, row$name, pass), "")
 }
 
 render_reductions <- function(rows) {
   column <- function(name) {
-    paste0(name, " = c(", paste0("\"", vapply(rows, function(row) as.character(row[[name]]), ""), "\"",
-                                 collapse = ", "), ")")
+    texts <- vapply(rows, function(row) as.character(row[[name]]), "")
+    paste0(name, " = c(", paste0("\"", texts, "\"", collapse = ", "), ")")
   }
   bindings <- vapply(rows, binding_of, "")
+  columns <- c("name", "fn", "inputs", "results", "kind", "saves", "of", "terms")
   signs <- paste0("sign = c(", paste(vapply(rows, `[[`, 0, "sign"), collapse = ", "), ")")
   summaries <- rows[bindings == "Summary"]
   derived <- rows[vapply(rows, `[[`, "", "class") == "DERIVED"]
-  items <- vapply(rows, function(row) paste0("\\item{\\code{", row$fn, "}, \\code{", row$name, "}}{", row$doc, "}"), "")
+  formulas <- vapply(derived, function(row) paste0(row$name, " = function(x, mean) ", code(row$formula)), "")
+  item <- function(row) paste0("\\item{\\code{", row$fn, "}, \\code{", row$name, "}}{", row$doc, "}")
   c(
     "# Generated by tools/ops.R from inst/include/kernweave/reductions.def. Do not edit.", "",
     "reduction_rows <- list(",
-    paste0("  ", paste(c(vapply(c("name", "fn", "inputs", "results", "kind", "saves", "of", "terms"), column, ""),
-                         signs), collapse = ",\n  ")), ")", "",
+    wrapped(paste0(c(vapply(columns, column, ""), signs), c(rep(",", length(columns)), "")), indent = 2), ")", "",
     "derived_formulas <- list(",
-    paste0("  ", vapply(derived, function(row) paste0(row$name, " = function(x, mean) ", code(row$formula)), ""),
-           c(rep(",", length(derived) - 1), "")), ")",
+    paste0("  ", formulas, c(rep(",", length(derived) - 1), "")), ")",
     named_vector("summary_rows", vapply(summaries, `[[`, "", "fn"), vapply(summaries, `[[`, "", "name")), "",
     "#' Reductions of lazy tensors", "#'",
-    "#' Shortcuts for [reduction()]. `sum`, `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of base",
-    "#' R's functions and take `index` too.", "#'",
-    "#' @section All reductions:", "#' \\describe{", paste0("#' ", items), "#' }", "#'",
+    "#' Shortcuts for [reduction()]. `sum`, `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of",
+    "#' base R's functions and take `index` too.", "#'",
+    "#' @section All reductions:", "#' \\describe{", paste0("#' ", vapply(rows, item, "")), "#' }", "#'",
     "#' @param F a lazy tensor", "#' @param index the axis folded away: `\"i\"`, `\"j\"` or `\"ij\"`",
     "#' @param K number of results", "#' @param weight a lazy tensor that weighs the terms",
     "#' @param ... `drop`, `call` and settings, as for [reduction()]",
