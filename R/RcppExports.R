@@ -65,8 +65,8 @@ r_operands <- function(formulas) {
     .Call(`_kernweave_r_operands`, formulas)
 }
 
-r_parse <- function(text, names, values) {
-    .Call(`_kernweave_r_parse`, text, names, values)
+r_parse <- function(text, names, values, keops) {
+    .Call(`_kernweave_r_parse`, text, names, values, keops)
 }
 
 r_parse_declaration <- function(text) {

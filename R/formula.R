@@ -5,11 +5,15 @@
 #' The formula may use R's infix, every operation of [kernweave_operations()] by either of its names,
 #' and the names declared in `args`. It may be wrapped in a reduction, as in
 #' `"Sum_Reduction(Exp(-SqDist(x, y)), 1)"`, where the whole number is the axis summed away (0 for i, 1
-#' for j). Components and attributes are counted from 1.
+#' for j), and that in a derivative, as in `"Grad(Sum_Reduction(f, 1), x, e)"`.
+#'
+#' Components and attributes are counted from 1 and matrices lie by columns, as everywhere in R. For texts that were
+#' written for KeOps, where they are counted from 0 and lie by rows, there is [keops_kernel()].
 #'
 #' @param formula text
-#' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)")`, with positions counted from 0 if wanted, as in `"x = Vi(0, 3)"`
-#' @param reduction name of the reduction, as in [kernweave_reductions()]; `"sum"` if the text has none
+#' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)")`, with positions counted from 0 if wanted,
+#'   as in `"x = Vi(0, 3)"`
+#' @param reduction name of the reduction, as in [kernweave_reductions()] or in KeOps; `"sum"` if the text has none
 #' @param index the axis folded away; overrules the text
 #' @param K number of results, for reductions that give a list of them
 #' @param weight text of a formula that weighs the terms, for reductions that take one
@@ -25,56 +29,145 @@
 #' y <- matrix(runif(60), 20, 3)
 #' gauss(list(x = x, y = y, b = rnorm(20), s = 2))
 kernel_op <- function(formula, args, reduction = NULL, index = NULL, K = NULL, weight = NULL, ...) {
-  operands <- declared_operands(args)
+  operands <- text_operands(formula, args)
   R <- reduction_of_text(formula, operands, reduction, index, K, weight, ...)
   data_function(R, lapply(operands, function(x) x$formula$args))
 }
 
 # The reduction that a text tells of, over operands that have been declared.
-reduction_of_text <- function(formula, operands, reduction = NULL, index = NULL, K = NULL, weight = NULL, ...) {
-  check_text(formula, "formula")
-  parsed <- r_parse(formula, names(operands), lapply(operands, `[[`, "formula"))
-  op <- reduction %or% (if (nzchar(parsed$reduction)) parsed$reduction else "sum")
-  index <- index %or% index_of_axis(parsed$axis)
-  F <- new_lazy(parsed$formula, c(NA_real_, NA))
-  W <- parsed_weight(weight, parsed, operands)
+reduction_of_text <- function(formula, operands, reduction = NULL, index = NULL, K = NULL, weight = NULL, keops = FALSE,
+                              ...) {
+  parsed <- parsed_text(formula, operands, keops)
+  if (nzchar(parsed$folded) && !all(is.null(reduction), is.null(K), is.null(weight))) {
+    abort("input", "`reduction`, `K` and `weight` go with a formula, not with the derivative of a sum")
+  }
+  if (is.null(index)) index <- if (nzchar(parsed$folded)) parsed$folded else index_of_axis(parsed$axis)
   if (parsed$K > 0 && is.null(K)) K <- parsed$K
-  R <- reduction(F, op, index = index, K = K, weight = W, call = FALSE, ...)
+  if (is.null(weight)) weight <- parsed$weight
+  else weight <- parsed_text(check_text(weight, "weight"), operands, keops)$formula
+  R <- if (nzchar(parsed$folded)) sum_of_text(parsed$formula, index, ...)
+  else named_reduction(parsed$formula, reduction %or% parsed$reduction, index, K, weight, ...)
   R$extents <- c(R$extents, lapply(operands, `[[`, "formula"))
   R
 }
 
+parsed_text <- function(text, operands, keops = FALSE) {
+  formulas <- lapply(operands, `[[`, "formula")
+  r_parse(text, c(names(operands), places_in_text(operands)), rep(formulas, 2), keops)
+}
+
+without_data <- function(formula) if (!is.null(formula)) new_lazy(formula, c(NA_real_, NA))
+
+# A derivative of a sum need not vary along the axis that is summed away; its operands say how many terms there are.
+sum_of_text <- function(formula, index, ...) {
+  with_settings(new_reduction(list(sum_output(formula, kept(check_index(index)))), c(NA_real_, NA)), ...)
+}
+
+named_reduction <- function(formula, name, index, K, weight, ...) {
+  F <- without_data(formula)
+  weight <- without_data(weight)
+  op <- reduction_in_keops(name)
+  if (op == "MaxSumShiftExp") return(max_and_rest(F, index, weight, ...))
+  reduction(F, op, index = index, K = K, weight = weight, call = FALSE, ...)
+}
+
+# Our name for a reduction that goes by KeOps' name: Min_ArgMin is MinArgMin, and some have names of their own with a
+# weight.
+reduction_in_keops <- function(name) {
+  if (!is.character(name) || length(name) != 1 || name %in% reduction_rows$fn) return(name)
+  if (!nzchar(name)) return("Sum")
+  bare <- gsub("_", "", sub("_Reduction$", "", name), fixed = TRUE)
+  same <- c(LogSumExpWeight = "LogSumExp", SoftMax = "SumSoftMaxWeight", SumSoftMax = "SumSoftMaxWeight",
+            MaxSumShiftExp = "MaxSumShiftExp", MaxSumShiftExpWeight = "MaxSumShiftExp")
+  if (bare %in% names(same)) same[[bare]] else if (bare %in% reduction_rows$name) bare else name
+}
+
+# What KeOps has in place of a logsumexp: the largest exponent, and the sum of the exponentials less that one.
+max_and_rest <- function(F, index, weight, ...) {
+  if (width(F) != 1) abort("shape", "Max_SumShiftExp_Reduction() needs a formula of one component, not ", width(F))
+  largest <- reduction(F, "max", index = index, call = FALSE, ...)
+  m <- saved_operand(largest, NULL, "max", kept(index))
+  rest <- exp(F - lazy_if(m == -Inf, 0, m))
+  if (!is.null(weight)) rest <- rest * weight
+  first <- switch(index, i = row_index() == 1, j = col_index() == 1, ij = (row_index() == 1) & (col_index() == 1))
+  reduction(c(lazy_if(first, m, 0), rest), "sum", index = index, call = FALSE, ...)
+}
+
 check_text <- function(text, argument) {
-  if (!is.character(text) || length(text) != 1 || is.na(text)) abort("input", "`", argument, "` must be one text, not ", describe(text))
+  if (!is.character(text) || length(text) != 1 || is.na(text)) {
+    abort("input", "`", argument, "` must be one text, not ", describe(text))
+  }
+  text
+}
+
+# The operands that are declared, and those that a text of KeOps declares itself, as Var(3, 1, 0) does.
+text_operands <- function(formula, args) {
+  declared <- declared_operands(args)
+  named <- text_variables(check_text(formula, "formula"))
+  more <- setdiff(named, places_in_text(declared))
+  if (!length(more)) return(declared)
+  numbers <- lapply(strsplit(gsub("[^0-9,]", "", more), ","), as.integer)
+  more <- more[order(vapply(numbers, `[`, 0L, 1L))]
+  place <- sort(vapply(numbers, `[`, 0L, 1L))
+  wrong <- which(place != length(declared) + seq_along(place) - 1L)
+  if (length(wrong)) {
+    abort("input", "`", more[wrong[1]], "` is no argument: `args` declares those from 0 to ", length(declared) - 1,
+          ", as ", paste0("`", places_in_text(declared), "`", collapse = ", "))
+  }
+  c(declared, operands_of_declarations(lapply(paste0("Var", place, " = ", more), r_parse_declaration)))
+}
+
+# The places of operands, as KeOps writes them.
+places_in_text <- function(operands) {
+  formulas <- lapply(operands, function(x) x$formula$args)
+  axis <- vapply(formulas, function(operand) axis_codes[[operand$axis]], 0L)
+  sprintf("Var(%d,%d,%d)", seq_along(operands) - 1L, vapply(formulas, `[[`, 0L, "width"), axis)
+}
+
+# Those that a text names so, each once, without spaces.
+text_variables <- function(text) {
+  pattern <- "\\bVar *[(] *[0-9]{1,8} *, *[1-9][0-9]{0,8} *, *[012] *[)]"
+  unique(gsub(" ", "", regmatches(text, gregexpr(pattern, text))[[1]], fixed = TRUE))
 }
 
 declared_operands <- function(args) {
-  if (!is.character(args) || !length(args) || anyNA(args)) abort("input", "`args` must be declarations such as \"x = Vi(3)\", not ", describe(args))
+  if (!is.character(args) || !length(args) || anyNA(args)) {
+    abort("input", "`args` must be declarations such as \"x = Vi(3)\", not ", describe(args))
+  }
   declared <- lapply(args, r_parse_declaration)
   names <- vapply(declared, `[[`, "", "name")
   if (anyDuplicated(names)) abort("input", "`args` declares `", names[anyDuplicated(names)], "` twice")
   places <- vapply(declared, `[[`, 0L, "place")
-  if (any(places >= 0)) {
-    if (anyNA(match(seq_along(places) - 1L, places))) abort("input", "`args`: positions must be 0 to ", length(places) - 1, ", each once, as in \"x = Vi(0, 3)\"")
-    declared <- declared[order(places)]
-    names <- names[order(places)]
+  if (all(is.na(places))) return(operands_of_declarations(declared))
+  if (anyNA(match(seq_along(places) - 1L, places))) {
+    abort("input", "`args`: positions must be 0 to ", length(places) - 1, ", each once, as in \"x = Vi(0, 3)\"")
   }
-  operands <- lapply(declared, function(d) lazy_operand(new_operand(d$name, names(axis_codes)[d$axis + 1L], d$width, "real")))
-  structure(operands, names = names)
+  operands_of_declarations(declared[order(places)])
+}
+
+operands_of_declarations <- function(declared) {
+  operands <- lapply(declared, function(d) {
+    lazy_operand(new_operand(d$name, names(axis_codes)[d$axis + 1L], d$width, "real"))
+  })
+  structure(operands, names = vapply(declared, `[[`, "", "name"))
 }
 
 # The text's number is the axis summed away. Without any word on it, j.
 index_of_axis <- function(axis) {
-  if (axis == -1) return("j")
-  if (!axis %in% 0:1) abort("syntax", "the axis of a reduction is 0 (i summed away) or 1 (j summed away), not ", axis)
-  c("i", "j")[axis + 1]
+  if (is.na(axis)) return("j")
+  if (!axis %in% 0:1) {
+    abort("syntax", "the axis of a reduction is 0 (i summed away) or 1 (j summed away), not ", axis)
+  }
+  index <- c("i", "j")[axis + 1]
+  say_once("axis", "The ", axis, " in the text of a reduction is the axis summed away, here ", index,
+           ": 0 is i, 1 is j, as in the code of rkeops. `index` of kernel_op() says it in words. (Said once.)")
+  index
 }
 
-parsed_weight <- function(weight, parsed, operands) {
-  if (is.null(weight)) return(if (!is.null(parsed$weight)) new_lazy(parsed$weight, c(NA_real_, NA)))
-  check_text(weight, "weight")
-  again <- r_parse(weight, names(operands), lapply(operands, `[[`, "formula"))
-  new_lazy(again$formula, c(NA_real_, NA))
+said <- new.env(parent = emptyenv())
+say_once <- function(what, ...) {
+  if (is.null(said[[what]])) message(...)
+  said[[what]] <- TRUE
 }
 
 data_function <- function(R, operands) {
@@ -89,11 +182,15 @@ data_function <- function(R, operands) {
 
 in_order <- function(data, names) {
   if (length(data) != length(names)) {
-    abort("input", "expected ", length(names), " data (", paste0("`", names, "`", collapse = ", "), "), got ", length(data))
+    abort("input", "expected ", length(names), " data (", paste0("`", names, "`", collapse = ", "), "), got ",
+          length(data))
   }
   given <- names(data)
   if (is.null(given) || all(!nzchar(given))) return(data)
   missing <- setdiff(names, given)
-  if (length(missing)) abort("input", "no data are named `", missing[1], "`; given are ", paste0("`", given, "`", collapse = ", "), near_hint(missing[1], given))
+  if (length(missing)) {
+    abort("input", "no data are named `", missing[1], "`; given are ", paste0("`", given, "`", collapse = ", "),
+          near_hint(missing[1], given))
+  }
   data[names]
 }

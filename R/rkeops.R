@@ -2,25 +2,38 @@
 
 #' Operators and options under the names of rkeops
 #'
-#' For scripts written for rkeops. `keops_kernel()` makes an operator of a text formula, called with a list of data and `inner_dim`:
-#' `"col"` where points are rows, `"row"` where they are columns. `keops_grad()` makes of it the operator of its gradient in one
-#' variable, which takes one more input: numbers shaped like the result of the operator. Unlike rkeops', this is the gradient of
-#' the sum of these numbers times the result, and has the shape of the variable.
+#' For scripts written for rkeops. `keops_kernel()` makes an operator of a text formula, called with a list of data and
+#' `inner_dim`: `"col"` where points are rows, `"row"` where they are columns. The text means what it means in KeOps:
+#' places are counted from 0 (`Elem`, `Extract`, `OneHot`, `ArgMax`, `Var(3,1,0)`) and matrices and tensors lie by rows
+#' (`MatVecMult`, `TensorProd`, `TensorDot`, `GradMatrix`); in [kernel_op()] they are counted from 1 and lie by columns.
+#' Row numbers that a reduction gives are counted from 1 all the same, as R indexes by them.
 #'
-#' The helpers set options of this package ([kernweave_options()]) and say which: computations are in float64 unless told
-#' otherwise, and nothing is compiled on a CPU, so that there is no folder of compiled formulas to look after.
+#' `keops_grad()` makes of an operator that of its gradient in one variable, which takes one more input: numbers shaped
+#' like the result of the operator. Unlike rkeops', this is the gradient of the sum of these numbers times the result,
+#' and has the shape of the variable.
+#'
+#' The helpers set options of this package ([kernweave_options()]) and say which, unless `rkeops_disable_verbosity()`
+#' was called: computations are in float64 unless told otherwise, and nothing is compiled on a CPU, so that there is no
+#' folder of compiled formulas to look after. Without a GPU that can be used, `rkeops_use_gpu()` says so and leaves it to
+#' the CPU.
 #'
 #' @param formula text of a formula with its reduction, such as `"Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)"`
 #' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)")`
 #' @param sum_scheme not used: sums are always exact to rounding, tile by tile
 #' @param operator what `keops_kernel()` or `keops_grad()` made
 #' @param var name of a variable of the operator, or its position counted from 0
-#' @param input a list of options by name: `backend` ("CPU" or "GPU"), `device_id`, `precision`
+#' @param input a list of options by name: `backend` ("CPU" or "GPU"), `device_id`, `precision`, `verbosity`
 #' @param option names of options; all of them by default
 #' @param device number of a GPU, -1 for any
-#' @param ncore number of threads
-#' @return For the first two a function of `input`, a list of data, and `inner_dim`; for `get_rkeops_options()` a list; else
-#'   nothing.
+#' @param ncore number of threads; 0 or `NULL` for as many as there are cores
+#' @param verbose print the situation report ([kernweave_sitrep()])?
+#' @param x any object; for `elemT()` a lazy tensor of one component, or a number
+#' @param m,n the place of that component, counted from 1 as everywhere in R, among `n`
+#' @return For the first two a function of `input`, a list of data, and `inner_dim`; for `get_rkeops_options()` the value
+#'   of one option, or a list of several; for `check_rkeops()`, whether a small sum comes out right, and for what begins
+#'   with `is.`, `TRUE` or `FALSE`: `is.LazyParameter()` is there for one parameter of one component, `is.LazyVector()`
+#'   for formulas with a parameter, `is.LazyMatrix()` for those with points; for `elemT()` the component among zeros;
+#'   else nothing.
 #' @seealso [kernel_op()], `vignette("coming-from-keops")`
 #' @name rkeops
 #' @examples
@@ -32,13 +45,15 @@
 #' op(list(x, y, b))
 #' slope <- keops_grad(op, "x")
 #' slope(list(x, y, b, matrix(1, 10)))
+#' is.LazyMatrix(Vi(x))
+#' elemT(7, 2, 3)
 NULL
 
 #' @rdname rkeops
 #' @export
 keops_kernel <- function(formula, args, sum_scheme = "auto") {
-  operands <- declared_operands(args)
-  R <- reduction_of_text(formula, operands)
+  operands <- text_operands(formula, args)
+  R <- reduction_of_text(formula, operands, keops = TRUE)
   keops_operator(R, lapply(operands, function(x) x$formula$args))
 }
 
@@ -46,7 +61,9 @@ keops_kernel <- function(formula, args, sum_scheme = "auto") {
 #' @export
 keops_grad <- function(operator, var) {
   R <- attr(operator, "reduction")
-  if (is.null(R)) abort("input", "`operator` must be made by keops_kernel() or keops_grad(), not ", describe(operator))
+  if (is.null(R)) {
+    abort("input", "`operator` must be made by keops_kernel() or keops_grad(), not ", describe(operator))
+  }
   operands <- attr(operator, "operands")
   if (is.numeric(var) && length(var) == 1 && var %in% (seq_along(operands) - 1)) var <- operands[[var + 1]]$name
   G <- vjp(R, wrt = var, call = FALSE)
@@ -61,7 +78,9 @@ keops_operator <- function(R, operands) {
   turn <- function(data, operand) if (operand$axis %in% c("i", "j") && is.matrix(data)) t(data) else data
   call_it <- function(input = NULL, inner_dim = "col") {
     if (is.null(input)) return(R)
-    if (!is.list(input) || is.data.frame(input)) abort("input", "`input` must be a list of data, not ", describe(input))
+    if (!is.list(input) || is.data.frame(input)) {
+      abort("input", "`input` must be a list of data, not ", describe(input))
+    }
     inner_dim <- one_of(as.character(inner_dim), c("col", "row", "1", "0"), "inner_dim")
     data <- in_order(input, names)
     run(if (inner_dim %in% c("row", "0")) Map(turn, data, operands) else unname(data))
@@ -72,27 +91,61 @@ keops_operator <- function(R, operands) {
 #' @rdname rkeops
 #' @export
 set_rkeops_options <- function(input = NULL) {
-  if (is.null(input)) input <- list(backend = "CPU", precision = "float64")
-  if (!is.list(input) || is.null(names(input))) abort("input", "`input` must be a list of options by name, not ", describe(input))
+  if (is.null(input)) input <- list(backend = "CPU", precision = "float64", verbosity = TRUE)
+  if (!is.list(input) || is.null(names(input))) {
+    abort("input", "`input` must be a list of options by name, not ", describe(input))
+  }
   for (name in names(input)) set_one_option(name, input[[name]])
   invisible()
 }
 
+rkeops_options <- c("backend", "device_id", "precision", "verbosity", "debug", "cache_dir", "formula_only")
+
 set_one_option <- function(name, value) {
-  switch(one_of(name, c("backend", "device_id", "precision", "verbosity", "debug", "cache_dir", "formula_only"), "input", "settings"),
-    backend = instead(kernweave.device = tolower(one_of(value, c("CPU", "GPU"), "backend", "settings"))),
-    device_id = instead(kernweave.device = if (value < 0) "auto" else as.integer(value)),
+  switch(one_of(name, rkeops_options, "input", "settings"),
+    backend = set_backend(one_of(value, c("CPU", "GPU"), "backend", "settings")),
+    device_id = if (check_device_id(value) < 0) instead(kernweave.device = "auto") else set_gpu(value),
     precision = instead(kernweave.precision = one_of(value, c("float32", "float64"), "precision", "settings")),
+    verbosity = assign("on", check_verbosity(value), envir = verbosity),
     cache_dir = instead(kernweave.cache = value),
-    message("`", name, "` has no meaning here")
+    tell("`", name, "` has no meaning here")
   )
 }
+
+set_backend <- function(backend) if (backend == "CPU") instead(kernweave.device = "cpu") else set_gpu(-1)
+
+# The number of a GPU; -1 is any. Without one, the CPU, as rkeops has it.
+set_gpu <- function(number) {
+  if ("gpu" %in% r_devices()) return(instead(kernweave.device = if (number < 0) "gpu" else as.integer(number)))
+  tell("No GPU can be used here (kernweave_sitrep() says why): computing on the CPU")
+  instead(kernweave.device = "cpu")
+}
+
+check_device_id <- function(device) {
+  ok <- is.numeric(device) && length(device) == 1 && is.finite(device) && device >= -1 && device == round(device)
+  if (!ok) {
+    abort("settings", "the number of a GPU must be whole, from 0, or -1 for any, not ",
+                 if (is.numeric(device)) format_value(device) else describe(device))
+  }
+  device
+}
+
+check_verbosity <- function(value) {
+  ok <- (is.logical(value) || is.numeric(value)) && length(value) == 1 && value %in% 0:1
+  if (!ok) abort("settings", "`verbosity` must be 0 or 1, not ", format_value(value))
+  as.logical(value)
+}
+
+# Do the helpers say what they do?
+verbosity <- new.env(parent = emptyenv())
+verbosity$on <- TRUE
+tell <- function(...) if (verbosity$on) message(...)
 
 # Sets an option, and says how it is set without rkeops.
 instead <- function(...) {
   values <- list(...)
   shown <- if (is.character(values[[1]])) paste0("\"", values[[1]], "\"") else format(values[[1]])
-  message("the same as options(", names(values), " = ", shown, ")")
+  tell("the same as options(", names(values), " = ", shown, ")")
   options(values)
   invisible()
 }
@@ -102,20 +155,27 @@ instead <- function(...) {
 get_rkeops_options <- function(option = NULL) {
   now <- current_options()
   all <- list(backend = if (now$device %in% c("auto", "cpu", "reference")) "CPU" else "GPU",
-              device_id = if (is.numeric(now$device)) now$device else -1, precision = now$precision, cache_dir = now$cache)
+              device_id = if (grepl("^[0-9]+$", now$device)) as.integer(now$device) else -1L,
+              precision = now$precision, verbosity = as.integer(verbosity$on), cache_dir = now$cache)
   if (is.null(option)) return(all)
-  all[vapply(option, one_of, "", names(all), "option")]
+  chosen <- all[vapply(option, one_of, "", names(all), "option", "settings")]
+  if (length(chosen) == 1) chosen[[1]] else chosen
 }
 
 #' @rdname rkeops
 #' @export
-rkeops_use_gpu <- function(device = -1) instead(kernweave.device = if (device < 0) "gpu" else as.integer(device))
+rkeops_use_gpu <- function(device = -1) {
+  check_device_id(device)
+  set_gpu(device)
+}
 
 #' @rdname rkeops
 #' @export
 rkeops_use_cpu <- function(ncore = NULL) {
+  if (is.character(ncore)) abort("settings", "`ncore` must be a number, not a text")
+  ncore <- check_count(ncore %or% 0, "ncore", "settings", least = 0)
   instead(kernweave.device = "cpu")
-  if (!is.null(ncore)) instead(kernweave.threads = as.integer(ncore))
+  instead(kernweave.threads = if (ncore == 0) r_cores() else ncore)
 }
 
 #' @rdname rkeops
@@ -128,4 +188,48 @@ rkeops_use_float64 <- function() instead(kernweave.precision = "float64")
 
 #' @rdname rkeops
 #' @export
-check_rkeops <- function() kernweave_sitrep()
+rkeops_enable_verbosity <- function() set_rkeops_options(list(verbosity = TRUE))
+
+#' @rdname rkeops
+#' @export
+rkeops_disable_verbosity <- function() set_rkeops_options(list(verbosity = FALSE))
+
+#' @rdname rkeops
+#' @export
+check_rkeops <- function(verbose = TRUE) {
+  check_flag(verbose, "verbose")
+  if (verbose) print(kernweave_sitrep())
+  x <- Vi(c(0, 3), name = "x")
+  invisible(identical(as.vector(sum(sqdist(x, Vj(c(0, 4))), index = "j")), c(16, 10)))
+}
+
+# --- lazy tensors under the names of rkeops ------------------------------------------------------------
+
+#' @rdname rkeops
+#' @export
+is.LazyTensor <- function(x) is_lazy(x)
+
+#' @rdname rkeops
+#' @export
+is.LazyParameter <- function(x) is_lazy(x) && width(x) == 1 && identical(axes_of_operands(x), "param")
+
+#' @rdname rkeops
+#' @export
+is.LazyVector <- function(x) is_lazy(x) && "param" %in% axes_of_operands(x)
+
+#' @rdname rkeops
+#' @export
+is.LazyMatrix <- function(x) is_lazy(x) && any(axes_of_operands(x) != "param")
+
+axes_of_operands <- function(x) vapply(operands_of(x$formula), `[[`, "", "axis")
+
+#' @rdname rkeops
+#' @export
+elemT <- function(x, m, n) {
+  n <- check_count(n, "n")
+  m <- check_count(m, "m")
+  if (m > n) abort("input", "`m`, the place of the component, must be at most `n` = ", n, ", not ", m)
+  components <- if (is_lazy(x)) width(x) else length(x)
+  if (components != 1) abort("shape", "`x` must have one component, not ", components)
+  extractt(x, m, n)
+}

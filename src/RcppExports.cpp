@@ -168,14 +168,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_parse
-Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values);
-RcppExport SEXP _kernweave_r_parse(SEXP textSEXP, SEXP namesSEXP, SEXP valuesSEXP) {
+Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values, bool keops);
+RcppExport SEXP _kernweave_r_parse(SEXP textSEXP, SEXP namesSEXP, SEXP valuesSEXP, SEXP keopsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::string >::type text(textSEXP);
     Rcpp::traits::input_parameter< Rcpp::CharacterVector >::type names(namesSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type values(valuesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_parse(text, names, values));
+    Rcpp::traits::input_parameter< bool >::type keops(keopsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_parse(text, names, values, keops));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -563,7 +564,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},
     {"_kernweave_r_show", (DL_FUNC) &_kernweave_r_show, 2},
     {"_kernweave_r_operands", (DL_FUNC) &_kernweave_r_operands, 1},
-    {"_kernweave_r_parse", (DL_FUNC) &_kernweave_r_parse, 3},
+    {"_kernweave_r_parse", (DL_FUNC) &_kernweave_r_parse, 4},
     {"_kernweave_r_parse_declaration", (DL_FUNC) &_kernweave_r_parse_declaration, 1},
     {"_kernweave_r_simplify", (DL_FUNC) &_kernweave_r_simplify, 1},
     {"_kernweave_r_size", (DL_FUNC) &_kernweave_r_size, 1},

@@ -96,7 +96,7 @@ Rcpp::List r_operands(Rcpp::List formulas) {
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values) {
+Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values, bool keops) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
     const kernweave::Scope scope = [&](const std::string& name) {
@@ -104,11 +104,13 @@ Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List val
         if (name == CHAR(STRING_ELT(names, k))) return formulas.read(values[k]);
       return kernweave::Expr();
     };
-    const kernweave::Parsed parsed = kernweave::parse(text, &formulas.pool(), scope);
+    const kernweave::Grammar grammar = keops ? kernweave::Grammar::keops : kernweave::Grammar::ours;
+    const kernweave::Parsed parsed = kernweave::parse(text, &formulas.pool(), scope, grammar);
     const SEXP weight = parsed.weight ? formulas.write(parsed.weight) : R_NilValue;
     return Rcpp::List::create(Rcpp::_["formula"] = formulas.write(parsed.formula),
                               Rcpp::_["reduction"] = parsed.reduction, Rcpp::_["K"] = parsed.places,
-                              Rcpp::_["axis"] = parsed.axis, Rcpp::_["weight"] = weight);
+                              Rcpp::_["axis"] = parsed.axis, Rcpp::_["folded"] = parsed.folded,
+                              Rcpp::_["weight"] = weight);
   });
 }
 

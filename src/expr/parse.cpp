@@ -9,7 +9,9 @@
 #include "expr/build.hpp"
 #include "expr/derive.hpp"
 #include "expr/infix.hpp"
+#include "expr/keops.hpp"
 #include "expr/scan.hpp"
+#include "expr/shape.hpp"
 
 namespace kernweave {
 namespace {
@@ -17,6 +19,11 @@ namespace {
 // An exponent of this size takes 2 x 10 multiplications; larger ones are surely mistakes.
 constexpr int kLargestExponent = 1024;
 constexpr int kDeepest = 500;
+// Longer ones are named in a message, not repeated.
+constexpr std::size_t kLongestShown = 60;
+constexpr double kLargestNumber = 1e9;  // of components, places and the like
+
+bool is_named(const Derivation& how, const char* name) { return how.name == std::string(name); }
 
 std::vector<std::string> known_names() {
   std::vector<std::string> names;
@@ -31,13 +38,18 @@ std::vector<std::string> known_names() {
 
 class Parser {
  public:
-  Parser(const std::string& text, Pool* pool, const Scope& scope, bool pattern)
-      : scan_(text), pool_(pool), scope_(scope), pattern_(pattern) {}
+  // Without a grammar of texts: a side of a rule, where letters stand for attributes.
+  Parser(const std::string& text, Pool* pool, const Scope& scope, const Grammar* grammar)
+      : text_(text),
+        scan_(text),
+        pool_(pool),
+        scope_(scope),
+        pattern_(!grammar),
+        keops_(grammar && *grammar == Grammar::keops) {}
 
   Parsed whole() {
     Parsed parsed;
-    const Token first = scan_.peek();
-    if (names_reduction(first, &parsed)) read_reduction(&parsed);
+    if (reduces()) read_outer(&parsed);
     else parsed.formula = inner();
     if (scan_.peek().is != Token::Is::end) scan_.fail_here("expected the formula to end");
     return parsed;
@@ -130,19 +142,35 @@ class Parser {
   }
 
   // KeOps' words for derivatives: Grad(f, x, cotangent) and its kin.
-  Expr derived(const Derivation& how) {
-    const Expr f = inner();
+  Expr derived(const Derivation& how) { return derived(how, inner()); }
+
+  // Of a formula that has been read; tells which variable was derived in.
+  Expr derived(const Derivation& how, Expr f, Expr* in = nullptr) {
     scan_.expect(",", "and the variable to derive in");
     const Expr variable = inner();
     if (how.along) scan_.expect(",", "and the formula along which to derive");
     const Expr along = how.along ? inner() : Expr();
     scan_.expect(")", "to close the derivative");
-    return how.apply(f, variable, along);
+    if (in) *in = variable;
+    const Expr out = how.apply(f, variable, along);
+    return keops_ && is_named(how, "GradMatrix") ? by_rows(out, width(f)) : out;
+  }
+
+  // KeOps' word for an argument by its place: Var(place, components, category), where 0 is i, 1 j, 2 a parameter.
+  Expr placed(const Token& name) {
+    const int place = attribute();
+    scan_.expect(",", "and the number of components");
+    const int width = attribute();
+    scan_.expect(",", "and the category");
+    const int category = attribute();
+    scan_.expect(")", "to close the variable");
+    return named({name.is, sentence("Var(", place, ",", width, ",", category, ")"), 0, name.at});
   }
 
   Expr call(const Token& name) {
     const Derivation* const how = pattern_ ? nullptr : find_derivation(name.text);
     if (how) return derived(*how);
+    if (name.text == "Var" && !pattern_) return placed(name);
     if (const Expr number = constant(name)) {
       scan_.expect(")", "to close the number");
       return number;
@@ -151,11 +179,22 @@ class Parser {
     const bool found = find_op(name.text, &op) && row(op).form != Form::structural;
     if (!found) unknown(name);
     std::vector<Expr> args;
-    std::vector<int> attributes;
     for (int k = 0; k < row(op).arity; ++k) {
       if (k > 0) scan_.expect(",", needs(op).c_str());
       args.push_back(inner());
     }
+    const std::vector<int> attributes = attributes_of(op);
+    // KeOps' third argument: where a period begins.
+    const Expr from = op == Op::Mod && scan_.take_if(",") ? inner() : Expr();
+    const std::size_t length = scan_.peek().at + 1 - name.at;
+    if (!scan_.take_if(")")) scan_.fail_here(sentence("expected ')' ", needs(op)));
+    if (from) return mod(args[0] - from, args[1]) + from;
+    const std::string shown = length > kLongestShown ? name.text + "()" : text_.substr(name.at, length);
+    return made(op, args, attributes, name.text, sentence("`", shown, "`"));
+  }
+
+  std::vector<int> attributes_of(Op op) {
+    std::vector<int> attributes;
     for (const char letter : row(op).attributes) {
       if (letter == kMaybeList && scan_.at_symbol(")")) {
         keep(std::vector<int>(), &attributes);
@@ -165,11 +204,23 @@ class Parser {
       if (letter == kNumber) attributes.push_back(attribute());
       else keep(attribute_list(), &attributes);
     }
-    // KeOps' third argument: where a period begins.
-    const Expr from = op == Op::Mod && scan_.take_if(",") ? inner() : Expr();
-    if (!scan_.take_if(")")) scan_.fail_here(sentence("expected ')' ", needs(op)));
-    if (from) return mod(args[0] - from, args[1]) + from;
-    return pool_->make(op, args, attributes);
+    return attributes;
+  }
+
+  // What goes wrong is told of the operation as it is called in the text.
+  Expr made(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes, const std::string& name,
+            const std::string& shown) {
+    if (pattern_) return pool_->make(op, args, attributes);
+    try {
+      if (keops_) return make_keops(op, args, attributes, shown);
+      check_places(op, args, attributes, shown);
+      return pool_->make(op, args, attributes);
+    } catch (Failure& failure) {
+      const std::string own = row(op).fn;
+      if (failure.message.compare(0, own.size() + 1, own + "(") == 0) failure.message.replace(0, own.size(), name);
+      else if (failure.message.compare(0, shown.size(), shown) != 0) failure.message.insert(0, name + "(): ");
+      throw;
+    }
   }
 
   static std::string needs(Op op) {
@@ -188,53 +239,89 @@ class Parser {
     const bool negative = scan_.take_if("-");
     const Token token = scan_.take();
     if (pattern_ && token.is == Token::Is::name) return pattern_attribute(token.text[0]);
-    const bool whole = token.is == Token::Is::number && token.number == std::floor(token.number) && token.number <= 1e9;
+    const bool whole =
+        token.is == Token::Is::number && token.number == std::floor(token.number) && token.number <= kLargestNumber;
     if (!whole) scan_.fail_at(token.at, "expected a whole number");
     return static_cast<int>(negative ? -token.number : token.number);
   }
 
-  // c(2, 3), or in KeOps' words Ind(2, 3); a single number is a list of one.
+  // c(2, 3), or in KeOps' words Ind(2, 3), [2, 3] or (2, 3), where a comma may come last; a number is a list of one.
   std::vector<int> attribute_list() {
     const Token& next = scan_.peek();
     const bool named = next.is == Token::Is::name && (next.text == "c" || next.text == "Ind");
-    if (!named) return {attribute()};
-    scan_.take();
-    scan_.expect("(", "before a list of whole numbers");
+    const bool opened = scan_.at_symbol("[") || scan_.at_symbol("(");
+    if (!named && !opened) return {attribute()};
+    const char* const close = scan_.take().text == "[" ? "]" : ")";
+    if (named) scan_.expect("(", "before a list of whole numbers");
     std::vector<int> list;
-    while (!scan_.take_if(")")) {
+    while (!scan_.take_if(close)) {
       if (!list.empty()) scan_.expect(",", "between whole numbers");
+      if (opened && scan_.take_if(close)) break;
       list.push_back(attribute());
     }
     return list;
   }
 
-  // "Sum_Reduction(" and its kin
-  bool names_reduction(const Token& token, Parsed* parsed) {
-    const std::string suffix = "_Reduction";
-    if (token.is != Token::Is::name || token.text.size() <= suffix.size()) return false;
-    const std::size_t stem = token.text.size() - suffix.size();
-    if (token.text.compare(stem, suffix.size(), suffix) != 0) return false;
-    parsed->reduction = token.text.substr(0, stem);
-    // Min_ArgMin is MinArgMin.
-    std::string& name = parsed->reduction;
-    name.erase(std::remove(name.begin(), name.end(), '_'), name.end());
-    return true;
+  // Is the text a reduction, "Sum_Reduction(...)" and its kin, or a derivative of one?
+  bool reduces() const {
+    if (pattern_) return false;
+    Scanner ahead = scan_;
+    while (ahead.peek().is == Token::Is::name && find_derivation(ahead.peek().text)) {
+      ahead.take();
+      if (!ahead.take_if("(")) return false;
+    }
+    return ahead.peek().is == Token::Is::name && !stem_of(ahead.peek().text).empty();
   }
 
-  // Name_Reduction(f [, K], axis [, weight])
-  void read_reduction(Parsed* parsed) {
+  // The name of a reduction before its ending; empty where there is none.
+  static std::string stem_of(const std::string& name) {
+    const std::string ending = "_Reduction";
+    const std::size_t at = name.size() > ending.size() ? name.size() - ending.size() : 0;
+    return at > 0 && name.compare(at, ending.size(), ending) == 0 ? name.substr(0, at) : "";
+  }
+
+  void read_outer(Parsed* parsed) {
+    Deeper deeper(this);
     const Token name = scan_.take();
-    Red red;
-    user_check(find_base(parsed->reduction, &red), Fault::unknown_op, "unknown reduction `", name.text,
-               "`; see kernweave_reductions()");
-    scan_.expect("(", "after the reduction's name");
+    const Derivation* const how = find_derivation(name.text);
+    scan_.expect("(", "after the name");
+    if (!how) return read_reduction(stem_of(name.text), parsed);
+    read_outer(parsed);
+    derive_sum(name, *how, parsed);
+  }
+
+  // The derivative of a sum is a sum again, that of its terms. A gradient keeps the axis of its variable.
+  void derive_sum(const Token& name, const Derivation& how, Parsed* parsed) {
+    user_check(parsed->reduction == "Sum" && !parsed->weight && how.along, Fault::unsupported, name.text, "() of ",
+               parsed->reduction, "_Reduction() in a text is not built; keops_grad() and vjp() take more");
+    Expr variable;
+    parsed->formula = derived(how, parsed->formula, &variable);
+    const Axes axes = variable->type.axes.pairs();
+    if (!is_named(how, "Diff")) parsed->folded = axes == Axes::i() ? "j" : axes == Axes::j() ? "i" : "ij";
+    else if (parsed->axis == 1 || parsed->axis == kUnsaid) parsed->folded = "j";
+    else if (parsed->axis == 0) parsed->folded = "i";
+  }
+
+  // Name_Reduction(f [, K] [, axis] [, weight]): KeOps has the axis last, whole numbers tell it from a weight.
+  void read_reduction(const std::string& stem, Parsed* parsed) {
+    parsed->reduction = stem;
     parsed->formula = inner();
-    if (row(red).inputs == Inputs::value_k) {
+    Red red;
+    std::string name = stem;  // Min_ArgMin is MinArgMin
+    name.erase(std::remove(name.begin(), name.end(), '_'), name.end());
+    if (find_base(name, &red) && row(red).inputs == Inputs::value_k) {
       scan_.expect(",", "and K");
       parsed->places = attribute();
     }
-    if (scan_.take_if(",")) parsed->axis = attribute();
-    if (scan_.take_if(",")) parsed->weight = inner();
+    while (scan_.take_if(",")) {
+      const std::size_t at = scan_.peek().at;
+      const Expr given = inner();
+      const bool number = given->op == Op::Number && std::fabs(given->number) <= kLargestNumber &&
+                          given->number == std::floor(given->number);
+      if (number && parsed->axis == kUnsaid) parsed->axis = static_cast<int>(given->number);
+      else if (!parsed->weight) parsed->weight = given;
+      else scan_.fail_at(at, "a reduction takes one weight and one axis");
+    }
     scan_.expect(")", "to close the reduction");
   }
 
@@ -246,10 +333,11 @@ class Parser {
     Parser* parser;
   };
 
+  const std::string& text_;
   Scanner scan_;
   Pool* pool_;
   const Scope& scope_;
-  bool pattern_;
+  bool pattern_, keops_;
   int depth_ = 0;
 };
 
@@ -262,13 +350,13 @@ Expr letter_variable(const std::string& name, Pool* pool) {
 
 }  // namespace
 
-Parsed parse(const std::string& text, Pool* pool, const Scope& scope) {
-  return Parser(text, pool, scope, false).whole();
+Parsed parse(const std::string& text, Pool* pool, const Scope& scope, Grammar grammar) {
+  return Parser(text, pool, scope, &grammar).whole();
 }
 
 Expr parse_pattern(const std::string& text, Pool* pool) {
   const Scope letters = [&](const std::string& name) { return letter_variable(name, pool); };
-  return Parser(text, pool, letters, true).whole().formula;
+  return Parser(text, pool, letters, nullptr).whole().formula;
 }
 
 Declaration parse_declaration(const std::string& text) {
@@ -280,19 +368,24 @@ Declaration parse_declaration(const std::string& text) {
   Axis where = Axis::param;
   if (axis.text == "Vi" || axis.text == "Vx") where = Axis::i;
   else if (axis.text == "Vj" || axis.text == "Vy") where = Axis::j;
-  else if (axis.text != "Pm") scan.fail_at(axis.at, "expected Vi, Vj or Pm");
+  else if (axis.text != "Pm" && axis.text != "Var") scan.fail_at(axis.at, "expected Vi, Vj or Pm");
   scan.expect("(", "after Vi, Vj or Pm");
-  const auto whole_number = [&](double least, const char* what) {
+  const auto whole_number = [&](double least, double most, const char* what) {
     const Token token = scan.take();
     const bool whole = token.is == Token::Is::number && token.number == std::floor(token.number) &&
-                       token.number >= least && token.number <= 1e9;
+                       token.number >= least && token.number <= most;
     if (!whole) scan.fail_at(token.at, what);
     return static_cast<int>(token.number);
   };
-  int width = whole_number(0, "expected the number of components"), place = -1;
-  if (scan.take_if(",")) {
+  int width = whole_number(0, kLargestNumber, "expected the number of components"), place = kUnsaid;
+  if (axis.text == "Var" || scan.at_symbol(",")) {
+    scan.expect(",", "and the number of components");
     place = width;
-    width = whole_number(1, "expected the number of components");
+    width = whole_number(1, kLargestNumber, "expected the number of components");
+  }
+  if (axis.text == "Var") {
+    scan.expect(",", "and the category");
+    where = static_cast<Axis>(whole_number(0, 2, "expected the category: 0 for i, 1 for j, 2 for a parameter"));
   }
   if (width < 1) scan.fail_here("expected the number of components, at least 1");
   scan.expect(")", "after the number of components");

@@ -12,8 +12,8 @@ namespace kernweave {
 namespace {
 
 // Longest first.
-const char* const kSymbols[] = {"**", "<=", ">=", "==", "!=", "+", "-", "*", "/",
-                                "^",  "|",  "<",  ">",  "(",  ")", ",", "="};
+const char* const kSymbols[] = {"**", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^",
+                                "|",  "<",  ">",  "(",  ")",  "[", "]", ",", "="};
 
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '.' || c == '_'; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_'; }

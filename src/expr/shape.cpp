@@ -167,13 +167,40 @@ Type structural_type(Op op, const std::vector<Expr>& args, const std::vector<int
   return type;
 }
 
+// First and last of the components that an operation reads or fills, counted from 1, among so many.
+struct Places {
+  Width first, last, among;
+};
+
+Places places_of(Op op, Width width, const std::vector<int>& a) {
+  switch (op) {
+    case Op::Elem: return {a[0], a[0], width};
+    case Op::ElemT: return {a[1], a[1], a[0]};
+    case Op::Extract: return {a[0], Width{a[0]} + a[1] - 1, width};
+    case Op::ExtractT: return {a[0], a[0] + width - 1, a[1]};
+    default: return {1, 1, 1};
+  }
+}
+
 }  // namespace
+
+void check_places(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes, const std::string& written,
+                  int from) {
+  const Places at = places_of(op, width(args[0]), attributes);
+  const Width wrong = at.first < 1 ? at.first : at.last;
+  if (at.last < at.first || at.among < 1 || (wrong >= 1 && wrong <= at.among)) return;
+  const bool fills = op == Op::ElemT || op == Op::ExtractT;
+  const std::string whose = fills ? "the result" : sentence("`", show_short(args[0]), "`");
+  fail(Fault::shape, written, ": no component ", wrong + from - 1, "; those of ", whose, " count from ", from, " to ",
+       at.among + from - 1);
+}
 
 Type infer(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
   const OpRow& r = row(op);
   internal_check(static_cast<int>(args.size()) == r.arity, r.name, " takes ", r.arity, " arguments, got ", args.size());
   internal_check(have_form(attributes, r.attributes), r.name, " takes other attributes: ", r.attribute_names);
   if (r.form == Form::structural) return structural_type(op, args, attributes);
+  check_places(op, args, attributes, sentence(r.fn, "()"));
   if (r.form == Form::alias) return expand(op, args, attributes)->type;
   return {result_width(op, args, attributes), result_kind(op, args), all_axes(args)};
 }

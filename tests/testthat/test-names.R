@@ -27,7 +27,8 @@ test_that("without names there are no dimnames, and the numbers are the same", {
 })
 
 test_that("the first operand with names gives them; vectors have names, tables and data frames have row names", {
-  expect_identical(rownames(sum(Vi(bare) * Vi(c(p = 1, q = 2, r = 3, s = 4)) - Vj(y), index = "j")), c("p", "q", "r", "s"))
+  named <- Vi(c(p = 1, q = 2, r = 3, s = 4))
+  expect_identical(rownames(sum(Vi(bare) * named - Vj(y), index = "j")), c("p", "q", "r", "s"))
   expect_identical(rownames(sum(D(as.data.frame(x), y), index = "j")), rownames(x))
   expect_null(rownames(sum(D(data.frame(1:4, 4:1), y), index = "j")))
   expect_identical(rownames(sum(D(as.table(x), y), index = "j")), rownames(x))
@@ -42,7 +43,9 @@ test_that("matrices and products are named as base R names them", {
   expect_identical(dimnames(as.matrix(t(K))), list(rownames(y), rownames(x)))
   right <- matrix(runif(6), 3, dimnames = list(NULL, c("first", "second")))
   left <- matrix(runif(8), 2, dimnames = list(c("one", "two"), NULL))
-  for (pair in list(list(K %*% right, dense %*% right), list(left %*% K, left %*% dense), list(crossprod(K, x), crossprod(dense, x)))) {
+  pairs <- list(list(K %*% right, dense %*% right), list(left %*% K, left %*% dense),
+                list(crossprod(K, x), crossprod(dense, x)))
+  for (pair in pairs) {
     expect_equal(pair[[1]], pair[[2]], tolerance = 1e-12)
   }
   expect_identical(rownames(sum(Vij(dense) * Vj(unname(y)), index = "j")), rownames(x))

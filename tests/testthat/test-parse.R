@@ -10,7 +10,7 @@ expected <- exp(-0.5 * outer(1:4, 1:5, Vectorize(function(i, j) sum((x[i, ] - y[
 
 parse_text <- function(text, arguments = args) {
   operands <- kernweave:::declared_operands(arguments)
-  kernweave:::r_parse(text, names(operands), lapply(operands, `[[`, "formula"))
+  kernweave:::parsed_text(text, operands)
 }
 shown <- function(text) kernweave:::r_show(parse_text(text)$formula, 10000L)
 
@@ -42,11 +42,12 @@ test_that("the axis in a reduction's text is the one summed away, and `index` ov
 })
 
 test_that("precedence is R's, and print and parse are inverse", {
-  pairs <- c("x + y * b" = "x + y * b", "(x + y) * b" = "(x + y) * b", "x - (y - b)" = "x - (y - b)", "x - y - b" = "x - y - b",
-             "-x^2" = "-square(x)", "(-x)^2" = "square(-x)", "x / y / b" = "x / y / b", "x / (y / b)" = "x / (y / b)",
-             "x > y" = "y < x", "x >= y" = "y <= x", "-2 * x" = "-2 * x", "2^-1 * x" = "1 / 2 * x", "x * -b" = "x * -b",
-             "- - x" = "-(-x)", "elem(x, 2) + extract(y, 1, 1)" = "elem(x, 2) + extract(y, 1, 1)", "1e-3 * x" = "0.001 * x",
-             "x | y + y" = "x | y + y", "lazy_if(x < y, x, 0.1)" = "lazy_if(x < y, x, 0.1)")
+  pairs <- c("x + y * b" = "x + y * b", "(x + y) * b" = "(x + y) * b", "x - (y - b)" = "x - (y - b)",
+             "x - y - b" = "x - y - b", "-x^2" = "-square(x)", "(-x)^2" = "square(-x)", "x / y / b" = "x / y / b",
+             "x / (y / b)" = "x / (y / b)", "x > y" = "y < x", "x >= y" = "y <= x", "-2 * x" = "-2 * x",
+             "2^-1 * x" = "1 / 2 * x", "x * -b" = "x * -b", "- - x" = "-(-x)", "1e-3 * x" = "0.001 * x",
+             "elem(x, 2) + extract(y, 1, 1)" = "elem(x, 2) + extract(y, 1, 1)", "x | y + y" = "x | y + y",
+             "lazy_if(x < y, x, 0.1)" = "lazy_if(x < y, x, 0.1)")
   for (text in names(pairs)) expect_identical(shown(text), pairs[[text]])
   for (seed in 1:150) {
     text <- random_formula(seed)$text
@@ -58,18 +59,23 @@ test_that("precedence is R's, and print and parse are inverse", {
 
 test_that("no text crashes: every failure is a condition of ours", {
   set.seed(5)
-  alphabet <- c(letters[c(1:3, 19, 24, 25)], 0:9, "+", "-", "*", "/", "^", "(", ")", ",", "|", "<", "=", "!", ".", " ", "exp(", "sqdist(", "Grad(", "Laplacian(", "Kron(x, x, c(", "pick(", "TensorDot(x, x,", "Ind(", "Sum_Reduction(", "\u00e9", "\"", "\\", "\n", "\001")
+  words <- c("exp(", "sqdist(", "Grad(", "Laplacian(", "Kron(x, x, c(", "pick(", "TensorDot(x, x,", "Ind(", "[", "]",
+             "Sum_Reduction(", "Var(0,3,0)", "Elem(x,", "ArgKMin_Reduction(", "GradMatrix(")
+  alphabet <- c(letters[c(1:3, 19, 24, 25)], 0:9, "+", "-", "*", "/", "^", "(", ")", ",", "|", "<", "=", "!", ".", " ",
+                words, "\u00e9", "\"", "\\", "\n", "\001")
   broken <- 0
   for (k in 1:5000) {
     text <- paste(sample(alphabet, sample(25, 1), TRUE), collapse = "")
     outcome <- tryCatch({
-      parse_text(text)
+      kernweave:::parsed_text(text, kernweave:::declared_operands(args), keops = k %% 2 == 0)
       "read"
     }, kernweave_error = function(e) "refused")
     broken <- broken + !outcome %in% c("read", "refused")
   }
   expect_identical(broken, 0)
-  for (text in c(strrep("(", 1e5), strrep("-", 1e5), paste0(strrep("exp(", 1e4), "x", strrep(")", 1e4)), strrep("x^", 1e4), "", " ")) {
+  deep <- c(strrep("(", 1e5), strrep("-", 1e5), paste0(strrep("exp(", 1e4), "x", strrep(")", 1e4)), strrep("x^", 1e4),
+            strrep("Grad(", 1e5), paste0(strrep("Grad(", 1e4), "Sum_Reduction(x, 1)"))
+  for (text in c(deep, "", " ")) {
     expect_error(parse_text(text), class = "kernweave_error_syntax")
   }
   expect_silent(parse_text(paste(rep("x", 5000), collapse = " + ")))
@@ -81,4 +87,42 @@ test_that("`|` means in text what it means in R", {
   either <- kernel_op("(x < y) | (y < x)", c("x = Vi(1)", "y = Vj(1)"))
   expect_equal(either(x, y), sum(Vi(x) < Vj(y) | Vj(y) < Vi(x), index = "j"))
   expect_error(kernel_op("(x < y) | x", c("x = Vi(1)", "y = Vj(1)")), class = "kernweave_error_kind")
+})
+
+test_that("places count from 1, and one that is not there is told in the words of the text", {
+  said <- function(text) conditionMessage(expect_error(kernel_op(text, args), class = "kernweave_error_shape"))
+  expect_identical(said("Elem(x, 0)"), "`Elem(x, 0)`: no component 0; those of `x` count from 1 to 3")
+  expect_identical(said("1 + elem(x * 2, 4)"), "`elem(x * 2, 4)`: no component 4; those of `x * 2` count from 1 to 3")
+  expect_match(said("Extract(x, 3, 2)"), "`Extract(x, 3, 2)`: no component 4", fixed = TRUE)
+  expect_match(said("ElemT(s, 4, 5)"), "no component 5; those of the result count from 1 to 4", fixed = TRUE)
+  expect_match(said("ExtractT(x, 0, 7)"), "no component 0; those of the result", fixed = TRUE)
+  expect_match(said(paste0("Elem(", strrep("x + ", 30), "x, 9)")), "^`Elem\\(\\)`: no component 9")
+  expect_match(said("MatVecMult(x, y - b) + MatVecMult(y, Extract(x, 1, 2))"), "^MatVecMult\\(\\): `y` has 3")
+  expect_match(said("SymSqNorm(b, x)"), "^SymSqNorm\\(\\): ")
+  expect_error(elem(Vi(x), 4), "elem(): no component 4", fixed = TRUE, class = "kernweave_error_shape")
+})
+
+test_that("a list of whole numbers is written as in R or as in Python", {
+  dot <- function(a, b) kernel_op(paste0("TensorDot(x, y, ", a, ", ", a, ", ", b, ", ", b, ")"), args[1:2])(x, y)
+  expected <- matrix(rowSums(x %*% t(y)))
+  for (lists in list(c("c(3)", "c(1)"), c("Ind(3)", "Ind(1)"), c("[3]", "[1]"), c("(3,)", "(1,)"), c("3", "1"))) {
+    expect_equal(dot(lists[1], lists[2]), expected)
+  }
+  for (list in c("[3", "[3)", "[3 4]", "(3", "[,]", "c(3,)")) {
+    expect_error(dot(list, "[1]"), class = "kernweave_error_syntax", label = list)
+  }
+})
+
+test_that("the whole number in a reduction's text is explained once", {
+  rm(list = ls(kernweave:::said), envir = kernweave:::said)
+  expect_message(kernel_op("Sum_Reduction((x | y), 1)", args), "0 is i, 1 is j")
+  expect_silent(kernel_op("Sum_Reduction((x | y), 0)", args))
+  rm(list = ls(kernweave:::said), envir = kernweave:::said)
+  expect_silent(kernel_op("Sum_Reduction((x | y), 1)", args, index = "i"))
+  expect_silent(kernel_op("Sum_Reduction((x | y))", args))
+  expect_message(keops_kernel("Sum_Reduction((x | y), 0)", args), "summed away, here i")
+  for (rest in c("2", "-1", "1, s, y", "1, 2, 3")) {
+    text <- paste0("Sum_Reduction(x, ", rest, ")")
+    expect_error(kernel_op(text, args), class = "kernweave_error_syntax", label = text)
+  }
 })
