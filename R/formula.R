@@ -56,7 +56,7 @@ parsed_text <- function(text, operands, keops = FALSE) {
   r_parse(text, c(names(operands), places_in_text(operands)), rep(formulas, 2), keops)
 }
 
-without_data <- function(formula) if (!is.null(formula)) new_lazy(formula, c(NA_real_, NA))
+tensor_of <- function(formula) if (!is.null(formula)) new_lazy(formula, c(NA_real_, NA))
 
 # A derivative of a sum need not vary along the axis that is summed away; its operands say how many terms there are.
 sum_of_text <- function(formula, index, ...) {
@@ -64,8 +64,8 @@ sum_of_text <- function(formula, index, ...) {
 }
 
 named_reduction <- function(formula, name, index, K, weight, ...) {
-  F <- without_data(formula)
-  weight <- without_data(weight)
+  F <- tensor_of(formula)
+  weight <- tensor_of(weight)
   op <- reduction_in_keops(name)
   if (op == "MaxSumShiftExp") return(max_and_rest(F, index, weight, ...))
   reduction(F, op, index = index, K = K, weight = weight, call = FALSE, ...)

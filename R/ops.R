@@ -172,11 +172,9 @@ refuse_function <- function(name, known, where = "kernweave_operations()") {
   abort("unknown_op", name, "() is not defined for lazy tensors", near_hint(name, known, paste0("; ", where, " lists what is")))
 }
 
-# Arguments of the generated functions: lazy tensors, and numbers beside one of them.
+# Arguments of an operation, at least one of them a lazy tensor, the others numbers beside it.
 lazy_arguments <- function(args) {
-  args <- given(args, parent.frame())
   lazy <- vapply(args, is_lazy, NA)
-  if (!any(lazy)) abort("input", "`", names(args)[1], "` must be a lazy tensor, not ", describe(args[[1]]), "; make one with Vi(), Vj() or Pm()")
   beside <- args[lazy][[which.max(vapply(args[lazy], width, 0L))]]
   for (k in which(!lazy)) args[[k]] <- as_lazy(args[[k]], beside, names(args)[k])
   unname(args)
