@@ -68,7 +68,6 @@ current_options <- function() {
   value[names(checked)] <- checked
   for (limit in c("max_dense_mb", "cache_mb", "gpu_mb")) value[[limit]] <- check_limit(value[[limit]], limit)
   r_set_cache(cache_folder(value$cache), value$cache_mb * 1e6)
-  r_set_gpu_memory(value$gpu_mb * 1e6)
   seen_options$raw <- raw
   seen_options$value <- value
   value

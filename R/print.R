@@ -211,7 +211,7 @@ explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
   options <- plan_options(x, chosen)
   waits <- length(free_operands(x)) > 0
   data <- if (!waits) operand_data(prepared(x)$operands, list(), list())
-  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen$device, isTRUE(cuda))
+  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen, isTRUE(cuda))
   more <- list(written = format(x, digits = 15), precision = options$precision, threads = chosen$threads %or% 0L,
                rewrite = options$rewrite)
   structure(c(plan, more), class = "kernweave_explanation")

@@ -152,9 +152,7 @@ run_reduction <- function(R, data = NULL) {
   options <- call_options(R$settings)
   ready <- prepared(R, options)
   if (is.null(data)) data <- operand_data(ready$operands, list(), list())
-  run <- function() {
-    r_run(ready$plan, data, ready$operands, R$extent, options$device, options$threads %or% 0L)
-  }
+  run <- function() r_run(ready$plan, data, ready$operands, R$extent, options)
   out <- if (interactive()) timed(run, options) else run()
   if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
   if (is.null(R$drop)) out[[1]] else without_column(out[[1]])

@@ -10,6 +10,60 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
+// r_prepare
+Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
+RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_prepare(outputs, extents, options));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_run
+Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings);
+RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, operands, extents, settings));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_explain
+Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes, Rcpp::List settings, bool cuda);
+RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP settingsSEXP, SEXP cudaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type sizes(sizesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< bool >::type cuda(cudaSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_explain(outputs, extents, options, data, sizes, settings, cuda));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_scatter_add
+Rcpp::NumericMatrix r_scatter_add(Rcpp::NumericMatrix values, Rcpp::NumericVector rows, double n);
+RcppExport SEXP _kernweave_r_scatter_add(SEXP valuesSEXP, SEXP rowsSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_scatter_add(values, rows, n));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_devices
 Rcpp::CharacterVector r_devices();
 RcppExport SEXP _kernweave_r_devices() {
@@ -44,15 +98,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::string >::type folder(folderSEXP);
     Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
     r_set_cache(folder, bytes);
-    return R_NilValue;
-END_RCPP
-}
-// r_set_gpu_memory
-void r_set_gpu_memory(double bytes);
-RcppExport SEXP _kernweave_r_set_gpu_memory(SEXP bytesSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
-    r_set_gpu_memory(bytes);
     return R_NilValue;
 END_RCPP
 }
@@ -290,119 +335,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_prepare
-Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
-RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_prepare(outputs, extents, options));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_run
-Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, std::string device, int threads);
-RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP deviceSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type device(deviceSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, operands, extents, device, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cuda_sources
-Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes);
-RcppExport SEXP _kernweave_r_cuda_sources(SEXP planSEXP, SEXP lanesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< double >::type lanes(lanesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cuda_sources(plan, lanes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cuda_windows
-Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double processors, double bytes);
-RcppExport SEXP _kernweave_r_cuda_windows(SEXP planSEXP, SEXP lanesSEXP, SEXP sweepSEXP, SEXP processorsSEXP, SEXP bytesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< double >::type lanes(lanesSEXP);
-    Rcpp::traits::input_parameter< double >::type sweep(sweepSEXP);
-    Rcpp::traits::input_parameter< double >::type processors(processorsSEXP);
-    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cuda_windows(plan, lanes, sweep, processors, bytes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cuda_scripts
-Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points);
-RcppExport SEXP _kernweave_r_cuda_scripts(SEXP planSEXP, SEXP pointsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< double >::type points(pointsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cuda_scripts(plan, points));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cpu_loops
-Rcpp::DataFrame r_cpu_loops(SEXP plan, double points);
-RcppExport SEXP _kernweave_r_cpu_loops(SEXP planSEXP, SEXP pointsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< double >::type points(pointsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cpu_loops(plan, points));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cuda_compile
-Rcpp::RawVector r_cuda_compile(std::string source, int capability);
-RcppExport SEXP _kernweave_r_cuda_compile(SEXP sourceSEXP, SEXP capabilitySEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type source(sourceSEXP);
-    Rcpp::traits::input_parameter< int >::type capability(capabilitySEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cuda_compile(source, capability));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_explain
-Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes, std::string device, bool cuda);
-RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP deviceSEXP, SEXP cudaSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type sizes(sizesSEXP);
-    Rcpp::traits::input_parameter< std::string >::type device(deviceSEXP);
-    Rcpp::traits::input_parameter< bool >::type cuda(cudaSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_explain(outputs, extents, options, data, sizes, device, cuda));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_scatter_add
-Rcpp::NumericMatrix r_scatter_add(Rcpp::NumericMatrix values, Rcpp::NumericVector rows, double n);
-RcppExport SEXP _kernweave_r_scatter_add(SEXP valuesSEXP, SEXP rowsSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< double >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_scatter_add(values, rows, n));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_on_device
 SEXP r_on_device(SEXP x, int number);
 RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP, SEXP numberSEXP) {
@@ -546,13 +478,99 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_cuda_sources
+Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes);
+RcppExport SEXP _kernweave_r_cuda_sources(SEXP planSEXP, SEXP lanesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< double >::type lanes(lanesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cuda_sources(plan, lanes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cuda_windows
+Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double processors, double bytes);
+RcppExport SEXP _kernweave_r_cuda_windows(SEXP planSEXP, SEXP lanesSEXP, SEXP sweepSEXP, SEXP processorsSEXP, SEXP bytesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< double >::type lanes(lanesSEXP);
+    Rcpp::traits::input_parameter< double >::type sweep(sweepSEXP);
+    Rcpp::traits::input_parameter< double >::type processors(processorsSEXP);
+    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cuda_windows(plan, lanes, sweep, processors, bytes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cuda_scripts
+Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points);
+RcppExport SEXP _kernweave_r_cuda_scripts(SEXP planSEXP, SEXP pointsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< double >::type points(pointsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cuda_scripts(plan, points));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cpu_loops
+Rcpp::DataFrame r_cpu_loops(SEXP plan, double points);
+RcppExport SEXP _kernweave_r_cpu_loops(SEXP planSEXP, SEXP pointsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< double >::type points(pointsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cpu_loops(plan, points));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cuda_compile
+Rcpp::RawVector r_cuda_compile(std::string source, int capability);
+RcppExport SEXP _kernweave_r_cuda_compile(SEXP sourceSEXP, SEXP capabilitySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type source(sourceSEXP);
+    Rcpp::traits::input_parameter< int >::type capability(capabilitySEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cuda_compile(source, capability));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_power
+Rcpp::List r_power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int vector, int products, Rcpp::List settings);
+RcppExport SEXP _kernweave_r_power(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP vectorSEXP, SEXP productsSEXP, SEXP settingsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< int >::type vector(vectorSEXP);
+    Rcpp::traits::input_parameter< int >::type products(productsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_power(plan, data, extents, vector, products, settings));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_executables
+int r_executables(SEXP plan);
+RcppExport SEXP _kernweave_r_executables(SEXP planSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_executables(plan));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
+    {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
+    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
+    {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 7},
+    {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
     {"_kernweave_r_set_header_folder", (DL_FUNC) &_kernweave_r_set_header_folder, 1},
     {"_kernweave_r_set_cache", (DL_FUNC) &_kernweave_r_set_cache, 2},
-    {"_kernweave_r_set_gpu_memory", (DL_FUNC) &_kernweave_r_set_gpu_memory, 1},
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
     {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 1},
     {"_kernweave_r_cores", (DL_FUNC) &_kernweave_r_cores, 0},
@@ -575,15 +593,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
-    {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
-    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
-    {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},
-    {"_kernweave_r_cuda_windows", (DL_FUNC) &_kernweave_r_cuda_windows, 5},
-    {"_kernweave_r_cuda_scripts", (DL_FUNC) &_kernweave_r_cuda_scripts, 2},
-    {"_kernweave_r_cpu_loops", (DL_FUNC) &_kernweave_r_cpu_loops, 2},
-    {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
-    {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 7},
-    {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
@@ -598,6 +607,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_gpu_trim", (DL_FUNC) &_kernweave_r_gpu_trim, 0},
     {"_kernweave_r_elsewhere", (DL_FUNC) &_kernweave_r_elsewhere, 2},
     {"_kernweave_r_replay", (DL_FUNC) &_kernweave_r_replay, 4},
+    {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},
+    {"_kernweave_r_cuda_windows", (DL_FUNC) &_kernweave_r_cuda_windows, 5},
+    {"_kernweave_r_cuda_scripts", (DL_FUNC) &_kernweave_r_cuda_scripts, 2},
+    {"_kernweave_r_cpu_loops", (DL_FUNC) &_kernweave_r_cpu_loops, 2},
+    {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
+    {"_kernweave_r_power", (DL_FUNC) &_kernweave_r_power, 6},
+    {"_kernweave_r_executables", (DL_FUNC) &_kernweave_r_executables, 1},
     {NULL, NULL, 0}
 };
 

@@ -1,31 +1,12 @@
-// The list of back ends, and what this installation is.
+// What this installation and this machine are.
 #include "border.hpp"
-#include "r_device.hpp"
+#include "execute/backends.hpp"
 
-#include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
 #include "base/threads.hpp"
-#include "cuda/cuda.hpp"
-#include "cuda/window.hpp"
 #include "device/kernel_cache.hpp"
 #include "device/nvrtc.hpp"
 #include "device/probe.hpp"
-#include "reference/reference.hpp"
-
-namespace kernweave {
-
-const std::vector<const Backend*>& backends() {
-  static const std::vector<const Backend*> all = {&cpu_backend(), &cuda_backend("gpu"), &reference_backend()};
-  return all;
-}
-
-std::vector<const Backend*> backends_for(const std::string& device) {
-  const std::vector<const Backend*>& all = backends();
-  const bool chosen = device == "all" || (!device.empty() && device[0] >= '0' && device[0] <= '9');
-  return chosen ? std::vector<const Backend*>{&cuda_backend(device)} : all;
-}
-
-}  // namespace kernweave
 
 // Those that are there.
 // [[Rcpp::export(rng = false)]]
@@ -56,10 +37,6 @@ void r_set_header_folder(std::string folder) { kernweave::device::set_header_fol
 void r_set_cache(std::string folder, double bytes) {
   kernweave::at_border([&] { kernweave::device::set_cache(folder, bytes); });
 }
-
-// The most that a call may take of a GPU's memory from now on.
-// [[Rcpp::export(rng = false)]]
-void r_set_gpu_memory(double bytes) { kernweave::cuda::set_memory_limit(bytes); }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_cache_report() {

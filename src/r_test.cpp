@@ -1,19 +1,30 @@
 // Windows into the engine for the tests: facts, reductions folded in pieces, and vectors that lie elsewhere.
 #include "border.hpp"
-#include "r_job.hpp"
-#include "r_resident.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
+#include "cpu/pass.hpp"
 #include "cpu/show.hpp"
+#include "cuda/script_layout.hpp"
 #include "cuda/show.hpp"
+#include "cuda/window.hpp"
 #include "cuda/write_source.hpp"
 #include "device/device.hpp"
+#include "execute/backends.hpp"
+#include "execute/memory_host.hpp"
+#include "device/nvrtc.hpp"
 #include "expr/table.hpp"
 #include "plan/lower.hpp"
 #include "plan/show.hpp"
+#include "r_data.hpp"
+#include "r_job.hpp"
+#include "r_plan.hpp"
+#include "r_resident.hpp"
+#include "schedule/cost.hpp"
 #include "schedule/facts.hpp"
 
 // [[Rcpp::export(rng = false)]]
@@ -198,4 +209,158 @@ Rcpp::CharacterVector r_replay(Rcpp::List outputs, Rcpp::List extents, Rcpp::Lis
     return Rcpp::CharacterVector::create(Rcpp::_["plan"] = kernweave::show(whole), Rcpp::_["cpu"] = cpu,
                                          Rcpp::_["cuda"] = cuda, Rcpp::_["script"] = script);
   });
+}
+
+// The CUDA sources of a plan's passes, for every variant: for tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes) {
+  return kernweave::at_border([&] {
+    const kernweave::Plan& p = kernweave::plan_behind(plan)->plan;
+    const std::int64_t points = static_cast<std::int64_t>(lanes);
+    Rcpp::CharacterVector sources;
+    for (std::size_t v = 0; v < p.variants.size(); ++v) {
+      kernweave::Schedule schedule;
+      schedule.variant = static_cast<int>(v);
+      schedule.sizes = {points, points, {}};
+      for (const std::string& source : kernweave::backend_named("gpu").sources(p, schedule)) sources.push_back(source);
+    }
+    return sources;
+  });
+}
+
+// The windows in which a GPU of so many multiprocessors would go through a plan's first pass, and what all of it would
+// take: for tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double processors, double bytes) {
+  return kernweave::at_border([&] {
+    const kernweave::Plan& p = kernweave::plan_behind(plan)->plan;
+    const kernweave::Variant& variant = p.variants.back();
+    const std::int64_t m = static_cast<std::int64_t>(lanes), n = static_cast<std::int64_t>(sweep);
+    const kernweave::cuda::Pass pass =
+        kernweave::cuda::make_pass(p, variant, kernweave::output_groups(variant)[0], m, n);
+    const kernweave::cuda::Cut cut = kernweave::cuda::cut(
+        pass, m, n, {static_cast<int>(processors), kernweave::kGpuResidentBlocks}, lanes * sweep * 1e-12);
+    kernweave::cuda::Needs needs = kernweave::cuda::needs_of(pass);
+    needs.lane += 8;
+    needs.sweep = kernweave::cuda::bytes_of_column(pass);
+    const kernweave::cuda::Windows w = kernweave::cuda::fitting(needs, pass, cut, {0, m}, n, bytes);
+    return Rcpp::NumericVector::create(
+        Rcpp::_["lanes"] = static_cast<double>(w.lanes), Rcpp::_["sweep"] = static_cast<double>(w.sweep),
+        Rcpp::_["chunk"] = static_cast<double>(w.chunk), Rcpp::_["whole"] = w.whole ? 1.0 : 0.0,
+        Rcpp::_["block"] = pass.shape.block_rows, Rcpp::_["split"] = static_cast<double>(cut.together()),
+        Rcpp::_["takes"] = needs.all(w.lanes, w.sweep) + needs.state * static_cast<double>(w.chunk),
+        Rcpp::_["all"] = needs.all(m, n));
+  });
+}
+
+// What the interpreter makes of a plan's passes: why it does not take one ("" if it does), the rows that its
+// instructions call, and the kernel that goes through its pairs.
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points) {
+  return kernweave::at_border([&] {
+    const kernweave::Plan& p = kernweave::plan_behind(plan)->plan;
+    const std::int64_t n = static_cast<std::int64_t>(points);
+    Rcpp::CharacterVector why, rows, sweeps;
+    Rcpp::NumericVector threads, bytes;
+    for (const kernweave::Variant& variant : p.variants)
+      for (const kernweave::OutputGroup& group : kernweave::output_groups(variant)) {
+        kernweave::cuda::Pass pass =
+            kernweave::cuda::make_pass(p, variant, group, n, n, 0, kernweave::cuda::Way::interpreted);
+        kernweave::cuda::Interpretation found;
+        why.push_back(kernweave::cuda::interpret(&pass, &found).why);
+        rows.push_back(kernweave::cuda::rows_called(found));
+        sweeps.push_back(found.sweep);
+        threads.push_back(pass.shape.threads);
+        bytes.push_back(static_cast<double>(pass.shared_bytes()));
+      }
+    return Rcpp::DataFrame::create(Rcpp::_["why"] = why, Rcpp::_["rows"] = rows, Rcpp::_["sweep"] = sweeps,
+                                   Rcpp::_["threads"] = threads, Rcpp::_["bytes"] = bytes);
+  });
+}
+
+// Of each form of a plan that the CPU engine takes, or of the sums that it begins with, and each sweep over the pairs:
+// is there a loop that was compiled for just these pairs?
+// [[Rcpp::export(rng = false)]]
+Rcpp::DataFrame r_cpu_loops(SEXP plan, double points) {
+  return kernweave::at_border([&] {
+    const kernweave::Plan& all = kernweave::plan_behind(plan)->plan;
+    const kernweave::Plan& p = all.stages && !all.stages->separable ? all.stages->sums : all;
+    const std::int64_t n = static_cast<std::int64_t>(points);
+    const bool narrow = kernweave::in_float32(p);
+    const kernweave::TileKernel& kernel =
+        narrow ? kernweave::instruction_set().float32 : kernweave::instruction_set().float64;
+    Rcpp::CharacterVector forms;
+    Rcpp::LogicalVector whole, screened;
+    const kernweave::FusedLoopList loops = kernel.fused();
+    for (const kernweave::Variant& variant : p.variants) {
+      if (!kernweave::cpu_backend().can(p, variant, {n, n}).yes) continue;
+      for (const kernweave::Pass& pass : kernweave::compile(p, variant, {n, n}, kernel, narrow ? 4 : 8)) {
+        forms.push_back(kernweave::form_name(variant.form));
+        whole.push_back(pass.run_pairs != kernel.run);
+        screened.push_back(std::any_of(loops.at, loops.at + loops.count,
+                                       [&](const kernweave::FusedLoop& w) { return w.screened == pass.run_pairs; }));
+      }
+    }
+    return Rcpp::DataFrame::create(Rcpp::_["form"] = forms, Rcpp::_["whole"] = whole, Rcpp::_["screened"] = screened);
+  });
+}
+
+// Compiles a source for a compute capability (90 for 9.0); needs NVRTC, but no GPU.
+// [[Rcpp::export(rng = false)]]
+Rcpp::RawVector r_cuda_compile(std::string source, int capability) {
+  return kernweave::at_border([&] {
+    const std::string code = kernweave::device::compile(source, capability);
+    return Rcpp::RawVector(code.begin(), code.end());
+  });
+}
+
+namespace kernweave {
+namespace {
+
+// Counts what is asked of it: a solver's products may ask for nothing but a look at the clock.
+class CountingHost : public MemoryHost {
+ public:
+  void collect() override { ++asked; }
+  void say(const std::string&) override { ++asked; }
+  int asked = 0;
+};
+
+// The largest eigenvalue of a symmetric matrix of pairs by so many products with it, which call R never.
+double largest_eigenvalue(std::shared_ptr<Prepared> product, std::vector<OperandData> operands, const Known& known,
+                          int vector, int products, const Settings& settings, CountingHost* host) {
+  std::vector<double> v(static_cast<std::size_t>(operands[static_cast<std::size_t>(vector)].view.rows), 1.0);
+  Execution execution(std::move(product), std::move(operands), known, settings, host);
+  double norm = 0;
+  for (int k = 0; k < products; ++k) {
+    execution.replace(vector, v.data());
+    execution.run();
+    const std::vector<double>& next = host->values[0];
+    norm = std::sqrt(std::inner_product(next.begin(), next.end(), next.begin(), 0.0));
+    std::transform(next.begin(), next.end(), v.begin(), [&](double x) { return x / norm; });
+  }
+  return norm;
+}
+
+}  // namespace
+}  // namespace kernweave
+
+// By power iteration on a prepared sum over j whose operand number `vector` is the vector: for tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int vector, int products,
+                   Rcpp::List settings) {
+  return kernweave::at_border([&] {
+    kernweave::CountingHost host;
+    const double largest = kernweave::largest_eigenvalue(
+        kernweave::plan_behind(plan), kernweave::operands_of({data, {}}), kernweave::known_from_r(extents), vector,
+        products, kernweave::settings_from_r(settings), &host);
+    return Rcpp::List::create(Rcpp::_["value"] = largest, Rcpp::_["vector"] = host.values[0],
+                              Rcpp::_["asked"] = host.asked,
+                              Rcpp::_["made"] = kernweave::plan_behind(plan)->executables());
+  });
+}
+
+// How many schedules a plan is ready for: for tests.
+// [[Rcpp::export(rng = false)]]
+int r_executables(SEXP plan) {
+  return kernweave::at_border([&] { return kernweave::plan_behind(plan)->executables(); });
 }

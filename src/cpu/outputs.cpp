@@ -14,7 +14,11 @@ RowShape::RowShape(const Pass& pass, const Variant& variant, const TileKernel& k
   }
 }
 
-RowStates::RowStates(const RowShape& shape, std::int64_t rows) : shape_(&shape), rows_(rows) {
+void RowStates::init(const RowShape& shape, std::int64_t rows) {
+  shape_ = &shape;
+  rows_ = rows;
+  first_.clear();
+  storage_.clear();
   std::int64_t bytes = 0;
   for (const RowShape::Part& part : shape.parts) {
     const std::int64_t states = rows * part.output->width;
@@ -23,13 +27,10 @@ RowStates::RowStates(const RowShape& shape, std::int64_t rows) : shape_(&shape),
     bytes += states * (part.kernel->row_bytes + part.storage);
   }
   memory_.resize(static_cast<std::size_t>(bytes / 8 + 1));
-}
-
-void RowStates::init() {
   char* const memory = reinterpret_cast<char*>(memory_.data());
-  for (std::size_t p = 0; p < shape_->parts.size(); ++p) {
-    const RowShape::Part& part = shape_->parts[p];
-    part.kernel->row_init(memory + first_[p], rows_ * part.output->width, memory + storage_[p], part.output->places);
+  for (std::size_t p = 0; p < shape.parts.size(); ++p) {
+    const RowShape::Part& part = shape.parts[p];
+    part.kernel->row_init(memory + first_[p], rows * part.output->width, memory + storage_[p], part.output->places);
   }
 }
 
@@ -54,15 +55,15 @@ void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first,
                        const Result& result) {
   const Output& output = *shape_->parts[part].output;
   const std::int64_t places = output.places;
-  std::vector<double> values(static_cast<std::size_t>(count * places));
-  std::vector<long long> indices(values.size());
+  values_.resize(static_cast<std::size_t>(count * places));
+  indices_.resize(values_.size());
   for (int c = 0; c < output.width; ++c) {
-    shape_->parts[part].kernel->finish(at(part, c, 0), count, output.places, values.data(), indices.data());
+    shape_->parts[part].kernel->finish(at(part, c, 0), count, output.places, values_.data(), indices_.data());
     if (shape_->parts[part].turned)
-      for (double& value : values) value = 0.0 - value;
+      for (double& value : values_) value = 0.0 - value;
     for (std::int64_t p = 0; p < places; ++p) {
       const std::int64_t to = first + rows_of_result * (p + places * c);
-      result.put(to, count, values.data() + p, indices.data() + p, places);
+      result.put(to, count, values_.data() + p, indices_.data() + p, places);
     }
   }
 }

@@ -25,10 +25,8 @@ struct RowShape {
 // States of some rows: for each part, each component, one row after the other.
 class RowStates {
  public:
-  RowStates() = default;
-  RowStates(const RowShape& shape, std::int64_t rows);
-
-  void init();
+  // So many rows without terms; memory of an earlier use serves again.
+  void init(const RowShape& shape, std::int64_t rows);
   void* at(std::size_t part, int component, std::int64_t row);
   // Takes in states of later terms of the same rows.
   void merge(RowStates& later);
@@ -44,6 +42,8 @@ class RowStates {
   std::vector<std::int64_t> first_;  // place of each part's states, then of their storage
   std::vector<std::int64_t> storage_;
   std::vector<std::int64_t> memory_;
+  std::vector<double> values_;  // of rows that are being written
+  std::vector<long long> indices_;
 };
 
 // Folds of one term each, for outputs kept pair by pair.

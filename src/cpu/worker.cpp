@@ -42,7 +42,11 @@ TileWorker<T>::TileWorker(const PassRun& job) : job_(job), pass_(*job.pass) {
   storage_ = base + storages;
   scratch_ = base + scratch;
   room_ = base + room;
+}
 
+template <class T>
+void TileWorker<T>::begin() {
+  const Tiling& t = pass_.tiling;
   for (std::size_t k = 0; k < pass_.numbers.size(); ++k)
     std::fill_n(space(Space::once) + static_cast<std::int64_t>(k) * t.strip(), t.strip(),
                 static_cast<T>(pass_.numbers[k]));
@@ -55,8 +59,8 @@ void TileWorker<T>::pack_space(Space s, Axis axis, Point first, std::int64_t cou
   for (const Packed& p : pass_.packed) {
     if (p.space != s) continue;
     const std::int64_t stride = pass_.stride(s);
-    pack(p.reading, *job_.task->plan, job_.task->data, axis, first, count, padded, centre(p),
-         space(s) + p.component * stride, stride);
+    pack(p.reading, *job_.plan, job_.task->data, axis, first, count, padded, centre(p), space(s) + p.component * stride,
+         stride);
   }
 }
 
@@ -117,7 +121,7 @@ void TileWorker<T>::expect_share(std::int64_t column, std::int64_t end_column, s
                      end = std::min(column + wide * (strip + 1) / strips, end_column);
   for (const Packed& p : pass_.packed)
     if (p.space == Space::sweep && first < end)
-      expect(p.reading, *job_.task->plan, job_.task->data, job_.sweep_axis(), job_.point(0, first), end - first);
+      expect(p.reading, *job_.plan, job_.task->data, job_.sweep_axis(), job_.point(0, first), end - first);
 }
 
 template <class T>
@@ -127,8 +131,8 @@ void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t
     if (p.space != Space::pairs) continue;
     T* to = space(Space::pairs) + p.component * stride;
     for (std::int64_t c = 0; c < padded_to(columns, pass_.tiling.per_strip); ++c, to += wide)
-      pack(p.reading, *job_.task->plan, job_.task->data, job_.lane_axis(),
-           job_.point(row, column + std::min(c, columns - 1)), rows, wide, centre(p), to, stride);
+      pack(p.reading, *job_.plan, job_.task->data, job_.lane_axis(), job_.point(row, column + std::min(c, columns - 1)),
+           rows, wide, centre(p), to, stride);
   }
 }
 

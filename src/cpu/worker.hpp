@@ -9,14 +9,15 @@
 
 namespace kernweave {
 
-// What all workers of a pass group.
+// What all workers of a pass share.
 struct PassRun {
-  const Pass* pass;
+  const Plan* plan;
   const Variant* variant;
+  const Pass* pass;
   const TileKernel* kernel;
   const RowShape* shape;
-  const Task* task;
   std::int64_t lanes, sweep;      // extents of the two axes
+  const Task* task = nullptr;     // of the present run
   const void* columns = nullptr;  // panels of all tiles of the sweep axis, where they are computed once
 
   Point point(std::int64_t lane, std::int64_t column) const {
@@ -30,6 +31,9 @@ template <class T>
 class TileWorker {
  public:
   explicit TileWorker(const PassRun& job);
+
+  // Before the first work of each run: what does not depend on points.
+  void begin();
 
   // Numbers in the panel of one tile of columns.
   static std::int64_t panel_numbers(const Pass& pass) { return pass.numbers_in(Space::sweep_panel); }

@@ -35,24 +35,20 @@ void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& pol
 
 }  // namespace
 
-bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds,
-              const std::vector<device::Device*>& devices, Room room) {
-  const Extents n = extents_of(pass.group, task.schedule->sizes);
-  devices[0]->enter();
-  const Cut cut = cuda::cut(pass, n.lanes, n.sweep, at_once(pass, code, devices[0]), seconds);
-  const std::vector<Span> rows = rows_of_devices(pass, n.lanes, devices.size());
+bool run_pass(const ReadyPass& ready, const Task& task, Room room) {
+  const std::vector<Span> rows = rows_of_devices(ready.pass, ready.pass.all.lanes, ready.devices.size());
   Jobs jobs;
   try {
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      devices[k]->enter();
-      jobs.push_back(std::make_unique<PassRun>(pass, code, task, cut, rows[k], devices[k]));
+      ready.devices[k]->enter();
+      jobs.push_back(std::make_unique<PassRun>(ready, k, task, rows[k]));
     }
     run_all(jobs, room, task.poll);
     if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job->lost(); })) return false;
     jobs[0]->finish(jobs);
     return true;
   } catch (...) {
-    for (device::Device* device : devices) device->wait_after_failure();
+    for (device::Device* device : ready.devices) device->wait_after_failure();
     throw;
   }
 }

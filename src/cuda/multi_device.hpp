@@ -7,8 +7,7 @@ namespace cuda {
 
 // Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing worth having in
 // them, where tensor cores or a screen met what they cannot tell.
-bool run_pass(const Pass& pass, const Code& code, const Task& task, double seconds,
-              const std::vector<device::Device*>& devices, Room room);
+bool run_pass(const ReadyPass& ready, const Task& task, Room room);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -19,7 +19,7 @@ Outputs::Outputs(const Pass& pass, const Task& task, const Cut& cut, device::Dev
       task_(task),
       cut_(cut),
       device_(*device),
-      all_(extents_of(pass.group, task.schedule->sizes)),
+      all_(pass.all),
       found_(targets.size()) {}
 
 void Outputs::count(Needs* needs) const {
@@ -29,7 +29,7 @@ void Outputs::count(Needs* needs) const {
         static_cast<double>(o.width) * o.places * 8 * (row(o.red).results == Results::value_index ? 2 : 1);
     const double states = static_cast<double>(o.width) * static_cast<double>(state_bytes(o));
     if (o.keep == Keep::none) needs->fixed += static_cast<double>(cut_.blocks * cut_.splits) * states;
-    else if (stays(result(k))) needs->fixed += numbers * static_cast<double>(kept_rows(o.keep, task_.schedule->sizes));
+    else if (stays(result(k))) needs->fixed += numbers * static_cast<double>(kept_rows(o.keep, pass_.sizes()));
     else (o.keep == Keep::both ? needs->pair : needs->lane) += numbers;
     if (o.keep == pass_.lane_keep() && merges()) needs->lane += states;
   }

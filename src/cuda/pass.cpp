@@ -338,7 +338,7 @@ bool is_short_list(const Output& o) {
 
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
                std::int64_t sweep, double strain, Way way) {
-  Pass pass{&plan, &variant, group, needed_steps(variant, group.outputs), in_float32(plan)};
+  Pass pass{&plan, &variant, group, needed_steps(variant, group.outputs), in_float32(plan), {lanes, sweep}};
   pass.way = way;
   if (way == Way::interpreted) return to_interpret(std::move(pass));
   const std::vector<int> reads = count_reads(variant, pass.needed, group.outputs);

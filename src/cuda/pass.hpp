@@ -96,6 +96,7 @@ struct Pass {
   OutputGroup group;
   std::vector<bool> needed;
   bool float32;
+  Extents all;                    // points along both axes
   std::vector<InFront> in_front;  // of the share's outputs
   Product product;
   bool nearest = false;  // does the product tell which squared distances are worth computing?
@@ -108,6 +109,7 @@ struct Pass {
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
 
   const Program& program() const { return variant->program; }
+  Sizes sizes() const { return group.along_i ? Sizes{all.lanes, all.sweep, {}} : Sizes{all.sweep, all.lanes, {}}; }
   Region lane_region() const { return group.along_i ? Region::row : Region::column; }
   Region sweep_region() const { return group.along_i ? Region::column : Region::row; }
   // What pairs add up for an output of the share.

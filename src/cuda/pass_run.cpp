@@ -14,10 +14,10 @@ constexpr std::int64_t kMostSplits = 65535;  // blocks of a launch along its sec
 constexpr unsigned kPointThreads = 256;      // of kernels with a thread for each point
 constexpr const char* kOfOneAxis = "what depends on one axis";
 
-const device::Kernels& kernels_of(const Pass& pass, const Code& code, device::Device* device) {
-  const device::Kernels& kernels =
+std::shared_ptr<const device::Kernels> kernels_of(const Pass& pass, const Code& code, device::Device* device) {
+  const std::shared_ptr<const device::Kernels> kernels =
       pass.interpreted() ? device->kernels_of_image(interpreter_image(pass.float32)) : device->kernels(code.source);
-  kernels.allow_shared(code.interpretation.sweep, static_cast<int>(pass.shared_bytes()));
+  kernels->allow_shared(code.interpretation.sweep, static_cast<int>(pass.shared_bytes()));
   return kernels;
 }
 
@@ -28,24 +28,31 @@ int shares_of(const Pass& pass, const Code& code) {
 
 }  // namespace
 
-AtOnce at_once(const Pass& pass, const Code& code, device::Device* device) {
+ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, double seconds) {
+  ReadyPass made{std::move(pass), std::move(code), std::move(devices), {}, {}};
+  for (device::Device* device : made.devices) {
+    device->enter();
+    made.kernels.push_back(kernels_of(made.pass, made.code, device));
+  }
   const int resident =
-      kernels_of(pass, code, device).resident(code.interpretation.sweep, pass.shape.threads, pass.shared_bytes());
-  return {device->processors(), std::max(1, resident / shares_of(pass, code))};
+      made.kernels[0]->resident(made.code.interpretation.sweep, made.pass.shape.threads, made.pass.shared_bytes());
+  const AtOnce at_once{made.devices[0]->processors(), std::max(1, resident / shares_of(made.pass, made.code))};
+  made.cut = cut(made.pass, made.pass.all.lanes, made.pass.all.sweep, at_once, seconds);
+  return made;
 }
 
-PassRun::PassRun(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows,
-                 device::Device* device)
-    : pass_(pass),
-      code_(code),
-      device_(*device),
-      all_(extents_of(pass.group, task.schedule->sizes)),
+PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Span& rows)
+    : pass_(ready.pass),
+      code_(ready.code),
+      device_(*ready.devices[which]),
+      all_(ready.pass.all),
       rows_(rows),
-      cut_(cut),
-      kernels_(kernels_of(pass, code, device)),
-      small_(device),
-      inputs_(pass, task, device, &small_),
-      outputs_(pass, task, cut, device) {}
+      cut_(ready.cut),
+      kernels_(*ready.kernels[which]),
+      limit_(task.gpu_bytes),
+      small_(&device_),
+      inputs_(pass_, task, &device_, &small_),
+      outputs_(pass_, task, cut_, &device_) {}
 
 void PassRun::run(Room room, const std::function<void(double)>& poll) {
   device_.enter();
@@ -101,10 +108,9 @@ Span PassRun::weights(const Span& columns) const {
 
 // The driver is asked where the call takes a good part of the device.
 double PassRun::budget(const Needs& needs, Room room) const {
-  const double limit = memory_limit();
   const bool modest = needs.all(rows_.size(), all_.sweep) <= kGpuModestShare * static_cast<double>(device_.memory());
-  if (room == Room::expected && modest) return limit;
-  return std::min(limit, kGpuUsableShare * static_cast<double>(device_.free_memory()));
+  if (room == Room::expected && modest) return limit_;
+  return std::min(limit_, kGpuUsableShare * static_cast<double>(device_.free_memory()));
 }
 
 // Room for the points of a span; the first of all points would lie at what is returned.

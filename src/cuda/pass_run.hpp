@@ -18,13 +18,22 @@ struct Code {
   Interpretation interpretation;
 };
 
-// Of the pairs of a pass.
-AtOnce at_once(const Pass& pass, const Code& code, device::Device* device);
+// A pass on its devices: all that is found out before the first run and serves every later one.
+struct ReadyPass {
+  Pass pass;
+  Code code;
+  std::vector<device::Device*> devices;
+  std::vector<std::shared_ptr<const device::Kernels>> kernels;  // of each device
+  Cut cut;
+};
+
+// `seconds`: what all pairs are expected to take.
+ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, double seconds);
 
 class PassRun {
  public:
-  PassRun(const Pass& pass, const Code& code, const Task& task, const Cut& cut, const Span& rows,
-          device::Device* device);
+  // Of the rows that device number `which` has.
+  PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Span& rows);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
   void run(Room room, const std::function<void(double)>& poll);
@@ -74,6 +83,7 @@ class PassRun {
   const Span rows_;    // of this one
   const Cut& cut_;
   const device::Kernels& kernels_;
+  const double limit_;  // of memory, as the user has it
   const std::function<void(double)>* poll_ = nullptr;
   Small small_;
   Inputs inputs_;

@@ -1,6 +1,6 @@
 // What the GPU can do, what it costs, and whether it is there.
 #include <algorithm>
-#include <deque>
+#include <functional>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -66,29 +66,38 @@ void with_room(const Task& task, Run run) {
   }
 }
 
-// The sources of a plan's passes, for every shape that was asked for.
-class Sources : public Memo {
+// A variant's passes on some devices. What they are made of is found out at the first run: it may ask a device.
+class Passes : public Executable {
  public:
-  static Sources& of(const Task& task) {
-    if (!*task.memo) *task.memo = std::make_unique<Sources>();
-    return static_cast<Sources&>(**task.memo);
+  // `make`: the pass of a group of outputs, made ready one way or another.
+  using Make = std::function<ReadyPass(const OutputGroup&, Way)>;
+
+  Passes(const Variant& variant, Way way, Make make) : make_(std::move(make)), way_(way) {
+    for (const OutputGroup& group : output_groups(variant)) groups_.push_back({group, nullptr, nullptr});
   }
 
-  const std::string& find(const Pass& pass) {
-    for (const Written& w : written_)
-      if (w.variant == pass.variant && w.outputs == pass.group.outputs && w.shape == pass.shape) return w.source;
-    written_.push_back({pass.variant, pass.group.outputs, pass.shape, source_of(pass)});
-    return written_.back().source;
+  void run(const Task& task) override {
+    for (Group& g : groups_)
+      with_room(task, [&](Room room) {
+        if (!run_as(way_, g.outputs, &g.usual, task, room)) run_as(Way::plain, g.outputs, &g.plain, task, room);
+      });
   }
 
  private:
-  struct Written {
-    const Variant* variant;
-    std::vector<int> outputs;
-    Shape shape;
-    std::string source;
+  struct Group {
+    OutputGroup outputs;
+    std::unique_ptr<ReadyPass> usual;
+    std::unique_ptr<ReadyPass> plain;  // where tensor cores or a screen met what they cannot tell
   };
-  std::deque<Written> written_;  // what it hands out stays where it is
+
+  bool run_as(Way way, const OutputGroup& group, std::unique_ptr<ReadyPass>* ready, const Task& task, Room room) {
+    if (!*ready) *ready = std::make_unique<ReadyPass>(make_(group, way));
+    return run_pass(**ready, task, room);
+  }
+
+  const Make make_;
+  const Way way_;
+  std::vector<Group> groups_;
 };
 
 // One GPU or several: as many as are named, or all there are.
@@ -156,33 +165,39 @@ class Gpu : public Backend {
     return bytes;
   }
 
-  void run(const Task& task) const override {
-    for (const OutputGroup& group : output_groups(variant_of(task))) {
-      with_room(task, [&](Room room) {
-        if (!run_share(task, group, room, way_for(variant_of(task)))) run_share(task, group, room, Way::plain);
-      });
+  std::vector<std::string> sources(const Plan& plan, const Schedule& schedule) const override {
+    const Variant& variant = plan.variants[static_cast<std::size_t>(schedule.variant)];
+    std::vector<std::string> sources;
+    for (const OutputGroup& group : output_groups(variant)) {
+      const Extents n = extents_of(group, schedule.sizes);
+      sources.push_back(source_of(make_pass(plan, variant, group, n.lanes, n.sweep, schedule.strain)));
     }
+    return sources;
+  }
+
+  std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
+    const Variant& variant = plan.variants[static_cast<std::size_t>(schedule.variant)];
+    const auto make = [this, &plan, &variant, sizes = schedule.sizes, strain = schedule.strain](
+                          const OutputGroup& group, Way way) {
+      return ready_pass(plan, variant, group, sizes, strain, way);
+    };
+    return std::make_unique<Passes>(variant, way_for(variant), make);
   }
 
  private:
-  static const Variant& variant_of(const Task& task) {
-    return task.plan->variants[static_cast<std::size_t>(task.schedule->variant)];
-  }
-
-  // False where tensor cores or a screen met what they cannot tell.
-  bool run_share(const Task& task, const OutputGroup& group, Room room, Way way) const {
-    const Plan& plan = *task.plan;
-    const Variant& variant = variant_of(task);
-    const Sizes& sizes = task.schedule->sizes;
+  ReadyPass ready_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, const Sizes& sizes,
+                       double strain, Way way) const {
     const Extents n = extents_of(group, sizes);
-    Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, task.schedule->strain, way);
-    const bool follows = pass.interpreted();
-    const Code code = follows ? Code{"", script_of(&pass)} : Code{Sources::of(task).find(pass), {}};
+    Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, strain, way);
+    Code code;
+    if (pass.interpreted()) code.interpretation = script_of(&pass);
+    else code.source = source_of(pass);
     std::vector<device::Device*> devices;
     for (int number : numbers())
       if (devices.empty() || may_spread(variant, group)) devices.push_back(&device::open(number));
-    return run_pass(pass, code, task, sweep_seconds(plan, variant, sizes) * (follows ? slower(code.interpretation) : 1),
-                    devices, room);
+    const double slowness = pass.interpreted() ? slower(code.interpretation) : 1;
+    return make_ready(std::move(pass), std::move(code), std::move(devices),
+                      sweep_seconds(plan, variant, sizes) * slowness);
   }
 
   // How much longer than what is written out.
@@ -241,7 +256,7 @@ std::vector<int> numbers_in(const std::string& text) {
 }  // namespace cuda
 
 const Backend& cuda_backend(const std::string& devices) {
-  // Plans remember back ends by their address.
+  // Prepared plans remember back ends by their address.
   static std::map<std::string, cuda::Gpu>& known = *new std::map<std::string, cuda::Gpu>;
   const auto at = known.find(devices);
   if (at != known.end()) return at->second;

@@ -104,8 +104,7 @@ class Fitting {
     const std::int64_t of_column = bytes_staged(pass_);
     way.threads = threads;
     way.tile = way.staged ? tile_for(of_column, 2 * 32 / pass_.number_bytes()) : kGpuTile;
-    way.own =
-        place_states(even(static_cast<std::int64_t>(own_numbers_) * way.strip * pass_.number_bytes(), kChunk));
+    way.own = place_states(even(static_cast<std::int64_t>(own_numbers_) * way.strip * pass_.number_bytes(), kChunk));
     const std::int64_t program = static_cast<std::int64_t>(found_.pairs.size() * sizeof(Instruction));
     way.bytes = program + (way.staged ? even(way.tile * of_column, kChunk) : 0) + threads * way.own;
     return way;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/error.hpp"
 #include "schedule/cost.hpp"
@@ -11,8 +10,6 @@
 namespace kernweave {
 namespace cuda {
 namespace {
-
-double limit = std::numeric_limits<double>::infinity();
 
 std::int64_t whole_steps(double points, std::int64_t step, std::int64_t most) {
   if (!(points < static_cast<double>(most))) return most;
@@ -62,9 +59,6 @@ Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span
          " MB on the GPU; it may take ", static_cast<std::int64_t>(budget) / 1000000);
   return {rows, columns, chunk(columns), false};
 }
-
-double memory_limit() { return limit; }
-void set_memory_limit(double bytes) { limit = bytes; }
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -29,9 +29,5 @@ struct Windows {
 Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span& lanes, std::int64_t sweep,
                 double budget);
 
-// The most that a call may take of a device's memory, in bytes, as the user has it; infinite if there is no limit.
-double memory_limit();
-void set_memory_limit(double bytes);
-
 }  // namespace cuda
 }  // namespace kernweave

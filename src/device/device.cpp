@@ -154,26 +154,26 @@ void Device::launch(Function function, unsigned blocks_x, unsigned blocks_y, uns
         "starting a kernel");
 }
 
-const Kernels& Device::kernels(const std::string& source) {
+std::shared_ptr<const Kernels> Device::kernels(const std::string& source) {
   constexpr std::size_t kMostKernels = 512;
   const auto found = kernels_.find(source);
   if (found != kernels_.end()) {
     found->second.used = ++calls_;
-    return *found->second.kernels;
+    return found->second.kernels;
   }
-  auto fresh = std::make_unique<Kernels>(compile(source, capability_).data());
+  auto fresh = std::make_shared<Kernels>(compile(source, capability_).data());
   if (kernels_.size() >= kMostKernels) {
     const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
     wait();
     kernels_.erase(std::min_element(kernels_.begin(), kernels_.end(), earlier));
   }
-  return *kernels_.emplace(source, Compiled{std::move(fresh), ++calls_}).first->second.kernels;
+  return kernels_.emplace(source, Compiled{std::move(fresh), ++calls_}).first->second.kernels;
 }
 
-const Kernels& Device::kernels_of_image(const unsigned char* image) {
-  std::unique_ptr<Kernels>& loaded = images_[image];
-  if (!loaded) loaded = std::make_unique<Kernels>(image);
-  return *loaded;
+std::shared_ptr<const Kernels> Device::kernels_of_image(const unsigned char* image) {
+  std::shared_ptr<Kernels>& loaded = images_[image];
+  if (!loaded) loaded = std::make_shared<Kernels>(image);
+  return loaded;
 }
 
 int count() { return std::max(open_driver().devices, pretended); }

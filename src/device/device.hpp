@@ -88,9 +88,9 @@ class Device {
               unsigned shared_bytes, const std::vector<char>& arguments);
 
   // Compiled once for each source, unless many others have come since.
-  const Kernels& kernels(const std::string& source);
+  std::shared_ptr<const Kernels> kernels(const std::string& source);
   // Those of an image (device/image.hpp), loaded once.
-  const Kernels& kernels_of_image(const unsigned char* image);
+  std::shared_ptr<const Kernels> kernels_of_image(const unsigned char* image);
 
   // Not in use by anybody.
   std::size_t free_memory();
@@ -115,11 +115,11 @@ class Device {
   Pool pool_;                             // blocks that nobody has, by their size
   std::map<Pointer, std::size_t> taken_;  // from the driver, pieces of which are in the pool or in use
   struct Compiled {
-    std::unique_ptr<Kernels> kernels;
+    std::shared_ptr<Kernels> kernels;
     long long used;  // when, counted in calls
   };
   std::map<std::string, Compiled> kernels_;
-  std::map<const unsigned char*, std::unique_ptr<Kernels>> images_;
+  std::map<const unsigned char*, std::shared_ptr<Kernels>> images_;
   long long calls_ = 0;
 };
 

@@ -103,6 +103,46 @@ double work_per_pair(const Variant& variant) {
   return work;
 }
 
+class Loops : public Executable {
+ public:
+  Loops(const Plan& plan, const Schedule& schedule)
+      : plan_(plan), variant_(plan.variants[static_cast<std::size_t>(schedule.variant)]), sizes_(schedule.sizes) {}
+
+  void run(const Task& task) override {
+    Evaluator evaluator(plan_, variant_.program, task.data);
+    std::vector<Fold> folds;
+    folds.reserve(variant_.outputs.size());
+    for (std::size_t k = 0; k < variant_.outputs.size(); ++k)
+      folds.emplace_back(variant_.outputs[k], sizes_, task.results[k]);
+    const double between = static_cast<double>(kStepsBetweenPolls);
+    const std::int64_t polls = static_cast<std::int64_t>(between / (1 + work_per_pair(variant_))) + 1;
+    std::int64_t until_poll = polls;
+
+    evaluator.run(Region::param);
+    for (std::int64_t i = 0; i < sizes_.i; ++i) {
+      evaluator.at_row(i);
+      evaluator.run(Region::row);
+      for (Fold& fold : folds) fold.begin_row();
+      for (std::int64_t j = 0; j < sizes_.j; ++j) {
+        evaluator.at_column(j);
+        evaluator.run(Region::column);
+        evaluator.run(Region::pair);
+        for (Fold& fold : folds) fold.step(evaluator, i, j);
+        if (--until_poll > 0) continue;
+        task.poll(static_cast<double>(i) / static_cast<double>(sizes_.i));
+        until_poll = polls;
+      }
+      for (Fold& fold : folds) fold.end_row(i);
+    }
+    for (Fold& fold : folds) fold.end();
+  }
+
+ private:
+  const Plan& plan_;
+  const Variant& variant_;
+  const Sizes sizes_;
+};
+
 class Reference : public Backend {
  public:
   const char* name() const override { return "reference"; }
@@ -130,35 +170,8 @@ class Reference : public Backend {
     return bytes;
   }
 
-  void run(const Task& task) const override {
-    const Variant& variant = task.plan->variants[task.schedule->variant];
-    const Sizes& sizes = task.schedule->sizes;
-    Evaluator evaluator(*task.plan, variant.program, task.data);
-    std::vector<Fold> folds;
-    folds.reserve(variant.outputs.size());
-    for (std::size_t k = 0; k < variant.outputs.size(); ++k)
-      folds.emplace_back(variant.outputs[k], sizes, task.results[k]);
-    const double between = static_cast<double>(kStepsBetweenPolls);
-    const std::int64_t polls = static_cast<std::int64_t>(between / (1 + work_per_pair(variant))) + 1;
-    std::int64_t until_poll = polls;
-
-    evaluator.run(Region::param);
-    for (std::int64_t i = 0; i < sizes.i; ++i) {
-      evaluator.at_row(i);
-      evaluator.run(Region::row);
-      for (Fold& fold : folds) fold.begin_row();
-      for (std::int64_t j = 0; j < sizes.j; ++j) {
-        evaluator.at_column(j);
-        evaluator.run(Region::column);
-        evaluator.run(Region::pair);
-        for (Fold& fold : folds) fold.step(evaluator, i, j);
-        if (--until_poll > 0) continue;
-        task.poll(static_cast<double>(i) / static_cast<double>(sizes.i));
-        until_poll = polls;
-      }
-      for (Fold& fold : folds) fold.end_row(i);
-    }
-    for (Fold& fold : folds) fold.end();
+  std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
+    return std::make_unique<Loops>(plan, schedule);
   }
 };
 

@@ -1,4 +1,4 @@
-// The interface of a back end. Implemented to the right, listed once in r_device.cpp.
+// The interface of a back end. Implemented to the right, listed once in execute/backends.cpp.
 #pragma once
 #include <functional>
 #include <memory>
@@ -29,23 +29,22 @@ struct Result {
   }
 };
 
-// Memory of a back end from one run of a plan to the next. Kept by whoever owns the plan.
-class Memo {
- public:
-  virtual ~Memo() = default;
+// What one run needs. Data are in the order of plan.variables (none for counters).
+struct Task {
+  const std::vector<View>& data;
+  const std::vector<std::vector<double>>& centres;  // taken off each variable's data; empty: nothing
+  const std::vector<Result>& results;               // in the order of the outputs
+  int threads;                                      // at most; 0 lets the back end decide
+  double gpu_bytes;                                 // the most that may be taken of a GPU's memory
+  std::function<void(double)> poll;                 // called now and then with the share that is done
+  std::function<void()> collect;                    // frees memory, of devices too, that nobody needs any more
 };
 
-// Task: everything a run needs. Data are in the order of plan.variables (none for counters).
-struct Task {
-  const Plan* plan;
-  const Schedule* schedule;
-  std::vector<View> data;
-  std::vector<std::vector<double>> centres;  // taken off each variable's data; empty: nothing
-  std::vector<Result> results;               // in the order of the outputs
-  int threads;                               // at most; 0 lets the back end decide
-  std::function<void(double)> poll;  // called now and then with the share that is done; throws Interrupted to stop
-  std::function<void()> collect;     // frees memory, of devices too, that nobody needs any more
-  std::unique_ptr<Memo>* memo;       // of the back end that runs
+// A plan made ready for a schedule: its code and its cut. Runs compile and look up nothing, however many there are.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual void run(const Task& task) = 0;
 };
 
 class Backend {
@@ -63,7 +62,12 @@ class Backend {
   virtual Verdict ready_for(const Plan&, const Variant&, const Sizes&) const { return ready(); }
   // Does it compute with data that lie on a device, and leave results there?
   virtual bool holds_data() const { return false; }
-  virtual void run(const Task& task) const = 0;
+  // The text that a device is given for each pass, where there is one: for explain().
+  virtual std::vector<std::string> sources(const Plan&, const Schedule&) const { return {}; }
+  // What results depend on beside the schedule: the instruction set in use, say.
+  virtual std::string model() const { return ""; }
+  // `plan` outlives what is made of it.
+  virtual std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const = 0;
 };
 
 }  // namespace kernweave

@@ -204,6 +204,6 @@ test_that("damaged objects are internal failures, not crashes", {
   wrong_axis$formula$attributes <- 3L
   class(wrong_axis) <- "lazy_tensor"
   expect_error(as.matrix(asS4(wrong_axis)), class = "kernweave_error_internal")
-  expect_error(kernweave:::r_run(new("externalptr"), list(), list(), c(1, 1), "auto", 0L), class = "kernweave_error_internal")
+  expect_error(kernweave:::r_run(new("externalptr"), list(), list(), c(1, 1), list()), class = "kernweave_error_internal")
   expect_error(kernweave:::r_scatter_add(matrix(1, 2, 1), c(1, 9), 2), class = "kernweave_error_internal")
 })

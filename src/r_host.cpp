@@ -1,11 +1,13 @@
-// Allocates results in R, and gives them their shape, their type and their NA.
-#include "r_result.hpp"
+// Allocates results in R, gives them their shape, their type and their NA, and hears the user while they are computed.
+#include "r_host.hpp"
 
 #include <cmath>
 #include <limits>
 
 #include "base/error.hpp"
+#include "border.hpp"
 #include "r_resident.hpp"
+#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
@@ -95,6 +97,70 @@ bool OutputBuffer::numbers_fit() const {
                          : output_.keep == Keep::j ? static_cast<double>(sizes_.i)
                                                    : sizes_.pairs();
   return largest <= std::numeric_limits<int>::max();
+}
+
+// --- while it is computed ---
+
+namespace {
+
+constexpr int kProgressWidth = 48;
+
+// R does not see how much memory of a device its vectors hold.
+bool time_to_collect(double bytes) {
+  static double since = 0;
+  since += bytes;
+  if (since < kGpuBytesBetweenCollections) return false;
+  since = bytes;
+  return true;
+}
+
+}  // namespace
+
+RHost::RHost(const Given& given, PointNames names)
+    : given_(given), names_(std::move(names)), start_(Clock::now()), next_(start_ + std::chrono::seconds(2)) {}
+
+RHost::~RHost() {
+  if (shown_) REprintf("\r%*s\r", kProgressWidth, "");
+}
+
+// Looks for the user's interrupt; in an interactive session, says how far a long call has come.
+void RHost::poll(double share) {
+  poll_interrupt();
+  const Clock::time_point now = Clock::now();
+  if (now < next_) return;
+  next_ = now + std::chrono::milliseconds(500);
+  if (!Rcpp::as<bool>(Rcpp::Function("interactive")())) return;
+  const double spent = std::chrono::duration<double>(now - start_).count();
+  REprintf("\rkernweave: %3.0f %%, about %.0f s to go   ", 100 * share, share > 0 ? spent / share - spent : 0.0);
+  shown_ = true;
+}
+
+void RHost::collect() { Rcpp::Function("gc")(); }
+
+// Once a process: what is said of a device holds for every call.
+void RHost::say(const std::string& message) {
+  static bool said = false;
+  if (said) return;
+  said = true;
+  Rcpp::Function("message")(message);
+}
+
+const double* RHost::on_host(int operand) {
+  const SEXP data = given_.data[operand];
+  return numbers_on_host(data);
+}
+
+Result RHost::allocate(std::size_t, const Output& output, const Sizes& sizes, bool stays) {
+  const double numbers = static_cast<double>(kept_rows(output.keep, sizes)) * output.width * output.places;
+  if (stays && time_to_collect(numbers * sizeof(double))) collect();
+  buffers_.emplace_back(output, sizes, names_, stays);
+  return buffers_.back().result();
+}
+
+Rcpp::List RHost::results() {
+  Rcpp::List out(static_cast<R_xlen_t>(buffers_.size()));
+  for (std::size_t k = 0; k < buffers_.size(); ++k) out[static_cast<R_xlen_t>(k)] = buffers_[k].to_r();
+  return out;
 }
 
 }  // namespace kernweave

@@ -1,0 +1,53 @@
+// The data of a call: what each operand brings, as the variables of a plan read it, and how many points there are.
+#pragma once
+#include <cstdint>
+#include <vector>
+#include "execute/host.hpp"
+#include "plan/plan.hpp"
+#include "schedule/schedule.hpp"
+
+namespace kernweave {
+
+// Numbers as their owner has them, by columns; where a formula reads them as a parameter, one row.
+struct OperandData {
+  enum class State { there, none, damaged } state = State::there;
+  View view{};
+  bool resident = false;  // do they lie on a device because the user put them there?
+};
+
+// How many i and j there are as far as the formula says; -1 where it does not.
+struct Known {
+  std::int64_t i = -1, j = -1;
+  std::vector<std::int64_t> batch{};
+};
+
+// Views of the plan's variables. What lies on a device stays there until it is asked for on the host.
+class Data {
+ public:
+  Data(const Plan& plan, const std::vector<OperandData>& operands, Host* host);
+
+  const std::vector<View>& views() const { return views_; }
+  const View& on_host(std::size_t k);
+  void all_on_host();
+  // Where the plan reads the results of another, or an operand has other numbers.
+  void put(std::size_t k, const View& view) { views_[k] = view; }
+  // Do all data of points lie on a device because the user put them there?
+  bool resident() const;
+
+ private:
+  View view_of(const Variable& v, const OperandData& operand) const;
+
+  const Plan& plan_;
+  const std::vector<OperandData>& operands_;
+  Host* host_;
+  std::vector<View> views_;
+};
+
+// From what is known, and the variables read along their own axis. They must agree.
+Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Known& known);
+
+// Has it an operand of its own, and not a row number or another plan's result?
+inline bool has_operand(const Variable& v) { return v.source == Source::data && v.operand < Variable::kResults; }
+inline bool is_pairwise(const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; }
+
+}  // namespace kernweave

@@ -1,0 +1,97 @@
+// Facts are kept with the data that they are of, where somebody keeps something there.
+#include "execute/facts.hpp"
+
+#include <cmath>
+
+#include "reference/evaluate.hpp"
+#include "schedule/choose.hpp"
+
+namespace kernweave {
+namespace {
+
+// Looked for once where the data are whose they were. All numbers of pairs are one cloud.
+std::vector<double> middle_of(const Plan& plan, std::size_t k, Data* data) {
+  const View& view = data->views()[k];
+  if (view.sparse()) return {0.0};
+  const std::int64_t components = is_pairwise(plan.variables[k]) ? 1 : view.columns;
+  if (view.kept && view.kept->middle.size() == static_cast<std::size_t>(components)) return view.kept->middle;
+  const View& here = data->on_host(k);
+  std::vector<double> middle = centre_of(components == 1 ? View{here.data, here.rows * here.columns, 1} : here);
+  if (here.kept) here.kept->middle = middle;
+  return middle;
+}
+
+// The variable whose data say where the centre of variable k is.
+std::size_t owner_of_centre(const Plan& plan, std::size_t k) {
+  std::size_t owner = 0;
+  while (plan.variables[owner].operand != plan.variables[k].centre) ++owner;
+  return owner;
+}
+
+bool is_centred(const Variable& v) { return v.centre != Variable::kAsItIs; }
+
+// Of a value that depends on parameters alone.
+Span span_of(const Evaluator& evaluator, const Ref& ref) {
+  const Read<Lane> read = evaluator.read(ref);
+  Span span{read[0].v, read[0].v};
+  for (int d = 0; d < ref.width; ++d) {
+    if (!(span.least <= read[d].v)) span.least = read[d].v;
+    if (!(span.most >= read[d].v)) span.most = read[d].v;
+    if (std::isnan(read[d].v)) return {read[d].v, read[d].v};
+  }
+  return span;
+}
+
+void note_kept_reach(std::size_t k, const std::vector<double>& centre, Data* data, Facts* facts) {
+  Kept* kept = data->views()[k].kept;
+  if (!kept) return note_reach(data->on_host(k), centre, facts);
+  if (kept->centre != centre) {
+    note_reach(data->on_host(k), centre, facts);
+    kept->centre = centre;
+    kept->reach = facts->reach;
+  }
+  facts->reach = kept->reach;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
+  std::vector<std::vector<double>> centres(plan.variables.size());
+  for (std::size_t k = 0; k < centres.size(); ++k)
+    if (is_centred(plan.variables[k])) centres[k] = middle_of(plan, owner_of_centre(plan, k), data);
+  return centres;
+}
+
+Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres,
+                      Data* data) {
+  const Wanted wanted = wanted_facts(plan, sizes);
+  Findings found;
+  found.home = data->resident() ? Home::device : Home::host;
+  for (std::size_t k = 0; k < plan.variables.size(); ++k) {
+    Facts facts;
+    facts.rows = data->views()[k].rows;
+    if (wanted.range[k]) note_range(data->on_host(k), &facts);
+    if (wanted.reach[k]) note_kept_reach(k, centres[k], data, &facts);
+    found.variables.push_back(facts);
+  }
+  for (const Variant& variant : plan.variants) {
+    found.factors.emplace_back();
+    if (variant.condition.empty() || !wanted.reach[variant.condition[0].variables[0]]) continue;
+    Evaluator evaluator(plan, variant.program, data->views());
+    evaluator.run(Region::param);
+    for (const Requirement& r : variant.condition) found.factors.back().push_back(span_of(evaluator, r.factor));
+  }
+  return found;
+}
+
+bool asks_of(const Plan& plan, const Sizes& sizes, int operand) {
+  const Wanted wanted = wanted_facts(plan, sizes);
+  for (std::size_t k = 0; k < plan.variables.size(); ++k) {
+    const Variable& v = plan.variables[k];
+    if (is_centred(v) && plan.variables[owner_of_centre(plan, k)].operand == operand) return true;
+    if (v.operand == operand && (wanted.range[k] || wanted.reach[k] || v.axis == Axis::param)) return true;
+  }
+  return false;
+}
+
+}  // namespace kernweave

@@ -1,0 +1,33 @@
+// A host that is no R: results go to vectors of C++, which keep their memory from run to run. What a solver has.
+#pragma once
+#include <vector>
+#include "base/error.hpp"
+#include "execute/host.hpp"
+
+namespace kernweave {
+
+class MemoryHost : public Host {
+ public:
+  // Of each output: rows x places x components.
+  std::vector<std::vector<double>> values, numbers;
+  double no_number = 0;  // where there is no row
+
+  const double* on_host(int) override { fail(Fault::internal, "numbers of a device where the host has none"); }
+
+  Result allocate(std::size_t k, const Output& output, const Sizes& sizes, bool) override {
+    if (values.size() <= k) values.resize(k + 1), numbers.resize(k + 1);
+    const auto size = static_cast<std::size_t>(kept_rows(output.keep, sizes) * output.width * output.places);
+    Result result;
+    if (output.finish.results != Results::index) {
+      values[k].resize(size);
+      result.values = values[k].data();
+    }
+    if (output.finish.results != Results::value) {
+      numbers[k].resize(size);
+      result.numbers = {nullptr, numbers[k].data(), no_number};
+    }
+    return result;
+  }
+};
+
+}  // namespace kernweave

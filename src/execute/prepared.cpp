@@ -1,0 +1,62 @@
+// The last plans asked for, the latest first. The executor runs on one thread, so nothing is locked.
+#include "execute/prepared.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "plan/lower.hpp"
+
+namespace kernweave {
+namespace {
+
+// A plan takes some kilobytes; a loop that reduces more formulas than this in turn plans each of them anew.
+constexpr std::size_t kPlans = 128;
+// Nor is a formula of thousands of operations kept, whose planning is little beside its run.
+constexpr std::size_t kLongestKey = 1 << 16;
+// Sizes that one plan is ready for: folds of a cross-validation, batches of unequal length.
+constexpr std::size_t kExecutables = 16;
+
+struct Entry {
+  std::string key;
+  std::shared_ptr<Prepared> plan;
+};
+
+bool same(const Schedule& a, const Schedule& b) {
+  return a.backend == b.backend && a.variant == b.variant && a.sizes.i == b.sizes.i && a.sizes.j == b.sizes.j &&
+         a.sizes.batch == b.sizes.batch && a.strain == b.strain;
+}
+
+}  // namespace
+
+std::shared_ptr<Executable> Prepared::executable(const Plan& step, const Schedule& schedule) {
+  const std::string model = schedule.backend->model();
+  const auto found = std::find_if(made_.begin(), made_.end(), [&](const Made& m) {
+    return m.step == &step && m.model == model && same(m.schedule, schedule);
+  });
+  if (found != made_.end()) made_.splice(made_.begin(), made_, found);
+  else made_.push_front({&step, model, schedule, schedule.backend->prepare(step, schedule)});
+  if (made_.size() > kExecutables) made_.pop_back();
+  return made_.front().executable;
+}
+
+std::shared_ptr<Prepared> prepared(const Job& job) {
+  static std::list<Entry> latest;
+  static std::unordered_map<std::string, std::list<Entry>::iterator> known;
+  const std::string key = job_key(job);
+  const auto found = known.find(key);
+  if (found != known.end()) {
+    latest.splice(latest.begin(), latest, found->second);
+    return latest.front().plan;
+  }
+  const auto made = std::make_shared<Prepared>(lower(job));
+  if (key.size() > kLongestKey) return made;
+  latest.push_front({key, made});
+  known[key] = latest.begin();
+  if (latest.size() > kPlans) {
+    known.erase(latest.back().key);
+    latest.pop_back();
+  }
+  return made;
+}
+
+}  // namespace kernweave

@@ -1,0 +1,152 @@
+// A plan is run as it is, or in two steps: sums, then what comes after them.
+#include "execute/run.hpp"
+
+#include "device/probe.hpp"
+#include "execute/backends.hpp"
+#include "execute/facts.hpp"
+#include "schedule/choose.hpp"
+
+namespace kernweave {
+namespace {
+
+double factor_of(const Finish& finish, const Sizes& sizes) {
+  if (!finish.per_i && !finish.per_j) return finish.sign;
+  const double along_i = finish.per_i ? static_cast<double>(sizes.i) : 1.0;
+  const double along_j = finish.per_j ? static_cast<double>(sizes.j) : 1.0;
+  const double terms = along_i * along_j - finish.less;
+  return terms > 0 ? finish.sign / terms : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+// --- one plan ---
+
+const Schedule& PlanRun::schedule(const std::string& device) {
+  if (decided_) return chosen_;
+  centres_ = centres_for(plan, &data);
+  const Findings findings = findings_for(plan, sizes, centres_, &data);
+  check_gathers(plan, sizes, findings.variables);
+  chosen_ = choose(plan, sizes, findings, device, backends_for(device));
+  decided_ = true;
+  return chosen_;
+}
+
+void PlanRun::run(Prepared* prepared, const Settings& settings, Host* host, const std::vector<Result>& results) {
+  if (!executable_) {
+    // A GPU that is there and cannot be used is worth a word.
+    if (!chosen_.missed.empty() && device::gpu_is_here()) host->say("kernweave computes on the CPU: " + chosen_.missed);
+    executable_ = prepared->executable(plan, chosen_);
+  }
+  if (!chosen_.backend->holds_data()) data.all_on_host();
+  executable_->run({data.views(), centres_, results, settings.threads, settings.gpu_bytes,
+                    [&](double share) { host->poll(share); }, [&] { host->collect(); }});
+}
+
+// --- all of a call ---
+
+Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
+                     Settings settings, Host* host)
+    : prepared_(std::move(prepared)),
+      operands_(std::move(operands)),
+      settings_(std::move(settings)),
+      host_(host),
+      sizes_(sizes_of(prepared_->plan, Data(prepared_->plan, operands_, host).views(), known)) {
+  const Plan& plan = prepared_->plan;
+  if (!in_two_steps(plan, sizes_)) {
+    first_ = std::make_unique<PlanRun>(plan, sizes_, operands_, host);
+    return;
+  }
+  const Stages& stages = *plan.stages;
+  const std::vector<Output>& sums = stages.sums.variants.back().outputs;
+  first_ = std::make_unique<PlanRun>(stages.sums, sizes_of_sums(stages, sizes_), operands_, host);
+  sums_.resize(sums.size());
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    Sizes one = sizes_;
+    (sums[k].keep == Keep::i ? one.j : one.i) = 1;
+    after_.push_back(std::make_unique<PlanRun>(stages.after[k], one, operands_, host));
+  }
+}
+
+void Execution::replace(int operand, const double* numbers) {
+  OperandData& given = operands_[static_cast<std::size_t>(operand)];
+  given.view.data = numbers;
+  given.view.kept = nullptr;
+  const auto renew = [&](PlanRun* run) {
+    for (std::size_t v = 0; v < run->plan.variables.size(); ++v) {
+      const Variable& variable = run->plan.variables[v];
+      if (!has_operand(variable) || variable.operand != operand) continue;
+      View view = run->data.views()[v];
+      view.data = numbers;
+      view.kept = nullptr;
+      run->data.put(v, view);
+    }
+    if (asks_of(run->plan, run->sizes, operand)) run->reconsider();
+  };
+  renew(first_.get());
+  for (const auto& after : after_) renew(after.get());
+}
+
+void Execution::run() {
+  first_->schedule(settings_.device);
+  const bool stays = first_->stays();
+  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
+  std::vector<Result> results;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    results.push_back(host_->allocate(k, outputs[k], sizes_, stays));
+    results.back().factor = factor_of(outputs[k].finish, sizes_);
+  }
+  if (after_.empty()) first_->run(prepared_.get(), settings_, host_, results);
+  else run_in_two_steps(stays, results);
+}
+
+// Sums of as many components as the output has are written where the output will be.
+Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) {
+  if (in_place(prepared_->plan, k)) {
+    Result sum = result;
+    sum.factor = 1;
+    return sum;
+  }
+  Result sum;
+  if (stays) {
+    sums_[k].kept = Kept();
+    sum.values_stay = &sums_[k].kept;
+    return sum;
+  }
+  const Output& output = first_->plan.variants.back().outputs[k];
+  sums_[k].memory.resize(static_cast<std::size_t>(kept_rows(output.keep, first_->sizes) * output.width));
+  sum.values = sums_[k].memory.data();
+  return sum;
+}
+
+void Execution::run_in_two_steps(bool stays, const std::vector<Result>& results) {
+  std::vector<Result> sums;
+  for (std::size_t k = 0; k < results.size(); ++k) sums.push_back(room_for_sum(k, stays, results[k]));
+  first_->run(prepared_.get(), settings_, host_, sums);
+  const std::vector<Output>& outputs = first_->plan.variants.back().outputs;
+  const std::string device = stays ? first_->schedule(settings_.device).backend->name() : settings_.device;
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    PlanRun& after = *after_[k];
+    const View sum{sums[k].values, kept_rows(outputs[k].keep, first_->sizes), outputs[k].width, sums[k].values_stay};
+    for (std::size_t v = 0; v < after.plan.variables.size(); ++v)
+      if (after.plan.variables[v].operand >= Variable::kResults) after.data.put(v, sum);
+    after.schedule(device);
+    after.run(prepared_.get(), settings_, host_, {results[k]});
+  }
+}
+
+Schedule Execution::schedule() {
+  Schedule chosen = first_->schedule(settings_.device);
+  if (!after_.empty())
+    chosen.reason += prepared_->plan.stages->separable ? ", separable: each axis by itself"
+                                                       : ", factors along the kept axis after the sum";
+  chosen.sizes = sizes_;
+  return chosen;
+}
+
+double Execution::working_bytes() {
+  const Schedule& chosen = first_->schedule(settings_.device);
+  const Variant& variant = first_->plan.variants[static_cast<std::size_t>(chosen.variant)];
+  return chosen.backend->working_bytes(first_->plan, variant, chosen.sizes);
+}
+
+}  // namespace kernweave

@@ -1,0 +1,79 @@
+// A plan on data. What sizes and facts decide is decided at the first run; the next ones only compute.
+#pragma once
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+#include "execute/data.hpp"
+#include "execute/prepared.hpp"
+
+namespace kernweave {
+
+// What holds for a call.
+struct Settings {
+  std::string device = "auto";
+  int threads = 0;                                             // at most; 0 lets the engine decide
+  double gpu_bytes = std::numeric_limits<double>::infinity();  // the most it may take of a GPU's memory
+};
+
+// One plan of a call (the sums, what comes after them, or all at once) at sizes that are known.
+class PlanRun {
+ public:
+  PlanRun(const Plan& plan, const Sizes& sizes, const std::vector<OperandData>& operands, Host* host)
+      : plan(plan), sizes(sizes), data(plan, operands, host) {}
+
+  // Chosen when it is first asked for, and again after reconsider().
+  const Schedule& schedule(const std::string& device);
+  void reconsider() { executable_ = nullptr, decided_ = false; }
+  // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
+  bool stays() const { return chosen_.backend->holds_data() && data.resident(); }
+  void run(Prepared* prepared, const Settings& settings, Host* host, const std::vector<Result>& results);
+
+  const Plan& plan;
+  const Sizes sizes;
+  Data data;
+
+ private:
+  std::vector<std::vector<double>> centres_;
+  Schedule chosen_;
+  bool decided_ = false;
+  std::shared_ptr<Executable> executable_;
+};
+
+// A prepared plan on its operands, run as often as one likes.
+class Execution {
+ public:
+  Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
+            Settings settings, Host* host);
+
+  const Sizes& sizes() const { return sizes_; }
+  // Other numbers of the same shape for an operand, from the next run on.
+  void replace(int operand, const double* numbers);
+  // Results go where the host says.
+  void run();
+
+  // The plan whose steps run for the pairs, and how.
+  const Plan& ran() const { return first_->plan; }
+  Schedule schedule();
+  double working_bytes();  // beside data and results
+
+ private:
+  // Sums on their way from the first step to the second.
+  struct Sum {
+    std::vector<double> memory;
+    Kept kept;
+  };
+  void run_in_two_steps(bool stays, const std::vector<Result>& results);
+  Result room_for_sum(std::size_t k, bool stays, const Result& result);
+
+  const std::shared_ptr<Prepared> prepared_;
+  std::vector<OperandData> operands_;
+  const Settings settings_;
+  Host* const host_;
+  Sizes sizes_;
+  std::unique_ptr<PlanRun> first_;
+  std::vector<std::unique_ptr<PlanRun>> after_;  // of each output, where there are two steps
+  std::vector<Sum> sums_;
+};
+
+}  // namespace kernweave

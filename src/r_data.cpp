@@ -1,0 +1,131 @@
+// From R's matrices to operands, and back to the names of their points.
+#include "r_data.hpp"
+
+#include "base/error.hpp"
+#include "base/sparse.hpp"
+#include "r_resident.hpp"
+
+namespace kernweave {
+namespace {
+
+// The entries of a sparse matrix, with what R's Matrix package calls p, i and Dim. Saved data may be damaged: no number
+// is believed that would lead out of them.
+OperandData sparse_operand(SEXP entries, SEXP pattern) {
+  OperandData damaged;
+  damaged.state = OperandData::State::damaged;
+  const auto part = [&](R_xlen_t k) { return VECTOR_ELT(pattern, k); };
+  if (TYPEOF(pattern) != VECSXP || Rf_xlength(pattern) < 3) return damaged;
+  for (R_xlen_t k = 0; k < 3; ++k)
+    if (TYPEOF(part(k)) != INTSXP) return damaged;
+  const SEXP starts = part(0), places = part(1), extent = part(2);
+  if (Rf_xlength(extent) != 2 || Rf_xlength(places) != Rf_xlength(entries)) return damaged;
+  OperandData operand;
+  View& view = operand.view;
+  view.data = REAL_RO(entries);
+  view.rows = INTEGER_RO(extent)[0];
+  view.columns = INTEGER_RO(extent)[1];
+  view.starts = INTEGER_RO(starts);
+  view.places = INTEGER_RO(places);
+  return Rf_xlength(starts) == view.columns + 1 && is_sound(view, Rf_xlength(places)) ? operand : damaged;
+}
+
+void forget(SEXP pointer) {
+  delete static_cast<Kept*>(R_ExternalPtrAddr(pointer));
+  R_ClearExternalPtr(pointer);
+}
+
+// Only for data that are the operand's own, and long enough to be worth it. The pointer holds the vector that it was
+// made for: where the operand has been given another since, nothing that was kept is true any more. A pointer that has
+// been saved and loaded is empty.
+Kept* kept_by(SEXP operand, SEXP data) {
+  constexpr R_xlen_t kWorthKeeping = 4096;
+  static const SEXP own = Rf_install("data"), kept = Rf_install("kept");
+  if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || Rf_findVarInFrame(operand, own) != data)
+    return nullptr;
+  const SEXP found = Rf_findVarInFrame(operand, kept);
+  if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found) && R_ExternalPtrProtected(found) == data)
+    return static_cast<Kept*>(R_ExternalPtrAddr(found));
+  const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, data));
+  R_RegisterCFinalizer(pointer, forget);
+  Rf_defineVar(kept, pointer, operand);
+  return static_cast<Kept*>(R_ExternalPtrAddr(pointer));
+}
+
+OperandData operand_of(SEXP data, SEXP owner) {
+  OperandData operand;
+  if (TYPEOF(data) != REALSXP) {
+    operand.state = OperandData::State::none;
+    return operand;
+  }
+  if (const SEXP pattern = Rf_getAttrib(data, Rf_install("sparse")); !Rf_isNull(pattern))
+    return sparse_operand(data, pattern);
+  Kept* const on_device = resident(data);
+  operand.resident = on_device != nullptr;
+  operand.view.kept = on_device ? on_device : kept_by(owner, data);
+  if (!on_device || on_device->copies.empty()) operand.view.data = numbers_on_host(data);
+  const SEXP dim = Rf_getAttrib(data, R_DimSymbol);
+  operand.view.rows = Rf_length(dim) < 2 ? Rf_xlength(data) : INTEGER_RO(dim)[0];
+  operand.view.columns = Rf_length(dim) < 2 ? 1 : INTEGER_RO(dim)[1];
+  return operand;
+}
+
+// Of rows (0) or columns (1); a vector has rows.
+SEXP names_along(SEXP data, int side) {
+  const SEXP pattern = Rf_getAttrib(data, Rf_install("sparse"));
+  if (TYPEOF(pattern) == VECSXP && Rf_length(pattern) > 3) {
+    const SEXP names = VECTOR_ELT(pattern, 3);
+    return TYPEOF(names) == VECSXP && Rf_length(names) > side ? VECTOR_ELT(names, side) : R_NilValue;
+  }
+  if (Rf_isNull(Rf_getAttrib(data, R_DimSymbol))) return side == 0 ? Rf_getAttrib(data, R_NamesSymbol) : R_NilValue;
+  const SEXP names = Rf_getAttrib(data, R_DimNamesSymbol);
+  return Rf_length(names) > side ? VECTOR_ELT(names, side) : R_NilValue;
+}
+
+}  // namespace
+
+std::vector<OperandData> operands_of(const Given& given) {
+  std::vector<OperandData> operands;
+  for (R_xlen_t k = 0; k < given.data.size(); ++k)
+    operands.push_back(operand_of(given.data[k], k < given.operands.size() ? SEXP(given.operands[k]) : R_NilValue));
+  return operands;
+}
+
+Known known_from_r(const Rcpp::NumericVector& extents) {
+  internal_check(extents.size() >= 2, "a damaged extent");
+  const auto extent = [&](R_xlen_t k) { return ISNAN(extents[k]) ? -1 : static_cast<std::int64_t>(extents[k]); };
+  Known known{extent(0), extent(1), {}};
+  known.batch.assign(extents.begin() + 2, extents.end());
+  return known;
+}
+
+Settings settings_from_r(const Rcpp::List& options) {
+  Settings settings;
+  settings.device = Rcpp::as<std::string>(options["device"]);
+  if (options.containsElementNamed("threads") && !Rf_isNull(options["threads"]))
+    settings.threads = Rcpp::as<int>(options["threads"]);
+  settings.gpu_bytes = Rcpp::as<double>(options["gpu_mb"]) * 1e6;
+  return settings;
+}
+
+// By the operands' numbers, which no rewriting changes.
+PointNames names_of(const Plan& plan, const Given& given) {
+  PointNames names;
+  int first_i = Variable::kResults, first_j = Variable::kResults;
+  const auto note = [&](const Variable& v, int side, int* first, Rcpp::RObject* found) {
+    if (v.operand >= *first) return;
+    const SEXP here = names_along(given.data[v.operand], side);
+    if (Rf_isNull(here)) return;
+    *first = v.operand;
+    *found = here;
+  };
+  for (std::size_t k = 0; k < plan.variables.size(); ++k) {
+    const Variable& v = plan.variables[k];
+    if (!plan.direct[k] || !has_operand(v)) continue;
+    const bool pairwise = is_pairwise(v);
+    if (v.axis == Axis::i || pairwise) note(v, v.axis == Axis::pair_swapped ? 1 : 0, &first_i, &names.i);
+    if (v.axis == Axis::j || pairwise) note(v, v.axis == Axis::pair ? 1 : 0, &first_j, &names.j);
+  }
+  return names;
+}
+
+}  // namespace kernweave

@@ -1,0 +1,28 @@
+// Data and sizes as R hands them over. Copies no data.
+#pragma once
+#include <Rcpp.h>
+#include <vector>
+#include "execute/run.hpp"
+
+namespace kernweave {
+
+// What a call computes with: data in the order of the plan's operands, and the operands themselves, which keep copies
+// of the data that are their own.
+struct Given {
+  Rcpp::List data, operands;
+};
+std::vector<OperandData> operands_of(const Given& given);
+
+// Points along i, along j, and batch axes; NA where the formula does not know.
+Known known_from_r(const Rcpp::NumericVector& extents);
+
+// The options of a call, as R has checked them: device, threads, gpu_mb.
+Settings settings_from_r(const Rcpp::List& options);
+
+// Names of the points along i and j, from the first operand there that has some; NULL where none has.
+struct PointNames {
+  Rcpp::RObject i, j;
+};
+PointNames names_of(const Plan& plan, const Given& given);
+
+}  // namespace kernweave
