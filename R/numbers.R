@@ -18,7 +18,8 @@ each_number <- function(op, args, attributes) {
   sizes <- vapply(args, function(arg) length(arg$values), 0L)
   n <- if (any(sizes == 0)) 0 else max(sizes)
   if (!all(sizes %in% c(1, n))) {
-    abort("shape", paste0("`", names(args), "` has ", sizes, collapse = ", "), " numbers; lengths must be equal, or one of them 1")
+    abort("shape", paste0("`", names(args), "` has ", sizes, collapse = ", "),
+          " numbers; lengths must be equal, or one of them 1")
   }
   points <- lapply(names(args), function(name) {
     values <- rep_len(as.vector(args[[name]]$values), n)

@@ -52,17 +52,24 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "prod" = "Prod", "any" = "Any", 
 #' \describe{
 #' \item{\code{sum}, \code{Sum}}{(Weighted) sum.}
 #' \item{\code{min}, \code{Min}}{Smallest value; NaN if there is one, Inf over an empty axis.}
-#' \item{\code{logsumexp}, \code{LogSumExp}}{Logarithm of the (weighted) sum of exponentials, without overflow. Where the result is -Inf its gradient is 0.}
-#' \item{\code{sumsoftmaxweight}, \code{SumSoftMaxWeight}}{Mean of the weights, each counted by the exponential of its value, without overflow.}
+#' \item{\code{logsumexp}, \code{LogSumExp}}{Logarithm of the (weighted) sum of exponentials, without overflow. Where
+#' the result is -Inf its gradient is 0.}
+#' \item{\code{sumsoftmaxweight}, \code{SumSoftMaxWeight}}{Mean of the weights, each counted by the exponential of its
+#' value, without overflow.}
 #' \item{\code{prod}, \code{Prod}}{Product, 1 over an empty axis.}
-#' \item{\code{Kmin_argKmin}, \code{KMinArgKMin}}{The K smallest values and their row numbers, smallest first; ties go to the smaller row number, NaN is skipped, Inf and NA pad.}
-#' \item{\code{min_argmin}, \code{MinArgMin}}{Smallest value and its row number; NaN is skipped, ties go to the smaller row number.}
+#' \item{\code{Kmin_argKmin}, \code{KMinArgKMin}}{The K smallest values and their row numbers, smallest first; ties go
+#' to the smaller row number, NaN is skipped, Inf and NA pad.}
+#' \item{\code{min_argmin}, \code{MinArgMin}}{Smallest value and its row number; NaN is skipped, ties go to the smaller
+#' row number.}
 #' \item{\code{any}, \code{Any}}{Is any value true?}
 #' \item{\code{max}, \code{Max}}{Largest value; NaN if there is one, -Inf over an empty axis.}
-#' \item{\code{max_argmax}, \code{MaxArgMax}}{Largest value and its row number; NaN is skipped, ties go to the smaller row number.}
-#' \item{\code{argmin}, \code{ArgMin}}{Row number of the smallest value; NaN is skipped, ties go to the smaller row number, NA if there is none.}
+#' \item{\code{max_argmax}, \code{MaxArgMax}}{Largest value and its row number; NaN is skipped, ties go to the smaller
+#' row number.}
+#' \item{\code{argmin}, \code{ArgMin}}{Row number of the smallest value; NaN is skipped, ties go to the smaller row
+#' number, NA if there is none.}
 #' \item{\code{argmax}, \code{ArgMax}}{Row number of the largest value, as that of the smallest.}
-#' \item{\code{argKmin}, \code{ArgKMin}}{Row numbers of the K smallest values, smallest first; ties go to the smaller row number, NaN is skipped, NA pads.}
+#' \item{\code{argKmin}, \code{ArgKMin}}{Row numbers of the K smallest values, smallest first; ties go to the smaller
+#' row number, NaN is skipped, NA pads.}
 #' \item{\code{Kmin}, \code{KMin}}{The K smallest values, smallest first; NaN is skipped, Inf pads.}
 #' \item{\code{Kmax_argKmax}, \code{KMaxArgKMax}}{The K largest values and their row numbers, largest first.}
 #' \item{\code{argKmax}, \code{ArgKMax}}{Row numbers of the K largest values, largest first.}
@@ -97,7 +104,9 @@ logsumexp <- function(F, index = "j", weight = NULL, ...) reduction(F, "LogSumEx
 
 #' @rdname lazy-reductions
 #' @export
-sumsoftmaxweight <- function(F, index = "j", weight = NULL, ...) reduction(F, "SumSoftMaxWeight", index = index, weight = weight, ...)
+sumsoftmaxweight <- function(F, index = "j", weight = NULL, ...) {
+  reduction(F, "SumSoftMaxWeight", index = index, weight = weight, ...)
+}
 
 #' @rdname lazy-reductions
 #' @export

@@ -14,8 +14,8 @@
 #'
 #' The helpers set options of this package ([kernweave_options()]) and say which, unless `rkeops_disable_verbosity()`
 #' was called: computations are in float64 unless told otherwise, and nothing is compiled on a CPU, so that there is no
-#' folder of compiled formulas to look after. Without a GPU that can be used, `rkeops_use_gpu()` says so and leaves it to
-#' the CPU.
+#' folder of compiled formulas to look after. Without a GPU that can be used, `rkeops_use_gpu()` says so and leaves it
+#' to the CPU.
 #'
 #' @param formula text of a formula with its reduction, such as `"Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)"`
 #' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)")`
@@ -29,11 +29,11 @@
 #' @param verbose print the situation report ([kernweave_sitrep()])?
 #' @param x any object; for `elemT()` a lazy tensor of one component, or a number
 #' @param m,n the place of that component, counted from 1 as everywhere in R, among `n`
-#' @return For the first two a function of `input`, a list of data, and `inner_dim`; for `get_rkeops_options()` the value
-#'   of one option, or a list of several; for `check_rkeops()`, whether a small sum comes out right, and for what begins
-#'   with `is.`, `TRUE` or `FALSE`: `is.LazyParameter()` is there for one parameter of one component, `is.LazyVector()`
-#'   for formulas with a parameter, `is.LazyMatrix()` for those with points; for `elemT()` the component among zeros;
-#'   else nothing.
+#' @return For the first two a function of `input`, a list of data, and `inner_dim`; for `get_rkeops_options()` the
+#'   value of one option, or a list of several; for `check_rkeops()`, whether a small sum comes out right; for what
+#'   begins with `is.`, `TRUE` or `FALSE`: `is.LazyParameter()` is there for one parameter of one component,
+#'   `is.LazyVector()` for formulas with a parameter, `is.LazyMatrix()` for those with points; for `elemT()` the
+#'   component among zeros; else nothing.
 #' @seealso [kernel_op()], `vignette("coming-from-keops")`
 #' @name rkeops
 #' @examples

@@ -40,9 +40,18 @@ exported_function <- function(row, elementwise) {
   head <- sprintf("%s <- function(%s) ", row$fn, formals)
   checked <- if (length(checks)) paste0("c(", paste(checks, collapse = ", "), ")")
   call <- c(sprintf("operation(\"%s\", list(%s)", row$name, args), checked, each)
-  line <- paste0(head, paste(call, collapse = ", "), ")")
-  if (nchar(line) > 120) line <- c(paste0(head, "{"), wrapped(sub(head, "", line, fixed = TRUE), indent = 2), "}")
-  c("#' @rdname lazy-operations", "#' @export", line, "")
+  c("#' @rdname lazy-operations", "#' @export", one_or_three(head, paste0(paste(call, collapse = ", "), ")")), "")
+}
+
+# A function on one line, or its body between braces.
+one_or_three <- function(head, call) {
+  if (nchar(head) + nchar(call) <= 120) paste0(head, call) else c(paste0(head, "{"), wrapped(call, indent = 2), "}")
+}
+
+# A paragraph of help, of which no line begins with what Markdown would take for a list or a heading.
+help_lines <- function(text) {
+  together <- gsub(" (?=[-+*#>=|<0-9])", "~", text, perl = TRUE)
+  paste0("#' ", gsub("~", " ", strwrap(together, width = 117), fixed = TRUE))
 }
 
 # Code of many lines, broken behind commas.
@@ -89,7 +98,7 @@ render_ops <- function(rows) {
     "#' @section All operations:",
     "#' With the name in text formulas, the value for components \\code{x}, \\code{y}, \\code{z}, and the derivative,",
     "#' where \\code{g} is what flows back into the result \\code{r}. \\describe{",
-    paste0("#' ", vapply(rows, doc_item, "")),
+    unlist(lapply(rows, function(row) help_lines(doc_item(row)))),
     "#' }", "#'",
     "#' @param x,y,z lazy tensors, or numbers",
     paste0("#' @param ", paste(attributes, collapse = ",")),
@@ -112,9 +121,9 @@ reduction_function <- function(row) {
   extra <- switch(as.character(row$inputs), value_k = ", K = NULL", "")
   weight <- switch(as.character(row$inputs), value_weight = ", weight = NULL", "")
   pass <- switch(as.character(row$inputs), value_k = ", K = K", value_weight = ", weight = weight", "")
-  c("#' @rdname lazy-reductions", "#' @export",
-    sprintf("%s <- function(F%s, index = \"j\"%s, ...) reduction(F, \"%s\", index = index%s, ...)",
-            row$fn, extra, weight, row$name, pass), "")
+  head <- sprintf("%s <- function(F%s, index = \"j\"%s, ...) ", row$fn, extra, weight)
+  call <- sprintf("reduction(F, \"%s\", index = index%s, ...)", row$name, pass)
+  c("#' @rdname lazy-reductions", "#' @export", one_or_three(head, call), "")
 }
 
 render_reductions <- function(rows) {
@@ -139,7 +148,8 @@ render_reductions <- function(rows) {
     "#' Reductions of lazy tensors", "#'",
     "#' Shortcuts for [reduction()]. `sum`, `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of",
     "#' base R's functions and take `index` too.", "#'",
-    "#' @section All reductions:", "#' \\describe{", paste0("#' ", vapply(rows, item, "")), "#' }", "#'",
+    "#' @section All reductions:", "#' \\describe{",
+    unlist(lapply(rows, function(row) help_lines(item(row)))), "#' }", "#'",
     "#' @param F a lazy tensor", "#' @param index the axis folded away: `\"i\"`, `\"j\"` or `\"ij\"`",
     "#' @param K number of results", "#' @param weight a lazy tensor that weighs the terms",
     "#' @param ... `drop`, `call` and settings, as for [reduction()]",
