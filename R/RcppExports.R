@@ -77,6 +77,10 @@ r_operands <- function(formulas) {
     .Call(`_kernweave_r_operands`, formulas)
 }
 
+r_read_along <- function(formula) {
+    .Call(`_kernweave_r_read_along`, formula)
+}
+
 r_parse <- function(text, names, values, keops) {
     .Call(`_kernweave_r_parse`, text, names, values, keops)
 }

@@ -13,8 +13,19 @@ new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) {
 
 setOldClass("lazy_tensor")
 
+# What is saved and loaded elsewhere, or sent to another process, finds its methods there only if the namespace is
+# loaded. An environment that ends in the namespace loads it: those of operands do (new_operand()), and formulas without
+# any bear one.
+home_bound <- function(formula) {
+  attr(formula, "home") <- topenv()
+  formula
+}
+
 # An operation of the engine on lazy tensors: types, extents, settings and pairs are checked there.
-lazy_call <- function(op, args, attributes = NULL) r_lazy_call(op, args, attributes)
+lazy_call <- function(op, args, attributes = NULL) {
+  if (!is.null(compares[[op]])) check_alike(op, args)
+  r_lazy_call(op, args, attributes)
+}
 
 merge_pairs <- function(a, b) {
   if (is.null(a)) return(b)
@@ -26,7 +37,29 @@ merge_pairs <- function(a, b) {
 kind_codes <- c(logical = 0L, integer = 1L, real = 2L, complex = 3L)
 axis_bits <- c(i = 1L, j = 2L, param = 0L, pair = 3L)
 
-# `$` on an S4 object looks for methods first; this does not.
+# Parts are ours alone. Asked for anything else, a list would answer NULL.
+lazy_parts <- c("formula", "extent", "settings", "pairs")
+
+part_of <- function(x, name, written) {
+  if (is.character(name) && length(name) == 1 && name %in% lazy_parts) return(.subset2(x, name))
+  abort("index", "`", written, "` is not defined: ", places_instead)
+}
+
+places_instead <- "write F[I, ] for points along i, F[, J] for points along j, F[, , k] for components"
+
+#' @export
+`$.lazy_tensor` <- function(x, name) part_of(x, name, paste0("F$", name))
+
+#' @export
+`[[.lazy_tensor` <- function(x, i, ...) part_of(x, i, "F[[k]]")
+
+#' @export
+`$<-.lazy_tensor` <- function(x, name, value) {
+  if (!name %in% lazy_parts) refuse("$<-", "tensor", "a formula has no places to assign to; use lazy_if()")
+  NextMethod()
+}
+
+# `$` looks for methods first; this does not.
 type_of <- function(x) .subset2(.subset2(x, "formula"), "type")
 
 type_kind <- function(x) names(kind_codes)[type_of(x)[2] + 1L]
@@ -71,8 +104,37 @@ dim.lazy_tensor <- function(x) {
 
 #' @export
 length.lazy_tensor <- function(x) {
+  refuse_parallel(parent.frame())
   pairs <- prod(dim(x))
   if (is.na(pairs) || pairs <= .Machine$integer.max) as.integer(pairs) else pairs
+}
+
+# A matrix has no names, but names of its rows and columns.
+#' @export
+names.lazy_tensor <- function(x) NULL
+
+#' @export
+dimnames.lazy_tensor <- function(x) {
+  names <- list(point_names(x, "i"), point_names(x, "j"))
+  if (!is.null(names[[1]]) || !is.null(names[[2]])) names
+}
+
+# Names of the points along an axis: those of the first operand there that has any, as results bear them.
+point_names <- function(x, axis) {
+  read <- r_read_along(.subset2(x, "formula"))
+  for (k in seq_along(read$operands)) {
+    side <- match(axis, sides_of_axis[[read$axes[k] + 1L]])
+    found <- if (!is.na(side)) names_of_data(read$operands[[k]]$data, side)
+    if (!is.null(found)) return(found)
+  }
+}
+
+# By code of axis, along what the rows of the data lie, and the columns. The last is a matrix of pairs read by columns.
+sides_of_axis <- list("i", "j", character(), c("i", "j"), c("j", "i"))
+
+names_of_data <- function(data, side) {
+  if (is.null(attr(data, "sparse")) && is.null(dim(data))) return(names(data))
+  pair_dimnames(data)[[side]]
 }
 
 # A known extent, for what cannot be done without.

@@ -1,16 +1,15 @@
 # Operands: data, or the promise of data, along an axis. An operand is an environment; its identity is
-# the variable's, however many formulas it takes part in.
+# the variable's, however many formulas it takes part in. It ends in our namespace, which is loaded wherever it is.
 
 axis_codes <- c(i = 0L, j = 1L, param = 2L, pair = 3L)
 
-new_operand <- function(name, axis, width, kind, data = NULL, batch = NULL, from = NULL, literal = FALSE) {
-  operand <- new.env(hash = FALSE, parent = emptyenv())
+new_operand <- function(name, axis, width, kind, data = NULL, from = NULL, literal = FALSE) {
+  operand <- new.env(hash = FALSE, parent = topenv())
   operand$name <- name
   operand$axis <- axis
   operand$width <- width
   operand$kind <- kind
   operand$data <- data    # a double vector or matrix; NULL for a placeholder
-  operand$batch <- batch  # extents of batch axes
   operand$literal <- literal  # a number written in a formula: its name is its value
   operand$from <- from    # what computes the data, where a reduction does: list(reduction, part)
   operand
@@ -19,25 +18,23 @@ new_operand <- function(name, axis, width, kind, data = NULL, batch = NULL, from
 # A lazy tensor that is one operand and nothing else.
 lazy_operand <- function(operand) {
   axis <- operand$axis
-  bits <- axis_bits[[axis]]
-  for (k in seq_along(operand$batch)) bits <- bitwOr(bits, bitwShiftL(4L, k - 1L))
-  type <- c(as.integer(operand$width), kind_codes[[operand$kind]], bits)
-  new_lazy(list(op = "Var", args = operand, attributes = axis_codes[[axis]], type = type), operand_extent(operand, axis))
+  type <- c(as.integer(operand$width), kind_codes[[operand$kind]], axis_bits[[axis]])
+  formula <- list(op = "Var", args = operand, attributes = axis_codes[[axis]], type = type)
+  new_lazy(formula, operand_extent(operand, axis))
 }
 
-# Numbers of points along i and j, then along batch axes.
+# Numbers of points along i and j.
 operand_extent <- function(operand, axis) {
   if (axis == "param" || is.null(operand$data)) return(c(NA_real_, NA_real_))
   n <- as.numeric(rows_of(operand$data))
-  pairs <- switch(axis, i = c(n, NA), j = c(NA, n), pair = as.numeric(pair_dim(operand$data)))
-  c(pairs, as.numeric(operand$batch))
+  switch(axis, i = c(n, NA), j = c(NA, n), pair = as.numeric(pair_dim(operand$data)))
 }
 
 counter <- function(axis, n) {
   formula <- list(op = "Var", args = NULL, attributes = axis_codes[[axis]], type = c(1L, 1L, axis_bits[[axis]]))
   extent <- c(NA_real_, NA)
   if (!is.null(n)) extent[axis_codes[[axis]] + 1L] <- check_extent(n)
-  new_lazy(formula, extent)
+  new_lazy(home_bound(formula), extent)
 }
 
 check_extent <- function(n) {
@@ -56,9 +53,10 @@ check_extent <- function(n) {
 #' placeholder with three components, filled in by [as.function()][as.function.lazy_reduction].
 #'
 #' @param x data. For `Vi` and `Vj`: a numeric matrix of points by components, a vector (one
-#'   component), or a data frame of numbers. For `Pm`: a vector of components. For `Vij`: a numeric
-#'   matrix of points along i by points along j, which may be a sparse matrix of the Matrix package: it
-#'   takes no more memory then, and the same time as one with its zeros.
+#'   component), or a data frame of numbers. Factors and texts have no numbers of their own: give `as.integer(x)`
+#'   where only equality counts, `model.matrix(~ x - 1)` for one component per level. For `Pm`: a vector of components.
+#'   For `Vij`: a numeric matrix of points along i by points along j, which may be a sparse matrix of the Matrix
+#'   package: it takes no more memory then, and the same time as one with its zeros.
 #' @param dim number of components of a placeholder
 #' @param name name in print and messages; by default the name of the variable given as `x`
 #' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` for a parameter
@@ -87,7 +85,10 @@ Pm <- function(x, dim = NULL, name = NULL) {
   if (missing(x)) return(placeholder("param", dim, name))
   if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
   data <- check_numbers(x, "x")
-  if (sum(base::dim(x) > 1) > 1) abort("shape", "a parameter is a vector of components, not ", describe(x), "; use Vi() or Vj() for points, as.vector() for a matrix of components")
+  if (sum(base::dim(x) > 1) > 1) {
+    abort("shape", "a parameter is a vector of components, not ", describe(x),
+          "; use Vi() or Vj() for points, as.vector() for a matrix of components")
+  }
   if (length(data$values) == 0) abort("shape", "a parameter needs at least one component")
   values <- as.vector(data$values)
   default <- default_name(typed, if (length(values) == 1) format(values, digits = 4) else "p")
@@ -99,16 +100,21 @@ Pm <- function(x, dim = NULL, name = NULL) {
 Vij <- function(x, name = NULL) {
   typed <- substitute(x)
   data <- pair_numbers(x, "x")
-  if (is.null(pair_dim(data$values))) abort("input", "`Vij()` needs a matrix of points along i by points along j, not ", describe(x))
+  extents <- pair_dim(data$values)
+  if (is.null(extents)) abort("input", "`Vij()` needs a matrix of points along i by points along j, not ", describe(x))
+  refuse_batches(extents, "x")
   lazy_operand(new_operand(check_name(name, default_name(typed, "A")), "pair", 1L, data$kind, data$values))
 }
 
-# A matrix of pairs as the engine wants it. Of a sparse one, the entries with, beside them, what the Matrix package calls p, i and Dim.
+# A matrix of pairs as the engine wants it. Of a sparse one, the entries with, beside them, what the Matrix package
+# calls p, i and Dim.
 pair_numbers <- function(x, argument) {
   if (!methods::is(x, "Matrix")) return(check_numbers(x, argument))
   if (!methods::is(x, "sparseMatrix")) return(check_numbers(as.matrix(x), argument))
   columns <- methods::as(methods::as(x, "generalMatrix"), "CsparseMatrix")
-  entries <- if (methods::is(columns, "nMatrix")) list(values = rep(1, length(columns@i)), kind = "logical") else check_numbers(columns@x, argument)
+  pattern <- methods::is(columns, "nMatrix")
+  ones <- list(values = rep(1, length(columns@i)), kind = "logical")
+  entries <- if (pattern) ones else check_numbers(columns@x, argument)
   attr(entries$values, "sparse") <- list(columns@p, columns@i, columns@Dim, columns@Dimnames)
   entries
 }
@@ -140,7 +146,7 @@ indexed <- function(axis, x, dim, name, typed) {
   if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
   points <- as_points(x)
   default <- default_name(typed, c(i = "x", j = "y")[[axis]])
-  lazy_operand(new_operand(check_name(name, default), axis, points$width, points$kind, points$values, points$batch))
+  lazy_operand(new_operand(check_name(name, default), axis, points$width, points$kind, points$values))
 }
 
 placeholder <- function(axis, dim, name) {
@@ -154,7 +160,8 @@ default_name <- function(typed, otherwise) if (is.symbol(typed)) as.character(ty
 
 check_name <- function(name, default) {
   if (is.null(name)) return(default)
-  if (!is.character(name) || length(name) != 1 || is.na(name) || !nzchar(name)) abort("input", "`name` must be one word, not ", describe(name))
+  word <- is.character(name) && length(name) == 1 && !is.na(name) && nzchar(name)
+  if (!word) abort("input", "`name` must be one word, not ", describe(name))
   name
 }
 
@@ -162,14 +169,24 @@ check_name <- function(name, default) {
 check_numbers <- function(x, argument) {
   if (is.double(x) && !is.object(x)) return(list(values = x, kind = "real"))
   if (is.complex(x)) abort("unsupported", "`", argument, "` is complex; complex numbers are reserved for later")
-  numbers <- (is.numeric(x) || is.logical(x)) && !is.factor(x) && !inherits(x, "integer64")
-  if (!numbers) abort("input", "`", argument, "` must be numeric, not ", describe(x))
+  numbers <- (is.numeric(x) || is.logical(x)) && !is.factor(x) && !inherits(x, c("integer64", "dist"))
+  if (!numbers) abort("input", "`", argument, "` must be numeric, not ", describe(x), numbers_instead(x, argument))
   if (is.double(x)) return(list(values = unclass_keep_dim(x), kind = "real"))
   kind <- if (is.logical(x)) "logical" else "integer"
   if (kind == "logical" && anyNA(x)) kind <- "integer"  # a logical formula knows no NA
   values <- unclass_keep_dim(x)
   storage.mode(values) <- "double"
   list(values = values, kind = kind)
+}
+
+# What to write for data that are not numbers as they stand.
+numbers_instead <- function(x, argument) {
+  if (inherits(x, "dist")) return("; Vij(as.matrix(d)) takes the distances of all pairs, Vi() the points themselves")
+  if (!is.factor(x) && !is.character(x)) return("")
+  codes <- if (is.factor(x)) "as.integer(%1$s)" else "match(%1$s, unique(%1$s))"
+  remedies <- paste("; write", codes, "for codes, to be compared by ==, or model.matrix(~ %1$s - 1)",
+                    "for one component per", if (is.factor(x)) "level" else "value")
+  sprintf(remedies, argument)
 }
 
 # A table and its like are their numbers; an unclassed array is not copied.
@@ -179,15 +196,22 @@ array_or_vector <- function(x) {
   x
 }
 
-# Points as rows: values, number of components, kind, batch extents.
+# Points as rows: values, number of components, kind.
 as_points <- function(x, argument = "x") {
   if (is.object(x)) x <- unwrapped(x, argument)
   numbers <- check_numbers(x, argument)
   extents <- dim(numbers$values)
   if (is.null(extents)) return(list(values = numbers$values, width = 1L, kind = numbers$kind))
+  refuse_batches(extents, argument)
   width <- if (length(extents) == 1) 1L else extents[2]
   if (width == 0) abort("shape", "`", argument, "` has no columns")
-  list(values = numbers$values, width = width, kind = numbers$kind, batch = extents[-(1:2)])
+  list(values = numbers$values, width = width, kind = numbers$kind)
+}
+
+refuse_batches <- function(extents, argument) {
+  if (length(extents) <= 2) return(invisible())
+  abort("unsupported", "`", argument, "` is an array of ", paste(extents, collapse = " x "),
+        ": batches of points are not built yet; give a matrix with a row for each point, and a call for each batch")
 }
 
 # Numbers out of what is known to hold them.
@@ -197,16 +221,12 @@ unwrapped <- function(x, argument) {
   if (isS4(x) && methods::is(x, "Matrix")) as.matrix(x) else x
 }
 
-# Points without batch axes, where those are not built yet.
-flat_points <- function(x, argument) {
-  points <- as_points(x, argument)
-  if (length(points$batch)) abort("unsupported", "`", argument, "` has ", 2 + length(points$batch), " dimensions; batch axes are not built here yet")
-  points
-}
-
 frame_matrix <- function(x, argument) {
   numeric <- vapply(x, function(column) is.numeric(column) || is.logical(column), NA)
-  if (!all(numeric)) abort("input", "`", argument, "` has a column that is not numeric: `", names(x)[!numeric][1], "`")
+  if (!all(numeric)) {
+    abort("input", "`", argument, "` has a column that is not numeric: `", names(x)[!numeric][1],
+          "`; leave it out, or model.matrix(~ . - 1, ", argument, ") makes numbers of factors")
+  }
   as.matrix(x)
 }
 
@@ -219,12 +239,13 @@ as_operand_data <- function(value, operand) {
     return(values)
   }
   if (operand$axis == "pair" && methods::is(value, "Matrix")) return(pair_numbers(value, operand$name)$values)
-  points <- flat_points(value, operand$name)
+  points <- as_points(value, operand$name)
   if (operand$axis == "pair") return(points$values)
   fits(points$width, operand, "columns")
   points$values
 }
 
 fits <- function(given, operand, what) {
-  if (given != operand$width) abort("shape", "`", operand$name, "` has ", given, " ", what, ", but the formula was built for ", operand$width)
+  if (given == operand$width) return(invisible())
+  abort("shape", "`", operand$name, "` has ", given, " ", what, ", but the formula was built for ", operand$width)
 }

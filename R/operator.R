@@ -2,39 +2,56 @@
 
 #' @export
 t.lazy_tensor <- function(x) {
-  new_lazy(r_apply("Swap", list(x$formula), NULL), x$extent[c(2, 1, seq_along(x$extent)[-(1:2)])], x$settings, x$pairs)
+  extent <- x$extent[c(2, 1, seq_along(x$extent)[-(1:2)])]
+  new_lazy(r_apply("Swap", list(x$formula), NULL), extent, x$settings, x$pairs)
 }
 
+# Every product is K %*% v, K or v turned round where need be. What the user wrote is kept for messages: the operator,
+# the formula, the axis summed over, the side the numbers stand on, and which of their extents runs along that axis.
+written_as <- function(operator, K, axis, side, along) {
+  list(operator = operator, formula = K$formula, axis = axis, side = side, along = along)
+}
+side_of <- function(written, side = written$side) paste(side, "side of", written$operator)
+
 # K %*% v with numbers, or with a lazy tensor along j: a sum over j.
-matrix_product <- function(K, v) {
-  if (!has_axis(K, "j")) abort("shape", "the left side of %*%, `", r_show(K$formula, 40L), "`, has no points along j to be summed over")
+matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "rows")) {
+  if (!has_axis(K, "j")) {
+    abort("shape", "the ", side_of(written, setdiff(c("left", "right"), written$side)), ", `",
+          formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over")
+  }
   columns <- if (!is_lazy(v) && width(K) == 1) colnames(v)
-  if (!is_lazy(v)) v <- columns_along_j(K, v)
+  if (!is_lazy(v)) v <- columns_along_j(K, v, written)
   if (has_axis(v, "i") && has_axis(v, "j")) {
     abort("unsupported", "the product of two matrices of pairs, lazy as it stands, is not built yet")
   }
-  if (has_axis(v, "i")) abort("shape", "the right side of %*% varies along i; it must vary along j, as Vj() does")
+  if (has_axis(v, "i")) abort("shape", "the ", side_of(written), " varies along i; it must vary along j, as Vj() does")
   out <- reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
   if (!is.null(columns) && !is_reduction(out)) attr(out, "dimnames") <- list(rownames(out), columns)
   out
 }
 
-columns_along_j <- function(K, v) {
-  points <- flat_points(v, "right side of %*%")
+columns_along_j <- function(K, v, written) {
+  points <- as_points(v, side_of(written))
   n <- dim(K)[2]
   rows <- NROW(points$values)
-  if (!is.na(n) && n != rows) abort("shape", "the formula has ", n, " points along j, but the right side of %*% has ", rows, " rows")
+  if (!is.na(n) && n != rows) {
+    abort("shape", "the formula has ", n, " points along ", written$axis, ", but the ", side_of(written), " has ",
+          rows, " ", written$along)
+  }
   if (width(K) != 1 && points$width != 1 && points$width != width(K)) {
-    abort("shape", "the formula has ", width(K), " components, but the right side of %*% has ", points$width, " columns")
+    abort("shape", "the formula has ", width(K), " components, but the ", side_of(written), " has ", points$width,
+          if (written$along == "rows") " columns" else " rows")
   }
   lazy_operand(new_operand("v", "j", points$width, points$kind, points$values))
 }
 
-# v %*% K: t(t(K) %*% t(v)); a plain vector is a row, as base R has it.
-left_product <- function(v, K) {
+# v %*% K is t(t(K) %*% t(v)); a plain vector is a row, as base R has it.
+left_product <- function(v, K, written = NULL) {
   if (methods::is(v, "Matrix")) v <- as.matrix(v)
-  if (is.null(dim(v))) v <- matrix(v, nrow = 1)
-  out <- matrix_product(t(K), t(v))
+  row <- length(dim(v)) < 2
+  refuse_batches(dim(v), "left side of %*%")
+  if (is.null(written)) written <- written_as("%*%", K, "i", "left", if (row) "numbers" else "columns")
+  out <- matrix_product(t(K), if (row) as.vector(v) else t(v), written)
   if (is_reduction(out)) abort("unsupported", "v %*% K of a formula with placeholders; use crossprod(K, t(v))")
   t(out)
 }
@@ -45,14 +62,17 @@ left_product <- function(v, K) {
 #' over j; `crossprod(K, v)` is `t(K) %*% v`. With several columns in `v` there are as many results per
 #' row. With a lazy tensor along j (`Vj(b)`) on the right, the result may be a `lazy_reduction`.
 #'
-#' Rows bear the names of the points along i, where these have names, and columns those of `v`.
+#' Rows bear the names of the points along i, where these have names, and columns those of `v`; `dimnames(K)` are the
+#' names of the points along i and along j.
 #'
-#' `K[I, J]` takes rows and columns and `K[, , k]` components, all lazily; `t(K)` exchanges i and j.
-#' `as.matrix(K)` and `diag(K)` give numbers; the former refuses results larger than the option
-#' `kernweave.max_dense_mb`.
+#' `K[I, J]` takes rows and columns, by numbers, logicals or names, and `K[, , k]` components, all lazily; `t(K)`
+#' exchanges i and j. `as.matrix(K)`, `diag(K)`, `rowSums(K)`, `colSums(K)`, `rowMeans(K)` and `colMeans(K)` give
+#' numbers. `as.matrix(K)` refuses results larger than the option `kernweave.max_dense_mb`, and no function of base R
+#' makes that matrix on its own: `eigen(K)`, `chol(K)`, `dist(K)`, `apply(K, 1, f)` are errors that say so, and
+#' `eigen(as.matrix(K))` is how it is meant.
 #'
 #' @param x,y lazy tensors, or numbers
-#' @param i,j,k points along i, points along j, components: positive, negative or logical
+#' @param i,j,k points along i, points along j, components: positive, negative or logical; points by their names, too
 #' @param ... not used
 #' @param drop not used: nothing is ever dropped
 #' @param nrow,ncol,names not used
@@ -80,22 +100,30 @@ setMethod("%*%", signature("Matrix", "lazy_tensor"), function(x, y) left_product
 
 #' @rdname lazy-matrix
 #' @exportMethod crossprod
-setMethod("crossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) matrix_product(t(x), need_right(y)))
+setMethod("crossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) {
+  matrix_product(t(x), need_right(y), written_as("crossprod()", x, "i", "right", "rows"))
+})
 #' @rdname lazy-matrix
 setMethod("crossprod", signature("lazy_tensor", "missing"), function(x, y = NULL, ...) need_right(NULL))
 #' @rdname lazy-matrix
-setMethod("crossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) left_product(t(as.matrix(x)), y))
+setMethod("crossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) {
+  left_product(t(as.matrix(x)), y, written_as("crossprod()", y, "i", "left", "rows"))
+})
 #' @rdname lazy-matrix
 #' @exportMethod tcrossprod
-setMethod("tcrossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) matrix_product(x, t(as.matrix(need_right(y)))))
+setMethod("tcrossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) {
+  matrix_product(x, t(as.matrix(need_right(y))), written_as("tcrossprod()", x, "j", "right", "columns"))
+})
 #' @rdname lazy-matrix
 setMethod("tcrossprod", signature("lazy_tensor", "missing"), function(x, y = NULL, ...) need_right(NULL))
 #' @rdname lazy-matrix
-setMethod("tcrossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) left_product(as.matrix(x), t(y)))
+setMethod("tcrossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) {
+  left_product(as.matrix(x), t(y), written_as("tcrossprod()", y, "j", "left", "columns"))
+})
 
 need_right <- function(y) {
-  if (is.null(y)) abort("unsupported", "the product of a matrix of pairs with itself is not built yet; give the right side")
-  y
+  if (!is.null(y)) return(y)
+  abort("unsupported", "the product of a matrix of pairs with itself is not built yet; give the right side")
 }
 
 #' @rdname lazy-matrix
@@ -103,7 +131,7 @@ need_right <- function(y) {
 setMethod("diag", "lazy_tensor", function(x = 1, nrow, ncol, names = TRUE) {
   if (!missing(nrow) || !missing(ncol)) abort("input", "diag() of a lazy tensor takes no `nrow` and no `ncol`")
   n <- min(need_extent(x, "i", "diag()"), need_extent(x, "j", "diag()"))
-  square <- x[seq_len(n), seq_len(n)]
+  square <- take_points(take_points(x, seq_len(n), "i", "rows"), seq_len(n), "j", "columns")
   along_i <- r_apply("Take", list(square$formula, row_index()$formula), 1L)
   out <- run_single(new_lazy(along_i, c(n, NA), x$settings, x$pairs), "i")
   if (width(x) == 1) as.vector(out) else out
@@ -123,12 +151,18 @@ run_single <- function(x, keep) {
 #' @rdname lazy-matrix
 #' @export
 as.matrix.lazy_tensor <- function(x, ...) {
+  refuse_unasked("as.matrix", parent.frame(), sys.call(-1))
+  dense(x, ...)
+}
+
+dense <- function(x, ...) {
   if (...length()) abort("input", "as.matrix() of a lazy tensor takes no other arguments")
   extent <- c(need_extent(x, "i", "as.matrix()"), need_extent(x, "j", "as.matrix()"))
   needed <- prod(extent, width(x)) * 8 / 2^20
   limit <- option("max_dense_mb")
   if (needed > limit) {
-    abort("memory", "as.matrix() would take ", format(needed, digits = 3), " MB for ", extent[1], " x ", extent[2], " pairs; the limit is ", limit,
+    abort("memory", "as.matrix() would take ", format(needed, digits = 3), " MB for ", extent[1], " x ", extent[2],
+          " pairs; the limit is ", limit,
           " MB. Reduce the formula instead, take rows first, or raise options(kernweave.max_dense_mb = )")
   }
   run_single(x, "both")
@@ -136,7 +170,50 @@ as.matrix.lazy_tensor <- function(x, ...) {
 
 #' @rdname lazy-matrix
 #' @export
-as.array.lazy_tensor <- function(x, ...) as.matrix.lazy_tensor(x)
+as.array.lazy_tensor <- function(x, ...) {
+  refuse_unasked("as.array", parent.frame(), sys.call(-1))
+  dense(x)
+}
+
+# --- sums and means of rows and columns ------------------------------------------------------------------
+
+#' @rdname lazy-matrix
+#' @param na.rm,dims refused where they are not the default
+#' @importFrom Matrix rowSums colSums rowMeans colMeans
+#' @exportMethod rowSums
+setMethod("rowSums", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) row_sums(x, na.rm, dims))
+#' @rdname lazy-matrix
+#' @exportMethod colSums
+setMethod("colSums", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) column_sums(x, na.rm, dims))
+#' @rdname lazy-matrix
+#' @exportMethod rowMeans
+setMethod("rowMeans", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) {
+  row_sums(x, na.rm, dims) / (need_extent(x, "j", "rowMeans()") * width(x))
+})
+#' @rdname lazy-matrix
+#' @exportMethod colMeans
+setMethod("colMeans", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) {
+  column_sums(x, na.rm, dims) / need_extent(x, "i", "colMeans()")
+})
+
+# As base R has them of the array as.matrix(x): over all but the rows, and over the rows alone.
+row_sums <- function(x, na.rm, dims) one_column(folded_sum(sum(x), "j", na.rm, dims))
+
+column_sums <- function(x, na.rm, dims) {
+  out <- folded_sum(x, "i", na.rm, dims)
+  if (width(x) > 1) out else one_column(out)
+}
+
+one_column <- function(x) stats::setNames(as.vector(x), rownames(x))
+
+folded_sum <- function(x, index, na.rm, dims) {
+  check_na_rm(na.rm)
+  if (!identical(as.numeric(dims), 1)) abort("unsupported", "`dims` must be 1, not ", format_value(dims))
+  for (axis in c("i", "j")) need_extent(x, axis, "the sum of rows or columns")
+  if (type_kind(x) == "logical") x <- lazy_if(x, 1, 0)
+  # Along an axis on which the formula does not vary there is one point.
+  if (has_axis(x, index)) reduction(x, "Sum", index = index) else run_single(x, kept(index))
+}
 
 # --- rows, columns, components -------------------------------------------------------------------------
 
@@ -146,23 +223,34 @@ as.array.lazy_tensor <- function(x, ...) as.matrix.lazy_tensor(x)
   if (!isFALSE(drop)) abort("unsupported", "`drop = TRUE`: a lazy tensor drops nothing")
   places <- nargs() - !missing(drop)
   if (places == 2 && !missing(i)) {
-    abort("index", "`F[k]` is not defined: write F[I, ] for points along i, F[, J] for points along j, F[, , k] for components")
+    abort("index", "`F[k]` is not defined: ", places_instead)
   }
   if (places > 4) abort("index", "a lazy tensor has points along i, points along j and components: F[I, J, k]")
   if (places == 4 && !missing(k)) x <- take_components(x, k)
-  if (!missing(i)) x <- take_points(x, i, "i", default_name(substitute(i), "rows"))
-  if (!missing(j)) x <- take_points(x, j, "j", default_name(substitute(j), "columns"))
+  if (!missing(i)) x <- take_points(check_varies(x, "i"), i, "i", default_name(substitute(i), "rows"))
+  if (!missing(j)) x <- take_points(check_varies(x, "j"), j, "j", default_name(substitute(j), "columns"))
   x
+}
+
+# Vi(x)[, 1] looks like the first component, and is a point along j, of which there is one.
+check_varies <- function(x, axis) {
+  if (has_axis(x, axis) || width(x) == 1) return(x)
+  abort("index", "the formula does not vary along ", axis, ": it has one point there, with ", width(x),
+        " components; F[, , k] takes components, ",
+        if (axis == "j") "F[I, ] points along i" else "F[, J] points along j")
 }
 
 take_points <- function(x, which, axis, name) {
   side <- match(axis, c("i", "j"))
   n <- dim(x)[side]
-  rows <- positions(which, n, paste("points along", axis))
+  names <- point_names(x, axis)
+  rows <- positions(which, n, paste("points along", axis), names)
   if (!has_axis(x, axis)) {
     if (length(rows) != 1) abort("index", "the formula does not vary along ", axis, ": it has one point there")
     return(x)
   }
+  # Points taken bear their names: the row numbers do.
+  if (!is.null(names)) names(rows) <- names[rows]
   refuse_pairs(x)
   operand <- lazy_operand(new_operand(name, axis, 1L, "integer", rows))
   extent <- x$extent
@@ -172,17 +260,23 @@ take_points <- function(x, which, axis, name) {
 
 refuse_pairs <- function(x) {
   pairs <- Filter(function(operand) operand$axis == "pair", operands_of(x$formula))
-  if (length(pairs)) abort("unsupported", "points of a formula with the matrix of pairs `", pairs[[1]]$name, "` cannot be taken yet; take rows and columns of the matrix before Vij()")
+  if (!length(pairs)) return(invisible())
+  abort("unsupported", "points of a formula with the matrix of pairs `", pairs[[1]]$name,
+        "` cannot be taken yet; take rows and columns of the matrix before Vij()")
 }
 
-# Positive, negative or logical places among n, as positive whole numbers. n may be unknown.
-positions <- function(which, n, what) {
-  if (!(is.numeric(which) || is.logical(which)) || is.object(which)) abort("index", what, " must be given by numbers or logicals, not ", describe(which))
+# Positive, negative or logical places among n, or names, as positive whole numbers. n may be unknown.
+positions <- function(which, n, what, names = NULL) {
+  if (is.character(which)) return(named_positions(which, what, names))
+  if (!(is.numeric(which) || is.logical(which)) || is.object(which)) {
+    abort("index", what, " must be given by numbers, logicals or names, not ", describe(which))
+  }
   if (anyNA(which)) abort("index", what, ": NA is not a place")
   if (is.logical(which) && is.na(n)) abort("no_data", what, " by logicals need to know how many there are")
   if (is.logical(which) && length(which) != n) abort("index", what, ": ", length(which), " logicals for ", n)
   if (is.logical(which)) return(as.numeric(base::which(which)))
-  if (any(is.infinite(which) | which != trunc(which))) abort("index", what, " must be whole numbers, not ", format(which[is.infinite(which) | which != trunc(which)][1]))
+  broken <- is.infinite(which) | which != trunc(which)
+  if (any(broken)) abort("index", what, " must be whole numbers, not ", format(which[broken][1]))
   if (length(which) && all(which <= 0)) {
     if (is.na(n)) abort("no_data", what, " to leave out need to know how many there are")
     return(as.numeric(seq_len(n)[which]))
@@ -190,6 +284,16 @@ positions <- function(which, n, what) {
   if (any(which < 1)) abort("index", what, ": positive and other numbers do not mix")
   if (!is.na(n) && any(which > n)) abort("index", what, " go to ", n, "; there is no ", format(which[which > n][1]))
   as.numeric(which)
+}
+
+named_positions <- function(which, what, names) {
+  if (is.null(names)) abort("index", what, " by names: they have none; give row names to the data")
+  at <- match(which, names)
+  if (anyNA(at)) {
+    unknown <- which[is.na(at)][1]
+    abort("index", what, ": none is named `", unknown, "`", near_hint(unknown, utils::head(names, 1000)))
+  }
+  as.numeric(at)
 }
 
 take_components <- function(x, which) {

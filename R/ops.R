@@ -5,15 +5,17 @@
 as_lazy <- function(value, beside, name) {
   if (is_lazy(value)) return(value)
   if (is.double(value) && length(value) == 1 && !is.object(value)) {
-    return(lazy_operand(new_operand(as.character(value), "param", 1L, "real", as.vector(value), literal = TRUE)))
+    literal <- new_operand(as.character(value), "param", 1L, "real", as.vector(value), literal = TRUE)
+    return(lazy_operand(literal))
   }
-  if (isS4(value) && methods::is(value, "sparseMatrix")) return(as_pairs(value, pair_numbers(value, name), beside, name))
+  sparse <- isS4(value) && methods::is(value, "sparseMatrix")
+  if (sparse) return(as_pairs(value, pair_numbers(value, name), beside, name))
   if (isS4(value)) value <- as.matrix(value)
   numbers <- check_numbers(value, name)
   n <- length(value)
   if (is.matrix(value) && n != 1) return(as_pairs(value, numbers, beside, name))
   if (n != 1 && n != width(beside)) {
-    abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", width(beside), if (width(beside) == 1) " component" else " components",
+    abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", counted(width(beside), "component"),
           "; use Vi() or Vj() for one number per point")
   }
   label <- if (n == 1) as.character(as.numeric(value)) else name
@@ -21,13 +23,13 @@ as_lazy <- function(value, beside, name) {
 }
 
 as_pairs <- function(value, numbers, beside, name) {
+  what <- paste0("`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula ")
   if (!has_axis(beside, "i") || !has_axis(beside, "j")) {
-    abort("shape", "`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula that does not vary along both i and j; say Vi(), Vj() or Vij()")
+    abort("shape", what, "that does not vary along both i and j; say Vi(), Vj() or Vij()")
   }
   extent <- dim(beside)[1:2]
   if (any(!is.na(extent) & dim(value) != extent)) {
-    abort("shape", "`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula of ", extent[1], " x ", extent[2],
-          " pairs; use Vi() or Vj() for points")
+    abort("shape", what, "of ", extent[1], " x ", extent[2], " pairs; use Vi() or Vj() for points")
   }
   lazy_operand(new_operand(name, "pair", 1L, numbers$kind, numbers$values))
 }
@@ -35,20 +37,31 @@ as_pairs <- function(value, numbers, beside, name) {
 #' Arithmetic, comparison and mathematics of lazy tensors
 #'
 #' Every operation is element-wise in the components and stays lazy. Operands of one component go with
-#' any width. A number, or as many numbers as there are components, becomes a parameter; a matrix with
-#' one number for each pair becomes a [Vij()]. `a | b` is the inner product of two real formulas and
-#' "or" of two logical ones. Whole-number exponents up to 1024 are multiplied out. Of base R's mathematics there is all but
-#' `signif` and what accumulates. `round(x, digits)` rounds halves to the even neighbour, `%%` has the sign of its right side.
+#' any width; in distances and inner products only numbers and parameters do, since points of one component among
+#' points of several are mostly a row from which R dropped its dimension. A number, or as many numbers as there are
+#' components, becomes a parameter; a matrix with one number for each pair becomes a [Vij()]. `a | b` is the inner
+#' product of two real formulas and "or" of two logical ones. Whole-number exponents up to 1024 are multiplied out. Of
+#' base R's mathematics there is all but `signif` and what accumulates. `round(x, digits)` rounds halves to the even
+#' neighbour, `%%` has the sign of its right side.
 #'
 #' A comparison with NaN or NA is `FALSE`, `!=` included: a formula has no third truth value. Hence
 #' `!(a < b)` is `TRUE` where `a` is NaN.
 #'
-#' `c()` looks at its first argument alone: begin with a lazy tensor, `c(Pm(1), X)` rather than `c(1, X)`.
+#' `c()`, `sum()` and their like look at their first argument alone: begin with a lazy tensor, `c(Pm(1), X)` rather
+#' than `c(1, X)`. `sum()` and its like reduce one formula; what two have to do with each other is said by an operation,
+#' as in `max(max2(F, G), index = "j")`.
+#'
+#' @section Functions that cannot know a lazy tensor:
+#' Some functions of base R look at numbers without asking what they are given. They end in base R's own error:
+#' `sum(1, K)`, where the number comes first; `which(K > 2)`, for which [argmax()], [any()] or [reduction()] with
+#' `"count"` may do; `var(K)`, which is [variance()]; `dnorm(K)`, `besselK(K, 1)` and other special functions, to be
+#' written as formulas; `cat(K)`, which wants `format(K)`. `for (k in K)` walks through the parts of the object, which
+#' mean nothing: write `for (i in seq_len(nrow(K)))` and `K[i, ]`.
 #'
 #' @param e1,e2,x lazy tensors, or numbers beside one
 #' @param ... for `log`: `base`; for `c`: more lazy tensors whose components follow those of `x`; for
-#'   `sum`, `prod`, `min`, `max`, `range`, `any`, `all`: `index`, as for [reduction()]; without `index`, `sum`, `min` and `max`
-#'   are those of the components
+#'   `sum`, `prod`, `min`, `max`, `range`, `any`, `all`: one lazy tensor and `index`, with the settings of
+#'   [reduction()]; without `index`, `sum`, `min` and `max` are those of the components
 #' @param na.rm refused: a formula is computed on all pairs
 #' @return A lazy tensor; with `index`, numbers.
 #' @seealso [lazy-operations] for what base R has no name for, [lazy-matrix], [reduction()]
@@ -94,14 +107,18 @@ unary_operator <- function(symbol, x) {
 
 both_logical <- function(a, b, symbol) {
   kinds <- c(type_kind(a), type_kind(b))
-  if (any(kinds != "logical")) abort("kind", "`", symbol, "` needs logical formulas, not ", kinds[kinds != "logical"][1], " ones; write the comparison out")
+  other <- kinds[kinds != "logical"]
+  if (length(other)) {
+    abort("kind", "`", symbol, "` needs logical formulas, not ", other[1], " ones; write the comparison out")
+  }
   list(a, b)
 }
 
 # The engine says what `|` means, for text formulas too.
 bar <- function(a, b) {
   out <- r_meet(list(a, b))
-  out$formula <- r_bar(a$formula, b$formula)
+  if (type_kind(a) != "logical") check_alike("Scalprod", list(a, b))
+  out$formula <- home_bound(r_bar(a$formula, b$formula))
   out
 }
 
@@ -109,9 +126,27 @@ power <- function(x, n) {
   whole <- is_lazy(x) && is.numeric(n) && length(n) == 1 && is.finite(n) && n == round(n) && abs(n) <= 1024
   if (!whole) return(binary_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
   if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
-  x$formula <- r_whole_power(x$formula, as.integer(n))
+  x$formula <- home_bound(r_whole_power(x$formula, as.integer(n)))
   x
 }
+
+# Operations that compare points with points, by the places of these among the arguments.
+compares <- list(Scalprod = 1:2, Manhattan = 1:2, SqDist = 1:2, Euclidean = 1:2, Chebyshev = 1:2, Minkowski = 1:2,
+                 Cosine = 1:2, Hellinger = 1:2, Canberra = 1:2, WeightedSqDist = 2:3)
+
+# One component of points goes with several elsewhere; here it is a row of numbers that R has made a vector.
+check_alike <- function(op, args) {
+  points <- args[compares[[op]]]
+  widths <- vapply(points, width, 0L)
+  if (widths[1] == widths[2] || min(widths) > 1) return(invisible())
+  if (!all(vapply(points, function(x) has_axis(x, "i") || has_axis(x, "j"), NA))) return(invisible())
+  texts <- vapply(points, function(x) formula_text(x$formula, 40L), "")
+  shown <- paste0("`", texts, "` has ", counted(widths, "component"))
+  abort("shape", shown[1], " and ", shown[2], ": points are compared in equally many; ",
+        "x[1, , drop = FALSE] keeps the row of a matrix a point")
+}
+
+counted <- function(n, what) paste0(n, " ", what, ifelse(n == 1, "", "s"))
 
 #' @rdname lazy-arithmetic
 #' @export
@@ -127,38 +162,80 @@ Math.lazy_tensor <- function(x, ...) {
 }
 
 rounded <- function(x, digits = 0) {
-  if (!is.numeric(digits) || length(digits) != 1 || !is.finite(digits)) abort("input", "`digits` must be one number, not ", describe(digits))
-  if (digits == 0) lazy_call("Nearest", list(x)) else lazy_call("Round", list(x, as_lazy(as.double(digits), x, "digits")))
+  number <- is.numeric(digits) && length(digits) == 1 && is.finite(digits)
+  if (!number) abort("input", "`digits` must be one number, not ", describe(digits))
+  if (digits == 0) return(lazy_call("Nearest", list(x)))
+  lazy_call("Round", list(x, as_lazy(as.double(digits), x, "digits")))
+}
+
+#' @rdname lazy-arithmetic
+#' @param z a lazy tensor: it is real, so that `Re` and `Conj` give it back, and `Mod` its absolute value
+#' @export
+Complex.lazy_tensor <- function(z) {
+  switch(.Generic,
+    Re = , Conj = z,
+    Mod = abs(z),
+    abort("unsupported", .Generic, "() of a lazy tensor is not defined: a formula is real")
+  )
 }
 
 #' @rdname lazy-arithmetic
 #' @export
 Summary.lazy_tensor <- function(..., na.rm = FALSE) {
-  args <- list(...)
-  if (!isFALSE(na.rm)) abort("unsupported", "`na.rm` is not possible: a formula is computed on all pairs; leave out such points before")
-  if (.Generic == "range") return(smallest_and_largest(...))
-  op <- summary_rows[.Generic]
-  given <- names(args) %or% rep("", length(args))
-  if (sum(!nzchar(given)) > 2) abort("input", .Generic, "() takes a lazy tensor, `index` and named settings; there are ", sum(!nzchar(given)), " arguments without a name")
-  index <- if ("index" %in% given) args[["index"]] else if (length(args) > 1) args[[2]]
-  if (is.na(op)) refuse_function(.Generic, names(summary_rows), "kernweave_reductions()")
+  check_na_rm(na.rm)
+  given <- summary_arguments(.Generic, list(...))
+  index <- given$settings$index
   if (is.null(index)) {
-    if (.Generic %in% c("sum", "min", "max") && length(args) == 1) return(lazy_call(op[[1]], args))
+    refuse_settings(.Generic, given$settings[names(given$settings) != "index"])
+    if (.Generic %in% c("sum", "min", "max")) return(lazy_call(summary_rows[[.Generic]], list(given$F)))
     abort("unsupported", .Generic, "() of the components is not built yet; give `index` to reduce over points")
   }
-  do.call(reduction, c(list(args[[1]], op[[1]], index = index), args[setdiff(given, c("", "index"))]))
+  reduced <- function(op) do.call(reduction, c(list(given$F, op), given$settings))
+  if (.Generic == "range") list(min = reduced("Min"), max = reduced("Max")) else reduced(summary_rows[[.Generic]])
 }
 
-smallest_and_largest <- function(F, index = NULL, ...) {
-  if (is.null(index)) abort("unsupported", "range() of the components is not built; give `index` to reduce over points")
-  list(min = reduction(F, "min", index = index, ...), max = reduction(F, "max", index = index, ...))
+# One formula, and what is named; a word that follows the formula without a name is the index.
+summary_arguments <- function(fn, args) {
+  named <- nzchar(names(args) %or% character(length(args)))
+  named[1] <- FALSE
+  settings <- args[named]
+  others <- args[!named][-1]
+  if (length(others) == 1 && is.character(others[[1]]) && !"index" %in% names(settings)) {
+    settings$index <- others[[1]]
+  } else if (length(others)) {
+    abort("input", fn, "() reduces one formula, and there are ", 1 + length(others), "; ", pairs_instead[[fn]])
+  }
+  list(F = args[[1]], settings = settings)
+}
+
+pairs_instead <- list(
+  sum = "add the sums of each", prod = "multiply the products of each", range = "take the range of each",
+  min = "min2(F, G) is the smaller of two at each pair", max = "max2(F, G) is the larger of two at each pair",
+  any = "`F | G` joins two tests at each pair", all = "`F & G` joins two tests at each pair"
+)
+
+# Without an index nothing is reduced, and nothing can be set.
+refuse_settings <- function(fn, settings) {
+  if (!length(settings)) return(invisible())
+  word <- names(settings)[nzchar(names(settings))]
+  what <- if (length(word)) paste0("takes no `", word[1], "`") else "takes nothing else"
+  abort("input", fn, "() without `index` is over the components of each pair and ", what,
+        "; give index = \"j\", \"i\" or \"ij\" to reduce over points")
+}
+
+check_na_rm <- function(na.rm) {
+  if (isFALSE(na.rm)) return(invisible())
+  abort("unsupported", "`na.rm` is not possible: a formula is computed on all pairs; leave out such points before")
 }
 
 #' @rdname lazy-arithmetic
 #' @param index the axis folded away; without it, the mean is that of the components
 #' @export
-mean.lazy_tensor <- function(x, index = NULL, ...) {
-  if (is.null(index)) sum(x) / width(x) else reduction(x, "mean", index = index, ...)
+mean.lazy_tensor <- function(x, index = NULL, ..., na.rm = FALSE) {
+  check_na_rm(na.rm)
+  if (!is.null(index)) return(reduction(x, "mean", index = index, ...))
+  refuse_settings("mean", list(...))
+  sum(x) / width(x)
 }
 
 #' @rdname lazy-arithmetic
@@ -168,8 +245,9 @@ c.lazy_tensor <- function(...) {
   Reduce(function(a, b) lazy_call("Concat", list(as_lazy(a, b, "part"), as_lazy(b, a, "part"))), parts)
 }
 
-refuse_function <- function(name, known, where = "kernweave_operations()") {
-  abort("unknown_op", name, "() is not defined for lazy tensors", near_hint(name, known, paste0("; ", where, " lists what is")))
+refuse_function <- function(name, known) {
+  abort("unknown_op", name, "() is not defined for lazy tensors",
+        near_hint(name, known, "; kernweave_operations() lists what is"))
 }
 
 # Arguments of an operation, at least one of them a lazy tensor, the others numbers beside it.

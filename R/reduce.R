@@ -8,8 +8,8 @@
 #' made a function of its placeholders with [as.function()][as.function.lazy_reduction], or, where it has
 #' none, computed with `as.matrix()`.
 #'
-#' The result is a matrix whatever the sizes: a row for each point kept, a column for each component, as that of `%*%` is.
-#' `drop = TRUE` makes a plain vector of what has one column.
+#' The result is a matrix whatever the sizes: a row for each point kept, a column for each component, as that of `%*%`
+#' is. `drop = TRUE` makes a plain vector of what has one column.
 #'
 #' Row numbers count the folded axis from 1; over `"ij"` they are places in the matrix of pairs, column by
 #' column, as `which.min()` counts. Rows of the result bear the names of the points kept: those of the first operand
@@ -19,15 +19,15 @@
 #' @param op name of the reduction, as in [kernweave_reductions()]
 #' @param index the axis folded away: `"i"`, `"j"` or `"ij"`
 #' @param K number of results for reductions that give a list of them
-#' @param weight a lazy tensor that weighs the terms, for reductions that take one
+#' @param weight a lazy tensor that weighs the terms, for reductions that take one; `sumsoftmaxweight` needs one
 #' @param call compute now? `FALSE` gives a `lazy_reduction`
-#' @param drop `TRUE` gives a vector with the names of the points kept where the result is of one column; nothing else is
-#'   ever dropped, so that the shape does not depend on the number of points
+#' @param drop `TRUE` gives a vector with the names of the points kept where the result is of one column; nothing else
+#'   is ever dropped, so that the shape does not depend on the number of points
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return A matrix with one row for each point kept (for `K` results with several components, an
 #'   array); for `min_argmin` a list of two; or a `lazy_reduction`.
-#' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for gradients,
-#'   [explain()]
+#' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for
+#'   gradients, [explain()]
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -46,12 +46,12 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   check_flag(call, "call")
   check_flag(drop, "drop")
   parts <- list(F = F)
-  if (!is.null(weight)) parts$weight <- check_weight(weight, F, row)
+  parts$weight <- check_weight(weight, F, row)
   check_folded(parts, index, row)
   if (row$name != row$of) parts$F <- derived_value(F, row, index, ...)
   meeting <- r_meet(parts)
-  output <- list(value = parts$F$formula, weight = parts$weight$formula, op = row$of, keep = kept(index), K = check_places(K, row),
-                 finish = finish_of(row, index), label = row$fn)
+  output <- list(value = parts$F$formula, weight = parts$weight$formula, op = row$of, keep = kept(index),
+                 K = check_places(K, row), finish = finish_of(row, index), label = row$fn)
   R <- with_settings(new_reduction(list(output), meeting$extent, meeting$settings, meeting$pairs), ...)
   R$drop <- if (drop) TRUE
   if (call && !length(free_operands(R))) run_reduction(R) else R
@@ -61,13 +61,18 @@ reduction_row <- function(op) {
   known <- reduction_rows
   if (!is.character(op) || length(op) != 1) abort("input", "`op` must be the name of a reduction, not ", describe(op))
   at <- match(op, known$fn, nomatch = match(op, known$name))
-  if (is.na(at)) abort("unknown_op", "unknown reduction `", op, "`", near_hint(op, known$fn, "; kernweave_reductions() lists what there is"))
+  if (is.na(at)) {
+    abort("unknown_op", "unknown reduction `", op, "`",
+          near_hint(op, known$fn, "; kernweave_reductions() lists what there is"))
+  }
   lapply(known, `[`, at)
 }
 
 # The formula that a derived reduction hands to the one behind it.
 derived_value <- function(F, row, index, ...) {
-  if (row$kind == "logical" && type_kind(F) != "logical") abort("kind", row$fn, "() needs a logical formula, not ", type_kind(F), " values; write the comparison out")
+  if (row$kind == "logical" && type_kind(F) != "logical") {
+    abort("kind", row$fn, "() needs a logical formula, not ", type_kind(F), " values; write the comparison out")
+  }
   make <- derived_formulas[[row$name]]
   if (!"mean" %in% all.vars(body(make))) return(make(F))
   mean <- reduction(F, "mean", index = index, call = FALSE, ...)
@@ -76,18 +81,29 @@ derived_value <- function(F, row, index, ...) {
 
 # Which results are wanted; by what values are divided: the points along `per`, less some.
 finish_of <- function(row, index) {
-  list(results = row$results, sign = row$sign, per = if (row$terms == "none") "" else index, less = as.integer(row$terms == "n - 1"))
+  list(results = row$results, sign = row$sign, per = if (row$terms == "none") "" else index,
+       less = as.integer(row$terms == "n - 1"))
 }
 as_they_are <- list(results = "value", sign = 1, per = "", less = 0L)
 
 check_flag <- function(flag, argument) {
-  if (!isTRUE(flag) && !isFALSE(flag)) abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))
+  if (isTRUE(flag) || isFALSE(flag)) return(invisible())
+  abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))
 }
 
-check_index <- function(index) one_of(index, c("i", "j", "ij"), "index")
+check_index <- function(index) {
+  if (is_lazy(index)) {
+    abort("input", "`index` must be \"i\", \"j\" or \"ij\", not a lazy tensor; a weight is given by name, weight = ")
+  }
+  one_of(index, c("i", "j", "ij"), "index")
+}
 kept <- function(index) c(i = "j", j = "i", ij = "none")[[index]]
 
 check_weight <- function(weight, F, row) {
+  if (is.null(weight) && row$name == "SumSoftMaxWeight") {
+    abort("input", row$fn, "() needs `weight`: the result is the mean of the weights, each counted by exp() of a value")
+  }
+  if (is.null(weight)) return(NULL)
   if (row$inputs != "value_weight") abort("unsupported", row$fn, "() takes no weight")
   as_lazy(weight, F, "weight")
 }
@@ -104,7 +120,8 @@ check_places <- function(K, row) {
 check_folded <- function(parts, index, row) {
   for (axis in strsplit(index, "")[[1]]) {
     if (!any(vapply(parts, has_axis, NA, axis))) {
-      abort("shape", row$fn, "(): the formula `", r_show(parts$F$formula, 60L), "` has no variable along ", axis, ", so there is nothing to reduce")
+      abort("shape", row$fn, "(): the formula `", r_show(parts$F$formula, 60L), "` has no variable along ", axis,
+            ", so there is nothing to reduce")
     }
   }
 }
@@ -119,7 +136,7 @@ new_reduction <- function(outputs, extent, settings = NULL, pairs = NULL, groups
   if (is.null(extents)) extents <- formulas_of(outputs)
   structure(
     list(outputs = outputs, groups = groups, extents = extents, extent = extent, settings = settings, pairs = pairs,
-         cache = new.env(parent = emptyenv())),
+         cache = new.env(parent = topenv())),  # loads the namespace where a saved reduction is read
     class = "lazy_reduction"
   )
 }
@@ -141,7 +158,8 @@ prepared <- function(R, options = call_options(R$settings)) {
 }
 
 plan_options <- function(R, options) {
-  list(precision = options$precision, rewrite = options$device != "reference", checks = isTRUE(options$check), pairs = !is.null(R$pairs))
+  list(precision = options$precision, rewrite = options$device != "reference", checks = isTRUE(options$check),
+       pairs = !is.null(R$pairs))
 }
 
 # An external pointer does not survive saveRDS.
@@ -197,7 +215,8 @@ free_operands <- function(R) {
 look_for_free <- function(R) {
   free <- list()
   for (operand in r_operands(c(R$extents, formulas_of(R$outputs)))) {
-    found <- if (!is.null(operand$from)) free_operands(operand$from$reduction) else if (is.null(operand$data)) list(operand)
+    waits <- is.null(operand$from) && is.null(operand$data)
+    found <- if (waits) list(operand) else if (!is.null(operand$from)) free_operands(operand$from$reduction)
     for (one in found) if (!any(vapply(free, identical, NA, one))) free <- c(free, list(one))
   }
   free
@@ -259,7 +278,9 @@ match_operands <- function(operands, free) {
 #' as.matrix(R)
 as.matrix.lazy_reduction <- function(x, ...) {
   free <- free_operands(x)
-  if (length(free)) abort("no_data", "the reduction waits for `", free[[1]]$name, "`; as.function() makes a function of it")
+  if (length(free)) {
+    abort("no_data", "the reduction waits for `", free[[1]]$name, "`; as.function() makes a function of it")
+  }
   run_reduction(x)
 }
 

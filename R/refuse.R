@@ -9,6 +9,7 @@ refusals <- c(
   rep = "operands of one component go with any width by themselves",
   as.double = "reduce the formula, or use as.matrix()",
   as.integer = "reduce the formula, or use as.matrix()",
+  unlist = "reduce the formula, or use as.matrix()",
   as.character = "use format()",
   as.vector = "reduce the formula, or use as.matrix()",
   as.data.frame = "use as.matrix() first",
@@ -17,12 +18,19 @@ refusals <- c(
   sort = "argKmin() gives the smallest values in order",
   unique = "it is a formula, not numbers",
   rev = "take rows and columns with F[I, J]",
-  solve = "solvers come later; conjugate gradients need K %*% v alone",
-  determinant = "it is not built yet",
+  aperm = "t() exchanges i and j",
+  image = "plot() draws it",
+  contour = "plot() draws it",
+  persp = "plot() draws it",
+  hist = "reduce the formula, or use as.matrix()",
+  boxplot = "reduce the formula, or use as.matrix()",
+  barplot = "reduce the formula, or use as.matrix()",
+  solve = "conjugate gradients need K %*% v alone; solve(as.matrix(F)) makes the matrix of all pairs",
+  determinant = "determinant(as.matrix(F)) makes the matrix of all pairs",
   split = "split the data before Vi() or Vj()",
   merge = "merge the data before Vi() or Vj()",
   as.list = "it is one formula",
-  as.logical = "use as.matrix()",
+  as.logical = "lazy_if(test, yes, no) chooses at each pair; as.matrix() gives the numbers",
   is.nan = "a formula has no NaN of its own; look at its data or its reduction",
   is.finite = "look at its data or its reduction",
   is.infinite = "look at its data or its reduction",
@@ -38,6 +46,34 @@ refusals <- c(
   `levels<-` = "it has none",
   `is.na<-` = "a formula has no NA of its own"
 )
+
+# --- functions of base R that dispatch on nothing ----------------------------------------------------------
+# They are known by what they ask of a formula.
+
+# The function of base R's packages that runs in this frame, or NULL.
+base_caller <- function(frame) {
+  if (!environmentName(topenv(frame)) %in% c("base", "stats", "graphics", "grDevices", "utils")) return(NULL)
+  at <- Position(function(one) identical(one, frame), sys.frames(), right = TRUE)
+  if (!is.na(at)) list(name = as.character(sys.call(at)[[1]])[1])
+}
+
+# eigen(), svd(), chol(), dist(), apply() and others make a matrix of what they are given: here, without a word, that of
+# all pairs. `asked` is how they called the generic: where lapply() is handed as.matrix itself, it is the user who asks.
+refuse_unasked <- function(generic, frame, asked) {
+  caller <- if (identical(asked[[1]], as.name(generic))) base_caller(frame)
+  if (is.null(caller)) return(invisible())
+  name <- sub("[.]default$", "", caller$name)
+  written <- paste0(name, "(as.matrix(F))")
+  refuse(name, "tensor", paste("it takes the matrix of all pairs; write", written, "where that is wanted"))
+}
+
+# The lengths are what pmin() and pmax() ask first, to repeat the shorter: numbers for all pairs, perhaps.
+refuse_parallel <- function(frame) {
+  name <- base_caller(frame)$name
+  if (isTRUE(name %in% c("pmin", "pmax"))) refuse(name, "tensor", reaching[[name]])
+}
+
+# --- refusing -----------------------------------------------------------------------------------------------
 
 # A reduction is not yet the numbers it will give.
 as_numbers <- "as.matrix() computes it, as.function() makes a function of its placeholders"
@@ -88,13 +124,20 @@ mean.lazy_reduction <- function(x, ...) refuse("mean", "reduction", as_numbers)
 t.lazy_reduction <- function(x) refuse("t", "reduction", as_numbers)
 
 # A reduction is a list to us: what lists need to work at all stays.
-kept_for_lists <- c("[[<-", "names<-", "as.list")
+kept_for_lists <- c("[[<-", "names<-", "as.list", "unlist")
+
+home_of_generic <- function(generic) {
+  for (home in list(baseenv(), asNamespace("stats"), asNamespace("graphics"))) {
+    if (exists(generic, home, inherits = FALSE)) return(home)
+  }
+}
 
 register_refusals <- function() {
   for (generic in names(refusals)) {
-    home <- asNamespace(if (exists(generic, baseenv(), inherits = FALSE)) "base" else "stats")
+    home <- home_of_generic(generic)
     registerS3method(generic, "lazy_tensor", refuse_method(generic, home, "tensor", refusals[[generic]]), envir = home)
     if (generic %in% kept_for_lists) next
-    registerS3method(generic, "lazy_reduction", refuse_method(generic, home, "reduction", as_numbers), envir = home)
+    method <- refuse_method(generic, home, "reduction", as_numbers)
+    registerS3method(generic, "lazy_reduction", method, envir = home)
   }
 }

@@ -212,6 +212,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_read_along
+Rcpp::List r_read_along(SEXP formula);
+RcppExport SEXP _kernweave_r_read_along(SEXP formulaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_read_along(formula));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_parse
 Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values, bool keops);
 RcppExport SEXP _kernweave_r_parse(SEXP textSEXP, SEXP namesSEXP, SEXP valuesSEXP, SEXP keopsSEXP) {
@@ -582,6 +592,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},
     {"_kernweave_r_show", (DL_FUNC) &_kernweave_r_show, 2},
     {"_kernweave_r_operands", (DL_FUNC) &_kernweave_r_operands, 1},
+    {"_kernweave_r_read_along", (DL_FUNC) &_kernweave_r_read_along, 1},
     {"_kernweave_r_parse", (DL_FUNC) &_kernweave_r_parse, 4},
     {"_kernweave_r_parse_declaration", (DL_FUNC) &_kernweave_r_parse_declaration, 1},
     {"_kernweave_r_simplify", (DL_FUNC) &_kernweave_r_simplify, 1},

@@ -2,6 +2,9 @@
 #include "border.hpp"
 #include "r_formula.hpp"
 
+#include <set>
+#include <utility>
+
 #include "expr/build.hpp"
 #include "expr/derive.hpp"
 #include "expr/grad.hpp"
@@ -92,6 +95,33 @@ Rcpp::List r_operands(Rcpp::List formulas) {
     kernweave::Formulas read;
     read.read_all(formulas);
     return read.operands();
+  });
+}
+
+// The operands a formula reads along axes of pairs themselves, in their order, and along which (as R codes axes). What
+// is gathered is not among them: the row numbers it is gathered by are.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_read_along(SEXP formula) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas formulas;
+    const kernweave::Expr root = kernweave::settle({formulas.read(formula)})[0];
+    std::set<std::pair<int, int>> found;
+    const auto note = [&](kernweave::Expr f) {
+      if (f->op != kernweave::Op::Var || f->type.axes.pairs().empty()) return;
+      const kernweave::Variable& v = kernweave::variable(f);
+      if (v.source == kernweave::Source::data) found.emplace(v.operand, static_cast<int>(v.axis));
+    };
+    note(root);
+    for (kernweave::Expr f : kernweave::reachable({root}))
+      for (std::size_t k = f->op == kernweave::Op::Gather ? 1 : 0; k < f->args.size(); ++k) note(f.arg(k));
+    const Rcpp::List all = formulas.operands();
+    Rcpp::List operands;
+    Rcpp::IntegerVector axes;
+    for (const auto& [operand, axis] : found) {
+      operands.push_back(all[operand]);
+      axes.push_back(axis);
+    }
+    return Rcpp::List::create(Rcpp::_["operands"] = operands, Rcpp::_["axes"] = axes);
   });
 }
 

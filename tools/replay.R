@@ -101,7 +101,7 @@ operation_reductions <- function() {
         data <- cloud(rows[[axis]], width)
         helpers$operand_on(axis, if (kind == "logical") data > 0.5 else data, paste0("arg_", axis))
       }, shape$widths, shape$kinds, order[seq_along(shape$widths)])
-      F <- kernweave:::lazy_call(row$name, unname(arguments), shape$attributes)
+      F <- kernweave:::r_lazy_call(row$name, unname(arguments), shape$attributes)
       index <- if (kernweave:::has_axis(F, "j")) "j" else if (kernweave:::has_axis(F, "i")) "i"
       if (is.null(index)) next
       R <- reduction(F, "sum", index = index, call = FALSE)

@@ -61,7 +61,7 @@ operation_on <- function(row, shape, axes, M, N) {
     data <- numbers_between(c(i = M, j = N, param = 1)[[axis]], width, 0.3, 1.8)
     operand_on(axis, if (kind == "logical") data > 1 else data, name = axis)
   }, shape$widths, shape$kinds, axes[seq_along(shape$widths)])
-  kernweave:::lazy_call(row$name, arguments, shape$attributes) + 0 * (row_index(M) + col_index(N))
+  kernweave:::r_lazy_call(row$name, arguments, shape$attributes) + 0 * (row_index(M) + col_index(N))
 }
 
 term_for <- function(row, X, Y) {

@@ -14,22 +14,26 @@ test_that("contractions of arrays are those of base R, with gradients", {
   outer_first <- as.matrix(tensordot(Vi(x), Vj(y), c(2, 3, 4), c(4, 3), 3, 1, order = c(3, 1, 2)))[2, 1, ]
   product <- array(matrix(x[2, ], 6) %*% matrix(y[1, ], 4), c(2, 3, 3))
   expect_equal(outer_first, as.vector(aperm(product, c(3, 1, 2))))
-  check_gradient(function(args) tensordot(args[[1]]$lazy, args[[2]]$lazy, c(2, 3, 4), c(4, 3), 3, 1, c(2, 3, 1)),
-                 list(list(axis = "i", data = x, lazy = Vi(x, name = "a")), list(axis = "j", data = y, lazy = Vj(y, name = "b"))), "tensordot()")
+  args <- list(list(axis = "i", data = x, lazy = Vi(x, name = "a")), list(axis = "j", data = y, lazy = Vj(y, name = "b")))
+  product <- function(args) tensordot(args[[1]]$lazy, args[[2]]$lazy, c(2, 3, 4), c(4, 3), 3, 1, c(2, 3, 1))
+  check_gradient(product, args, "tensordot()")
 })
 
 test_that("text formulas know arrays, with lists in R's words or KeOps', and print as they are read", {
   operands <- c("x = Vi(6)", "y = Vj(6)")
-  text <- c("tensordot(x, y, c(2, 3), c(3, 2), c(2), c(1))", "TensorDot(x, y, Ind(2, 3), Ind(3, 2), Ind(2), Ind(1), Ind(2, 1))", "Kron(x, y, c(2, 3), c(3, 2))",
-            "matmult(x, y, 3)", "pick(x, c(3, 1, 1)) * extract(y, 1, 3)", "tensordot(x, y, 6, 6, 1, 1)", "bspline(x, elem(y, 1), 2)")
+  text <- c("tensordot(x, y, c(2, 3), c(3, 2), c(2), c(1))",
+            "TensorDot(x, y, Ind(2, 3), Ind(3, 2), Ind(2), Ind(1), Ind(2, 1))", "Kron(x, y, c(2, 3), c(3, 2))",
+            "matmult(x, y, 3)", "pick(x, c(3, 1, 1)) * extract(y, 1, 3)", "tensordot(x, y, 6, 6, 1, 1)",
+            "bspline(x, elem(y, 1), 2)")
   lazy <- kernweave:::declared_operands(operands)
-  show <- function(text) kernweave:::r_show(kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula, 2000L)
+  read <- function(text) kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula
+  show <- function(text) kernweave:::r_show(read(text), 2000L)
   x <- matrix(stats::rnorm(30), 5)
   y <- matrix(stats::rnorm(42), 7)
   for (formula in text) {
     expect_identical(show(show(formula)), show(formula))
-    values <- lapply(c(formula, show(formula)), function(text) kernel_op(sprintf("Sum_Reduction(%s, 1)", text), operands)(list(x, y)))
-    expect_identical(values[[1]], values[[2]])
+    value_of <- function(text) kernel_op(sprintf("Sum_Reduction(%s, 1)", text), operands)(list(x, y))
+    expect_identical(value_of(formula), value_of(show(formula)))
   }
   X <- Vi(matrix(1, 2, 6), name = "x")
   expect_match(format(tensordot(X, X, c(2, 3), c(2, 3), 1, 1)), "c(2, 3), c(2, 3), c(1), c(1)", fixed = TRUE)
@@ -50,7 +54,7 @@ test_that("splines are those of the splines package, with derivatives to any ord
   expect_close(slopes, splines::splineDesign(knots, x, 4, derivs = rep(1, 50)), 1e-12, scale = 10)
 })
 
-test_that("series are warped: identical ones at no cost once little is smoothed, delayed ones at less than their distance", {
+test_that("series are warped: identical ones at no cost once little is smoothed, delayed ones below their distance", {
   set.seed(6)
   s <- cumsum(stats::rnorm(24))
   series <- rbind(s, c(s[1], s[-24]), rev(s))
@@ -77,9 +81,12 @@ test_that("mistakes with arrays and splines name the numbers that do not fit", {
   shape(bspline(X, elem(X, 1), 5), "6 knots for degree 5; at least 7 are needed")
   shape(bspline(X, X, 2), "`x` has 6 components; 1 is needed")
   shape(softdtw(X, X, X), "`x` has 6 components; 1 is needed")
-  shape(softdtw(Vi(matrix(0, 1, 25)), Vj(matrix(0, 1, 24)), 1), "series of 25 and 24 components; their product may be at most 576")
+  shape(softdtw(Vi(matrix(0, 1, 25)), Vj(matrix(0, 1, 24)), 1),
+        "series of 25 and 24 components; their product may be at most 576")
   expect_error(tensordot(X, X, "a", 6, 1, 1), "`dims_x` must be whole numbers", class = "kernweave_error_input")
-  expect_error(bspline(X, elem(X, 1), -1), "`degree` must be a whole number of at least 0", class = "kernweave_error_input")
-  for (text in c("Kron(x, x, c(2, 3)", "Kron(x, x, 6, c(2, ))", "Kron(x, x, c(2 3), 6)", "Kron(x, x, 6)", "pick(x, c())", "pick(x, c(7))", "TensorDot(x, x, c(-1), 6, 1, 1)"))
+  expect_error(bspline(X, elem(X, 1), -1), "`degree` must be a whole number of at least 0",
+               class = "kernweave_error_input")
+  for (text in c("Kron(x, x, c(2, 3)", "Kron(x, x, 6, c(2, ))", "Kron(x, x, c(2 3), 6)", "Kron(x, x, 6)",
+                 "pick(x, c())", "pick(x, c(7))", "TensorDot(x, x, c(-1), 6, 1, 1)"))
     expect_error(kernel_op(sprintf("Sum_Reduction(%s, 1)", text), "x = Vi(6)"), class = "kernweave_error")
 })

@@ -13,7 +13,7 @@ for (isa in instruction_sets) {
         data <- numbers_between(c(i = 37, j = 71, param = 1)[[axis]], width, 0.3, 1.8)
         operand_on(axis, if (kind == "logical") data > 1 else data, name = axis)
       }, shape$widths, shape$kinds, axes[seq_along(shape$widths)])
-      F <- kernweave:::lazy_call(operations$name[k], arguments, shape$attributes) + 0 * (row_index(37) + col_index(71))
+      F <- kernweave:::r_lazy_call(operations$name[k], arguments, shape$attributes) + 0 * (row_index(37) + col_index(71))
       expected <- as.matrix(lazy_set(F, device = "reference"))
       for (precision in test_precisions())
         expect_close(with_isa(isa, as.matrix(lazy_set(F, device = "cpu", precision = precision))), expected, tolerance_of(precision),
@@ -113,7 +113,7 @@ test_that("sums over components of one operation of a row and a column are right
 })
 
 # The value of an operation for numbers whatever its kind is.
-number_of <- function(name, ...) 1 * kernweave:::lazy_call(name, list(...), integer())
+number_of <- function(name, ...) 1 * kernweave:::r_lazy_call(name, list(...), integer())
 
 test_that("sums and products with a number are right wherever they are made, whoever else reads what they are made of", {
   set.seed(32)

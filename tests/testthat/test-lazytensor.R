@@ -95,10 +95,90 @@ test_that("a formula may be deep, and share its parts without end", {
   expect_lte(nchar(format(G)), 1e5 + 10)
 })
 
-test_that("batch axes are in the types and refused by the devices", {
-  B <- Vi(array(stats::rnorm(24), c(3, 2, 4)))
-  expect_identical(dim(B), c(3L, 1L, 4L))
-  expect_identical(dim(B * Vj(1:2)), c(3L, 2L, 4L))
-  expect_error(B + Vi(array(0, c(3, 2, 5))), "batch axis", class = "kernweave_error_shape")
-  expect_error(sum(B * Vj(1:2), index = "j"), class = "kernweave_error_unsupported")
+test_that("batches are refused at once, wherever points are given", {
+  B <- array(0, c(3, 2, 4))
+  f <- as.function(sum(sqdist(Vi(dim = 2), Vj(dim = 2)), index = "j"))
+  for (code in expression(Vi(B), Vj(B), Vij(B), sqdist(Vi(x), Vj(y)) %*% B, f(B, x))) {
+    expect_error(eval(code), "batches of points are not built yet", class = "kernweave_error_unsupported", info = code)
+  }
+  expect_identical(dim(Vi(array(1:3, 3))), c(3L, 1L))
+})
+
+test_that("what is no number is refused, and the message says what to write instead", {
+  group <- factor(c("u", "v", "u"))
+  distances <- stats::dist(x)
+  rows <- list(
+    list(quote(Vi(group)), "as.integer(x)"),
+    list(quote(Vi(group)), "model.matrix(~ x - 1) for one component per level"),
+    list(quote(Vj(as.character(group))), "match(x, unique(x))"), list(quote(Pm("a")), "model.matrix"),
+    list(quote(Vi(data.frame(x, g = group))), "model.matrix(~ . - 1, x)"),
+    list(quote(Vi(distances)), "Vij(as.matrix(d))"),
+    list(quote(sqdist(Vi(x), Vj(x)) + distances), "Vij(as.matrix(d))"), list(quote(Vij(distances)), "Vij(as.matrix(d))")
+  )
+  for (row in rows) expect_error(eval(row[[1]]), row[[2]], fixed = TRUE, class = "kernweave_error_input")
+  # The remedies are right.
+  same <- Vi(as.integer(group)) == Vj(as.integer(group))
+  expect_identical(as.matrix(same), outer(group, group, "=="))
+  levels <- stats::model.matrix(~ group - 1)
+  expect_equal(as.matrix(Vi(levels) | Vj(levels)), 1 * outer(group, group, "=="), ignore_attr = TRUE)
+  expect_equal(as.matrix(Vij(as.matrix(distances))), as.matrix(distances), ignore_attr = TRUE)
+})
+
+test_that("sum and its like reduce one formula, over an index that is named or the word behind it", {
+  K <- sqdist(Vi(x), Vj(y))
+  dense <- as.matrix(K)
+  input <- function(code, message) expect_error(code, message, fixed = TRUE, class = "kernweave_error_input")
+  input(sum(K, K, index = "ij"), "add the sums of each")
+  input(prod(K, 2, index = "ij"), "multiply the products")
+  input(max(K, 2, index = "ij"), "max2(F, G)")
+  input(min(K, 0), "min2(F, G)")
+  input(any(K > 2, TRUE, index = "ij"), "`F | G`")
+  input(all(K > 2, TRUE), "`F & G`")
+  input(range(K, 1, index = "ij"), "take the range of each")
+  input(sum(K, "j", index = "j"), "reduces one formula")
+  # What is named is what its name says.
+  input(sum(K, precision = "float32"), "takes no `precision`; give index =")
+  input(sum(K, axis = 1), "takes no `axis`; give index =")
+  input(max(K, threads = 1), "takes no `threads`")
+  input(mean(K, threads = 1), "takes no `threads`")
+  input(sum(K, weight = Vj(1:4)), "takes no `weight`")
+  expect_error(sum(K, index = "j", axis = 1), "no setting `axis`", class = "kernweave_error_settings")
+  expect_error(mean(K, index = "j", na.rm = TRUE), class = "kernweave_error_unsupported")
+  expect_equal(sum(K, "j"), matrix(rowSums(dense)))
+  expect_equal(sum(K, index = "j", weight = Vj(1:4)), dense %*% 1:4)
+  expect_equal(mean(K, "i", threads = 1), matrix(colMeans(dense)))
+  expect_equal(range(K, index = "ij"), list(min = matrix(min(dense)), max = matrix(max(dense))))
+  expect_identical(dim(sum(K, index = NULL)), dim(K))
+})
+
+test_that("one component is not compared with several, in any distance or inner product", {
+  for (code in expression(sqdist(Vi(row), Vj(x)), sqdist(Vj(x), Vi(row)), Vi(row) | Vj(x), manhattan(Vi(row), Vj(x)),
+                          euclidean(Vi(row), Vj(x)), chebyshev(Vi(row), Vj(x)), canberra(Vi(row), Vj(x)),
+                          cosine(Vi(row), Vj(x)), hellinger(Vi(row), Vj(x)), minkowski(Vi(row), Vj(x), 3),
+                          weighted_sqdist(Pm(2), Vi(row), Vj(x)))) {
+    wrong <- quote(eval(code, list(row = x[1, ])))
+    expect_error(eval(wrong), "has 1 component.*drop = FALSE", class = "kernweave_error_shape", label = deparse(code))
+    mended <- eval(code, list(row = x[1, , drop = FALSE]))
+    expect_identical(dim(as.matrix(mended)), c(1L, 3L), label = deparse(code))
+  }
+  # A number, or a parameter, goes with any width; so do points of one component elsewhere.
+  expect_equal(as.matrix(sqdist(Vi(x), 1)), matrix(rowSums((x - 1)^2)))
+  expect_equal(as.matrix(Vi(x) | Pm(2)), matrix(rowSums(x * 2)))
+  expect_equal(as.matrix(sum(Vi(x[, 1]) * Vj(y))), outer(x[, 1], rowSums(y)))
+  expect_equal(as.matrix(weighted_sqdist(Vi(1:3), Vi(x), Vj(y))), 1:3 * as.matrix(sqdist(Vi(x), Vj(y))))
+  expect_identical(as.matrix(Vi(x > 2) | Vj(c(TRUE, FALSE)))[, , 1], outer(x[, 1] > 2, c(TRUE, FALSE), "|"))
+})
+
+test_that("a formula is one thing: it has no parts to be taken out, and no names", {
+  K <- sqdist(Vi(x), Vj(y))
+  for (code in expression(K$anything, K[[1]], K[["anything"]], K[["a", "b"]])) {
+    expect_error(eval(code), "points along i", class = "kernweave_error_index", label = deparse(code))
+  }
+  for (code in expression(unlist(K), {K$anything <- 1}, image(K), hist(K), aperm(K), Im(K), Arg(K))) {
+    expect_error(eval(code), class = "kernweave_error_unsupported", label = deparse(code))
+  }
+  expect_null(names(K))
+  expect_identical(format(Re(K)), format(K))
+  expect_identical(as.matrix(Mod(Vi(-1:1))), as.matrix(abs(Vi(-1:1))))
+  expect_identical(format(Conj(K)), format(K))
 })

@@ -96,3 +96,119 @@ test_that("long formulas are built, shown, computed and differentiated in time",
   })[["elapsed"]]
   expect_lt(took, 3)
 })
+
+test_that("sums and means of rows and columns are base R's, components and names included", {
+  named <- matrix(stats::rnorm(6), 3, dimnames = list(c("a", "b", "c"), NULL))
+  formulas <- list(K, t(K), sqdist(Vi(named), Vj(named[1:2, ])), sqdist(Vi(named[1, , drop = FALSE]), Vj(y[, 1:2])),
+                   Vi(x) - Vj(y), Vi(x), Vj(y), K < 0.1, Vi(x)[, , 1], K[integer(), ], K[, integer()],
+                   Vi(1:3) * Vj(1:2))
+  for (F in formulas) {
+    full <- as.matrix(F)
+    for (f in c("rowSums", "colSums", "rowMeans", "colMeans")) {
+      ours <- do.call(f, list(F))
+      base <- do.call(getExportedValue("base", f), list(full))
+      expect_equal(unname(ours), unname(base), label = paste(f, format(F)))
+      expect_identical(is.null(dim(ours)), is.null(dim(base)))
+      expect_identical(names(ours), names(base))
+      expect_identical(rownames(ours), rownames(base))
+    }
+  }
+  expect_equal(rowSums(dense), as.vector(sum(K, index = "j")))
+  expect_error(rowSums(K, na.rm = TRUE), class = "kernweave_error_unsupported")
+  expect_error(colSums(K, dims = 2), class = "kernweave_error_unsupported")
+  expect_error(rowSums(Vi(dim = 2) - Vj(dim = 2)), class = "kernweave_error_no_data")
+})
+
+test_that("points are known by their names, keep them when taken, and give them to results", {
+  a <- matrix(stats::rnorm(10), 5, dimnames = list(letters[1:5], NULL))
+  b <- matrix(stats::rnorm(6), 3, dimnames = list(LETTERS[1:3], NULL))
+  G <- exp(-sqdist(Vi(a), Vj(b)))
+  full <- as.matrix(G)
+  same <- function(F, matrix) {
+    expect_identical(dimnames(F), dimnames(matrix))
+    expect_equal(as.matrix(F), matrix)
+  }
+  same(G, full)
+  same(t(G), t(full))
+  same(G["b", ], full["b", , drop = FALSE])
+  same(G[c("d", "a"), "C"], full[c("d", "a"), "C", drop = FALSE])
+  same(G[-1, ], full[-1, ])
+  same(G[c(TRUE, FALSE, TRUE, FALSE, TRUE), ], full[c(1, 3, 5), ])
+  same(G[2:4, ][2:1, ], full[3:2, ])
+  same(t(G[2:4, 2:1]), t(full[2:4, 2:1]))
+  same(t(G)["B", c("e", "e")], t(full)["B", c("e", "e"), drop = FALSE])
+  same(head(G, 2), full[1:2, ])
+  same(tail(G, 1), full[5, , drop = FALSE])
+  same(G[1:3, ] * 2 + Vi(1:3), full[1:3, ] * 2 + 1:3)
+  expect_equal(G[1:3, ] %*% c(1, 2, 3), full[1:3, ] %*% c(1, 2, 3))
+  expect_equal(crossprod(G[, c("C", "A")], 1:5), crossprod(full[, c("C", "A")], 1:5))
+  expect_identical(rownames(argKmin(G["c", ], K = 2)), "c")
+  # As of results, the first operand with names gives them; a vector has names, a matrix of pairs both.
+  expect_identical(dimnames(Vi(c(u = 1, v = 2)) * Vj(1:2)), list(c("u", "v"), NULL))
+  expect_identical(dimnames(Vij(full)), dimnames(full))
+  expect_identical(dimnames(t(Vij(Matrix::Matrix(full, sparse = TRUE)))), dimnames(t(full)))
+  expect_identical(dimnames(Vi(unname(a)) + Vi(a) + t(Vj(-a))), list(letters[1:5], NULL))
+  expect_null(dimnames(K))
+  expect_null(dimnames(Vi(dim = 2, name = "p")))
+  expect_error(G["z", ], "none is named `z`", class = "kernweave_error_index")
+  expect_error(K["a", ], "they have none", class = "kernweave_error_index")
+  deep <- G
+  for (k in 1:60) deep <- (deep + deep) / 2
+  same(deep[c("a", "e"), ], full[c("a", "e"), ])
+})
+
+test_that("a product that does not fit says which side and which axis, as it was written", {
+  shape <- function(code, message) expect_error(code, message, fixed = TRUE, class = "kernweave_error_shape")
+  shape(1:9 %*% K, "the formula has 5 points along i, but the left side of %*% has 9 numbers")
+  shape(matrix(0, 2, 9) %*% K, "5 points along i, but the left side of %*% has 9 columns")
+  shape(K %*% 1:9, "7 points along j, but the right side of %*% has 9 rows")
+  shape(crossprod(K, 1:9), "5 points along i, but the right side of crossprod() has 9 rows")
+  shape(crossprod(1:9, K), "5 points along i, but the left side of crossprod() has 9 rows")
+  shape(tcrossprod(K, matrix(0, 2, 9)), "7 points along j, but the right side of tcrossprod() has 9 columns")
+  shape(tcrossprod(matrix(0, 2, 9), K), "7 points along j, but the left side of tcrossprod() has 9 columns")
+  shape(1:5 %*% Vj(y), "the right side of %*%, `y`, has no points along i to be summed over")
+  shape(Vi(x) %*% 1:5, "the left side of %*%, `x`, has no points along j to be summed over")
+  shape(matrix(0, 2, 5) %*% (Vi(x) - Vj(y)), "3 components, but the left side of %*% has 2 rows")
+  expect_error("a" %*% K, "`left side of %*%` must be numeric", fixed = TRUE, class = "kernweave_error_input")
+  expect_error(array(0, c(2, 5, 2)) %*% K, class = "kernweave_error_unsupported")
+  expect_equal(c(u = 1, v = 2, w = 3, x = 4, y = 5) %*% K, 1:5 %*% dense)
+})
+
+test_that("no function of base R makes the matrix of all pairs unasked", {
+  square <- exp(-sqdist(Vi(x), Vj(x)))
+  unasked <- expression(chol(square), eigen(square), svd(square), qr(square), dist(square), scale(square),
+                        apply(square, 1, sum), apply(Vi(x) - Vj(x), 1:2, sum), prcomp(square), max.col(square),
+                        mahalanobis(square, 0, 1), backsolve(square, 1:5), matplot(square), solve(square), det(square))
+  for (code in unasked) {
+    name <- as.character(code[[1]])
+    expect_error(eval(code), "as.matrix(F)", fixed = TRUE, class = "kernweave_error_unsupported", label = name)
+  }
+  expect_error(eigen(square), "write eigen(as.matrix(F))", fixed = TRUE)
+  # Whoever writes as.matrix() gets it, in whatever wrapping.
+  asked <- expression(as.matrix(square), base::as.matrix(square), lapply(list(square), as.matrix)[[1]],
+                      Map(as.matrix, list(square))[[1]], vapply(list(square), as.matrix, square_of_5)[, , 1],
+                      do.call(as.matrix, list(square)), do.call("as.matrix", list(square)),
+                      tryCatch(as.matrix(square)), with(list(K = square), as.matrix(K)), local(as.matrix(square)),
+                      eval(quote(as.matrix(square))), (function(K) as.matrix(K))(square), as.array(square))
+  square_of_5 <- matrix(0, 5, 5)
+  made <- exp(-as.matrix(stats::dist(x))^2)
+  for (code in asked) expect_equal(eval(code), made, label = deparse(code), ignore_attr = TRUE)
+  for (name in c("pmin", "pmax")) {
+    for (args in list(list(square, 0.5), list(0.5, square))) {
+      instead <- sub("p", "", paste0(name, "2(a, b)"))
+      expect_error(do.call(name, args), instead, fixed = TRUE, class = "kernweave_error_unsupported")
+    }
+  }
+  expect_error(pmin(exp(-sqdist(Vi(numeric(1e6)), Vj(numeric(1e6)))), 0.5), class = "kernweave_error_unsupported")
+  expect_error(ifelse(square < 1, 1, 0), "lazy_if", class = "kernweave_error_unsupported")
+})
+
+test_that("a point along an axis that is not there is no component", {
+  D <- Vi(x)
+  expect_error(D[, 1], "F[, , k] takes components", fixed = TRUE, class = "kernweave_error_index")
+  expect_error(D[2:3, 1], "F[, , k] takes components", fixed = TRUE, class = "kernweave_error_index")
+  expect_error(Vj(y)[1, ], "F[, J] points along j", fixed = TRUE, class = "kernweave_error_index")
+  expect_equal(as.matrix(D[, , 1]), x[, 1, drop = FALSE])
+  expect_equal(as.matrix(D[, , 1][, 1]), x[, 1, drop = FALSE])
+  expect_equal(diag(D), x[1, , drop = FALSE])
+})

@@ -13,7 +13,7 @@ make_arguments <- function(shape, axes, M, N, from, to) {
 }
 
 lazy_value <- function(row, arguments, attributes) {
-  kernweave:::lazy_call(row$name, lapply(arguments, `[[`, "lazy"), attributes)
+  kernweave:::r_lazy_call(row$name, lapply(arguments, `[[`, "lazy"), attributes)
 }
 
 oracle_value <- function(row, arguments, attributes, M, N, width) {

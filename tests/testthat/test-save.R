@@ -1,5 +1,15 @@
 # Lazy objects are plain data: they survive saveRDS, a fresh process, and settings travel with them.
 
+# Runs lines of R in a process of its own, to which the package is known but not attached; what the last one gives.
+in_new_process <- function(lines) {
+  answer <- tempfile(fileext = ".rds")
+  script <- tempfile(fileext = ".R")
+  opening <- sprintf(".libPaths(%s)", deparse(dirname(system.file(package = "kernweave"))))
+  writeLines(c(opening, "answer <- {", lines, "}", sprintf("saveRDS(answer, %s)", deparse(answer))), script)
+  said <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = TRUE, stderr = TRUE)
+  if (file.exists(answer)) readRDS(answer) else paste(said, collapse = "\n")
+}
+
 test_that("a lazy reduction is computed in a fresh process as here, its gradient too", {
   set.seed(7)
   x <- matrix(stats::rnorm(12), 4)
@@ -8,15 +18,41 @@ test_that("a lazy reduction is computed in a fresh process as here, its gradient
   waiting <- sum(sqdist(Vi(dim = 3, name = "a"), Vj(dim = 3, name = "b")), index = "j")
   here <- list(kernweave:::run_reduction(R), vjp(R, "x"), as.function(waiting)(x, x))
   saved <- tempfile(fileext = ".rds")
-  answer <- tempfile(fileext = ".rds")
   saveRDS(list(R = R, waiting = waiting, f = as.function(waiting), x = x), saved)
-  code <- sprintf("library(kernweave, lib.loc = '%s'); s <- readRDS('%s'); saveRDS(list(kernweave:::run_reduction(s$R), vjp(s$R, 'x'), s$f(s$x, s$x)), '%s')",
-                  dirname(system.file(package = "kernweave")), saved, answer)
-  script <- tempfile(fileext = ".R")
-  writeLines(code, script)
-  status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = FALSE, stderr = FALSE)
-  expect_identical(status, 0L)
-  expect_identical(readRDS(answer), here)
+  there <- in_new_process(c("library(kernweave)", sprintf("s <- readRDS(%s)", deparse(saved)),
+                            "list(kernweave:::run_reduction(s$R), vjp(s$R, 'x'), s$f(s$x, s$x))"))
+  expect_identical(there, here)
+})
+
+test_that("what is loaded brings the package with it: no library() is needed where it is used", {
+  x <- matrix(stats::rnorm(12), 4)
+  K <- exp(-sqdist(Vi(x), Vj(x)))
+  objects <- list(K = K, counters = row_index(3) + 2 * col_index(2), counted = (row_index(3) + col_index(2))^2,
+                  waiting = sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"), R = sum(K, index = "j", call = FALSE),
+                  none = reduction(row_index(3) * col_index(2), "sum", call = FALSE))
+  for (name in names(objects)) {
+    saved <- tempfile(fileext = ".rds")
+    saveRDS(objects[[name]], saved)
+    use <- switch(name,
+      waiting = "list(as.function(K)(matrix(1, 2, 3), matrix(0, 4, 3)), utils::capture.output(print(K)))",
+      R = , none = "list(as.matrix(K), utils::capture.output(print(K)))",
+      "list(dim(K), sum(K, index = 'j'), sum(K * 2, index = 'ij'), as.matrix(t(K) + 1), K %*% seq_len(ncol(K)),
+            utils::capture.output(print(K), K))")
+    there <- in_new_process(c(sprintf("K <- readRDS(%s)", deparse(saved)), use))
+    expect_identical(there, eval(parse(text = use), list(K = objects[[name]])), label = name)
+  }
+})
+
+test_that("a worker that was only sent a formula can compute it", {
+  skip_on_os("windows")
+  x <- matrix(stats::rnorm(12), 4)
+  K <- exp(-sqdist(Vi(x), Vj(x)))
+  workers <- parallel::makePSOCKcluster(1)
+  on.exit(parallel::stopCluster(workers))
+  parallel::clusterCall(workers, ".libPaths", c(dirname(system.file(package = "kernweave")), .libPaths()))
+  f <- function(q, K) sum(K * q, index = "ij")
+  environment(f) <- globalenv()
+  expect_equal(parallel::parSapply(workers, 1:2, f, K = K), sum(as.matrix(K)) * 1:2)
 })
 
 test_that("a reduction that has been computed is saved with its data once, as before", {
@@ -65,7 +101,8 @@ test_that("Ctrl-C is answered at once and leaves everything usable", {
   skip_on_os("windows")
   many_by_many <- "F <- exp(-sqdist(Vi(x), Vj(x)))"
   # A GPU is done with these before it is interrupted.
-  many_by_few <- "options(kernweave.device = 'cpu'); F <- sqdist(Vi(as.vector(x)), Vj(1:7)); for (k in 1:16) F <- lgamma(F + 1)"
+  many_by_few <- paste("options(kernweave.device = 'cpu'); F <- sqdist(Vi(as.vector(x)), Vj(1:7))",
+                       "for (k in 1:16) F <- lgamma(F + 1)", sep = "; ")
   for (formula in c(many_by_many, many_by_few)) {
     script <- tempfile(fileext = ".R")
     writeLines(c(sprintf("library(kernweave, lib.loc = '%s')", dirname(system.file(package = "kernweave"))),
