@@ -209,3 +209,11 @@ r_executables <- function(plan) {
     .Call(`_kernweave_r_executables`, plan)
 }
 
+r_grain <- function(plan, data, extents, settings) {
+    .Call(`_kernweave_r_grain`, plan, data, extents, settings)
+}
+
+r_run_blocks <- function(plan, data, extents, settings, rows, columns) {
+    .Call(`_kernweave_r_run_blocks`, plan, data, extents, settings, rows, columns)
+}
+

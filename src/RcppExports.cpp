@@ -571,6 +571,34 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_grain
+Rcpp::NumericVector r_grain(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings);
+RcppExport SEXP _kernweave_r_grain(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_grain(plan, data, extents, settings));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_run_blocks
+Rcpp::List r_run_blocks(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings, Rcpp::NumericVector rows, Rcpp::NumericVector columns);
+RcppExport SEXP _kernweave_r_run_blocks(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP rowsSEXP, SEXP columnsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type columns(columnsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run_blocks(plan, data, extents, settings, rows, columns));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
@@ -625,6 +653,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
     {"_kernweave_r_power", (DL_FUNC) &_kernweave_r_power, 6},
     {"_kernweave_r_executables", (DL_FUNC) &_kernweave_r_executables, 1},
+    {"_kernweave_r_grain", (DL_FUNC) &_kernweave_r_grain, 4},
+    {"_kernweave_r_run_blocks", (DL_FUNC) &_kernweave_r_run_blocks, 6},
     {NULL, NULL, 0}
 };
 

@@ -2,8 +2,6 @@
 #include "border.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
@@ -15,12 +13,10 @@
 #include "cuda/write_source.hpp"
 #include "device/device.hpp"
 #include "execute/backends.hpp"
-#include "execute/memory_host.hpp"
 #include "device/nvrtc.hpp"
 #include "expr/table.hpp"
 #include "plan/lower.hpp"
 #include "plan/show.hpp"
-#include "r_data.hpp"
 #include "r_job.hpp"
 #include "r_plan.hpp"
 #include "r_resident.hpp"
@@ -312,55 +308,4 @@ Rcpp::RawVector r_cuda_compile(std::string source, int capability) {
     const std::string code = kernweave::device::compile(source, capability);
     return Rcpp::RawVector(code.begin(), code.end());
   });
-}
-
-namespace kernweave {
-namespace {
-
-// Counts what is asked of it: a solver's products may ask for nothing but a look at the clock.
-class CountingHost : public MemoryHost {
- public:
-  void collect() override { ++asked; }
-  void say(const std::string&) override { ++asked; }
-  int asked = 0;
-};
-
-// The largest eigenvalue of a symmetric matrix of pairs by so many products with it, which call R never.
-double largest_eigenvalue(std::shared_ptr<Prepared> product, std::vector<OperandData> operands, const Known& known,
-                          int vector, int products, const Settings& settings, CountingHost* host) {
-  std::vector<double> v(static_cast<std::size_t>(operands[static_cast<std::size_t>(vector)].view.rows), 1.0);
-  Execution execution(std::move(product), std::move(operands), known, settings, host);
-  double norm = 0;
-  for (int k = 0; k < products; ++k) {
-    execution.replace(vector, v.data());
-    execution.run();
-    const std::vector<double>& next = host->values[0];
-    norm = std::sqrt(std::inner_product(next.begin(), next.end(), next.begin(), 0.0));
-    std::transform(next.begin(), next.end(), v.begin(), [&](double x) { return x / norm; });
-  }
-  return norm;
-}
-
-}  // namespace
-}  // namespace kernweave
-
-// By power iteration on a prepared sum over j whose operand number `vector` is the vector: for tests.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List r_power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int vector, int products,
-                   Rcpp::List settings) {
-  return kernweave::at_border([&] {
-    kernweave::CountingHost host;
-    const double largest = kernweave::largest_eigenvalue(
-        kernweave::plan_behind(plan), kernweave::operands_of({data, {}}), kernweave::known_from_r(extents), vector,
-        products, kernweave::settings_from_r(settings), &host);
-    return Rcpp::List::create(Rcpp::_["value"] = largest, Rcpp::_["vector"] = host.values[0],
-                              Rcpp::_["asked"] = host.asked,
-                              Rcpp::_["made"] = kernweave::plan_behind(plan)->executables());
-  });
-}
-
-// How many schedules a plan is ready for: for tests.
-// [[Rcpp::export(rng = false)]]
-int r_executables(SEXP plan) {
-  return kernweave::at_border([&] { return kernweave::plan_behind(plan)->executables(); });
 }

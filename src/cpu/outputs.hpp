@@ -28,6 +28,9 @@ class RowStates {
   // So many rows without terms; memory of an earlier use serves again.
   void init(const RowShape& shape, std::int64_t rows);
   void* at(std::size_t part, int component, std::int64_t row);
+  // As bytes, in which addresses count from the storage of the state they are in; and back.
+  void pack(std::vector<char>* to) const;
+  const char* unpack(const char* from, const RowShape& shape);
   // Takes in states of later terms of the same rows.
   void merge(RowStates& later);
   // Takes in the rows of one block in order, where a part folds the rows too.
@@ -37,6 +40,8 @@ class RowStates {
               const Result& result);
 
  private:
+  void shift_addresses(std::vector<std::int64_t>* memory, std::int64_t sign) const;
+
   const RowShape* shape_ = nullptr;
   std::int64_t rows_ = 0;
   std::vector<std::int64_t> first_;  // place of each part's states, then of their storage

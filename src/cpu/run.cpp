@@ -7,9 +7,8 @@
 #include "cpu/pass.hpp"
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
-#include "cpu/outputs.hpp"
-#include "base/threads.hpp"
-#include "cpu/worker.hpp"
+#include "cpu/pack_states.hpp"
+#include "cpu/ready_pass.hpp"
 #include "plan/output_groups.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
@@ -17,193 +16,33 @@
 namespace kernweave {
 namespace {
 
-// Blocks of rows, times chunks of columns where there are too few blocks to deal out.
-struct Cut {
-  std::int64_t blocks, chunks, chunk_columns;
-
-  std::int64_t tasks() const { return blocks * chunks; }
-};
-
-Cut cut(const Tiling& t, std::int64_t lanes, std::int64_t sweep) {
-  Cut c{(lanes + t.rows - 1) / t.rows, 1, sweep};
-  if (c.blocks == 0 || sweep == 0) return c;
-  const double by_work =
-      static_cast<double>(lanes) * static_cast<double>(sweep) / static_cast<double>(c.blocks) / kPairsOfTask;
-  const std::int64_t wanted = std::min<std::int64_t>(kTasks / c.blocks, static_cast<std::int64_t>(by_work));
-  if (wanted <= 1) return c;
-  c.chunk_columns = ((sweep + wanted - 1) / wanted + t.columns - 1) / t.columns * t.columns;
-  c.chunks = (sweep + c.chunk_columns - 1) / c.chunk_columns;
-  return c;
-}
-
-// What tasks found, until all are done: the rows of a block and chunk where chunks are to be merged, one row
-// where a part folds the rows too.
-class Found {
- public:
-  Found(const PassRun& job, const Cut& cut) : job_(job), cut_(cut) {
-    for (const RowShape::Part& part : job.shape->parts) folds_rows_ = folds_rows_ || part.output->keep == Keep::none;
-    if (cut.chunks > 1) rows_.resize(static_cast<std::size_t>(cut.tasks()));
-    if (folds_rows_) totals_.resize(static_cast<std::size_t>(cut.tasks()));
-  }
-
-  std::int64_t rows_of(std::int64_t block) const {
-    return std::min(job_.pass->tiling.rows, job_.lanes - block * job_.pass->tiling.rows);
-  }
-
-  // The states a task has gathered; it gets others in return. Only the task itself touches its place.
-  void take(std::int64_t block, std::int64_t chunk, RowStates* states) {
-    const std::size_t task = static_cast<std::size_t>(block * cut_.chunks + chunk);
-    if (folds_rows_) {
-      totals_[task].init(*job_.shape, 1);
-      for (std::size_t p = 0; p < job_.shape->parts.size(); ++p)
-        if (folds_rows(p)) totals_[task].merge_rows(*states, rows_of(block), p);
-    }
-    if (cut_.chunks > 1) std::swap(rows_[task], *states);
-    else finish_rows(block, states);
-  }
-
-  void finish() {
-    for (std::int64_t b = 0; b < cut_.blocks && cut_.chunks > 1; ++b) {
-      RowStates& first = rows_[static_cast<std::size_t>(b * cut_.chunks)];
-      for (std::int64_t c = 1; c < cut_.chunks; ++c) first.merge(rows_[static_cast<std::size_t>(b * cut_.chunks + c)]);
-      finish_rows(b, &first);
-    }
-    if (!folds_rows_) return;
-    all_.init(*job_.shape, 1);
-    for (RowStates& total : totals_) all_.merge(total);
-    for (std::size_t p = 0; p < job_.shape->parts.size(); ++p)
-      if (folds_rows(p)) all_.finish(p, 1, 0, 1, result(p));
-  }
-
- private:
-  bool folds_rows(std::size_t part) const { return job_.shape->parts[part].output->keep == Keep::none; }
-  const Result& result(std::size_t part) const { return job_.task->results[job_.shape->parts[part].number]; }
-
-  void finish_rows(std::int64_t block, RowStates* states) {
-    for (std::size_t p = 0; p < job_.shape->parts.size(); ++p)
-      if (!folds_rows(p)) states->finish(p, rows_of(block), block * job_.pass->tiling.rows, job_.lanes, result(p));
-  }
-
-  const PassRun& job_;
-  const Cut& cut_;
-  bool folds_rows_ = false;
-  std::vector<RowStates> rows_;
-  std::vector<RowStates> totals_;
-  RowStates all_;
-};
-
-// The workers of a pass, each made by the thread that first needs it, and kept from run to run.
-template <class T>
-class Workers {
- public:
-  struct Worker {
-    explicit Worker(const PassRun& job) : tiles(job) {}
-    TileWorker<T> tiles;
-    RowStates states;
-    bool begun = false;
-  };
-
-  explicit Workers(const PassRun& job) : job_(job) {}
-
-  void begin(int threads) {
-    if (static_cast<int>(workers_.size()) < threads) workers_.resize(static_cast<std::size_t>(threads));
-    for (const auto& worker : workers_)
-      if (worker) worker->begun = false;
-  }
-  Worker& operator[](int number) {
-    std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(number)];
-    if (!worker) worker = std::make_unique<Worker>(job_);
-    if (!worker->begun) worker->tiles.begin();
-    worker->begun = true;
-    return *worker;
-  }
-
- private:
-  const PassRun& job_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-};
-
-// One pass at its sizes, and the memory that its runs work in.
-template <class T>
-class ReadyPass {
- public:
-  ReadyPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, const Pass& pass)
-      : pass_(pass),
-        shape_(pass_, variant, kernel),
-        job_{&plan,
-             &variant,
-             &pass_,
-             &kernel,
-             &shape_,
-             pass_.lanes_along_i ? sizes.i : sizes.j,
-             pass_.lanes_along_i ? sizes.j : sizes.i},
-        cut_(cut(pass_.tiling, job_.lanes, job_.sweep)),
-        found_(job_, cut_),
-        workers_(job_) {}
-
-  void run(const Task& task, int threads) {
-    job_.task = &task;
-    workers_.begin(threads);
-    job_.columns = share_columns(threads) ? columns_.data() : nullptr;
-    share_out(threads, cut_.tasks(), task.poll, [&](int worker, std::int64_t number, const Heartbeat& beat) {
-      const std::int64_t block = number / cut_.chunks, chunk = number % cut_.chunks;
-      const std::int64_t first = chunk * cut_.chunk_columns, rows = found_.rows_of(block);
-      auto& [tiles, states, begun] = workers_[worker];
-      states.init(shape_, rows);
-      tiles.block(block * pass_.tiling.rows, rows, first, std::min(first + cut_.chunk_columns, job_.sweep), &states,
-                  beat);
-      found_.take(block, chunk, &states);
-    });
-    found_.finish();
-  }
-
- private:
-  // What depends on columns alone is computed once for all blocks of rows, where there is more than one and the
-  // memory is not too much.
-  bool share_columns(int threads) {
-    const std::int64_t wide = pass_.tiling.columns, tiles = (job_.sweep + wide - 1) / wide;
-    const std::int64_t each = TileWorker<T>::panel_numbers(pass_);
-    if (cut_.blocks < 2 || tiles * each * static_cast<std::int64_t>(sizeof(T)) > kSharedBytes) return false;
-    columns_.resize(static_cast<std::size_t>(tiles * each));
-    const auto no_progress = [&](double) { job_.task->poll(0.0); };
-    share_out(threads, tiles, no_progress, [&](int worker, std::int64_t tile, const Heartbeat& beat) {
-      workers_[worker].tiles.panel(tile * wide, job_.sweep, columns_.data() + tile * each);
-      beat();
-    });
-    return true;
-  }
-
-  const Pass pass_;
-  const RowShape shape_;
-  PassRun job_;
-  const Cut cut_;
-  Found found_;
-  Workers<T> workers_;
-  std::vector<T> columns_;
-};
-
-// The passes of a variant. Only what ran last keeps the memory it works in: plans are many.
+// Of all executables, only what ran last keeps the memory it works in: plans are many.
 class TileExecutable : public Executable {
  public:
-  ~TileExecutable() override { rest(); }
-  void run(const Task& task) final {
-    if (warm_ && warm_ != this) warm_->release();
-    warm_ = this;
-    compute(task);
-  }
-
- protected:
-  void rest() {
+  ~TileExecutable() override {
     if (warm_ == this) warm_ = nullptr;
   }
 
+ protected:
+  void warm_up() {
+    if (warm_ && warm_ != this) warm_->release();
+    warm_ = this;
+  }
+
  private:
-  virtual void compute(const Task& task) = 0;
   virtual void release() = 0;
   static TileExecutable* warm_;
 };
 TileExecutable* TileExecutable::warm_ = nullptr;
 
+// The states of a block of the whole; its one pass has them.
+struct CpuStates : States {
+  explicit CpuStates(PassStates states) : states(std::move(states)) {}
+  std::vector<char> pack() const override { return packed(states); }
+  PassStates states;
+};
+
+// The passes of a variant.
 template <class T>
 class Passes : public TileExecutable {
  public:
@@ -214,14 +53,43 @@ class Passes : public TileExecutable {
         kernel_(kernel),
         passes_(compile(plan, variant_, sizes_, kernel, sizeof(T))) {}
 
+  void run(const Task& task) override {
+    for (const auto& pass : ready()) pass->run(task, threads(task));
+  }
+
+  Grain grain() override {
+    if (passes_.size() != 1) return {};
+    ReadyPass<T>& pass = *ready()[0];
+    return {pass.pass().lanes_along_i, pass.rows_of_block(), pass.columns_of_chunk()};
+  }
+  bool run_rows(const Task& task, const Range& rows, bool) override {
+    ReadyPass<T>& pass = *ready()[0];
+    pass.run_blocks(task, threads(task), in_steps(rows, pass.rows_of_block()));
+    return true;
+  }
+  std::unique_ptr<States> run_block(const Task& task, const Range& rows, const Range& columns) override {
+    ReadyPass<T>& pass = *ready()[0];
+    const Piece piece{in_steps(rows, pass.rows_of_block()), in_steps(columns, pass.columns_of_chunk())};
+    return std::make_unique<CpuStates>(pass.run_piece(task, threads(task), piece));
+  }
+  std::unique_ptr<States> unpack(const std::vector<char>& bytes) override {
+    return std::make_unique<CpuStates>(unpacked(bytes, ready()[0]->shape()));
+  }
+  void finish(const Task& task, std::vector<std::unique_ptr<States>> in_order) override {
+    std::vector<PassStates> pieces;
+    for (const auto& states : in_order) pieces.push_back(std::move(static_cast<CpuStates&>(*states).states));
+    ready()[0]->finish(task, &pieces);
+  }
+
  private:
-  void compute(const Task& task) override {
+  std::vector<std::unique_ptr<ReadyPass<T>>>& ready() {
+    warm_up();
     if (ready_.empty())
       for (const Pass& pass : passes_)
         ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, sizes_, kernel_, pass));
-    const int threads = sizes_.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads);
-    for (const auto& pass : ready_) pass->run(task, threads);
+    return ready_;
   }
+  int threads(const Task& task) const { return sizes_.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads); }
   void release() override { ready_.clear(); }
 
   const Plan& plan_;

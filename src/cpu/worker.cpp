@@ -42,10 +42,12 @@ TileWorker<T>::TileWorker(const PassRun& job) : job_(job), pass_(*job.pass) {
   storage_ = base + storages;
   scratch_ = base + scratch;
   room_ = base + room;
+  own_panel_ = space(Space::sweep_panel);
 }
 
 template <class T>
 void TileWorker<T>::begin() {
+  spaces_[static_cast<int>(Space::sweep_panel)] = own_panel_;
   const Tiling& t = pass_.tiling;
   for (std::size_t k = 0; k < pass_.numbers.size(); ++k)
     std::fill_n(space(Space::once) + static_cast<std::int64_t>(k) * t.strip(), t.strip(),

@@ -72,6 +72,7 @@ class TileWorker {
   const Pass& pass_;
   std::vector<char> memory_;
   std::array<T*, kSpaces> spaces_{};
+  T* own_panel_ = nullptr;  // of the sweep axis, where none is shared
   char* states_ = nullptr;
   char* storage_ = nullptr;
   char* scratch_ = nullptr;

@@ -79,8 +79,24 @@ class Passes : public Executable {
   void run(const Task& task) override {
     for (Group& g : groups_)
       with_room(task, [&](Room room) {
-        if (!run_as(way_, g.outputs, &g.usual, task, room)) run_as(Way::plain, g.outputs, &g.plain, task, room);
+        const Span all{0, usual(&g).pass.all.lanes};
+        if (!run_pass(usual(&g), task, all, room)) run_pass(plain(&g), task, all, room);
       });
+  }
+
+  // Blocks of columns would have states of the device to hand out: they stay where they are.
+  Grain grain() override {
+    if (groups_.size() != 1 || usual(&groups_[0]).pass.folds_all()) return {};
+    const Pass& pass = usual(&groups_[0]).pass;
+    return {pass.group.along_i, pass.shape.block_rows, 0};
+  }
+  bool run_rows(const Task& task, const Range& rows, bool plainly) override {
+    Group& g = groups_[0];
+    bool told = true;
+    with_room(task, [&](Room room) {
+      told = run_pass(plainly ? plain(&g) : usual(&g), task, {rows.from, rows.to}, room);
+    });
+    return told;
   }
 
  private:
@@ -90,10 +106,12 @@ class Passes : public Executable {
     std::unique_ptr<ReadyPass> plain;  // where tensor cores or a screen met what they cannot tell
   };
 
-  bool run_as(Way way, const OutputGroup& group, std::unique_ptr<ReadyPass>* ready, const Task& task, Room room) {
+  ReadyPass& made(std::unique_ptr<ReadyPass>* ready, const OutputGroup& group, Way way) {
     if (!*ready) *ready = std::make_unique<ReadyPass>(make_(group, way));
-    return run_pass(**ready, task, room);
+    return **ready;
   }
+  ReadyPass& usual(Group* g) { return made(&g->usual, g->outputs, way_); }
+  ReadyPass& plain(Group* g) { return made(&g->plain, g->outputs, Way::plain); }
 
   const Make make_;
   const Way way_;

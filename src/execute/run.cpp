@@ -1,6 +1,9 @@
 // A plan is run as it is, or in two steps: sums, then what comes after them.
 #include "execute/run.hpp"
 
+#include <algorithm>
+
+#include "base/error.hpp"
 #include "device/probe.hpp"
 #include "execute/backends.hpp"
 #include "execute/facts.hpp"
@@ -31,15 +34,24 @@ const Schedule& PlanRun::schedule(const std::string& device) {
   return chosen_;
 }
 
-void PlanRun::run(Prepared* prepared, const Settings& settings, Host* host, const std::vector<Result>& results) {
+Executable& PlanRun::executable(Prepared* prepared, Host* host) {
   if (!executable_) {
     // A GPU that is there and cannot be used is worth a word.
     if (!chosen_.missed.empty() && device::gpu_is_here()) host->say("kernweave computes on the CPU: " + chosen_.missed);
     executable_ = prepared->executable(plan, chosen_);
   }
+  return *executable_;
+}
+
+Task PlanRun::task(const Settings& settings, Host* host, const std::vector<Result>& results) {
   if (!chosen_.backend->holds_data()) data.all_on_host();
-  executable_->run({data.views(), centres_, results, settings.threads, settings.gpu_bytes,
-                    [&](double share) { host->poll(share); }, [&] { host->collect(); }});
+  return {data.views(),
+          centres_,
+          results,
+          settings.threads,
+          settings.gpu_bytes,
+          [host](double share) { host->poll(share); },
+          [host] { host->collect(); }};
 }
 
 // --- all of a call ---
@@ -86,17 +98,46 @@ void Execution::replace(int operand, const double* numbers) {
   for (const auto& after : after_) renew(after.get());
 }
 
-void Execution::run() {
-  first_->schedule(settings_.device);
-  const bool stays = first_->stays();
+std::vector<Result> Execution::room_for_results(bool stays) {
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
   std::vector<Result> results;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     results.push_back(host_->allocate(k, outputs[k], sizes_, stays));
     results.back().factor = factor_of(outputs[k].finish, sizes_);
   }
-  if (after_.empty()) first_->run(prepared_.get(), settings_, host_, results);
+  return results;
+}
+
+void Execution::run() {
+  first_->schedule(settings_.device);
+  const bool stays = first_->stays();
+  const std::vector<Result> results = room_for_results(stays);
+  if (after_.empty()) first_->executable(prepared_.get(), host_).run(first_->task(settings_, host_, results));
   else run_in_two_steps(stays, results);
+}
+
+Grain Execution::grain() {
+  first_->schedule(settings_.device);
+  return after_.empty() ? first_->executable(prepared_.get(), host_).grain() : Grain();
+}
+
+void Execution::run_blocks(const std::vector<Range>& rows, const std::vector<Range>& columns) {
+  internal_check(grain().rows > 0, "a plan that is not cut into blocks");
+  const std::vector<Result> results = room_for_results(false);
+  Executable& executable = first_->executable(prepared_.get(), host_);
+  const Task task = first_->task(settings_, host_, results);
+  if (columns.empty()) {
+    const auto all = [&](bool plainly) {
+      return std::all_of(rows.rbegin(), rows.rend(),
+                         [&](const Range& r) { return executable.run_rows(task, r, plainly); });
+    };
+    if (!all(false)) all(true);
+    return;
+  }
+  std::vector<std::unique_ptr<States>> found;
+  for (const Range& r : rows)
+    for (const Range& c : columns) found.push_back(executable.unpack(executable.run_block(task, r, c)->pack()));
+  executable.finish(task, std::move(found));
 }
 
 // Sums of as many components as the output has are written where the output will be.
@@ -121,7 +162,7 @@ Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) 
 void Execution::run_in_two_steps(bool stays, const std::vector<Result>& results) {
   std::vector<Result> sums;
   for (std::size_t k = 0; k < results.size(); ++k) sums.push_back(room_for_sum(k, stays, results[k]));
-  first_->run(prepared_.get(), settings_, host_, sums);
+  first_->executable(prepared_.get(), host_).run(first_->task(settings_, host_, sums));
   const std::vector<Output>& outputs = first_->plan.variants.back().outputs;
   const std::string device = stays ? first_->schedule(settings_.device).backend->name() : settings_.device;
   for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -130,7 +171,8 @@ void Execution::run_in_two_steps(bool stays, const std::vector<Result>& results)
     for (std::size_t v = 0; v < after.plan.variables.size(); ++v)
       if (after.plan.variables[v].operand >= Variable::kResults) after.data.put(v, sum);
     after.schedule(device);
-    after.run(prepared_.get(), settings_, host_, {results[k]});
+    const std::vector<Result> result = {results[k]};
+    after.executable(prepared_.get(), host_).run(after.task(settings_, host_, result));
   }
 }
 

@@ -27,7 +27,9 @@ class PlanRun {
   void reconsider() { executable_ = nullptr, decided_ = false; }
   // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
   bool stays() const { return chosen_.backend->holds_data() && data.resident(); }
-  void run(Prepared* prepared, const Settings& settings, Host* host, const std::vector<Result>& results);
+  // What runs it as scheduled, and what one run gets.
+  Executable& executable(Prepared* prepared, Host* host);
+  Task task(const Settings& settings, Host* host, const std::vector<Result>& results);
 
   const Plan& plan;
   const Sizes sizes;
@@ -51,6 +53,10 @@ class Execution {
   void replace(int operand, const double* numbers);
   // Results go where the host says.
   void run();
+  // The same block by block: rows of the results from border to border, in any order; with columns, by way of packed
+  // states, as if others had computed them. For plans of one step, at multiples of what grain() says.
+  void run_blocks(const std::vector<Range>& rows, const std::vector<Range>& columns);
+  Grain grain();
 
   // The plan whose steps run for the pairs, and how.
   const Plan& ran() const { return first_->plan; }
@@ -63,6 +69,7 @@ class Execution {
     std::vector<double> memory;
     Kept kept;
   };
+  std::vector<Result> room_for_results(bool stays);
   void run_in_two_steps(bool stays, const std::vector<Result>& results);
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
 

@@ -40,11 +40,46 @@ struct Task {
   std::function<void()> collect;                    // frees memory, of devices too, that nobody needs any more
 };
 
+// Points from .. to - 1 of an axis.
+struct Range {
+  std::int64_t from = 0, to = 0;
+
+  std::int64_t size() const { return to - from; }
+};
+
+// What a block of the whole leaves: states of its rows that wait for those of other columns. Packed, they are bytes for
+// another process of the same build and model.
+class States {
+ public:
+  virtual ~States() = default;
+  virtual std::vector<char> pack() const = 0;
+};
+
+// Where the pairs may be cut into blocks of the whole: at multiples of so many rows, points of the axis that is kept (i
+// where both are folded), and of so many columns, those of the other. 0: not along that axis.
+struct Grain {
+  bool rows_along_i = true;
+  std::int64_t rows = 0, columns = 0;
+};
+
 // A plan made ready for a schedule: its code and its cut. Runs compile and look up nothing, however many there are.
+//
+// What sizes and facts decide is decided for the whole. Any block of it may be computed alone, here or elsewhere: what
+// all blocks have found is the same, bit for bit, however rows were dealt out.
 class Executable {
  public:
   virtual ~Executable() = default;
   virtual void run(const Task& task) = 0;
+
+  virtual Grain grain() { return {}; }
+  // These rows of the results, to their places among all; for outputs that keep rows. False where they met what the
+  // usual way cannot tell: then all rows, whoever has them, are to be computed plainly.
+  virtual bool run_rows(const Task&, const Range&, bool plainly) { return plainly; }
+  // The states that these columns leave in these rows.
+  virtual std::unique_ptr<States> run_block(const Task&, const Range&, const Range&) { return nullptr; }
+  virtual std::unique_ptr<States> unpack(const std::vector<char>&) { return nullptr; }
+  // Results of the whole from the states of all blocks: by rows, and for the same rows by columns.
+  virtual void finish(const Task&, std::vector<std::unique_ptr<States>>) {}
 };
 
 class Backend {

@@ -69,3 +69,73 @@ test_that("what was kept of an operand's data is forgotten when it is given othe
     for (k in seq_along(operands)) operands[[k]]$data <- before[[k]]
   }
 })
+
+# --- blocks of the whole ---
+
+block_cases <- function(m, n, D = 3) {
+  x <- matrix(rnorm(m * D), m)
+  y <- matrix(rnorm(n * D), n)
+  d <- sqdist(Vi(x), Vj(y))
+  b <- matrix(rnorm(2 * n), n)
+  list(
+    sum = reduction(exp(-d), "sum", call = FALSE), weighed = reduction(exp(-d) * Vj(b), "sum", call = FALSE),
+    logsumexp = reduction(-d, "logsumexp", call = FALSE), nearest = reduction(d, "min_argmin", call = FALSE),
+    several = reduction(d, "Kmin_argKmin", K = 7, call = FALSE), product = reduction(1 - d / 100, "prod", call = FALSE),
+    columns = reduction(exp(-d), "sum", index = "i", call = FALSE),
+    least = reduction(d, "Kmin", K = 3, index = "i", call = FALSE)
+  )
+}
+both_cases <- function(m, n) {
+  x <- matrix(rnorm(m * 2), m)
+  y <- matrix(rnorm(n * 2), n)
+  d <- sqdist(Vi(x), Vj(y))
+  list(sum = reduction(exp(-d), "sum", index = "ij", call = FALSE),
+       least = reduction(d, "min_argmin", index = "ij", call = FALSE),
+       several = reduction(d, "argKmin", K = 4, index = "ij", call = FALSE))
+}
+
+in_blocks <- function(R, device, precision, rows, columns = numeric()) {
+  R <- lazy_set(R, device = device, precision = precision)
+  ready <- kernweave:::prepared(R)
+  data <- kernweave:::operand_data(ready$operands, list(), list())
+  options <- settings(device, precision)
+  grain <- kernweave:::r_grain(ready$plan, data, R$extent, options)
+  extents <- vapply(list(data[[1]], data[[2]]), NROW, 1)
+  if (!grain[1]) extents <- rev(extents)
+  border <- function(at, extent, step) if (length(at)) unique(pmin(c(at * step, extent), extent)) else numeric()
+  found <- kernweave:::r_run_blocks(ready$plan, data, R$extent, options, border(rows, extents[1], grain[2]),
+                                    border(columns, extents[2], grain[3]))
+  whole <- kernweave:::r_run_blocks(ready$plan, data, R$extent, options, c(0, extents[1]), numeric())
+  plain <- kernweave:::run_reduction(R)
+  list(found = found, plain = unlist(plain), whole = whole, grain = grain)
+}
+
+devices_of_blocks <- c("cpu", if ("gpu" %in% kernweave:::r_devices()) "gpu")
+
+test_that("rows give the same bits however they are dealt out", {
+  set.seed(1)
+  for (device in devices_of_blocks) for (precision in c("float64", "float32")) {
+    for (sizes in list(c(3001, 1009), c(700, 20011))) {
+      cases <- block_cases(sizes[1], sizes[2])
+      for (name in names(cases)) for (rows in list(c(0, 1, 2, 5), c(0, 3), 0:6)) {
+        run <- in_blocks(cases[[name]], device, precision, rows)
+        got <- unname(c(run$found$value, run$found$index))
+        expect_identical(got, as.double(unname(run$plain)), label = paste(device, precision, name))
+      }
+    }
+  }
+})
+
+test_that("blocks of rows and columns come together from packed states, to the bit where columns are one group", {
+  set.seed(2)
+  for (precision in c("float64", "float32")) {
+    for (cases in list(block_cases(300, 60013), both_cases(2500, 3001))) for (name in names(cases)) {
+      one <- in_blocks(cases[[name]], "cpu", precision, c(0, 1, 2), 0)
+      expect_identical(unname(c(one$found$value, one$found$index)), as.double(unname(one$plain)),
+                       label = paste(precision, name))
+      several <- in_blocks(cases[[name]], "cpu", precision, c(0, 1), c(0, 1, 2))
+      expect_equal(unname(c(several$found$value, several$found$index)), as.double(unname(several$plain)),
+                   tolerance = if (precision == "float64") 1e-12 else 1e-5, label = paste(precision, name))
+    }
+  }
+})

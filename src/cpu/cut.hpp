@@ -1,0 +1,29 @@
+// How the pairs of a pass are cut into tasks: by the sizes alone, so that no number of threads changes a bit.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include "cpu/pass.hpp"
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+
+// Blocks of rows, times chunks of columns where there are too few blocks to deal out.
+struct Cut {
+  std::int64_t blocks, chunks, chunk_columns;
+
+  std::int64_t tasks() const { return blocks * chunks; }
+};
+
+inline Cut cut(const Tiling& t, std::int64_t lanes, std::int64_t sweep) {
+  Cut c{(lanes + t.rows - 1) / t.rows, 1, sweep};
+  if (c.blocks == 0 || sweep == 0) return c;
+  const double by_work =
+      static_cast<double>(lanes) * static_cast<double>(sweep) / static_cast<double>(c.blocks) / kPairsOfTask;
+  const std::int64_t wanted = std::min<std::int64_t>(kTasks / c.blocks, static_cast<std::int64_t>(by_work));
+  if (wanted <= 1) return c;
+  c.chunk_columns = ((sweep + wanted - 1) / wanted + t.columns - 1) / t.columns * t.columns;
+  c.chunks = (sweep + c.chunk_columns - 1) / c.chunk_columns;
+  return c;
+}
+
+}  // namespace kernweave

@@ -1,0 +1,127 @@
+// One pass at its sizes, and the memory that its runs work in.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <vector>
+#include "base/threads.hpp"
+#include "cpu/found.hpp"
+
+namespace kernweave {
+
+// The workers of a pass, each made by the thread that first needs it, and kept from run to run.
+template <class T>
+class Workers {
+ public:
+  struct Worker {
+    explicit Worker(const PassRun& job) : tiles(job) {}
+    TileWorker<T> tiles;
+    RowStates states;
+    bool begun = false;
+  };
+
+  explicit Workers(const PassRun& job) : job_(job) {}
+
+  void begin(int threads) {
+    if (static_cast<int>(workers_.size()) < threads) workers_.resize(static_cast<std::size_t>(threads));
+    for (const auto& worker : workers_)
+      if (worker) worker->begun = false;
+  }
+  Worker& operator[](int number) {
+    std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(number)];
+    if (!worker) worker = std::make_unique<Worker>(job_);
+    if (!worker->begun) worker->tiles.begin();
+    worker->begun = true;
+    return *worker;
+  }
+
+ private:
+  const PassRun& job_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+template <class T>
+class ReadyPass {
+ public:
+  ReadyPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, const Pass& pass)
+      : pass_(pass),
+        shape_(pass_, variant, kernel),
+        job_{&plan,
+             &variant,
+             &pass_,
+             &kernel,
+             &shape_,
+             pass_.lanes_along_i ? sizes.i : sizes.j,
+             pass_.lanes_along_i ? sizes.j : sizes.i},
+        cut_(cut(pass_.tiling, job_.lanes, job_.sweep)),
+        found_(job_, cut_),
+        workers_(job_) {}
+
+  const Pass& pass() const { return pass_; }
+  const RowShape& shape() const { return shape_; }
+  std::int64_t rows_of_block() const { return pass_.tiling.rows; }
+  std::int64_t columns_of_chunk() const { return cut_.chunk_columns; }
+  Piece whole() const { return {{0, cut_.blocks}, {0, cut_.chunks}}; }
+  std::int64_t rows_of(std::int64_t block) const { return found_.rows_of(block); }
+
+  void run(const Task& task, int threads) {
+    work(task, threads, whole(), false);
+    found_.finish();
+  }
+  // Only these rows of the results.
+  void run_blocks(const Task& task, int threads, const Range& blocks) {
+    work(task, threads, {blocks, whole().chunks}, false);
+    found_.finish();
+  }
+  PassStates run_piece(const Task& task, int threads, const Piece& piece) {
+    work(task, threads, piece, true);
+    found_.finish();
+    return found_.give();
+  }
+  void finish(const Task& task, std::vector<PassStates>* pieces) {
+    job_.task = &task;
+    found_.finish_all(pieces);
+  }
+
+ private:
+  void work(const Task& task, int threads, const Piece& piece, bool kept) {
+    job_.task = &task;
+    found_.begin(piece, kept);
+    workers_.begin(threads);
+    job_.columns = share_columns(threads, piece) ? columns_.data() : nullptr;
+    const std::int64_t chunks = piece.chunks.size();
+    share_out(threads, piece.tasks(), task.poll, [&](int worker, std::int64_t number, const Heartbeat& beat) {
+      const std::int64_t block = piece.blocks.from + number / chunks, chunk = piece.chunks.from + number % chunks;
+      const std::int64_t first = chunk * cut_.chunk_columns, rows = found_.rows_of(block);
+      auto& [tiles, states, begun] = workers_[worker];
+      states.init(shape_, rows);
+      tiles.block(block * pass_.tiling.rows, rows, first, std::min(first + cut_.chunk_columns, job_.sweep), &states,
+                  beat);
+      found_.take(block, chunk, &states);
+    });
+  }
+
+  // What depends on columns alone is computed once for all blocks of rows, where there is more than one and the
+  // memory is not too much.
+  bool share_columns(int threads, const Piece& piece) {
+    const std::int64_t wide = pass_.tiling.columns, tiles = (job_.sweep + wide - 1) / wide;
+    const std::int64_t each = TileWorker<T>::panel_numbers(pass_);
+    if (piece.blocks.size() < 2 || tiles * each * static_cast<std::int64_t>(sizeof(T)) > kSharedBytes) return false;
+    columns_.resize(static_cast<std::size_t>(tiles * each));
+    const auto no_progress = [&](double) { job_.task->poll(0.0); };
+    share_out(threads, tiles, no_progress, [&](int worker, std::int64_t tile, const Heartbeat& beat) {
+      workers_[worker].tiles.panel(tile * wide, job_.sweep, columns_.data() + tile * each);
+      beat();
+    });
+    return true;
+  }
+
+  const Pass pass_;
+  const RowShape shape_;
+  PassRun job_;
+  const Cut cut_;
+  Found found_;
+  Workers<T> workers_;
+  std::vector<T> columns_;
+};
+
+}  // namespace kernweave
