@@ -85,7 +85,11 @@ Expr make_keops(Op op, std::vector<Expr> args, std::vector<int> attributes, cons
     case Op::Extract:
     case Op::ExtractT: ++attributes[0]; break;
     case Op::ElemT: ++attributes[1]; break;
-    case Op::OneHot: args[0] = args[0] + 1; break;
+    case Op::OneHot:
+      if (width(args[0]) != 1)
+        fail(Fault::shape, written, ": `", show_short(args[0]), "` has ", width(args[0]), " components, not one");
+      args[0] = args[0] + 1;
+      break;
     case Op::ArgMax: return argmax(args[0]) - 1;
     case Op::ArgMin: return argmin(args[0]) - 1;
     case Op::MatVecMult: check_product(args[0], args[1], written); return vecmatmult(args[1], args[0]);

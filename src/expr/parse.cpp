@@ -190,7 +190,7 @@ class Parser {
     if (!scan_.take_if(")")) scan_.fail_here(sentence("expected ')' ", needs(op)));
     if (from) return mod(args[0] - from, args[1]) + from;
     const std::string shown = length > kLongestShown ? name.text + "()" : text_.substr(name.at, length);
-    return made(op, args, attributes, name.text, sentence("`", shown, "`"));
+    return made(op, args, attributes, sentence("`", shown, "`"));
   }
 
   std::vector<int> attributes_of(Op op) {
@@ -207,18 +207,19 @@ class Parser {
     return attributes;
   }
 
-  // What goes wrong is told of the operation as it is called in the text.
-  Expr made(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes, const std::string& name,
-            const std::string& shown) {
+  // What goes wrong is told of the operation as it is written.
+  Expr made(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes, const std::string& written) {
     if (pattern_) return pool_->make(op, args, attributes);
     try {
-      if (keops_) return make_keops(op, args, attributes, shown);
-      check_places(op, args, attributes, shown);
+      if (keops_) return make_keops(op, args, attributes, written);
+      check_places(op, args, attributes, written);
       return pool_->make(op, args, attributes);
     } catch (Failure& failure) {
-      const std::string own = row(op).fn;
-      if (failure.message.compare(0, own.size() + 1, own + "(") == 0) failure.message.replace(0, own.size(), name);
-      else if (failure.message.compare(0, shown.size(), shown) != 0) failure.message.insert(0, name + "(): ");
+      std::string& said = failure.message;
+      const std::string own = std::string(row(op).fn) + "()";
+      const std::size_t colon = said.find(": ");
+      if (said.compare(0, own.size(), own) == 0 && colon != std::string::npos) said.replace(0, colon, written);
+      else if (said.compare(0, written.size(), written) != 0) said.insert(0, written + ": ");
       throw;
     }
   }

@@ -97,8 +97,9 @@ test_that("places count from 1, and one that is not there is told in the words o
   expect_match(said("ElemT(s, 4, 5)"), "no component 5; those of the result count from 1 to 4", fixed = TRUE)
   expect_match(said("ExtractT(x, 0, 7)"), "no component 0; those of the result", fixed = TRUE)
   expect_match(said(paste0("Elem(", strrep("x + ", 30), "x, 9)")), "^`Elem\\(\\)`: no component 9")
-  expect_match(said("MatVecMult(x, y - b) + MatVecMult(y, Extract(x, 1, 2))"), "^MatVecMult\\(\\): `y` has 3")
-  expect_match(said("SymSqNorm(b, x)"), "^SymSqNorm\\(\\): ")
+  expect_match(said("x + MatVecMult(y, Extract(x, 1, 2))"), "^`MatVecMult\\(y, Extract\\(x, 1, 2\\)\\)`: `y` has 3")
+  expect_match(said("SymSqNorm(b, x)"), "^`SymSqNorm\\(b, x\\)`: ")
+  expect_match(said("OneHot(x, 2)"), "^`OneHot\\(x, 2\\)`: `x` has 3 components; one component")
   expect_error(elem(Vi(x), 4), "elem(): no component 4", fixed = TRUE, class = "kernweave_error_shape")
 })
 

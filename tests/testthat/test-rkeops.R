@@ -107,6 +107,8 @@ test_that("places that are not there and tensors that do not fit are told in KeO
     conditionMessage(expect_error(keops_kernel(text, c("x = Vi(3)", "y = Vj(4)")), class = "kernweave_error_shape"))
   }
   expect_identical(said("Sum_Reduction(Elem(x, 3), 1)"), "`Elem(x, 3)`: no component 3; those of `x` count from 0 to 2")
+  expect_match(said("Sum_Reduction(OneHot(x, 2), 1)"), "`OneHot(x, 2)`: `x` has 3 components, not one", fixed = TRUE)
+  expect_match(said("Sum_Reduction(Extract(x, 0, 0), 1)"), "`Extract(x, 0, 0)`: `x` has 3 components", fixed = TRUE)
   expect_match(said("Sum_Reduction(Elem(x, -1), 1)"), "no component -1; those of `x` count from 0 to 2")
   expect_match(said("Sum_Reduction(ElemT(Elem(x, 0), 3, 3), 1)"), "those of the result count from 0 to 2")
   expect_match(said("Sum_Reduction(MatVecMult(y, x), 1)"), "`MatVecMult(y, x)`: `y` has 4 components, no multiple of",
