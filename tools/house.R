@@ -7,7 +7,8 @@ at_root <- function(...) file.path(root, ...)
 
 # A room may include itself and what stands to its left. Rooms that share a place do not know each other: devices and
 # formulas, the back ends.
-rooms <- c(base = 1, device = 2, expr = 2, plan = 3, schedule = 4, reference = 5, cpu = 5, cuda = 5, execute = 6, solve = 7)
+rooms <- c(base = 1, device = 2, expr = 2, plan = 3, schedule = 4, reference = 5, cpu = 5, cuda = 5, execute = 6,
+           solve = 7)
 at_the_border <- 8
 
 engine_files <- function() {
@@ -306,7 +307,7 @@ gate_readme <- function() {
 
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
-              first_line = gate_first_line, size = gate_size, functions = gate_functions,
+              first_line = gate_first_line, size = gate_size, columns = gate_columns, functions = gate_functions,
               lists = gate_lists, words = gate_words, readme = gate_readme)
 
 if (sys.nframe() == 0L) {
