@@ -36,7 +36,7 @@ columns_along_j <- function(K, v, written) {
   rows <- NROW(points$values)
   if (!is.na(n) && n != rows) {
     abort("shape", "the formula has ", n, " points along ", written$axis, ", but the ", side_of(written), " has ",
-          rows, " ", written$along)
+          counted(rows, sub("s$", "", written$along)))
   }
   if (width(K) != 1 && points$width != 1 && points$width != width(K)) {
     abort("shape", "the formula has ", width(K), " components, but the ", side_of(written), " has ", points$width,

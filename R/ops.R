@@ -203,13 +203,13 @@ summary_arguments <- function(fn, args) {
   if (length(others) == 1 && is.character(others[[1]]) && !"index" %in% names(settings)) {
     settings$index <- others[[1]]
   } else if (length(others)) {
-    abort("input", fn, "() reduces one formula, and there are ", 1 + length(others), "; ", pairs_instead[[fn]])
+    abort("input", fn, "() reduces one formula, nothing beside it: ", pairs_instead[[fn]])
   }
   list(F = args[[1]], settings = settings)
 }
 
 pairs_instead <- list(
-  sum = "add the sums of each", prod = "multiply the products of each", range = "take the range of each",
+  sum = "add the sum of each", prod = "multiply the product of each", range = "take the range of each",
   min = "min2(F, G) is the smaller of two at each pair", max = "max2(F, G) is the larger of two at each pair",
   any = "`F | G` joins two tests at each pair", all = "`F & G` joins two tests at each pair"
 )

@@ -50,26 +50,29 @@ refusals <- c(
 # --- functions of base R that dispatch on nothing ----------------------------------------------------------
 # They are known by what they ask of a formula.
 
-# The function of base R's packages that runs in this frame, or NULL.
-base_caller <- function(frame) {
+# The call of the function of base R's packages that runs in this frame, under the name of its generic; or NULL.
+base_call <- function(frame) {
   if (!environmentName(topenv(frame)) %in% c("base", "stats", "graphics", "grDevices", "utils")) return(NULL)
   at <- Position(function(one) identical(one, frame), sys.frames(), right = TRUE)
-  if (!is.na(at)) list(name = as.character(sys.call(at)[[1]])[1])
+  if (is.na(at)) return(NULL)
+  call <- tidy_call(at)
+  call[[1]] <- as.name(sub("^[.]|[.]default$", "", as.character(call[[1]])[1]))
+  call
 }
 
 # eigen(), svd(), chol(), dist(), apply() and others make a matrix of what they are given: here, without a word, that of
 # all pairs. `asked` is how they called the generic: where lapply() is handed as.matrix itself, it is the user who asks.
 refuse_unasked <- function(generic, frame, asked) {
-  caller <- if (identical(asked[[1]], as.name(generic))) base_caller(frame)
-  if (is.null(caller)) return(invisible())
-  name <- sub("[.]default$", "", caller$name)
-  written <- paste0(name, "(as.matrix(F))")
-  refuse(name, "tensor", paste("it takes the matrix of all pairs; write", written, "where that is wanted"))
+  call <- if (identical(asked[[1]], as.name(generic))) base_call(frame)
+  if (is.null(call)) return(invisible())
+  written <- paste0(call[[1]], "(as.matrix(F)", if (length(call) > 2) ", ...", ")")
+  abort("unsupported", call[[1]], "() of a lazy tensor is not defined: it takes the matrix of all pairs; write ",
+        written, " where that is wanted", call = call)
 }
 
 # The lengths are what pmin() and pmax() ask first, to repeat the shorter: numbers for all pairs, perhaps.
 refuse_parallel <- function(frame) {
-  name <- base_caller(frame)$name
+  name <- as.character(base_call(frame)[[1]])
   if (isTRUE(name %in% c("pmin", "pmax"))) refuse(name, "tensor", reaching[[name]])
 }
 
