@@ -7,6 +7,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/pass.hpp"
 #include "cpu/show.hpp"
+#include "cuda/cuda.hpp"
 #include "cuda/script_layout.hpp"
 #include "cuda/show.hpp"
 #include "cuda/window.hpp"
@@ -167,6 +168,18 @@ std::string script_text(const Plan& plan, const Variant& variant, const Sizes& s
   return text;
 }
 
+// What a back end says of a variant: its price, or why it cannot.
+std::string price_text(const Plan& plan, const Variant& variant, const Sizes& sizes) {
+  std::string text;
+  for (const Backend* backend : {&cpu_backend(), &cuda_backend("gpu")}) {
+    const Verdict verdict = backend->can(plan, variant, sizes);
+    text += verdict.yes
+                ? sentence(backend->name(), " ", backend->seconds(plan, variant, sizes, Home::device), " seconds\n")
+                : sentence(backend->name(), " cannot: ", verdict.why, "\n");
+  }
+  return text;
+}
+
 // Of all variants; what cannot be made says why.
 template <class Text>
 std::string for_all_variants(const Plan& plan, const Sizes& sizes, Text text) {
@@ -191,11 +204,12 @@ Rcpp::CharacterVector r_replay(Rcpp::List outputs, Rcpp::List extents, Rcpp::Lis
         kernweave::lower(kernweave::job_from_r(outputs, extents, options, &formulas), nullptr);
     const std::int64_t points = static_cast<std::int64_t>(n);
     const kernweave::Sizes sizes{points, points, {}};
-    std::string cpu, cuda, script;
+    std::string cpu, cuda, script, price;
     const auto add = [&](const kernweave::Plan& plan) {
       cpu += kernweave::for_all_variants(plan, sizes, kernweave::cpu_text);
       cuda += kernweave::for_all_variants(plan, sizes, kernweave::source_text);
       script += kernweave::for_all_variants(plan, sizes, kernweave::script_text);
+      price += kernweave::for_all_variants(plan, sizes, kernweave::price_text);
     };
     add(whole);
     if (whole.stages) {
@@ -203,7 +217,7 @@ Rcpp::CharacterVector r_replay(Rcpp::List outputs, Rcpp::List extents, Rcpp::Lis
       for (const kernweave::Plan& after : whole.stages->after) add(after);
     }
     return Rcpp::CharacterVector::create(Rcpp::_["plan"] = kernweave::show(whole), Rcpp::_["cpu"] = cpu,
-                                         Rcpp::_["cuda"] = cuda, Rcpp::_["script"] = script);
+                                         Rcpp::_["cuda"] = cuda, Rcpp::_["script"] = script, Rcpp::_["price"] = price);
   });
 }
 

@@ -5,7 +5,7 @@
 
 root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
 at_root <- function(...) file.path(root, ...)
-sections <- c("plan", "cpu", "cuda", "script")
+sections <- c("plan", "cpu", "cuda", "script", "price")
 points_of_axis <- 1e5  # along both axes, as the engines are told
 
 # --- cases --------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ random_gradients <- function(seeds) {
     data <- helpers$random_operands(seed, 2, 3)
     names <- vapply(formula$operands, `[[`, "", "name")
     lazy <- lapply(formula$operands, function(o) helpers$operand_on(o$axis, data[[o$name]], o$name))
-    parsed <- kernweave:::r_parse(formula$text, names, lapply(lazy, `[[`, "formula"))$formula
+    parsed <- kernweave:::r_parse(formula$text, names, lapply(lazy, `[[`, "formula"), FALSE)$formula
     output <- kernweave:::sum_output(parsed, "i")
     R <- kernweave:::new_reduction(list(output), c(2, 3), extents = lapply(lazy, `[[`, "formula"))
     vjp(R, lazy, cloud(2, formula$width), call = FALSE)

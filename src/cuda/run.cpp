@@ -33,7 +33,7 @@ bool may_spread(const Variant& variant, const OutputGroup& group) {
   });
 }
 
-// That pairs read of a point of what is swept.
+// Numbers that pairs read of a point of the sweep axis.
 int column_numbers(const Plan& plan, const Variant& variant) {
   int numbers = 0;
   for (const OutputGroup& group : output_groups(variant)) {
@@ -46,11 +46,16 @@ int column_numbers(const Plan& plan, const Variant& variant) {
   return numbers;
 }
 
-// Scaled points spare a multiplication. Beside points that are read as they are they cost a gradient more: 5.7 ms where
-// it takes 5.3 without (H100, bench/notes/19-gpu-4.md).
-bool scales_beside(const Plan& plan, const Variant& variant) {
-  return variant.form == Variant::Form::scaled &&
-         column_numbers(plan, variant) > column_numbers(plan, plan.variants.back());
+// What all pairs take on a machine.
+double sweep_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, const GpuMachine& machine) {
+  return sizes.pairs() * work_per_pair(variant) / machine.rate(in_float32(plan));
+}
+
+// What points take that pairs read twice, scaled and as they are.
+double rereading_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, const GpuMachine& machine) {
+  const int more = column_numbers(plan, variant) - column_numbers(plan, plan.variants.back());
+  if (variant.form != Variant::Form::scaled || more <= 0) return 0;
+  return sizes.pairs() * kGpuInstructionsOfNumber * more / machine.rate(in_float32(plan));
 }
 
 // Lack of memory is met by freeing what nobody needs, then by taking no more than is there.
@@ -128,7 +133,6 @@ class Gpu : public Backend {
   Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
     if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
-    if (scales_beside(plan, variant)) return Verdict::no("points that are read as they are, too, are not scaled");
     if (argument_bytes(plan, variant) > kMostBytes) return Verdict::no("it has too many variables");
     return {};
   }
@@ -162,8 +166,9 @@ class Gpu : public Backend {
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     const double transfers = home == Home::host ? transfer_seconds(plan, variant, sizes) : 0;
     const double start = device::driver_is_open() ? 0 : kGpuSecondsToStart;
-    return start + kGpuSecondsPerCall + transfers +
-           sweep_seconds(plan, variant, sizes) / static_cast<double>(std::max<std::size_t>(1, numbers_.size()));
+    const double pairs =
+        sweep_seconds(plan, variant, sizes, kGpuMachine) + rereading_seconds(plan, variant, sizes, kGpuMachine);
+    return start + kGpuSecondsPerCall + transfers + pairs / static_cast<double>(numbers().size());
   }
 
   // Asked for where the device has been started: choose() is.
@@ -174,7 +179,7 @@ class Gpu : public Backend {
       Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, way_for(variant));
       if (pass.interpreted()) script_of(&pass);
       const Cut parts = cut(pass, n.lanes, n.sweep, {device::open(numbers()[0]).processors(), kGpuResidentBlocks},
-                            sweep_seconds(plan, variant, sizes));
+                            sweep_seconds(plan, variant, sizes, kGpuMachine));
       const Needs needs = needs_of(pass);
       const bool merged = parts.splits * pass.shape.parts > 1;
       bytes += needs.all(n.lanes, n.sweep) +
@@ -215,7 +220,7 @@ class Gpu : public Backend {
       if (devices.empty() || may_spread(variant, group)) devices.push_back(&device::open(number));
     const double slowness = pass.interpreted() ? slower(code.interpretation) : 1;
     return make_ready(std::move(pass), std::move(code), std::move(devices),
-                      sweep_seconds(plan, variant, sizes) * slowness);
+                      sweep_seconds(plan, variant, sizes, kGpuMachine) * slowness);
   }
 
   // How much longer than what is written out.
@@ -246,21 +251,16 @@ class Gpu : public Backend {
     return found;
   }
 
-  // Those of "all" are known when the driver has been opened.
-  const std::vector<int>& numbers() const {
-    if (numbers_.empty())
-      for (int number = 0; number < std::max(1, device::count()); ++number) numbers_.push_back(number);
-    return numbers_;
-  }
-
-  // Until a device has been opened, as on an H100.
-  static double sweep_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes) {
-    const double rate = 132 * 1.9e9 * kGpuInstructionsPerClock * (in_float32(plan) ? 1.0 : 0.25);
-    return sizes.pairs() * work_per_pair(variant) / rate;
+  // Those of "all" are counted by the driver, which is opened for that.
+  std::vector<int> numbers() const {
+    std::vector<int> numbers = numbers_;
+    if (numbers.empty())
+      for (int number = 0; number < std::max(1, device::count()); ++number) numbers.push_back(number);
+    return numbers;
   }
 
   const std::string name_;
-  mutable std::vector<int> numbers_;
+  const std::vector<int> numbers_;  // none: all
 };
 
 std::vector<int> numbers_in(const std::string& text) {

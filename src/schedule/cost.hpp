@@ -163,9 +163,21 @@ inline constexpr double kGpuModestShare = 1.0 / 16;
 inline constexpr double kGpuUsableShare = 0.9;
 // Data and numbers of the points of one split, the least that is on a device at a time: so that devices of 2 GB get by.
 inline constexpr double kGpuSplitBytes = 256e6;
-// Instructions of a multiprocessor in a clock, as the CPU counts them: it needs sixteen for an exponential, a GPU one.
-// A Gaussian of three components took 3.9 ms for 1e10 pairs (H100, bench/notes/16-gpu-1.md).
-inline constexpr double kGpuInstructionsPerClock = 350;
+// A GPU as prices know it. Instructions of a multiprocessor in a clock are those that the CPU counts: it needs sixteen
+// for an exponential, a GPU one.
+struct GpuMachine {
+  double processors, clock, instructions_per_clock;
+  double float64;  // its speed, of float32's
+
+  double rate(bool float32) const { return processors * clock * instructions_per_clock * (float32 ? 1.0 : float64); }
+};
+// An H100, whatever is there: so that how pairs are cut depends on sizes alone. A Gaussian of three components took 3.9
+// ms for 1e10 pairs (bench/notes/16-gpu-1.md).
+inline constexpr GpuMachine kGpuMachine{132, 1.9e9, 350, 0.25};
+// What another number of a column costs each pair that reads it, in the same instructions: a gradient whose points were
+// read both scaled, which spares it a multiplication, and as they are took 5.7 ms, 5.3 without (H100,
+// bench/notes/19-gpu-4.md).
+inline constexpr double kGpuInstructionsOfNumber = 1.5;
 // To the device and back, pageable: 24 MB took 1.4 ms, 8 MB back 0.5 ms (H100).
 inline constexpr double kGpuBytesPerSecond = 16e9;
 // Three launches, results fetched.

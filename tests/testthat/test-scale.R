@@ -144,3 +144,27 @@ test_that("gradients of Gaussian sums are scaled, and as exact as direct ones, f
     }
   }
 })
+
+# What the GPU's engine says of each form of a reduction: seconds, NA where it cannot.
+gpu_prices <- function(R) {
+  options <- list(precision = "float32", rewrite = TRUE, checks = FALSE, pairs = FALSE)
+  lines <- strsplit(kernweave:::r_replay(R$outputs, R$extents, options, 1e5)[["price"]], "\n")[[1]]
+  of_gpu <- grep("^gpu ", lines, value = TRUE)
+  prices <- suppressWarnings(as.numeric(sub("^gpu ([^ ]*) seconds$", "\\1", of_gpu)))
+  stats::setNames(prices, grep("^(cpu|gpu) ", lines, value = TRUE, invert = TRUE))
+}
+
+test_that("a GPU can run scaled points beside the same points as they are, and its price says that it should not", {
+  X <- Vi(cloud(7, 3))
+  Y <- Vj(cloud(5, 3))
+  b <- Vj(cloud(5, 1))
+  d <- sqdist(X, Y)
+  once <- list(exp(-d) * b, exp(-sqrt(d)), exp(-d) * b * X, exp(-d) * Y, exp(-sqrt(d)) * sum(Y))
+  for (F in once) expect_lt(gpu_prices(sum_of(F))[["scaled"]], gpu_prices(sum_of(F))[["direct"]])
+  twice <- list(exp(-d) * b * (X - Y), exp(-sqrt(d)) * b * (X - Y), exp(-d) * b * sum(abs(X - Y)))
+  for (F in twice) {
+    prices <- gpu_prices(sum_of(F))
+    expect_false(anyNA(prices), label = format(F))
+    expect_lt(prices[["direct"]], prices[["scaled"]], label = format(F))
+  }
+})
