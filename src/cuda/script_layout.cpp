@@ -131,7 +131,7 @@ class Fitting {
 // alone. A finished one goes out by what lies before them.
 bool fit_whole(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   const StateRow& state = row(o->reduction).state;
-  const gpu::WholeShape shape = gpu::whole_shape(state.storage(1) > 0, pass.number_bytes());
+  const gpu::FusedShape shape = gpu::fused_shape(state.storage(1) > 0, pass.number_bytes());
   const std::int64_t of_column = bytes_staged(pass), list = state.storage(o->places);
   *layout = {shape.rows, shape.columns, true, tile_for(of_column, shape.columns)};
   const int before = static_cast<int>(gpu::kResultBytes * o->places), of_row = static_cast<int>(even(list, 8));

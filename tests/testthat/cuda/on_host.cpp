@@ -45,7 +45,7 @@ template <class Number, Op kFold, template <class> class State, class... Calls>
 class Check {
  public:
   using L = Scalar<Number>;
-  using Pairs = Whole<Number, kFold, State, Chain<Calls...>>;
+  using Pairs = FusedPairs<Number, kFold, State, Chain<Calls...>>;
   using Long = State<Scalar<double>>;
   static constexpr int kCalls = static_cast<int>(sizeof...(Calls));
   static constexpr bool kLists = Long::storage(1) > 0;
@@ -119,7 +119,7 @@ class Check {
     s.own = kLists ? (outcome.lane + Pairs::kRows * outcome.stride + 31) / 32 * 32 + 16 : 0;
     s.column_stride = kPadded;
     launch({static_cast<unsigned>(s.head.blocks), static_cast<unsigned>(splits), static_cast<unsigned>(weights_)},
-           [&] { whole_sweep<Number, kFold, State, Chain<Calls...>>(s); });
+           [&] { fused_sweep<Number, kFold, State, Chain<Calls...>>(s); });
     if (splits > 1) launch({(kLanes + kThreads - 1) / kThreads, 1, 1}, [&] { script_merge(s); });
   }
 

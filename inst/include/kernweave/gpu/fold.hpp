@@ -10,12 +10,12 @@ namespace gpu {
 
 // A state, with storage beside it where it needs any. It may point into itself, so it is copied by merging.
 template <template <class> class State, class L, int kPlaces, bool kOwn = (State<L>::storage(kPlaces) > 0)>
-struct Held {
+struct StoredState {
   State<L> state;
   __device__ void init() { state.init(nullptr, kPlaces); }
 };
 template <template <class> class State, class L, int kPlaces>
-struct Held<State, L, kPlaces, true> {
+struct StoredState<State, L, kPlaces, true> {
   State<L> state;
   alignas(8) char storage[State<L>::storage(kPlaces)];
   __device__ void init() { state.init(storage, kPlaces); }
@@ -26,8 +26,8 @@ struct Held<State, L, kPlaces, true> {
 template <template <class> class State, class Number, class I, int kWidthOf, int kPlacesOf>
 struct Fold {
   using L = Scalar<Number, I>;
-  using Lane = Held<State, L, kPlacesOf>;
-  using Row = Held<State, Scalar<double>, kPlacesOf>;
+  using Lane = StoredState<State, L, kPlacesOf>;
+  using Row = StoredState<State, Scalar<double>, kPlacesOf>;
   static constexpr int kWidth = kWidthOf, kPlaces = kPlacesOf;
   static constexpr bool kAdds = State<L>::kAdds;
 
@@ -161,10 +161,10 @@ __device__ __forceinline__ void take(F (&folds)[kRows], int left, Value value, W
 
 // Results lie as rows (or pairs) x places x components.
 template <template <class> class State, class L, int kPlaces>
-__device__ void write(const Held<State, L, kPlaces>& held, const Target& to, long long place, int component) {
+__device__ void write(const StoredState<State, L, kPlaces>& stored, const Target& to, long long place, int component) {
   L values[kPlaces];
   Index indices[kPlaces];
-  held.state.finish(values, indices);
+  stored.state.finish(values, indices);
 #pragma unroll
   for (int p = 0; p < kPlaces; ++p) {
     const long long at = place + to.stride * (p + static_cast<long long>(kPlaces) * component);
@@ -177,10 +177,10 @@ __device__ void write(const Held<State, L, kPlaces>& held, const Target& to, lon
 template <template <class> class State, int kPlaces, class L>
 __device__ void write_pair(L value, L weight, const Target& to, long long row, long long column, long long pair,
                            int component) {
-  Held<State, L, kPlaces> held;
-  held.init();
-  held.state.step(value, weight, pair + 1, true);
-  write(held, to, row + column * to.rows, component);
+  StoredState<State, L, kPlaces> stored;
+  stored.init();
+  stored.state.step(value, weight, pair + 1, true);
+  write(stored, to, row + column * to.rows, component);
 }
 
 }  // namespace gpu

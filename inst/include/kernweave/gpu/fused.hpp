@@ -50,18 +50,18 @@ struct RowState<State, L, false> {
 };
 
 template <class Number, Op kFold, template <class> class State, class Calls>
-class Whole;
+class FusedPairs;
 
 template <class Number, Op kFold, template <class> class State, class... Calls>
-class Whole<Number, kFold, State, Chain<Calls...>> {
+class FusedPairs<Number, kFold, State, Chain<Calls...>> {
  public:
   using L = Scalar<Number>;
-  static constexpr WholeShape kShape = whole_shape(State<L>::storage(1) > 0, static_cast<int>(sizeof(Number)));
+  static constexpr FusedShape kShape = fused_shape(State<L>::storage(1) > 0, static_cast<int>(sizeof(Number)));
   static constexpr int kRows = kShape.rows, kColumns = kShape.columns, kCalls = static_cast<int>(sizeof...(Calls));
   // Components at a time: one in float32, two in float64, as measured (design/013-gpu-ways.md).
   static constexpr int kUnroll = sizeof(Number) == 4 ? 1 : 2;
 
-  __device__ Whole(const Script& a, char* own, long long first)
+  __device__ FusedPairs(const Script& a, char* own, long long first)
       : a_(a),
         own_(own),
         first_(first),
@@ -104,7 +104,7 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
 
   __device__ void leave(const Patch& patch) {
     if (total_) {
-      leave_total<Waiting>(a_, 0, weight_number(), patch, [&](Waiting* total) {
+      leave_total<Total>(a_, 0, weight_number(), patch, [&](Total* total) {
 #pragma unroll
         for (int k = 0; k < kRows; ++k)
           if (row(k) < a_.head.lanes) total->merge(states_[k].found(), 0);
@@ -112,13 +112,13 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
     } else {
 #pragma unroll
       for (int k = 0; k < kRows; ++k)
-        leave_row<Waiting>(a_, states_[k].found(), typename RowState<State, L>::Found(), 0, weight_number(), patch,
+        leave_row<Total>(a_, states_[k].found(), typename RowState<State, L>::Found(), 0, weight_number(), patch,
                            row(k), own_);
     }
   }
 
  private:
-  using Waiting = State<Scalar<double>>;
+  using Total = State<Scalar<double>>;
 
   __device__ static int weight_number() { return static_cast<int>(blockIdx.z); }
   __device__ long long row(int k) const { return first_ + k * static_cast<long long>(blockDim.x); }
@@ -217,8 +217,8 @@ class Whole<Number, kFold, State, Chain<Calls...>> {
 // The kernel. Tiles always go through shared memory, with the storage of lists behind them. Blocks are numbered so that
 // those that run at the same time have few rows and all columns: wide rows stay in the second-level cache.
 template <class Number, Op kFold, template <class> class State, class Calls>
-__device__ __forceinline__ void whole_sweep(const Script& a) {
-  using Pairs = Whole<Number, kFold, State, Calls>;
+__device__ __forceinline__ void fused_sweep(const Script& a) {
+  using Pairs = FusedPairs<Number, kFold, State, Calls>;
   using L = typename Pairs::L;
   extern __shared__ uint4 shared[];
   L* const tile = reinterpret_cast<L*>(shared);

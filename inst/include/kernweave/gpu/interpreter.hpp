@@ -1,12 +1,12 @@
 // Follows instructions, all threads of a block the same ones: what they do is the rows' functions, for a strip of pairs
 // or for one point. Where numbers lie is the scope's matter (points.hpp, interpreter_kernels.hpp). A scope has
 //   kColumns, L                  columns of a strip, and the lane
-//   fetch(operand, d, held, to)  component d of an operand
+//   fetch(operand, d, last, to)  component d of an operand
 //   across(x, y)                 has x its place along the rows, y in a tile? Then fetch_row and fetch_tile get them
 //   store(place, value)          a number of each column
 //   reader, writer, row_listed   of one column: components for an operation with its own loop; the row that is gathered
 //   first(), step()              the components that this thread takes; is_first(): does it take what has only one?
-//   term(instruction, held)      a term of an output
+//   term(instruction, last)      a term of an output
 //   end_of_step()                what has been stored is to be read
 #pragma once
 #include "../cost_lane.hpp"
@@ -125,12 +125,12 @@ __device__ __forceinline__ void own_loop(const Scope& scope, const Instruction& 
 
 // The interpreter of one thread.
 template <class Scope>
-class Follower {
+class Interpreter {
  public:
   using L = typename Scope::L;
   using S = Strip<L, Scope::kColumns>;
 
-  __device__ __forceinline__ explicit Follower(const Scope& scope) : scope_(scope) {}
+  __device__ __forceinline__ explicit Interpreter(const Scope& scope) : scope_(scope) {}
 
   __device__ __forceinline__ void run(const Instruction* at) {
     const Instruction* again = at;
@@ -162,7 +162,7 @@ class Follower {
           if (scope_.is_first()) own_loop(scope_, i);
           break;
         case Kind::gather: gather(i); break;
-        case Kind::term: scope_.term(i, held_); continue;
+        case Kind::term: scope_.term(i, last_); continue;
       }
       scope_.end_of_step();
     }
@@ -174,18 +174,18 @@ class Follower {
 #pragma unroll 1
     for (int d = scope_.first(); d < i.width; d += scope_.step()) {
       S x, y, z;
-      scope_.fetch(i.in[0], component_ + d, held_, &x);
-      scope_.fetch(i.in[1], component_ + d, held_, &y);
-      scope_.fetch(i.in[2], component_ + d, held_, &z);
+      scope_.fetch(i.in[0], component_ + d, last_, &x);
+      scope_.fetch(i.in[1], component_ + d, last_, &y);
+      scope_.fetch(i.in[2], component_ + d, last_, &z);
       element(static_cast<Op>(i.code), x, y, z, &found);
       if (i.use == Use::stored) scope_.store(i.out + d, found);
     }
-    held_ = found;
+    last_ = found;
   }
 
   __device__ __forceinline__ void fold(const Instruction& i) {
     S total;
-    scope_.fetch(i.in[0], 0, held_, &total);
+    scope_.fetch(i.in[0], 0, last_, &total);
     const Op code = static_cast<Op>(i.code);
     if (scope_.across(i.in[1], i.in[2])) {
       whole_fold(code, i.width, &total, [&](int d, S* x, S* y) {
@@ -196,13 +196,13 @@ class Follower {
 #pragma unroll 1
       for (int d = 0; d < i.width; ++d) {
         S x, y;
-        scope_.fetch(i.in[1], component_ + d, held_, &x);
-        scope_.fetch(i.in[2], component_ + d, held_, &y);
+        scope_.fetch(i.in[1], component_ + d, last_, &x);
+        scope_.fetch(i.in[2], component_ + d, last_, &y);
         next_of_fold(code, x, y, &total);
       }
     }
-    held_ = total;
-    if (i.use == Use::stored) scope_.store(i.out, held_);
+    last_ = total;
+    if (i.use == Use::stored) scope_.store(i.out, last_);
   }
 
   __device__ __forceinline__ void gather(const Instruction& i) {
@@ -214,11 +214,11 @@ class Follower {
         found.at[c] = read<L>(scope_.data(i.in[0].at), scope_.row_listed(scope_.list(i), c), d);
       if (i.use == Use::stored) scope_.store(i.out + d, found);
     }
-    held_ = found;
+    last_ = found;
   }
 
   const Scope& scope_;
-  S held_;
+  S last_;
   int component_ = 0;
 };
 

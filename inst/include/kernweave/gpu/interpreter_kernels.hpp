@@ -56,7 +56,7 @@ __device__ State& begin_lying(void* states, const Outcome& o, long long number) 
 
 // Leaves what a block has found for one row and component of an output: the result, or a state that waits for those of
 // other blocks.
-template <class Waiting, class State, class M>
+template <class Total, class State, class M>
 __device__ void leave_row(const Script& a, const State& state, M, int number, int w, const Patch& patch, long long row,
                           void* spare) {
   const Head& head = a.head;
@@ -65,27 +65,27 @@ __device__ void leave_row(const Script& a, const State& state, M, int number, in
   if (row >= head.lanes) return;
   if (head.splits == 1) write_state(state, M(), to, row, w, o.places, spare);
   else
-    begin_lying<Waiting>(to.states, o,
+    begin_lying<Total>(to.states, o,
                          ((patch.split - head.splits_from) * o.width + w) * head.rows_here + row - head.first_row)
         .merge(state, 0);
 }
 
 // The same where both axes are folded: the states of a block's threads come together in memory and go to the block's
 // place.
-template <class Waiting, class Merge>
+template <class Total, class Merge>
 __device__ void leave_total(const Script& a, int number, int w, const Patch& patch, Merge merge) {
   const Outcome& o = a.outcomes[number];
   const Target& to = a.targets[number];
   const int thread = threadIdx.x;
   const long long first = (static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x) * blockDim.x * o.width + w;
-  Waiting& own = begin_lying<Waiting>(to.states, o, first + thread * o.width);
+  Total& own = begin_lying<Total>(to.states, o, first + thread * o.width);
   merge(&own);
   for (int half = blockDim.x / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (thread < half) own.merge(lying<Waiting>(to.states, o, first + (thread + half) * o.width), 0);
+    if (thread < half) own.merge(lying<Total>(to.states, o, first + (thread + half) * o.width), 0);
   }
   if (thread == 0)
-    begin_lying<Waiting>(to.merged, o, (patch.split * a.head.blocks + patch.block) * o.width + w).merge(own, 0);
+    begin_lying<Total>(to.merged, o, (patch.split * a.head.blocks + patch.block) * o.width + w).merge(own, 0);
 }
 
 template <class Number>
@@ -113,11 +113,11 @@ class PairScope {
   }
 
   // The commonest places come first.
-  __device__ __forceinline__ void fetch(Operand o, int d, const S& held, S* to) const {
+  __device__ __forceinline__ void fetch(Operand o, int d, const S& last, S* to) const {
     if (o.from == From::none) return;
     if (o.from == From::tile) return fetch_tile(o, d, to);
     if (o.from == From::strip) {
-      *to = held;
+      *to = last;
       return;
     }
     const int n = o.at + d * o.step;
@@ -170,12 +170,12 @@ class PairScope {
   __device__ void end_of_step() const {}
 
   // Terms of an output: written where it is kept pair by pair, else taken in by its states.
-  __device__ __forceinline__ void term(const Instruction& i, const S& held) const {
+  __device__ __forceinline__ void term(const Instruction& i, const S& last) const {
 #pragma unroll 1
     for (int w = 0; w < i.width; ++w) {
       S value, weight;
-      fetch(i.in[0], w, held, &value);
-      fetch(i.in[1], w, held, &weight);
+      fetch(i.in[0], w, last, &value);
+      fetch(i.in[1], w, last, &weight);
       with_family(static_cast<Red>(i.code), [&](auto family) {
         using State = typename decltype(family)::template Of<L>;
         if (i.use == Use::kept) write_pairs<State>(i.output, w, value, weight);
@@ -239,14 +239,14 @@ class PairScope {
 
   template <class State>
   __device__ __forceinline__ void take(int at, bool total, const S& value, const S& weight) const {
-    State* const held = reinterpret_cast<State*>(own_ + at);
-    State state = *held;
+    State* const stored = reinterpret_cast<State*>(own_ + at);
+    State state = *stored;
     const auto value_of = [&](int c) { return value.at[c]; };
     const auto weight_of = [&](int c) { return weight.at[c]; };
     const auto index = [&](int c) { return total ? row_ + (column_ + c) * a_.head.lanes + 1 : column_ + c + 1; };
     if (left_ == kColumns) take_row<kColumns, true>(state, left_, value_of, weight_of, index);
     else take_row<kColumns, false>(state, left_, value_of, weight_of, index);
-    *held = state;
+    *stored = state;
   }
 
   template <class State>
@@ -325,7 +325,7 @@ __device__ void script_sweep(const Script& a) {
     }
     for (int t = 0; t < count; t += a.strip) {
       scope.place(tile + t, at + t, count - t);
-      Follower<PairScope<Number>>(scope).run(program);
+      Interpreter<PairScope<Number>>(scope).run(program);
     }
     scope.flush();
   }

@@ -40,10 +40,11 @@ __device__ void squared_columns(const typename F::Arguments& a) {
       F::kColumnNumbers);
 }
 
-// What a warp has found for its 32 rows, a list in each lane; how many distances it has computed, and how many it may.
+// Lists of the 32 rows that a warp has columns of, one in each lane; how many distances it has computed, and how many
+// it may.
 template <class F>
-struct Found {
-  typename F::Near::Lane held;
+struct WarpLists {
+  typename F::Near::Lane list;
   int looked_at, most;
 };
 
@@ -51,7 +52,7 @@ struct Found {
 // 4 c + k of a lane is its row k and its column c of the eight from `column` on; for each row columns come in order, as
 // lists ask for.
 template <class F>
-__device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& found, unsigned bits, long long row,
+__device__ __noinline__ void look_at(const typename F::Arguments& a, WarpLists<F>& lists, unsigned bits, long long row,
                                      long long column) {
   using L = typename F::Near::L;
   constexpr unsigned kAll = 0xffffffffu;
@@ -73,9 +74,9 @@ __device__ __noinline__ void look_at(const typename F::Arguments& a, Found<F>& f
     }
 #pragma unroll
     for (int half = 16; half > 0; half /= 2) distance += __shfl_xor_sync(kAll, distance, half);
-    ++found.looked_at;
-    if (lane == near_row && !found.held.state.plain(L(distance)))
-      found.held.state.step_next(L(distance), L(1.0), static_cast<typename L::Indices>(at + 1));
+    ++lists.looked_at;
+    if (lane == near_row && !lists.list.state.plain(L(distance)))
+      lists.list.state.step_next(L(distance), L(1.0), static_cast<typename L::Indices>(at + 1));
   }
 }
 
@@ -105,11 +106,11 @@ class Bounds {
 
 // The screen: compares lower bounds with what lists let pass, and has the distances of the other pairs computed.
 template <class F>
-class Watch {
+class NearestScreen {
  public:
   using T = typename F::Tile;
 
-  __device__ Watch(const typename F::Arguments& a, long long first_row, float* shared)
+  __device__ NearestScreen(const typename F::Arguments& a, long long first_row, float* shared)
       : bounds_(shared), row_(first_row + T::row_warp() * 32) {
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -120,10 +121,10 @@ class Watch {
   }
 
   // Screens a warp's part of a tile, of whose columns from `column` on the first `left` exist. `tile` counts tiles.
-  __device__ void look(const typename F::Arguments& a, Found<F>& found,
+  __device__ void look(const typename F::Arguments& a, WarpLists<F>& lists,
                        const float (&pairs)[T::kRowTiles][T::kColumnTiles][4], int tile, long long column, int left) {
     float bound[4];
-    bounds(found, tile, bound);
+    bounds(lists, tile, bound);
 #pragma unroll
     for (int n = 0; n < T::kColumnTiles; ++n) {
       const int first = n * 8 + (T::lane() & 3) * 2;
@@ -137,28 +138,28 @@ class Watch {
         bits |= (bound[k] <= at_least[0] ? 0u : 1u << k) | (bound[k] <= at_least[1] ? 0u : 16u << k);
       }
       bits &= first + 1 < left ? 0xffu : first < left ? 0xfu : 0u;
-      if (!__any_sync(0xffffffffu, bits != 0) || found.looked_at > found.most) continue;
-      look_at<F>(a, found, bits, row_, column + n * 8);
-      bounds(found, tile, bound);
+      if (!__any_sync(0xffffffffu, bits != 0) || lists.looked_at > lists.most) continue;
+      look_at<F>(a, lists, bits, row_, column + n * 8);
+      bounds(lists, tile, bound);
     }
-    bounds_.leave(tile, found.held.state);
+    bounds_.leave(tile, lists.list.state);
   }
 
   // Leaves each row's list for the merge, as leave() of sweep.hpp does.
-  __device__ void leave(const typename F::Arguments& a, const Found<F>& found, long long split) const {
-    if (found.looked_at > found.most) *a.head.lost = 1;
+  __device__ void leave(const typename F::Arguments& a, const WarpLists<F>& lists, long long split) const {
+    if (lists.looked_at > lists.most) *a.head.lost = 1;
     const long long row = row_ + T::lane();
     if (row >= a.head.lanes) return;
     typename F::Near::Row own;
     own.init();
-    own.state.merge(found.held.state, 0);
+    own.state.merge(lists.list.state, 0);
     put_state<F, typename F::Near>(a, a.targets[0], own, row, 0, split, T::column_warp());
   }
 
  private:
   // Bounds below which a pair enters: infinite while a list is not full, NaN for a row of NaN after that.
-  __device__ void bounds(const Found<F>& found, int tile, float (&bound)[4]) const {
-    const float own = found.held.state.bound.v, middle = found.held.state.middle().v;
+  __device__ void bounds(const WarpLists<F>& lists, int tile, float (&bound)[4]) const {
+    const float own = lists.list.state.bound.v, middle = lists.list.state.middle().v;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int row = (T::lane() >> 2) + 8 * k;
@@ -184,11 +185,11 @@ __device__ void sweep_nearest(const typename F::Arguments& a) {
   extern __shared__ uint4 shared[];
   const Patch patch(a.head);
   Products<F> products(a.head, shared, patch.block * T::kBlockRows, patch.begin, patch.end);
-  Watch<F> watch(a, patch.block * T::kBlockRows, reinterpret_cast<float*>(shared + T::kSharedBytes / 16));
-  Found<F> found;
-  found.held.init();
-  found.looked_at = 0;
-  found.most = static_cast<int>(least(
+  NearestScreen<F> screen(a, patch.block * T::kBlockRows, reinterpret_cast<float*>(shared + T::kSharedBytes / 16));
+  WarpLists<F> lists;
+  lists.list.init();
+  lists.looked_at = 0;
+  lists.most = static_cast<int>(least(
       (patch.end - patch.begin) * (32 / T::kColumnWarps) / kFewLooks + 32 * kLooksOfPlace * (F::Near::kPlaces + 4),
       1 << 30));
   int count = 0;
@@ -197,9 +198,9 @@ __device__ void sweep_nearest(const typename F::Arguments& a) {
     float pairs[T::kRowTiles][T::kColumnTiles][4];
     products.find(pairs);
     const long long column = tile + T::column_warp() * 64;
-    watch.look(a, found, pairs, count, column, static_cast<int>(least(patch.end - column, 64)));
+    screen.look(a, lists, pairs, count, column, static_cast<int>(least(patch.end - column, 64)));
   }
-  watch.leave(a, found, patch.split);
+  screen.leave(a, lists, patch.split);
 }
 
 }  // namespace gpu

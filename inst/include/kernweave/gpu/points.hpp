@@ -62,28 +62,29 @@ class PointScope {
 
 // The interpreter of a point, in one copy for the three kernels.
 template <class Number>
-__device__ __noinline__ void follow_point(const Script& a, const Instruction* program, void* memory, long long stride,
-                                          long long place, long long point, bool together) {
+__device__ __noinline__ void interpret_point(const Script& a, const Instruction* program, void* memory,
+                                             long long stride, long long place, long long point, bool together) {
   const PointScope<Number> scope(a, memory, stride, place, point, together);
-  Follower<PointScope<Number>>(scope).run(program);
+  Interpreter<PointScope<Number>>(scope).run(program);
 }
 
 template <class Number>
 __device__ void script_once(const Script& a) {
-  follow_point<Number>(a, a.once, a.head.once, 1, 0, 0, true);
+  interpret_point<Number>(a, a.once, a.head.once, 1, 0, 0, true);
 }
 
 template <class Number>
 __device__ void script_columns(const Script& a) {
   const long long place = own_point(a.head);
   if (place < a.head.to)
-    follow_point<Number>(a, a.columns, a.head.columns, a.column_stride, place, least(place, a.head.sweep - 1), false);
+    interpret_point<Number>(a, a.columns, a.head.columns, a.column_stride, place, least(place, a.head.sweep - 1),
+                            false);
 }
 
 template <class Number>
 __device__ void script_rows(const Script& a) {
   const long long row = own_point(a.head);
-  if (row < a.head.to) follow_point<Number>(a, a.rows, a.head.rows, a.head.rows_held, row, row, false);
+  if (row < a.head.to) interpret_point<Number>(a, a.rows, a.head.rows, a.head.rows_held, row, row, false);
 }
 
 }  // namespace gpu

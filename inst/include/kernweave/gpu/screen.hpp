@@ -78,7 +78,7 @@ class Screen {
   __device__ static bool open(float limit) { return limit != limit; }
   // Computes the distances that may enter, in the order of columns, as lists ask for.
   __device__ __forceinline__ void look(const L (&x)[F::kRowNumbers], const L* columns, long long first, int left,
-                                       const float (&at_least)[F::kColumns], float square, float* limit, State* held) {
+                                       const float (&at_least)[F::kColumns], float square, float* limit, State* list) {
     using M = typename F::Near::L;
     const bool all = open(*limit);
     unsigned waiting = 0;
@@ -94,11 +94,11 @@ class Screen {
       L distance = op::SqDist::start<L>();
 #pragma unroll
       for (int d = 0; d < F::kScreened; ++d) distance = op::SqDist::next(distance, x[F::kRowAt + d], y[d]);
-      if (!held->state.plain(M::of(distance.v)))
-        held->state.step_next(M::of(distance.v), M(1.0), static_cast<typename M::Indices>(first + c + 1));
+      if (!list->state.plain(M::of(distance.v)))
+        list->state.step_next(M::of(distance.v), M(1.0), static_cast<typename M::Indices>(first + c + 1));
     }
     // Into the list of a row of NaN nothing can enter.
-    *limit = square == square ? held->state.bound.v - square : -infinity<L>().v;
+    *limit = square == square ? list->state.bound.v - square : -infinity<L>().v;
   }
 
   const int most_;

@@ -106,11 +106,11 @@ struct Script {
 
 // Strip of a fused kernel (fused.hpp): a thread's rows, and the columns that it takes at a time. Fewer rows where each
 // needs a list of its own.
-struct WholeShape {
+struct FusedShape {
   int rows, columns;
 };
-KW_FN constexpr WholeShape whole_shape(bool lists, int number_bytes) {
-  return lists ? WholeShape{2, 64 / number_bytes} : WholeShape{16 / number_bytes, 8};
+KW_FN constexpr FusedShape fused_shape(bool lists, int number_bytes) {
+  return lists ? FusedShape{2, 64 / number_bytes} : FusedShape{16 / number_bytes, 8};
 }
 
 // Strip of an instruction: 32 bytes of numbers.

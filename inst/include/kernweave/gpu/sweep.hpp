@@ -262,9 +262,9 @@ __device__ void sweep(const typename F::Arguments& a) {
 // Order of merging a row's states: those of one group of splits, into the place of the first; or those of all groups,
 // after what earlier windows of the sweep axis have left.
 template <class F>
-struct Waiting {
+struct MergeRange {
   long long first, end, step;
-  __device__ explicit Waiting(const Head& head) : first(0), end(head.splits_here * F::kParts), step(1) {
+  __device__ explicit MergeRange(const Head& head) : first(0), end(head.splits_here * F::kParts), step(1) {
     const long long group = head.group * F::kParts;
     if (head.gathers) first = blockIdx.y * group, end = least(first + group, end);
     else if (head.group > 1) step = group;
@@ -275,7 +275,7 @@ template <class F>
 __device__ void merge(const typename F::Arguments& a) {
   const long long row = own_point(a.head), here = row - a.head.first_row;
   if (row >= a.head.to) return;
-  const Waiting<F> waiting(a.head);
+  const MergeRange<F> range(a.head);
   F::States::each_type([&](auto type, auto place) {
     using Fold = typename decltype(type)::Fold;
     using Row = typename Fold::Row;
@@ -289,8 +289,8 @@ __device__ void merge(const typename F::Arguments& a) {
         Row total;
         total.init();
         if (a.head.continues && !a.head.gathers) total.state.merge(merged->state, 0);
-        for (long long s = waiting.first; s < waiting.end; s += waiting.step) total.state.merge(state_of(s)->state, 0);
-        if (a.head.gathers) copy_state(total, state_of(waiting.first));
+        for (long long s = range.first; s < range.end; s += range.step) total.state.merge(state_of(s)->state, 0);
+        if (a.head.gathers) copy_state(total, state_of(range.first));
         else if (a.head.goes_on) copy_state(total, merged);
         else write(total, to, row, w);
       }
