@@ -1,13 +1,19 @@
 # One table of options: name, default, environment twin, meaning; and the settings that travel with a formula.
 
 options_table <- list(
-  device = list(default = "auto", meaning = "where to compute: \"auto\", \"reference\", \"cpu\", \"gpu\", \"all\" GPUs, or numbers of GPUs"),
+  device = list(default = "auto",
+                meaning = paste("where to compute: \"auto\", \"reference\", \"cpu\", \"gpu\", \"all\" GPUs,",
+                                "or numbers of GPUs")),
   precision = list(default = "float64", meaning = "\"float64\", \"float32\" or \"tf32\""),
   threads = list(default = NULL, meaning = "number of CPU threads; NULL lets kernweave decide"),
   max_dense_mb = list(default = 1024, meaning = "largest result of as.matrix(), in megabytes"),
-  cache = list(default = FALSE, meaning = "keep compiled GPU kernels on disk? TRUE: in R's folder for that (tools::R_user_dir()), or the name of a folder"),
+  cache = list(default = FALSE,
+               meaning = paste("keep compiled GPU kernels on disk? TRUE: in R's folder for that (tools::R_user_dir()),",
+                               "or the name of a folder")),
   cache_mb = list(default = 256, meaning = "largest size of that folder, in megabytes; the oldest kernels leave first"),
-  gpu_mb = list(default = Inf, meaning = "most memory of each GPU that a call may take, in megabytes; larger calls are computed part by part"),
+  gpu_mb = list(default = Inf,
+                meaning = paste("most memory of each GPU that a call may take, in megabytes; larger calls are computed",
+                                "part by part")),
   check = list(default = FALSE, meaning = "verify formula and plan between the stages of the engine")
 )
 
@@ -19,17 +25,18 @@ setting_names <- c("device", "precision", "threads")
 #' Options are looked up in this order: argument of the call, [lazy_set()] on the formula,
 #' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
 #'
-#' Devices are `"cpu"`; `"gpu"`, the first NVIDIA GPU through its driver and the run-time compiler NVRTC, both opened when
-#' first needed (without NVRTC, kernels run most formulas that were compiled at installation, if the CUDA Toolkit
-#' was there then); `"all"` GPUs, or some of them by number (`1`, `c(0, 2)`: numbered from 0, as in [kernweave_sitrep()]), which share
-#' the rows of a result among them; and `"reference"`, two plain loops that compute a formula as it is written, in float64 on one
-#' thread: right before all else, and slow. `"auto"` takes the one of the first two that is expected to be
-#' done first, transfers counted, and falls back to the CPU where the GPU cannot be used ([kernweave_sitrep()]
-#' says why). Asking for a device that is not there is an error. What does not fit into the memory of a GPU,
-#' or into the option `kernweave.gpu_mb` of it, is computed part by part, with the same bits. With `precision = "float32"` points are rounded once, after differences have been
-#' centred, and sums are added up in float64 between tiles; formulas with whole numbers in them (row
-#' numbers, codes) are computed in float64 all the same. `"tf32"` is `"float32"` so far. On a GPU, float32
-#' numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
+#' Devices are `"cpu"`; `"gpu"`, the first NVIDIA GPU through its driver and the run-time compiler NVRTC, both opened
+#' when first needed (without NVRTC, kernels run most formulas that were compiled at installation, if the CUDA Toolkit
+#' was there then); `"all"` GPUs, or some of them by number (`1`, `c(0, 2)`: numbered from 0, as in
+#' [kernweave_sitrep()]), which share the rows of a result among them; and `"reference"`, two plain loops that compute a
+#' formula as it is written, in float64 on one thread: right before all else, and slow. `"auto"` takes the one of the
+#' first two that is expected to be done first, transfers counted, and falls back to the CPU where the GPU cannot be
+#' used ([kernweave_sitrep()] says why). Asking for a device that is not there is an error. What does not fit into the
+#' memory of a GPU, or into the option `kernweave.gpu_mb` of it, is computed part by part, with the same bits. With
+#' `precision = "float32"` points are rounded once, after differences have been centred, and sums are added up in
+#' float64 between tiles; formulas with whole numbers in them (row numbers, codes) are computed in float64 all the same.
+#' `"tf32"` is `"float32"` so far. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as
+#' infinite.
 #'
 #' By default half of the cores are used, within the limits of `OMP_THREAD_LIMIT` and `OMP_NUM_THREADS`, and
 #' one in a forked process. Results have the same bits for any number of threads.
@@ -74,21 +81,26 @@ current_options <- function() {
 }
 
 check_limit <- function(mb, name) {
-  if (!is.numeric(mb) || length(mb) != 1 || is.na(mb) || mb < 0) abort("settings", "`", name, "` must be a number of megabytes, not ", format_value(mb))
+  if (!is.numeric(mb) || length(mb) != 1 || is.na(mb) || mb < 0) {
+    abort("settings", "`", name, "` must be a number of megabytes, not ", format_value(mb))
+  }
   mb
 }
 
 cache_folder <- function(cache) {
   if (isTRUE(cache)) return(tools::R_user_dir("kernweave", "cache"))
   if (isFALSE(cache)) return("")
-  if (!is.character(cache) || length(cache) != 1 || is.na(cache) || !nzchar(cache)) abort("settings", "`cache` must be TRUE, FALSE or the name of a folder, not ", format_value(cache))
+  if (!is.character(cache) || length(cache) != 1 || is.na(cache) || !nzchar(cache)) {
+    abort("settings", "`cache` must be TRUE, FALSE or the name of a folder, not ", format_value(cache))
+  }
   normalizePath(cache, mustWork = FALSE)
 }
 
 #' Remove kernels kept on disk
 #'
 #' With the option `kernweave.cache`, GPU kernels that were compiled for a formula are kept on disk and found by later
-#' sessions. Many sessions may do so at once; a file that has come to harm is removed and made again. This removes all of them.
+#' sessions. Many sessions may do so at once; a file that has come to harm is removed and made again. This removes all
+#' of them.
 #'
 #' @return The number of files removed, invisibly.
 #' @seealso [kernweave_options()] for the option `kernweave.cache`
@@ -115,10 +127,13 @@ option <- function(name) current_options()[[name]]
 check_settings <- function(settings) {
   if (!length(settings)) return(list())
   settings <- settings[!vapply(settings, is.null, NA)]
-  if (length(settings) && !all(nzchar(names(settings) %or% ""))) abort("input", "an argument without a name is left over: ", describe(settings[[1]]))
+  if (length(settings) && !all(nzchar(names(settings) %or% ""))) {
+    abort("input", "an argument without a name is left over: ", describe(settings[[1]]))
+  }
   unknown <- setdiff(names(settings), setting_names)
   if (length(unknown)) {
-    abort("settings", "there is no setting `", unknown[1], "`; there are ", paste0("`", setting_names, "`", collapse = ", "),
+    abort("settings", "there is no setting `", unknown[1], "`; there are ",
+          paste0("`", setting_names, "`", collapse = ", "),
           near_hint(unknown[1], setting_names))
   }
   if (!is.null(settings$precision)) one_of(settings$precision, c("float64", "float32", "tf32"), "precision", "settings")
@@ -128,7 +143,9 @@ check_settings <- function(settings) {
 }
 
 check_device <- function(device) {
-  if (is.numeric(device) || (is.character(device) && any(grepl("^[0-9]", device)))) return(check_numbers_of_devices(paste(device, collapse = ",")))
+  if (is.numeric(device) || (is.character(device) && any(grepl("^[0-9]", device)))) {
+    return(check_numbers_of_devices(paste(device, collapse = ",")))
+  }
   one_of(device, c("auto", "reference", "cpu", "gpu", "all"), "device", "settings")
 }
 
@@ -149,7 +166,8 @@ check_degree <- function(n, argument) check_count(n, argument, least = 0)
 
 # A list of whole numbers, as the engine keeps it: behind its length.
 check_list <- function(x, argument) {
-  whole <- is.null(x) || (is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x)) && all(abs(x) <= .Machine$integer.max))
+  whole <- is.null(x) || (is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x)) &&
+                          all(abs(x) <= .Machine$integer.max))
   if (!whole) abort("input", "`", argument, "` must be whole numbers, not ", describe(x))
   c(length(x), as.integer(x))
 }
@@ -195,7 +213,9 @@ call_options <- function(settings) {
 #' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), device = "reference")
 #' sum(K, index = "j")
 lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL) {
-  if (!inherits(F, c("lazy_tensor", "lazy_reduction"))) abort("input", "`F` must be a lazy tensor or a lazy reduction, not ", describe(F))
+  if (!inherits(F, c("lazy_tensor", "lazy_reduction"))) {
+    abort("input", "`F` must be a lazy tensor or a lazy reduction, not ", describe(F))
+  }
   F <- with_settings(F, precision = precision, device = device, threads = threads)
   if (inherits(F, "lazy_reduction")) F$cache <- new.env(parent = emptyenv())
   F
@@ -226,7 +246,8 @@ with_kernweave <- function(code, ...) {
   if (!length(given)) return(code)
   unknown <- setdiff(names(given) %or% "", names(options_table))
   if (length(unknown)) {
-    abort("settings", "there is no option `", unknown[1], "`", near_hint(unknown[1], names(options_table), "; see kernweave_options()"))
+    abort("settings", "there is no option `", unknown[1], "`",
+          near_hint(unknown[1], names(options_table), "; see kernweave_options()"))
   }
   check_settings(given[intersect(names(given), setting_names)])
   names(given) <- paste0("kernweave.", names(given))

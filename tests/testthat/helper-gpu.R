@@ -25,7 +25,9 @@ expect_right_on_host <- function(file) {
   compiler <- cxx17()
   if (!nzchar(Sys.which(compiler[1]))) skip("no compiler")
   program <- tempfile("on_host")
-  args <- c(compiler[-1], "-std=gnu++17", "-O1", "-pthread", paste0("-I", system.file("include", package = "kernweave")), testthat::test_path("cuda", file), "-o", program)
+  args <- c(compiler[-1], "-std=gnu++17", "-O1", "-pthread",
+            paste0("-I", system.file("include", package = "kernweave")), testthat::test_path("cuda", file), "-o",
+            program)
   expect_identical(system2(compiler[1], args), 0L, label = paste("compiling", file))
   said <- suppressWarnings(system2(program, stdout = TRUE))
   expect_match(said[length(said)], "^[0-9]{3,} right, 0 wrong$", label = paste(said, collapse = "\n"))
@@ -34,7 +36,8 @@ expect_right_on_host <- function(file) {
 # A file of code for another R, which sees the same packages.
 script_of <- function(code) {
   script <- tempfile(fileext = ".R")
-  writeLines(c(paste0(".libPaths(", paste(deparse(.libPaths()), collapse = ""), ")"), "library(kernweave)", code), script)
+  writeLines(c(paste0(".libPaths(", paste(deparse(.libPaths()), collapse = ""), ")"), "library(kernweave)", code),
+             script)
   script
 }
 
@@ -43,7 +46,8 @@ another_r <- function(code, env = character()) {
   script <- script_of(code)
   said <- tempfile()
   file.create(said)  # it may take a while to start
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = said, stderr = said, wait = FALSE, env = env)
+  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = said, stderr = said, wait = FALSE,
+          env = env)
   said
 }
 

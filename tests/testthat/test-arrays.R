@@ -14,7 +14,8 @@ test_that("contractions of arrays are those of base R, with gradients", {
   outer_first <- as.matrix(tensordot(Vi(x), Vj(y), c(2, 3, 4), c(4, 3), 3, 1, order = c(3, 1, 2)))[2, 1, ]
   product <- array(matrix(x[2, ], 6) %*% matrix(y[1, ], 4), c(2, 3, 3))
   expect_equal(outer_first, as.vector(aperm(product, c(3, 1, 2))))
-  args <- list(list(axis = "i", data = x, lazy = Vi(x, name = "a")), list(axis = "j", data = y, lazy = Vj(y, name = "b")))
+  args <- list(list(axis = "i", data = x, lazy = Vi(x, name = "a")),
+               list(axis = "j", data = y, lazy = Vj(y, name = "b")))
   product <- function(args) tensordot(args[[1]]$lazy, args[[2]]$lazy, c(2, 3, 4), c(4, 3), 3, 1, c(2, 3, 1))
   check_gradient(product, args, "tensordot()")
 })

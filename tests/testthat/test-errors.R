@@ -184,15 +184,19 @@ test_that("nothing is lost or half-written by an error", {
 
 test_that("base R's functions that cannot be right for a formula say so", {
   assign_to <- function(code) expect_error(eval(code), class = "kernweave_error_unsupported", label = deparse(code))
-  for (code in expression({K[1, 1] <- 0}, {K[[1]] <- 0}, {dim(K) <- c(2, 2)}, {names(K) <- "a"}, {is.na(K) <- 1}, diag(K) <- 0,
-                          as.list(K), sapply(K, class), rep(K, 2), as.numeric(K), as.logical(K), is.nan(K), is.finite(K), median(K),
-                          quantile(K), sort(K), order(K), duplicated(K), na.omit(K), as.data.frame(K), K[1, , drop = TRUE])) assign_to(code)
+  for (code in expression({K[1, 1] <- 0}, {K[[1]] <- 0}, {dim(K) <- c(2, 2)}, {names(K) <- "a"}, {is.na(K) <- 1},
+                          diag(K) <- 0,
+                          as.list(K), sapply(K, class), rep(K, 2), as.numeric(K), as.logical(K), is.nan(K),
+                          is.finite(K), median(K),
+                          quantile(K), sort(K), order(K), duplicated(K), na.omit(K), as.data.frame(K),
+                          K[1, , drop = TRUE])) assign_to(code)
   expect_identical(length(K), 20L)
   for (code in expression(which.max(K), var(K), if (K < 1) 1)) expect_error(eval(code), label = deparse(code))
 })
 
 test_that("a lazy reduction is not taken for its numbers", {
-  for (code in expression(t(R), R + 1, exp(R), max(R), mean(R), rbind(R, R), is.na(R), as.vector(R), rep(R, 2), R == 1)) {
+  for (code in expression(t(R), R + 1, exp(R), max(R), mean(R), rbind(R, R), is.na(R), as.vector(R), rep(R, 2),
+                          R == 1)) {
     expect_error(eval(code), class = "kernweave_error_unsupported", label = deparse(code))
   }
   expect_identical(as.matrix(R), sum(K, index = "j"))
@@ -209,7 +213,8 @@ test_that("a wrong option is reported by the situation report, not an end to it"
 
 test_that("arrays, logicals and matrices that would be misread are refused", {
   expect_error(K %*% array(0, c(5, 2, 3)), class = "kernweave_error_unsupported")
-  expect_error(as.function(sum(sqdist(Vi(dim = 3), Y), index = "j"))(array(0, c(4, 3, 2))), class = "kernweave_error_unsupported")
+  expect_error(as.function(sum(sqdist(Vi(dim = 3), Y), index = "j"))(array(0, c(4, 3, 2))),
+               class = "kernweave_error_unsupported")
   expect_error(Vi(dim = 3)[c(TRUE, FALSE), ], class = "kernweave_error_no_data")
   expect_error(Vi(numeric(4)) %*% t(Vi(numeric(4))), class = "kernweave_error_shape")
   expect_error(Pm(x), class = "kernweave_error_shape")
@@ -231,6 +236,7 @@ test_that("damaged objects are internal failures, not crashes", {
   wrong_axis$formula$attributes <- 3L
   class(wrong_axis) <- "lazy_tensor"
   expect_error(as.matrix(asS4(wrong_axis)), class = "kernweave_error_internal")
-  expect_error(kernweave:::r_run(new("externalptr"), list(), list(), c(1, 1), list()), class = "kernweave_error_internal")
+  expect_error(kernweave:::r_run(new("externalptr"), list(), list(), c(1, 1), list()),
+               class = "kernweave_error_internal")
   expect_error(kernweave:::r_scatter_add(matrix(1, 2, 1), c(1, 9), 2), class = "kernweave_error_internal")
 })
