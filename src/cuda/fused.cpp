@@ -26,7 +26,7 @@ bool can_read(const PairChain& chain, const std::vector<Instruction>& pairs) {
 
 }  // namespace
 
-const char* whole_of(const Pass& pass, const std::vector<Instruction>& pairs) {
+const char* fused_kernel(const Pass& pass, const std::vector<Instruction>& pairs) {
   PairChain chain;
   if (pass.group.outputs.size() != 1 || !is_chain(*pass.plan, *pass.variant, pass.group, pass.needed, &chain) ||
       !can_read(chain, pairs))

@@ -9,7 +9,7 @@ namespace cuda {
 
 // Its name, as in kernweave/fused.def; null where there is none for these pairs, or following their instructions is
 // faster.
-const char* whole_of(const Pass& pass, const std::vector<gpu::Instruction>& pairs);
+const char* fused_kernel(const Pass& pass, const std::vector<gpu::Instruction>& pairs);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -14,10 +14,10 @@ constexpr std::int64_t kSmall = 1 << 14;  // numbers
 
 }  // namespace
 
-Small::Small(device::Device* device)
+Staging::Staging(device::Device* device)
     : device_(*device), block_(device->allocate(device::Device::kStagingBytes, "the data")) {}
 
-device::Pointer Small::put(const double* from, std::int64_t count) {
+device::Pointer Staging::put(const double* from, std::int64_t count) {
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
   if (used_ + bytes > device::Device::kStagingBytes) {
     large_.push_back(device_.allocate(bytes, "the data"));
@@ -29,20 +29,20 @@ device::Pointer Small::put(const double* from, std::int64_t count) {
   return block_.at() + used_ - bytes;
 }
 
-void Small::send() {
+void Staging::send() {
   device_.upload(block_.at() + sent_, device_.staging() + sent_, used_ - sent_);
   sent_ = used_;
 }
 
-Inputs::Inputs(const Pass& pass, const Task& task, device::Device* device, Small* small)
-    : pass_(pass), task_(task), device_(*device), small_(*small) {
-  places_.resize(task.data.size());
+Inputs::Inputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging)
+    : pass_(pass), task_(task), device_(*device), staging_(*staging) {
+  loaded_.resize(task.data.size());
   for (std::size_t v = 0; v < task.data.size(); ++v) {
-    places_[v].reach = reach_of(static_cast<int>(v));
+    loaded_[v].reach = reach_of(static_cast<int>(v));
     data.push_back({nullptr, nullptr, task.data[v].rows});
     const std::vector<double>& centre = task.centres[v];
     if (!centre.empty())
-      data[v].centre = device::address<double>(small->put(centre.data(), static_cast<std::int64_t>(centre.size())));
+      data[v].centre = device::address<double>(staging->put(centre.data(), static_cast<std::int64_t>(centre.size())));
   }
 }
 
@@ -64,23 +64,23 @@ Inputs::Reach Inputs::reach_of(int variable) const {
 bool Inputs::stays(std::size_t v) const { return device::has_copy(task_.data[v], device_) || !task_.data[v].data; }
 
 void Inputs::count(Needs* needs) const {
-  for (std::size_t v = 0; v < places_.size(); ++v) {
+  for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_.data[v];
     if (device::has_copy(view, device_) || !(view.data || view.kept)) continue;
     const double numbers = static_cast<double>(view.rows) * static_cast<double>(view.columns),
                  of_point = static_cast<double>(view.columns) * 8;
-    if (places_[v].reach == Reach::all || !view.data) needs->fixed += numbers * 8;
-    else if (places_[v].reach == Reach::lanes) needs->lane += of_point;
-    else if (places_[v].reach == Reach::sweep) needs->sweep += of_point;
+    if (loaded_[v].reach == Reach::all || !view.data) needs->fixed += numbers * 8;
+    else if (loaded_[v].reach == Reach::lanes) needs->lane += of_point;
+    else if (loaded_[v].reach == Reach::sweep) needs->sweep += of_point;
     else needs->pair += 8;
   }
 }
 
 void Inputs::place(const Span& lanes, const Span& sweep, bool whole) {
-  for (std::size_t v = 0; v < places_.size(); ++v) {
+  for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_.data[v];
     if (!view.data && !view.kept) continue;
-    const Reach reach = places_[v].reach;
+    const Reach reach = loaded_[v].reach;
     if ((whole && view.kept) || stays(v))
       data[v] = {device::address<double>(device::kept_copy(view, &device_)), data[v].centre, view.rows};
     else if (reach == Reach::all) bring(v, {0, view.rows}, {0, view.columns});
@@ -92,18 +92,18 @@ void Inputs::place(const Span& lanes, const Span& sweep, bool whole) {
 
 // Rows of some columns, so that they are found where they would be if all were there.
 void Inputs::bring(std::size_t v, const Span& rows, const Span& columns) {
-  Place& place = places_[v];
-  if (place.rows == rows && place.columns == columns) return;
+  Loaded& loaded = loaded_[v];
+  if (loaded.rows == rows && loaded.columns == columns) return;
   const View& view = task_.data[v];
   const std::int64_t numbers = rows.size() * columns.size();
-  place.rows = rows;
-  place.columns = columns;
+  loaded.rows = rows;
+  loaded.columns = columns;
   if (!view.sparse() && numbers == view.rows * view.columns && numbers <= kSmall) {
-    data[v].at = device::address<double>(small_.put(view.data, numbers));
+    data[v].at = device::address<double>(staging_.put(view.data, numbers));
     return;
   }
-  device_.make_room(&place.block, static_cast<std::size_t>(numbers) * sizeof(double), "the data");
-  const device::Pointer at = place.block.at();
+  device_.make_room(&loaded.block, static_cast<std::size_t>(numbers) * sizeof(double), "the data");
+  const device::Pointer at = loaded.block.at();
   data[v].rows = rows.size();
   data[v].at = device::address<double>(at - static_cast<device::Pointer>(rows.from + columns.from * rows.size()) *
                                                 sizeof(double));

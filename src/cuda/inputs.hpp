@@ -10,9 +10,9 @@ namespace kernweave {
 namespace cuda {
 
 // Small things go together, in one transfer.
-class Small {
+class Staging {
  public:
-  explicit Small(device::Device* device);
+  explicit Staging(device::Device* device);
   // Where they will be.
   device::Pointer put(const double* from, std::int64_t count);
   void send();
@@ -27,7 +27,7 @@ class Small {
 // The data of a pass's variables.
 class Inputs {
  public:
-  Inputs(const Pass& pass, const Task& task, device::Device* device, Small* small);
+  Inputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging);
 
   // Adds what they take.
   void count(Needs* needs) const;
@@ -39,7 +39,7 @@ class Inputs {
  private:
   // Which of its points a window needs.
   enum class Reach { all, lanes, sweep, pairs };
-  struct Place {
+  struct Loaded {
     Reach reach;
     device::Block block;
     Span rows{-1, -1}, columns{-1, -1};
@@ -53,8 +53,8 @@ class Inputs {
   const Pass& pass_;
   const Task& task_;
   device::Device& device_;
-  Small& small_;
-  std::vector<Place> places_;
+  Staging& staging_;
+  std::vector<Loaded> loaded_;
 };
 
 }  // namespace cuda

@@ -20,7 +20,7 @@ Outputs::Outputs(const Pass& pass, const Task& task, const Cut& cut, device::Dev
       cut_(cut),
       device_(*device),
       all_(pass.all),
-      found_(targets.size()) {}
+      memory_(targets.size()) {}
 
 void Outputs::count(Needs* needs) const {
   for (std::size_t k = 0; k < targets.size(); ++k) {
@@ -35,49 +35,49 @@ void Outputs::count(Needs* needs) const {
   }
 }
 
-void Outputs::place(const Here& here) {
+void Outputs::place(const InWindow& window) {
   for (std::size_t k = 0; k < targets.size(); ++k) {
     const Output& o = output(k);
-    Found& found = found_[k];
+    Memory& memory = memory_[k];
     const bool all = stays(result(k));
-    found.rows = o.keep == Keep::none ? Span{0, 1} : all ? Span{0, all_.lanes} : here.lanes;
-    found.columns = o.keep != Keep::both ? Span{0, 1} : all ? Span{0, all_.sweep} : here.sweep;
-    targets[k].rows = found.rows.size();
-    targets[k].stride = targets[k].rows * found.columns.size();
-    place_results(o, result(k), &found, &targets[k]);
-    place_states(o, here, &found, &targets[k]);
+    memory.rows = o.keep == Keep::none ? Span{0, 1} : all ? Span{0, all_.lanes} : window.lanes;
+    memory.columns = o.keep != Keep::both ? Span{0, 1} : all ? Span{0, all_.sweep} : window.sweep;
+    targets[k].rows = memory.rows.size();
+    targets[k].stride = targets[k].rows * memory.columns.size();
+    place_results(o, result(k), &memory, &targets[k]);
+    place_states(o, window, &memory, &targets[k]);
   }
 }
 
-void Outputs::place_results(const Output& o, const Result& to, Found* found, gpu::Target* target) {
+void Outputs::place_results(const Output& o, const Result& to, Memory* memory, gpu::Target* target) {
   const std::int64_t numbers = target->stride * o.width * o.places,
-                     first = found->rows.from + found->columns.from * target->rows;
+                     first = memory->rows.from + memory->columns.from * target->rows;
   const auto room = [&](device::Block* block, std::int64_t bytes) {
     device_.make_room(block, static_cast<std::size_t>(numbers * bytes), "the results");
     return block->at() - static_cast<device::Pointer>(first * bytes);
   };
   target->numbers = {nullptr, nullptr, to.numbers.none};
-  if (to.numbers.whole || to.numbers_stay) target->numbers.whole = device::address<int>(room(&found->numbers, 4));
-  if (to.numbers.wide) target->numbers.wide = device::address<double>(room(&found->numbers, 8));
+  if (to.numbers.whole || to.numbers_stay) target->numbers.whole = device::address<int>(room(&memory->numbers, 4));
+  if (to.numbers.wide) target->numbers.wide = device::address<double>(room(&memory->numbers, 8));
   target->factor = to.factor;
-  if (to.wants_values()) target->values = device::address<double>(room(&found->values, 8));
+  if (to.wants_values()) target->values = device::address<double>(room(&memory->values, 8));
 }
 
-void Outputs::place_states(const Output& o, const Here& here, Found* found, gpu::Target* target) {
+void Outputs::place_states(const Output& o, const InWindow& window, Memory* memory, gpu::Target* target) {
   const std::int64_t each = state_bytes(o);
   const auto room = [&](device::Block* block, std::int64_t count) {
     device_.make_room(block, static_cast<std::size_t>(count * o.width * each), "sums of parts");
     return block->at();
   };
   if (o.keep == Keep::none) {
-    target->states = device::address<void>(room(&found->states, here.blocks_of_launch * pass_.shape.threads));
-    target->merged = device::address<void>(room(&found->merged, std::max<std::int64_t>(1, cut_.blocks * cut_.splits)));
+    target->states = device::address<void>(room(&memory->states, window.blocks_of_launch * pass_.shape.threads));
+    target->merged = device::address<void>(room(&memory->merged, std::max<std::int64_t>(1, cut_.blocks * cut_.splits)));
   } else if (o.keep != Keep::both && merges()) {
-    target->states = device::address<void>(room(&found->states, here.waiting_parts * here.waiting_rows));
+    target->states = device::address<void>(room(&memory->states, window.waiting_parts * window.waiting_rows));
     // A component's rows lie together.
-    if (here.sweep.size() < all_.sweep)
-      target->merged = device::address<void>(room(&found->merged, here.lanes.size()) -
-                                             static_cast<device::Pointer>(here.lanes.from * each));
+    if (window.sweep.size() < all_.sweep)
+      target->merged = device::address<void>(room(&memory->merged, window.lanes.size()) -
+                                             static_cast<device::Pointer>(window.lanes.from * each));
   }
 }
 
@@ -85,24 +85,25 @@ void Outputs::fetch(Keep keep) {
   for (std::size_t k = 0; k < targets.size(); ++k) {
     if (output(k).keep != keep) continue;
     const Result& to = result(k);
-    if (to.values) fetch_from(found_[k].values, 8, reinterpret_cast<char*>(to.values), k);
-    if (to.numbers.wide) fetch_from(found_[k].numbers, 8, reinterpret_cast<char*>(to.numbers.wide), k);
-    else if (to.numbers.whole) fetch_from(found_[k].numbers, 4, reinterpret_cast<char*>(to.numbers.whole), k);
+    if (to.values) fetch_from(memory_[k].values, 8, reinterpret_cast<char*>(to.values), k);
+    if (to.numbers.wide) fetch_from(memory_[k].numbers, 8, reinterpret_cast<char*>(to.numbers.wide), k);
+    else if (to.numbers.whole) fetch_from(memory_[k].numbers, 4, reinterpret_cast<char*>(to.numbers.whole), k);
   }
 }
 
 // In pieces as long as they lie together at both ends.
 void Outputs::fetch_from(const device::Block& block, std::int64_t bytes, char* host, std::size_t k) {
   const Output& o = output(k);
-  const Span &rows = found_[k].rows, &columns = found_[k].columns;
+  const Span &rows = memory_[k].rows, &columns = memory_[k].columns;
   const std::int64_t all_rows = o.keep == Keep::none ? 1 : all_.lanes,
                      all_columns = o.keep == Keep::both ? all_.sweep : 1;
-  const std::int64_t planes = o.width * o.places, here = rows.size() * columns.size();
+  const std::int64_t planes = o.width * o.places, in_plane = rows.size() * columns.size();
   const bool whole_columns = rows.size() == all_rows, all = whole_columns && columns.size() == all_columns;
-  if (here == 0) return;
-  const std::int64_t pieces = all ? 1 : planes * (whole_columns ? 1 : columns.size()), piece = here * planes / pieces;
+  if (in_plane == 0) return;
+  const std::int64_t pieces = all ? 1 : planes * (whole_columns ? 1 : columns.size()),
+                     piece = in_plane * planes / pieces;
   for (std::int64_t p = 0; p < pieces; ++p) {
-    const std::int64_t plane = p * piece / here, column = p - plane * (pieces / planes);
+    const std::int64_t plane = p * piece / in_plane, column = p - plane * (pieces / planes);
     const std::int64_t to =
         all ? 0 : (plane * all_columns + columns.from + (whole_columns ? 0 : column)) * all_rows + rows.from;
     device_.download(host + to * bytes, block.at() + static_cast<device::Pointer>(p * piece * bytes),
@@ -112,8 +113,8 @@ void Outputs::fetch_from(const device::Block& block, std::int64_t bytes, char* h
 
 void Outputs::hand_over() {
   for (std::size_t k = 0; k < targets.size(); ++k) {
-    keep(&found_[k].values, result(k).values_stay);
-    keep(&found_[k].numbers, result(k).numbers_stay);
+    keep(&memory_[k].values, result(k).values_stay);
+    keep(&memory_[k].numbers, result(k).numbers_stay);
   }
 }
 
@@ -129,9 +130,9 @@ void Outputs::take_merged(const Outputs& other, std::int64_t first, std::int64_t
     for (std::int64_t split = 0; split < cut_.splits; ++split) {
       const device::Pointer at = static_cast<device::Pointer>((split * cut_.blocks + first) * each);
       other.device_.enter();
-      other.device_.download(states.data(), other.found_[k].merged.at() + at, states.size());
+      other.device_.download(states.data(), other.memory_[k].merged.at() + at, states.size());
       device_.enter();
-      device_.upload(found_[k].merged.at() + at, states.data(), states.size());
+      device_.upload(memory_[k].merged.at() + at, states.data(), states.size());
       device_.wait();
     }
   }

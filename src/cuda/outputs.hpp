@@ -11,7 +11,7 @@ namespace kernweave {
 namespace cuda {
 
 // The points that are on the device, and how their states are merged.
-struct Here {
+struct InWindow {
   Span lanes, sweep;
   std::int64_t waiting_rows, waiting_parts;  // states that wait to be merged: of so many rows, so many of each
   std::int64_t blocks_of_launch;             // where both axes are folded, states of a launch's threads come together
@@ -23,7 +23,7 @@ class Outputs {
 
   // Adds what they take.
   void count(Needs* needs) const;
-  void place(const Here& here);
+  void place(const InWindow& window);
   // Those of the outputs that keep this, to where they belong among all results.
   void fetch(Keep keep);
   // Results that stay get their owner.
@@ -38,15 +38,15 @@ class Outputs {
 
  private:
   // Memory of an output.
-  struct Found {
+  struct Memory {
     device::Block values, numbers, states, merged;
     Span rows, columns;  // of the results that are in it
   };
 
   const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.group.outputs[k]]; }
   const Result& result(std::size_t k) const { return task_.results[static_cast<std::size_t>(pass_.group.outputs[k])]; }
-  void place_results(const Output& o, const Result& to, Found* found, gpu::Target* target);
-  void place_states(const Output& o, const Here& here, Found* found, gpu::Target* target);
+  void place_results(const Output& o, const Result& to, Memory* memory, gpu::Target* target);
+  void place_states(const Output& o, const InWindow& window, Memory* memory, gpu::Target* target);
   void fetch_from(const device::Block& block, std::int64_t bytes, char* host, std::size_t k);
   void keep(device::Block* block, Kept* stay);
 
@@ -55,7 +55,7 @@ class Outputs {
   const Cut& cut_;
   device::Device& device_;
   const Extents all_;
-  std::vector<Found> found_;
+  std::vector<Memory> memory_;
 };
 
 }  // namespace cuda

@@ -22,8 +22,8 @@ std::shared_ptr<const device::Kernels> kernels_of(const Pass& pass, const Code& 
 }
 
 // Blocks of the same rows and columns, each with some of the weights.
-int shares_of(const Pass& pass, const Code& code) {
-  return pass.interpreted() ? code.interpretation.shares() : pass.wide.shares;
+int weight_blocks_of(const Pass& pass, const Code& code) {
+  return pass.interpreted() ? code.interpretation.weight_blocks() : pass.wide.shares;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices,
   }
   const int resident =
       made.kernels[0]->resident(made.code.interpretation.sweep, made.pass.shape.threads, made.pass.shared_bytes());
-  const AtOnce at_once{made.devices[0]->processors(), std::max(1, resident / shares_of(made.pass, made.code))};
+  const AtOnce at_once{made.devices[0]->processors(), std::max(1, resident / weight_blocks_of(made.pass, made.code))};
   made.cut = cut(made.pass, made.pass.all.lanes, made.pass.all.sweep, at_once, seconds);
   return made;
 }
@@ -50,8 +50,8 @@ PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, co
       cut_(ready.cut),
       kernels_(*ready.kernels[which]),
       limit_(task.gpu_bytes),
-      small_(&device_),
-      inputs_(pass_, task, &device_, &small_),
+      staging_(&device_),
+      inputs_(pass_, task, &device_, &staging_),
       outputs_(pass_, task, cut_, &device_) {}
 
 void PassRun::run(Room room, const std::function<void(double)>& poll) {
@@ -131,8 +131,8 @@ void* PassRun::room_for_panel(device::Block* block, const Span& points, const Pa
 void PassRun::place_numbers() {
   const std::vector<double>& numbers = pass_.program().numbers;
   const double none = 0;
-  head_.numbers = device::address<double>(small_.put(numbers.data(), static_cast<std::int64_t>(numbers.size())));
-  lost_ = small_.put(&none, 1);
+  head_.numbers = device::address<double>(staging_.put(numbers.data(), static_cast<std::int64_t>(numbers.size())));
+  lost_ = staging_.put(&none, 1);
   head_.lost = device::address<int>(lost_);
   head_.lanes = all_.lanes;
   head_.sweep = all_.sweep;
@@ -151,7 +151,7 @@ void PassRun::enter(const Span& lanes, const Span& sweep) {
   lanes_ = lanes;
   sweep_ = sweep;
   inputs_.place(lanes, sweep, windows_.whole);
-  small_.send();
+  staging_.send();
   head_.splits_from = cut_.split > 0 ? sweep.from / cut_.split : 0;
   head_.splits_here = cut_.split > 0 ? ceiling(sweep.size(), cut_.split) : 1;
   head_.continues = sweep.from > 0;
@@ -234,11 +234,11 @@ std::vector<char> PassRun::arguments() const {
 }
 
 void PassRun::launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads,
-                     std::int64_t shared_bytes, int shares) {
+                     std::int64_t shared_bytes, int weight_blocks) {
   const device::Function function = kernels_.find(name);
   internal_check(function != nullptr, "no kernel ", name);
-  device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits), static_cast<unsigned>(shares),
-                 threads, static_cast<unsigned>(shared_bytes), arguments());
+  device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits),
+                 static_cast<unsigned>(weight_blocks), threads, static_cast<unsigned>(shared_bytes), arguments());
 }
 
 void PassRun::launch_points(const char* name, const Span& points, std::int64_t times) {
@@ -284,7 +284,7 @@ void PassRun::merge() {
 
 void PassRun::launch_slice(const Slice& slice) {
   launch(code_.interpretation.sweep, slice.blocks, slice.splits, static_cast<unsigned>(pass_.shape.threads),
-         pass_.shared_bytes(), shares_of(pass_, code_));
+         pass_.shared_bytes(), weight_blocks_of(pass_, code_));
   done_ += slice.blocks * slice.splits;
   if (cut_.blocks * cut_.splits <= cut_.of_launch) return;
   device_.wait();

@@ -68,7 +68,7 @@ class PassRun {
 
   std::vector<char> arguments() const;
   void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes,
-              int shares = 1);
+              int weight_blocks = 1);
   void launch_points(const char* name, const Span& points, std::int64_t times = 1);
   Slice slice_of(std::int64_t blocks) const;
   void sweep_window();
@@ -85,7 +85,7 @@ class PassRun {
   const device::Kernels& kernels_;
   const double limit_;  // of memory, as the user has it
   const std::function<void(double)>* poll_ = nullptr;
-  Small small_;
+  Staging staging_;
   Inputs inputs_;
   Outputs outputs_;
   Windows windows_{};

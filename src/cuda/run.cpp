@@ -225,7 +225,7 @@ class Gpu : public Backend {
 
   // How much longer than what is written out.
   static double slower(const Interpretation& found) {
-    return found.whole() ? kGpuWhole * found.shares() : kGpuInterpreted;
+    return found.fused() ? kGpuFused * found.weight_blocks() : kGpuInterpreted;
   }
 
   // Time to compile grows faster than the square of a program's length.

@@ -36,7 +36,7 @@ constexpr std::int64_t kChunk = 16;
 std::int64_t even(std::int64_t bytes, std::int64_t step) { return ceiling(bytes, step) * step; }
 
 std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
-  std::vector<gpu::Outcome> found;
+  std::vector<gpu::Outcome> outcomes;
   for (int number : pass.group.outputs) {
     const Output& output = pass.variant->outputs[static_cast<std::size_t>(number)];
     const StateRow& state = row(output.red).state;
@@ -51,9 +51,9 @@ std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
     o.storage = 2 * size;
     o.stride = size + static_cast<int>(state.bytes(output.places));
     o.bytes = static_cast<int>(state_bytes(output));
-    found.push_back(o);
+    outcomes.push_back(o);
   }
-  return found;
+  return outcomes;
 }
 
 // A way to use a block's shared memory.
@@ -83,38 +83,39 @@ std::int64_t apart(std::int64_t bytes) { return even(bytes + 16, 32) - 16; }
 // What a launch gets without asking leaves room for other blocks; a single warp, or less, is the last resort.
 std::int64_t may_take(int threads) { return threads > kWarp ? kGpuMostTileBytes : kGpuMostShared; }
 
-class Fitting {
+class LayoutSearch {
  public:
-  Fitting(const Pass& pass, int own_numbers, Interpretation* found)
-      : pass_(pass), own_numbers_(own_numbers), found_(*found) {}
+  LayoutSearch(const Pass& pass, int own_numbers, Interpretation* script)
+      : pass_(pass), own_numbers_(own_numbers), script_(*script) {}
 
   // The first that fits.
   bool fit(Layout* layout) {
     const int strip = 32 / pass_.number_bytes();
-    for (const Layout& way : {Layout{1, strip, true}, Layout{1, strip, false}, Layout{1, 1, false}})
+    for (const Layout& base : {Layout{1, strip, true}, Layout{1, strip, false}, Layout{1, 1, false}})
       for (int threads = kGpuThreads; threads >= kGpuFewestThreads; threads /= 2) {
-        *layout = laid_out(way, threads);
+        *layout = laid_out(base, threads);
         if (layout->bytes <= may_take(threads)) return true;
       }
     return false;
   }
 
  private:
-  Layout laid_out(Layout way, int threads) {
+  Layout laid_out(Layout layout, int threads) {
     const std::int64_t of_column = bytes_staged(pass_);
-    way.threads = threads;
-    way.tile = way.staged ? tile_for(of_column, 2 * 32 / pass_.number_bytes()) : kGpuTile;
-    way.own = place_states(even(static_cast<std::int64_t>(own_numbers_) * way.strip * pass_.number_bytes(), kChunk));
-    const std::int64_t program = static_cast<std::int64_t>(found_.pairs.size() * sizeof(Instruction));
-    way.bytes = program + (way.staged ? even(way.tile * of_column, kChunk) : 0) + threads * way.own;
-    return way;
+    layout.threads = threads;
+    layout.tile = layout.staged ? tile_for(of_column, 2 * 32 / pass_.number_bytes()) : kGpuTile;
+    layout.own =
+        place_states(even(static_cast<std::int64_t>(own_numbers_) * layout.strip * pass_.number_bytes(), kChunk));
+    const std::int64_t program = static_cast<std::int64_t>(script_.pairs.size() * sizeof(Instruction));
+    layout.bytes = program + (layout.staged ? even(layout.tile * of_column, kChunk) : 0) + threads * layout.own;
+    return layout;
   }
 
   // Behind `first` bytes of other things. A finished list goes out through the memory of what is no longer needed then.
   std::int64_t place_states(std::int64_t first) {
-    for (const gpu::Outcome& o : found_.outcomes)
+    for (const gpu::Outcome& o : script_.outcomes)
       if (o.places > 1) first = std::max<std::int64_t>(first, gpu::kResultBytes * o.places);
-    for (gpu::Outcome& o : found_.outcomes) {
+    for (gpu::Outcome& o : script_.outcomes) {
       if (o.pairwise) continue;
       o.lane = static_cast<int>(first);
       first += static_cast<std::int64_t>(o.stride) * o.width;
@@ -124,12 +125,12 @@ class Fitting {
 
   const Pass& pass_;
   const int own_numbers_;
-  Interpretation& found_;
+  Interpretation& script_;
 };
 
 // The same for pairs whose kernel is there already: tiles go through shared memory, and of a thread's own are lists
 // alone. A finished one goes out by what lies before them.
-bool fit_whole(const Pass& pass, gpu::Outcome* o, Layout* layout) {
+bool fit_fused(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   const StateRow& state = row(o->reduction).state;
   const gpu::FusedShape shape = gpu::fused_shape(state.storage(1) > 0, pass.number_bytes());
   const std::int64_t of_column = bytes_staged(pass), list = state.storage(o->places);
@@ -147,14 +148,14 @@ bool fit_whole(const Pass& pass, gpu::Outcome* o, Layout* layout) {
 }
 
 // As the layout has it: where strips have one column, or columns are read where they lie.
-void settle(const Layout& layout, Interpretation* found) {
-  for (Instruction& i : found->pairs) {
+void apply(const Layout& layout, Interpretation* script) {
+  for (Instruction& i : script->pairs) {
     for (Operand& o : i.in) {
       if (o.from == From::tile && !layout.staged) o.from = layout.strip == 1 ? From::one_column : From::column;
       if (o.from == From::own && layout.strip == 1) o.from = From::one_own;
     }
     if (i.kind != Kind::term) continue;
-    const gpu::Outcome& o = found->outcomes[static_cast<std::size_t>(i.output)];
+    const gpu::Outcome& o = script->outcomes[static_cast<std::size_t>(i.output)];
     i.out = o.lane;
     i.list = o.stride;
   }
@@ -169,33 +170,33 @@ Verdict lists_of_pairs(const Pass& pass) {
   return {};
 }
 
-Verdict too_much(const Interpretation& found, const Layout& layout) {
+Verdict too_much(const Interpretation& script, const Layout& layout) {
   return Verdict::no(sentence("a pair's values and a row's states take ", layout.own, " bytes, and its ",
-                              found.pairs.size(), " instructions ", found.pairs.size() * sizeof(Instruction),
+                              script.pairs.size(), " instructions ", script.pairs.size() * sizeof(Instruction),
                               "; a block has ", kGpuMostShared, " bytes for ", kGpuFewestThreads, " pairs"));
 }
 
 }  // namespace
 
-Verdict interpret(Pass* pass, Interpretation* found) {
+Verdict interpret(Pass* pass, Interpretation* script) {
   const Verdict possible = lists_of_pairs(*pass);
   if (!possible.yes) return possible;
-  instruct_points(*pass, Region::param, pass->once, &found->once, &found->lists);
-  instruct_points(*pass, pass->lane_region(), pass->lanes, &found->rows, &found->lists);
-  instruct_points(*pass, pass->sweep_region(), pass->sweep, &found->columns, &found->lists);
-  const int own_numbers = instruct_pairs(*pass, &found->pairs, &found->lists);
-  found->outcomes = outcomes_of(*pass);
+  instruct_points(*pass, Region::param, pass->once, &script->once, &script->lists);
+  instruct_points(*pass, pass->lane_region(), pass->lanes, &script->rows, &script->lists);
+  instruct_points(*pass, pass->sweep_region(), pass->sweep, &script->columns, &script->lists);
+  const int own_numbers = instruct_pairs(*pass, &script->pairs, &script->lists);
+  script->outcomes = outcomes_of(*pass);
   Layout layout{};
-  const char* const whole = whole_of(*pass, found->pairs);
-  if (whole && fit_whole(*pass, &found->outcomes[0], &layout)) {
-    found->sweep = whole;
+  const char* const fused = fused_kernel(*pass, script->pairs);
+  if (fused && fit_fused(*pass, &script->outcomes[0], &layout)) {
+    script->sweep = fused;
   } else {
-    if (!Fitting(*pass, own_numbers, found).fit(&layout)) return too_much(*found, layout);
-    settle(layout, found);
+    if (!LayoutSearch(*pass, own_numbers, script).fit(&layout)) return too_much(*script, layout);
+    apply(layout, script);
   }
-  gpu::Script& s = found->script;
-  s.outputs = static_cast<int>(found->outcomes.size());
-  s.instructions = static_cast<int>(found->pairs.size());
+  gpu::Script& s = script->script;
+  s.outputs = static_cast<int>(script->outcomes.size());
+  s.instructions = static_cast<int>(script->pairs.size());
   s.column_numbers = pass->sweep.narrow;
   s.tile = layout.tile;
   s.staged = layout.staged;

@@ -21,8 +21,8 @@ struct Interpretation {
   std::vector<gpu::Outcome> outcomes;
   gpu::Script script{};
 
-  bool whole() const { return sweep != kSweep; }                  // has it a kernel for just these pairs?
-  int shares() const { return whole() ? outcomes[0].width : 1; }  // blocks that go through the same pairs
+  bool fused() const { return sweep != kSweep; }                         // has it a kernel for just these pairs?
+  int weight_blocks() const { return fused() ? outcomes[0].width : 1; }  // blocks that go through the same pairs
 };
 
 // The same, with data and targets, as it goes to a device in one transfer.
@@ -44,7 +44,7 @@ class Packed {
 
 // Takes a pass made for the interpreter, and gives it the shape that its threads' memory allows. No, and which limit,
 // where even one column at a time is too much.
-Verdict interpret(Pass* pass, Interpretation* found);
+Verdict interpret(Pass* pass, Interpretation* script);
 
 // The names of all rows that instructions call, for those who want to see them.
 std::string rows_called(const Interpretation& from);

@@ -234,8 +234,8 @@ class PairWriter : public Writer {
 
  private:
   Operand operand(const Ref& ref) override {
-    if (is_slot(ref) && ref.index == held_) {
-      if (--reads_[static_cast<std::size_t>(held_)] == 0 && maker_ != kNobody) out_[maker_].use = Use::none;
+    if (is_slot(ref) && ref.index == in_strip_) {
+      if (--reads_[static_cast<std::size_t>(in_strip_)] == 0 && maker_ != kNobody) out_[maker_].use = Use::none;
       return {0, From::strip, 0};
     }
     return placed(ref);
@@ -263,10 +263,10 @@ class PairWriter : public Writer {
     return (s.region == Region::component ? numbers_of(Region::pair) : 0) + static_cast<int>(s.offset);
   }
   void made(int slot, int width) override {
-    held_ = width == 1 ? slot : -1;
+    in_strip_ = width == 1 ? slot : -1;
     maker_ = out_.size() - 1;
   }
-  void forget() override { held_ = -1; }
+  void forget() override { in_strip_ = -1; }
   void stays_stored() override { maker_ = kNobody; }
 
   void term(std::size_t number) {
@@ -283,7 +283,7 @@ class PairWriter : public Writer {
 
   std::vector<Instruction>& out_;
   std::vector<int> reads_;       // of each slot, that are still to come
-  int held_ = -1;                // the slot that the strip holds
+  int in_strip_ = -1;            // the slot that the strip holds
   std::size_t maker_ = kNobody;  // the instruction that stores it for that slot alone
   int spare_;                    // the next place that no slot takes
 };

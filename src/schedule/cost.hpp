@@ -114,7 +114,7 @@ inline constexpr int kGpuMostShared = 98304;
 inline constexpr double kGpuInterpreted = 8;
 // The same for a kernel of a common kind: 1.1 to 1.7 times for three components, 1.5 to 5 for fifty (H100,
 // design/010-interpreter.md).
-inline constexpr double kGpuWhole = 4;
+inline constexpr double kGpuFused = 4;
 // Components of an inner product that is worth the way through tensor cores: their steps have sixteen.
 inline constexpr int kGpuFewestOfProduct = 8;
 // Their sums are cut off after each step, not rounded: with 0.9 of what the contracted form allows, terms were off
