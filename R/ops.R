@@ -137,7 +137,7 @@ compares <- list(Scalprod = 1:2, Manhattan = 1:2, SqDist = 1:2, Euclidean = 1:2,
 # One component of points goes with several elsewhere; here it is a row of numbers that R has made a vector.
 check_alike <- function(op, args) {
   points <- args[compares[[op]]]
-  widths <- vapply(points, width, 0L)
+  widths <- c(type_of(points[[1]])[1], type_of(points[[2]])[1])
   if (widths[1] == widths[2] || min(widths) > 1) return(invisible())
   if (!all(vapply(points, function(x) has_axis(x, "i") || has_axis(x, "j"), NA))) return(invisible())
   texts <- vapply(points, function(x) formula_text(x$formula, 40L), "")
