@@ -77,6 +77,10 @@ r_operands <- function(formulas) {
     .Call(`_kernweave_r_operands`, formulas)
 }
 
+r_match <- function(objects, among) {
+    .Call(`_kernweave_r_match`, objects, among)
+}
+
 r_read_along <- function(formula) {
     .Call(`_kernweave_r_read_along`, formula)
 }

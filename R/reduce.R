@@ -189,8 +189,10 @@ without_column <- function(result) {
 
 # Data of each operand: its own, or what is given for it, or what a reduction computes for it.
 operand_data <- function(operands, given_for, given) {
-  lapply(operands, function(operand) {
-    for (k in seq_along(given_for)) if (identical(operand, given_for[[k]])) return(given[[k]])
+  places <- match_operands(operands, given_for)
+  lapply(seq_along(operands), function(k) {
+    if (!is.na(places[k])) return(given[[places[k]]])
+    operand <- operands[[k]]
     if (!is.null(operand$data)) return(operand$data)
     if (is.null(operand$from)) abort("no_data", "`", operand$name, "` is a placeholder and has no data")
     saved_value(operand$from, given_for, given)
@@ -213,13 +215,11 @@ free_operands <- function(R) {
 }
 
 look_for_free <- function(R) {
-  free <- list()
-  for (operand in r_operands(c(R$extents, formulas_of(R$outputs)))) {
-    waits <- is.null(operand$from) && is.null(operand$data)
-    found <- if (waits) list(operand) else if (!is.null(operand$from)) free_operands(operand$from$reduction)
-    for (one in found) if (!any(vapply(free, identical, NA, one))) free <- c(free, list(one))
-  }
-  free
+  found <- lapply(r_operands(c(R$extents, formulas_of(R$outputs))), function(operand) {
+    if (!is.null(operand$from)) free_operands(operand$from$reduction) else if (is.null(operand$data)) list(operand)
+  })
+  free <- unlist(found, recursive = FALSE)
+  as.list(free[match_operands(free, free) == seq_along(free)])
 }
 
 #' A prepared reduction as a function of its placeholders
@@ -233,8 +233,8 @@ look_for_free <- function(R) {
 #' @examples
 #' x <- Vi(dim = 3, name = "x")
 #' y <- Vj(dim = 3, name = "y")
-#' density <- as.function(sum(exp(-sqdist(x, y)), index = "j"))
-#' density(matrix(runif(30), 10, 3), matrix(runif(60), 20, 3))
+#' kde <- as.function(sum(exp(-sqdist(x, y)), index = "j"))
+#' kde(matrix(runif(30), 10, 3), matrix(runif(60), 20, 3))
 as.function.lazy_reduction <- function(x, ...) {
   free <- free_operands(x)
   names <- make.unique(vapply(free, `[[`, "", "name"))
@@ -258,12 +258,8 @@ caller_of <- function(R, free) {
   }
 }
 
-match_operands <- function(operands, free) {
-  vapply(operands, function(operand) {
-    for (k in seq_along(free)) if (identical(operand, free[[k]])) return(k)
-    NA_integer_
-  }, 1L)
-}
+# Where operands stand first among others; NA for those that do not.
+match_operands <- function(operands, among) r_match(operands, as.list(among))
 
 #' The numbers of a ready reduction
 #'

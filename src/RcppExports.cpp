@@ -212,6 +212,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_match
+Rcpp::IntegerVector r_match(Rcpp::List objects, Rcpp::List among);
+RcppExport SEXP _kernweave_r_match(SEXP objectsSEXP, SEXP amongSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type objects(objectsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type among(amongSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_match(objects, among));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_read_along
 Rcpp::List r_read_along(SEXP formula);
 RcppExport SEXP _kernweave_r_read_along(SEXP formulaSEXP) {
@@ -620,6 +631,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},
     {"_kernweave_r_show", (DL_FUNC) &_kernweave_r_show, 2},
     {"_kernweave_r_operands", (DL_FUNC) &_kernweave_r_operands, 1},
+    {"_kernweave_r_match", (DL_FUNC) &_kernweave_r_match, 2},
     {"_kernweave_r_read_along", (DL_FUNC) &_kernweave_r_read_along, 1},
     {"_kernweave_r_parse", (DL_FUNC) &_kernweave_r_parse, 4},
     {"_kernweave_r_parse_declaration", (DL_FUNC) &_kernweave_r_parse_declaration, 1},

@@ -3,6 +3,7 @@
 #include "r_formula.hpp"
 
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "expr/build.hpp"
@@ -98,6 +99,21 @@ Rcpp::List r_operands(Rcpp::List formulas) {
   });
 }
 
+// Where objects stand first among others, counted from 1: the objects themselves, not others like them.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerVector r_match(Rcpp::List objects, Rcpp::List among) {
+  return kernweave::at_border([&] {
+    std::unordered_map<SEXP, int> places;
+    for (R_xlen_t k = 0; k < among.size(); ++k) places.emplace(VECTOR_ELT(among, k), static_cast<int>(k) + 1);
+    Rcpp::IntegerVector out(objects.size());
+    for (R_xlen_t k = 0; k < objects.size(); ++k) {
+      const auto found = places.find(VECTOR_ELT(objects, k));
+      out[k] = found == places.end() ? NA_INTEGER : found->second;
+    }
+    return out;
+  });
+}
+
 // The operands a formula reads along axes of pairs themselves, in their order, and along which (as R codes axes). What
 // is gathered is not among them: the row numbers it is gathered by are.
 // [[Rcpp::export(rng = false)]]
@@ -129,10 +145,11 @@ Rcpp::List r_read_along(SEXP formula) {
 Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values, bool keops) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
+    std::unordered_map<std::string, R_xlen_t> places;
+    for (R_xlen_t k = 0; k < names.size(); ++k) places.emplace(CHAR(STRING_ELT(names, k)), k);
     const kernweave::Scope scope = [&](const std::string& name) {
-      for (R_xlen_t k = 0; k < names.size(); ++k)
-        if (name == CHAR(STRING_ELT(names, k))) return formulas.read(values[k]);
-      return kernweave::Expr();
+      const auto found = places.find(name);
+      return found == places.end() ? kernweave::Expr() : formulas.read(values[found->second]);
     };
     const kernweave::Grammar grammar = keops ? kernweave::Grammar::keops : kernweave::Grammar::ours;
     const kernweave::Parsed parsed = kernweave::parse(text, &formulas.pool(), scope, grammar);

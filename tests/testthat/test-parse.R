@@ -127,3 +127,14 @@ test_that("the whole number in a reduction's text is explained once", {
     expect_error(kernel_op(text, args), class = "kernweave_error_syntax", label = text)
   }
 })
+
+test_that("ten thousand arguments take time for each, not for each pair of them", {
+  names <- paste0("s", 1:10000)
+  spent <- system.time({
+    args <- c("x = Vi(1)", "y = Vj(1)", paste(names, "= Pm(1)"))
+    f <- kernel_op(paste("x * y *", paste(names[c(1, 5000, 10000)], collapse = " * ")), args)
+    value <- f(c(list(x = 1:3, y = 1:4), stats::setNames(as.list(rep(2, 10000)), names)))
+  })
+  expect_identical(value, matrix(8 * 10 * 1:3))
+  expect_lt(spent[["user.self"]], 4)
+})
