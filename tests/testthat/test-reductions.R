@@ -135,9 +135,55 @@ test_that("`drop` makes a vector of one column and leaves all else as it is, wha
     expect_identical(min_argmin(D, drop = TRUE), lapply(min_argmin(D), function(part) part[, 1]))
     lists <- Kmin(Vi(x) - Vj(x), K = 1)
     expect_identical(Kmin(Vi(x) - Vj(x), K = 1, drop = TRUE), lists)
+    L <- function(drop) vjp(logsumexp(D, call = FALSE, drop = drop), X, cotangent = seq_len(n))
+    expect_identical(L(TRUE), L(FALSE))
     R <- sum(D, index = "j", call = FALSE, drop = TRUE)
     expect_identical(as.matrix(R), sum(D, index = "j", drop = TRUE))
     expect_identical(as.matrix(unserialize(serialize(R, NULL))), as.matrix(R))
     expect_identical(vjp(R, X, cotangent = seq_len(n)), vjp(sum(D, index = "j", call = FALSE), X, cotangent = seq_len(n)))
   }
+})
+
+# The K first of order(), which has ties in the order of their places, padded.
+first_places <- function(values, K) {
+  at <- order(values, na.last = NA)[seq_len(K)]
+  list(value = ifelse(is.na(at), Inf, values[at]), index = at)
+}
+
+test_that("lists of any length are what order() says, through ties, NaN, infinities and both axes", {
+  set.seed(31)
+  values <- function(n) sample(c(-Inf, NaN, Inf, 0:40, stats::runif(200)), n, replace = TRUE)
+  for (shape in list(c(3, 700), c(11, 97), c(70, 5))) {
+    A <- matrix(values(prod(shape)), shape[1])
+    for (K in c(31:34, 41, 64, 100, 333)) for (device in c("cpu", "reference")) for (precision in c("float64", "float32")) {
+      B <- if (precision == "float32") round(A * 1024) / 1024 else A
+      found <- Kmin_argKmin(Vij(B), K = K, device = device, precision = precision)
+      expected <- apply(B, 1, first_places, K)
+      label <- paste(shape[1], K, device, precision)
+      expect_identical(found$value, t(vapply(expected, `[[`, numeric(K), "value")), label = label)
+      expect_identical(found$index, t(vapply(expected, `[[`, integer(K), "index")), label = label)
+      both <- Kmin_argKmin(Vij(B), K = K, index = "ij", device = device, precision = precision)
+      expect_identical(as.vector(both$index), first_places(B, K)$index, label = label)
+      expect_identical(Kmax(Vij(B), K = K, device = device, precision = precision),
+                       -Kmin(Vij(-B), K = K, device = device, precision = precision), label = label)
+    }
+  }
+})
+
+test_that("long lists are found in columns that rise, fall, or are all alike, by any number of threads", {
+  n <- 3000
+  for (y in list(seq_len(n) + 0, rev(seq_len(n)) + 0, rep(1, n), rep(1:2, n / 2) + 0)) {
+    F <- Vi(numeric(40)) + Vj(y)
+    expected <- matrix(order(y)[1:500], 40, 500, byrow = TRUE)
+    for (threads in 1:2) expect_identical(argKmin(F, K = 500, threads = threads), expected)
+    expect_identical(argKmin(t(F), K = 500, index = "i"), expected)
+  }
+})
+
+test_that("the time for a list does not grow with its square", {
+  skip_on_cran()
+  x <- matrix(stats::runif(6000), 2000)
+  D <- sqdist(Vi(x), Vj(x))
+  time <- function(K) min(replicate(3, system.time(argKmin(D, K = K))[["user.self"]]))
+  expect_lt(time(1000), 12 * time(100) + 0.1)
 })

@@ -1,6 +1,7 @@
-// KMinArgKMin: the K smallest values so far, sorted, and where they stood. NaN never enters.
+// KMinArgKMin: the K smallest values so far, and where they stood: sorted, or of many a heap. NaN never enters.
 #pragma once
 #include "list_bound.hpp"
+#include "long_list.hpp"
 #include "state.hpp"
 
 namespace kernweave {
@@ -26,12 +27,12 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
   L bound;  // values of at least this cannot enter: the last place of a full list, else the sample's bound, or NaN
   using Place = typename L::Place;
   Places<Place, kPlaces> where;   // row numbers, k places a lane; 0 in those still empty
-  Places<Number, kPlaces> least;  // values, ascending
+  Places<Number, kPlaces> least;  // values, ascending unless the list is long
   int asked;
 
   KW_FN static constexpr long long storage(int k) {
-    const long long list =
-        static_cast<long long>(L::kLanes) * k * static_cast<long long>(sizeof(Place) + sizeof(Number));
+    constexpr long long kPlace = sizeof(Place), kTerm = kPlace + static_cast<long long>(sizeof(Number));
+    const long long list = L::kLanes * (is_long(k) ? LongList<Number, Place>::capacity(k) * kTerm + kPlace : k * kTerm);
     const long long look = SampledBound<L>::storage(k);
     return kPlaces > 0 ? 0 : list < look ? look : list;
   }
@@ -41,14 +42,14 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
     asked = places;
     bound = nan<L>();
     if constexpr (kPlaces == 0) {
-      where.at = static_cast<Place*>(storage);
-      least.at = reinterpret_cast<Number*>(where.at + L::kLanes * places);
+      where.at = static_cast<Place*>(storage) + (is_long(places) ? L::kLanes : 0);
+      least.at = reinterpret_cast<Number*>(where.at + L::kLanes * places_of_lane());
     }
     empty();
   }
-  // The sample uses the memory of the list, which is still empty.
+  // The sample uses all memory of the list, which is still empty.
   KW_FN void look() {
-    this->begin(where.at);
+    this->begin(is_long(k()) ? filled() : where.at);
     bound = -infinity<L>();
   }
   KW_FN void end_look() {
@@ -75,24 +76,53 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
 
   template <class M, int kOther>
   KW_FN void merge(const KMinArgKMinOf<M, kOther>& later, int lane) {
-    const int first = lane * later.k();
-    for (int p = first; p < first + later.k(); ++p)
+    const int first = lane * later.places_of_lane(), last = first + later.terms_of_lane(lane);
+    for (int p = first; p < last; ++p)
       if (later.where.at[p] != 0)
         take(0, static_cast<Number>(later.least.at[p]), static_cast<Place>(later.where.at[p]));
   }
   KW_FN void finish(L* values, Index* indices) const {
+    if (is_long(k())) long_list(0).let_in();
+    const int there = terms_of_lane(0);
     for (int p = 0; p < k(); ++p) {
-      values[p] = L::of(least.at[p]);
-      indices[p] = where.at[p];
+      values[p] = p < there ? L::of(least.at[p]) : infinity<L>();
+      indices[p] = p < there ? where.at[p] : 0;
     }
+    if (!is_long(k())) return;
+    Heap<L, Index> sorted{values, indices, there};
+    sorted.make();
+    sorted.sort();
   }
   // Middle of the list (of a state of one lane): half of what is asked for is no more than this. Two states of the same
   // row that are merged later need nothing that is above both their middles.
-  KW_FN L middle() const { return k() > 0 ? L::of(least.at[(k() - 1) / 2]) : infinity<L>(); }
+  KW_FN L middle() const {
+    if (k() == 0 || is_long(k())) return infinity<L>();
+    return L::of(least.at[(k() - 1) / 2]);
+  }
   KW_FN int k() const { return kPlaces > 0 ? kPlaces : asked; }
+  KW_FN int places_of_lane() const { return is_long(k()) ? LongList<Number, Place>::capacity(k()) : k(); }
+  KW_FN int terms_of_lane(int lane) const { return is_long(k()) ? static_cast<int>(filled()[lane]) : k(); }
 
  private:
+  // Up to this many places, an ascending list is faster.
+  static constexpr int kInserted = 32;
+  KW_FN static constexpr bool is_long(int k) { return kPlaces == 0 && k > kInserted; }
+  // How many terms each lane of a long list has, in front of the row numbers.
+  KW_FN Place* filled() const {
+    if constexpr (kPlaces > 0) return nullptr;
+    else return where.at - L::kLanes;
+  }
+  KW_FN LongList<Number, Place> long_list(int lane) const {
+    const int first = lane * places_of_lane();
+    if constexpr (kPlaces > 0) return {};
+    else return {least.at + first, where.at + first, filled() + lane, asked};
+  }
+
   KW_FN void empty() {
+    if (is_long(k())) {
+      for (int l = 0; l < L::kLanes; ++l) filled()[l] = 0;
+      return;
+    }
     for (int p = 0; p < L::kLanes * k(); ++p) {
       least.at[p] = lane(infinity<L>(), 0);
       where.at[p] = 0;
@@ -102,6 +132,12 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
     return value < least.at[p] || where.at[p] == 0 || (value == least.at[p] && index < where.at[p]);
   }
   KW_FN void take(int lane, Number value, Place index) {
+    if (is_long(k())) {
+      const LongList<Number, Place> list = long_list(lane);
+      list.take(value, index);
+      if (list.full()) bound = with_lane(bound, lane, *list.value);
+      return;
+    }
     const int first = lane * k(), last = first + k() - 1;
     if (k() == 0 || !before(value, index, last)) return;
     if constexpr (kPlaces > 0) take_at_once(value, index);
