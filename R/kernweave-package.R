@@ -22,7 +22,7 @@
 #' | a log-sum-exp, a softmax-weighted mean | `logsumexp(-D)`; `sumsoftmaxweight(-D, weight = Vj(y))` |
 #' | to leave out the pairs i = j | `lazy_if(row_index() != col_index(), K, 0)` |
 #' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
-#' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3, name = "u"), Vj(dim = 3, name = "v")), index = "j"))` |
+#' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
 #' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
 #' | a look at the numbers | `as.matrix(K[1:5, 1:5])`; `plot(K)` |
 #' | to know what will be done, and how long it takes | `explain(K)` |
