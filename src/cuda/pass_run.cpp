@@ -202,14 +202,12 @@ void PassRun::place_script() {
 void PassRun::compute_rows(const Span& lanes) {
   if (pass_.stores_rows()) launch_points("rows", lanes);
   if (pass_.product.any()) launch_points("packed_rows", padded_rows(lanes));
-  if (pass_.nearest) launch_points("squared_rows", padded_rows(lanes));
 }
 
 void PassRun::compute_columns(const Span& sweep) {
   const Span all = padded(sweep);
   launch_points("columns", all);
   if (pass_.product.any()) launch_points("packed_columns", all);
-  if (pass_.nearest) launch_points("squared_columns", all);
   if (pass_.wide.any()) launch_points("packed_weights", weights(all));
 }
 

@@ -166,7 +166,7 @@ class Writer {
   void square(const OnceScope& scope) {
     say("L sum(0.0);");
     say("for (int d = 0; d < kScreened; ++d) sum = sum + square(", scope.value(pass_.screen.column, "d"), ");");
-    say("out(kSquareAt, L::of(gpu::least_square(a.head, sum.v, gpu::kScreenDoubt<kScreened>)));");
+    say("out(kSquareAt, L::of(gpu::least_square(a.head, sum.v, gpu::kScreenError<kScreened>)));");
   }
 
   void strip() {
@@ -344,10 +344,6 @@ class Writer {
     if (product().any()) {
       kernel("packed_rows", "256", "gpu::packed_rows" + of_formula);
       kernel("packed_columns", "256", "gpu::packed_columns" + of_formula);
-    }
-    if (pass_.nearest) {
-      kernel("squared_rows", "256", "gpu::squared_rows" + of_formula);
-      kernel("squared_columns", "256", "gpu::squared_columns" + of_formula);
     }
     if (pass_.wide.any()) kernel("packed_weights", "256", "gpu::packed_weights" + of_formula);
     // Two blocks a multiprocessor, so that one computes while the other waits.

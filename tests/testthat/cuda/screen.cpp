@@ -82,7 +82,7 @@ class Trial {
         to[d] = L::of(y[static_cast<std::size_t>(std::min(j, columns - 1) * kWidth + d)]);
         square += to[d].v * to[d].v;
       }
-      to[F::kSquareAt] = L::of(least_square(a.head, square, kScreenDoubt<kWidth>));
+      to[F::kSquareAt] = L::of(least_square(a.head, square, kScreenError<kWidth>));
     }
   }
 

@@ -1,44 +1,11 @@
 // Nearest neighbours of wide points. Tensor cores compute the inner products of all pairs, which bound each squared
 // distance from below; only where that bound may still enter a list is the distance computed, difference by difference.
 #pragma once
-#include "screen.hpp"
 #include "tile.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
-
-// Error bound, relative to |x|^2 + |y|^2: how far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2. In units of 2^-24,
-// three instructions a step of 16 components cut off 17 numbers each, squares are rounded once a component, and halves
-// with what they leave cost less than 16.
-template <int kWidth>
-inline constexpr float kDoubt = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) / 16777216.0f;
-
-template <class F, class Point>
-__device__ float least_square_of(const Head& head, Point point_of, long long point, int first) {
-  float square = 0.0f;
-  point_of(point, [&](int n, auto value) {
-    if (n >= first) square += value.v * value.v;
-  });
-  return least_square(head, square, kDoubt<F::kProduct>);
-}
-
-template <class F>
-__device__ void squared_rows(const typename F::Arguments& a) {
-  const long long at = own_point(a.head);
-  if (at >= a.head.to) return;
-  a.head.row_squares[at] = least_square_of<F>(
-      a.head, [&](long long point, auto out) { F::row(a, point, out); }, least(at, a.head.lanes - 1), F::kRowTotal);
-}
-
-template <class F>
-__device__ void squared_columns(const typename F::Arguments& a) {
-  const long long at = own_point(a.head);
-  if (at >= a.head.to) return;
-  a.head.column_squares[at] = least_square_of<F>(
-      a.head, [&](long long point, auto out) { F::column(a, point, out); }, least(at, a.head.sweep - 1),
-      F::kColumnNumbers);
-}
 
 // Lists of the 32 rows that a warp has columns of, one in each lane; how many distances it has computed, and how many
 // it may.

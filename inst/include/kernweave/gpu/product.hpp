@@ -1,6 +1,7 @@
 // Inner products of rows with columns for all pairs of a tile, by tensor cores in float32's precision. Each number is
 // two halves, scaled by a power of two for each point.
 #pragma once
+#include "distance_bound.hpp"
 #include "sweep.hpp"
 #include "tensor.hpp"
 
@@ -9,17 +10,23 @@ inline namespace KW_ISA {
 namespace gpu {
 
 // Splits the points of one axis into halves, one point a thread; beyond the last of `count` points it is repeated. The
-// components of the inner product are a point's numbers from `first` on.
-template <class Order, int kWidth, class Point>
-__device__ void pack(const Head& head, Point point_of, long long count, int first, void* halves, float* scales) {
+// components of the inner product are a point's numbers from `first` on. Where distances are bounded by it, points have
+// their squares, too.
+template <class F, class Order, class Point>
+__device__ void pack(const Head& head, Point point_of, long long count, int first, void* halves, float* scales,
+                     float* squares) {
+  constexpr int kWidth = F::kProduct;
   constexpr int kSteps = (kWidth + kProductDepth - 1) / kProductDepth;
   const long long at = own_point(head);
   if (at >= head.to) return;
   const long long point = least(at, count - 1);
-  float largest = 0.0f;
+  float largest = 0.0f, square = 0.0f;
   point_of(point, [&](int n, auto value) {
-    if (n >= first) largest = larger(largest, value.v);
+    if (n < first) return;
+    largest = larger(largest, value.v);
+    square += value.v * value.v;
   });
+  if constexpr (F::kNearest) squares[at] = least_square(head, square, kTensorError<kWidth>);
   const float scale = scale_for(largest);
   if (scale == 0.0f) *head.lost = 1;
   auto* const to = static_cast<unsigned short*>(halves);
@@ -35,16 +42,16 @@ __device__ void pack(const Head& head, Point point_of, long long count, int firs
 
 template <class F>
 __device__ void packed_rows(const typename F::Arguments& a) {
-  pack<RowOrder, F::kProduct>(
+  pack<F, RowOrder>(
       a.head, [&](long long point, auto out) { F::row(a, point, out); }, a.head.lanes, F::kRowTotal, a.head.row_halves,
-      a.head.row_scales);
+      a.head.row_scales, a.head.row_squares);
 }
 
 template <class F>
 __device__ void packed_columns(const typename F::Arguments& a) {
-  pack<ColumnOrder, F::kProduct>(
+  pack<F, ColumnOrder>(
       a.head, [&](long long point, auto out) { F::column(a, point, out); }, a.head.sweep, F::kColumnNumbers,
-      a.head.column_halves, a.head.column_scales);
+      a.head.column_halves, a.head.column_scales, a.head.column_squares);
 }
 
 // The products of a block, tile by tile. Steps of 16 components pass through shared memory, some ahead of the

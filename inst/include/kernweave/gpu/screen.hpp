@@ -2,24 +2,12 @@
 // and bounds it from below; only where that bound may still enter a list is the distance computed, difference by
 // difference.
 #pragma once
-#include "../distance_error.hpp"
+#include "distance_bound.hpp"
 #include "sweep.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
-
-// Error bound of that, relative to |x|^2 + |y|^2.
-template <int kWidth>
-inline constexpr float kScreenDoubt = static_cast<float>(expansion_error(kWidth) * 0x1p-24);
-
-// The square of a point less its error bound, and less what is lost where numbers are too small. Squares beyond a
-// quarter of the largest number raise the flag: sums of two points' squares and products might be infinite on their
-// way.
-__device__ inline float least_square(const Head& head, float square, float doubt) {
-  if (0x1p125f < square) *head.lost = 1;
-  return square * (1.0f - doubt) - 1e-36f;
-}
 
 // Limit on computed distances: one pair in kFewScreened, and kScreenedOfPlace for each place of a list, which take it
 // to its first bounds. Where more would enter (points in falling order of distance, or too far from their centre), the
@@ -41,7 +29,7 @@ class Screen {
       float square = 0.0f;
 #pragma unroll
       for (int d = 0; d < F::kScreened; ++d) square += rows.at[k][F::kRowAt + d].v * rows.at[k][F::kRowAt + d].v;
-      square_[k] = least_square(a.head, square, kScreenDoubt<F::kScreened>);
+      square_[k] = least_square(a.head, square, kScreenError<F::kScreened>);
       limit_[k] = nan<L>().v;
     }
   }
