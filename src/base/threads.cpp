@@ -1,4 +1,4 @@
-// One counter deals out the tasks; the calling thread works too, and alone speaks to R.
+// Threads: one counter deals out the tasks; the calling thread works too, and alone speaks to R.
 #include "base/threads.hpp"
 
 #include <algorithm>

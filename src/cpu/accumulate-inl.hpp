@@ -1,5 +1,5 @@
-// How the states of lanes take the terms of a strip in: in registers where they are plain, from memory where they are
-// not. Included once per instruction set.
+// Accumulation: how the states of lanes take in the terms of a strip, on the fast path from registers, on the slow one
+// from memory. Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/interleave-inl.hpp"
@@ -17,8 +17,8 @@ struct Accumulate {
   using Column = typename M::Column;
   static constexpr int W = M::W, kVectors = M::kVectors, kColumns = M::kColumns;
 
-  // Terms that are added the short way, strip by strip, to copies of the sums of states. Whether that will do is asked
-  // at the end: says no, having done nothing, where some term was not plain.
+  // Fast path of states that add up: terms are added, strip by strip, to copies of the sums. end() looks at the copies
+  // once; where some term was not plain it says no, and nothing has been done.
   template <class State>
   class Adding {
    public:
@@ -43,7 +43,7 @@ struct Accumulate {
     Scale<Column> scale_;
     typename State::Sums sums_[kVectors];
   };
-  // For sums, what is finite is plain.
+  // Of plain sums, every term that is finite is plain.
   template <class L>
   class Adding<red::Sum<L>> {
    public:
@@ -65,7 +65,7 @@ struct Accumulate {
     L sums_[kVectors];
   };
 
-  // Are all terms plain to their states? One comparison serves a vector of rows: that with the least plain term of its
+  // Are all terms plain to their states? One comparison serves a vector of rows, with the least plain term of its
   // columns.
   template <class State>
   static KW_FN bool all_plain(const State* states, const Strip& s) {
@@ -77,8 +77,8 @@ struct Accumulate {
     });
     return all(plain);
   }
-  // Takes the terms of a full strip into the states of one component, the short way where there is one; says no, having
-  // done nothing, where some term is not plain to its state.
+  // Takes in the terms of a full strip on the fast path, where there is one. Says no, having done nothing, where some
+  // term is not plain to its state.
   template <class State>
   static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights) {
     if constexpr (State::kShort && State::kAdds) {
@@ -98,8 +98,8 @@ struct Accumulate {
       return true;
     }
   }
-  // Where a plain term changes nothing: the terms that are not, of some columns a bit each in the order in which they
-  // lie.
+  // Terms of some columns that are not plain, a bit each in the order in which they lie, for states to which plain
+  // terms are nothing.
   template <class State>
   static KW_FN void take_few(State* states, const Strip& s, std::int64_t left, PackIndex index,
                              std::int64_t by_column) {

@@ -1,5 +1,5 @@
-// Two lanes as one, which go through the same arithmetic in step: while one waits for what it found last, the other has
-// work to do, and a processor need not look far ahead to find it. Included once per instruction set.
+// Two lanes as one, which go through the same arithmetic in step: while one waits for its last result the other has
+// work to do, and the processor need not look far ahead to find it. Included once per instruction set.
 #pragma once
 #include "cpu/math-inl.hpp"
 
@@ -64,7 +64,7 @@ struct Interleaved {
     const Split<L> x = split(a.first), y = split(a.second);
     return {{x.exponent, y.exponent}, {x.fraction, y.fraction}};
   }
-  // The rest one after the other.
+  // Functions without a common part run one after the other.
   KW_FN friend Interleaved sqrt(Interleaved a) { return {sqrt(a.first), sqrt(a.second)}; }
   KW_FN friend Interleaved rsqrt(Interleaved a) { return {rsqrt(a.first), rsqrt(a.second)}; }
   KW_FN friend Interleaved inverse_sqrt(Interleaved a) { return {inverse_sqrt(a.first), inverse_sqrt(a.second)}; }

@@ -1,4 +1,4 @@
-// How each output of a pass comes by its sums.
+// Output modes: whether an output's values are folded strip by strip, written out, or multiplied by many weights.
 #pragma once
 #include <vector>
 #include "cpu/pass.hpp"

@@ -28,8 +28,8 @@ int most_blocks(const Pass& pass) {
   return pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
 }
 
-// Of so many splits, down to half as many, those that leave the fewest processors idle while the last blocks finish: a
-// device takes blocks wave by wave.
+// Number of splits, from so many down to half as many, that leaves the fewest processors idle while the last blocks
+// finish: a device takes blocks wave by wave.
 std::int64_t filling(std::int64_t blocks, std::int64_t most, std::int64_t wave) {
   const std::int64_t most_waves = ceiling(blocks * most, wave);
   std::int64_t best = most;

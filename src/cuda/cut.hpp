@@ -1,4 +1,4 @@
-// How the pairs of a pass are cut into blocks, and blocks into launches.
+// Cut: how the pairs of a pass become blocks, and blocks launches.
 #pragma once
 #include <cstdint>
 #include "cuda/pass.hpp"
@@ -18,7 +18,7 @@ struct Cut {
   std::int64_t together() const { return split * group; }  // points that no window divides
 };
 
-// What a device works on at the same time.
+// Blocks that a device works on at the same time.
 struct AtOnce {
   int processors;
   int blocks;  // of the pass, for each of them

@@ -6,7 +6,7 @@ namespace kernweave {
 namespace cuda {
 
 // Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing worth having in
-// them, where tensor cores or a screen met what they cannot tell.
+// them, where tensor cores or a screen have failed.
 bool run_pass(const ReadyPass& ready, const Task& task, const Span& rows, Room room);
 
 }  // namespace cuda

@@ -37,7 +37,7 @@ class PassRun {
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
   void run(Room room, const std::function<void(double)>& poll);
-  // Have tensor cores or a screen met what they cannot tell? Then results are worth nothing.
+  // Have tensor cores or a screen failed? Then results are worth nothing.
   bool lost();
   // What folds both axes, from the blocks of all devices; then results that stay get their owners.
   void finish(const std::vector<std::unique_ptr<PassRun>>& all);
