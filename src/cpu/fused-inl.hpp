@@ -37,9 +37,6 @@ class FusedLoops {
   }
 
  private:
-  // A component that is small beside the number a fold starts with is rounded to its last place: two units at most in
-  // all.
-  static constexpr int kFewStarted = 4;
   // A logarithm is the longest that is worth it: what takes longer hides what a step costs.
   static constexpr int kLongestCall = 36;
 
@@ -106,7 +103,7 @@ class FusedLoops {
     static constexpr bool kStarts = false, kJoined = false;
     using Left = Chain<Calls...>;
   };
-  // A number that is added to the fold's result first: a fold of few components starts with it.
+  // A number that is added to the fold's result first: the fold starts with it where the plan says so.
   template <class... Calls>
   struct Work<Chain<Plus<0>, Calls...>> : Listed<Plus<0>, Calls...> {
     static_assert(!(false || ... || Calls::template kTakes<static_cast<Argument>(0)>),
@@ -172,7 +169,7 @@ class FusedLoops {
     }
     template <class Fold, class Way>
     KW_FN void work(Way* way, Strip* s) const {
-      const bool starts = Here::kStarts && fold.width <= kFewStarted;
+      const bool starts = Here::kStarts && fold.starts;
       const P start = starts ? taken[0].once : Fold::template start<P>();
       M::fold_vector_number(s, start, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
       if (Here::kStarts && !starts) M::map(s, [&](P found) { return found + taken[0].once; });

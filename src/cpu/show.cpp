@@ -62,7 +62,7 @@ void show_operand(const char* name, const Operand& o, std::ostream* out) {
 
 void show_program(const char* name, const std::vector<Instruction>& program, std::ostream* out) {
   for (const Instruction& i : program) {
-    *out << name << ' ' << code_name(i.code) << ' ' << i.width;
+    *out << name << ' ' << code_name(i.code) << ' ' << i.width << (i.starts ? " starts" : "");
     show_operand("a", i.a, out);
     show_operand("b", i.b, out);
     show_operand("result", i.result, out);

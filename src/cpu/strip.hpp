@@ -33,20 +33,20 @@ enum class Shape : std::uint16_t {
   // Two
   with_vector = 0,  // strip = f(strip, other)
   with_number,
-  vector_with,      // strip = f(other, strip)
+  vector_with,  // strip = f(other, strip)
   number_with,
-  vector_number,    // strip = f(a, b), both in memory
+  vector_number,  // strip = f(a, b), both in memory
   number_vector,
-  row_number,       // the same, of a vector that all columns share
+  row_number,  // the same, of a vector that all columns share
   number_row,
   vectors,
-  sum_row_number,   // the sum of it over components
+  sum_row_number,  // the sum of it over components
   sum_number_row,
-  with_shifted,     // strip = f(strip, a + b), a vector and a number
+  with_shifted,  // strip = f(strip, a + b), a vector and a number
   shifted_with,
-  with_scaled,      // strip = f(strip, a * b)
+  with_scaled,  // strip = f(strip, a * b)
   scaled_with,
-  own_shifted,      // strip = f(strip, strip + a), a number
+  own_shifted,  // strip = f(strip, strip + a), a number
   shifted_own,
   of_two,
   // Three: where the strip stands, between vectors
@@ -127,17 +127,17 @@ enum Move : std::uint16_t {
 // How a reduction numbers its terms: along the sweep, or by places in the matrix of pairs.
 enum Counted : std::uint8_t { kAlongSweep, kByPlace };
 struct Count {
-  std::int64_t first;      // of the first column and lane
+  std::int64_t first;  // of the first column and lane
   std::int64_t by_column;
   std::int64_t by_lane;
 };
 
 struct Operand {
-  std::int64_t offset = 0;     // of its first component, in numbers
-  std::int64_t column = 0;     // of vectors: between columns of the strip
-  std::int64_t stride = 0;     // between components; 0 where one serves all
+  std::int64_t offset = 0;  // of its first component, in numbers
+  std::int64_t column = 0;  // of vectors: between columns of the strip
+  std::int64_t stride = 0;  // between components; 0 where one serves all
   Space space = Space::once;
-  bool vector = false;         // differs from lane to lane
+  bool vector = false;  // differs from lane to lane
   std::int32_t width = 1;
 };
 
@@ -146,35 +146,36 @@ struct Instruction {
   explicit Instruction(std::uint16_t code) : code(code) {}
 
   std::uint16_t code = kStripEnd;
-  std::int32_t width = 1;      // components of a fold, a loop, or a weight
+  std::int32_t width = 1;  // components of a fold, a loop, or a weight
   Operand a, b;
-  Operand result;              // of operations with their own loop
-  std::int64_t state = 0;      // of reductions: bytes to the states of the first component
+  Operand result;                 // of operations with their own loop
+  std::int64_t state = 0;         // of reductions: bytes to the states of the first component
   std::int64_t state_stride = 0;  // bytes from component to component
   Counted counted = kAlongSweep;
+  bool starts = false;  // of a fused loop's fold: with the number that the first call adds
   const int* attributes = nullptr;
 };
 
 // One call of the machine: some strips side by side along the sweep axis.
 struct Frame {
   const Instruction* program;
-  void* base[kSpaces];             // where each space stands for the first strip
-  std::int64_t advance[kSpaces];   // numbers from strip to strip
-  std::int64_t columns;            // in all, the last strip may be short
-  void* states;                    // of the present strip of lanes
-  void* scratch;                   // for operations with their own loop
-  void* room;                      // for the program made ready
-  Count count[2];                  // of terms, by Counted
+  void* base[kSpaces];            // where each space stands for the first strip
+  std::int64_t advance[kSpaces];  // numbers from strip to strip
+  std::int64_t columns;           // in all, the last strip may be short
+  void* states;                   // of the present strip of lanes
+  void* scratch;                  // for operations with their own loop
+  void* room;                     // for the program made ready
+  Count count[2];                 // of terms, by Counted
 };
 
 // The values of a tile for a strip of lanes, as the program has kept them, and their weights in the sweep's panel.
 struct Product {
   const void* values;
-  const void* weights;     // of the first strip of columns
-  std::int64_t advance;    // numbers of the panel from strip to strip
+  const void* weights;   // of the first strip of columns
+  std::int64_t advance;  // numbers of the panel from strip to strip
   std::int64_t columns;
   int width;
-  void* states;            // sums, of the first weight
+  void* states;  // sums, of the first weight
 };
 
 }  // namespace kernweave

@@ -52,6 +52,7 @@ class PairWriter : public StepWriter {
     out_.back().a = at(chain.row);
     out_.back().b = at(chain.column);
     out_.back().width = chain.width;
+    out_.back().starts = chain.starts;
     for (std::size_t k = 0; k < chain.calls.size(); ++k) whole_call(chain.calls[k], *chain.steps[k]);
     for (const PassOutput& o : outputs) out_.push_back(fold_instruction(o, variant_.outputs[o.number], kernel));
     if (screened) {

@@ -1,6 +1,8 @@
 // Pairs that are a chain of a common kind, whose numbers lie where a kernel would read them.
 #include "cuda/fused.hpp"
 
+#include <algorithm>
+
 #include "plan/chain.hpp"
 
 namespace kernweave {
@@ -15,8 +17,13 @@ using gpu::Instruction;
 // weight took 72 ms for fifty components, followed 198.
 constexpr int kFewComponents = 10, kMostWeights = 16, kMostOfWide = 2;
 
+template <class At>
+At fold_of(At first, At end) {
+  return std::find_if(first, end, [](const Instruction& i) { return i.kind == gpu::Kind::fold; });
+}
+
 bool can_read(const PairChain& chain, const std::vector<Instruction>& pairs) {
-  const Instruction &fold = pairs.front(), &term = pairs[1 + chain.calls.size()];
+  const Instruction &fold = *fold_of(pairs.begin(), pairs.end()), &term = pairs[1 + chain.calls.size()];
   const From weight = term.in[1].from;
   const bool runs = chain.width == 1 || (fold.in[1].step == 1 && fold.in[2].step == 1);
   const bool in_place = runs && fold.in[1].from == From::row && fold.in[2].from == From::tile;
@@ -35,6 +42,11 @@ const char* fused_kernel(const Pass& pass, const std::vector<Instruction>& pairs
   if (is_of_kind(chain, Op::fold, Red::reduction, Chain<__VA_ARGS__>::kRows, Chain<__VA_ARGS__>::kLength)) return #name;
 #include "kernweave/fused.def"
   return nullptr;
+}
+
+void fold_first(std::vector<Instruction>* pairs) {
+  const auto fold = fold_of(pairs->begin(), pairs->end());
+  std::rotate(pairs->begin(), fold, fold + 1);
 }
 
 }  // namespace cuda

@@ -11,5 +11,8 @@ namespace cuda {
 // faster.
 const char* fused_kernel(const Pass& pass, const std::vector<gpu::Instruction>& pairs);
 
+// These kernels read the fold's instruction first, and follow none: what it may start with has come before it.
+void fold_first(std::vector<gpu::Instruction>* pairs);
+
 }  // namespace cuda
 }  // namespace kernweave

@@ -22,18 +22,6 @@ Region region_read(const Ref& ref, const Pass& pass) {
   return ref.from == Ref::From::number ? Region::param : region_of(axes_of(pass.plan->variables[ref.index].axis));
 }
 
-InFront in_front_of(const Output& o, const std::vector<int>& reads, const Pass& pass) {
-  if (o.red != Red::Sum || o.keep == Keep::none || o.keep == Keep::both || !is_slot(o.value)) return {};
-  if (reads[static_cast<std::size_t>(o.value.index)] != 1) return {};
-  const Step* const made = pass.program().maker(o.value);
-  if (made->op != Op::Mult || made->region != Region::pair || made->group >= 0) return {};
-  for (std::size_t k = 0; k < 2; ++k)
-    if (made->in[k].width == 1 && made->in[1 - k].width == made->width &&
-        region_read(made->in[k], pass) == pass.lane_region())
-      return {made->in[k], made->in[1 - k], pass.program().number(*made)};
-  return {};
-}
-
 // Contracted distances are what tensor cores are for: float32 whose range the variant's condition bounds, and sums that
 // do not mind the order of their terms.
 Product product_of(const Pass& pass) {
@@ -115,7 +103,7 @@ void fill_panels(Pass* pass) {
   }
   for (std::size_t k = 0; k < pass->group.outputs.size(); ++k) {
     want(pass->value(k), true, pass);
-    if (pass->in_front[k].any()) want(pass->in_front[k].factor, true, pass);
+    if (pass->epilogues[k]) want(pass->epilogues[k]->factor, true, pass);
     want(pass->variant->outputs[pass->group.outputs[k]].weight, true, pass);
   }
 }
@@ -224,7 +212,7 @@ Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
 
 // The interpreter keeps all of a point's values in memory; those that pairs read come first.
 Pass to_interpret(Pass pass) {
-  pass.in_front.resize(pass.group.outputs.size());
+  pass.epilogues.resize(pass.group.outputs.size());
   fill_panels(&pass);
   constexpr int kAny = 1 << 30;
   for (Panel* panel : {&pass.lanes, &pass.sweep}) panel->settle(kAny, kAny, 1);
@@ -343,8 +331,10 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
   if (way == Way::interpreted) return to_interpret(std::move(pass));
   const std::vector<int> reads = count_reads(variant, pass.needed, group.outputs);
   for (int number : group.outputs) {
-    pass.in_front.push_back(in_front_of(variant.outputs[number], reads, pass));
-    if (pass.in_front.back().any()) pass.needed[pass.in_front.back().step] = false;
+    const Output& o = variant.outputs[number];
+    const bool apart = o.epilogue && reads[o.value.index] == 1;
+    pass.epilogues.push_back(apart ? o.epilogue : std::nullopt);
+    if (apart) pass.needed[variant.program.slots[o.value.index].maker] = false;
   }
   if (way == Way::best) pass.wide = wide_sum_of(pass);
   const bool few_states = pass.wide.any() || state_registers(pass).all() <= kGpuMostTileStates;

@@ -1,6 +1,7 @@
 // One sweep over the pairs as the GPU sees it: what its threads read, and in what shape they work. Knows no data.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 #include "plan/output_groups.hpp"
 #include "schedule/schedule.hpp"
@@ -79,14 +80,6 @@ struct WideSum {
   int padded_width() const { return shares * eights * 8; }
 };
 
-// What the terms of a sum have in common for a row: the sum is multiplied with it at its end, in place of each term.
-struct InFront {
-  Ref factor, value;
-  int step = -1;  // the multiplication; none: nothing stands in front
-
-  bool any() const { return step >= 0; }
-};
-
 // Written out with all that the device has, without tensor cores and screens, or followed by the interpreter.
 enum class Way { best, plain, interpreted };
 
@@ -96,8 +89,8 @@ struct Pass {
   OutputGroup group;
   std::vector<bool> needed;
   bool float32;
-  Extents all;                    // points along both axes
-  std::vector<InFront> in_front;  // of the share's outputs
+  Extents all;                                     // points along both axes
+  std::vector<std::optional<Epilogue>> epilogues;  // of the group's outputs, where sums are multiplied at their end
   Product product;
   bool nearest = false;  // does the product tell which squared distances are worth computing?
   Product screen;        // the same where points are narrow: found as instructions of the threads' own
@@ -114,7 +107,7 @@ struct Pass {
   Region sweep_region() const { return group.along_i ? Region::column : Region::row; }
   // What pairs add up for an output of the share.
   const Ref& value(std::size_t k) const {
-    return in_front[k].any() ? in_front[k].value : variant->outputs[group.outputs[k]].value;
+    return epilogues[k] ? epilogues[k]->rest : variant->outputs[group.outputs[k]].value;
   }
   // What outputs keep that fold the other axis.
   Keep lane_keep() const { return group.along_i ? Keep::i : Keep::j; }

@@ -190,6 +190,7 @@ Verdict interpret(Pass* pass, Interpretation* script) {
   const char* const fused = fused_kernel(*pass, script->pairs);
   if (fused && fit_fused(*pass, &script->outcomes[0], &layout)) {
     script->sweep = fused;
+    fold_first(&script->pairs);
   } else {
     if (!LayoutSearch(*pass, own_numbers, script).fit(&layout)) return too_much(*script, layout);
     apply(layout, script);

@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "cuda/begin.hpp"
 #include "cuda/source_names.hpp"
 
 namespace kernweave {
@@ -13,7 +12,7 @@ namespace {
 
 class Writer {
  public:
-  explicit Writer(const Pass& pass) : pass_(pass), program_(pass.program()), beginnings_(beginnings_of(pass)) {}
+  explicit Writer(const Pass& pass) : pass_(pass), program_(pass.program()) {}
 
   std::string text() {
     say("#include \"kernweave/gpu/",
@@ -195,13 +194,13 @@ class Writer {
     const PairScope scope(pass_);
     std::string any = "false";
     for (std::size_t n = 0; n < pass_.group.outputs.size(); ++n)
-      if (pass_.in_front[n].any()) any += sentence(" || kOutput == ", n);
+      if (pass_.epilogues[n]) any += sentence(" || kOutput == ", n);
     say("template <int kOutput> static __device__ constexpr bool in_front() { return ", any, "; }");
     say("template <int kOutput> static __device__ L factor(const Arguments& a, const gpu::Rows<Formula>& rows, int k) "
         "{");
     for (std::size_t n = 0; n < pass_.group.outputs.size(); ++n)
-      if (pass_.in_front[n].any())
-        say("if constexpr (kOutput == ", n, ") return ", scope.value(pass_.in_front[n].factor, "0"), ";");
+      if (pass_.epilogues[n])
+        say("if constexpr (kOutput == ", n, ") return ", scope.value(pass_.epilogues[n]->factor, "0"), ";");
     say("return L(1.0);");
     say("}");
   }
@@ -233,12 +232,8 @@ class Writer {
   template <class Scope>
   void steps(Region region, const Scope& scope) {
     program_.for_each_step(region, pass_.needed, [&](const Step& step) {
-      const int s = program_.number(step);
-      const Beginning& b = beginnings_[s];
-      if (b.moved) return;
-      if (b.first != nullptr) one_step(*b.first, scope);
-      if (s == product().step) found(step, "product[c][k]", scope);
-      else if (b.sum != nullptr) found(step, scope.value(*b.sum, "0"), scope);
+      if (program_.number(step) == product().step) found(step, "product[c][k]", scope);
+      else if (const Ref* const sum = program_.started(step)) found(step, scope.value(*sum, "0"), scope);
       else if (step.group < 0) one_step(step, scope);
       else fold(program_.groups[step.group], scope);
       scope.after_step(&out_);
@@ -297,8 +292,7 @@ class Writer {
     say("{");
     scope.declare_total(&out_);
     scope.each_pair(&out_);
-    const Ref* before = beginnings_[group.last].before;
-    say(scope.total(), " = ", before ? scope.value(*before, "0") : op + "::start<L>()", ";");
+    say(scope.total(), " = ", last.start ? scope.value(*last.start, "0") : op + "::start<L>()", ";");
     unroll(group.width);
     say("for (int d = 0; d < ", group.width, "; ++d) {");
     for (int s = group.first; s >= 0 && s < group.last; ++s) {
@@ -359,7 +353,6 @@ class Writer {
 
   const Pass& pass_;
   const Program& program_;
-  const std::vector<Beginning> beginnings_;  // by step
   std::ostringstream out_;
 };
 

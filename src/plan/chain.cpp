@@ -26,6 +26,7 @@ class Reader {
     const bool turned = argument(step.in[0]) == kOfColumn && row(step.op).commutes;
     found_.fold = step.op;
     found_.width = fold_width(step);
+    found_.starts = step.start.has_value();
     found_.row = step.in[turned];
     found_.column = step.in[!turned];
     return argument(found_.row) == kOfRow && argument(found_.column) == kOfColumn;
@@ -80,12 +81,17 @@ bool is_chain(const Plan& plan, const Variant& variant, const OutputGroup& group
   const auto output = [&](int number) -> const Output& { return variant.outputs[static_cast<std::size_t>(number)]; };
   found->reduction = output(group.outputs.front()).red;
   Reader reader(plan, variant, group.along_i, found);
-  bool steps = true;
-  program.for_each_step(Region::pair, needed, [&](const Step& step) { steps = steps && reader.step(step); });
-  return steps && std::all_of(group.outputs.begin(), group.outputs.end(), [&](int number) {
-           const Output& o = output(number);
-           return o.keep != Keep::both && o.red == found->reduction && reader.ends_with(o.value);
-         });
+  // What the fold may start with has come before it.
+  std::vector<const Step*> steps;
+  program.for_each_step(Region::pair, needed, [&](const Step& step) { steps.push_back(&step); });
+  const auto is_fold = [](const Step* step) { return row(step->op).form == Form::fold; };
+  std::stable_partition(steps.begin(), steps.end(), is_fold);
+  for (const Step* step : steps)
+    if (!reader.step(*step)) return false;
+  return std::all_of(group.outputs.begin(), group.outputs.end(), [&](int number) {
+    const Output& o = output(number);
+    return o.keep != Keep::both && o.red == found->reduction && reader.ends_with(o.value);
+  });
 }
 
 bool is_of_kind(const PairChain& chain, Op fold, Red reduction, const CallRow* calls, int length) {

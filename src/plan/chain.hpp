@@ -8,8 +8,9 @@ namespace kernweave {
 
 struct PairChain {
   Op fold;
-  int width = 0;    // of the fold: components
-  Ref row, column;  // its arguments
+  int width = 0;        // of the fold: components
+  bool starts = false;  // with what the first call adds
+  Ref row, column;      // its arguments
   std::vector<CallRow> calls;
   std::vector<const Step*> steps;  // those of the calls, in the plan
   Red reduction;                   // of the last call's result, for every output

@@ -34,6 +34,19 @@ void check_refs(const Plan& plan, const Program& program) {
   }
 }
 
+// What a fold starts with is there before its loop, and nobody but the addition reads its result.
+void check_starts(const Program& program) {
+  for (const Step& fold : program.steps) {
+    if (!fold.start) continue;
+    const int from = fold.group < 0 ? program.number(fold) : program.groups[fold.group].first;
+    const Step* const made = program.maker(*fold.start);
+    internal_check(!made || program.number(*made) < from, row(fold.op).fn, " starts with what is not there");
+    const std::vector<int>& readers = program.readers(fold.out);
+    internal_check(readers.size() == 1 && program.steps[readers[0]].op == Op::Add, row(fold.op).fn,
+                   " starts with what its reader does not add");
+  }
+}
+
 // An output reads, after the last step, a slot that was written and still holds what was written.
 void check_outputs(const Variant& variant) {
   for (const Output& o : variant.outputs)
@@ -76,6 +89,7 @@ void check_plan(const Plan& plan) {
   internal_check(plan.variants.back().condition.empty(), "a direct variant under a condition");
   for (const Variant& variant : plan.variants) {
     check_refs(plan, variant.program);
+    check_starts(variant.program);
     check_outputs(variant);
     check_places(variant);
   }

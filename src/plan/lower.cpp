@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "expr/build.hpp"
 #include "expr/centre.hpp"
 #include "expr/check.hpp"
 #include "expr/rewrite.hpp"
@@ -16,6 +17,7 @@
 #include "plan/regions.hpp"
 #include "plan/scale.hpp"
 #include "plan/slots.hpp"
+#include "plan/start.hpp"
 
 namespace kernweave {
 namespace {
@@ -126,6 +128,16 @@ void weigh(std::vector<OutputFormula>* outputs) {
   }
 }
 
+// The opposite of a distance in an exponent is -1 times it: the sign is a coefficient like others, and goes where they
+// go.
+void sign_as_coefficient(std::vector<OutputFormula>* outputs) {
+  for (OutputFormula& o : *outputs) {
+    if (!row(o.red).exponents || o.value->op != Op::Minus) continue;
+    const Expr opposite = o.value.arg(0);
+    if (row(opposite->op).form == Form::fold) o.value = o.value->pool->number(-1) * opposite;
+  }
+}
+
 // One way to compute the outputs, still as formulas.
 struct Draft {
   Variant::Form form;
@@ -169,6 +181,24 @@ int number_of(Expr leaf, const std::vector<Variable>& variables) {
   return static_cast<int>(std::find_if(variables.begin(), variables.end(), same) - variables.begin());
 }
 
+Region region_read(const Ref& ref, const Plan& plan, const Program& program) {
+  if (is_slot(ref)) return program.slots[ref.index].region;
+  return ref.from == Ref::From::number ? Region::param : region_of(axes_of(plan.variables[ref.index].axis));
+}
+
+// Where a sum's value is a product with a factor of the axis that is kept.
+void note_epilogue(const Plan& plan, const Program& program, Output* o) {
+  const Step* const made = program.maker(o->value);
+  if (o->red != Red::Sum || (o->keep != Keep::i && o->keep != Keep::j) || !made) return;
+  if (made->op != Op::Mult || made->region != Region::pair || made->group >= 0) return;
+  const Region kept = o->keep == Keep::i ? Region::row : Region::column;
+  for (int k : {0, 1}) {
+    const Ref &factor = made->in[k], &rest = made->in[1 - k];
+    if (o->epilogue || factor.width != 1 || rest.width != made->width) continue;
+    if (region_read(factor, plan, program) == kept) o->epilogue = Epilogue{factor, rest};
+  }
+}
+
 // Steps, regions and slots of every form, on the same variables.
 Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, const Precision& precision) {
   std::vector<std::vector<Expr>> formulas;
@@ -182,12 +212,14 @@ Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, co
   plan.gathers = std::move(lines.gathers);
   for (std::size_t k = 0; k < forms.size(); ++k) {
     Line& line = lines.lines[k];
-    const std::vector<Output> outputs = place_outputs(forms[k].outputs, &line);
+    std::vector<Output> outputs = place_outputs(forms[k].outputs, &line);
     Condition condition;
     const Ref* next = line.roots.data() + formulas_of(forms[k].outputs).size();
     for (const Guard& g : forms[k].guards)
       condition.push_back({{number_of(g.x, plan.variables), number_of(g.y, plan.variables)}, *next++, g.least, g.most});
-    Program program = assign_slots(in_regions(std::move(line.program), line.roots), line.roots);
+    Program program =
+        assign_slots(in_regions(start_folds(std::move(line.program), line.roots), line.roots), line.roots);
+    for (Output& o : outputs) note_epilogue(plan, program, &o);
     plan.variants.push_back({forms[k].form, condition, std::move(program), outputs});
   }
   return plan;
@@ -198,6 +230,7 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
   std::vector<Draft> drafts;
   if (job.rewrite) {
     weigh(&wanted);
+    sign_as_coefficient(&wanted);
     drafts = guarded(wanted, job.precision, trace);
   }
   drafts.push_back({Variant::Form::direct, wanted, {}});

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ struct Step {
   int width;  // of the result
   Region region;
   int group = -1;  // component group: steps of one loop over components, ended by its fold
+  // Of a fold that the next reader only adds this to: an engine may start with it, and the addition is done. One that
+  // runs the steps as they stand finds the same up to rounding.
+  std::optional<Ref> start{};
 };
 
 // Values live in one memory per region; a component slot holds one number.
@@ -78,6 +82,12 @@ struct Program {
   // The step that makes a value; null of data and numbers.
   const Step* maker(const Ref& ref) const { return is_slot(ref) ? &steps[slots[ref.index].maker] : nullptr; }
   const std::vector<int>& readers(int slot) const { return slots[slot].readers; }
+  // The fold's result that a step adds its start to; null of all other steps.
+  const Ref* started(const Step& step) const {
+    for (const Ref& ref : step.in)
+      if (const Step* const made = maker(ref); made && made->start) return &ref;
+    return nullptr;
+  }
   int number(const Step& step) const { return static_cast<int>(&step - steps.data()); }
 
   // The steps of a region in the order in which they run. Of a group, its fold stands for all.
@@ -104,6 +114,11 @@ struct Finish {
   int less = 0;                       // less so many
 };
 
+// A value as a factor that does not vary along the folded axis, times the rest.
+struct Epilogue {
+  Ref factor, rest;
+};
+
 struct Output {
   Red red;
   Ref value;
@@ -113,6 +128,8 @@ struct Output {
   Keep keep;
   Kind kind;  // of the value
   Finish finish{};
+  // Of a sum whose value is such a product: an engine may add up the rest and multiply the sum.
+  std::optional<Epilogue> epilogue{};
 };
 
 // Something that must hold of sizes and facts for a variant to be right and its rounding errors small: the squared

@@ -9,7 +9,6 @@
 namespace kernweave {
 namespace {
 
-// Before sorting, slot k is written by step k.
 class Grouping {
  public:
   Grouping(const Program& program, const std::vector<Ref>& roots)
@@ -34,7 +33,7 @@ class Grouping {
     std::set<int, std::greater<int>> candidates;
     const auto add_producers = [&](int s) {
       for (const Ref& ref : steps_[s].in)
-        if (is_slot(ref)) candidates.insert(ref.index);
+        if (const Step* const made = program_.maker(ref)) candidates.insert(program_.number(*made));
     };
     bool any = false;
     for (add_producers(fold); !candidates.empty();) {
@@ -53,8 +52,8 @@ class Grouping {
     const bool alike = row(step.op).form == Form::elementwise && step.width == fold_width(steps_[fold]) &&
                        step.region == steps_[fold].region && group_[s] == -1;
     const auto inside = [&](int reader) { return reader == fold || group_[reader] == group; };
-    const std::vector<int>& readers = program_.readers(s);
-    return alike && !is_root_[s] && !readers.empty() && std::all_of(readers.begin(), readers.end(), inside);
+    const std::vector<int>& readers = program_.readers(step.out);
+    return alike && !is_root_[step.out] && !readers.empty() && std::all_of(readers.begin(), readers.end(), inside);
   }
 
   const Program& program_;

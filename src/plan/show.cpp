@@ -37,6 +37,7 @@ void show_step(const Program& program, const Step& step, std::ostream* out) {
   for (const Ref& r : step.in) *out << ' ' << ref(r);
   for (int a : step.attributes) *out << " #" << a;
   if (step.group >= 0) *out << " in group " << step.group;
+  if (step.start) *out << " starts with " << ref(*step.start);
   *out << '\n';
 }
 
@@ -44,7 +45,9 @@ void show_output(const Output& o, std::ostream* out) {
   *out << row(o.red).name << " of " << ref(o.value) << " weight " << ref(o.weight) << " width " << o.width << " places "
        << o.places << " keeps " << keep_name(o.keep) << ' ' << kind_name(o.kind) << " results "
        << static_cast<int>(o.finish.results) << " sign " << digits(o.finish.sign) << " per " << o.finish.per_i
-       << o.finish.per_j << " less " << o.finish.less << '\n';
+       << o.finish.per_j << " less " << o.finish.less;
+  if (o.epilogue) *out << " as " << ref(o.epilogue->factor) << " times " << ref(o.epilogue->rest);
+  *out << '\n';
 }
 
 void show_variant(const Variant& variant, std::ostream* out) {

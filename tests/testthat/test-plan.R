@@ -110,3 +110,38 @@ test_that("one job holds outputs that keep i, j, neither and both", {
   expect_identical(vapply(kernweave:::run_reduction(G), length, 0L), c(x = 12L, y = 15L, p = 1L, A = 20L))
   expect_output(print(G), "at each pair")
 })
+
+plan_text <- function(F, op = "sum") {
+  R <- reduction(F, op, index = "j", call = FALSE)
+  options <- list(precision = "float64", rewrite = TRUE, checks = TRUE, pairs = FALSE)
+  strsplit(kernweave:::r_replay(R$outputs, R$extents, options, 1000)[["plan"]], "\n", fixed = TRUE)[[1]]
+}
+
+test_that("a short sum over components starts with what its only reader adds to it, which is computed before", {
+  X <- Vi(x)
+  Y <- Vj(y)
+  starts <- function(F) sum(grepl("starts with", plan_text(F)))
+  expect_identical(starts(1 / (1 + sqdist(X, Y))), 1L)
+  expect_identical(starts(sum(abs(X - Y)) + sin(elem(X, 1) * elem(Y, 1))), 1L)
+  expect_identical(starts((1 + sqdist(X, Y)) * sqdist(X, Y)), 0L)
+  expect_identical(starts(2 * sqdist(X, Y)), 0L)
+  wide <- function(n) Vi(matrix(0, 4, n)) * Vj(matrix(0, 5, n))
+  expect_identical(c(starts(1 + sum(wide(8))), starts(1 + sum(wide(9)))), 1:0)
+  steps <- grep("each pair|each component", plan_text(sum(abs(X - Y)) + sin(elem(X, 1) * elem(Y, 1))), value = TRUE)
+  expect_lt(grep(" Sin ", steps), grep(" Manhattan ", steps))
+})
+
+test_that("the sum of a product knows the factor that does not vary along the folded axis", {
+  K <- 1 / (1 + sqdist(Vi(x), Vj(y)))
+  a <- Vi(x[, 1])
+  b <- Vj(y[, 1])
+  factors <- function(F, op = "sum") sum(grepl(" as .* times ", plan_text(F, op)))
+  expect_gt(factors(a * K * b), 0)
+  expect_identical(factors(b * K) + factors(a * K, "min") + factors(Vi(x) * K), 0L)
+})
+
+test_that("the sign of a distance in an exponent is a coefficient", {
+  D <- sqdist(Vi(x), Vj(y))
+  expect_false(any(grepl("Minus", plan_text(-D, "logsumexp"))))
+  expect_true(any(grepl("Minus", plan_text(-D, "min"))))
+})
