@@ -1,6 +1,8 @@
 // Spaces are filled in order: packed data and numbers first, then the slots of the plan's regions.
 #include "cpu/layout.hpp"
 
+#include "plan/slots.hpp"
+
 namespace kernweave {
 namespace {
 
@@ -30,7 +32,8 @@ std::int64_t Pass::numbers_in(Space space) const {
   return of_components * stride(space);
 }
 
-Layout::Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, Pass* pass)
+Layout::Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& until,
+               Pass* pass)
     : plan_(plan), program_(variant.program), pass_(pass) {
   const Program& program = variant.program;
   pass->numbers = program.numbers;
@@ -44,11 +47,16 @@ Layout::Layout(const Plan& plan, const Variant& variant, const std::vector<bool>
     add_reading(output.value);
     add_reading(output.weight);
   }
-  slots_ = pass->components;
+  std::vector<Ref> roots;
+  for (const Output& o : variant.outputs) roots.insert(roots.end(), {o.value, o.weight});
+  const SlotPlaces places = place_slots(program, roots, until);
+  for (std::size_t k = 0; k < program.slots.size(); ++k)
+    slots_.push_back({program.slots[k].region, program.slots[k].width, places.offset[k]});
+  first_slot_ = pass->components;
   for (Region region : {Region::param, Region::row, Region::column, Region::pair})
-    pass->components[index_of(space_of(region))] += static_cast<int>(program.memory[static_cast<int>(region)]);
-  component_slots_ = pass->components[index_of(Space::slot)];
-  pass->components[index_of(Space::slot)] += static_cast<int>(program.memory[static_cast<int>(Region::component)]);
+    pass->components[index_of(space_of(region))] += static_cast<int>(places.memory[static_cast<int>(region)]);
+  first_component_slot_ = pass->components[index_of(Space::slot)];
+  pass->components[index_of(Space::slot)] += static_cast<int>(places.memory[static_cast<int>(Region::component)]);
 }
 
 Space Layout::space_of(Region region) const {
@@ -124,15 +132,15 @@ Operand Layout::seen(Space space, int component, int width, Region seen_from) {
 Operand Layout::operand(const Ref& ref, Region seen_from) {
   if (ref.from == Ref::From::number) return place(Space::once, ref.index, 1);
   const int packed = packed_as(ref);
-  if (packed < 0) return slot(ref.index, seen_from);
+  if (packed < 0) return slot_operand(ref.index, seen_from);
   const Packed& p = pass_->packed[packed];
   return seen(p.space, p.component, p.reading.width, seen_from);
 }
 
-Operand Layout::slot(int slot, Region seen_from) {
-  const Slot& s = program_.slots[slot];
+Operand Layout::slot_operand(int slot, Region seen_from) {
+  const Slot& s = slots_[slot];
   const Space space = space_of(s.region);
-  const int first = s.region == Region::component ? component_slots_ : slots_[index_of(space)];
+  const int first = s.region == Region::component ? first_component_slot_ : first_slot_[index_of(space)];
   return seen(space, first + static_cast<int>(s.offset), s.width, seen_from);
 }
 

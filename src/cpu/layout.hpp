@@ -7,13 +7,14 @@ namespace kernweave {
 
 class Layout {
  public:
-  // `needed` marks the steps of the pass.
-  Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, Pass* pass);
+  // `needed` marks the steps of the pass; `until`: how long the values of slots stay (plan/slots.hpp).
+  Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& until,
+         Pass* pass);
 
   // A value as seen from the program of a region.
   Operand operand(const Ref& ref, Region seen_from);
   // A slot to be stored to.
-  Operand slot(int slot, Region seen_from);
+  Operand slot_operand(int slot, Region seen_from);
   // A place in the strip's own memory that no slot has.
   Operand spare();
   // One number of each point of an axis that no slot has: its place, and how a region sees it.
@@ -21,6 +22,8 @@ class Layout {
   Operand along(Region axis, int place, Region seen_from);
   // Which of the packed variables a value is; -1 if none.
   int packed_as(const Ref& ref) const;
+  // Where a slot lies in its region's memory.
+  const Slot& slot(int slot) const { return slots_[slot]; }
   // Room for one output kept pair by pair; the first of its components.
   int written(int width);
 
@@ -36,8 +39,9 @@ class Layout {
   const Plan& plan_;
   const Program& program_;
   Pass* pass_;
-  std::array<int, kSpaces> slots_{};  // first component of each space's slots
-  int component_slots_ = 0;           // first component of the component region's slots
+  std::vector<Slot> slots_;
+  std::array<int, kSpaces> first_slot_{};  // first component of each space's slots
+  int first_component_slot_ = 0;           // of the component region's
 };
 
 }  // namespace kernweave

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpu/write_pass.hpp"
+#include "cpu/fuse_operand.hpp"
 #include "cpu/layout.hpp"
 #include "cpu/output_mode.hpp"
 #include "plan/output_groups.hpp"
@@ -84,9 +85,10 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   pass.tiling.rows = std::min(pass.tiling.rows, in_strips(lanes, pass.tiling));
   pass.tiling.columns = std::min(pass.tiling.columns, in_strips(sweep, pass.tiling));
   place_states(variant, kernel, &pass);
-  Layout layout(plan, variant, needed, &pass);
+  const std::vector<int> fused = fused_into(variant.program, needed, count_reads(variant, needed, pass));
+  Layout layout(plan, variant, needed, read_until(variant.program, fused), &pass);
   choose_output_modes(plan, variant, &layout, &needed, &pass);
-  emit(plan, variant, group, needed, kernel, &layout, &pass);
+  emit(plan, variant, group, needed, kernel, fused, &layout, &pass);
   return pass;
 }
 

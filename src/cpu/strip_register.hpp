@@ -1,6 +1,5 @@
 // What the strip holds while instructions are written, and who will still ask for it.
 #pragma once
-#include <numeric>
 #include <vector>
 #include "cpu/layout.hpp"
 
@@ -10,9 +9,7 @@ class StripRegister {
  protected:
   // `reads`: how often each slot will still be read.
   StripRegister(Region region, Layout* layout, std::vector<int>* reads, std::vector<Instruction>* out)
-      : region_(region), layout_(*layout), reads_(*reads), out_(*out), place_(reads->size()) {
-    std::iota(place_.begin(), place_.end(), 0);
-  }
+      : region_(region), layout_(*layout), reads_(*reads), out_(*out) {}
 
   // --- operands, at the present component where a loop is written out ---
 
@@ -22,11 +19,8 @@ class StripRegister {
     o.stride = 0;
     return o;
   }
-  Operand at(Ref ref) const {
-    if (is_slot(ref)) ref.index = place_[ref.index];
-    return at_component(layout_.operand(ref, region_));
-  }
-  Operand at_slot(int slot) const { return at_component(layout_.slot(place_[slot], region_)); }
+  Operand at(const Ref& ref) const { return at_component(layout_.operand(ref, region_)); }
+  Operand at_slot(int slot) const { return at_component(layout_.slot_operand(slot, region_)); }
 
   // --- what the strip holds ---
 
@@ -51,13 +45,6 @@ class StripRegister {
   }
   void holds(int slot) {
     held_ = slot;
-    stored_ = false;
-    place_[slot] = slot;
-  }
-  // Whose place a slot's value has: its own until the strip, which holds it, is told another to store it in.
-  int place_of(int slot) const { return place_[slot]; }
-  void moves(int slot) {
-    place_[held_] = slot;
     stored_ = false;
   }
   void holds_nothing() { held_ = kNothing; }
@@ -126,7 +113,6 @@ class StripRegister {
 
   int held_ = kNothing;
   bool stored_ = true;
-  std::vector<int> place_;  // by slot
 };
 
 }  // namespace kernweave

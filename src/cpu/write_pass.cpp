@@ -14,8 +14,9 @@ namespace {
 // Of pairs: outputs, too.
 class PairWriter : public StepWriter {
  public:
-  PairWriter(const Variant& variant, Layout* layout, Pass* pass, std::vector<int>* reads, std::vector<Instruction>* out)
-      : StepWriter(variant.program, Region::pair, layout, pass, reads, out), variant_(variant) {}
+  PairWriter(const Variant& variant, const std::vector<int>& fused, Layout* layout, Pass* pass, std::vector<int>* reads,
+             std::vector<Instruction>* out)
+      : StepWriter(variant.program, Region::pair, fused, layout, pass, reads, out), variant_(variant) {}
 
   void output(const PassOutput& o, const Output& output, const TileKernel& kernel) {
     const auto one = [&] {
@@ -143,11 +144,11 @@ class PairWriter : public StepWriter {
 }  // namespace
 
 void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
-          const TileKernel& kernel, Layout* layout, Pass* pass) {
+          const TileKernel& kernel, const std::vector<int>& fused, Layout* layout, Pass* pass) {
   std::vector<int> reads = count_reads(variant, needed, *pass);
   const Program& program = variant.program;
   const auto axis_program = [&](Region region, std::vector<Instruction>* out) {
-    StepWriter writer(program, region, layout, pass, &reads, out);
+    StepWriter writer(program, region, fused, layout, pass, &reads, out);
     writer.steps(needed);
     if (!out->empty()) writer.end();
   };
@@ -156,7 +157,7 @@ void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, co
   axis_program(Region::column, pass->lanes_along_i ? &pass->sweep : &pass->lane);
 
   pass->run_pairs = kernel.run;
-  PairWriter writer(variant, layout, pass, &reads, &pass->pairs);
+  PairWriter writer(variant, fused, layout, pass, &reads, &pass->pairs);
   PairChain chain;
   if (is_chain(plan, variant, group, needed, &chain) && writer.whole(chain, kernel)) return;
   writer.steps(needed);

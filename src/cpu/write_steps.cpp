@@ -10,8 +10,6 @@ void StepWriter::steps(const std::vector<bool>& needed) {
   program_.for_each_step(region_, needed, [&](const Step& step) {
     if (step.op != Op::Gather) steps.push_back(&step);
   });
-  late_ = fusible_steps(program_, region_, needed, reads_);
-  waiting_.assign(program_.slots.size(), nullptr);
   for (std::size_t s = 0; s < steps.size();) {
     const Step& step = *steps[s];
     std::size_t end = s + 1;
@@ -39,7 +37,7 @@ bool StepWriter::joins(const std::vector<const Step*>& steps, std::size_t first,
   const Step& step = *steps[next];
   if (step.group >= 0 || row(step.op).form != Form::elementwise || step.width != steps[first]->width) return false;
   const auto clear = [&](int slot) {
-    const Slot &a = program_.slots[slot], &b = program_.slots[step.out];
+    const Slot &a = layout_.slot(slot), &b = layout_.slot(step.out);
     return !overlap(a, b) || (a.offset == b.offset && a.width == b.width);
   };
   for (std::size_t s = first; s <= next; ++s) {
@@ -285,22 +283,13 @@ void StepWriter::own_loop(const Step& step) {
 // --- steps that wait ---
 
 int StepWriter::vector_of(const Step& step) const {
-  if (step.op != Op::Add && step.op != Op::Mult) return -1;
   const bool first = at(step.in[0]).vector, second = at(step.in[1]).vector;
   return first == second ? -1 : second;
 }
 
-// What it is made of must be in memory when it is made. Of a value that nobody else will ask for, that is the place of
-// the first sum that waits for it, and stays so: others may wait no longer than that one.
 bool StepWriter::waits(const Step& step) {
-  const Fusible& late = late_[step.out];
-  const int vector = late.may ? vector_of(step) : -1;
+  const int vector = fused_[step.out] >= 0 ? vector_of(step) : -1;
   if (vector < 0 || waiting(step.in[vector])) return false;
-  if (!late.lasts[vector]) {
-    const int slot = step.in[vector].index, place = place_of(slot);
-    if (place == slot ? !held(step.in[vector]) : late_[place].until < late.until) return false;
-    if (place == slot) moves(step.out);
-  }
   waiting_[step.out] = &step;
   return true;
 }

@@ -3,15 +3,19 @@
 // by who asks for it, if that is one step.
 #pragma once
 #include "cpu/strip_register.hpp"
-#include "cpu/fuse_operand.hpp"
 
 namespace kernweave {
 
 class StepWriter : protected StripRegister {
  public:
-  StepWriter(const Program& program, Region region, Layout* layout, Pass* pass, std::vector<int>* reads,
-             std::vector<Instruction>* out)
-      : StripRegister(region, layout, reads, out), program_(program), pass_(*pass) {}
+  // `fused`: by slot, the step that may make its value (fuse_operand.hpp).
+  StepWriter(const Program& program, Region region, const std::vector<int>& fused, Layout* layout, Pass* pass,
+             std::vector<int>* reads, std::vector<Instruction>* out)
+      : StripRegister(region, layout, reads, out),
+        program_(program),
+        pass_(*pass),
+        fused_(fused),
+        waiting_(program.slots.size()) {}
 
   // Gathers are packed beforehand.
   void steps(const std::vector<bool>& needed);
@@ -56,7 +60,7 @@ class StepWriter : protected StripRegister {
   const Step& no_longer_waiting(const Ref& ref);
   void make(const Ref& ref);
 
-  std::vector<Fusible> late_;         // by slot
+  const std::vector<int>& fused_;
   std::vector<const Step*> waiting_;  // by slot, at present
 };
 

@@ -60,16 +60,26 @@ class Shelf {
 
 }  // namespace
 
-Program assign_slots(Program program, const std::vector<Ref>& roots) {
-  const std::vector<int> last = last_reads(program, roots);
+SlotPlaces place_slots(const Program& program, const std::vector<Ref>& roots, const std::vector<int>& until) {
+  std::vector<int> last = last_reads(program, roots);
+  for (std::size_t k = 0; k < until.size(); ++k) last[k] = std::max(last[k], until[k]);
+  SlotPlaces places;
+  places.offset.resize(program.slots.size());
   Shelf shelves[kRegions];
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
-    const Step& step = program.steps[s];
-    Slot& slot = program.slots[step.out];
+    const int out = program.steps[s].out;
+    const Slot& slot = program.slots[out];
     // A group's fold writes its result only after its loop, which began at the group's first step.
-    slot.offset = shelves[static_cast<int>(slot.region)].place(slot.width, static_cast<int>(s), last[step.out]);
+    places.offset[out] = shelves[static_cast<int>(slot.region)].place(slot.width, static_cast<int>(s), last[out]);
   }
-  for (int r = 0; r < kRegions; ++r) program.memory[r] = shelves[r].size();
+  for (int r = 0; r < kRegions; ++r) places.memory[r] = shelves[r].size();
+  return places;
+}
+
+Program assign_slots(Program program, const std::vector<Ref>& roots) {
+  const SlotPlaces places = place_slots(program, roots);
+  for (std::size_t k = 0; k < program.slots.size(); ++k) program.slots[k].offset = places.offset[k];
+  program.memory = places.memory;
   return program;
 }
 
