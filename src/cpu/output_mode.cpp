@@ -1,6 +1,7 @@
 // Folded strip by strip unless values are asked for, or so many weights are that a product of matrices is faster.
 #include "cpu/output_mode.hpp"
 
+#include "plan/regions.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
@@ -28,9 +29,7 @@ bool is_multiplied(const Plan& plan, const Variant& variant, const Output& outpu
   const Ref& weight = output.weight;
   if (output.red != Red::Sum || output.keep == Keep::both || output.value.width > 1 || weight.width < kFewestMultiplied)
     return false;
-  const Region region = lanes_along_i ? Region::column : Region::row;
-  if (is_slot(weight)) return variant.program.slots[weight.index].region == region;
-  return weight.from == Ref::From::variable && plan.variables[weight.index].axis == (lanes_along_i ? Axis::j : Axis::i);
+  return region_read(weight, plan, variant.program) == (lanes_along_i ? Region::column : Region::row);
 }
 
 bool is_weighed(const Variant& variant, const Output& output) {

@@ -17,10 +17,7 @@ bool same(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.
 
 int padded(int n, int align) { return (n + align - 1) / align * align; }
 
-Region region_read(const Ref& ref, const Pass& pass) {
-  if (is_slot(ref)) return pass.program().slots[ref.index].region;
-  return ref.from == Ref::From::number ? Region::param : region_of(axes_of(pass.plan->variables[ref.index].axis));
-}
+Region region_read(const Ref& ref, const Pass& pass) { return kernweave::region_read(ref, *pass.plan, pass.program()); }
 
 // Contracted distances are what tensor cores are for: float32 whose range the variant's condition bounds, and sums that
 // do not mind the order of their terms.

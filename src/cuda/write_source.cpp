@@ -232,12 +232,19 @@ class Writer {
   template <class Scope>
   void steps(Region region, const Scope& scope) {
     program_.for_each_step(region, pass_.needed, [&](const Step& step) {
+      const Ref* const sum = started(step);
       if (program_.number(step) == product().step) found(step, "product[c][k]", scope);
-      else if (const Ref* const sum = program_.started(step)) found(step, scope.value(*sum, "0"), scope);
+      else if (sum) found(step, scope.value(*sum, "0"), scope);
       else if (step.group < 0) one_step(step, scope);
       else fold(program_.groups[step.group], scope);
       scope.after_step(&out_);
     });
+  }
+
+  // The sum that an addition need not make, since the fold has started with the other summand: tensor cores do not.
+  const Ref* started(const Step& step) const {
+    const Ref* const sum = program_.started(step);
+    return sum && program_.number(*program_.maker(*sum)) == product().step ? nullptr : sum;
   }
 
   // What is there already.

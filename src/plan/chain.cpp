@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plan/regions.hpp"
+
 namespace kernweave {
 namespace {
 
@@ -46,20 +48,13 @@ class Reader {
     return at == slots_.end() ? kOther : static_cast<int>(at - slots_.begin());
   }
   int argument(const Ref& ref) const {
-    if (ref.from == Ref::From::number) return kOnce;
-    if (ref.from == Ref::From::variable) return of_axis(plan_.variables[static_cast<std::size_t>(ref.index)].axis);
-    switch (program_.slots[static_cast<std::size_t>(ref.index)].region) {
+    switch (region_read(ref, plan_, program_)) {
       case Region::param: return kOnce;
-      case Region::row: return of_axis(Axis::i);
-      case Region::column: return of_axis(Axis::j);
-      case Region::pair: return number_of(ref);
+      case Region::row: return along_i_ ? kOfRow : kOfColumn;
+      case Region::column: return along_i_ ? kOfColumn : kOfRow;
+      case Region::pair: return is_slot(ref) ? number_of(ref) : kOther;
       default: return kOther;
     }
-  }
-  int of_axis(Axis axis) const {
-    if (axis == Axis::param) return kOnce;
-    if (axis != Axis::i && axis != Axis::j) return kOther;
-    return (axis == Axis::i) == along_i_ ? kOfRow : kOfColumn;
   }
 
   const Plan& plan_;

@@ -181,11 +181,6 @@ int number_of(Expr leaf, const std::vector<Variable>& variables) {
   return static_cast<int>(std::find_if(variables.begin(), variables.end(), same) - variables.begin());
 }
 
-Region region_read(const Ref& ref, const Plan& plan, const Program& program) {
-  if (is_slot(ref)) return program.slots[ref.index].region;
-  return ref.from == Ref::From::number ? Region::param : region_of(axes_of(plan.variables[ref.index].axis));
-}
-
 // Where a sum's value is a product with a factor of the axis that is kept.
 void note_epilogue(const Plan& plan, const Program& program, Output* o) {
   const Step* const made = program.maker(o->value);

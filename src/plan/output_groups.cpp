@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "plan/regions.hpp"
+
 namespace kernweave {
 
 std::vector<OutputGroup> output_groups(const Variant& variant) {
@@ -37,9 +39,7 @@ int numbers_read(const Plan& plan, const Program& program, const std::vector<boo
   const Region region = axis == Axis::i ? Region::row : Region::column;
   std::map<std::pair<Ref::From, int>, int> widths;
   const auto note = [&](const Ref& ref) {
-    const bool slot = is_slot(ref) && program.slots[ref.index].region == region;
-    const bool variable = ref.from == Ref::From::variable && plan.variables[ref.index].axis == axis;
-    if (slot || variable) widths[{ref.from, ref.index}] = ref.width;
+    if (region_read(ref, plan, program) == region) widths[{ref.from, ref.index}] = ref.width;
   };
   for (std::size_t s = 0; s < program.steps.size(); ++s)
     if (needed[s] && home(program, program.steps[s]) == Region::pair)

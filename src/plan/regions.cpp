@@ -87,6 +87,11 @@ Region region_of(Axes axes) {
   return Region::param;
 }
 
+Region region_read(const Ref& ref, const Plan& plan, const Program& program) {
+  if (is_slot(ref)) return program.slots[ref.index].region;
+  return ref.from == Ref::From::number ? Region::param : region_of(axes_of(plan.variables[ref.index].axis));
+}
+
 Program in_regions(Program program, const std::vector<Ref>& roots) {
   const std::vector<int> group = Grouping(program, roots).groups();
   const std::vector<Step> steps = std::move(program.steps);

@@ -7,6 +7,9 @@ namespace kernweave {
 
 Region region_of(Axes axes);
 
+// Where a value varies: of data, by their axis; numbers are there once.
+Region region_read(const Ref& ref, const Plan& plan, const Program& program);
+
 // Finds the component groups and sorts the steps by region. `roots` stay readable after the last step.
 Program in_regions(Program program, const std::vector<Ref>& roots);
 
