@@ -85,7 +85,7 @@ r_read_along <- function(formula) {
     .Call(`_kernweave_r_read_along`, formula)
 }
 
-r_parse <- function(text, names, values, keops) {
+r_parse <- function(text, names, values, keops = FALSE) {
     .Call(`_kernweave_r_parse`, text, names, values, keops)
 }
 

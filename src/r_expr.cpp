@@ -142,7 +142,7 @@ Rcpp::List r_read_along(SEXP formula) {
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values, bool keops) {
+Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values, bool keops = false) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
     std::unordered_map<std::string, R_xlen_t> places;
