@@ -223,7 +223,7 @@ read_replay <- function(file) {
   names <- substring(lines[startsWith(lines, "== ")], 4)
   lapply(stats::setNames(split(lines, case), names), function(text) {
     section <- cumsum(startsWith(text, "-- "))
-    stats::setNames(split(text[section > 0], section[section > 0]), sections)
+    stats::setNames(split(text[section > 0], section[section > 0]), substring(text[startsWith(text, "-- ")], 4))
   })
 }
 
@@ -242,9 +242,11 @@ compare_replays <- function(a, b, shown = NULL) {
   both <- intersect(names(before), names(after))
   for (name in setdiff(names(before), both)) cat(name, ": gone\n", sep = "")
   for (name in setdiff(names(after), both)) cat(name, ": new\n", sep = "")
-  differ <- Filter(function(name) !identical(before[[name]], after[[name]]), both)
+  known <- intersect(names(before[[1]]), names(after[[1]]))  # a section that is new differs from nothing
+  differing <- function(name) known[!mapply(identical, before[[name]][known], after[[name]][known])]
+  differ <- Filter(function(name) length(differing(name)) > 0, both)
   for (name in differ) {
-    where <- sections[!mapply(identical, before[[name]], after[[name]])]
+    where <- differing(name)
     found <- lapply(where, function(section) differing_lines(before[[name]][[section]], after[[name]][[section]]))
     counts <- vapply(found, function(l) sprintf("-%d +%d", sum(startsWith(l, "<")), sum(startsWith(l, ">"))), "")
     cat(name, ": ", paste(where, counts, collapse = ", "), "\n", sep = "")

@@ -133,13 +133,13 @@ test_that("a short sum over components starts with what its only reader adds to 
 
 test_that("tensor cores start with nothing: what is added to their products is added to each pair", {
   D <- sqdist(Vi(matrix(0, 4, 6)), Vj(matrix(0, 5, 6)))
-  R <- reduction(exp(sin(Vi(x[, 1]) * Vj(y[, 1])) - D), "sum", index = "j", call = FALSE)
+  R <- reduction(exp(sin(Vi(x[, 1]) * Vj(y[, 1])) + Pm(-0.5) * D), "sum", index = "j", call = FALSE)
   options <- list(precision = "float32", rewrite = TRUE, checks = TRUE, pairs = FALSE)
   text <- kernweave:::r_replay(R$outputs, R$extents, options, 1e5)
   expect_match(text[["plan"]], "starts with")
   contracted <- sub("\ndirect\n.*", "", text[["cuda"]])
   expect_match(contracted, "product[c][k]", fixed = TRUE)
-  expect_match(contracted, "op::(Add|Subtract)::eval")
+  expect_match(contracted, "op::Add::eval")
 })
 
 test_that("the sum of a product knows the factor that does not vary along the folded axis", {
