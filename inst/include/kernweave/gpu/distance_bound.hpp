@@ -1,5 +1,5 @@
-// Lower bound of a squared distance, |x|^2 + |y|^2 - 2 <x, y> less its error: each point has its square less its share of
-// the error, and what screens compute of a pair is the inner product alone.
+// Lower bound of a squared distance, |x|^2 + |y|^2 - 2 <x, y> less its error: each point has its square less its share
+// of the error, and what screens compute of a pair is the inner product alone.
 #pragma once
 #include "../distance_error.hpp"
 #include "arguments.hpp"
@@ -15,8 +15,8 @@ inline constexpr float kScreenError = static_cast<float>(expansion_error(kWidth)
 // The same where tensor cores compute it. In units of 2^-24, three instructions a step of 16 components cut off 17
 // numbers each, squares are rounded once a component, and halves with what they leave cost less than 16.
 template <int kWidth>
-inline constexpr float kTensorError =
-    (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) / 16777216.0f;
+inline constexpr float kTensorError = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) /
+                                      16777216.0f;
 
 // The square of a point less its error bound, and less what is lost where numbers are too small. Squares beyond a
 // quarter of the largest number raise the flag: sums of two points' squares and products might be infinite on their
