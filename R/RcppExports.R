@@ -221,3 +221,7 @@ r_run_blocks <- function(plan, data, extents, settings, rows, columns) {
     .Call(`_kernweave_r_run_blocks`, plan, data, extents, settings, rows, columns)
 }
 
+r_candidates <- function(plan, data, extents, settings) {
+    .Call(`_kernweave_r_candidates`, plan, data, extents, settings)
+}
+

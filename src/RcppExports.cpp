@@ -610,6 +610,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_candidates
+Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings);
+RcppExport SEXP _kernweave_r_candidates(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_candidates(plan, data, extents, settings));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
@@ -667,6 +680,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_executables", (DL_FUNC) &_kernweave_r_executables, 1},
     {"_kernweave_r_grain", (DL_FUNC) &_kernweave_r_grain, 4},
     {"_kernweave_r_run_blocks", (DL_FUNC) &_kernweave_r_run_blocks, 6},
+    {"_kernweave_r_candidates", (DL_FUNC) &_kernweave_r_candidates, 4},
     {NULL, NULL, 0}
 };
 

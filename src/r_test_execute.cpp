@@ -111,3 +111,24 @@ Rcpp::List r_run_blocks(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents,
                               Rcpp::_["index"] = numbers(dealt.host.numbers));
   });
 }
+
+// The first output as every candidate finds it: for tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings) {
+  return kernweave::at_border([&] {
+    kernweave::Dealt dealt(plan, data, extents, settings);
+    Rcpp::CharacterVector names;
+    Rcpp::List values, indices;
+    for (const kernweave::Schedule& schedule : dealt.execution.candidates()) {
+      const kernweave::Variant& variant = dealt.execution.ran().variants[static_cast<std::size_t>(schedule.variant)];
+      const kernweave::Traversal& t = schedule.traversal;
+      names.push_back(kernweave::sentence(schedule.backend->name(), " ", kernweave::form_name(variant.form), " ",
+                                          t.rows, " x ", t.columns, ", ", t.chunk, ", code ", t.code));
+      dealt.execution.take(schedule);
+      dealt.execution.run();
+      values.push_back(dealt.host.values.empty() ? std::vector<double>() : dealt.host.values[0]);
+      indices.push_back(dealt.host.numbers.empty() ? std::vector<double>() : dealt.host.numbers[0]);
+    }
+    return Rcpp::List::create(Rcpp::_["name"] = names, Rcpp::_["value"] = values, Rcpp::_["index"] = indices);
+  });
+}

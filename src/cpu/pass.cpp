@@ -65,7 +65,7 @@ Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t lanes
 }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes,
-               const OutputGroup& group) {
+               const OutputGroup& group, const Traversal& traversal) {
   Pass pass;
   pass.lanes_along_i = group.along_i;
   for (int number : group.outputs) pass.outputs.push_back({number, 0});
@@ -82,6 +82,8 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   for (const PassOutput& o : pass.outputs)
     bytes_of_row += kBytesOfPlace * variant.outputs[o.number].width * variant.outputs[o.number].places;
   pass.tiling = tiling_for(kernel, number_bytes, lanes, sweep, bytes_of_row, components(!group.along_i), keeps);
+  if (traversal.rows > 0) pass.tiling.rows = in_strips(traversal.rows, pass.tiling);
+  if (traversal.columns > 0) pass.tiling.columns = in_strips(traversal.columns, pass.tiling);
   pass.tiling.rows = std::min(pass.tiling.rows, in_strips(lanes, pass.tiling));
   pass.tiling.columns = std::min(pass.tiling.columns, in_strips(sweep, pass.tiling));
   place_states(variant, kernel, &pass);
@@ -95,10 +97,10 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
 }  // namespace
 
 std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                          int number_bytes) {
+                          int number_bytes, const Traversal& traversal) {
   std::vector<Pass> passes;
   for (const OutputGroup& group : output_groups(variant))
-    passes.push_back(make_pass(plan, variant, sizes, kernel, number_bytes, group));
+    passes.push_back(make_pass(plan, variant, sizes, kernel, number_bytes, group, traversal));
   return passes;
 }
 

@@ -70,6 +70,6 @@ struct Pass {
 // The passes that give all outputs of a variant: those kept along i (or folded altogether, or kept pair by
 // pair) have their lanes along i, those kept along j along j.
 std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                          int number_bytes);
+                          int number_bytes, const Traversal& traversal = {});
 
 }  // namespace kernweave

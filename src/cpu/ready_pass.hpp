@@ -42,7 +42,8 @@ class Workers {
 template <class T>
 class ReadyPass {
  public:
-  ReadyPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, const Pass& pass)
+  ReadyPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, const Pass& pass,
+            std::int64_t chunk)
       : pass_(pass),
         shape_(pass_, variant, kernel),
         job_{&plan,
@@ -52,7 +53,7 @@ class ReadyPass {
              &shape_,
              pass_.lanes_along_i ? sizes.i : sizes.j,
              pass_.lanes_along_i ? sizes.j : sizes.i},
-        cut_(cut(pass_.tiling, job_.lanes, job_.sweep)),
+        cut_(cut(pass_.tiling, job_.lanes, job_.sweep, chunk)),
         found_(job_, cut_),
         workers_(job_) {}
 

@@ -50,8 +50,9 @@ class Passes : public TileExecutable {
       : plan_(plan),
         variant_(plan.variants[static_cast<std::size_t>(schedule.variant)]),
         sizes_(schedule.sizes),
+        chunk_(schedule.traversal.chunk),
         kernel_(kernel),
-        passes_(compile(plan, variant_, sizes_, kernel, sizeof(T))) {}
+        passes_(compile(plan, variant_, sizes_, kernel, sizeof(T), schedule.traversal)) {}
 
   void run(const Task& task) override {
     for (const auto& pass : ready()) pass->run(task, threads(task));
@@ -86,7 +87,7 @@ class Passes : public TileExecutable {
     warm_up();
     if (ready_.empty())
       for (const Pass& pass : passes_)
-        ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, sizes_, kernel_, pass));
+        ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, sizes_, kernel_, pass, chunk_));
     return ready_;
   }
   int threads(const Task& task) const { return sizes_.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads); }
@@ -95,6 +96,7 @@ class Passes : public TileExecutable {
   const Plan& plan_;
   const Variant& variant_;
   const Sizes sizes_;
+  const std::int64_t chunk_;
   const TileKernel& kernel_;
   const std::vector<Pass> passes_;
   std::vector<std::unique_ptr<ReadyPass<T>>> ready_;
@@ -104,15 +106,18 @@ class Cpu : public Backend {
  public:
   const char* name() const override { return "cpu"; }
 
-  Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
-    if (variant.form == Variant::Form::expanded) return Verdict::no("differences of few components are as fast");
+  Verdict can(const Plan& plan, const Variant&, const Sizes&) const override {
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
     if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
     return {};
   }
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
-    const double work = sizes.pairs() * work_per_pair(variant) * kCpuSecondsPerInstruction;
+    double instructions = work_per_pair(variant);
+    // Differences of few components are as fast.
+    if (variant.form == Variant::Form::expanded)
+      instructions = std::max(instructions, work_per_pair(plan.variants.back()) + 1);
+    const double work = sizes.pairs() * instructions * kCpuSecondsPerInstruction;
     const double transfers = home == Home::device ? transfer_seconds(plan, variant, sizes) : 0;
     return kCpuSecondsPerCall + transfers + work / allowed_threads(0);
   }
@@ -121,6 +126,11 @@ class Cpu : public Backend {
     double components = 0;
     for (std::int64_t numbers : variant.program.memory) components += static_cast<double>(numbers);
     return allowed_threads(0) * components * 8.0 * kMostColumns;
+  }
+
+  // Tiles as small as they may be, wide ones, and tasks of one tile.
+  std::vector<Traversal> traversals(const Plan&, const Variant&, const Sizes&) const override {
+    return {{}, {1, 1, 0, 0}, {kMostTileRows, kMostColumns, 0, 0}, {0, 0, 1, 0}};
   }
 
   std::string model() const override { return instruction_set().name; }

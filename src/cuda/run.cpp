@@ -148,16 +148,10 @@ class Gpu : public Backend {
   Verdict ready_for(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     const Verdict there = ready();
     if (!there.yes || way_for(variant) == Way::best) return there;
-    for (const OutputGroup& group : output_groups(variant)) {
-      const Extents n = extents_of(group, sizes);
-      Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, Way::interpreted);
-      Interpretation unused;
-      const Verdict verdict = interpret(&pass, &unused);
-      if (!verdict.yes)
-        return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", verdict.why,
-                                    "), and ", why_not_written(variant)));
-    }
-    return {};
+    const std::string why = unreadable(plan, variant, sizes);
+    if (why.empty()) return there;
+    return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", why, "), and ",
+                                why_not_written(variant)));
   }
 
   // Results of several devices come together in the host's memory.
@@ -188,6 +182,15 @@ class Gpu : public Backend {
     return bytes;
   }
 
+  // Its code as it thinks best, without tensor cores and screens, and, where it can be, interpreted.
+  std::vector<Traversal> traversals(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
+    std::vector<Traversal> all = {{}};
+    if (way_for(variant) != Way::best) return all;
+    all.push_back({0, 0, 0, kPlainly});
+    if (unreadable(plan, variant, sizes).empty()) all.push_back({0, 0, 0, kByScript});
+    return all;
+  }
+
   std::vector<std::string> sources(const Plan& plan, const Schedule& schedule) const override {
     const Variant& variant = plan.variants[static_cast<std::size_t>(schedule.variant)];
     std::vector<std::string> sources;
@@ -204,7 +207,7 @@ class Gpu : public Backend {
                           const OutputGroup& group, Way way) {
       return ready_pass(plan, variant, group, sizes, strain, way);
     };
-    return std::make_unique<Passes>(variant, way_for(variant), make);
+    return std::make_unique<Passes>(variant, way_of(schedule.traversal, variant), make);
   }
 
  private:
@@ -233,6 +236,23 @@ class Gpu : public Backend {
     const std::vector<Step>& steps = variant.program.steps;
     return std::count_if(steps.begin(), steps.end(),
                          [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
+  }
+  // Numbers of traversals that are not the usual one.
+  static constexpr int kPlainly = 1, kByScript = 2;
+  static Way way_of(const Traversal& traversal, const Variant& variant) {
+    if (traversal.code == kPlainly) return Way::plain;
+    return traversal.code == kByScript ? Way::interpreted : way_for(variant);
+  }
+  // Why the interpreter does not take a variant; empty if it does.
+  static std::string unreadable(const Plan& plan, const Variant& variant, const Sizes& sizes) {
+    for (const OutputGroup& group : output_groups(variant)) {
+      const Extents n = extents_of(group, sizes);
+      Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, Way::interpreted);
+      Interpretation unused;
+      const Verdict verdict = interpret(&pass, &unused);
+      if (!verdict.yes) return verdict.why;
+    }
+    return "";
   }
   static Way way_for(const Variant& variant) {
     return device::compiler().found && !is_long(variant) ? Way::best : Way::interpreted;

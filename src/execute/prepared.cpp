@@ -23,7 +23,7 @@ struct Entry {
 
 bool same(const Schedule& a, const Schedule& b) {
   return a.backend == b.backend && a.variant == b.variant && a.sizes.i == b.sizes.i && a.sizes.j == b.sizes.j &&
-         a.sizes.batch == b.sizes.batch && a.strain == b.strain;
+         a.sizes.batch == b.sizes.batch && a.strain == b.strain && a.traversal == b.traversal;
 }
 
 }  // namespace

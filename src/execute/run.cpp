@@ -24,14 +24,26 @@ double factor_of(const Finish& finish, const Sizes& sizes) {
 
 // --- one plan ---
 
-const Schedule& PlanRun::schedule(const std::string& device) {
-  if (decided_) return chosen_;
+Findings PlanRun::look() {
   centres_ = centres_for(plan, &data);
-  const Findings findings = findings_for(plan, sizes, centres_, &data);
+  Findings findings = findings_for(plan, sizes, centres_, &data);
   check_gathers(plan, sizes, findings.variables);
-  chosen_ = choose(plan, sizes, findings, device, backends_for(device));
-  decided_ = true;
+  return findings;
+}
+
+const Schedule& PlanRun::schedule(const std::string& device) {
+  if (!decided_) take(choose(plan, sizes, look(), device, backends_for(device)));
   return chosen_;
+}
+
+std::vector<Schedule> PlanRun::candidates(const std::string& device) {
+  return kernweave::candidates(plan, sizes, look(), device, backends_for(device));
+}
+
+void PlanRun::take(const Schedule& schedule) {
+  chosen_ = schedule;
+  executable_ = nullptr;
+  decided_ = true;
 }
 
 Executable& PlanRun::executable(Prepared* prepared, Host* host) {

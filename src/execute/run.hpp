@@ -6,6 +6,7 @@
 #include <vector>
 #include "execute/data.hpp"
 #include "execute/prepared.hpp"
+#include "schedule/facts.hpp"
 
 namespace kernweave {
 
@@ -25,6 +26,9 @@ class PlanRun {
   // Chosen when it is first asked for, and again after reconsider().
   const Schedule& schedule(const std::string& device);
   void reconsider() { executable_ = nullptr, decided_ = false; }
+  // What could be chosen, and one that is told.
+  std::vector<Schedule> candidates(const std::string& device);
+  void take(const Schedule& schedule);
   // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
   bool stays() const { return chosen_.backend->holds_data() && data.resident(); }
   // What runs it as scheduled, and what one run gets.
@@ -36,6 +40,8 @@ class PlanRun {
   Data data;
 
  private:
+  Findings look();
+
   std::vector<std::vector<double>> centres_;
   Schedule chosen_;
   bool decided_ = false;
@@ -61,6 +67,9 @@ class Execution {
   // The plan whose steps run for the pairs, and how.
   const Plan& ran() const { return first_->plan; }
   Schedule schedule();
+  // Schedules of the first step, and one of them, which the next runs carry out.
+  std::vector<Schedule> candidates() { return first_->candidates(settings_.device); }
+  void take(const Schedule& schedule) { first_->take(schedule); }
   double working_bytes();  // beside data and results
 
  private:

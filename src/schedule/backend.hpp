@@ -97,6 +97,9 @@ class Backend {
   virtual Verdict ready_for(const Plan&, const Variant&, const Sizes&) const { return ready(); }
   // Does it compute with data that lie on a device, and leave results there?
   virtual bool holds_data() const { return false; }
+  // Ways through the pairs that prepare() carries out, the one it thinks best first: the others are for those who
+  // search, and give the same numbers up to rounding.
+  virtual std::vector<Traversal> traversals(const Plan&, const Variant&, const Sizes&) const { return {{}}; }
   // The text that a device is given for each pass, where there is one: for explain().
   virtual std::vector<std::string> sources(const Plan&, const Schedule&) const { return {}; }
   // What results depend on beside the schedule: the instruction set in use, say.

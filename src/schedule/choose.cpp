@@ -16,14 +16,14 @@ std::string names_of(const std::vector<const Backend*>& backends) {
   return out;
 }
 
-std::vector<const Backend*> candidates(const std::string& device, const std::vector<const Backend*>& backends) {
-  std::vector<const Backend*> named;
+std::vector<const Backend*> named(const std::string& device, const std::vector<const Backend*>& backends) {
+  std::vector<const Backend*> found;
   for (const Backend* b : backends)
-    if (device == "auto" ? !b->by_name_only() : device == b->name()) named.push_back(b);
-  if (named.empty())
+    if (device == "auto" ? !b->by_name_only() : device == b->name()) found.push_back(b);
+  if (found.empty())
     fail(Fault::no_device, "device \"", device, "\" is not available; this installation has ", names_of(backends),
          ". See kernweave_sitrep()");
-  return named;
+  return found;
 }
 
 std::string why(const Backend& backend, const Variant& variant, const std::string& device, std::size_t rivals) {
@@ -145,29 +145,50 @@ std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findin
   return found;
 }
 
+Schedule scheduled(const Candidate& c, const Sizes& sizes, const std::string& reason, const std::string& missed) {
+  Schedule schedule;
+  schedule.backend = c.backend;
+  schedule.variant = static_cast<int>(c.variant);
+  schedule.sizes = sizes;
+  schedule.reason = reason;
+  schedule.missed = missed;
+  schedule.strain = c.strain;
+  schedule.seconds = c.seconds;
+  return schedule;
+}
+
 }  // namespace
 
 Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::string& device,
                 const std::vector<const Backend*>& backends) {
-  const std::vector<const Backend*> able = candidates(device, backends);
+  const std::vector<const Backend*> able = named(device, backends);
   std::string refusal, missed;
   const Backend* missing = nullptr;
   for (const Candidate& c : ranked(plan, sizes, findings, able, &refusal)) {
     const Variant& variant = plan.variants[c.variant];
     const Verdict ready = c.backend->ready_for(plan, variant, sizes);
     if (ready.yes)
-      return {c.backend,
-              static_cast<int>(c.variant),
-              sizes,
-              why(*c.backend, variant, device, able.size()),
-              c.backend == missing ? "" : missed,
-              c.strain,
-              c.seconds};
+      return scheduled(c, sizes, why(*c.backend, variant, device, able.size()), c.backend == missing ? "" : missed);
     missing = c.backend;
     missed = ready.why;
   }
   user_check(missed.empty(), Fault::no_device, "device \"", device, "\" cannot be used: ", missed);
   fail(Fault::unsupported, "no device here can run this yet (", refusal, ")");
+}
+
+std::vector<Schedule> candidates(const Plan& plan, const Sizes& sizes, const Findings& findings,
+                                 const std::string& device, const std::vector<const Backend*>& backends) {
+  std::string refusal;
+  std::vector<Schedule> all;
+  for (const Candidate& c : ranked(plan, sizes, findings, named(device, backends), &refusal)) {
+    const Variant& variant = plan.variants[c.variant];
+    if (!c.backend->ready_for(plan, variant, sizes).yes) continue;
+    for (const Traversal& traversal : c.backend->traversals(plan, variant, sizes)) {
+      all.push_back(scheduled(c, sizes, "a candidate", ""));
+      all.back().traversal = traversal;
+    }
+  }
+  return all;
 }
 
 }  // namespace kernweave

@@ -28,6 +28,10 @@ Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes);
 Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::string& device,
                 const std::vector<const Backend*>& backends);
 
+// All that choose() could have taken, and every way through the pairs of each, the fastest first as far as is known.
+std::vector<Schedule> candidates(const Plan& plan, const Sizes& sizes, const Findings& findings,
+                                 const std::string& device, const std::vector<const Backend*>& backends);
+
 // Fails with Fault::index if row numbers lie outside the data they point into.
 void check_gathers(const Plan& plan, const Sizes& sizes, const std::vector<Facts>& facts);
 
