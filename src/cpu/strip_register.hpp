@@ -1,4 +1,4 @@
-// What the strip holds while instructions are written, and who will still ask for it.
+// The strip's register while instructions are written: which slot's value it holds, and who will still read it.
 #pragma once
 #include <vector>
 #include "cpu/layout.hpp"
@@ -33,12 +33,12 @@ class StripRegister {
     out_.emplace_back(kStore);
     out_.back().a = to;
   }
-  // What the strip holds is stored, if it will be read and has not been stored.
+  // Spills: stores the strip's value, if it will be read again and has not been stored.
   void settle() {
     if (held_ != kNothing && !stored_ && reads_[held_] > 0) store(at_slot(held_));
     stored_ = true;
   }
-  // The same, and then the strip is free.
+  // Spills, and frees the strip.
   void free_strip() {
     settle();
     held_ = kNothing;
@@ -53,14 +53,14 @@ class StripRegister {
     i.a = from;
     out_.push_back(i);
   }
-  // The value comes into the strip, for one use that leaves the strip to others.
+  // Loads a value into the strip, for one use after which the strip holds something else.
   void take(const Ref& ref) {
     used(ref);
     if (held(ref)) return settle();
     free_strip();
     load(at(ref));
   }
-  // The same, but the strip goes on holding it.
+  // Loads a value into the strip, which goes on holding it.
   void take_value(const Ref& ref) {
     const bool was_held = held(ref);
     take(ref);
@@ -69,7 +69,7 @@ class StripRegister {
       stored_ = true;
     }
   }
-  // An operand read from memory; it must be there.
+  // An operand in memory. It must have been stored.
   Operand from_memory(const Ref& ref) {
     if (held(ref)) settle();
     used(ref);

@@ -83,7 +83,7 @@ void StepWriter::unary(const Step& step) {
   out_.push_back(i);
 }
 
-// What waits is made here where the strip holds the other argument, else before.
+// A fused operand is made by this step where the strip holds the other argument, else before it.
 void StepWriter::binary(const Step& step) {
   const Step* const second = waiting(step.in[1]);
   const int first = second && held(second->in[vector_of(*second)]);

@@ -56,7 +56,8 @@ test_that("the reference device computes as written, others rewrite", {
 
 test_that("facts see extremes, the middle, the reach and what is not finite", {
   facts <- kernweave:::r_facts(matrix(c(1, 5, NaN, -2, Inf, 0), 3))
-  expect_identical(facts[c("rows", "least", "largest", "finite")], list(rows = 3, least = -2, largest = 5, finite = FALSE))
+  expect_identical(facts[c("rows", "least", "largest", "finite")],
+                   list(rows = 3, least = -2, largest = 5, finite = FALSE))
   expect_equal(facts$centre, c(3, -1))
   expect_identical(facts$reach, NaN)
   expect_equal(kernweave:::r_facts(cbind(c(0, 2, 1), c(5, 5, 8)))$reach, 4)
@@ -74,14 +75,17 @@ test_that("row numbers are checked against the facts of who holds them, before a
 test_that("explain() shows what a GPU is given where that is asked for", {
   K <- exp(-sqdist(Vi(matrix(0, 5, 3)), Vj(matrix(0, 4, 3))))
   expect_null(explain(K)$cuda)
-  for (R in list(K, reduction(K, "argKmin", K = 2, call = FALSE), sum(Vi(dim = 2) * Vj(dim = 2), index = "j", call = FALSE))) {
+  for (R in list(K, reduction(K, "argKmin", K = 2, call = FALSE),
+                 sum(Vi(dim = 2) * Vj(dim = 2), index = "j", call = FALSE))) {
     expect_match(explain(R, cuda = TRUE)$cuda, "(?s)struct Formula .*extern \"C\" __global__ void", perl = TRUE)
     expect_true("CUDA" %in% utils::capture.output(print(explain(R, cuda = TRUE))))
   }
 })
 
 test_that("options say what they are, and explain and summary cost nothing", {
-  expect_setequal(kernweave_options()$option, paste0("kernweave.", c("device", "precision", "threads", "max_dense_mb", "cache", "cache_mb", "gpu_mb", "check")))
+  expect_setequal(kernweave_options()$option,
+                  paste0("kernweave.", c("device", "precision", "threads", "max_dense_mb", "cache", "cache_mb",
+                                         "gpu_mb", "check")))
   big <- exp(-sqdist(Vi(matrix(0, 1e5, 3)), Vj(matrix(0, 1e5, 3))))
   took <- system.time({
     shown <- utils::capture.output(print(big), print(summary(big)), print(explain(big)))
@@ -105,7 +109,8 @@ test_that("restricted pairs travel with a formula and are refused by the devices
 
 test_that("one job holds outputs that keep i, j, neither and both", {
   o <- list(X = Vi(x, name = "x"), Y = Vj(y, name = "y"), p = Pm(2, name = "p"), A = Vij(matrix(1, 4, 5), name = "A"))
-  G <- vjp(reduction(sqdist(o$X, o$Y) * o$p * o$A, "sum", index = "ij", call = FALSE), unname(o), call = FALSE, cotangent = 1)
+  G <- vjp(reduction(sqdist(o$X, o$Y) * o$p * o$A, "sum", index = "ij", call = FALSE), unname(o), call = FALSE,
+           cotangent = 1)
   expect_identical(vapply(G$outputs, `[[`, "", "keep"), c("i", "j", "none", "both"))
   expect_identical(vapply(kernweave:::run_reduction(G), length, 0L), c(x = 12L, y = 15L, p = 1L, A = 20L))
   expect_output(print(G), "at each pair")

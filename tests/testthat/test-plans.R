@@ -47,7 +47,9 @@ test_that("options and their twins in the environment are heard at the next call
   x <- points(5)
   f <- as.function(sum(exp(-sqdist(Vi(dim = 2, name = "x"), Vj(dim = 2, name = "y"))), index = "j"))
   double <- f(x, x)
-  put_back <- function(value) if (is.na(value)) Sys.unsetenv("KERNWEAVE_PRECISION") else Sys.setenv(KERNWEAVE_PRECISION = value)
+  put_back <- function(value) {
+    if (is.na(value)) Sys.unsetenv("KERNWEAVE_PRECISION") else Sys.setenv(KERNWEAVE_PRECISION = value)
+  }
   before <- Sys.getenv("KERNWEAVE_PRECISION", NA)
   on.exit(put_back(before))
   Sys.setenv(KERNWEAVE_PRECISION = "float32")
