@@ -305,6 +305,21 @@ gate_readme <- function() {
   if (length(unknown)) paste0("README.md calls ", unknown, "(), which is not exported")
 }
 
+# Who includes whom: each room, and the rooms to its left that its files name; the border last.
+room_includes <- function() {
+  files <- engine_files()
+  of <- vapply(files, room_of, "")
+  lines <- tapply(files, ifelse(nzchar(of), of, "border"), function(own) {
+    named <- unlist(lapply(file.path("src", own), included))
+    sort(unique(sub("/.*", "", named[grepl("/", named)])), method = "radix")
+  }, simplify = FALSE)
+  order <- c(intersect(names(sort(rooms)), names(lines)), "border")
+  vapply(order, function(room) {
+    others <- setdiff(lines[[room]], room)
+    sprintf("%-10s <- %s", room, paste(intersect(names(sort(rooms)), others), collapse = " "))
+  }, "")
+}
+
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
               first_line = gate_first_line, size = gate_size, columns = gate_columns, functions = gate_functions,
@@ -316,4 +331,5 @@ if (sys.nframe() == 0L) {
     cat(sprintf("%-12s %s\n", gate, if (length(broken)) paste(broken, collapse = "\n             ") else "holds"))
   }
   print(room_sizes(), row.names = FALSE)
+  writeLines(room_includes())
 }
