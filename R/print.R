@@ -195,6 +195,11 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' explain(exp(-sum(d * d) / 2), cuda = TRUE)
 explain <- function(x, ...) UseMethod("explain")
 
+#' @export
+explain.default <- function(x, ...) {
+  abort("input", "`x` must be a lazy tensor or a lazy reduction, not ", describe(x), "; see Vi() and Vj()")
+}
+
 #' @rdname explain
 #' @export
 explain.lazy_tensor <- function(x, index = "j", cuda = FALSE, ...) {

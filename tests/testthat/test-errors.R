@@ -77,6 +77,7 @@ mistakes <- list(
   no_data = quote(as.matrix(Vi(dim = 3) - Y)),
   no_gradient = quote(vjp(argKmin(K, K = 2, call = FALSE), X)),
   input = quote(euclidean(X)),
+  input = quote(explain(x)),
   input = quote(as.function(vjp(R, X, call = FALSE))()),
   input = quote(reduction(K, "sum", drop = NA)),
   unsupported = quote(ifelse(K < 1, 1, 0)),
