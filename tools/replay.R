@@ -154,7 +154,7 @@ shaped_reductions <- function() {
     exp(-d) * exp(-wide), sum((X - Y)^2 / (1 + (X - Y)^2)) * exp(-d), sum(abs(X - Y)) + a, sum(abs(X - Y)) + b * a,
     sqdist(X, Y) + sqdist(2 * X, Y) * a, min2(d, 1) * b, abs(sin(X) - sin(Y) * tanh(X * Y)), sqdist(p * X, p * Y) * b,
     exp(-sqdist(X / p, Y / p)) * b, exp(-weighted_sqdist(Pm(c(1, 2, 3)), X, Y)) * b, X[rows, ] * Y,
-    sqdist(X[rows, ], Y) * a, exp(a * b - middle), exp(-middle + b) * a, 1 / (1 + middle) * b
+    sqdist(X[rows, ], Y) * a, b - d, exp(a * b - middle), exp(-middle + b) * a, 1 / (1 + middle) * b
   )
   made <- function(F) function() {
     reduced <- function(op, index) if_there(reduction(F, op, index = index, call = FALSE))

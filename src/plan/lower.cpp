@@ -128,13 +128,15 @@ void weigh(std::vector<OutputFormula>* outputs) {
   }
 }
 
-// The opposite of a distance in an exponent is -1 times it: the sign is a coefficient like others, and goes where they
-// go.
-void sign_as_coefficient(std::vector<OutputFormula>* outputs) {
+// A distance in an exponent has a coefficient. The opposite is -1 times it: the sign goes where coefficients go. What
+// is taken off something is taken once: the same fused kernels do for all coefficients.
+void note_coefficients(std::vector<OutputFormula>* outputs) {
   for (OutputFormula& o : *outputs) {
-    if (!row(o.red).exponents || o.value->op != Op::Minus) continue;
-    const Expr opposite = o.value.arg(0);
-    if (row(opposite->op).form == Form::fold) o.value = o.value->pool->number(-1) * opposite;
+    if (!row(o.red).exponents) continue;
+    const auto number = [&](double value) { return o.value->pool->number(value); };
+    if (o.value->op == Op::Minus && row(o.value.arg(0)->op).form == Form::fold) o.value = number(-1) * o.value.arg(0);
+    else if (o.value->op == Op::Subtract && o.value.arg(1)->op == Op::SqDist)
+      o.value = o.value.arg(0) - number(1) * o.value.arg(1);
   }
 }
 
@@ -225,7 +227,7 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
   std::vector<Draft> drafts;
   if (job.rewrite) {
     weigh(&wanted);
-    sign_as_coefficient(&wanted);
+    note_coefficients(&wanted);
     drafts = guarded(wanted, job.precision, trace);
   }
   drafts.push_back({Variant::Form::direct, wanted, {}});

@@ -1,7 +1,8 @@
 # Pairs of a common kind on the CPU: which have loops of their own, and that these find what the reference finds, whatever the points are.
 
 loops_of <- function(R, points = 1000) kernweave:::r_cpu_loops(kernweave:::prepared(R)$plan, points)
-is_whole <- function(R) all(loops_of(R)$whole)
+# In all forms that the CPU is ever given: the expanded one is cheaper on a GPU alone.
+is_whole <- function(R) with(loops_of(R), all(whole[form != "expanded"]))
 
 test_that("pairs of a common kind have loops of their own in every form of their plans, but where a call takes long", {
   for (precision in test_precisions()) for (index in c("j", "i")) {

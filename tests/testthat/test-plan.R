@@ -156,8 +156,14 @@ test_that("the sum of a product knows the factor that does not vary along the fo
   expect_identical(factors(b * K) + factors(a * K, "min") + factors(Vi(x) * K), 0L)
 })
 
-test_that("the sign of a distance in an exponent is a coefficient", {
+test_that("a distance in an exponent has a coefficient, be it a sign or 1, and loops of its own", {
   D <- sqdist(Vi(x), Vj(y))
+  fused <- function(F) {
+    R <- reduction(F, "logsumexp", index = "j", call = FALSE)
+    kernweave:::r_cpu_loops(kernweave:::prepared(R)$plan, 1000)$whole
+  }
+  b <- Vj(y[, 1])
+  expect_true(all(fused(-D)) && all(fused(b - D)) && all(fused(b - Pm(2) * D)))
   expect_false(any(grepl("Minus", plan_text(-D, "logsumexp"))))
   expect_true(any(grepl("Minus", plan_text(-D, "min"))))
 })
