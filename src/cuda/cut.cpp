@@ -1,4 +1,4 @@
-// Enough blocks to fill the device, few enough states, launches short enough.
+// Number of splits and length of launches: enough blocks to fill the device, few enough states, launches short enough.
 #include "cuda/cut.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
-// One thread merges what a row's splits have left, so the longest way is through a group and then the groups: shortest
-// where both are as many. No window divides a group, so it is no more than what may be on a device at a time.
+// Splits of a group. One thread merges the states of a row's splits, a group's and then those of the groups, which is
+// shortest where both are as many. No window divides a group, so its points take no more than may be on a device.
 std::int64_t group_of(const Pass& pass, std::int64_t splits, std::int64_t split) {
   if (pass.interpreted() || splits < kGpuFewestGrouped) return 1;
   const double shortest = std::ceil(std::sqrt(static_cast<double>(splits))),
@@ -20,7 +20,7 @@ std::int64_t group_of(const Pass& pass, std::int64_t splits, std::int64_t split)
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(shortest, fitting)));
 }
 
-// For each multiprocessor.
+// Blocks for each multiprocessor, at most.
 int most_blocks(const Pass& pass) {
   if (pass.nearest) return kGpuNearestBlocks;
   if (pass.by_tiles()) return kGpuProductBlocks;
@@ -45,8 +45,7 @@ std::int64_t filling(std::int64_t blocks, std::int64_t most, std::int64_t wave) 
   return best;
 }
 
-// Several launches have whole waves, as far as rows and shares of columns come out so: a last one of less than a wave
-// takes as long as one.
+// Blocks times splits of a launch: whole waves, since a last one of less than a wave takes as long as a whole one.
 std::int64_t of_launch(std::int64_t all, std::int64_t wave, double seconds) {
   const std::int64_t launches = static_cast<std::int64_t>(seconds / kGpuSecondsOfLaunch) + 1;
   return std::min(all, ceiling(all, launches * wave) * wave);

@@ -6,11 +6,11 @@
 namespace kernweave {
 namespace cuda {
 
-// Blocks of rows, times splits of the folded axis. Depends on the sizes, the device model and the code alone, and so do
+// Blocks of rows, times splits of the sweep axis. Depends on the sizes, the device model and the code alone, and so do
 // the bits of the results.
 struct Cut {
   std::int64_t blocks;     // of rows
-  std::int64_t splits;     // of the folded axis
+  std::int64_t splits;     // of the sweep axis
   std::int64_t split;      // points of a split
   std::int64_t group;      // splits whose states are merged before those of groups are; 1 where splits are few
   std::int64_t of_launch;  // blocks times splits of one launch: leaves time to ask for an interrupt in between
@@ -21,7 +21,7 @@ struct Cut {
 // Blocks that a device works on at the same time.
 struct AtOnce {
   int processors;
-  int blocks;  // of the pass, for each of them
+  int blocks;  // for each multiprocessor
 };
 
 // `seconds`: what all pairs are expected to take.

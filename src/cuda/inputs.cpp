@@ -1,4 +1,4 @@
-// What is read at row numbers is there whole; of the rest, what the window's points need.
+// Uploads. Data that are read at row numbers are there whole; of others, what the window's points need.
 #include "cuda/inputs.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
-constexpr std::int64_t kSmall = 1 << 14;  // numbers
+constexpr std::int64_t kSmall = 1 << 14;  // numbers that go by way of Staging
 
 }  // namespace
 
@@ -60,7 +60,7 @@ Inputs::Reach Inputs::reach_of(int variable) const {
   return Reach::all;
 }
 
-// Are the numbers on the device whether or not there is room, or nowhere else?
+// Are the data used where a device has them whole, because they are there already or not in the host's memory?
 bool Inputs::stays(std::size_t v) const { return device::has_copy(task_.data[v], device_) || !task_.data[v].data; }
 
 void Inputs::count(Needs* needs) const {
@@ -90,7 +90,7 @@ void Inputs::place(const Span& lanes, const Span& sweep, bool whole) {
   }
 }
 
-// Rows of some columns, so that they are found where they would be if all were there.
+// Uploads rows of some columns. The pointer is to where row 0 of column 0 would be, so kernels count from the first.
 void Inputs::bring(std::size_t v, const Span& rows, const Span& columns) {
   Loaded& loaded = loaded_[v];
   if (loaded.rows == rows && loaded.columns == columns) return;
@@ -116,7 +116,7 @@ void Inputs::bring(std::size_t v, const Span& rows, const Span& columns) {
                    static_cast<std::size_t>(piece) * sizeof(double));
 }
 
-// With the zeros, some columns at a time: no more of them than the host keeps for small data anyway.
+// The same of a sparse matrix, with its zeros, some columns at a time: as many as the staging memory would hold.
 void Inputs::send_sparse(const View& view, const Span& rows, const Span& columns, device::Pointer to) {
   const std::int64_t together =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(device::Device::kStagingBytes / sizeof(double)) /

@@ -1,4 +1,4 @@
-// Data on their way to a device: whole, to stay there, or as much as a window needs.
+// Data of a pass on a device: whole, where they stay, or as much as a window needs.
 #pragma once
 #include <vector>
 #include "cuda/window.hpp"
@@ -9,11 +9,11 @@
 namespace kernweave {
 namespace cuda {
 
-// Small things go together, in one transfer.
+// Small data, sent together in one transfer.
 class Staging {
  public:
   explicit Staging(device::Device* device);
-  // Where they will be.
+  // Returns where the numbers will be after send().
   device::Pointer put(const double* from, std::int64_t count);
   void send();
 
@@ -29,15 +29,15 @@ class Inputs {
  public:
   Inputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging);
 
-  // Adds what they take.
+  // Adds the bytes that they take.
   void count(Needs* needs) const;
-  // Brings what a window needs and is not there. `whole`: there is room for all.
+  // Uploads what a window needs and the device lacks. `whole`: there is room for all.
   void place(const Span& lanes, const Span& sweep, bool whole);
 
   std::vector<gpu::Data> data;
 
  private:
-  // Which of its points a window needs.
+  // Points of a variable that a window needs.
   enum class Reach { all, lanes, sweep, pairs };
   struct Loaded {
     Reach reach;

@@ -1,4 +1,4 @@
-// Counted from panels, states and widths.
+// Bytes, counted from panels, states and widths.
 #include "cuda/memory_needs.hpp"
 
 #include <algorithm>

@@ -1,26 +1,26 @@
-// What a pass takes of a device's memory.
+// Memory that a pass takes of a device.
 #pragma once
 #include "cuda/pass.hpp"
 
 namespace kernweave {
 namespace cuda {
 
-// Bytes.
+// Bytes:
 struct Needs {
-  double lane = 0;   // for each point of the lanes' axis,
-  double sweep = 0;  // for each of the one that is folded,
+  double lane = 0;   // for each point of the lane axis,
+  double sweep = 0;  // for each of the sweep axis,
   double pair = 0;   // for each pair of both,
   double state = 0;  // for the states of a block of rows and a split, while they wait,
   double fixed = 0;  // and at any rate
 
-  // Beside states.
+  // Of so many points, without states.
   double all(std::int64_t lanes, std::int64_t sweep) const;
 };
 
-// Beside data and results.
+// Needs of a pass, without data and results.
 Needs needs_of(const Pass& pass);
 
-// Data and numbers of a point of the folded axis.
+// Bytes of the data and numbers of a point of the sweep axis.
 double bytes_of_column(const Pass& pass);
 
 // Bytes of a state in float64 with its storage, as the kernels hold it.

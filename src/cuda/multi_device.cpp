@@ -1,5 +1,5 @@
-// Whole blocks of rows for each device, and a thread for each; the calling one has the first device and looks for the
-// user's interrupt. How many devices there are changes no result where they are of one model.
+// Each device has whole blocks of rows and a thread; the calling thread has the first device and looks for the user's
+// interrupt. How many devices there are changes no result where they are of one model.
 #include "cuda/multi_device.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Results that stay have room for all points, others for those of a window.
+// Memory and downloads. Results that stay on the device have room for all points, others for those of a window.
 #include "cuda/outputs.hpp"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ void Outputs::fetch(Keep keep) {
   }
 }
 
-// In pieces as long as they lie together at both ends.
+// Downloads in pieces, each as long as numbers lie together at both ends.
 void Outputs::fetch_from(const device::Block& block, std::int64_t bytes, char* host, std::size_t k) {
   const Output& o = output(k);
   const Span &rows = memory_[k].rows, &columns = memory_[k].columns;

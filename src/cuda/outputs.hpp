@@ -1,4 +1,4 @@
-// Where a pass's results and states lie on a device, and how results come from there.
+// Results and states of a pass on a device, and their way from there.
 #pragma once
 #include <functional>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace cuda {
 
-// The points that are on the device, and how their states are merged.
+// Points of a window, and how many of their states wait to be merged.
 struct InWindow {
   Span lanes, sweep;
   std::int64_t waiting_rows, waiting_parts;  // states that wait to be merged: of so many rows, so many of each
@@ -21,15 +21,15 @@ class Outputs {
  public:
   Outputs(const Pass& pass, const Task& task, const Cut& cut, device::Device* device);
 
-  // Adds what they take.
+  // Adds the bytes that they take.
   void count(Needs* needs) const;
   void place(const InWindow& window);
-  // Those of the outputs that keep this, to where they belong among all results.
+  // Downloads the outputs that keep this axis, to their place among all results.
   void fetch(Keep keep);
-  // Results that stay get their owner.
+  // Gives results that stay to their owner.
   void hand_over();
-  // States of what folds both axes, of blocks first .. end - 1 of another device: split by split, to their place among
-  // ours.
+  // Copies the states of outputs that fold both axes from another device, which has blocks first .. end - 1, to their
+  // place among ours.
   void take_merged(const Outputs& other, std::int64_t first, std::int64_t end);
   // Are states of the same row merged?
   bool merges() const { return cut_.splits * pass_.shape.parts > 1; }

@@ -1,4 +1,4 @@
-// What the kernels read and write, window by window, and launches that leave time to ask for an interrupt.
+// Window by window: memory of what kernels read and write, and launches short enough to ask for an interrupt between.
 #include "cuda/pass_run.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::shared_ptr<const device::Kernels> kernels_of(const Pass& pass, const Code& 
   return kernels;
 }
 
-// Blocks of the same rows and columns, each with some of the weights.
+// Blocks that have the same rows and columns, each with some of the weights.
 int weight_blocks_of(const Pass& pass, const Code& code) {
   return pass.interpreted() ? code.interpretation.weight_blocks() : pass.wide.shares;
 }
@@ -96,24 +96,24 @@ void PassRun::finish(const std::vector<std::unique_ptr<PassRun>>& all) {
 
 // --- memory -----------------------------------------------------------------------------------------------
 
-// Strips and tiles come out even (kernweave/gpu/sweep.hpp).
+// A span padded to whole strips and tiles, which kernels read without asking (kernweave/gpu/sweep.hpp).
 Span PassRun::padded(const Span& s) const { return {s.from, ceiling(s.to, pass_.shape.padding) * pass_.shape.padding}; }
 Span PassRun::padded_rows(const Span& s) const { return {s.from, rows_of(blocks_of(s.to))}; }
 
-// A thread has one weight of one tile.
+// Threads that pack the weights of some columns: one for each weight of a tile.
 Span PassRun::weights(const Span& columns) const {
   const std::int64_t width = pass_.wide.padded_width(), tile = pass_.shape.padding;
   return {columns.from / tile * width, columns.to / tile * width};
 }
 
-// The driver is asked where the call takes a good part of the device.
+// Bytes that the call may take. The driver is asked where that is a good part of the device.
 double PassRun::budget(const Needs& needs, Room room) const {
   const bool modest = needs.all(rows_.size(), all_.sweep) <= kGpuModestShare * static_cast<double>(device_.memory());
   if (room == Room::expected && modest) return limit_;
   return std::min(limit_, kGpuUsableShare * static_cast<double>(device_.free_memory()));
 }
 
-// Room for the points of a span; the first of all points would lie at what is returned.
+// Room for the points of a span. The pointer is to where the first of all points would lie.
 template <class T>
 T* PassRun::room_for(device::Block* block, const Span& points, std::int64_t bytes_each, const char* what) {
   device_.make_room(block, static_cast<std::size_t>(points.size() * bytes_each), what);
@@ -145,7 +145,7 @@ void PassRun::place_numbers() {
 
 // --- windows ----------------------------------------------------------------------------------------------
 
-// What is there already stays.
+// Makes the window ready; what the last one had of it stays.
 void PassRun::enter(const Span& lanes, const Span& sweep) {
   const bool first = lanes_.from < 0, new_lanes = !(lanes_ == lanes), new_sweep = !(sweep_ == sweep);
   lanes_ = lanes;
@@ -190,7 +190,7 @@ void PassRun::place_columns(const Span& sweep) {
   head_.weight_scales = room_for<float>(&weight_scales_, weights(all), sizeof(float), kOfOneAxis);
 }
 
-// Where data and results of the window lie is part of it.
+// The script has the addresses of data and results, so each window gets its own.
 void PassRun::place_script() {
   const Packed packed(code_.interpretation, inputs_.data, outputs_.targets);
   device_.make_room(&scripted_, packed.bytes.size(), "the script");
@@ -213,7 +213,7 @@ void PassRun::compute_columns(const Span& sweep) {
 
 // --- launches ---------------------------------------------------------------------------------------------
 
-// As the kernels expect them: kernweave::gpu::Arguments, or kernweave::gpu::Script.
+// Arguments of a launch: the bytes of kernweave::gpu::Arguments or kernweave::gpu::Script.
 std::vector<char> PassRun::arguments() const {
   std::vector<char> bytes;
   const auto add = [&](const void* from, std::size_t size) {
@@ -245,7 +245,7 @@ void PassRun::launch_points(const char* name, const Span& points, std::int64_t t
   if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), times, kPointThreads, 0);
 }
 
-// Slices change no result: a block finds the same in any launch.
+// Blocks and splits of a launch. They change no result: a block computes the same in any launch.
 PassRun::Slice PassRun::slice_of(std::int64_t blocks) const {
   const std::int64_t some = std::max<std::int64_t>(1, std::min(blocks, cut_.of_launch));
   return {some,
@@ -258,7 +258,7 @@ void PassRun::sweep_window() {
     sweep_chunk(block, std::min(windows_.chunk, end - block));
 }
 
-// Rows whose states fit into memory together: all splits of the window, then the states of each row in order.
+// Sweeps rows whose states fit into memory together: all splits of the window, then the states of each row in order.
 void PassRun::sweep_chunk(std::int64_t block, std::int64_t blocks) {
   head_.first_row = rows_of(block);
   head_.rows_here = std::min<std::int64_t>(lanes_.to - head_.first_row, rows_of(blocks));
@@ -271,7 +271,7 @@ void PassRun::sweep_chunk(std::int64_t block, std::int64_t blocks) {
   if (outputs_.merges()) merge();
 }
 
-// Many splits of few rows come together group by group first, each group in threads of its own.
+// Merges states. Where splits are many, those of each group come first, each group in threads of its own.
 void PassRun::merge() {
   const Span rows{head_.first_row, head_.first_row + head_.rows_here};
   head_.gathers = cut_.group > 1;

@@ -9,7 +9,7 @@
 namespace kernweave {
 namespace cuda {
 
-// How much memory a pass may plan with: what is expected to be free, or what is known to be.
+// Memory that a pass may plan with: what is expected to be free, or what the driver says.
 enum class Room { expected, known };
 
 // How a pass is carried out: its source, or where it is interpreted, its script.
@@ -39,7 +39,7 @@ class PassRun {
   void run(Room room, const std::function<void(double)>& poll);
   // Have tensor cores or a screen failed? Then results are worth nothing.
   bool lost();
-  // What folds both axes, from the blocks of all devices; then results that stay get their owners.
+  // Merges what folds both axes from the blocks of all devices, and gives results that stay to their owners.
   void finish(const std::vector<std::unique_ptr<PassRun>>& all);
 
  private:

@@ -1,4 +1,4 @@
-// Where everything lies, and as many threads as there is memory for.
+// Layout of a block's shared memory: where everything lies, and as many threads as there is room for.
 #include "cuda/script_layout.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
   return outcomes;
 }
 
-// A way to use a block's shared memory.
+// A block's shape, and how its shared memory is used.
 struct Layout {
   int rows;      // of a thread,
   int strip;     // and columns at a time
@@ -66,7 +66,7 @@ struct Layout {
   std::int64_t own = 0, bytes = 0;
 };
 
-// A column's numbers, as a tile has them.
+// Bytes of a column in a tile.
 std::int64_t bytes_staged(const Pass& pass) {
   return std::max<std::int64_t>(1, pass.sweep.narrow) * pass.number_bytes();
 }
@@ -80,7 +80,7 @@ int tile_for(std::int64_t of_column, int fewest) {
 // An odd multiple of 16, so that threads do not meet in the same banks.
 std::int64_t apart(std::int64_t bytes) { return even(bytes + 16, 32) - 16; }
 
-// What a launch gets without asking leaves room for other blocks; a single warp, or less, is the last resort.
+// Bytes that a block may take: what leaves room for other blocks, or all there is for a single warp or less.
 std::int64_t may_take(int threads) { return threads > kWarp ? kGpuMostTileBytes : kGpuMostShared; }
 
 class LayoutSearch {
@@ -88,7 +88,7 @@ class LayoutSearch {
   LayoutSearch(const Pass& pass, int own_numbers, Interpretation* script)
       : pass_(pass), own_numbers_(own_numbers), script_(*script) {}
 
-  // The first that fits.
+  // Takes the first layout that fits.
   bool fit(Layout* layout) {
     const int strip = 32 / pass_.number_bytes();
     for (const Layout& base : {Layout{1, strip, true}, Layout{1, strip, false}, Layout{1, 1, false}})
@@ -111,7 +111,7 @@ class LayoutSearch {
     return layout;
   }
 
-  // Behind `first` bytes of other things. A finished list goes out through the memory of what is no longer needed then.
+  // Places states behind `first` bytes of a thread's values, whose memory serves a list when it is finished.
   std::int64_t place_states(std::int64_t first) {
     for (const gpu::Outcome& o : script_.outcomes)
       if (o.places > 1) first = std::max<std::int64_t>(first, gpu::kResultBytes * o.places);
@@ -128,8 +128,8 @@ class LayoutSearch {
   Interpretation& script_;
 };
 
-// The same for pairs whose kernel is there already: tiles go through shared memory, and of a thread's own are lists
-// alone. A finished one goes out by what lies before them.
+// Layout of a fused kernel: tiles go through shared memory, and a thread has only lists there, with memory before them
+// in which they are finished.
 bool fit_fused(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   const StateRow& state = row(o->reduction).state;
   const gpu::FusedShape shape = gpu::fused_shape(state.storage(1) > 0, pass.number_bytes());
@@ -147,7 +147,7 @@ bool fit_fused(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   return false;
 }
 
-// As the layout has it: where strips have one column, or columns are read where they lie.
+// Tells instructions the layout: where strips have one column, or columns are read where they lie.
 void apply(const Layout& layout, Interpretation* script) {
   for (Instruction& i : script->pairs) {
     for (Operand& o : i.in) {

@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace cuda {
 
-// The kernel that goes through the pairs of what was written out, or follows their instructions.
+// Name of the kernel that sweeps the pairs, written out or interpreted; fused kernels have names of their own.
 constexpr const char* kSweep = "sweep";
 
 // A script, all that it will point to, and the kernel that goes through its pairs. Its head is for whoever runs it.
@@ -25,7 +25,7 @@ struct Interpretation {
   int weight_blocks() const { return fused() ? outcomes[0].width : 1; }  // blocks that go through the same pairs
 };
 
-// The same, with data and targets, as it goes to a device in one transfer.
+// A script with data and targets as bytes, sent to a device in one transfer.
 class Packed {
  public:
   Packed(const Interpretation& from, const std::vector<gpu::Data>& data, const std::vector<gpu::Target>& targets);

@@ -1,4 +1,4 @@
-// Where values lie, as the code of each region names them: outside of the pairs, and for a strip of pairs.
+// Names of values in the source: in regions outside of the pairs, and for a strip of pairs.
 #pragma once
 #include <ostream>
 #include <string>
@@ -11,7 +11,7 @@ namespace cuda {
 // Loops over components are written out where they are short: what is indexed in them then stays in registers.
 inline int unrolled(int width) { return width <= 128 ? width : 4; }
 
-// What both have in common: data of the user's, and what is the same for all pairs.
+// Names in all regions: of the user's data, and of what is the same for all pairs.
 class Scope {
  public:
   explicit Scope(const Pass& pass) : pass_(pass) {}

@@ -1,4 +1,5 @@
-// Rows get what columns leave: each window of rows passes all columns by, so they had better be many.
+// Size of a window. All columns pass by each window of rows, so rows get most of the memory: columns have a quarter, or
+// what a group of splits takes.
 #include "cuda/window.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ std::int64_t whole_steps(double points, std::int64_t step, std::int64_t most) {
   return static_cast<std::int64_t>(std::max(points, 0.0)) / step * step;
 }
 
-// How many points of the lanes' axis have room beside so many of the other.
+// Points of the lane axis that have room beside so many of the sweep axis.
 std::int64_t lanes_beside(std::int64_t sweep, const Needs& needs, double room, std::int64_t block, std::int64_t most) {
   const double points = static_cast<double>(sweep), each = needs.lane + needs.pair * points;
   return whole_steps(each > 0 ? (room - needs.sweep * points) / each : INFINITY, block, most);

@@ -1,4 +1,4 @@
-// Which part of the pairs lies on a device at a time: all of it, unless memory is short.
+// Window: the part of both axes that lies on a device at a time; all of it, unless memory is short.
 #pragma once
 #include <vector>
 #include "cuda/cut.hpp"
@@ -7,7 +7,7 @@
 namespace kernweave {
 namespace cuda {
 
-// Points of an axis.
+// Points `from` to `to` - 1 of an axis.
 struct Span {
   std::int64_t from = 0, to = 0;
 
@@ -15,7 +15,7 @@ struct Span {
   bool operator==(const Span& other) const { return from == other.from && to == other.to; }
 };
 
-// One after the other, of so many points each; one where there are none.
+// Cuts a span into pieces of so many points; an empty one into one.
 std::vector<Span> spans(const Span& all, std::int64_t size);
 
 struct Windows {
@@ -24,8 +24,8 @@ struct Windows {
   bool whole;                 // is everything there at once?
 };
 
-// The largest that fit. What they are changes no result: states are merged in the same order. Fails with Fault::memory
-// where not even one block and one group have room.
+// The largest windows that fit. Their size changes no result: states are merged in the same order. Fails with
+// Fault::memory where not even one block and one group have room.
 Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span& lanes, std::int64_t sweep,
                 double budget);
 

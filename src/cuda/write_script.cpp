@@ -16,7 +16,7 @@ using gpu::Kind;
 using gpu::Operand;
 using gpu::Use;
 
-// A number as the bits of a float that is the same number.
+// Bits of a float that is the same number.
 int literal_bits(double number) {
   const float narrow = static_cast<float>(number);
   internal_check(static_cast<double>(narrow) == number, "a fold that begins with ", number);
@@ -25,7 +25,7 @@ int literal_bits(double number) {
   return bits;
 }
 
-// What all programs have in common: steps in order, and how a step meets the places of its region.
+// Instructions of a region's steps, in order. Regions differ in where values lie.
 class Writer {
  public:
   Writer(const Pass& pass, Region region, std::vector<Instruction>* out, std::vector<int>* lists)
@@ -42,7 +42,7 @@ class Writer {
 
  protected:
   virtual Operand operand(const Ref& ref) = 0;
-  // The same where it must have a place.
+  // The same of a value that must lie in memory.
   virtual Operand in_memory(const Ref& ref) { return operand(ref); }
   virtual int place(int slot) const = 0;
   virtual void made(int slot, int width) = 0;
@@ -175,7 +175,7 @@ class Writer {
   std::vector<int>& lists_;
 };
 
-// Parameters, or an axis point by point: all that is found lies in memory, where the panel says.
+// Instructions for parameters, or for an axis point by point: all values lie in memory, where the panel says.
 class PointWriter : public Writer {
  public:
   PointWriter(const Pass& pass, Region region, const Panel& panel, std::vector<Instruction>* out,
@@ -216,7 +216,7 @@ class PointWriter : public Writer {
   const Panel& panel_;
 };
 
-// Pairs. What one step has found and only the next one reads stays in the strip.
+// Instructions for pairs. A value that only the next step reads stays in the strip.
 class PairWriter : public Writer {
  public:
   PairWriter(const Pass& pass, std::vector<Instruction>* out, std::vector<int>* lists)

@@ -26,10 +26,10 @@ class DeviceCopy : public Copy {
   Block block_;
 };
 
-// Threads of several devices look for copies, and leave theirs.
+// Guards copies: threads of several devices look for them, and leave theirs.
 std::mutex copies_mutex;
 
-// Numbers that are on another device alone, by way of the host.
+// Copy of numbers that only another device has, by way of the host.
 std::unique_ptr<Copy> forwarded_copy(const View& view, Device* device) {
   std::vector<double> numbers(static_cast<std::size_t>(view.rows * view.columns));
   internal_check(!view.kept->copies.empty(), "data that are nowhere");

@@ -13,9 +13,9 @@ T* address(Pointer at) {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(at));
 }
 
-// Memory that holds numbers, for as long as somebody keeps the copy.
+// Makes memory that holds numbers a copy, which keeps it.
 std::unique_ptr<Copy> copy_in(Device* device, Block block);
-// Data sent to a device.
+// Sends data to a device.
 std::unique_ptr<Copy> sent_copy(const View& view, Device* device);
 
 // Have the data a copy on this device?

@@ -11,7 +11,7 @@ namespace kernweave {
 namespace device {
 namespace {
 
-// Blocks come in sizes that waste at most an eighth, so that one that was given back fits many.
+// Size of a block: one of few, which waste at most an eighth, so that a block that was given back serves many.
 std::size_t rounded(std::size_t bytes) {
   std::size_t step = 256;
   while (step * 16 <= bytes) step *= 2;
@@ -79,8 +79,7 @@ Block Device::allocate(std::size_t bytes, const char* what) {
   return Block(this, at, size);
 }
 
-// Small blocks some at a time: the driver takes 20 us to find memory (H200), which is as long as all else that a small
-// call waits for.
+// Takes memory from the driver, for small blocks some at a time: it is as slow as all else that a small call waits for.
 Device::Pool::iterator Device::take(std::size_t size, const char* what) {
   constexpr std::size_t kSmallBytes = 1 << 18, kTogether = 16;
   std::size_t count = size <= kSmallBytes ? kTogether : 1;
@@ -107,7 +106,7 @@ void Device::make_room(Block* block, std::size_t bytes, const char* what) {
 
 void Device::give_back(Pointer at, std::size_t bytes) noexcept { pool_.emplace(bytes, at); }
 
-// What was taken together goes back together.
+// Blocks that were taken together go back together.
 void Device::trim() {
   wait();
   const auto home = [&](Pointer at) { return std::prev(taken_.upper_bound(at)); };

@@ -64,13 +64,13 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // Makes this thread's calls go here. To be called at the start of each piece of work.
+  // Makes this device the one that the thread's calls are for. Must be called at the start of each piece of work.
   void enter() const;
 
   Block allocate(std::size_t bytes, const char* what);
-  // The block is as large as that, or another takes its place; what was in it is lost.
+  // Makes a block at least as large as that; what was in it is lost.
   void make_room(Block* block, std::size_t bytes, const char* what);
-  // Memory that has been given back and may serve again; back to the driver.
+  // Gives blocks that nobody has back to the driver.
   void trim();
 
   // `from` may be overwritten once this returns, unless it is staging().
@@ -80,7 +80,7 @@ class Device {
   void wait();
   // The same after a failure, whatever it was: kernels may still use memory that is about to serve others.
   void wait_after_failure() noexcept;
-  // Memory of the host that copies read faster, kStagingBytes of it, free between two waits.
+  // Memory of the host that transfers read faster: kStagingBytes, which may be written anew after wait().
   char* staging() const { return staging_; }
   static constexpr std::size_t kStagingBytes = 1 << 20;
 
@@ -92,9 +92,9 @@ class Device {
   // Those of an image (device/image.hpp), loaded once.
   std::shared_ptr<const Kernels> kernels_of_image(const unsigned char* image);
 
-  // Not in use by anybody.
+  // Bytes that nobody uses.
   std::size_t free_memory();
-  // All there is.
+  // Bytes of the device.
   std::size_t memory() const { return memory_; }
 
   int number() const { return number_; }
@@ -131,7 +131,7 @@ int count();
 // For tests on machines with one: numbers beyond the last count from the first again, and open it once more.
 void pretend(int count);
 
-// Contexts do not survive a fork: has a parent of this process opened a device? Then nothing of it may be touched here.
+// Has a parent of this process opened a device? Contexts do not survive a fork, so nothing of it may be touched here.
 bool opened_by_parent();
 
 }  // namespace device

@@ -14,7 +14,7 @@ const char* const kDriverLibrary = "nvcuda.dll";
 const char* const kDriverLibrary = "libcuda.so.1";
 #endif
 
-// Where the driver knows several versions of a function, the one that our declaration describes.
+// Takes all functions; of one that has versions, the one that our declaration describes.
 bool fill(const Library& l, Driver* d) {
   return l.take("cuInit", &d->cuInit) && l.take("cuDriverGetVersion", &d->cuDriverGetVersion) &&
          l.take("cuDeviceGetCount", &d->cuDeviceGetCount) && l.take("cuDeviceGet", &d->cuDeviceGet) &&
@@ -33,7 +33,7 @@ bool fill(const Library& l, Driver* d) {
          l.take("cuGetErrorString", &d->cuGetErrorString);
 }
 
-// What the user can do about a driver that does not start.
+// Advice for a driver that does not start.
 std::string remedy(Status status) {
   switch (status) {
     case 100: return "no NVIDIA GPU is visible: is one there, and does CUDA_VISIBLE_DEVICES name it?";

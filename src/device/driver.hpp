@@ -54,7 +54,7 @@ struct Driver {
   Status (*cuGetErrorString)(Status status, const char** text);
 };
 
-// What opening the driver came to: all functions, or a sentence with the remedy.
+// The opened driver: all functions, or a sentence with the remedy.
 struct Opened {
   const Driver* driver = nullptr;
   int devices = 0;
@@ -62,7 +62,7 @@ struct Opened {
   std::string why;
 };
 
-// Opens it once; later calls return what the first found.
+// Opens the driver once; later calls return what the first one found.
 const Opened& open_driver();
 // Has open_driver() been called?
 bool driver_is_open();
@@ -70,8 +70,7 @@ bool driver_is_open();
 // The driver, which must be there.
 const Driver& driver();
 
-// Fails where the status is none of success: memory() for lack of memory, else an internal failure with what was
-// being done.
+// Fails unless the status is success: with Fault::memory for lack of memory, else with what was being done.
 void check(Status status, const char* doing);
 std::string status_text(Status status);
 

@@ -1,5 +1,5 @@
-// A file holds the text it was compiled from, its image, and a checksum of both. The oldest leave when there are too
-// many.
+// Files of the cache: each holds the text it was compiled from, its image, and a checksum of both. The oldest are
+// removed when they are too many.
 #include "device/kernel_cache.hpp"
 
 #include <algorithm>

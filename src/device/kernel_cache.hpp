@@ -6,16 +6,17 @@
 namespace kernweave {
 namespace device {
 
-// Where they lie, and how many bytes they may take. An empty folder: nowhere.
+// Sets the folder, where "" means no cache, and the bytes that it may take.
 void set_cache(const std::string& folder, double most_bytes);
 bool has_cache();
 
-// Where there is a cache. What was stored for this text; empty if nothing was, or if it has come to harm.
+// The image stored for this text; "" if there is none, or the file is damaged.
 std::string recall(const std::string& text);
-// Written beside its place and moved there, so that nobody ever reads half of it. Where that fails, nothing is stored.
+// Stores an image. It is written beside its place and moved there, so that nobody ever reads half of it; where that
+// fails, nothing is stored.
 void store(const std::string& text, const std::string& image);
 
-// FNV-1a, going on from h.
+// Hash (FNV-1a) of a text, continued from h.
 std::uint64_t hash_of(const std::string& text, std::uint64_t h);
 
 struct CacheReport {

@@ -1,4 +1,4 @@
-// Finds NVRTC, and hands it sources with no header in reach but ours.
+// The compiler is searched for once; sources are compiled with no header in reach but ours.
 #include "device/nvrtc.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ bool fill(const Library& l, Functions* f) {
          l.take("nvrtcGetPTX", &f->ptx) && l.take("nvrtcDestroyProgram", &f->destroy);
 }
 
-// What the user names, then the toolkit the environment names, then what the loader finds, then the usual place.
+// Files to try: the one that the user names, else the toolkit of the environment, the loader's path, the usual place.
 std::vector<std::string> candidates() {
 #ifdef _WIN32
   const std::vector<std::string> plain = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll"};
@@ -92,7 +92,7 @@ void check(Status status, const char* doing) {
   internal_check(status == 0, "NVRTC failed at ", doing, ": error ", status);
 }
 
-// Destroyed whatever happens.
+// A program of the compiler, destroyed whatever happens.
 class Translation {
  public:
   explicit Translation(const std::string& source) {
@@ -125,7 +125,7 @@ class Translation {
   Program program_ = nullptr;
 };
 
-// The newest that the compiler knows and the device can run.
+// The newest architecture that the compiler knows and the device can run.
 int nearest_capability(int capability) {
   int count = 0;
   check(functions.count_archs(&count), "counting architectures");
@@ -139,7 +139,7 @@ int nearest_capability(int capability) {
   return nearest;
 }
 
-// Of all headers that a source may include. Read once; other headers make other kernels.
+// Hash of all headers that a source may include: other headers make other kernels. Read once.
 std::uint64_t headers_hash() {
   static const std::uint64_t found = [] {
     std::vector<std::string> files;

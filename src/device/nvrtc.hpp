@@ -5,7 +5,7 @@
 namespace kernweave {
 namespace device {
 
-// Where kernels find inst/include as it was installed. Said once, before the first compilation.
+// Sets the folder of the installed headers, which kernels include. Called when the package is loaded.
 void set_header_folder(const std::string& folder);
 
 struct Compiler {
@@ -17,8 +17,8 @@ struct Compiler {
 
 const Compiler& compiler();
 
-// What a module can be loaded from, for a device of this capability (90 for 9.0): its machine code, or, where the
-// compiler is older than the device, code that the driver translates.
+// Image for a device of this capability (90 for 9.0): its machine code, or, where the compiler is older than the
+// device, code that the driver translates.
 std::string compile(const std::string& source, int capability);
 
 }  // namespace device

@@ -1,4 +1,4 @@
-// Asks the driver, the compiler and a first kernel.
+// The driver, the compiler and a first kernel are asked in turn.
 #include "device/probe.hpp"
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace kernweave {
 namespace device {
 namespace {
 
-// Each thread writes a number that only running code can know. ahead_probe.cu has the same kernel.
+// A kernel whose threads write numbers that only running code can know. ahead_probe.cu has the same.
 const char* const kProbe =
     "extern \"C\" __global__ void probe(double* out) { out[threadIdx.x] = 3.0 * threadIdx.x + 1.0; }";
 constexpr unsigned kProbeThreads = 32;

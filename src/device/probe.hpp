@@ -7,11 +7,11 @@
 namespace kernweave {
 namespace device {
 
-// Found once for each device: the driver opens, the compiler or kernels compiled at installation are there, and a small
-// kernel gives the right numbers. No in a process forked from one that has used a GPU.
+// Can this device be used? The driver opens, the compiler or kernels compiled at installation are there, and a small
+// kernel gives the right numbers. Asked once for each device; no in a process forked from one that has used a GPU.
 Verdict probe(int number);
 
-// Is there a driver with a device, so that a GPU that cannot be used is worth a word?
+// Is there a driver with a device? Then a GPU that cannot be used is worth a message.
 bool gpu_is_here();
 
 struct Report {
@@ -22,7 +22,7 @@ struct Report {
   std::string problem;               // empty: all is well
 };
 
-// Starts the driver but no device, unless the probe has.
+// The situation report. Starts the driver, and the first device to probe it.
 Report report();
 
 }  // namespace device
