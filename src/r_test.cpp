@@ -160,7 +160,7 @@ std::string source_text(const Plan& plan, const Variant& variant, const Sizes& s
 std::string script_text(const Plan& plan, const Variant& variant, const Sizes& sizes) {
   std::string text;
   for (const OutputGroup& group : output_groups(variant)) {
-    cuda::Pass pass = cuda::make_pass(plan, variant, group, sizes.i, sizes.j, 0, cuda::Way::interpreted);
+    cuda::Pass pass = cuda::make_pass(plan, variant, group, sizes.i, sizes.j, 0, cuda::PassMode::interpreted);
     cuda::Interpretation script;
     const Verdict verdict = cuda::interpret(&pass, &script);
     text += verdict.yes ? cuda::show(script) : "not interpreted: " + verdict.why + '\n';
@@ -275,7 +275,7 @@ Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points) {
     for (const kernweave::Variant& variant : p.variants)
       for (const kernweave::OutputGroup& group : kernweave::output_groups(variant)) {
         kernweave::cuda::Pass pass =
-            kernweave::cuda::make_pass(p, variant, group, n, n, 0, kernweave::cuda::Way::interpreted);
+            kernweave::cuda::make_pass(p, variant, group, n, n, 0, kernweave::cuda::PassMode::interpreted);
         kernweave::cuda::Interpretation found;
         why.push_back(kernweave::cuda::interpret(&pass, &found).why);
         rows.push_back(kernweave::cuda::rows_called(found));

@@ -2,7 +2,6 @@
 #include "cuda/pass.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "kernweave/gpu/arguments.hpp"
 #include "plan/regions.hpp"
@@ -19,8 +18,19 @@ int padded(int n, int align) { return (n + align - 1) / align * align; }
 
 Region region_read(const Ref& ref, const Pass& pass) { return kernweave::region_read(ref, *pass.plan, pass.program()); }
 
-// Contracted distances are what tensor cores are for: float32 whose range the variant's condition bounds, and sums that
-// do not mind the order of their terms.
+// Sides of a fold of rows with columns that are as wide; none if it is no such fold.
+Product across(const Step& fold, const Pass& pass) {
+  for (const bool turned : {false, true}) {
+    const Ref &row = fold.in[turned], &column = fold.in[!turned];
+    if (region_read(row, pass) == pass.lane_region() && region_read(column, pass) == pass.sweep_region() &&
+        row.width == column.width)
+      return {pass.program().number(fold), row, column, row.width};
+  }
+  return {};
+}
+
+// The widest inner product of a contracted form, for tensor cores: float32 whose range the variant's condition bounds,
+// and sums that do not mind the order of their terms.
 Product product_of(const Pass& pass) {
   Product product;
   if (!pass.float32 || pass.variant->form != Variant::Form::contracted) return product;
@@ -30,12 +40,8 @@ Product product_of(const Pass& pass) {
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     if (!pass.needed[s] || step.op != Op::Scalprod || home(program, step) != Region::pair) continue;
-    const Region sides[] = {region_read(step.in[0], pass), region_read(step.in[1], pass)};
-    const bool turned = sides[0] == pass.sweep_region();
-    const bool across = sides[turned] == pass.lane_region() && sides[!turned] == pass.sweep_region();
-    if (across && fold_width(step) >= kGpuFewestOfProduct && fold_width(step) > product.width &&
-        step.in[0].width == step.in[1].width)
-      product = {static_cast<int>(s), step.in[turned], step.in[!turned], fold_width(step)};
+    const Product found = across(step, pass);
+    if (found.any() && found.width >= kGpuFewestOfProduct && found.width > product.width) product = found;
   }
   return product;
 }
@@ -47,15 +53,11 @@ Product picked_of(const Pass& pass) {
   if (o.keep != pass.lane_keep() || !row(o.red).picks() || o.width != 1 || o.places > kGpuLongestList) return {};
   const Step* const made = pass.program().maker(o.value);
   if (!made || made->op != Op::SqDist || made->region != Region::pair || made->group >= 0) return {};
-  const bool turned = region_read(made->in[0], pass) == pass.sweep_region();
-  const Ref &row = made->in[turned], &column = made->in[!turned];
-  const bool across = region_read(row, pass) == pass.lane_region() && region_read(column, pass) == pass.sweep_region();
-  if (!across || row.width != column.width) return {};
-  return {pass.program().number(*made), row, column, row.width};
+  return across(*made, pass);
 }
 
-// Wide points are told by tensor cores, narrow ones by the threads: where registers hold them.
-void tell_distances(Pass* pass) {
+// Screens squared distances: of wide points by tensor cores, of narrow ones, which registers hold, by the threads.
+void screen_distances(Pass* pass) {
   const Product picked = picked_of(*pass);
   if (!picked.any()) return;
   const int places = pass->variant->outputs[pass->group.outputs[0]].places;
@@ -72,8 +74,8 @@ WideSum wide_sum_of(const Pass& pass) {
   const bool weighs =
       pass.value(0).width == 1 && o.weight.width == o.width && region_read(o.weight, pass) == pass.sweep_region();
   if (o.red != Red::Sum || o.keep == Keep::none || !weighs || o.width < kGpuFewestWide) return wide;
-  const int shares = (o.width + kGpuMostWide - 1) / kGpuMostWide;
-  return {o.weight, o.width, shares, padded((o.width + shares - 1) / shares, 8) / 8};
+  const int blocks = (o.width + kGpuMostWide - 1) / kGpuMostWide;
+  return {o.weight, o.width, blocks, padded((o.width + blocks - 1) / blocks, 8) / 8};
 }
 
 void want(const Ref& ref, bool by_pairs, Pass* pass) {
@@ -212,7 +214,7 @@ Pass to_interpret(Pass pass) {
   pass.epilogues.resize(pass.group.outputs.size());
   fill_panels(&pass);
   constexpr int kAny = 1 << 30;
-  for (Panel* panel : {&pass.lanes, &pass.sweep}) panel->settle(kAny, kAny, 1);
+  for (Panel* panel : {&pass.lanes, &pass.sweep}) panel->lay_out(kAny, kAny, 1);
   const Program& program = pass.program();
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
@@ -224,7 +226,7 @@ Pass to_interpret(Pass pass) {
     for (const Ref& ref : step.in)
       if (ref.from == Ref::From::variable && region_read(ref, pass) == region) panel.add(ref);
   }
-  pass.once.settle(kAny, kAny, 1);
+  pass.once.lay_out(kAny, kAny, 1);
   return pass;
 }
 
@@ -244,7 +246,7 @@ void Panel::want(const Ref& ref) {
   if (!find(ref)) entries.push_back({ref, 0, false});
 }
 
-void Panel::settle(int widest, int most, int align) {
+void Panel::lay_out(int widest, int most, int align) {
   for (Entry& e : entries) {
     e.wide = e.ref.width > widest || narrow + e.ref.width > most;
     if (e.wide) continue;
@@ -297,14 +299,6 @@ std::int64_t Pass::shared_bytes() const {
   return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
 }
 
-bool Shape::operator==(const Shape& other) const {
-  const auto all = [](const Shape& s) {
-    return std::make_tuple(s.rows, s.columns, s.threads, s.tile, s.unroll, s.staged, s.few_columns, s.row_stride,
-                           s.block_rows, s.padding, s.parts, s.screened);
-  };
-  return all(*this) == all(other);
-}
-
 int Product::padded_width() const { return padded(width, gpu::kProductDepth); }
 
 std::vector<int> Panel::gaps() const {
@@ -322,10 +316,10 @@ bool is_short_list(const Output& o) {
 }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
-               std::int64_t sweep, double strain, Way way) {
+               std::int64_t sweep, double strain, PassMode mode) {
   Pass pass{&plan, &variant, group, needed_steps(variant, group.outputs), in_float32(plan), {lanes, sweep}};
-  pass.way = way;
-  if (way == Way::interpreted) return to_interpret(std::move(pass));
+  pass.mode = mode;
+  if (mode == PassMode::interpreted) return to_interpret(std::move(pass));
   const std::vector<int> reads = count_reads(variant, pass.needed, group.outputs);
   for (int number : group.outputs) {
     const Output& o = variant.outputs[number];
@@ -333,16 +327,17 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
     pass.epilogues.push_back(apart ? o.epilogue : std::nullopt);
     if (apart) pass.needed[variant.program.slots[o.value.index].maker] = false;
   }
-  if (way == Way::best) pass.wide = wide_sum_of(pass);
+  if (mode == PassMode::best) pass.wide = wide_sum_of(pass);
   const bool few_states = pass.wide.any() || state_registers(pass).all() <= kGpuMostTileStates;
-  if (way == Way::best && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
-  if (way == Way::best && !pass.product.any()) tell_distances(&pass);
+  if (mode == PassMode::best && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
+  if (mode == PassMode::best && !pass.product.any()) screen_distances(&pass);
   fill_panels(&pass);
-  pass.once.settle(kGpuMostOnce, kGpuMostOnce, 1);
+  pass.once.lay_out(kGpuMostOnce, kGpuMostOnce, 1);
   const int registers = pass.number_bytes() / 4;
-  pass.lanes.settle(kGpuMostRowRegisters / registers, kGpuMostRowRegisters / registers, 1);
+  pass.lanes.lay_out(kGpuMostRowRegisters / registers, kGpuMostRowRegisters / registers, 1);
   // Columns are loaded 16 bytes at a time.
-  pass.sweep.settle(kGpuMostColumnRegisters / registers, kGpuMostColumnRegisters / registers, 16 / pass.number_bytes());
+  pass.sweep.lay_out(kGpuMostColumnRegisters / registers, kGpuMostColumnRegisters / registers,
+                     16 / pass.number_bytes());
   if (pass.screen.any()) pass.square_at = pass.sweep.room_for_one(16 / pass.number_bytes());
   pass.shape = shape_for(pass, lanes, sweep);
   return pass;

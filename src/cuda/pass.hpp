@@ -33,7 +33,7 @@ class Panel {
   void add(const Ref& ref);
   // Gives everything wanted its place. What is wider than `widest`, or does not fit among `most` numbers, is wide. The
   // narrow numbers, and all of them, are padded to multiples of `align`.
-  void settle(int widest, int most, int align);
+  void lay_out(int widest, int most, int align);
   const Entry* find(const Ref& ref) const;
   // One more narrow number, that nothing has taken: its place.
   int room_for_one(int align);
@@ -53,13 +53,11 @@ struct Shape {
   int block_rows;         // of all its threads
   int padding;            // columns are padded, and cut, to multiples of this
   int parts;              // threads with sums of the same row
-  bool screened = false;  // are distances told before they are computed?
-
-  bool operator==(const Shape& other) const;
+  bool screened = false;  // does a lower bound tell which distances to compute?
 };
 
-// An inner product that is found in a way of its own, by tensor cores for all pairs of a tile: which step it is, and
-// its two sides.
+// An inner product, or a squared distance, of rows with columns: its step and its two sides. Tensor cores compute such
+// products for all pairs of a tile, and screens bound such distances.
 struct Product {
   int step = -1;  // none
   Ref row, column;
@@ -69,19 +67,19 @@ struct Product {
   int padded_width() const;
 };
 
-// A sum of one term a pair with many weights a column, which tensor cores add up: its weights, in shares of so many
+// A sum of one term a pair with many weights a column, which tensor cores add up. A block has the weights of some
 // eights.
 struct WideSum {
   Ref weight;
   int width = 0;  // 0: none
-  int shares = 1, eights = 0;
+  int weight_blocks = 1, eights = 0;
 
   bool any() const { return width > 0; }
-  int padded_width() const { return shares * eights * 8; }
+  int padded_width() const { return weight_blocks * eights * 8; }
 };
 
-// Written out with all that the device has, without tensor cores and screens, or followed by the interpreter.
-enum class Way { best, plain, interpreted };
+// How a pass is carried out: written out with tensor cores and screens, written out without, or interpreted.
+enum class PassMode { best, plain, interpreted };
 
 struct Pass {
   const Plan* plan;
@@ -92,32 +90,32 @@ struct Pass {
   Extents all;                                     // points along both axes
   std::vector<std::optional<Epilogue>> epilogues;  // of the group's outputs, where sums are multiplied at their end
   Product product;
-  bool nearest = false;  // does the product tell which squared distances are worth computing?
-  Product screen;        // the same where points are narrow: found as instructions of the threads' own
+  bool nearest = false;  // is the product a distance that tensor cores screen?
+  Product screen;        // a distance that threads screen, where points are narrow
   WideSum wide;
   Panel once, lanes, sweep;
   int square_at = 0;  // where a column has its square, for the screen
   Shape shape;
-  Way way = Way::best;
+  PassMode mode = PassMode::best;
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
 
   const Program& program() const { return variant->program; }
   Sizes sizes() const { return group.along_i ? Sizes{all.lanes, all.sweep, {}} : Sizes{all.sweep, all.lanes, {}}; }
   Region lane_region() const { return group.along_i ? Region::row : Region::column; }
   Region sweep_region() const { return group.along_i ? Region::column : Region::row; }
-  // What pairs add up for an output of the share.
+  // The value that pairs add up for an output of the group.
   const Ref& value(std::size_t k) const {
     return epilogues[k] ? epilogues[k]->rest : variant->outputs[group.outputs[k]].value;
   }
-  // What outputs keep that fold the other axis.
+  // The kept axis of outputs that fold the sweep axis.
   Keep lane_keep() const { return group.along_i ? Keep::i : Keep::j; }
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
   bool takes_short_way() const;  // has any state one?
   bool picks() const;            // does any state let most terms pass?
   bool folds_all() const;        // does any output fold both axes?
   bool by_tiles() const { return product.any() || wide.any(); }
-  bool may_lose() const { return by_tiles() || screen.any(); }  // are there numbers that it cannot tell?
-  bool interpreted() const { return way == Way::interpreted; }
+  bool may_lose() const { return by_tiles() || screen.any(); }  // can tensor cores or a screen fail?
+  bool interpreted() const { return mode == PassMode::interpreted; }
   bool stores_rows() const { return product.any() || interpreted() || lanes.any_wide(); }  // else threads compute them
   int number_bytes() const { return float32 ? 4 : 8; }
   std::int64_t shared_bytes() const;
@@ -126,10 +124,10 @@ struct Pass {
 // Is an output a list that a thread can keep in registers?
 bool is_short_list(const Output& o);
 
-// For so many points on the axis of the lanes, and on the one that is folded. `strain`: as the schedule has it. What is
-// to be interpreted gets its shape later (script_layout.hpp).
+// The pass of a group of outputs, for so many points on the lane axis and the sweep axis. `strain`: as the schedule has
+// it. An interpreted pass gets its shape later (script_layout.hpp).
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
-               std::int64_t sweep, double strain = 0, Way way = Way::best);
+               std::int64_t sweep, double strain = 0, PassMode mode = PassMode::best);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -23,7 +23,7 @@ std::shared_ptr<const device::Kernels> kernels_of(const Pass& pass, const Code& 
 
 // Blocks that have the same rows and columns, each with some of the weights.
 int weight_blocks_of(const Pass& pass, const Code& code) {
-  return pass.interpreted() ? code.interpretation.weight_blocks() : pass.wide.shares;
+  return pass.interpreted() ? code.interpretation.weight_blocks() : pass.wide.weight_blocks;
 }
 
 }  // namespace

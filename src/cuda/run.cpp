@@ -75,9 +75,9 @@ void with_room(const Task& task, Run run) {
 class Passes : public Executable {
  public:
   // `make`: the pass of a group of outputs, made ready one way or another.
-  using Make = std::function<ReadyPass(const OutputGroup&, Way)>;
+  using Make = std::function<ReadyPass(const OutputGroup&, PassMode)>;
 
-  Passes(const Variant& variant, Way way, Make make) : make_(std::move(make)), way_(way) {
+  Passes(const Variant& variant, PassMode mode, Make make) : make_(std::move(make)), mode_(mode) {
     for (const OutputGroup& group : output_groups(variant)) groups_.push_back({group, nullptr, nullptr});
   }
 
@@ -111,15 +111,15 @@ class Passes : public Executable {
     std::unique_ptr<ReadyPass> plain;  // where tensor cores or a screen met what they cannot tell
   };
 
-  ReadyPass& made(std::unique_ptr<ReadyPass>* ready, const OutputGroup& group, Way way) {
-    if (!*ready) *ready = std::make_unique<ReadyPass>(make_(group, way));
+  ReadyPass& made(std::unique_ptr<ReadyPass>* ready, const OutputGroup& group, PassMode mode) {
+    if (!*ready) *ready = std::make_unique<ReadyPass>(make_(group, mode));
     return **ready;
   }
-  ReadyPass& usual(Group* g) { return made(&g->usual, g->outputs, way_); }
-  ReadyPass& plain(Group* g) { return made(&g->plain, g->outputs, Way::plain); }
+  ReadyPass& usual(Group* g) { return made(&g->usual, g->outputs, mode_); }
+  ReadyPass& plain(Group* g) { return made(&g->plain, g->outputs, PassMode::plain); }
 
   const Make make_;
-  const Way way_;
+  const PassMode mode_;
   std::vector<Group> groups_;
 };
 
@@ -147,7 +147,7 @@ class Gpu : public Backend {
 
   Verdict ready_for(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     const Verdict there = ready();
-    if (!there.yes || way_for(variant) == Way::best) return there;
+    if (!there.yes || mode_for(variant) == PassMode::best) return there;
     const std::string why = unreadable(plan, variant, sizes);
     if (why.empty()) return there;
     return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", why, "), and ",
@@ -170,7 +170,7 @@ class Gpu : public Backend {
     double bytes = 0;
     for (const OutputGroup& group : output_groups(variant)) {
       const Extents n = extents_of(group, sizes);
-      Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, way_for(variant));
+      Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, mode_for(variant));
       if (pass.interpreted()) script_of(&pass);
       const Cut parts = cut(pass, n.lanes, n.sweep, {device::open(numbers()[0]).processors(), kGpuResidentBlocks},
                             sweep_seconds(plan, variant, sizes, kGpuMachine));
@@ -185,7 +185,7 @@ class Gpu : public Backend {
   // Its code as it thinks best, without tensor cores and screens, and, where it can be, interpreted.
   std::vector<Traversal> traversals(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     std::vector<Traversal> all = {{}};
-    if (way_for(variant) != Way::best) return all;
+    if (mode_for(variant) != PassMode::best) return all;
     all.push_back({0, 0, 0, kPlainly});
     if (unreadable(plan, variant, sizes).empty()) all.push_back({0, 0, 0, kByScript});
     return all;
@@ -204,17 +204,17 @@ class Gpu : public Backend {
   std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
     const Variant& variant = plan.variants[static_cast<std::size_t>(schedule.variant)];
     const auto make = [this, &plan, &variant, sizes = schedule.sizes, strain = schedule.strain](
-                          const OutputGroup& group, Way way) {
-      return ready_pass(plan, variant, group, sizes, strain, way);
+                          const OutputGroup& group, PassMode mode) {
+      return ready_pass(plan, variant, group, sizes, strain, mode);
     };
-    return std::make_unique<Passes>(variant, way_of(schedule.traversal, variant), make);
+    return std::make_unique<Passes>(variant, mode_of(schedule.traversal, variant), make);
   }
 
  private:
   ReadyPass ready_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, const Sizes& sizes,
-                       double strain, Way way) const {
+                       double strain, PassMode mode) const {
     const Extents n = extents_of(group, sizes);
-    Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, strain, way);
+    Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, strain, mode);
     Code code;
     if (pass.interpreted()) code.interpretation = script_of(&pass);
     else code.source = source_of(pass);
@@ -239,23 +239,23 @@ class Gpu : public Backend {
   }
   // Numbers of traversals that are not the usual one.
   static constexpr int kPlainly = 1, kByScript = 2;
-  static Way way_of(const Traversal& traversal, const Variant& variant) {
-    if (traversal.code == kPlainly) return Way::plain;
-    return traversal.code == kByScript ? Way::interpreted : way_for(variant);
+  static PassMode mode_of(const Traversal& traversal, const Variant& variant) {
+    if (traversal.code == kPlainly) return PassMode::plain;
+    return traversal.code == kByScript ? PassMode::interpreted : mode_for(variant);
   }
   // Why the interpreter does not take a variant; empty if it does.
   static std::string unreadable(const Plan& plan, const Variant& variant, const Sizes& sizes) {
     for (const OutputGroup& group : output_groups(variant)) {
       const Extents n = extents_of(group, sizes);
-      Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, Way::interpreted);
+      Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, PassMode::interpreted);
       Interpretation unused;
       const Verdict verdict = interpret(&pass, &unused);
       if (!verdict.yes) return verdict.why;
     }
     return "";
   }
-  static Way way_for(const Variant& variant) {
-    return device::compiler().found && !is_long(variant) ? Way::best : Way::interpreted;
+  static PassMode mode_for(const Variant& variant) {
+    return device::compiler().found && !is_long(variant) ? PassMode::best : PassMode::interpreted;
   }
   static std::string why_not_written(const Variant& variant) {
     return is_long(variant)

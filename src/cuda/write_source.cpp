@@ -71,13 +71,13 @@ class Writer {
         ", kWidePadded = ", wide.padded_width(), ";");
   }
 
-  // Whose distances are told before they are computed, and where the points are.
-  void told(const Product& told, const std::string& fold) {
+  // Constants of a screen: which list it serves, and where its points lie.
+  void screen_constants(const Product& screened, const std::string& fold) {
     say("using Near = ", fold, ";");
-    say("static constexpr int kRowAt = ", pass_.lanes.find(told.row)->at,
-        ", kColumnAt = ", pass_.sweep.find(told.column)->at, ";");
+    say("static constexpr int kRowAt = ", pass_.lanes.find(screened.row)->at,
+        ", kColumnAt = ", pass_.sweep.find(screened.column)->at, ";");
     if (pass_.screen.any())
-      say("static constexpr int kScreened = ", told.width, ", kSquareAt = ", pass_.square_at, ";");
+      say("static constexpr int kScreened = ", screened.width, ", kSquareAt = ", pass_.square_at, ";");
   }
 
   // Lists that are short enough lie in registers: of a size the compiler knows.
@@ -121,7 +121,7 @@ class Writer {
     say("template <class F> __device__ void each(F f) { ", each, "}");
     say("template <class F> static __device__ void each_type(F f) { ", types, "}");
     say("};");
-    if (pass_.nearest || pass_.screen.any()) told(pass_.nearest ? product() : pass_.screen, fold_of(0));
+    if (pass_.nearest || pass_.screen.any()) screen_constants(pass_.nearest ? product() : pass_.screen, fold_of(0));
   }
 
   void once() {
@@ -233,8 +233,8 @@ class Writer {
   void steps(Region region, const Scope& scope) {
     program_.for_each_step(region, pass_.needed, [&](const Step& step) {
       const Ref* const sum = started(step);
-      if (program_.number(step) == product().step) found(step, "product[c][k]", scope);
-      else if (sum) found(step, scope.value(*sum, "0"), scope);
+      if (program_.number(step) == product().step) assign(step, "product[c][k]", scope);
+      else if (sum) assign(step, scope.value(*sum, "0"), scope);
       else if (step.group < 0) one_step(step, scope);
       else fold(program_.groups[step.group], scope);
       scope.after_step(&out_);
@@ -249,7 +249,7 @@ class Writer {
 
   // What is there already.
   template <class Scope>
-  void found(const Step& step, const std::string& value, const Scope& scope) {
+  void assign(const Step& step, const std::string& value, const Scope& scope) {
     scope.declare(step.out, 1, &out_);
     scope.each_pair(&out_);
     say(scope.slot(step.out, "0"), " = ", value, ";");
