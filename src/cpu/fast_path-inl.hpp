@@ -1,5 +1,5 @@
-// Rows that have a short way for plain arguments, so that one look serves all vectors of a strip. Once per instruction
-// set.
+// Fast paths of rows whose functions have one for ordinary arguments: one look at all vectors of a strip chooses it.
+// Included once per instruction set.
 #pragma once
 #include "cpu/math_circle-inl.hpp"
 #include "cpu/inverse-inl.hpp"
@@ -8,7 +8,7 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// Notes arguments in a sum of squares, in which nothing large hides, and no NaN.
+// The look at a strip: notes arguments in a sum of squares, in which neither a large one nor a NaN can hide.
 template <class T>
 class CircleLook {
  public:
@@ -20,7 +20,8 @@ class CircleLook {
   Pack<T> squares_;
 };
 
-// Between 2^-50 and here an estimate of an inverse root is one, and squares have room.
+// Largest argument of an inverse root's fast path, and inverse of the smallest: between them the estimate is good, and
+// squares have room.
 constexpr double kRootLimit = 0x1p50;
 
 template <class T>
@@ -71,12 +72,13 @@ struct FastPath<op::InvSqrt, T> {
     return near_inverse_sqrt(x);
   }
 };
-// 0 is not plain.
+// 0, at which they differ, is not on the fast path.
 template <class T>
 struct FastPath<op::Rsqrt, T> : FastPath<op::InvSqrt, T> {};
 #endif
 
-// Rows with a way for sums that tells where it will not do: by values that are not finite, or in what inverses tell.
+// Rows with a way for sums that shows afterwards where it has failed: by values that are not finite, or in what
+// estimates of inverses have left.
 template <class Row, class T>
 struct Telling {
   static constexpr bool kTells = false;
@@ -92,7 +94,7 @@ struct Telling<op::Inv, T> {
 #if defined(__x86_64__)
 template <class T>
 struct Telling<op::InvSqrt, T> {
-  // Elsewhere the estimate is that of a float32, which is 0 for numbers beyond its range.
+  // In other cases the estimate is made in float32, and is 0, not infinite, for numbers beyond its range.
   static constexpr bool kTells = sizeof(T) == 4 || kVectorBytes == 64;
   template <class P>
   static KW_FN P value(Inverses<T>*, P x) {

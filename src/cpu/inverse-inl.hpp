@@ -1,6 +1,6 @@
-// Inverses. A division keeps the divider busy and nothing else; an estimate and its corrections, what multiplies. So
-// one or two of four columns of a strip are estimated, the rest are divided, and both go on at the same time. Included
-// once per instruction set.
+// Sums of inverses. Divisions occupy the divider, estimates with their corrections the multipliers. So one or two of
+// four columns of a strip are estimated and the rest divided, and both go on at the same time. Included once per
+// instruction set.
 #pragma once
 #include "cpu/interleave-inl.hpp"
 
@@ -8,7 +8,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 
 #if defined(__x86_64__)
-// Corrections want a product and a sum that are rounded once.
+// Corrections need a product and a sum that are rounded once.
 constexpr bool kEstimatesInverses = kJoined;
 
 // An estimate of 1 / x: 11 bits or more where it and x are ordinary float32 numbers; else anything.
@@ -29,7 +29,7 @@ KW_FN Pack<T> inverse_estimate(Pack<T> x) {
 }
 #endif
 
-// An inverse by an estimate, and what the estimate left of 1: at most 2^-11 in size, or 1, infinite or NaN where it was
+// An inverse by estimate, and what the estimate left of 1: at most 2^-11 in size; 1, infinite or NaN where there was
 // none.
 template <class T>
 struct NearInverse {
@@ -41,19 +41,18 @@ struct NearInverse {
   }
 };
 
-// Inverses that go into sums, where a unit or two in the last place is no matter. Rows of a strip are treated alike, so
+// The inverses of a strip, for sums, where a unit or two in the last place do not matter. Rows are treated alike, so
 // that equal rows have equal sums.
 template <class T>
 class Inverses {
   using Column = Interleaved<Pack<T>>;
-  // An estimate that is converted to float32 and back and corrected twice keeps results waiting: one of four columns
-  // does, as fast as none on an AMD machine whose divider is fast, where one of two took an eighth longer
-  // (bench/notes/13-cpu-12.md).
+  // One of four columns is estimated instead of two where an estimate is converted to float32 and back and corrected
+  // twice, which keeps results waiting (design/012-cpu-ways.md).
   static constexpr bool kOneOfFour = sizeof(T) == 8 && kVectorBytes == 32;
 
  public:
   KW_FN Inverses() : told_(0.0), again_(true) {}
-  // Of two columns.
+  // The inverses of two columns.
   KW_FN Interleaved<Column> of(Interleaved<Column> y) {
     again_ = !again_;
     if (kOneOfFour && again_) return Interleaved<Column>(1.0) / y;
@@ -61,12 +60,12 @@ class Inverses {
     told_ = one.left * one.left + (other.left * other.left + told_);
     return {Column(1.0) / y.first, {one.value, other.value}};
   }
-  // Were all estimates ones? Each leaves 2^-22 in squares, so that many may be; what is none leaves 1, or NaN.
+  // Were all estimates good? Each adds no more than 2^-22 to the sum of squares, a failed one 1 or NaN.
   KW_FN bool well_told() const { return all(told_ < Pack<T>(0.5)); }
 
  private:
   Pack<T> told_;
-  bool again_;  // the second two of a strip's columns?
+  bool again_;  // is this the second pair of a strip's columns?
 };
 
 }  // inline namespace KW_ISA

@@ -6,16 +6,16 @@
 
 namespace kernweave {
 
-// The states of one reduction. Lane states hold many rows at once, in the precision of the strip; row states
-// hold one row in float64, and collect what lane states have gathered.
+// The states of one reduction, as functions. Lane states hold many rows at once in the precision of the strip; row
+// states hold one row in float64 and take in what lane states have gathered.
 struct StateKernel {
   bool adds;                // its lane states go to the row states after every tile, for accuracy
-  bool looks;               // does it look at some of the terms first?
+  bool looks;               // does it take a sample of its terms first?
   std::int64_t lane_bytes;  // of one vector of lanes
   std::int64_t (*lane_storage)(int places);
   void (*lane_init)(void* state, void* storage, int places);
   void (*lane_restart)(void* state);  // of states that add: as if nothing had been added
-  void (*lane_look)(void* state);     // of states that look: what comes until the other is looked at alone
+  void (*lane_look)(void* state);     // begins the sample: terms are not taken in until lane_end_look()
   void (*lane_end_look)(void* state);
   std::int64_t row_bytes;
   std::int64_t (*row_storage)(int places);

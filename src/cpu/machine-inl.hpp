@@ -50,7 +50,7 @@ struct Machine {
   struct Strip {
     P at[kColumns][kVectors];
   };
-  // What goes through arithmetic in step: two columns. All four would leave no register for what is between.
+  // Lane of arithmetic in step: two columns. All four would leave no register for intermediate results.
   using Column = Interleaved<P>;
   using Part = Interleaved<Column>;
   static_assert(kVectors == 2 && kColumns == 4, "a strip is two parts");
@@ -91,7 +91,7 @@ struct Machine {
     KW_FN Column rows() const { return {vector(0, 0), vector(0, 1)}; }
     KW_FN void next() { at += stride; }
   };
-  // A place that goes on, from strip to strip or from turn to turn of a loop.
+  // A pointer that moves on, from strip to strip or from turn to turn of a loop.
   struct Moving {
     char** at;
     std::int64_t by;
@@ -112,11 +112,11 @@ struct Machine {
     std::int32_t width;
     std::int32_t length;  // of a loop: instructions up to what comes after it
     const Instruction* from;
-    const Moving* moving;  // of a loop: what goes on at every turn
+    const Moving* moving;  // of a loop: the pointers that move on at every turn
     const Moving* end_moving;
   };
 
-  // Where the run stands.
+  // State of a run.
   struct Run {
     const Frame& frame;
     std::int64_t column;  // the first of this strip
@@ -187,7 +187,7 @@ struct Machine {
   static void follow(char** at, std::int64_t by, Moving** end) {
     if (by != 0) *(*end)++ = {at, by};
   }
-  // What goes on from turn to turn of the loop that begins at `from`.
+  // Pointers that move on from turn to turn of the loop that begins at `from`.
   static Moving* follow_turns(Ready* from, Moving* end) {
     from->moving = end;
     Ready* i = from + 1;
@@ -199,7 +199,7 @@ struct Machine {
     from->end_moving = end;
     return end;
   }
-  // The last of what goes on from strip to strip, which begins behind the program.
+  // Last of the pointers that move on from strip to strip, which lie behind the program.
   static const Moving* make_ready(const Frame& frame, const Step* steps, Ready* program, std::int64_t count) {
     Moving* const moving = reinterpret_cast<Moving*>(program + count);
     Moving* end = moving;
@@ -237,17 +237,15 @@ struct Machine {
   static KW_FN void map(Strip* s, F f) {
     each([&](int c, int v) { s->at[c][v] = f(s->at[c][v]); });
   }
-  // A function in step, as far as its length allows. What is longer than an exponential wants more constants than 16
-  // registers have room for beside four vectors: a cosine of a strip takes 280 instructions instead of 229 in float32,
-  // and a chain with one a tenth more time. In float64 it waits longer for what it found last, and gains an eighth all
-  // the same.
+  // A function applied in step, as far as its length allows: what is longer than an exponential needs more constants
+  // than 16 registers hold beside four vectors. In float64, where results take longer to come, that pays all the same.
   static constexpr int kLongestInStep = sizeof(T) == 8 || kVectorBytes == 64 ? kLongestWritten : 30;
   template <int kLength, class Way>
   static KW_FN void map_way(Strip* s) {
     if constexpr (kLength <= kLongestInStep) *s = strip_of(Way::value(part(*s, 0)), Way::value(part(*s, 2)));
     else map(s, [](P x) { return Way::value(x); });
   }
-  // By its short way if that will do for the whole strip. A copy goes the long way, or the strip would live in memory.
+  // The fast path, if it will do for the whole strip. The slow one gets a copy, or the strip would live in memory.
   template <class Row>
   static KW_FN void map_function(Strip* s) {
     if constexpr (FastPath<Row, T>::kShort) {
@@ -370,7 +368,7 @@ struct Machine {
     });
   }
 
-  // The strip's values, weighed by each of `width` components in turn: many right-hand sides at once.
+  // Many right-hand sides: the strip's values weighed by each of `width` components in turn.
   template <template <class> class Red, Weight kWeight>
   struct Reduction {
     using State = Red<P>;
@@ -389,7 +387,7 @@ struct Machine {
       }
       return true;
     }
-    // Of a full strip. Says no, having done nothing, where this is not for registers.
+    // Takes in a full strip from registers. Says no, having done nothing, where that cannot be.
     static KW_FN bool take(const Ready& i, const Strip& s) {
       return for_weights(i, [&](State* states, const Strip& weights) { return Takes::take_short(states, s, weights); });
     }

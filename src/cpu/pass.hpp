@@ -34,8 +34,8 @@ struct Panel {
   int place;
 };
 
-// One output of the plan as this pass sees it. Most fold each strip as it comes. What is kept pair by pair, or has many
-// weights, leaves the values of a tile in `pairs`: to be written out, or to be multiplied by its weights.
+// One output of a pass. Most fold each strip as it comes. Outputs that are kept pair by pair, or have many weights,
+// leave the values of a tile in `pairs`: to be written out, or to be multiplied by their weights.
 struct PassOutput {
   enum class Mode { folded, written, multiplied };
 
@@ -44,12 +44,12 @@ struct PassOutput {
   Mode mode = Mode::folded;
   int values = -1;      // the component of `pairs` where its values stand
   int weights = -1;     // the same of its weights, where these are pairs too; if multiplied, of the sweep's panel
-  int difference = -1;  // the step that makes its weights, where that is left to the fold
+  int difference = -1;  // the step that makes its weights, where the fold does so instead
   bool turned = false;  // is the lanes' vector what that subtracts? The fold subtracts the number instead, and its sums
                         // have the other sign
 };
 
-// What is computed in one sweep over all pairs, with lanes along i or along j.
+// Pass: what is computed in one sweep over all pairs, with lanes along i or along j.
 struct Pass {
   bool lanes_along_i;
   Tiling tiling;

@@ -1,6 +1,6 @@
-// The nearest of many points are told before they are computed. Of |x - y|^2 / 2 = |x|^2 / 2 + (|y|^2 / 2 - <x, y>)
-// what is in brackets takes half the instructions of differences and their squares; only where that may still enter is
-// the distance computed, as it would be without. Included once per instruction set.
+// Screen for nearest neighbours. Of |x - y|^2 / 2 = |x|^2 / 2 + (|y|^2 / 2 - <x, y>) what is in brackets takes half the
+// instructions of differences and their squares, and bounds the distance from below; only where that bound may still
+// enter a list is the distance computed, as it would be without. Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
@@ -9,20 +9,20 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// As a share of |x|^2 + |y|^2.
+// Error bound of that, relative to |x|^2 + |y|^2.
 template <class T>
 KW_FN double screen_doubt(int width) {
   return expansion_error(width) * (sizeof(T) == 4 ? 0x1p-24 : 0x1p-53);
 }
 
-// What is lost where numbers are too small; and the largest square of which no sum with another's, or product, is
-// infinite on its way.
+// Loss where numbers are too small; and the largest square whose sums and products with another's cannot be infinite on
+// their way.
 template <class T>
 constexpr double kLostSquare = sizeof(T) == 4 ? 1e-36 : 1e-300;
 template <class T>
 constexpr double kLargestSquare = sizeof(T) == 4 ? 0x1p125 : 0x1p1021;
 
-// Half the square of a point, less its doubt. NaN, which tells nothing, of what is too large.
+// Half the square of a point less its error bound; NaN, which bounds nothing, where it is too large.
 template <class T>
 KW_FN Pack<T> told_square(Pack<T> square, int width) {
   using P = Pack<T>;
@@ -30,7 +30,7 @@ KW_FN Pack<T> told_square(Pack<T> square, int width) {
   return select(square <= P(kLargestSquare<T>), least, nan<P>());
 }
 
-// Of states that take in what is less than their bound. `kPlainly` computes all distances.
+// The screen of states that take in what is less than their bound. kPlainly computes all distances.
 template <class T, template <class> class Red, void (*kPlainly)(const Frame&)>
 class Screen {
   using M = Machine<T>;
@@ -40,8 +40,9 @@ class Screen {
   using State = Red<P>;
 
  public:
-  // The program is the distance, and the reduction with the told squares of rows and columns. Bounds stay as they are
-  // until all pairs have been told, so that distances are computed side by side. Where too many may enter, all are.
+  // Runs a tile. The program is the distance, and the reduction with the squares of rows and columns. Bounds stay as
+  // they are until all pairs have been screened, so that distances are computed side by side. Where too many may enter,
+  // all are computed.
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     Screen here(frame);
     if (here.looks() || !here.tell_all()) return kPlainly(frame);
@@ -49,10 +50,10 @@ class Screen {
   }
 
  private:
-  // Vectors of a strip, by their places in it.
+  // Vectors of a strip, numbered by their places in it.
   static constexpr int kOfStrip = M::kColumns * M::kVectors;
-  // Of the vectors of a tile, a few, and one in so many strips, may be computed: one took 320 cycles, where a strip of
-  // fifty components took 67 less than its distances (bench/notes/10-cpu-9.md), and more elsewhere.
+  // Limit on computed vectors of a tile: a few, and one in kStripsOfOne strips. A vector computed alone takes several
+  // times what screening a strip spares (design/012-cpu-ways.md).
   static constexpr std::int64_t kFew = 8, kStripsOfOne = 4, kMostNoted = 64;
 
   KW_FN explicit Screen(const Frame& frame)
@@ -69,12 +70,12 @@ class Screen {
     else return false;
   }
 
-  // Notes the vectors in which some pair may enter. Says no if they are too many.
+  // Notes the vectors in which some pair may enter; says no if they are too many.
   KW_FN bool tell_all() {
     const std::int64_t strips = (frame_.columns + M::kColumns - 1) / M::kColumns,
                        square_step = M::advance(frame_, frame_.program[1].b);
     const std::int64_t few = kFew + strips / kStripsOfOne, most = few < kMostNoted ? few : kMostNoted;
-    // What is told of a pair that does not enter. NaN where all do.
+    // Bound above which a pair cannot enter; NaN where all may.
     P limit[M::kVectors];
     M::vectors([&](int v) { limit[v] = states()[v].bound * P(0.5) - last_.a.vector(0, v); });
     Seen y = y_, square = last_.b;

@@ -12,9 +12,8 @@ namespace {
 using gpu::From;
 using gpu::Instruction;
 
-// Each weight is a way through the pairs of its own: ten took 43 ms where one took 4, but a hundred 5.3 s, since each
-// block stages the weights of all (1e5 x 1e5 points of three components, H100). Of wide points the way is long: one
-// weight took 72 ms for fifty components, followed 198.
+// Limits on weights: each is a way through the pairs of its own, and each block stages the weights of all
+// (bench/notes/18-gpu-3.md). Of wide points such a way is long.
 constexpr int kFewComponents = 10, kMostWeights = 16, kMostOfWide = 2;
 
 template <class At>

@@ -9,7 +9,7 @@
 namespace kernweave {
 namespace cuda {
 
-// Points along the axis of the lanes, and along the one that is folded.
+// Points along the lane axis, and along the sweep axis.
 struct Extents {
   std::int64_t lanes, sweep;
 };

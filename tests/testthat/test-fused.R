@@ -1,4 +1,5 @@
-# Pairs of a common kind on the CPU: which have loops of their own, and that these find what the reference finds, whatever the points are.
+# Pairs of a common kind on the CPU: which have loops of their own, and that these find what the reference finds,
+# whatever the points are.
 
 loops_of <- function(R, points = 1000) kernweave:::r_cpu_loops(kernweave:::prepared(R)$plan, points)
 # In all forms that the CPU is ever given: the expanded one is cheaper on a GPU alone.
@@ -6,7 +7,8 @@ is_whole <- function(R) with(loops_of(R), all(whole[form != "expanded"]))
 
 test_that("pairs of a common kind have loops of their own in every form of their plans, but where a call takes long", {
   for (precision in test_precisions()) for (index in c("j", "i")) {
-    R <- common_pairs(cloud(7, 3), cloud(5, 3), cloud(if (index == "i") 7 else 5, 1), index, call = FALSE, precision = precision)
+    R <- common_pairs(cloud(7, 3), cloud(5, 3), cloud(if (index == "i") 7 else 5, 1), index, call = FALSE,
+                      precision = precision)
     whole <- vapply(R, is_whole, NA)
     expect_identical(names(whole)[!whole], c("rational_quadratic", "thin_plate"))
   }
@@ -16,7 +18,8 @@ test_that("pairs of a common kind have loops of their own in every form of their
 slopes_of <- function(x, y, b, of = "x", precision = "float64", device = "cpu") {
   operands <- list(x = Vi(x, name = "x"), y = Vj(y, name = "y"), b = Vj(b, name = "b"))
   d2 <- sqdist(operands$x, operands$y)
-  kernels <- list(gauss = exp(-d2), laplace = exp(-sqrt(d2)), matern32 = (1 + sqrt(3 * d2)) * exp(-sqrt(3 * d2)), cauchy = 1 / (1 + d2), multiquadric = 1 / sqrt(1 + d2))
+  kernels <- list(gauss = exp(-d2), laplace = exp(-sqrt(d2)), matern32 = (1 + sqrt(3 * d2)) * exp(-sqrt(3 * d2)),
+                  cauchy = 1 / (1 + d2), multiquadric = 1 / sqrt(1 + d2))
   cotangent <- matrix(cos(seq_len(nrow(x))))
   lapply(kernels, function(K) {
     R <- reduction(K * operands$b, "sum", index = "j", call = FALSE, precision = precision, device = device)
@@ -28,7 +31,9 @@ test_that("gradients of common kernels have loops of their own, and do no more f
   points <- list(cloud(1000, 3), cloud(900, 3), cloud(900, 1))
   for (of in list("x", "y", "b", c("y", "b"), c("b", "x", "y"))) {
     whole <- vapply(do.call(slopes_of, c(points, list(of))), is_whole, NA)
-    expect_identical(names(whole)[!whole], if (length(of) == 1) character() else c("laplace", "matern32", "cauchy", "multiquadric"), label = paste(of, collapse = ", "))
+    expect_identical(names(whole)[!whole],
+                     if (length(of) == 1) character() else c("laplace", "matern32", "cauchy", "multiquadric"),
+                     label = paste(of, collapse = ", "))
   }
   R <- do.call(slopes_of, points)
   steps <- vapply(R, function(r) sum(grepl("each pair", utils::capture.output(print(explain(r))))), 0L)
@@ -59,7 +64,9 @@ test_that("loops for pairs of a common kind find what the reference finds, for f
     expected <- run(device = "reference")
     for (isa in instruction_sets) {
       found <- with_isa(isa, run(device = "cpu"))
-      for (name in names(found)) expect_close(unlist(found[[name]]), unlist(expected[[name]]), 1e-12, label = paste(name, D, index, isa))
+      for (name in names(found)) {
+        expect_close(unlist(found[[name]]), unlist(expected[[name]]), 1e-12, label = paste(name, D, index, isa))
+      }
     }
   }
   x <- cloud(37, 3)
@@ -68,11 +75,14 @@ test_that("loops for pairs of a common kind find what the reference finds, for f
   expected <- common_pairs(x, y, w, device = "reference")
   for (isa in instruction_sets) for (precision in test_precisions()) {
     found <- with_isa(isa, common_pairs(x, y, w, device = "cpu", precision = precision))
-    for (name in names(found)) expect_close(unlist(found[[name]]), unlist(expected[[name]]), tolerance_of(precision), scale = 10, label = paste(name, isa, precision))
+    for (name in names(found)) {
+      expect_close(unlist(found[[name]]), unlist(expected[[name]]), tolerance_of(precision), scale = 10,
+                   label = paste(name, isa, precision))
+    }
   }
 })
 
-test_that("slopes of common kernels, with the sums of their terms, are what the reference finds, also where points coincide or are none", {
+test_that("slopes of common kernels, with the sums of their terms, are right, also where points coincide or are none", {
   set.seed(22)
   for (D in 1:4) for (points in list(cloud, odd_points, strange_points)) for (of in list("x", "y", c("b", "y"))) {
     x <- points(37, D)
@@ -82,7 +92,9 @@ test_that("slopes of common kernels, with the sums of their terms, are what the 
     expected <- run("reference")
     for (isa in instruction_sets) {
       found <- with_isa(isa, run("cpu"))
-      for (name in names(found)) expect_close(found[[name]], expected[[name]], 1e-12, label = paste(name, D, isa, paste(of, collapse = ", ")))
+      for (name in names(found)) {
+        expect_close(found[[name]], expected[[name]], 1e-12, label = paste(name, D, isa, paste(of, collapse = ", ")))
+      }
     }
   }
 })
@@ -90,8 +102,10 @@ test_that("slopes of common kernels, with the sums of their terms, are what the 
 test_that("inverses and inverse roots of all numbers are right in loops that look at their sums alone", {
   set.seed(23)
   odd <- list(0, 2^-500, 2^-140, 2^-70, 2^60, 1e19, 2^63, 2^500, Inf, NaN, c(0, NaN, Inf, 2^-130))
-  functions <- list(inverse_root = function(d) 1 / sqrt(d), rsqrt = rsqrt, shifted = function(d) 1 / sqrt(1 + d), scaled = function(d) 1 / sqrt(1 + 3 * d),
-                    inverse = function(d) 1 / d, inverse_shifted = function(d) 1 / (1 + d), inverse_scaled = function(d) 1 / (1 + 3 * d))
+  functions <- list(inverse_root = function(d) 1 / sqrt(d), rsqrt = rsqrt, shifted = function(d) 1 / sqrt(1 + d),
+                    scaled = function(d) 1 / sqrt(1 + 3 * d),
+                    inverse = function(d) 1 / d, inverse_shifted = function(d) 1 / (1 + d),
+                    inverse_scaled = function(d) 1 / (1 + 3 * d))
   for (numbers in odd) for (name in names(functions)) for (n in c(70, 71)) {
     y <- matrix(stats::runif(2 * n, 0.5, 2), n)
     y[sample(n, length(numbers)), ] <- numbers
@@ -101,13 +115,14 @@ test_that("inverses and inverse roots of all numbers are right in loops that loo
     for (isa in instruction_sets) for (precision in test_precisions()) {
       # What is larger than a float32, and what is smaller, is none there.
       if (precision == "float32" && any(is.finite(numbers) & numbers != 0 & abs(log2(abs(numbers))) > 62)) next
-      expect_close(with_isa(isa, as.matrix(reduction(F, "sum", index = "j", device = "cpu", precision = precision))), expected, tolerance_of(precision),
+      expect_close(with_isa(isa, as.matrix(reduction(F, "sum", index = "j", device = "cpu", precision = precision))),
+                   expected, tolerance_of(precision),
                    label = paste(name, "of", paste(numbers, collapse = ", "), n, isa, precision))
     }
   }
 })
 
-test_that("distances that are small beside what is added to them keep their digits, however many components they have", {
+test_that("distances that are small beside what is added keep their digits, however many components they have", {
   for (D in c(3, 4, 5, 1000)) {
     x <- matrix(0, 40, D)
     y <- matrix(1e-4 * (1 + stats::runif(40 * D) / 5), 40)
@@ -115,7 +130,8 @@ test_that("distances that are small beside what is added to them keep their digi
       F <- f(sqdist(Vi(x), Vj(y)))
       expected <- as.matrix(sum_of(F, index = "j", device = "reference"))
       for (isa in instruction_sets) {
-        expect_close(with_isa(isa, as.matrix(sum_of(F, index = "j", device = "cpu", precision = "float32"))), expected, 1e-6, scale = 40, label = paste(D, isa))
+        expect_close(with_isa(isa, as.matrix(sum_of(F, index = "j", device = "cpu", precision = "float32"))), expected,
+                     1e-6, scale = 40, label = paste(D, isa))
       }
     }
   }
@@ -140,12 +156,16 @@ test_that("exponents of a row may all be far below 0", {
     expected <- far_exponents("reference", precision)
     for (isa in instruction_sets) {
       found <- with_isa(isa, far_exponents("cpu", precision))
-      for (name in names(found)) expect_close(found[[name]], expected[[name]], tolerance_of(precision), label = paste(name, isa, precision))
+      for (name in names(found)) {
+        expect_close(found[[name]], expected[[name]], tolerance_of(precision), label = paste(name, isa, precision))
+      }
     }
   }
 })
 
 test_that("exponents may leap, and weights be of any size", {
   expect_leaping_sums("reference", "float64")
-  for (isa in instruction_sets) for (precision in test_precisions()) with_isa(isa, expect_leaping_sums("cpu", precision, isa))
+  for (isa in instruction_sets) {
+    for (precision in test_precisions()) with_isa(isa, expect_leaping_sums("cpu", precision, isa))
+  }
 })

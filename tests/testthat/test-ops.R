@@ -64,7 +64,8 @@ test_that("operations of thousands of components need no more than a few numbers
   x <- matrix(stats::runif(2 * 3000), 2)
   y <- matrix(stats::runif(3 * 3000), 3)
   F <- sum(sqrt((Vi(x) - Vj(y))^2 + 1) * 2)
-  expect_close(as.matrix(F), outer(1:2, 1:3, Vectorize(function(i, j) sum(2 * sqrt((x[i, ] - y[j, ])^2 + 1)))), 1e-13, scale = 3000)
+  expect_close(as.matrix(F), outer(1:2, 1:3, Vectorize(function(i, j) sum(2 * sqrt((x[i, ] - y[j, ])^2 + 1)))), 1e-13,
+               scale = 3000)
   steps <- explain(reduction(F, "sum", call = FALSE))$steps
   expect_true("each component" %in% steps$when)
 })

@@ -7,7 +7,9 @@ indices <- c("j", "i", "ij")
 term_data <- function(row, M, N, width, spice) {
   x <- numbers_between(M, width, -2, 2)
   if (spice == "ties") x <- round(x)
-  if (spice == "special" && length(x)) x[sample(length(x), ceiling(length(x) / 3))] <- c(NaN, Inf, -Inf)[sample(3, ceiling(length(x) / 3), TRUE)]
+  if (spice == "special" && length(x)) {
+    x[sample(length(x), ceiling(length(x) / 3))] <- c(NaN, Inf, -Inf)[sample(3, ceiling(length(x) / 3), TRUE)]
+  }
   x
 }
 
@@ -44,7 +46,8 @@ for (k in seq_len(nrow(reductions))) {
   test_that(paste0(row$fn, "(): every axis, size, width, device and precision, with ties and special values"), {
     set.seed(k)
     for (size in test_sizes) for (width in c(1, 3)) for (spice in c("plain", "ties", "special")) {
-      if (row$name %in% c("LogSumExp", "SumSoftMaxWeight") && spice == "special" && width > 1) next  # components mix Inf and -Inf alike
+      # components mix Inf and -Inf alike
+      if (row$name %in% c("LogSumExp", "SumSoftMaxWeight") && spice == "special" && width > 1) next
       x <- term_data(row, size[1], size[2], width, spice)
       y <- numbers_between(size[2], width, 0.5, 2)
       if (spice == "ties") y <- round(y)
@@ -55,7 +58,8 @@ for (k in seq_len(nrow(reductions))) {
         expected <- oracle_reduce(oracle_term(row, x, y), size[1], size[2], row$name, index, K = K, width = width)
         for (device in test_devices()) {
           actual <- reduction(lazy_term(row, x, y), row$fn, index = index, K = K_arg, weight = weight, device = device)
-          expect_same_result(actual, expected, 1e-13, scale = 4 * max(size), paste(row$fn, index, device, spice, paste(size, collapse = "x")))
+          expect_same_result(actual, expected, 1e-13, scale = 4 * max(size),
+                             paste(row$fn, index, device, spice, paste(size, collapse = "x")))
         }
       }
     }
@@ -85,8 +89,10 @@ test_that("weights of 0, below 0 and NaN, and values of any size", {
   for (values in list(c(0, 1000), c(1000, 0), c(-Inf, 3), c(Inf, 2), c(NaN, 1))) {
     for (weights in list(c(1, 0), c(0, 1), c(0, 0), c(2, -1), c(NaN, 1))) {
       expected <- oracle_reductions$LogSumExp(values, weights, 1L)$value
-      expect_close(kernweave:::r_fold("LogSumExp", values, weights, 1L, integer())$value, expected, 1e-13, 4, paste(c(values, weights), collapse = " "))
-      expect_close(kernweave:::r_fold("LogSumExp", values, weights, 1L, 1L)$value, expected, 1e-13, 4, paste(c(values, weights), collapse = " "))
+      expect_close(kernweave:::r_fold("LogSumExp", values, weights, 1L, integer())$value, expected, 1e-13, 4,
+                   paste(c(values, weights), collapse = " "))
+      expect_close(kernweave:::r_fold("LogSumExp", values, weights, 1L, 1L)$value, expected, 1e-13, 4,
+                   paste(c(values, weights), collapse = " "))
     }
   }
 })
@@ -123,7 +129,8 @@ test_that("`drop` makes a vector of one column and leaves all else as it is, wha
     x <- matrix(seq_len(2 * n) / 7, n, dimnames = list(letters[seq_len(n)], NULL))
     X <- Vi(x)
     D <- sqdist(X, Vj(x))
-    for (call in list(function(...) sum(D, index = "j", ...), function(...) mean(D, index = "j", ...), function(...) argmin(D, ...),
+    for (call in list(function(...) sum(D, index = "j", ...), function(...) mean(D, index = "j", ...),
+                      function(...) argmin(D, ...),
                       function(...) logsumexp(D, ...), function(...) reduction(D < 1, "any", ...))) {
       expect_identical(call(drop = TRUE), call()[, 1])
       expect_identical(call(drop = FALSE), call())
@@ -140,7 +147,8 @@ test_that("`drop` makes a vector of one column and leaves all else as it is, wha
     R <- sum(D, index = "j", call = FALSE, drop = TRUE)
     expect_identical(as.matrix(R), sum(D, index = "j", drop = TRUE))
     expect_identical(as.matrix(unserialize(serialize(R, NULL))), as.matrix(R))
-    expect_identical(vjp(R, X, cotangent = seq_len(n)), vjp(sum(D, index = "j", call = FALSE), X, cotangent = seq_len(n)))
+    expect_identical(vjp(R, X, cotangent = seq_len(n)),
+                     vjp(sum(D, index = "j", call = FALSE), X, cotangent = seq_len(n)))
   }
 })
 
@@ -155,7 +163,8 @@ test_that("lists of any length are what order() says, through ties, NaN, infinit
   values <- function(n) sample(c(-Inf, NaN, Inf, 0:40, stats::runif(200)), n, replace = TRUE)
   for (shape in list(c(3, 700), c(11, 97), c(70, 5))) {
     A <- matrix(values(prod(shape)), shape[1])
-    for (K in c(31:34, 41, 64, 100, 333)) for (device in c("cpu", "reference")) for (precision in c("float64", "float32")) {
+    for (K in c(31:34, 41, 64, 100, 333)) for (device in c("cpu", "reference"))
+    for (precision in c("float64", "float32")) {
       B <- if (precision == "float32") round(A * 1024) / 1024 else A
       found <- Kmin_argKmin(Vij(B), K = K, device = device, precision = precision)
       expected <- apply(B, 1, first_places, K)
