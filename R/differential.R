@@ -2,11 +2,13 @@
 
 #' Derivatives of a formula, pair by pair
 #'
-#' Where [vjp()] and [jvp()] differentiate a reduction, these differentiate the formula itself at each pair: the result is lazy.
-#' Every operation has both modes, so that these can be taken of any formula and nested. \describe{
+#' Where [vjp()] and [jvp()] differentiate a reduction, these differentiate the formula itself at each pair: the result
+#' is lazy, and has the axes of `F` even where the derivative is constant. Every operation has both modes, so that these
+#' can be taken of any formula and nested. \describe{
 #' \item{`lazy_gradient`}{reverse mode: the derivative of the inner product of `cotangent` and `F`, shaped like `wrt`}
 #' \item{`lazy_derivative`}{forward mode: of `F` along `tangent`, shaped like `F`}
-#' \item{`grad_matrix`}{all derivatives of the components of `F`, by columns: first those in the first component of `wrt`}
+#' \item{`grad_matrix`}{all derivatives of the components of `F`, by columns: first those in the first component of
+#' `wrt`}
 #' \item{`divergence`}{the sum of the derivatives of each component of `F` in the same one of `wrt`}
 #' \item{`laplacian`}{the divergence of the gradient of a formula of one component}
 #' \item{`operator_trace`, `operator_adjoint`}{of the linear map that takes `wrt` to `F`}
@@ -74,7 +76,10 @@ operator_adjoint <- function(F, wrt, u) lazy_gradient(F, wrt, u)
 pair_operand <- function(F, wrt) {
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
   bare <- is_lazy(wrt) && wrt$formula$op == "Var" && is.environment(wrt$formula$args)
-  if (!bare) abort("input", "`wrt` must be an operand made by Vi(), Vj() or Pm(), not ", if (is_lazy(wrt)) "a formula" else describe(wrt))
+  if (!bare) {
+    abort("input", "`wrt` must be an operand made by Vi(), Vj() or Pm(), not ",
+          if (is_lazy(wrt)) "a formula" else describe(wrt))
+  }
   check_real(wrt$formula$args)
 }
 

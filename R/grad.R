@@ -36,11 +36,15 @@ jvp <- function(f, ...) UseMethod("jvp")
 
 #' @rdname vjp
 #' @export
-vjp.default <- function(f, ...) abort("input", "`f` must be a lazy reduction, not ", describe(f), "; see reduction(call = FALSE)")
+vjp.default <- function(f, ...) refuse_derivative(f)
 
 #' @rdname vjp
 #' @export
-jvp.default <- function(f, ...) abort("input", "`f` must be a lazy reduction, not ", describe(f), "; see reduction(call = FALSE)")
+jvp.default <- function(f, ...) refuse_derivative(f)
+
+refuse_derivative <- function(f) {
+  abort("input", "`f` must be a lazy reduction, not ", describe(f), "; see reduction(call = FALSE)")
+}
 
 #' @rdname vjp
 #' @export
@@ -56,14 +60,17 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
     g <- cotangent_operand(f, group, by_group[[group]], call)
     for (output in group_outputs(f, group)) {
       form <- reduced_form(f, output)
-      found <- r_pull_back(form, shared_out(form, cotangent_at(g, output)), targets)
+      found <- r_pull_back(at_listed(form), shared_out(form, cotangent_at(g, output)), targets)
       finish <- c(list(results = "value"), output$finish[c("sign", "per", "less")])
       terms <- Map(function(before, new) c(before, lapply(new, c, list(finish = finish))), terms, found)
     }
   }
-  outputs <- lapply(do.call(c, terms), function(term) sum_output(term$value, term$keep, term$finish, term$rows, term$transposed))
+  outputs <- lapply(do.call(c, terms), function(term) {
+    sum_output(term$value, term$keep, term$finish, term$rows, term$transposed)
+  })
   first <- cumsum(lengths(terms)) - lengths(terms)
-  groups <- Map(function(before, n, target) list(outputs = before + seq_len(n), like = target), first, lengths(terms), targets)
+  as_group <- function(before, n, target) list(outputs = before + seq_len(n), like = target)
+  groups <- Map(as_group, first, lengths(terms), targets)
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
   R$derivative <- TRUE
   R$single <- is_lazy(wrt) || !is.list(wrt) && length(wrt) == 1
@@ -80,7 +87,9 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
   if (!is.null(tangent) && (!is.list(tangent) || is.data.frame(tangent))) tangent <- list(tangent)
-  if (!is.null(tangent) && length(tangent) != length(targets)) abort("shape", "`tangent`: ", length(tangent), " given for ", length(targets), " operands")
+  if (!is.null(tangent) && length(tangent) != length(targets)) {
+    abort("shape", "`tangent`: ", length(tangent), " given for ", length(targets), " operands")
+  }
   tangents <- Map(tangent_operand, targets, if (is.null(tangent)) list(NULL) else tangent, call)
   outputs <- lapply(f$outputs, function(output) {
     form <- reduced_form(f, output)
@@ -98,19 +107,22 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
 # What is linear in the values of a reduction is finished as they are.
 sum_output <- function(value, keep, finish = as_they_are, rows = NULL, transposed = FALSE) {
   finish$results <- "value"
-  list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, finish = finish, label = "sum", rows = rows, transposed = transposed)
+  list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, finish = finish, label = "sum", rows = rows,
+       transposed = transposed)
 }
 
 row_formulas <- function(outputs) Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))
 
 number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
 
-# What a forward pass saved depends on the operands in a way the formula does not show. Where that is flat, as the sum of
-# squares about a mean is in the mean, first derivatives are right.
+# What a forward pass saved depends on the operands in a way the formula does not show. Where that is flat, as the sum
+# of squares about a mean is in the mean, first derivatives are right.
 refuse_saved <- function(R) {
-  saved <- Filter(function(operand) !is.null(operand$from) && !(operand$from$flat && is.null(R$derivative)), r_operands(formulas_of(R$outputs)))
+  is_saved <- function(operand) !is.null(operand$from) && !(operand$from$flat && is.null(R$derivative))
+  saved <- Filter(is_saved, r_operands(formulas_of(R$outputs)))
   if (length(saved)) {
-    abort("unsupported", "a second derivative through ", saved[[1]]$from$reduction$outputs[[1]]$op, " is not built yet: `", saved[[1]]$name, "` depends on the operands")
+    abort("unsupported", "a second derivative through ", saved[[1]]$from$reduction$outputs[[1]]$op,
+          " is not built yet: `", saved[[1]]$name, "` depends on the operands")
   }
 }
 
@@ -118,7 +130,9 @@ refuse_saved <- function(R) {
 check_wrt <- function(wrt, R) {
   known <- Filter(function(operand) !operand$literal, r_operands(c(formulas_of(R$outputs), R$extents)))
   if (is_lazy(wrt) || is.character(wrt)) wrt <- as.list(if (is_lazy(wrt)) list(wrt) else wrt)
-  if (!is.list(wrt) || !length(wrt)) abort("input", "`wrt` must be an operand, its name, or a list of them, not ", describe(wrt))
+  if (!is.list(wrt) || !length(wrt)) {
+    abort("input", "`wrt` must be an operand, its name, or a list of them, not ", describe(wrt))
+  }
   lapply(wrt, function(one) {
     if (is.character(one)) named_operand(one, known) else own_operand(one, known)
   })
@@ -129,14 +143,21 @@ named_operand <- function(name, known) {
   at <- which(names == name)
   if (length(at) == 1) return(check_real(known[[at]]))
   if (length(at) > 1) abort("input", "`wrt`: ", length(at), " operands are named `", name, "`; give the operand itself")
-  abort("input", "`wrt`: no operand is named `", name, "`; there are ", paste0("`", names, "`", collapse = ", "), near_hint(name, names))
+  abort("input", "`wrt`: no operand is named `", name, "`; there are ", paste0("`", names, "`", collapse = ", "),
+        near_hint(name, names))
 }
 
 own_operand <- function(one, known) {
   bare <- is_lazy(one) && one$formula$op == "Var" && is.environment(one$formula$args)
-  if (!bare) abort("input", "`wrt` must be an operand made by Vi(), Vj(), Pm() or Vij(), not ", if (is_lazy(one)) "a formula" else describe(one))
+  if (!bare) {
+    abort("input", "`wrt` must be an operand made by Vi(), Vj(), Pm() or Vij(), not ",
+          if (is_lazy(one)) "a formula" else describe(one))
+  }
   mine <- vapply(known, identical, NA, one$formula$args)
-  if (!any(mine)) abort("input", "`wrt`: the formula does not contain `", one$formula$args$name, "`; each call of Vi() makes a new operand")
+  if (!any(mine)) {
+    abort("input", "`wrt`: the formula does not contain `", one$formula$args$name,
+          "`; each call of Vi() makes a new operand")
+  }
   check_real(one$formula$args)
 }
 
@@ -147,13 +168,16 @@ check_real <- function(operand) {
 
 # What the gradient rows of the engine ask for: the formulas, and what they save of the forward pass.
 reduced_form <- function(R, output) {
-  if (identical(output$finish$results, "index")) abort("no_gradient", output$label, "() has no gradient: its result does not vary smoothly with the formula")
+  if (identical(output$finish$results, "index")) {
+    abort("no_gradient", output$label, "() has no gradient: its result does not vary smoothly with the formula")
+  }
   saves <- reduction_row(output$op)$saves
   result <- if (saves %in% c("result", "softmax", "cofactor")) saved_operand(R, NULL, "result", output$keep)$formula
   saved <- switch(saves, softmax = logarithm_of_norm(R, output), cofactor = product_of_others(R, output))
   here <- if (saves %in% c("winner", "nan_or_winner")) winner_here(R, output, saves == "nan_or_winner")
   listed <- if (saves == "winners") winners_here(R, output)
-  list(value = output$value, weight = output$weight, op = output$op, result = result, saved = saved$formula, here = here, listed = listed)
+  list(value = output$value, weight = output$weight, op = output$op, result = result, saved = saved$formula,
+       here = here, listed = listed)
 }
 
 # Another reduction of a formula over the same pairs.
@@ -180,7 +204,7 @@ saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1
   lazy_operand(operand)
 }
 
-result_width <- function(output) max(output$value$type[1], if (is.null(output$weight)) 1L else output$weight$type[1]) * output$K
+result_width <- function(output) max(output$value$type[1], output$weight$type[1]) * output$K
 
 # True at the pair that holds the smallest value: its row number is the saved one.
 winner_here <- function(R, output, nan_wins) {
@@ -195,13 +219,22 @@ place_of_pair <- function(R, output) {
 
 # Of a list of K results: is the pair the first of them, the second, ...?
 winners_here <- function(R, output) {
-  if (output$value$type[1] > 1) abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
+  if (output$value$type[1] > 1) {
+    abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
+  }
   search <- beside(R, output, "KMinArgKMin", K = output$K)
   winners <- saved_operand(search, "index", "winners", output$keep, width = output$K, kind = "integer")
   (place_of_pair(R, output) == winners)$formula
 }
 
 where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
+# Pairs that are none of the results are left out, not multiplied by 0: their slopes may be infinite.
+at_listed <- function(form) {
+  if (!is.null(form$listed)) {
+    form$here <- r_apply("LessThan", list(number_formula(0), r_apply("Sum", list(form$listed), NULL)), NULL)
+  }
+  form
+}
 # Each pair has the cotangents of the results that it is.
 shared_out <- function(form, g) if (is.null(form$listed)) g else r_apply("Sum", list(where_listed(form, g)), NULL)
 
@@ -224,7 +257,9 @@ cotangent_list <- function(R, cotangent) {
   n <- if (is.null(R$groups)) 1 else length(R$groups)
   if (is.null(R$groups) || R$single) return(list(cotangent))
   if (is.null(cotangent)) return(rep(list(NULL), n))
-  if (!is.list(cotangent) || length(cotangent) != n) abort("shape", "`cotangent` must be a list of ", n, ", one for each result")
+  if (!is.list(cotangent) || length(cotangent) != n) {
+    abort("shape", "`cotangent` must be a list of ", n, ", one for each result")
+  }
   cotangent
 }
 
@@ -236,8 +271,12 @@ cotangent_operand <- function(R, group, cotangent, call) {
   width <- like$width %or% result_width(R$outputs[[1]])
   if (is.null(cotangent) && !call) return(lazy_operand(new_operand("cotangent", axis, width, "real")))
   if (is.null(cotangent)) cotangent <- 1
-  if (!is.numeric(cotangent) && !is.data.frame(cotangent)) abort("input", "`cotangent` must be numbers, not ", describe(cotangent))
-  if (length(cotangent) == 1) return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
+  if (!is.numeric(cotangent) && !is.data.frame(cotangent)) {
+    abort("input", "`cotangent` must be numbers, not ", describe(cotangent))
+  }
+  if (length(cotangent) == 1) {
+    return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
+  }
   operand <- new_operand("cotangent", axis, width, "real")
   operand$data <- as_operand_data(cotangent, operand)
   lazy_operand(operand)
@@ -250,8 +289,8 @@ cotangent_at <- function(g, output) {
   along <- g$formula$args$axis
   if (along == "param") return(g$formula)
   if (!is.null(output$rows)) return(r_apply("Take", list(g$formula, output$rows), axis_codes[[along]]))
-  if (isTRUE(output$transposed) || output$keep %in% c("i", "j") && output$keep != along) return(r_apply("Swap", list(g$formula), NULL))
-  g$formula
+  turned <- isTRUE(output$transposed) || output$keep %in% c("i", "j") && output$keep != along
+  if (turned) r_apply("Swap", list(g$formula), NULL) else g$formula
 }
 
 tangent_operand <- function(target, tangent, call) {
@@ -261,9 +300,13 @@ tangent_operand <- function(target, tangent, call) {
     return(operand)
   }
   rows <- rows_of(target$data)
-  if (length(tangent) == 1 && !is.null(target$data)) tangent <- array(as.numeric(tangent), pair_dim(target$data) %or% rows)
+  if (length(tangent) == 1 && !is.null(target$data)) {
+    tangent <- array(as.numeric(tangent), pair_dim(target$data) %or% rows)
+  }
   operand$data <- as_operand_data(tangent, operand)
-  if (!is.null(target$data) && rows_of(operand$data) != rows) abort("shape", "`tangent` has ", rows_of(operand$data), " rows, but `", target$name, "` has ", rows)
+  if (!is.null(target$data) && rows_of(operand$data) != rows) {
+    abort("shape", "`tangent` has ", rows_of(operand$data), " rows, but `", target$name, "` has ", rows)
+  }
   operand
 }
 

@@ -34,6 +34,16 @@
 #' Of `kernel_gaussian(scale = s)`, `sigma` of `kernlab::rbfdot()` is `1 / (2 * s^2)`, the range of
 #' `gstat::vgm(model = "Gau")` is `s * sqrt(2)`, and `sd` of [stats::dnorm()] is `s`.
 #'
+#' @section Derivatives:
+#' Points given once, as in `kernel_gaussian(x)`, are one operand named `x` that is read along both axes, and a
+#' derivative `wrt = "x"` is the whole one: both points of a pair move. In `kernel_gaussian(x, x)` there are two
+#' operands, `x` along i and `y` along j, that hold the same numbers: each has its own derivative while the other stays,
+#' and the whole one is their sum.
+#'
+#' Where two points coincide, a derivative that does not exist is taken to be 0: the first of `kernel_laplacian`,
+#' `kernel_energy` and `kernel_matern` with `nu` 1/2, and the second of these and of `kernel_thin_plate`. So is, there,
+#' the second of `kernel_matern` with `nu` 3/2 and 5/2, although it exists.
+#'
 #' @param x,y points: matrices with a row for each, vectors, or lazy tensors; without `y`, the points `x` on both sides
 #' @param scale one number, one for each component, or a lazy tensor of either, so that it can be differentiated
 #' @param nu smoothness
@@ -49,19 +59,21 @@
 #' # the gradient in the scales
 #' s <- Pm(c(0.5, 1, 2), name = "s")
 #' vjp(sum(kernel_gaussian(x, y, s), index = "j", call = FALSE), wrt = s)
+#' # the gradient in points that stand on both sides
+#' vjp(sum(kernel_gaussian(x), index = "ij", call = FALSE), wrt = "x")
 NULL
 
 #' @rdname ready-kernels
 #' @export
-kernel_gaussian <- function(x, y = x, scale = 1) exp(-0.5 * scaled_sqdist(x, y, scale))
+kernel_gaussian <- function(x, y = NULL, scale = 1) exp(-0.5 * scaled_sqdist(x, y, scale))
 
 #' @rdname ready-kernels
 #' @export
-kernel_laplacian <- function(x, y = x, scale = 1) exp(-scaled_distance(x, y, scale))
+kernel_laplacian <- function(x, y = NULL, scale = 1) exp(-scaled_distance(x, y, scale))
 
 #' @rdname ready-kernels
 #' @export
-kernel_matern <- function(x, y = x, scale = 1, nu = 5 / 2) {
+kernel_matern <- function(x, y = NULL, scale = 1, nu = 5 / 2) {
   known <- c(1 / 2, 3 / 2, 5 / 2, Inf)
   if (!is.numeric(nu) || length(nu) != 1 || !nu %in% known) {
     abort("input", "`nu` must be 1/2, 3/2, 5/2 or Inf, not ", format_value(nu))
@@ -73,30 +85,30 @@ kernel_matern <- function(x, y = x, scale = 1, nu = 5 / 2) {
 
 #' @rdname ready-kernels
 #' @export
-kernel_cauchy <- function(x, y = x, scale = 1) 1 / (1 + scaled_sqdist(x, y, scale))
+kernel_cauchy <- function(x, y = NULL, scale = 1) 1 / (1 + scaled_sqdist(x, y, scale))
 
 #' @rdname ready-kernels
 #' @export
-kernel_inverse_multiquadric <- function(x, y = x, scale = 1) 1 / sqrt(1 + scaled_sqdist(x, y, scale))
+kernel_inverse_multiquadric <- function(x, y = NULL, scale = 1) 1 / sqrt(1 + scaled_sqdist(x, y, scale))
 
 #' @rdname ready-kernels
 #' @export
-kernel_rational_quadratic <- function(x, y = x, scale = 1, alpha = 1) {
+kernel_rational_quadratic <- function(x, y = NULL, scale = 1, alpha = 1) {
   check_shape_number(alpha, "alpha")
   (1 + scaled_sqdist(x, y, scale) / (2 * alpha))^(-alpha)
 }
 
 #' @rdname ready-kernels
 #' @export
-kernel_energy <- function(x, y = x, scale = 1) -scaled_distance(x, y, scale)
+kernel_energy <- function(x, y = NULL, scale = 1) -scaled_distance(x, y, scale)
 
 #' @rdname ready-kernels
 #' @export
-kernel_thin_plate <- function(x, y = x, scale = 1) 0.5 * xlogx(scaled_sqdist(x, y, scale))
+kernel_thin_plate <- function(x, y = NULL, scale = 1) 0.5 * xlogx(scaled_sqdist(x, y, scale))
 
 #' @rdname ready-kernels
 #' @export
-kernel_polynomial <- function(x, y = x, degree = 2, offset = 1, scale = 1) {
+kernel_polynomial <- function(x, y = NULL, degree = 2, offset = 1, scale = 1) {
   for (name in c("degree", "offset")) check_shape_number(get(name), name)
   points <- both_points(x, y)
   check_scale(scale, points$x)
@@ -105,7 +117,7 @@ kernel_polynomial <- function(x, y = x, degree = 2, offset = 1, scale = 1) {
 
 #' @rdname ready-kernels
 #' @export
-kernel_periodic <- function(x, y = x, scale = 1, period = 1) {
+kernel_periodic <- function(x, y = NULL, scale = 1, period = 1) {
   check_shape_number(period, "period")
   points <- both_points(x, y)
   check_scale(scale, points$x)
@@ -121,9 +133,10 @@ scaled_sqdist <- function(x, y, scale) {
   if (one) sqdist(points$x, points$y) / scale^2 else sum(((points$x - points$y) / scale)^2)
 }
 
+# Without `y`, one operand on both sides: what is derived in it moves both.
 both_points <- function(x, y) {
   x <- points_along(x, "i")
-  y <- points_along(y, "j")
+  y <- points_along(if (is.null(y)) x else y, "j")
   if (width(x) != width(y)) abort("shape", "`x` has ", width(x), " components, `y` ", width(y))
   list(x = x, y = y)
 }

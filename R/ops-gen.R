@@ -105,9 +105,10 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{heaviside}, \code{Step}}{1 from 0 on, else 0. \code{select(x < 0, 0, select(0 <= x, 1, x))}. No gradient
 #' flows back.}
 #' \item{\code{relu}, \code{ReLU}}{Positive part, with derivative 1 at 0. \code{select(x < 0, 0, x)}. Given \code{g},
-#' back flow \code{g * heaviside(x)}.}
-#' \item{\code{xlogx}, \code{XLogX}}{x log(x), 0 at 0. \code{select(x == 0, 0, x * log(x))}. Given \code{g}, back flow
-#' \code{g * (log(x) + 1)}.}
+#' back flow \code{lazy_if(less_than(x, 0), 0, g)}.}
+#' \item{\code{xlogx}, \code{XLogX}}{x log(x), 0 at 0. Its derivative there is taken to be 0, so that the square of a
+#' distance times its logarithm is differentiable at coincident points. \code{select(x == 0, 0, x * log(x))}. Given
+#' \code{g}, back flow \code{g * lazy_if(equal(x, 0), 0, log(x) + 1)}.}
 #' \item{\code{sinxdivx}, \code{SinXDivX}}{sin(x) / x, 1 at 0. \code{select(x == 0, 1, sin(x)/x)}. Given \code{g}, back
 #' flow \code{g * sinc_slope(x)}.}
 #' \item{\code{sinc_slope}, \code{SincSlope}}{Derivative of sin(x) / x. \code{sinc_slope(x)}. Given \code{g}, back flow
@@ -133,8 +134,9 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' negative x, but of order 0. \code{polygamma(x, y)}. Given \code{g}, back flow \code{g * polygamma(x, y + 1)} and
 #' \code{none()}.}
 #' \item{\code{powf}, \code{Powf}}{Power with any exponent; of a negative number where the exponent is whole. At 0 the
-#' derivative by the exponent is taken to be 0. (\code{^} in R) \code{pow(x, y)}. Given \code{g}, back flow \code{g *
-#' y * powf(x, y - 1)} and \code{lazy_if(equal(x, 0), 0, g * r * log(x))}.}
+#' derivative by the exponent is taken to be 0, and so is that by x for exponents from 0 to less than 1, as of a root;
+#' power_below(x, y) is x^(y - 1) but for that. (\code{^} in R) \code{pow(x, y)}. Given \code{g}, back flow \code{g *
+#' y * power_below(x, y)} and \code{lazy_if(equal(x, 0), 0, g * r * log(x))}.}
 #' \item{\code{less_than}, \code{LessThan}}{Is x less than y? (\code{<} in R) \code{x < y}. No gradient flows back.}
 #' \item{\code{less_or_equal}, \code{LessOrEqual}}{Is x at most y? (\code{<=} in R) \code{x <= y}. No gradient flows
 #' back.}
@@ -151,9 +153,11 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{sqdist}, \code{SqDist}}{Squared Euclidean distance. \code{acc + square(x - y)}. Given \code{g}, back
 #' flow \code{2 * g * (x - y)} and \code{-2 * g * (x - y)}.}
 #' \item{\code{max}, \code{Max}}{Largest component; NaN if one is. The gradient goes to the first of the largest.
-#' \code{select(acc < x || is_nan(x), x, acc)}. Given \code{g}, back flow \code{g * onehot(argmax(x), width(x))}.}
+#' \code{select(acc < x || is_nan(x), x, acc)}. Given \code{g}, back flow \code{lazy_if(equal(onehot(argmax(x),
+#' width(x)), 1), g, 0)}.}
 #' \item{\code{min}, \code{Min}}{Smallest component; NaN if one is. The gradient goes to the first of the smallest.
-#' \code{select(x < acc || is_nan(x), x, acc)}. Given \code{g}, back flow \code{g * onehot(argmin(x), width(x))}.}
+#' \code{select(x < acc || is_nan(x), x, acc)}. Given \code{g}, back flow \code{lazy_if(equal(onehot(argmin(x),
+#' width(x)), 1), g, 0)}.}
 #' \item{\code{sumt}, \code{SumT}}{One component repeated n times, the adjoint of a sum. Given \code{g}, back flow
 #' \code{sum(g)}.}
 #' \item{\code{extract}, \code{Extract}}{The components start, ..., start + length - 1. Given \code{g}, back flow
@@ -220,8 +224,9 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' \item{\code{canberra}, \code{Canberra}}{Sum of absolute differences, each as a share of the absolute values.
 #' \code{sum(lazy_if(equal(x, y), 0, abs(x - y)/(abs(x) + abs(y))))}.}
 #' \item{\code{haversine}, \code{Haversine}}{Angle between two points on a sphere, each given by latitude and longitude
-#' in radians. \code{2 * asin(min2(1, sqrt(square(sin(0.5 * (latitude(x) - latitude(y)))) + cos(latitude(x)) *
-#' cos(latitude(y)) * square(sin(0.5 * (longitude(x) - longitude(y)))))))}.}
+#' in radians; in text formulas. R's function haversine() takes longitude and latitude in degrees. \code{2 *
+#' asin(min2(1, sqrt(square(sin(0.5 * (latitude(x) - latitude(y)))) + cos(latitude(x)) * cos(latitude(y)) *
+#' square(sin(0.5 * (longitude(x) - longitude(y)))))))}.}
 #' \item{\code{hypot}, \code{Hypot}}{Hypotenuse. \code{sqrt(square(x) + square(y))}.}
 #' }
 #'
@@ -420,10 +425,6 @@ hellinger <- function(x, y) operation("Hellinger", list(x = x, y = y))
 #' @rdname lazy-operations
 #' @export
 canberra <- function(x, y) operation("Canberra", list(x = x, y = y))
-
-#' @rdname lazy-operations
-#' @export
-haversine <- function(x, y) operation("Haversine", list(x = x, y = y))
 
 #' @rdname lazy-operations
 #' @export

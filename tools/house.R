@@ -104,7 +104,7 @@ gate_row_grammar <- function() {
     formula <- grepl("^ALIAS", row$class)
     in_value <- setdiff(calls_in(row$value), c(grammar, if (formula) c(operations, formula_words) else primitives))
     adjoints <- unlist(lapply(row[grepl("^adjoint", names(row))], calls_in))
-    in_adjoint <- setdiff(adjoints, c(grammar, operations, "none", "width", "transpose"))
+    in_adjoint <- setdiff(adjoints, c(grammar, operations, "none", "width", "transpose", "power_below"))
     in_width <- setdiff(calls_in(row$width), c(grammar, width_words))
     wrong <- c(in_value, in_adjoint, in_width)
     if (length(wrong)) paste0("row ", row$name, " calls ", wrong, "()")

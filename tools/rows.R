@@ -36,6 +36,7 @@ as_row <- function(call) {
   arity <- switch(class, BINARY = , FOLD2 = , LOOP2 = , ALIAS2 = 2, TERNARY = , ALIAS3 = 3, 1)
   row$arguments <- c("x", "y", "z")[seq_len(arity)]
   row$attributes <- attribute_forms(row$attributes)
+  row$doc <- eval(row$doc)
   row
 }
 

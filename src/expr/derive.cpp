@@ -76,13 +76,31 @@ Expr laplacian(Expr f, Expr v, Expr) {
   return trace(gradient(f, v, f->pool->number(1, Kind::real)), v, Expr());
 }
 
+// The same values along the axes of `f` too, where a derivative is constant: its reductions go over the points of f,
+// and its rows are theirs. Read from leaves of f, for those know how many points there are; both sides of the test are
+// one.
+Expr along_axes_of(Expr f, Expr value) {
+  for (Expr leaf : reachable({f})) {
+    if (leaf->op != Op::Var || value->type.axes.has(leaf->type.axes)) continue;
+    const Expr one = width(leaf) == 1 ? leaf : elem(leaf, 1);
+    value = lazy_if(equal(one, one), value, value);
+  }
+  return value;
+}
+
+template <Expr derive(Expr, Expr, Expr)>
+Expr at_each_pair(Expr f, Expr v, Expr along) {
+  return along_axes_of(f, derive(f, v, along));
+}
+
 }  // namespace
 
 const std::vector<Derivation>& derivations() {
   static const std::vector<Derivation> table = {
-      {"Grad", true, gradient},        {"AdjointOperator", true, gradient}, {"Diff", true, derivative},
-      {"GradMatrix", false, matrix},   {"Divergence", false, trace},        {"TraceOperator", false, trace},
-      {"Laplacian", false, laplacian},
+      {"Grad", true, at_each_pair<gradient>},        {"AdjointOperator", true, at_each_pair<gradient>},
+      {"Diff", true, at_each_pair<derivative>},      {"GradMatrix", false, at_each_pair<matrix>},
+      {"Divergence", false, at_each_pair<trace>},    {"TraceOperator", false, at_each_pair<trace>},
+      {"Laplacian", false, at_each_pair<laplacian>},
   };
   return table;
 }

@@ -1,6 +1,7 @@
 // Reverse mode walks a formula from its result to its leaves. Forward mode is reverse mode transposed,
 // node by node: an adjoint is linear in what comes in, so the adjoint of the adjoint is the differential.
 // Hence one set of columns in ops.def serves both, for element-wise rows, folds and loops alike.
+// What flows back through a choice is chosen last: see guard.hpp.
 #include "expr/grad.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "base/error.hpp"
 #include "expr/attributes.hpp"
 #include "expr/build.hpp"
+#include "expr/guard.hpp"
 #include "expr/tensor.hpp"
 
 namespace kernweave {
@@ -24,6 +26,15 @@ struct Adjoint {
   Adjoint(Expr f) : f(f) {}
   Expr f;
 };
+
+// x^(y - 1), the slope of a power by y. At 0 that of a root, of any exponent from 0 to less than 1, is taken to be 0.
+Expr power_below(Expr x, Expr y) {
+  const Expr power = powf(x, y - 1);
+  const bool known = y->op == Op::Number;
+  if (known && y->number == 0.5) return rsqrt(x);
+  if (known && !(y->number >= 0 && y->number < 1)) return power;
+  return lazy_if(known ? equal(x, 0) : equal(abs(x) + abs(floor(y)), 0), 0, power);
+}
 
 // The adjoint columns of a row, one entry per argument.
 std::vector<Adjoint> adjoints(Expr r, Expr g) {
@@ -52,12 +63,6 @@ std::vector<Adjoint> adjoints(Expr r, Expr g) {
   }
 }
 
-// Undoes broadcasting: an adjoint as wide as the argument it belongs to.
-Expr fitted(Expr f, int wanted) {
-  if (width(f) == wanted) return f;
-  return wanted == 1 ? sum(f) : sumt(f, wanted);
-}
-
 bool depends_on_args(Expr f) { return f->op != Op::Gather; }
 
 using NodeSet = std::unordered_set<const Node*>;
@@ -73,41 +78,68 @@ NodeSet active_nodes(const std::vector<Expr>& order, const std::vector<Expr>& ta
   return active;
 }
 
+// A variable nothing else can mean, to be differentiated away again.
+Expr dummy_like(Expr f) {
+  const int nobodys_operand = -1000 - f->id;
+  return f->pool->variable({"g", Axis::param, Source::data, width(f), Kind::real, Axes::none(), nobodys_operand});
+}
+
+// Does the adjoint of the k-th argument only move components of g about, and read no other formula?
+bool moves(Expr f, std::size_t k) {
+  const Expr g = dummy_like(f);
+  const auto is_older = [&](const Node* arg) { return arg->id < g->id && arg->op != Op::Number; };
+  for (Expr node : reachable({adjoints(f, g)[k].f}, g->id))
+    if (std::any_of(node->args.begin(), node->args.end(), is_older)) return false;
+  return true;
+}
+
 // The map from incoming cotangents to sums, and from a node's adjoint to its arguments.
 class Reverse {
  public:
   explicit Reverse(NodeSet active) : active_(std::move(active)) {}
 
-  void add(Expr to, Expr amount) {
-    const Expr part = fitted(amount, width(to));
-    Expr& total = cotangent_[to.get()];
-    total = total ? total + part : part;
+  void add(Expr to, Flow amount) {
+    const Flow part = guards_.fitted(guards_.peeled(amount), width(to));
+    Flow& total = cotangent_[to.get()];
+    total = total.amount ? guards_.sum(total, part) : part;
   }
 
   void flow(Expr f) {
-    const Expr g = at(f);
-    if (!g || f->args.empty() || !depends_on_args(f)) return;
-    const std::vector<Adjoint> back = adjoints(f, g);
-    for (std::size_t k = 0; k < back.size(); ++k)
-      if (back[k].f && active_.count(f->args[k])) add(f.arg(k), back[k].f);
+    const auto found = cotangent_.find(f.get());
+    if (found == cotangent_.end() || f->args.empty() || !depends_on_args(f)) return;
+    const Flow in = Guards::ends_at(f) ? Flow{guards_.selected(found->second)} : found->second;
+    if (row(f->op).form == Form::loop && guards_.is_wide(in.guard)) return flow_through_loop(f, in);
+    const std::vector<Adjoint> back = adjoints(f, in.amount);
+    for (std::size_t k = 0; k < back.size(); ++k) add_to_argument(f, k, {back[k].f, in.guard});
   }
 
-  Expr at(Expr f) const {
+  Expr at(Expr f) {
     const auto found = cotangent_.find(f.get());
-    return found == cotangent_.end() ? Expr() : found->second;
+    return found == cotangent_.end() ? Expr() : guards_.selected(found->second);
   }
 
  private:
-  NodeSet active_;
-  std::unordered_map<const Node*, Expr> cotangent_;
-};
+  void add_to_argument(Expr f, std::size_t k, Flow amount) {
+    if (amount.amount && active_.count(f->args[k])) add(f.arg(k), amount);
+  }
 
-// A variable nothing else can mean, to be differentiated away again.
-Expr dummy_like(Expr f) {
-  const int nobodys_operand = -1000 - f->id;
-  return f->pool->variable(
-      {"g", Axis::param, Source::data, width(f), Kind::real, Axes::none(), nobodys_operand});
-}
+  // Components have their own tests and change places: the tests move with them, or, where the loop makes other numbers
+  // of them, an argument gets something where any does.
+  void flow_through_loop(Expr f, const Flow& in) {
+    const int outer = guards_.narrow(in.guard);
+    const Expr tests = guards_.test_of(in.guard, outer);
+    const std::vector<Adjoint> back = adjoints(f, guards_.selected(in, outer));
+    for (std::size_t k = 0; k < back.size(); ++k) {
+      if (!back[k].f) continue;
+      const Expr moved = moves(f, k) ? less_than(0, adjoints(f, tests)[k].f) : any_component(tests);
+      add_to_argument(f, k, {back[k].f, guards_.inside(outer, moved, true)});
+    }
+  }
+
+  NodeSet active_;
+  Guards guards_;
+  std::unordered_map<const Node*, Flow> cotangent_;
+};
 
 // The differential of one node along the tangent of its k-th argument.
 Expr transposed(Expr f, std::size_t k, Expr tangent) {
@@ -171,7 +203,7 @@ std::vector<Expr> leaves_of_operand(const std::vector<Expr>& formulas, int opera
 std::vector<Expr> pull_back(Expr f, Expr cotangent, const std::vector<Expr>& targets, int since) {
   const std::vector<Expr> order = reachable({f}, since);
   Reverse reverse(active_nodes(order, targets));
-  reverse.add(f, cotangent);
+  reverse.add(f, {cotangent});
   for (auto node = order.rbegin(); node != order.rend(); ++node) reverse.flow(*node);
   std::vector<Expr> out;
   for (Expr target : targets) out.push_back(reverse.at(target));

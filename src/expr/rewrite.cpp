@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <tuple>
 #include <unordered_set>
@@ -58,29 +59,14 @@ struct Bindings {
   int attribute(int code) const { return attributes[pattern_letter(code) - 'a']; }
 };
 
-// As far as a few levels of the formula tell: it may be deep, and its parts may be shared.
+// Neither negative nor -0, as far as a few levels of the formula tell: it may be deep, and its parts may be shared.
 bool is_not_negative(Expr f, int levels = 3) {
-  const auto all = [&] {
-    return levels > 0 && std::all_of(f->args.begin(), f->args.end(),
-                                     [&](const Node* arg) { return is_not_negative(Expr(arg), levels - 1); });
-  };
-  switch (f->op) {
-    case Op::Number: return f->number >= 0;
-    case Op::Abs:
-    case Op::Square:
-    case Op::Sqrt:
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Exp2Minus:
-    case Op::SqDist:
-    case Op::Manhattan: return true;
-    case Op::Scalprod: return f->args[0] == f->args[1];
-    case Op::Add:
-    case Op::Mult:
-    case Op::Max2:
-    case Op::Sum: return all();
-    default: return false;
-  }
+  if (f->op == Op::Number) return f->number >= 0 && !std::signbit(f->number);
+  const OpRow& r = row(f->op);
+  if (r.not_negative || (r.not_negative_of_same && f->args[0] == f->args[1])) return true;
+  return r.not_negative_of_such && levels > 0 && std::all_of(f->args.begin(), f->args.end(), [&](const Node* arg) {
+           return is_not_negative(Expr(arg), levels - 1);
+         });
 }
 
 // Of products and powers it does not tell: they may underflow.

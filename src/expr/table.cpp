@@ -79,7 +79,7 @@ std::string operator_symbol(const std::string& columns) {
 OpRow plain_row(const char* name, const char* fn, Form form, int arity, const char* attributes, const char* kind,
                 const char* columns) {
   return {name, fn, form, arity, attribute_form(attributes), kind_rule(kind), kind_arguments(kind),
-          operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes, false, false, 1};
+          operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes};
 }
 OpRow structural(const char* name, int arity, const char* attributes) {
   return plain_row(name, name, Form::structural, arity, attributes, "same", "");
@@ -131,6 +131,34 @@ bool takes_differences(const OpRow& op) {
   return true;
 }
 
+// The value, of a fold that after two steps.
+Lane tried(const OpRow& op, const Lane* in) {
+  return op.form == Form::fold ? op.next(op.next(op.start(), in), in) : op.value(in);
+}
+
+enum class Arguments { any, not_negative, same };
+
+// Is the value never negative, nor -0? Tried on numbers close enough together that no function is negative between two
+// of them alone.
+bool is_not_negative_of(Arguments arguments, const OpRow& op) {
+  if ((op.form != Form::elementwise && op.form != Form::fold) || (arguments == Arguments::same && op.arity != 2))
+    return false;
+  std::vector<double> tries = {0};
+  for (double size :
+       {1e-300, 1e-20, 0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 30.0, 1e10, HUGE_VAL})
+    tries.push_back(size);
+  if (arguments != Arguments::not_negative)
+    for (std::size_t k = tries.size(); k-- > 0;) tries.push_back(-tries[k]);
+  const std::size_t n = tries.size();
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = 0; b < (op.arity > 1 ? n : 1); ++b)
+      for (std::size_t c = 0; c < (op.arity > 2 ? n : 1); ++c) {
+        const Lane in[] = {Lane(tries[a]), Lane(tries[arguments == Arguments::same ? a : b]), Lane(tries[c])};
+        if (std::signbit(tried(op, in).v) && !is_nan(tried(op, in))) return false;
+      }
+  return true;
+}
+
 std::vector<OpRow> make_op_rows() {
   const CostLane counted(0.0);
   std::vector<OpRow> rows = {
@@ -163,6 +191,9 @@ std::vector<OpRow> make_op_rows() {
   for (OpRow& r : rows) {
     r.commutes = commutes(r);
     r.differences = takes_differences(r);
+    r.not_negative = is_not_negative_of(Arguments::any, r);
+    r.not_negative_of_such = r.not_negative || is_not_negative_of(Arguments::not_negative, r);
+    r.not_negative_of_same = r.not_negative || is_not_negative_of(Arguments::same, r);
   }
   return rows;
 }

@@ -33,9 +33,11 @@ struct OpRow {
   LoopFn loop;                             // loop
   const char* attribute_names;
   // Found by trying, not declared:
-  bool commutes;     // f(x, y) = f(y, x)
-  bool differences;  // f(x + c, y + c) = f(x, y)
-  int cost;          // instructions for one component, about
+  bool commutes = false;     // f(x, y) = f(y, x)
+  bool differences = false;  // f(x + c, y + c) = f(x, y)
+  // Neither negative nor -0, though it may be NaN: of any arguments; of such; of two that are the same.
+  bool not_negative = false, not_negative_of_such = false, not_negative_of_same = false;
+  int cost = 1;  // instructions for one component, about
 };
 
 const OpRow& row(Op op);

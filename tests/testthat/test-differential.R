@@ -85,3 +85,29 @@ test_that("a derivative that is none says why", {
   expect_error(op("Diff(x - y, s, x)"), "3 components, not 1", class = "kernweave_error")
   expect_error(op("Gradd(SqDist(x, y), x, 1)"), "did you mean `Grad`", class = "kernweave_error")
 })
+
+test_that("a derivative has the axes of what it was taken of, also where it is constant along them", {
+  x <- Vi(matrix(as.numeric(1:6), 2), name = "x")
+  y <- Vj(matrix(as.numeric(1:9), 3), name = "y")
+  everywhere(function(...) {
+    total <- function(F) sum(F, index = "j", ...)
+    expect_equal(total(divergence(x + y, x)), matrix(9, 2))
+    expect_equal(total(divergence(x, x) + 0 * elem(y, 1)), matrix(9, 2))
+    expect_equal(total(laplacian(x | y, x)), matrix(0, 2))
+    expect_equal(total(lazy_gradient(x | y, x)), matrix(c(6, 15, 24), 2, 3, byrow = TRUE))
+    expect_equal(total(lazy_derivative(x + y, x)), matrix(3, 2, 3))
+    expect_equal(total(lazy_gradient(lazy_gradient(x * y, x, y), y, x)), total(2 * x * y))
+    expect_equal(sum(lazy_gradient(x | y, x), index = "i", ...), 2 * matrix(as.numeric(1:9), 3))
+    expect_equal(vjp(sum(x + y, index = "j", call = FALSE, ...), x), matrix(3, 2, 3))
+  })
+  expect_identical(dim(divergence(x + y, x)), c(2L, 3L))
+  expect_identical(dim(grad_matrix(x + y, x)), c(2L, 3L))
+  u <- Pm(c(1, 2, 3), name = "u")
+  expect_identical(dim(lazy_gradient(lazy_gradient(x + y, x, u), x, u)), c(2L, 3L))
+  # Missing numbers among the data are none in a constant.
+  z <- Vj(c(NA, 1), name = "z")
+  expect_equal(sum(divergence(Vi(c(NaN, 2), name = "v") + z, z), index = "j"), matrix(2, 2))
+  # A placeholder knows its number of points when it has data.
+  of_placeholders <- kernel_op("Divergence(a + b, a)", c("a = Vi(2)", "b = Vj(2)"), index = "j")
+  expect_equal(of_placeholders(matrix(0, 3, 2), matrix(0, 5, 2)), matrix(10, 3))
+})

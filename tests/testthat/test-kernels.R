@@ -56,3 +56,85 @@ test_that("mistakes are refused by class", {
   expect_error(kernel_matern(x, y, nu = 2), class = "kernweave_error_input")
   expect_error(kernel_periodic(x, y, period = c(1, 2)), class = "kernweave_error_input")
 })
+
+# --- derivatives --------------------------------------------------------------------------------------------------
+
+# Every kernel as lazy formula, as a function of base R, and the order from which on its derivative is taken to be 0
+# where points coincide.
+distance_of <- function(f) {
+  function(x, y, s) f(sqrt(Reduce(`+`, lapply(1:2, function(k) outer(x[, k], y[, k], "-")^2))) / s)
+}
+derived_kernels <- list(
+  gaussian = list(kernel_gaussian, distance_of(function(d) exp(-d^2 / 2))),
+  laplacian = list(kernel_laplacian, distance_of(function(d) exp(-d)), 1),
+  matern12 = list(function(...) kernel_matern(..., nu = 1 / 2), distance_of(function(d) exp(-d)), 1),
+  matern32 = list(function(...) kernel_matern(..., nu = 3 / 2),
+                  distance_of(function(d) (1 + sqrt(3) * d) * exp(-sqrt(3) * d)), 2),
+  matern52 = list(function(...) kernel_matern(..., nu = 5 / 2),
+                  distance_of(function(d) (1 + sqrt(5) * d + 5 * d^2 / 3) * exp(-sqrt(5) * d)), 2),
+  cauchy = list(kernel_cauchy, distance_of(function(d) 1 / (1 + d^2))),
+  inverse_multiquadric = list(kernel_inverse_multiquadric, distance_of(function(d) 1 / sqrt(1 + d^2))),
+  rational_quadratic = list(function(...) kernel_rational_quadratic(..., alpha = 1.5),
+                            distance_of(function(d) (1 + d^2 / 3)^-1.5)),
+  energy = list(kernel_energy, distance_of(function(d) -d), 1),
+  thin_plate = list(kernel_thin_plate, distance_of(function(d) ifelse(d == 0, 0, d^2 * log(d))), 2),
+  polynomial = list(function(x, y = NULL, s) kernel_polynomial(x, y, 3, 0.5, s),
+                    function(x, y, s) (tcrossprod(x, y) / s^2 + 0.5)^3),
+  periodic = list(function(...) kernel_periodic(..., period = 1.7), function(x, y, s) {
+    exp(-2 / s^2 * Reduce(`+`, lapply(1:2, function(k) sinpi(outer(x[, k], y[, k], "-") / 1.7)^2)))
+  })
+)
+slopes <- function(f, at, h = 1e-5) {
+  vapply(seq_along(at), function(k) {
+    step <- replace(0 * at, k, h)
+    (f(at + step) - f(at - step)) / (2 * h)
+  }, 0)
+}
+test_that("every kernel has derivatives of first and second order in points and scale, also where points coincide", {
+  p <- list(x = rbind(x, x[1, ]), y = rbind(y, x[1:2, ]), s = 0.8)
+  apart <- 1 * (distance_of(identity)(p$x, p$y, 1) > 0)
+  for (name in names(derived_kernels)) {
+    kernel <- derived_kernels[[name]]
+    no_order <- if (length(kernel) > 2) kernel[[3]] else Inf
+    value <- function(p, mask) sum(mask * kernel[[2]](p$x, p$y, p$s))
+    slope <- function(p, one, order) {
+      mask <- if (no_order <= order) apart else 1
+      slopes(function(v) value(replace(p, one, list(v)), mask), p[[one]])
+    }
+    along <- list(x = p$x / 3, y = 0.5 - p$y, s = 0.3)
+    everywhere(function(...) {
+      tolerance <- if (list(...)$precision == "float32") 2e-4 else 1e-5
+      lazy <- list(x = Vi(p$x, name = "x"), y = Vj(p$y, name = "y"), s = Pm(p$s, name = "s"))
+      R <- sum(kernel[[1]](lazy$x, lazy$y, lazy$s), index = "ij", call = FALSE, ...)
+      for (one in names(p)) {
+        expect_close(vjp(R, one), slope(p, one, 1), tolerance, label = paste(name, one, ...))
+        for (other in names(p)) {
+          moved <- function(h) replace(p, other, list(p[[other]] + h * along[[other]]))
+          bend <- (slope(moved(1e-4), one, 2) - slope(moved(-1e-4), one, 2)) / 2e-4
+          first <- vjp(R, one, 1, call = FALSE)
+          expect_close(jvp(first, other, along[[other]]), bend, 20 * tolerance, scale = 1 + max(abs(bend)),
+                       label = paste(name, one, other, ...))
+        }
+      }
+    })
+  }
+})
+
+test_that("points given once are one operand, and its derivative moves both points of a pair", {
+  p <- rbind(x, x[1, ])
+  apart <- 1 * (distance_of(identity)(p, p, 1) > 0)
+  for (name in names(derived_kernels)) {
+    kernel <- derived_kernels[[name]]
+    mask <- if (length(kernel) > 2) apart else 1
+    slope <- slopes(function(v) sum(mask * kernel[[2]](v, v, 0.8)), p)
+    everywhere(function(...) {
+      R <- sum(kernel[[1]](p, s = 0.8), index = "ij", call = FALSE, ...)
+      expect_close(vjp(R, "x"), slope, 2e-4, scale = 1 + max(abs(slope)), label = paste(name, ...))
+    })
+    twice <- vjp(sum(kernel[[1]](p, p, s = 0.8), index = "ij", call = FALSE), c("x", "y"))
+    expect_close(twice$x + twice$y, slope, 1e-5, scale = 1 + max(abs(slope)), label = name)
+  }
+  names_of <- function(F) vapply(kernweave:::operands_of(F$formula), `[[`, "", "name")
+  expect_identical(names_of(kernel_gaussian(x)), "x")
+  expect_identical(names_of(kernel_gaussian(x, y)), c("x", "y"))
+})

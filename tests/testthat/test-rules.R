@@ -88,6 +88,26 @@ test_that("rules see the numbers that are written in R", {
   expect_equal(sum(D + Inf, index = "j"), matrix(Inf, 3))
 })
 
+test_that("what is not negative is found by trying, and so are sums and products of it", {
+  D <- sqdist(Vi(1:3 / 7), Vj(1:4 / 9))
+  v <- Vi(1:3 / 7) - Vj(1:4 / 9)
+  power_of <- function(F) {
+    step <- explain(reduction(F^0.5, "sum", index = "j", call = FALSE))$steps
+    any(grepl("sqrt", unlist(step)))
+  }
+  not_negative <- list(D, exp(v), cosh(v), softplus(v), sigmoid(v), v^2, D + softplus(v), relu(D), D / (1 + D), D * cosh(v))
+  for (F in not_negative) expect_true(power_of(F), label = format(F)[2])
+  for (F in list(v, sin(v), log(D), D - 1, -D, tanh(v), xlogx(D))) expect_false(power_of(F), label = format(F)[2])
+})
+
+test_that("a power of -0 keeps its sign through the rules", {
+  zero <- Vi(c(-0, 0), name = "z") + 0 * Vj(c(-1, -1))
+  for (n in c(-1.5, -0.5, 0.5, 1.5)) {
+    values <- function(F, device) sum(F, index = "j", device = device)
+    expect_identical(1 / values(sqrt(zero)^n, "auto"), 1 / values(sqrt(zero)^n, "reference"), label = n)
+  }
+})
+
 test_that("a rule that looks into a formula is soon done with one that is deep or shared", {
   shared <- deep <- abs(Vi(1:3 / 7) - Vj(1:4 / 9))
   for (k in 1:60) shared <- shared + shared

@@ -1,0 +1,63 @@
+// Guards: the tests under which a cotangent flows back.
+#pragma once
+#include <map>
+#include <tuple>
+#include <vector>
+#include "expr/node.hpp"
+
+namespace kernweave {
+
+// What flows back into a formula, and the guard that says where. Elsewhere it is 0, whatever `amount` is there.
+struct Flow {
+  Expr amount;  // null: nothing
+  int guard = 0;
+};
+
+// Back from `lazy_if(test, a, b)`, a cotangent flows to `a` only where the test is true. Behind `a` it meets slopes
+// that may be infinite or NaN where it does not flow, and 0 times those is not 0. So it goes on as it is beside its
+// guard, a chain of tests, and is set to 0 elsewhere when all has been multiplied.
+class Guards {
+ public:
+  static constexpr int kAlways = 0;
+
+  // The same flow, the zeros of its outermost selections being told by the guard.
+  Flow peeled(Flow flow);
+  // As wide as the formula that it flows into: summed, or repeated, where broadcasting widened or narrowed it.
+  Flow fitted(Flow flow, int wanted);
+  Flow sum(const Flow& a, const Flow& b);
+
+  // As one formula: 0 where the guard, up to one of those that it stands in, is false.
+  Expr selected(const Flow& flow, int within = kAlways) const;
+
+  // Is a flow into this formula chosen now?
+  static bool ends_at(Expr f);
+
+  bool is_wide(int guard) const { return at(guard).width > 1; }
+  // The nearest guard around this one, or itself, that is one test for all components.
+  int narrow(int guard) const;
+  // The tests of a guard up to one of those that it stands in: one logical formula.
+  Expr test_of(int guard, int within) const;
+  // A guard inside another.
+  int inside(int guard, Expr test, bool when);
+
+ private:
+  struct Guard {
+    int outer;
+    Expr test;
+    bool when;  // true: flows where the test is true
+    int width;  // of the widest test
+    int depth;
+  };
+  const Guard& at(int guard) const { return guards_[static_cast<std::size_t>(guard)]; }
+  int common(int a, int b) const;
+
+  std::vector<Guard> guards_ = {{kAlways, Expr(), true, 1, 0}};
+  std::map<std::tuple<int, const Node*, bool>, int> known_;
+};
+
+// The components of an adjoint, summed or repeated to as many as its argument has.
+Expr fitted(Expr f, int wanted);
+// Does any component of a logical formula hold?
+Expr any_component(Expr test);
+
+}  // namespace kernweave
