@@ -83,15 +83,19 @@ template <class Row, class T>
 struct Telling {
   static constexpr bool kTells = false;
 };
+#if defined(__x86_64__)
+// Not for float64 in AVX2, which has estimates of float32 alone: to convert and to correct them twice takes as long as
+// to divide. Corrections want a product and a sum that are rounded once.
+template <class T>
+constexpr bool kEstimates = kJoined && (sizeof(T) == 4 || kVectorBytes == 64);
 template <class T>
 struct Telling<op::Inv, T> {
-  static constexpr bool kTells = kEstimatesInverses;
+  static constexpr bool kTells = kEstimates<T>;
   template <class P>
   static KW_FN P value(Inverses<T>* inverses, P x) {
     return inverses->of(x);
   }
 };
-#if defined(__x86_64__)
 template <class T>
 struct Telling<op::InvSqrt, T> {
   // In other cases the estimate is made in float32, and is 0, not infinite, for numbers beyond its range.

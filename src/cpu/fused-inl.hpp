@@ -2,9 +2,10 @@
 // loop of its own, which reads no instruction between one strip and the next. Included once per instruction set.
 #pragma once
 #include <cstdint>
-#include "cpu/machine-inl.hpp"
 #include "cpu/fast_path-inl.hpp"
+#include "cpu/reduction-inl.hpp"
 #include "cpu/screen-inl.hpp"
+#include "cpu/steps-inl.hpp"
 #include "kernweave/calls.hpp"
 
 namespace kernweave {
@@ -37,9 +38,6 @@ class FusedLoops {
   }
 
  private:
-  // A logarithm is the longest that is worth it: what takes longer hides what a step costs.
-  static constexpr int kLongestCall = 36;
-
   // Made by the compiler, so that no code of the library's is compiled for one instruction set here.
   template <int kSize>
   struct Table {
@@ -100,7 +98,7 @@ class FusedLoops {
   struct Work;
   template <class... Calls>
   struct Work<Chain<Calls...>> : Listed<Calls...> {
-    static constexpr bool kStarts = false, kJoined = false;
+    static constexpr bool kStarts = false;
     using Left = Chain<Calls...>;
   };
   // A number that is added to the fold's result first: the fold starts with it where the plan says so.
@@ -108,30 +106,23 @@ class FusedLoops {
   struct Work<Chain<Plus<0>, Calls...>> : Listed<Plus<0>, Calls...> {
     static_assert(!(false || ... || Calls::template kTakes<static_cast<Argument>(0)>),
                   "what the fold has found alone is not known");
-    static constexpr bool kStarts = true, kJoined = false;
-    using Left = Chain<Calls...>;
-  };
-  // One that it is taken times, or that is added: the same multiplication and addition, which changes neither.
-  template <class... Calls>
-  struct Work<Chain<Times<0>, Calls...>> : Listed<Times<0>, Calls...> {
-    static constexpr bool kStarts = false, kJoined = true;
+    static constexpr bool kStarts = true;
     using Left = Chain<Calls...>;
   };
   // Carries them out, of the part of a strip that begins at a column, where folds have found `of_fold`.
   template <class Here, class Way, class... Calls>
-  static KW_FN Part work(Way* way, Part of_fold, const Taken* taken, Part summand, int column, Chain<Calls...>) {
-    constexpr int kDone = Here::kStarts || Here::kJoined ? 1 : 0;
+  static KW_FN Part work(Way* way, Part of_fold, const Taken* taken, int column, Chain<Calls...>) {
+    constexpr int kDone = Here::kStarts ? 1 : 0;
     Part found[1 + kDone + sizeof...(Calls)];
     found[0] = of_fold;
     if constexpr (Here::kStarts) found[1] = of_fold;
-    if constexpr (Here::kJoined) found[1] = of_fold * taken[0].template get<kOnce>(found, 0, column) + summand;
     if constexpr (sizeof...(Calls) > 0)
       return follow<1 + kDone, Part, Way, Taken, Calls...>(way, found, taken + kDone, 0, column);
-    else return found[kDone];
+    else return of_fold;
   }
 
-  // Where everything lies for a strip. The program is the fold, the calls and the reduction; a call has what it takes
-  // of a row, or of no point, first, and what it takes of a column second.
+  // Where everything lies for a strip. The frame's `operands` are the fold, the calls and the reduction; a call has
+  // what it takes of a row, or of no point, first, and what it takes of a column second.
   template <class Here>
   struct Places {
     const Frame& frame;
@@ -140,27 +131,20 @@ class FusedLoops {
     Seen y;
     const std::int64_t y_step;
     Taken taken[Here::kLength + 1];
-    P summand;
 
-    KW_FN Places(const Frame& frame, std::int64_t strip)
+    KW_FN explicit Places(const Frame& frame)
         : frame(frame),
-          fold(frame.program[0]),
-          calls(frame.program + 1),
+          fold(frame.operands[0]),
+          calls(frame.operands + 1),
           last(calls[Here::kLength]),
           x(M::seen(frame, fold.a)),
           y(M::seen(frame, fold.b)),
-          y_step(M::advance(frame, fold.b)),
-          summand(-0.0) {
+          y_step(M::advance(frame, fold.b)) {
       for (int k = 0; k < Here::kLength; ++k) {
         taken[k].row = M::seen(frame, calls[k].a);
         taken[k].column = M::seen(frame, calls[k].b);
         taken[k].once = taken[k].row.number(0);
       }
-      if (Here::kJoined && calls[0].code == code_of(Op::Add, Shape::alone)) {
-        summand = taken[0].once;
-        taken[0].once = P(1.0);
-      }
-      go_on(strip);
     }
     KW_FN void go_on(std::int64_t strips) {
       y.at += strips * y_step;
@@ -173,9 +157,8 @@ class FusedLoops {
       const P start = starts ? taken[0].once : Fold::template start<P>();
       M::fold_vector_number(s, start, x, y, fold.width, [](P acc, P a, P b) { return Fold::next(acc, a, b); });
       if (Here::kStarts && !starts) M::map(s, [&](P found) { return found + taken[0].once; });
-      const Part added = {{summand, summand}, {summand, summand}};
-      const Part one = FusedLoops::work<Here>(way, M::part(*s, 0), taken, added, 0, typename Here::Left());
-      *s = M::strip_of(one, FusedLoops::work<Here>(way, M::part(*s, 2), taken, added, 2, typename Here::Left()));
+      const Part one = FusedLoops::work<Here>(way, M::part(*s, 0), taken, 0, typename Here::Left());
+      *s = M::strip_of(one, FusedLoops::work<Here>(way, M::part(*s, 2), taken, 2, typename Here::Left()));
     }
   };
 
@@ -194,34 +177,31 @@ class FusedLoops {
   struct Kind {
     using Fold = FoldOf;
     using Here = Work<Calls>;
-    using Reduction = typename M::template Reduction<State, kWeight>;
-    using Sum = typename M::template Reduction<State, Weight::one>;
-    static constexpr bool kAlsoSummed = kSummed, kOneWeight = kWeight != Weight::difference;
-    static constexpr bool kTells = kOneWeight && Here::kLastTells && Reduction::kSum,
+    using Reduction = StripReduction<T, State, kWeight>;
+    using Sum = StripReduction<T, State, Weight::number>;
+    static constexpr bool kAlsoSummed = kSummed;
+    static constexpr bool kOneWeight = kWeight != Weight::difference,
+                          kTells = kOneWeight && Here::kLastTells && Reduction::kSum,
                           kShort = kTells || (kOneWeight && Reduction::kAddsShortly);
     using Way = std::conditional_t<kTells, Shortly, AsWritten>;
   };
 
-  // Some strips as they are written, the last of all perhaps not full.
+  // All strips as they are written, the last one perhaps not full.
   template <class Kind>
-  static KW_FN void take_some(const Frame& frame, std::int64_t first, std::int64_t end) {
-    Places<typename Kind::Here> places(frame, first);
-    typename M::Ready reduction = M::ready(frame, places.last, nullptr);
-    const typename M::Ready sum = Kind::kAlsoSummed ? M::ready(frame, (&places.last)[1], nullptr) : reduction;
+  static KW_FN void take_all(const Frame& frame) {
+    Places<typename Kind::Here> places(frame);
+    typename M::Ready reduction = M::ready(frame, places.last, {});
+    const typename M::Ready sum = Kind::kAlsoSummed ? M::ready(frame, (&places.last)[1], {}) : reduction;
     const std::int64_t weight_step = M::advance(frame, places.last.b);
     if (Kind::kOneWeight) reduction.width = 1;
-    reduction.b.at += first * weight_step;
-    for (std::int64_t strip = first; strip < end; ++strip, places.go_on(1), reduction.b.at += weight_step) {
+    for (std::int64_t left = frame.columns; left > 0;
+         left -= M::kColumns, places.go_on(1), reduction.b.at += weight_step) {
       AsWritten way;
       Strip s;
       places.template work<typename Kind::Fold>(&way, &s);
-      take<typename Kind::Reduction>(frame, reduction, s, frame.columns - strip * M::kColumns);
-      if constexpr (Kind::kAlsoSummed) take<typename Kind::Sum>(frame, sum, s, frame.columns - strip * M::kColumns);
+      take<typename Kind::Reduction>(frame, reduction, s, left);
+      if constexpr (Kind::kAlsoSummed) take<typename Kind::Sum>(frame, sum, s, left);
     }
-  }
-  template <class Kind>
-  __attribute__((noinline, flatten)) static void take_rarely(const Frame& frame, std::int64_t first, std::int64_t end) {
-    take_some<Kind>(frame, first, end);
   }
 
   // Full strips of what adds up and has one weight, the short way. Goes on behind them, and says whether that was
@@ -240,9 +220,17 @@ class FusedLoops {
     }
     return well_told(way) && adding.end();
   }
+  // The program of steps, of some strips.
+  __attribute__((noinline)) static void run_steps(const Frame& frame, std::int64_t first, std::int64_t end) {
+    Frame some = frame;
+    for (int k = 0; k < kSpaces; ++k) some.base[k] = static_cast<T*>(frame.base[k]) + first * frame.advance[k];
+    for (Count& count : some.count) count.first += first * M::kColumns * count.by_column;
+    some.columns = least(end * M::kColumns, frame.columns) - first * M::kColumns;
+    Steps<T>::run(some);
+  }
   // So many strips are looked at together: a look takes as long as half a strip of the shortest terms; where it says
   // no, they have been worked on in vain. One alone is looked at first where a scale may have to be found. Where looks
-  // say no again and again, twice as many strips as before are taken as they are written: scales may rise all the time.
+  // say no again and again, twice as many strips as before run as steps: scales may rise all the time.
   static constexpr std::int64_t kTogether = 8;
   static KW_FN std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
   static KW_FN std::int64_t most(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
@@ -250,10 +238,10 @@ class FusedLoops {
   template <class Fold, class Calls, template <class> class State, Weight kWeight, bool kSummed>
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     using Kind = FusedLoops::Kind<Fold, Calls, State, kWeight, kSummed>;
-    const std::int64_t full = frame.columns / M::kColumns, strips = (frame.columns + M::kColumns - 1) / M::kColumns;
     if constexpr (Kind::kShort) {
-      Places<typename Kind::Here> places(frame, 0);
-      typename M::Ready reduction = M::ready(frame, places.last, nullptr);
+      const std::int64_t full = frame.columns / M::kColumns;
+      Places<typename Kind::Here> places(frame);
+      typename M::Ready reduction = M::ready(frame, places.last, {});
       const std::int64_t weight_step = M::advance(frame, places.last.b);
       std::int64_t together = Kind::kTells ? kTogether : 1, wary = 1;
       for (std::int64_t first = 0; first < full;) {
@@ -265,7 +253,7 @@ class FusedLoops {
         } else {
           wary = most(wary, together);
           end = least(first + wary, full);
-          take_rarely<Kind>(frame, first, end);
+          run_steps(frame, first, end);
           places.go_on(end - tried);
           reduction.b.at += (end - tried) * weight_step;
           wary += wary;
@@ -273,9 +261,9 @@ class FusedLoops {
         }
         first = end;
       }
-      if (full < strips) take_rarely<Kind>(frame, full, strips);
+      if (full * M::kColumns < frame.columns) run_steps(frame, full, full + 1);
     } else {
-      take_some<Kind>(frame, 0, strips);
+      take_all<Kind>(frame);
     }
   }
 
@@ -295,20 +283,11 @@ class FusedLoops {
     if constexpr (kFold == Op::SqDist && Calls::kLength == 0 && kLeast) return Screen<T, State, kRun>::run;
     else return nullptr;
   }
-  template <Op kOp>
-  static constexpr bool kShort = Called<kOp>::eval(CostLane(0.0), CostLane(0.0)).cost <= kLongestCall;
-  template <class... Calls>
-  static constexpr bool all_short(Chain<Calls...>) {
-    return (true && ... && kShort<Calls::kOp>);
-  }
 
   template <Op kFold, class Calls, template <class> class State, Red kRed, class Rows>
-  static constexpr void add_whole(Rows* all) {
-    if constexpr (all_short(Calls())) {
-      add<kFold, Calls, State, kRed, Weight::one>(all);
-      // What adds up may have weights.
-      if constexpr (kRed == Red::Sum || State<P>::kExponents) add<kFold, Calls, State, kRed, Weight::number>(all);
-    }
+  static constexpr void add_row(Rows* all) {
+    if constexpr (takes(kRed, Weight::none)) add<kFold, Calls, State, kRed, Weight::none>(all);
+    if constexpr (takes(kRed, Weight::number)) add<kFold, Calls, State, kRed, Weight::number>(all);
   }
   template <Op kFold, class Calls, class Rows>
   static constexpr void add_slope(Rows* all) {
@@ -318,7 +297,7 @@ class FusedLoops {
   template <class Rows>
   static constexpr Rows rows() {
     Rows all;
-#define FUSED(name, fold, reduction, ...) add_whole<Op::fold, Chain<__VA_ARGS__>, red::reduction, Red::reduction>(&all);
+#define FUSED(name, fold, reduction, ...) add_row<Op::fold, Chain<__VA_ARGS__>, red::reduction, Red::reduction>(&all);
 #define SLOPE(name, fold, ...) add_slope<Op::fold, Chain<__VA_ARGS__>>(&all);
 #include "kernweave/fused.def"
     return all;

@@ -1,6 +1,6 @@
-// Sums of inverses. Divisions occupy the divider, estimates with their corrections the multipliers. So one or two of
-// four columns of a strip are estimated and the rest divided, and both go on at the same time. Included once per
-// instruction set.
+// Sums of inverses. Divisions occupy the divider, estimates with their corrections the multipliers. So two of four
+// columns of a strip are estimated and the rest divided, and both go on at the same time. Included once per instruction
+// set.
 #pragma once
 #include "cpu/interleave-inl.hpp"
 
@@ -8,9 +8,6 @@ namespace kernweave {
 inline namespace KW_ISA {
 
 #if defined(__x86_64__)
-// Corrections need a product and a sum that are rounded once.
-constexpr bool kEstimatesInverses = kJoined;
-
 // An estimate of 1 / x: 11 bits or more where it and x are ordinary float32 numbers; else anything.
 template <class T>
 KW_FN Pack<T> inverse_estimate(Pack<T> x) {
@@ -18,11 +15,9 @@ KW_FN Pack<T> inverse_estimate(Pack<T> x) {
   if constexpr (kVectorBytes == 64 && is_float) x.v = _mm512_maskz_rcp14_ps(-1, x.v);
   if constexpr (kVectorBytes == 64 && !is_float) x.v = _mm512_maskz_rcp14_pd(-1, x.v);
   if constexpr (kVectorBytes == 32 && is_float) x.v = _mm256_rcp_ps(x.v);
-  if constexpr (kVectorBytes == 32 && !is_float) x.v = _mm256_cvtps_pd(_mm_rcp_ps(_mm256_cvtpd_ps(x.v)));
   return x;
 }
 #else
-constexpr bool kEstimatesInverses = false;
 template <class T>
 KW_FN Pack<T> inverse_estimate(Pack<T> x) {
   return x;
@@ -46,16 +41,11 @@ struct NearInverse {
 template <class T>
 class Inverses {
   using Column = Interleaved<Pack<T>>;
-  // One of four columns is estimated instead of two where an estimate is converted to float32 and back and corrected
-  // twice, which keeps results waiting (design/012-cpu-ways.md).
-  static constexpr bool kOneOfFour = sizeof(T) == 8 && kVectorBytes == 32;
 
  public:
-  KW_FN Inverses() : told_(0.0), again_(true) {}
+  KW_FN Inverses() : told_(0.0) {}
   // The inverses of two columns.
   KW_FN Interleaved<Column> of(Interleaved<Column> y) {
-    again_ = !again_;
-    if (kOneOfFour && again_) return Interleaved<Column>(1.0) / y;
     const NearInverse<T> one(y.second.first), other(y.second.second);
     told_ = one.left * one.left + (other.left * other.left + told_);
     return {Column(1.0) / y.first, {one.value, other.value}};
@@ -65,7 +55,6 @@ class Inverses {
 
  private:
   Pack<T> told_;
-  bool again_;  // is this the second pair of a strip's columns?
 };
 
 }  // inline namespace KW_ISA

@@ -16,8 +16,7 @@ const std::vector<InstructionSet>& instruction_sets();
 
 // The one in use: the best, until another is asked for by name.
 const InstructionSet& instruction_set();
-// "" for the best. A user failure if this machine or this build has none of that name. "avx2 dividing", "avx2 sparing"
-// and so on go one way to quotients whatever the processor: for tests.
+// "" for the best. A user failure if this machine or this build has none of that name.
 void use_instruction_set(const std::string& name);
 
 }  // namespace kernweave

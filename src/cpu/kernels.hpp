@@ -31,7 +31,7 @@ struct FusedLoop {
   Op fold;
   Red reduction;
   Weight weight;
-  bool summed;  // are the terms of a slope summed up by themselves, too?
+  bool summed;    // are the terms of a slope summed up by themselves, too?
   const CallRow* calls;
   int length;
   void (*run)(const Frame& frame);
@@ -46,7 +46,6 @@ struct TileKernel {
   int vectors, columns, lanes;                      // of a strip; lanes of one vector
   std::int64_t (*room)(std::int64_t instructions);  // bytes that a program takes when it runs
   void (*run)(const Frame& frame);
-  void (*run_sparing)(const Frame& frame);  // the same, to the bit, on a processor whose divider takes long
   FusedLoopList (*fused)();
   void (*multiply)(const Product& product);  // adds a tile's values, weighed, to its sums
   const StateKernel* states;                 // by Red

@@ -18,8 +18,7 @@ constexpr TileKernel tile_kernel() {
           M::kColumns,
           Pack<T>::kLanes,
           M::room,
-          S::template run<false>,
-          S::template run<SparingDivider<T>::kSpares>,
+          S::run,
           FusedLoops<T>::all,
           Products<T, M::kVectors, M::kColumns>::add,
           state_kernels<T>};

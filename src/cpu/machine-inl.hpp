@@ -4,36 +4,27 @@
 #pragma once
 #include "cpu/pack-inl.hpp"
 #include "cpu/fast_path-inl.hpp"
-#include "cpu/accumulate-inl.hpp"
 #include "cpu/interleave-inl.hpp"
 #include "kernweave/cost_lane.hpp"
 #include "kernweave/ops.hpp"
-#include "kernweave/reductions.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 
-// A row's value for one vector. What is longer than a sine is not written out for each vector of a strip, or the
-// machine would be ten times as large: it is called.
+// What is longer than a sine is not written out for each vector of a strip, or the machine would be ten times as large:
+// it is called.
 constexpr int kLongestWritten = 60;
-template <class Row, class... P>
-__attribute__((noinline)) auto called(P... x) {
-  return Row::eval(x...);
-}
 template <class Row, class... P>
 constexpr int kCost = Row::eval((static_cast<void>(sizeof(P)), CostLane(0.0))...).cost;
 template <class Row, class... P>
-KW_FN auto value_of(P... x) {
-  if constexpr (kCost<Row, P...> <= kLongestWritten) return Row::eval(x...);
-  else return called<Row>(x...);
-}
+constexpr bool kIsWritten = kCost<Row, P...> <= kLongestWritten;
 
 // A function as its row has it.
 template <class Row>
 struct Long {
   template <class P>
   static KW_FN P value(P x) {
-    return value_of<Row>(x);
+    return Row::eval(x);
   }
 };
 
@@ -101,11 +92,19 @@ struct Machine {
   struct Run;
   using V = typename P::Vector;
   using Step = void (*)(const Ready* i, Run* run, V, V, V, V, V, V, V, V);
+  using Function = V (*)(V x, V y);
 
-  // An instruction made ready for a run: the function that carries it out, and places instead of spaces, since to look
-  // a place up for every strip takes as long as a short operation.
+  // What carries a code out: a step, and what it calls for each vector if rows share it.
+  struct Entry {
+    Step step;
+    Function function;
+  };
+
+  // An instruction made ready for a run: what carries it out, and places instead of spaces, since to look a place up
+  // for every strip takes as long as a short operation.
   struct Ready {
     Step step;
+    Function function;
     Seen a, b, result;
     char* states;
     std::int64_t state_stride;
@@ -171,8 +170,9 @@ struct Machine {
   static KW_FN std::int64_t advance(const Frame& frame, const Operand& o) {
     return frame.advance[static_cast<int>(o.space)] * static_cast<std::int64_t>(sizeof(T));
   }
-  static KW_FN Ready ready(const Frame& frame, const Instruction& i, Step step) {
-    return {step,
+  static KW_FN Ready ready(const Frame& frame, const Instruction& i, Entry entry) {
+    return {entry.step,
+            entry.function,
             seen(frame, i.a),
             seen(frame, i.b),
             seen(frame, i.result),
@@ -200,12 +200,12 @@ struct Machine {
     return end;
   }
   // Last of the pointers that move on from strip to strip, which lie behind the program.
-  static const Moving* make_ready(const Frame& frame, const Step* steps, Ready* program, std::int64_t count) {
+  static const Moving* make_ready(const Frame& frame, const Entry* entries, Ready* program, std::int64_t count) {
     Moving* const moving = reinterpret_cast<Moving*>(program + count);
     Moving* end = moving;
     for (std::int64_t k = 0; k < count; ++k) {
       const Instruction& i = frame.program[k];
-      program[k] = ready(frame, i, steps[i.code]);
+      program[k] = ready(frame, i, entries[i.code]);
       follow(&program[k].a.at, advance(frame, i.a), &end);
       follow(&program[k].b.at, advance(frame, i.b), &end);
       follow(&program[k].result.at, advance(frame, i.result), &end);
@@ -220,11 +220,11 @@ struct Machine {
     while (program[count - 1].code != kStripEnd) ++count;
     return count;
   }
-  static void run(const Frame& frame, const Step* steps) {
+  static void run(const Frame& frame, const Entry* entries) {
     const std::int64_t count = length_of(frame.program);
     Ready* const program = static_cast<Ready*>(frame.room);
     const Moving* const moving = reinterpret_cast<Moving*>(program + count);
-    const Moving* const end_moving = make_ready(frame, steps, program, count);
+    const Moving* const end_moving = make_ready(frame, entries, program, count);
     for (Run now = {frame, 0, frame.columns, empty()}; now.left > 0; now.left -= kColumns, now.column += kColumns) {
       go_on(program, &now, empty());
       for (const Moving* m = moving; m != end_moving; ++m) *m->at += m->by;
@@ -261,7 +261,7 @@ struct Machine {
   }
   template <class Row>
   __attribute__((noinline, flatten)) static void map_in_memory(Strip* s) {
-    map(s, [](P x) { return value_of<Row>(x); });
+    map(s, [](P x) { return Row::eval(x); });
   }
   template <class F>
   static KW_FN void map_vector(Strip* s, Seen a, F f) {
@@ -357,71 +357,6 @@ struct Machine {
         for (int d = 0; d < i.width; ++d, to.next()) room[d].store(to.numbers(0) + (c * kVectors + v) * W);
       }
   }
-
-  // --- reductions ---
-
-  template <Weight kWeight>
-  static KW_FN void weights_of(Seen a, Seen b, Strip* weights) {
-    if constexpr (kWeight == Weight::difference) return map_row(weights, a, b, [](P x, P y) { return x - y; });
-    each([&](int c, int v) {
-      weights->at[c][v] = kWeight == Weight::one ? P(1.0) : kWeight == Weight::vector ? b.vector(c, v) : b.number(c);
-    });
-  }
-
-  // Many right-hand sides: the strip's values weighed by each of `width` components in turn.
-  template <template <class> class Red, Weight kWeight>
-  struct Reduction {
-    using State = Red<P>;
-    using Takes = Accumulate<Machine<T>>;
-    using Adding = typename Takes::template Adding<State>;
-    static constexpr bool kSum = std::is_same_v<State, red::Sum<P>>, kAddsShortly = State::kShort && State::kAdds;
-
-    template <class Take>
-    static KW_FN bool for_weights(const Ready& i, Take take) {
-      Seen a = i.a, b = i.b;
-      char* states = i.states;
-      for (int d = 0; d < i.width; ++d, a.next(), b.next(), states += i.state_stride) {
-        Strip weights;
-        weights_of<kWeight>(a, b, &weights);
-        if (!take(reinterpret_cast<State*>(states), weights)) return false;
-      }
-      return true;
-    }
-    // Takes in a full strip from registers. Says no, having done nothing, where that cannot be.
-    static KW_FN bool take(const Ready& i, const Strip& s) {
-      return for_weights(i, [&](State* states, const Strip& weights) { return Takes::take_short(states, s, weights); });
-    }
-    // Of one weight, to sums that are looked at later.
-    static KW_FN void add(const Ready& i, const Strip& s, Adding* adding) {
-      Strip weights;
-      weights_of<kWeight>(i.a, i.b, &weights);
-      adding->add(s, weights);
-    }
-    // The strip that lies in memory.
-    __attribute__((noinline, flatten)) static void take_memory(const Ready& i, Run* run) {
-      const Count& count = run->frame.count[i.from->counted];
-      const PackIndex index{count.first + run->column * count.by_column, count.by_lane};
-      for_weights(i, [&](State* states, const Strip& weights) {
-        if constexpr (State::kShort && !State::kAdds)
-          Takes::take_few(states, run->memory, run->left, index, count.by_column);
-        else Takes::take_each(states, run->memory, weights, run->left, index, count.by_column);
-        return true;
-      });
-    }
-
-    __attribute__((flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
-      const bool in_registers = run->left >= kColumns && !(State::kShort && i->width > 1);
-      if (!in_registers || !take(*i, strip_of(a, b, c, d, e, f, g, h)))
-        return step_in_memory(i, run, a, b, c, d, e, f, g, h);
-      return go_on(i + 1, run, strip_of(a, b, c, d, e, f, g, h));
-    }
-    __attribute__((noinline)) static void step_in_memory(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g,
-                                                         V h) {
-      run->memory = strip_of(a, b, c, d, e, f, g, h);
-      take_memory(*i, run);
-      return go_on(i + 1, run, run->memory);
-    }
-  };
 };
 
 }  // inline namespace KW_ISA

@@ -58,7 +58,8 @@ struct Pass {
   std::vector<Packed> packed;
   std::vector<Panel> panels;
   std::vector<Instruction> once, lane, sweep, pairs;  // programs
-  void (*run_pairs)(const Frame& frame) = nullptr;    // the machine, or a loop compiled for just these pairs
+  std::vector<Instruction> operands;                  // of the fused loop that runs pairs, if one does
+  void (*run_pairs)(const Frame& frame) = nullptr;    // the machine, or that loop
   std::vector<PassOutput> outputs;
   std::int64_t lane_state_bytes = 0;  // of one strip of lanes
   int scratch = 0;                    // vectors that operations with their own loop need

@@ -40,9 +40,9 @@ class Screen {
   using State = Red<P>;
 
  public:
-  // Runs a tile. The program is the distance, and the reduction with the squares of rows and columns. Bounds stay as
-  // they are until all pairs have been screened, so that distances are computed side by side. Where too many may enter,
-  // all are computed.
+  // Runs a tile. The frame's `operands` are the distance, and the reduction with the squares of rows and columns. Bounds
+  // stay as they are until all pairs have been screened, so that distances are computed side by side. Where too many may
+  // enter, all are computed.
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     Screen here(frame);
     if (here.looks() || !here.tell_all()) return kPlainly(frame);
@@ -61,9 +61,9 @@ class Screen {
         x_(M::seen(frame, fold().a)),
         y_(M::seen(frame, fold().b)),
         y_step_(M::advance(frame, fold().b)),
-        last_(M::ready(frame, frame.program[1], nullptr)) {}
+        last_(M::ready(frame, frame.operands[1], {})) {}
 
-  KW_FN const Instruction& fold() const { return frame_.program[0]; }
+  KW_FN const Instruction& fold() const { return frame_.operands[0]; }
   KW_FN State* states() const { return reinterpret_cast<State*>(last_.states); }
   KW_FN bool looks() const {
     if constexpr (State::kLooks) return states()->looks();
@@ -73,7 +73,7 @@ class Screen {
   // Notes the vectors in which some pair may enter; says no if they are too many.
   KW_FN bool tell_all() {
     const std::int64_t strips = (frame_.columns + M::kColumns - 1) / M::kColumns,
-                       square_step = M::advance(frame_, frame_.program[1].b);
+                       square_step = M::advance(frame_, frame_.operands[1].b);
     const std::int64_t few = kFew + strips / kStripsOfOne, most = few < kMostNoted ? few : kMostNoted;
     // Bound above which a pair cannot enter; NaN where all may.
     P limit[M::kVectors];

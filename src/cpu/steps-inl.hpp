@@ -1,8 +1,7 @@
 // What a row becomes in the machine, by its class: a step for each shape its operands can have; and the table of all
 // steps by their codes. Included once per instruction set.
 #pragma once
-#include "cpu/machine-inl.hpp"
-#include "cpu/quotient-inl.hpp"
+#include "cpu/reduction-inl.hpp"
 #include "cpu/screen-inl.hpp"
 
 namespace kernweave {
@@ -12,6 +11,7 @@ template <class T>
 class Steps {
   using M = Machine<T>;
   using P = Pack<T>;
+  using V = typename P::Vector;
   using Strip = typename M::Strip;
   using Seen = typename M::Seen;
   using Ready = typename M::Ready;
@@ -19,25 +19,35 @@ class Steps {
 
   // --- element-wise ---
 
-  template <class Row, Shape kShape>
+  // A row's value, written out where it stands.
+  template <class Row>
+  struct Written {
+    KW_FN explicit Written(const Ready&) {}
+    KW_FN P operator()(P x, P y) const { return Row::eval(x, y); }
+    static KW_FN void map(const Ready&, Strip* s) { M::template map_function<Row>(s); }
+  };
+  // A value that takes long is called for each vector; rows share the step around it.
+  struct Called {
+    const typename M::Function function;
+    KW_FN explicit Called(const Ready& i) : function(i.function) {}
+    KW_FN P operator()(P x, P y) const { return P::of(function(x.v, y.v)); }
+    static KW_FN void map(const Ready& i, Strip* s) {
+      M::map(s, [&](P x) { return P::of(i.function(x.v, x.v)); });
+    }
+  };
+
+  template <class Value, Shape kShape>
   struct Unary {
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
       if constexpr (kShape == Shape::scaled) M::map_number(s, i.a, [](P x, P y) { return x * y; });
       if constexpr (kShape == Shape::shifted) M::map_number(s, i.a, [](P x, P y) { return x + y; });
-      M::template map_function<Row>(s);
+      Value::map(i, s);
     }
   };
 
-  // A row's value, whichever column of the strip it is for.
-  template <class Row>
-  struct InAllColumns {
-    static KW_FN P value(int, P x, P y) { return value_of<Row>(x, y); }
-  };
-
-  template <class Way, Shape kShape>
+  template <class Value, Shape kShape>
   struct Binary {
-    static KW_FN P value(const Ready& i, int c, int v, P own) {
-      const auto f = [c](P x, P y) { return Way::value(c, x, y); };
+    static KW_FN P value(const Value& f, const Ready& i, int c, int v, P own) {
       if constexpr (kShape == Shape::with_vector) return f(own, i.a.vector(c, v));
       if constexpr (kShape == Shape::with_number) return f(own, i.a.number(c));
       if constexpr (kShape == Shape::vector_with) return f(i.a.vector(c, v), own);
@@ -55,12 +65,12 @@ class Steps {
       if constexpr (kShape == Shape::shifted_own) return f(own + i.a.number(c), own);
     }
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
-      const auto f = [](P x, P y) { return Way::value(0, x, y); };
+      const Value f(i);
       if constexpr (kShape == Shape::sum_row_number)
         sum(s, i.a, i.b, i.width, [=](P total, P x, P y) { return op::Sum::next(total, f(x, y)); });
       else if constexpr (kShape == Shape::sum_number_row)
         sum(s, i.b, i.a, i.width, [=](P total, P y, P x) { return op::Sum::next(total, f(x, y)); });
-      else M::each([&](int c, int v) { s->at[c][v] = value(i, c, v, s->at[c][v]); });
+      else M::each([&](int c, int v) { s->at[c][v] = value(f, i, c, v, s->at[c][v]); });
     }
     template <class F>
     static KW_FN void sum(Strip* s, Seen row, Seen number, int width, F next) {
@@ -70,7 +80,7 @@ class Steps {
 
   template <class Row, Shape kShape>
   struct Ternary {
-    static KW_FN P f(P x, P y, P z) { return value_of<Row>(x, y, z); }
+    static KW_FN P f(P x, P y, P z) { return Row::eval(x, y, z); }
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
       if constexpr (kShape == Shape::first) M::map_vectors(s, i.a, i.b, [](P x, P y, P z) { return f(x, y, z); });
       if constexpr (kShape == Shape::second) M::map_vectors(s, i.a, i.b, [](P y, P x, P z) { return f(x, y, z); });
@@ -152,10 +162,14 @@ class Steps {
   // --- moves ---
 
   struct LoadVector {
-    static KW_FN void work(const Ready& i, Run*, Strip* s) { M::map_vector(s, i.a, [](P, P y) { return y; }); }
+    static KW_FN void work(const Ready& i, Run*, Strip* s) {
+      M::map_vector(s, i.a, [](P, P y) { return y; });
+    }
   };
   struct LoadNumber {
-    static KW_FN void work(const Ready& i, Run*, Strip* s) { M::map_number(s, i.a, [](P, P y) { return y; }); }
+    static KW_FN void work(const Ready& i, Run*, Strip* s) {
+      M::map_number(s, i.a, [](P, P y) { return y; });
+    }
   };
   struct TellSquare {
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
@@ -168,53 +182,92 @@ class Steps {
 
   // --- the table ---
 
-  struct Table {
-    typename M::Step at[kStripEnd + 1] = {};
+  // What a row's steps call, if it is too long to be written out. No lambdas: a compiler may forget for which
+  // instruction set the function behind one is.
+  template <class Row>
+  static V call_one(V x, V) {
+    return Row::eval(P::of(x)).v;
+  }
+  template <class Row>
+  static V call_two(V x, V y) {
+    return Row::eval(P::of(x), P::of(y)).v;
+  }
+  template <class Row>
+  static constexpr typename M::Function function_of_one() {
+    if constexpr (kIsWritten<Row, P>) return nullptr;
+    else return call_one<Row>;
+  }
+  template <class Row>
+  static constexpr typename M::Function function_of_two() {
+    if constexpr (kIsWritten<Row, P, P>) return nullptr;
+    else return call_two<Row>;
+  }
 
-    template <Op kOp, template <class, Shape> class Work, class Row, int... K>
-    constexpr void add(std::integer_sequence<int, K...>) {
-      ((at[code_of(kOp, static_cast<Shape>(K))] = M::template step<Work<Row, static_cast<Shape>(K)>>), ...);
+  struct Table {
+    typename M::Entry at[kStripEnd + 1] = {};
+
+    constexpr void add(std::uint16_t code, typename M::Step step, typename M::Function function = nullptr) {
+      at[code] = {step, function};
+    }
+    template <Op kOp, class Row, int... K>
+    constexpr void add_unary(std::integer_sequence<int, K...>) {
+      using Value = std::conditional_t<kIsWritten<Row, P>, Written<Row>, Called>;
+      (add(code_of(kOp, static_cast<Shape>(K)), M::template step<Unary<Value, static_cast<Shape>(K)>>,
+           function_of_one<Row>()),
+       ...);
+    }
+    template <Op kOp, class Row, int... K>
+    constexpr void add_binary(std::integer_sequence<int, K...>) {
+      using Value = std::conditional_t<kIsWritten<Row, P, P>, Written<Row>, Called>;
+      (add(code_of(kOp, static_cast<Shape>(K)), M::template step<Binary<Value, static_cast<Shape>(K)>>,
+           function_of_two<Row>()),
+       ...);
+    }
+    template <Op kOp, class Row, int... K>
+    constexpr void add_ternary(std::integer_sequence<int, K...>) {
+      (add(code_of(kOp, static_cast<Shape>(K)), M::template step<Ternary<Row, static_cast<Shape>(K)>>), ...);
     }
     template <Op kOp, template <class, FoldShape> class Work, class Row, int... K>
-    constexpr void add(std::integer_sequence<int, K...>) {
-      ((at[code_of(kOp, static_cast<FoldShape>(K))] = M::template step<Work<Row, static_cast<FoldShape>(K)>>), ...);
+    constexpr void add_fold(std::integer_sequence<int, K...>) {
+      (add(code_of(kOp, static_cast<FoldShape>(K)), M::template step<Work<Row, static_cast<FoldShape>(K)>>), ...);
+    }
+    template <Red kRed, template <class> class State, Weight kWeight>
+    constexpr void add_weighed() {
+      if constexpr (takes(kRed, kWeight)) add(code_of(kRed, kWeight), StripReduction<T, State, kWeight>::step);
     }
     template <Red kRed, template <class> class State, int... K>
     constexpr void add_reduction(std::integer_sequence<int, K...>) {
-      ((at[code_of(kRed, static_cast<Weight>(K))] = M::template Reduction<State, static_cast<Weight>(K)>::step), ...);
+      (add_weighed<kRed, State, static_cast<Weight>(K)>(), ...);
     }
   };
   template <class Shapes, Shapes kCount>
   using Every = std::make_integer_sequence<int, static_cast<int>(kCount)>;
 
-  template <bool kSparesDivider>
   static constexpr Table table() {
     Table all;
-#define UNARY(Name, ...) all.template add<Op::Name, Unary, op::Name>(Every<Shape, Shape::of_one>());
-#define BINARY(Name, ...) all.template add<Op::Name, Binary, InAllColumns<op::Name>>(Every<Shape, Shape::of_two>());
-#define TERNARY(Name, ...) all.template add<Op::Name, Ternary, op::Name>(Every<Shape, Shape::of_three>());
-#define FOLD1(Name, ...) all.template add<Op::Name, Fold1, op::Name>(Every<FoldShape, FoldShape::of_one>());
-#define FOLD2(Name, ...) all.template add<Op::Name, Fold2, op::Name>(Every<FoldShape, FoldShape::of_two>());
-#define LOOP1(Name, ...) all.at[code_of(Op::Name, Shape::alone)] = M::template step<Loop1<op::Name>>;
-#define LOOP2(Name, ...) all.at[code_of(Op::Name, Shape::alone)] = M::template step<Loop2<op::Name>>;
+#define UNARY(Name, ...) all.template add_unary<Op::Name, op::Name>(Every<Shape, Shape::of_one>());
+#define BINARY(Name, ...) all.template add_binary<Op::Name, op::Name>(Every<Shape, Shape::of_two>());
+#define TERNARY(Name, ...) all.template add_ternary<Op::Name, op::Name>(Every<Shape, Shape::of_three>());
+#define FOLD1(Name, ...) all.template add_fold<Op::Name, Fold1, op::Name>(Every<FoldShape, FoldShape::of_one>());
+#define FOLD2(Name, ...) all.template add_fold<Op::Name, Fold2, op::Name>(Every<FoldShape, FoldShape::of_two>());
+#define LOOP1(Name, ...) all.add(code_of(Op::Name, Shape::alone), M::template step<Loop1<op::Name>>);
+#define LOOP2(Name, ...) all.add(code_of(Op::Name, Shape::alone), M::template step<Loop2<op::Name>>);
 #include "kernweave/ops.def"
-    if constexpr (kSparesDivider)
-      all.template add<Op::Divide, Binary, SparingDivider<T>>(Every<Shape, Shape::of_two>());
 #define REDUCTION(Name, ...) all.template add_reduction<Red::Name, red::Name>(Every<Weight, Weight::count>());
 #include "kernweave/reductions.def"
-    all.at[kLoadVector] = M::template step<LoadVector>;
-    all.at[kLoadNumber] = M::template step<LoadNumber>;
-    all.at[kStore] = M::template step<Store>;
-    all.at[kTellSquare] = M::template step<TellSquare>;
-    all.at[kLoopBegin] = M::loop;
-    all.at[kLoopEnd] = all.at[kStripEnd] = M::end;
+    all.add(kLoadVector, M::template step<LoadVector>);
+    all.add(kLoadNumber, M::template step<LoadNumber>);
+    all.add(kStore, M::template step<Store>);
+    all.add(kTellSquare, M::template step<TellSquare>);
+    all.add(kLoopBegin, M::loop);
+    all.add(kLoopEnd, M::end);
+    all.add(kStripEnd, M::end);
     return all;
   }
 
  public:
-  template <bool kSparesDivider>
   static void run(const Frame& frame) {
-    static constexpr Table all = table<kSparesDivider>();
+    static constexpr Table all = table();
     M::run(frame, all.at);
   }
 };

@@ -102,9 +102,24 @@ constexpr std::uint16_t code_of(Op op, Shape shape) {
 }
 constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<Shape>(shape)); }
 
-// How a term is weighed: by 1, by a vector of lanes, by one number a column; or by the difference of two points, a
-// vector that all columns share less a number, so that no gradient has to keep its differences.
-enum class Weight : std::uint16_t { one, vector, number, difference, count };
+// How a term is weighed: not at all; by a vector of lanes; by one number a column, or the same one in all; or by the
+// difference of two points, a vector that all columns share less a number, so that no gradient has to keep its
+// differences.
+enum class Weight : std::uint16_t { none, vector, number, difference, count };
+
+constexpr bool takes_weights(Red red) {
+  enum Inputs { value, value_weight, value_k };
+  constexpr Inputs inputs_of[] = {
+#define REDUCTION(Name, fn, inputs, ...) inputs,
+#include "kernweave/reductions.def"
+  };
+  return inputs_of[static_cast<int>(red)] == value_weight;
+}
+// To a sum a weight of 1 in memory is as good as none. A logarithm of one asks of every weight whether it is 0.
+constexpr bool takes(Red red, Weight weight) {
+  if (weight == Weight::none) return !takes_weights(red) || red == Red::LogSumExp;
+  return takes_weights(red) && (weight != Weight::difference || red == Red::Sum);
+}
 
 constexpr std::uint16_t kFirstReduction = code_of(Op::count, Shape::alone);
 constexpr std::uint16_t code_of(Red red, Weight weight) {
@@ -113,7 +128,7 @@ constexpr std::uint16_t code_of(Red red, Weight weight) {
                                     static_cast<std::uint16_t>(weight));
 }
 
-constexpr std::uint16_t kFirstMove = code_of(Red::count, Weight::one);
+constexpr std::uint16_t kFirstMove = code_of(Red::count, Weight::none);
 enum Move : std::uint16_t {
   kLoadVector = kFirstMove,  // strip = a
   kLoadNumber,
@@ -159,6 +174,7 @@ struct Instruction {
 // One call of the machine: some strips side by side along the sweep axis.
 struct Frame {
   const Instruction* program;
+  const Instruction* operands;    // of a fused loop: its fold, calls and reductions
   void* base[kSpaces];            // where each space stands for the first strip
   std::int64_t advance[kSpaces];  // numbers from strip to strip
   std::int64_t columns;           // in all, the last strip may be short

@@ -143,6 +143,7 @@ void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t
   const Tiling& t = pass_.tiling;
   Frame frame{};
   frame.program = pass_.pairs.data();
+  frame.operands = pass_.operands.data();
   for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
   frame.base[static_cast<int>(Space::lane_panel)] =
       space(Space::lane_panel) + strip * t.strip_rows() * pass_.components[static_cast<int>(Space::lane_panel)];

@@ -38,15 +38,15 @@ class PairWriter : public StepWriter {
     else one();
   }
 
-  // Pairs of a kind that is compiled whole need no more than where everything lies.
-  bool whole(const PairChain& chain, const TileKernel& kernel) {
+  // A fused loop, if there is one for these pairs, needs no more than where everything lies.
+  void fuse(const PairChain& chain, const TileKernel& kernel) {
     std::vector<PassOutput> outputs = pass_.outputs;
     const auto slope = [](const PassOutput& o) { return o.difference >= 0; };
     std::stable_partition(outputs.begin(), outputs.end(), slope);
     for (const PassOutput& o : outputs)
-      if (o.mode != PassOutput::Mode::folded || (!slope(o) && variant_.outputs[o.number].width > 1)) return false;
+      if (o.mode != PassOutput::Mode::folded || (!slope(o) && variant_.outputs[o.number].width > 1)) return;
     const FusedLoop* const loop = loop_for(chain, outputs, kernel.fused());
-    if (!loop) return false;
+    if (!loop) return;
     const bool screened = loop->screened && chain.width >= kCpuFewestOfScreen;
     pass_.run_pairs = screened ? loop->screened : loop->run;
     out_.emplace_back(code_of(chain.fold, FoldShape::vector_number));
@@ -54,27 +54,25 @@ class PairWriter : public StepWriter {
     out_.back().b = at(chain.column);
     out_.back().width = chain.width;
     out_.back().starts = chain.starts;
-    for (std::size_t k = 0; k < chain.calls.size(); ++k) whole_call(chain.calls[k], *chain.steps[k]);
+    for (std::size_t k = 0; k < chain.calls.size(); ++k) call(chain.calls[k], *chain.steps[k]);
     for (const PassOutput& o : outputs) out_.push_back(fold_instruction(o, variant_.outputs[o.number], kernel));
     if (screened) {
       out_.back().a = told(chain.row, chain.width, pass_.lanes_along_i ? Region::row : Region::column, &pass_.lane);
       out_.back().b = told(chain.column, chain.width, pass_.lanes_along_i ? Region::column : Region::row, &pass_.sweep);
     }
-    out_.emplace_back(kStripEnd);
-    return true;
   }
 
  private:
   // One output, or a slope and then the sum of its terms.
   const FusedLoop* loop_for(const PairChain& chain, const std::vector<PassOutput>& outputs,
                             const FusedLoopList& loops) const {
-    const auto weight = [&](const PassOutput& o) { return weight_of(o, variant_.outputs[o.number]); };
-    const bool summed = outputs.size() == 2 && weight(outputs.back()) == Weight::one;
+    const auto output = [&](const PassOutput& o) -> const Output& { return variant_.outputs[o.number]; };
+    const bool summed = outputs.size() == 2 && !is_weighed(variant_, output(outputs.back()));
     if (outputs.size() != (summed ? 2 : 1)) return nullptr;
+    const Weight weight = weight_of(outputs.front(), output(outputs.front()));
     const FusedLoop* const end = loops.at + loops.count;
     const FusedLoop* const found = std::find_if(loops.at, end, [&](const FusedLoop& w) {
-      return w.weight == weight(outputs.front()) && w.summed == summed &&
-             is_of_kind(chain, w.fold, w.reduction, w.calls, w.length);
+      return w.weight == weight && w.summed == summed && is_of_kind(chain, w.fold, w.reduction, w.calls, w.length);
     });
     return found == end ? nullptr : found;
   }
@@ -94,7 +92,7 @@ class PairWriter : public StepWriter {
   }
 
   // What it takes of a row, or of no point, first; what it takes of a column second.
-  void whole_call(const CallRow& call, const Step& step) {
+  void call(const CallRow& call, const Step& step) {
     Instruction i(code_of(step.op, Shape::alone));
     for (std::size_t k = 0; k < step.in.size(); ++k) {
       const int argument = k == 0 ? call.x : call.y;
@@ -122,7 +120,7 @@ class PairWriter : public StepWriter {
       const Step& step = program_.steps[o.difference];
       i.a = from_memory(step.in[o.turned]);
       i.b = from_memory(step.in[!o.turned]);
-    } else if (is_weighed(variant_, output)) {
+    } else if (weight_of(o, output) != Weight::none) {
       i.b = from_memory(output.weight);
     }
     i.width = output.value.width > 1 ? 1 : output.width;
@@ -134,7 +132,7 @@ class PairWriter : public StepWriter {
   }
   Weight weight_of(const PassOutput& o, const Output& output) const {
     if (o.difference >= 0) return Weight::difference;
-    if (!is_weighed(variant_, output)) return Weight::one;
+    if (!is_weighed(variant_, output) && takes(output.red, Weight::none)) return Weight::none;
     return at(output.weight).vector ? Weight::vector : Weight::number;
   }
 
@@ -157,9 +155,12 @@ void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, co
   axis_program(Region::column, pass->lanes_along_i ? &pass->sweep : &pass->lane);
 
   pass->run_pairs = kernel.run;
-  PairWriter writer(variant, fused, layout, pass, &reads, &pass->pairs);
   PairChain chain;
-  if (is_chain(plan, variant, group, needed, &chain) && writer.whole(chain, kernel)) return;
+  if (is_chain(plan, variant, group, needed, &chain)) {
+    std::vector<int> reads_of_loop = reads;
+    PairWriter(variant, fused, layout, pass, &reads_of_loop, &pass->operands).fuse(chain, kernel);
+  }
+  PairWriter writer(variant, fused, layout, pass, &reads, &pass->pairs);
   writer.steps(needed);
   for (const PassOutput& o : pass->outputs) {
     const Output& output = variant.outputs[o.number];
