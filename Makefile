@@ -16,11 +16,20 @@ ifneq ($(shell locale charmap 2>/dev/null),UTF-8)
 export LC_ALL := C.UTF-8
 endif
 
+# Who has no flags of his own gets R's without debug information.
+ifeq ($(R_MAKEVARS_USER)$(wildcard $(HOME)/.R/Makevars*),)
+export R_MAKEVARS_USER := $(CURDIR)/tools/Makevars
+endif
+
 # R as the tests, the demo and the benchmarks see it: our library first, and the way back to the sources.
 RSCRIPT = R_LIBS="$(CURDIR)/$(LIB)$${R_LIBS:+:$$R_LIBS}" KERNWEAVE_SOURCE="$(CURDIR)" Rscript
 
+# Test files side by side; how much of them, tests/testthat/helper-tiers.R says.
+run-tests = NOT_CRAN=true KERNWEAVE_TESTS=$(1) TESTTHAT_PARALLEL=true TESTTHAT_CPUS=$(CORES) $(RSCRIPT) -e \
+  'testthat::test_dir("tests/testthat", package = "kernweave", load_package = "installed")'
+
 .NOTPARALLEL:
-.PHONY: help demo test check docs bench guard clean setup-demo setup-test setup-check setup-guard
+.PHONY: help demo quick test night check docs bench guard clean setup-demo setup-test setup-check setup-guard
 
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -28,8 +37,14 @@ help: ## these lines
 demo: setup-demo $(STAMP) ## a picture from a sum too large for memory: kernweave-demo.png
 	@$(RSCRIPT) tools/demo.R
 
-test: setup-test $(STAMP) ## install into .lib/ and run tests/testthat
-	@NOT_CRAN=true $(RSCRIPT) -e 'testthat::test_dir("tests/testthat", package = "kernweave", load_package = "installed")'
+quick: setup-test $(STAMP) ## install into .lib/ and run a little of every test: a minute
+	@$(call run-tests,quick)
+
+test: setup-test $(STAMP) ## the tests as continuous integration runs them: some minutes
+	@$(call run-tests,$(or $(KERNWEAVE_TESTS),usual))
+
+night: ## all that takes hours: every combination, random formulas without end, the check, instructions
+	@tools/night.sh
 
 check: setup-check ## scripts, fresh documentation, then R CMD check as CRAN runs it
 	@MAKEFLAGS=-j$(CORES) tools/check.sh
@@ -57,5 +72,6 @@ setup-demo setup-test setup-check setup-guard:
 
 $(STAMP): $(SOURCES)
 	@mkdir -p $(LIB)
-	MAKEFLAGS="-j$(CORES) --no-print-directory" R CMD INSTALL --no-html $(if $(filter $(HEADERS),$(notdir $?)),--preclean) --library=$(LIB) .
-	@touch $@
+	MAKEFLAGS="-j$(CORES) --no-print-directory" R CMD INSTALL --no-html \
+	  $(if $(filter $(HEADERS),$(notdir $?)),--preclean) --library=$(LIB) . 2>&1 | tee $(LIB)/install.log
+	@grep -q '^[*] DONE' $(LIB)/install.log && touch $@

@@ -1,5 +1,8 @@
 #!/bin/sh
 # Checks the scripts, that generated files are fresh, and the tarball as CRAN would; fails on an error or a warning.
+#
+#   tools/check.sh         as CRAN would: compiles for the vignettes and for the check, runs the tests
+#   tools/check.sh built   what `make` has built and `make test` has tested already
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -33,9 +36,21 @@ export _R_CHECK_CRAN_INCOMING_=FALSE _R_CHECK_SYSTEM_CLOCK_=FALSE _R_CHECK_COMPI
   _R_CHECK_THINGS_IN_TEMP_DIR_=TRUE _R_CHECK_THINGS_IN_OTHER_DIRS_=TRUE OMP_THREAD_LIMIT=2
 work=$(mktemp -d)
 cd "$work"
-R CMD build "$root"
 status=0
-R CMD check --as-cran --no-manual ./*.tar.gz || status=1
+if [ "${1:-}" = built ]; then
+  make --no-print-directory -C "$root" .lib/.installed
+  R CMD build --no-build-vignettes "$root"
+  R CMD check --as-cran --no-manual --no-tests --ignore-vignettes --library="$root/.lib" \
+    --install="check:$root/.lib/install.log" ./*.tar.gz || status=1
+  echo "== vignettes"
+  cp -R "$root/vignettes" .
+  for page in vignettes/*.Rmd; do
+    R_LIBS="$root/.lib${R_LIBS:+:$R_LIBS}" Rscript -e 'rmarkdown::render(commandArgs(TRUE), quiet = TRUE)' "$page" || status=1
+  done
+else
+  R CMD build "$root"
+  R CMD check --as-cran --no-manual ./*.tar.gz || status=1
+fi
 # R CMD check itself fails on errors only.
 grep -q '^Status:.*\(ERROR\|WARNING\)' ./*.Rcheck/00check.log && status=1
 if [ "$status" -eq 0 ]; then rm -rf "$work"; else echo "check: failed; see $work" >&2; fi

@@ -192,6 +192,13 @@ gate_columns <- function() {
   }))
 }
 
+# No compiled file has much more code than it had, where objects are there.
+gate_compiled <- function() {
+  compiled <- new.env()
+  sys.source(at_root("tools/compiled.R"), envir = compiled)
+  compiled$too_large(root)
+}
+
 # Lengths of the functions of a file: from a line that opens a brace at the margin (or one step in, for
 # members) to the brace that closes it there.
 function_lengths <- function(file) {
@@ -323,7 +330,7 @@ room_includes <- function() {
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
               first_line = gate_first_line, size = gate_size, columns = gate_columns, functions = gate_functions,
-              lists = gate_lists, words = gate_words, readme = gate_readme)
+              compiled = gate_compiled, lists = gate_lists, words = gate_words, readme = gate_readme)
 
 if (sys.nframe() == 0L) {
   for (gate in names(gates)) {

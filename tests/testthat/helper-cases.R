@@ -121,7 +121,6 @@ cloud <- function(n, d, offset = 0) matrix(stats::runif(n * d), n) + offset
 
 # --- instruction sets of the CPU engine
 
-instruction_sets <- kernweave:::r_instruction_sets()
 with_isa <- function(isa, code) {
   kernweave:::r_use_instructions(isa)
   on.exit(kernweave:::r_use_instructions(""))

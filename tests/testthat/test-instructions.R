@@ -3,6 +3,7 @@
 
 test_that("no case needs more instructions a pair than recorded", {
   skip_on_cran()
+  skip_below("all")
   root <- Sys.getenv("KERNWEAVE_SOURCE")
   if (!nzchar(root) || !file.exists(file.path(root, "bench/instructions.R"))) skip("not in the source tree")
   if (!nzchar(Sys.which("valgrind"))) skip("no valgrind")

@@ -13,7 +13,7 @@ make_arguments <- function(shape, axes, M, N, from, to) {
 }
 
 lazy_value <- function(row, arguments, attributes) {
-  kernweave:::r_lazy_call(row$name, lapply(arguments, `[[`, "lazy"), attributes)
+  kernweave:::lazy_call(row$name, lapply(arguments, `[[`, "lazy"), attributes)
 }
 
 oracle_value <- function(row, arguments, attributes, M, N, width) {
@@ -38,23 +38,30 @@ for (k in seq_len(nrow(operations))) {
 
   test_that(paste0(row$fn, "(): value of every width, axis, sign, device and precision"), {
     set.seed(k)
-    for (widths in test_widths) for (shape in accepted_shapes(row, widths)) for (axes in axes_of_args) {
-      for (range in value_ranges(row)) {
-        arguments <- make_arguments(shape, axes, 4, 5, range[1], range[2])
-        value <- lazy_value(row, arguments, shape$attributes)
-        expected <- oracle_value(row, arguments, shape$attributes, 4, 5, width(value))
-        for (device in test_devices()) for (precision in test_precisions()) {
-          actual <- dense_value(lazy_set(value, device = device, precision = precision), 4, 5)
-          expect_close(actual, expected, tolerance_of(precision), label = paste(row$fn, device, precision))
-        }
+    shapes <- unlist(lapply(test_widths, function(widths) accepted_shapes(row, widths)), recursive = FALSE)
+    ranges <- value_ranges(row)
+    cases <- combinations(shape = seq_along(shapes), axes = seq_along(axes_of_args), range = seq_along(ranges))
+    for (case in seq_len(nrow(cases))) {
+      shape <- shapes[[cases$shape[case]]]
+      range <- ranges[[cases$range[case]]]
+      arguments <- make_arguments(shape, axes_of_args[[cases$axes[case]]], 4, 5, range[1], range[2])
+      value <- lazy_value(row, arguments, shape$attributes)
+      expected <- oracle_value(row, arguments, shape$attributes, 4, 5, width(value))
+      for (device in test_devices()) for (precision in test_precisions()) {
+        actual <- dense_value(lazy_set(value, device = device, precision = precision), 4, 5)
+        expect_close(actual, expected, tolerance_of(precision), label = paste(row$fn, device, precision))
       }
     }
   })
 
   test_that(paste0(row$fn, "(): gradient against differences, reverse against forward"), {
     set.seed(100 + k)
-    for (shape in accepted_shapes(row, 3, most = 3)) for (axes in axes_of_args[1:2]) {
-      arguments <- make_arguments(shape, axes, 3, 4, smooth_range(row)[1], smooth_range(row)[2])
+    shapes <- accepted_shapes(row, 3, most = 3)
+    cases <- combinations(shape = seq_along(shapes), axes = 1:2)
+    for (case in seq_len(nrow(cases))) {
+      shape <- shapes[[cases$shape[case]]]
+      arguments <- make_arguments(shape, axes_of_args[[cases$axes[case]]], 3, 4, smooth_range(row)[1],
+                                  smooth_range(row)[2])
       check_gradient(function(args) lazy_value(row, args, shape$attributes), arguments, paste0(row$fn, "()"))
     }
   })

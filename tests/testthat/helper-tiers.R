@@ -1,0 +1,36 @@
+# How much is tried, by the environment variable KERNWEAVE_TESTS: "quick" answers a plain change in a minute, and R CMD
+# check; "usual" is for continuous integration, "all" for the night. Each tier tries every row; what differs is how many
+# of the combinations of rows, shapes, sizes and instruction sets.
+
+test_tiers <- c("quick", "usual", "all")
+by_default <- if (identical(Sys.getenv("NOT_CRAN"), "true")) "usual" else "quick"
+test_tier <- match.arg(Sys.getenv("KERNWEAVE_TESTS", by_default), test_tiers)
+reaches <- function(tier) match(test_tier, test_tiers) >= match(tier, test_tiers)
+
+# For what takes long and has little to do with a plain change.
+skip_below <- function(tier) {
+  if (!reaches(tier)) testthat::skip(sprintf("KERNWEAVE_TESTS is \"%s\", not \"%s\"", test_tier, tier))
+}
+
+# A number that grows from tier to tier.
+by_tier <- function(quick, usual, all) switch(test_tier, quick = quick, usual = usual, all = all)
+
+# Combinations of values of some vectors, one a row. All of them at night; else `times` as many as the longest vector
+# has values (in a hurry, as many), among which every value of every vector comes up as often as any other, give or take
+# one, beside others each time. Always the same ones.
+combinations <- function(..., times = 1) {
+  vectors <- list(...)
+  lengths <- lengths(vectors)
+  count <- max(lengths) * if (test_tier == "quick") 1 else times
+  if (test_tier == "all" || count >= prod(lengths)) {
+    return(expand.grid(..., KEEP.OUT.ATTRS = FALSE, stringsAsFactors = FALSE))
+  }
+  with_local_seed(count, as.data.frame(lapply(vectors, function(values) {
+    turns <- lapply(seq_len(ceiling(count / length(values))), function(turn) values[sample.int(length(values))])
+    unlist(turns)[seq_len(count)]
+  }), stringsAsFactors = FALSE))
+}
+
+# Of the CPU engine; in a hurry, the best one alone.
+instruction_sets <- kernweave:::r_instruction_sets()
+if (!reaches("usual")) instruction_sets <- instruction_sets[1]

@@ -1,0 +1,28 @@
+# The CPU engine on several threads.
+
+test_that("any number of threads gives the same bits, run to run", {
+  set.seed(9)
+  x <- matrix(stats::rnorm(3 * 1500), ncol = 3)
+  y <- matrix(stats::rnorm(3 * 2300), ncol = 3)
+  K <- exp(-sqdist(Vi(x), Vj(y)))
+  for (op in c("sum", "logsumexp", "min_argmin", "argKmin")) for (index in c("i", "j", "ij"))
+    for (precision in test_precisions()) {
+    run <- function(threads) reduction(K, op, index = index, K = if (op == "argKmin") 4, precision = precision,
+                                       threads = threads)
+    once <- run(1)
+    for (threads in c(2, 3, 7))
+      expect_identical(run(threads), once, label = paste(op, index, precision, threads, "threads"))
+    expect_identical(run(2), once)
+  }
+})
+
+test_that("few rows and many columns are shared out too, and add up", {
+  set.seed(10)
+  y <- stats::runif(200000)
+  b <- stats::rnorm(200000)
+  x <- c(0.1, 0.5)
+  expected <- vapply(x, function(at) sum(exp(-(at - y)^2) * b), 0)
+  for (threads in 1:2) expect_close(exp(-sqdist(Vi(x), Vj(y))) %*% b, expected, 1e-12, scale = 1000)
+  expect_close(sum(exp(-sqdist(Vi(x), Vj(y))), index = "ij"), sum(vapply(x, function(at) sum(exp(-(at - y)^2)), 0)),
+               1e-13, scale = 4e5)
+})
