@@ -45,7 +45,8 @@ if [ "${1:-}" = built ]; then
   echo "== vignettes"
   cp -R "$root/vignettes" .
   for page in vignettes/*.Rmd; do
-    R_LIBS="$root/.lib${R_LIBS:+:$R_LIBS}" Rscript -e 'rmarkdown::render(commandArgs(TRUE), quiet = TRUE)' "$page" || status=1
+    R_LIBS="$root/.lib${R_LIBS:+:$R_LIBS}" Rscript -e 'rmarkdown::render(commandArgs(TRUE), quiet = TRUE)' "$page" ||
+      status=1
   done
 else
   R CMD build "$root"
