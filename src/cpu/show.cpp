@@ -96,6 +96,7 @@ std::string show(const Pass& pass, const TileKernel& kernel) {
   show_program("lane", pass.lane, &out);
   show_program("sweep", pass.sweep, &out);
   show_program("pair", pass.pairs, &out);
+  show_program("loop", pass.operands, &out);
   return out.str();
 }
 
