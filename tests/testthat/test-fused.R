@@ -2,8 +2,11 @@
 # whatever the points are.
 
 loops_of <- function(R, points = 1000) kernweave:::r_cpu_loops(kernweave:::prepared(R)$plan, points)
-# In all forms that the CPU is ever given: the expanded one is cheaper on a GPU alone.
-is_whole <- function(R) with(loops_of(R), all(whole[form != "expanded"]))
+# In the forms that the CPU engine has a use for.
+is_whole <- function(R) {
+  loops <- loops_of(R)
+  all(loops$whole[loops$form != "expanded"])
+}
 
 test_that("pairs of a common kind have loops of their own in every form of their plans, but where a call takes long", {
   for (precision in test_precisions()) for (index in c("j", "i")) {
