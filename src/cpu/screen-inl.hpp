@@ -40,9 +40,9 @@ class Screen {
   using State = Red<P>;
 
  public:
-  // Runs a tile. The frame's `operands` are the distance, and the reduction with the squares of rows and columns. Bounds
-  // stay as they are until all pairs have been screened, so that distances are computed side by side. Where too many may
-  // enter, all are computed.
+  // Runs a tile. The frame's `operands` are the distance, and the reduction with the squares of rows and columns.
+  // Bounds stay as they are until all pairs have been screened, so that distances are computed side by side. Where too
+  // many may enter, all are computed.
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     Screen here(frame);
     if (here.looks() || !here.tell_all()) return kPlainly(frame);
