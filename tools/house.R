@@ -181,7 +181,8 @@ gate_size <- function() {
 gate_columns <- function() {
   code <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()),
             pages_in("bench", "[.](cpp|hpp)$"), pages_in("tests/testthat", "[.](cpp|cu|hpp)$"))
-  scripts <- c(r_files(), pages_in("bench", "[.]R$"), pages_in("tools", "[.](R|sh)$"))
+  scripts <- c(r_files(), pages_in("bench", "[.]R$"), pages_in("tests/testthat", "[.]R$"),
+               pages_in("tools", "[.](R|sh)$"))
   pages <- c("README.md", "NEWS.md", pages_in("design", "[.]md$"), pages_in("bench/notes", "[.]md$"),
              pages_in("vignettes", "[.]Rmd$"))
   unlist(lapply(c(code, scripts, pages), function(file) {

@@ -95,7 +95,8 @@ test_that("what is not negative is found by trying, and so are sums and products
     step <- explain(reduction(F^0.5, "sum", index = "j", call = FALSE))$steps
     any(grepl("sqrt", unlist(step)))
   }
-  not_negative <- list(D, exp(v), cosh(v), softplus(v), sigmoid(v), v^2, D + softplus(v), relu(D), D / (1 + D), D * cosh(v))
+  not_negative <- list(D, exp(v), cosh(v), softplus(v), sigmoid(v), v^2, D + softplus(v), relu(D), D / (1 + D),
+                       D * cosh(v))
   for (F in not_negative) expect_true(power_of(F), label = format(F)[2])
   for (F in list(v, sin(v), log(D), D - 1, -D, tanh(v), xlogx(D))) expect_false(power_of(F), label = format(F)[2])
 })
