@@ -1,6 +1,7 @@
 # The GPU engine: what it writes compiles without a GPU; where there is one, its numbers are the reference's.
 
 test_that("every operation compiles for a GPU", {
+  skip_below("usual")
   skip_without_compiler()
   # An alias is a formula of the others.
   operations <- subset(kernweave_operations(), form != "alias")
@@ -11,6 +12,7 @@ test_that("every operation compiles for a GPU", {
 })
 
 test_that("every reduction compiles for a GPU, over every axis", {
+  skip_below("usual")
   skip_without_compiler()
   y <- numbers_between(5, 2, 0, 1)
   # What is derived hands another formula to one of these.
@@ -25,6 +27,7 @@ test_that("every reduction compiles for a GPU, over every axis", {
 })
 
 test_that("random formulas compile for a GPU", {
+  skip_below("usual")
   skip_without_compiler()
   for (seed in seq_len(by_tier(10, 25, 50))) {
     formula <- random_formula(seed)

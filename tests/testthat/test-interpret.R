@@ -56,7 +56,8 @@ test_that("what does not fit is refused with its size", {
 
 test_that("common pairs have kernels of their own in every form of their plans, and no kernel is there for nothing", {
   table <- readLines(system.file("include", "kernweave", "fused.def", package = "kernweave"))
-  names <- sub("^FUSED\\((\\w+),.*", "\\1", grep("^FUSED\\(", table, value = TRUE))
+  rows <- "^FUSED(_GPU)?\\((\\w+),.*"
+  names <- sub(rows, "\\2", grep(rows, table, value = TRUE))
   expect_gt(length(names), 40)
   met <- character()
   for (D in c(1, 3, 10)) for (weights in 1:2) for (precision in test_precisions()) for (index in c("j", "i")) {
@@ -79,6 +80,7 @@ test_that("common pairs have kernels of their own in every form of their plans, 
 })
 
 test_that("kernels for pairs of a common kind, carried out by threads of the host, find what plain loops find", {
+  skip_below("usual")
   expect_right_on_host("on_host.cpp")
 })
 
@@ -96,6 +98,7 @@ test_that("what is almost of a common kind is followed like any other formula", 
 })
 
 test_that("the interpreter needs no header but ours", {
+  skip_below("usual")
   skip_without_compiler()
   for (number in c("float", "double")) {
     source <- paste0("#include \"kernweave/gpu/fused.hpp\"\n",
