@@ -3,7 +3,12 @@
 operations <- kernweave_operations()
 taken <- kernweave_reductions()$fn  # argmax() and argmin() are reductions in R
 exported <- operations[operations$fn %in% setdiff(getNamespaceExports("kernweave"), taken), ]
-called <- function(row, args, attributes) do.call(row$fn, c(unname(args), exported_attributes(row, attributes)))
+called <- function(row, args, attributes) {
+  args <- unname(args)
+  # The table has latitude first, in radians; the function longitude, as R's packages do.
+  if (row$fn == "haversine") args <- c(lapply(args, rev), unit = "radian")
+  do.call(row$fn, c(args, exported_attributes(row, attributes)))
+}
 
 # Lists that the engine keeps behind their lengths, as the arguments of the function.
 exported_attributes <- function(row, attributes) {
