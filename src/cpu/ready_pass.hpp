@@ -62,7 +62,6 @@ class ReadyPass {
   std::int64_t rows_of_block() const { return pass_.tiling.rows; }
   std::int64_t columns_of_chunk() const { return cut_.chunk_columns; }
   Piece whole() const { return {{0, cut_.blocks}, {0, cut_.chunks}}; }
-  std::int64_t rows_of(std::int64_t block) const { return found_.rows_of(block); }
 
   void run(const Task& task, int threads) {
     work(task, threads, whole(), false);

@@ -89,3 +89,15 @@ everywhere <- function(check) {
 }
 
 `%||%` <- function(a, b) if (is.null(a)) b else a
+
+# The gradient of a number by central differences, shaped like the point.
+differences <- function(f, at, h = 1e-6) {
+  out <- at
+  for (k in seq_along(at)) {
+    up <- down <- at
+    up[k] <- up[k] + h
+    down[k] <- down[k] - h
+    out[k] <- (f(up) - f(down)) / (2 * h)
+  }
+  out
+}

@@ -4,17 +4,6 @@ set.seed(6)
 x <- matrix(stats::rnorm(12), 4)
 y <- matrix(stats::rnorm(15), 5)
 
-differences <- function(f, at, h = 1e-6) {
-  out <- at
-  for (k in seq_along(at)) {
-    up <- down <- at
-    up[k] <- up[k] + h
-    down[k] <- down[k] - h
-    out[k] <- (f(up) - f(down)) / (2 * h)
-  }
-  out
-}
-
 test_that("every differentiable reduction, over every axis, along i, j, parameters and pairs", {
   A <- matrix(stats::rnorm(20), 4)
   make <- function(x, y, p, A) {

@@ -1,16 +1,5 @@
 # Gradients through choices, powers and other points where a slope is infinite or none.
 
-differences <- function(f, at, h = 1e-6) {
-  out <- at
-  for (k in seq_along(at)) {
-    up <- down <- at
-    up[k] <- up[k] + h
-    down[k] <- down[k] - h
-    out[k] <- (f(up) - f(down)) / (2 * h)
-  }
-  out
-}
-
 gradient_of <- function(formula, at, ...) {
   F <- Vi(at, name = "F")
   as.vector(vjp(sum(formula(F), index = "i", call = FALSE, ...), F))
