@@ -125,6 +125,10 @@ r_meet <- function(args) {
     .Call(`_kernweave_r_meet`, args)
 }
 
+r_operator_product <- function(description, x) {
+    .Call(`_kernweave_r_operator_product`, description, x)
+}
+
 r_raw_options <- function(names, twins) {
     .Call(`_kernweave_r_raw_options`, names, twins)
 }

@@ -1,0 +1,46 @@
+# What C++ reads of an operator: the same tree, with each lazy tensor as the plans of its products.
+
+# `width`: the most columns that will be multiplied at once; with `ladder`, fewer, too, as right-hand sides are done.
+native_operator <- function(op, width, ladder = FALSE) {
+  switch(op$kind,
+    lazy = native_lazy(op$tensor, width, ladder),
+    diagonal = list(kind = "diagonal", values = op$values),
+    dense = list(kind = "dense", matrix = op$matrix),
+    `function` = list(kind = "function", dim = as.numeric(op$dim), apply = op$apply),
+    sum = , product = , kronecker = {
+      list(kind = op$kind, parts = lapply(op$parts, native_operator, width, ladder), coefficients = op$coefficients)
+    },
+    block = list(kind = "block", parts = lapply(op$parts, lapply, function(part) {
+      if (!is.null(part)) native_operator(part, width, ladder)
+    }))
+  )
+}
+
+# Products of a lazy tensor of one component: a plan for each number of columns.
+native_lazy <- function(K, width, ladder = FALSE) {
+  options <- call_options(K$settings)
+  widths <- if (ladder) product_widths[product_widths < min(width, widest_product)]
+  widths <- c(widths, min(width, widest_product))
+  list(kind = "engine", dim = as.numeric(dim(K)[1:2]), extent = as.numeric(K$extent), settings = options,
+       plans = lapply(widths, product_plan, K = K))
+}
+
+# Sixteen columns cost little more than twice what one costs, 64 six times; more gain nothing.
+widest_product <- 64L
+product_widths <- c(1L, 2L, 3L, 4L, 6L, 8L, 12L, 16L, 24L, 32L, 48L)
+
+# The sum over j of K times an operand of so many components, which is the one without data.
+product_plan <- function(K, width) {
+  vector <- lazy_operand(new_operand("v", "j", as.integer(width), "real"))
+  R <- reduction(lazy_call("Mult", list(K, vector)), "Sum", index = "j", call = FALSE)
+  ready <- prepared(R)
+  at <- match_operands(list(vector$formula$args), ready$operands)
+  data <- lapply(ready$operands, `[[`, "data")
+  data[[at]] <- matrix(0, dim(K)[2], width)
+  list(width = as.integer(width), plan = ready$plan, operands = ready$operands, data = data, vector = at - 1L)
+}
+
+operator_product <- function(op, v) {
+  if (!ncol(v)) return(matrix(0, op$dim[1], 0))
+  r_operator_product(native_operator(op, ncol(v)), v)
+}

@@ -1,0 +1,100 @@
+// From R's descriptions to operators, and their products.
+#include "r_operator.hpp"
+
+#include "border.hpp"
+#include "r_data.hpp"
+#include "r_plan.hpp"
+
+namespace kernweave {
+namespace {
+
+using solve::Block;
+using solve::OperatorPointer;
+using solve::Parts;
+using solve::Poll;
+
+solve::ProductPlan product_plan(const Rcpp::List& from) {
+  return {Rcpp::as<int>(from["width"]), plan_behind(from["plan"]), operands_of({from["data"], from["operands"]}),
+          Rcpp::as<int>(from["vector"])};
+}
+
+OperatorPointer engine_from_r(const Rcpp::List& from, const Poll& poll) {
+  std::vector<solve::ProductPlan> plans;
+  for (const Rcpp::List plan : Rcpp::List(from["plans"])) plans.push_back(product_plan(plan));
+  const Rcpp::NumericVector dim = from["dim"];
+  return solve::engine_operator(static_cast<solve::Index>(dim[0]), static_cast<solve::Index>(dim[1]), std::move(plans),
+                                known_from_r(from["extent"]), settings_from_r(from["settings"]), poll);
+}
+
+// A function of a matrix, and so many rows of what it must return.
+OperatorPointer function_from_r(const Rcpp::List& from) {
+  const Rcpp::NumericVector dim = from["dim"];
+  const Rcpp::Function apply = from["apply"];
+  const auto rows = static_cast<solve::Index>(dim[0]);
+  const auto multiply = [apply, rows](const Block& x, Block* y) {
+    const Rcpp::RObject result = apply(block_to_r(x));
+    const bool numbers = (Rf_isReal(result) || Rf_isInteger(result)) && Rf_xlength(result) == rows * x.cols();
+    user_check(numbers, Fault::shape, "the function of an operator returned ", Rf_xlength(result),
+               " numbers for a matrix of ", x.cols(), " columns; there must be ", rows, " for each");
+    const Rcpp::NumericVector values(result);
+    *y = Eigen::Map<const Block>(values.begin(), rows, x.cols());
+  };
+  return solve::function_operator(rows, static_cast<solve::Index>(dim[1]), multiply);
+}
+
+Parts parts_from_r(const Rcpp::List& from, const Poll& poll) {
+  Parts parts;
+  for (R_xlen_t k = 0; k < from.size(); ++k)
+    parts.push_back(Rf_isNull(from[k]) ? nullptr : operator_from_r(from[k], poll));
+  return parts;
+}
+
+}  // namespace
+
+OperatorPointer operator_from_r(const Rcpp::List& from, const Poll& poll) {
+  const std::string kind = from["kind"];
+  if (kind == "engine") return engine_from_r(from, poll);
+  if (kind == "diagonal") return solve::diagonal_operator(vector_from_r(from["values"]));
+  if (kind == "dense") return solve::dense_operator(block_from_r(from["matrix"]));
+  if (kind == "function") return function_from_r(from);
+  const Rcpp::List given = from["parts"];
+  if (kind == "block") {
+    std::vector<Parts> rows;
+    for (const Rcpp::List row : given) rows.push_back(parts_from_r(row, poll));
+    return solve::block_operator(std::move(rows));
+  }
+  Parts parts = parts_from_r(given, poll);
+  if (kind == "sum") return solve::sum_operator(std::move(parts), Rcpp::as<std::vector<double>>(from["coefficients"]));
+  if (kind == "product") return solve::product_operator(std::move(parts));
+  internal_check(kind == "kronecker" && parts.size() == 2, "no operator of kind ", kind);
+  return solve::kronecker_operator(std::move(parts[0]), std::move(parts[1]));
+}
+
+Block block_from_r(const Rcpp::NumericMatrix& matrix) {
+  return Eigen::Map<const Block>(matrix.begin(), matrix.nrow(), matrix.ncol());
+}
+
+Rcpp::NumericMatrix block_to_r(const Block& block) {
+  Rcpp::NumericMatrix matrix(static_cast<int>(block.rows()), static_cast<int>(block.cols()));
+  std::copy(block.data(), block.data() + block.size(), matrix.begin());
+  return matrix;
+}
+
+solve::Vector vector_from_r(const Rcpp::NumericVector& vector) {
+  return Eigen::Map<const solve::Vector>(vector.begin(), vector.size());
+}
+
+}  // namespace kernweave
+
+// The product of an operator with a matrix.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix r_operator_product(Rcpp::List description, Rcpp::NumericMatrix x) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(description, [](double) { kernweave::poll_interrupt(); });
+    kernweave::internal_check(op->columns == x.nrow(), "an operator of ", op->columns, " columns times ", x.nrow(),
+                              " rows");
+    kernweave::solve::Block y;
+    op->times(kernweave::block_from_r(x), &y);
+    return kernweave::block_to_r(y);
+  });
+}

@@ -1,0 +1,15 @@
+// Operators as R describes them: nested lists of (kind, ...), plain data but for the plans of lazy tensors.
+#pragma once
+#include <Rcpp.h>
+#include "solve/engine_operator.hpp"
+
+namespace kernweave {
+
+// What the description stands on must outlive the operator.
+solve::OperatorPointer operator_from_r(const Rcpp::List& description, const solve::Poll& poll);
+
+solve::Block block_from_r(const Rcpp::NumericMatrix& matrix);
+Rcpp::NumericMatrix block_to_r(const solve::Block& block);
+solve::Vector vector_from_r(const Rcpp::NumericVector& vector);
+
+}  // namespace kernweave

@@ -1,0 +1,83 @@
+// Products by the executor. Right-hand sides and results lie where the solver has them: nothing is copied where the
+// plan is as wide as the block.
+#include "solve/engine_operator.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+// Writes the result of a product where it is told to.
+class Target : public Host {
+ public:
+  explicit Target(Poll poll) : poll_(std::move(poll)) {}
+
+  void poll(double share) override { poll_(share); }
+  const double* on_host(int) override { fail(Fault::internal, "numbers of a device where a solver has none"); }
+  Result allocate(std::size_t, const Output&, const Sizes&, bool) override {
+    Result result;
+    result.values = to;
+    return result;
+  }
+
+  double* to = nullptr;
+
+ private:
+  const Poll poll_;
+};
+
+class Engine : public Operator {
+ public:
+  Engine(Index rows, Index columns, std::vector<ProductPlan> plans, const Known& known, const Settings& settings,
+         Poll poll)
+      : Operator(rows, columns), plans_(std::move(plans)), known_(known), settings_(settings), target_(std::move(poll)) {
+    internal_check(!plans_.empty(), "an operator without plans");
+    runs_.resize(plans_.size());
+  }
+
+  void times(const Block& x, Block* y) override {
+    y->resize(rows, x.cols());
+    const Index widest = plans_.back().width;
+    for (Index from = 0; from < x.cols(); from += widest) columns_of(x, from, std::min(widest, x.cols() - from), y);
+  }
+
+ private:
+  void columns_of(const Block& x, Index from, Index count, Block* y) {
+    const auto plan = std::find_if(plans_.begin(), plans_.end(), [&](const ProductPlan& p) { return p.width >= count; });
+    const auto k = static_cast<std::size_t>(plan - plans_.begin());
+    const bool fits = plan->width == count;
+    if (!fits) {
+      padded_x_.setZero(columns, plan->width);
+      padded_x_.leftCols(count) = x.middleCols(from, count);
+      padded_y_.resize(rows, plan->width);
+    }
+    target_.to = fits ? y->col(from).data() : padded_y_.data();
+    run_of(k).replace(plan->vector, fits ? x.col(from).data() : padded_x_.data());
+    runs_[k]->run();
+    if (!fits) y->middleCols(from, count) = padded_y_.leftCols(count);
+  }
+
+  Execution& run_of(std::size_t k) {
+    if (!runs_[k])
+      runs_[k] = std::make_unique<Execution>(plans_[k].prepared, plans_[k].operands, known_, settings_, &target_);
+    return *runs_[k];
+  }
+
+  const std::vector<ProductPlan> plans_;
+  const Known known_;
+  const Settings settings_;
+  Target target_;
+  std::vector<std::unique_ptr<Execution>> runs_;
+  Block padded_x_, padded_y_;
+};
+
+}  // namespace
+
+OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPlan> plans, const Known& known,
+                                const Settings& settings, Poll poll) {
+  return std::make_unique<Engine>(rows, columns, std::move(plans), known, settings, std::move(poll));
+}
+
+}  // namespace kernweave::solve

@@ -1,0 +1,28 @@
+// A lazy tensor as an operator: each product is a run of a plan that was prepared once.
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+#include "execute/run.hpp"
+#include "solve/operator.hpp"
+
+namespace kernweave::solve {
+
+// A prepared sum over j of a formula times an operand of so many components, and its data.
+struct ProductPlan {
+  Index width;
+  std::shared_ptr<Prepared> prepared;
+  std::vector<OperandData> operands;
+  int vector;  // which of them is multiplied
+};
+
+// What a solver asks of whoever runs it: called between products, and within them with the share that is done; throws
+// Interrupted to stop.
+using Poll = std::function<void(double)>;
+
+// Of `plans`, by growing width, the narrowest that has room for the columns runs; columns beyond the widest wait for
+// the next run.
+OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPlan> plans, const Known& known,
+                                const Settings& settings, Poll poll);
+
+}  // namespace kernweave::solve

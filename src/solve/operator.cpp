@@ -1,0 +1,179 @@
+// Operators made of numbers, and of other operators.
+#include "solve/operator.hpp"
+
+#include "base/error.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+class Diagonal : public Operator {
+ public:
+  explicit Diagonal(Vector values) : Operator(values.size(), values.size()), values_(std::move(values)) {}
+  void times(const Block& x, Block* y) override { *y = values_.asDiagonal() * x; }
+
+ private:
+  const Vector values_;
+};
+
+class Dense : public Operator {
+ public:
+  explicit Dense(Block matrix) : Operator(matrix.rows(), matrix.cols()), matrix_(std::move(matrix)) {}
+  void times(const Block& x, Block* y) override { y->noalias() = matrix_ * x; }
+
+ private:
+  const Block matrix_;
+};
+
+class Function : public Operator {
+ public:
+  Function(Index rows, Index columns, Multiply multiply) : Operator(rows, columns), multiply_(std::move(multiply)) {}
+  void times(const Block& x, Block* y) override { multiply_(x, y); }
+
+ private:
+  const Multiply multiply_;
+};
+
+class Sum : public Operator {
+ public:
+  Sum(Parts parts, std::vector<double> coefficients)
+      : Operator(parts.front()->rows, parts.front()->columns),
+        parts_(std::move(parts)),
+        coefficients_(std::move(coefficients)) {
+    internal_check(parts_.size() == coefficients_.size(), "coefficients of a sum: ", coefficients_.size());
+    for (const OperatorPointer& part : parts_)
+      internal_check(part->rows == rows && part->columns == columns, "a sum of operators of several sizes");
+  }
+
+  void times(const Block& x, Block* y) override {
+    y->setZero(rows, x.cols());
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      parts_[k]->times(x, &one_);
+      *y += coefficients_[k] * one_;
+    }
+  }
+
+ private:
+  const Parts parts_;
+  const std::vector<double> coefficients_;
+  Block one_;
+};
+
+class Product : public Operator {
+ public:
+  explicit Product(Parts parts)
+      : Operator(parts.front()->rows, parts.back()->columns), parts_(std::move(parts)) {
+    for (std::size_t k = 1; k < parts_.size(); ++k)
+      internal_check(parts_[k - 1]->columns == parts_[k]->rows, "a product of operators that do not fit");
+  }
+
+  void times(const Block& x, Block* y) override {
+    parts_.back()->times(x, y);
+    for (std::size_t k = parts_.size() - 1; k-- > 0;) {
+      between_.swap(*y);
+      parts_[k]->times(between_, y);
+    }
+  }
+
+ private:
+  const Parts parts_;
+  Block between_;
+};
+
+class Blocks : public Operator {
+ public:
+  Blocks(std::vector<Parts> parts, std::vector<Index> heights, std::vector<Index> widths)
+      : Operator(sum(heights), sum(widths)),
+        parts_(std::move(parts)),
+        heights_(std::move(heights)),
+        widths_(std::move(widths)) {}
+
+  void times(const Block& x, Block* y) override {
+    y->setZero(rows, x.cols());
+    Index row = 0;
+    for (std::size_t r = 0; r < parts_.size(); row += heights_[r++]) {
+      Index column = 0;
+      for (std::size_t c = 0; c < parts_[r].size(); column += widths_[c++]) {
+        if (!parts_[r][c]) continue;
+        own_ = x.middleRows(column, widths_[c]);
+        parts_[r][c]->times(own_, &one_);
+        y->middleRows(row, heights_[r]) += one_;
+      }
+    }
+  }
+
+ private:
+  static Index sum(const std::vector<Index>& extents) {
+    Index all = 0;
+    for (const Index n : extents) all += n;
+    return all;
+  }
+
+  const std::vector<Parts> parts_;
+  const std::vector<Index> heights_, widths_;
+  Block own_, one_;
+};
+
+// (A x B) vec(X) = vec(B X A'), where X has a column for each column of A.
+class Kronecker : public Operator {
+ public:
+  Kronecker(OperatorPointer left, OperatorPointer right)
+      : Operator(left->rows * right->rows, left->columns * right->columns),
+        left_(std::move(left)),
+        right_(std::move(right)) {}
+
+  void times(const Block& x, Block* y) override {
+    y->resize(rows, x.cols());
+    for (Index k = 0; k < x.cols(); ++k) {
+      const Block own = Eigen::Map<const Block>(x.col(k).data(), right_->columns, left_->columns);
+      right_->times(own, &half_);
+      const Block turned = half_.transpose();
+      left_->times(turned, &whole_);
+      Eigen::Map<Block>(y->col(k).data(), right_->rows, left_->rows) = whole_.transpose();
+    }
+  }
+
+ private:
+  const OperatorPointer left_, right_;
+  Block half_, whole_;
+};
+
+}  // namespace
+
+OperatorPointer diagonal_operator(Vector values) { return std::make_unique<Diagonal>(std::move(values)); }
+OperatorPointer dense_operator(Block matrix) { return std::make_unique<Dense>(std::move(matrix)); }
+OperatorPointer function_operator(Index rows, Index columns, Multiply multiply) {
+  return std::make_unique<Function>(rows, columns, std::move(multiply));
+}
+OperatorPointer sum_operator(Parts parts, std::vector<double> coefficients) {
+  internal_check(!parts.empty(), "a sum of no operators");
+  return std::make_unique<Sum>(std::move(parts), std::move(coefficients));
+}
+OperatorPointer product_operator(Parts parts) {
+  internal_check(!parts.empty(), "a product of no operators");
+  return std::make_unique<Product>(std::move(parts));
+}
+OperatorPointer kronecker_operator(OperatorPointer left, OperatorPointer right) {
+  return std::make_unique<Kronecker>(std::move(left), std::move(right));
+}
+
+// Each row of blocks, and each column, has one part that tells its extent.
+OperatorPointer block_operator(std::vector<Parts> parts) {
+  internal_check(!parts.empty() && !parts[0].empty(), "an operator of no blocks");
+  std::vector<Index> heights(parts.size(), -1), widths(parts[0].size(), -1);
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    internal_check(parts[r].size() == widths.size(), "rows of blocks of several lengths");
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      if (!parts[r][c]) continue;
+      const Operator& one = *parts[r][c];
+      internal_check(heights[r] < 0 || heights[r] == one.rows, "blocks of several heights in a row");
+      internal_check(widths[c] < 0 || widths[c] == one.columns, "blocks of several widths in a column");
+      heights[r] = one.rows;
+      widths[c] = one.columns;
+    }
+  }
+  for (const Index n : heights) internal_check(n >= 0, "a row of blocks of zeros alone");
+  for (const Index n : widths) internal_check(n >= 0, "a column of blocks of zeros alone");
+  return std::make_unique<Blocks>(std::move(parts), std::move(heights), std::move(widths));
+}
+
+}  // namespace kernweave::solve

@@ -1,0 +1,37 @@
+// A linear map that is known by its products. What iterations need of a matrix, and nothing else.
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+#include "solve/block.hpp"
+
+namespace kernweave::solve {
+
+class Operator {
+ public:
+  Operator(Index rows, Index columns) : rows(rows), columns(columns) {}
+  virtual ~Operator() = default;
+
+  // y = A x for each column; y is given the extents it needs, and is never x.
+  virtual void times(const Block& x, Block* y) = 0;
+
+  const Index rows, columns;
+};
+
+using OperatorPointer = std::unique_ptr<Operator>;
+using Parts = std::vector<OperatorPointer>;
+
+OperatorPointer diagonal_operator(Vector values);
+OperatorPointer dense_operator(Block matrix);
+// What else can multiply: a function of R, say.
+using Multiply = std::function<void(const Block& x, Block* y)>;
+OperatorPointer function_operator(Index rows, Index columns, Multiply multiply);
+
+OperatorPointer sum_operator(Parts parts, std::vector<double> coefficients);
+// The leftmost factor first.
+OperatorPointer product_operator(Parts parts);
+// By rows; a null pointer is a block of zeros.
+OperatorPointer block_operator(std::vector<Parts> parts);
+OperatorPointer kronecker_operator(OperatorPointer left, OperatorPointer right);
+
+}  // namespace kernweave::solve
