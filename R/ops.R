@@ -74,19 +74,29 @@ as_pairs <- function(value, numbers, beside, name) {
 #' sum(exp(-sum(d^2) / 2), index = "j")
 NULL
 
+# Operators of all classes of the package: where two have methods that differ, R takes neither.
 #' @rdname lazy-arithmetic
-#' @export
-Ops.lazy_tensor <- function(e1, e2) {
-  if (missing(e2)) return(unary_operator(.Generic, e1))
+#' @usage \method{Ops}{lazy_tensor}(e1, e2)
+#' @rawNamespace S3method(Ops,lazy_tensor,Ops.kernweave)
+#' @rawNamespace S3method(Ops,kernweave_traced,Ops.kernweave)
+Ops.kernweave <- function(e1, e2) {
+  if (missing(e2)) return(if (is_traced(e1)) traced_sign(.Generic, e1) else unary_operator(.Generic, e1))
+  if (is_traced(e1) && (is.atomic(e2) || is_traced(e2)) || is_traced(e2) && is.atomic(e1)) {
+    return(traced_operator(.Generic, e1, e2))
+  }
   if (.Generic == "^") return(power(e1, e2))
   if (!is_lazy(e1)) e1 <- as_lazy(e1, e2, default_name(substitute(e1), "left operand"))
   if (!is_lazy(e2)) e2 <- as_lazy(e2, e1, default_name(substitute(e2), "right operand"))
-  switch(.Generic,
+  lazy_operator(.Generic, e1, e2)
+}
+
+lazy_operator <- function(symbol, e1, e2) {
+  switch(symbol,
     ">" = lazy_call("LessThan", list(e2, e1)),
     ">=" = lazy_call("LessOrEqual", list(e2, e1)),
     "|" = bar(e1, e2),
     "&" = lazy_call("Mult", both_logical(e1, e2, "&")) == 1,
-    binary_operator(.Generic, e1, e2)
+    binary_operator(symbol, e1, e2)
   )
 }
 

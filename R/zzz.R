@@ -2,6 +2,7 @@
 # the headers are that kernels include.
 
 .onLoad <- function(libname, pkgname) {
+  fill_overlay()
   register_refusals()
   r_set_header_folder(system.file("include", package = pkgname, lib.loc = libname))
 }

@@ -1,0 +1,114 @@
+# Operators and mathematics of traced values: one row a function, its adjoint as a formula of traced values.
+#
+# In an adjoint g is the cotangent of the result r, and x and y are the arguments; all are one level down. Where nothing
+# flows back it is NULL. Functions are looked up in the overlay, so that an adjoint is traced where its values are.
+
+binary_adjoints <- list(
+  "+" = alist(x = g, y = g),
+  "-" = alist(x = g, y = -g),
+  "*" = alist(x = g * y, y = g * x),
+  "/" = alist(x = g / y, y = -g * r / y),
+  "^" = alist(x = g * y * power_below(x, y), y = g * r * log_or_zero(x)),
+  "%%" = alist(x = g, y = -g * (x %/% y)),
+  "%/%" = alist(x = NULL, y = NULL),
+  log = alist(x = g / (x * log(y)), y = -g * r / (y * log(y))),
+  round = alist(x = NULL, y = NULL),
+  signif = alist(x = NULL, y = NULL)
+)
+
+# Comparisons and what is made of them are plain: `if` and `which` take the branch of the point.
+comparisons <- list("==" = `==`, "!=" = `!=`, "<" = `<`, "<=" = `<=`, ">" = `>`, ">=" = `>=`, "&" = `&`, "|" = `|`)
+
+math_adjoints <- alist(
+  exp = g * r, expm1 = g * (r + 1), log = g / x, log1p = g / (1 + x), log2 = g / (x * log(2)),
+  log10 = g / (x * log(10)),
+  sqrt = g * 0.5 * inverse_or_zero(r), abs = g * sign(x),
+  sin = g * cos(x), cos = -g * sin(x), tan = g * (1 + r^2),
+  sinpi = g * pi * cospi(x), cospi = -g * pi * sinpi(x), tanpi = g * pi * (1 + r^2),
+  asin = g / sqrt(1 - x^2), acos = -g / sqrt(1 - x^2), atan = g / (1 + x^2),
+  sinh = g * cosh(x), cosh = g * sinh(x), tanh = g * (1 - r^2),
+  asinh = g / sqrt(x^2 + 1), acosh = g / sqrt(x^2 - 1), atanh = g / (1 - x^2),
+  gamma = g * r * digamma(x), lgamma = g * digamma(x), digamma = g * trigamma(x), trigamma = g * psigamma(x, 2L),
+  cumsum = rev(cumsum(rev(g))), cumprod = cumprod_adjoint(g, r, x),
+  sign = NULL, floor = NULL, ceiling = NULL, trunc = NULL, round = NULL, signif = NULL
+)
+
+# --- methods ------------------------------------------------------------------------------------------------------
+
+# As trace_call(), written out since it is what loops pay for.
+traced_operator <- function(symbol, x, y) {
+  rule <- .subset2(rules$binary, symbol)
+  if (is.null(rule)) return(.subset2(comparisons, symbol)(plain_value(x), plain_value(y)))
+  level_x <- level_of(x)
+  level_y <- level_of(y)
+  of_x <- level_x >= level_y
+  of_y <- level_y >= level_x
+  tape <- .subset2(if (of_x) x else y, "tape")
+  places <- c(if (of_x) .subset2(x, "place") else 0L, if (of_y) place_on(y, tape) else 0L)
+  if (of_x) x <- .subset2(x, "value")
+  if (of_y) y <- .subset2(y, "value")
+  r <- rule$f(x, y)
+  pull <- function(g) {
+    list(if (of_x) shaped_like(rule$x(g, r, x, y), x), if (of_y) shaped_like(rule$y(g, r, x, y), y))
+  }
+  write_entry(r, tape, places, pull)
+}
+
+traced_sign <- function(symbol, x) {
+  if (symbol == "!") return(!plain_value(x))
+  if (symbol == "+") x else write_entry(-value_of(x), .subset2(x, "tape"), .subset2(x, "place"), function(g) list(-g))
+}
+
+#' @export
+Math.kernweave_traced <- function(x, ...) {
+  if (...length()) return(traced_operator(.Generic, x, ..1))
+  rule <- .subset2(rules$math, .Generic)
+  if (is.null(rule)) return(take(x, running_winner(plain_value(x), .Generic)))
+  value <- .subset2(x, "value")
+  r <- rule$f(value)
+  write_entry(r, .subset2(x, "tape"), .subset2(x, "place"), function(g) list(rule$x(g, r, value)))
+}
+
+# The place of the largest or smallest value so far, the first of equal ones.
+running_winner <- function(x, name) {
+  so_far <- switch(name, cummax = cummax(x), cummin = cummin(x))
+  is_new <- c(TRUE, so_far[-1] != so_far[-length(x)])[seq_along(x)]
+  structure(cummax(ifelse(is_new, seq_along(x), 0L)), names = names(so_far))
+}
+
+# A cotangent with the shape of what it belongs to: where that was recycled, the parts are added up.
+shaped_like <- function(g, x) {
+  if (is.null(g)) return(NULL)
+  if (length(g) != length(x)) return(folded_like(g, x))
+  if (!identical(dim(g), dim(x))) dim(g) <- dim(x)
+  g
+}
+
+folded_like <- function(g, x) {
+  n <- length(x)
+  m <- length(g)
+  if (m == 0) g <- numeric(n)
+  else if (n == 1) g <- sum(g)
+  else {
+    if (m %% n) g <- c(g, numeric(n - m %% n))
+    dim(g) <- c(n, length(g) / n)
+    g <- rowSums(g)
+  }
+  dim(g) <- dim(x)
+  g
+}
+
+# --- singular points: a comparison with 0 is a plain number, so these have derivatives of any order ---------------
+
+# 1 / x, and 0 at 0: sqrt(x) and |x| are taken to be flat at 0.
+inverse_or_zero <- function(x) (x != 0) / (x + (x == 0))
+
+# log(x), and 0 at 0: for x^y log(x).
+log_or_zero <- function(x) log(x + (x == 0))
+
+# x^(y - 1) for y x^(y - 1); at 0 it is 0 for exponents from 0 to less than 1, of which one half is a square root.
+power_below <- function(x, y) {
+  if (isTRUE(all(y >= 1))) return(x^(y - 1))
+  flat <- x == 0 & y >= 0 & y < 1
+  (!flat) * (x + flat)^(y - 1)
+}

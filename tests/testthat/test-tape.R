@@ -1,0 +1,57 @@
+# The tape itself: values, levels, reading backwards. What it differentiates is tested where the rules are.
+
+traced_at <- function(..., level = 1L) {
+  tape <- kernweave:::new_tape(level)
+  lapply(list(...), kernweave:::watch, tape)
+}
+pulled <- function(result, cotangent, ...) kernweave:::pull_back(result, cotangent, list(...))
+plain <- kernweave:::plain_value
+
+test_that("a history is read backwards, and what is used twice gets both cotangents", {
+  x <- traced_at(c(1, 2, 3))[[1]]
+  y <- sin(x) * x + x
+  expect_identical(plain(y), sin(c(1, 2, 3)) * c(1, 2, 3) + c(1, 2, 3))
+  expect_equal(pulled(y, c(1, 1, 2), x)[[1]], c(1, 1, 2) * (cos(1:3) * 1:3 + sin(1:3) + 1))
+})
+
+test_that("what a result does not depend on gets no cotangent", {
+  at <- traced_at(1, 2)
+  expect_identical(pulled(at[[1]] * 3, 1, at[[1]], at[[2]]), list(3, NULL))
+})
+
+test_that("levels nest: adjoints are traced, and so differentiated in their turn", {
+  outer <- traced_at(2)[[1]]
+  inner <- traced_at(outer, level = 2L)[[1]]
+  first <- pulled(inner^4, 1, inner)[[1]]
+  expect_equal(plain(first), 32)
+  expect_equal(pulled(first, 1, outer)[[1]], 48)
+})
+
+test_that("record() takes parents of all levels, and asks for cotangents of the highest alone", {
+  record <- kernweave:::record
+  low <- traced_at(2)[[1]]
+  high <- traced_at(5, level = 2L)[[1]]
+  asked <- NULL
+  pull <- function(g) {
+    asked <<- g
+    list(NULL, g * 10, g)
+  }
+  out <- record(list(low, high, 3), low * 5, pull)
+  expect_identical(kernweave:::level_of(out), 2L)
+  expect_equal(pulled(out, 7, high), list(70))
+  expect_identical(asked, 7)
+  expect_identical(record(list(1, 2), 3, stop), 3)
+})
+
+test_that("values of two gradients at the same level do not meet", {
+  expect_error(traced_at(1)[[1]] + traced_at(2)[[1]], class = "kernweave_error_no_gradient")
+  expect_error(kernweave:::record(c(traced_at(1), traced_at(2)), 3, identity), class = "kernweave_error_no_gradient")
+})
+
+test_that("long histories are read without a deep stack", {
+  x <- traced_at(1)[[1]]
+  y <- x
+  for (k in 1:20000) y <- y + x
+  gc()
+  expect_identical(pulled(y, 1, x), list(20001))
+})
