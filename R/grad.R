@@ -7,8 +7,8 @@
 #' of R when the operands move along `tangent`, shaped like R.
 #'
 #' Where R stands on placeholders, or with `call = FALSE`, the result is a `lazy_reduction` whose
-#' function also takes the cotangent or the tangents that were not given. The derivative of a sum is a
-#' sum again, so these can be nested to any order.
+#' function also takes the cotangent or the tangents that were not given. Derivatives are reductions
+#' themselves, so these can be nested to any order, through every reduction that has a gradient.
 #'
 #' @param f a `lazy_reduction`, as [reduction()] makes with `call = FALSE` or of placeholders
 #' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], or a list of them, or their names
@@ -50,29 +50,12 @@ refuse_derivative <- function(f) {
 #' @export
 vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
   check_flag(call, "call")
-  refuse_saved(f)
   f <- with_settings(f, ...)
   call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
   by_group <- cotangent_list(f, cotangent)
-  terms <- rep(list(list()), length(targets))
-  for (group in seq_along(by_group)) {
-    g <- cotangent_operand(f, group, by_group[[group]], call)
-    for (output in group_outputs(f, group)) {
-      form <- reduced_form(f, output)
-      found <- r_pull_back(at_listed(form), shared_out(form, cotangent_at(g, output)), targets)
-      finish <- c(list(results = "value"), output$finish[c("sign", "per", "less")])
-      terms <- Map(function(before, new) c(before, lapply(new, c, list(finish = finish))), terms, found)
-    }
-  }
-  outputs <- lapply(do.call(c, terms), function(term) {
-    sum_output(term$value, term$keep, term$finish, term$rows, term$transposed)
-  })
-  first <- cumsum(lengths(terms)) - lengths(terms)
-  as_group <- function(before, n, target) list(outputs = before + seq_len(n), like = target)
-  groups <- Map(as_group, first, lengths(terms), targets)
-  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
-  R$derivative <- TRUE
+  cotangents <- Map(cotangent_operand, list(f), seq_along(by_group), by_group, call)
+  R <- pulled_back(f, targets, cotangents)
   R$single <- is_lazy(wrt) || !is.list(wrt) && length(wrt) == 1
   R$labels <- names(wrt)
   if (call) run_reduction(R) else R
@@ -82,7 +65,6 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
 #' @export
 jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   check_flag(call, "call")
-  refuse_saved(f)
   f <- with_settings(f, ...)
   call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
@@ -91,6 +73,73 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
     abort("shape", "`tangent`: ", length(tangent), " given for ", length(targets), " operands")
   }
   tangents <- Map(tangent_operand, targets, if (is.null(tangent)) list(NULL) else tangent, call)
+  R <- pushed_forward(f, targets, tangents)
+  R$single <- f$single
+  if (call) run_reduction(R) else R
+}
+
+# Reverse mode: the gradients of operands, a group of results for each. What a forward pass saved is one of the operands
+# of its gradient: where it moves with the targets, what flows back into it flows on through the reduction that it is a
+# result of. `cotangents`: an operand for each group of results of f.
+pulled_back <- function(f, targets, cotangents) {
+  saved <- moving_saved(f, targets)
+  all <- c(targets, saved)
+  if (!is.null(f$derivative)) f$extents <- c(f$extents, formulas_behind(f, saved))
+  terms <- terms_back(f, all, cotangents)
+  for (place in length(targets) + seq_along(saved)) {
+    if (!length(terms[[place]])) next
+    g <- saved_like(all[[place]], "cotangent", gradient_reduction(f, terms[place], all[place]))
+    terms <- Map(c, terms, terms_back(all[[place]]$from$reduction, all, list(g)))
+  }
+  gradient_reduction(f, terms[seq_along(targets)], targets)
+}
+
+# Formulas that are not computed any more, and have the operands that are differentiated.
+formulas_behind <- function(f, saved) {
+  reductions <- c(list(f), lapply(saved, function(operand) operand$from$reduction))
+  do.call(c, lapply(reductions, function(R) formulas_of(R$outputs)))
+}
+
+# The terms of sums that flow back into each target from the formulas of f alone.
+terms_back <- function(f, targets, cotangents) {
+  terms <- rep(list(list()), length(targets))
+  for (group in seq_along(cotangents)) {
+    g <- lazy_operand(cotangents[[group]])
+    for (output in group_outputs(f, group)) {
+      form <- reduced_form(f, output)
+      found <- r_pull_back(at_listed(form), shared_out(form, cotangent_at(g, output)), targets)
+      finish <- c(list(results = "value"), output$finish[c("sign", "per", "less")])
+      terms <- Map(function(before, new) c(before, lapply(new, c, list(finish = finish))), terms, found)
+    }
+  }
+  terms
+}
+
+# The terms of each target added up, in a result shaped like it.
+gradient_reduction <- function(f, terms, targets) {
+  outputs <- lapply(do.call(c, terms), function(term) {
+    sum_output(term$value, term$keep, term$finish, term$rows, term$transposed)
+  })
+  first <- cumsum(lengths(terms)) - lengths(terms)
+  as_group <- function(before, n, target) list(outputs = before + seq_len(n), like = target)
+  groups <- Map(as_group, first, lengths(terms), targets)
+  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
+  R$derivative <- TRUE
+  R$single <- length(targets) == 1
+  R
+}
+
+# Forward mode: what a forward pass saved moves along a tangent that is the derivative of its own reduction.
+pushed_forward <- function(f, targets, tangents) {
+  for (saved in rev(moving_saved(f, targets))) {
+    along <- saved_like(saved, "tangent", moved_outputs(saved$from$reduction, targets, tangents))
+    targets <- c(targets, list(saved))
+    tangents <- c(tangents, list(along))
+  }
+  moved_outputs(f, targets, tangents)
+}
+
+moved_outputs <- function(f, targets, tangents) {
   outputs <- lapply(f$outputs, function(output) {
     form <- reduced_form(f, output)
     term <- r_push_forward(form, targets, tangents)
@@ -101,7 +150,7 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   R <- new_reduction(outputs, f$extent, f$settings, f$pairs, f$groups, f$extents)
   R$derivative <- TRUE
   R$single <- f$single
-  if (call) run_reduction(R) else R
+  R
 }
 
 # What is linear in the values of a reduction is finished as they are.
@@ -114,17 +163,6 @@ sum_output <- function(value, keep, finish = as_they_are, rows = NULL, transpose
 row_formulas <- function(outputs) Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))
 
 number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
-
-# What a forward pass saved depends on the operands in a way the formula does not show. Where that is flat, as the sum
-# of squares about a mean is in the mean, first derivatives are right.
-refuse_saved <- function(R) {
-  is_saved <- function(operand) !is.null(operand$from) && !(operand$from$flat && is.null(R$derivative))
-  saved <- Filter(is_saved, r_operands(formulas_of(R$outputs)))
-  if (length(saved)) {
-    abort("unsupported", "a second derivative through ", saved[[1]]$from$reduction$outputs[[1]]$op,
-          " is not built yet: `", saved[[1]]$name, "` depends on the operands")
-  }
-}
 
 # Operands by themselves or by name.
 check_wrt <- function(wrt, R) {
@@ -166,89 +204,6 @@ check_real <- function(operand) {
   operand
 }
 
-# What the gradient rows of the engine ask for: the formulas, and what they save of the forward pass.
-reduced_form <- function(R, output) {
-  if (identical(output$finish$results, "index")) {
-    abort("no_gradient", output$label, "() has no gradient: its result does not vary smoothly with the formula")
-  }
-  saves <- reduction_row(output$op)$saves
-  result <- if (saves %in% c("result", "softmax", "cofactor")) saved_operand(R, NULL, "result", output$keep)$formula
-  saved <- switch(saves, softmax = logarithm_of_norm(R, output), cofactor = product_of_others(R, output))
-  here <- if (saves %in% c("winner", "nan_or_winner")) winner_here(R, output, saves == "nan_or_winner")
-  listed <- if (saves == "winners") winners_here(R, output)
-  list(value = output$value, weight = output$weight, op = output$op, result = result, saved = saved$formula,
-       here = here, listed = listed)
-}
-
-# Another reduction of a formula over the same pairs.
-beside <- function(R, output, op, value = output$value, K = 1L) {
-  R$outputs <- list(list(value = value, weight = NULL, op = op, keep = output$keep, K = K, finish = NULL, label = op))
-  R$cache <- new.env(parent = emptyenv())
-  R
-}
-
-logarithm_of_norm <- function(R, output) saved_operand(beside(R, output, "LogSumExp"), NULL, "norm", output$keep)
-
-# Of values of which just one is 0; where more are, each product of others has a 0 left.
-product_of_others <- function(R, output) {
-  is_zero <- r_apply("Equal", list(output$value, number_formula(0)), NULL)
-  without <- beside(R, output, "Prod", r_apply("Select", list(is_zero, number_formula(1), output$value), NULL))
-  zeros <- beside(R, output, "Sum", r_apply("Select", list(is_zero, number_formula(1), number_formula(0)), NULL))
-  saved <- function(R, name) saved_operand(R, NULL, name, output$keep)
-  lazy_if(saved(zeros, "zeros") == 1, saved(without, "others"), 0)
-}
-
-# An operand along the kept axis whose data are a result of R.
-saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
-  operand <- new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat))
-  lazy_operand(operand)
-}
-
-result_width <- function(output) max(output$value$type[1], output$weight$type[1]) * output$K
-
-# True at the pair that holds the smallest value: its row number is the saved one.
-winner_here <- function(R, output, nan_wins) {
-  search <- beside(R, output, "MinArgMin", if (nan_wins) nan_first(output$value) else output$value)
-  winner <- saved_operand(search, "index", "winner", output$keep, kind = "integer")
-  (place_of_pair(R, output) == winner)$formula
-}
-
-place_of_pair <- function(R, output) {
-  switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
-}
-
-# Of a list of K results: is the pair the first of them, the second, ...?
-winners_here <- function(R, output) {
-  if (output$value$type[1] > 1) {
-    abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
-  }
-  search <- beside(R, output, "KMinArgKMin", K = output$K)
-  winners <- saved_operand(search, "index", "winners", output$keep, width = output$K, kind = "integer")
-  (place_of_pair(R, output) == winners)$formula
-}
-
-where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
-# Pairs that are none of the results are left out, not multiplied by 0: their slopes may be infinite.
-at_listed <- function(form) {
-  if (!is.null(form$listed)) {
-    form$here <- r_apply("LessThan", list(number_formula(0), r_apply("Sum", list(form$listed), NULL)), NULL)
-  }
-  form
-}
-# Each pair has the cotangents of the results that it is.
-shared_out <- function(form, g) if (is.null(form$listed)) g else r_apply("Sum", list(where_listed(form, g)), NULL)
-
-# The formula with NaN as the smallest value there is.
-nan_first <- function(formula) {
-  known <- r_apply("Equal", list(formula, formula), NULL)
-  r_apply("Select", list(known, formula, number_formula(-Inf)), NULL)
-}
-
-row_count <- function(R) {
-  if (is.na(R$extent[1])) abort("no_data", "the gradient of a minimum over both axes needs data")
-  R$extent[1]
-}
-
 # A plain reduction is one group of one output.
 group_outputs <- function(R, group) if (is.null(R$groups)) R$outputs else R$outputs[R$groups[[group]]$outputs]
 
@@ -269,17 +224,17 @@ cotangent_operand <- function(R, group, cotangent, call) {
   like <- R$groups[[group]]$like
   axis <- like$axis %or% kept_axis(R$outputs[[1]]$keep)
   width <- like$width %or% result_width(R$outputs[[1]])
-  if (is.null(cotangent) && !call) return(lazy_operand(new_operand("cotangent", axis, width, "real")))
+  if (is.null(cotangent) && !call) return(new_operand("cotangent", axis, width, "real"))
   if (is.null(cotangent)) cotangent <- 1
   if (!is.numeric(cotangent) && !is.data.frame(cotangent)) {
     abort("input", "`cotangent` must be numbers, not ", describe(cotangent))
   }
   if (length(cotangent) == 1) {
-    return(lazy_operand(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width))))
+    return(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width)))
   }
   operand <- new_operand("cotangent", axis, width, "real")
   operand$data <- as_operand_data(cotangent, operand)
-  lazy_operand(operand)
+  operand
 }
 
 kept_axis <- function(keep) c(i = "i", j = "j", none = "param")[[keep]]

@@ -187,24 +187,28 @@ without_column <- function(result) {
   array(result, extents[-last], names[-last])
 }
 
-# Data of each operand: its own, or what is given for it, or what a reduction computes for it.
-operand_data <- function(operands, given_for, given) {
+# Data of each operand: its own, or what is given for it, or what a reduction computes for it. `known` keeps what has
+# been computed: several may read it.
+operand_data <- function(operands, given_for, given, known = new.env(parent = emptyenv())) {
   places <- match_operands(operands, given_for)
   lapply(seq_along(operands), function(k) {
     if (!is.na(places[k])) return(given[[places[k]]])
     operand <- operands[[k]]
     if (!is.null(operand$data)) return(operand$data)
     if (is.null(operand$from)) abort("no_data", "`", operand$name, "` is a placeholder and has no data")
-    saved_value(operand$from, given_for, given)
+    at <- match_operands(list(operand), known$operands)
+    if (is.na(at)) saved_value(operand, given_for, given, known) else known$values[[at]]
   })
 }
 
 # A part of the result of a forward pass, kept for its gradient.
-saved_value <- function(from, given_for, given) {
-  R <- from$reduction
-  out <- run_reduction(R, operand_data(prepared(R)$operands, given_for, given))
-  value <- if (is.null(from$part)) out else out[[from$part]]
+saved_value <- function(operand, given_for, given, known) {
+  R <- operand$from$reduction
+  out <- run_reduction(R, operand_data(prepared(R)$operands, given_for, given, known))
+  value <- if (is.null(operand$from$part)) out else out[[operand$from$part]]
   storage.mode(value) <- "double"
+  known$operands <- c(known$operands, list(operand))
+  known$values <- c(known$values, list(value))
   value
 }
 

@@ -61,12 +61,91 @@ test_that("a product with zeros has the gradient of its other factors", {
   }
 })
 
-test_that("a variance has first derivatives; for the second, the mean would have to move", {
+test_that("what a forward pass saved has the settings of the reduction", {
   X <- Vi(x, name = "x")
   R <- variance(sqdist(X, Vj(y)), call = FALSE, precision = "float32")
   saved <- Filter(function(operand) !is.null(operand$from), kernweave:::r_operands(kernweave:::formulas_of(R$outputs)))
   expect_identical(saved[[1]]$from$reduction$settings$precision, "float32")
-  expect_error(vjp(vjp(R, X, call = FALSE), X), class = "kernweave_error_unsupported")
+})
+
+# The derivative of a gradient along a direction, by both modes, against differences of gradients.
+expect_second_order <- function(make, at, u, g, label, tolerance = 1e-6) {
+  X <- Vi(at, name = "x")
+  R <- make(X)
+  gradient <- function(v) {
+    V <- Vi(v)
+    vjp(make(V), V, g)
+  }
+  h <- 1e-5
+  slope <- (gradient(at + h * u) - gradient(at - h * u)) / (2 * h)
+  first <- vjp(R, X, g, call = FALSE)
+  expect_equal(jvp(first, X, u), slope, tolerance = tolerance, label = paste(label, "jvp of vjp"))
+  expect_equal(vjp(first, X, u), slope, tolerance = tolerance, label = paste(label, "vjp of vjp"))
+  expect_equal(vjp(jvp(R, X, u, call = FALSE), X, g), slope, tolerance = tolerance, label = paste(label, "vjp of jvp"))
+}
+
+test_that("every reduction has second derivatives: what its gradient saved of the forward pass moves too", {
+  u <- matrix(stats::rnorm(12), 4)
+  w <- matrix(stats::runif(5))
+  ops <- c("sum", "min", "logsumexp", "sumsoftmaxweight", "min_argmin", "max", "mean", "variance", "prod", "Kmin",
+           "Kmax_argKmax")
+  for (op in ops) for (index in c("j", "i", "ij")) {
+    K <- if (grepl("^K", op)) 2
+    make <- function(X) {
+      F <- 0.1 + 0.3 * sqdist(X, Vj(y))
+      weight <- if (op == "sumsoftmaxweight") sum(X) * Vj(w)
+      reduction(F, op, index = index, K = K, weight = weight, call = FALSE)
+    }
+    value <- kernweave:::run_reduction(make(Vi(x)))
+    if (is.list(value)) value <- value$value
+    expect_second_order(make, x, u, array(stats::rnorm(length(value)), dim(value)), paste(op, index))
+  }
+})
+
+test_that("third derivatives of a logsumexp, its weight and its exponents at once", {
+  u <- c(0.3, 0.7, 1.1)
+  value <- function(u) log(sum(u^2 * exp(2 * u)))
+  U <- Vj(u, name = "u")
+  R <- logsumexp(2 * U, weight = U^2, call = FALSE)
+  first <- vjp(R, U, call = FALSE, cotangent = 1)
+  second <- jvp(first, U, c(1, 2, 0), call = FALSE)
+  third <- jvp(second, U, c(0, 1, -1))
+  gradient <- function(u) (u^2 * exp(2 * u)) * (2 / u + 2) / sum(u^2 * exp(2 * u))
+  expect_equal(vjp(R, U), gradient(u))
+  along <- function(f, v, h = 1e-4) function(u) (f(u + h * v) - f(u - h * v)) / (2 * h)
+  expect_equal(third, along(along(gradient, c(1, 2, 0)), c(0, 1, -1))(u), tolerance = 1e-5)
+})
+
+test_that("the second derivative of a product with zeros is the product of all but two factors", {
+  for (zeros in list(integer(), 2L, c(2L, 4L), 2:4)) {
+    f <- c(1.5, 2, -0.5, 3)
+    f[zeros] <- 0
+    X <- Vj(f, name = "x")
+    slope <- vjp(prod(X, index = "j", call = FALSE), X, call = FALSE, cotangent = 1)
+    hessian <- outer(1:4, 1:4, Vectorize(function(a, b) if (a == b) 0 else prod(f[-c(a, b)])))
+    for (k in 1:4) expect_equal(as.vector(jvp(slope, X, as.numeric(1:4 == k))), hessian[k, ])
+    expect_equal(as.vector(vjp(slope, X, f + 1)), as.vector(hessian %*% (f + 1)))
+  }
+})
+
+test_that("second derivatives through a saved result wait for data, and are saved and loaded", {
+  X <- Vi(dim = 3, name = "x")
+  second <- vjp(vjp(logsumexp(-sqdist(X, Vj(y)), call = FALSE), X, call = FALSE), "cotangent", call = FALSE)
+  hessian <- vjp(vjp(logsumexp(-sqdist(X, Vj(y)), call = FALSE), X, call = FALSE), "x", call = FALSE)
+  file <- tempfile()
+  saveRDS(list(second, hessian), file)
+  loaded <- readRDS(file)
+  g <- matrix(stats::rnorm(4))
+  data <- Vi(x)
+  first <- vjp(logsumexp(-sqdist(data, Vj(y)), call = FALSE), data, g, call = FALSE)
+  for (k in 1:2) {
+    f <- as.function(loaded[[k]])
+    arguments <- list(x, g, 0.5 * x)
+    names(arguments) <- names(formals(f))
+    expect_setequal(names(formals(f)), c("x", "cotangent", "cotangent.1"))
+    expect_equal(do.call(f, arguments), if (k == 2) vjp(first, data, 0.5 * x) else
+      jvp(logsumexp(-sqdist(data, Vj(y)), call = FALSE), data, 0.5 * x))
+  }
 })
 
 test_that("gathered rows give back to the rows they came from, transposes to their own axis", {

@@ -1,0 +1,139 @@
+# What the gradient of a reduction reads of its forward pass: results, winners, products, as operands whose data other
+# reductions compute.
+
+# What the gradient rows of the engine ask for: the formulas, and what they save of the forward pass.
+reduced_form <- function(R, output) {
+  if (identical(output$finish$results, "index")) {
+    abort("no_gradient", output$label, "() has no gradient: its result does not vary smoothly with the formula")
+  }
+  saves <- reduction_row(output$op)$saves
+  result <- if (saves %in% c("result", "softmax", "cofactor")) saved_result(R, "result")$formula
+  saved <- switch(saves, softmax = logarithm_of_norm(R, output), cofactor = product_of_others(R, output))
+  here <- if (saves %in% c("winner", "nan_or_winner")) winner_here(R, output, saves == "nan_or_winner")
+  listed <- if (saves == "winners") winners_here(R, output)
+  list(value = output$value, weight = output$weight, op = output$op, result = result, saved = saved$formula,
+       here = here, listed = listed)
+}
+
+# Another reduction of a formula over the same pairs.
+beside <- function(R, output, op, value = output$value, K = 1L) {
+  R$outputs <- list(list(value = value, weight = NULL, op = op, keep = output$keep, K = K,
+                         finish = finish_of(reduction_row(op), ""), label = op))
+  R$cache <- new.env(parent = emptyenv())
+  R
+}
+
+# What is looked for once for a reduction, and is the same operand in all its derivatives: then it is computed once for
+# all of them.
+kept_with <- function(R, name, make) {
+  known <- R$cache$saved[[name]]
+  if (!is.null(known) && identical(known$settings, R$settings)) return(known$value)
+  value <- make()
+  R$cache$saved[[name]] <- list(value = value, settings = R$settings)
+  value
+}
+
+# The result of a reduction of one output, as an operand.
+saved_result <- function(R, name) {
+  kept_with(R, "result", function() saved_operand(R, NULL, name, R$outputs[[1]]$keep))
+}
+
+logarithm_of_norm <- function(R, output) {
+  kept_with(R, "norm", function() saved_result(beside(R, output, "LogSumExp"), "norm"))
+}
+
+# Of values of which just one is 0. Where two are, each has the other among its others, which is the sum of both less
+# the one: a product of 0, but not of slope 0. Where more are, each product of others has two left.
+product_of_others <- function(R, output) {
+  zero <- number_formula(0)
+  is_zero <- r_apply("Equal", list(output$value, zero), NULL)
+  where_zero <- function(yes, no) r_apply("Select", list(is_zero, yes, no), NULL)
+  saved <- function(name, op, value) kept_with(R, name, function() saved_result(beside(R, output, op, value), name))
+  others <- saved("others", "Prod", where_zero(number_formula(1), output$value))
+  zeros <- saved("zeros", "Sum", where_zero(number_formula(1), zero))
+  both <- saved("both", "Sum", where_zero(output$value, zero))
+  other <- both - new_lazy(output$value, c(NA_real_, NA))
+  lazy_if(zeros == 1, others, lazy_if(zeros == 2, others * other, 0))
+}
+
+# An operand along the kept axis whose data are a result of R.
+saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
+  operand <- new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat))
+  lazy_operand(operand)
+}
+
+# An operand shaped like another whose data are the result of R.
+saved_like <- function(operand, name, R) {
+  new_operand(name, operand$axis, operand$width, "real", from = list(reduction = R, part = NULL, flat = FALSE))
+}
+
+# The saved results that move with the targets, those that R reads and those behind them, each before those that it is
+# made of. One that is flat has no slope where it is read first: the sum of squares about a mean is least at the mean.
+moving_saved <- function(R, targets) {
+  order <- still <- list()
+  moves <- function(operand) {
+    if (holds(targets, operand) || holds(order, operand)) return(TRUE)
+    if (is.null(operand$from) || operand$kind != "real" || holds(still, operand)) return(FALSE)
+    found <- reads_moving(operand$from$reduction)
+    if (found) order <<- c(list(operand), order) else still <<- c(still, list(operand))
+    found
+  }
+  reads_moving <- function(R) {
+    read <- r_operands(formulas_of(R$outputs))
+    flat <- is.null(R$derivative) & vapply(read, function(operand) isTRUE(operand$from$flat), NA)
+    any(vapply(read[!flat], moves, NA))
+  }
+  reads_moving(R)
+  order
+}
+
+holds <- function(operands, operand) !is.na(match_operands(list(operand), operands))
+
+result_width <- function(output) max(output$value$type[1], output$weight$type[1]) * output$K
+
+# True at the pair that holds the smallest value: its row number is the saved one.
+winner_here <- function(R, output, nan_wins) {
+  winner <- kept_with(R, "winner", function() {
+    search <- beside(R, output, "MinArgMin", if (nan_wins) nan_first(output$value) else output$value)
+    saved_operand(search, "index", "winner", output$keep, kind = "integer")
+  })
+  (place_of_pair(R, output) == winner)$formula
+}
+
+place_of_pair <- function(R, output) {
+  switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
+}
+
+# Of a list of K results: is the pair the first of them, the second, ...?
+winners_here <- function(R, output) {
+  if (output$value$type[1] > 1) {
+    abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
+  }
+  winners <- kept_with(R, "winners", function() {
+    search <- beside(R, output, "KMinArgKMin", K = output$K)
+    saved_operand(search, "index", "winners", output$keep, width = output$K, kind = "integer")
+  })
+  (place_of_pair(R, output) == winners)$formula
+}
+
+where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
+# Pairs that are none of the results are left out, not multiplied by 0: their slopes may be infinite.
+at_listed <- function(form) {
+  if (!is.null(form$listed)) {
+    form$here <- r_apply("LessThan", list(number_formula(0), r_apply("Sum", list(form$listed), NULL)), NULL)
+  }
+  form
+}
+# Each pair has the cotangents of the results that it is.
+shared_out <- function(form, g) if (is.null(form$listed)) g else r_apply("Sum", list(where_listed(form, g)), NULL)
+
+# The formula with NaN as the smallest value there is.
+nan_first <- function(formula) {
+  known <- r_apply("Equal", list(formula, formula), NULL)
+  r_apply("Select", list(known, formula, number_formula(-Inf)), NULL)
+}
+
+row_count <- function(R) {
+  if (is.na(R$extent[1])) abort("no_data", "the gradient of a minimum over both axes needs data")
+  R$extent[1]
+}
