@@ -41,8 +41,9 @@
 #' and the whole one is their sum.
 #'
 #' Where two points coincide, a derivative that does not exist is taken to be 0: the first of `kernel_laplacian`,
-#' `kernel_energy` and `kernel_matern` with `nu` 1/2, and the second of these and of `kernel_thin_plate`. So is, there,
-#' the second of `kernel_matern` with `nu` 3/2 and 5/2, although it exists.
+#' `kernel_energy` and `kernel_matern` with `nu` 1/2, the second of these and of `kernel_thin_plate`, the third of
+#' `kernel_matern` with `nu` 3/2. The ready kernels of Matern's are right where others of the same formula, written with
+#' norms, are not: the second derivative of `(1 + r) * exp(-r)` with `r <- norm2(x - y)` is taken to be 0 there.
 #'
 #' @param x,y points: matrices with a row for each, vectors, or lazy tensors; without `y`, the points `x` on both sides
 #' @param scale one number, one for each component, or a lazy tensor of either, so that it can be differentiated
@@ -79,8 +80,8 @@ kernel_matern <- function(x, y = NULL, scale = 1, nu = 5 / 2) {
     abort("input", "`nu` must be 1/2, 3/2, 5/2 or Inf, not ", format_value(nu))
   }
   if (nu == Inf) return(kernel_gaussian(x, y, scale))
-  d <- sqrt(2 * nu) * scaled_distance(x, y, scale)
-  switch(match(nu, known), exp(-d), (1 + d) * exp(-d), (1 + d + d^2 / 3) * exp(-d))
+  if (nu == 1 / 2) return(kernel_laplacian(x, y, scale))
+  operation(if (nu == 3 / 2) "Matern32" else "Matern52", list(x = 2 * nu * scaled_sqdist(x, y, scale)))
 }
 
 #' @rdname ready-kernels

@@ -227,6 +227,11 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' in radians; in text formulas. R's function haversine() takes longitude and latitude in degrees. \code{2 *
 #' asin(min2(1, sqrt(square(sin(0.5 * (latitude(x) - latitude(y)))) + cos(latitude(x)) * cos(latitude(y)) *
 #' square(sin(0.5 * (longitude(x) - longitude(y)))))))}.}
+#' \item{\code{matern32}, \code{Matern32}}{Matern's function of 3/2 of a squared distance. Its derivative is as it is
+#' at 0, too, where that of the formula would be 0. \code{(1 + sqrt(x)) * exp(-sqrt(x))}. Given \code{g}, back flow
+#' \code{-0.5 * g * exp(-sqrt(x))}.}
+#' \item{\code{matern52}, \code{Matern52}}{Matern's function of 5/2 of a squared distance, likewise. \code{(1 +
+#' sqrt(x) + x/3) * exp(-sqrt(x))}. Given \code{g}, back flow \code{-(g * matern32(x))/6}.}
 #' \item{\code{hypot}, \code{Hypot}}{Hypotenuse. \code{sqrt(square(x) + square(y))}.}
 #' }
 #'

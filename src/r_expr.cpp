@@ -29,8 +29,8 @@ Reduced reduced_from_r(const Rcpp::List& from, Formulas* formulas) {
   const Expr result = formulas->read_optional(from["result"]);
   const Expr saved = formulas->read_optional(from["saved"]);
   const Expr here = formulas->read_optional(from["here"]);
-  const Expr value = settle({formulas->read(from["value"])})[0];
-  return {red_named(from["op"]), value, weight ? settle({weight})[0] : weight, result, saved, here};
+  const Expr value = settle_for_derivatives(formulas->read(from["value"]));
+  return {red_named(from["op"]), value, weight ? settle_for_derivatives(weight) : weight, result, saved, here};
 }
 
 std::vector<Expr> roots_of(const Reduced& reduced) {

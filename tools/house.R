@@ -101,7 +101,7 @@ gate_row_grammar <- function() {
   rows <- op_table(root)
   operations <- vapply(rows, `[[`, "", "fn")
   unlist(lapply(rows, function(row) {
-    formula <- grepl("^ALIAS", row$class)
+    formula <- grepl("^ALIAS|^SMOOTH", row$class)
     in_value <- setdiff(calls_in(row$value), c(grammar, if (formula) c(operations, formula_words) else primitives))
     adjoints <- unlist(lapply(row[grepl("^adjoint", names(row))], calls_in))
     in_adjoint <- setdiff(adjoints, c(grammar, operations, "none", "width", "transpose", "power_below"))

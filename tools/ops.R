@@ -19,7 +19,7 @@ attribute_check <- function(row) ifelse(names(row$attributes) == "degree", "chec
 elementwise_names <- function(rows) {
   found <- vapply(Filter(function(row) row$class %in% c("UNARY", "BINARY", "TERNARY"), rows), `[[`, "", "fn")
   arithmetic <- c("+", "-", "*", "/", "(")
-  for (row in Filter(function(row) grepl("^ALIAS", row$class), rows)) {
+  for (row in Filter(function(row) grepl("^ALIAS|^SMOOTH", row$class), rows)) {
     if (all(called_in(row$value) %in% c(found, arithmetic))) found <- c(found, row$fn)
   }
   found

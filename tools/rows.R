@@ -17,6 +17,7 @@ row_columns <- list(
   ALIAS1 = c("name", "fn", "attributes", "value", "binding", "doc"),
   ALIAS2 = c("name", "fn", "attributes", "value", "binding", "doc"),
   ALIAS3 = c("name", "fn", "attributes", "value", "binding", "doc"),
+  SMOOTH1 = c("name", "fn", "value", "adjoint_x", "binding", "doc"),
   REDUCTION = c("name", "fn", "inputs", "results", "kind", "saves", "gradient_x", "gradient_w", "binding", "doc"),
   DERIVED = c("name", "fn", "of", "kind", "formula", "results", "sign", "terms", "binding", "doc")
 )

@@ -40,16 +40,16 @@ Expr only_leaf(Expr settled, Expr variable_leaf) {
 
 // Shaped like the variable.
 Expr gradient(Expr f, Expr v, Expr cotangent) {
-  const Expr settled = settle({f})[0], leaf = only_leaf(settled, v);
-  const Expr g = as_wide_as(settle({cotangent})[0], width(f), "the cotangent");
+  const Expr settled = settle_for_derivatives(f), leaf = only_leaf(settled, v);
+  const Expr g = as_wide_as(settle_for_derivatives(cotangent), width(f), "the cotangent");
   const Expr found = leaf ? pull_back(settled, g, {leaf})[0] : Expr();
   return found ? found : zero(f->pool, width(v));
 }
 
 // Shaped like f.
 Expr derivative(Expr f, Expr v, Expr tangent) {
-  const Expr settled = settle({f})[0], leaf = only_leaf(settled, v);
-  const Expr along = as_wide_as(settle({tangent})[0], width(v), "the tangent");
+  const Expr settled = settle_for_derivatives(f), leaf = only_leaf(settled, v);
+  const Expr along = as_wide_as(settle_for_derivatives(tangent), width(v), "the tangent");
   const Expr found = leaf ? push_forward(settled, {leaf}, {along}) : Expr();
   return found ? found : zero(f->pool, width(f));
 }

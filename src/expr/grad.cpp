@@ -58,6 +58,8 @@ std::vector<Adjoint> adjoints(Expr r, Expr g) {
   case Op::Name: return {dx};
 #define LOOP2(Name, fn, kind, width, attributes, dx, dy, ...) \
   case Op::Name: return {dx, dy};
+#define SMOOTH1(Name, fn, formula, dx, ...) \
+  case Op::Name: return {dx};
 #include "kernweave/ops.def"
     default: fail(Fault::internal, "no adjoint for ", row(r->op).name);
   }

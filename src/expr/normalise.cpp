@@ -64,8 +64,11 @@ Expr settle_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& 
   return settle_part(expand(op, args, attributes), &settled);
 }
 
+template <bool for_derivatives>
 Expr settle_node(Expr node, const std::vector<Expr>& args) {
-  if (row(node->op).form == Form::alias) return settle_alias(node->op, args, node->attributes);
+  const OpRow& r = row(node->op);
+  const bool stays = for_derivatives && r.has_own_adjoint;
+  if (r.form == Form::alias && !stays) return settle_alias(node->op, args, node->attributes);
   if (node->op == Op::Swap) return swap_axes(args[0]);
   if (node->op == Op::Take) return take_rows(args[0], node->attributes[0] == 0, args[1]);
   return remade(node, args);
@@ -73,6 +76,8 @@ Expr settle_node(Expr node, const std::vector<Expr>& args) {
 
 }  // namespace
 
-std::vector<Expr> settle(const std::vector<Expr>& formulas) { return rebuild(formulas, settle_node); }
+std::vector<Expr> settle(const std::vector<Expr>& formulas) { return rebuild(formulas, settle_node<false>); }
+
+Expr settle_for_derivatives(Expr f) { return rebuild({f}, settle_node<true>)[0]; }
 
 }  // namespace kernweave

@@ -84,6 +84,10 @@ OpRow plain_row(const char* name, const char* fn, Form form, int arity, const ch
 OpRow structural(const char* name, int arity, const char* attributes) {
   return plain_row(name, name, Form::structural, arity, attributes, "same", "");
 }
+OpRow own_adjoint(OpRow row) {
+  row.has_own_adjoint = true;
+  return row;
+}
 OpRow elementwise(OpRow row, Lane (*value)(const Lane*), CostLane cost) {
   row.value = value;
   row.cost = cost.cost;
@@ -183,6 +187,7 @@ std::vector<OpRow> make_op_rows() {
   looped(plain_row(#Name, #fn, Form::loop, 1, #attributes, #kind, #__VA_ARGS__), loop1<op::Name>),
 #define LOOP2(Name, fn, kind, width, attributes, ...) \
   looped(plain_row(#Name, #fn, Form::loop, 2, #attributes, #kind, #__VA_ARGS__), loop2<op::Name>),
+#define SMOOTH1(Name, fn, ...) own_adjoint(plain_row(#Name, #fn, Form::alias, 1, "none", "same", #__VA_ARGS__)),
 #define ALIAS1(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 1, #attributes, "same", #__VA_ARGS__),
 #define ALIAS2(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 2, #attributes, "same", #__VA_ARGS__),
 #define ALIAS3(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 3, #attributes, "same", #__VA_ARGS__),

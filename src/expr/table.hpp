@@ -32,6 +32,7 @@ struct OpRow {
   Lane (*next)(Lane acc, const Lane* in);  // fold
   LoopFn loop;                             // loop
   const char* attribute_names;
+  bool has_own_adjoint = false;  // of an alias: its derivative is not that of its formula
   // Found by trying, not declared:
   bool commutes = false;     // f(x, y) = f(y, x)
   bool differences = false;  // f(x + c, y + c) = f(x, y)

@@ -11,10 +11,8 @@ common_pairs <- function(x, y, w, index = "j", ..., s = 0.7) {
   kernels <- list(
     gauss_scaled = exp(-d2 / (2 * s^2)), laplace_scaled = exp(-sqrt(d2) / s),
     laplace_of_scale = kernel_laplacian(x, y, s),
-    manhattan_laplace = exp(-manhattan(X, Y) / s), matern32 = (1 + sqrt(3 * d2)) * exp(-sqrt(3 * d2)),
-    matern32_of_scale = kernel_matern(x, y, s, nu = 1.5),
-    matern52 = (1 + sqrt(5 * d2) + 5 / 3 * d2) * exp(-sqrt(5 * d2)),
-    matern52_of_scale = kernel_matern(x, y, s, nu = 2.5), cauchy = 1 / (1 + d2),
+    manhattan_laplace = exp(-manhattan(X, Y) / s), matern32 = kernel_matern(x, y, s, nu = 1.5),
+    matern52 = kernel_matern(x, y, s, nu = 2.5), cauchy = 1 / (1 + d2),
     cauchy_of_scale = kernel_cauchy(x, y, s),
     multiquadric = 1 / sqrt(1 + d2), multiquadric_of_scale = kernel_inverse_multiquadric(x, y, s),
     rational_quadratic = kernel_rational_quadratic(x, y, alpha = 3.3, scale = s), squares = d2, distances = sqrt(d2),

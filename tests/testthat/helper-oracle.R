@@ -242,6 +242,8 @@ oracle_ops <- list(
   Hellinger = oracle_elementwise(function(x, y) suppressWarnings(sqrt(sum((sqrt(x) - sqrt(y))^2) / 2))),
   Canberra = oracle_elementwise(oracle_canberra),
   Haversine = oracle_haversine,
+  Matern32 = oracle_quiet(function(x) (1 + sqrt(x)) * exp(-sqrt(x))),
+  Matern52 = oracle_quiet(function(x) (1 + sqrt(x) + x / 3) * exp(-sqrt(x))),
   Hypot = oracle_elementwise(function(x, y) sqrt(x^2 + y^2)),
   Add = oracle_elementwise(function(x, y) x + y),
   Subtract = oracle_elementwise(function(x, y) x - y),
