@@ -141,6 +141,30 @@ r_is_on_device <- function(x) {
     .Call(`_kernweave_r_is_on_device`, x)
 }
 
+r_landmarks <- function(entries, among, diagonal, most, seed) {
+    .Call(`_kernweave_r_landmarks`, entries, among, diagonal, most, seed)
+}
+
+r_preconditioner <- function(description) {
+    .Call(`_kernweave_r_preconditioner`, description)
+}
+
+r_precondition <- function(preconditioner, x) {
+    .Call(`_kernweave_r_precondition`, preconditioner, x)
+}
+
+r_conjugate_gradients <- function(matrix, preconditioner, b, start, tol, most) {
+    .Call(`_kernweave_r_conjugate_gradients`, matrix, preconditioner, b, start, tol, most)
+}
+
+r_log_forms <- function(matrix, preconditioner, probes, seed, tol, most) {
+    .Call(`_kernweave_r_log_forms`, matrix, preconditioner, probes, seed, tol, most)
+}
+
+r_uniforms <- function(n, seed) {
+    .Call(`_kernweave_r_uniforms`, n, seed)
+}
+
 r_nearest <- function(typed, known) {
     .Call(`_kernweave_r_nearest`, typed, known)
 }

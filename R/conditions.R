@@ -18,6 +18,7 @@
 #' | `no_device` | the device asked for is not there |
 #' | `unsupported` | it is well-formed, and not built yet |
 #' | `memory` | a result or workspace is too large |
+#' | `indefinite` | a matrix that must be positive definite is not |
 #' | `internal` | a bug in kernweave; please report it |
 #'
 #' The message names the argument and the sizes; `conditionCall()` gives the call you made.
@@ -31,7 +32,7 @@
 NULL
 
 error_classes <- c("input", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
-                   "no_gradient", "no_device", "unsupported", "memory", "internal")
+                   "no_gradient", "no_device", "unsupported", "memory", "indefinite", "internal")
 
 abort <- function(class, ..., call = user_call()) {
   condition <- structure(
@@ -39,6 +40,14 @@ abort <- function(class, ..., call = user_call()) {
     list(message = paste0(...), call = call)
   )
   stop(condition)
+}
+
+# Warnings of the package: kernweave_warning_<class>.
+warn <- function(class, ..., call = user_call()) {
+  warning(structure(
+    class = c(paste0("kernweave_warning_", class), "kernweave_warning", "warning", "condition"),
+    list(message = paste0(...), call = call)
+  ))
 }
 
 # The engine calls this by name (src/border.hpp).

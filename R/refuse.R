@@ -25,8 +25,6 @@ refusals <- c(
   hist = "reduce the formula, or use as.matrix()",
   boxplot = "reduce the formula, or use as.matrix()",
   barplot = "reduce the formula, or use as.matrix()",
-  solve = "conjugate gradients need K %*% v alone; solve(as.matrix(F)) makes the matrix of all pairs",
-  determinant = "determinant(as.matrix(F)) makes the matrix of all pairs",
   split = "split the data before Vi() or Vj()",
   merge = "merge the data before Vi() or Vj()",
   as.list = "it is one formula",

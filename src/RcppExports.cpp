@@ -389,6 +389,82 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_landmarks
+Rcpp::List r_landmarks(Rcpp::List entries, Rcpp::NumericVector among, Rcpp::NumericVector diagonal, int most, double seed);
+RcppExport SEXP _kernweave_r_landmarks(SEXP entriesSEXP, SEXP amongSEXP, SEXP diagonalSEXP, SEXP mostSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type entries(entriesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type among(amongSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_landmarks(entries, among, diagonal, most, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_preconditioner
+SEXP r_preconditioner(Rcpp::List description);
+RcppExport SEXP _kernweave_r_preconditioner(SEXP descriptionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_preconditioner(description));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_precondition
+Rcpp::List r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x);
+RcppExport SEXP _kernweave_r_precondition(SEXP preconditionerSEXP, SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_precondition(preconditioner, x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_conjugate_gradients
+Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericMatrix start, double tol, int most);
+RcppExport SEXP _kernweave_r_conjugate_gradients(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP startSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_conjugate_gradients(matrix, preconditioner, b, start, tol, most));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_log_forms
+Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most);
+RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< int >::type probes(probesSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, probes, seed, tol, most));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_uniforms
+Rcpp::NumericVector r_uniforms(double n, double seed);
+RcppExport SEXP _kernweave_r_uniforms(SEXP nSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_uniforms(n, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_nearest
 std::string r_nearest(std::string typed, std::vector<std::string> known);
 RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
@@ -672,6 +748,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
+    {"_kernweave_r_landmarks", (DL_FUNC) &_kernweave_r_landmarks, 5},
+    {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 1},
+    {"_kernweave_r_precondition", (DL_FUNC) &_kernweave_r_precondition, 2},
+    {"_kernweave_r_conjugate_gradients", (DL_FUNC) &_kernweave_r_conjugate_gradients, 6},
+    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 6},
+    {"_kernweave_r_uniforms", (DL_FUNC) &_kernweave_r_uniforms, 2},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},

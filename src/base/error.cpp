@@ -14,6 +14,7 @@ const char* fault_name(Fault fault) {
     case Fault::no_gradient: return "no_gradient";
     case Fault::index: return "index";
     case Fault::memory: return "memory";
+    case Fault::indefinite: return "indefinite";
     case Fault::internal: return "internal";
   }
   return "internal";

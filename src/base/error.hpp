@@ -8,7 +8,19 @@
 namespace kernweave {
 
 // Becomes the R condition class kernweave_error_<name>; R/conditions.R documents each.
-enum class Fault { shape, kind, syntax, unknown_op, unsupported, no_device, no_gradient, index, memory, internal };
+enum class Fault {
+  shape,
+  kind,
+  syntax,
+  unknown_op,
+  unsupported,
+  no_device,
+  no_gradient,
+  index,
+  memory,
+  indefinite,
+  internal
+};
 
 const char* fault_name(Fault fault);
 

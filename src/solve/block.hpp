@@ -8,7 +8,7 @@
 namespace kernweave::solve {
 
 using Index = Eigen::Index;
-using Block = Eigen::MatrixXd;   // a column for each right-hand side
+using Block = Eigen::MatrixXd;  // a column for each right-hand side
 using Vector = Eigen::VectorXd;
 
 }  // namespace kernweave::solve

@@ -5,34 +5,20 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "solve/engine_host.hpp"
 
 namespace kernweave::solve {
 namespace {
-
-// Writes the result of a product where it is told to.
-class Target : public Host {
- public:
-  explicit Target(Poll poll) : poll_(std::move(poll)) {}
-
-  void poll(double share) override { poll_(share); }
-  const double* on_host(int) override { fail(Fault::internal, "numbers of a device where a solver has none"); }
-  Result allocate(std::size_t, const Output&, const Sizes&, bool) override {
-    Result result;
-    result.values = to;
-    return result;
-  }
-
-  double* to = nullptr;
-
- private:
-  const Poll poll_;
-};
 
 class Engine : public Operator {
  public:
   Engine(Index rows, Index columns, std::vector<ProductPlan> plans, const Known& known, const Settings& settings,
          Poll poll)
-      : Operator(rows, columns), plans_(std::move(plans)), known_(known), settings_(settings), target_(std::move(poll)) {
+      : Operator(rows, columns),
+        plans_(std::move(plans)),
+        known_(known),
+        settings_(settings),
+        target_(std::move(poll)) {
     internal_check(!plans_.empty(), "an operator without plans");
     runs_.resize(plans_.size());
   }
@@ -45,7 +31,8 @@ class Engine : public Operator {
 
  private:
   void columns_of(const Block& x, Index from, Index count, Block* y) {
-    const auto plan = std::find_if(plans_.begin(), plans_.end(), [&](const ProductPlan& p) { return p.width >= count; });
+    const auto plan =
+        std::find_if(plans_.begin(), plans_.end(), [&](const ProductPlan& p) { return p.width >= count; });
     const auto k = static_cast<std::size_t>(plan - plans_.begin());
     const bool fits = plan->width == count;
     if (!fits) {
@@ -68,7 +55,7 @@ class Engine : public Operator {
   const std::vector<ProductPlan> plans_;
   const Known known_;
   const Settings settings_;
-  Target target_;
+  EngineHost target_;
   std::vector<std::unique_ptr<Execution>> runs_;
   Block padded_x_, padded_y_;
 };

@@ -60,8 +60,7 @@ class Sum : public Operator {
 
 class Product : public Operator {
  public:
-  explicit Product(Parts parts)
-      : Operator(parts.front()->rows, parts.back()->columns), parts_(std::move(parts)) {
+  explicit Product(Parts parts) : Operator(parts.front()->rows, parts.back()->columns), parts_(std::move(parts)) {
     for (std::size_t k = 1; k < parts_.size(); ++k)
       internal_check(parts_[k - 1]->columns == parts_[k]->rows, "a product of operators that do not fit");
   }

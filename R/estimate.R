@@ -1,0 +1,59 @@
+# Estimates: numbers that know their standard error.
+
+# `...`: how it was found, for print().
+estimate <- function(value, se, ...) structure(value, se = se, found = list(...), class = "kernweave_estimate")
+
+#' Estimates with a standard error
+#'
+#' What [logdet()] and other stochastic functions return: a number that computes like any other, and prints its standard
+#' error. `confint()` gives an interval; arithmetic gives plain numbers.
+#'
+#' @param x,object an estimate
+#' @param parm not used
+#' @param level of the interval
+#' @param digits significant digits
+#' @param ... not used
+#' @return `x`, invisibly; for `confint` a matrix of one row.
+#' @seealso [logdet()]
+#' @name kernweave_estimate
+#' @examples
+#' x <- matrix(runif(9000), 3000)
+#' found <- logdet(kernel_matern(x, x, scale = 0.3, nu = 1.5), ridge = 0.01)
+#' found
+#' confint(found)
+#' found / 2
+NULL
+
+#' @rdname kernweave_estimate
+#' @export
+print.kernweave_estimate <- function(x, digits = 10, ...) {
+  found <- attr(x, "found")
+  how <- if (length(found)) paste0(", ", paste(names(found), vapply(found, format, "", digits = 2), collapse = ", "))
+  cat(format(as.numeric(x), digits = digits), " (",
+      if (attr(x, "se") == 0) "exact" else paste0("se ", format(attr(x, "se"), digits = 2)), how, ")\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname kernweave_estimate
+#' @importFrom stats confint
+#' @export
+confint.kernweave_estimate <- function(object, parm, level = 0.95, ...) {
+  freedom <- max(1, (attr(object, "found")$probes %or% Inf) - 1)
+  half <- stats::qt((1 + level) / 2, freedom) * attr(object, "se")
+  ends <- c(1 - level, 1 + level) / 2
+  matrix(as.numeric(object) + c(-half, half), 1, dimnames = list(NULL, paste(format(100 * ends), "%")))
+}
+
+#' @export
+Ops.kernweave_estimate <- function(e1, e2) {
+  if (inherits(e1, "kernweave_estimate")) e1 <- as.numeric(e1)
+  if (missing(e2)) return(get(.Generic)(e1))
+  if (inherits(e2, "kernweave_estimate")) e2 <- as.numeric(e2)
+  get(.Generic)(e1, e2)
+}
+
+#' @export
+Math.kernweave_estimate <- function(x, ...) get(.Generic)(as.numeric(x), ...)
+
+#' @export
+as.double.kernweave_estimate <- function(x, ...) as.double(unclass(c(x)))

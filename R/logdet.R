@@ -1,0 +1,68 @@
+# The logarithm of the determinant of a kernel matrix, with a standard error where it is an estimate.
+
+#' The logarithm of a determinant
+#'
+#' `logdet(K, ridge)` is the logarithm of the determinant of `K + ridge I`. Up to 2000 points it is exact. Beyond, it is
+#' that of the [preconditioner()], which is known, plus a correction estimated by Lanczos quadrature on random probes,
+#' with a standard error that counts both the probes' spread and what quadrature may have cut off.
+#'
+#' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite
+#' @param ridge a number, or one for each point, added to the diagonal
+#' @param probes number of random vectors
+#' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
+#' @param se_tol probes are doubled until the standard error is smaller than this
+#' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
+#' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
+#' @param x,logarithm,... as in [base::determinant()]
+#' @return A number of class `kernweave_estimate` that prints its standard error; `determinant()` gives base R's list.
+#' @seealso [solve()][solve.lazy_tensor]
+#' @export
+#' @examples
+#' x <- matrix(runif(9000), 3000)
+#' K <- kernel_matern(x, x, scale = 0.3, nu = 1.5)
+#' logdet(K, ridge = 0.01)
+logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method = c("auto", "dense", "lanczos"),
+                   precondition = TRUE, rank = NULL, local = TRUE) {
+  n <- check_square(K)
+  ridge <- check_ridge(ridge, n)
+  probes <- check_count(probes, "probes")
+  if (probes < 2) abort("input", "`probes` must be 2 or more: a standard error needs them")
+  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
+  if (n == 0) return(estimate(0, 0))
+  if (method == "dense" || method == "auto" && n <= small_system) {
+    return(estimate(2 * sum(log(diag(dense_root(K, ridge)))), 0))
+  }
+  seed <- check_seed(seed)
+  K <- lazy_set(K, precision = "float64")
+  P <- chosen_preconditioner(precondition, K, ridge, rank, local)
+  found <- logdet_by_probes(K, ridge, P, probes, seed)
+  while (!is.null(se_tol) && found$se > se_tol && probes < 4096) {
+    probes <- 2L * probes
+    found <- logdet_by_probes(K, ridge, P, probes, seed)
+  }
+  estimate(found$value, found$se, probes = probes, steps = max(found$steps), bracket = found$bracket)
+}
+
+# What is off by rounding in a sum of n logarithms, relative to it and to n.
+rounding_of_logs <- 1e-12
+
+logdet_by_probes <- function(K, ridge, P, probes, seed) {
+  n <- length(ridge)
+  system <- native_system(K, ridge, probes)
+  forms <- r_log_forms(system, live_pointer(P), probes, seed, 1e-5, as.integer(100 + 10 * sqrt(n)))
+  # With a diagonal of ones the trace of B - I is 0, which its part of each probe is not.
+  each <- n * (forms$value - if (forms$unit) forms$first - 1 else 0)
+  value <- forms$logdet + mean(each)
+  bracket <- n * mean(forms$bracket)
+  se <- sqrt(stats::var(each) / probes + bracket^2 + (rounding_of_logs * (abs(value) + n))^2)
+  list(value = value, se = se, bracket = bracket, steps = forms$steps)
+}
+
+#' @rdname logdet
+#' @export
+determinant.lazy_tensor <- function(x, logarithm = TRUE, ...) {
+  value <- logdet(x, ...)
+  modulus <- if (logarithm) value else exp(as.numeric(value))
+  attr(modulus, "logarithm") <- logarithm
+  structure(list(modulus = modulus, sign = 1L), class = "det")
+}

@@ -1,0 +1,281 @@
+# solve() of a lazy tensor: dense where that is small, else conjugate gradients with a preconditioner.
+
+#' Solve a system with a kernel matrix
+#'
+#' `solve(K, b, ridge)` is the solution x of `(K + ridge I) x = b` for a symmetric positive definite matrix of pairs,
+#' which is never made where it is large: preconditioned conjugate gradients ask for its products alone. Up to 2000
+#' points the matrix is made and factored.
+#'
+#' The tolerance is kept for every column: the residual that is compared with `tol` is recomputed in float64 at the end.
+#' Where it is not reached, there is a warning of class `kernweave_warning_convergence` that names a remedy, and the
+#' report tells how far the solution is. With `precision = "float32"` products inside are in float32, and the residuals
+#' outside in float64: the tolerance is the same.
+#'
+#' @param a a lazy tensor of one component over the same points along i and j
+#' @param b numbers: a vector, or a matrix with a column for each right-hand side
+#' @param ridge a number, or one for each point, added to the diagonal
+#' @param tol residual to be reached, relative to the right-hand side
+#' @param trend a matrix of regressors, or a formula of none: the solution is then that of
+#'   `(K + ridge I) x + trend d = b, trend' x = 0`, as universal kriging has it, with `d` in the attribute `trend`
+#' @param method `"dense"`, `"cg"`, or `"auto"`: dense up to 2000 points
+#' @param precondition build a [preconditioner()], or one that was made before; `FALSE` for none
+#' @param rank,local as in [preconditioner()]
+#' @param start where to begin: numbers shaped like `b`
+#' @param maxit the most iterations, by default `100 + 10 sqrt(n)`
+#' @param ... not used
+#' @return Numbers shaped and named like `b`, with the attribute that [solve_report()] reads.
+#' @seealso [logdet()], [preconditioner()], [audit()] for the error of any reduction
+#' @name solve.lazy_tensor
+#' @export
+#' @examples
+#' x <- matrix(runif(9000), 3000)
+#' y <- sin(6 * x[, 1]) + rnorm(3000, sd = 0.1)
+#' K <- kernel_matern(x, x, scale = 0.3, nu = 1.5)
+#' weights <- solve(K, y, ridge = 0.01)
+#' solve_report(weights)
+#' new <- matrix(runif(6), 2)
+#' kernel_matern(new, x, scale = 0.3, nu = 1.5) %*% weights
+solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL, method = c("auto", "dense", "cg"),
+                              precondition = TRUE, rank = NULL, local = TRUE, start = NULL, maxit = NULL, ...) {
+  if (...length()) abort("input", "solve() of a lazy tensor takes no other arguments")
+  n <- check_square(a)
+  if (missing(b)) abort("input", "solve() of a lazy tensor needs `b`, the right-hand side")
+  b <- right_hand_side(b, n)
+  ridge <- check_ridge(ridge, n)
+  check_tolerance(tol)
+  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "cg"), "method")
+  started <- proc.time()[["elapsed"]]
+  regressors <- if (!is.null(trend)) check_trend(trend, n)
+  sides <- cbind(b$values, regressors)
+  start <- check_start(start, b, regressors)
+  found <- if (n == 0 || !ncol(sides)) list(x = sides, method = "dense")
+  else if (method == "dense" || method == "auto" && n <= small_system) solve_dense(a, ridge, sides)
+  else solve_by_gradients(a, ridge, sides, tol, precondition, rank, local, start, maxit)
+  x <- if (is.null(regressors)) found$x else without_trend(found$x, b$values, regressors)
+  found$x <- NULL
+  report <- c(found, list(tol = tol, n = n, seconds = proc.time()[["elapsed"]] - started))
+  if (isFALSE(report$converged)) warn_of_convergence(report)
+  x <- structure(shaped_like(x, b), trend = attr(x, "trend"), report = structure(report, class = "kernweave_report"))
+  x
+}
+
+# Below, a Cholesky factor is quicker than anything else, and exact.
+small_system <- 2000
+
+solve_dense <- function(K, ridge, b) {
+  root <- dense_root(K, ridge)
+  x <- backsolve(root, backsolve(root, b, transpose = TRUE))
+  list(x = x, method = "dense", converged = TRUE)
+}
+
+# The upper Cholesky factor of K + ridge.
+dense_root <- function(K, ridge) {
+  A <- dense(lazy_set(K, precision = "float64"))
+  check_symmetric(A)
+  diag(A) <- diag(A) + ridge
+  tryCatch(chol.default(A), error = function(failure) {
+    abort("indefinite", "the matrix is not positive definite (", conditionMessage(failure), "); a ridge may be missing")
+  })
+}
+
+check_symmetric <- function(A) {
+  if (anyNA(A)) abort("input", "the matrix of pairs has NaN")
+  off <- max(abs(A - t(A)), 0)
+  if (off > 1e-8 * max(abs(A))) {
+    abort("indefinite", "the matrix is not symmetric: entries differ from those across the diagonal by ",
+          format(off, digits = 3))
+  }
+}
+
+# On a random pair of vectors, where the matrix is not made.
+check_symmetric_by_products <- function(op, n) {
+  uv <- matrix(r_uniforms(2 * n, 1) - 0.5, n)
+  products <- r_operator_product(op, uv)
+  if (anyNA(products)) abort("input", "products with the matrix of pairs have NaN: so have its data")
+  one <- sum(uv[, 1] * products[, 2])
+  other <- sum(uv[, 2] * products[, 1])
+  scale <- sqrt(sum(uv[, 1]^2)) * sqrt(sum(products[, 2]^2))
+  if (abs(one - other) > 1e-5 * scale) {
+    abort("indefinite", "the matrix is not symmetric: u'Kv and v'Ku are ", format(one, digits = 6), " and ",
+          format(other, digits = 6), " for random u and v")
+  }
+}
+
+solve_by_gradients <- function(K, ridge, b, tol, precondition, rank, local, start, maxit) {
+  n <- nrow(b)
+  most <- if (is.null(maxit)) as.integer(100 + 10 * sqrt(n)) else check_count(maxit, "maxit")
+  exact <- lazy_set(K, precision = "float64")
+  system <- native_system(exact, ridge, ncol(b))
+  check_symmetric_by_products(system, n)
+  P <- chosen_preconditioner(precondition, exact, ridge, rank, local)
+  pointer <- live_pointer(P)
+  begun <- proc.time()[["elapsed"]]
+  rough <- call_options(K$settings)$precision != "float64"
+  found <- if (rough) refine(system, native_system(K, ridge, ncol(b)), pointer, b, start, tol, most)
+  else r_conjugate_gradients(system, pointer, b, start, tol, most)
+  list(x = found$x, method = "cg", converged = found$end == "converged", end = found$end, iterations = found$iterations,
+       residual = found$residual, history = found$history, products = found$products, ridge = min(ridge),
+       preconditioner = P, iterating = proc.time()[["elapsed"]] - begun, rough = rough)
+}
+
+# Products in float32 gain two digits at a time; residuals in float64 say how far that has come. Where a step gains less
+# than a factor of 3, the rest is done in float64.
+refine <- function(system, rough, pointer, b, start, tol, most) {
+  x <- if (ncol(start)) start else 0 * b
+  scale <- pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
+  residual <- b - r_operator_product(system, x)
+  size <- sqrt(colSums(residual^2)) / scale
+  history <- numeric()
+  iterations <- integer(ncol(b))
+  products <- 1
+  while (any(size > tol)) {
+    step <- r_conjugate_gradients(rough, pointer, residual, matrix(0, nrow(b), 0), 1e-2, most)
+    moved <- x + step$x
+    left <- b - r_operator_product(system, moved)
+    now <- sqrt(colSums(left^2)) / scale
+    iterations <- iterations + step$iterations
+    products <- products + step$products + 1
+    history <- c(history, step$history * max(size))
+    slow <- max(now) > max(size) / 3
+    if (max(now) < max(size)) {
+      x <- moved
+      residual <- left
+      size <- now
+    }
+    if (slow) break
+  }
+  if (all(size <= tol)) {
+    return(list(x = x, end = "converged", iterations = iterations, residual = size, history = history,
+                products = products))
+  }
+  found <- r_conjugate_gradients(system, pointer, b, x, tol, most)
+  found$iterations <- found$iterations + iterations
+  found$history <- c(history, found$history)
+  found$products <- found$products + products
+  found
+}
+
+# K + ridge, for so many columns.
+native_system <- function(K, ridge, columns) {
+  product <- native_lazy(K, columns, TRUE)
+  if (!any(ridge != 0)) return(product)
+  list(kind = "sum", parts = list(product, list(kind = "diagonal", values = ridge)), coefficients = c(1, 1))
+}
+
+chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
+  if (inherits(precondition, "kernweave_preconditioner")) {
+    if (precondition$n != length(ridge)) {
+      abort("shape", "the preconditioner is of ", precondition$n, " points, the matrix of ", length(ridge))
+    }
+    return(precondition)
+  }
+  check_flag(precondition, "precondition")
+  if (precondition) preconditioner(K, ridge, rank, local)
+}
+
+# Solutions for the data and for the regressors, F; then a small system for the trend.
+without_trend <- function(x, b, regressors) {
+  mine <- seq_len(ncol(b))
+  of_trend <- x[, -mine, drop = FALSE]
+  trend <- solve(crossprod(regressors, of_trend), crossprod(regressors, x[, mine, drop = FALSE]))
+  structure(x[, mine, drop = FALSE] - of_trend %*% trend, trend = trend)
+}
+
+# --- arguments ------------------------------------------------------------------------------------------------
+
+# Numbers as a matrix, and what is needed to give results the same shape.
+right_hand_side <- function(b, n, argument = "b") {
+  if (methods::is(b, "Matrix") || is.data.frame(b)) b <- as.matrix(b)
+  if (!is.numeric(b)) abort("input", "`", argument, "` must be numbers, not ", describe(b))
+  if (length(dim(b)) > 2) abort("shape", "`", argument, "` must be a vector or a matrix, not an array")
+  rows <- NROW(b)
+  if (rows != n) abort("shape", "`", argument, "` has ", counted(rows, "row"), ", but the matrix has ", n)
+  if (any(!is.finite(b))) abort("input", "`", argument, "` has numbers that are not finite")
+  values <- if (is.matrix(b)) b else matrix(b, ncol = 1)
+  storage.mode(values) <- "double"
+  list(values = unname(values), dim = dim(b), names = if (is.matrix(b)) dimnames(b) else names(b))
+}
+
+shaped_like <- function(x, b) {
+  if (is.null(b$dim)) return(structure(as.vector(x), names = b$names, trend = attr(x, "trend")))
+  structure(x, dimnames = b$names)
+}
+
+check_tolerance <- function(tol) {
+  if (!is.numeric(tol) || length(tol) != 1 || is.na(tol) || tol <= 0 || tol >= 1) {
+    abort("input", "`tol` must be a number between 0 and 1, not ", format_value(tol))
+  }
+}
+
+check_trend <- function(trend, n) {
+  F <- right_hand_side(trend, n, "trend")$values
+  rank <- qr(F)$rank
+  if (rank < ncol(F)) abort("input", "`trend` has ", ncol(F), " columns, of which ", rank, " are independent")
+  F
+}
+
+check_start <- function(start, b, regressors) {
+  if (is.null(start)) return(matrix(0, nrow(b$values), 0))
+  given <- right_hand_side(start, nrow(b$values), "start")$values
+  if (ncol(given) != ncol(b$values)) {
+    abort("shape", "`start` has ", ncol(given), " columns, but `b` has ", ncol(b$values))
+  }
+  cbind(given, matrix(0, nrow(given), NCOL(regressors) * !is.null(regressors)))
+}
+
+# --- report ---------------------------------------------------------------------------------------------------
+
+#' How a system was solved
+#'
+#' @param x what [solve()][solve.lazy_tensor] returned
+#' @param ... not used
+#' @return An object of class `kernweave_report`: a list with `method`, `converged`, `iterations` and true `residual` of
+#'   each column, `history`, `products`, `preconditioner`, `seconds`; it is printed, and `plot()` draws the history.
+#' @seealso [solve()][solve.lazy_tensor]
+#' @export
+#' @examples
+#' x <- matrix(runif(9000), 3000)
+#' report <- solve_report(solve(kernel_gaussian(x, x, 0.2), rnorm(3000), ridge = 0.1))
+#' report
+#' plot(report)
+solve_report <- function(x) {
+  report <- attr(x, "report")
+  if (!inherits(report, "kernweave_report")) abort("input", "`x` must be what solve() of a lazy tensor returned")
+  report
+}
+
+#' @rdname solve_report
+#' @export
+print.kernweave_report <- function(x, ...) {
+  cat("<solve report> ", count_text(x$n, "point"), ", ", x$method,
+      if (x$method == "cg") if (x$converged) ", converged" else ", not converged", "\n", sep = "")
+  if (x$method == "cg") {
+    cat("  iterations ", paste(unique(range(x$iterations)), collapse = " to "), ", ", count_text(x$products, "product"),
+        if (x$rough) " (float32 within, float64 residuals)", "\n", sep = "")
+    cat("  residual   ", format(max(x$residual), digits = 3), ", asked for ", format(x$tol), "\n", sep = "")
+    if (!is.null(x$preconditioner)) print(x$preconditioner)
+  }
+  cat("  seconds    ", format(x$seconds, digits = 3), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname solve_report
+#' @export
+plot.kernweave_report <- function(x, ...) {
+  if (!length(x$history)) abort("input", "a dense solution has no history to be drawn")
+  graphics::plot(seq_along(x$history), x$history, type = "l", log = "y", xlab = "iteration",
+                 ylab = "largest relative residual", ...)
+  graphics::abline(h = x$tol, lty = 2)
+  invisible(x)
+}
+
+warn_of_convergence <- function(report) {
+  remedy <- if (report$ridge < 1e-8) "a ridge (a nugget) makes the system better conditioned"
+  else if (report$rough) "precision = \"float64\" may come further"
+  else if (is.null(report$preconditioner)) "precondition = TRUE would help"
+  else if (!report$preconditioner$neighbours && report$preconditioner$residual > 100 * report$ridge) {
+    "local = TRUE would help: landmarks alone leave much"
+  } else "a larger `rank`, or a shorter scale of the kernel, would help"
+  warn("convergence", "conjugate gradients ended after ", max(report$iterations), " iterations with a residual of ",
+       format(max(report$residual), digits = 3), ", not ", format(report$tol), ": ", remedy)
+}

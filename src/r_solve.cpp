@@ -1,0 +1,163 @@
+// R's way to solvers: landmarks, preconditioners that are kept behind pointers, conjugate gradients, quadrature.
+#include "border.hpp"
+#include "base/threads.hpp"
+#include "r_data.hpp"
+#include "r_operator.hpp"
+#include "r_plan.hpp"
+#include "solve/landmarks.hpp"
+#include "solve/quadrature.hpp"
+#include "solve/random.hpp"
+#include "solve/two_part.hpp"
+
+namespace kernweave {
+namespace {
+
+void poll_r(double) { poll_interrupt(); }
+
+solve::EntriesPlan entries_plan(const Rcpp::List& from) {
+  return {plan_behind(from["plan"]), operands_of({from["data"], from["operands"]}), Rcpp::as<int>(from["rows"]),
+          Rcpp::as<int>(from["columns"])};
+}
+
+solve::Entries entries_from_r(const Rcpp::List& from) {
+  return {entries_plan(from["block"]), entries_plan(from["pairs"]), settings_from_r(from["settings"]), poll_r};
+}
+
+// What the description stands on lives as long as the pointer.
+SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& description) {
+  return Rcpp::XPtr<solve::Preconditioner>(made.release(), true, R_NilValue, description);
+}
+
+solve::Preconditioner* preconditioner_behind(SEXP pointer) {
+  if (Rf_isNull(pointer)) return nullptr;
+  internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer), "a preconditioner of another session");
+  return static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
+}
+
+solve::Thin thin_from_r(const Rcpp::List& description) {
+  solve::Thin thin;
+  thin.landmarks = Rcpp::as<solve::Places>(description["landmarks"]);
+  if (thin.landmarks.empty()) return thin;
+  thin.from = operator_from_r(description["from"], poll_r);
+  thin.to = operator_from_r(description["to"], poll_r);
+  return thin;
+}
+
+solve::Neighbours neighbours_from_r(const Rcpp::List& description) {
+  const Rcpp::IntegerMatrix at = description["neighbours"];
+  solve::Neighbours neighbours{Rcpp::as<solve::Places>(description["order"]), {}};
+  neighbours.at.resize(at.nrow(), at.ncol());
+  for (R_xlen_t k = 0; k < at.size(); ++k) neighbours.at.data()[k] = at[k] == NA_INTEGER ? -1 : at[k] - 1;
+  return neighbours;
+}
+
+const char* end_name(solve::Solution::End end) {
+  switch (end) {
+    case solve::Solution::End::cap: return "cap";
+    case solve::Solution::End::stagnant: return "stagnant";
+    case solve::Solution::End::converged: break;
+  }
+  return "converged";
+}
+
+Rcpp::List solution_to_r(const solve::Solution& solution) {
+  return Rcpp::List::create(Rcpp::_["x"] = block_to_r(solution.x), Rcpp::_["iterations"] = solution.iterations,
+                            Rcpp::_["residual"] = std::vector<double>(
+                                solution.residual.data(), solution.residual.data() + solution.residual.size()),
+                            Rcpp::_["history"] = solution.history, Rcpp::_["products"] = solution.products,
+                            Rcpp::_["end"] = end_name(solution.end));
+}
+
+}  // namespace
+}  // namespace kernweave
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_landmarks(Rcpp::List entries, Rcpp::NumericVector among, Rcpp::NumericVector diagonal, int most,
+                       double seed) {
+  return kernweave::at_border([&] {
+    kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
+    const auto found =
+        kernweave::solve::choose_landmarks(&numbers, Rcpp::as<kernweave::solve::Places>(among),
+                                           kernweave::vector_from_r(diagonal), most, static_cast<std::uint64_t>(seed));
+    return Rcpp::List::create(Rcpp::_["chosen"] = found.chosen, Rcpp::_["residual"] = found.residual);
+  });
+}
+
+// Low rank and a diagonal where there is a `shift`, else landmarks and neighbours.
+// [[Rcpp::export(rng = false)]]
+SEXP r_preconditioner(Rcpp::List description) {
+  return kernweave::at_border([&] {
+    kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
+    const kernweave::solve::Vector ridge = kernweave::vector_from_r(description["ridge"]);
+    kernweave::solve::Thin thin = kernweave::thin_from_r(description);
+    if (!Rf_isNull(description["shift"]))
+      return kernweave::preconditioner_to_r(
+          kernweave::solve::low_rank_preconditioner(&numbers, std::move(thin),
+                                                    kernweave::vector_from_r(description["shift"]), ridge.minCoeff()),
+          description);
+    const int threads = kernweave::allowed_threads(Rcpp::as<int>(description["threads"]));
+    return kernweave::preconditioner_to_r(
+        kernweave::solve::two_part_preconditioner(&numbers, std::move(thin), kernweave::neighbours_from_r(description),
+                                                  ridge, threads, kernweave::poll_r),
+        description);
+  });
+}
+
+// The inverse of a preconditioner times a matrix, and its logarithm of the determinant.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x) {
+  return kernweave::at_border([&] {
+    kernweave::solve::Preconditioner& p = *kernweave::preconditioner_behind(preconditioner);
+    kernweave::solve::Block y;
+    p.inverse(kernweave::block_from_r(x), &y);
+    return Rcpp::List::create(Rcpp::_["y"] = kernweave::block_to_r(y), Rcpp::_["logdet"] = p.logdet);
+  });
+}
+
+// `start` of no columns: from zero.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b,
+                                 Rcpp::NumericMatrix start, double tol, int most) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    const auto from = start.ncol() ? kernweave::block_from_r(start) : kernweave::solve::Block();
+    return kernweave::solution_to_r(
+        kernweave::solve::conjugate_gradients(op.get(), kernweave::preconditioner_behind(preconditioner),
+                                              kernweave::block_from_r(b), from, {tol, most}, kernweave::poll_r));
+  });
+}
+
+// Of each probe: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and how many steps it took.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
+    const auto split = p ? kernweave::solve::split_operator(op.get(), p) : nullptr;
+    const auto signs = kernweave::solve::random_signs(op->rows, probes, static_cast<std::uint64_t>(seed));
+    const auto solution = kernweave::solve::conjugate_gradients(split ? split.get() : op.get(), nullptr, signs, {},
+                                                                {tol, most}, kernweave::poll_r);
+    Rcpp::NumericVector value(probes), bracket(probes), first(probes);
+    for (int k = 0; k < probes; ++k) {
+      const auto form =
+          kernweave::solve::log_form(solution.coefficients[static_cast<std::size_t>(k)], p ? p->smallest : 0.0);
+      value[k] = form.value;
+      bracket[k] = form.bracket;
+      first[k] = form.first;
+    }
+    return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["bracket"] = bracket, Rcpp::_["first"] = first,
+                              Rcpp::_["steps"] = solution.iterations, Rcpp::_["products"] = solution.products,
+                              Rcpp::_["logdet"] = p ? p->logdet : 0.0, Rcpp::_["unit"] = p && p->unit_diagonal());
+  });
+}
+
+// Uniform random numbers of our own generator.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector r_uniforms(double n, double seed) {
+  return kernweave::at_border([&] {
+    Rcpp::NumericVector out(static_cast<R_xlen_t>(n));
+    for (R_xlen_t k = 0; k < out.size(); ++k)
+      out[k] = kernweave::solve::random_uniform(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(k));
+    return out;
+  });
+}

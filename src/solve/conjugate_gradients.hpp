@@ -1,0 +1,34 @@
+// Conjugate gradients for many right-hand sides in lockstep: one product of the matrix serves all.
+#pragma once
+#include <vector>
+#include "solve/engine_operator.hpp"
+#include "solve/preconditioner.hpp"
+
+namespace kernweave::solve {
+
+struct Limits {
+  double tolerance;  // of the residual, relative to the right-hand side
+  int most;          // iterations
+};
+
+// Numbers of the Lanczos process that runs along: of each step of a column.
+struct Coefficients {
+  std::vector<double> step, ratio;  // alpha, beta
+};
+
+struct Solution {
+  Block x;
+  std::vector<int> iterations;  // of each column
+  Vector residual;              // the true one, recomputed, relative
+  std::vector<double> history;  // the largest residual after each iteration, as the recursion has it
+  std::vector<Coefficients> coefficients;
+  int products = 0;
+  enum class End { converged, cap, stagnant } end = End::converged;
+};
+
+// Solves A x = b from `start` (empty: from 0). `preconditioner` may be null. What is not positive definite is a
+// failure.
+Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
+                             const Limits& limits, const Poll& poll);
+
+}  // namespace kernweave::solve

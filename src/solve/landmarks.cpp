@@ -1,0 +1,119 @@
+// Randomly pivoted Cholesky, a batch of pivots at a time: proposals are drawn by the diagonal that is left, and kept
+// with the chance that one by one they would have had. The law of the pivots is that of the plain method.
+#include "solve/landmarks.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "solve/random.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+// Proposals at once: products of matrices are worth it from some dozens on, and more of these are rejected.
+constexpr Index kBatch = 64;
+// Of the diagonal: what is left below is rounding.
+constexpr double kNothing = 1e-12;
+
+class Pivoting {
+ public:
+  Pivoting(Entries* entries, const Places& among, Vector diagonal, Index most, std::uint64_t seed)
+      : entries_(entries), among_(among), left_(std::move(diagonal)), all_(left_.sum()), seed_(seed) {
+    factor_.resize(left_.size(), most);
+  }
+
+  Landmarks run() {
+    const Index most = factor_.cols();
+    while (rank_ < most && left_.sum() > kNothing * all_) extend(accepted(proposals(), most - rank_));
+    return {chosen_, left_.sum() / static_cast<double>(left_.size())};
+  }
+
+ private:
+  // Each once, in the order they were drawn.
+  std::vector<Index> proposals() {
+    std::vector<double> sums(static_cast<std::size_t>(left_.size()));
+    double sum = 0;
+    for (Index k = 0; k < left_.size(); ++k) sums[static_cast<std::size_t>(k)] = sum += left_[k];
+    std::vector<Index> drawn;
+    for (Index k = 0; k < kBatch; ++k) {
+      const double at = random_uniform(seed_, place_++) * sum;
+      const auto found = std::upper_bound(sums.begin(), sums.end(), at) - sums.begin();
+      const Index one = std::min<Index>(found, left_.size() - 1);
+      if (left_[one] > 0 && std::find(drawn.begin(), drawn.end(), one) == drawn.end()) drawn.push_back(one);
+    }
+    return drawn;
+  }
+
+  Places places(const std::vector<Index>& of) const {
+    Places found;
+    for (const Index k : of) found.push_back(among_[static_cast<std::size_t>(k)]);
+    return found;
+  }
+
+  Block factor_rows(const std::vector<Index>& of) const {
+    Block rows(static_cast<Index>(of.size()), rank_);
+    for (std::size_t k = 0; k < of.size(); ++k) rows.row(static_cast<Index>(k)) = factor_.row(of[k]).head(rank_);
+    return rows;
+  }
+
+  // What the landmarks so far leave of the block of these.
+  Block residual(const std::vector<Index>& of) {
+    Block out;
+    entries_->block(places(of), places(of), &out);
+    const Block rows = factor_rows(of);
+    out.noalias() -= rows * rows.transpose();
+    return out;
+  }
+
+  std::vector<Index> accepted(const std::vector<Index>& drawn, Index most) {
+    Block rest = residual(drawn);
+    std::vector<Index> kept;
+    for (Index k = 0; k < rest.rows() && static_cast<Index>(kept.size()) < most; ++k) {
+      const double before = left_[drawn[static_cast<std::size_t>(k)]], now = rest(k, k);
+      const bool keep =
+          now > kNothing * all_ / static_cast<double>(left_.size()) && random_uniform(seed_, place_++) * before < now;
+      if (!keep) {
+        // The first has lost nothing yet: where it is not kept, its rest is rounding.
+        if (k == 0) left_[drawn[0]] = 0;
+        continue;
+      }
+      kept.push_back(drawn[static_cast<std::size_t>(k)]);
+      const Vector column = rest.col(k) / std::sqrt(now);
+      rest.noalias() -= column * column.transpose();
+    }
+    return kept;
+  }
+
+  void extend(const std::vector<Index>& kept) {
+    if (kept.empty()) return;
+    const auto count = static_cast<Index>(kept.size());
+    const Eigen::LLT<Block> own(residual(kept));
+    Block columns;
+    entries_->block(among_, places(kept), &columns);
+    columns.noalias() -= factor_.leftCols(rank_) * factor_rows(kept).transpose();
+    own.matrixL().transpose().solveInPlace<Eigen::OnTheRight>(columns);
+    factor_.middleCols(rank_, count) = columns;
+    left_ = (left_ - columns.rowwise().squaredNorm()).cwiseMax(0.0);
+    for (const Index k : kept) left_[k] = 0;
+    for (const double place : places(kept)) chosen_.push_back(place);
+    rank_ += count;
+  }
+
+  Entries* const entries_;
+  const Places& among_;
+  Vector left_;  // of the diagonal
+  const double all_;
+  const std::uint64_t seed_;
+  std::uint64_t place_ = 0;
+  Block factor_;
+  Index rank_ = 0;
+  Places chosen_;
+};
+
+}  // namespace
+
+Landmarks choose_landmarks(Entries* entries, const Places& among, Vector diagonal, Index most, std::uint64_t seed) {
+  return Pivoting(entries, among, std::move(diagonal), most, seed).run();
+}
+
+}  // namespace kernweave::solve

@@ -1,0 +1,105 @@
+// Solves with a low rank and a diagonal by the eigenvectors of a k x k matrix. Columns at the landmarks are never
+// stored: each use is a thin product of the engine.
+#include "solve/low_rank.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+// Of the largest number on the diagonal: keeps a Cholesky factor of nearly dependent columns finite.
+constexpr double kJitter = 1e-13;
+constexpr Index kChunk = 4096;  // points at once: columns of some hundred landmarks in the second-level cache
+
+Places all_places(Index n) {
+  Places places(static_cast<std::size_t>(n));
+  for (Index k = 0; k < n; ++k) places[static_cast<std::size_t>(k)] = static_cast<double>(k + 1);
+  return places;
+}
+
+class LowRank : public Preconditioner {
+ public:
+  LowRank(Entries* entries, Thin thin, Vector shift, double ridge)
+      : thin_(std::move(thin)), weights_(shift.cwiseInverse().cwiseSqrt()) {
+    smallest = ridge / shift.maxCoeff();
+    Block own;
+    entries->block(thin_.landmarks, thin_.landmarks, &own);
+    own.diagonal().array() += kJitter * own.diagonal().maxCoeff() * static_cast<double>(own.rows());
+    cholesky_.compute(own);
+    user_check(cholesky_.info() == Eigen::Success, Fault::indefinite,
+               "the matrix is not positive definite: its rows and columns at ", own.rows(), " landmarks are not");
+    const Eigen::SelfAdjointEigenSolver<Block> eigen(gram(entries));
+    vectors_ = eigen.eigenvectors();
+    squares_ = eigen.eigenvalues().cwiseMax(0.0);
+    logdet = shift.array().log().sum() + squares_.array().log1p().sum();
+  }
+
+  void inverse(const Block& x, Block* y) override {
+    scaled_ = weights_.asDiagonal() * x;
+    add_low_rank(-(squares_.array() + 1.0).inverse());
+    *y = weights_.asDiagonal() * scaled_;
+  }
+
+  // (1 + s)^-1/2 = 1 + c s, where s is a square.
+  void root(const Block& x, Block* y) override {
+    scaled_ = x;
+    add_low_rank(root_factors());
+    *y = weights_.asDiagonal() * scaled_;
+  }
+
+  void root_transposed(const Block& x, Block* y) override {
+    scaled_ = weights_.asDiagonal() * x;
+    add_low_rank(root_factors());
+    y->swap(scaled_);
+  }
+
+ private:
+  // Of the columns at the landmarks, orthogonal to each other where K alone were measured, weighed point by point.
+  Block gram(Entries* entries) {
+    const Places all = all_places(weights_.size());
+    Block sum = Block::Zero(cholesky_.rows(), cholesky_.rows()), columns;
+    for (Index from = 0; from < weights_.size(); from += kChunk) {
+      const Index count = std::min(kChunk, weights_.size() - from);
+      entries->block(thin_.landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
+      cholesky_.matrixL().solveInPlace(columns);
+      columns = columns * weights_.segment(from, count).asDiagonal();
+      sum.selfadjointView<Eigen::Lower>().rankUpdate(columns);
+    }
+    return sum.selfadjointView<Eigen::Lower>();
+  }
+
+  Eigen::ArrayXd root_factors() const {
+    const Eigen::ArrayXd s = squares_.array(), r = (s + 1.0).sqrt();
+    return -(r * (r + 1.0)).inverse();
+  }
+
+  // scaled_ += F V diag(factors) V' F' scaled_, F being the weighed columns.
+  void add_low_rank(const Eigen::ArrayXd& factors) {
+    weighed_ = weights_.asDiagonal() * scaled_;
+    thin_.to->times(weighed_, &few_);
+    cholesky_.matrixL().solveInPlace(few_);
+    const Block turned = factors.matrix().asDiagonal() * (vectors_.transpose() * few_);
+    few_.noalias() = vectors_ * turned;
+    cholesky_.matrixU().solveInPlace(few_);
+    thin_.from->times(few_, &weighed_);
+    scaled_ += weights_.asDiagonal() * weighed_;
+  }
+
+  const Thin thin_;
+  const Vector weights_;  // of each point, the root of what its shift divides by
+  Eigen::LLT<Block> cholesky_;
+  Block vectors_;
+  Vector squares_;
+  Block scaled_, weighed_, few_;
+};
+
+}  // namespace
+
+PreconditionerPointer low_rank_preconditioner(Entries* entries, Thin thin, Vector shift, double ridge) {
+  return std::make_unique<LowRank>(entries, std::move(thin), std::move(shift), ridge);
+}
+
+}  // namespace kernweave::solve

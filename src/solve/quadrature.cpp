@@ -1,0 +1,88 @@
+// Gauss quadrature by the tridiagonal matrix of the Lanczos process, which conjugate gradients run without saying so.
+#include "solve/quadrature.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "solve/random.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+class Split : public Operator {
+ public:
+  Split(Operator* matrix, Preconditioner* preconditioner)
+      : Operator(matrix->rows, matrix->columns), matrix_(matrix), preconditioner_(preconditioner) {}
+
+  void times(const Block& x, Block* y) override {
+    preconditioner_->root(x, &a_);
+    matrix_->times(a_, &b_);
+    preconditioner_->root_transposed(b_, y);
+  }
+
+ private:
+  Operator* const matrix_;
+  Preconditioner* const preconditioner_;
+  Block a_, b_;
+};
+
+struct Tridiagonal {
+  Vector diagonal, beside;
+};
+
+Tridiagonal tridiagonal(const Coefficients& numbers) {
+  const auto n = static_cast<Index>(numbers.step.size());
+  Tridiagonal t{Vector(n), Vector(std::max<Index>(n - 1, 0))};
+  for (Index k = 0; k < n; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    t.diagonal[k] = 1 / numbers.step[at] + (k ? numbers.ratio[at - 1] / numbers.step[at - 1] : 0.0);
+    if (k + 1 < n) t.beside[k] = std::sqrt(numbers.ratio[at]) / numbers.step[at];
+  }
+  return t;
+}
+
+// The first number of the logarithm of the leading part of so many rows.
+double first_of_log(const Tridiagonal& t, Index rows) {
+  Eigen::SelfAdjointEigenSolver<Block> eigen;
+  eigen.computeFromTridiagonal(t.diagonal.head(rows), t.beside.head(rows - 1));
+  const Eigen::ArrayXd weights = eigen.eigenvectors().row(0).transpose().array().square();
+  return (weights * eigen.eigenvalues().array().max(1e-300).log()).sum();
+}
+
+// With the last number on the diagonal such that `node` is an eigenvalue: a bound from the other side.
+double radau(Tridiagonal t, double node) {
+  const Index n = t.diagonal.size();
+  double left = t.diagonal[0] - node;
+  for (Index k = 1; k + 1 < n; ++k) left = t.diagonal[k] - node - t.beside[k - 1] * t.beside[k - 1] / left;
+  t.diagonal[n - 1] = node + t.beside[n - 2] * t.beside[n - 2] / left;
+  return first_of_log(t, n);
+}
+
+}  // namespace
+
+OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner) {
+  return std::make_unique<Split>(matrix, preconditioner);
+}
+
+LogForm log_form(const Coefficients& numbers, double smallest) {
+  const Tridiagonal t = tridiagonal(numbers);
+  const Index n = t.diagonal.size();
+  LogForm form;
+  if (n == 0) return form;
+  form.first = t.diagonal[0];
+  form.value = first_of_log(t, n);
+  if (n == 1) return form;
+  if (smallest > 0) form.bracket = std::abs(form.value - radau(t, smallest));
+  const double before = first_of_log(t, n - 1);
+  const double change = std::abs(form.value - before) + (n > 2 ? std::abs(before - first_of_log(t, n - 2)) : 0.0);
+  form.bracket = smallest > 0 ? std::min(form.bracket, change) : change;
+  return form;
+}
+
+Block random_signs(Index rows, Index columns, std::uint64_t seed) {
+  Block out(rows, columns);
+  for (Index k = 0; k < out.size(); ++k) out.data()[k] = random_sign(seed, static_cast<std::uint64_t>(k));
+  return out;
+}
+
+}  // namespace kernweave::solve

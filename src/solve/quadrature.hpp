@@ -1,0 +1,22 @@
+// The logarithm of a determinant from the numbers that conjugate gradients leave behind.
+#pragma once
+#include "solve/conjugate_gradients.hpp"
+
+namespace kernweave::solve {
+
+// B = G'AG, whose determinant is that of A over that of P.
+OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner);
+
+// w' log(B) w / w'w for a start w, and how far the truncation of the process may have led it astray.
+struct LogForm {
+  double value = 0, bracket = 0;
+  double first = 0;  // w'Bw / w'w
+};
+
+// `smallest`: a number that no eigenvalue of B is below, or 0 where none is known.
+LogForm log_form(const Coefficients& numbers, double smallest);
+
+// Columns of random signs.
+Block random_signs(Index rows, Index columns, std::uint64_t seed);
+
+}  // namespace kernweave::solve
