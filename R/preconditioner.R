@@ -64,7 +64,7 @@ count_text <- function(n, what) paste0(format(n, big.mark = ","), " ", what, if 
 #' @export
 solve.kernweave_preconditioner <- function(a, b, ...) {
   b <- right_hand_side(b, a$n)
-  shaped_like(r_precondition(live_pointer(a), b$values)$y, b)
+  shaped_as(r_precondition(live_pointer(a), b$values)$y, b)
 }
 
 live_pointer <- function(P) {
@@ -128,7 +128,7 @@ landmark_pool <- 20000
 # 300 landmarks and 23 products were cheaper than 1000 and 16. Beyond, products grow faster than the building does.
 default_rank <- function(rank, n) {
   if (!is.null(rank)) return(min(check_count(rank, "rank"), n))
-  as.integer(max(1, min(n %/% 4, max(300, min(1000, 1.35 * sqrt(n))))))
+  as.integer(max(1, min(n %/% 2, max(300, min(1000, 1.35 * sqrt(n))))))
 }
 
 landmarks_of <- function(K, entries, diagonal, rank, seed) {

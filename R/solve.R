@@ -55,7 +55,7 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL, method 
   found$x <- NULL
   report <- c(found, list(tol = tol, n = n, seconds = proc.time()[["elapsed"]] - started))
   if (isFALSE(report$converged)) warn_of_convergence(report)
-  x <- structure(shaped_like(x, b), trend = attr(x, "trend"), report = structure(report, class = "kernweave_report"))
+  x <- structure(shaped_as(x, b), trend = attr(x, "trend"), report = structure(report, class = "kernweave_report"))
   x
 }
 
@@ -196,7 +196,7 @@ right_hand_side <- function(b, n, argument = "b") {
   list(values = unname(values), dim = dim(b), names = if (is.matrix(b)) dimnames(b) else names(b))
 }
 
-shaped_like <- function(x, b) {
+shaped_as <- function(x, b) {
   if (is.null(b$dim)) return(structure(as.vector(x), names = b$names, trend = attr(x, "trend")))
   structure(x, dimnames = b$names)
 }
