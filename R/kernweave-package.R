@@ -21,6 +21,8 @@
 #' | how many y_j are within 0.3 of x_i | `reduction(D < 0.3^2, "count")` |
 #' | a log-sum-exp, a softmax-weighted mean | `logsumexp(-D)`; `sumsoftmaxweight(-D, weight = Vj(y))` |
 #' | to leave out the pairs i = j | `lazy_if(row_index() != col_index(), K, 0)` |
+#' | to solve (K + ridge) w = z, K over the same points twice | `solve(K, z, ridge = 0.01)` |
+#' | the logarithm of its determinant, with a standard error | `logdet(K, ridge = 0.01)` |
 #' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
 #' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
 #' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
@@ -33,10 +35,12 @@
 #'
 #' @seealso
 #' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
-#' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
+#' `vignette("solving")` for large systems, `vignette("coming-from-keops")` for those who know KeOps or rkeops,
+#' `vignette("extending")` for new operations.
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()].
+#' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].
 #'
 #' @examples

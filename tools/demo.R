@@ -1,24 +1,6 @@
-# make demo: a volcano from scattered noisy altitudes, by conjugate gradients on a matrix that is never made.
+# make demo: a volcano from scattered noisy altitudes, kriged with a matrix that is never made.
 
 library(kernweave)
-
-# Solves (K + noise^2 I) w = z by conjugate gradients; K is used only as K %*% p.
-solve_ridge <- function(K, z, noise, tolerance = 1e-3, most = 300) {
-  w <- numeric(length(z))
-  residual <- direction <- z
-  size <- sum(residual^2)
-  for (step in seq_len(most)) {
-    image <- as.vector(K %*% direction) + noise^2 * direction
-    along <- size / sum(direction * image)
-    w <- w + along * direction
-    residual <- residual - along * image
-    before <- size
-    size <- sum(residual^2)
-    if (sqrt(size) < tolerance * sqrt(sum(z^2))) break
-    direction <- residual + size / before * direction
-  }
-  list(weights = w, steps = step, residual = sqrt(size / sum(z^2)))
-}
 
 # Light from the north-west on the slopes of a surface.
 hillshade <- function(z, cell) {
@@ -81,17 +63,17 @@ started <- Sys.time()
 gauss <- function(x, y) spread^2 * exp(-sqdist(x, y) / (2 * length_scale^2))
 K <- gauss(Vi(points), Vj(points, name = "others"))
 print(K)
-fit <- solve_ridge(K, seen - level, noise)
+weights <- solve(K, seen - level, ridge = noise^2, method = "cg")
 
 fine <- lapply(2 * dim(truth) - 1, function(size) seq(0, 1, length.out = size))
 grid <- cbind(rep(fine[[1]], length(fine[[2]])) * extent[1], rep(fine[[2]], each = length(fine[[1]])) * extent[2])
-estimate <- matrix(level + gauss(Vi(grid), Vj(points)) %*% fit$weights, length(fine[[1]]))
+estimate <- matrix(level + gauss(Vi(grid), Vj(points)) %*% weights, length(fine[[1]]))
 took <- as.numeric(Sys.time() - started, units = "secs")
 
 file <- file.path(Sys.getenv("KERNWEAVE_SOURCE", "."), "kernweave-demo.png")
 draw(file, points, seen, estimate, truth)
 at_survey <- estimate[seq(1, nrow(estimate), 2), seq(1, ncol(estimate), 2)]
-cat(sprintf("conjugate gradients: %d steps to a relative residual of %.1e\n", fit$steps, fit$residual))
+print(solve_report(weights))
 cat(sprintf("root mean square error over the volcano: %.1f m, from altitudes known to within %g m\n",
             sqrt(mean((at_survey - truth)^2)), noise))
 cat(sprintf("%.1f seconds; %s written\n", took, basename(file)))
