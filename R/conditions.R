@@ -79,13 +79,14 @@ name_of <- function(f) {
   quote(f)
 }
 
-# Objects of ours are shown as `F`, all else that is neither code nor one number or word as `...`.
+# Objects of ours are shown as `F` or `A`, all else that is neither code nor one number or word as `...`.
 without_data <- function(call) {
   for (k in seq_along(call)[-1]) {
     if (is.name(call[[k]]) || is.null(call[[k]])) next
     part <- call[[k]]
     if (is.call(part)) call[[k]] <- without_data(part)
     else if (inherits(part, c("lazy_tensor", "lazy_reduction"))) call[[k]] <- quote(F)
+    else if (is_op(part)) call[[k]] <- quote(A)
     else if (!is.atomic(part) || length(part) > 1 || is.object(part)) call[[k]] <- quote(...)
   }
   call
@@ -121,6 +122,7 @@ one_of <- function(value, known, argument, class = "input") {
 describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (inherits(x, c("lazy_tensor", "lazy_reduction"))) return(paste("a", sub("_", " ", class(x)[1])))
+  if (is_op(x)) return(paste("a linear operator of", size_text(x)))
   if (is.matrix(x)) return(paste("a", nrow(x), "x", ncol(x), typeof(x), "matrix"))
   if (is.object(x) || !is.vector(x)) return(paste("an object of class", class(x)[1]))
   what <- if (is.list(x)) "list" else paste(typeof(x), "vector")

@@ -21,9 +21,7 @@ matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "r
   }
   columns <- if (!is_lazy(v) && width(K) == 1) colnames(v)
   if (!is_lazy(v)) v <- columns_along_j(K, v, written)
-  if (has_axis(v, "i") && has_axis(v, "j")) {
-    abort("unsupported", "the product of two matrices of pairs, lazy as it stands, is not built yet")
-  }
+  if (has_axis(v, "i") && has_axis(v, "j")) return(multiplied(as_op(K), as_op(v), written$operator))
   if (has_axis(v, "i")) abort("shape", "the ", side_of(written), " varies along i; it must vary along j, as Vj() does")
   out <- reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
   if (!is.null(columns) && !is_reduction(out)) attr(out, "dimnames") <- list(rownames(out), columns)
@@ -60,7 +58,8 @@ left_product <- function(v, K, written = NULL) {
 #'
 #' `K %*% v` is the exact product of the matrix of pairs with a vector or matrix of numbers, as a sum
 #' over j; `crossprod(K, v)` is `t(K) %*% v`. With several columns in `v` there are as many results per
-#' row. With a lazy tensor along j (`Vj(b)`) on the right, the result may be a `lazy_reduction`.
+#' row. With a lazy tensor along j (`Vj(b)`) on the right, the result may be a `lazy_reduction`. The product of two
+#' matrices of pairs, `K %*% L` or `crossprod(K)`, stays lazy: it is an operator ([operator-algebra]).
 #'
 #' Rows bear the names of the points along i, where these have names, and columns those of `v`; `dimnames(K)` are the
 #' names of the points along i and along j.
@@ -101,10 +100,13 @@ setMethod("%*%", signature("Matrix", "lazy_tensor"), function(x, y) left_product
 #' @rdname lazy-matrix
 #' @exportMethod crossprod
 setMethod("crossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) {
-  matrix_product(t(x), need_right(y), written_as("crossprod()", x, "i", "right", "rows"))
+  if (is.null(y)) return(operator_crossprod(x))
+  matrix_product(t(x), y, written_as("crossprod()", x, "i", "right", "rows"))
 })
 #' @rdname lazy-matrix
-setMethod("crossprod", signature("lazy_tensor", "missing"), function(x, y = NULL, ...) need_right(NULL))
+setMethod("crossprod", signature("lazy_tensor", "lazy_tensor"), function(x, y = NULL, ...) {
+  matrix_product(t(x), y, written_as("crossprod()", x, "i", "right", "rows"))
+})
 #' @rdname lazy-matrix
 setMethod("crossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) {
   left_product(t(as.matrix(x)), y, written_as("crossprod()", y, "i", "left", "rows"))
@@ -112,19 +114,17 @@ setMethod("crossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ..
 #' @rdname lazy-matrix
 #' @exportMethod tcrossprod
 setMethod("tcrossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) {
-  matrix_product(x, t(as.matrix(need_right(y))), written_as("tcrossprod()", x, "j", "right", "columns"))
+  if (is.null(y)) return(operator_tcrossprod(x))
+  matrix_product(x, t(as.matrix(y)), written_as("tcrossprod()", x, "j", "right", "columns"))
 })
 #' @rdname lazy-matrix
-setMethod("tcrossprod", signature("lazy_tensor", "missing"), function(x, y = NULL, ...) need_right(NULL))
+setMethod("tcrossprod", signature("lazy_tensor", "lazy_tensor"), function(x, y = NULL, ...) {
+  matrix_product(x, t(y), written_as("tcrossprod()", x, "j", "right", "columns"))
+})
 #' @rdname lazy-matrix
 setMethod("tcrossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) {
   left_product(as.matrix(x), t(y), written_as("tcrossprod()", y, "j", "left", "columns"))
 })
-
-need_right <- function(y) {
-  if (!is.null(y)) return(y)
-  abort("unsupported", "the product of a matrix of pairs with itself is not built yet; give the right side")
-}
 
 #' @rdname lazy-matrix
 #' @exportMethod diag
@@ -158,14 +158,16 @@ as.matrix.lazy_tensor <- function(x, ...) {
 dense <- function(x, ...) {
   if (...length()) abort("input", "as.matrix() of a lazy tensor takes no other arguments")
   extent <- c(need_extent(x, "i", "as.matrix()"), need_extent(x, "j", "as.matrix()"))
-  needed <- prod(extent, width(x)) * 8 / 2^20
-  limit <- option("max_dense_mb")
-  if (needed > limit) {
-    abort("memory", "as.matrix() would take ", format(needed, digits = 3), " MB for ", extent[1], " x ", extent[2],
-          " pairs; the limit is ", limit,
-          " MB. Reduce the formula instead, take rows first, or raise options(kernweave.max_dense_mb = )")
-  }
+  guard_size(extent, width(x), "pairs", "Reduce the formula instead, take rows first,")
   run_single(x, "both")
+}
+
+guard_size <- function(extent, width, of, instead) {
+  needed <- prod(extent, width) * 8 / 2^20
+  limit <- option("max_dense_mb")
+  if (needed <= limit) return(invisible())
+  abort("memory", "as.matrix() would take ", format(needed, digits = 3), " MB for ", extent[1], " x ", extent[2], " ",
+        of, "; the limit is ", limit, " MB. ", instead, " or raise options(kernweave.max_dense_mb = )")
 }
 
 #' @rdname lazy-matrix

@@ -1,8 +1,9 @@
 # Base R's operators and functions on lazy tensors. What each means is a row of ops.def; here is only
 # how R hands it over.
 
-# A number beside a lazy tensor becomes a parameter, a matrix of pairs a Vij; anything else is refused.
-as_lazy <- function(value, beside, name) {
+# A number beside a lazy tensor becomes a parameter, a matrix of pairs a Vij and, with `by_rows`, numbers for the rows
+# points along i; anything else is refused.
+as_lazy <- function(value, beside, name, by_rows = FALSE) {
   if (is_lazy(value)) return(value)
   if (is.double(value) && length(value) == 1 && !is.object(value)) {
     literal <- new_operand(as.character(value), "param", 1L, "real", as.vector(value), literal = TRUE)
@@ -15,11 +16,19 @@ as_lazy <- function(value, beside, name) {
   n <- length(value)
   if (is.matrix(value) && n != 1) return(as_pairs(value, numbers, beside, name))
   if (n != 1 && n != width(beside)) {
+    if (by_rows && is_column(value, beside)) {
+      return(lazy_operand(new_operand(name, "i", 1L, numbers$kind, numbers$values)))
+    }
     abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", counted(width(beside), "component"),
           "; use Vi() or Vj() for one number per point")
   }
   label <- if (n == 1) as.character(as.numeric(value)) else name
   lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values), literal = n == 1))
+}
+
+# A vector with a number for each row of a formula of one component: R multiplies the rows of a matrix by it.
+is_column <- function(value, beside) {
+  is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") && isTRUE(length(value) == dim(beside)[1])
 }
 
 as_pairs <- function(value, numbers, beside, name) {
@@ -39,10 +48,11 @@ as_pairs <- function(value, numbers, beside, name) {
 #' Every operation is element-wise in the components and stays lazy. Operands of one component go with
 #' any width; in distances and inner products only numbers and parameters do, since points of one component among
 #' points of several are mostly a row from which R dropped its dimension. A number, or as many numbers as there are
-#' components, becomes a parameter; a matrix with one number for each pair becomes a [Vij()]. `a | b` is the inner
-#' product of two real formulas and "or" of two logical ones. Whole-number exponents up to 1024 are multiplied out. Of
-#' base R's mathematics there is all but `signif` and what accumulates. `round(x, digits)` rounds halves to the even
-#' neighbour, `%%` has the sign of its right side.
+#' components, becomes a parameter; a matrix with one number for each pair becomes a [Vij()]. `d * K` and `K / d`, with
+#' a number for each row of a formula of one component, act on rows, as of a matrix. `a | b` is the inner product of two
+#' real formulas and "or" of two logical ones. Whole-number exponents up to 1024 are multiplied out. Of base R's
+#' mathematics there is all but `signif` and what accumulates. `round(x, digits)` rounds halves to the even neighbour,
+#' `%%` has the sign of its right side.
 #'
 #' A comparison with NaN or NA is `FALSE`, `!=` included: a formula has no third truth value. Hence
 #' `!(a < b)` is `TRUE` where `a` is NaN.
@@ -79,14 +89,18 @@ NULL
 #' @usage \method{Ops}{lazy_tensor}(e1, e2)
 #' @rawNamespace S3method(Ops,lazy_tensor,Ops.kernweave)
 #' @rawNamespace S3method(Ops,kernweave_traced,Ops.kernweave)
+#' @rawNamespace S3method(Ops,linear_op,Ops.kernweave)
 Ops.kernweave <- function(e1, e2) {
+  if (is_op(e1) || !missing(e2) && is_op(e2)) return(operator_arithmetic(.Generic, e1, e2))
   if (missing(e2)) return(if (is_traced(e1)) traced_sign(.Generic, e1) else unary_operator(.Generic, e1))
   if (is_traced(e1) && (is.atomic(e2) || is_traced(e2)) || is_traced(e2) && is.atomic(e1)) {
     return(traced_operator(.Generic, e1, e2))
   }
   if (.Generic == "^") return(power(e1, e2))
-  if (!is_lazy(e1)) e1 <- as_lazy(e1, e2, default_name(substitute(e1), "left operand"))
-  if (!is_lazy(e2)) e2 <- as_lazy(e2, e1, default_name(substitute(e2), "right operand"))
+  by_rows <- .Generic %in% c("*", "/")
+  if (.Generic %in% c("+", "-")) hint_at_diagonal(if (is_lazy(e1)) e2 else e1)
+  if (!is_lazy(e1)) e1 <- as_lazy(e1, e2, default_name(substitute(e1), "left operand"), by_rows)
+  if (!is_lazy(e2)) e2 <- as_lazy(e2, e1, default_name(substitute(e2), "right operand"), by_rows)
   lazy_operator(.Generic, e1, e2)
 }
 
@@ -98,6 +112,16 @@ lazy_operator <- function(symbol, e1, e2) {
     "&" = lazy_call("Mult", both_logical(e1, e2, "&")) == 1,
     binary_operator(symbol, e1, e2)
   )
+}
+
+# Exact, and as slow as any other matrix of pairs.
+hint_at_diagonal <- function(value) {
+  if (!is.matrix(value) || !is.numeric(value) || !is.null(said$diagonal)) return(invisible())
+  n <- nrow(value)
+  if (n < 2 || n != ncol(value) || value[1] %in% 0) return(invisible())
+  for (k in seq_len(n)) if (!all(value[-k, k] %in% 0)) return(invisible())
+  say_once("diagonal", "Beside a lazy tensor, diag(", n, ") is a matrix of ", format(n^2), " numbers that is read ",
+           "whole; identity_op(", n, "), or diagonal_op(d), is ", n, ". (Said once.)")
 }
 
 binary_operator <- function(symbol, e1, e2) {

@@ -201,7 +201,7 @@ call_options <- function(settings) {
 #' Settings travel with the formula through every operation. Two formulas whose settings contradict
 #' each other cannot meet.
 #'
-#' @param F a lazy tensor or a lazy reduction
+#' @param F a lazy tensor, a lazy reduction, or a linear operator: then of all lazy tensors in it
 #' @param precision `"float64"`, `"float32"` or `"tf32"`
 #' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
 #' @param threads number of CPU threads
@@ -213,9 +213,10 @@ call_options <- function(settings) {
 #' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), device = "reference")
 #' sum(K, index = "j")
 lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL) {
-  if (!inherits(F, c("lazy_tensor", "lazy_reduction"))) {
-    abort("input", "`F` must be a lazy tensor or a lazy reduction, not ", describe(F))
+  if (!inherits(F, c("lazy_tensor", "lazy_reduction", "linear_op"))) {
+    abort("input", "`F` must be a lazy tensor, a lazy reduction or a linear operator, not ", describe(F))
   }
+  if (is_op(F)) return(set_op(F, precision = precision, device = device, threads = threads))
   F <- with_settings(F, precision = precision, device = device, threads = threads)
   if (inherits(F, "lazy_reduction")) F$cache <- new.env(parent = emptyenv())
   F

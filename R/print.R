@@ -55,12 +55,13 @@ settings_text <- function(settings) {
 
 #' Print, format and summarise lazy objects
 #'
-#' Nothing is computed. `format()` gives the formula as text, `summary()` what it would cost, `str()` one line.
+#' Nothing is computed. `format()` gives the formula as text, of an operator its algebra, `summary()` what it would
+#' cost, `str()` one line.
 #'
 #' `sum()`, `mean()`, `min()` and `max()` without `index` fold the components of each pair and stay lazy; where such a
 #' one is the last step of a formula, `print()` says so.
 #'
-#' @param x,object a lazy tensor or lazy reduction
+#' @param x,object a lazy tensor, a lazy reduction or a linear operator
 #' @param digits significant digits of the numbers in a formula
 #' @param ... not used
 #' @return `x`, invisibly; for `format` a text; for `summary` a list of class `summary.lazy_tensor`.

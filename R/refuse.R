@@ -2,8 +2,6 @@
 
 # Generic -> what to do instead. Registered in zzz.R as S3 methods.
 refusals <- c(
-  cbind = "bind the data before Vi() or Vj(), or use c() for components",
-  rbind = "bind the data before Vi() or Vj()",
   is.na = "a formula has no NA of its own; look at its data or its reduction",
   anyNA = "a formula has no NA of its own; look at its data or its reduction",
   rep = "operands of one component go with any width by themselves",
@@ -60,21 +58,25 @@ base_call <- function(frame) {
 
 # eigen(), svd(), chol(), dist(), apply() and others make a matrix of what they are given: here, without a word, that of
 # all pairs. `asked` is how they called the generic: where lapply() is handed as.matrix itself, it is the user who asks.
-refuse_unasked <- function(generic, frame, asked) {
+refuse_unasked <- function(generic, frame, asked, what = "tensor") {
   call <- if (identical(asked[[1]], as.name(generic))) base_call(frame)
   if (is.null(call)) return(invisible())
-  written <- paste0(call[[1]], "(as.matrix(F)", if (length(call) > 2) ", ...", ")")
-  abort("unsupported", call[[1]], "() of a lazy tensor is not defined: it takes the matrix of all pairs; write ",
-        written, " where that is wanted", call = call)
+  shown <- if (what == "tensor") "F" else "A"
+  written <- paste0(call[[1]], "(as.matrix(", shown, ")", if (length(call) > 2) ", ...", ")")
+  abort("unsupported", call[[1]], "() of a ", refused_kinds[[what]], " is not defined: it takes the matrix ",
+        if (what == "tensor") "of all pairs" else "itself", "; write ", written, " where that is wanted", call = call)
 }
 
 # The lengths are what pmin() and pmax() ask first, to repeat the shorter: numbers for all pairs, perhaps.
-refuse_parallel <- function(frame) {
+refuse_parallel <- function(frame, what = "tensor") {
   name <- as.character(base_call(frame)[[1]])
-  if (isTRUE(name %in% c("pmin", "pmax"))) refuse(name, "tensor", reaching[[name]])
+  if (!isTRUE(name %in% c("pmin", "pmax"))) return(invisible())
+  refuse(name, what, if (what == "tensor") reaching[[name]] else entries_instead)
 }
 
 # --- refusing -----------------------------------------------------------------------------------------------
+
+refused_kinds <- c(tensor = "lazy tensor", reduction = "lazy reduction", operator = "linear operator")
 
 # A reduction is not yet the numbers it will give.
 as_numbers <- "as.matrix() computes it, as.function() makes a function of its placeholders"
@@ -88,7 +90,8 @@ reaching <- c(
 
 refuse <- function(generic, what, instead) {
   no <- function(name, instead, ...) {
-    abort("unsupported", name, "() of a lazy ", what, " is not defined: ", instead, ...)
+    called <- if (grepl("^[[:alpha:]]", name)) paste0(name, "()") else paste0("`", name, "`")
+    abort("unsupported", called, " of a ", refused_kinds[[what]], " is not defined: ", instead, ...)
   }
   for (name in names(reaching)) {
     frame <- running(get(name, baseenv()))
@@ -122,7 +125,27 @@ Summary.lazy_reduction <- function(..., na.rm = FALSE) refuse(.Generic, "reducti
 mean.lazy_reduction <- function(x, ...) refuse("mean", "reduction", as_numbers)
 
 #' @export
+Math.linear_op <- function(x, ...) refuse(.Generic, "operator", entries_instead)
+
+#' @export
+Summary.linear_op <- function(..., na.rm = FALSE) refuse(.Generic, "operator", sums_instead)
+
+#' @export
+Complex.linear_op <- function(z) refuse(.Generic, "operator", entries_instead)
+
+#' @export
+mean.linear_op <- function(x, ...) refuse("mean", "operator", sums_instead)
+
+sums_instead <- "rowSums(A) and colSums(A) are products; as.matrix(A) gives the entries"
+
+#' @export
 t.lazy_reduction <- function(x) refuse("t", "reduction", as_numbers)
+
+#' @export
+cbind.lazy_reduction <- function(..., deparse.level = 1) refuse("cbind", "reduction", as_numbers)
+
+#' @export
+rbind.lazy_reduction <- function(..., deparse.level = 1) refuse("rbind", "reduction", as_numbers)
 
 # A reduction is a list to us: what lists need to work at all stays.
 kept_for_lists <- c("[[<-", "names<-", "as.list", "unlist")
@@ -137,6 +160,7 @@ register_refusals <- function() {
   for (generic in names(refusals)) {
     home <- home_of_generic(generic)
     registerS3method(generic, "lazy_tensor", refuse_method(generic, home, "tensor", refusals[[generic]]), envir = home)
+    registerS3method(generic, "linear_op", refuse_method(generic, home, "operator", entries_instead), envir = home)
     if (generic %in% kept_for_lists) next
     method <- refuse_method(generic, home, "reduction", as_numbers)
     registerS3method(generic, "lazy_reduction", method, envir = home)

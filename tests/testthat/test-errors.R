@@ -8,6 +8,7 @@ X <- Vi(x)
 Y <- Vj(y)
 K <- exp(-sqdist(X, Y))
 R <- reduction(K, "sum", call = FALSE)
+A <- exp(-sqdist(X, Vj(x))) + 0.1 * identity_op(4)
 
 mistakes <- list(
   shape = quote(sqdist(X, Vj(y2))),
@@ -90,8 +91,6 @@ mistakes <- list(
   unsupported = quote(range(K)),
   unsupported = quote(sum(K, index = "j", na.rm = TRUE)),
   unsupported = quote(Vi(1i)),
-  unsupported = quote(K %*% t(K)),
-  unsupported = quote(crossprod(K)),
   unsupported = quote(min(K, index = "j", weight = 1)),
   input = quote(Vij(1:3)),
   kind = quote(all(K, index = "j")),
@@ -133,7 +132,48 @@ mistakes <- list(
   unsupported = quote(unlist(K)),
   unsupported = quote(image(K)),
   unsupported = quote(Im(K)),
-  unsupported = quote(rowSums(K, na.rm = TRUE))
+  unsupported = quote(rowSums(K, na.rm = TRUE)),
+  shape = quote(K %*% K),
+  shape = quote((X - Y) %*% t(K)),
+  shape = quote(A %*% b),
+  shape = quote(b %*% A),
+  shape = quote(A + K),
+  shape = quote(A + diag(3)),
+  shape = quote(b * A),
+  shape = quote(block_op(list(list(A, K), list(K, A)))),
+  shape = quote(block_op(list(list(A, 0), list(NULL, 0)))),
+  shape = quote(function_op(identity, c(2, 3), symmetric = TRUE)),
+  shape = quote(function_op(sum, 3) %*% 1:3),
+  shape = quote(as_op(X)),
+  input = quote(as_op(1:3)),
+  input = quote(as_op(mean)),
+  input = quote(as_op("a")),
+  input = quote(A + 1:4),
+  input = quote(diagonal_op(diag(3))),
+  input = quote(identity_op(-1)),
+  input = quote(function_op(3, 3)),
+  input = quote(function_op(identity, 3, symmetric = "yes")),
+  input = quote(block_op(A)),
+  input = quote(A %*% "a"),
+  no_data = quote(as_op(exp(-sqdist(Vi(dim = 3), Y)))),
+  no_data = quote(as_op(K * Pm(dim = 1, name = "s"))),
+  index = quote(A[3]),
+  index = quote(A[5, ]),
+  index = quote(A["a", ]),
+  index = quote(A$entries),
+  unsupported = quote(A + 1),
+  unsupported = quote(A * A),
+  unsupported = quote(A / diag(4)),
+  unsupported = quote(1 / A),
+  unsupported = quote(A^2),
+  unsupported = quote(exp(A)),
+  unsupported = quote(sum(A)),
+  unsupported = quote(eigen(A)),
+  unsupported = quote(crossprod(function_op(identity, 3), 1:3)),
+  unsupported = quote(kronecker(A, A, "+")),
+  settings = quote(lazy_set(A, threads = 0)),
+  settings = quote(lazy_set(K, threads = 1) %*% lazy_set(t(K), threads = 2)),
+  memory = quote(as.matrix(identity_op(1e5)))
 )
 
 test_that("every mistake has its class", {
@@ -190,7 +230,10 @@ test_that("base R's functions that cannot be right for a formula say so", {
                           as.list(K), sapply(K, class), rep(K, 2), as.numeric(K), as.logical(K), is.nan(K),
                           is.finite(K), median(K),
                           quantile(K), sort(K), order(K), duplicated(K), na.omit(K), as.data.frame(K),
-                          K[1, , drop = TRUE])) assign_to(code)
+                          K[1, , drop = TRUE], A[1, 1] <- 0, A$kind2 <- 1, dim(A) <- 1, as.list(A), lapply(A, class),
+                          rep(A, 2), as.numeric(A), sort(A), is.na(A), median(A), mean(A), A == A, !A, Re(A), max(A),
+                          A[1, , drop = TRUE], pmin(A, 1), ifelse(A, 1, 2), chol(A), svd(A), apply(A, 1, sum),
+                          Matrix::Diagonal(4) * A, A > Matrix::Diagonal(4))) assign_to(code)
   expect_identical(length(K), 20L)
   for (code in expression(which.max(K), var(K), if (K < 1) 1)) expect_error(eval(code), label = deparse(code))
 })

@@ -1,0 +1,187 @@
+# Operators out of operators: sums, products, transposes, blocks and Kronecker products, made as simple as they can be.
+
+# --- sums --------------------------------------------------------------------------------------------------
+
+# Numbers times operators of one size, added up. Sums within are opened; diagonals become one, lazy tensors one formula,
+# which takes one pass over the pairs, and several matrices one.
+sum_ops <- function(parts, coefficients = rep(1, length(parts))) {
+  terms <- unlist(Map(terms_of, parts, coefficients), recursive = FALSE)
+  kinds <- vapply(terms, function(term) term$op$kind, "")
+  for (kind in names(joined_terms)) {
+    of_kind <- which(kinds == kind)
+    if (length(of_kind) < joined_terms[[kind]]$from || is_alone(terms[of_kind])) next
+    terms[[of_kind[1]]] <- list(op = joined_terms[[kind]]$join(terms[of_kind]), by = 1)
+    terms[of_kind[-1]] <- NULL
+    kinds <- vapply(terms, function(term) term$op$kind, "")
+  }
+  ops <- lapply(terms, `[[`, "op")
+  by <- vapply(terms, `[[`, 0, "by")
+  if (is_alone(terms)) return(ops[[1]])
+  new_op("sum", ops[[1]]$dim, parts = ops, coefficients = by, symmetric = joint_symmetry(ops),
+         settings = joint_settings(ops))
+}
+
+terms_of <- function(op, by) {
+  if (op$kind != "sum") return(list(list(op = op, by = by)))
+  Map(function(part, coefficient) list(op = part, by = by * coefficient), op$parts, op$coefficients)
+}
+
+# One operator, as it is.
+is_alone <- function(terms) length(terms) == 1 && isTRUE(terms[[1]]$by == 1)
+
+# By kind: how many there must be for it to be worth it, and how several become one.
+joined_terms <- list(
+  diagonal = list(from = 1, join = function(terms) {
+    values <- Reduce(`+`, lapply(terms, function(term) term$by * unname(term$op$values)))
+    diagonal_of(stats::setNames(values, first_names(lapply(terms, `[[`, "op"), 1)))
+  }),
+  lazy = list(from = 1, join = function(terms) lazy_op(added_tensors(terms))),
+  dense = list(from = 2, join = function(terms) {
+    total <- Reduce(`+`, lapply(terms, function(term) term$by * unname(term$op$matrix)))
+    ops <- lapply(terms, `[[`, "op")
+    names <- list(first_names(ops, 1), first_names(ops, 2))
+    if (!is.null(names[[1]]) || !is.null(names[[2]])) dimnames(total) <- names
+    dense_op(total)
+  })
+)
+
+# A formula that has subtractions where there are any.
+added_tensors <- function(terms) {
+  negative <- vapply(terms, function(term) isTRUE(term$by < 0), NA)
+  tensors <- lapply(terms, function(term) {
+    if (isTRUE(abs(term$by) == 1)) term$op$tensor else abs(term$by) * term$op$tensor
+  })
+  if (all(negative)) return(-Reduce(`+`, tensors))
+  Reduce(`-`, tensors[negative], Reduce(`+`, tensors[!negative]))
+}
+
+# Of a sum: symmetric if all are; not if all but one are.
+joint_symmetry <- function(ops) {
+  symmetric <- vapply(ops, `[[`, NA, "symmetric")
+  if (anyNA(symmetric) || sum(!symmetric) > 1) NA else all(symmetric)
+}
+
+joint_settings <- function(ops) {
+  Reduce(function(settings, op) if (is.null(op)) settings else merge_settings(settings, op$settings), ops, NULL)
+}
+
+# --- products ----------------------------------------------------------------------------------------------
+
+# The leftmost first. Products within are opened; diagonals are multiplied into each other and into formulas.
+product_ops <- function(parts, symmetric = NA) {
+  factors <- unlist(lapply(parts, function(op) if (op$kind == "product") op$parts else list(op)), recursive = FALSE)
+  kept <- list()
+  for (factor in factors) {
+    repeat {
+      joined <- if (length(kept)) joined_factors(kept[[length(kept)]], factor)
+      if (is.null(joined)) break
+      kept[[length(kept)]] <- NULL
+      factor <- joined
+    }
+    kept[[length(kept) + 1]] <- factor
+  }
+  if (length(kept) == 1) return(kept[[1]])
+  new_op("product", c(kept[[1]]$dim[1], kept[[length(kept)]]$dim[2]), parts = kept, symmetric = symmetric,
+         settings = joint_settings(kept))
+}
+
+# Two neighbours as one operator; NULL where they stay two.
+joined_factors <- function(a, b) {
+  if (is_identity(a)) return(b)
+  if (is_identity(b)) return(a)
+  kinds <- paste(a$kind, b$kind)
+  switch(kinds,
+    "diagonal diagonal" = diagonal_of(a$values * b$values),
+    "diagonal lazy" = lazy_op(Vi(a$values, name = "d") * b$tensor),
+    "lazy diagonal" = lazy_op(a$tensor * Vj(b$values, name = "d"))
+  )
+}
+
+is_identity <- function(op) op$kind == "diagonal" && is.null(names(op$values)) && isTRUE(all(op$values == 1))
+
+# What t(A) A and A t(A) are symmetric for.
+gram <- function(left, right) {
+  out <- product_ops(list(left, right), symmetric = TRUE)
+  if (out$kind == "product") out else as_symmetric(out)
+}
+
+as_symmetric <- function(op) {
+  op$symmetric <- TRUE
+  op
+}
+
+# --- transposes, blocks, Kronecker products ----------------------------------------------------------------
+
+# Down to the leaves, so that only they are ever turned. A symmetric operator is its own transpose, unless names tell
+# its rows from its columns.
+#' @rdname operator-algebra
+#' @export
+t.linear_op <- function(x) {
+  if (isTRUE(x$symmetric) && is.null(dimnames(x))) return(x)
+  if (isTRUE(x$symmetric) && x$kind == "function") x$apply_transposed <- x$apply
+  switch(x$kind,
+    diagonal = x,
+    lazy = kept_symmetry(lazy_op(t(x$tensor)), x),
+    dense = new_op("dense", rev(x$dim), matrix = t(x$matrix), symmetric = x$symmetric),
+    `function` = turned_function(x),
+    sum = kept_symmetry(sum_ops(lapply(x$parts, t), x$coefficients), x),
+    product = product_ops(rev(lapply(x$parts, t)), x$symmetric),
+    block = blocks_op(lapply(block_columns(x$parts), lapply, function(part) if (!is.null(part)) t(part))),
+    kronecker = kronecker_op(t(x$parts[[1]]), t(x$parts[[2]]))
+  )
+}
+
+kept_symmetry <- function(op, like) {
+  op$symmetric <- like$symmetric
+  op
+}
+
+turned_function <- function(x) {
+  if (is.null(x$apply_transposed)) {
+    abort("unsupported", "nobody knows the transpose of an operator made of a function; give function_op() ",
+          "`symmetric = TRUE` or `transposed`, which multiplies by it")
+  }
+  op_of_function(x$apply_transposed, rev(x$dim), x$symmetric, x$apply, rev(x$dimnames), x$label)
+}
+
+blocks_op <- function(rows) {
+  if (length(rows) == 1 && length(rows[[1]]) == 1 && !is.null(rows[[1]][[1]])) return(rows[[1]][[1]])
+  extents <- block_extents(rows)
+  there <- unlist(rows, recursive = FALSE)
+  new_op("block", c(sum(extents[[1]]), sum(extents[[2]])), parts = rows, symmetric = block_symmetry(rows),
+         settings = joint_settings(there))
+}
+
+# Symmetric where only symmetric blocks on the diagonal are not zero; else nobody knows.
+block_symmetry <- function(rows) {
+  if (length(rows) != length(rows[[1]])) return(NA)
+  fits <- vapply(seq_along(rows), function(k) {
+    all(vapply(rows[[k]][-k], is.null, NA)) && isTRUE(rows[[k]][[k]]$symmetric)
+  }, NA)
+  if (all(fits)) TRUE else NA
+}
+
+block_columns <- function(rows) lapply(seq_along(rows[[1]]), function(k) lapply(rows, `[[`, k))
+
+# Numbers of rows of the rows of blocks, and of columns of their columns.
+block_extents <- function(rows) {
+  list(block_sizes(rows, 1, "row"), block_sizes(block_columns(rows), 2, "column"))
+}
+
+block_sizes <- function(lines, side, what) {
+  vapply(seq_along(lines), function(k) {
+    sizes <- unique(unlist(lapply(lines[[k]], function(part) part$dim[side])))
+    if (length(sizes) == 1) return(sizes)
+    if (length(sizes)) {
+      abort("shape", "the blocks of ", what, " ", k, " have ", sizes[1], " and ", sizes[2], " ", what, "s")
+    }
+    abort("shape", what, " ", k, " of the blocks is zero throughout: nobody knows how many ", what, "s it has")
+  }, 0)
+}
+
+kronecker_op <- function(a, b) {
+  if (a$kind == "diagonal" && b$kind == "diagonal") return(diagonal_of(as.vector(kronecker(a$values, b$values))))
+  symmetric <- isTRUE(a$symmetric) && isTRUE(b$symmetric)
+  new_op("kronecker", a$dim * b$dim, parts = list(a, b), symmetric = if (symmetric) TRUE else NA,
+         settings = joint_settings(list(a, b)))
+}

@@ -1,0 +1,248 @@
+# What R's operators and functions mean for linear operators: arithmetic, products, binding.
+
+#' Algebra of linear operators
+#'
+#' Sums, products, multiples, transposes, blocks and Kronecker products of operators are operators: nothing is computed
+#' until numbers are multiplied. Lazy tensors, matrices and `Matrix::Diagonal()` go with them. What can be one pass over
+#' the pairs is: a sum of lazy tensors is a formula, and so is a lazy tensor between diagonals.
+#'
+#' `A %*% B` of two operators, and of two lazy tensors, is an operator; `A %*% v` is a matrix of numbers, with the names
+#' of the rows of `A` and of the columns of `v`. `crossprod(A)` is `t(A) %*% A`, `crossprod(A, v)` is `t(A) %*% v`.
+#'
+#' `2 * A`, `A / 2`, `-A`, `A + B` and `A - B` are as of matrices. `d * A`, with a number for each row, multiplies rows,
+#' as R does it; `A %*% diagonal_op(d)` multiplies columns. What would act on each entry by itself (`A * B`, `A + 1`,
+#' `exp(A)`, `A > 0`) is refused: an operator does not know its entries.
+#'
+#' `kronecker(A, B)` and `A %x% B`, `cbind()` and `rbind()` take operators together with matrices. Beside an operator,
+#' `cbind()` takes a vector for a column and repeats a number.
+#'
+#' @param e1,e2,x,y,X,Y operators, lazy tensors or matrices, of which one at least is an operator; for `+`, `-`, `%*%`,
+#'   `crossprod`, `tcrossprod` and `kronecker`, matrices are taken as they are
+#' @param FUN,make.dimnames,deparse.level refused or not used
+#' @param ... for `cbind` and `rbind`: what is bound together
+#' @return An operator, or numbers where numbers were multiplied.
+#' @seealso [linear_op] for what they are made of, [operator-numbers], [lazy-matrix]
+#' @name operator-algebra
+#' @examples
+#' x <- matrix(runif(60), 20, 3)
+#' K <- kernel_gaussian(x)
+#' A <- K + 0.1 * identity_op(20)
+#' A - Matrix::Diagonal(20)
+#' 2 * t(A) %*% A
+#' crossprod(K)
+#' (1:20) * A
+#' kronecker(diag(2), A) %*% rnorm(40)
+#' cbind(A, 1)
+NULL
+
+# --- arithmetic ----------------------------------------------------------------------------------------------
+
+# Of two operands, one at least an operator; of one operator where there is no second.
+operator_arithmetic <- function(symbol, e1, e2) {
+  if (missing(e2)) {
+    return(switch(symbol, "+" = e1, "-" = sum_ops(list(e1), -1), refuse(symbol, "operator", entries_instead)))
+  }
+  switch(symbol,
+    "+" = added(e1, e2, symbol, 1),
+    "-" = added(e1, e2, symbol, -1),
+    "*" = if (is_op(e1)) scaled(e1, e2, symbol) else scaled(e2, e1, symbol),
+    "/" = if (is_op(e1)) scaled(e1, e2, symbol) else refuse("/", "operator", "nothing is divided by an operator"),
+    refuse(symbol, "operator", entries_instead)
+  )
+}
+
+entries_instead <- "an operator is known by its products, not by its entries; as.matrix(A) gives these"
+
+added <- function(e1, e2, symbol, sign) {
+  if (is_zero(e2)) return(e1)
+  if (is_zero(e1)) return(sum_ops(list(e2), sign))
+  e1 <- as_term(e1, symbol)
+  e2 <- as_term(e2, symbol)
+  if (any(e1$dim != e2$dim)) {
+    abort("shape", "the left side of ", symbol, " is ", size_text(e1), ", the right side ", size_text(e2))
+  }
+  sum_ops(list(e1, e2), c(1, sign))
+}
+
+size_text <- function(op) paste(vapply(op$dim, format, "", big.mark = ",", scientific = FALSE), collapse = " x ")
+
+as_term <- function(value, symbol) {
+  plain <- is.numeric(value) && is.null(dim(value))
+  if (!plain) return(as_op(value))
+  if (length(value) == 1) {
+    abort("unsupported", "`", symbol, "` of an operator and a number would change every entry; write A ", symbol, " ",
+          format(value), " * identity_op(n) for the diagonal")
+  }
+  abort("input", "`", symbol, "` of an operator and ", describe(value), "; diagonal_op() makes an operator of it")
+}
+
+scaled <- function(A, by, symbol) {
+  divided <- symbol == "/"
+  if (is_lazy(by) && width(by) == 1 && !(has_axis(by, "i") && has_axis(by, "j"))) {
+    return(scaled_along(A, if (divided) 1 / by else by))
+  }
+  if (!is.numeric(by) || length(dim(by)) > 1 && length(by) != 1) {
+    refuse(symbol, "operator", "of two matrices it acts on each entry; %*% multiplies operators")
+  }
+  values <- if (divided) 1 / plain_vector(by, "by") else plain_vector(by, "by")
+  if (length(values) == 1) return(sum_ops(list(A), values[[1]]))
+  if (length(values) != A$dim[1]) {
+    abort("shape", "an operator of ", counted(A$dim[1], "row"), " beside ", length(values), " numbers; `", symbol,
+          "` takes one number, or one for each row")
+  }
+  product_ops(list(diagonal_of(values), A))
+}
+
+# A number for each point: along i for each row, along j for each column.
+scaled_along <- function(A, by) {
+  side <- if (has_axis(by, "j")) 2 else 1
+  values <- as.vector(run_single(by, "both") + 0)
+  if (!has_axis(by, "i") && !has_axis(by, "j")) return(sum_ops(list(A), values))
+  if (length(values) != A$dim[side]) {
+    abort("shape", "an operator of ", size_text(A), " beside a formula of ", length(values), " points along ",
+          c("i", "j")[side])
+  }
+  product_ops(if (side == 1) list(diagonal_of(values), A) else list(A, diagonal_of(values)))
+}
+
+# --- products --------------------------------------------------------------------------------------------------
+
+# Is it an operator to operators?
+is_factor <- function(x) is_op(x) || is_lazy(x) || methods::is(x, "diagonalMatrix")
+
+operator_matmul <- function(x, y) multiply(x, y, "%*%")
+
+operator_crossprod <- function(x, y = NULL, ...) {
+  if (is.null(y)) gram(t(as_op(x)), as_op(x)) else multiply(x, y, "crossprod()", turned = 1)
+}
+
+operator_tcrossprod <- function(x, y = NULL, ...) {
+  if (is.null(y)) gram(as_op(x), t(as_op(x))) else multiply(x, y, "tcrossprod()", turned = 2)
+}
+
+# x times y, or with one of them, 1 or 2, transposed: an operator where both are one, else numbers.
+multiply <- function(x, y, operator, turned = 0) {
+  left <- function(x) if (turned == 1) t(x) else x
+  right <- function(y) if (turned == 2) t(y) else y
+  if (is_factor(x) && is_factor(y)) return(multiplied(left(as_op(x)), right(as_op(y)), operator))
+  extents <- c(if (turned == 1) "row" else "column", if (turned == 2) "column" else "row")
+  if (is_op(x)) return(times_columns(left(x), right(as_columns(y, "right", operator)), "right", operator, extents))
+  x <- as_columns(x, "left", operator, row = turned != 1)
+  t(times_columns(t(right(y)), t(left(x)), "left", operator, rev(extents)))
+}
+
+multiplied <- function(a, b, operator) {
+  if (a$dim[2] == b$dim[1]) return(product_ops(list(a, b)))
+  abort("shape", "the sides of ", operator, " do not fit: ", size_text(a), " times ", size_text(b))
+}
+
+# Numbers that do not fit are told by what they were called: an extent of the operator, and one of theirs.
+times_columns <- function(A, v, side, operator, extents) {
+  if (nrow(v) != A$dim[2]) {
+    abort("shape", "the operator has ", counted(A$dim[2], extents[1]), ", but the ", side, " side of ", operator,
+          " has ", counted(nrow(v), extents[2]))
+  }
+  named(operator_product(A, unname(v)), rownames(A), colnames(v))
+}
+
+named <- function(result, rows, columns) {
+  if (!is.null(rows) || !is.null(columns)) dimnames(result) <- list(rows, columns)
+  result
+}
+
+# Numbers as a matrix of doubles; a vector is a column, to the left of %*% a row.
+as_columns <- function(v, side, operator, row = FALSE) {
+  argument <- paste(side, "side of", operator)
+  points <- if (is.object(v)) unwrapped(v, argument) else v
+  numeric <- is.numeric(points) || is.logical(points)
+  if (!numeric) abort("input", "the ", argument, " must be numeric, not ", describe(v))
+  values <- check_numbers(points, argument)$values
+  refuse_batches(dim(values), argument)
+  if (length(dim(values)) == 2) return(values)
+  if (row) matrix(as.vector(values), 1) else matrix(as.vector(values), ncol = 1)
+}
+
+# --- Kronecker products and binding -------------------------------------------------------------------------
+
+operator_kronecker <- function(X, Y, FUN = "*", make.dimnames = FALSE, ...) {
+  if (!identical(match.fun(FUN), `*`)) abort("unsupported", "kronecker() of operators multiplies; `FUN` must be \"*\"")
+  if (!isFALSE(make.dimnames)) abort("unsupported", "kronecker() of operators makes no names of rows and columns")
+  kronecker_op(as_op(columns_of_vector(X)), as_op(columns_of_vector(Y)))
+}
+
+columns_of_vector <- function(x) if (is.numeric(x) && is.null(dim(x))) matrix(x) else x
+
+#' @rdname operator-algebra
+#' @export
+cbind.linear_op <- function(..., deparse.level = 1) bound(list(...), "cbind")
+
+#' @rdname operator-algebra
+#' @export
+rbind.linear_op <- function(..., deparse.level = 1) bound(list(...), "rbind")
+
+# R asks for one method where operators and lazy tensors are bound together.
+#' @export
+cbind.lazy_tensor <- cbind.linear_op
+
+#' @export
+rbind.lazy_tensor <- rbind.linear_op
+
+bound <- function(parts, generic) {
+  parts <- parts[!vapply(parts, is.null, NA)]
+  ops <- vapply(parts, is_op, NA)
+  if (!any(ops)) {
+    refuse(generic, "tensor", "bind the data before Vi() or Vj(), or give as_op() of the parts for an operator")
+  }
+  columns <- generic == "cbind"
+  length <- parts[[which(ops)[1]]]$dim[if (columns) 1 else 2]
+  names <- names(parts) %or% character(length(parts))
+  blocks <- lapply(seq_along(parts), function(k) as_op(line_of_vector(parts[[k]], length, columns, names[k])))
+  blocks_op(if (columns) list(blocks) else lapply(blocks, list))
+}
+
+# A vector as a column or a row, under the name it was given; a number is repeated.
+line_of_vector <- function(x, length, columns, name) {
+  if (!is.numeric(x) || !is.null(dim(x))) return(x)
+  names <- list(names(x), if (nzchar(name)) name)
+  if (base::length(x) == 1) x <- rep(x, length)
+  line <- matrix(as.vector(x), ncol = 1)
+  if (!is.null(names[[1]]) || !is.null(names[[2]])) dimnames(line) <- names
+  if (columns) line else t(line)
+}
+
+# --- methods ------------------------------------------------------------------------------------------------
+
+# Beside everything that has methods of its own, so that none of these is nearer.
+for (classes in list(c("linear_op", "ANY"), c("linear_op", "linear_op"), c("linear_op", "lazy_tensor"),
+                     c("linear_op", "Matrix"), c("linear_op", "diagonalMatrix"), c("lazy_tensor", "diagonalMatrix"))) {
+  for (signature in unique(list(classes, rev(classes)))) {
+    setMethod("%*%", signature, operator_matmul)
+    setMethod("crossprod", signature, operator_crossprod)
+    setMethod("tcrossprod", signature, operator_tcrossprod)
+    setMethod("kronecker", signature, operator_kronecker)
+  }
+}
+for (class in c("linear_op", "lazy_tensor")) {
+  setMethod("crossprod", c(class, "missing"), operator_crossprod)
+  setMethod("tcrossprod", c(class, "missing"), operator_tcrossprod)
+}
+for (classes in list(c("lazy_tensor", "ANY"), c("ANY", "lazy_tensor"), c("lazy_tensor", "lazy_tensor"),
+                     c("lazy_tensor", "Matrix"), c("Matrix", "lazy_tensor"))) {
+  setMethod("kronecker", classes, operator_kronecker)
+}
+rm(classes, signature, class)
+
+#' @exportMethod kronecker
+NULL
+
+setMethod("Ops", c("linear_op", "Matrix"), function(e1, e2) operator_arithmetic(.Generic, e1, e2))
+setMethod("Ops", c("Matrix", "linear_op"), function(e1, e2) operator_arithmetic(.Generic, e1, e2))
+setMethod("Ops", c("lazy_tensor", "diagonalMatrix"), function(e1, e2) beside_diagonal(.Generic, e1, e2))
+setMethod("Ops", c("diagonalMatrix", "lazy_tensor"), function(e1, e2) beside_diagonal(.Generic, e1, e2))
+
+# A lazy tensor and a diagonal: their sum is an operator; else it is a matrix of pairs as any other.
+beside_diagonal <- function(symbol, e1, e2) {
+  if (symbol %in% c("+", "-")) return(operator_arithmetic(symbol, as_op(e1), as_op(e2)))
+  as_pairs <- function(x) if (is_lazy(x)) x else as.matrix(x)
+  get(symbol, baseenv())(as_pairs(e1), as_pairs(e2))
+}

@@ -1,0 +1,241 @@
+# Numbers of linear operators: entries, diagonals, sums of rows; and operators of some rows and columns.
+
+#' Numbers of a linear operator
+#'
+#' `as.matrix(A)` makes the matrix, where it is no larger than the option `kernweave.max_dense_mb`; no function of base
+#' R makes it unasked. `diag(A)` takes no product where the parts of the operator tell their diagonal (lazy tensors,
+#' matrices, diagonals, their sums, products of two of them, blocks and Kronecker products of these); else it takes a
+#' product with each 64 columns of the identity matrix. `rowSums(A)` and its like are one product.
+#'
+#' `A[I, J]` is the operator of some rows and columns, by numbers, logicals or names.
+#'
+#' @param x an operator
+#' @param i,j rows and columns: positive, negative or logical, or by their names
+#' @param drop,nrow,ncol,names,na.rm,dims refused, where they are not the default
+#' @param ... not used
+#' @return Numbers; for `A[I, J]` an operator.
+#' @seealso [linear_op], [operator-algebra]
+#' @name operator-numbers
+#' @examples
+#' x <- matrix(runif(60), 20, 3)
+#' A <- kernel_gaussian(x) + 0.1 * identity_op(20)
+#' diag(A)
+#' rowSums(A)
+#' as.matrix(A[1:3, 1:2])
+NULL
+
+# --- entries -----------------------------------------------------------------------------------------------
+
+#' @rdname operator-numbers
+#' @export
+as.matrix.linear_op <- function(x, ...) {
+  refuse_unasked("as.matrix", parent.frame(), sys.call(-1), "operator")
+  if (...length()) abort("input", "as.matrix() of a linear operator takes no other arguments")
+  entries(x)
+}
+
+#' @rdname operator-numbers
+#' @export
+as.array.linear_op <- function(x, ...) {
+  refuse_unasked("as.array", parent.frame(), sys.call(-1), "operator")
+  entries(x)
+}
+
+entries <- function(x) {
+  guard_size(x$dim, 1, "entries", "Multiply by what is needed instead, take rows first,")
+  named(plain_entries(x), rownames(x), colnames(x))
+}
+
+plain_entries <- function(x) {
+  switch(x$kind,
+    lazy = unname(dense(x$tensor)) + 0,
+    diagonal = diag(x$values, length(x$values), names = FALSE),
+    dense = unname(x$matrix),
+    sum = Reduce(`+`, Map(function(part, by) by * plain_entries(part), x$parts, x$coefficients)),
+    block = block_entries(x$parts),
+    kronecker = kronecker(plain_entries(x$parts[[1]]), plain_entries(x$parts[[2]])),
+    if (x$dim[2] > x$dim[1] && knows_transpose(x)) t(all_columns(t(x))) else all_columns(x)
+  )
+}
+
+block_entries <- function(rows) {
+  extents <- block_extents(rows)
+  do.call(rbind, lapply(seq_along(rows), function(r) {
+    do.call(cbind, lapply(seq_along(rows[[r]]), function(k) {
+      part <- rows[[r]][[k]]
+      if (is.null(part)) matrix(0, extents[[1]][r], extents[[2]][k]) else plain_entries(part)
+    }))
+  }))
+}
+
+# Columns of a matrix that is known by its products, some at a time.
+all_columns <- function(x) {
+  do.call(cbind, c(list(matrix(0, x$dim[1], 0)), lapply(some_at_a_time(x$dim[2]), column_entries, x = x)))
+}
+
+column_entries <- function(x, columns) {
+  unit <- matrix(0, x$dim[2], length(columns))
+  unit[cbind(columns, seq_along(columns))] <- 1
+  operator_product(x, unit)
+}
+
+some_at_a_time <- function(n) unname(split(seq_len(n), (seq_len(n) - 1) %/% widest_product))
+
+knows_transpose <- function(x) {
+  if (isTRUE(x$symmetric) || x$kind %in% c("lazy", "dense")) return(TRUE)
+  if (x$kind == "function") return(!is.null(x$apply_transposed))
+  all(vapply(unlist_parts(x), knows_transpose, NA))
+}
+
+# The operators that one is made of, without blocks of zeros.
+unlist_parts <- function(x) {
+  parts <- if (x$kind == "block") unlist(x$parts, recursive = FALSE) else x$parts
+  parts[!vapply(parts, is.null, NA)]
+}
+
+# --- diagonals ---------------------------------------------------------------------------------------------
+
+#' @rdname operator-numbers
+setMethod("diag", "linear_op", function(x = 1, nrow, ncol, names = TRUE) {
+  if (!missing(nrow) || !missing(ncol)) abort("input", "diag() of a linear operator takes no `nrow` and no `ncol`")
+  known_diagonal(x) %or% unlist(lapply(some_at_a_time(min(x$dim)), function(columns) {
+    column_entries(x, columns)[cbind(columns, seq_along(columns))]
+  })) %or% numeric()
+})
+
+# The diagonal where it takes no products; else NULL.
+known_diagonal <- function(x) {
+  switch(x$kind,
+    lazy = as.vector(diag(x$tensor)) + 0,
+    diagonal = unname(x$values),
+    dense = diag(unname(x$matrix)),
+    sum = sum_diagonal(x),
+    product = product_diagonal(x),
+    block = block_diagonal(x),
+    kronecker = kronecker_diagonal(x)
+  )
+}
+
+sum_diagonal <- function(x) {
+  parts <- lapply(x$parts, known_diagonal)
+  if (!any(vapply(parts, is.null, NA))) Reduce(`+`, Map(`*`, parts, x$coefficients))
+}
+
+# Of A B: the sums of the rows of A times the transpose of B, entry by entry.
+product_diagonal <- function(x) {
+  if (length(x$parts) != 2) return(NULL)
+  n <- seq_len(min(x$dim))
+  a <- x$parts[[1]]
+  b <- x$parts[[2]]
+  if (!a$kind %in% c("lazy", "dense") || !b$kind %in% c("lazy", "dense")) return(NULL)
+  if (length(n) < x$dim[1]) a <- take_entries(a, n, NULL)
+  if (length(n) < x$dim[2]) b <- take_entries(b, NULL, n)
+  if (!a$kind %in% c("lazy", "dense") || !b$kind %in% c("lazy", "dense")) return(NULL)
+  as.vector(rowSums(multipliable(a) * multipliable(t(b))))
+}
+
+multipliable <- function(op) if (op$kind == "lazy") op$tensor else unname(op$matrix)
+
+block_diagonal <- function(x) {
+  extents <- block_extents(x$parts)
+  if (!identical(extents[[1]], extents[[2]])) return(NULL)
+  of_blocks <- lapply(seq_along(x$parts), function(k) {
+    part <- x$parts[[k]][[k]]
+    if (is.null(part)) numeric(extents[[1]][k]) else known_diagonal(part)
+  })
+  if (!any(vapply(of_blocks, is.null, NA))) unlist(of_blocks)
+}
+
+kronecker_diagonal <- function(x) {
+  squares <- vapply(x$parts, function(part) part$dim[1] == part$dim[2], NA)
+  if (!all(squares)) return(NULL)
+  of_parts <- lapply(x$parts, known_diagonal)
+  if (!any(vapply(of_parts, is.null, NA))) as.vector(kronecker(of_parts[[1]], of_parts[[2]]))
+}
+
+# --- sums of rows and columns --------------------------------------------------------------------------------
+
+#' @rdname operator-numbers
+setMethod("rowSums", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(x, na.rm, dims))
+#' @rdname operator-numbers
+setMethod("colSums", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(t(x), na.rm, dims))
+#' @rdname operator-numbers
+setMethod("rowMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(x, na.rm, dims) / x$dim[2])
+#' @rdname operator-numbers
+setMethod("colMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(t(x), na.rm, dims) / x$dim[1])
+
+total_rows <- function(x, na.rm, dims) {
+  check_na_rm(na.rm)
+  if (!identical(as.numeric(dims), 1)) abort("unsupported", "`dims` must be 1, not ", format_value(dims))
+  one_column(x %*% rep(1, x$dim[2]))
+}
+
+# --- rows and columns --------------------------------------------------------------------------------------
+
+#' @rdname operator-numbers
+#' @export
+`[.linear_op` <- function(x, i, j, ..., drop = FALSE) {
+  if (!isFALSE(drop)) abort("unsupported", "`drop = TRUE`: a linear operator drops nothing")
+  places <- nargs() - !missing(drop)
+  if (places > 3 || (places == 2 && !missing(i))) {
+    abort("index", "an operator has rows and columns: write A[I, J], A[I, ] or A[, J]")
+  }
+  rows <- if (!missing(i)) positions(i, x$dim[1], "rows", rownames(x))
+  columns <- if (!missing(j)) positions(j, x$dim[2], "columns", colnames(x))
+  take_entries(x, rows, columns)
+}
+
+# NULL takes all.
+take_entries <- function(x, rows, columns) {
+  if (is.null(rows) && is.null(columns)) return(x)
+  taken <- switch(x$kind,
+    lazy = if (can_take(x$tensor)) lazy_op(take_both(x$tensor, rows, columns)),
+    dense = dense_op(x$matrix[rows %or% seq_len(x$dim[1]), columns %or% seq_len(x$dim[2]), drop = FALSE]),
+    diagonal = if (identical(rows, columns) && !anyDuplicated(rows)) diagonal_of(x$values[rows]),
+    sum = sum_ops(lapply(x$parts, take_entries, rows, columns), x$coefficients),
+    product = {
+      last <- length(x$parts)
+      x$parts[[1]] <- take_entries(x$parts[[1]], rows, NULL)
+      x$parts[[last]] <- take_entries(x$parts[[last]], NULL, columns)
+      product_ops(x$parts)
+    }
+  )
+  if (is.null(taken)) taken <- product_ops(c(selection(x, rows, 1), list(x), selection(x, columns, 2)))
+  if (isTRUE(x$symmetric) && identical(rows, columns)) as_symmetric(taken) else taken
+}
+
+can_take <- function(tensor) {
+  !any(vapply(operands_of(tensor$formula), function(operand) operand$axis == "pair", NA))
+}
+
+take_both <- function(tensor, rows, columns) {
+  if (!is.null(rows)) tensor <- take_points(tensor, rows, "i", "rows")
+  if (!is.null(columns)) tensor <- take_points(tensor, columns, "j", "columns")
+  tensor
+}
+
+# What takes rows from the left (side 1), or columns from the right (side 2): none where all are taken.
+selection <- function(x, which, side) {
+  if (is.null(which)) return(NULL)
+  n <- x$dim[side]
+  take <- function(v) v[which, , drop = FALSE]
+  put <- function(v) r_scatter_add(v, which, n)
+  names <- list(names_along(x, side)[which], NULL)
+  op <- op_of_function(take, c(length(which), n), NA, put, names, "selection")
+  list(if (side == 1) op else t(op))
+}
+
+# --- settings ----------------------------------------------------------------------------------------------
+
+# Settings are those of the lazy tensors.
+set_op <- function(x, ...) {
+  set_part <- function(part) if (!is.null(part)) set_op(part, ...)
+  switch(x$kind,
+    lazy = x$tensor <- with_settings(x$tensor, ...),
+    sum = , product = , kronecker = x$parts <- lapply(x$parts, set_part),
+    block = x$parts <- lapply(x$parts, lapply, set_part),
+    check_settings(list(...))
+  )
+  x$settings <- if (x$kind == "lazy") x$tensor$settings else joint_settings(unlist_parts(x))
+  x
+}

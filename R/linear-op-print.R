@@ -1,0 +1,103 @@
+# How linear operators show themselves: as the algebra they are. Printing multiplies nothing.
+
+#' @rdname lazy-print
+#' @export
+print.linear_op <- function(x, digits = getOption("digits"), ...) {
+  cat("<linear operator> ", op_shape_text(x), "\n  ", op_text(x, 500L, digits), "\n", sep = "")
+  writeLines(settings_text(x$settings))
+  invisible(x)
+}
+
+setMethod("show", "linear_op", function(object) print.linear_op(object))
+
+#' @rdname lazy-print
+#' @export
+format.linear_op <- function(x, digits = getOption("digits"), ...) op_text(x, 100000L, digits)
+
+#' @rdname lazy-print
+#' @export
+str.linear_op <- function(object, ...) {
+  cat("<linear operator> ", op_shape_text(object), ": ", op_text(object, 60L), "\n", sep = "")
+}
+
+#' @rdname lazy-print
+#' @export
+summary.linear_op <- function(object, ...) {
+  leaves <- op_leaves(object)
+  kinds <- vapply(leaves, leaf_kind, "")
+  lazy <- leaves[kinds == "lazy tensor"]
+  structure(
+    list(operator = format(object), dim = dim(object), symmetric = object$symmetric, parts = table(kinds, dnn = NULL),
+         pairs = sum(vapply(lazy, function(op) prod(op$dim), 0)), dense_mb = prod(object$dim) * 8 / 2^20),
+    class = "summary.linear_op"
+  )
+}
+
+#' @rdname lazy-print
+#' @export
+print.summary.linear_op <- function(x, ...) {
+  symmetric <- if (is.na(x$symmetric)) "" else if (x$symmetric) ", symmetric" else ", not symmetric"
+  cat("Linear operator of ", x$dim[1], " x ", x$dim[2], symmetric, "\n", sep = "")
+  cat("  operator    ", x$operator, "\n", sep = "")
+  cat("  parts       ", paste(names(x$parts), x$parts, sep = ": ", collapse = ", "), "\n", sep = "")
+  cat("  a product   ", format(x$pairs, big.mark = ","), " pairs of points\n", sep = "")
+  cat("  as a matrix ", format(x$dense_mb, digits = 3), " MB, never made\n", sep = "")
+  invisible(x)
+}
+
+leaf_kind <- function(op) switch(op$kind, lazy = "lazy tensor", dense = "matrix", `function` = op$label, op$kind)
+
+# The operators at the end of the tree.
+op_leaves <- function(x) {
+  if (is.null(x$parts)) list(x) else unlist(lapply(unlist_parts(x), op_leaves), recursive = FALSE)
+}
+
+op_shape_text <- function(x) paste0(size_text(x), if (isTRUE(x$symmetric)) ", symmetric")
+
+# At most so many characters.
+op_text <- function(x, budget, digits = getOption("digits")) {
+  text <- tree_text(x, budget, digits)
+  if (nchar(text) > budget) paste0(substr(text, 1, budget), "...") else text
+}
+
+tree_text <- function(x, budget, digits) {
+  texts <- function(parts) vapply(parts, tree_text, "", budget, digits)
+  switch(x$kind,
+    lazy = formula_text(x$tensor$formula, budget, digits),
+    diagonal = diagonal_text(x$values, digits),
+    dense = paste0("matrix(", size_text(x), ")"),
+    `function` = paste0(x$label, "(", size_text(x), ")"),
+    sum = sum_text(texts(x$parts), x$coefficients, digits),
+    product = paste(vapply(texts(x$parts), in_parentheses, ""), collapse = " %*% "),
+    block = paste0("[", paste(vapply(x$parts, function(row) block_row_text(row, texts), ""), collapse = "; "), "]"),
+    kronecker = paste0("kronecker(", paste(texts(x$parts), collapse = ", "), ")")
+  )
+}
+
+block_row_text <- function(row, texts) {
+  shown <- rep("0", length(row))
+  there <- !vapply(row, is.null, NA)
+  shown[there] <- texts(row[there])
+  paste(shown, collapse = ", ")
+}
+
+diagonal_text <- function(values, digits) {
+  if (!length(values) || anyNA(values) || any(values != values[1])) return("diag(d)")
+  if (values[1] == 1) "I" else paste(format(values[[1]], digits = digits), "* I")
+}
+
+sum_text <- function(texts, coefficients, digits) {
+  sizes <- vapply(abs(coefficients), format, "", digits = digits)
+  negative <- coefficients %in% coefficients[which(coefficients < 0)]
+  inner <- ifelse(sizes == "1" & !negative, texts, vapply(texts, in_parentheses, ""))
+  terms <- ifelse(sizes == "1", inner, paste(sizes, "*", inner))
+  signs <- ifelse(negative, " - ", " + ")
+  sub("^ [+] ", "", sub("^ - ", "-", paste0(signs, terms, collapse = "")))
+}
+
+# What is not one call or one word is put in parentheses.
+in_parentheses <- function(text) {
+  outside <- text
+  while (grepl("[(][^()]*[)]", outside)) outside <- gsub("[(][^()]*[)]", "", outside)
+  if (grepl("[ ,]", outside) && !grepl("^\\[", outside)) paste0("(", text, ")") else text
+}

@@ -1,0 +1,266 @@
+# The linear operator: a matrix that is known by its products, as a tree of plain data that C++ reads too.
+#   kind       "lazy": tensor; "diagonal": values; "dense": matrix; "sum": parts, coefficients;
+#              "product", "kronecker": parts; "block": parts, a list of rows, NULL for zero;
+#              "function": apply, apply_transposed, dimnames, label
+#   dim        numbers of rows and columns
+#   symmetric  TRUE, FALSE, or NA where nobody knows
+#   settings   of its lazy tensors; NULL for none
+# The S4 bit is set for the reason that lazy tensors have it.
+
+new_op <- function(kind, dim, ..., symmetric = NA, settings = NULL) {
+  if (dim[1] != dim[2]) symmetric <- FALSE
+  x <- list(kind = kind, dim = as.numeric(dim), symmetric = symmetric, settings = settings, ...)
+  class(x) <- "linear_op"
+  asS4(home_bound(x))
+}
+
+setOldClass("linear_op")
+
+is_op <- function(x) inherits(x, "linear_op")
+
+lazy_op <- function(tensor) new_op("lazy", dim(tensor)[1:2], tensor = tensor, settings = tensor$settings)
+
+diagonal_of <- function(values) new_op("diagonal", rep(length(values), 2), values = values, symmetric = TRUE)
+
+dense_op <- function(matrix) {
+  symmetric <- nrow(matrix) == ncol(matrix) && isSymmetric(unname(matrix), tol = 0)
+  new_op("dense", dim(matrix), matrix = matrix, symmetric = symmetric)
+}
+
+#' Linear operators
+#'
+#' An operator is a matrix that is known by its products: `A %*% v` costs what it costs, and the matrix is never made.
+#' Lazy tensors are such matrices of themselves; the functions here make others, and [operator-algebra] puts them
+#' together: `K + 0.1 * identity_op(n)` is the kernel matrix with a ridge, in one pass over the pairs and n numbers.
+#'
+#' `identity_op(n)` and `diagonal_op(d)` are diagonal; `Matrix::Diagonal(n)` beside an operator or a lazy tensor is the
+#' same. A dense `diag(n)` is taken as any matrix is, with all its zeros.
+#'
+#' `as_op()` takes a matrix (of base R, or a dense, sparse or diagonal one of the Matrix package; a data frame of
+#' numbers) or a lazy tensor of one component. A sparse matrix multiplies in time for the entries it has.
+#'
+#' `function_op()` takes a function that multiplies: of a matrix with a row for each column of the operator, it gives
+#' one with a row for each of its rows. `block_op()` puts operators side by side and on top of each other; `NULL` and 0
+#' are blocks of zeros.
+#'
+#' @param n number of rows and columns; for `function_op()` also both, where they differ
+#' @param d numbers on the diagonal
+#' @param x a matrix, a lazy tensor of one component, or an operator
+#' @param f a function of a matrix that gives its product with the operator
+#' @param symmetric is the operator symmetric? `NA` where that is not known
+#' @param transposed a function that multiplies by the transpose, where it is needed and the operator is not symmetric
+#' @param parts a list of rows of blocks, each a list of operators, lazy tensors, matrices, or `NULL`
+#' @return An object of class `linear_op`.
+#' @seealso [operator-algebra] for what is made of them, [operator-numbers] for numbers
+#' @name linear_op
+#' @examples
+#' x <- matrix(runif(60), 20, 3)
+#' A <- kernel_gaussian(x) + 0.1 * identity_op(20)
+#' A
+#' A %*% rnorm(20)
+#' second_difference <- function_op(function(v) rbind(0, v[-nrow(v), , drop = FALSE]) - v, 20)
+#' second_difference %*% 1:20
+#' block_op(list(list(A, as_op(x)), list(t(x), NULL)))
+NULL
+
+#' @rdname linear_op
+#' @export
+identity_op <- function(n) diagonal_of(rep(1, check_size(n, "n")))
+
+#' @rdname linear_op
+#' @export
+diagonal_op <- function(d) {
+  if (methods::is(d, "diagonalMatrix")) return(as_op(d))
+  if (!is.null(dim(d)) && length(dim(d)) != 1) {
+    abort("input", "`d` must be a vector of the numbers on the diagonal, not ", describe(d),
+          "; as_op() takes a matrix, diag() its diagonal")
+  }
+  diagonal_of(plain_vector(d, "d"))
+}
+
+# Doubles with no attribute but names.
+plain_vector <- function(x, argument) {
+  values <- check_numbers(x, argument)$values
+  structure(as.vector(values), names = names(values))
+}
+
+check_size <- function(n, argument) {
+  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n >= 0 && n == round(n)
+  if (!whole) abort("input", "`", argument, "` must be a number of rows, not ", format_value(n))
+  as.numeric(n)
+}
+
+#' @rdname linear_op
+#' @export
+as_op <- function(x) {
+  if (is_op(x)) return(x)
+  if (is_lazy(x)) return(op_of_lazy(x))
+  if (methods::is(x, "Matrix")) return(op_of_matrix(x))
+  if (is.data.frame(x)) x <- frame_matrix(x, "x")
+  if (is.function(x)) abort("input", "`x` is a function; function_op(x, n) makes an operator of it")
+  numbers <- check_numbers(x, "x")$values
+  if (length(dim(numbers)) != 2) {
+    abort("input", "`x` must be a matrix, not ", describe(x), "; cbind(x) is a column, diagonal_op(x) has it on its ",
+          "diagonal")
+  }
+  dense_op(numbers)
+}
+
+op_of_lazy <- function(x) {
+  if (width(x) != 1) {
+    abort("shape", "an operator is made of a formula of one component; `", formula_text(x$formula, 40L), "` has ",
+          width(x))
+  }
+  for (axis in c("i", "j")) need_extent(x, axis, "an operator")
+  for (operand in operands_of(x$formula)) {
+    if (is.null(operand$data) && is.null(operand$from)) {
+      abort("no_data", "an operator is made of numbers; `", operand$name, "` is a placeholder")
+    }
+  }
+  # What does not vary along both axes is a row or a column.
+  if (has_axis(x, "i") && has_axis(x, "j")) lazy_op(x) else dense_op(run_single(x, "both") + 0)
+}
+
+op_of_matrix <- function(x) {
+  if (methods::is(x, "diagonalMatrix")) return(diagonal_of(check_numbers(Matrix::diag(x), "x")$values + 0))
+  if (!methods::is(x, "sparseMatrix")) return(dense_op(check_numbers(as.matrix(x), "x")$values))
+  symmetric <- nrow(x) == ncol(x) && Matrix::isSymmetric(x, tol = 0, checkDN = FALSE)
+  turned <- Matrix::t(x)
+  op_of_function(function(v) as.matrix(x %*% v), dim(x), symmetric, function(v) as.matrix(turned %*% v), dimnames(x),
+                 "sparse matrix")
+}
+
+op_of_function <- function(f, dim, symmetric, transposed, dimnames = NULL, label = "function") {
+  if (all(vapply(dimnames, is.null, NA))) dimnames <- NULL
+  new_op("function", dim, apply = f, apply_transposed = transposed, dimnames = dimnames, label = label,
+         symmetric = symmetric)
+}
+
+#' @rdname linear_op
+#' @export
+function_op <- function(f, n, symmetric = NA, transposed = NULL) {
+  for (part in list(f, transposed %or% identity)) {
+    if (!is.function(part)) abort("input", "an operator multiplies by a function, not ", describe(part))
+  }
+  known <- is.logical(symmetric) && length(symmetric) == 1
+  if (!known) abort("input", "`symmetric` must be TRUE, FALSE or NA, not ", format_value(symmetric))
+  if (!length(n) %in% 1:2) abort("input", "`n` must be a number of rows and columns, or both, not ", describe(n))
+  extent <- vapply(n, check_size, 0, "n")[c(1, length(n))]
+  if (isTRUE(symmetric) && extent[1] != extent[2]) {
+    abort("shape", "an operator of ", extent[1], " x ", extent[2], " is not symmetric")
+  }
+  op_of_function(product_of(f, extent[1]), extent, symmetric,
+                 if (!isTRUE(symmetric) && !is.null(transposed)) product_of(transposed, extent[2]))
+}
+
+# A function of the user's, held to give a row of numbers for each row of the operator.
+product_of <- function(f, rows) {
+  function(v) {
+    out <- f(v)
+    if (methods::is(out, "Matrix")) out <- as.matrix(out)
+    numbers <- check_numbers(out, "the result of the function")$values
+    if (length(numbers) != rows * ncol(v) || (is.matrix(numbers) && nrow(numbers) != rows)) {
+      abort("shape", "the function of an operator gave ", describe(out), " for ", counted(ncol(v), "column"),
+            "; it must be a matrix of ", rows, " x ", ncol(v))
+    }
+    matrix(as.vector(numbers), rows, ncol(v))
+  }
+}
+
+#' @rdname linear_op
+#' @export
+block_op <- function(parts) {
+  nested <- is.list(parts) && !is.object(parts) && length(parts) > 0 &&
+    all(vapply(parts, function(row) is.list(row) && !is.object(row) && length(row) > 0, NA))
+  if (!nested) abort("input", "`parts` must be a list of rows, each a list of blocks: list(list(A, B), list(C, D))")
+  widths <- lengths(parts)
+  if (any(widths != widths[1])) {
+    abort("shape", "row ", which(widths != widths[1])[1], " of `parts` has ", counted(widths[widths != widths[1]][1],
+          "block"), ", row 1 has ", widths[1])
+  }
+  blocks_op(lapply(parts, lapply, function(part) if (!is_zero(part)) as_op(part)))
+}
+
+is_zero <- function(part) {
+  is.null(part) || (is.numeric(part) && is.null(dim(part)) && length(part) == 1 && !is.na(part) && part == 0)
+}
+
+# --- the object ----------------------------------------------------------------------------------------------
+
+op_parts <- c("kind", "dim", "symmetric", "settings", "tensor", "values", "matrix", "apply", "apply_transposed",
+              "dimnames", "label", "parts", "coefficients")
+
+op_part <- function(x, name, written) {
+  if (is.character(name) && length(name) == 1 && name %in% op_parts) return(.subset2(x, name))
+  abort("index", "`", written, "` is not defined: write A[I, J] for rows and columns of an operator")
+}
+
+#' @export
+`$.linear_op` <- function(x, name) op_part(x, name, paste0("A$", name))
+
+#' @export
+`[[.linear_op` <- function(x, i, ...) op_part(x, i, "A[[k]]")
+
+#' @export
+`$<-.linear_op` <- function(x, name, value) {
+  if (!name %in% op_parts) refuse("$<-", "operator", "an operator has no places to assign to")
+  NextMethod()
+}
+
+#' @export
+dim.linear_op <- function(x) {
+  extent <- .subset2(x, "dim")
+  if (all(extent <= .Machine$integer.max)) as.integer(extent) else extent
+}
+
+#' @export
+length.linear_op <- function(x) {
+  refuse_parallel(parent.frame(), "operator")
+  entries <- prod(.subset2(x, "dim"))
+  if (entries <= .Machine$integer.max) as.integer(entries) else entries
+}
+
+# As a matrix, it has names of rows and columns alone.
+#' @export
+names.linear_op <- function(x) NULL
+
+#' @export
+dimnames.linear_op <- function(x) {
+  names <- list(names_along(x, 1), names_along(x, 2))
+  if (!is.null(names[[1]]) || !is.null(names[[2]])) names
+}
+
+# Names of the rows (side 1) or columns (side 2): those of the first part that bears any there.
+names_along <- function(x, side) {
+  switch(x$kind,
+    lazy = point_names(x$tensor, c("i", "j")[side]),
+    diagonal = names(x$values),
+    dense = dimnames(x$matrix)[[side]],
+    `function` = x$dimnames[[side]],
+    sum = first_names(x$parts, side),
+    product = outer_names(if (side == 1) x$parts else rev(x$parts), side),
+    block = block_names(x, side)
+  )
+}
+
+first_names <- function(parts, side) {
+  for (part in parts) {
+    found <- if (!is.null(part)) names_along(part, side)
+    if (!is.null(found)) return(found)
+  }
+}
+
+# A diagonal without names scales what bears its own.
+outer_names <- function(factors, side) {
+  for (factor in factors) {
+    if (factor$kind != "diagonal" || !is.null(names(factor$values))) return(names_along(factor, side))
+  }
+}
+
+block_names <- function(x, side) {
+  lines <- if (side == 1) x$parts else block_columns(x$parts)
+  names <- lapply(lines, first_names, side)
+  if (all(vapply(names, is.null, NA))) return(NULL)
+  sizes <- block_extents(x$parts)[[side]]
+  unlist(Map(function(some, size) some %or% character(size), names, sizes))
+}
