@@ -14,12 +14,15 @@
 #' | `index` | row numbers or components point outside their data |
 #' | `settings` | an option has no such value, or two settings contradict each other |
 #' | `no_data` | numbers are asked of a formula with placeholders |
-#' | `no_gradient` | a reduction or operand has no gradient |
+#' | `no_gradient` | a reduction, an operand or a function has no gradient, or its history would be lost |
 #' | `no_device` | the device asked for is not there |
 #' | `unsupported` | it is well-formed, and not built yet |
 #' | `memory` | a result or workspace is too large |
 #' | `indefinite` | a matrix that must be positive definite is not |
 #' | `internal` | a bug in kernweave; please report it |
+#'
+#' Warnings have the class `kernweave_warning` and `kernweave_warning_unreached`: a gradient is 0 since the result does
+#' not depend on an argument that `wrt` names.
 #'
 #' The message names the argument and the sizes; `conditionCall()` gives the call you made.
 #'

@@ -151,7 +151,7 @@ rbind.lazy_reduction <- function(..., deparse.level = 1) refuse("rbind", "reduct
 kept_for_lists <- c("[[<-", "names<-", "as.list", "unlist")
 
 home_of_generic <- function(generic) {
-  for (home in list(baseenv(), asNamespace("stats"), asNamespace("graphics"))) {
+  for (home in list(baseenv(), asNamespace("stats"), asNamespace("graphics"), asNamespace("utils"))) {
     if (exists(generic, home, inherits = FALSE)) return(home)
   }
 }

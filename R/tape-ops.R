@@ -49,7 +49,8 @@ traced_operator <- function(symbol, x, y) {
   if (of_y) y <- .subset2(y, "value")
   r <- rule$f(x, y)
   pull <- function(g) {
-    list(if (of_x) shaped_like(rule$x(g, r, x, y), x), if (of_y) shaped_like(rule$y(g, r, x, y), y))
+    list(if (of_x) shaped_like(where_flowing(rule$x(g, r, x, y), g), x),
+         if (of_y) shaped_like(where_flowing(rule$y(g, r, x, y), g), y))
   }
   write_entry(r, tape, places, pull)
 }
@@ -66,36 +67,9 @@ Math.kernweave_traced <- function(x, ...) {
   if (is.null(rule)) return(take(x, running_winner(plain_value(x), .Generic)))
   value <- .subset2(x, "value")
   r <- rule$f(value)
-  write_entry(r, .subset2(x, "tape"), .subset2(x, "place"), function(g) list(rule$x(g, r, value)))
-}
-
-# The place of the largest or smallest value so far, the first of equal ones.
-running_winner <- function(x, name) {
-  so_far <- switch(name, cummax = cummax(x), cummin = cummin(x))
-  is_new <- c(TRUE, so_far[-1] != so_far[-length(x)])[seq_along(x)]
-  structure(cummax(ifelse(is_new, seq_along(x), 0L)), names = names(so_far))
-}
-
-# A cotangent with the shape of what it belongs to: where that was recycled, the parts are added up.
-shaped_like <- function(g, x) {
-  if (is.null(g)) return(NULL)
-  if (length(g) != length(x)) return(folded_like(g, x))
-  if (!identical(dim(g), dim(x))) dim(g) <- dim(x)
-  g
-}
-
-folded_like <- function(g, x) {
-  n <- length(x)
-  m <- length(g)
-  if (m == 0) g <- numeric(n)
-  else if (n == 1) g <- sum(g)
-  else {
-    if (m %% n) g <- c(g, numeric(n - m %% n))
-    dim(g) <- c(n, length(g) / n)
-    g <- rowSums(g)
-  }
-  dim(g) <- dim(x)
-  g
+  write_entry(r, .subset2(x, "tape"), .subset2(x, "place"), function(g) {
+    list(where_flowing(rule$x(g, r, value), g))
+  })
 }
 
 # --- singular points: a comparison with 0 is a plain number, so these have derivatives of any order ---------------

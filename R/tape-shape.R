@@ -1,10 +1,10 @@
 # Shapes of traced values. What base R does to the places of the elements says what it does to the elements: one
-# function takes them, and its adjoint puts them back.
+# function takes them, and its adjoint puts them back. So recycling, names, extents and NA are base R's own.
 
-# The places of the elements of x, in its shape and under its names.
-places_of <- function(x) {
+# The places of the elements of x among some, in its shape and under its names.
+places_of <- function(x, before = 0L) {
   x <- plain_value(x)
-  at <- seq_along(x)
+  at <- if (before == 0L) seq_along(x) else before + seq_along(x)
   if (!is.null(dim(x))) {
     dim(at) <- dim(x)
     dimnames(at) <- dimnames(x)
@@ -20,9 +20,7 @@ take <- function(x, at) {
     return(out)
   }
   value <- .subset2(x, "value")
-  n <- length(value)
-  extent <- dim(value)
-  pull <- function(g) list(put(g, at, n, extent))
+  pull <- pull_putting(at, length(value), dim(value))
   write_entry(take(value, at), .subset2(x, "tape"), .subset2(x, "place"), pull)
 }
 
@@ -30,7 +28,7 @@ take <- function(x, at) {
 put <- function(g, at, n, extent) {
   if (is_traced(g)) {
     r <- put(.subset2(g, "value"), at, n, extent)
-    return(write_entry(r, .subset2(g, "tape"), .subset2(g, "place"), function(g) list(take(g, at))))
+    return(write_entry(r, .subset2(g, "tape"), .subset2(g, "place"), pull_taking(at)))
   }
   g <- as.vector(g)
   at <- as.vector(at)
@@ -38,14 +36,202 @@ put <- function(g, at, n, extent) {
     g <- g[!is.na(at)]
     at <- at[!is.na(at)]
   }
-  if (anyDuplicated(at)) out <- as.vector(r_scatter_add(as.matrix(g), at, n))
-  else {
-    out <- numeric(n)
-    out[at] <- g
-  }
+  out <- numeric(n)
+  if (anyDuplicated(at)) out[] <- r_scatter_add(as.matrix(g), at, n) else out[at] <- g
   dim(out) <- extent
   out
 }
 
+# Pulls are made by functions of their own, so that no frame keeps what they do not need.
+pull_putting <- function(at, n, extent) {
+  at; n; extent
+  function(g) list(put(g, at, n, extent))
+}
+
+pull_taking <- function(...) {
+  places <- list(...)
+  function(g) lapply(places, function(at) take(g, at))
+}
+
+# All elements of some values, one after the other.
+join <- function(parts) {
+  level <- highest_level(parts)
+  if (level == 0L) return(unlist(lapply(parts, as.vector), use.names = FALSE))
+  record(parts, join(lapply(parts, lowered, level)), do.call(pull_taking, unname(places_in(parts))))
+}
+
+places_in <- function(parts) Map(places_of, parts, cumsum(c(0L, lengths(parts)))[seq_along(parts)])
+
+# The elements of some values; `f` makes of the places of each, in a list, those of the result.
+arranged <- function(parts, f) {
+  lists <- Filter(is.list, parts)
+  if (length(lists)) abort("no_gradient", "a traced value does not go with ", describe(lists[[1]]), " here")
+  at <- f(places_in(parts))
+  take(join(unname(parts)), at)
+}
+
+# --- elements -----------------------------------------------------------------------------------------------------
+
 #' @export
 `[.kernweave_traced` <- function(x, ...) take(x, places_of(x)[...])
+
+#' @export
+`[[.kernweave_traced` <- function(x, ...) take(x, places_of(x)[[...]])
+
+#' @export
+`[<-.kernweave_traced` <- function(x, ..., value) {
+  assigned(x, places_of(x)[...], value, function(at, value) `[<-`(at, ..., value = value))
+}
+
+#' @export
+`[[<-.kernweave_traced` <- function(x, ..., value) {
+  assigned(x, places_of(x)[[...]], value, function(at, value) `[[<-`(at, ..., value = value))
+}
+
+# One element at one place by the short way; else what `assign` does with the places.
+assigned <- function(x, where, value, assign) {
+  if (length(where) == 1L && length(value) == 1L && !is.na(where)) return(assigned_one(x, as.vector(where), value))
+  arranged(list(x, value), function(at) assign(at[[1]], at[[2]]))
+}
+
+assigned_one <- function(x, where, value) {
+  level <- highest_level(list(x, value))
+  if (level == 0L) {
+    x[where] <- as.vector(value)
+    return(x)
+  }
+  r <- assigned_one(lowered(x, level), where, lowered(value, level))
+  record(list(x, value), r, pull_assigned(where, dim(value), level_of(x) == level))
+}
+
+pull_assigned <- function(where, extent, to_rest) {
+  where; extent; to_rest
+  function(g) list(if (to_rest) assigned_one(g, where, 0), with_extent(g[where], extent))
+}
+
+with_extent <- function(x, extent) {
+  dim(x) <- extent
+  x
+}
+
+# --- functions of base R by what they do to places ----------------------------------------------------------------
+
+# A function with the first argument of f.
+by_places <- function(f) {
+  first <- formals(args(f))[1]
+  x <- as.name(names(first))
+  body <- bquote(if (is_traced(.(x))) take(.(x), f(places_of(.(x)), ...)) else f(.(x), ...))
+  as.function(c(first, alist(... = ), body), envir = list2env(list(f = f), parent = topenv()))
+}
+
+# Generics, whose methods are registered when the package is loaded.
+arranging_methods <- c("aperm", "as.array", "as.double", "as.matrix", "as.vector", "dim<-", "dimnames<-", "head",
+                       "length<-", "names<-", "rep", "rev", "t", "tail")
+
+# Others stand in the overlay.
+arranging_functions <- list(
+  array = by_places(base::array),
+  drop = by_places(base::drop),
+  matrix = by_places(base::matrix),
+  rep_len = by_places(base::rep_len),
+  rep.int = by_places(base::rep.int),
+
+  `[<-` = function(x, ..., value) {
+    if (!is_traced(value) || !is.atomic(x)) return(base::`[<-`(x, ..., value = value))
+    assigned(x, places_of(x)[...], value, function(at, value) `[<-`(at, ..., value = value))
+  },
+
+  `[[<-` = function(x, ..., value) {
+    if (!is_traced(value) || !is.atomic(x) || is.null(x)) return(base::`[[<-`(x, ..., value = value))
+    assigned(x, places_of(x)[...], value, function(at, value) `[[<-`(at, ..., value = value))
+  },
+
+  c = function(..., recursive = FALSE, use.names = TRUE) {
+    parts <- list(...)
+    if (highest_level(parts) == 0L) return(base::c(..., recursive = recursive, use.names = use.names))
+    if (any(vapply(parts, is.list, NA))) return(do.call(base::c, lapply(parts, as.list)))
+    arranged(parts, function(at) do.call(base::c, base::c(at, use.names = use.names)))
+  },
+
+  cbind = function(..., deparse.level = 1) bound_together(base::cbind, substitute(list(...)), deparse.level, ...),
+  rbind = function(..., deparse.level = 1) bound_together(base::rbind, substitute(list(...)), deparse.level, ...),
+
+  unlist = function(x, recursive = TRUE, use.names = TRUE) {
+    if (is_traced(x)) return(x)
+    if (!holds_traced(x)) return(base::unlist(x, recursive, use.names))
+    if (!recursive && any(vapply(x, is.list, NA))) return(base::unlist(lapply(x, in_list), FALSE, use.names))
+    leaves <- list()
+    before <- 0L
+    at <- rapply(x, how = "replace", f = function(leaf) {
+      leaves[[length(leaves) + 1L]] <<- leaf
+      before <<- before + length(leaf)
+      places_of(leaf, before - length(leaf))
+    })
+    take(join(leaves), base::unlist(at, use.names = use.names))
+  },
+
+  vapply = function(X, FUN, FUN.VALUE, ..., USE.NAMES = TRUE) {
+    answers <- lapply(X, match.fun(FUN), ...)
+    if (USE.NAMES && is.character(X) && is.null(names(answers))) names(answers) <- X
+    if (!holds_traced(answers)) return(base::vapply(answers, identity, FUN.VALUE, USE.NAMES = USE.NAMES))
+    sizes <- lengths(answers)
+    if (any(sizes != length(FUN.VALUE))) {
+      abort("shape", "vapply(): values must have length ", length(FUN.VALUE), ", not ",
+            sizes[sizes != length(FUN.VALUE)][1])
+    }
+    overlay$simplify2array(if (USE.NAMES) answers else unname(answers), higher = TRUE)
+  },
+
+  diag = function(x = 1, nrow, ncol, names = TRUE) {
+    if (!is_traced(x)) return(diag(x, nrow, ncol, names))
+    if (length(dim(x)) == 2L) return(take(x, base::diag(places_of(x), names = names)))
+    if (length(x) == 1L && missing(nrow) && missing(ncol)) {
+      abort("no_gradient", "diag(x) of one number is an identity matrix of that size; write diag(x, nrow = 1)")
+    }
+    at <- base::diag(places_of(x, 1L), nrow, ncol, names)
+    at[at == 0L] <- 1L
+    take(join(list(0, x)), at)
+  },
+
+  structure = function(.Data, ...) {
+    if (!is_traced(.Data)) return(base::structure(.Data, ...))
+    given <- list(...)
+    for (name in names(given)) .Data <- with_attribute(.Data, name, given[[name]])
+    .Data
+  },
+
+  `attr<-` = function(x, which, value) {
+    if (is_traced(x)) with_attribute(x, which, value) else base::`attr<-`(x, which, value)
+  },
+
+  `storage.mode<-` = function(x, value) {
+    if (!is_traced(x)) return(base::`storage.mode<-`(x, value))
+    if (value %in% c("double", "numeric")) x else as.vector(x, value)
+  }
+)
+
+# What is not traced goes through as it is. Arguments that are names give their names, as base R has it.
+bound_together <- function(f, written, deparse.level, ...) {
+  parts <- list(...)
+  if (highest_level(parts) == 0L) return(f(..., deparse.level = deparse.level))
+  names <- names(parts) %or% character(length(parts))
+  symbols <- as.list(written)[-1]
+  unnamed <- !nzchar(names) & vapply(symbols, is.name, NA) & deparse.level > 0
+  names[unnamed] <- vapply(symbols[unnamed], as.character, "")
+  names(parts) <- names
+  arranged(parts, function(at) do.call(f, base::c(at, deparse.level = 0)))
+}
+
+# Attributes other than these have to do with no derivative.
+with_attribute <- function(x, name, value) {
+  switch(name,
+    names = , .Names = names(x) <- value,
+    dim = dim(x) <- value,
+    dimnames = dimnames(x) <- value,
+    class = abort("no_gradient", "a traced value cannot be given a class")
+  )
+  x
+}
+
+holds_traced <- function(x) is_traced(x) || is.list(x) && any(vapply(x, holds_traced, NA))
+in_list <- function(x) if (is_traced(x)) list(x) else x

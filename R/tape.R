@@ -82,14 +82,62 @@ place_on <- function(x, tape) {
   abort("no_gradient", "a value of one gradient is used in another: it was kept after the function had returned")
 }
 
-# Applies a function to values of any level. `pull(g, r, args)` gives the list of cotangents from that of the result r;
-# both are one level down.
-trace_call <- function(f, args, pull) {
+# Applies a function of numbers to named arguments of any level. An adjoint is a function of the cotangent g of the
+# result, of the result r and of the arguments, all one level down; arguments that have none may not be traced.
+trace_call <- function(f, args, adjoints, name = "this function") {
   level <- highest_level(args)
   if (level == 0L) return(do.call(f, args))
+  own <- which(vapply(args, level_of, 0L) == level)
+  refuse_argument(setdiff(names(args)[own], names(adjoints)), name)
   inner <- lapply(args, lowered, level)
-  r <- trace_call(f, inner, pull)
-  record(args, r, function(g) pull(g, r, inner))
+  r <- trace_call(f, inner, adjoints)
+  record(args, r, pull_of(adjoints[names(args)[own]], own, r, inner))
+}
+
+# What a pull needs, and nothing else that a frame would hold.
+pull_of <- function(adjoints, own, r, args) {
+  adjoints; own; r; args
+  function(g) {
+    parts <- vector("list", length(args))
+    for (k in seq_along(own)) {
+      part <- do.call(adjoints[[k]], c(list(g, r), args))
+      parts[own[k]] <- list(shaped_like(where_flowing(part, g), args[[own[k]]]))
+    }
+    parts
+  }
+}
+
+refuse_argument <- function(argument, name) {
+  if (length(argument)) {
+    abort("no_gradient", name, "() has no derivative in `", argument[1], "`; leave it out of `wrt` if it is a constant")
+  }
+}
+
+# --- shapes of cotangents ---------------------------------------------------------------------------------------
+
+# A cotangent with the shape of what it belongs to: where that was recycled, parts are added up; where one number came
+# of several, it goes to each.
+shaped_like <- function(g, x) {
+  if (is.null(g)) return(NULL)
+  n <- length(x)
+  if (length(g) != n) g <- if (length(g) < n) rep_len(g, n) else folded(g, n)
+  if (!identical(dim(g), dim(x))) dim(g) <- dim(x)
+  g
+}
+
+folded <- function(g, n) {
+  if (n <= 1) return(if (n) sum(g) else numeric())
+  m <- length(g)
+  if (m %% n) g <- c(g, numeric(n - m %% n))
+  dim(g) <- c(n, length(g) / n)
+  rowSums(g)
+}
+
+# Where nothing flows, nothing flows on, even through an infinite slope: so the side of ifelse() that was not taken may
+# be anything.
+where_flowing <- function(part, g) {
+  if (anyNA(part) && length(part) == length(g)) part[is.na(part) & as.vector(g == 0)] <- 0
+  part
 }
 
 # --- reading ----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 .onLoad <- function(libname, pkgname) {
   fill_overlay()
+  register_traced()
   register_refusals()
   r_set_header_folder(system.file("include", package = pkgname, lib.loc = libname))
 }

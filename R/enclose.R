@@ -1,0 +1,76 @@
+# A user's function, with the overlay between it and its environment: what it calls knows traced values, and so does
+# what functions of the user's own call in their turn. The functions themselves stay as they are.
+
+# A copy of f that looks for functions in layers first. `made` holds the layers made so far, one for each environment.
+enclose <- function(f, made = new_layers(f)) {
+  if (is.primitive(f)) return(f)
+  if (is_package(environment(f))) {
+    known <- overlay_twin(f)
+    if (!is.null(known)) return(known)
+  }
+  layer <- layer_over(environment(f), made)
+  add_names(layer, f, made)
+  environment(f) <- layer$values
+  f
+}
+
+new_layers <- function(f) {
+  made <- new.env(parent = emptyenv())
+  made$layers <- list()
+  made$home <- if (!is.primitive(f)) topenv(environment(f))
+  made
+}
+
+# Of an environment, from outside in: the overlay, the user's own functions, and values that the user has under a name
+# of the overlay, since R would find the function in their place.
+layer_over <- function(environment, made) {
+  for (layer in made$layers) if (identical(layer$environment, environment)) return(layer)
+  functions <- list2env(as.list(overlay, all.names = TRUE), parent = environment)
+  own <- new.env(parent = functions)
+  layer <- list(environment = environment, functions = functions, own = own, values = new.env(parent = own))
+  made$layers <- c(made$layers, list(layer))
+  layer
+}
+
+add_names <- function(layer, f, made) {
+  for (name in unique(all.names(as.call(c(quote(f), formals(f), body(f)))))) {
+    if (exists(name, layer$own, inherits = FALSE)) next
+    known <- overlay[[name]]
+    if (!is.null(known)) {
+      value <- get0(name, layer$environment)
+      if (!is.function(value) && !is.null(value)) assign(name, value, layer$values)
+    }
+    found <- get0(name, layer$environment, mode = "function")
+    if (is.null(found) || is.primitive(found) || identical(found, known)) next
+    if (is_own(found, made$home)) add_own(layer, name, found, made)
+    else if (!is.null(known) && !is_base(found, name)) assign(name, where_traced(known, found), layer$functions)
+  }
+}
+
+add_own <- function(layer, name, f, made) {
+  inner <- layer_over(environment(f), made)
+  g <- f
+  environment(g) <- inner$values
+  assign(name, g, layer$own)
+  add_names(inner, f, made)
+}
+
+# Functions of packages dispatch or fail loudly; those of the user's package are the user's.
+is_own <- function(f, home) {
+  if (isS4(f)) return(FALSE)
+  place <- environment(f)
+  top <- topenv(place)
+  !is_package(top) || identical(top, home) && !identical(place, topenv()) && is.null(place$derivative_of)
+}
+
+is_package <- function(environment) isNamespace(environment) || identical(environment, baseenv())
+
+is_base <- function(f, name) {
+  is_that_of <- function(home) identical(f, get0(name, home, inherits = FALSE))
+  is_that_of(baseenv()) || is_that_of(asNamespace("stats"))
+}
+
+# What stands in the overlay for a function of base R or stats.
+overlay_twin <- function(f) {
+  for (name in names(overlay)) if (is_base(f, name)) return(overlay[[name]])
+}

@@ -1,0 +1,48 @@
+# What base R says of a value that it does not know, as what it means: here the derivative would be lost. The condition
+# names the function that the user's code called.
+
+explain_loss <- function(e, home) {
+  if (inherits(e, "kernweave_error")) return()
+  culprit <- culprit_call(e, home)
+  if (is.null(culprit)) return()
+  name <- paste(deparse(culprit[[1]]), collapse = "")
+  abort("no_gradient", "`", name, "` does not know traced values (", conditionMessage(e), "); ",
+        "with_gradient() gives a function a rule of its own", call = without_data(culprit))
+}
+
+# Outwards from the error, the last call before the user's own code if that handed over something traced; where there is
+# none, it was a primitive function, which has no frame.
+culprit_call <- function(e, home) {
+  found <- NULL
+  parents <- sys.parents()
+  for (k in rev(seq_len(sys.nframe()))) {
+    f <- sys.function(k)
+    if (is_users(f, home)) return(found %or% if (mentions_traced(conditionCall(e), sys.frame(k))) primitive_call(e))
+    if (speaks_for_others(f) || is_ours(f)) next
+    caller <- if (parents[k]) sys.frame(parents[k]) else globalenv()
+    if (mentions_traced(sys.call(k), caller)) found <- sys.call(k)
+  }
+  found
+}
+
+is_users <- function(f, home) {
+  top <- topenv(environment(f))
+  !is_package(top) || identical(top, home) && !identical(environment(f), topenv())
+}
+
+# These say what the user has written.
+speaks_for_others <- function(f) {
+  any(vapply(list(stop, stopifnot, match.arg, tryCatch, try), identical, NA, f))
+}
+
+is_ours <- function(f) !is.primitive(f) && identical(topenv(environment(f)), topenv())
+
+mentions_traced <- function(call, frame) {
+  is_bound <- function(name) tryCatch(is_traced(get0(name, frame)), error = function(e) FALSE)
+  any(vapply(all.vars(call), is_bound, NA))
+}
+
+primitive_call <- function(e) {
+  call <- conditionCall(e)
+  if (is.name(call[[1]]) && is.primitive(get0(as.character(call[[1]]), baseenv()))) call
+}

@@ -1,0 +1,93 @@
+# An R function as optimisers want it: of one vector, with its gradient, which reads the history that the value left.
+
+#' A function for optimisers
+#'
+#' Makes of `f` what `optim()`, `nlminb()`, `nlm()` and others take: functions of one vector, in which the arguments
+#' `wrt` stand one after the other. `fn` keeps the history of the last value, so that `gr` at the same point costs no
+#' second run of `f`.
+#'
+#' Where a matrix is not positive definite (a condition of class `kernweave_error_indefinite`), `fn` is `Inf`, with one
+#' message: a line search turns round there instead of ending in an error. `gr` and `he` are `NaN` there.
+#'
+#' @param f a function whose result is one number
+#' @param start where to begin: a list of arguments of `f`, or a vector for its first one
+#' @param ... further arguments of `f`, which stay as they are
+#' @param wrt names of the arguments to optimise; all of `start`. Others in `start` stay as they are
+#' @return A list of `par`, the vector of the start; `fn`, `gr` and `he`, functions of such a vector: value, gradient
+#' and Hessian; and `arguments`, which makes a list of arguments of such a vector.
+#' @seealso [gradient()], [optim()], [nlminb()]
+#' @export
+#' @examples
+#' y <- rgamma(100, shape = 3, rate = 2)
+#' loss <- function(log_shape, log_rate) -sum(dgamma(y, exp(log_shape), exp(log_rate), log = TRUE))
+#' o <- objective(loss, start = list(log_shape = 0, log_rate = 0))
+#' o
+#' fit <- optim(o$par, o$fn, o$gr, method = "BFGS")
+#' o$arguments(fit$par)
+#' sqrt(diag(solve(o$he(fit$par))))
+objective <- function(f, start, ..., wrt = NULL) {
+  check_function(f, "f")
+  if (!is.list(start)) start <- structure(list(start), names = names(formals(args(f)))[1])
+  if (is.null(wrt)) wrt <- names(start)
+  fixed <- c(start[setdiff(names(start), wrt)], list(...))
+  first <- start_run(f, c(start, list(...)), wrt)
+  run <- keep_last(function(par) one_number(traced_run(f, c(put_in(first, par), fixed), wrt)))
+  n <- sum(lengths(first$leaves))
+  names <- flat_names(first)
+  named <- function(x) structure(x, names = names)
+
+  structure(class = "kernweave_objective", list(
+    par = named(plain_value(join(first$leaves))),
+    fn = function(par) {
+      at <- run(par)
+      if (is.null(at)) Inf else as.vector(plain_value(at$result))
+    },
+    gr = function(par) {
+      at <- run(par)
+      named(if (is.null(at)) rep(NaN, n) else flat(at, cotangents(at, 1)))
+    },
+    he = function(par) {
+      if (is.null(run(par))) return(matrix(NaN, n, n))
+      hessian_of(second_order(f, c(put_in(first, par), fixed), wrt))
+    },
+    arguments = function(par) put_in(first, par)
+  ))
+}
+
+# Numbers in the places of the inputs, all else as it was.
+put_in <- function(run, par) {
+  sizes <- lengths(run$leaves)
+  n <- sum(sizes)
+  if (length(par) != n) abort("shape", "`par` must have ", counted(n, "number"), ", not ", length(par))
+  before <- 0L
+  over_inputs(run$inputs, rest = identity, f = function(input) {
+    at <- places_of(input, before)
+    before <<- before + length(at)
+    take(par, at)
+  })
+}
+
+# The run at a point, kept until another point is asked for; NULL where a matrix is not positive definite.
+keep_last <- function(run) {
+  last <- list()
+  told <- FALSE
+  indefinite <- function(e) {
+    if (!told) message("The objective is Inf here: ", conditionMessage(e), " (Said once.)")
+    told <<- TRUE
+    NULL
+  }
+  function(par) {
+    par <- as.vector(par)
+    if (!identical(last$par, par)) {
+      last <<- list(par = par, run = tryCatch(run(par), kernweave_error_indefinite = indefinite))
+    }
+    last$run
+  }
+}
+
+#' @export
+print.kernweave_objective <- function(x, ...) {
+  cat("objective of ", counted(length(x$par), "number"), ", with gradient and Hessian; it starts at\n", sep = "")
+  print(x$par, ...)
+  invisible(x)
+}
