@@ -157,12 +157,20 @@ r_conjugate_gradients <- function(matrix, preconditioner, b, start, tol, most) {
     .Call(`_kernweave_r_conjugate_gradients`, matrix, preconditioner, b, start, tol, most)
 }
 
-r_log_forms <- function(matrix, preconditioner, probes, seed, tol, most) {
-    .Call(`_kernweave_r_log_forms`, matrix, preconditioner, probes, seed, tol, most)
+r_log_forms <- function(matrix, preconditioner, probes, seed, tol, most, vectors) {
+    .Call(`_kernweave_r_log_forms`, matrix, preconditioner, probes, seed, tol, most, vectors)
 }
 
 r_uniforms <- function(n, seed) {
     .Call(`_kernweave_r_uniforms`, n, seed)
+}
+
+r_inverse_weights <- function(preconditioner) {
+    .Call(`_kernweave_r_inverse_weights`, preconditioner)
+}
+
+r_minimal_residual <- function(matrix, b, tol, most) {
+    .Call(`_kernweave_r_minimal_residual`, matrix, b, tol, most)
 }
 
 r_nearest <- function(typed, known) {

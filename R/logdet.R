@@ -6,7 +6,8 @@
 #' that of the [preconditioner()], which is known, plus a correction estimated by Lanczos quadrature on random probes,
 #' with a standard error that counts both the probes' spread and what quadrature may have cut off.
 #'
-#' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite
+#' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite; or an
+#'   operator, see [identity_op()]
 #' @param ridge a number, or one for each point, added to the diagonal
 #' @param probes number of random vectors
 #' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
@@ -23,11 +24,17 @@
 #' logdet(K, ridge = 0.01)
 logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method = c("auto", "dense", "lanczos"),
                    precondition = TRUE, rank = NULL, local = TRUE) {
+  if (is_op(K)) {
+    own <- tensor_and_ridge(K)
+    if (is.null(own)) return(estimate(as.numeric(determinant(K)$modulus), 0))
+    ridge <- own$ridge + ridge
+    K <- own$K
+  }
   n <- check_square(K)
-  ridge <- check_ridge(ridge, n)
   probes <- check_count(probes, "probes")
   if (probes < 2) abort("input", "`probes` must be 2 or more: a standard error needs them")
   method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
+  ridge <- check_ridge(ridge, n)
   if (n == 0) return(estimate(0, 0))
   if (method == "dense" || method == "auto" && n <= small_system) {
     return(estimate(2 * sum(log(diag(dense_root(K, ridge)))), 0))
@@ -46,16 +53,16 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
 # What is off by rounding in a sum of n logarithms, relative to it and to n.
 rounding_of_logs <- 1e-12
 
-logdet_by_probes <- function(K, ridge, P, probes, seed) {
+logdet_by_probes <- function(K, ridge, P, probes, seed, vectors = FALSE) {
   n <- length(ridge)
   system <- native_system(K, ridge, probes)
-  forms <- r_log_forms(system, live_pointer(P), probes, seed, 1e-5, as.integer(100 + 10 * sqrt(n)))
+  forms <- r_log_forms(system, live_pointer(P), probes, seed, 1e-5, as.integer(100 + 10 * sqrt(n)), vectors)
   # With a diagonal of ones the trace of B - I is 0, which its part of each probe is not.
   each <- n * (forms$value - if (forms$unit) forms$first - 1 else 0)
   value <- forms$logdet + mean(each)
   bracket <- n * mean(forms$bracket)
   se <- sqrt(stats::var(each) / probes + bracket^2 + (rounding_of_logs * (abs(value) + n))^2)
-  list(value = value, se = se, bracket = bracket, steps = forms$steps)
+  list(value = value, se = se, bracket = bracket, steps = forms$steps, u = forms$u, v = forms$v)
 }
 
 #' @rdname logdet

@@ -12,12 +12,15 @@
 #' outside in float64: the tolerance is the same.
 #'
 #' @param a a lazy tensor of one component over the same points along i and j
-#' @param b numbers: a vector, or a matrix with a column for each right-hand side
+#' @param b numbers: a vector, or a matrix with a column for each right-hand side; without it, the result is the
+#'   inverse as an operator, see [solve()][solve.linear_op]
 #' @param ridge a number, or one for each point, added to the diagonal
 #' @param tol residual to be reached, relative to the right-hand side
-#' @param trend a matrix of regressors, or a formula of none: the solution is then that of
-#'   `(K + ridge I) x + trend d = b, trend' x = 0`, as universal kriging has it, with `d` in the attribute `trend`
-#' @param method `"dense"`, `"cg"`, or `"auto"`: dense up to 2000 points
+#' @param trend a matrix of regressors: the solution is then that of `(K + ridge I) x + trend d = b, trend' x = 0`, as
+#'   universal kriging has it, with `d` in the attribute `trend`. The matrix need be positive definite only for vectors
+#'   that are orthogonal to the regressors: thin plates want `cbind(1, x)`, [kernel_energy()] wants a column of ones
+#' @param method `"dense"`, `"cg"`, or `"auto"`: dense up to 2000 points. `"minres"` is for symmetric matrices that are
+#'   not definite: minimal residuals, without a preconditioner
 #' @param precondition build a [preconditioner()], or one that was made before; `FALSE` for none
 #' @param rank,local as in [preconditioner()]
 #' @param start where to begin: numbers shaped like `b`
@@ -35,24 +38,32 @@
 #' solve_report(weights)
 #' new <- matrix(runif(6), 2)
 #' kernel_matern(new, x, scale = 0.3, nu = 1.5) %*% weights
-solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL, method = c("auto", "dense", "cg"),
+solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL, method = c("auto", "dense", "cg", "minres"),
                               precondition = TRUE, rank = NULL, local = TRUE, start = NULL, maxit = NULL, ...) {
   if (...length()) abort("input", "solve() of a lazy tensor takes no other arguments")
   n <- check_square(a)
-  if (missing(b)) abort("input", "solve() of a lazy tensor needs `b`, the right-hand side")
+  if (missing(b)) {
+    return(inverse_op(NULL, list(K = a, ridge = 0), n, ridge, tol, if (length(method) > 1) "auto" else method, maxit,
+                      precondition, rank, local))
+  }
+  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "cg", "minres"), "method")
   b <- right_hand_side(b, n)
   ridge <- check_ridge(ridge, n)
   check_tolerance(tol)
-  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "cg"), "method")
   started <- proc.time()[["elapsed"]]
   regressors <- if (!is.null(trend)) check_trend(trend, n)
+  if (!is.null(trend) && any(diag(a) <= 0)) {
+    return(solve_reduced(a, b, ridge, regressors, tol = tol, method = method, precondition = precondition, rank = rank,
+                         local = local, maxit = maxit))
+  }
   sides <- cbind(b$values, regressors)
   start <- check_start(start, b, regressors)
   found <- if (n == 0 || !ncol(sides)) list(x = sides, method = "dense")
   else if (method == "dense" || method == "auto" && n <= small_system) solve_dense(a, ridge, sides)
-  else solve_by_gradients(a, ridge, sides, tol, precondition, rank, local, start, maxit)
+  else solve_by_products(a, ridge, sides, tol, method, precondition, rank, local, start, maxit)
   x <- if (is.null(regressors)) found$x else without_trend(found$x, b$values, regressors)
   found$x <- NULL
+  found$system <- list(K = a, ridge = ridge, b = b$values, trend = regressors, coefficients = attr(x, "trend"))
   report <- c(found, list(tol = tol, n = n, seconds = proc.time()[["elapsed"]] - started))
   if (isFALSE(report$converged)) warn_of_convergence(report)
   x <- structure(shaped_as(x, b), trend = attr(x, "trend"), report = structure(report, class = "kernweave_report"))
@@ -101,21 +112,23 @@ check_symmetric_by_products <- function(op, n) {
   }
 }
 
-solve_by_gradients <- function(K, ridge, b, tol, precondition, rank, local, start, maxit) {
+solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, maxit) {
   n <- nrow(b)
   most <- if (is.null(maxit)) as.integer(100 + 10 * sqrt(n)) else check_count(maxit, "maxit")
   exact <- lazy_set(K, precision = "float64")
   system <- native_system(exact, ridge, ncol(b))
   check_symmetric_by_products(system, n)
-  P <- chosen_preconditioner(precondition, exact, ridge, rank, local)
+  P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
   pointer <- live_pointer(P)
   begun <- proc.time()[["elapsed"]]
-  rough <- call_options(K$settings)$precision != "float64"
-  found <- if (rough) refine(system, native_system(K, ridge, ncol(b)), pointer, b, start, tol, most)
+  rough <- method != "minres" && call_options(K$settings)$precision != "float64"
+  found <- if (method == "minres") r_minimal_residual(system, b, tol, most)
+  else if (rough) refine(system, native_system(K, ridge, ncol(b)), pointer, b, start, tol, most)
   else r_conjugate_gradients(system, pointer, b, start, tol, most)
-  list(x = found$x, method = "cg", converged = found$end == "converged", end = found$end, iterations = found$iterations,
-       residual = found$residual, history = found$history, products = found$products, ridge = min(ridge),
-       preconditioner = P, iterating = proc.time()[["elapsed"]] - begun, rough = rough)
+  list(x = found$x, method = if (method == "minres") method else "cg", converged = found$end == "converged",
+       end = found$end, iterations = found$iterations, residual = found$residual, history = found$history,
+       products = found$products, ridge = min(ridge), preconditioner = P, rough = rough,
+       iterating = proc.time()[["elapsed"]] - begun)
 }
 
 # Products in float32 gain two digits at a time; residuals in float64 say how far that has come. Where a step gains less
@@ -173,14 +186,6 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   if (precondition) preconditioner(K, ridge, rank, local)
 }
 
-# Solutions for the data and for the regressors, F; then a small system for the trend.
-without_trend <- function(x, b, regressors) {
-  mine <- seq_len(ncol(b))
-  of_trend <- x[, -mine, drop = FALSE]
-  trend <- solve(crossprod(regressors, of_trend), crossprod(regressors, x[, mine, drop = FALSE]))
-  structure(x[, mine, drop = FALSE] - of_trend %*% trend, trend = trend)
-}
-
 # --- arguments ------------------------------------------------------------------------------------------------
 
 # Numbers as a matrix, and what is needed to give results the same shape.
@@ -205,13 +210,6 @@ check_tolerance <- function(tol) {
   if (!is.numeric(tol) || length(tol) != 1 || is.na(tol) || tol <= 0 || tol >= 1) {
     abort("input", "`tol` must be a number between 0 and 1, not ", format_value(tol))
   }
-}
-
-check_trend <- function(trend, n) {
-  F <- right_hand_side(trend, n, "trend")$values
-  rank <- qr(F)$rank
-  if (rank < ncol(F)) abort("input", "`trend` has ", ncol(F), " columns, of which ", rank, " are independent")
-  F
 }
 
 check_start <- function(start, b, regressors) {
@@ -248,8 +246,8 @@ solve_report <- function(x) {
 #' @export
 print.kernweave_report <- function(x, ...) {
   cat("<solve report> ", count_text(x$n, "point"), ", ", x$method,
-      if (x$method == "cg") if (x$converged) ", converged" else ", not converged", "\n", sep = "")
-  if (x$method == "cg") {
+      if (x$method != "dense") if (x$converged) ", converged" else ", not converged", "\n", sep = "")
+  if (x$method != "dense") {
     cat("  iterations ", paste(unique(range(x$iterations)), collapse = " to "), ", ", count_text(x$products, "product"),
         if (x$rough) " (float32 within, float64 residuals)", "\n", sep = "")
     cat("  residual   ", format(max(x$residual), digits = 3), ", asked for ", format(x$tol), "\n", sep = "")

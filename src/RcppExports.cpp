@@ -440,8 +440,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_log_forms
-Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most);
-RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most, bool vectors);
+RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
@@ -450,7 +450,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, probes, seed, tol, most));
+    Rcpp::traits::input_parameter< bool >::type vectors(vectorsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, probes, seed, tol, most, vectors));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -462,6 +463,29 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type n(nSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(r_uniforms(n, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_inverse_weights
+Rcpp::List r_inverse_weights(SEXP preconditioner);
+RcppExport SEXP _kernweave_r_inverse_weights(SEXP preconditionerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(preconditioner));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_minimal_residual
+Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double tol, int most);
+RcppExport SEXP _kernweave_r_minimal_residual(SEXP matrixSEXP, SEXP bSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_minimal_residual(matrix, b, tol, most));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -752,8 +776,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 1},
     {"_kernweave_r_precondition", (DL_FUNC) &_kernweave_r_precondition, 2},
     {"_kernweave_r_conjugate_gradients", (DL_FUNC) &_kernweave_r_conjugate_gradients, 6},
-    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 6},
+    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},
     {"_kernweave_r_uniforms", (DL_FUNC) &_kernweave_r_uniforms, 2},
+    {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
+    {"_kernweave_r_minimal_residual", (DL_FUNC) &_kernweave_r_minimal_residual, 4},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},

@@ -5,6 +5,7 @@
 #include "r_operator.hpp"
 #include "r_plan.hpp"
 #include "solve/landmarks.hpp"
+#include "solve/minimal_residual.hpp"
 #include "solve/quadrature.hpp"
 #include "solve/random.hpp"
 #include "solve/two_part.hpp"
@@ -127,9 +128,11 @@ Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::N
   });
 }
 
-// Of each probe: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and how many steps it took.
+// Of each probe: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and how many steps it took. With `vectors`, for
+// derivatives: u = G (G'AG)^-1 w and v = G w.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most) {
+Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most,
+                       bool vectors) {
   return kernweave::at_border([&] {
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
     kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
@@ -145,9 +148,19 @@ Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, doubl
       bracket[k] = form.bracket;
       first[k] = form.first;
     }
+    Rcpp::RObject u = R_NilValue, v = R_NilValue;
+    if (vectors) {
+      kernweave::solve::Block turned = solution.x;
+      if (p) p->root(solution.x, &turned);
+      u = kernweave::block_to_r(turned);
+      turned = signs;
+      if (p) p->root(signs, &turned);
+      v = kernweave::block_to_r(turned);
+    }
     return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["bracket"] = bracket, Rcpp::_["first"] = first,
-                              Rcpp::_["steps"] = solution.iterations, Rcpp::_["products"] = solution.products,
-                              Rcpp::_["logdet"] = p ? p->logdet : 0.0, Rcpp::_["unit"] = p && p->unit_diagonal());
+                              Rcpp::_["u"] = u, Rcpp::_["v"] = v, Rcpp::_["steps"] = solution.iterations,
+                              Rcpp::_["products"] = solution.products, Rcpp::_["logdet"] = p ? p->logdet : 0.0,
+                              Rcpp::_["unit"] = p && p->unit_diagonal());
   });
 }
 
@@ -159,5 +172,30 @@ Rcpp::NumericVector r_uniforms(double n, double seed) {
     for (R_xlen_t k = 0; k < out.size(); ++k)
       out[k] = kernweave::solve::random_uniform(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(k));
     return out;
+  });
+}
+
+// What the trace of P^-1 dA reads of a preconditioner with neighbours.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_inverse_weights(SEXP preconditioner) {
+  return kernweave::at_border([&] {
+    const kernweave::solve::Preconditioner* p = kernweave::preconditioner_behind(preconditioner);
+    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
+    kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
+    const kernweave::solve::InverseWeights found = kernweave::solve::inverse_weights(&numbers, *p);
+    return Rcpp::List::create(
+        Rcpp::_["own"] = kernweave::block_to_r(found.own), Rcpp::_["cross"] = kernweave::block_to_r(found.cross),
+        Rcpp::_["factor"] = kernweave::block_to_r(found.factor), Rcpp::_["order"] = description["order"],
+        Rcpp::_["neighbours"] = description["neighbours"], Rcpp::_["landmarks"] = description["landmarks"]);
+  });
+}
+
+// Of a symmetric matrix that need not be definite.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double tol, int most) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    return kernweave::solution_to_r(
+        kernweave::solve::minimal_residual(op.get(), kernweave::block_from_r(b), {tol, most}, kernweave::poll_r));
   });
 }

@@ -31,6 +31,20 @@ class SparseFactor {
   Index most() const { return at_.rows(); }
   int neighbour(Index slot, Index point) const { return at_(slot, point); }
   double* column(Index point) { return values_.col(point).data(); }
+  const Block& columns() const { return values_; }
+
+  // y = x U and y = x U', for few rows x.
+  Block from_left(const Block& x, bool transposed) const {
+    Block y = x * values_.row(most()).asDiagonal();
+    for (Index i = 0; i < points(); ++i)
+      for (Index s = 0; s < most(); ++s) {
+        if (at_(s, i) < 0) continue;
+        if (transposed) y.col(at_(s, i)) += values_(s, i) * x.col(i);
+        else y.col(i) += values_(s, i) * x.col(at_(s, i));
+      }
+    return y;
+  }
+
   double logdet_of_inverse() const { return -2.0 * values_.row(most()).array().log().sum(); }
 
   // y = U' x, a sum over the slots of each column.
@@ -143,6 +157,18 @@ class TwoPart : public Preconditioner {
 
   bool unit_diagonal() const override { return true; }
 
+  // With H = -L'^-1 L^-1 A[S, R] U, the columns of G are [L'^-1; 0] and [H; U].
+  InverseWeights weights(Entries* entries) const {
+    InverseWeights found;
+    found.factor = factor_.columns();
+    if (!rank()) return found;
+    Block h = factor_.from_left(-explained(entries, 1), false);
+    cholesky_.matrixU().solveInPlace(h);
+    found.own = cholesky_.solve(Block::Identity(rank(), rank())) + h * h.transpose();
+    found.cross = 2 * factor_.from_left(h, true);
+    return found;
+  }
+
   void root_transposed(const Block& x, Block* y) override {
     split(x);
     if (rank()) {
@@ -184,7 +210,7 @@ class TwoPart : public Preconditioner {
   }
 
   // L^-1 A[S, R], a column for each point of the rest.
-  Block explained(Entries* entries, int threads) {
+  Block explained(Entries* entries, int threads) const {
     Block all(rank(), factor_.points()), columns;
     for (Index from = 0; rank() && from < factor_.points(); from += kRows) {
       const Index count = std::min(kRows, factor_.points() - from);
@@ -282,6 +308,12 @@ class TwoPart : public Preconditioner {
 };
 
 }  // namespace
+
+InverseWeights inverse_weights(Entries* entries, const Preconditioner& preconditioner) {
+  const auto* two = dynamic_cast<const TwoPart*>(&preconditioner);
+  internal_check(two, "inverse weights of a preconditioner of one part");
+  return two->weights(entries);
+}
 
 PreconditionerPointer two_part_preconditioner(Entries* entries, Thin thin, Neighbours neighbours, const Vector& ridge,
                                               int threads, const Poll& poll) {

@@ -10,6 +10,15 @@ struct Neighbours {
   Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic> at;  // a column for each: places in the order from 0; -1 for none
 };
 
+// The numbers of P^-1 where the trace of P^-1 dA reads them: dA[S, S] times `own`, dA[S, R] times `cross`, and dA[R, R]
+// times U U', whose columns are `factor`: a slot for each neighbour, then the point's own.
+struct InverseWeights {
+  Block own, cross, factor;
+};
+
+// Of a preconditioner that has two parts.
+InverseWeights inverse_weights(Entries* entries, const Preconditioner& preconditioner);
+
 // With no landmarks, the sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.
 PreconditionerPointer two_part_preconditioner(Entries* entries, Thin thin, Neighbours neighbours, const Vector& ridge,
                                               int threads, const Poll& poll);

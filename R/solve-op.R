@@ -1,0 +1,107 @@
+# solve() and logdet() of linear operators, and inverses as operators.
+
+#' Solve a system with an operator
+#'
+#' An operator that is a lazy tensor and a diagonal, as `K + 0.1 * identity_op(n)` is, is solved as
+#' [solve()][solve.lazy_tensor] solves `K` with a `ridge`. Any other one is made a matrix up to 2000 rows, and solved by
+#' conjugate gradients without a preconditioner beyond: it must be symmetric and positive definite then.
+#'
+#' Without `b`, the result is the inverse as an operator, with a preconditioner that is built once: `Ki %*% b`.
+#'
+#' @param a an operator, see [identity_op()]
+#' @inheritParams solve.lazy_tensor
+#' @param ... for an operator that is a lazy tensor and a diagonal: more arguments of [solve()][solve.lazy_tensor]
+#' @return Numbers shaped and named like `b`, which [solve_report()] reads; without `b`, an operator.
+#' @seealso [solve()][solve.lazy_tensor], [identity_op()]
+#' @export
+#' @examples
+#' x <- matrix(runif(60), 20)
+#' A <- kernel_gaussian(x, scale = 0.5) + 0.1 * identity_op(20)
+#' solve(A, 1:20)
+#' Ai <- solve(A)
+#' Ai %*% cbind(1:20, 1)
+solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "dense", "cg", "minres"), maxit = NULL,
+                            ...) {
+  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "cg", "minres"), "method")
+  n <- square_extent(a)
+  own <- tensor_and_ridge(a)
+  if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, maxit, ...))
+  if (!is.null(own)) return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, maxit = maxit, ...))
+  if (...length()) abort("input", "solve() of this operator takes no other arguments")
+  b <- right_hand_side(b, n)
+  ridge <- check_ridge(ridge, n)
+  check_tolerance(tol)
+  started <- proc.time()[["elapsed"]]
+  A <- if (any(ridge != 0)) a + diagonal_op(ridge) else a
+  small <- method == "dense" || method == "auto" && n <= small_system
+  found <- if (small || !ncol(b$values)) list(x = dense_solution(A, b$values), method = "dense", converged = TRUE)
+  else by_products(A, b$values, tol, method, maxit)
+  x <- found$x
+  found$x <- NULL
+  report <- structure(c(found, list(tol = tol, n = n, ridge = min(ridge), rough = FALSE,
+                                    seconds = proc.time()[["elapsed"]] - started)), class = "kernweave_report")
+  if (!report$converged) warn_of_convergence(report)
+  structure(shaped_as(x, b), report = report)
+}
+
+square_extent <- function(op) {
+  if (op$dim[1] != op$dim[2]) {
+    abort("shape", "the matrix of a system is square, not ", op$dim[1], " x ", op$dim[2])
+  }
+  op$dim[1]
+}
+
+# Of an operator that is one lazy tensor and diagonals, these; else NULL.
+tensor_and_ridge <- function(op) {
+  if (op$kind == "lazy") return(list(K = op$tensor, ridge = 0))
+  if (op$kind != "sum") return(NULL)
+  kinds <- vapply(op$parts, `[[`, "", "kind")
+  if (sum(kinds == "lazy") != 1 || !all(kinds %in% c("lazy", "diagonal"))) return(NULL)
+  K <- op$parts[[which(kinds == "lazy")]]$tensor
+  by <- op$coefficients[kinds == "lazy"]
+  terms <- Map(function(part, by) by * unname(part$values), op$parts[kinds != "lazy"], op$coefficients[kinds != "lazy"])
+  list(K = if (by == 1) K else by * K, ridge = Reduce(`+`, terms))
+}
+
+dense_solution <- function(A, b) {
+  dense <- unname(as.matrix(A))
+  tryCatch(solve(dense, b), error = function(failure) {
+    abort("indefinite", "the matrix cannot be solved for: ", conditionMessage(failure))
+  })
+}
+
+by_products <- function(A, b, tol, method, maxit) {
+  if (isFALSE(A$symmetric)) abort("indefinite", "the operator is not symmetric: conjugate gradients cannot solve it")
+  n <- nrow(b)
+  most <- if (is.null(maxit)) as.integer(100 + 10 * sqrt(n)) else check_count(maxit, "maxit")
+  system <- native_operator(A, ncol(b), TRUE)
+  check_symmetric_by_products(system, n)
+  found <- if (method == "minres") r_minimal_residual(system, b, tol, most)
+  else r_conjugate_gradients(system, NULL, b, matrix(0, n, 0), tol, most)
+  c(found[c("x", "iterations", "residual", "history", "products", "end")],
+    list(method = if (method == "minres") method else "cg", converged = found$end == "converged"))
+}
+
+inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {
+  iterates <- method == "cg" || method == "auto" && n > small_system
+  if (is.null(own)) apply <- function(v) solve(a, v, ridge, tol, method, maxit)
+  else {
+    ridge <- check_ridge(own$ridge + ridge, n)
+    P <- if (iterates) chosen_preconditioner(precondition, own$K, ridge, rank, local) else precondition
+    apply <- function(v) {
+      solve(own$K, v, ridge = ridge, tol = tol, method = method, maxit = maxit, precondition = P %or% FALSE)
+    }
+  }
+  function_op(function(v) plain_columns(apply(v)), n, symmetric = TRUE)
+}
+
+# Without what a solution carries.
+plain_columns <- function(x) matrix(as.vector(x), nrow(x))
+
+#' @rdname logdet
+#' @export
+determinant.linear_op <- function(x, logarithm = TRUE, ...) {
+  own <- tensor_and_ridge(x)
+  if (is.null(own)) return(determinant(as.matrix(x), logarithm = logarithm))
+  determinant(own$K, logarithm = logarithm, ridge = own$ridge, ...)
+}

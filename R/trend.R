@@ -1,0 +1,43 @@
+# Systems with a trend: regressors beside the kernel, as universal kriging and splines have them.
+
+# Solutions for the data and for the regressors, F; then a small system for the trend.
+without_trend <- function(x, b, regressors) {
+  mine <- seq_len(ncol(b))
+  of_trend <- x[, -mine, drop = FALSE]
+  trend <- solve(crossprod(regressors, of_trend), crossprod(regressors, x[, mine, drop = FALSE]))
+  structure(x[, mine, drop = FALSE] - of_trend %*% trend, trend = trend)
+}
+
+# Where the diagonal has numbers that are not positive the matrix is not definite, but may be so for vectors that are
+# orthogonal to the regressors P. At as many points s as there are regressors such a vector x is given by the others:
+# x_s = N x_r. In terms of x_r alone the matrix is a formula again, K[r, r] and an inner product of few components.
+solve_reduced <- function(K, b, ridge, P, ...) {
+  s <- qr(t(P), LAPACK = TRUE)$pivot[seq_len(ncol(P))]
+  r <- setdiff(seq_len(nrow(P)), s)
+  N <- -solve(t(P[s, , drop = FALSE]), t(P[r, , drop = FALSE]))
+  Krr <- take_points(take_points(K, r, "i", "rest"), r, "j", "rest")
+  Krs <- entries_at(K, r, s)
+  Ksr <- t(entries_at(K, s, r))
+  Kss <- entries_at(K, s, s) + diag(ridge[s], length(s))
+  reduced <- Krr + (Vi(cbind(t(N), Krs + t(N) %*% Kss)) | Vj(cbind(Ksr, t(N))))
+  sides <- b$values[r, , drop = FALSE] + t(N) %*% b$values[s, , drop = FALSE]
+  rest <- solve(reduced, sides, ridge = ridge[r], ...)
+  x <- matrix(0, nrow(P), ncol(sides))
+  x[r, ] <- rest
+  x[s, ] <- N %*% rest
+  left <- b$values - (K %*% x + ridge * x)
+  report <- solve_report(rest)
+  report$system <- list(K = K, ridge = ridge, b = b$values, trend = P, coefficients = qr.solve(P, left))
+  structure(shaped_as(x, b), trend = report$system$coefficients, report = report)
+}
+
+entries_at <- function(K, rows, columns) {
+  dense(take_points(take_points(lazy_set(K, precision = "float64"), rows, "i", "rows"), columns, "j", "columns"))
+}
+
+check_trend <- function(trend, n) {
+  F <- right_hand_side(trend, n, "trend")$values
+  rank <- qr(F)$rank
+  if (rank < ncol(F)) abort("input", "`trend` has ", ncol(F), " columns, of which ", rank, " are independent")
+  F
+}
