@@ -489,6 +489,24 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_largest_eigenpairs
+Rcpp::List r_largest_eigenpairs(Rcpp::List matrix, int wanted, int block, double tol, double rounding, int most, double basis, double seed, Rcpp::NumericMatrix start);
+RcppExport SEXP _kernweave_r_largest_eigenpairs(SEXP matrixSEXP, SEXP wantedSEXP, SEXP blockSEXP, SEXP tolSEXP, SEXP roundingSEXP, SEXP mostSEXP, SEXP basisSEXP, SEXP seedSEXP, SEXP startSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< int >::type wanted(wantedSEXP);
+    Rcpp::traits::input_parameter< int >::type block(blockSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< double >::type rounding(roundingSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< double >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_largest_eigenpairs(matrix, wanted, block, tol, rounding, most, basis, seed, start));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_nearest
 std::string r_nearest(std::string typed, std::vector<std::string> known);
 RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
@@ -780,6 +798,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_uniforms", (DL_FUNC) &_kernweave_r_uniforms, 2},
     {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
     {"_kernweave_r_minimal_residual", (DL_FUNC) &_kernweave_r_minimal_residual, 4},
+    {"_kernweave_r_largest_eigenpairs", (DL_FUNC) &_kernweave_r_largest_eigenpairs, 9},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},

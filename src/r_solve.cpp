@@ -4,6 +4,7 @@
 #include "r_data.hpp"
 #include "r_operator.hpp"
 #include "r_plan.hpp"
+#include "solve/block_krylov.hpp"
 #include "solve/landmarks.hpp"
 #include "solve/minimal_residual.hpp"
 #include "solve/quadrature.hpp"
@@ -197,5 +198,26 @@ Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double t
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
     return kernweave::solution_to_r(
         kernweave::solve::minimal_residual(op.get(), kernweave::block_from_r(b), {tol, most}, kernweave::poll_r));
+  });
+}
+
+// `start` of no columns: a random block.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_largest_eigenpairs(Rcpp::List matrix, int wanted, int block, double tol, double rounding, int most,
+                                double basis, double seed, Rcpp::NumericMatrix start) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    const kernweave::solve::EigenLimits limits{wanted, block, tol, rounding, most,
+                                               static_cast<kernweave::solve::Index>(basis),
+                                               static_cast<std::uint64_t>(seed)};
+    const auto found =
+        kernweave::solve::largest_eigenpairs(op.get(), kernweave::block_from_r(start), limits, kernweave::poll_r);
+    const auto numbers = [](const kernweave::solve::Vector& v) {
+      return std::vector<double>(v.data(), v.data() + v.size());
+    };
+    return Rcpp::List::create(Rcpp::_["values"] = numbers(found.values),
+                              Rcpp::_["vectors"] = kernweave::block_to_r(found.vectors),
+                              Rcpp::_["residuals"] = numbers(found.residuals), Rcpp::_["passes"] = found.passes,
+                              Rcpp::_["converged"] = found.converged);
   });
 }

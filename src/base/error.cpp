@@ -5,6 +5,7 @@ namespace kernweave {
 
 const char* fault_name(Fault fault) {
   switch (fault) {
+    case Fault::input: return "input";
     case Fault::shape: return "shape";
     case Fault::kind: return "kind";
     case Fault::syntax: return "syntax";

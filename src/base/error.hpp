@@ -9,6 +9,7 @@ namespace kernweave {
 
 // Becomes the R condition class kernweave_error_<name>; R/conditions.R documents each.
 enum class Fault {
+  input,
   shape,
   kind,
   syntax,

@@ -1,0 +1,119 @@
+# The largest eigenvalues of a symmetric operator, and the trace of any square one, from products with blocks.
+
+#' Eigenpairs of a kernel matrix or operator
+#'
+#' The `k` largest eigenvalues of a symmetric operator and their vectors, as `eigen(as.matrix(K))` has them first, from
+#' products with blocks of columns. A product with 16 columns costs little more than twice what one costs, so few passes
+#' over the pairs do: ten to twenty for fifty pairs of a smooth or a rough kernel.
+#'
+#' Each pair comes with the norm of its residual, `K v - value v`, which bounds how far the value is from an eigenvalue.
+#' It is asked to be `tol` times the value, where rounding in the products allows it. Of equal eigenvalues as many as
+#' `block` are found at once. The smallest eigenvalues of `K` are minus the largest of `-as_op(K)`, which are found
+#' slowly.
+#'
+#' @param K a lazy tensor of one component, a [linear_op], or a matrix; symmetric, which is checked on random vectors
+#' @param k how many pairs
+#' @param tol residual to be reached, relative to each eigenvalue
+#' @param block columns of a product
+#' @param passes the most products
+#' @param basis_mb memory of the basis, in megabytes; where it is full, the best vectors are kept, the rest is dropped
+#' @param start a matrix whose columns are near what is looked for, as those of a similar kernel; by default random
+#' @param seed of what is random
+#' @param x what `keigen()` returned
+#' @param digits significant digits
+#' @param ... not used
+#' @return A list of class `kernweave_eigen`: `values`, the largest first, `vectors` as columns, `residuals`, and
+#'   `passes`, the number of products.
+#' @seealso [linear_op], [trace_estimate()]; `RSpectra::eigs_sym()`, `RSpectra::svds()` and `irlba::irlba()` take lazy
+#'   tensors and operators, too
+#' @export
+#' @examples
+#' x <- matrix(runif(3000), 1000)
+#' K <- kernel_gaussian(x, scale = 0.5)
+#' e <- keigen(K, 5)
+#' e
+#' n <- 1000
+#' centre <- identity_op(n) - as_op(matrix(1 / n, n)) %*% t(as_op(matrix(1, n)))
+#' keigen(centre %*% K %*% centre, 3)$values  # kernel principal components
+keigen <- function(K, k, tol = 1e-8, block = 16, passes = 200, basis_mb = 1024, start = NULL, seed = 1) {
+  op <- square_op(K, "keigen()")
+  n <- op$dim[1]
+  k <- check_count(k, "k")
+  if (k > n) abort("shape", "`k` is ", k, ", but there are ", n, " eigenvalues")
+  check_tolerance(tol)
+  check_limit(basis_mb, "basis_mb")
+  block <- min(check_count(block, "block"), n)
+  native <- native_operator(op, block, ladder = TRUE)
+  if (!isTRUE(op$symmetric)) check_symmetric_by_products(native_operator(op, 2), n)
+  exact <- call_options(op$settings)$precision == "float64"
+  basis <- floor(basis_mb * 2^20 / 8 / n)
+  found <- r_largest_eigenpairs(native, k, block, tol, if (exact) 2e-15 else 1e-6, check_count(passes, "passes"), basis,
+                                check_seed(seed), start_block(start, n))
+  if (!found$converged) {
+    warn("convergence", "eigenpairs after ", found$passes, " products have residuals of up to ",
+         format(max(found$residuals), digits = 3), "; more `passes` or a larger `basis_mb` may do")
+  }
+  found$vectors <- named(found$vectors, rownames(op), NULL)
+  structure(found[c("values", "vectors", "residuals", "passes")], class = "kernweave_eigen")
+}
+
+square_op <- function(K, what) {
+  op <- as_op(K)
+  if (op$dim[1] != op$dim[2]) abort("shape", what, " is of a square matrix, not of ", size_text(op))
+  op
+}
+
+start_block <- function(start, n) {
+  if (is.null(start)) return(matrix(0, n, 0))
+  start <- as_columns(start, "argument", "start")
+  if (nrow(start) != n) abort("shape", "`start` has ", counted(nrow(start), "row"), " for an operator of ", n)
+  if (!all(is.finite(start))) abort("input", "`start` must be finite numbers")
+  unname(start)
+}
+
+#' @rdname keigen
+#' @export
+print.kernweave_eigen <- function(x, digits = getOption("digits"), ...) {
+  cat("<eigenpairs> ", length(x$values), " of ", format(nrow(x$vectors), big.mark = ","), ", ", x$passes, " products, ",
+      "residuals up to ", format(max(x$residuals), digits = 2), "\n", sep = "")
+  print(x$values, digits = digits)
+  invisible(x)
+}
+
+#' Trace of an operator
+#'
+#' Exact where the parts of the operator tell their diagonal ([diag()][operator-numbers] says when), or where it has no
+#' more rows than there are probes. Else the trace on the span of a third of the probes' products is exact, and that of
+#' the rest is estimated by random signs ("Hutch++"), with a standard error.
+#'
+#' @param op a square [linear_op], a lazy tensor or a matrix; it need not be symmetric
+#' @param probes number of columns that are multiplied in all
+#' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
+#' @return A [kernweave_estimate]: a number with its standard error, 0 where it is exact.
+#' @seealso [logdet()], [keigen()]
+#' @export
+#' @examples
+#' x <- matrix(runif(900), 300)
+#' K <- kernel_gaussian(x, scale = 0.2)
+#' trace_estimate(K)
+#' trace_estimate(K %*% K %*% K)
+trace_estimate <- function(op, probes = 48, seed = NULL) {
+  op <- square_op(op, "trace_estimate()")
+  probes <- check_count(probes, "probes", least = 6)
+  known <- known_diagonal(op)
+  if (!is.null(known)) return(estimate(sum(known), 0))
+  if (op$dim[1] <= probes) return(estimate(sum(diag(op)), 0))
+  trace_by_probes(op, probes, check_seed(seed))
+}
+
+trace_by_probes <- function(op, probes, seed) {
+  n <- op$dim[1]
+  third <- probes %/% 3
+  signs <- matrix(sign(r_uniforms(n * (probes - third), seed) - 0.5), n)
+  range <- qr.Q(qr(operator_product(op, signs[, seq_len(third), drop = FALSE])))
+  exact <- sum(range * operator_product(op, range))
+  rest <- signs[, -seq_len(third), drop = FALSE]
+  rest <- rest - range %*% crossprod(range, rest)
+  each <- colSums(rest * operator_product(op, rest))
+  estimate(exact + mean(each), stats::sd(each) / sqrt(length(each)), probes = length(each))
+}

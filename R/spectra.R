@@ -1,0 +1,65 @@
+# RSpectra's functions for lazy tensors and operators: they hand it their products.
+
+#' Eigenvalues and singular values by RSpectra
+#'
+#' `RSpectra::eigs_sym()`, `eigs()` and `svds()` take lazy tensors and operators as they take functions;
+#' `irlba::irlba()` takes them as they are. [keigen()] is quicker for the largest eigenvalues: it multiplies blocks.
+#'
+#' @param A a lazy tensor of one component, or a [linear_op]
+#' @param k how many
+#' @param which,opts as in RSpectra
+#' @param sigma must be `NULL`: shifted and inverted systems are `function_op()`s of `solve()`
+#' @param nu,nv numbers of singular vectors
+#' @param ... handed on
+#' @return As in RSpectra.
+#' @seealso [keigen()]
+#' @name spectra
+#' @examples
+#' if (requireNamespace("RSpectra", quietly = TRUE)) {
+#'   x <- matrix(runif(600), 200)
+#'   RSpectra::eigs_sym(kernel_gaussian(x), 3)$values
+#'   RSpectra::svds(kernel_gaussian(x[1:50, ], x), 3)$d
+#' }
+NULL
+
+#' @rdname spectra
+#' @exportS3Method RSpectra::eigs_sym
+eigs_sym.lazy_tensor <- function(A, k, which = "LM", sigma = NULL, opts = list(), ...) {
+  op <- square_op(A, "eigs_sym()")
+  if (!isTRUE(op$symmetric)) check_symmetric_by_products(native_operator(op, 2), op$dim[1])
+  RSpectra::eigs_sym(one_product(op), k, which, refused_shift(sigma), opts, n = op$dim[1], ...)
+}
+
+#' @rdname spectra
+#' @exportS3Method RSpectra::eigs
+eigs.lazy_tensor <- function(A, k, which = "LM", sigma = NULL, opts = list(), ...) {
+  op <- square_op(A, "eigs()")
+  RSpectra::eigs(one_product(op), k, which, refused_shift(sigma), opts, n = op$dim[1], ...)
+}
+
+#' @rdname spectra
+#' @exportS3Method RSpectra::svds
+svds.lazy_tensor <- function(A, k, nu = k, nv = k, opts = list(), ...) {
+  op <- as_op(A)
+  RSpectra::svds(one_product(op), k, nu, nv, opts, Atrans = one_product(t(op)), dim = op$dim, ...)
+}
+
+#' @exportS3Method RSpectra::eigs_sym
+eigs_sym.linear_op <- eigs_sym.lazy_tensor
+
+#' @exportS3Method RSpectra::eigs
+eigs.linear_op <- eigs.lazy_tensor
+
+#' @exportS3Method RSpectra::svds
+svds.linear_op <- svds.lazy_tensor
+
+# The operator is read once for all products that are asked for.
+one_product <- function(op) {
+  native <- native_operator(op, 1L)
+  function(v, args) as.vector(r_operator_product(native, as.matrix(v)))
+}
+
+refused_shift <- function(sigma) {
+  if (is.null(sigma)) return(NULL)
+  abort("unsupported", "`sigma` asks for solutions of shifted systems; give a function_op() of solve()")
+}

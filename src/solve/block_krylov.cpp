@@ -1,0 +1,201 @@
+// Block Lanczos with a basis that is kept orthogonal in full, and Rayleigh and Ritz in it: A Q = Q T + N R, where N is
+// the block to come, so that R times the last rows of an eigenvector of T is its residual. Where the basis has no room,
+// it is exchanged for its best Ritz vectors.
+#include "solve/block_krylov.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "solve/random.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+constexpr double kDependent = 1e-12;  // what is left of a column that depends on others, relative to it
+
+class BlockKrylov {
+ public:
+  BlockKrylov(Operator* matrix, const EigenLimits& limits, const Poll& poll)
+      : matrix_(matrix), limits_(limits), poll_(poll), n_(matrix->rows), basis_(n_, 0) {
+    const Index least = std::min(n_, limits.wanted + 3 * limits.block);
+    room_ = std::min(n_, std::max(limits.basis, least));
+  }
+
+  Eigenpairs run(const Block& start) {
+    Block next = first_block(start);
+    for (;;) {
+      extend(next);
+      multiply(&next);
+      const bool full = used_ == n_, crowded = used_ + next.cols() > room_, last = out_.passes >= limits_.most;
+      if (!full && !crowded && !last && (used_ < limits_.wanted || out_.passes < look_)) continue;
+      ritz();
+      if (full || last || done()) break;
+      if (crowded) restart();
+    }
+    give_back();
+    return std::move(out_);
+  }
+
+ private:
+  Block first_block(const Block& start) {
+    Block block = random_block(std::min(limits_.block, n_));
+    const Index given = std::min(start.cols(), block.cols());
+    block.leftCols(given) = start.leftCols(given);
+    Block rest;
+    return orthonormal(block, block.colwise().norm().transpose(), block.cols(), &rest);
+  }
+
+  // Uniform numbers will do: no direction is favoured but by chance.
+  Block random_block(Index columns) {
+    Block block(n_, columns);
+    for (Index k = 0; k < block.size(); ++k) block.data()[k] = random_uniform(limits_.seed, place_++) - 0.5;
+    return block;
+  }
+
+  auto basis() { return basis_.leftCols(used_); }
+
+  void extend(const Block& block) {
+    if (basis_.cols() < used_ + block.cols()) {
+      const Index wider = std::min(room_, std::max(2 * basis_.cols(), limits_.wanted + 4 * limits_.block));
+      basis_.conservativeResize(n_, std::max(wider, used_ + block.cols()));
+    }
+    basis_.middleCols(used_, block.cols()) = block;
+    used_ += block.cols();
+    last_ = block.cols();
+  }
+
+  // The product of the last block: its coordinates become columns of T, the rest the next block.
+  void multiply(Block* next) {
+    poll_(0.0);
+    const Block block = basis_.middleCols(used_ - last_, last_);
+    Block product;
+    matrix_->times(block, &product);
+    user_check(product.allFinite(), Fault::input, "the operator has products that are not finite: look at its data");
+    ++out_.passes;
+    const Vector sizes = product.colwise().norm().transpose();
+    const Block along = away_from_basis(&product);
+    t_.conservativeResize(used_, used_);
+    t_.rightCols(last_) = along;
+    t_.bottomRows(last_) = along.transpose();
+    *next = orthonormal(product, sizes, std::min(last_, n_ - used_), &rest_);
+  }
+
+  // Takes the part along the basis away, twice, and says what it was.
+  Block away_from_basis(Block* block) {
+    Block along = basis().transpose() * *block;
+    *block -= basis() * along;
+    const Block again = basis().transpose() * *block;
+    *block -= basis() * again;
+    return along + again;
+  }
+
+  // `columns` of them that span the columns of `block`, which had these sizes before, and that times `rest` are them.
+  // Where the columns of the block depend on each other, random ones complete it.
+  Block orthonormal(const Block& block, const Vector& sizes, Index columns, Block* rest) {
+    Block made(n_, columns);
+    *rest = Block::Zero(columns, block.cols());
+    Index k = 0;
+    for (Index c = 0; c < block.cols(); ++c) {
+      Vector v = block.col(c);
+      rest->col(c).head(k) = away_from(made.leftCols(k), &v);
+      const double left = v.norm();
+      if (k == columns || !(left > kDependent * sizes[c])) continue;
+      if (left < 0.5 * sizes[c]) clean(made.leftCols(k), &v);
+      (*rest)(k, c) = left;
+      made.col(k++) = v.normalized();
+    }
+    while (k < columns) {
+      Vector v = random_block(1);
+      clean(made.leftCols(k), &v);
+      made.col(k++) = v.normalized();
+    }
+    return made;
+  }
+
+  template <class Columns>
+  static Vector away_from(const Columns& columns, Vector* v) {
+    const Vector along = columns.transpose() * *v;
+    *v -= columns * along;
+    const Vector again = columns.transpose() * *v;
+    *v -= columns * again;
+    return along + again;
+  }
+
+  template <class Columns>
+  void clean(const Columns& made, Vector* v) {
+    v->normalize();
+    away_from(basis(), v);
+    away_from(made, v);
+  }
+
+  // Pairs of T, the largest first, and their residuals.
+  void ritz() {
+    const Eigen::SelfAdjointEigenSolver<Block> pairs(0.5 * (t_ + t_.transpose()));
+    internal_check(pairs.info() == Eigen::Success, "eigenvalues of ", used_, " x ", used_, " numbers were not found");
+    theta_ = pairs.eigenvalues().reverse();
+    s_ = pairs.eigenvectors().rowwise().reverse();
+    residual_ = (rest_ * s_.bottomRows(last_)).colwise().norm().transpose();
+    scale_ = theta_.cwiseAbs().maxCoeff();
+  }
+
+  Index found() const { return std::min(limits_.wanted, used_); }
+
+  // How far the worst residual is from where it shall be.
+  double worst() const {
+    double ratio = 0.0;
+    for (Index k = 0; k < found(); ++k) {
+      const double goal = std::max(limits_.tolerance * std::abs(theta_[k]), limits_.rounding * scale_);
+      if (residual_[k] > goal) ratio = std::max(ratio, residual_[k] / goal);
+    }
+    return ratio;
+  }
+
+  // A pass gains two digits at most, so that there is nothing to be seen before.
+  bool done() {
+    const double ratio = used_ < limits_.wanted ? std::numeric_limits<double>::infinity() : worst();
+    if (ratio == 0.0) return true;
+    look_ = out_.passes + (std::isfinite(ratio) ? std::max(1, static_cast<int>(std::log10(ratio) / 2)) : 1);
+    return false;
+  }
+
+  void restart() {
+    const Index kept = std::min(used_, limits_.wanted + limits_.block);
+    const Block best = basis() * s_.leftCols(kept);
+    basis_.leftCols(kept) = best;
+    used_ = kept;
+    t_ = theta_.head(kept).asDiagonal();
+  }
+
+  void give_back() {
+    out_.values = theta_.head(found());
+    out_.vectors = basis() * s_.leftCols(found());
+    out_.residuals = residual_.head(found()).cwiseMax(limits_.rounding * scale_);
+    out_.converged = used_ >= limits_.wanted && worst() == 0.0;
+  }
+
+  Operator* const matrix_;
+  const EigenLimits limits_;
+  const Poll& poll_;
+  const Index n_;
+  Index room_, used_ = 0, last_ = 0;
+  Block basis_, t_, rest_;
+  Vector theta_, residual_;
+  Block s_;
+  double scale_ = 0.0;
+  std::uint64_t place_ = 0;
+  int look_ = 0;
+  Eigenpairs out_;
+};
+
+}  // namespace
+
+Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenLimits& limits, const Poll& poll) {
+  internal_check(matrix->rows == matrix->columns && limits.wanted >= 1 && limits.wanted <= matrix->rows &&
+                     limits.block >= 1 && limits.most >= 1,
+                 "eigenvalues that cannot be: ", limits.wanted, " of ", matrix->rows);
+  return BlockKrylov(matrix, limits, poll).run(start);
+}
+
+}  // namespace kernweave::solve

@@ -1,0 +1,29 @@
+// The largest eigenvalues of a symmetric operator, from products with blocks of columns.
+#pragma once
+#include <cstdint>
+#include "solve/engine_operator.hpp"
+
+namespace kernweave::solve {
+
+struct EigenLimits {
+  Index wanted;         // so many pairs
+  Index block;          // columns of a product
+  double tolerance;     // of a residual |Av - av|, relative to |a|
+  double rounding;      // of a product, relative to the largest eigenvalue: no residual is smaller
+  int most;             // products
+  Index basis;          // columns of the basis, at most
+  std::uint64_t seed;   // of the block that it starts from, and of columns that take the place of dependent ones
+};
+
+struct Eigenpairs {
+  Vector values;  // the largest first
+  Block vectors;
+  Vector residuals;
+  int passes = 0;
+  bool converged = false;
+};
+
+// `start` may be empty; else its columns, as many as fit into a block, are where it begins.
+Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenLimits& limits, const Poll& poll);
+
+}  // namespace kernweave::solve
