@@ -5,6 +5,10 @@ r_prepare <- function(outputs, extents, options) {
     .Call(`_kernweave_r_prepare`, outputs, extents, options)
 }
 
+r_structure <- function(outputs, extents, options) {
+    .Call(`_kernweave_r_structure`, outputs, extents, options)
+}
+
 r_run <- function(plan, data, operands, extents, settings) {
     .Call(`_kernweave_r_run`, plan, data, operands, extents, settings)
 }
@@ -75,6 +79,10 @@ r_show <- function(formula, budget) {
 
 r_operands <- function(formulas) {
     .Call(`_kernweave_r_operands`, formulas)
+}
+
+r_restate <- function(formulas, operands, others) {
+    .Call(`_kernweave_r_restate`, formulas, operands, others)
 }
 
 r_match <- function(objects, among) {

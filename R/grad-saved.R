@@ -1,4 +1,4 @@
-# What the gradient of a reduction reads of its forward pass: results, winners, products, as operands whose data other
+# What the gradient of a reduction reads of its forward pass: results, norms, products, as operands whose data other
 # reductions compute.
 
 # What the gradient rows of the engine ask for: the formulas, and what they save of the forward pass.
@@ -9,7 +9,7 @@ reduced_form <- function(R, output) {
   saves <- reduction_row(output$op)$saves
   result <- if (saves %in% c("result", "softmax", "cofactor")) saved_result(R, "result")$formula
   saved <- switch(saves, softmax = logarithm_of_norm(R, output), cofactor = product_of_others(R, output))
-  here <- if (saves %in% c("winner", "nan_or_winner")) winner_here(R, output, saves == "nan_or_winner")
+  here <- if (saves %in% c("winner", "nan_or_winner")) winner_here(R, output)
   listed <- if (saves == "winners") winners_here(R, output)
   list(value = output$value, weight = output$weight, op = output$op, result = result, saved = saved$formula,
        here = here, listed = listed)
@@ -90,50 +90,3 @@ moving_saved <- function(R, targets) {
 holds <- function(operands, operand) !is.na(match_operands(list(operand), operands))
 
 result_width <- function(output) max(output$value$type[1], output$weight$type[1]) * output$K
-
-# True at the pair that holds the smallest value: its row number is the saved one.
-winner_here <- function(R, output, nan_wins) {
-  winner <- kept_with(R, "winner", function() {
-    search <- beside(R, output, "MinArgMin", if (nan_wins) nan_first(output$value) else output$value)
-    saved_operand(search, "index", "winner", output$keep, kind = "integer")
-  })
-  (place_of_pair(R, output) == winner)$formula
-}
-
-place_of_pair <- function(R, output) {
-  switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
-}
-
-# Of a list of K results: is the pair the first of them, the second, ...?
-winners_here <- function(R, output) {
-  if (output$value$type[1] > 1) {
-    abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
-  }
-  winners <- kept_with(R, "winners", function() {
-    search <- beside(R, output, "KMinArgKMin", K = output$K)
-    saved_operand(search, "index", "winners", output$keep, width = output$K, kind = "integer")
-  })
-  (place_of_pair(R, output) == winners)$formula
-}
-
-where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
-# Pairs that are none of the results are left out, not multiplied by 0: their slopes may be infinite.
-at_listed <- function(form) {
-  if (!is.null(form$listed)) {
-    form$here <- r_apply("LessThan", list(number_formula(0), r_apply("Sum", list(form$listed), NULL)), NULL)
-  }
-  form
-}
-# Each pair has the cotangents of the results that it is.
-shared_out <- function(form, g) if (is.null(form$listed)) g else r_apply("Sum", list(where_listed(form, g)), NULL)
-
-# The formula with NaN as the smallest value there is.
-nan_first <- function(formula) {
-  known <- r_apply("Equal", list(formula, formula), NULL)
-  r_apply("Select", list(known, formula, number_formula(-Inf)), NULL)
-}
-
-row_count <- function(R) {
-  if (is.na(R$extent[1])) abort("no_data", "the gradient of a minimum over both axes needs data")
-  R$extent[1]
-}

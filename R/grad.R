@@ -80,8 +80,9 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
 
 # Reverse mode: the gradients of operands, a group of results for each. What a forward pass saved is one of the operands
 # of its gradient: where it moves with the targets, what flows back into it flows on through the reduction that it is a
-# result of. `cotangents`: an operand for each group of results of f.
+# result of. `cotangents`: an operand for each group of results of f, or NULL.
 pulled_back <- function(f, targets, cotangents) {
+  f <- at_winners(f)
   saved <- moving_saved(f, targets)
   all <- c(targets, saved)
   if (!is.null(f$derivative)) f$extents <- c(f$extents, formulas_behind(f, saved))
@@ -103,7 +104,7 @@ formulas_behind <- function(f, saved) {
 # The terms of sums that flow back into each target from the formulas of f alone.
 terms_back <- function(f, targets, cotangents) {
   terms <- rep(list(list()), length(targets))
-  for (group in seq_along(cotangents)) {
+  for (group in which(!vapply(cotangents, is.null, NA))) {
     g <- lazy_operand(cotangents[[group]])
     for (output in group_outputs(f, group)) {
       form <- reduced_form(f, output)
@@ -117,9 +118,9 @@ terms_back <- function(f, targets, cotangents) {
 
 # The terms of each target added up, in a result shaped like it.
 gradient_reduction <- function(f, terms, targets) {
-  outputs <- lapply(do.call(c, terms), function(term) {
+  outputs <- riding_along(lapply(do.call(c, terms), function(term) {
     sum_output(term$value, term$keep, term$finish, term$rows, term$transposed)
-  })
+  }))
   first <- cumsum(lengths(terms)) - lengths(terms)
   as_group <- function(before, n, target) list(outputs = before + seq_len(n), like = target)
   groups <- Map(as_group, first, lengths(terms), targets)
@@ -129,8 +130,18 @@ gradient_reduction <- function(f, terms, targets) {
   R
 }
 
+# The engine goes through the pairs once for what keeps i, and once for what keeps j. What keeps neither, a parameter's
+# gradient, goes with one of them, and is added up at the end: a sum for each lane takes no state of its own.
+riding_along <- function(outputs) {
+  keeps <- vapply(outputs, `[[`, "", "keep")
+  other <- intersect(c("j", "i"), keeps)
+  if (length(other)) for (k in which(keeps == "none")) outputs[[k]]$keep <- other[1]
+  outputs
+}
+
 # Forward mode: what a forward pass saved moves along a tangent that is the derivative of its own reduction.
 pushed_forward <- function(f, targets, tangents) {
+  f <- at_winners(f)
   for (saved in rev(moving_saved(f, targets))) {
     along <- saved_like(saved, "tangent", moved_outputs(saved$from$reduction, targets, tangents))
     targets <- c(targets, list(saved))
@@ -226,18 +237,20 @@ cotangent_operand <- function(R, group, cotangent, call) {
   width <- like$width %or% result_width(R$outputs[[1]])
   if (is.null(cotangent) && !call) return(new_operand("cotangent", axis, width, "real"))
   if (is.null(cotangent)) cotangent <- 1
-  if (!is.numeric(cotangent) && !is.data.frame(cotangent)) {
-    abort("input", "`cotangent` must be numbers, not ", describe(cotangent))
+  plain <- plain_value(cotangent)
+  if (!is.numeric(plain) && !is.data.frame(plain)) {
+    abort("input", "`cotangent` must be numbers, not ", describe(plain))
   }
-  if (length(cotangent) == 1) {
-    return(new_operand("cotangent", "param", width, "real", rep(as.numeric(cotangent), width)))
+  if (length(plain) == 1) {
+    for_all <- rearranged(cotangent, function(one) rep(as.vector(one), width))
+    return(bearing(new_operand("cotangent", "param", width, "real", as.numeric(plain_value(for_all))), for_all))
   }
   operand <- new_operand("cotangent", axis, width, "real")
-  operand$data <- as_operand_data(cotangent, operand)
-  operand
+  operand$data <- as_operand_data(plain, operand)
+  bearing(operand, cotangent)
 }
 
-kept_axis <- function(keep) c(i = "i", j = "j", none = "param")[[keep]]
+kept_axis <- function(keep) c(i = "i", j = "j", none = "param", both = "pair")[[keep]]
 
 # The cotangent as one output sees it: along the axis it keeps, or read at the rows it is scattered to.
 cotangent_at <- function(g, output) {
@@ -255,14 +268,14 @@ tangent_operand <- function(target, tangent, call) {
     return(operand)
   }
   rows <- rows_of(target$data)
-  if (length(tangent) == 1 && !is.null(target$data)) {
-    tangent <- array(as.numeric(tangent), pair_dim(target$data) %or% rows)
+  if (length(plain_value(tangent)) == 1 && !is.null(target$data)) {
+    tangent <- rearranged(tangent, function(one) array(as.vector(one), pair_dim(target$data) %or% rows))
   }
-  operand$data <- as_operand_data(tangent, operand)
+  operand$data <- as_operand_data(plain_value(tangent), operand)
   if (!is.null(target$data) && rows_of(operand$data) != rows) {
     abort("shape", "`tangent` has ", rows_of(operand$data), " rows, but `", target$name, "` has ", rows)
   }
-  operand
+  bearing(operand, tangent)
 }
 
 # The results of one operand's gradient: terms added up, gathered rows scattered, shaped and named like the operand.
@@ -275,6 +288,7 @@ finish_group <- function(group, out, data, operands, outputs) {
     rows <- outputs[[k]]$rows
     if (!is.null(rows)) part <- r_scatter_add(part, row_numbers(rows, data, operands), NROW(own))
     if (isTRUE(outputs[[k]]$transposed)) part <- t(part)
+    if (like$axis == "param") part <- colSums(part)
     total <- total + part
   }
   shape <- pair_dim(own)

@@ -29,7 +29,7 @@ haversine <- function(x, y, unit = "degree", radius = 1) {
 }
 
 latitude_first <- function(point, unit, argument) {
-  if (!is_lazy(point)) point <- plain_numbers(point, argument)$values
+  if (!is_lazy(point) && !is_traced(point)) point <- plain_numbers(point, argument)$values
   n <- if (is_lazy(point)) width(point) else length(point)
   if (n != 2) {
     abort("shape", "a point on a sphere has a longitude and a latitude, not ", n,

@@ -76,6 +76,7 @@ kernel_laplacian <- function(x, y = NULL, scale = 1) exp(-scaled_distance(x, y, 
 #' @export
 kernel_matern <- function(x, y = NULL, scale = 1, nu = 5 / 2) {
   known <- c(1 / 2, 3 / 2, 5 / 2, Inf)
+  nu <- plain_value(nu)
   if (!is.numeric(nu) || length(nu) != 1 || !nu %in% known) {
     abort("input", "`nu` must be 1/2, 3/2, 5/2 or Inf, not ", format_value(nu))
   }

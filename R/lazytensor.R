@@ -12,6 +12,7 @@ new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) {
 }
 
 setOldClass("lazy_tensor")
+setOldClass("kernweave_traced")
 
 # What is saved and loaded elsewhere, or sent to another process, finds its methods there only if the namespace is
 # loaded. An environment that ends in the namespace loads it: those of operands do (new_operand()), and formulas without

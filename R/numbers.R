@@ -8,9 +8,19 @@ operation <- function(op, args, attributes = NULL, elementwise = FALSE) {
   if (elementwise) each_number(op, args, attributes) else of_one_point(op, args, attributes)
 }
 
+# Of traced numbers, with these themselves as `borne`.
 plain_numbers <- function(x, argument) {
-  if (is.object(x)) x <- unwrapped(x, argument)
-  check_numbers(x, argument)
+  plain <- plain_value(x)
+  if (is.object(plain)) plain <- unwrapped(plain, argument)
+  c(check_numbers(plain, argument), list(borne = if (is_traced(x)) x))
+}
+
+# An operand of numbers, arranged.
+operand_of_numbers <- function(name, axis, numbers, arrange) {
+  values <- arrange(numbers$values)
+  operand <- new_operand(name, axis, if (axis == "i") 1L else length(values), numbers$kind, values)
+  if (!is.null(numbers$borne)) bearing(operand, rearranged(numbers$borne, arrange))
+  lazy_operand(operand)
 }
 
 # Each number is a point of one component.
@@ -21,14 +31,14 @@ each_number <- function(op, args, attributes) {
     abort("shape", paste0("`", names(args), "` has ", sizes, collapse = ", "),
           " numbers; lengths must be equal, or one of them 1")
   }
-  points <- lapply(names(args), function(name) {
-    values <- rep_len(as.vector(args[[name]]$values), n)
-    lazy_operand(new_operand(name, "i", 1L, args[[name]]$kind, values))
-  })
-  out <- as.vector(number_value(lazy_call(op, points, attributes), "i"))
+  recycled <- function(values) rep_len(as.vector(values), n)
+  points <- lapply(names(args), function(name) operand_of_numbers(name, "i", args[[name]], recycled))
   like <- args[[match(n, sizes)]]$values
-  attributes(out) <- attributes(like)[intersect(c("dim", "dimnames", "names"), names(attributes(like)))]
-  out
+  rearranged(number_value(lazy_call(op, points, attributes), "i"), function(out) {
+    out <- as.vector(out)
+    attributes(out) <- attributes(like)[intersect(c("dim", "dimnames", "names"), names(attributes(like)))]
+    out
+  })
 }
 
 # A vector holds the components of one point.
@@ -40,9 +50,9 @@ of_one_point <- function(op, args, attributes) {
             "its numbers as the components of one")
     }
     if (!length(values)) abort("shape", "`", name, "` has no components")
-    lazy_operand(new_operand(name, "param", length(values), args[[name]]$kind, as.vector(values)))
+    operand_of_numbers(name, "param", args[[name]], as.vector)
   })
-  as.vector(number_value(lazy_call(op, points, attributes), "both"))
+  rearranged(number_value(lazy_call(op, points, attributes), "both"), as.vector)
 }
 
 number_value <- function(F, keep) {

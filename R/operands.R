@@ -1,5 +1,6 @@
 # Operands: data, or the promise of data, along an axis. An operand is an environment; its identity is
 # the variable's, however many formulas it takes part in. It ends in our namespace, which is loaded wherever it is.
+# One made of a traced value has that in `traced` (see bearing()).
 
 axis_codes <- c(i = 0L, j = 1L, param = 2L, pair = 3L)
 
@@ -11,7 +12,7 @@ new_operand <- function(name, axis, width, kind, data = NULL, from = NULL, liter
   operand$kind <- kind
   operand$data <- data    # a double vector or matrix; NULL for a placeholder
   operand$literal <- literal  # a number written in a formula: its name is its value
-  operand$from <- from    # what computes the data, where a reduction does: list(reduction, part)
+  operand$from <- from    # what computes the data, where a reduction does: list(reduction, part, flat)
   operand
 }
 
@@ -84,26 +85,27 @@ Pm <- function(x, dim = NULL, name = NULL) {
   typed <- substitute(x)
   if (missing(x)) return(placeholder("param", dim, name))
   if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
-  data <- check_numbers(x, "x")
-  if (sum(base::dim(x) > 1) > 1) {
-    abort("shape", "a parameter is a vector of components, not ", describe(x),
+  plain <- plain_value(x)
+  data <- check_numbers(plain, "x")
+  if (sum(base::dim(plain) > 1) > 1) {
+    abort("shape", "a parameter is a vector of components, not ", describe(plain),
           "; use Vi() or Vj() for points, as.vector() for a matrix of components")
   }
   if (length(data$values) == 0) abort("shape", "a parameter needs at least one component")
   values <- as.vector(data$values)
-  default <- default_name(typed, if (length(values) == 1) format(values, digits = 4) else "p")
-  lazy_operand(new_operand(check_name(name, default), "param", length(values), data$kind, values))
+  default <- default_name(typed, if (length(values) == 1 && !is_traced(x)) format(values, digits = 4) else "p")
+  lazy_operand(bearing(new_operand(check_name(name, default), "param", length(values), data$kind, values), x))
 }
 
 #' @rdname Vi
 #' @export
 Vij <- function(x, name = NULL) {
   typed <- substitute(x)
-  data <- pair_numbers(x, "x")
+  data <- pair_numbers(plain_value(x), "x")
   extents <- pair_dim(data$values)
   if (is.null(extents)) abort("input", "`Vij()` needs a matrix of points along i by points along j, not ", describe(x))
   refuse_batches(extents, "x")
-  lazy_operand(new_operand(check_name(name, default_name(typed, "A")), "pair", 1L, data$kind, data$values))
+  lazy_operand(bearing(new_operand(check_name(name, default_name(typed, "A")), "pair", 1L, data$kind, data$values), x))
 }
 
 # A matrix of pairs as the engine wants it. Of a sparse one, the entries with, beside them, what the Matrix package
@@ -144,9 +146,9 @@ col_index <- function(n = NULL) counter("j", n)
 indexed <- function(axis, x, dim, name, typed) {
   if (identical(typed, quote(expr = ))) return(placeholder(axis, dim, name))
   if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
-  points <- as_points(x)
+  points <- as_points(plain_value(x))
   default <- default_name(typed, c(i = "x", j = "y")[[axis]])
-  lazy_operand(new_operand(check_name(name, default), axis, points$width, points$kind, points$values))
+  lazy_operand(bearing(new_operand(check_name(name, default), axis, points$width, points$kind, points$values), x))
 }
 
 placeholder <- function(axis, dim, name) {

@@ -19,17 +19,20 @@ matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "r
     abort("shape", "the ", side_of(written, setdiff(c("left", "right"), written$side)), ", `",
           formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over")
   }
-  columns <- if (!is_lazy(v) && width(K) == 1) colnames(v)
+  columns <- if (!is_lazy(v) && width(K) == 1) colnames(plain_value(v))
   if (!is_lazy(v)) v <- columns_along_j(K, v, written)
   if (has_axis(v, "i") && has_axis(v, "j")) return(multiplied(as_op(K), as_op(v), written$operator))
   if (has_axis(v, "i")) abort("shape", "the ", side_of(written), " varies along i; it must vary along j, as Vj() does")
   out <- reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
-  if (!is.null(columns) && !is_reduction(out)) attr(out, "dimnames") <- list(rownames(out), columns)
-  out
+  if (is.null(columns) || is_reduction(out)) return(out)
+  rearranged(out, function(out) {
+    attr(out, "dimnames") <- list(rownames(out), columns)
+    out
+  })
 }
 
 columns_along_j <- function(K, v, written) {
-  points <- as_points(v, side_of(written))
+  points <- as_points(plain_value(v), side_of(written))
   n <- dim(K)[2]
   rows <- NROW(points$values)
   if (!is.na(n) && n != rows) {
@@ -40,18 +43,19 @@ columns_along_j <- function(K, v, written) {
     abort("shape", "the formula has ", width(K), " components, but the ", side_of(written), " has ", points$width,
           if (written$along == "rows") " columns" else " rows")
   }
-  lazy_operand(new_operand("v", "j", points$width, points$kind, points$values))
+  lazy_operand(bearing(new_operand("v", "j", points$width, points$kind, points$values), v))
 }
 
 # v %*% K is t(t(K) %*% t(v)); a plain vector is a row, as base R has it.
 left_product <- function(v, K, written = NULL) {
   if (methods::is(v, "Matrix")) v <- as.matrix(v)
-  row <- length(dim(v)) < 2
-  refuse_batches(dim(v), "left side of %*%")
+  extents <- dim(plain_value(v))
+  row <- length(extents) < 2
+  refuse_batches(extents, "left side of %*%")
   if (is.null(written)) written <- written_as("%*%", K, "i", "left", if (row) "numbers" else "columns")
-  out <- matrix_product(t(K), if (row) as.vector(v) else t(v), written)
+  out <- matrix_product(t(K), rearranged(v, if (row) as.vector else t), written)
   if (is_reduction(out)) abort("unsupported", "v %*% K of a formula with placeholders; use crossprod(K, t(v))")
-  t(out)
+  rearranged(out, t)
 }
 
 #' A lazy tensor as a matrix
@@ -99,32 +103,37 @@ setMethod("%*%", signature("Matrix", "lazy_tensor"), function(x, y) left_product
 
 #' @rdname lazy-matrix
 #' @exportMethod crossprod
-setMethod("crossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) {
-  if (is.null(y)) return(operator_crossprod(x))
-  matrix_product(t(x), y, written_as("crossprod()", x, "i", "right", "rows"))
-})
+setMethod("crossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) lazy_crossprod(x, y))
 #' @rdname lazy-matrix
 setMethod("crossprod", signature("lazy_tensor", "lazy_tensor"), function(x, y = NULL, ...) {
   matrix_product(t(x), y, written_as("crossprod()", x, "i", "right", "rows"))
 })
 #' @rdname lazy-matrix
-setMethod("crossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) {
-  left_product(t(as.matrix(x)), y, written_as("crossprod()", y, "i", "left", "rows"))
-})
+setMethod("crossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) crossprod_lazy(x, y))
 #' @rdname lazy-matrix
 #' @exportMethod tcrossprod
-setMethod("tcrossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) {
-  if (is.null(y)) return(operator_tcrossprod(x))
-  matrix_product(x, t(as.matrix(y)), written_as("tcrossprod()", x, "j", "right", "columns"))
-})
+setMethod("tcrossprod", signature("lazy_tensor", "ANY"), function(x, y = NULL, ...) lazy_tcrossprod(x, y))
 #' @rdname lazy-matrix
 setMethod("tcrossprod", signature("lazy_tensor", "lazy_tensor"), function(x, y = NULL, ...) {
   matrix_product(x, t(y), written_as("tcrossprod()", x, "j", "right", "columns"))
 })
 #' @rdname lazy-matrix
-setMethod("tcrossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) {
-  left_product(as.matrix(x), t(y), written_as("tcrossprod()", y, "j", "left", "columns"))
-})
+setMethod("tcrossprod", signature("ANY", "lazy_tensor"), function(x, y = NULL, ...) tcrossprod_lazy(x, y))
+
+lazy_crossprod <- function(x, y) {
+  if (is.null(y)) return(operator_crossprod(x))
+  matrix_product(t(x), y, written_as("crossprod()", x, "i", "right", "rows"))
+}
+crossprod_lazy <- function(x, y) {
+  left_product(rearranged(x, function(x) t(as.matrix(x))), y, written_as("crossprod()", y, "i", "left", "rows"))
+}
+lazy_tcrossprod <- function(x, y) {
+  if (is.null(y)) return(operator_tcrossprod(x))
+  matrix_product(x, rearranged(y, function(y) t(as.matrix(y))), written_as("tcrossprod()", x, "j", "right", "columns"))
+}
+tcrossprod_lazy <- function(x, y) {
+  left_product(rearranged(x, as.matrix), t(y), written_as("tcrossprod()", y, "j", "left", "columns"))
+}
 
 #' @rdname lazy-matrix
 #' @exportMethod diag
@@ -134,7 +143,7 @@ setMethod("diag", "lazy_tensor", function(x = 1, nrow, ncol, names = TRUE) {
   square <- take_points(take_points(x, seq_len(n), "i", "rows"), seq_len(n), "j", "columns")
   along_i <- r_apply("Take", list(square$formula, row_index()$formula), 1L)
   out <- run_single(new_lazy(along_i, c(n, NA), x$settings, x$pairs), "i")
-  if (width(x) == 1) as.vector(out) else out
+  if (width(x) == 1) rearranged(out, as.vector) else out
 })
 
 # Arithmetic with Matrix operands, which carry their own S4 methods.
@@ -159,7 +168,14 @@ dense <- function(x, ...) {
   if (...length()) abort("input", "as.matrix() of a lazy tensor takes no other arguments")
   extent <- c(need_extent(x, "i", "as.matrix()"), need_extent(x, "j", "as.matrix()"))
   guard_size(extent, width(x), "pairs", "Reduce the formula instead, take rows first,")
-  run_single(x, "both")
+  if (width(x) > 1 && length(traced_operands(x))) stacked(x, extent) else run_single(x, "both")
+}
+
+# One component after the other: an operand of pairs, as the cotangent of these is, has one.
+stacked <- function(x, extent) {
+  parts <- lapply(seq_len(width(x)), function(k) run_single(take_components(x, k), "both"))
+  names <- dimnames(x)
+  arranged(parts, function(at) array(unlist(at), c(extent, width(x)), if (!is.null(names)) c(names, list(NULL))))
 }
 
 guard_size <- function(extent, width, of, instead) {
@@ -206,7 +222,7 @@ column_sums <- function(x, na.rm, dims) {
   if (width(x) > 1) out else one_column(out)
 }
 
-one_column <- function(x) stats::setNames(as.vector(x), rownames(x))
+one_column <- function(x) rearranged(x, function(x) stats::setNames(as.vector(x), rownames(x)))
 
 folded_sum <- function(x, index, na.rm, dims) {
   check_na_rm(na.rm)
@@ -269,6 +285,7 @@ refuse_pairs <- function(x) {
 
 # Positive, negative or logical places among n, or names, as positive whole numbers. n may be unknown.
 positions <- function(which, n, what, names = NULL) {
+  if (is_traced(which)) abort("no_gradient", what, ": places that depend on what is differentiated have no gradient")
   if (is.character(which)) return(named_positions(which, what, names))
   if (!(is.numeric(which) || is.logical(which)) || is.object(which)) {
     abort("index", what, " must be given by numbers, logicals or names, not ", describe(which))

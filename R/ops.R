@@ -5,6 +5,7 @@
 # points along i; anything else is refused.
 as_lazy <- function(value, beside, name, by_rows = FALSE) {
   if (is_lazy(value)) return(value)
+  if (is_traced(value)) return(traced_lazy(value, beside, name, by_rows))
   if (is.double(value) && length(value) == 1 && !is.object(value)) {
     literal <- new_operand(as.character(value), "param", 1L, "real", as.vector(value), literal = TRUE)
     return(lazy_operand(literal))
@@ -29,6 +30,16 @@ as_lazy <- function(value, beside, name, by_rows = FALSE) {
 # A vector with a number for each row of a formula of one component: R multiplies the rows of a matrix by it.
 is_column <- function(value, beside) {
   is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") && isTRUE(length(value) == dim(beside)[1])
+}
+
+# A traced number is a parameter whatever its value.
+traced_lazy <- function(x, beside, name, by_rows) {
+  lazy <- as_lazy(plain_value(x), beside, name, by_rows)
+  operand <- lazy$formula$args
+  operand$literal <- FALSE
+  operand$name <- name
+  bearing(operand, x)
+  lazy
 }
 
 as_pairs <- function(value, numbers, beside, name) {
@@ -157,7 +168,8 @@ bar <- function(a, b) {
 }
 
 power <- function(x, n) {
-  whole <- is_lazy(x) && is.numeric(n) && length(n) == 1 && is.finite(n) && n == round(n) && abs(n) <= 1024
+  one <- is_lazy(x) && !is_traced(n) && is.numeric(n) && length(n) == 1
+  whole <- one && is.finite(n) && n == round(n) && abs(n) <= 1024
   if (!whole) return(binary_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
   if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
   x$formula <- home_bound(r_whole_power(x$formula, as.integer(n)))

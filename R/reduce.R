@@ -166,19 +166,26 @@ plan_options <- function(R, options) {
 is_dead <- function(pointer) identical(pointer, dead_pointer)
 dead_pointer <- methods::new("externalptr")
 
-run_reduction <- function(R, data = NULL) {
+# What is kept with data is kept with their `owners`, operands or NULL.
+run_reduction <- function(R, data = NULL, owners = NULL) {
   options <- call_options(R$settings)
   ready <- prepared(R, options)
-  if (is.null(data)) data <- operand_data(ready$operands, list(), list())
-  run <- function() r_run(ready$plan, data, ready$operands, R$extent, options)
+  if (is.null(data)) {
+    if (any(vapply(ready$operands, is_bearing, NA))) return(reduction_node(R))
+    data <- operand_data(ready$operands, list(), list())
+  }
+  run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options)
   out <- if (interactive()) timed(run, options) else run()
-  if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
-  if (is.null(R$drop)) out[[1]] else without_column(out[[1]])
+  if (is.null(R$groups)) dropped(R, out[[1]]) else finish_groups(R, out, data, ready$operands)
+}
+
+dropped <- function(R, result) {
+  if (is.null(R$drop)) return(result)
+  if (is.list(result)) lapply(result, rearranged, without_column) else rearranged(result, without_column)
 }
 
 # One number for each point, without the extent of the one column.
 without_column <- function(result) {
-  if (is.list(result)) return(lapply(result, without_column))
   extents <- dim(result)
   last <- length(extents)
   if (extents[last] != 1) return(result)
@@ -196,20 +203,27 @@ operand_data <- function(operands, given_for, given, known = new.env(parent = em
     operand <- operands[[k]]
     if (!is.null(operand$data)) return(operand$data)
     if (is.null(operand$from)) abort("no_data", "`", operand$name, "` is a placeholder and has no data")
-    at <- match_operands(list(operand), known$operands)
-    if (is.na(at)) saved_value(operand, given_for, given, known) else known$values[[at]]
+    saved_value(operand$from, given_for, given, known)
   })
 }
 
 # A part of the result of a forward pass, kept for its gradient.
-saved_value <- function(operand, given_for, given, known) {
-  R <- operand$from$reduction
-  out <- run_reduction(R, operand_data(prepared(R)$operands, given_for, given, known))
-  value <- if (is.null(operand$from$part)) out else out[[operand$from$part]]
+saved_value <- function(from, given_for, given, known) {
+  out <- saved_results(from$reduction, given_for, given, known)
+  value <- if (is.null(from$part)) out else out[[from$part]]
+  if (!is.null(from$column)) value <- value[, from$column, drop = FALSE]
   storage.mode(value) <- "double"
-  known$operands <- c(known$operands, list(operand))
-  known$values <- c(known$values, list(value))
+  if (isTRUE(from$places)) value[is.na(value)] <- 1  # what is taken there is not used
   value
+}
+
+saved_results <- function(R, given_for, given, known) {
+  at <- match_operands(list(R$cache), known$caches)
+  if (!is.na(at)) return(known$results[[at]])
+  out <- run_reduction(R, operand_data(prepared(R)$operands, given_for, given, known))
+  known$caches <- c(known$caches, list(R$cache))
+  known$results <- c(known$results, list(out))
+  out
 }
 
 # The operands that must be given data, those behind saved values included. Looked for once: outputs do not change.
@@ -257,6 +271,7 @@ caller_of <- function(R, free) {
   force(R)
   places <- match_operands(prepared(R)$operands, free)
   function(values) {
+    if (any(vapply(values, is_traced, NA))) return(prepared_node(R, free, values))
     for (k in seq_along(free)) values[[k]] <- as_operand_data(values[[k]], free[[k]])
     run_reduction(R, if (anyNA(places)) operand_data(prepared(R)$operands, free, values) else values[places])
   }

@@ -42,6 +42,7 @@ fill_overlay <- function() {
   fill(overlay, mget(of_numbers, baseenv()), function(f, name) {
     where_traced(function(...) do.call(f, lapply(list(...), plain_value)), f)
   })
+  fill(overlay, lazy_versions, beside_lazy)
 }
 
 # Entries made of the values and names of a list.

@@ -12,7 +12,6 @@
 # adjoints, which are written with these functions too, leave their own history there, and derivatives of any order
 # need nothing more.
 
-setOldClass("kernweave_traced")
 traced_class <- "kernweave_traced"
 
 new_traced <- function(value, level, tape, place) {

@@ -23,6 +23,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_structure
+Rcpp::List r_structure(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
+RcppExport SEXP _kernweave_r_structure(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_structure(outputs, extents, options));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_run
 Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings);
 RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
@@ -210,6 +222,18 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type formulas(formulasSEXP);
     rcpp_result_gen = Rcpp::wrap(r_operands(formulas));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_restate
+Rcpp::List r_restate(Rcpp::List formulas, Rcpp::List operands, Rcpp::List others);
+RcppExport SEXP _kernweave_r_restate(SEXP formulasSEXP, SEXP operandsSEXP, SEXP othersSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type formulas(formulasSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type others(othersSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_restate(formulas, operands, others));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -756,6 +780,7 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
+    {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 7},
     {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
@@ -774,6 +799,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},
     {"_kernweave_r_show", (DL_FUNC) &_kernweave_r_show, 2},
     {"_kernweave_r_operands", (DL_FUNC) &_kernweave_r_operands, 1},
+    {"_kernweave_r_restate", (DL_FUNC) &_kernweave_r_restate, 3},
     {"_kernweave_r_match", (DL_FUNC) &_kernweave_r_match, 2},
     {"_kernweave_r_read_along", (DL_FUNC) &_kernweave_r_read_along, 1},
     {"_kernweave_r_parse", (DL_FUNC) &_kernweave_r_parse, 4},

@@ -56,6 +56,16 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
                                  Rcpp::_["stringsAsFactors"] = false);
 }
 
+// Bytes as text that R can hold: two letters each.
+std::string as_letters(const std::string& bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    text += static_cast<char>('a' + (byte >> 4));
+    text += static_cast<char>('a' + (byte & 15));
+  }
+  return text;
+}
+
 SEXP schedule_to_r(const Schedule& s, double working_bytes) {
   const Sizes& sizes = s.sizes;
   return Rcpp::List::create(Rcpp::_["device"] = s.backend->name(), Rcpp::_["why"] = s.reason,
@@ -73,6 +83,16 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
     const kernweave::Job job = kernweave::job_from_r(outputs, extents, options, &formulas);
     const Rcpp::Shield<SEXP> plan(kernweave::plan_to_r(kernweave::prepared(job)));
     return Rcpp::List::create(Rcpp::_["plan"] = plan, Rcpp::_["operands"] = formulas.operands());
+  });
+}
+
+// What a reduction has in common with others that have the same plan, as text, and its own operands in order.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_structure(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas formulas;
+    const std::string key = kernweave::job_key(kernweave::job_from_r(outputs, extents, options, &formulas));
+    return Rcpp::List::create(Rcpp::_["key"] = kernweave::as_letters(key), Rcpp::_["operands"] = formulas.operands());
   });
 }
 

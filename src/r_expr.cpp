@@ -99,6 +99,19 @@ Rcpp::List r_operands(Rcpp::List formulas) {
   });
 }
 
+// Formulas over other operands in place of their own.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_restate(Rcpp::List formulas, Rcpp::List operands, Rcpp::List others) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas read;
+    const std::vector<kernweave::Expr> exprs = read.read_all(formulas);
+    for (R_xlen_t k = 0; k < operands.size(); ++k) read.replace_operand(operands[k], others[k]);
+    Rcpp::List out(formulas.size());
+    for (R_xlen_t k = 0; k < out.size(); ++k) out[k] = read.write(exprs[static_cast<std::size_t>(k)]);
+    return out;
+  });
+}
+
 // Where objects stand first among others, counted from 1: the objects themselves, not others like them.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector r_match(Rcpp::List objects, Rcpp::List among) {

@@ -24,6 +24,8 @@ class Formulas {
   // The operands met so far, in order.
   Rcpp::List operands() const;
   int operand_number(SEXP operand);
+  // From here on what is written stands on another operand.
+  void replace_operand(SEXP operand, SEXP other) { operands_[operand_number(operand)] = other; }
 
  private:
   Expr read_node(SEXP formula);

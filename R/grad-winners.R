@@ -1,0 +1,93 @@
+# Minima and their like have the derivatives of the formula at the winners, the pairs that hold the smallest values.
+
+# The smallest values as a sum of one term each, the formula gathered at the winners: its derivatives go through no
+# other pair. Only where there is something to gather; else pairs are told by winner_here().
+at_winners <- function(R) {
+  if (!is.null(R$groups)) return(R)
+  output <- R$outputs[[1]]
+  if (!can_be_gathered(R, output)) return(R)
+  kept_with(R, "at_winners", function() {
+    search <- search_of(R, output)
+    parts <- lapply(seq_len(output$K), function(k) value_at_winner(output, search, k))
+    value <- Reduce(function(a, b) r_apply("Concat", list(a, b), NULL), parts)
+    extent <- R$extent
+    extent[folded_side(output)] <- NA
+    new_reduction(list(sum_output(value, output$keep, output$finish)), extent, R$settings)
+  })
+}
+
+most_gathered <- 16  # more would make long formulas
+
+can_be_gathered <- function(R, output) {
+  wins <- reduction_row(output$op)$saves %in% c("winner", "nan_or_winner", "winners")
+  if (!wins || output$finish$results == "index" || !output$keep %in% c("i", "j") || !is.null(R$pairs)) return(FALSE)
+  real <- identical(output$value$type[1:2], c(1L, kind_codes[["real"]]))
+  if (!real || output$K > most_gathered || !isTRUE(R$extent[folded_side(output)] > 0)) return(FALSE)
+  plain <- function(operand) operand$axis != "pair" && is.null(operand$from)
+  all(vapply(r_operands(list(output$value)), plain, NA))
+}
+
+folded_side <- function(output) if (output$keep == "i") 2L else 1L
+
+# The value at the k-th of the smallest, 0 where there are fewer.
+value_at_winner <- function(output, search, k) {
+  number <- function(places) {
+    operand <- new_operand("winner", kept_axis(output$keep), 1L, "integer")
+    operand$from <- list(reduction = search, part = "index", flat = FALSE, column = k, places = places)
+    lazy_operand(operand)$formula
+  }
+  there <- r_apply("LessOrEqual", list(number_formula(1), number(FALSE)), NULL)
+  value <- r_apply("Take", list(output$value, number(TRUE)), folded_side(output) - 1L)
+  r_apply("Select", list(there, value, number_formula(0)), NULL)
+}
+
+# True at the pair that holds the smallest value: its row number is the saved one.
+winner_here <- function(R, output) (place_of_pair(R, output) == winners_of(R, output))$formula
+
+place_of_pair <- function(R, output) {
+  switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
+}
+
+# Of a list of K results: is the pair the first of them, the second, ...?
+winners_here <- function(R, output) {
+  if (output$value$type[1] > 1) {
+    abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
+  }
+  winner_here(R, output)
+}
+
+# The row numbers of the smallest values, K of them.
+winners_of <- function(R, output) {
+  kept_with(R, "winners", function() {
+    saved_operand(search_of(R, output), "index", "winner", output$keep, width = output$K, kind = "integer")
+  })
+}
+
+search_of <- function(R, output) {
+  kept_with(R, "search", function() {
+    if (output$op == "KMinArgKMin") return(beside(R, output, "KMinArgKMin", K = output$K))
+    beside(R, output, "MinArgMin", if (output$op == "Min") nan_first(output$value) else output$value)
+  })
+}
+
+where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
+# Pairs that are none of the results are left out, not multiplied by 0: their slopes may be infinite.
+at_listed <- function(form) {
+  if (!is.null(form$listed)) {
+    form$here <- r_apply("LessThan", list(number_formula(0), r_apply("Sum", list(form$listed), NULL)), NULL)
+  }
+  form
+}
+# Each pair has the cotangents of the results that it is.
+shared_out <- function(form, g) if (is.null(form$listed)) g else r_apply("Sum", list(where_listed(form, g)), NULL)
+
+# The formula with NaN as the smallest value there is.
+nan_first <- function(formula) {
+  known <- r_apply("Equal", list(formula, formula), NULL)
+  r_apply("Select", list(known, formula, number_formula(-Inf)), NULL)
+}
+
+row_count <- function(R) {
+  if (is.na(R$extent[1])) abort("no_data", "the gradient of a minimum over both axes needs data")
+  R$extent[1]
+}

@@ -1,0 +1,153 @@
+# The lazy side of the tape. An operand made of a traced value remembers it as `traced`, and a reduction with such
+# operands is one entry of the tape: its value is that of the plain reduction, what flows back is the vector-Jacobian
+# product of all its traced operands in one job, a template itself, with the cotangent as one more input.
+
+# --- operands ---------------------------------------------------------------------------------------------------
+
+# An operand with the value that its data were read off.
+bearing <- function(operand, x) {
+  if (!is_traced(x)) return(operand)
+  plain <- plain_value(x)
+  if (!is.double(plain)) {
+    abort("no_gradient", "`", operand$name, "` is ", if (is.logical(plain)) "logical" else typeof(plain),
+          ": it has no gradient")
+  }
+  operand$traced <- if (operand$axis == "param" && !is.null(dim(plain))) rearranged(x, as.vector) else x
+  operand
+}
+
+# What a function of base R does to the shape of numbers, done to traced ones too.
+rearranged <- function(x, f) if (is_traced(x)) take(x, f(places_of(x))) else f(x)
+
+is_bearing <- function(operand) !is.null(operand$traced)
+
+# The operands of a formula or a reduction that were made of traced values.
+traced_operands <- function(F) {
+  formulas <- if (is_lazy(F)) list(F$formula) else c(F$extents, formulas_of(F$outputs))
+  Filter(is_bearing, r_operands(formulas))
+}
+
+# --- entries ----------------------------------------------------------------------------------------------------
+
+# A reduction some of whose operands were made of traced values.
+reduction_node <- function(R) {
+  found <- template_of(R)
+  dropped(R, template_value(found$template, lapply(found$operands, value_borne), found$operands))
+}
+
+# A prepared reduction on data of its free operands, some of them traced.
+prepared_node <- function(R, free, given) {
+  found <- own_template(R)
+  owners <- found$operands
+  places <- match_operands(owners, free)
+  for (k in which(!is.na(places))) {
+    x <- given[[places[k]]]
+    owners[[k]] <- bearing(new_operand(owners[[k]]$name, owners[[k]]$axis, owners[[k]]$width, "real",
+                                       as_operand_data(plain_value(x), owners[[k]])), x)
+  }
+  dropped(R, template_value(found$template, lapply(owners, value_borne), owners))
+}
+
+value_borne <- function(operand) operand$traced %or% operand$data
+
+# The results of a template for values of any level.
+template_value <- function(template, values, owners) {
+  level <- highest_level(values)
+  if (level == 0L) return(plain_run(template, values, owners))
+  inner <- lapply(values, lowered, level)
+  out <- template_value(template, inner, owners)
+  if (!is_smooth(template$reduction)) return(out)
+  traced <- which(vapply(values, level_of, 0L) == level)
+  back <- function(cotangents) flow_back(template, inner, traced, cotangents, owners, out)
+  record_results(template$reduction, values[traced], out, back)
+}
+
+# What flows back to some values of a template, by their places, from cotangents of its results: a list, one for each
+# result, NULL where there is none. Whoever has a rule of their own in which a reduction stands, as a solver has, finds
+# its template and values by template_of(), lowers the values and asks here.
+flow_back <- function(template, values, places, cotangents, owners, out = NULL) {
+  given <- which(!vapply(cotangents, is.null, NA))
+  step <- step_back(template, places, given)
+  if (step$reads_result && is.null(out)) out <- template_value(template, values, owners)
+  values <- c(values, cotangents[given], if (step$reads_result) list(out))
+  unname(template_value(step$template, values, c(owners, vector("list", length(values) - length(owners)))))
+}
+
+# Places, counts and truths do not vary smoothly.
+is_smooth <- function(R) {
+  smooth <- function(output) output$finish$results != "index" && output$value$type[2] != kind_codes[["logical"]]
+  all(vapply(R$outputs, smooth, NA))
+}
+
+# `back` takes a list of cotangents, one for each result of the reduction, NULL where there is none.
+record_results <- function(R, parents, out, back) {
+  if (is.null(R$groups) || R$single) {
+    record_value <- function(value) record(parents, value, function(g) back(list(shaped_like(g, value))))
+    if (!is.list(out)) return(record_value(out))
+    out$value <- record_value(out$value)
+    return(out)
+  }
+  # Several results have one entry between them, whose cotangent is those of the results, so that one job serves all.
+  together <- record(parents, out, function(g) back(unclass(g)))
+  for (k in seq_along(out)) out[[k]] <- record(list(together), out[[k]], part_of_cotangent(k, length(out), out[[k]]))
+  out
+}
+
+part_of_cotangent <- function(k, n, value) {
+  k; value  # of this turn of a loop
+  function(g) {
+    parts <- vector("list", n)
+    parts[[k]] <- shaped_like(g, value)
+    list(structure(parts, class = "kernweave_parts"))
+  }
+}
+
+#' @export
+`+.kernweave_parts` <- function(e1, e2) {
+  for (k in seq_along(e1)) {
+    if (is.null(e2[[k]])) next
+    e1[[k]] <- if (is.null(e1[[k]])) e2[[k]] else e1[[k]] + e2[[k]]
+  }
+  e1
+}
+
+# The template of what flows back to some inputs of another, by their places, from cotangents of some of its results.
+# Its inputs are those of the other, these cotangents, and, where the derivative reads it, the result.
+step_back <- function(template, traced, given) {
+  R <- template$reduction
+  name <- paste(c(traced, "of", given), collapse = " ")
+  known <- R$cache$steps[[name]]
+  if (!is.null(known)) return(known)
+  places <- if (is.null(R$groups)) 1 else seq_along(R$groups)
+  cotangents <- lapply(places, function(group) if (group %in% given) cotangent_operand(R, group, NULL, FALSE))
+  back <- pulled_back(R, template$inputs[traced], cotangents)
+  back$single <- FALSE
+  result <- R$cache$saved$result$value$formula$args
+  reads_result <- !is.null(result) && holds(r_operands(formulas_of(back$outputs)), result)
+  inputs <- c(template$inputs, cotangents[given], if (reads_result) list(result))
+  step <- list(template = list(reduction = back, inputs = inputs), reads_result = reads_result)
+  R$cache$steps[[name]] <- step
+  step
+}
+
+# --- where lazy tensors and traced values meet --------------------------------------------------------------------
+
+setMethod("%*%", signature("lazy_tensor", "kernweave_traced"), function(x, y) matrix_product(x, y))
+setMethod("%*%", signature("kernweave_traced", "lazy_tensor"), function(x, y) left_product(x, y))
+setMethod("crossprod", signature("lazy_tensor", "kernweave_traced"), function(x, y, ...) lazy_crossprod(x, y))
+setMethod("crossprod", signature("kernweave_traced", "lazy_tensor"), function(x, y, ...) crossprod_lazy(x, y))
+setMethod("tcrossprod", signature("lazy_tensor", "kernweave_traced"), function(x, y, ...) lazy_tcrossprod(x, y))
+setMethod("tcrossprod", signature("kernweave_traced", "lazy_tensor"), function(x, y, ...) tcrossprod_lazy(x, y))
+
+# Functions of the overlay that may be given both.
+lazy_versions <- list(
+  c = function(...) c.lazy_tensor(...),
+  crossprod = function(...) crossprod(...),
+  tcrossprod = function(...) tcrossprod(...),
+  solve = function(...) solve(...)
+)
+
+beside_lazy <- function(f, name) {
+  otherwise <- overlay[[name]]
+  function(...) if (any(vapply(list(...), is_lazy, NA))) f(...) else otherwise(...)
+}

@@ -1,0 +1,114 @@
+# Templates: reductions of one structure are computed by one of them, so that a function that is called again plans and
+# differentiates nothing anew. A template is
+#   reduction   over stand-ins, placeholders for the operands of those that it computes
+#   inputs      the stand-ins, in the order of these operands
+# What is derived from a template stays with it.
+
+templates <- new.env(parent = emptyenv())
+most_templates <- 256
+
+# The template of a reduction, and the operands of the reduction in the order of its inputs.
+template_of <- function(R) {
+  if (!is.null(R$pairs)) return(own_template(R))
+  structure <- structure_of(R)
+  at <- match(structure$key, templates$keys)
+  if (is.na(at)) {
+    # Numbers written in formulas are part of them: a function with others at each call would fill the memory.
+    full <- length(templates$keys) >= most_templates
+    templates$keys <- c(if (!full) templates$keys, structure$key)
+    templates$values <- c(if (!full) templates$values, list(new_template(R, structure$operands)))
+    at <- length(templates$keys)
+  }
+  list(template = templates$values[[at]], operands = without_saved(structure$operands))
+}
+
+# A reduction that waits for data is the template of its calls.
+own_template <- function(R) {
+  if (is.null(R$cache$inputs)) R$cache$inputs <- without_saved(structure_of(R)$operands)
+  list(template = list(reduction = R, inputs = R$cache$inputs), operands = R$cache$inputs)
+}
+
+without_saved <- function(operands) operands[vapply(operands, function(operand) is.null(operand$from), NA)]
+
+# What a reduction and those behind its saved operands are made of, as a text, and the operands of all.
+structure_of <- function(R) {
+  parts <- list(R)
+  operands <- list()
+  key <- NULL
+  k <- 0
+  while (k < length(parts)) {
+    part <- parts[[k <- k + 1]]
+    read <- r_structure(part$outputs, part$extents, plan_options(part, call_options(part$settings)))
+    operands <- c(operands, read$operands[is.na(match_operands(read$operands, operands))])
+    parts <- with_those_behind(parts, read$operands)
+    key <- c(key, read$key, marks_of(part, read$operands, operands, parts))
+  }
+  list(key = paste(key, collapse = " "), operands = operands)
+}
+
+with_those_behind <- function(parts, operands) {
+  for (operand in operands) {
+    if (is.null(operand$from) || !is.na(place_among(operand$from$reduction, parts))) next
+    parts <- c(parts, list(operand$from$reduction))
+  }
+  parts
+}
+
+# Reductions are the same where they share what is kept with them.
+place_among <- function(R, parts) match_operands(list(R$cache), lapply(parts, `[[`, "cache"))
+
+# What the plan of a part does not tell.
+marks_of <- function(part, read, operands, parts) {
+  saved <- lapply(read, function(operand) {
+    if (!is.null(operand$from)) c(place_among(operand$from$reduction, parts), unlist(operand$from[-1]))
+  })
+  groups <- lapply(part$groups, function(group) c(match_operands(list(group$like), operands), "of", group$outputs))
+  outputs <- lapply(part$outputs, function(output) c(output$label, is.null(output$rows), isTRUE(output$transposed)))
+  unlist(list(match_operands(read, operands), saved, groups, outputs, part$extent, names(part$settings), part$settings,
+              part$single, part$labels, part$derivative))
+}
+
+new_template <- function(R, operands) {
+  given <- without_saved(operands)
+  inputs <- lapply(given, function(operand) new_operand(operand$name, operand$axis, operand$width, operand$kind))
+  list(reduction = restated(R, list2env(list(from = given, to = inputs), parent = emptyenv())), inputs = inputs)
+}
+
+# A reduction over other operands: `names` says which stand for which, and learns those of saved results.
+restated <- function(R, names) {
+  for (operand in r_operands(c(R$extents, formulas_of(R$outputs)))) {
+    if (is.null(operand$from) || holds(names$from, operand)) next
+    from <- operand$from
+    from$reduction <- restated(from$reduction, names)
+    twin <- new_operand(operand$name, operand$axis, operand$width, operand$kind, from = from)
+    names$from <- c(names$from, list(operand))
+    names$to <- c(names$to, list(twin))
+  }
+  over <- function(formulas) r_restate(formulas, names$from, names$to)
+  R$outputs <- lapply(R$outputs, function(output) {
+    formulas <- Filter(Negate(is.null), output[c("value", "weight", "rows")])
+    output[names(formulas)] <- over(formulas)
+    output
+  })
+  R$groups <- lapply(R$groups, function(group) {
+    group$like <- names$to[[match_operands(list(group$like), names$from)]]
+    group
+  })
+  if (!length(R$groups)) R$groups <- NULL
+  R$extents <- over(R$extents)
+  R$drop <- NULL
+  R$cache <- new.env(parent = topenv())
+  R
+}
+
+# The numbers of a template for plain values of its inputs. What is kept with data is kept with their owners, operands
+# or NULL.
+plain_run <- function(template, values, owners) {
+  ready <- prepared(template$reduction)
+  values <- lapply(values, function(x) {
+    if (!is.double(x)) storage.mode(x) <- "double"
+    x
+  })
+  data <- operand_data(ready$operands, template$inputs, values)
+  run_reduction(template$reduction, data, owners[match_operands(ready$operands, template$inputs)])
+}
