@@ -124,6 +124,8 @@ stats_function <- function(name) {
 }
 
 either_nbinom <- function(by_prob, by_mu) {
+  force(by_prob)
+  force(by_mu)
   function(x, size, prob, mu, log = FALSE) {
     if (missing(mu)) by_prob(x, size, prob, log = log) else by_mu(x, size, mu, log)
   }

@@ -64,12 +64,20 @@ linear_functions <- list(
   },
 
   backsolve = function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE) {
-    if (highest_level(list(r, x)) == 0L) return(base::backsolve(r, x, k, upper.tri, transpose))
-    first <- seq_len(k)
-    backstage$triangular(leading(as.matrix(r), k), if (is.matrix(x)) x[first, , drop = FALSE] else x[first],
-                         upper.tri, transpose)
+    if (highest_level(list(r, x)) == 0L) base::backsolve(r, x, k, upper.tri, transpose)
+    else triangular_solution(r, x, k, upper.tri, transpose)
+  },
+
+  forwardsolve = function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE) {
+    if (highest_level(list(l, x)) == 0L) base::forwardsolve(l, x, k, upper.tri, transpose)
+    else triangular_solution(l, x, k, upper.tri, transpose)
   }
 )
+
+triangular_solution <- function(a, b, k, upper, turned) {
+  b <- if (is.matrix(b)) b[seq_len(k), , drop = FALSE] else b[seq_len(k)]
+  backstage$triangular(leading(as.matrix(a), k), b, upper, turned)
+}
 
 leading <- function(x, k) if (k == ncol(x) && k == nrow(x)) x else x[seq_len(k), seq_len(k), drop = FALSE]
 

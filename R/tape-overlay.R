@@ -10,8 +10,8 @@ rules <- new.env(parent = emptyenv())
 
 # Functions of base R and stats that are written in R: looked up in the overlay, they know traced values as they stand.
 reenclosed <- list(
-  base = c("append", "apply", "diag<-", "forwardsolve", "mapply", "outer", "prop.table", "proportions", "Reduce",
-           "replace", "sapply", "simplify2array", "sweep", "tapply", "Vectorize"),
+  base = c("append", "apply", "diag<-", "mapply", "margin.table", "marginSums", "outer", "prop.table", "proportions",
+           "Reduce", "replace", "sapply", "simplify2array", "sweep", "tapply", "Vectorize"),
   stats = c("cov2cor", "dmultinom", "mahalanobis", "sd", "toeplitz")
 )
 

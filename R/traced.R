@@ -13,8 +13,7 @@ losing_methods <- c(
   as.data.frame = "use a list or a matrix",
   `$` = "it has no parts; x[[\"name\"]] takes an element",
   `$<-` = "it has no parts; x[[\"name\"]] <- value assigns an element",
-  `levels<-` = "it has no levels",
-  split = "split the places, as in lapply(split(seq_along(x), by), function(at) x[at])"
+  `levels<-` = "it has no levels"
 )
 
 register_traced <- function() {
@@ -50,6 +49,11 @@ str.kernweave_traced <- function(object, ...) {
 
 #' @export
 as.list.kernweave_traced <- function(x, ...) lapply(places_of(x), function(place) take(x, place))
+
+#' @export
+split.kernweave_traced <- function(x, f, drop = FALSE, ...) {
+  lapply(split(seq_along(x), f, drop, ...), function(places) x[places])
+}
 
 #' @export
 c.kernweave_traced <- function(...) overlay$c(...)
