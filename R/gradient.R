@@ -100,7 +100,7 @@ hessian_of <- function(second) {
 # The gradient as functions of arguments that are traced themselves.
 second_order <- function(f, arguments, wrt) {
   run <- start_run(f, arguments, wrt)
-  inner <- one_number(deeper(traced_run(f, run$arguments, run$wrt)))
+  inner <- one_number(deeper(traced_run(f, run$arguments, names(run$inputs))))
   list(run = run, first = cotangents(inner, 1))
 }
 

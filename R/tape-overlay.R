@@ -39,10 +39,19 @@ fill_overlay <- function() {
   fill(overlay, reenclosed_methods, function(method, name) {
     where_traced(in_overlay(get(method, baseenv())), get(name, baseenv()))
   })
+  overlay$`::` <- qualified
   fill(overlay, mget(of_numbers, baseenv()), function(f, name) {
     where_traced(function(...) do.call(f, lapply(list(...), plain_value)), f)
   })
   fill(overlay, lazy_versions, beside_lazy)
+}
+
+# A function that is called with its package is looked up here, too.
+qualified <- function(pkg, name) {
+  package <- as.character(substitute(pkg))
+  name <- as.character(substitute(name))
+  known <- if (package %in% c("base", "stats")) overlay[[name]]
+  if (is.null(known)) getExportedValue(package, name) else known
 }
 
 # Entries made of the values and names of a list.

@@ -34,7 +34,7 @@ deeper <- function(code) {
 
 # By names of arguments, so that no call on the stack has numbers written out.
 call_traced <- function(f, arguments) {
-  places <- labels_of(arguments)
+  places <- sub("^[.][.]", "argument_", labels_of(arguments))
   name <- utils::tail(make.unique(c(places, "f")), 1)
   call <- as.call(c(as.name(name), structure(lapply(places, as.name), names = names(arguments))))
   environment <- list2env(structure(c(arguments, f), names = c(places, name)), parent = baseenv())
@@ -71,10 +71,9 @@ arguments_given <- function(frame, names) {
 
 # An argument of `wrt` that was not given has its default.
 with_defaults <- function(f, arguments, wrt) {
-  for (name in setdiff(wrt, names(arguments))) {
-    default <- formals(args(f))[[name]]
-    if (is.null(default) || identical(default, quote(expr = ))) next
-    arguments[[name]] <- eval(default, list2env(as.list(arguments), parent = environment(f)))
+  defaults <- Filter(function(default) !identical(default, quote(expr = )), formals(args(f)))
+  for (name in setdiff(intersect(wrt, names(defaults)), names(arguments))) {
+    arguments[name] <- list(eval(defaults[[name]], list2env(as.list(arguments), parent = environment(f))))
   }
   arguments
 }

@@ -31,3 +31,104 @@ test_that("their second derivatives are differences of the gradients", {
     expect_equal(as.vector(hvp(case$f)(x, v)[[1]]), as.vector(slope), tolerance = 1e-5, info = text_of(case))
   }
 })
+
+test_that("gradients are named and shaped like the arguments, lists inside lists too", {
+  f <- function(w, par, k) sum(w * par$A) + par$more$s^2 * k + sum(par$more$v["b"])
+  w <- matrix(1:4 / 2, 2, dimnames = list(c("p", "q"), NULL))
+  par <- list(A = diag(2), label = "a word", more = list(s = 3, n = 5L, v = c(a = 1, b = 2)))
+  found <- gradient(f)(w, par, k = 2L)
+  expect_identical(names(found), c("w", "par"))
+  expect_identical(found$w, array(diag(2), c(2, 2), dimnames(w)))
+  expect_identical(found$par, list(A = unname(w), label = NULL, more = list(s = 12, n = NULL, v = c(a = 0, b = 1))))
+  expect_identical(gradient(f, wrt = "k")(w, par, k = 2L), list(k = 9))
+  expect_identical(gradient(function(...) sum(..1 * ..2))(2, 3), list(..1 = 3, ..2 = 2))
+  expect_identical(gradient(function(x) sum(x^2))(1:3), list(x = c(2, 4, 6)))
+})
+
+test_that("defaults are those of the function; one that `wrt` names is differentiated in", {
+  f <- function(x, a = x^2) a * x
+  expect_identical(gradient(f)(2), list(x = 12))
+  expect_identical(gradient(f, wrt = "a")(2), list(a = 2))
+  expect_identical(names(formals(gradient(f))), c("x", "a"))
+  expect_identical(gradient(sum)(c(1, 2)), list(..1 = c(1, 1)))
+  expect_equal(gradient(dnorm)(0.5), list(x = -0.5 * dnorm(0.5)))
+})
+
+test_that("ties and kinks: the first winner, flat roots and absolute values, 0 log 0", {
+  slope <- function(f, x) gradient(f)(x)[[1]]
+  expect_identical(slope(function(x) max(x), c(1, 3, 3)), c(0, 1, 0))
+  expect_identical(slope(function(x) min(x), c(1, 3, 1)), c(1, 0, 0))
+  expect_identical(slope(function(x) sum(pmax(x, 2)), c(1, 2, 3)), c(0, 1, 1))
+  expect_identical(slope(function(x) sum(pmax(2, x)), c(1, 2, 3)), c(0, 0, 1))
+  expect_identical(slope(function(x) sum(sort(x) * 1:3), c(2, 1, 1)), c(3, 1, 2))
+  expect_identical(slope(function(x) median(x), c(2, 1, 2, 3)), c(0.5, 0, 0.5, 0))
+  expect_identical(slope(function(x) sum(cummax(x)), c(1, 2, 2, 0)), c(1, 3, 0, 0))
+  expect_identical(slope(function(x) abs(x), 0), 0)
+  expect_identical(slope(function(x) sqrt(x), 0), 0)
+  expect_identical(slope(function(x) sqrt(sum(x^2)), c(0, 0)), c(0, 0))
+  expect_identical(slope(function(x) x^0.5, 0), 0)
+  expect_identical(slope(function(x) x^2, -3), -6)
+  expect_identical(slope(function(x) 0^x, 2), 0)
+  expect_identical(slope(function(x) x^0, 0), 0)
+  expect_identical(slope(function(x) prod(x), c(0, 2, 3)), c(6, 0, 0))
+  expect_identical(slope(function(x) sum(cumprod(x)), c(2, 0, 3)), c(1, 8, 0))
+  expect_identical(hessian(function(x) x^2)(0), matrix(2))
+})
+
+test_that("the side of ifelse() that is not taken may be anything", {
+  for (guarded in list(log, sqrt, function(x) 1 / x, function(x) x^-2, lgamma)) {
+    found <- suppressWarnings(gradient(function(x) sum(ifelse(x > 0, guarded(x), 0)))(c(0, 2))$x)
+    expect_identical(found[1], 0)
+    expect_true(is.finite(found[2]) && found[2] != 0)
+  }
+})
+
+test_that("functions of the user's own are followed, however they are reached", {
+  fill <- function(x) {
+    out <- numeric(3)
+    for (k in 1:3) out[k] <- square(x[k])
+    out
+  }
+  square <- function(u) u^2
+  even <- function(n, x) if (n == 0) x else odd(n - 1, c(x, 1))
+  odd <- function(n, x) even(n - 1, x * 2)
+  expect_identical(gradient(function(x) sum(fill(x)))(c(1, 2, 3)), list(x = c(2, 4, 6)))
+  expect_identical(gradient(function(x) sum(even(4, x)))(c(1, 2)), list(x = c(4, 4)))
+  expect_identical(gradient(function(x, f) sum(f(x)))(c(1, 2, 3), fill), list(x = c(2, 4, 6)))
+  expect_identical(gradient(function(x) sum(sapply(x, square)))(c(1, 2)), list(x = c(2, 4)))
+  expect_identical(gradient(function(x) base::sum(base::c(1, x) * 1:2))(3), list(x = 2))
+  expect_identical(body(square), quote(u^2))
+  expect_identical(environmentName(environment(square)), environmentName(environment(fill)))
+})
+
+test_that("a variable or function of the user's under a name of base R's is the user's", {
+  c <- 3
+  beta <- 2
+  scale <- function(v) 10 * v
+  f <- function(x) sum(c(1, x)) * c * beta + sum(scale(x))
+  expect_identical(gradient(f)(5), list(x = 16))
+})
+
+test_that("nothing is masked, and plain numbers within the function are treated as ever", {
+  before <- search()
+  f <- function(x) {
+    table <- data.frame(u = 1:3)
+    table$v <- table$u^2
+    table[2, "v"] <- 7
+    rows <- apply(as.matrix(table), 1, max)
+    sum(x * rows) + max(sapply(list(1, "a"), nchar)) + length(unlist(list(1, list("b"))))
+  }
+  expect_identical(value_and_gradient(f)(c(1, 2, 3)), list(value = 45, gradient = list(x = c(1, 7, 9))))
+  expect_identical(search(), before)
+})
+
+test_that("gradients inside gradients keep their levels apart", {
+  f <- function(x) x * gradient(function(z) z^2 * x)(3)$z
+  expect_identical(gradient(f)(2), list(x = 24))
+  third <- function(x) gradient(function(u) gradient(function(v) gradient(function(w) w^4)(v)$w)(u)$v)(x)$u
+  expect_identical(third(2), 48)
+  both <- rep(list(c("a", "b")), 2)
+  expect_identical(hessian(function(a, b) a^2 * b)(2, 3), matrix(c(6, 4, 4, 0), 2, dimnames = both))
+  expect_identical(gradient(function(x) sum(hessian(function(u) sum(u^3))(x)))(c(1, 2)), list(x = c(6, 6)))
+  expect_identical(gradient(function(x) hvp(function(u) sum(u^3))(x, x)$u[1])(c(1, 2)), list(x = c(12, 0)))
+})
