@@ -24,6 +24,7 @@
 #' | to solve (K + ridge) w = z, K over the same points twice | `solve(K, z, ridge = 0.01)` |
 #' | the logarithm of its determinant, with a standard error | `logdet(K, ridge = 0.01)` |
 #' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
+#' | the gradient of an R function with lazy tensors inside | `value_and_gradient(f)(x)`; `objective(f, start)` |
 #' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
 #' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
 #' | a look at the numbers | `as.matrix(K[1:5, 1:5])`; `plot(K)` |
@@ -35,11 +36,11 @@
 #'
 #' @seealso
 #' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
-#' `vignette("solving")` for large systems, `vignette("coming-from-keops")` for those who know KeOps or rkeops,
-#' `vignette("extending")` for new operations.
+#' `vignette("solving")` for large systems, `vignette("fitting")` for gradients of functions,
+#' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
-#' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()].
+#' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].
 #'
