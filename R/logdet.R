@@ -34,6 +34,9 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   probes <- check_count(probes, "probes")
   if (probes < 2) abort("input", "`probes` must be 2 or more: a standard error needs them")
   method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
+  if (is_traced_system(K, ridge)) {
+    return(logdet_node(K, ridge, probes, seed, method, precondition, rank, local))
+  }
   ridge <- check_ridge(ridge, n)
   if (n == 0) return(estimate(0, 0))
   if (method == "dense" || method == "auto" && n <= small_system) {

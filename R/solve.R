@@ -47,6 +47,12 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL, method 
                       precondition, rank, local))
   }
   method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "cg", "minres"), "method")
+  if (is_traced_system(a, b, ridge, trend)) {
+    how <- list(ridge = ridge, tol = tol, method = method, precondition = precondition, rank = rank, local = local,
+                maxit = maxit)
+    return(if (is.null(trend)) do.call(solve_node, c(list(a, b), how))
+           else do.call(solve_with_trend, c(list(a, b, trend), how)))
+  }
   b <- right_hand_side(b, n)
   ridge <- check_ridge(ridge, n)
   check_tolerance(tol)

@@ -1,0 +1,164 @@
+# solve() and logdet() as entries of the tape: what flows back through a solution is a solution with the same matrix.
+
+# Is anything in a system traced?
+is_traced_system <- function(K, ...) any(vapply(list(...), is_traced, NA)) || length(traced_operands(K)) > 0
+
+# A formula whose operands were made of the values one below a level, in place of those that were made of values of it;
+# with these operands, in the order of traced_operands().
+lowered_formula <- function(F, level) {
+  operands <- Filter(function(operand) level_of(operand$traced) == level, traced_operands(F))
+  lower <- lapply(operands, function(operand) {
+    bearing(new_operand(operand$name, operand$axis, operand$width, operand$kind, operand$data),
+            value_of(operand$traced))
+  })
+  F$formula <- home_bound(r_restate(list(F$formula), operands, lower)[[1]])
+  list(F = F, operands = lapply(lower, lazy_operand))
+}
+
+# A lazy tensor with the numbers of its traced operands alone.
+plain_tensor <- function(K) {
+  while (length(operands <- traced_operands(K))) {
+    K <- lowered_formula(K, highest_level(lapply(operands, `[[`, "traced")))$F
+  }
+  K
+}
+
+# What a system is one level down, and what of it was traced at that level.
+lowered_system <- function(K, ...) {
+  given <- list(...)
+  operands <- traced_operands(K)
+  level <- highest_level(c(lapply(operands, `[[`, "traced"), given))
+  mine <- Filter(function(operand) level_of(operand$traced) == level, operands)
+  found <- lowered_formula(K, level)
+  list(K = found$F, operands = found$operands, values = lapply(mine, `[[`, "traced"),
+       given = lapply(given, lowered, level))
+}
+
+# Cotangents of the operands of K from that of K itself, which is u v' summed over columns: one job for all of them.
+through_entries <- function(system, u, v) {
+  if (!length(system$operands)) return(list())
+  R <- reduction((Vi(u) | Vj(v)) * system$K, "sum", index = "ij", call = FALSE)
+  Map(function(g, value) shaped_like(g, plain_value(value)), vjp(R, wrt = system$operands, cotangent = 1),
+      system$values)
+}
+
+solve_node <- function(K, b, ridge, ..., method, precondition, rank, local) {
+  n <- check_square(K)
+  if (isTRUE(precondition) && !(method == "dense" || method == "auto" && n <= small_system)) {
+    precondition <- preconditioner(plain_tensor(K), plain_value(ridge), rank, local)
+  }
+  again <- function(K, b, ridge) {
+    x <- solve(K, b, ridge = ridge, ..., method = method, precondition = precondition, rank = rank, local = local)
+    if (!is_traced(x)) attr(x, "report") <- NULL
+    x
+  }
+  system <- lowered_system(K, b, ridge)
+  x <- again(system$K, system$given[[1]], system$given[[2]])
+  record(c(system$values, list(b, ridge)), x, function(g) {
+    l <- again(system$K, g, system$given[[2]])
+    c(through_entries(system, -l, x), list(l, -diagonal_of_product(l, x, length(plain_value(ridge)))))
+  })
+}
+
+# The diagonal of l x', or its sum where one number is wanted.
+diagonal_of_product <- function(l, x, n) {
+  if (n == 1) return(sum(l * x))
+  products <- l * x
+  if (length(dim(products)) < 2) products else rearranged(products %*% rep(1, ncol(products)), as.vector)
+}
+
+# By what is traced already: solutions for the data and for the regressors, then a small dense system.
+solve_with_trend <- function(K, b, trend, ...) {
+  of_data <- solve(K, b, ...)
+  of_trend <- solve(K, trend, ...)
+  of_data - of_trend %*% solve(crossprod(trend, of_trend), crossprod(trend, of_data))
+}
+
+# Of a small matrix the inverse is the derivative. Of a large one the trace of A^-1 dA is that of P^-1 dA, which is
+# known where P has neighbours, and what probes w say of the difference: with u = A^-1 z and v = P^-1 z for z = G'^-1 w, it is
+# the mean of (u - v)'dA v. Without the known part the noise would not vanish as P nears A.
+logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, local, ...) {
+  n <- check_square(K)
+  system <- lowered_system(K, ridge)
+  lower <- system$given[[1]]
+  if (method == "dense" || method == "auto" && n <= small_system) {
+    value <- plain_estimate(logdet(system$K, lower, method = "dense"))
+    return(record(c(system$values, list(ridge)), value, function(g) {
+      inverse <- solve(system$K, diag(n), ridge = lower, method = "dense")
+      through_logdet(system, g * inverse, diag(n), length(plain_value(ridge)))
+    }))
+  }
+  seed <- check_seed(seed)
+  if (isTRUE(precondition)) {
+    precondition <- preconditioner(plain_tensor(K), plain_value(ridge), rank, local, seed = seed)
+  }
+  if (is_traced_system(system$K, lower)) {
+    abort("no_gradient", "the second derivative of logdet() is that of the dense way alone, up to ", small_system,
+          " points: method = \"dense\"")
+  }
+  found <- logdet_by_probes(system$K, rep_len(lower, n), precondition, probes, seed, vectors = TRUE)
+  record(c(system$values, list(ridge)), found$value, function(g) {
+    ridges <- length(plain_value(ridge))
+    known <- if (precondition_has_neighbours(precondition)) through_inverse(system, precondition, g, ridges)
+    u <- if (is.null(known)) found$u else found$u - found$v
+    Map(`+`, through_logdet(system, g * u / probes, found$v, ridges), known %or% 0)
+  })
+}
+
+precondition_has_neighbours <- function(P) !isFALSE(P) && P$neighbours > 0
+
+plain_estimate <- function(x) if (is_traced(x)) x else as.numeric(x)
+
+through_logdet <- function(system, u, v, ridges) {
+  c(through_entries(system, u, v), list(diagonal_of_product(u, v, ridges)))
+}
+
+# The cotangents of the trace of P^-1 A for a preconditioner of two parts.
+through_inverse <- function(system, P, g, ridges) {
+  W <- r_inverse_weights(live_pointer(P))
+  S <- W$landmarks
+  total <- through_weighted(system, list())
+  if (length(S)) {
+    rows <- take_points(system$K, S, "i", "landmarks")
+    total <- through_weighted(system, total, sum_of_weighted(take_points(rows, S, "j", "landmarks"), W$own))
+    total <- through_weighted(system, total, sum_of_weighted(take_points(rows, W$order, "j", "points"), W$cross))
+  }
+  each <- ncol(W$factor)
+  for (from in seq(1, each, by = 2048)) {
+    total <- through_weighted(system, total, sum_of_pairs(system$K, W, from:min(each, from + 2047)))
+  }
+  diagonal <- numeric(P$n)
+  diagonal[S] <- diag(W$own)
+  places <- rbind(W$neighbours, seq_len(each))
+  at <- !is.na(places)
+  sums <- rowsum(W$factor[at]^2, places[at])
+  diagonal[W$order[as.integer(rownames(sums))]] <- sums
+  lapply(c(total, list(if (ridges == 1) sum(diagonal) else diagonal)), `*`, g)
+}
+
+# What a sum with weights adds to the cotangents of the operands.
+through_weighted <- function(system, total, R = NULL) {
+  if (is.null(R)) return(rep(list(0), length(system$operands)))
+  if (!length(total)) return(total)
+  found <- Map(function(g, value) shaped_like(g, plain_value(value)), vjp(R, wrt = system$operands, cotangent = 1),
+               system$values)
+  Map(`+`, total, found)
+}
+
+sum_of_weighted <- function(K, weights) reduction(K * Vij(weights), "sum", index = "ij", call = FALSE)
+
+# Of some points, the entries of K between them and their neighbours, weighed by U U', whose lower triangle stands for
+# both.
+sum_of_pairs <- function(K, W, points) {
+  slots <- rbind(W$neighbours[, points, drop = FALSE], points)
+  u <- W$factor[, points, drop = FALSE]
+  lower <- which(lower.tri(diag(nrow(slots)), diag = TRUE), arr.ind = TRUE)
+  a <- slots[lower[, 1], ]
+  b <- slots[lower[, 2], ]
+  weights <- u[lower[, 1], ] * u[lower[, 2], ] * (2 - (lower[, 1] == lower[, 2]))
+  there <- !is.na(a) & !is.na(b)
+  at <- function(places, name) lazy_operand(new_operand(name, "i", 1L, "integer", W$order[places[there]]))$formula
+  entries <- r_apply("Take", list(r_apply("Take", list(K$formula, at(a, "rows")), 0L), at(b, "columns")), 1L)
+  entries <- new_lazy(entries, c(as.numeric(sum(there)), NA), K$settings, K$pairs)
+  reduction(Vi(weights[there]) * entries, "sum", index = "i", call = FALSE)
+}

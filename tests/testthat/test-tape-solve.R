@@ -1,0 +1,70 @@
+# Gradients through solve() and logdet(), against differences and dense linear algebra.
+
+set.seed(2)
+x <- matrix(stats::runif(100), 50)
+y <- sin(5 * x[, 1]) + 0.1 * stats::rnorm(50)
+
+likelihood <- function(x, scale, variance, noise, y) {
+  K <- variance * exp(-sqdist(Vi(x), Vj(x)) / (2 * scale^2))
+  -(sum(y * solve(K, y, ridge = noise)) + logdet(K, ridge = noise)) / 2
+}
+arguments <- list(x = x, scale = 0.4, variance = 1.3, noise = 0.05, y = y)
+
+test_that("a Gaussian log-likelihood has its gradient in points, parameters and data", {
+  found <- value_and_gradient(likelihood)(x, 0.4, 1.3, 0.05, y)
+  expect_equal(found$value, do.call(likelihood, arguments))
+  for (name in names(arguments)) {
+    at <- function(value) do.call(likelihood, utils::modifyList(arguments, stats::setNames(list(value), name)))
+    places <- seq_len(min(length(arguments[[name]]), 5))
+    differences <- vapply(places, function(k) {
+      step <- function(h) { value <- arguments[[name]]; value[k] <- value[k] + h; as.numeric(at(value)) }
+      (step(1e-5) - step(-1e-5)) / 2e-5
+    }, 0)
+    expect_equal(as.vector(found$gradient[[name]])[places], differences, tolerance = 1e-5, label = name)
+  }
+})
+
+test_that("it is that of the dense likelihood, and so is its Hessian", {
+  distances <- as.matrix(stats::dist(x))^2
+  dense <- function(theta) {
+    K <- exp(theta[1]) * exp(-distances / (2 * exp(2 * theta[2]))) + exp(theta[3]) * diag(50)
+    R <- chol(K)
+    a <- backsolve(R, y, transpose = TRUE)
+    -sum(log(diag(R))) - sum(a^2) / 2
+  }
+  lazy <- function(theta) likelihood(x, exp(theta[2]), exp(theta[1]), exp(theta[3]), y)
+  theta <- log(c(1.3, 0.4, 0.05))
+  expect_equal(gradient(lazy)(theta), gradient(dense)(theta), tolerance = 1e-8)
+  expect_equal(hessian(lazy)(theta), hessian(dense)(theta), tolerance = 1e-6)
+})
+
+test_that("conjugate gradients and probes give what the dense way gives", {
+  set.seed(3)
+  x <- matrix(stats::runif(1400), 700)
+  y <- stats::rnorm(700)
+  solution <- function(scale, noise, method) {
+    sum(y * solve(exp(-norm2(Vi(x) - Vj(x)) / scale), y, ridge = noise, method = method, tol = 1e-10))
+  }
+  quadratic <- lapply(c("dense", "cg"), function(method) {
+    gradient(function(scale, noise) solution(scale, noise, method))(0.3, 0.05)
+  })
+  expect_equal(quadratic[[1]], quadratic[[2]], tolerance = 1e-7)
+  determinant <- lapply(c("dense", "lanczos"), function(method) {
+    gradient(function(scale, noise) {
+      logdet(exp(-norm2(Vi(x) - Vj(x)) / scale), ridge = noise, method = method, seed = 3)
+    })(0.3, 0.05)
+  })
+  expect_equal(determinant[[1]], determinant[[2]], tolerance = 3e-3)
+})
+
+test_that("several right-hand sides, a ridge for each point, and a trend have their gradients", {
+  B <- cbind(y, y^2)
+  F <- cbind(1, x)
+  f <- function(ridge, B) sum(solve(exp(-sqdist(Vi(x), Vj(x))), B, ridge = ridge, trend = F)^2)
+  ridge <- seq(0.1, 0.3, length.out = 50)
+  found <- gradient(f)(ridge, B)
+  nudged <- function(h) { ridge[7] <- ridge[7] + h; f(ridge, B) }
+  expect_equal(found$ridge[7], (nudged(1e-5) - nudged(-1e-5)) / 2e-5, tolerance = 1e-5)
+  nudged <- function(h) { B[9, 2] <- B[9, 2] + h; f(ridge, B) }
+  expect_equal(unname(found$B[9, 2]), (nudged(1e-5) - nudged(-1e-5)) / 2e-5, tolerance = 1e-5)
+})
