@@ -75,8 +75,8 @@ solve_with_trend <- function(K, b, trend, ...) {
 }
 
 # Of a small matrix the inverse is the derivative. Of a large one the trace of A^-1 dA is that of P^-1 dA, which is
-# known where P has neighbours, and what probes w say of the difference: with u = A^-1 z and v = P^-1 z for z = G'^-1 w, it is
-# the mean of (u - v)'dA v. Without the known part the noise would not vanish as P nears A.
+# known where P has neighbours, and what probes w say of the difference: with u = A^-1 z and v = P^-1 z for
+# z = G'^-1 w, it is the mean of (u - v)'dA v. Without the known part the noise would not vanish as P nears A.
 logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, local, ...) {
   n <- check_square(K)
   system <- lowered_system(K, ridge)
