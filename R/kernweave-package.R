@@ -21,8 +21,10 @@
 #' | how many y_j are within 0.3 of x_i | `reduction(D < 0.3^2, "count")` |
 #' | a log-sum-exp, a softmax-weighted mean | `logsumexp(-D)`; `sumsoftmaxweight(-D, weight = Vj(y))` |
 #' | to leave out the pairs i = j | `lazy_if(row_index() != col_index(), K, 0)` |
-#' | to solve (K + ridge) w = z, K over the same points twice | `solve(K, z, ridge = 0.01)` |
-#' | the logarithm of its determinant, with a standard error | `logdet(K, ridge = 0.01)` |
+#' | to solve (S + ridge) w = z, S a kernel over the same points twice | `solve(S, z, ridge = 0.01)` |
+#' | the logarithm of its determinant, with a standard error | `logdet(S, ridge = 0.01)` |
+#' | its largest eigenvalues, with vectors | `keigen(S, 3)` |
+#' | a matrix that is made of kernels, and never itself made | `K %*% t(K) + 2 * S + identity_op(6)` |
 #' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
 #' | the gradient of an R function with lazy tensors inside | `value_and_gradient(f)(x)`; `objective(f, start)` |
 #' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
