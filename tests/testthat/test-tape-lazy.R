@@ -1,31 +1,8 @@
 # Reductions with traced operands, against central differences, closed forms and dense linear algebra.
 
-set.seed(11)
-n <- 7
-x <- matrix(stats::rnorm(3 * n), n)
-y <- matrix(stats::rnorm(3 * (n + 2)), n + 2)
-b <- stats::rnorm(n + 2)
-w <- stats::rnorm(n)
-u <- matrix(stats::rnorm(3 * n), n)
-
-# All gradients of f at once, against differences.
-expect_gradient <- function(f, ..., tolerance = 1e-6) {
-  at <- list(...)
-  got <- unname(gradient(f)(...))
-  for (k in seq_along(at)) {
-    value <- function(v) as.vector(do.call(f, replace(at, k, list(v))))
-    expect_equal(got[[k]], differences(value, at[[k]]), tolerance = tolerance, label = paste("argument", k))
-  }
-}
-
-# hvp() along one direction, against differences of gradients in all arguments.
-expect_hvp <- function(f, ..., v, tolerance = 1e-6, h = 1e-5) {
-  at <- list(...)
-  moved <- function(step) gradient(f)(at[[1]] + step * v)[[1]]
-  expect_equal(hvp(f)(at[[1]], v = list(v))[[1]], (moved(h) - moved(-h)) / (2 * h), tolerance = tolerance)
-}
-
+list2env(tape_points, environment())
 K <- function(x, s = 0.9) exp(-sqdist(Vi(x), Vj(y)) / s^2)
+smoothed <- function(x, y, s, b) sum(w * (exp(-sqdist(Vi(x), Vj(y)) / s^2) %*% b))
 
 test_that("operands of every kind remember the value they were made of", {
   A <- matrix(stats::rnorm(n * (n + 2)), n)
@@ -52,4 +29,141 @@ test_that("products with traced numbers on either side, rows, columns, diagonals
   expect_gradient(function(x) sum(as.matrix(K(x))^2), x)
   expect_gradient(function(x) sum(as.matrix(Vi(x) * Vj(y))^3), x)
   expect_gradient(function(x) sum(K(x)[c(3, 1, 1), -2]^2, index = "ij"), x)
+})
+
+# --- every reduction, every order -------------------------------------------------------------------------------
+
+test_that("every reduction has gradients and products with its Hessian, over every axis", {
+  ops <- c("sum", "min", "max", "logsumexp", "sumsoftmaxweight", "prod", "mean", "variance", "Kmin")
+  for (op in ops) for (index in c("j", "i", "ij")) {
+    f <- function(x, s) {
+      F <- 0.2 + sqdist(Vi(x), Vj(y)) / s
+      weight <- if (op == "sumsoftmaxweight") sum(Vi(x)) * Vj(b)
+      sum(reduction(F, op, index = index, K = if (op == "Kmin") 3, weight = weight)^2)
+    }
+    scale <- if (op == "prod") 20 else 1
+    expect_gradient(f, x, scale, tolerance = 1e-5)
+    expect_hvp(f, x, scale, v = u, tolerance = 1e-5, label = paste(op, index))
+  }
+})
+
+test_that("third derivatives on the tape are those of the formula", {
+  f <- function(s) sum(logsumexp(-sqdist(Vi(x), Vj(y)) * s))
+  third <- gradient(function(s) hessian(f)(s)[1])(0.7)[[1]]
+  h <- 1e-4
+  expect_equal(third, (hessian(f)(0.7 + h) - hessian(f)(0.7 - h))[1] / (2 * h), tolerance = 1e-5)
+})
+
+test_that("ties go to the first, zeros of a product to each other's factors", {
+  expect_identical(gradient(function(v) sum(min(Vj(v), index = "j")))(c(2, 1, 1))[[1]], c(0, 1, 0))
+  expect_identical(gradient(function(v) sum(max(Vj(v), index = "j")))(c(3, 1, 3))[[1]], c(1, 0, 0))
+  for (v in list(c(2, 0, 3), c(0, 0, 3), c(0, 0, 0, 4))) {
+    product <- function(v) sum(prod(Vj(v), index = "j"))
+    expect_equal(gradient(product)(v)[[1]], vapply(seq_along(v), function(k) prod(v[-k]), 0))
+    H <- outer(seq_along(v), seq_along(v), Vectorize(function(a, b) if (a == b) 0 else prod(v[-c(a, b)])))
+    expect_equal(hessian(product)(v), H)
+  }
+})
+
+test_that("gathered points give back to where they came from, twice if taken twice", {
+  f <- function(x, y) sum(w[1:3] * (exp(-sqdist(Vi(x), Vj(y)))[c(4, 1, 1), -2] %*% b[-2]))
+  expect_gradient(f, x, y)
+  expect_hvp(f, x, y, v = u)
+  expect_gradient(function(x) sum(min(exp(-sqdist(Vi(x), Vj(y)))[c(4, 1, 1), 9:1], index = "j")^2), x)
+})
+
+# --- shapes, kinds, settings ------------------------------------------------------------------------------------
+
+test_that("gradients have the names and shapes of what was given", {
+  named <- structure(x, dimnames = list(letters[1:n], c("a", "b", "c")))
+  got <- gradient(smoothed)(named, y, c(s = 0.9), stats::setNames(b, LETTERS[1:9]))
+  expect_identical(dimnames(got$x), dimnames(named))
+  expect_named(got$s, "s")
+  expect_named(got$b, LETTERS[1:9])
+  parts <- gradient(function(par) smoothed(par$x, y, par$s, b))(list(x = x, s = 0.9))$par
+  expect_equal(parts, list(x = got$x, s = unname(got$s)), ignore_attr = "dimnames")
+  expect_equal(gradient(function(v) sum(Vi(v) * Vj(b), index = "ij"))(1:3 + 0)[[1]], rep(sum(b), 3))
+  row <- function(p) sum(sum(Vi(x) * Pm(p)) * Vj(b), index = "ij")
+  expect_identical(dim(gradient(row)(matrix(1, 1, 3))[[1]]), c(1L, 3L))
+})
+
+test_that("names of points and columns are those of the plain result", {
+  named <- structure(x, dimnames = list(letters[1:n], NULL))
+  B <- matrix(b, 9, 2, dimnames = list(NULL, c("p", "q")))
+  f <- function(x) exp(-sqdist(Vi(x), Vj(y))) %*% B
+  seen <- NULL
+  gradient(function(x) {
+    seen <<- dimnames(f(x))
+    sum(f(x))
+  })(named)
+  expect_identical(seen, list(letters[1:n], c("p", "q")))
+})
+
+test_that("no points, one point, and values that nothing depends on", {
+  f <- function(x) sum(exp(-sqdist(Vi(x), Vj(y))) %*% b)
+  expect_identical(gradient(f)(x[0, ])[[1]], x[0, ])
+  expect_equal(gradient(f)(x[1, , drop = FALSE])[[1]], gradient(f)(x)[[1]][1, , drop = FALSE])
+  nearest <- function(x, y) sum(min(sqdist(Vi(x), Vj(y)), index = "j"))
+  expect_identical(gradient(nearest)(x, y[0, ]), list(x = 0 * x, y = y[0, ]))
+  flat <- function(x) sum(sum(lazy_if(Vi(x) < 0, 1, 2)) * Vj(b), index = "ij")
+  expect_identical(gradient(flat)(x)[[1]], 0 * x)
+})
+
+test_that("whole numbers, truths and places have no gradient, by class", {
+  f <- function(x, codes) sum(Vi(x) * Vj(codes), index = "ij")
+  expect_named(gradient(f)(c(1, 2), 1:3), "x")
+  expect_error(gradient(function(x) f(x, 1))(c(TRUE, FALSE)), class = "kernweave_error_no_gradient")
+  whole <- kernweave:::watch(1:3, kernweave:::new_tape(1L))
+  for (make in list(Vi, Vj, Pm)) expect_error(make(whole), class = "kernweave_error_no_gradient")
+  expect_error(gradient(function(x) sum(K(u)[x, ], index = "ij"))(c(1, 2)), class = "kernweave_error_no_gradient")
+  places <- function(x) sum(argmin(sqdist(Vi(x), Vj(y))))
+  expect_error(gradient(places)(x), class = "kernweave_error_no_gradient")
+  counts <- function(x) sum(reduction(sqdist(Vi(x), Vj(y)) < 1, "count"))
+  expect_identical(gradient(counts)(x)[[1]], 0 * x)
+})
+
+test_that("settings go with the derivative, on every device and in both precisions", {
+  everywhere(function(device, precision) {
+    f <- function(x, s) {
+      D <- lazy_set(sqdist(Vi(x), Vj(y)), device = device, precision = precision)
+      sum(w * (exp(-D / s^2) %*% b)) + sum(logsumexp(-D / s)) + sum(min(D, index = "i"))
+    }
+    plain <- function(x, s) {
+      D <- sqdist(Vi(x), Vj(y))
+      sum(w * (exp(-D / s^2) %*% b)) + sum(logsumexp(-D / s)) + sum(min(D, index = "i"))
+    }
+    loose <- if (precision == "float64") 1e-12 else 1e-4
+    expect_equal(gradient(f)(x, 0.9), gradient(plain)(x, 0.9), tolerance = loose)
+    expect_equal(hvp(f)(x, 0.9, v = list(u, 0.5)), hvp(plain)(x, 0.9, v = list(u, 0.5)), tolerance = loose)
+    expect_equal(with_kernweave(gradient(plain)(x, 0.9), device = device, precision = precision),
+                 gradient(plain)(x, 0.9), tolerance = loose)
+  })
+})
+
+test_that("prepared functions, text formulas and operations on numbers alone are traced", {
+  kde <- as.function(sum(exp(-sqdist(Vi(dim = 3, name = "p"), Vj(y)) / Pm(dim = 1, name = "s")), index = "j"))
+  expect_gradient(function(x, s) sum(kde(x, s)^2), x, 0.9)
+  gauss <- kernel_op("exp(-s * sqdist(x, y)) * b", c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)", "s = Pm(1)"))
+  expect_gradient(function(x, b, s) sum(gauss(x, y, b, s)^2), x, b, 0.9)
+  expect_gradient(function(v) sum(relu(v)^2) + sqdist(v, c(1, 2, 3)), c(-1, 2, 0.5))
+})
+
+test_that("cotangents and tangents may be traced, of reductions in the function", {
+  f <- function(x, g) {
+    X <- Vi(x, name = "x")
+    R <- reduction(exp(-sqdist(X, Vj(y))), "sum", call = FALSE)
+    sum(vjp(R, X, g)^2) + sum(jvp(R, X, x)^3)
+  }
+  expect_gradient(f, x, w)
+})
+
+test_that("a function that is called again plans and differentiates nothing anew", {
+  f <- function(x, s) sum(w * (exp(-sqdist(Vi(x), Vj(y)) / s) %*% b)) + sum(variance(sqdist(Vi(x), Vj(y))))
+  gradient(f)(x, 0.9)
+  before <- length(kernweave:::templates$keys)
+  made <- 0
+  steps <- lapply(kernweave:::templates$values, function(t) t$reduction$cache$steps)
+  for (k in 1:3) gradient(f)(x + k, 0.9 + k)
+  expect_length(kernweave:::templates$keys, before)
+  expect_identical(lapply(kernweave:::templates$values, function(t) t$reduction$cache$steps), steps)
 })
