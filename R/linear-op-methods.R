@@ -67,6 +67,7 @@ added <- function(e1, e2, symbol, sign) {
 size_text <- function(op) paste(vapply(op$dim, format, "", big.mark = ",", scientific = FALSE), collapse = " x ")
 
 as_term <- function(value, symbol) {
+  refuse_traced(value)
   plain <- is.numeric(value) && is.null(dim(value))
   if (!plain) return(as_op(value))
   if (length(value) == 1) {
@@ -77,6 +78,7 @@ as_term <- function(value, symbol) {
 }
 
 scaled <- function(A, by, symbol) {
+  refuse_traced(by)
   divided <- symbol == "/"
   if (is_lazy(by) && width(by) == 1 && !(has_axis(by, "i") && has_axis(by, "j"))) {
     return(scaled_along(A, if (divided) 1 / by else by))
@@ -152,6 +154,7 @@ named <- function(result, rows, columns) {
 
 # Numbers as a matrix of doubles; a vector is a column, to the left of %*% a row.
 as_columns <- function(v, side, operator, row = FALSE) {
+  refuse_traced(v)
   argument <- paste(side, "side of", operator)
   points <- if (is.object(v)) unwrapped(v, argument) else v
   numeric <- is.numeric(points) || is.logical(points)

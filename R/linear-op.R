@@ -80,6 +80,7 @@ diagonal_op <- function(d) {
 
 # Doubles with no attribute but names.
 plain_vector <- function(x, argument) {
+  refuse_traced(x)
   values <- check_numbers(x, argument)$values
   structure(as.vector(values), names = names(values))
 }
@@ -94,6 +95,7 @@ check_size <- function(n, argument) {
 #' @export
 as_op <- function(x) {
   if (is_op(x)) return(x)
+  refuse_traced(x)
   if (is_lazy(x)) return(op_of_lazy(x))
   if (methods::is(x, "Matrix")) return(op_of_matrix(x))
   if (is.data.frame(x)) x <- frame_matrix(x, "x")
@@ -104,6 +106,12 @@ as_op <- function(x) {
           "diagonal")
   }
   dense_op(numbers)
+}
+
+# Derivatives go through products of formulas, of which operators are made.
+refuse_traced <- function(x) {
+  if (!is_traced(x)) return(invisible())
+  abort("no_gradient", "operators are not differentiated; write the products of their parts, K %*% v + lambda * v")
 }
 
 op_of_lazy <- function(x) {
