@@ -50,6 +50,8 @@ check_extent <- function(n) {
 #' parameter, the same for every pair. `Vij(A)` gives each pair its own number. `row_index()` and
 #' `col_index()` are the row numbers i and j themselves.
 #'
+#' In a function that [gradient()] differentiates, data may be what is differentiated in, or made of it.
+#'
 #' Each call makes one variable; a gradient is taken with respect to it. Without data, `Vi(dim = 3)` is a
 #' placeholder with three components, filled in by [as.function()][as.function.lazy_reduction].
 #'

@@ -167,3 +167,21 @@ test_that("a function that is called again plans and differentiates nothing anew
   expect_length(kernweave:::templates$keys, before)
   expect_identical(lapply(kernweave:::templates$values, function(t) t$reduction$cache$steps), steps)
 })
+
+test_that("forward mode, cotangents of any shape, and objectives go through reductions", {
+  f <- function(x, s) exp(-sqdist(Vi(x), Vj(y)) / s) %*% b
+  slope <- (f(x + 1e-6 * u, 0.9 + 1e-6) - f(x - 1e-6 * u, 0.9 - 1e-6)) / 2e-6
+  expect_equal(jvp(f)(x, 0.9, tangent = list(u, 1)), slope, tolerance = 1e-6)
+  back <- vjp(f)(x, 0.9, cotangent = matrix(w))
+  expect_equal(sum(back$x * u) + back$s, sum(w * slope), tolerance = 1e-6)
+  fit <- objective(function(s) sum((f(x, exp(s)) - f(x, 0.9))^2), 0.5)
+  found <- stats::optim(fit$par, fit$fn, fit$gr, method = "BFGS", control = list(reltol = 1e-14))
+  expect_equal(exp(found$par), 0.9, tolerance = 1e-4, ignore_attr = TRUE)
+})
+
+test_that("traced numbers for rows, components bound to them, and reductions that were not called at once", {
+  expect_gradient(function(w, x) sum((w * K(x)) %*% b) + sum((K(x) / w)^2, index = "ij"), w, x)
+  expect_gradient(function(s) sum(sqdist(c(Vi(w), s), c(Vj(b), s)), index = "ij"), 0.7)
+  expect_gradient(function(x) sum(as.matrix(reduction(K(x), "logsumexp", call = FALSE))^2), x)
+  expect_gradient(function(x) sum(logsumexp(K(x), drop = TRUE)^2), x)
+})
