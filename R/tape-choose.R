@@ -19,17 +19,21 @@ choosing_functions <- list(
     sides <- list(if (any(as.logical(test), na.rm = TRUE)) yes else NA,
                   if (any(!as.logical(test), na.rm = TRUE)) no else NA)
     if (highest_level(sides) == 0L) return(base::ifelse(test, sides[[1]], sides[[2]]))
+    if (length(test) == 1L && !is.na(test) && is.null(attributes(test))) return(take(sides[[if (test) 1 else 2]], 1L))
     arranged(sides, function(at) base::ifelse(test, at[[1]], at[[2]]))
   }
 )
 
+# Of all elements of all parts, the one that wins is taken.
 extreme <- function(f, which_one, ..., na.rm) {
   parts <- list(...)
   if (highest_level(parts) == 0L) return(f(..., na.rm = na.rm))
-  x <- if (length(parts) == 1L) parts[[1]] else join(parts)
-  value <- plain_value(x)
+  sizes <- lengths(parts)
+  value <- unlist(lapply(parts, plain_value), use.names = FALSE)
   if (!length(value) || na.rm && all(is.na(value))) return(f(value, na.rm = na.rm))
-  take(x, if (anyNA(value) && !na.rm) which(is.na(value))[1] else unname(which_one(value)))
+  at <- if (anyNA(value) && !na.rm) which(is.na(value))[1] else which_one(value)
+  part <- which.max(cumsum(sizes) >= at)
+  if (is_traced(parts[[part]])) take(parts[[part]], at - sum(sizes[seq_len(part - 1L)])) else take(join(parts), at)
 }
 
 # Looked at from the last to the first, so that the first of those that are the extreme one wins.

@@ -32,6 +32,7 @@ put <- function(g, at, n, extent) {
   }
   g <- as.vector(g)
   at <- as.vector(at)
+  if (length(at) == 1L && !is.na(at)) return(put_one(g, at, n, extent))
   if (anyNA(at)) {
     g <- g[!is.na(at)]
     at <- at[!is.na(at)]
@@ -42,22 +43,37 @@ put <- function(g, at, n, extent) {
   out
 }
 
+put_one <- function(g, at, n, extent) {
+  out <- numeric(n)
+  out[at] <- g
+  if (!is.null(extent)) dim(out) <- extent
+  out
+}
+
 # Pulls are made by functions of their own, so that no frame keeps what they do not need.
 pull_putting <- function(at, n, extent) {
   at; n; extent
   function(g) list(put(g, at, n, extent))
 }
 
-pull_taking <- function(...) {
-  places <- list(...)
-  function(g) lapply(places, function(at) take(g, at))
+pull_taking <- function(at) {
+  force(at)
+  function(g) list(take(g, at))
+}
+
+pull_cutting <- function(parts) {
+  ends <- cumsum(lengths(parts))
+  extents <- lapply(parts, dim)
+  function(g) {
+    Map(function(end, n, extent) with_extent(g[end - n + seq_len(n)], extent), ends, diff(c(0L, ends)), extents)
+  }
 }
 
 # All elements of some values, one after the other.
 join <- function(parts) {
   level <- highest_level(parts)
   if (level == 0L) return(unlist(lapply(parts, as.vector), use.names = FALSE))
-  record(parts, join(lapply(parts, lowered, level)), do.call(pull_taking, unname(places_in(parts))))
+  record(parts, join(lapply(parts, lowered, level)), pull_cutting(parts))
 }
 
 places_in <- function(parts) Map(places_of, parts, cumsum(c(0L, lengths(parts)))[seq_along(parts)])
@@ -67,7 +83,8 @@ arranged <- function(parts, f) {
   lists <- Filter(is.list, parts)
   if (length(lists)) abort("no_gradient", "a traced value does not go with ", describe(lists[[1]]), " here")
   at <- f(places_in(parts))
-  take(join(unname(parts)), at)
+  joined <- join(unname(parts))
+  if (is.null(attributes(at)) && identical(at, seq_along(joined))) joined else take(joined, at)
 }
 
 # --- elements -----------------------------------------------------------------------------------------------------
@@ -110,7 +127,7 @@ pull_assigned <- function(where, extent, to_rest) {
 }
 
 with_extent <- function(x, extent) {
-  dim(x) <- extent
+  if (!identical(dim(x), extent)) dim(x) <- extent
   x
 }
 
@@ -150,6 +167,7 @@ arranging_functions <- list(
     parts <- list(...)
     if (highest_level(parts) == 0L) return(base::c(..., recursive = recursive, use.names = use.names))
     if (any(vapply(parts, is.list, NA))) return(do.call(base::c, lapply(parts, as.list)))
+    if (is.null(names(parts)) && !any(vapply(parts, has_names, NA))) return(join(parts))
     arranged(parts, function(at) do.call(base::c, base::c(at, use.names = use.names)))
   },
 
@@ -233,5 +251,6 @@ with_attribute <- function(x, name, value) {
   x
 }
 
+has_names <- function(x) !is.null(names(plain_value(x)))
 holds_traced <- function(x) is_traced(x) || is.list(x) && any(vapply(x, holds_traced, NA))
 in_list <- function(x) if (is_traced(x)) list(x) else x

@@ -102,14 +102,24 @@ summing_functions <- list(
 total <- function(parts) {
   level <- highest_level(parts)
   if (level == 0L) return(do.call(base::sum, parts))
+  if (length(parts) == 1L) return(folded_to_one(parts[[1]], sum))
   record(parts, total(lapply(parts, lowered, level)), pull_spreading(parts))
 }
 
-pull_spreading <- function(parts, per = 1) {
-  sizes <- lengths(parts, use.names = FALSE)
-  extents <- lapply(parts, dim)
-  per
-  function(g) Map(function(n, extent) with_extent(rep_len(g / per, n), extent), sizes, extents)
+folded_to_one <- function(x, f, per = 1) {
+  value <- .subset2(x, "value")
+  pull <- pull_filling(length(value), dim(value), per)
+  write_entry(f(value), .subset2(x, "tape"), .subset2(x, "place"), pull)
+}
+
+pull_filling <- function(n, extent, per) {
+  n; extent; per
+  function(g) list(with_extent(rep_len(g / per, n), extent))
+}
+
+pull_spreading <- function(parts) {
+  pulls <- lapply(parts, function(x) pull_filling(length(x), dim(x), 1))
+  function(g) unlist(lapply(pulls, function(pull) pull(g)), recursive = FALSE)
 }
 
 without_na <- function(x) x[!is.na(x)]
@@ -137,7 +147,7 @@ mean.kernweave_traced <- function(x, trim = 0, na.rm = FALSE, ...) {
   if (trim >= 0.5) return(median(x))
   cut <- floor(n * trim)
   if (cut > 0 && !anyNA(x)) return(mean(sort(x)[(cut + 1):(n - cut)]))
-  write_entry(mean(value_of(x)), .subset2(x, "tape"), .subset2(x, "place"), pull_spreading(list(x), n))
+  folded_to_one(x, mean, per = n)
 }
 
 #' @export

@@ -19,7 +19,7 @@ new_traced <- function(value, level, tape, place) {
   asS4(`class<-`(environment(), traced_class))
 }
 
-is_traced <- function(x) is.environment(x) && identical(oldClass(x), traced_class)
+is_traced <- function(x) is.environment(x) && inherits(x, "kernweave_traced")
 level_of <- function(x) if (is_traced(x)) .subset2(x, "level") else 0L
 
 # One level down, and all levels down.
@@ -61,12 +61,19 @@ write_entry <- function(value, tape, places, pull) {
 # are one level down, and so are the parents that `pull` may read (see lowered()). Cotangents are wanted of the traced
 # parents of this level alone, and have the lengths and extents of these; NULL is 0.
 record <- function(parents, value, pull) {
-  level <- highest_level(parents)
+  level <- 0L
+  for (x in parents) {
+    if (is_traced(x) && .subset2(x, "level") > level) {
+      level <- .subset2(x, "level")
+      tape <- .subset2(x, "tape")
+    }
+  }
   if (level == 0L) return(value)
-  own <- vapply(parents, level_of, 0L) == level
-  tape <- .subset2(parents[[which.max(own)]], "tape")
   places <- integer(length(parents))
-  for (k in which(own)) places[k] <- place_on(parents[[k]], tape)
+  for (k in seq_along(parents)) {
+    x <- parents[[k]]
+    if (is_traced(x) && .subset2(x, "level") == level) places[k] <- place_on(x, tape)
+  }
   write_entry(value, tape, places, pull)
 }
 
