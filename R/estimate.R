@@ -44,13 +44,15 @@ confint.kernweave_estimate <- function(object, parm, level = 0.95, ...) {
   matrix(as.numeric(object) + c(-half, half), 1, dimnames = list(NULL, paste(format(100 * ends), "%")))
 }
 
-#' @export
-Ops.kernweave_estimate <- function(e1, e2) {
-  if (inherits(e1, "kernweave_estimate")) e1 <- as.numeric(e1)
-  if (missing(e2)) return(get(.Generic)(e1))
-  if (inherits(e2, "kernweave_estimate")) e2 <- as.numeric(e2)
-  get(.Generic)(e1, e2)
+# Arithmetic is that of the number.
+estimate_arithmetic <- function(symbol, e1, e2) {
+  if (is_estimate(e1)) e1 <- as.numeric(e1)
+  if (missing(e2)) return(get(symbol)(e1))
+  if (is_estimate(e2)) e2 <- as.numeric(e2)
+  get(symbol)(e1, e2)
 }
+
+is_estimate <- function(x) inherits(x, "kernweave_estimate")
 
 #' @export
 Math.kernweave_estimate <- function(x, ...) get(.Generic)(as.numeric(x), ...)

@@ -101,10 +101,12 @@ NULL
 #' @rawNamespace S3method(Ops,lazy_tensor,Ops.kernweave)
 #' @rawNamespace S3method(Ops,kernweave_traced,Ops.kernweave)
 #' @rawNamespace S3method(Ops,linear_op,Ops.kernweave)
+#' @rawNamespace S3method(Ops,kernweave_estimate,Ops.kernweave)
 Ops.kernweave <- function(e1, e2) {
   if (!missing(e2) && (is_traced(e1) && (is.atomic(e2) || is_traced(e2)) || is_traced(e2) && is.atomic(e1))) {
     return(traced_operator(.Generic, e1, e2))
   }
+  if (is_estimate(e1) || !missing(e2) && is_estimate(e2)) return(estimate_arithmetic(.Generic, e1, e2))
   if (is_op(e1) || !missing(e2) && is_op(e2)) return(operator_arithmetic(.Generic, e1, e2))
   if (missing(e2)) return(if (is_traced(e1)) traced_sign(.Generic, e1) else unary_operator(.Generic, e1))
   if (!is_lazy(e1) && !is_lazy(e2)) {

@@ -45,6 +45,11 @@ adjoint_helpers <- list(
     (x - each_row(colMeans(x), x)) / (nrow(x) - 1)
   },
 
+  spreads = function(x, y) {
+    spread <- function(x) apply(as.matrix(x), 2, sd)
+    if (is.matrix(x) || is.matrix(y)) outer(spread(x), spread(y)) else sd(x) * sd(y)
+  },
+
   products_of_others = function(x) {
     n <- length(x)
     c(1, cumprod(x)[-n]) * rev(c(1, cumprod(rev(x))[-n]))
@@ -83,6 +88,13 @@ summing_functions <- list(
     if (method[1] != "pearson") refuse_setting("cov", "method", method)
     if (is.null(y) && !is.matrix(x)) abort("input", "cov(): give both `x` and `y`, or a matrix")
     moments("cov", x, y, use)
+  },
+
+  cor = function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
+    if (highest_level(list(x, y)) == 0L) return(stats::cor(x, y, use, method))
+    if (method[1] != "pearson") refuse_setting("cor", "method", method)
+    if (use != "everything") refuse_setting("cor", "use", use)
+    if (is.null(y)) overlay$cov2cor(overlay$cov(x)) else overlay$cov(x, y) / backstage$spreads(x, y)
   },
 
   norm = function(x, type = c("O", "I", "F", "M", "2")) {

@@ -43,6 +43,7 @@ rule_calls <- list(
   var = list(function(x) var(x), function(x) var(x, x^2), function(x) var(matrix(c(x, x^2, 1:3), 3)),
              function(x) var(c(x, NA), na.rm = TRUE), p),
   cov = list(function(x) cov(x, exp(x)), function(x) cov(cbind(x, x^2)), function(x) cov(cbind(x, 1:3), x^2), p),
+  cor = list(function(x) cor(x, exp(x)), function(x) cor(cbind(x, x^2)), function(x) cor(cbind(x, 1:3), x^2), p),
   sd = list(function(x) sd(x), p), diff = list(function(x) diff(x), function(x) diff(x, lag = 2), p),
   norm = list(function(x) norm(x, "F"), function(x) norm(x), function(x) norm(x, "I"), function(x) norm(x, "M"), Q),
   max = list(function(x) max(x), function(x) max(1, x), p), min = list(function(x) min(x), function(x) min(x, 9), p),

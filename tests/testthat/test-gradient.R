@@ -122,6 +122,12 @@ test_that("nothing is masked, and plain numbers within the function are treated 
   expect_identical(search(), before)
 })
 
+test_that("an estimate beside a traced value is its number", {
+  estimate <- structure(2, se = 0.1, class = "kernweave_estimate")
+  expect_silent(found <- gradient(function(x) x^2 * estimate - estimate)(3))
+  expect_identical(found, list(x = 12))
+})
+
 test_that("gradients inside gradients keep their levels apart", {
   f <- function(x) x * gradient(function(z) z^2 * x)(3)$z
   expect_identical(gradient(f)(2), list(x = 24))
