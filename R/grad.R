@@ -10,8 +10,8 @@
 #' function also takes the cotangent or the tangents that were not given. Derivatives are reductions
 #' themselves, so these can be nested to any order, through every reduction that has a gradient.
 #'
-#' @param f a `lazy_reduction`, as [reduction()] makes with `call = FALSE` or of placeholders; for R functions, which get
-#'   functions of their arguments and of `cotangent` or `tangent`, see [gradient()]
+#' @param f a `lazy_reduction`, as [reduction()] makes with `call = FALSE` or of placeholders; for an R function, which
+#'   gives a function of its arguments and of `cotangent` or `tangent`, see [gradient()]
 #' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], or a list of them, or their names
 #' @param cotangent numbers shaped like the result of `f`, or one number for all. Without it, 1, or, with
 #'   `call = FALSE`, an argument of the function that the result becomes

@@ -96,7 +96,7 @@ trace_call <- function(f, args, adjoints, name = "this function") {
   own <- which(vapply(args, level_of, 0L) == level)
   refuse_argument(setdiff(names(args)[own], names(adjoints)), name)
   inner <- lapply(args, lowered, level)
-  r <- trace_call(f, inner, adjoints)
+  r <- trace_call(f, inner, adjoints, name)
   record(args, r, pull_of(adjoints[names(args)[own]], own, r, inner))
 }
 
