@@ -30,12 +30,6 @@ SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& de
   return Rcpp::XPtr<solve::Preconditioner>(made.release(), true, R_NilValue, description);
 }
 
-solve::Preconditioner* preconditioner_behind(SEXP pointer) {
-  if (Rf_isNull(pointer)) return nullptr;
-  internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer), "a preconditioner of another session");
-  return static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
-}
-
 solve::Thin thin_from_r(const Rcpp::List& description) {
   solve::Thin thin;
   thin.landmarks = Rcpp::as<solve::Places>(description["landmarks"]);
@@ -43,6 +37,15 @@ solve::Thin thin_from_r(const Rcpp::List& description) {
   thin.from = operator_from_r(description["from"], poll_r);
   thin.to = operator_from_r(description["to"], poll_r);
   return thin;
+}
+
+// Ready for a call: its products read the data as they lie now.
+solve::Preconditioner* preconditioner_behind(SEXP pointer) {
+  if (Rf_isNull(pointer)) return nullptr;
+  internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer), "a preconditioner of another session");
+  auto* const found = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
+  found->bind(thin_from_r(R_ExternalPtrProtected(pointer)));
+  return found;
 }
 
 solve::Neighbours neighbours_from_r(const Rcpp::List& description) {

@@ -37,6 +37,8 @@ class LowRank : public Preconditioner {
     logdet = shift.array().log().sum() + squares_.array().log1p().sum();
   }
 
+  void bind(Thin thin) override { thin_ = std::move(thin); }
+
   void inverse(const Block& x, Block* y) override {
     scaled_ = weights_.asDiagonal() * x;
     add_low_rank(-(squares_.array() + 1.0).inverse());
@@ -88,7 +90,7 @@ class LowRank : public Preconditioner {
     scaled_ += weights_.asDiagonal() * weighed_;
   }
 
-  const Thin thin_;
+  Thin thin_;
   const Vector weights_;  // of each point, the root of what its shift divides by
   Eigen::LLT<Block> cholesky_;
   Block vectors_;

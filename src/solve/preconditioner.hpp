@@ -1,13 +1,22 @@
 // An approximation P of a positive definite matrix A that is cheap to solve with: P^-1 = G G'.
 #pragma once
 #include <memory>
-#include "solve/operator.hpp"
+#include "solve/entries.hpp"
 
 namespace kernweave::solve {
+
+// A lazy matrix K of n points beside its columns at the landmarks: from them (n x k) and to them (k x n).
+struct Thin {
+  OperatorPointer from, to;
+  Places landmarks;
+};
 
 class Preconditioner {
  public:
   virtual ~Preconditioner() = default;
+
+  // Products with the same landmarks anew: those of an earlier call stand on data as they lay then.
+  virtual void bind(Thin thin) = 0;
 
   virtual void root(const Block& x, Block* y) = 0;             // G x
   virtual void root_transposed(const Block& x, Block* y) = 0;  // G' x

@@ -155,6 +155,7 @@ class TwoPart : public Preconditioner {
     if (rank()) logdet += 2 * cholesky_.matrixLLT().diagonal().array().log().sum();
   }
 
+  void bind(Thin thin) override { thin_ = std::move(thin); }
   bool unit_diagonal() const override { return true; }
 
   // With H = -L'^-1 L^-1 A[S, R] U, the columns of G are [L'^-1; 0] and [H; U].
@@ -300,7 +301,7 @@ class TwoPart : public Preconditioner {
 
   static Index at(const Places& places, Index k) { return static_cast<Index>(places[static_cast<std::size_t>(k)]) - 1; }
 
-  const Thin thin_;
+  Thin thin_;
   const Places order_;
   SparseFactor factor_;
   Eigen::LLT<Block> cholesky_;

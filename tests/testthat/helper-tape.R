@@ -1,5 +1,7 @@
 # What a tape must get right: functions as R users write them, with arguments and the gradient in closed form.
 
+library(stats)  # processes that run test files side by side start without it
+
 tape_data <- local({
   set.seed(53)
   n <- 6
