@@ -107,11 +107,11 @@ test_that("restricted pairs travel with a formula and are refused by the devices
   expect_error(some + other, class = "kernweave_error_unsupported")
 })
 
-test_that("one job holds outputs that keep i, j, neither and both", {
+test_that("one job holds outputs that keep i, j and both; that of a parameter joins the sweep of another", {
   o <- list(X = Vi(x, name = "x"), Y = Vj(y, name = "y"), p = Pm(2, name = "p"), A = Vij(matrix(1, 4, 5), name = "A"))
   G <- vjp(reduction(sqdist(o$X, o$Y) * o$p * o$A, "sum", index = "ij", call = FALSE), unname(o), call = FALSE,
            cotangent = 1)
-  expect_identical(vapply(G$outputs, `[[`, "", "keep"), c("i", "j", "none", "both"))
+  expect_identical(vapply(G$outputs, `[[`, "", "keep"), c("i", "j", "j", "both"))
   expect_identical(vapply(kernweave:::run_reduction(G), length, 0L), c(x = 12L, y = 15L, p = 1L, A = 20L))
   expect_output(print(G), "at each pair")
 })

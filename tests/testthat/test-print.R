@@ -122,7 +122,7 @@ test_that("README and ?kernweave have one table of what is wanted, and all of it
   z <- matrix(0.5, 6, 3)
   Z <- Vi(z)
   given <- list2env(list(a = 1:6, b = 1:5, x = z, y = y, X = Z, D = sqdist(Z, Y), K = exp(-sqdist(Z, Y) / 0.18),
-                         S = exp(-sqdist(Z, Vj(z)))))
+                         S = exp(-sqdist(Z, Vj(z))), f = function(x) sum(x^2), start = c(1, 2)))
   for (one in gsub("`", "", code)) expect_error(eval(parse(text = one), new.env(parent = given)), NA, label = one)
 })
 
