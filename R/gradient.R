@@ -32,7 +32,6 @@
 #' @param f a function
 #' @param wrt names of the arguments to differentiate in; those of type double, or lists that hold such, where it is
 #'   `NULL`
-#' @param ... not used
 #' @return A function.
 #' @seealso [objective()] for optimisers, [vjp()] for reductions of lazy tensors
 #' @export

@@ -43,7 +43,7 @@
 #' Where two points coincide, a derivative that does not exist is taken to be 0: the first of `kernel_laplacian`,
 #' `kernel_energy` and `kernel_matern` with `nu` 1/2, the second of these and of `kernel_thin_plate`, the third of
 #' `kernel_matern` with `nu` 3/2. The ready kernels of Matern's are right where others of the same formula, written with
-#' norms, are not: the second derivative of `(1 + r) * exp(-r)` with `r <- norm2(x - y)` is taken to be 0 there.
+#' norms, are not: the second derivative of `(1 + r) * exp(-r)` with `d <- norm2(x - y)` is taken to be 0 there.
 #'
 #' @param x,y points: matrices with a row for each, vectors, or lazy tensors; without `y`, the points `x` on both sides
 #' @param scale one number, one for each component, or a lazy tensor of either, so that it can be differentiated

@@ -16,9 +16,9 @@
 #' `kronecker(A, B)` and `A %x% B`, `cbind()` and `rbind()` take operators together with matrices. Beside an operator,
 #' `cbind()` takes a vector for a column and repeats a number.
 #'
-#' @param e1,e2,x,y,X,Y operators, lazy tensors or matrices, of which one at least is an operator; for `+`, `-`, `%*%`,
+#' @param x operators, lazy tensors or matrices, of which one at least is an operator; for `+`, `-`, `%*%`,
 #'   `crossprod`, `tcrossprod` and `kronecker`, matrices are taken as they are
-#' @param FUN,make.dimnames,deparse.level refused or not used
+#' @param deparse.level refused or not used
 #' @param ... for `cbind` and `rbind`: what is bound together
 #' @return An operator, or numbers where numbers were multiplied.
 #' @seealso [linear_op] for what they are made of, [operator-numbers], [lazy-matrix]

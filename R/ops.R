@@ -97,6 +97,7 @@ NULL
 
 # Operators of all classes of the package: where two have methods that differ, R takes neither.
 #' @rdname lazy-arithmetic
+#' @aliases Ops.lazy_tensor
 #' @usage \method{Ops}{lazy_tensor}(e1, e2)
 #' @rawNamespace S3method(Ops,lazy_tensor,Ops.kernweave)
 #' @rawNamespace S3method(Ops,kernweave_traced,Ops.kernweave)
