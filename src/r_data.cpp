@@ -36,17 +36,24 @@ void forget(SEXP pointer) {
 
 // Only for data that are the operand's own, and long enough to be worth it. The pointer holds the vector that it was
 // made for: where the operand has been given another since, nothing that was kept is true any more. It holds it by a
-// weak reference, which is not saved: the numbers would be, a second time. A pointer that has been saved and loaded is
-// empty.
+// weak reference, which is not saved: the numbers would be, a second time. The reference is to a pointer that protects
+// the vector, since R makes it one to a copy of what somebody else refers to. A pointer that has been saved and loaded
+// is empty.
+bool was_made_for(SEXP pointer, SEXP data) {
+  const SEXP holder = R_WeakRefValue(R_ExternalPtrProtected(pointer));
+  return TYPEOF(holder) == EXTPTRSXP && R_ExternalPtrProtected(holder) == data;
+}
+
 Kept* kept_by(SEXP operand, SEXP data) {
   constexpr R_xlen_t kWorthKeeping = 4096;
   static const SEXP own = Rf_install("data"), kept = Rf_install("kept");
   if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || Rf_findVarInFrame(operand, own) != data)
     return nullptr;
   const SEXP found = Rf_findVarInFrame(operand, kept);
-  if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found) && R_WeakRefValue(R_ExternalPtrProtected(found)) == data)
+  if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found) && was_made_for(found, data))
     return static_cast<Kept*>(R_ExternalPtrAddr(found));
-  const Rcpp::Shield<SEXP> made_for(R_MakeWeakRef(operand, data, R_NilValue, FALSE));
+  const Rcpp::Shield<SEXP> holder(R_MakeExternalPtr(nullptr, kept, data));
+  const Rcpp::Shield<SEXP> made_for(R_MakeWeakRef(operand, holder, R_NilValue, FALSE));
   const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, made_for));
   R_RegisterCFinalizer(pointer, forget);
   Rf_defineVar(kept, pointer, operand);

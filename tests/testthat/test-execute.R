@@ -53,6 +53,22 @@ test_that("an executable that has run before gives the same bits as a fresh one"
   }
 })
 
+test_that("what is kept of an operand's data stays for as long as these do", {
+  x <- Vi(matrix(stats::runif(6000), 3000), name = "x")
+  K <- exp(-sqdist(x, Vj(matrix(0.5, 10, 2))))
+  operand <- x$formula$args
+  pointer_after <- function() {
+    sum(K, index = "j")
+    gc()
+    utils::capture.output(print(operand$kept))
+  }
+  first <- pointer_after()
+  expect_match(first, "pointer")
+  expect_identical(pointer_after(), first)
+  operand$data <- operand$data + 1
+  expect_false(identical(pointer_after(), first))
+})
+
 test_that("what was kept of an operand's data is forgotten when it is given others", {
   n <- 5000
   x <- Vi(matrix(rnorm(2 * n), n), name = "x")
