@@ -79,7 +79,7 @@ column_entries <- function(x, columns) {
   operator_product(x, unit)
 }
 
-some_at_a_time <- function(n) unname(split(seq_len(n), (seq_len(n) - 1) %/% widest_product))
+some_at_a_time <- function(n, most = widest_product) unname(split(seq_len(n), (seq_len(n) - 1) %/% most))
 
 knows_transpose <- function(x) {
   if (isTRUE(x$symmetric) || x$kind %in% c("lazy", "dense")) return(TRUE)

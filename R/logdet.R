@@ -44,7 +44,7 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   }
   seed <- check_seed(seed)
   K <- lazy_set(K, precision = "float64")
-  P <- chosen_preconditioner(precondition, K, ridge, rank, local)
+  P <- chosen_preconditioner(precondition, K, ridge, rank, local, seed)
   found <- logdet_by_probes(K, ridge, P, probes, seed)
   while (!is.null(se_tol) && found$se > se_tol && probes < 4096) {
     probes <- 2L * probes
@@ -59,7 +59,7 @@ rounding_of_logs <- 1e-12
 logdet_by_probes <- function(K, ridge, P, probes, seed, vectors = FALSE) {
   n <- length(ridge)
   system <- native_system(K, ridge, probes)
-  forms <- r_log_forms(system, live_pointer(P), probes, seed, 1e-5, as.integer(100 + 10 * sqrt(n)), vectors)
+  forms <- r_log_forms(system, live_pointer(P), probes, seed, 1e-5, most_iterations(n), vectors)
   # With a diagonal of ones the trace of B - I is 0, which its part of each probe is not.
   each <- n * (forms$value - if (forms$unit) forms$first - 1 else 0)
   value <- forms$logdet + mean(each)

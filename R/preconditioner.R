@@ -64,7 +64,7 @@ count_text <- function(n, what) paste0(format(n, big.mark = ","), " ", what, if 
 #' @export
 solve.kernweave_preconditioner <- function(a, b, ...) {
   b <- right_hand_side(b, a$n)
-  shaped_as(r_precondition(live_pointer(a), b$values)$y, b)
+  shaped_as(r_precondition(live_pointer(a), b$values), b)
 }
 
 live_pointer <- function(P) {

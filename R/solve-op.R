@@ -38,7 +38,7 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   else by_products(A, b$values, tol, method, maxit)
   x <- found$x
   found$x <- NULL
-  report <- structure(c(found, list(tol = tol, n = n, ridge = min(ridge), rough = FALSE,
+  report <- structure(c(found, list(tol = tol, n = n, ridge = min(ridge),
                                     seconds = proc.time()[["elapsed"]] - started)), class = "kernweave_report")
   if (!report$converged) warn_of_convergence(report)
   structure(shaped_as(x, b), report = report)
@@ -72,14 +72,8 @@ dense_solution <- function(A, b) {
 
 by_products <- function(A, b, tol, method, maxit) {
   if (isFALSE(A$symmetric)) abort("indefinite", "the operator is not symmetric: conjugate gradients cannot solve it")
-  n <- nrow(b)
-  most <- if (is.null(maxit)) as.integer(100 + 10 * sqrt(n)) else check_count(maxit, "maxit")
-  system <- native_operator(A, ncol(b), TRUE)
-  check_symmetric_by_products(system, n)
-  found <- if (method == "minres") r_minimal_residual(system, b, tol, most)
-  else r_conjugate_gradients(system, NULL, b, matrix(0, n, 0), tol, most)
-  c(found[c("x", "iterations", "residual", "history", "products", "end")],
-    list(method = if (method == "minres") method else "cg", converged = found$end == "converged"))
+  check_symmetric_by_products(native_operator(A, 2), nrow(b))
+  iterate(native_operator(A, ncol(b), TRUE), b, tol, method, maxit)
 }
 
 inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {

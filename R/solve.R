@@ -72,8 +72,7 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL, method 
   found$system <- list(K = a, ridge = ridge, b = b$values, trend = regressors, coefficients = attr(x, "trend"))
   report <- c(found, list(tol = tol, n = n, seconds = proc.time()[["elapsed"]] - started))
   if (isFALSE(report$converged)) warn_of_convergence(report)
-  x <- structure(shaped_as(x, b), trend = attr(x, "trend"), report = structure(report, class = "kernweave_report"))
-  x
+  structure(shaped_as(x, b), trend = attr(x, "trend"), report = structure(report, class = "kernweave_report"))
 }
 
 # Below, a Cholesky factor is quicker than anything else, and exact.
@@ -81,8 +80,7 @@ small_system <- 2000
 
 solve_dense <- function(K, ridge, b) {
   root <- dense_root(K, ridge)
-  x <- backsolve(root, backsolve(root, b, transpose = TRUE))
-  list(x = x, method = "dense", converged = TRUE)
+  list(x = backsolve(root, backsolve(root, b, transpose = TRUE)), method = "dense", converged = TRUE)
 }
 
 # The upper Cholesky factor of K + ridge.
@@ -119,23 +117,27 @@ check_symmetric_by_products <- function(op, n) {
 }
 
 solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, maxit) {
-  n <- nrow(b)
-  most <- if (is.null(maxit)) as.integer(100 + 10 * sqrt(n)) else check_count(maxit, "maxit")
   exact <- lazy_set(K, precision = "float64")
-  system <- native_system(exact, ridge, ncol(b))
-  check_symmetric_by_products(system, n)
+  check_symmetric_by_products(native_system(exact, ridge, 2), nrow(b))
   P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
-  pointer <- live_pointer(P)
-  begun <- proc.time()[["elapsed"]]
-  rough <- method != "minres" && call_options(K$settings)$precision != "float64"
-  found <- if (method == "minres") r_minimal_residual(system, b, tol, most)
-  else if (rough) refine(system, native_system(K, ridge, ncol(b)), pointer, b, start, tol, most)
-  else r_conjugate_gradients(system, pointer, b, start, tol, most)
-  list(x = found$x, method = if (method == "minres") method else "cg", converged = found$end == "converged",
-       end = found$end, iterations = found$iterations, residual = found$residual, history = found$history,
-       products = found$products, ridge = min(ridge), preconditioner = P, rough = rough,
-       iterating = proc.time()[["elapsed"]] - begun)
+  rough <- if (method != "minres" && call_options(K$settings)$precision != "float64") native_system(K, ridge, ncol(b))
+  c(iterate(native_system(exact, ridge, ncol(b)), b, tol, method, maxit, live_pointer(P), start, rough),
+    list(ridge = min(ridge), preconditioner = P))
 }
+
+# Solutions by products alone: of the system, and of the same in less precision where there is one.
+iterate <- function(system, b, tol, method, maxit, pointer = NULL, start = matrix(0, nrow(b), 0), rough = NULL) {
+  most <- if (is.null(maxit)) most_iterations(nrow(b)) else check_count(maxit, "maxit")
+  begun <- proc.time()[["elapsed"]]
+  found <- if (method == "minres") r_minimal_residual(system, b, tol, most)
+  else if (is.null(rough)) r_conjugate_gradients(system, pointer, b, start, tol, most)
+  else refine(system, rough, pointer, b, start, tol, most)
+  c(found[c("x", "iterations", "residual", "history", "products", "end")],
+    list(method = if (method == "minres") method else "cg", converged = found$end == "converged",
+         rough = !is.null(rough), iterating = proc.time()[["elapsed"]] - begun))
+}
+
+most_iterations <- function(n) as.integer(100 + 10 * sqrt(n))
 
 # Products in float32 gain two digits at a time; residuals in float64 say how far that has come. Where a step gains less
 # than a factor of 3, the rest is done in float64.
@@ -181,7 +183,7 @@ native_system <- function(K, ridge, columns) {
   list(kind = "sum", parts = list(product, list(kind = "diagonal", values = ridge)), coefficients = c(1, 1))
 }
 
-chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
+chosen_preconditioner <- function(precondition, K, ridge, rank, local, seed = NULL) {
   if (inherits(precondition, "kernweave_preconditioner")) {
     if (precondition$n != length(ridge)) {
       abort("shape", "the preconditioner is of ", precondition$n, " points, the matrix of ", length(ridge))
@@ -189,7 +191,7 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
     return(precondition)
   }
   check_flag(precondition, "precondition")
-  if (precondition) preconditioner(K, ridge, rank, local)
+  if (precondition) preconditioner(K, ridge, rank, local, seed = seed)
 }
 
 # --- arguments ------------------------------------------------------------------------------------------------

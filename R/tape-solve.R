@@ -34,12 +34,16 @@ lowered_system <- function(K, ...) {
        given = lapply(given, lowered, level))
 }
 
-# Cotangents of the operands of K from that of K itself, which is u v' summed over columns: one job for all of them.
-through_entries <- function(system, u, v) {
-  if (!length(system$operands)) return(list())
-  R <- reduction((Vi(u) | Vj(v)) * system$K, "sum", index = "ij", call = FALSE)
+# Cotangents of the operands of K from a sum over some of its entries: one job for all of them.
+through_sum <- function(system, R) {
   Map(function(g, value) shaped_like(g, plain_value(value)), vjp(R, wrt = system$operands, cotangent = 1),
       system$values)
+}
+
+# The same where the cotangent of K is u v', summed over columns.
+through_entries <- function(system, u, v) {
+  if (!length(system$operands)) return(list())
+  through_sum(system, reduction((Vi(u) | Vj(v)) * system$K, "sum", index = "ij", call = FALSE))
 }
 
 solve_node <- function(K, b, ridge, ..., method, precondition, rank, local) {
@@ -89,23 +93,20 @@ logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, loca
     }))
   }
   seed <- check_seed(seed)
-  if (isTRUE(precondition)) {
-    precondition <- preconditioner(plain_tensor(K), plain_value(ridge), rank, local, seed = seed)
-  }
   if (is_traced_system(system$K, lower)) {
     abort("no_gradient", "the second derivative of logdet() is that of the dense way alone, up to ", small_system,
           " points: method = \"dense\"")
   }
-  found <- logdet_by_probes(system$K, rep_len(lower, n), precondition, probes, seed, vectors = TRUE)
+  diagonal <- check_ridge(lower, n)
+  P <- chosen_preconditioner(precondition, system$K, diagonal, rank, local, seed)
+  found <- logdet_by_probes(system$K, diagonal, P, probes, seed, vectors = TRUE)
   record(c(system$values, list(ridge)), found$value, function(g) {
     ridges <- length(plain_value(ridge))
-    known <- if (precondition_has_neighbours(precondition)) through_inverse(system, precondition, g, ridges)
-    u <- if (is.null(known)) found$u else found$u - found$v
-    Map(`+`, through_logdet(system, g * u / probes, found$v, ridges), known %or% 0)
+    if (is.null(P) || P$neighbours == 0) return(through_logdet(system, g * found$u / probes, found$v, ridges))
+    Map(`+`, through_logdet(system, g * (found$u - found$v) / probes, found$v, ridges),
+        through_inverse(system, P, g, ridges))
   })
 }
-
-precondition_has_neighbours <- function(P) !isFALSE(P) && P$neighbours > 0
 
 plain_estimate <- function(x) if (is_traced(x)) x else as.numeric(x)
 
@@ -116,33 +117,32 @@ through_logdet <- function(system, u, v, ridges) {
 # The cotangents of the trace of P^-1 A for a preconditioner of two parts.
 through_inverse <- function(system, P, g, ridges) {
   W <- r_inverse_weights(live_pointer(P))
+  diagonal <- diagonal_of_inverse(W, P$n)
+  of_operands <- if (length(system$operands)) {
+    of_pairs <- lapply(some_at_a_time(ncol(W$factor), 2048), function(points) {
+      through_sum(system, sum_of_pairs(system$K, W, points))
+    })
+    Reduce(function(a, b) Map(`+`, a, b), c(of_pairs, through_landmarks(system, W)))
+  }
+  lapply(c(of_operands, list(if (ridges == 1) sum(diagonal) else diagonal)), `*`, g)
+}
+
+through_landmarks <- function(system, W) {
   S <- W$landmarks
-  total <- through_weighted(system, list())
-  if (length(S)) {
-    rows <- take_points(system$K, S, "i", "landmarks")
-    total <- through_weighted(system, total, sum_of_weighted(take_points(rows, S, "j", "landmarks"), W$own))
-    total <- through_weighted(system, total, sum_of_weighted(take_points(rows, W$order, "j", "points"), W$cross))
-  }
-  each <- ncol(W$factor)
-  for (from in seq(1, each, by = 2048)) {
-    total <- through_weighted(system, total, sum_of_pairs(system$K, W, from:min(each, from + 2047)))
-  }
-  diagonal <- numeric(P$n)
-  diagonal[S] <- diag(W$own)
-  places <- rbind(W$neighbours, seq_len(each))
+  if (!length(S)) return(list())
+  rows <- take_points(system$K, S, "i", "landmarks")
+  list(through_sum(system, sum_of_weighted(take_points(rows, S, "j", "landmarks"), W$own)),
+       through_sum(system, sum_of_weighted(take_points(rows, W$order, "j", "points"), W$cross)))
+}
+
+diagonal_of_inverse <- function(W, n) {
+  diagonal <- numeric(n)
+  diagonal[W$landmarks] <- diag(W$own)
+  places <- rbind(W$neighbours, seq_len(ncol(W$factor)))
   at <- !is.na(places)
   sums <- rowsum(W$factor[at]^2, places[at])
   diagonal[W$order[as.integer(rownames(sums))]] <- sums
-  lapply(c(total, list(if (ridges == 1) sum(diagonal) else diagonal)), `*`, g)
-}
-
-# What a sum with weights adds to the cotangents of the operands.
-through_weighted <- function(system, total, R = NULL) {
-  if (is.null(R)) return(rep(list(0), length(system$operands)))
-  if (!length(total)) return(total)
-  found <- Map(function(g, value) shaped_like(g, plain_value(value)), vjp(R, wrt = system$operands, cotangent = 1),
-               system$values)
-  Map(`+`, total, found)
+  diagonal
 }
 
 sum_of_weighted <- function(K, weights) reduction(K * Vij(weights), "sum", index = "ij", call = FALSE)

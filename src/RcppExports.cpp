@@ -438,7 +438,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_precondition
-Rcpp::List r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x);
+Rcpp::NumericMatrix r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x);
 RcppExport SEXP _kernweave_r_precondition(SEXP preconditionerSEXP, SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;

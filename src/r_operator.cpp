@@ -84,6 +84,10 @@ solve::Vector vector_from_r(const Rcpp::NumericVector& vector) {
   return Eigen::Map<const solve::Vector>(vector.begin(), vector.size());
 }
 
+Rcpp::NumericVector vector_to_r(const solve::Vector& vector) {
+  return Rcpp::NumericVector(vector.data(), vector.data() + vector.size());
+}
+
 }  // namespace kernweave
 
 // The product of an operator with a matrix.

@@ -11,5 +11,6 @@ solve::OperatorPointer operator_from_r(const Rcpp::List& description, const solv
 solve::Block block_from_r(const Rcpp::NumericMatrix& matrix);
 Rcpp::NumericMatrix block_to_r(const solve::Block& block);
 solve::Vector vector_from_r(const Rcpp::NumericVector& vector);
+Rcpp::NumericVector vector_to_r(const solve::Vector& vector);
 
 }  // namespace kernweave

@@ -30,13 +30,13 @@ SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& de
   return Rcpp::XPtr<solve::Preconditioner>(made.release(), true, R_NilValue, description);
 }
 
+solve::Places landmarks_from_r(const Rcpp::List& description) {
+  return Rcpp::as<solve::Places>(description["landmarks"]);
+}
+
 solve::Thin thin_from_r(const Rcpp::List& description) {
-  solve::Thin thin;
-  thin.landmarks = Rcpp::as<solve::Places>(description["landmarks"]);
-  if (thin.landmarks.empty()) return thin;
-  thin.from = operator_from_r(description["from"], poll_r);
-  thin.to = operator_from_r(description["to"], poll_r);
-  return thin;
+  if (landmarks_from_r(description).empty()) return {};
+  return {operator_from_r(description["from"], poll_r), operator_from_r(description["to"], poll_r)};
 }
 
 // Ready for a call: its products read the data as they lie now.
@@ -67,10 +67,8 @@ const char* end_name(solve::Solution::End end) {
 
 Rcpp::List solution_to_r(const solve::Solution& solution) {
   return Rcpp::List::create(Rcpp::_["x"] = block_to_r(solution.x), Rcpp::_["iterations"] = solution.iterations,
-                            Rcpp::_["residual"] = std::vector<double>(
-                                solution.residual.data(), solution.residual.data() + solution.residual.size()),
-                            Rcpp::_["history"] = solution.history, Rcpp::_["products"] = solution.products,
-                            Rcpp::_["end"] = end_name(solution.end));
+                            Rcpp::_["residual"] = vector_to_r(solution.residual), Rcpp::_["history"] = solution.history,
+                            Rcpp::_["products"] = solution.products, Rcpp::_["end"] = end_name(solution.end));
 }
 
 }  // namespace
@@ -94,28 +92,28 @@ SEXP r_preconditioner(Rcpp::List description) {
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
     const kernweave::solve::Vector ridge = kernweave::vector_from_r(description["ridge"]);
-    kernweave::solve::Thin thin = kernweave::thin_from_r(description);
+    const kernweave::solve::Places landmarks = kernweave::landmarks_from_r(description);
     if (!Rf_isNull(description["shift"]))
       return kernweave::preconditioner_to_r(
-          kernweave::solve::low_rank_preconditioner(&numbers, std::move(thin),
-                                                    kernweave::vector_from_r(description["shift"]), ridge.minCoeff()),
+          kernweave::solve::low_rank_preconditioner(&numbers, landmarks, kernweave::vector_from_r(description["shift"]),
+                                                    ridge.minCoeff()),
           description);
     const int threads = kernweave::allowed_threads(Rcpp::as<int>(description["threads"]));
     return kernweave::preconditioner_to_r(
-        kernweave::solve::two_part_preconditioner(&numbers, std::move(thin), kernweave::neighbours_from_r(description),
-                                                  ridge, threads, kernweave::poll_r),
+        kernweave::solve::two_part_preconditioner(&numbers, landmarks, kernweave::neighbours_from_r(description), ridge,
+                                                  threads, kernweave::poll_r),
         description);
   });
 }
 
-// The inverse of a preconditioner times a matrix, and its logarithm of the determinant.
+// The inverse of a preconditioner times a matrix.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x) {
+Rcpp::NumericMatrix r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x) {
   return kernweave::at_border([&] {
     kernweave::solve::Preconditioner& p = *kernweave::preconditioner_behind(preconditioner);
     kernweave::solve::Block y;
     p.inverse(kernweave::block_from_r(x), &y);
-    return Rcpp::List::create(Rcpp::_["y"] = kernweave::block_to_r(y), Rcpp::_["logdet"] = p.logdet);
+    return kernweave::block_to_r(y);
   });
 }
 
@@ -210,17 +208,18 @@ Rcpp::List r_largest_eigenpairs(Rcpp::List matrix, int wanted, int block, double
                                 double basis, double seed, Rcpp::NumericMatrix start) {
   return kernweave::at_border([&] {
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
-    const kernweave::solve::EigenLimits limits{wanted, block, tol, rounding, most,
+    const kernweave::solve::EigenLimits limits{wanted,
+                                               block,
+                                               tol,
+                                               rounding,
+                                               most,
                                                static_cast<kernweave::solve::Index>(basis),
                                                static_cast<std::uint64_t>(seed)};
     const auto found =
         kernweave::solve::largest_eigenpairs(op.get(), kernweave::block_from_r(start), limits, kernweave::poll_r);
-    const auto numbers = [](const kernweave::solve::Vector& v) {
-      return std::vector<double>(v.data(), v.data() + v.size());
-    };
-    return Rcpp::List::create(Rcpp::_["values"] = numbers(found.values),
+    return Rcpp::List::create(Rcpp::_["values"] = kernweave::vector_to_r(found.values),
                               Rcpp::_["vectors"] = kernweave::block_to_r(found.vectors),
-                              Rcpp::_["residuals"] = numbers(found.residuals), Rcpp::_["passes"] = found.passes,
-                              Rcpp::_["converged"] = found.converged);
+                              Rcpp::_["residuals"] = kernweave::vector_to_r(found.residuals),
+                              Rcpp::_["passes"] = found.passes, Rcpp::_["converged"] = found.converged);
   });
 }

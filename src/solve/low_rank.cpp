@@ -22,22 +22,20 @@ Places all_places(Index n) {
 
 class LowRank : public Preconditioner {
  public:
-  LowRank(Entries* entries, Thin thin, Vector shift, double ridge)
-      : thin_(std::move(thin)), weights_(shift.cwiseInverse().cwiseSqrt()) {
+  LowRank(Entries* entries, const Places& landmarks, const Vector& shift, double ridge)
+      : weights_(shift.cwiseInverse().cwiseSqrt()) {
     smallest = ridge / shift.maxCoeff();
     Block own;
-    entries->block(thin_.landmarks, thin_.landmarks, &own);
+    entries->block(landmarks, landmarks, &own);
     own.diagonal().array() += kJitter * own.diagonal().maxCoeff() * static_cast<double>(own.rows());
     cholesky_.compute(own);
     user_check(cholesky_.info() == Eigen::Success, Fault::indefinite,
                "the matrix is not positive definite: its rows and columns at ", own.rows(), " landmarks are not");
-    const Eigen::SelfAdjointEigenSolver<Block> eigen(gram(entries));
+    const Eigen::SelfAdjointEigenSolver<Block> eigen(gram(entries, landmarks));
     vectors_ = eigen.eigenvectors();
     squares_ = eigen.eigenvalues().cwiseMax(0.0);
     logdet = shift.array().log().sum() + squares_.array().log1p().sum();
   }
-
-  void bind(Thin thin) override { thin_ = std::move(thin); }
 
   void inverse(const Block& x, Block* y) override {
     scaled_ = weights_.asDiagonal() * x;
@@ -60,12 +58,12 @@ class LowRank : public Preconditioner {
 
  private:
   // Of the columns at the landmarks, orthogonal to each other where K alone were measured, weighed point by point.
-  Block gram(Entries* entries) {
+  Block gram(Entries* entries, const Places& landmarks) {
     const Places all = all_places(weights_.size());
     Block sum = Block::Zero(cholesky_.rows(), cholesky_.rows()), columns;
     for (Index from = 0; from < weights_.size(); from += kChunk) {
       const Index count = std::min(kChunk, weights_.size() - from);
-      entries->block(thin_.landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
+      entries->block(landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
       cholesky_.matrixL().solveInPlace(columns);
       columns = columns * weights_.segment(from, count).asDiagonal();
       sum.selfadjointView<Eigen::Lower>().rankUpdate(columns);
@@ -90,7 +88,6 @@ class LowRank : public Preconditioner {
     scaled_ += weights_.asDiagonal() * weighed_;
   }
 
-  Thin thin_;
   const Vector weights_;  // of each point, the root of what its shift divides by
   Eigen::LLT<Block> cholesky_;
   Block vectors_;
@@ -100,8 +97,9 @@ class LowRank : public Preconditioner {
 
 }  // namespace
 
-PreconditionerPointer low_rank_preconditioner(Entries* entries, Thin thin, Vector shift, double ridge) {
-  return std::make_unique<LowRank>(entries, std::move(thin), std::move(shift), ridge);
+PreconditionerPointer low_rank_preconditioner(Entries* entries, const Places& landmarks, const Vector& shift,
+                                              double ridge) {
+  return std::make_unique<LowRank>(entries, landmarks, shift, ridge);
 }
 
 }  // namespace kernweave::solve

@@ -1,22 +1,22 @@
 // An approximation P of a positive definite matrix A that is cheap to solve with: P^-1 = G G'.
 #pragma once
 #include <memory>
-#include "solve/entries.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave::solve {
 
-// A lazy matrix K of n points beside its columns at the landmarks: from them (n x k) and to them (k x n).
+// Products with the columns of K at the landmarks: from them (n x k) and to them (k x n). Null where there are none.
 struct Thin {
   OperatorPointer from, to;
-  Places landmarks;
 };
 
 class Preconditioner {
  public:
   virtual ~Preconditioner() = default;
 
-  // Products with the same landmarks anew: those of an earlier call stand on data as they lay then.
-  virtual void bind(Thin thin) = 0;
+  // What is kept from call to call is numbers. Products come with each call, since they stand on data as these lie
+  // then.
+  void bind(Thin thin) { thin_ = std::move(thin); }
 
   virtual void root(const Block& x, Block* y) = 0;             // G x
   virtual void root_transposed(const Block& x, Block* y) = 0;  // G' x
@@ -30,6 +30,9 @@ class Preconditioner {
   double logdet = 0;
   // The least that an eigenvalue of G'AG can be; 0 where nothing is known.
   double smallest = 0;
+
+ protected:
+  Thin thin_;
 
  private:
   Block half_;

@@ -146,16 +146,17 @@ void last_column(Block* s, double* u, Index slots, Index own) {
 
 class TwoPart : public Preconditioner {
  public:
-  TwoPart(Entries* entries, Thin thin, Neighbours neighbours, const Vector& ridge, int threads, const Poll& poll)
-      : thin_(std::move(thin)), order_(std::move(neighbours.order)), factor_(std::move(neighbours.at), threads) {
-    landmarks(entries, picked(ridge, thin_.landmarks));
+  TwoPart(Entries* entries, Places landmarks, Neighbours neighbours, const Vector& ridge, int threads, const Poll& poll)
+      : landmarks_(std::move(landmarks)),
+        order_(std::move(neighbours.order)),
+        factor_(std::move(neighbours.at), threads) {
+    factor_landmarks(entries, picked(ridge, landmarks_));
     sparse(entries, picked(ridge, order_), threads, poll);
     factor_.turn();
     logdet = factor_.logdet_of_inverse();
     if (rank()) logdet += 2 * cholesky_.matrixLLT().diagonal().array().log().sum();
   }
 
-  void bind(Thin thin) override { thin_ = std::move(thin); }
   bool unit_diagonal() const override { return true; }
 
   // With H = -L'^-1 L^-1 A[S, R] U, the columns of G are [L'^-1; 0] and [H; U].
@@ -198,12 +199,12 @@ class TwoPart : public Preconditioner {
   }
 
  private:
-  Index rank() const { return static_cast<Index>(thin_.landmarks.size()); }
+  Index rank() const { return static_cast<Index>(landmarks_.size()); }
 
-  void landmarks(Entries* entries, const Vector& ridge) {
+  void factor_landmarks(Entries* entries, const Vector& ridge) {
     if (!rank()) return;
     Block own;
-    entries->block(thin_.landmarks, thin_.landmarks, &own);
+    entries->block(landmarks_, landmarks_, &own);
     own.diagonal() += ridge;
     cholesky_.compute(own);
     user_check(cholesky_.info() == Eigen::Success, Fault::indefinite,
@@ -215,7 +216,7 @@ class TwoPart : public Preconditioner {
     Block all(rank(), factor_.points()), columns;
     for (Index from = 0; rank() && from < factor_.points(); from += kRows) {
       const Index count = std::min(kRows, factor_.points() - from);
-      entries->block(thin_.landmarks, {order_.begin() + from, order_.begin() + from + count}, &columns);
+      entries->block(landmarks_, {order_.begin() + from, order_.begin() + from + count}, &columns);
       share_out(
           threads, (count + kTask - 1) / kTask, [](double) {},
           [&](int, std::int64_t task, const Heartbeat&) {
@@ -287,21 +288,21 @@ class TwoPart : public Preconditioner {
   void split(const Block& x) {
     few_.resize(rank(), x.cols());
     many_.resize(factor_.points(), x.cols());
-    for (Index k = 0; k < rank(); ++k) few_.row(k) = x.row(at(thin_.landmarks, k));
+    for (Index k = 0; k < rank(); ++k) few_.row(k) = x.row(at(landmarks_, k));
     for (Index c = 0; c < x.cols(); ++c)
       for (Index k = 0; k < many_.rows(); ++k) many_(k, c) = x(at(order_, k), c);
   }
 
   void join(Block* y) const {
     y->resize(rank() + many_.rows(), many_.cols());
-    for (Index k = 0; k < rank(); ++k) y->row(at(thin_.landmarks, k)) = few_.row(k);
+    for (Index k = 0; k < rank(); ++k) y->row(at(landmarks_, k)) = few_.row(k);
     for (Index c = 0; c < many_.cols(); ++c)
       for (Index k = 0; k < many_.rows(); ++k) (*y)(at(order_, k), c) = many_(k, c);
   }
 
   static Index at(const Places& places, Index k) { return static_cast<Index>(places[static_cast<std::size_t>(k)]) - 1; }
 
-  Thin thin_;
+  const Places landmarks_;
   const Places order_;
   SparseFactor factor_;
   Eigen::LLT<Block> cholesky_;
@@ -316,9 +317,9 @@ InverseWeights inverse_weights(Entries* entries, const Preconditioner& precondit
   return two->weights(entries);
 }
 
-PreconditionerPointer two_part_preconditioner(Entries* entries, Thin thin, Neighbours neighbours, const Vector& ridge,
-                                              int threads, const Poll& poll) {
-  return std::make_unique<TwoPart>(entries, std::move(thin), std::move(neighbours), ridge, threads, poll);
+PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,
+                                              const Vector& ridge, int threads, const Poll& poll) {
+  return std::make_unique<TwoPart>(entries, std::move(landmarks), std::move(neighbours), ridge, threads, poll);
 }
 
 }  // namespace kernweave::solve

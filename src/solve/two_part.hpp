@@ -20,7 +20,7 @@ struct InverseWeights {
 InverseWeights inverse_weights(Entries* entries, const Preconditioner& preconditioner);
 
 // With no landmarks, the sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.
-PreconditionerPointer two_part_preconditioner(Entries* entries, Thin thin, Neighbours neighbours, const Vector& ridge,
-                                              int threads, const Poll& poll);
+PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,
+                                              const Vector& ridge, int threads, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -244,6 +244,12 @@ test_that("logdet is exact where it is dense, and within its standard errors whe
   }
 })
 
+test_that("a seed decides all that is random in logdet()", {
+  K <- kernels$matern52(cloud(300, 2))
+  found <- lapply(1:2, function(k) logdet(K, 1e-3, method = "lanczos", seed = 3, rank = 30))
+  expect_identical(found[[1]], found[[2]])
+})
+
 test_that("probes are doubled until the standard error is small enough", {
   K <- kernels$matern52(cloud(500, 2))
   rough <- logdet(K, 1e-3, method = "lanczos", seed = 1, rank = 30, local = FALSE)
