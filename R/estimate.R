@@ -1,7 +1,10 @@
 # Estimates: numbers that know their standard error.
 
-# `...`: how it was found, for print().
-estimate <- function(value, se, ...) structure(value, se = se, found = list(...), class = "kernweave_estimate")
+# `...`: how it was found, for print(). A traced value stays as it is: it has no attributes.
+estimate <- function(value, se, ...) {
+  if (is_traced(value)) return(value)
+  structure(value, se = se, found = list(...), class = "kernweave_estimate")
+}
 
 #' Estimates with a standard error
 #'

@@ -100,7 +100,7 @@ hessian_of <- function(second) {
 second_order <- function(f, arguments, wrt) {
   run <- start_run(f, arguments, wrt)
   inner <- one_number(deeper(traced_run(f, run$arguments, names(run$inputs))))
-  list(run = run, first = cotangents(inner, 1))
+  list(run = run, first = deeper(cotangents(inner, 1)))
 }
 
 one_of_many <- function(k, g) {
@@ -127,7 +127,7 @@ jvp.function <- function(f, wrt = NULL, ...) {
     run <- reached(deeper(traced_run(f, arguments, wrt)))
     value <- value_of(run$result)
     u <- watch(0 * plain_value(value), tape)
-    slope <- pairing(cotangents(run, u), parts_given(tangent, run, "tangent"))
+    slope <- pairing(deeper(cotangents(run, u)), parts_given(tangent, run, "tangent"))
     fitted_to(value, if (is_traced(slope)) pull_back(slope, 1, list(u))[[1]])
   })
 }

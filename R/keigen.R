@@ -11,6 +11,10 @@
 #' `block` are found at once. The smallest eigenvalues of `K` are minus the largest of `-as_op(K)`, which are found
 #' slowly.
 #'
+#' In functions given to [gradient()] the values have first derivatives, the vectors none. Where values are equal, the
+#' vectors are any basis of their space, and so is what each value has for a derivative: functions that take equal values
+#' alike, as sums and traces do, have the right one.
+#'
 #' @param K a lazy tensor of one component, a [linear_op], or a matrix; symmetric, which is checked on random vectors
 #' @param k how many pairs
 #' @param tol residual to be reached, relative to each eigenvalue
@@ -37,6 +41,7 @@
 #' keigen(centre %*% K %*% centre, 3)$values  # kernel principal components
 keigen <- function(K, k, tol = 1e-8, block = 16, passes = 200, basis_mb = 1024, start = NULL, seed = 1) {
   op <- square_op(K, "keigen()")
+  if (level_of_op(op) > 0L) return(eigen_entry(op, k, tol, block, passes, basis_mb, start, seed))
   n <- op$dim[1]
   k <- check_count(k, "k")
   if (k > n) abort("shape", "`k` is ", k, ", but there are ", n, " eigenvalues")
@@ -63,9 +68,22 @@ square_op <- function(K, what) {
   op
 }
 
+# The derivative of an eigenvalue is v'dK v, which a product with vectors that are held has.
+eigen_entry <- function(op, ...) {
+  lower <- lowered_op(op, level_of_op(op))
+  if (level_of_op(lower) > 0L) abort("no_gradient", "keigen() has no second derivatives")
+  found <- keigen(lower, ...)
+  quotients <- colSums(found$vectors * operator_product(op, unname(found$vectors)))
+  found$values <- record(list(quotients), found$values, function(g) list(g))
+  found$vectors <- record(list(quotients), found$vectors, function(g) {
+    abort("no_gradient", "the vectors of keigen() have no derivative; its values have")
+  })
+  found
+}
+
 start_block <- function(start, n) {
   if (is.null(start)) return(matrix(0, n, 0))
-  start <- as_columns(start, "argument", "start")
+  start <- as_columns(plain_value(start), "argument", "start")
   if (nrow(start) != n) abort("shape", "`start` has ", counted(nrow(start), "row"), " for an operator of ", n)
   if (!all(is.finite(start))) abort("input", "`start` must be finite numbers")
   unname(start)
@@ -84,7 +102,8 @@ print.kernweave_eigen <- function(x, digits = getOption("digits"), ...) {
 #'
 #' Exact where the parts of the operator tell their diagonal ([diag()][operator-numbers] says when), or where it has no
 #' more rows than there are probes. Else the trace on the span of a third of the probes' products is exact, and that of
-#' the rest is estimated by random signs ("Hutch++"), with a standard error.
+#' the rest is estimated by random signs ("Hutch++"), with a standard error. In functions given to [gradient()] it has
+#' derivatives of any order, estimated with the same signs.
 #'
 #' @param op a square [linear_op], a lazy tensor or a matrix; it need not be symmetric
 #' @param probes number of columns that are multiplied in all
@@ -110,10 +129,10 @@ trace_by_probes <- function(op, probes, seed) {
   n <- op$dim[1]
   third <- probes %/% 3
   signs <- matrix(sign(r_uniforms(n * (probes - third), seed) - 0.5), n)
-  range <- qr.Q(qr(operator_product(op, signs[, seq_len(third), drop = FALSE])))
+  range <- qr.Q(qr(operator_product(plain_op(op), signs[, seq_len(third), drop = FALSE])))
   exact <- sum(range * operator_product(op, range))
   rest <- signs[, -seq_len(third), drop = FALSE]
   rest <- rest - range %*% crossprod(range, rest)
   each <- colSums(rest * operator_product(op, rest))
-  estimate(exact + mean(each), stats::sd(each) / sqrt(length(each)), probes = length(each))
+  estimate(exact + sum(each) / length(each), stats::sd(plain_value(each)) / sqrt(length(each)), probes = length(each))
 }

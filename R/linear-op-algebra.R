@@ -45,6 +45,17 @@ joined_terms <- list(
   })
 )
 
+# A traced number times an operator. It goes into the leaves, since coefficients are numbers.
+multiple_of <- function(op, by) {
+  kept_symmetry(switch(op$kind,
+    lazy = lazy_op(by * op$tensor),
+    diagonal = diagonal_of(by * op$values),
+    dense = dense_op(by * op$matrix),
+    sum = sum_ops(lapply(op$parts, multiple_of, by), op$coefficients),
+    product_ops(list(diagonal_of(rep(by, op$dim[1])), op))
+  ), op)
+}
+
 # A formula that has subtractions where there are any.
 added_tensors <- function(terms) {
   negative <- vapply(terms, function(term) isTRUE(term$by < 0), NA)
@@ -97,7 +108,9 @@ joined_factors <- function(a, b) {
   )
 }
 
-is_identity <- function(op) op$kind == "diagonal" && is.null(names(op$values)) && isTRUE(all(op$values == 1))
+is_identity <- function(op) {
+  op$kind == "diagonal" && !is_traced(op$values) && is.null(names(op$values)) && isTRUE(all(op$values == 1))
+}
 
 # What t(A) A and A t(A) are symmetric for.
 gram <- function(left, right) {
@@ -180,8 +193,10 @@ block_sizes <- function(lines, side, what) {
 }
 
 kronecker_op <- function(a, b) {
-  if (a$kind == "diagonal" && b$kind == "diagonal") return(diagonal_of(as.vector(kronecker(a$values, b$values))))
+  if (a$kind == "diagonal" && b$kind == "diagonal") return(diagonal_of(kronecker_vector(a$values, b$values)))
   symmetric <- isTRUE(a$symmetric) && isTRUE(b$symmetric)
   new_op("kronecker", a$dim * b$dim, parts = list(a, b), symmetric = if (symmetric) TRUE else NA,
          settings = joint_settings(list(a, b)))
 }
+
+kronecker_vector <- function(a, b) rep(unname(a), each = length(b)) * rep(unname(b), length(a))

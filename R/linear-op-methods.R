@@ -13,6 +13,12 @@
 #' as R does it; `A %*% diagonal_op(d)` multiplies columns. What would act on each entry by itself (`A * B`, `A + 1`,
 #' `exp(A)`, `A > 0`) is refused: an operator does not know its entries.
 #'
+#' Inside a function given to [gradient()] and its like, operators may hold what is differentiated: in lazy tensors,
+#' numbers they are multiplied by, diagonals and matrices. Products, `diag()`, sums of rows, `as.matrix()`,
+#' [solve()][solve.linear_op], [logdet()] and `determinant()` have derivatives of any order then, [keigen()] and
+#' [trace_estimate()] those that their help names. A function of [function_op()] is followed by its transpose, or as it
+#' runs. What asks for numbers alone is an error of class `kernweave_error_no_gradient`.
+#'
 #' `kronecker(A, B)` and `A %x% B`, `cbind()` and `rbind()` take operators together with matrices. Beside an operator,
 #' `cbind()` takes a vector for a column and repeats a number.
 #'
@@ -67,7 +73,6 @@ added <- function(e1, e2, symbol, sign) {
 size_text <- function(op) paste(vapply(op$dim, format, "", big.mark = ",", scientific = FALSE), collapse = " x ")
 
 as_term <- function(value, symbol) {
-  refuse_traced(value)
   plain <- is.numeric(value) && is.null(dim(value))
   if (!plain) return(as_op(value))
   if (length(value) == 1) {
@@ -78,7 +83,6 @@ as_term <- function(value, symbol) {
 }
 
 scaled <- function(A, by, symbol) {
-  refuse_traced(by)
   divided <- symbol == "/"
   if (is_lazy(by) && width(by) == 1 && !(has_axis(by, "i") && has_axis(by, "j"))) {
     return(scaled_along(A, if (divided) 1 / by else by))
@@ -87,7 +91,7 @@ scaled <- function(A, by, symbol) {
     refuse(symbol, "operator", "of two matrices it acts on each entry; %*% multiplies operators")
   }
   values <- if (divided) 1 / plain_vector(by, "by") else plain_vector(by, "by")
-  if (length(values) == 1) return(sum_ops(list(A), values[[1]]))
+  if (length(values) == 1) return(if (is_traced(values)) multiple_of(A, values) else sum_ops(list(A), values[[1]]))
   if (length(values) != A$dim[1]) {
     abort("shape", "an operator of ", counted(A$dim[1], "row"), " beside ", length(values), " numbers; `", symbol,
           "` takes one number, or one for each row")
@@ -99,7 +103,7 @@ scaled <- function(A, by, symbol) {
 scaled_along <- function(A, by) {
   side <- if (has_axis(by, "j")) 2 else 1
   values <- as.vector(run_single(by, "both") + 0)
-  if (!has_axis(by, "i") && !has_axis(by, "j")) return(sum_ops(list(A), values))
+  if (!has_axis(by, "i") && !has_axis(by, "j")) return(scaled(A, values, "*"))
   if (length(values) != A$dim[side]) {
     abort("shape", "an operator of ", size_text(A), " beside a formula of ", length(values), " points along ",
           c("i", "j")[side])
@@ -154,15 +158,17 @@ named <- function(result, rows, columns) {
 
 # Numbers as a matrix of doubles; a vector is a column, to the left of %*% a row.
 as_columns <- function(v, side, operator, row = FALSE) {
-  refuse_traced(v)
   argument <- paste(side, "side of", operator)
-  points <- if (is.object(v)) unwrapped(v, argument) else v
+  plain <- plain_value(v)
+  points <- if (is.object(plain)) unwrapped(plain, argument) else plain
   numeric <- is.numeric(points) || is.logical(points)
-  if (!numeric) abort("input", "the ", argument, " must be numeric, not ", describe(v))
+  if (!numeric) abort("input", "the ", argument, " must be numeric, not ", describe(plain))
   values <- check_numbers(points, argument)$values
   refuse_batches(dim(values), argument)
-  if (length(dim(values)) == 2) return(values)
-  if (row) matrix(as.vector(values), 1) else matrix(as.vector(values), ncol = 1)
+  rearranged(if (is_traced(v)) v else values, function(x) {
+    if (length(dim(x)) == 2) return(x)
+    if (row) matrix(as.vector(x), 1) else matrix(as.vector(x), ncol = 1)
+  })
 }
 
 # --- Kronecker products and binding -------------------------------------------------------------------------
@@ -173,7 +179,7 @@ operator_kronecker <- function(X, Y, FUN = "*", make.dimnames = FALSE, ...) {
   kronecker_op(as_op(columns_of_vector(X)), as_op(columns_of_vector(Y)))
 }
 
-columns_of_vector <- function(x) if (is.numeric(x) && is.null(dim(x))) matrix(x) else x
+columns_of_vector <- function(x) if (is.numeric(x) && is.null(dim(x))) rearranged(x, matrix) else x
 
 #' @rdname operator-algebra
 #' @export
@@ -208,7 +214,7 @@ line_of_vector <- function(x, length, columns, name) {
   if (!is.numeric(x) || !is.null(dim(x))) return(x)
   names <- list(names(x), if (nzchar(name)) name)
   if (base::length(x) == 1) x <- rep(x, length)
-  line <- matrix(as.vector(x), ncol = 1)
+  line <- rearranged(x, function(x) matrix(as.vector(x), ncol = 1))
   if (!is.null(names[[1]]) || !is.null(names[[2]])) dimnames(line) <- names
   if (columns) line else t(line)
 }

@@ -53,15 +53,15 @@ plain_entries <- function(x) {
     dense = unname(x$matrix),
     sum = Reduce(`+`, Map(function(part, by) by * plain_entries(part), x$parts, x$coefficients)),
     block = block_entries(x$parts),
-    kronecker = kronecker(plain_entries(x$parts[[1]]), plain_entries(x$parts[[2]])),
+    kronecker = overlay$kronecker(plain_entries(x$parts[[1]]), plain_entries(x$parts[[2]])),
     if (x$dim[2] > x$dim[1] && knows_transpose(x)) t(all_columns(t(x))) else all_columns(x)
   )
 }
 
 block_entries <- function(rows) {
   extents <- block_extents(rows)
-  do.call(rbind, lapply(seq_along(rows), function(r) {
-    do.call(cbind, lapply(seq_along(rows[[r]]), function(k) {
+  do.call(overlay$rbind, lapply(seq_along(rows), function(r) {
+    do.call(overlay$cbind, lapply(seq_along(rows[[r]]), function(k) {
       part <- rows[[r]][[k]]
       if (is.null(part)) matrix(0, extents[[1]][r], extents[[2]][k]) else plain_entries(part)
     }))
@@ -70,7 +70,7 @@ block_entries <- function(rows) {
 
 # Columns of a matrix that is known by its products, some at a time.
 all_columns <- function(x) {
-  do.call(cbind, c(list(matrix(0, x$dim[1], 0)), lapply(some_at_a_time(x$dim[2]), column_entries, x = x)))
+  do.call(overlay$cbind, c(list(matrix(0, x$dim[1], 0)), lapply(some_at_a_time(x$dim[2]), column_entries, x = x)))
 }
 
 column_entries <- function(x, columns) {
@@ -98,7 +98,7 @@ unlist_parts <- function(x) {
 #' @rdname operator-numbers
 setMethod("diag", "linear_op", function(x = 1, nrow, ncol, names = TRUE) {
   if (!missing(nrow) || !missing(ncol)) abort("input", "diag() of a linear operator takes no `nrow` and no `ncol`")
-  known_diagonal(x) %or% unlist(lapply(some_at_a_time(min(x$dim)), function(columns) {
+  known_diagonal(x) %or% join(lapply(some_at_a_time(min(x$dim)), function(columns) {
     column_entries(x, columns)[cbind(columns, seq_along(columns))]
   })) %or% numeric()
 })
@@ -143,14 +143,14 @@ block_diagonal <- function(x) {
     part <- x$parts[[k]][[k]]
     if (is.null(part)) numeric(extents[[1]][k]) else known_diagonal(part)
   })
-  if (!any(vapply(of_blocks, is.null, NA))) unlist(of_blocks)
+  if (!any(vapply(of_blocks, is.null, NA))) join(of_blocks)
 }
 
 kronecker_diagonal <- function(x) {
   squares <- vapply(x$parts, function(part) part$dim[1] == part$dim[2], NA)
   if (!all(squares)) return(NULL)
   of_parts <- lapply(x$parts, known_diagonal)
-  if (!any(vapply(of_parts, is.null, NA))) as.vector(kronecker(of_parts[[1]], of_parts[[2]]))
+  if (!any(vapply(of_parts, is.null, NA))) kronecker_vector(of_parts[[1]], of_parts[[2]])
 }
 
 # --- sums of rows and columns --------------------------------------------------------------------------------
@@ -229,13 +229,21 @@ selection <- function(x, which, side) {
 
 # Settings are those of the lazy tensors.
 set_op <- function(x, ...) {
-  set_part <- function(part) if (!is.null(part)) set_op(part, ...)
-  switch(x$kind,
-    lazy = x$tensor <- with_settings(x$tensor, ...),
-    sum = , product = , kronecker = x$parts <- lapply(x$parts, set_part),
-    block = x$parts <- lapply(x$parts, lapply, set_part),
-    check_settings(list(...))
-  )
-  x$settings <- if (x$kind == "lazy") x$tensor$settings else joint_settings(unlist_parts(x))
+  over_leaves(x, function(leaf) {
+    if (leaf$kind != "lazy") check_settings(list(...))
+    else {
+      leaf$tensor <- with_settings(leaf$tensor, ...)
+      leaf$settings <- leaf$tensor$settings
+    }
+    leaf
+  })
+}
+
+# An operator with f of each of its leaves in their places.
+over_leaves <- function(x, f) {
+  if (is.null(x$parts)) return(f(x))
+  again <- function(part) if (!is.null(part)) over_leaves(part, f)
+  x$parts <- if (x$kind == "block") lapply(x$parts, lapply, again) else lapply(x$parts, again)
+  x$settings <- joint_settings(unlist_parts(x))
   x
 }

@@ -22,8 +22,10 @@ lazy_op <- function(tensor) new_op("lazy", dim(tensor)[1:2], tensor = tensor, se
 
 diagonal_of <- function(values) new_op("diagonal", rep(length(values), 2), values = values, symmetric = TRUE)
 
+# A traced matrix may be symmetric at this point alone.
 dense_op <- function(matrix) {
-  symmetric <- nrow(matrix) == ncol(matrix) && isSymmetric(unname(matrix), tol = 0)
+  symmetric <- if (is_traced(matrix)) NA
+               else nrow(matrix) == ncol(matrix) && isSymmetric(unname(matrix), tol = 0)
   new_op("dense", dim(matrix), matrix = matrix, symmetric = symmetric)
 }
 
@@ -80,13 +82,12 @@ diagonal_op <- function(d) {
 
 # Doubles with no attribute but names.
 plain_vector <- function(x, argument) {
-  refuse_traced(x)
-  values <- check_numbers(x, argument)$values
-  structure(as.vector(values), names = names(values))
+  values <- check_numbers(plain_value(x), argument)$values
+  rearranged(if (is_traced(x)) x else values, function(x) structure(as.vector(x), names = names(x)))
 }
 
 check_size <- function(n, argument) {
-  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n >= 0 && n == round(n)
+  whole <- !is_traced(n) && is.numeric(n) && length(n) == 1 && is.finite(n) && n >= 0 && n == round(n)
   if (!whole) abort("input", "`", argument, "` must be a number of rows, not ", format_value(n))
   as.numeric(n)
 }
@@ -95,23 +96,16 @@ check_size <- function(n, argument) {
 #' @export
 as_op <- function(x) {
   if (is_op(x)) return(x)
-  refuse_traced(x)
   if (is_lazy(x)) return(op_of_lazy(x))
   if (methods::is(x, "Matrix")) return(op_of_matrix(x))
   if (is.data.frame(x)) x <- frame_matrix(x, "x")
   if (is.function(x)) abort("input", "`x` is a function; function_op(x, n) makes an operator of it")
-  numbers <- check_numbers(x, "x")$values
+  numbers <- check_numbers(plain_value(x), "x")$values
   if (length(dim(numbers)) != 2) {
-    abort("input", "`x` must be a matrix, not ", describe(x), "; cbind(x) is a column, diagonal_op(x) has it on its ",
-          "diagonal")
+    abort("input", "`x` must be a matrix, not ", describe(plain_value(x)), "; cbind(x) is a column, diagonal_op(x) ",
+          "has it on its diagonal")
   }
-  dense_op(numbers)
-}
-
-# Derivatives go through products of formulas, of which operators are made.
-refuse_traced <- function(x) {
-  if (!is_traced(x)) return(invisible())
-  abort("no_gradient", "operators are not differentiated; write the products of their parts, K %*% v + lambda * v")
+  dense_op(if (is_traced(x)) x else numbers)
 }
 
 op_of_lazy <- function(x) {
@@ -166,12 +160,12 @@ product_of <- function(f, rows) {
   function(v) {
     out <- f(v)
     if (methods::is(out, "Matrix")) out <- as.matrix(out)
-    numbers <- check_numbers(out, "the result of the function")$values
+    numbers <- check_numbers(plain_value(out), "the result of the function")$values
     if (length(numbers) != rows * ncol(v) || (is.matrix(numbers) && nrow(numbers) != rows)) {
       abort("shape", "the function of an operator gave ", describe(out), " for ", counted(ncol(v), "column"),
             "; it must be a matrix of ", rows, " x ", ncol(v))
     }
-    matrix(as.vector(numbers), rows, ncol(v))
+    rearranged(if (is_traced(out)) out else numbers, function(out) matrix(as.vector(out), rows, ncol(v)))
   }
 }
 
@@ -190,7 +184,8 @@ block_op <- function(parts) {
 }
 
 is_zero <- function(part) {
-  is.null(part) || (is.numeric(part) && is.null(dim(part)) && length(part) == 1 && !is.na(part) && part == 0)
+  if (is.null(part) || is_traced(part)) return(is.null(part))
+  is.numeric(part) && is.null(dim(part)) && length(part) == 1 && !is.na(part) && part == 0
 }
 
 # --- the object ----------------------------------------------------------------------------------------------

@@ -17,12 +17,14 @@
 #' @aliases %*%,kernweave_traced,Matrix-method
 #' @aliases %*%,kernweave_traced,kernweave_traced-method
 #' @aliases %*%,kernweave_traced,lazy_tensor-method
+#' @aliases %*%,kernweave_traced,linear_op-method
 #' @aliases %*%,lazy_tensor,diagonalMatrix-method
 #' @aliases %*%,lazy_tensor,kernweave_traced-method
 #' @aliases %*%,lazy_tensor,linear_op-method
 #' @aliases %*%,linear_op,ANY-method
 #' @aliases %*%,linear_op,Matrix-method
 #' @aliases %*%,linear_op,diagonalMatrix-method
+#' @aliases %*%,linear_op,kernweave_traced-method
 #' @aliases %*%,linear_op,lazy_tensor-method
 #' @aliases %*%,linear_op,linear_op-method
 #' @aliases colMeans,kernweave_traced-method
@@ -34,6 +36,7 @@
 #' @aliases crossprod,diagonalMatrix,linear_op-method
 #' @aliases crossprod,kernweave_traced,ANY-method
 #' @aliases crossprod,kernweave_traced,lazy_tensor-method
+#' @aliases crossprod,kernweave_traced,linear_op-method
 #' @aliases crossprod,kernweave_traced,missing-method
 #' @aliases crossprod,lazy_tensor,diagonalMatrix-method
 #' @aliases crossprod,lazy_tensor,kernweave_traced-method
@@ -42,6 +45,7 @@
 #' @aliases crossprod,linear_op,ANY-method
 #' @aliases crossprod,linear_op,Matrix-method
 #' @aliases crossprod,linear_op,diagonalMatrix-method
+#' @aliases crossprod,linear_op,kernweave_traced-method
 #' @aliases crossprod,linear_op,lazy_tensor-method
 #' @aliases crossprod,linear_op,linear_op-method
 #' @aliases crossprod,linear_op,missing-method
@@ -52,14 +56,18 @@
 #' @aliases kronecker,Matrix,linear_op-method
 #' @aliases kronecker,diagonalMatrix,lazy_tensor-method
 #' @aliases kronecker,diagonalMatrix,linear_op-method
+#' @aliases kronecker,kernweave_traced,lazy_tensor-method
+#' @aliases kronecker,kernweave_traced,linear_op-method
 #' @aliases kronecker,lazy_tensor,ANY-method
 #' @aliases kronecker,lazy_tensor,Matrix-method
 #' @aliases kronecker,lazy_tensor,diagonalMatrix-method
+#' @aliases kronecker,lazy_tensor,kernweave_traced-method
 #' @aliases kronecker,lazy_tensor,lazy_tensor-method
 #' @aliases kronecker,lazy_tensor,linear_op-method
 #' @aliases kronecker,linear_op,ANY-method
 #' @aliases kronecker,linear_op,Matrix-method
 #' @aliases kronecker,linear_op,diagonalMatrix-method
+#' @aliases kronecker,linear_op,kernweave_traced-method
 #' @aliases kronecker,linear_op,lazy_tensor-method
 #' @aliases kronecker,linear_op,linear_op-method
 #' @aliases rowMeans,kernweave_traced-method
@@ -71,6 +79,7 @@
 #' @aliases tcrossprod,diagonalMatrix,linear_op-method
 #' @aliases tcrossprod,kernweave_traced,ANY-method
 #' @aliases tcrossprod,kernweave_traced,lazy_tensor-method
+#' @aliases tcrossprod,kernweave_traced,linear_op-method
 #' @aliases tcrossprod,kernweave_traced,missing-method
 #' @aliases tcrossprod,lazy_tensor,diagonalMatrix-method
 #' @aliases tcrossprod,lazy_tensor,kernweave_traced-method
@@ -79,6 +88,7 @@
 #' @aliases tcrossprod,linear_op,ANY-method
 #' @aliases tcrossprod,linear_op,Matrix-method
 #' @aliases tcrossprod,linear_op,diagonalMatrix-method
+#' @aliases tcrossprod,linear_op,kernweave_traced-method
 #' @aliases tcrossprod,linear_op,lazy_tensor-method
 #' @aliases tcrossprod,linear_op,linear_op-method
 #' @aliases tcrossprod,linear_op,missing-method

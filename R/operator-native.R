@@ -4,9 +4,9 @@
 native_operator <- function(op, width, ladder = FALSE) {
   switch(op$kind,
     lazy = native_lazy(op$tensor, width, ladder),
-    diagonal = list(kind = "diagonal", values = op$values),
-    dense = list(kind = "dense", matrix = op$matrix),
-    `function` = list(kind = "function", dim = as.numeric(op$dim), apply = op$apply),
+    diagonal = list(kind = "diagonal", values = refuse_traced(op$values)),
+    dense = list(kind = "dense", matrix = refuse_traced(op$matrix)),
+    `function` = list(kind = "function", dim = as.numeric(op$dim), apply = function(v) refuse_traced(op$apply(v))),
     sum = , product = , kronecker = {
       list(kind = op$kind, parts = lapply(op$parts, native_operator, width, ladder), coefficients = op$coefficients)
     },
@@ -18,6 +18,7 @@ native_operator <- function(op, width, ladder = FALSE) {
 
 # Products of a lazy tensor of one component: a plan for each number of columns.
 native_lazy <- function(K, width, ladder = FALSE) {
+  for (operand in traced_operands(K)) refuse_traced(operand$traced)
   options <- call_options(K$settings)
   widths <- if (ladder) product_widths[product_widths < min(width, widest_product)]
   widths <- c(widths, min(width, widest_product))
@@ -42,5 +43,6 @@ product_plan <- function(K, width) {
 
 operator_product <- function(op, v) {
   if (!ncol(v)) return(matrix(0, op$dim[1], 0))
+  if (is_followed(op, v)) return(followed_product(op, v))
   r_operator_product(native_operator(op, ncol(v)), v)
 }

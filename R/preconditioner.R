@@ -16,7 +16,8 @@
 #' @param local use neighbours where landmarks are not enough?
 #' @param neighbours how many of them a point has
 #' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
-#' @return An object of class `kernweave_preconditioner`, which prints what it is; `solve(P, b)` applies it.
+#' @return An object of class `kernweave_preconditioner`, which prints what it is; `solve(P, b)` applies it. For
+#'   [gradient()] it is a constant: it makes systems quicker to solve, and has no derivative itself.
 #' @seealso [solve()][solve.lazy_tensor], [logdet()]
 #' @export
 #' @examples
@@ -27,7 +28,9 @@
 #' solve_report(solve(K, rnorm(1000), ridge = 1e-3, precondition = P, method = "cg"))
 preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = NULL) {
   n <- check_square(K)
-  ridge <- check_ridge(ridge, n)
+  traced <- is_traced_system(K, ridge)
+  K <- plain_tensor(K)
+  ridge <- check_ridge(plain_value(ridge), n)
   check_flag(local, "local")
   check_entries(K)
   started <- proc.time()[["elapsed"]]
@@ -44,7 +47,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   structure(
     list(pointer = r_preconditioner(description), n = n, rank = length(found$chosen), landmarks = found$chosen,
          residual = found$residual, neighbours = if (alone) 0L else nrow(description$neighbours), ridge = range(ridge),
-         seconds = proc.time()[["elapsed"]] - started),
+         traced = traced, seconds = proc.time()[["elapsed"]] - started),
     class = "kernweave_preconditioner"
   )
 }
@@ -63,6 +66,7 @@ count_text <- function(n, what) paste0(format(n, big.mark = ","), " ", what, if 
 
 #' @export
 solve.kernweave_preconditioner <- function(a, b, ...) {
+  if (a$traced || is_traced(b)) abort("no_gradient", "a preconditioner has no derivative: solve(K, b) has")
   b <- right_hand_side(b, a$n)
   shaped_as(r_precondition(live_pointer(a), b$values), b)
 }
@@ -91,7 +95,7 @@ check_ridge <- function(ridge, n) {
     abort("shape", "`ridge` has ", length(ridge), " numbers for ", n, " points; give one, or one for each")
   }
   if (any(ridge < 0)) abort("input", "`ridge` must not be negative: there is ", format(min(ridge)))
-  rep_len(as.numeric(ridge), n)
+  if (is_traced(ridge)) ridge else rep_len(as.numeric(ridge), n)
 }
 
 check_diagonal <- function(diagonal, ridge) {

@@ -28,12 +28,15 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, maxit, ...))
   if (!is.null(own)) return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, maxit = maxit, ...))
   if (...length()) abort("input", "solve() of this operator takes no other arguments")
-  b <- right_hand_side(b, n)
   ridge <- check_ridge(ridge, n)
   check_tolerance(tol)
   started <- proc.time()[["elapsed"]]
-  A <- if (any(ridge != 0)) a + diagonal_op(ridge) else a
+  A <- if (is_traced(ridge) || any(ridge != 0)) a + diagonal_op(rep(ridge, length.out = n)) else a
   small <- method == "dense" || method == "auto" && n <= small_system
+  if (is_traced(b) || level_of_op(A) > 0L) {
+    return(solution_entry(A, b, turned = small, tol = tol, method = method, maxit = maxit))
+  }
+  b <- right_hand_side(b, n)
   found <- if (small || !ncol(b$values)) list(x = dense_solution(A, b$values), method = "dense", converged = TRUE)
   else by_products(A, b$values, tol, method, maxit)
   x <- found$x
@@ -64,7 +67,7 @@ tensor_and_ridge <- function(op) {
 }
 
 dense_solution <- function(A, b) {
-  dense <- unname(as.matrix(A))
+  dense <- refuse_traced(unname(as.matrix(A)))
   tryCatch(solve(dense, b), error = function(failure) {
     abort("indefinite", "the matrix cannot be solved for: ", conditionMessage(failure))
   })
@@ -78,19 +81,21 @@ by_products <- function(A, b, tol, method, maxit) {
 
 inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {
   iterates <- method == "cg" || method == "auto" && n > small_system
-  if (is.null(own)) apply <- function(v) solve(a, v, ridge, tol, method, maxit)
-  else {
-    ridge <- check_ridge(own$ridge + ridge, n)
-    P <- if (iterates) chosen_preconditioner(precondition, own$K, ridge, rank, local) else precondition
-    apply <- function(v) {
-      solve(own$K, v, ridge = ridge, tol = tol, method = method, maxit = maxit, precondition = P %or% FALSE)
-    }
+  if (is.null(own)) {
+    by <- function(a) function(v) plain_columns(solve(a, v, ridge, tol, method, maxit))
+    return(function_op(by(a), n, a$symmetric, function(v) by(t(a))(v)))
   }
-  function_op(function(v) plain_columns(apply(v)), n, symmetric = TRUE)
+  ridge <- check_ridge(own$ridge + ridge, n)
+  P <- precondition
+  if (iterates) P <- chosen_preconditioner(P, plain_tensor(own$K), check_ridge(plain_value(ridge), n), rank, local)
+  function_op(symmetric = TRUE, n = n, f = function(v) {
+    plain_columns(solve(own$K, v, ridge = ridge, tol = tol, method = method, maxit = maxit,
+                        precondition = P %or% FALSE))
+  })
 }
 
 # Without what a solution carries.
-plain_columns <- function(x) matrix(as.vector(x), nrow(x))
+plain_columns <- function(x) rearranged(x, function(x) matrix(as.vector(x), nrow(x)))
 
 #' @rdname logdet
 #' @export

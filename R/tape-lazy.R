@@ -139,15 +139,19 @@ setMethod("crossprod", signature("kernweave_traced", "lazy_tensor"), function(x,
 setMethod("tcrossprod", signature("lazy_tensor", "kernweave_traced"), function(x, y, ...) lazy_tcrossprod(x, y))
 setMethod("tcrossprod", signature("kernweave_traced", "lazy_tensor"), function(x, y, ...) tcrossprod_lazy(x, y))
 
-# Functions of the overlay that may be given both.
+# Functions of the overlay that may be given both, or an operator and a traced value.
 lazy_versions <- list(
   c = function(...) c.lazy_tensor(...),
+  cbind = function(..., deparse.level = 1) cbind.linear_op(...),
+  rbind = function(..., deparse.level = 1) rbind.linear_op(...),
   crossprod = function(...) crossprod(...),
   tcrossprod = function(...) tcrossprod(...),
-  solve = function(...) solve(...)
+  solve = function(...) solve(...),
+  kronecker = function(...) kronecker(...),
+  `%x%` = function(...) kronecker(...)
 )
 
 beside_lazy <- function(f, name) {
   otherwise <- overlay[[name]]
-  function(...) if (any(vapply(list(...), is_lazy, NA))) f(...) else otherwise(...)
+  function(...) if (any(vapply(list(...), function(x) is_lazy(x) || is_op(x), NA))) f(...) else otherwise(...)
 }

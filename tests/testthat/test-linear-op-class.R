@@ -211,10 +211,3 @@ test_that("as.matrix is guarded by size, and rows are taken of what is too large
   expect_identical(dim(as.matrix(big[1:2, 1:3])), 2:3)
   expect_identical(length(big), 1e10)
 })
-
-test_that("a derivative through an operator is refused, not wrong", {
-  for (f in list(function(v) sum(A %*% v), function(v) sum((v[1] * A) %*% 1:6), function(v) sum((A + v) %*% 1:6),
-                 function(v) sum(diagonal_op(v) %*% 1:6))) {
-    expect_error(gradient(f)(stats::runif(6)), "not differentiated", class = "kernweave_error_no_gradient")
-  }
-})

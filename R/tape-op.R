@@ -1,0 +1,129 @@
+# Linear operators of traced values: their leaves hold these, and a product is composed of products of the leaves, each
+# an entry of the tape.
+
+# --- leaves -----------------------------------------------------------------------------------------------------
+
+traced_leaves <- function(op) {
+  found <- lapply(op_leaves(op), function(leaf) {
+    switch(leaf$kind, lazy = lapply(traced_operands(leaf$tensor), `[[`, "traced"), diagonal = list(leaf$values),
+           dense = list(leaf$matrix))
+  })
+  Filter(is_traced, unlist(found, recursive = FALSE))
+}
+
+level_of_op <- function(op) highest_level(traced_leaves(op))
+
+# An operator with the values one below a level, in place of those of it.
+lowered_op <- function(op, level) {
+  over_leaves(op, function(leaf) {
+    switch(leaf$kind,
+      lazy = leaf$tensor <- lowered_formula(leaf$tensor, level)$F,
+      diagonal = leaf$values <- lowered(leaf$values, level),
+      dense = leaf$matrix <- lowered(leaf$matrix, level)
+    )
+    leaf
+  })
+}
+
+# The operator of the numbers alone.
+plain_op <- function(op) {
+  while (level <- level_of_op(op)) op <- lowered_op(op, level)
+  op
+}
+
+# --- products ---------------------------------------------------------------------------------------------------
+
+# Is a product to be composed here? A function may hold traced values, which nobody sees.
+is_followed <- function(op, v) {
+  if (is_traced(v)) return(TRUE)
+  if (tracing$depth == 0L) return(FALSE)
+  leaves <- op_leaves(op)
+  any(vapply(leaves, function(leaf) leaf$kind == "function", NA)) || level_of_op(op) > 0L
+}
+
+# A matrix of numbers multiplied, one of which or the operator is traced.
+followed_product <- function(op, v) {
+  switch(op$kind,
+    lazy = op$tensor %*% v,
+    diagonal = unname(op$values) * v,
+    dense = unname(op$matrix) %*% v,
+    `function` = followed_function(op, v),
+    sum = Reduce(`+`, Map(function(part, by) by * operator_product(part, v), op$parts, op$coefficients)),
+    product = Reduce(function(v, part) operator_product(part, v), rev(op$parts), v),
+    block = block_product(op$parts, v),
+    kronecker = kronecker_product(op$parts[[1]], op$parts[[2]], v)
+  )
+}
+
+block_product <- function(rows, v) {
+  sizes <- block_extents(rows)[[2]]
+  places <- Map(function(end, size) end - size + seq_len(size), cumsum(sizes), sizes)
+  do.call(overlay$rbind, lapply(rows, function(row) {
+    there <- which(!vapply(row, is.null, NA))
+    Reduce(`+`, lapply(there, function(k) operator_product(row[[k]], v[places[[k]], , drop = FALSE])))
+  }))
+}
+
+# Each column holds a matrix with a row for each column of B: B multiplies that from the left, A from the right.
+kronecker_product <- function(A, B, v) {
+  columns <- ncol(v)
+  by_b <- operator_product(B, rearranged(v, function(v) matrix(v, B$dim[2], A$dim[2] * columns)))
+  turned <- rearranged(by_b, function(x) {
+    matrix(aperm(array(x, c(B$dim[1], A$dim[2], columns)), c(2, 1, 3)), A$dim[2], B$dim[1] * columns)
+  })
+  rearranged(operator_product(A, turned), function(x) {
+    matrix(aperm(array(x, c(A$dim[1], B$dim[1], columns)), c(2, 1, 3)), A$dim[1] * B$dim[1], columns)
+  })
+}
+
+# A function whose products are plain is linear in v alone: what flows back is a product with the transpose. One that
+# holds traced values, or whose transpose nobody knows, is followed as it runs.
+followed_function <- function(op, v) {
+  of_numbers <- op$apply(plain_value(v))
+  if (!is_traced(v)) return(of_numbers)
+  if (!is_traced(of_numbers) && knows_transpose(op)) return(linear_entry(op, v, of_numbers))
+  out <- op$apply(v)
+  if (is_traced(out)) return(out)
+  abort("no_gradient", "the function of an operator made plain numbers of traced ones; give function_op() ",
+        "`transposed`, by which derivatives go")
+}
+
+linear_entry <- function(op, v, value) {
+  level <- level_of(v)
+  if (level == 0L) return(value)
+  record(list(v), linear_entry(op, lowered(v, level), value), function(g) list(operator_product(t(op), g)))
+}
+
+# What goes on in C++ knows numbers alone.
+refuse_traced <- function(x) {
+  if (!is_traced(x)) return(x)
+  abort("no_gradient", "this asks for the numbers of an operator of traced values, which has no derivative; products, ",
+        "diag(), solve() and logdet() have")
+}
+
+# --- systems ----------------------------------------------------------------------------------------------------
+
+# The derivative of x = A^-1 b is A^-1 (db - dA x): that of b - A x with x held, carried through a solution.
+solution_entry <- function(A, b, turned, ...) {
+  level <- max(level_of(b), level_of_op(A))
+  lower <- lowered_op(A, level)
+  x <- solve(lower, lowered(b, level), ...)
+  if (!is_traced(x)) attr(x, "report") <- NULL
+  n <- A$dim[1]
+  product <- as.vector(operator_product(A, rearranged(x, function(x) matrix(as.vector(x), n))))
+  rest <- if (is_traced(b)) as.vector(b) - product else -product
+  record(list(rest), x, function(g) list(as.vector(solve(if (turned) t(lower) else lower, g, ...))))
+}
+
+# --- where operators and traced values meet -----------------------------------------------------------------------
+
+for (signature in list(c("linear_op", "kernweave_traced"), c("kernweave_traced", "linear_op"))) {
+  setMethod("%*%", signature, operator_matmul)
+  setMethod("crossprod", signature, operator_crossprod)
+  setMethod("tcrossprod", signature, operator_tcrossprod)
+}
+for (signature in list(c("linear_op", "kernweave_traced"), c("kernweave_traced", "linear_op"),
+                       c("lazy_tensor", "kernweave_traced"), c("kernweave_traced", "lazy_tensor"))) {
+  setMethod("kronecker", signature, operator_kronecker)
+}
+rm(signature)
