@@ -153,6 +153,14 @@ r_landmarks <- function(entries, among, diagonal, most, seed) {
     .Call(`_kernweave_r_landmarks`, entries, among, diagonal, most, seed)
 }
 
+r_landmark_factor <- function(entries, diagonal, most, tolerance, seed) {
+    .Call(`_kernweave_r_landmark_factor`, entries, diagonal, most, tolerance, seed)
+}
+
+r_sketched_factor <- function(matrix, most, tolerance, trace, seed) {
+    .Call(`_kernweave_r_sketched_factor`, matrix, most, tolerance, trace, seed)
+}
+
 r_preconditioner <- function(description) {
     .Call(`_kernweave_r_preconditioner`, description)
 }

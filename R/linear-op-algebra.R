@@ -135,6 +135,7 @@ t.linear_op <- function(x) {
   switch(x$kind,
     diagonal = x,
     lazy = kept_symmetry(lazy_op(t(x$tensor)), x),
+    lowrank = relabelled(x, rev(x$dimnames)),
     dense = new_op("dense", rev(x$dim), matrix = t(x$matrix), symmetric = x$symmetric),
     `function` = turned_function(x),
     sum = kept_symmetry(sum_ops(lapply(x$parts, t), x$coefficients), x),
@@ -142,6 +143,11 @@ t.linear_op <- function(x) {
     block = blocks_op(lapply(block_columns(x$parts), lapply, function(part) if (!is.null(part)) t(part))),
     kronecker = kronecker_op(t(x$parts[[1]]), t(x$parts[[2]]))
   )
+}
+
+relabelled <- function(x, dimnames) {
+  x$dimnames <- dimnames
+  x
 }
 
 kept_symmetry <- function(op, like) {

@@ -51,6 +51,7 @@ plain_entries <- function(x) {
     lazy = unname(dense(x$tensor)) + 0,
     diagonal = diag(x$values, length(x$values), names = FALSE),
     dense = unname(x$matrix),
+    lowrank = tcrossprod(x$factor),
     sum = Reduce(`+`, Map(function(part, by) by * plain_entries(part), x$parts, x$coefficients)),
     block = block_entries(x$parts),
     kronecker = overlay$kronecker(plain_entries(x$parts[[1]]), plain_entries(x$parts[[2]])),
@@ -82,7 +83,7 @@ column_entries <- function(x, columns) {
 some_at_a_time <- function(n, most = widest_product) unname(split(seq_len(n), (seq_len(n) - 1) %/% most))
 
 knows_transpose <- function(x) {
-  if (isTRUE(x$symmetric) || x$kind %in% c("lazy", "dense")) return(TRUE)
+  if (isTRUE(x$symmetric) || x$kind %in% c("lazy", "dense", "lowrank")) return(TRUE)
   if (x$kind == "function") return(!is.null(x$apply_transposed))
   all(vapply(unlist_parts(x), knows_transpose, NA))
 }
@@ -106,9 +107,10 @@ setMethod("diag", "linear_op", function(x = 1, nrow, ncol, names = TRUE) {
 # The diagonal where it takes no products; else NULL.
 known_diagonal <- function(x) {
   switch(x$kind,
-    lazy = as.vector(diag(x$tensor)) + 0,
+    lazy = if (can_take(x$tensor)) as.vector(diag(x$tensor)) + 0,
     diagonal = unname(x$values),
     dense = diag(unname(x$matrix)),
+    lowrank = rowSums(x$factor^2),
     sum = sum_diagonal(x),
     product = product_diagonal(x),
     block = block_diagonal(x),
@@ -191,6 +193,7 @@ take_entries <- function(x, rows, columns) {
   taken <- switch(x$kind,
     lazy = if (can_take(x$tensor)) lazy_op(take_both(x$tensor, rows, columns)),
     dense = dense_op(x$matrix[rows %or% seq_len(x$dim[1]), columns %or% seq_len(x$dim[2]), drop = FALSE]),
+    lowrank = low_rank_block(x, rows %or% seq_len(x$dim[1]), columns %or% seq_len(x$dim[2])),
     diagonal = if (identical(rows, columns) && !anyDuplicated(rows)) diagonal_of(x$values[rows]),
     sum = sum_ops(lapply(x$parts, take_entries, rows, columns), x$coefficients),
     product = {
@@ -202,6 +205,14 @@ take_entries <- function(x, rows, columns) {
   )
   if (is.null(taken)) taken <- product_ops(c(selection(x, rows, 1), list(x), selection(x, columns, 2)))
   if (isTRUE(x$symmetric) && identical(rows, columns)) as_symmetric(taken) else taken
+}
+
+# Of some rows and columns, F[I, ] F[J, ]'.
+low_rank_block <- function(x, rows, columns) {
+  side <- function(which, names) {
+    dense_op(structure(x$factor[which, , drop = FALSE], dimnames = if (!is.null(names)) list(names[which], NULL)))
+  }
+  product_ops(list(side(rows, names_along(x, 1)), t(side(columns, names_along(x, 2)))))
 }
 
 can_take <- function(tensor) {

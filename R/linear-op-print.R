@@ -4,6 +4,7 @@
 #' @export
 print.linear_op <- function(x, digits = getOption("digits"), ...) {
   cat("<linear operator> ", op_shape_text(x), "\n  ", op_text(x, 500L, digits), "\n", sep = "")
+  writeLines(vapply(Filter(function(op) op$kind == "lowrank", op_leaves(x)), low_rank_text, ""))
   writeLines(settings_text(x$settings))
   invisible(x)
 }
@@ -45,7 +46,9 @@ print.summary.linear_op <- function(x, ...) {
   invisible(x)
 }
 
-leaf_kind <- function(op) switch(op$kind, lazy = "lazy tensor", dense = "matrix", `function` = op$label, op$kind)
+leaf_kind <- function(op) {
+  switch(op$kind, lazy = "lazy tensor", dense = "matrix", lowrank = "low rank", `function` = op$label, op$kind)
+}
 
 # The operators at the end of the tree.
 op_leaves <- function(x) {
@@ -66,6 +69,7 @@ tree_text <- function(x, budget, digits) {
     lazy = formula_text(x$tensor$formula, budget, digits),
     diagonal = diagonal_text(x$values, digits),
     dense = paste0("matrix(", size_text(x), ")"),
+    lowrank = paste0("lowrank(", size_text(x), ", rank ", ncol(x$factor), ")"),
     `function` = paste0(x$label, "(", size_text(x), ")"),
     sum = sum_text(texts(x$parts), x$coefficients, digits),
     product = paste(vapply(texts(x$parts), in_parentheses, ""), collapse = " %*% "),

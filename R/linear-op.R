@@ -1,7 +1,7 @@
 # The linear operator: a matrix that is known by its products, as a tree of plain data that C++ reads too.
 #   kind       "lazy": tensor; "diagonal": values; "dense": matrix; "sum": parts, coefficients;
 #              "product", "kronecker": parts; "block": parts, a list of rows, NULL for zero;
-#              "function": apply, apply_transposed, dimnames, label
+#              "function": apply, apply_transposed, dimnames, label; "lowrank": factor, landmarks, residual, dimnames
 #   dim        numbers of rows and columns
 #   symmetric  TRUE, FALSE, or NA where nobody knows
 #   settings   of its lazy tensors; NULL for none
@@ -191,11 +191,20 @@ is_zero <- function(part) {
 # --- the object ----------------------------------------------------------------------------------------------
 
 op_parts <- c("kind", "dim", "symmetric", "settings", "tensor", "values", "matrix", "apply", "apply_transposed",
-              "dimnames", "label", "parts", "coefficients")
+              "dimnames", "label", "parts", "coefficients", "factor", "landmarks", "residual")
 
 op_part <- function(x, name, written) {
-  if (is.character(name) && length(name) == 1 && name %in% op_parts) return(.subset2(x, name))
+  if (is.character(name) && length(name) == 1 && name %in% op_parts) {
+    return(.subset2(if (name %in% c("factor", "landmarks", "residual")) low_rank_within(x) else x, name))
+  }
   abort("index", "`", written, "` is not defined: write A[I, J] for rows and columns of an operator")
+}
+
+# Beside a ridge, a low rank tells what it holds, too.
+low_rank_within <- function(x) {
+  is_low <- function(part) .subset2(part, "kind") == "lowrank"
+  parts <- .subset2(x, "parts")
+  if (.subset2(x, "kind") != "sum" || sum(low <- vapply(parts, is_low, NA)) != 1) x else parts[[which(low)]]
 }
 
 #' @export
@@ -239,7 +248,7 @@ names_along <- function(x, side) {
     lazy = point_names(x$tensor, c("i", "j")[side]),
     diagonal = names(x$values),
     dense = dimnames(x$matrix)[[side]],
-    `function` = x$dimnames[[side]],
+    `function` = , lowrank = x$dimnames[[side]],
     sum = first_names(x$parts, side),
     product = outer_names(if (side == 1) x$parts else rev(x$parts), side),
     block = block_names(x, side)

@@ -7,7 +7,7 @@
 #' with a standard error that counts both the probes' spread and what quadrature may have cut off.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite; or an
-#'   operator, see [identity_op()]
+#'   operator, see [identity_op()]; a [lowrank()] with a ridge is exact, other operators are made matrices
 #' @param ridge a number, or one for each point, added to the diagonal
 #' @param probes number of random vectors
 #' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
@@ -26,7 +26,7 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
                    precondition = TRUE, rank = NULL, local = TRUE) {
   if (is_op(K)) {
     own <- tensor_and_ridge(K)
-    if (is.null(own)) return(estimate(as.numeric(determinant(K)$modulus), 0))
+    if (is.null(own)) return(logdet_of_op(with_ridge(K, check_ridge(ridge, square_extent(K)))))
     ridge <- own$ridge + ridge
     K <- own$K
   }
@@ -71,7 +71,14 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, vectors = FALSE) {
 #' @rdname logdet
 #' @export
 determinant.lazy_tensor <- function(x, logarithm = TRUE, ...) {
-  value <- logdet(x, ...)
+  as_determinant(logdet(x, ...), logarithm)
+}
+
+# What is no lazy tensor: exact.
+logdet_of_op <- function(op) estimate(as.numeric(determinant(op)$modulus), 0)
+
+# As base R has it.
+as_determinant <- function(value, logarithm) {
   modulus <- if (logarithm) value else exp(as.numeric(value))
   attr(modulus, "logarithm") <- logarithm
   structure(list(modulus = modulus, sign = 1L), class = "det")

@@ -3,8 +3,10 @@
 #' Solve a system with an operator
 #'
 #' An operator that is a lazy tensor and a diagonal, as `K + 0.1 * identity_op(n)` is, is solved as
-#' [solve()][solve.lazy_tensor] solves `K` with a `ridge`. Any other one is made a matrix up to 2000 rows, and solved by
-#' conjugate gradients without a preconditioner beyond: it must be symmetric and positive definite then.
+#' [solve()][solve.lazy_tensor] solves `K` with a `ridge`. A low rank and a diagonal, as [lowrank()] with a ridge and
+#' `tcrossprod(as_op(F)) + diagonal_op(d)` with a thin `F` are, is solved exactly in time for `F`. Any other one is made
+#' a matrix up to 2000 rows, and solved by conjugate gradients without a preconditioner beyond: it must be symmetric and
+#' positive definite then.
 #'
 #' Without `b`, the result is the inverse as an operator, with a preconditioner that is built once: `Ki %*% b`.
 #'
@@ -31,17 +33,19 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   ridge <- check_ridge(ridge, n)
   check_tolerance(tol)
   started <- proc.time()[["elapsed"]]
-  A <- if (is_traced(ridge) || any(ridge != 0)) a + diagonal_op(rep(ridge, length.out = n)) else a
+  A <- with_ridge(a, ridge)
   small <- method == "dense" || method == "auto" && n <= small_system
   if (is_traced(b) || level_of_op(A) > 0L) {
     return(solution_entry(A, b, turned = small, tol = tol, method = method, maxit = maxit))
   }
   b <- right_hand_side(b, n)
-  found <- if (small || !ncol(b$values)) list(x = dense_solution(A, b$values), method = "dense", converged = TRUE)
+  low <- if (method == "auto") low_rank_and_diagonal(A)
+  found <- if (!is.null(low)) solve_low_rank(low, b$values)
+  else if (small || !ncol(b$values)) list(x = dense_solution(A, b$values), method = "dense", converged = TRUE)
   else by_products(A, b$values, tol, method, maxit)
   x <- found$x
   found$x <- NULL
-  report <- structure(c(found, list(tol = tol, n = n, ridge = min(ridge),
+  report <- structure(c(found, list(tol = tol, n = n, ridge = min(ridge, Inf),
                                     seconds = proc.time()[["elapsed"]] - started)), class = "kernweave_report")
   if (!report$converged) warn_of_convergence(report)
   structure(shaped_as(x, b), report = report)
@@ -82,6 +86,8 @@ by_products <- function(A, b, tol, method, maxit) {
 inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {
   iterates <- method == "cg" || method == "auto" && n > small_system
   if (is.null(own)) {
+    low <- if (method == "auto") low_rank_and_diagonal(with_ridge(a, check_ridge(ridge, n)))
+    if (!is.null(low)) return(inverse_of_low_rank(woodbury(low)))
     by <- function(a) function(v) plain_columns(solve(a, v, ridge, tol, method, maxit))
     return(function_op(by(a), n, a$symmetric, function(v) by(t(a))(v)))
   }
@@ -101,6 +107,8 @@ plain_columns <- function(x) rearranged(x, function(x) matrix(as.vector(x), nrow
 #' @export
 determinant.linear_op <- function(x, logarithm = TRUE, ...) {
   own <- tensor_and_ridge(x)
-  if (is.null(own)) return(determinant(as.matrix(x), logarithm = logarithm))
-  determinant(own$K, logarithm = logarithm, ridge = own$ridge, ...)
+  if (!is.null(own)) return(determinant(own$K, logarithm = logarithm, ridge = own$ridge, ...))
+  low <- low_rank_and_diagonal(x)
+  if (is.null(low)) determinant(as.matrix(x), logarithm = logarithm)
+  else as_determinant(estimate(woodbury(low)$logdet, 0), logarithm)
 }

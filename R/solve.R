@@ -254,13 +254,14 @@ solve_report <- function(x) {
 #' @export
 print.kernweave_report <- function(x, ...) {
   cat("<solve report> ", count_text(x$n, "point"), ", ", x$method,
-      if (x$method != "dense") if (x$converged) ", converged" else ", not converged", "\n", sep = "")
-  if (x$method != "dense") {
+      if (!is.null(x$iterations)) if (x$converged) ", converged" else ", not converged", "\n", sep = "")
+  if (!is.null(x$iterations)) {
     cat("  iterations ", paste(unique(range(x$iterations)), collapse = " to "), ", ", count_text(x$products, "product"),
         if (x$rough) " (float32 within, float64 residuals)", "\n", sep = "")
     cat("  residual   ", format(max(x$residual), digits = 3), ", asked for ", format(x$tol), "\n", sep = "")
     if (!is.null(x$preconditioner)) print(x$preconditioner)
   }
+  else if (!is.null(x$residual)) cat("  residual   ", format(max(x$residual, 0), digits = 3), "\n", sep = "")
   cat("  seconds    ", format(x$seconds, digits = 3), "\n", sep = "")
   invisible(x)
 }

@@ -47,6 +47,7 @@ followed_product <- function(op, v) {
     lazy = op$tensor %*% v,
     diagonal = unname(op$values) * v,
     dense = unname(op$matrix) %*% v,
+    lowrank = op$factor %*% crossprod(op$factor, v),
     `function` = followed_function(op, v),
     sum = Reduce(`+`, Map(function(part, by) by * operator_product(part, v), op$parts, op$coefficients)),
     product = Reduce(function(v, part) operator_product(part, v), rev(op$parts), v),

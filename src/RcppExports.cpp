@@ -427,6 +427,34 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_landmark_factor
+Rcpp::List r_landmark_factor(Rcpp::List entries, Rcpp::NumericVector diagonal, int most, double tolerance, double seed);
+RcppExport SEXP _kernweave_r_landmark_factor(SEXP entriesSEXP, SEXP diagonalSEXP, SEXP mostSEXP, SEXP toleranceSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type entries(entriesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_landmark_factor(entries, diagonal, most, tolerance, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_sketched_factor
+Rcpp::List r_sketched_factor(Rcpp::List matrix, int most, double tolerance, double trace, double seed);
+RcppExport SEXP _kernweave_r_sketched_factor(SEXP matrixSEXP, SEXP mostSEXP, SEXP toleranceSEXP, SEXP traceSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    Rcpp::traits::input_parameter< double >::type trace(traceSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_sketched_factor(matrix, most, tolerance, trace, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_preconditioner
 SEXP r_preconditioner(Rcpp::List description);
 RcppExport SEXP _kernweave_r_preconditioner(SEXP descriptionSEXP) {
@@ -817,6 +845,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_landmarks", (DL_FUNC) &_kernweave_r_landmarks, 5},
+    {"_kernweave_r_landmark_factor", (DL_FUNC) &_kernweave_r_landmark_factor, 5},
+    {"_kernweave_r_sketched_factor", (DL_FUNC) &_kernweave_r_sketched_factor, 5},
     {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 1},
     {"_kernweave_r_precondition", (DL_FUNC) &_kernweave_r_precondition, 2},
     {"_kernweave_r_conjugate_gradients", (DL_FUNC) &_kernweave_r_conjugate_gradients, 6},

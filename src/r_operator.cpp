@@ -56,6 +56,10 @@ OperatorPointer operator_from_r(const Rcpp::List& from, const Poll& poll) {
   if (kind == "engine") return engine_from_r(from, poll);
   if (kind == "diagonal") return solve::diagonal_operator(vector_from_r(from["values"]));
   if (kind == "dense") return solve::dense_operator(block_from_r(from["matrix"]));
+  if (kind == "lowrank") {
+    const Rcpp::NumericMatrix factor = from["factor"];
+    return solve::gram_operator({factor.begin(), factor.nrow(), factor.ncol()});
+  }
   if (kind == "function") return function_from_r(from);
   const Rcpp::List given = from["parts"];
   if (kind == "block") {

@@ -9,6 +9,7 @@
 #include "solve/minimal_residual.hpp"
 #include "solve/quadrature.hpp"
 #include "solve/random.hpp"
+#include "solve/sketch.hpp"
 #include "solve/two_part.hpp"
 
 namespace kernweave {
@@ -79,10 +80,42 @@ Rcpp::List r_landmarks(Rcpp::List entries, Rcpp::NumericVector among, Rcpp::Nume
                        double seed) {
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
-    const auto found =
-        kernweave::solve::choose_landmarks(&numbers, Rcpp::as<kernweave::solve::Places>(among),
-                                           kernweave::vector_from_r(diagonal), most, static_cast<std::uint64_t>(seed));
+    const auto places = Rcpp::as<kernweave::solve::Places>(among);
+    const auto found = kernweave::solve::choose_landmarks(&numbers, places, kernweave::vector_from_r(diagonal), {most},
+                                                          static_cast<std::uint64_t>(seed));
     return Rcpp::List::create(Rcpp::_["chosen"] = found.chosen, Rcpp::_["residual"] = found.residual);
+  });
+}
+
+// F of F F', from the landmarks of all points; `residual` is what they leave of the trace.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_landmark_factor(Rcpp::List entries, Rcpp::NumericVector diagonal, int most, double tolerance,
+                             double seed) {
+  return kernweave::at_border([&] {
+    kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
+    const kernweave::solve::Vector all = kernweave::vector_from_r(diagonal);
+    const kernweave::solve::Places places = kernweave::solve::all_places(all.size());
+    const auto found = kernweave::solve::choose_landmarks(&numbers, places, all, {most, tolerance},
+                                                          static_cast<std::uint64_t>(seed));
+    kernweave::solve::Block own;
+    numbers.block(found.chosen, found.chosen, &own);
+    return Rcpp::List::create(
+        Rcpp::_["factor"] = kernweave::block_to_r(found.factor), Rcpp::_["landmarks"] = found.chosen,
+        Rcpp::_["residual"] = found.residual * static_cast<double>(all.size()) / all.sum(),
+        Rcpp::_["lowest"] = found.lowest,
+        Rcpp::_["asymmetry"] = own.size() ? (own - own.transpose()).cwiseAbs().maxCoeff() : 0.0);
+  });
+}
+
+// F of F F', from products with random columns.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_sketched_factor(Rcpp::List matrix, int most, double tolerance, double trace, double seed) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    const auto found = kernweave::solve::sketched(op.get(), {most, tolerance}, trace,
+                                                  static_cast<std::uint64_t>(seed), kernweave::poll_r);
+    return Rcpp::List::create(Rcpp::_["factor"] = kernweave::block_to_r(found.factor),
+                              Rcpp::_["residual"] = found.residual);
   });
 }
 

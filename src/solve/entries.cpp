@@ -5,6 +5,12 @@
 
 namespace kernweave::solve {
 
+Places all_places(Index n) {
+  Places places(static_cast<std::size_t>(n));
+  for (Index k = 0; k < n; ++k) places[static_cast<std::size_t>(k)] = static_cast<double>(k + 1);
+  return places;
+}
+
 void Entries::block(const Places& rows, const Places& columns, Block* out) {
   out->resize(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
   run(&block_, rows, columns, out->data());

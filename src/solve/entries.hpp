@@ -9,6 +9,9 @@ namespace kernweave::solve {
 
 using Places = std::vector<double>;  // row numbers as the engine gathers them: from 1
 
+// 1 to n.
+Places all_places(Index n);
+
 // A prepared plan that reads a formula at the places that two of its operands hold.
 struct EntriesPlan {
   std::shared_ptr<Prepared> prepared;

@@ -17,18 +17,43 @@ constexpr double kNothing = 1e-12;
 
 class Pivoting {
  public:
-  Pivoting(Entries* entries, const Places& among, Vector diagonal, Index most, std::uint64_t seed)
-      : entries_(entries), among_(among), left_(std::move(diagonal)), all_(left_.sum()), seed_(seed) {
-    factor_.resize(left_.size(), most);
-  }
+  Pivoting(Entries* entries, const Places& among, Vector diagonal, const Enough& enough, std::uint64_t seed)
+      : entries_(entries),
+        among_(among),
+        left_(std::move(diagonal)),
+        all_(left_.sum()),
+        enough_(enough),
+        seed_(seed),
+        factor_(left_.size(), 0) {}
 
   Landmarks run() {
-    const Index most = factor_.cols();
-    while (rank_ < most && left_.sum() > kNothing * all_) extend(accepted(proposals(), most - rank_));
-    return {chosen_, left_.sum() / static_cast<double>(left_.size())};
+    const double goal = std::max(kNothing, enough_.tolerance) * all_;
+    while (rank_ < enough_.most && left_.sum() > goal) extend(accepted(proposals(), enough_.most - rank_));
+    double left = left_.sum();
+    if (enough_.tolerance > 0) left = without_surplus(left, goal);
+    factor_.conservativeResize(left_.size(), rank_);
+    return {chosen_, left / static_cast<double>(left_.size()), lowest_, std::move(factor_)};
   }
 
  private:
+  // A batch goes further than was asked: its last columns go where the goal is reached without them.
+  double without_surplus(double left, double goal) {
+    while (rank_ > 0) {
+      const double without = left + factor_.col(rank_ - 1).squaredNorm();
+      if (without > goal) break;
+      left = without;
+      chosen_.pop_back();
+      --rank_;
+    }
+    return left;
+  }
+
+  void make_room(Index count) {
+    if (rank_ + count <= factor_.cols()) return;
+    const Index twice = std::max(2 * factor_.cols(), rank_ + count);
+    factor_.conservativeResize(left_.size(), std::min(enough_.most, twice));
+  }
+
   // Each once, in the order they were drawn.
   std::vector<Index> proposals() {
     std::vector<double> sums(static_cast<std::size_t>(left_.size()));
@@ -92,8 +117,11 @@ class Pivoting {
     entries_->block(among_, places(kept), &columns);
     columns.noalias() -= factor_.leftCols(rank_) * factor_rows(kept).transpose();
     own.matrixL().transpose().solveInPlace<Eigen::OnTheRight>(columns);
+    make_room(count);
     factor_.middleCols(rank_, count) = columns;
-    left_ = (left_ - columns.rowwise().squaredNorm()).cwiseMax(0.0);
+    left_ -= columns.rowwise().squaredNorm();
+    lowest_ = std::min(lowest_, left_.minCoeff());
+    left_ = left_.cwiseMax(0.0);
     for (const Index k : kept) left_[k] = 0;
     for (const double place : places(kept)) chosen_.push_back(place);
     rank_ += count;
@@ -103,17 +131,20 @@ class Pivoting {
   const Places& among_;
   Vector left_;  // of the diagonal
   const double all_;
+  const Enough enough_;
   const std::uint64_t seed_;
   std::uint64_t place_ = 0;
   Block factor_;
   Index rank_ = 0;
+  double lowest_ = 0;
   Places chosen_;
 };
 
 }  // namespace
 
-Landmarks choose_landmarks(Entries* entries, const Places& among, Vector diagonal, Index most, std::uint64_t seed) {
-  return Pivoting(entries, among, std::move(diagonal), most, seed).run();
+Landmarks choose_landmarks(Entries* entries, const Places& among, Vector diagonal, const Enough& enough,
+                           std::uint64_t seed) {
+  return Pivoting(entries, among, std::move(diagonal), enough, seed).run();
 }
 
 }  // namespace kernweave::solve

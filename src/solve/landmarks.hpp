@@ -7,9 +7,18 @@ namespace kernweave::solve {
 struct Landmarks {
   Places chosen;
   double residual = 0;  // mean of the diagonal that they leave
+  double lowest = 0;    // the least that a number on the diagonal came to; below 0, the matrix is not definite
+  Block factor;         // F, a column for each: F F' is what they stand for
 };
 
-// At most so many out of `among`, whose numbers on the diagonal are `diagonal`; fewer where nothing is left.
-Landmarks choose_landmarks(Entries* entries, const Places& among, Vector diagonal, Index most, std::uint64_t seed);
+// When to stop: so many, or where so much of the trace is left.
+struct Enough {
+  Index most;
+  double tolerance = 0;
+};
+
+// Out of `among`, whose numbers on the diagonal are `diagonal`; fewer where nothing is left.
+Landmarks choose_landmarks(Entries* entries, const Places& among, Vector diagonal, const Enough& enough,
+                           std::uint64_t seed);
 
 }  // namespace kernweave::solve

@@ -14,12 +14,6 @@ namespace {
 constexpr double kJitter = 1e-13;
 constexpr Index kChunk = 4096;  // points at once: columns of some hundred landmarks in the second-level cache
 
-Places all_places(Index n) {
-  Places places(static_cast<std::size_t>(n));
-  for (Index k = 0; k < n; ++k) places[static_cast<std::size_t>(k)] = static_cast<double>(k + 1);
-  return places;
-}
-
 class LowRank : public Preconditioner {
  public:
   LowRank(Entries* entries, const Places& landmarks, const Vector& shift, double ridge)

@@ -24,6 +24,19 @@ class Dense : public Operator {
   const Block matrix_;
 };
 
+class Gram : public Operator {
+ public:
+  explicit Gram(Eigen::Map<const Block> factor) : Operator(factor.rows(), factor.rows()), factor_(factor) {}
+  void times(const Block& x, Block* y) override {
+    few_.noalias() = factor_.transpose() * x;
+    y->noalias() = factor_ * few_;
+  }
+
+ private:
+  const Eigen::Map<const Block> factor_;
+  Block few_;
+};
+
 class Function : public Operator {
  public:
   Function(Index rows, Index columns, Multiply multiply) : Operator(rows, columns), multiply_(std::move(multiply)) {}
@@ -140,6 +153,7 @@ class Kronecker : public Operator {
 
 OperatorPointer diagonal_operator(Vector values) { return std::make_unique<Diagonal>(std::move(values)); }
 OperatorPointer dense_operator(Block matrix) { return std::make_unique<Dense>(std::move(matrix)); }
+OperatorPointer gram_operator(Eigen::Map<const Block> factor) { return std::make_unique<Gram>(factor); }
 OperatorPointer function_operator(Index rows, Index columns, Multiply multiply) {
   return std::make_unique<Function>(rows, columns, std::move(multiply));
 }

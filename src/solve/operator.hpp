@@ -23,6 +23,8 @@ using Parts = std::vector<OperatorPointer>;
 
 OperatorPointer diagonal_operator(Vector values);
 OperatorPointer dense_operator(Block matrix);
+// F F' of numbers that lie elsewhere and stay there.
+OperatorPointer gram_operator(Eigen::Map<const Block> factor);
 // What else can multiply: a function of R, say.
 using Multiply = std::function<void(const Block& x, Block* y)>;
 OperatorPointer function_operator(Index rows, Index columns, Multiply multiply);

@@ -42,9 +42,13 @@ operators_of <- function(n, m) {
   )
   if (n != m) return(rows)
   d <- stats::setNames(stats::rnorm(n), sprintf("p%d", seq_len(n)))
+  points <- some_numbers(n, 2)
+  rownames(points) <- sprintf("q%d", seq_len(n))
+  near <- exp(-sqdist(Vi(points), Vj(points)))
   diagonal <- structure(diag(d, n), dimnames = list(names(d), names(d)))
   c(rows, list(diagonal = list(op = diagonal_op(d), matrix = diagonal),
                identity = list(op = identity_op(n), matrix = diag(n)),
+               lowrank = list(op = lowrank(near, n + 1, seed = 1), matrix = as.matrix(near)),
                ridge = list(op = K + 0.5 * identity_op(n), matrix = as.matrix(K) + 0.5 * diag(n))))
 }
 

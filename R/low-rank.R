@@ -1,0 +1,199 @@
+# Low-rank operators F F': by landmarks where a matrix tells its entries, else by products with random columns.
+
+#' A low-rank approximation as an operator
+#'
+#' `lowrank(K, rank)` is the operator F F' with F of `rank` columns that is near `K`, plus the ridge: products with it
+#' take time and memory for F alone, n x rank numbers. [solve()][solve.linear_op] and [logdet()] of it are exact, by
+#' Woodbury's formula and the determinant of a small matrix: it stands for `K` where an approximation is all that is
+#' asked for, as in Nystrom's or the subset-of-regressors method.
+#'
+#' A lazy tensor tells its entries: F comes from *landmarks*, points chosen by randomly pivoted Cholesky, and takes as
+#' many columns of `K` as there are landmarks. At these, F F' is `K` itself. Other operators, and formulas with
+#' `Vij()`, are multiplied by `rank` random columns (Nystrom's method on a *sketch*), and by 16 more that tell what is
+#' left, where the parts of the operator do not tell their diagonal.
+#'
+#' A diagonal that is added to the operator is taken apart and added again, so `lowrank(K + 0.1 * identity_op(n))` is
+#' `lowrank(K, ridge = 0.1)`.
+#'
+#' The result is a [linear_op] like others: `%*%`, `crossprod()`, `diag()`, `t()`, `+` and `A[I, J]` go with it. It
+#' holds, as `$factor`, F; as `$landmarks`, the numbers of the points, `NULL` for a sketch; as `$residual`, the part of
+#' the trace of `K` that F F' leaves.
+#'
+#' @param K a lazy tensor of one component, a [linear_op] or a matrix; symmetric and positive semi-definite
+#' @param rank the most columns of F; by default 300 to 1000 landmarks as in [preconditioner()], 128 for a sketch, or as
+#'   many as `tol` takes, within the option `kernweave.max_dense_mb`
+#' @param tol the part of the trace that may be left, between 0 and 1: F has as few columns as reach it
+#' @param ridge a number, or one for each point, added to the diagonal; not for what is solved without one
+#' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
+#' @return An operator.
+#' @seealso [linear_op], [preconditioner()], [keigen()]
+#' @export
+#' @examples
+#' x <- matrix(runif(4000), 2000)
+#' K <- kernel_gaussian(x, x, scale = 0.3)
+#' A <- lowrank(K, tol = 1e-6, ridge = 0.01)
+#' A
+#' length(A$landmarks)
+#' w <- solve(A, sin(6 * x[, 1]))
+#' logdet(A)
+#' lowrank(K %*% K, rank = 50)$residual
+lowrank <- function(K, rank = NULL, tol = NULL, ridge = 0, seed = NULL) {
+  op <- square_op(K, "lowrank()")
+  if (level_of_op(op) > 0L || is_traced(ridge)) {
+    abort("no_gradient", "lowrank() is not differentiated: which landmarks it takes is chance")
+  }
+  n <- op$dim[1]
+  ridge <- check_ridge(ridge, n)
+  if (!is.null(tol)) check_tolerance(tol)
+  apart <- without_diagonal(op)
+  made <- low_rank_near(apart$op, most_columns(rank, tol, apart$op), tol, check_seed(seed))
+  if (!is.null(tol) && is.null(rank) && made$residual > tol) {
+    warn("convergence", "a low rank of ", ncol(made$factor), " leaves ", format(made$residual, digits = 3),
+         " of the trace, not ", format(tol), ": more columns need a larger `rank`, or option kernweave.max_dense_mb")
+  }
+  with_ridge(made, ridge + apart$ridge)
+}
+
+with_ridge <- function(op, ridge) {
+  if (is_traced(ridge) || any(ridge != 0)) op + diagonal_op(rep(ridge, length.out = op$dim[1])) else op
+}
+
+# What is left of a sum without its diagonals, and these, where they are ridges.
+without_diagonal <- function(op) {
+  none <- list(op = op, ridge = 0)
+  if (op$kind != "sum") return(none)
+  diagonal <- vapply(op$parts, `[[`, "", "kind") == "diagonal"
+  if (!any(diagonal)) return(none)
+  ridge <- Reduce(`+`, Map(function(part, by) by * unname(part$values), op$parts[diagonal], op$coefficients[diagonal]))
+  if (!all(is.finite(ridge)) || any(ridge < 0)) return(none)
+  list(op = sum_ops(op$parts[!diagonal], op$coefficients[!diagonal]), ridge = ridge)
+}
+
+tells_entries <- function(op) op$kind == "lazy" && can_take(op$tensor)
+
+most_columns <- function(rank, tol, op) {
+  n <- op$dim[1]
+  if (!is.null(rank)) return(min(check_count(rank, "rank"), n))
+  if (!is.null(tol)) return(max(1, min(n, floor(option("max_dense_mb") * 2^20 / 8 / n))))
+  if (tells_entries(op)) default_rank(NULL, n) else min(2 * widest_product, n)
+}
+
+low_rank_near <- function(op, most, tol, seed) {
+  n <- op$dim[1]
+  found <- if (n == 0) list(factor = matrix(0, 0, 0), residual = 0)
+  else if (tells_entries(op)) landmark_factor(lazy_set(op$tensor, precision = "float64"), most, tol, seed)
+  else sketched_factor(op, most, tol, seed)
+  new_op("lowrank", op$dim, factor = found$factor, landmarks = found$landmarks, residual = found$residual,
+         dimnames = dimnames(op), symmetric = TRUE)
+}
+
+landmark_factor <- function(K, most, tol, seed) {
+  diagonal <- semidefinite_diagonal(as.vector(diag(K)))
+  found <- r_landmark_factor(native_entries(K), diagonal, most, tol %or% 0, seed)
+  if (found$asymmetry > 1e-8 * max(diagonal)) {
+    abort("indefinite", "the matrix is not symmetric: entries at the landmarks differ from those across the diagonal ",
+          "by ", format(found$asymmetry, digits = 3))
+  }
+  if (found$lowest < -1e-6 * max(diagonal)) {
+    abort("indefinite", "the matrix is not positive semi-definite: landmarks leave ", format(found$lowest, digits = 3),
+          " on its diagonal, of at most ", format(max(diagonal), digits = 3))
+  }
+  found
+}
+
+sketched_factor <- function(op, most, tol, seed) {
+  if (isFALSE(op$symmetric)) abort("indefinite", "the operator is not symmetric: a low rank F F' would not be near it")
+  diagonal <- known_diagonal(op)
+  trace <- if (is.null(diagonal)) NA_real_ else sum(semidefinite_diagonal(diagonal))
+  r_sketched_factor(native_operator(op, min(most, widest_product), ladder = TRUE), most, tol %or% 0, trace, seed)
+}
+
+# Of a positive semi-definite matrix; what is not one may be seen here.
+semidefinite_diagonal <- function(diagonal) {
+  if (anyNA(diagonal)) abort("input", "the diagonal of the matrix has NaN at point ", which(is.na(diagonal))[1])
+  if (any(diagonal < 0) || all(diagonal == 0)) {
+    abort("indefinite", "the matrix is not positive semi-definite: its diagonal has ",
+          format(min(diagonal), digits = 3), " at point ", which.min(diagonal),
+          if (all(diagonal == 0)) ", and is zero throughout")
+  }
+  diagonal
+}
+
+low_rank_text <- function(op) {
+  of <- if (is.null(op$landmarks)) "columns, from a sketch," else "landmarks"
+  paste0("  low rank: ", ncol(op$factor), " ", of, " leave ", format(op$residual, digits = 3), " of the trace")
+}
+
+# --- a low rank and a diagonal ---------------------------------------------------------------------------------
+
+# Of an operator that is F F' + diag(d) with few columns of F: these two; else NULL.
+low_rank_and_diagonal <- function(op) {
+  if (level_of_op(op) > 0L) return(NULL)
+  terms <- terms_of(op, 1)
+  diagonal <- numeric(op$dim[1])
+  factors <- list()
+  for (term in terms) {
+    if (term$op$kind == "diagonal") diagonal <- diagonal + term$by * unname(term$op$values)
+    else {
+      factor <- gram_factor(term$op)
+      if (is.null(factor) || term$by < 0) return(NULL)
+      factors <- c(factors, list(sqrt(term$by) * factor))
+    }
+  }
+  F <- do.call(cbind, factors)
+  meant <- any(vapply(terms, function(term) term$op$kind == "lowrank", NA))
+  if (is.null(F) || !meant && (ncol(F) >= op$dim[1] || !all(diagonal > 0))) return(NULL)
+  list(factor = F, diagonal = diagonal)
+}
+
+# F of an operator F F': a low rank, or the product of what is thin with its transpose.
+gram_factor <- function(op) {
+  if (op$kind == "lowrank") return(op$factor)
+  if (op$kind != "product" || length(op$parts) != 2) return(NULL)
+  left <- op$parts[[1]]
+  right <- op$parts[[2]]
+  if (!left$kind %in% c("lazy", "dense") || left$dim[2] >= left$dim[1]) return(NULL)
+  same <- isTRUE(op$symmetric) ||
+    left$kind == "dense" && right$kind == "dense" && identical(unname(left$matrix), t(unname(right$matrix)))
+  if (same) plain_entries(left)
+}
+
+# What solves with F F' + diag(d): the root of the small matrix I + F' diag(d)^-1 F, and the log-determinant.
+woodbury <- function(low) {
+  F <- low$factor
+  d <- low$diagonal
+  if (!all(d > 0)) {
+    abort("indefinite", "a matrix of rank ", ncol(F), " and ", counted(nrow(F), "row"), " is solved for beside a ",
+          "positive ridge; the diagonal that is added has ", format(min(d), digits = 3), " at point ", which.min(d))
+  }
+  if (!ncol(F)) return(c(low, list(logdet = sum(log(d)))))
+  root <- chol.default(diag(ncol(F)) + crossprod(F / sqrt(d)))
+  c(low, list(root = root, logdet = sum(log(d)) + 2 * sum(log(diag(root)))))
+}
+
+# Refined as long as that helps, since the formula subtracts what is large where the diagonal is small.
+woodbury_solution <- function(w, b) {
+  once <- function(b) {
+    y <- b / w$diagonal
+    if (is.null(w$root)) return(y)
+    few <- backsolve(w$root, backsolve(w$root, crossprod(w$factor, y), transpose = TRUE))
+    y - (w$factor %*% few) / w$diagonal
+  }
+  missed <- function(x) b - w$factor %*% crossprod(w$factor, x) - w$diagonal * x
+  x <- once(b)
+  left <- missed(x)
+  for (step in 1:2) {
+    nearer <- x + once(left)
+    then <- missed(nearer)
+    if (sum(then^2) >= sum(left^2)) break
+    x <- nearer
+    left <- then
+  }
+  list(x = x, residual = sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin))
+}
+
+inverse_of_low_rank <- function(w) {
+  function_op(function(v) woodbury_solution(w, v)$x, nrow(w$factor), symmetric = TRUE)
+}
+
+solve_low_rank <- function(low, b) c(woodbury_solution(woodbury(low), b), list(method = "woodbury", converged = TRUE))
