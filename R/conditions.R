@@ -7,6 +7,7 @@
 #' | class `kernweave_error_...` | signalled when |
 #' |---|---|
 #' | `input` | an argument is of a type that cannot be used |
+#' | `value` | it has numbers that are not finite or out of range; also of class `kernweave_error_input` |
 #' | `shape` | widths, numbers of points or extents do not fit together |
 #' | `kind` | a logical formula is needed and a number given, or the reverse |
 #' | `syntax` | a text formula cannot be read |
@@ -34,12 +35,13 @@
 #' tryCatch(sqdist(Vi(x), Vj(y)), kernweave_error_shape = conditionMessage)
 NULL
 
-error_classes <- c("input", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
+error_classes <- c("input", "value", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
                    "no_gradient", "no_device", "unsupported", "memory", "indefinite", "internal")
 
 abort <- function(class, ..., call = user_call()) {
   condition <- structure(
-    class = c(paste0("kernweave_error_", match.arg(class, error_classes)), "kernweave_error", "error", "condition"),
+    class = c(paste0("kernweave_error_", c(match.arg(class, error_classes), if (class == "value") "input")),
+              "kernweave_error", "error", "condition"),
     list(message = paste0(...), call = call)
   )
   stop(condition)
@@ -123,6 +125,7 @@ one_of <- function(value, known, argument, class = "input") {
 
 # "a character vector of length 3"
 describe <- function(x) {
+  x <- plain_value(x)
   if (is.null(x)) return("NULL")
   if (inherits(x, c("lazy_tensor", "lazy_reduction"))) return(paste("a", sub("_", " ", class(x)[1])))
   if (is_op(x)) return(paste("a linear operator of", size_text(x)))

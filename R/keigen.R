@@ -11,9 +11,9 @@
 #' `block` are found at once. The smallest eigenvalues of `K` are minus the largest of `-as_op(K)`, which are found
 #' slowly.
 #'
-#' In functions given to [gradient()] the values have first derivatives, the vectors none. Where values are equal, the
-#' vectors are any basis of their space, and so is what each value has for a derivative: functions that take equal values
-#' alike, as sums and traces do, have the right one.
+#' In functions given to [gradient()] the values have first derivatives, the vectors none. Where values are equal, their
+#' vectors are any basis of their space, and what each value has for a derivative depends on it: functions that take
+#' equal values alike, as sums do, have the right one.
 #'
 #' @param K a lazy tensor of one component, a [linear_op], or a matrix; symmetric, which is checked on random vectors
 #' @param k how many pairs

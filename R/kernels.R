@@ -151,9 +151,9 @@ points_along <- function(x, axis) {
 
 check_scale <- function(scale, x) {
   if (is_lazy(scale)) return(invisible())
-  if (!is.numeric(scale) || !all(is.finite(scale)) || !all(scale > 0)) {
-    abort("input", "`scale` must be positive numbers, not ", format_value(scale))
-  }
+  if (!is.numeric(scale)) abort("input", "`scale` must be positive numbers, not ", format_value(scale))
+  wrong <- which(!is.finite(scale) | scale <= 0)
+  if (length(wrong)) abort("value", "`scale` must be positive numbers, not ", format(plain_value(scale)[wrong[1]]))
   if (!length(scale) %in% c(1, width(x))) {
     components <- if (width(x) == 1) " component" else " components"
     abort("shape", "`scale` has ", length(scale), " numbers for points of ", width(x), components)
@@ -162,7 +162,8 @@ check_scale <- function(scale, x) {
 
 check_shape_number <- function(number, name) {
   if (is_lazy(number) && width(number) == 1) return(invisible())
-  if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
+  if (!is.numeric(number) || length(number) != 1) {
     abort("input", "`", name, "` must be one number, not ", describe(number))
   }
+  if (!is.finite(number)) abort("value", "`", name, "` must be a finite number, not ", format_value(number))
 }

@@ -6,8 +6,9 @@
 #' `wrt` stand one after the other. `fn` keeps the history of the last value, so that `gr` at the same point costs no
 #' second run of `f`.
 #'
-#' Where a matrix is not positive definite (a condition of class `kernweave_error_indefinite`), `fn` is `Inf`, with one
-#' message: a line search turns round there instead of ending in an error. `gr` and `he` are `NaN` there.
+#' Where a matrix is not positive definite or a number is out of range, as a scale that has overflown is (conditions of
+#' class `kernweave_error_indefinite` and `kernweave_error_value`), `fn` is `Inf`, with one message: a line search turns
+#' round there instead of ending in an error. `gr` and `he` are `NaN` there.
 #'
 #' @param f a function whose result is one number
 #' @param start where to begin: a list of arguments of `f`, or a vector for its first one
@@ -67,11 +68,12 @@ put_in <- function(run, par) {
   })
 }
 
-# The run at a point, kept until another point is asked for; NULL where a matrix is not positive definite.
+# The run at a point, kept until another point is asked for; NULL where a matrix is not positive definite, or a number
+# out of range.
 keep_last <- function(run) {
   last <- list()
   told <- FALSE
-  indefinite <- function(e) {
+  turned_round <- function(e) {
     if (!told) message("The objective is Inf here: ", conditionMessage(e), " (Said once.)")
     told <<- TRUE
     NULL
@@ -79,7 +81,8 @@ keep_last <- function(run) {
   function(par) {
     par <- as.vector(par)
     if (!identical(last$par, par)) {
-      last <<- list(par = par, run = tryCatch(run(par), kernweave_error_indefinite = indefinite))
+      at <- tryCatch(run(par), kernweave_error_indefinite = turned_round, kernweave_error_value = turned_round)
+      last <<- list(par = par, run = at)
     }
     last$run
   }

@@ -173,6 +173,7 @@ check_list <- function(x, argument) {
 }
 
 format_value <- function(x) {
+  x <- plain_value(x)
   if (is.atomic(x) && length(x) == 1) format(x) else describe(x)
 }
 

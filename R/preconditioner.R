@@ -88,18 +88,18 @@ check_square <- function(K) {
 }
 
 check_ridge <- function(ridge, n) {
-  if (!is.numeric(ridge) || anyNA(ridge) || any(!is.finite(ridge))) {
-    abort("input", "`ridge` must be finite numbers, not ", describe(ridge))
-  }
+  if (!is.numeric(ridge)) abort("input", "`ridge` must be numbers, not ", describe(ridge))
+  endless <- which(!is.finite(ridge))
+  if (length(endless)) abort("value", "`ridge` must be finite numbers, not ", format(plain_value(ridge)[endless[1]]))
   if (!length(ridge) %in% c(1, n)) {
     abort("shape", "`ridge` has ", length(ridge), " numbers for ", n, " points; give one, or one for each")
   }
-  if (any(ridge < 0)) abort("input", "`ridge` must not be negative: there is ", format(min(ridge)))
+  if (any(ridge < 0)) abort("value", "`ridge` must not be negative: there is ", format(min(plain_value(ridge))))
   if (is_traced(ridge)) ridge else rep_len(as.numeric(ridge), n)
 }
 
 check_diagonal <- function(diagonal, ridge) {
-  if (anyNA(diagonal)) abort("input", "the diagonal of the matrix has NaN at point ", which(is.na(diagonal))[1])
+  if (anyNA(diagonal)) abort("value", "the diagonal of the matrix has NaN at point ", which(is.na(diagonal))[1])
   if (any(diagonal + ridge <= 0)) {
     abort("indefinite", "the matrix is not positive definite: its diagonal has ",
           format(min(diagonal + ridge), digits = 3), " at point ", which.min(diagonal + ridge))
@@ -117,12 +117,17 @@ check_seed <- function(seed) {
 
 # Entries are read by gathering rows, which a matrix of pairs does not have.
 check_entries <- function(K) {
-  pairs <- Filter(function(operand) operand$axis == "pair", operands_of(K$formula))
-  if (length(pairs)) {
-    abort("unsupported", "a preconditioner of a formula with the matrix of pairs `", pairs[[1]]$name,
-          "` is not built: precondition = FALSE solves without")
-  }
+  name <- pairs_of(K)
+  if (is.null(name)) return(invisible())
+  abort("unsupported", "a preconditioner of a formula with the matrix of pairs `", name, "` is not built: ",
+        "precondition = FALSE solves without")
 }
+
+# The name of a matrix of pairs in a formula; NULL where there is none.
+pairs_of <- function(K) {
+  for (operand in operands_of(K$formula)) if (operand$axis == "pair") return(operand$name)
+}
+
 
 # --- parts ----------------------------------------------------------------------------------------------------
 

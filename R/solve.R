@@ -21,7 +21,8 @@
 #'   that are orthogonal to the regressors: thin plates want `cbind(1, x)`, [kernel_energy()] wants a column of ones
 #' @param method `"dense"`, `"cg"`, or `"auto"`: dense up to 2000 points. `"minres"` is for symmetric matrices that are
 #'   not definite: minimal residuals, without a preconditioner
-#' @param precondition build a [preconditioner()], or one that was made before; `FALSE` for none
+#' @param precondition build a [preconditioner()], which a formula with a [Vij()] does without; or one that was made
+#'   before; `FALSE` for none
 #' @param rank,local as in [preconditioner()]
 #' @param start where to begin: numbers shaped like `b`
 #' @param maxit the most iterations, by default `100 + 10 sqrt(n)`
@@ -94,7 +95,7 @@ dense_root <- function(K, ridge) {
 }
 
 check_symmetric <- function(A) {
-  if (anyNA(A)) abort("input", "the matrix of pairs has NaN")
+  if (!all(is.finite(A))) abort("value", "the matrix of pairs has ", if (anyNA(A)) "NaN" else "Inf")
   off <- max(abs(A - t(A)), 0)
   if (off > 1e-8 * max(abs(A))) {
     abort("indefinite", "the matrix is not symmetric: entries differ from those across the diagonal by ",
@@ -106,7 +107,10 @@ check_symmetric <- function(A) {
 check_symmetric_by_products <- function(op, n) {
   uv <- matrix(r_uniforms(2 * n, 1) - 0.5, n)
   products <- r_operator_product(op, uv)
-  if (anyNA(products)) abort("input", "products with the matrix of pairs have NaN: so have its data")
+  if (!all(is.finite(products))) {
+    abort("value", "products with the matrix of pairs have ", if (anyNA(products)) "NaN" else "Inf",
+          ": so have its data")
+  }
   one <- sum(uv[, 1] * products[, 2])
   other <- sum(uv[, 2] * products[, 1])
   scale <- sqrt(sum(uv[, 1]^2)) * sqrt(sum(products[, 2]^2))
@@ -191,7 +195,12 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local, seed = NU
     return(precondition)
   }
   check_flag(precondition, "precondition")
-  if (precondition) preconditioner(K, ridge, rank, local, seed = seed)
+  if (!precondition) return(NULL)
+  pairs <- pairs_of(K)
+  if (is.null(pairs)) return(preconditioner(K, ridge, rank, local, seed = seed))
+  say_once("pairs", "The matrix of pairs `", pairs, "` is solved with without a preconditioner, since its rows are ",
+           "not gathered. (Said once.)")
+  NULL
 }
 
 # --- arguments ------------------------------------------------------------------------------------------------

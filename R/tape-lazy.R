@@ -139,7 +139,7 @@ setMethod("crossprod", signature("kernweave_traced", "lazy_tensor"), function(x,
 setMethod("tcrossprod", signature("lazy_tensor", "kernweave_traced"), function(x, y, ...) lazy_tcrossprod(x, y))
 setMethod("tcrossprod", signature("kernweave_traced", "lazy_tensor"), function(x, y, ...) tcrossprod_lazy(x, y))
 
-# Functions of the overlay that may be given both, or an operator and a traced value.
+# Functions of the overlay that may be given a traced value beside what stands for a matrix.
 lazy_versions <- list(
   c = function(...) c.lazy_tensor(...),
   cbind = function(..., deparse.level = 1) cbind.linear_op(...),
@@ -153,5 +153,6 @@ lazy_versions <- list(
 
 beside_lazy <- function(f, name) {
   otherwise <- overlay[[name]]
-  function(...) if (any(vapply(list(...), function(x) is_lazy(x) || is_op(x), NA))) f(...) else otherwise(...)
+  stands_for_matrix <- function(x) inherits(x, c("lazy_tensor", "linear_op", "kernweave_preconditioner"))
+  function(...) if (any(vapply(list(...), stands_for_matrix, NA))) f(...) else otherwise(...)
 }

@@ -49,7 +49,8 @@ through_entries <- function(system, u, v) {
 solve_node <- function(K, b, ridge, ..., method, precondition, rank, local) {
   n <- check_square(K)
   if (isTRUE(precondition) && !(method == "dense" || method == "auto" && n <= small_system)) {
-    precondition <- preconditioner(plain_tensor(K), plain_value(ridge), rank, local)
+    ridges <- check_ridge(plain_value(ridge), n)
+    precondition <- chosen_preconditioner(TRUE, plain_tensor(K), ridges, rank, local) %or% FALSE
   }
   again <- function(K, b, ridge) {
     x <- solve(K, b, ridge = ridge, ..., method = method, precondition = precondition, rank = rank, local = local)

@@ -56,3 +56,36 @@ test_that("a likelihood is fitted as by hand", {
   expect_equal(with$par, without$par, tolerance = 1e-5)
   expect_lt(max(abs(o$gr(with$par))), 1e-4)
 })
+
+test_that("numbers out of range are told by class and name, and turn an optimiser round", {
+  set.seed(5)
+  x <- matrix(stats::runif(60), 30)
+  y <- sin(6 * x[, 1]) + 0.1 * stats::rnorm(30)
+  loss <- function(range, noise) {
+    K <- kernel_gaussian(x, scale = exp(range))
+    sum(y * solve(K, y, ridge = exp(noise))) + logdet(K, ridge = exp(noise))
+  }
+  for (f in list(loss, gradient(loss))) {
+    expect_error(f(800, 0), "`scale`.*Inf", class = "kernweave_error_value")
+    expect_error(f(-800, 0), "`scale`.* 0", class = "kernweave_error_value")
+    expect_error(f(0, 800), "`ridge`.*Inf", class = "kernweave_error_value")
+  }
+  multiple <- function(size) sum(solve(exp(size) * kernel_gaussian(x), y, ridge = 1))
+  for (f in list(multiple, gradient(multiple))) expect_error(f(800), "has Inf", class = "kernweave_error_value")
+  o <- objective(loss, list(range = 0, noise = 0))
+  expect_message(expect_identical(o$fn(c(800, 0)), Inf), "`scale`")
+  expect_identical(o$gr(c(800, 0)), c(range = NaN, noise = NaN))
+  # Steps are a thousand times what they should be, so that the first ones overflow.
+  fast <- suppressMessages(objective(function(p) loss(1e3 * p, -4) + (1e3 * p)^2, 0))
+  jumps <- 0
+  fn <- function(p) {
+    at <- fast$fn(p)
+    jumps <<- jumps + is.infinite(at)
+    at
+  }
+  best <- stats::optimize(function(range) loss(range, -4) + range^2, c(-3, 3))$minimum
+  for (optimiser in list(function(...) stats::optim(..., method = "BFGS"), stats::nlminb)) {
+    expect_equal(1e3 * suppressMessages(optimiser(0, fn, fast$gr))$par, best, tolerance = 1e-2)
+  }
+  expect_gt(jumps, 0)
+})

@@ -1,0 +1,35 @@
+# What is solved with a preconditioner, what without, and what derivatives make of one.
+
+test_that("a formula with a matrix of pairs is solved with without a preconditioner, and says so", {
+  set.seed(1)
+  x <- matrix(stats::runif(4400), 2200)
+  M <- 1 / (1 + as.matrix(stats::dist(x)))
+  b <- stats::rnorm(2200)
+  K <- kernel_gaussian(x, scale = 0.05) * Vij(M)
+  expect_error(preconditioner(K, 1), "`M`", class = "kernweave_error_unsupported")
+  said <- kernweave:::said
+  said$pairs <- NULL
+  expect_message(found <- solve(K, b, ridge = 1), "`M`.*without a preconditioner")
+  expect_silent(solve(K, b, ridge = 1))
+  expect_null(solve_report(found)$preconditioner)
+  expect_lt(max(abs(K %*% found + found - b)) / max(abs(b)), 1e-5)
+  slope <- gradient(function(ridge) sum(b * solve(K, b, ridge = ridge)))(1)[[1]]
+  expect_equal(slope, -sum(found^2), tolerance = 1e-5)
+})
+
+test_that("for derivatives a preconditioner is a constant, and has none itself", {
+  set.seed(2)
+  x <- matrix(stats::runif(600), 300)
+  b <- stats::rnorm(300)
+  K <- function(scale) exp(-sqdist(Vi(x), Vj(x)) / scale)
+  by_hand <- function(scale) {
+    P <- preconditioner(K(scale), 0.1, seed = 1)
+    sum(b * solve(K(scale), b, ridge = 0.1, method = "cg", precondition = P, tol = 1e-10))
+  }
+  expect_equal(gradient(by_hand)(0.2), gradient(function(scale) sum(b * solve(K(scale), b, ridge = 0.1)))(0.2),
+               tolerance = 1e-6)
+  refused <- function(scale) sum(solve(preconditioner(K(scale), 0.1), b))
+  expect_error(gradient(refused)(0.2), "solve\\(K, b\\) has", class = "kernweave_error_no_gradient")
+  P <- preconditioner(K(0.2), 0.1)
+  expect_error(gradient(function(b) sum(solve(P, b)))(b), "no derivative", class = "kernweave_error_no_gradient")
+})
