@@ -185,6 +185,10 @@ r_inverse_weights <- function(preconditioner) {
     .Call(`_kernweave_r_inverse_weights`, preconditioner)
 }
 
+r_weighted_pairs <- function(preconditioner, from, count) {
+    .Call(`_kernweave_r_weighted_pairs`, preconditioner, from, count)
+}
+
 r_minimal_residual <- function(matrix, b, tol, most) {
     .Call(`_kernweave_r_minimal_residual`, matrix, b, tol, most)
 }

@@ -118,15 +118,18 @@ through_logdet <- function(system, u, v, ridges) {
 # The cotangents of the trace of P^-1 A for a preconditioner of two parts.
 through_inverse <- function(system, P, g, ridges) {
   W <- r_inverse_weights(live_pointer(P))
-  diagonal <- diagonal_of_inverse(W, P$n)
   of_operands <- if (length(system$operands)) {
-    of_pairs <- lapply(some_at_a_time(ncol(W$factor), 2048), function(points) {
-      through_sum(system, sum_of_pairs(system$K, W, points))
+    of_pairs <- lapply(some_at_a_time(length(W$order), pairs_at_once), function(points) {
+      pairs <- r_weighted_pairs(P$pointer, points[1] - 1, length(points))
+      through_sum(system, sum_of_pairs(system$K, pairs))
     })
     Reduce(function(a, b) Map(`+`, a, b), c(of_pairs, through_landmarks(system, W)))
   }
-  lapply(c(of_operands, list(if (ridges == 1) sum(diagonal) else diagonal)), `*`, g)
+  lapply(c(of_operands, list(if (ridges == 1) sum(W$diagonal) else W$diagonal)), `*`, g)
 }
+
+# Points whose pairs, some 500 each, are listed together: 200 MB.
+pairs_at_once <- 16384
 
 through_landmarks <- function(system, W) {
   S <- W$landmarks
@@ -136,30 +139,13 @@ through_landmarks <- function(system, W) {
        through_sum(system, sum_of_weighted(take_points(rows, W$order, "j", "points"), W$cross)))
 }
 
-diagonal_of_inverse <- function(W, n) {
-  diagonal <- numeric(n)
-  diagonal[W$landmarks] <- diag(W$own)
-  places <- rbind(W$neighbours, seq_len(ncol(W$factor)))
-  at <- !is.na(places)
-  sums <- rowsum(W$factor[at]^2, places[at])
-  diagonal[W$order[as.integer(rownames(sums))]] <- sums
-  diagonal
-}
-
 sum_of_weighted <- function(K, weights) reduction(K * Vij(weights), "sum", index = "ij", call = FALSE)
 
-# Of some points, the entries of K between them and their neighbours, weighed by U U', whose lower triangle stands for
-# both.
-sum_of_pairs <- function(K, W, points) {
-  slots <- rbind(W$neighbours[, points, drop = FALSE], points)
-  u <- W$factor[, points, drop = FALSE]
-  lower <- which(lower.tri(diag(nrow(slots)), diag = TRUE), arr.ind = TRUE)
-  a <- slots[lower[, 1], ]
-  b <- slots[lower[, 2], ]
-  weights <- u[lower[, 1], ] * u[lower[, 2], ] * (2 - (lower[, 1] == lower[, 2]))
-  there <- !is.na(a) & !is.na(b)
-  at <- function(places, name) lazy_operand(new_operand(name, "i", 1L, "integer", W$order[places[there]]))$formula
-  entries <- r_apply("Take", list(r_apply("Take", list(K$formula, at(a, "rows")), 0L), at(b, "columns")), 1L)
-  entries <- new_lazy(entries, c(as.numeric(sum(there)), NA), K$settings, K$pairs)
-  reduction(Vi(weights[there]) * entries, "sum", index = "i", call = FALSE)
+# Listed entries of K, weighed.
+sum_of_pairs <- function(K, pairs) {
+  at <- function(places, name) lazy_operand(new_operand(name, "i", 1L, "integer", places))$formula
+  entries <- r_apply("Take", list(K$formula, at(pairs$rows, "rows")), 0L)
+  entries <- r_apply("Take", list(entries, at(pairs$columns, "columns")), 1L)
+  entries <- new_lazy(entries, c(as.numeric(length(pairs$rows)), NA), K$settings, K$pairs)
+  reduction(Vi(pairs$weights) * entries, "sum", index = "i", call = FALSE)
 }

@@ -528,6 +528,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_weighted_pairs
+Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count);
+RcppExport SEXP _kernweave_r_weighted_pairs(SEXP preconditionerSEXP, SEXP fromSEXP, SEXP countSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< double >::type count(countSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_weighted_pairs(preconditioner, from, count));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_minimal_residual
 Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double tol, int most);
 RcppExport SEXP _kernweave_r_minimal_residual(SEXP matrixSEXP, SEXP bSEXP, SEXP tolSEXP, SEXP mostSEXP) {
@@ -853,6 +865,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},
     {"_kernweave_r_uniforms", (DL_FUNC) &_kernweave_r_uniforms, 2},
     {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
+    {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
     {"_kernweave_r_minimal_residual", (DL_FUNC) &_kernweave_r_minimal_residual, 4},
     {"_kernweave_r_largest_eigenpairs", (DL_FUNC) &_kernweave_r_largest_eigenpairs, 9},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},

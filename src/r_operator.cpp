@@ -1,6 +1,7 @@
 // From R's descriptions to operators, and their products.
 #include "r_operator.hpp"
 
+#include "base/threads.hpp"
 #include "border.hpp"
 #include "r_data.hpp"
 #include "r_plan.hpp"
@@ -72,6 +73,21 @@ OperatorPointer operator_from_r(const Rcpp::List& from, const Poll& poll) {
   if (kind == "product") return solve::product_operator(std::move(parts));
   internal_check(kind == "kronecker" && parts.size() == 2, "no operator of kind ", kind);
   return solve::kronecker_operator(std::move(parts[0]), std::move(parts[1]));
+}
+
+int threads_of(const Rcpp::List& from) {
+  const std::string kind = from["kind"];
+  if (kind == "engine") return allowed_threads(settings_from_r(from["settings"]).threads);
+  int most = 1;
+  if (!from.containsElementNamed("parts")) return most;
+  const auto look = [&](const Rcpp::List& parts) {
+    for (const Rcpp::RObject part : parts)
+      if (!part.isNULL()) most = std::max(most, threads_of(Rcpp::List(part)));
+  };
+  const Rcpp::List parts = from["parts"];
+  if (kind != "block") look(parts);
+  else for (const Rcpp::List row : parts) look(row);
+  return most;
 }
 
 Block block_from_r(const Rcpp::NumericMatrix& matrix) {

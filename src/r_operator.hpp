@@ -7,6 +7,8 @@ namespace kernweave {
 
 // What the description stands on must outlive the operator.
 solve::OperatorPointer operator_from_r(const Rcpp::List& description, const solve::Poll& poll);
+// That its lazy tensors may use, the most of any.
+int threads_of(const Rcpp::List& description);
 
 solve::Block block_from_r(const Rcpp::NumericMatrix& matrix);
 Rcpp::NumericMatrix block_to_r(const solve::Block& block);

@@ -159,7 +159,8 @@ Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::N
     const auto from = start.ncol() ? kernweave::block_from_r(start) : kernweave::solve::Block();
     return kernweave::solution_to_r(
         kernweave::solve::conjugate_gradients(op.get(), kernweave::preconditioner_behind(preconditioner),
-                                              kernweave::block_from_r(b), from, {tol, most}, kernweave::poll_r));
+                                              kernweave::block_from_r(b), from,
+                                              {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r));
   });
 }
 
@@ -174,7 +175,8 @@ Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, doubl
     const auto split = p ? kernweave::solve::split_operator(op.get(), p) : nullptr;
     const auto signs = kernweave::solve::random_signs(op->rows, probes, static_cast<std::uint64_t>(seed));
     const auto solution = kernweave::solve::conjugate_gradients(split ? split.get() : op.get(), nullptr, signs, {},
-                                                                {tol, most}, kernweave::poll_r);
+                                                                {tol, most, kernweave::threads_of(matrix)},
+                                                                kernweave::poll_r);
     Rcpp::NumericVector value(probes), bracket(probes), first(probes);
     for (int k = 0; k < probes; ++k) {
       const auto form =
@@ -218,10 +220,22 @@ Rcpp::List r_inverse_weights(SEXP preconditioner) {
     const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
     kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
     const kernweave::solve::InverseWeights found = kernweave::solve::inverse_weights(&numbers, *p);
-    return Rcpp::List::create(
-        Rcpp::_["own"] = kernweave::block_to_r(found.own), Rcpp::_["cross"] = kernweave::block_to_r(found.cross),
-        Rcpp::_["factor"] = kernweave::block_to_r(found.factor), Rcpp::_["order"] = description["order"],
-        Rcpp::_["neighbours"] = description["neighbours"], Rcpp::_["landmarks"] = description["landmarks"]);
+    return Rcpp::List::create(Rcpp::_["own"] = kernweave::block_to_r(found.own),
+                              Rcpp::_["cross"] = kernweave::block_to_r(found.cross),
+                              Rcpp::_["diagonal"] = kernweave::vector_to_r(found.diagonal),
+                              Rcpp::_["landmarks"] = description["landmarks"], Rcpp::_["order"] = description["order"]);
+  });
+}
+
+// The same of pairs of neighbours, for `count` points of the order from number `from` on.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
+  return kernweave::at_border([&] {
+    const auto found = kernweave::solve::weighted_pairs(*kernweave::preconditioner_behind(preconditioner),
+                                                        static_cast<kernweave::solve::Index>(from),
+                                                        static_cast<kernweave::solve::Index>(count));
+    return Rcpp::List::create(Rcpp::_["rows"] = found.rows, Rcpp::_["columns"] = found.columns,
+                              Rcpp::_["weights"] = kernweave::vector_to_r(found.weights));
   });
 }
 
@@ -231,7 +245,8 @@ Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double t
   return kernweave::at_border([&] {
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
     return kernweave::solution_to_r(
-        kernweave::solve::minimal_residual(op.get(), kernweave::block_from_r(b), {tol, most}, kernweave::poll_r));
+        kernweave::solve::minimal_residual(op.get(), kernweave::block_from_r(b),
+                                           {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "solve/long_columns.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -14,11 +15,6 @@ constexpr int kRecompute = 50;  // iterations between looks at the true residual
 constexpr double kDrift = 10;   // how far the two may differ before the recursion starts again
 constexpr int kStagnant = 200;  // iterations without a tenth of progress: residuals of smooth kernels rise for dozens
 constexpr int kRounds = 5;      // starts from a true residual
-
-using Row = Eigen::ArrayXd;  // a number for each column
-
-Row dots(const Block& a, const Block& b) { return a.cwiseProduct(b).colwise().sum().transpose().array(); }
-Row norms(const Block& a) { return a.colwise().norm().transpose().array(); }
 
 Block columns_of(const Block& all, const std::vector<Index>& which) {
   Block out(all.rows(), static_cast<Index>(which.size()));
@@ -36,7 +32,7 @@ class Iteration {
     out_.iterations.assign(n, 0);
     out_.coefficients.resize(n);
     out_.residual = Vector::Zero(b.cols());
-    goal_ = norms(b) * limits.tolerance;
+    goal_ = norms(b, limits.threads) * limits.tolerance;
     from_zero_ = start.size() == 0;
   }
 
@@ -77,30 +73,30 @@ class Iteration {
       r_ -= q_;
     }
     restart();
-    drop_done();
+    drop_done(norms(r_, limits_.threads));
   }
 
   void restart() {
     precondition(r_, &z_);
     d_ = z_;
-    rz_ = dots(r_, z_);
-    best_ = norms(r_);
+    rz_ = dots(r_, z_, limits_.threads);
+    best_ = norms(r_, limits_.threads);
     since_ = 0;
   }
 
   void advance() {
     product(d_, &q_);
-    const Row dq = dots(d_, q_);
+    const Row dq = dots(d_, q_, limits_.threads);
     user_check((dq > 0).all() && rz_.isFinite().all(), Fault::indefinite,
                "the matrix is not positive definite, or not symmetric: a direction d has d'Ad <= 0");
     const Row alpha = rz_ / dq;
-    x_ += d_ * alpha.matrix().asDiagonal();
-    r_ -= q_ * alpha.matrix().asDiagonal();
+    add_multiple(&x_, d_, alpha, limits_.threads);
+    add_multiple(&r_, q_, -alpha, limits_.threads);
     ++steps_;
     if (steps_ % kRecompute == 0) look_at_truth();
     precondition(r_, &z_);
-    const Row next = dots(r_, z_), beta = next / rz_;
-    d_ = z_ + d_ * beta.matrix().asDiagonal();
+    const Row next = dots(r_, z_, limits_.threads), beta = next / rz_;
+    follow(&d_, z_, beta, limits_.threads);
     rz_ = next;
     record(alpha, beta);
     judge();
@@ -111,7 +107,7 @@ class Iteration {
     Block truth;
     product(x_, &truth);
     truth = columns_of(b_, active_) - truth;
-    const Row now = norms(truth), thought = norms(r_);
+    const Row now = norms(truth, limits_.threads), thought = norms(r_, limits_.threads);
     if ((now > kDrift * thought).any()) {
       r_ = truth;
       restart();
@@ -128,7 +124,7 @@ class Iteration {
   }
 
   void judge() {
-    const Row now = norms(r_);
+    const Row now = norms(r_, limits_.threads);
     out_.history.push_back(relative(now).maxCoeff());
     if ((now < 0.9 * best_).any()) {
       best_ = best_.min(now);
@@ -136,7 +132,7 @@ class Iteration {
     } else if (++since_ >= kStagnant) {
       out_.end = Solution::End::stagnant;
     }
-    drop_done();
+    drop_done(now);
     if (!active_.empty() && steps_ >= limits_.most) out_.end = Solution::End::cap;
   }
 
@@ -150,8 +146,7 @@ class Iteration {
   }
 
   // Columns that have come far enough leave the block.
-  void drop_done() {
-    const Row now = norms(r_);
+  void drop_done(const Row& now) {
     std::vector<Index> stay;
     for (std::size_t k = 0; k < active_.size(); ++k)
       if (now[static_cast<Index>(k)] > goal_[active_[k]]) stay.push_back(static_cast<Index>(k));
@@ -177,7 +172,7 @@ class Iteration {
   // True residuals of all columns, and those that are not there.
   std::vector<Index> check() {
     product(out_.x, &q_);
-    const Row left = norms(b_ - q_), all = norms(b_);
+    const Row left = norms(b_ - q_, limits_.threads), all = norms(b_, limits_.threads);
     std::vector<Index> open;
     for (Index c = 0; c < left.size(); ++c) {
       out_.residual[c] = all[c] > 0 ? left[c] / all[c] : 0.0;

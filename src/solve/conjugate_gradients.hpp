@@ -9,6 +9,7 @@ namespace kernweave::solve {
 struct Limits {
   double tolerance;  // of the residual, relative to the right-hand side
   int most;          // iterations
+  int threads = 1;   // of work on vectors
 };
 
 // Numbers of the Lanczos process that runs along: of each step of a column.

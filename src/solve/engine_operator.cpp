@@ -24,8 +24,11 @@ class Engine : public Operator {
   }
 
   void times(const Block& x, Block* y) override {
-    y->setZero(rows, x.cols());
-    if (rows == 0 || columns == 0) return;  // of no points; there is no memory to point at either
+    if (rows == 0 || columns == 0) {  // of no points; there is no memory to point at either
+      y->setZero(rows, x.cols());
+      return;
+    }
+    y->resize(rows, x.cols());
     const Index widest = plans_.back().width;
     for (Index from = 0; from < x.cols(); from += widest) columns_of(x, from, std::min(widest, x.cols() - from), y);
   }

@@ -10,6 +10,7 @@ class Diagonal : public Operator {
  public:
   explicit Diagonal(Vector values) : Operator(values.size(), values.size()), values_(std::move(values)) {}
   void times(const Block& x, Block* y) override { *y = values_.asDiagonal() * x; }
+  void add_times(const Block& x, double by, Block* y) override { *y += (by * values_).asDiagonal() * x; }
 
  private:
   const Vector values_;
@@ -58,17 +59,14 @@ class Sum : public Operator {
   }
 
   void times(const Block& x, Block* y) override {
-    y->setZero(rows, x.cols());
-    for (std::size_t k = 0; k < parts_.size(); ++k) {
-      parts_[k]->times(x, &one_);
-      *y += coefficients_[k] * one_;
-    }
+    parts_[0]->times(x, y);
+    if (coefficients_[0] != 1) *y *= coefficients_[0];
+    for (std::size_t k = 1; k < parts_.size(); ++k) parts_[k]->add_times(x, coefficients_[k], y);
   }
 
  private:
   const Parts parts_;
   const std::vector<double> coefficients_;
-  Block one_;
 };
 
 class Product : public Operator {

@@ -14,8 +14,16 @@ class Operator {
 
   // y = A x for each column; y is given the extents it needs, and is never x.
   virtual void times(const Block& x, Block* y) = 0;
+  // y += by A x.
+  virtual void add_times(const Block& x, double by, Block* y) {
+    times(x, &product_);
+    *y += by * product_;
+  }
 
   const Index rows, columns;
+
+ private:
+  Block product_;
 };
 
 using OperatorPointer = std::unique_ptr<Operator>;

@@ -21,99 +21,6 @@ Vector picked(const Vector& all, const Places& places) {
   return out;
 }
 
-// Upper triangular in the order of the points: column i has its neighbours' slots, then its own.
-class SparseFactor {
- public:
-  SparseFactor(Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic> at, int threads)
-      : at_(std::move(at)), values_(Block::Zero(at_.rows() + 1, at_.cols())), threads_(threads) {}
-
-  Index points() const { return at_.cols(); }
-  Index most() const { return at_.rows(); }
-  int neighbour(Index slot, Index point) const { return at_(slot, point); }
-  double* column(Index point) { return values_.col(point).data(); }
-  const Block& columns() const { return values_; }
-
-  // y = x U and y = x U', for few rows x.
-  Block from_left(const Block& x, bool transposed) const {
-    Block y = x * values_.row(most()).asDiagonal();
-    for (Index i = 0; i < points(); ++i)
-      for (Index s = 0; s < most(); ++s) {
-        if (at_(s, i) < 0) continue;
-        if (transposed) y.col(at_(s, i)) += values_(s, i) * x.col(i);
-        else y.col(i) += values_(s, i) * x.col(at_(s, i));
-      }
-    return y;
-  }
-
-  double logdet_of_inverse() const { return -2.0 * values_.row(most()).array().log().sum(); }
-
-  // y = U' x, a sum over the slots of each column.
-  void transposed_times(const Block& x, Block* y) const {
-    y->resize(points(), x.cols());
-    each([&](Index i) {
-      for (Index c = 0; c < x.cols(); ++c) {
-        double sum = values_(most(), i) * x(i, c);
-        for (Index s = 0; s < most(); ++s)
-          if (at_(s, i) >= 0) sum += values_(s, i) * x(at_(s, i), c);
-        (*y)(i, c) = sum;
-      }
-    });
-  }
-
-  // y = U x by rows, so that threads do not meet.
-  void times(const Block& x, Block* y) const {
-    y->resize(points(), x.cols());
-    each([&](Index i) {
-      for (Index c = 0; c < x.cols(); ++c) {
-        double sum = values_(most(), i) * x(i, c);
-        for (std::size_t e = starts_[static_cast<std::size_t>(i)]; e < starts_[static_cast<std::size_t>(i) + 1]; ++e)
-          sum += row_values_[e] * x(columns_[e], c);
-        (*y)(i, c) = sum;
-      }
-    });
-  }
-
-  // Once the columns are there.
-  void turn() {
-    const auto n = static_cast<std::size_t>(points());
-    starts_.assign(n + 1, 0);
-    for (Index i = 0; i < points(); ++i)
-      for (Index s = 0; s < most(); ++s)
-        if (at_(s, i) >= 0) ++starts_[static_cast<std::size_t>(at_(s, i)) + 1];
-    for (std::size_t i = 0; i < n; ++i) starts_[i + 1] += starts_[i];
-    columns_.resize(starts_[n]);
-    row_values_.resize(starts_[n]);
-    std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
-    for (Index i = 0; i < points(); ++i)
-      for (Index s = 0; s < most(); ++s) {
-        if (at_(s, i) < 0) continue;
-        const std::size_t e = next[static_cast<std::size_t>(at_(s, i))]++;
-        columns_[e] = static_cast<int>(i);
-        row_values_[e] = values_(s, i);
-      }
-  }
-
- private:
-  template <class Work>
-  void each(Work work) const {
-    constexpr Index kPoints = 4096;
-    const std::int64_t tasks = (points() + kPoints - 1) / kPoints;
-    share_out(
-        tasks > 1 ? threads_ : 1, tasks, [](double) {},
-        [&](int, std::int64_t task, const Heartbeat&) {
-          const Index last = std::min(points(), (task + 1) * kPoints);
-          for (Index i = task * kPoints; i < last; ++i) work(i);
-        });
-  }
-
-  const Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic> at_;
-  Block values_;
-  const int threads_;
-  std::vector<std::size_t> starts_;
-  std::vector<int> columns_;
-  std::vector<double> row_values_;
-};
-
 // The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. A point that lies where
 // one before it does has nothing left to say: it is left out.
 void last_column(Block* s, double* u, Index slots, Index own) {
@@ -149,9 +56,10 @@ class TwoPart : public Preconditioner {
   TwoPart(Entries* entries, Places landmarks, Neighbours neighbours, const Vector& ridge, int threads, const Poll& poll)
       : landmarks_(std::move(landmarks)),
         order_(std::move(neighbours.order)),
-        factor_(std::move(neighbours.at), threads) {
+        factor_(std::move(neighbours.at), threads),
+        threads_(threads) {
     factor_landmarks(entries, picked(ridge, landmarks_));
-    sparse(entries, picked(ridge, order_), threads, poll);
+    sparse(entries, picked(ridge, order_), poll);
     factor_.turn();
     logdet = factor_.logdet_of_inverse();
     if (rank()) logdet += 2 * cholesky_.matrixLLT().diagonal().array().log().sum();
@@ -162,14 +70,37 @@ class TwoPart : public Preconditioner {
   // With H = -L'^-1 L^-1 A[S, R] U, the columns of G are [L'^-1; 0] and [H; U].
   InverseWeights weights(Entries* entries) const {
     InverseWeights found;
-    found.factor = factor_.columns();
+    found.diagonal.setZero(rank() + factor_.points());
+    for (Index i = 0; i < factor_.points(); ++i) {
+      const std::vector<Index> all = members(i);
+      const std::vector<double> u = numbers_of(i);
+      for (std::size_t a = 0; a < all.size(); ++a) found.diagonal[at(order_, all[a])] += u[a] * u[a];
+    }
     if (!rank()) return found;
-    Block h = factor_.from_left(-explained(entries, 1), false);
+    Block h = factor_.from_left(-explained(entries), false);
     cholesky_.matrixU().solveInPlace(h);
     found.own = cholesky_.solve(Block::Identity(rank(), rank())) + h * h.transpose();
     found.cross = 2 * factor_.from_left(h, true);
+    for (Index k = 0; k < rank(); ++k) found.diagonal[at(landmarks_, k)] = found.own(k, k);
     return found;
   }
+
+  // The entries off the diagonal stand for both.
+  WeightedPairs weighted_pairs(Index from, Index count) const {
+    Pairs pairs = pairs_of(from, count);
+    WeightedPairs found{std::move(pairs.rows), std::move(pairs.columns), Vector(pairs.first.back())};
+    each_task(count, [&](Index first, Index n) {
+      for (Index k = first; k < first + n; ++k) {
+        double* weight = found.weights.data() + pairs.first[static_cast<std::size_t>(k)];
+        const std::vector<double> u = numbers_of(from + k);
+        for (std::size_t a = 0; a < u.size(); ++a)
+          for (std::size_t b = 0; b <= a; ++b) *weight++ = (a == b ? 1 : 2) * u[a] * u[b];
+      }
+    });
+    return found;
+  }
+
+  Index points() const { return factor_.points(); }
 
   void root_transposed(const Block& x, Block* y) override {
     split(x);
@@ -177,20 +108,22 @@ class TwoPart : public Preconditioner {
       cholesky_.matrixL().solveInPlace(few_);
       few_solved_ = few_;
       cholesky_.matrixU().solveInPlace(few_solved_);
-      thin_.from->times(few_solved_, &between_);
-      many_ -= between_;
+      thin_.from->times(few_solved_, &columns_);
+      each_of_rest(
+          [&](Index first, Index n) { many_.middleCols(first, n) -= columns_.middleRows(first, n).transpose(); });
     }
-    factor_.transposed_times(many_, &between_);
-    many_.swap(between_);
+    many_ = factor_.from_left(many_, false);
     join(y);
   }
 
   void root(const Block& x, Block* y) override {
     split(x);
-    factor_.times(many_, &between_);
-    many_.swap(between_);
+    many_ = factor_.from_left(many_, true);
     if (rank()) {
-      thin_.to->times(many_, &few_solved_);
+      columns_.resize(factor_.points(), x.cols());
+      each_of_rest(
+          [&](Index first, Index n) { columns_.middleRows(first, n) = many_.middleCols(first, n).transpose(); });
+      thin_.to->times(columns_, &few_solved_);
       cholesky_.matrixL().solveInPlace(few_solved_);
       few_ -= few_solved_;
       cholesky_.matrixU().solveInPlace(few_);
@@ -212,46 +145,70 @@ class TwoPart : public Preconditioner {
   }
 
   // L^-1 A[S, R], a column for each point of the rest.
-  Block explained(Entries* entries, int threads) const {
+  Block explained(Entries* entries) const {
     Block all(rank(), factor_.points()), columns;
     for (Index from = 0; rank() && from < factor_.points(); from += kRows) {
       const Index count = std::min(kRows, factor_.points() - from);
       entries->block(landmarks_, {order_.begin() + from, order_.begin() + from + count}, &columns);
-      share_out(
-          threads, (count + kTask - 1) / kTask, [](double) {},
-          [&](int, std::int64_t task, const Heartbeat&) {
-            const Index first = task * kTask, some = std::min(kTask, count - first);
-            auto part = all.middleCols(from + first, some);
-            part = columns.middleCols(first, some);
-            cholesky_.matrixL().solveInPlace(part);
-          });
+      each_task(count, [&](Index first, Index n) {
+        auto part = all.middleCols(from + first, n);
+        part = columns.middleCols(first, n);
+        cholesky_.matrixL().solveInPlace(part);
+      });
     }
     return all;
   }
 
-  void sparse(Entries* entries, const Vector& ridge, int threads, const Poll& poll) {
-    const Block explained_part = explained(entries, threads);
-    Places rows, columns;
+  void sparse(Entries* entries, const Vector& ridge, const Poll& poll) {
+    const Block explained_part = explained(entries);
     Vector numbers;
     for (Index from = 0; from < factor_.points(); from += kRows) {
       poll(0.0);
       const Index count = std::min(kRows, factor_.points() - from);
-      std::vector<std::size_t> first(static_cast<std::size_t>(count));
-      rows.clear();
-      columns.clear();
-      for (Index k = 0; k < count; ++k) {
-        first[static_cast<std::size_t>(k)] = rows.size();
-        list_pairs(from + k, &rows, &columns);
-      }
-      entries->pairs(rows, columns, &numbers);
-      share_out(
-          threads, (count + kTask - 1) / kTask, [](double) {},
-          [&](int, std::int64_t task, const Heartbeat&) {
-            const Index last = std::min(count, (task + 1) * kTask);
-            for (Index k = task * kTask; k < last; ++k)
-              fill(from + k, numbers.data() + first[static_cast<std::size_t>(k)], explained_part, ridge);
-          });
+      const Pairs pairs = pairs_of(from, count);
+      entries->pairs(pairs.rows, pairs.columns, &numbers);
+      each_task(count, [&](Index first, Index n) {
+        for (Index k = first; k < first + n; ++k)
+          fill(from + k, numbers.data() + pairs.first[static_cast<std::size_t>(k)], explained_part, ridge);
+      });
     }
+  }
+
+  // Of some points, the lower triangle of each and its neighbours, by rows; `first` says where a point's begins.
+  struct Pairs {
+    Places rows, columns;
+    std::vector<std::size_t> first;
+  };
+
+  Pairs pairs_of(Index from, Index count) const {
+    Pairs pairs;
+    pairs.first.push_back(0);
+    for (Index k = 0; k < count; ++k) {
+      const std::size_t n = members(from + k).size();
+      pairs.first.push_back(pairs.first.back() + n * (n + 1) / 2);
+    }
+    pairs.rows.resize(pairs.first.back());
+    pairs.columns.resize(pairs.first.back());
+    each_task(count, [&](Index first, Index n) {
+      for (Index k = first; k < first + n; ++k) {
+        std::size_t at = pairs.first[static_cast<std::size_t>(k)];
+        const std::vector<Index> all = members(from + k);
+        for (std::size_t a = 0; a < all.size(); ++a)
+          for (std::size_t b = 0; b <= a; ++b, ++at) {
+            pairs.rows[at] = order_[static_cast<std::size_t>(all[a])];
+            pairs.columns[at] = order_[static_cast<std::size_t>(all[b])];
+          }
+      }
+    });
+    return pairs;
+  }
+
+  // Calls work(first, n), some points at a time.
+  template <class Work>
+  void each_task(Index count, Work work) const {
+    share_out(
+        threads_, (count + kTask - 1) / kTask, [](double) {},
+        [&](int, std::int64_t task, const Heartbeat&) { work(task * kTask, std::min(kTask, count - task * kTask)); });
   }
 
   std::vector<Index> members(Index point) const {
@@ -262,14 +219,13 @@ class TwoPart : public Preconditioner {
     return all;
   }
 
-  // The lower triangle of a point and its neighbours, by rows.
-  void list_pairs(Index point, Places* rows, Places* columns) const {
-    const std::vector<Index> all = members(point);
-    for (std::size_t a = 0; a < all.size(); ++a)
-      for (std::size_t b = 0; b <= a; ++b) {
-        rows->push_back(order_[static_cast<std::size_t>(all[a])]);
-        columns->push_back(order_[static_cast<std::size_t>(all[b])]);
-      }
+  // What the factor's column has at the members.
+  std::vector<double> numbers_of(Index point) const {
+    const auto column = factor_.columns().col(point);
+    std::vector<double> all;
+    for (Index s = 0; s < factor_.most() && factor_.neighbour(s, point) >= 0; ++s) all.push_back(column[s]);
+    all.push_back(column[factor_.most()]);
+    return all;
   }
 
   void fill(Index point, const double* numbers, const Block& explained_part, const Vector& ridge) {
@@ -285,19 +241,27 @@ class TwoPart : public Preconditioner {
     last_column(&s, factor_.column(point), factor_.most(), point + 1);
   }
 
+  template <class Work>
+  void each_of_rest(Work work) const {
+    each_piece(factor_.points(), many_.rows(), threads_,
+               [&](Index first, Index last, Index) { work(first, last - first); });
+  }
+
   void split(const Block& x) {
     few_.resize(rank(), x.cols());
-    many_.resize(factor_.points(), x.cols());
+    many_.resize(x.cols(), factor_.points());
     for (Index k = 0; k < rank(); ++k) few_.row(k) = x.row(at(landmarks_, k));
-    for (Index c = 0; c < x.cols(); ++c)
-      for (Index k = 0; k < many_.rows(); ++k) many_(k, c) = x(at(order_, k), c);
+    each_of_rest([&](Index first, Index n) {
+      for (Index k = first; k < first + n; ++k) many_.col(k) = x.row(at(order_, k)).transpose();
+    });
   }
 
   void join(Block* y) const {
-    y->resize(rank() + many_.rows(), many_.cols());
+    y->resize(rank() + factor_.points(), many_.rows());
     for (Index k = 0; k < rank(); ++k) y->row(at(landmarks_, k)) = few_.row(k);
-    for (Index c = 0; c < many_.cols(); ++c)
-      for (Index k = 0; k < many_.rows(); ++k) (*y)(at(order_, k), c) = many_(k, c);
+    each_of_rest([&](Index first, Index n) {
+      for (Index k = first; k < first + n; ++k) y->row(at(order_, k)) = many_.col(k).transpose();
+    });
   }
 
   static Index at(const Places& places, Index k) { return static_cast<Index>(places[static_cast<std::size_t>(k)]) - 1; }
@@ -306,15 +270,28 @@ class TwoPart : public Preconditioner {
   const Places order_;
   SparseFactor factor_;
   Eigen::LLT<Block> cholesky_;
-  Block few_, few_solved_, many_, between_;
+  const int threads_;
+  Block few_, few_solved_;
+  Block many_;     // of the rest, a column for each point
+  Block columns_;  // the same, a column for each right-hand side
 };
 
 }  // namespace
 
-InverseWeights inverse_weights(Entries* entries, const Preconditioner& preconditioner) {
+namespace {
+const TwoPart& of_two_parts(const Preconditioner& preconditioner) {
   const auto* two = dynamic_cast<const TwoPart*>(&preconditioner);
   internal_check(two, "inverse weights of a preconditioner of one part");
-  return two->weights(entries);
+  return *two;
+}
+}  // namespace
+
+InverseWeights inverse_weights(Entries* entries, const Preconditioner& preconditioner) {
+  return of_two_parts(preconditioner).weights(entries);
+}
+
+WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count) {
+  return of_two_parts(preconditioner).weighted_pairs(from, count);
 }
 
 PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,

@@ -1,0 +1,40 @@
+// An upper triangular matrix whose column for a point has a few slots above the diagonal: its neighbours among those
+// before it.
+#pragma once
+#include <vector>
+#include "solve/long_columns.hpp"
+
+namespace kernweave::solve {
+
+// Places from 0, a column for each point; -1 for none.
+using Slots = Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic>;
+
+class SparseFactor {
+ public:
+  SparseFactor(Slots at, int threads)
+      : at_(std::move(at)), values_(Block::Zero(at_.rows() + 1, at_.cols())), threads_(threads) {}
+
+  Index points() const { return at_.cols(); }
+  Index most() const { return at_.rows(); }
+  int neighbour(Index slot, Index point) const { return at_(slot, point); }
+  double* column(Index point) { return values_.col(point).data(); }
+  // A slot for each neighbour, then the point's own.
+  const Block& columns() const { return values_; }
+  double logdet_of_inverse() const { return -2.0 * values_.row(most()).array().log().sum(); }
+
+  // Once the columns are there: the same numbers by rows.
+  void turn();
+
+  // x U and x U', where x has a column for each point: what a neighbour has for several right-hand sides lies together.
+  Block from_left(const Block& x, bool transposed) const;
+
+ private:
+  const Slots at_;
+  Block values_;
+  const int threads_;
+  std::vector<std::size_t> starts_;
+  std::vector<int> columns_;
+  std::vector<double> row_values_;
+};
+
+}  // namespace kernweave::solve
