@@ -189,6 +189,10 @@ r_weighted_pairs <- function(preconditioner, from, count) {
     .Call(`_kernweave_r_weighted_pairs`, preconditioner, from, count)
 }
 
+r_low_rank_weights <- function(preconditioner, v) {
+    .Call(`_kernweave_r_low_rank_weights`, preconditioner, v)
+}
+
 r_minimal_residual <- function(matrix, b, tol, most) {
     .Call(`_kernweave_r_minimal_residual`, matrix, b, tol, most)
 }

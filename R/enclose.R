@@ -37,8 +37,8 @@ add_names <- function(layer, f, made) {
     if (exists(name, layer$own, inherits = FALSE)) next
     known <- overlay[[name]]
     if (!is.null(known)) {
-      value <- get0(name, layer$environment)
-      if (!is.function(value) && !is.null(value)) assign(name, value, layer$values)
+      value <- get0(name, layer$environment, ifnotfound = known)
+      if (!is.function(value)) assign(name, value, layer$values)
     }
     found <- get0(name, layer$environment, mode = "function")
     if (is.null(found) || is.primitive(found) || identical(found, known)) next

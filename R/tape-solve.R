@@ -103,9 +103,13 @@ logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, loca
   found <- logdet_by_probes(system$K, diagonal, P, probes, seed, vectors = TRUE)
   record(c(system$values, list(ridge)), found$value, function(g) {
     ridges <- length(plain_value(ridge))
-    if (is.null(P) || P$neighbours == 0) return(through_logdet(system, g * found$u / probes, found$v, ridges))
-    Map(`+`, through_logdet(system, g * (found$u - found$v) / probes, found$v, ridges),
-        through_inverse(system, P, g, ridges))
+    if (is.null(P)) return(through_logdet(system, g * found$u / probes, found$v, ridges))
+    if (P$neighbours) {
+      return(Map(`+`, through_logdet(system, g * (found$u - found$v) / probes, found$v, ridges),
+                 through_inverse(system, P, g, ridges)))
+    }
+    Map(`+`, through_logdet(system, g * found$u / probes, found$v, ridges),
+        through_low_rank(system, P, found$v, g, ridges))
   })
 }
 
@@ -130,6 +134,17 @@ through_inverse <- function(system, P, g, ridges) {
 
 # Points whose pairs, some 500 each, are listed together: 200 MB.
 pairs_at_once <- 16384
+
+# The cotangents of the trace of (P^-1 - V V'/p) dP for a preconditioner of low rank, with landmarks held.
+through_low_rank <- function(system, P, v, g, ridges) {
+  W <- r_low_rank_weights(live_pointer(P), v)
+  of_operands <- if (length(system$operands)) {
+    rows <- take_points(system$K, P$landmarks, "i", "landmarks")
+    Map(`+`, through_sum(system, sum_of_weighted(take_points(rows, P$landmarks, "j", "landmarks"), W$own)),
+        through_sum(system, sum_of_weighted(rows, W$cross)))
+  }
+  lapply(c(of_operands, list(if (ridges == 1) sum(W$diagonal) else W$diagonal)), `*`, g)
+}
 
 through_landmarks <- function(system, W) {
   S <- W$landmarks

@@ -540,6 +540,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_low_rank_weights
+Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v);
+RcppExport SEXP _kernweave_r_low_rank_weights(SEXP preconditionerSEXP, SEXP vSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type v(vSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_low_rank_weights(preconditioner, v));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_minimal_residual
 Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double tol, int most);
 RcppExport SEXP _kernweave_r_minimal_residual(SEXP matrixSEXP, SEXP bSEXP, SEXP tolSEXP, SEXP mostSEXP) {
@@ -866,6 +877,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_uniforms", (DL_FUNC) &_kernweave_r_uniforms, 2},
     {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
     {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
+    {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
     {"_kernweave_r_minimal_residual", (DL_FUNC) &_kernweave_r_minimal_residual, 4},
     {"_kernweave_r_largest_eigenpairs", (DL_FUNC) &_kernweave_r_largest_eigenpairs, 9},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},

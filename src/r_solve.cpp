@@ -239,6 +239,21 @@ Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
   });
 }
 
+// What the trace of (P^-1 - V V'/p) dP reads of a preconditioner of low rank.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v) {
+  return kernweave::at_border([&] {
+    const kernweave::solve::Preconditioner* p = kernweave::preconditioner_behind(preconditioner);
+    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
+    kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
+    const auto found = kernweave::solve::low_rank_weights(&numbers, *p, kernweave::landmarks_from_r(description),
+                                                          kernweave::block_from_r(v));
+    return Rcpp::List::create(Rcpp::_["own"] = kernweave::block_to_r(found.own),
+                              Rcpp::_["cross"] = kernweave::block_to_r(found.cross),
+                              Rcpp::_["diagonal"] = kernweave::vector_to_r(found.diagonal));
+  });
+}
+
 // Of a symmetric matrix that need not be definite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double tol, int most) {

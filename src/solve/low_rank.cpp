@@ -37,6 +37,42 @@ class LowRank : public Preconditioner {
     *y = weights_.asDiagonal() * scaled_;
   }
 
+  // With C = K[, S], W = K[S, S] = L L', X = L^-1 C' and the small matrix I + X D^-1 X': P^-1 C W^-1 and its like by X,
+  // some points at a time, since X is as large as C.
+  LowRankWeights weights(Entries* entries, const Places& landmarks, const Block& v) const {
+    const Index n = weights_.size();
+    const auto probes = static_cast<double>(v.cols());
+    const Places all = all_places(n);
+    LowRankWeights out{{}, Block(landmarks.size(), n), Vector(n)};
+    Block columns, turned, few = Block::Zero(cholesky_.rows(), v.cols());
+    for (Index from = 0; from < n; from += kChunk) {
+      const Index count = std::min(kChunk, n - from);
+      entries->block(landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
+      cholesky_.matrixL().solveInPlace(columns);
+      few.noalias() += columns * v.middleRows(from, count);
+      columns = columns * weights_.segment(from, count).asDiagonal();
+      turned.noalias() = vectors_.transpose() * columns;
+      turned = (squares_.array() + 1.0).inverse().matrix().asDiagonal() * turned;
+      auto cross = out.cross.middleCols(from, count);
+      cross.noalias() = vectors_ * turned;
+      out.diagonal.segment(from, count) =
+          weights_.segment(from, count).array().square() *
+          (1.0 - columns.cwiseProduct(cross).colwise().sum().transpose().array());
+      cross = cross * weights_.segment(from, count).asDiagonal();
+      cholesky_.matrixU().solveInPlace(cross);
+    }
+    cholesky_.matrixU().solveInPlace(few);
+    out.cross.noalias() -= few * v.transpose() / probes;
+    out.cross *= 2;
+    out.diagonal -= v.rowwise().squaredNorm() / probes;
+    out.own = vectors_ * (squares_.array() / (squares_.array() + 1.0)).matrix().asDiagonal() * vectors_.transpose();
+    cholesky_.matrixU().solveInPlace(out.own);
+    out.own.transposeInPlace();
+    cholesky_.matrixU().solveInPlace(out.own);
+    out.own = few * few.transpose() / probes - out.own;
+    return out;
+  }
+
   // (1 + s)^-1/2 = 1 + c s, where s is a square.
   void root(const Block& x, Block* y) override {
     scaled_ = x;
@@ -90,6 +126,13 @@ class LowRank : public Preconditioner {
 };
 
 }  // namespace
+
+LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const Places& landmarks,
+                                const Block& v) {
+  const auto* low = dynamic_cast<const LowRank*>(&preconditioner);
+  internal_check(low, "weights of a low rank of a preconditioner of two parts");
+  return low->weights(entries, landmarks, v);
+}
 
 PreconditionerPointer low_rank_preconditioner(Entries* entries, const Places& landmarks, const Vector& shift,
                                               double ridge) {

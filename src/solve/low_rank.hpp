@@ -9,4 +9,15 @@ namespace kernweave::solve {
 PreconditionerPointer low_rank_preconditioner(Entries* entries, const Places& landmarks, const Vector& shift,
                                               double ridge);
 
+// Numbers by which the trace of (P^-1 - V V'/p) dP weighs what P is made of, where landmarks are held, p being the
+// columns of V: dK[S, S], dK[S, all], and what is added to the diagonal.
+struct LowRankWeights {
+  Block own, cross;
+  Vector diagonal;
+};
+
+// Of a preconditioner of low rank.
+LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const Places& landmarks,
+                                const Block& v);
+
 }  // namespace kernweave::solve

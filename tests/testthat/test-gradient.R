@@ -107,6 +107,8 @@ test_that("a variable or function of the user's under a name of base R's is the 
   scale <- function(v) 10 * v
   f <- function(x) sum(c(1, x)) * c * beta + sum(scale(x))
   expect_identical(gradient(f)(5), list(x = 16))
+  rank <- NULL
+  expect_identical(gradient(function(x) if (is.null(rank)) x^2 else x)(3), list(x = 6))
 })
 
 test_that("nothing is masked, and plain numbers within the function are treated as ever", {

@@ -70,3 +70,20 @@ test_that("several right-hand sides, a ridge for each point, and a trend have th
   nudged <- function(h) { B[9, 2] <- B[9, 2] + h; f(ridge, B) }
   expect_equal(unname(found$B[9, 2]), (nudged(1e-5) - nudged(-1e-5)) / 2e-5, tolerance = 1e-5)
 })
+
+test_that("where landmarks stand alone and leave nothing, the gradient of a log-determinant has no noise", {
+  set.seed(6)
+  x <- matrix(stats::runif(600), 300)
+  ridge <- seq(0.01, 0.03, length.out = 300)
+  of <- function(...) gradient(function(x, scale, ridge) {
+    logdet(exp(-sqdist(Vi(x), Vj(x)) / (2 * scale^2)), ridge = ridge, ...)
+  })
+  exact <- of(method = "dense")(x, 0.5, ridge)
+  expect_equal(of(method = "lanczos", seed = 1)(x, 0.5, ridge), exact, tolerance = 1e-6)
+  expect_equal(of(method = "lanczos", seed = 1)(x, 0.5, 0.02), of(method = "dense")(x, 0.5, 0.02), tolerance = 1e-6)
+  few <- vapply(1:12, function(seed) {
+    of(method = "lanczos", seed = seed, rank = 20, local = FALSE)(x, 0.5, 0.02)$scale
+  }, 0)
+  expect_lt(stats::sd(few), 3)  # of -130; random vectors alone leave 12
+  expect_lt(abs(mean(few) - of(method = "dense")(x, 0.5, 0.02)$scale), 4 * stats::sd(few) / sqrt(12))
+})
