@@ -201,6 +201,10 @@ r_largest_eigenpairs <- function(matrix, wanted, block, tol, rounding, most, bas
     .Call(`_kernweave_r_largest_eigenpairs`, matrix, wanted, block, tol, rounding, most, basis, seed, start)
 }
 
+r_square_root <- function(matrix, preconditioner, x, tol, most, together) {
+    .Call(`_kernweave_r_square_root`, matrix, preconditioner, x, tol, most, together)
+}
+
 r_nearest <- function(typed, known) {
     .Call(`_kernweave_r_nearest`, typed, known)
 }

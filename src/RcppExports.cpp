@@ -582,6 +582,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_square_root
+Rcpp::List r_square_root(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix x, double tol, int most, int together);
+RcppExport SEXP _kernweave_r_square_root(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP xSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP togetherSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< int >::type together(togetherSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_square_root(matrix, preconditioner, x, tol, most, together));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_nearest
 std::string r_nearest(std::string typed, std::vector<std::string> known);
 RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
@@ -880,6 +895,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
     {"_kernweave_r_minimal_residual", (DL_FUNC) &_kernweave_r_minimal_residual, 4},
     {"_kernweave_r_largest_eigenpairs", (DL_FUNC) &_kernweave_r_largest_eigenpairs, 9},
+    {"_kernweave_r_square_root", (DL_FUNC) &_kernweave_r_square_root, 6},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},

@@ -9,6 +9,7 @@
 #include "solve/minimal_residual.hpp"
 #include "solve/quadrature.hpp"
 #include "solve/random.hpp"
+#include "solve/square_root.hpp"
 #include "solve/sketch.hpp"
 #include "solve/two_part.hpp"
 
@@ -284,5 +285,23 @@ Rcpp::List r_largest_eigenpairs(Rcpp::List matrix, int wanted, int block, double
                               Rcpp::_["vectors"] = kernweave::block_to_r(found.vectors),
                               Rcpp::_["residuals"] = kernweave::vector_to_r(found.residuals),
                               Rcpp::_["passes"] = found.passes, Rcpp::_["converged"] = found.converged);
+  });
+}
+
+// y of y y' = A in the mean where x x' is 1 in the mean: G'^-1 (G'AG)^1/2 x, `together` columns at once.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_square_root(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix x, double tol, int most,
+                         int together) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
+    const auto split = p ? kernweave::solve::split_operator(op.get(), p) : nullptr;
+    auto found = kernweave::solve::square_root_times(split ? split.get() : op.get(), kernweave::block_from_r(x),
+                                                     {tol, most, together}, kernweave::poll_r);
+    kernweave::solve::Block y;
+    if (p) p->back(found.y, &y);
+    return Rcpp::List::create(Rcpp::_["y"] = kernweave::block_to_r(p ? y : found.y), Rcpp::_["steps"] = found.steps,
+                              Rcpp::_["change"] = kernweave::vector_to_r(found.change),
+                              Rcpp::_["products"] = found.products, Rcpp::_["converged"] = found.converged);
   });
 }

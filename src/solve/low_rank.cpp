@@ -86,6 +86,13 @@ class LowRank : public Preconditioner {
     y->swap(scaled_);
   }
 
+  // (1 + s)^1/2 = 1 + c s, likewise.
+  void back(const Block& x, Block* y) override {
+    scaled_ = x;
+    add_low_rank(((squares_.array() + 1.0).sqrt() + 1.0).inverse());
+    *y = weights_.cwiseInverse().asDiagonal() * scaled_;
+  }
+
  private:
   // Of the columns at the landmarks, orthogonal to each other where K alone were measured, weighed point by point.
   Block gram(Entries* entries, const Places& landmarks) {

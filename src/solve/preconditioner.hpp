@@ -20,6 +20,7 @@ class Preconditioner {
 
   virtual void root(const Block& x, Block* y) = 0;             // G x
   virtual void root_transposed(const Block& x, Block* y) = 0;  // G' x
+  virtual void back(const Block& x, Block* y) = 0;             // G'^-1 x
   virtual void inverse(const Block& x, Block* y) {             // P^-1 x
     root_transposed(x, &half_);
     root(half_, y);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "solve/random.hpp"
+#include "solve/tridiagonal.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -26,10 +27,6 @@ class Split : public Operator {
   Block a_, b_;
 };
 
-struct Tridiagonal {
-  Vector diagonal, beside;
-};
-
 Tridiagonal tridiagonal(const Coefficients& numbers) {
   const auto n = static_cast<Index>(numbers.step.size());
   Tridiagonal t{Vector(n), Vector(std::max<Index>(n - 1, 0))};
@@ -41,22 +38,10 @@ Tridiagonal tridiagonal(const Coefficients& numbers) {
   return t;
 }
 
-// The first number of the logarithm of the leading part of so many rows.
-double first_of_log(const Tridiagonal& t, Index rows) {
-  Eigen::SelfAdjointEigenSolver<Block> eigen;
-  eigen.computeFromTridiagonal(t.diagonal.head(rows), t.beside.head(rows - 1));
-  const Eigen::ArrayXd weights = eigen.eigenvectors().row(0).transpose().array().square();
-  return (weights * eigen.eigenvalues().array().max(1e-300).log()).sum();
-}
+double sum_of_logs(const Rule& rule) { return (rule.weights * rule.nodes.max(1e-300).log()).sum(); }
 
-// With the last number on the diagonal such that `node` is an eigenvalue: a bound from the other side.
-double radau(Tridiagonal t, double node) {
-  const Index n = t.diagonal.size();
-  double left = t.diagonal[0] - node;
-  for (Index k = 1; k + 1 < n; ++k) left = t.diagonal[k] - node - t.beside[k - 1] * t.beside[k - 1] / left;
-  t.diagonal[n - 1] = node + t.beside[n - 2] * t.beside[n - 2] / left;
-  return first_of_log(t, n);
-}
+// The first number of the logarithm of the leading part of so many rows.
+double first_of_log(const Tridiagonal& t, Index rows) { return sum_of_logs(gauss_rule(t, rows)); }
 
 }  // namespace
 
@@ -72,7 +57,7 @@ LogForm log_form(const Coefficients& numbers, double smallest) {
   form.first = t.diagonal[0];
   form.value = first_of_log(t, n);
   if (n == 1) return form;
-  if (smallest > 0) form.bracket = std::abs(form.value - radau(t, smallest));
+  if (smallest > 0) form.bracket = std::abs(form.value - sum_of_logs(radau_rule(t, smallest)));
   const double before = first_of_log(t, n - 1);
   const double change = std::abs(form.value - before) + (n > 2 ? std::abs(before - first_of_log(t, n - 2)) : 0.0);
   form.bracket = smallest > 0 ? std::min(form.bracket, change) : change;

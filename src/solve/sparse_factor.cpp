@@ -40,4 +40,12 @@ Block SparseFactor::from_left(const Block& x, bool transposed) const {
   return y;
 }
 
+void SparseFactor::solve_from_left(Block* x) const {
+  for (Index i = 0; i < points(); ++i) {
+    for (Index s = 0; s < most(); ++s)
+      if (at_(s, i) >= 0) x->col(i) -= values_(s, i) * x->col(at_(s, i));
+    x->col(i) /= values_(most(), i);
+  }
+}
+
 }  // namespace kernweave::solve

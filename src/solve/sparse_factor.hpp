@@ -28,6 +28,10 @@ class SparseFactor {
   // x U and x U', where x has a column for each point: what a neighbour has for several right-hand sides lies together.
   Block from_left(const Block& x, bool transposed) const;
 
+  // x becomes x U^-1, that is the solutions y of U' y = x for right-hand sides that are rows: what a column says of its
+  // point needs the points before it alone.
+  void solve_from_left(Block* x) const;
+
  private:
   const Slots at_;
   Block values_;

@@ -116,6 +116,21 @@ class TwoPart : public Preconditioner {
     join(y);
   }
 
+  // At the landmarks L x, at the rest U'^-1 x + A[R, S] L'^-1 x.
+  void back(const Block& x, Block* y) override {
+    split(x);
+    factor_.solve_from_left(&many_);
+    if (rank()) {
+      few_solved_ = few_;
+      cholesky_.matrixU().solveInPlace(few_solved_);
+      thin_.from->times(few_solved_, &columns_);
+      each_of_rest(
+          [&](Index first, Index n) { many_.middleCols(first, n) += columns_.middleRows(first, n).transpose(); });
+      few_ = cholesky_.matrixL() * few_;
+    }
+    join(y);
+  }
+
   void root(const Block& x, Block* y) override {
     split(x);
     many_ = factor_.from_left(many_, true);

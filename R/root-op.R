@@ -1,0 +1,104 @@
+# Roots of covariance matrices: what random numbers are multiplied by to be draws.
+
+#' A root of a kernel matrix
+#'
+#' `root_op(K, ridge)` is an operator M with `M M' = K + ridge`, so that `M %*% w` with independent standard normal
+#' numbers `w` is a draw of N(0, K + ridge), which is what [simulate()][simulate.lazy_tensor] returns. It is *a* root,
+#' not the symmetric one: the quickest to multiply by. Up to 2000 points it is a Cholesky factor. Beyond, with the
+#' [preconditioner()] `P^-1 = G G'`, it is `G'^-1 (G' (K + ridge) G)^(1/2)`, whose inner root is computed by a Lanczos
+#' process that takes ten steps or so. With `precondition = FALSE`, or for operators of other kinds, it is the symmetric
+#' square root, in as many steps as it needs.
+#'
+#' A matrix that is only semidefinite, as that of a smooth kernel without a ridge is to rounding, has a root as well.
+#'
+#' @param K a lazy tensor of one component over the same points along i and j, an operator (see [identity_op()]), or a
+#'   matrix; symmetric and positive semidefinite
+#' @param ridge a number, or one for each point, added to the diagonal
+#' @param tol how far a product may be off, relative to it
+#' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
+#' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
+#' @param maxit the most Lanczos steps
+#' @param basis_mb megabytes that 40 steps of the Lanczos process may take: they decide how many columns share a product
+#' @return An operator, see [linear_op]. A product that did not come as far as `tol` is a warning of class
+#'   `kernweave_warning_convergence`.
+#' @seealso [simulate()][simulate.lazy_tensor], [preconditioner()], [logdet()]
+#' @export
+#' @examples
+#' x <- matrix(runif(9000), 3000)
+#' M <- root_op(kernel_matern(x, x, scale = 0.3, nu = 1.5), ridge = 1e-4)
+#' M
+#' draws <- M %*% matrix(rnorm(3000 * 4), 3000)
+root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lanczos"), precondition = TRUE, rank = NULL,
+                    local = TRUE, maxit = 200, basis_mb = 1024) {
+  if (is_lazy(K)) check_untraced(K, ridge)
+  op <- set_op(square_op(K, "root_op()"), precision = "float64")
+  n <- op$dim[1]
+  check_tolerance(tol)
+  check_limit(basis_mb, "basis_mb")
+  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
+  ridge <- check_ridge(ridge, n)
+  if (n == 0 || method == "dense" || method == "auto" && n <= small_system) return(dense_root_op(op, ridge))
+  own <- tensor_and_ridge(op)
+  P <- if (!is.null(own)) root_preconditioner(precondition, own$K, own$ridge + ridge, rank, local)
+  most <- min(check_count(maxit, "maxit"), n)
+  together <- as.integer(max(1, min(widest_product, floor(basis_mb * 2^20 / 8 / n / min(most, 40)))))
+  check_symmetric_op(op)
+  apply <- function(v) {
+    system <- if (is.null(own)) native_sum(op, ridge, ncol(v)) else native_system(own$K, own$ridge + ridge, ncol(v))
+    found <- root_product(system, P, v, tol, most, together)
+    if (!found$converged) warn_of_root(found, tol, P)
+    structure(found$y, steps = found$steps, products = found$products)
+  }
+  op_of_function(apply, op$dim, if (is.null(P)) TRUE else NA, NULL, list(rownames(op), NULL), "root")
+}
+
+# Where a matrix is semidefinite to rounding, nothing that was factored can be trusted, or there is no factor: a Lanczos
+# process does by itself.
+root_product <- function(system, P, v, tol, most, together) {
+  run <- function(P) r_square_root(system, live_pointer(P), v, tol, most, together)
+  unless_indefinite(if (!is.null(P)) run(P)) %or% run(NULL)
+}
+
+root_preconditioner <- function(...) unless_indefinite(chosen_preconditioner(...))
+
+unless_indefinite <- function(value) tryCatch(value, kernweave_error_indefinite = function(e) NULL)
+
+check_untraced <- function(K, ...) {
+  if (is_traced_system(K, ...)) abort("no_gradient", "roots of matrices and draws are not differentiated")
+}
+
+check_symmetric_op <- function(op) {
+  if (isFALSE(op$symmetric)) abort("indefinite", "the operator is not symmetric: it has no root")
+  if (op$dim[1] > 0) check_symmetric_by_products(native_operator(op, 2), op$dim[1])
+}
+
+native_sum <- function(op, ridge, columns) {
+  native_operator(if (any(ridge != 0)) op + diagonal_op(ridge) else op, columns, TRUE)
+}
+
+dense_root_op <- function(op, ridge) {
+  A <- entries(op)
+  names <- list(rownames(A), NULL)
+  root <- if (length(A)) matrix_root(unname(A), ridge) else A
+  op_of_function(function(v) crossprod(root, v), op$dim, NA, function(v) root %*% v, names, "root")
+}
+
+# R with R'R = A + ridge: a Cholesky factor, or where the matrix is but semidefinite one by eigenvectors.
+matrix_root <- function(A, ridge) {
+  check_symmetric(A)
+  diag(A) <- diag(A) + ridge
+  tryCatch(chol.default(A), error = function(failure) {
+    e <- eigen(A, symmetric = TRUE)
+    if (min(e$values) < -1e-7 * max(abs(e$values))) {
+      abort("indefinite", "the matrix is not positive semidefinite: it has eigenvalues of ",
+            format(max(e$values), digits = 3), " and ", format(min(e$values), digits = 3))
+    }
+    sqrt(pmax(e$values, 0)) * t(e$vectors)
+  })
+}
+
+warn_of_root <- function(found, tol, P) {
+  warn("convergence", "a root after ", max(found$steps), " Lanczos steps may be off by ",
+       format(max(found$change), digits = 2), ", not ", format(tol), ": ",
+       if (is.null(P)) "a preconditioner, or a larger `maxit`, would help" else "a larger `rank` or `maxit` would help")
+}

@@ -1,0 +1,97 @@
+// Columns that have nothing left, or whose owner has seen enough, leave the block.
+#include "solve/lanczos.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+constexpr double kNothing = 1e-14;  // a next vector that is rounding alone, relative to the largest number seen
+
+Block columns_at(const Block& all, const std::vector<Index>& places) {
+  Block out(all.rows(), static_cast<Index>(places.size()));
+  for (std::size_t k = 0; k < places.size(); ++k) out.col(static_cast<Index>(k)) = all.col(places[k]);
+  return out;
+}
+
+}  // namespace
+
+Lanczos::Lanczos(Operator* matrix, const Block& starts, int most, bool basis, const Poll& poll)
+    : matrix_(matrix), poll_(poll), keeps_basis_(basis), columns_(static_cast<std::size_t>(starts.cols())) {
+  std::vector<Index> any;
+  for (Index c = 0; c < starts.cols(); ++c) {
+    Column& column = columns_[static_cast<std::size_t>(c)];
+    column.size = starts.col(c).norm();
+    column.exhausted = !(column.size > 0);
+    if (column.exhausted) continue;
+    if (basis) column.basis.resize(starts.rows(), most);
+    any.push_back(c);
+  }
+  active_ = any;
+  now_ = columns_at(starts, any);
+  for (Index k = 0; k < now_.cols(); ++k) now_.col(k) /= of(any[static_cast<std::size_t>(k)]).size;
+  before_ = Block::Zero(now_.rows(), now_.cols());
+}
+
+void Lanczos::advance() {
+  poll_(0.0);
+  matrix_->times(now_, &product_);
+  user_check(product_.allFinite(), Fault::input, "the operator has products that are not finite: look at its data");
+  ++products_;
+  std::vector<Index> stay;
+  for (std::size_t k = 0; k < active_.size(); ++k) {
+    Column& column = columns_[static_cast<std::size_t>(active_[k])];
+    step(&column, static_cast<Index>(k));
+    if (!column.exhausted) stay.push_back(active_[k]);
+  }
+  keep(stay);
+}
+
+// The column's product loses its parts along what was before, and becomes the next vector.
+void Lanczos::step(Column* column, Index place) {
+  auto v = now_.col(place);
+  auto next = product_.col(place);
+  if (!column->beside.empty()) next -= column->beside.back() * before_.col(place);
+  const double along = v.dot(next);
+  next -= along * v;
+  column->diagonal.push_back(along);
+  const auto used = static_cast<Index>(column->diagonal.size());
+  if (keeps_basis_) {
+    column->basis.col(used - 1) = v;
+    for (int twice = 0; twice < 2; ++twice) {
+      const Vector again = column->basis.leftCols(used).transpose() * next;
+      next -= column->basis.leftCols(used) * again;
+    }
+  }
+  const double left = next.norm();
+  column->largest = std::max({column->largest, std::abs(along), left});
+  column->exhausted = used == now_.rows() || !(left > kNothing * column->largest);
+  if (column->exhausted) return;
+  column->beside.push_back(left);
+  before_.col(place) = v;
+  v = next / left;
+}
+
+void Lanczos::keep(const std::vector<Index>& stay) {
+  if (stay.size() == active_.size()) return;
+  std::vector<Index> places;
+  for (std::size_t k = 0; k < active_.size(); ++k)
+    if (std::find(stay.begin(), stay.end(), active_[k]) != stay.end()) places.push_back(static_cast<Index>(k));
+  now_ = columns_at(now_, places);
+  before_ = columns_at(before_, places);
+  active_ = stay;
+}
+
+Tridiagonal Lanczos::tridiagonal(Index column) const {
+  const Column& from = of(column);
+  const auto n = static_cast<Index>(from.diagonal.size());
+  Tridiagonal t;
+  t.diagonal = Eigen::Map<const Vector>(from.diagonal.data(), n);
+  t.beside = Eigen::Map<const Vector>(from.beside.data(), std::max<Index>(n - 1, 0));
+  return t;
+}
+
+}  // namespace kernweave::solve

@@ -1,0 +1,49 @@
+// The Lanczos process of many starts in lockstep: each makes a tridiagonal matrix of the operator, one product serves
+// all.
+#pragma once
+#include <vector>
+#include "solve/engine_operator.hpp"
+#include "solve/tridiagonal.hpp"
+
+namespace kernweave::solve {
+
+class Lanczos {
+ public:
+  // With `basis`, room for so many steps is kept and the vectors stay orthogonal in full; else none is.
+  Lanczos(Operator* matrix, const Block& starts, int most, bool basis, const Poll& poll);
+
+  // A product for all columns that go on.
+  void advance();
+  const std::vector<Index>& active() const { return active_; }
+  // Those that `stay` does not name leave.
+  void keep(const std::vector<Index>& stay);
+
+  int steps(Index column) const { return static_cast<int>(of(column).diagonal.size()); }
+  Tridiagonal tridiagonal(Index column) const;
+  // There is no next vector: what powers of the operator make of the start has been exhausted.
+  bool exhausted(Index column) const { return of(column).exhausted; }
+  double size(Index column) const { return of(column).size; }  // of the start
+  auto basis(Index column) const { return of(column).basis.leftCols(steps(column)); }
+  int products() const { return products_; }
+
+ private:
+  struct Column {
+    std::vector<double> diagonal, beside;
+    double size = 0, largest = 0;
+    bool exhausted = false;
+    Block basis;
+  };
+
+  const Column& of(Index column) const { return columns_[static_cast<std::size_t>(column)]; }
+  void step(Column* column, Index place);
+
+  Operator* const matrix_;
+  const Poll& poll_;
+  const bool keeps_basis_;
+  std::vector<Column> columns_;
+  std::vector<Index> active_;
+  Block now_, before_, product_;  // a column for each that is active
+  int products_ = 0;
+};
+
+}  // namespace kernweave::solve

@@ -1,0 +1,20 @@
+// Nodes are eigenvalues, weights the squares of what their vectors have first.
+#include "solve/tridiagonal.hpp"
+
+namespace kernweave::solve {
+
+Rule gauss_rule(const Tridiagonal& t, Index rows) {
+  Eigen::SelfAdjointEigenSolver<Block> eigen;
+  eigen.computeFromTridiagonal(t.diagonal.head(rows), t.beside.head(rows - 1));
+  return {eigen.eigenvalues().array(), eigen.eigenvectors().row(0).transpose().array().square()};
+}
+
+Rule radau_rule(Tridiagonal t, double node) {
+  const Index n = t.diagonal.size();
+  double left = t.diagonal[0] - node;
+  for (Index k = 1; k + 1 < n; ++k) left = t.diagonal[k] - node - t.beside[k - 1] * t.beside[k - 1] / left;
+  t.diagonal[n - 1] = node + t.beside[n - 2] * t.beside[n - 2] / left;
+  return gauss_rule(t, n);
+}
+
+}  // namespace kernweave::solve

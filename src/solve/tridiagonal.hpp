@@ -1,0 +1,22 @@
+// What a Lanczos process leaves behind, and the quadrature rules that are read off it.
+#pragma once
+#include "solve/block.hpp"
+
+namespace kernweave::solve {
+
+struct Tridiagonal {
+  Vector diagonal, beside;  // of n and n - 1 numbers
+};
+
+// Nodes, and weights that sum to 1: w' f(B) w / w'w is near the sum of weights times f(nodes).
+struct Rule {
+  Eigen::ArrayXd nodes, weights;
+};
+
+// Of the leading part of so many rows.
+Rule gauss_rule(const Tridiagonal& t, Index rows);
+// With the last number on the diagonal such that `node` is an eigenvalue, which bounds from the other side. Of two rows
+// or more.
+Rule radau_rule(Tridiagonal t, double node);
+
+}  // namespace kernweave::solve
