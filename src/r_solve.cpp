@@ -175,13 +175,20 @@ Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, doubl
     kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
     const auto split = p ? kernweave::solve::split_operator(op.get(), p) : nullptr;
     const auto signs = kernweave::solve::random_signs(op->rows, probes, static_cast<std::uint64_t>(seed));
+    const double smallest = p ? p->smallest : 0.0;
+    const bool unit = p && p->unit_diagonal();
+    // Derivatives read the solutions, too; an error of a hundredth is small beside the noise of probes.
+    const auto enough = [&](const kernweave::solve::Solution& now) {
+      return (!vectors || now.history.back() < 0.01) &&
+             kernweave::solve::settled(kernweave::solve::log_forms(now, smallest), unit);
+    };
     const auto solution = kernweave::solve::conjugate_gradients(split ? split.get() : op.get(), nullptr, signs, {},
                                                                 {tol, most, kernweave::threads_of(matrix)},
-                                                                kernweave::poll_r);
+                                                                kernweave::poll_r, enough);
     Rcpp::NumericVector value(probes), bracket(probes), first(probes);
+    const auto forms = kernweave::solve::log_forms(solution, smallest);
     for (int k = 0; k < probes; ++k) {
-      const auto form =
-          kernweave::solve::log_form(solution.coefficients[static_cast<std::size_t>(k)], p ? p->smallest : 0.0);
+      const auto& form = forms[static_cast<std::size_t>(k)];
       value[k] = form.value;
       bracket[k] = form.bracket;
       first[k] = form.first;
@@ -198,7 +205,7 @@ Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, doubl
     return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["bracket"] = bracket, Rcpp::_["first"] = first,
                               Rcpp::_["u"] = u, Rcpp::_["v"] = v, Rcpp::_["steps"] = solution.iterations,
                               Rcpp::_["products"] = solution.products, Rcpp::_["logdet"] = p ? p->logdet : 0.0,
-                              Rcpp::_["unit"] = p && p->unit_diagonal());
+                              Rcpp::_["unit"] = unit);
   });
 }
 

@@ -15,6 +15,7 @@ constexpr int kRecompute = 50;  // iterations between looks at the true residual
 constexpr double kDrift = 10;   // how far the two may differ before the recursion starts again
 constexpr int kStagnant = 200;  // iterations without a tenth of progress: residuals of smooth kernels rise for dozens
 constexpr int kRounds = 5;      // starts from a true residual
+constexpr int kAsk = 5;         // iterations between questions whether it is enough
 
 Block columns_of(const Block& all, const std::vector<Index>& which) {
   Block out(all.rows(), static_cast<Index>(which.size()));
@@ -25,8 +26,8 @@ Block columns_of(const Block& all, const std::vector<Index>& which) {
 class Iteration {
  public:
   Iteration(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start, const Limits& limits,
-            const Poll& poll)
-      : matrix_(matrix), preconditioner_(preconditioner), b_(b), limits_(limits), poll_(poll) {
+            const Poll& poll, const Satisfied& satisfied)
+      : matrix_(matrix), preconditioner_(preconditioner), b_(b), limits_(limits), poll_(poll), satisfied_(satisfied) {
     const auto n = static_cast<std::size_t>(b.cols());
     out_.x = start.size() ? start : Block(Block::Zero(b.rows(), b.cols()));
     out_.iterations.assign(n, 0);
@@ -42,7 +43,13 @@ class Iteration {
     bool first = true;
     for (int round = 0; round < kRounds && !open.empty(); ++round, first = false) {
       begin(open, first && from_zero_);
-      while (!active_.empty() && out_.end == Solution::End::converged) advance();
+      while (!active_.empty() && out_.end == Solution::End::converged) {
+        advance();
+        if (satisfied_ && steps_ % kAsk == 0 && satisfied_(out_)) {
+          give_back(active_);
+          return std::move(out_);
+        }
+      }
       give_back(active_);
       open = check();
       if (out_.end != Solution::End::converged) break;
@@ -186,6 +193,7 @@ class Iteration {
   const Block& b_;
   const Limits limits_;
   const Poll& poll_;
+  const Satisfied& satisfied_;
   bool from_zero_;
   Solution out_;
   Row goal_;                   // residuals to be reached
@@ -198,8 +206,8 @@ class Iteration {
 }  // namespace
 
 Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
-                             const Limits& limits, const Poll& poll) {
-  return Iteration(matrix, preconditioner, b, start, limits, poll).run();
+                             const Limits& limits, const Poll& poll, const Satisfied& satisfied) {
+  return Iteration(matrix, preconditioner, b, start, limits, poll, satisfied).run();
 }
 
 }  // namespace kernweave::solve

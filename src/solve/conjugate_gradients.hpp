@@ -1,5 +1,6 @@
 // Conjugate gradients for many right-hand sides in lockstep: one product of the matrix serves all.
 #pragma once
+#include <functional>
 #include <vector>
 #include "solve/engine_operator.hpp"
 #include "solve/preconditioner.hpp"
@@ -27,9 +28,12 @@ struct Solution {
   enum class End { converged, cap, stagnant } end = End::converged;
 };
 
+// Whether what is wanted of an iteration is there before its residuals are; asked now and then.
+using Satisfied = std::function<bool(const Solution&)>;
+
 // Solves A x = b from `start` (empty: from 0). `preconditioner` may be null. What is not positive definite is a
 // failure.
 Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
-                             const Limits& limits, const Poll& poll);
+                             const Limits& limits, const Poll& poll, const Satisfied& satisfied = nullptr);
 
 }  // namespace kernweave::solve

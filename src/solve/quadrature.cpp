@@ -64,6 +64,25 @@ LogForm log_form(const Coefficients& numbers, double smallest) {
   return form;
 }
 
+std::vector<LogForm> log_forms(const Solution& solution, double smallest) {
+  std::vector<LogForm> forms;
+  for (const Coefficients& numbers : solution.coefficients) forms.push_back(log_form(numbers, smallest));
+  return forms;
+}
+
+bool settled(const std::vector<LogForm>& forms, bool first_known) {
+  constexpr double kSmall = 0.1;  // a bracket of so many standard errors lengthens the interval by half a hundredth
+  const auto n = static_cast<Index>(forms.size());
+  Vector values(n), brackets(n);
+  for (Index k = 0; k < n; ++k) {
+    const LogForm& form = forms[static_cast<std::size_t>(k)];
+    values[k] = form.value - (first_known ? form.first : 0.0);
+    brackets[k] = form.bracket;
+  }
+  const double squares = (values.array() - values.mean()).square().sum();
+  return n > 1 && brackets.mean() < kSmall * std::sqrt(squares / static_cast<double>(n * (n - 1)));
+}
+
 Block random_signs(Index rows, Index columns, std::uint64_t seed) {
   Block out(rows, columns);
   for (Index k = 0; k < out.size(); ++k) out.data()[k] = random_sign(seed, static_cast<std::uint64_t>(k));
