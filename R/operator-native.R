@@ -38,7 +38,7 @@ product_plan <- function(K, width) {
   ready <- prepared(R)
   at <- match_operands(list(vector$formula$args), ready$operands)
   data <- lapply(ready$operands, `[[`, "data")
-  data[[at]] <- matrix(0, dim(K)[2], width)
+  data[[at]] <- 0
   list(width = as.integer(width), plan = ready$plan, operands = ready$operands, data = data, vector = at - 1L)
 }
 

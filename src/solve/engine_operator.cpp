@@ -45,18 +45,26 @@ class Engine : public Operator {
       padded_y_.resize(rows, plan->width);
     }
     target_.to = fits ? y->col(from).data() : padded_y_.data();
-    run_of(k).replace(plan->vector, fits ? x.col(from).data() : padded_x_.data());
-    runs_[k]->run();
+    multiply(k, fits ? x.col(from).data() : padded_x_.data());
     if (!fits) y->middleCols(from, count) = padded_y_.leftCols(count);
   }
 
-  Execution& run_of(std::size_t k) {
-    if (!runs_[k])
-      runs_[k] = std::make_unique<Execution>(plans_[k].prepared, plans_[k].operands, known_, settings_, &target_);
-    return *runs_[k];
+  void multiply(std::size_t k, const double* vector) {
+    ProductPlan& plan = plans_[k];
+    if (runs_[k]) {
+      runs_[k]->replace(plan.vector, vector);
+    } else {
+      View& view = plan.operands[static_cast<std::size_t>(plan.vector)].view;
+      view = View();
+      view.data = vector;
+      view.rows = columns;
+      view.columns = plan.width;
+      runs_[k] = std::make_unique<Execution>(plan.prepared, plan.operands, known_, settings_, &target_);
+    }
+    runs_[k]->run();
   }
 
-  const std::vector<ProductPlan> plans_;
+  std::vector<ProductPlan> plans_;
   const Known known_;
   const Settings settings_;
   EngineHost target_;
