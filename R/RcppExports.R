@@ -169,8 +169,8 @@ r_precondition <- function(preconditioner, x) {
     .Call(`_kernweave_r_precondition`, preconditioner, x)
 }
 
-r_conjugate_gradients <- function(matrix, preconditioner, b, start, tol, most) {
-    .Call(`_kernweave_r_conjugate_gradients`, matrix, preconditioner, b, start, tol, most)
+r_conjugate_gradients <- function(matrix, preconditioner, b, start, tol, most, together) {
+    .Call(`_kernweave_r_conjugate_gradients`, matrix, preconditioner, b, start, tol, most, together)
 }
 
 r_log_forms <- function(matrix, preconditioner, probes, seed, tol, most, vectors) {

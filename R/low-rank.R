@@ -110,7 +110,7 @@ sketched_factor <- function(op, most, tol, seed) {
 
 # Of a positive semi-definite matrix; what is not one may be seen here.
 semidefinite_diagonal <- function(diagonal) {
-  if (anyNA(diagonal)) abort("input", "the diagonal of the matrix has NaN at point ", which(is.na(diagonal))[1])
+  if (anyNA(diagonal)) abort("value", "the diagonal of the matrix has NaN at point ", which(is.na(diagonal))[1])
   if (any(diagonal < 0) || all(diagonal == 0)) {
     abort("indefinite", "the matrix is not positive semi-definite: its diagonal has ",
           format(min(diagonal), digits = 3), " at point ", which.min(diagonal),

@@ -22,9 +22,9 @@
 #' solve(A, 1:20)
 #' Ai <- solve(A)
 #' Ai %*% cbind(1:20, 1)
-solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "dense", "cg", "minres"), maxit = NULL,
-                            ...) {
-  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "cg", "minres"), "method")
+solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "dense", "cg", "block", "minres"),
+                            maxit = NULL, ...) {
+  method <- check_method(method)
   n <- square_extent(a)
   own <- tensor_and_ridge(a)
   if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, maxit, ...))
@@ -84,7 +84,7 @@ by_products <- function(A, b, tol, method, maxit) {
 }
 
 inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {
-  iterates <- method == "cg" || method == "auto" && n > small_system
+  iterates <- method %in% c("cg", "block") || method == "auto" && n > small_system
   if (is.null(own)) {
     low <- if (method == "auto") low_rank_and_diagonal(with_ridge(a, check_ridge(ridge, n)))
     if (!is.null(low)) return(inverse_of_low_rank(woodbury(low)))

@@ -477,8 +477,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_conjugate_gradients
-Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericMatrix start, double tol, int most);
-RcppExport SEXP _kernweave_r_conjugate_gradients(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP startSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericMatrix start, double tol, int most, bool together);
+RcppExport SEXP _kernweave_r_conjugate_gradients(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP startSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP togetherSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
@@ -487,7 +487,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_conjugate_gradients(matrix, preconditioner, b, start, tol, most));
+    Rcpp::traits::input_parameter< bool >::type together(togetherSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_conjugate_gradients(matrix, preconditioner, b, start, tol, most, together));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -887,7 +888,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_sketched_factor", (DL_FUNC) &_kernweave_r_sketched_factor, 5},
     {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 1},
     {"_kernweave_r_precondition", (DL_FUNC) &_kernweave_r_precondition, 2},
-    {"_kernweave_r_conjugate_gradients", (DL_FUNC) &_kernweave_r_conjugate_gradients, 6},
+    {"_kernweave_r_conjugate_gradients", (DL_FUNC) &_kernweave_r_conjugate_gradients, 7},
     {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},
     {"_kernweave_r_uniforms", (DL_FUNC) &_kernweave_r_uniforms, 2},
     {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},

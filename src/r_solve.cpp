@@ -4,6 +4,7 @@
 #include "r_data.hpp"
 #include "r_operator.hpp"
 #include "r_plan.hpp"
+#include "solve/block_conjugate_gradients.hpp"
 #include "solve/block_krylov.hpp"
 #include "solve/landmarks.hpp"
 #include "solve/minimal_residual.hpp"
@@ -151,17 +152,19 @@ Rcpp::NumericMatrix r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x) {
   });
 }
 
-// `start` of no columns: from zero.
+// `start` of no columns: from zero. `together`: one space for all columns.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b,
-                                 Rcpp::NumericMatrix start, double tol, int most) {
+                                 Rcpp::NumericMatrix start, double tol, int most, bool together) {
   return kernweave::at_border([&] {
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
     const auto from = start.ncol() ? kernweave::block_from_r(start) : kernweave::solve::Block();
+    const auto sides = kernweave::block_from_r(b);
+    kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
+    const kernweave::solve::Limits limits{tol, most, kernweave::threads_of(matrix)};
     return kernweave::solution_to_r(
-        kernweave::solve::conjugate_gradients(op.get(), kernweave::preconditioner_behind(preconditioner),
-                                              kernweave::block_from_r(b), from,
-                                              {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r));
+        together ? kernweave::solve::block_conjugate_gradients(op.get(), p, sides, from, limits, kernweave::poll_r)
+                 : kernweave::solve::conjugate_gradients(op.get(), p, sides, from, limits, kernweave::poll_r));
   });
 }
 

@@ -2,6 +2,7 @@
 // in order, so that any number of threads gives the same bits.
 #pragma once
 #include <algorithm>
+#include <vector>
 #include "base/threads.hpp"
 #include "solve/block.hpp"
 
@@ -43,6 +44,26 @@ inline void add_multiple(Block* x, const Block& d, const Row& by, int threads) {
   each_piece(d.rows(), d.cols(), threads, [&](Index first, Index last, Index) {
     x->middleRows(first, last - first) += d.middleRows(first, last - first) * by.matrix().asDiagonal();
   });
+}
+
+// x += d by.
+inline void add_product(Block* x, const Block& d, const Block& by, int threads) {
+  each_piece(d.rows(), d.cols(), threads, [&](Index first, Index last, Index) {
+    x->middleRows(first, last - first).noalias() += d.middleRows(first, last - first) * by;
+  });
+}
+
+// a' b.
+inline Block inner_products(const Block& a, const Block& b, int threads) {
+  const Index pieces = (a.rows() + rows_of_piece(a.cols()) - 1) / rows_of_piece(a.cols());
+  std::vector<Block> sums(static_cast<std::size_t>(pieces));
+  each_piece(a.rows(), a.cols(), threads, [&](Index first, Index last, Index piece) {
+    const Index n = last - first;
+    sums[static_cast<std::size_t>(piece)] = a.middleRows(first, n).transpose() * b.middleRows(first, n);
+  });
+  Block sum = Block::Zero(a.cols(), b.cols());
+  for (const Block& one : sums) sum += one;
+  return sum;
 }
 
 // d = z + d diag(by).

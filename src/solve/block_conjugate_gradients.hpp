@@ -1,0 +1,11 @@
+// Conjugate gradients for a block of right-hand sides that search one space together.
+#pragma once
+#include "solve/conjugate_gradients.hpp"
+
+namespace kernweave::solve {
+
+// As conjugate_gradients(), in fewer products where columns are many; coefficients are not kept.
+Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b,
+                                   const Block& start, const Limits& limits, const Poll& poll);
+
+}  // namespace kernweave::solve

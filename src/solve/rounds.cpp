@@ -1,0 +1,122 @@
+// The recursive residual only proposes: at the end all residuals are recomputed, and columns that are not there yet
+// start again from the true one.
+#include "solve/rounds.hpp"
+
+#include <algorithm>
+
+namespace kernweave::solve {
+namespace {
+
+constexpr int kRecompute = 50;  // iterations between looks at the true residual
+constexpr double kDrift = 10;   // how far the two may differ before the recursion starts again
+constexpr int kStagnant = 200;  // iterations without a tenth of progress: residuals of smooth kernels rise for dozens
+constexpr int kAsk = 5;         // iterations between questions whether it is enough
+constexpr int kRounds = 5;      // starts from a true residual
+
+}  // namespace
+
+Rounds::Rounds(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll)
+    : matrix_(matrix), b_(b), limits_(limits), poll_(poll), from_zero_(start.size() == 0) {
+  const auto n = static_cast<std::size_t>(b.cols());
+  out_.x = start.size() ? start : Block(Block::Zero(b.rows(), b.cols()));
+  out_.iterations.assign(n, 0);
+  out_.coefficients.resize(n);
+  out_.residual = Vector::Zero(b.cols());
+  goal_ = norms(b, limits.threads) * limits.tolerance;
+}
+
+Solution Rounds::run() {
+  std::vector<Index> open;
+  for (Index c = 0; c < b_.cols(); ++c) open.push_back(c);
+  bool first = true;
+  for (int round = 0; round < kRounds && !open.empty(); ++round, first = false) {
+    begin(open, first && from_zero_);
+    while (busy() && out_.end == Solution::End::converged) {
+      ++steps_;
+      advance();
+      judge();
+      settle();
+      if (busy() && steps_ >= limits_.most) out_.end = Solution::End::cap;
+      if (steps_ % kAsk == 0 && enough()) {
+        give_back();
+        return std::move(out_);
+      }
+    }
+    give_back();
+    open = check();
+    if (out_.end != Solution::End::converged) break;
+  }
+  if (!open.empty() && out_.end == Solution::End::converged) out_.end = Solution::End::stagnant;
+  if (open.empty()) out_.end = Solution::End::converged;
+  return std::move(out_);
+}
+
+void Rounds::product(const Block& x, Block* y) {
+  poll_(0.0);
+  matrix_->times(x, y);
+  ++out_.products;
+}
+
+void Rounds::begin(const std::vector<Index>& open, bool at_zero) {
+  active_ = open;
+  x_ = columns_of(out_.x, open);
+  r_ = columns_of(b_, open);
+  if (!at_zero) {
+    product(x_, &image_);
+    r_ -= image_;
+  }
+  best_ = sizes_ = norms(r_, limits_.threads);
+  since_ = 0;
+  restart();
+}
+
+bool Rounds::led_away() {
+  if (steps_ % kRecompute) return false;
+  product(x_, &image_);
+  const Block truth = columns_of(b_, active_) - image_;
+  const Row now = norms(truth, limits_.threads);
+  if (!(now > kDrift * norms(r_, limits_.threads)).any()) return false;
+  r_ = truth;
+  best_ = now;
+  since_ = 0;
+  return true;
+}
+
+// Progress, and the end where there is none.
+void Rounds::judge() {
+  sizes_ = norms(r_, limits_.threads);
+  out_.history.push_back(largest(sizes_));
+  if ((sizes_ < 0.9 * best_).any()) {
+    best_ = best_.min(sizes_);
+    since_ = 0;
+  } else if (++since_ >= kStagnant) {
+    out_.end = Solution::End::stagnant;
+  }
+}
+
+double Rounds::largest(const Row& residual) const {
+  double most = 0;
+  for (Index k = 0; k < residual.size(); ++k) {
+    const double goal = goal_[active_[static_cast<std::size_t>(k)]];
+    if (goal > 0) most = std::max(most, residual[k] / goal * limits_.tolerance);
+  }
+  return most;
+}
+
+void Rounds::give_back() {
+  for (std::size_t k = 0; k < active_.size(); ++k) out_.x.col(active_[k]) = x_.col(static_cast<Index>(k));
+}
+
+// True residuals of all columns, and those that are not there.
+std::vector<Index> Rounds::check() {
+  product(out_.x, &image_);
+  const Row left = norms(b_ - image_, limits_.threads), all = norms(b_, limits_.threads);
+  std::vector<Index> open;
+  for (Index c = 0; c < left.size(); ++c) {
+    out_.residual[c] = all[c] > 0 ? left[c] / all[c] : 0.0;
+    if (!(left[c] <= goal_[c])) open.push_back(c);
+  }
+  return open;
+}
+
+}  // namespace kernweave::solve

@@ -1,0 +1,63 @@
+// What iterations of conjugate gradients share: rounds that start from true residuals, and when they end.
+#pragma once
+#include "solve/conjugate_gradients.hpp"
+#include "solve/long_columns.hpp"
+
+namespace kernweave::solve {
+
+inline Block columns_of(const Block& all, const std::vector<Index>& which) {
+  Block out(all.rows(), static_cast<Index>(which.size()));
+  for (std::size_t k = 0; k < which.size(); ++k) out.col(static_cast<Index>(k)) = all.col(which[k]);
+  return out;
+}
+
+class Rounds {
+ public:
+  Rounds(const Rounds&) = delete;
+  Rounds& operator=(const Rounds&) = delete;
+  virtual ~Rounds() = default;
+
+  Solution run();
+
+ protected:
+  Rounds(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll);
+
+  // The columns in active_ have x_, and r_ is their true residual.
+  virtual void restart() = 0;
+  virtual void advance() = 0;
+  // After a step: columns that are done may leave.
+  virtual void settle() {}
+  // Is what is wanted there before the residuals are? Asked now and then; that ends it without a look at the truth.
+  virtual bool enough() const { return false; }
+  // Is there more to be done for the columns in active_?
+  virtual bool busy() const = 0;
+
+  void product(const Block& x, Block* y);
+  // Has rounding led the recursion away? Then r_ is the true residual again, and directions must begin anew.
+  bool led_away();
+  void give_back();
+
+  Operator* const matrix_;
+  const Block& b_;
+  const Limits limits_;
+  Solution out_;
+  Row goal_;                   // residuals to be reached
+  std::vector<Index> active_;  // columns that iterate
+  Block x_, r_;                // theirs
+  Row sizes_;                  // of r_, as judged last
+  Row best_;                   // the least that their residuals came to
+  int since_ = 0;              // iterations without progress
+
+ private:
+  void begin(const std::vector<Index>& open, bool at_zero);
+  void judge();
+  double largest(const Row& residual) const;
+  std::vector<Index> check();
+
+  const Poll& poll_;
+  const bool from_zero_;
+  int steps_ = 0;
+  Block image_;
+};
+
+}  // namespace kernweave::solve
