@@ -45,7 +45,7 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   }
   seed <- check_seed(seed)
   K <- lazy_set(K, precision = "float64")
-  P <- chosen_preconditioner(precondition, K, ridge, rank, local, seed)
+  P <- chosen_preconditioner(precondition, K, ridge, rank, local)
   found <- logdet_by_probes(K, ridge, P, probes, seed)
   while (!is.null(se_tol) && found$se > se_tol && probes < 4096) {
     probes <- 2L * probes

@@ -32,7 +32,10 @@ objective <- function(f, start, ..., wrt = NULL) {
   if (is.null(wrt)) wrt <- names(start)
   fixed <- c(start[setdiff(names(start), wrt)], list(...))
   first <- start_run(f, c(start, list(...)), wrt)
-  run <- keep_last(function(par) one_number(traced_run(f, c(put_in(first, par), fixed), wrt)))
+  supports <- new.env(parent = emptyenv())
+  run <- keep_last(function(par) {
+    keeping_supports(one_number(traced_run(f, c(put_in(first, par), fixed), wrt)), supports)
+  })
   n <- sum(lengths(first$leaves))
   names <- flat_names(first)
   named <- function(x) structure(x, names = names)

@@ -15,7 +15,7 @@
 #' @param rank number of landmarks; by default up to 1000, such that building costs no more than a few products
 #' @param local use neighbours where landmarks are not enough?
 #' @param neighbours how many of them a point has
-#' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
+#' @param seed a whole number that decides what is random: the same matrix has the same preconditioner
 #' @return An object of class `kernweave_preconditioner`, which prints what it is; `solve(P, b)` applies it. For
 #'   [gradient()] it is a constant: it makes systems quicker to solve, and has no derivative itself.
 #' @seealso [solve()][solve.lazy_tensor], [logdet()]
@@ -26,7 +26,7 @@
 #' P <- preconditioner(K, ridge = 1e-3, rank = 100)
 #' P
 #' solve_report(solve(K, rnorm(1000), ridge = 1e-3, precondition = P, method = "cg"))
-preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = NULL) {
+preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1) {
   n <- check_square(K)
   traced <- is_traced_system(K, ridge)
   K <- plain_tensor(K)
@@ -35,19 +35,29 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   check_entries(K)
   started <- proc.time()[["elapsed"]]
   seed <- check_seed(seed)
+  neighbours <- check_count(neighbours, "neighbours")
   diagonal <- check_diagonal(diag(K), ridge)
   entries <- native_entries(K)
   found <- landmarks_of(K, entries, diagonal, default_rank(rank, n), seed)
-  alone <- !local || found$residual <= min(ridge)
+  support <- if (local && found$residual > min(ridge)) two_parts(K, found, diagonal, neighbours, seed) else found
+  P <- supported(K, ridge, support, entries, started)
+  P$traced <- traced
+  P
+}
+
+# By what it stands on: landmarks, and where there are neighbours, these.
+supported <- function(K, ridge, support, entries = native_entries(K), started = proc.time()[["elapsed"]]) {
+  local <- !is.null(support$neighbours)
+  shift <- if (!local) ridge + max(support$residual, 1e-14)
   description <- c(
-    list(entries = entries, ridge = ridge, threads = call_options(K$settings)$threads %or% 0L),
-    if (alone) low_rank_parts(K, found, ridge) else two_parts(K, found, diagonal, check_count(neighbours, "neighbours"),
-                                                              seed)
+    list(entries = entries, ridge = ridge, threads = call_options(K$settings)$threads %or% 0L, shift = shift),
+    list(landmarks = support$chosen, order = support$order, neighbours = support$neighbours),
+    thin_products(K, support$chosen, support$order)
   )
   structure(
-    list(pointer = r_preconditioner(description), n = n, rank = length(found$chosen), landmarks = found$chosen,
-         residual = found$residual, neighbours = if (alone) 0L else nrow(description$neighbours), ridge = range(ridge),
-         traced = traced, seconds = proc.time()[["elapsed"]] - started),
+    list(pointer = r_preconditioner(description), n = length(ridge), rank = length(support$chosen),
+         landmarks = support$chosen, residual = support$residual, neighbours = NROW(support$neighbours) * local,
+         ridge = range(ridge), support = support, traced = FALSE, seconds = proc.time()[["elapsed"]] - started),
     class = "kernweave_preconditioner"
   )
 }
@@ -149,15 +159,9 @@ landmarks_of <- function(K, entries, diagonal, rank, seed) {
 # By a generator of our own, so that R's is asked for one number alone.
 random_order <- function(n, seed) order(r_uniforms(n, seed))
 
-low_rank_parts <- function(K, found, ridge) {
-  c(list(landmarks = found$chosen, shift = ridge + max(found$residual, 1e-14)), thin_products(K, found$chosen, NULL))
-}
-
 two_parts <- function(K, found, diagonal, neighbours, seed) {
   rest <- setdiff(random_order(length(diagonal), seed), found$chosen)
-  c(list(landmarks = found$chosen, shift = NULL, order = as.numeric(rest),
-         neighbours = nearest_before(K, rest, sqrt(diagonal[rest]), neighbours)),
-    thin_products(K, found$chosen, rest))
+  c(found, list(order = as.numeric(rest), neighbours = nearest_before(K, rest, sqrt(diagonal[rest]), neighbours)))
 }
 
 # Products with the columns at the landmarks, of the points in `rest`, or of all.

@@ -193,7 +193,7 @@ native_system <- function(K, ridge, columns) {
   list(kind = "sum", parts = list(product, list(kind = "diagonal", values = ridge)), coefficients = c(1, 1))
 }
 
-chosen_preconditioner <- function(precondition, K, ridge, rank, local, seed = NULL) {
+chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   if (inherits(precondition, "kernweave_preconditioner")) {
     if (precondition$n != length(ridge)) {
       abort("shape", "the preconditioner is of ", precondition$n, " points, the matrix of ", length(ridge))
@@ -203,7 +203,7 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local, seed = NU
   check_flag(precondition, "precondition")
   if (!precondition) return(NULL)
   pairs <- pairs_of(K)
-  if (is.null(pairs)) return(preconditioner(K, ridge, rank, local, seed = seed))
+  if (is.null(pairs)) return(kept_preconditioner(K, ridge, rank, local))
   say_once("pairs", "The matrix of pairs `", pairs, "` is solved with without a preconditioner, since its rows are ",
            "not gathered. (Said once.)")
   NULL

@@ -99,7 +99,7 @@ logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, loca
           " points: method = \"dense\"")
   }
   diagonal <- check_ridge(lower, n)
-  P <- chosen_preconditioner(precondition, system$K, diagonal, rank, local, seed)
+  P <- chosen_preconditioner(precondition, system$K, diagonal, rank, local)
   found <- logdet_by_probes(system$K, diagonal, P, probes, seed, vectors = TRUE)
   record(c(system$values, list(ridge)), found$value, function(g) {
     ridges <- length(plain_value(ridge))

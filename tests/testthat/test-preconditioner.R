@@ -33,3 +33,42 @@ test_that("for derivatives a preconditioner is a constant, and has none itself",
   P <- preconditioner(K(0.2), 0.1)
   expect_error(gradient(function(b) sum(solve(P, b)))(b), "no derivative", class = "kernweave_error_no_gradient")
 })
+
+test_that("a preconditioner is a function of the matrix, and the last one is kept", {
+  x <- matrix(seq(0, 1, length.out = 900)^2, 300)
+  K <- function(scale = 0.2) exp(-sqdist(Vi(x), Vj(x)) / scale)
+  of <- function(...) solve_report(solve(K(...), x[, 1], ridge = 0.1, method = "cg"))$preconditioner
+  set.seed(1)
+  drawn <- stats::runif(1)
+  set.seed(1)
+  first <- of()
+  expect_identical(stats::runif(1), drawn)
+  expect_identical(preconditioner(K(), 0.1)$landmarks, first$landmarks)
+  expect_identical(of()$pointer, first$pointer)
+  expect_false(identical(of(scale = 0.3)$pointer, first$pointer))
+  x[1] <- 0.5
+  expect_false(identical(of()$landmarks, first$landmarks) && identical(of()$pointer, first$pointer))
+})
+
+test_that("an objective keeps landmarks and neighbours while parameters are near", {
+  set.seed(3)
+  x <- matrix(stats::runif(800), 400)
+  y <- stats::rnorm(400)
+  loss <- function(scale) {
+    K <- exp(-sqrt(sqdist(Vi(x), Vj(x))) / scale)
+    sum(y * solve(K, y, ridge = 0.01, method = "cg", tol = 1e-10)) + logdet(K, ridge = 0.01, method = "lanczos", seed = 1)
+  }
+  o <- objective(loss, list(scale = 0.2))
+  last <- function() environment(o$fn)$supports$last
+  values <- o$fn(0.2)
+  first <- last()
+  values <- c(values, o$fn(0.25), o$fn(0.3))
+  expect_identical(last(), first)
+  o$fn(0.5)
+  expect_false(identical(last()$parameters, first$parameters))
+  dense <- function(scale) {
+    A <- exp(-as.matrix(stats::dist(x)) / scale) + diag(0.01, 400)
+    sum(y * solve(A, y)) + as.numeric(determinant(A)$modulus)
+  }
+  expect_equal(values, vapply(c(0.2, 0.25, 0.3), dense, 0), tolerance = 1e-3)
+})

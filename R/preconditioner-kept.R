@@ -1,0 +1,47 @@
+# Preconditioners that serve more than one call. The last one is kept: a system and its determinant are of one matrix.
+# While a function is optimised, landmarks and neighbours are kept, too, since they hardly depend on parameters.
+
+preconditioners <- new.env(parent = emptyenv())
+preconditioners$supports <- NULL  # within an objective, an environment
+
+# The preconditioner is a function of what is compared here.
+kept_preconditioner <- function(K, ridge, rank, local) {
+  read <- structure_of(reduction(K, "sum", index = "j", call = FALSE))
+  points <- vapply(read$operands, function(operand) operand$axis != "param", NA)
+  data <- lapply(read$operands, `[[`, "data")
+  key <- list(read$key, data, ridge, rank, local)
+  if (identical(preconditioners$key, key) && !is_dead(preconditioners$P$pointer)) return(preconditioners$P)
+  P <- by_kept_support(K, ridge, rank, local, list(read$key, data[points], rank, local), data[!points])
+  if (object_bytes(P) <= most_kept) {
+    preconditioners$key <- key
+    preconditioners$P <- P
+  }
+  P
+}
+
+# What is kept beyond its use must not be felt.
+most_kept <- 256e6
+# A number for each slot, its place, and both by rows.
+object_bytes <- function(P) 24 * P$n * (P$neighbours + 1)
+
+# Parameters within a factor of two of those that a support was found for may have it.
+by_kept_support <- function(K, ridge, rank, local, structure, parameters) {
+  found <- preconditioners$supports$last
+  near <- identical(found$structure, structure) && all(mapply(are_near, found$parameters, parameters))
+  if (near) return(supported(K, ridge, found$support))
+  P <- preconditioner(K, ridge, rank, local)
+  if (is.environment(preconditioners$supports) && P$neighbours) {
+    preconditioners$supports$last <- list(structure = structure, parameters = parameters, support = P$support)
+  }
+  P
+}
+
+are_near <- function(x, y) all(x == y | x * y > 0 & abs(x) <= 2 * abs(y) & abs(y) <= 2 * abs(x))
+
+# Evaluates code while supports are kept in an environment.
+keeping_supports <- function(code, supports) {
+  before <- preconditioners$supports
+  on.exit(preconditioners$supports <- before)
+  preconditioners$supports <- supports
+  force(code)
+}
