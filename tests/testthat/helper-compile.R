@@ -1,5 +1,7 @@
 # Compilers at hand, for tests that build what the package hands to them.
 
+include_dir <- function() system.file("include", package = "kernweave")
+
 cuda_file <- function(name) testthat::test_path("cuda", name)
 
 toolkit <- function() {

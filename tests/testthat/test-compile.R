@@ -1,8 +1,6 @@
 # Every row compiles for the GPU with nvcc and, without any standard header, with NVRTC. No GPU is needed.
 # Where a toolkit is, it must work; where there is none, this is skipped.
 
-include_dir <- function() system.file("include", package = "kernweave")
-
 test_that("nvcc compiles every row in double", {
   skip_below("all")  # it compiles the kernels of the installation, and NVRTC below these
   tool <- with_nvcc(NULL, include_dir())

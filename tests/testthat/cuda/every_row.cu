@@ -1,5 +1,7 @@
-// Every row of both tables, once, in float and in double: what nvcc and NVRTC must both accept.
+// Every row of both tables and every cut of sorted lists, once, in float and in double: what nvcc and NVRTC must both
+// accept.
 #include "kernweave/ops.hpp"
+#include "kernweave/partition.hpp"
 #include "kernweave/reductions.hpp"
 
 namespace kernweave {
@@ -56,4 +58,13 @@ extern "C" __global__ void operations(const Number* in, Number* out) { kernweave
 
 extern "C" __global__ void reductions(const Number* in, Number* values, kernweave::Index* indices, void* storage) {
   kernweave::every_reduction(in, values, indices, storage);
+}
+
+extern "C" __global__ void cuts(const Number* a, const Number* b, const int* ends, long long n, long long* out) {
+  namespace cut = kernweave::partition;
+  out[0] = cut::merge_path(a, n, b, n, cut::even_split(2 * n, 3, 1));
+  out[1] = cut::balanced_path(a, n, b, n, n).a;
+  const cut::Place from = cut::walk_to(ends, n, n, n / 2), to = cut::walk_to(ends, n, n, n);
+  cut::walk(ends, from, to, [=](long long object, long long item) { out[item] = object; }, [](long long) {});
+  out[2] = cut::object_of(ends, n, n - 1);
 }

@@ -1,0 +1,23 @@
+# What the verbs for arrays (par_*) have in common: threads, and arguments that are whole numbers.
+
+# Asked-for threads, as C++ takes them: 0 lets the engine decide.
+array_threads <- function() option("threads") %or% 0L
+
+# Whole numbers from `least` to `most`, none missing, as integers or doubles without attributes; else an error that
+# names the first that is not one. `class` is that of numbers out of range.
+check_whole <- function(x, argument, least = 0, most = Inf, class = "value") {
+  if (!is.numeric(x) || is.factor(x) || inherits(x, "integer64")) {
+    abort("input", "`", argument, "` must be whole numbers, not ", describe(x))
+  }
+  found <- r_first_not_whole(x, least, most)
+  if (found$at == 0) return(if (is.object(x) || !is.null(attributes(x))) as.vector(unclass(x)) else x)
+  text <- format(x[[found$at]], digits = 15)
+  abort(if (found$whole) class else "value", "`", argument, "` must be whole numbers of at least ", least,
+        if (is.finite(most)) paste(" and at most", number_text(most)), "; number ", number_text(found$at), " of ",
+        number_text(length(x)), " is ", text)
+}
+
+number_text <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
+
+# Numbers of items or places: integers while they can be.
+as_count <- function(n) if (all(n <= .Machine$integer.max)) as.integer(n) else as.numeric(n)

@@ -1,0 +1,158 @@
+# The plan of what lies in segments: which items belong together, in which order, under which name.
+#   offsets  how many items come before each segment, and behind the last one all: one number more than segments
+#   order    the items' numbers, segment after segment; NULL where they lie so
+#   labels   of each segment: names, or values of `by`; NULL for none
+
+new_segments <- function(offsets, order = NULL, labels = NULL) {
+  structure(list(offsets = offsets, order = order, labels = labels), class = "kernweave_segments")
+}
+
+#' Segments of an array
+#'
+#' A plan that says which items of an array belong together. [par_reduce()] and [par_scan()] take it; what it costs to
+#' find the segments is paid once, however many arrays are reduced by it.
+#'
+#' ```
+#' items                        1   2 | 3   4   5   6        and a segment of none between
+#' par_segments(lengths = )     2       0   4
+#' par_segments(offsets = )     0       2   2              6
+#' par_segments(heads = )       1       3   3                        with n = 6
+#' par_segments(by = )          b   a   b   a   a   b        -> a: 2 4 5, b: 1 3 6
+#' ```
+#'
+#' Give one of the four. With `by`, groups come sorted as [rowsum()] has them: numbers by size, factors by their levels,
+#' character strings by their bytes, as [sort()] has them with `method = "radix"`; missing values are a group of their
+#' own, the last one. Items of a group keep their order, and levels without items are no group.
+#'
+#' The name keeps clear of [graphics::segments()], which draws lines.
+#'
+#' @param lengths how many items each segment has; 0 for one without items. Names become labels
+#' @param offsets how many items come before each segment, and at the end how many there are: one number more than
+#'   segments, the first of them 0, as the slot `p` of a sparse matrix has it
+#' @param heads numbers of the items with which segments begin, the first of them 1: together with `n`; or a logical
+#'   vector that is `TRUE` where a segment begins
+#' @param by a vector or factor with the group of each item
+#' @param n how many items there are, where `heads` are numbers
+#' @param x,object a plan
+#' @param use.names shall labels become names?
+#' @param ... nothing
+#' @return An object of class `kernweave_segments`; `length()` tells the number of segments, `lengths()` their lengths,
+#'   `names()` their labels.
+#' @seealso [par_reduce()], [par_scan()]
+#' @export
+#' @examples
+#' s <- par_segments(lengths = c(2, 0, 4))
+#' s
+#' lengths(s)
+#' par_segments(by = c("b", "a", "b", NA, "a"))
+par_segments <- function(lengths, offsets, heads, by, n = NULL) {
+  given <- c(lengths = !missing(lengths), offsets = !missing(offsets), heads = !missing(heads), by = !missing(by))
+  if (sum(given) != 1) {
+    abort("input", "one of `lengths`, `offsets`, `heads` and `by` must be given, not ",
+          if (any(given)) paste0("`", names(given)[given], "`", collapse = " and ") else "none")
+  }
+  if (!is.null(n) && !given[["heads"]]) abort("input", "`n` goes with `heads`, not with `", names(given)[given], "`")
+  if (given[["lengths"]]) segments_of_lengths(lengths)
+  else if (given[["offsets"]]) segments_of_offsets(offsets)
+  else if (given[["heads"]]) segments_of_heads(heads, n)
+  else segments_by(by)
+}
+
+segments_of_lengths <- function(lengths) {
+  new_segments(r_offsets(check_whole(lengths, "lengths"), array_threads()), labels = names(lengths))
+}
+
+segments_of_offsets <- function(offsets) {
+  offsets <- check_whole(offsets, "offsets")
+  if (!length(offsets) || offsets[1] != 0) {
+    abort("value", "`offsets` must begin with 0, not ", if (length(offsets)) format_value(offsets[1]) else "be empty")
+  }
+  check_ascending(offsets, "offsets")
+  new_segments(as_count(offsets))
+}
+
+segments_of_heads <- function(heads, n) {
+  if (is.logical(heads)) {
+    if (anyNA(heads)) abort("value", "`heads` has missing values; number ", which(is.na(heads))[1], " is the first")
+    if (!is.null(n) && n != length(heads)) {
+      abort("shape", "`n` is ", format_value(n), ", and `heads` has ", length(heads), " flags")
+    }
+    n <- length(heads)
+    heads <- which(heads)
+  } else {
+    if (is.null(n)) abort("input", "`heads` as numbers needs `n`, how many items there are")
+    n <- check_whole(n, "n")
+    heads <- check_whole(heads, "heads", least = 1, most = n + 1)
+    check_ascending(heads, "heads")
+  }
+  if (n > 0 && (!length(heads) || heads[1] != 1)) {
+    abort("value", "`heads`: the first segment must begin with item 1, not ",
+          if (length(heads)) paste("with item", heads[1]) else "nowhere")
+  }
+  new_segments(as_count(c(heads - 1, n)))
+}
+
+check_ascending <- function(x, argument) {
+  if (!is.unsorted(x)) return(invisible())
+  at <- which(diff(x) < 0)[1]
+  abort("value", "`", argument, "` must ascend; number ", at + 1, " is ", format_value(x[at + 1]), " behind ",
+        format_value(x[at]))
+}
+
+segments_by <- function(by) {
+  if (is.data.frame(by) || is.list(by) || !is.atomic(by) || length(dim(by)) > 1 || is.complex(by) || is.null(by)) {
+    abort("input", "`by` must be a vector or a factor, not ", describe(by))
+  }
+  codes <- if (is.factor(by)) as.integer(by) else unclass(by)
+  order <- order(codes, method = "radix", na.last = TRUE)
+  sorted <- codes[order]
+  n <- length(sorted)
+  known <- n - sum(is.na(sorted))
+  begins <- if (known) c(TRUE, sorted[seq_len(known - 1) + 1] != sorted[seq_len(known - 1)]) else logical()
+  heads <- c(which(begins), if (known < n) known + 1L)
+  new_segments(as_count(c(heads - 1, n)), order, by[order[heads]])
+}
+
+#' @rdname par_segments
+#' @exportS3Method length kernweave_segments
+length.kernweave_segments <- function(x) length(unclass(x)$offsets) - 1L
+
+#' @rdname par_segments
+#' @exportS3Method lengths kernweave_segments
+lengths.kernweave_segments <- function(x, use.names = TRUE) {
+  out <- diff(unclass(x)$offsets)
+  if (use.names && !is.null(names(x))) stats::setNames(out, names(x)) else out
+}
+
+#' @rdname par_segments
+#' @exportS3Method names kernweave_segments
+names.kernweave_segments <- function(x) {
+  labels <- unclass(x)$labels
+  if (is.null(labels)) NULL else as.character(labels)
+}
+
+#' @rdname par_segments
+#' @export
+print.kernweave_segments <- function(x, ...) {
+  n <- items_in(x)
+  sizes <- lengths(x)
+  cat(sprintf("<%s of %s%s>\n", count_text(length(x), "segment"), count_text(n, "item"),
+              if (is.null(unclass(x)$order)) "" else ", by group"))
+  if (length(x)) cat("lengths: ", shown_lengths(sizes), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname par_segments
+#' @export
+str.kernweave_segments <- function(object, ...) print(object)
+
+shown_lengths <- function(sizes, most = 8) {
+  first <- utils::head(sizes, most)
+  text <- if (is.null(names(first))) first else paste0(names(first), ": ", first)
+  paste0(paste(text, collapse = if (is.null(names(first))) " " else ", "), if (length(sizes) > most) ", ...")
+}
+
+items_in <- function(segments) {
+  offsets <- unclass(segments)$offsets
+  offsets[length(offsets)]
+}

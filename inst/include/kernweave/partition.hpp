@@ -1,0 +1,130 @@
+// Where work on sorted lists is cut, so that every part has as many items as any other: the even split, the merge path,
+// the load-balancing walk and the balanced path. Knows no kind of item; threads of a CPU and blocks of a GPU call it.
+//
+// A list is whatever gives its items by `list[k]`, k from 0. Parts are told apart by a *diagonal*: how many items all
+// lists together have given before the cut.
+#pragma once
+#include "lane.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace partition {
+
+// The list 0, 1, 2, ...
+struct Counting {
+  KW_FN constexpr Index operator[](Index k) const { return k; }
+};
+
+struct Less {
+  template <class T, class U>
+  KW_FN constexpr bool operator()(const T& a, const U& b) const {
+    return a < b;
+  }
+};
+
+// Where part number `part` of an even split begins; that of number `parts` begins at the end.
+KW_FN constexpr Index even_split(Index items, Index parts, Index part) {
+  const Index more = items % parts;
+  return part * (items / parts) + (part < more ? part : more);
+}
+
+// How many items of a sorted list, of those at `first` .. `last` - 1 and before, come before the key.
+template <class List, class Key, class Before = Less>
+KW_FN constexpr Index lower_bound(const List& list, Index first, Index last, const Key& key, Before before = {}) {
+  while (first < last) {
+    const Index middle = first + (last - first) / 2;
+    if (before(list[middle], key)) first = middle + 1;
+    else last = middle;
+  }
+  return first;
+}
+
+// The same, items equal to the key counted.
+template <class List, class Key, class Before = Less>
+KW_FN constexpr Index upper_bound(const List& list, Index first, Index last, const Key& key, Before before = {}) {
+  while (first < last) {
+    const Index middle = first + (last - first) / 2;
+    if (before(key, list[middle])) last = middle;
+    else first = middle + 1;
+  }
+  return first;
+}
+
+// How many of the first `diagonal` items of two merged lists come from `a`. Equal items of `a` come before those of
+// `b`.
+template <class A, class B, class Before = Less>
+KW_FN constexpr Index merge_path(const A& a, Index a_count, const B& b, Index b_count, Index diagonal,
+                                 Before before = {}) {
+  Index first = diagonal > b_count ? diagonal - b_count : 0, last = diagonal < a_count ? diagonal : a_count;
+  while (first < last) {
+    const Index middle = first + (last - first) / 2;
+    if (before(b[diagonal - 1 - middle], a[middle])) last = middle;
+    else first = middle + 1;
+  }
+  return first;
+}
+
+// A place in objects that have items each, one after the other: the first object that has not ended, and the first item
+// that has not come. `ends[k]` is how many items come up to the end of object k.
+struct Place {
+  Index object, item;
+};
+
+// The object an item belongs to; objects without items have none.
+template <class Ends>
+KW_FN constexpr Index object_of(const Ends& ends, Index objects, Index item) {
+  return upper_bound(ends, 0, objects, item);
+}
+
+// The place at which so many items have come and objects have ended.
+template <class Ends>
+KW_FN constexpr Place walk_to(const Ends& ends, Index objects, Index items, Index diagonal) {
+  const Index object = merge_path(ends, objects, Counting(), items, diagonal);
+  return {object, diagonal - object};
+}
+
+// Goes from a place to a later one: item(object, item) for all items, end(object) where an object ends.
+template <class Ends, class Item, class End>
+KW_FN constexpr void walk(const Ends& ends, Place from, Place to, Item item, End end) {
+  while (from.object < to.object || from.item < to.item) {
+    const Index last = from.object < to.object ? static_cast<Index>(ends[from.object]) : to.item;
+    while (from.item < last) item(from.object, from.item++);
+    if (from.object < to.object) end(from.object++);
+  }
+}
+
+// A cut of two lists.
+struct Cut {
+  Index a, b;
+};
+
+// How many items from `first` on are not greater than the key, counted up to `most`.
+template <class List, class Key, class Before>
+KW_FN constexpr Index run_length(const List& list, Index first, Index count, const Key& key, Index most,
+                                 Before before) {
+  return upper_bound(list, first, first + most < count ? first + most : count, key, before) - first;
+}
+
+// The merge path of lists whose equal items are paired by rank, the first of `a` with the first of `b`, before what is
+// left of the longer run. No pair is cut: where the diagonal would, the part before it has one item more.
+template <class A, class B, class Before = Less>
+KW_FN constexpr Cut balanced_path(const A& a, Index a_count, const B& b, Index b_count, Index diagonal,
+                                  Before before = {}) {
+  const Index path = merge_path(a, a_count, b, b_count, diagonal, before);
+  const Cut cut{path, diagonal - path};
+  if (cut.a == a_count && cut.b == b_count) return cut;
+  const bool from_b = cut.a == a_count || (cut.b < b_count && before(b[cut.b], a[cut.a]));
+  const auto key = from_b ? b[cut.b] : a[cut.a];
+  const Cut start{lower_bound(a, 0, cut.a, key, before), lower_bound(b, 0, cut.b, key, before)};
+  // Of the run, as many items as the diagonal gives, and one more in case a pair must be completed.
+  const Index taken = (cut.a - start.a) + (cut.b - start.b);
+  const Index a_run = run_length(a, start.a, a_count, key, taken + 1, before);
+  const Index b_run = run_length(b, start.b, b_count, key, taken + 1, before);
+  const Index pairs = a_run < b_run ? a_run : b_run;
+  if (taken < 2 * pairs) return {start.a + (taken + 1) / 2, start.b + (taken + 1) / 2};
+  return a_run > b_run ? Cut{start.a + taken - pairs, start.b + pairs} : Cut{start.a + pairs, start.b + taken - pairs};
+}
+
+}  // namespace partition
+}  // inline namespace KW_ISA
+}  // namespace kernweave
