@@ -26,6 +26,11 @@
 #' K <- exp(-sqdist(x, y))
 #' lazy_gradient(K, x)
 #' sum(laplacian(K, x), index = "j")
+#' # the derivatives of K %*% b in all parameters, a column for each, in one pass
+#' scales <- Pm(c(0.5, 1, 2))
+#' size <- Pm(1.5)
+#' K <- size * exp(-sqdist(x / scales, y / scales))
+#' reduction(c(lazy_gradient(K, scales), lazy_gradient(K, size)) * Vj(runif(20)), "sum")
 NULL
 
 #' @rdname pair-derivatives

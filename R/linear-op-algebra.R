@@ -47,6 +47,10 @@ joined_terms <- list(
 
 # A traced number times an operator. It goes into the leaves, since coefficients are numbers.
 multiple_of <- function(op, by) {
+  if (op$kind == "lowrank" && by > 0) {
+    op$factor <- sqrt(by) * op$factor
+    return(op)
+  }
   kept_symmetry(switch(op$kind,
     lazy = lazy_op(by * op$tensor),
     diagonal = diagonal_of(by * op$values),

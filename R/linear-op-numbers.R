@@ -210,7 +210,7 @@ take_entries <- function(x, rows, columns) {
 # Of some rows and columns, F[I, ] F[J, ]'.
 low_rank_block <- function(x, rows, columns) {
   side <- function(which, names) {
-    dense_op(structure(x$factor[which, , drop = FALSE], dimnames = if (!is.null(names)) list(names[which], NULL)))
+    dense_op(named(unname(x$factor)[which, , drop = FALSE], names[which], NULL))
   }
   product_ops(list(side(rows, names_along(x, 1)), t(side(columns, names_along(x, 2)))))
 }

@@ -81,6 +81,6 @@ logdet_of_op <- function(op) estimate(as.numeric(determinant(op)$modulus), 0)
 # As base R has it.
 as_determinant <- function(value, logarithm) {
   modulus <- if (logarithm) value else exp(as.numeric(value))
-  attr(modulus, "logarithm") <- logarithm
+  if (!is_traced(modulus)) attr(modulus, "logarithm") <- logarithm
   structure(list(modulus = modulus, sign = 1L), class = "det")
 }

@@ -128,7 +128,6 @@ low_rank_text <- function(op) {
 
 # Of an operator that is F F' + diag(d) with few columns of F: these two; else NULL.
 low_rank_and_diagonal <- function(op) {
-  if (level_of_op(op) > 0L) return(NULL)
   terms <- terms_of(op, 1)
   diagonal <- numeric(op$dim[1])
   factors <- list()
@@ -140,7 +139,7 @@ low_rank_and_diagonal <- function(op) {
       factors <- c(factors, list(sqrt(term$by) * factor))
     }
   }
-  F <- do.call(cbind, factors)
+  F <- if (length(factors)) do.call(overlay$cbind, factors)
   meant <- any(vapply(terms, function(term) term$op$kind == "lowrank", NA))
   if (is.null(F) || !meant && (ncol(F) >= op$dim[1] || !all(diagonal > 0))) return(NULL)
   list(factor = F, diagonal = diagonal)
@@ -164,10 +163,11 @@ woodbury <- function(low) {
   d <- low$diagonal
   if (!all(d > 0)) {
     abort("indefinite", "a matrix of rank ", ncol(F), " and ", counted(nrow(F), "row"), " is solved for beside a ",
-          "positive ridge; the diagonal that is added has ", format(min(d), digits = 3), " at point ", which.min(d))
+          "positive ridge; the diagonal that is added has ", format(min(plain_value(d)), digits = 3), " at point ",
+          which.min(plain_value(d)))
   }
   if (!ncol(F)) return(c(low, list(logdet = sum(log(d)))))
-  root <- chol.default(diag(ncol(F)) + crossprod(F / sqrt(d)))
+  root <- chol(diag(ncol(F)) + crossprod(F / sqrt(d)))
   c(low, list(root = root, logdet = sum(log(d)) + 2 * sum(log(diag(root)))))
 }
 

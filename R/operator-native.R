@@ -6,7 +6,7 @@ native_operator <- function(op, width, ladder = FALSE) {
     lazy = native_lazy(op$tensor, width, ladder),
     diagonal = list(kind = "diagonal", values = refuse_traced(op$values)),
     dense = list(kind = "dense", matrix = refuse_traced(op$matrix)),
-    lowrank = list(kind = "lowrank", factor = op$factor),
+    lowrank = list(kind = "lowrank", factor = refuse_traced(op$factor)),
     `function` = list(kind = "function", dim = as.numeric(op$dim), apply = function(v) refuse_traced(op$apply(v))),
     sum = , product = , kronecker = {
       list(kind = op$kind, parts = lapply(op$parts, native_operator, width, ladder), coefficients = op$coefficients)

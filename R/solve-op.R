@@ -86,7 +86,8 @@ by_products <- function(A, b, tol, method, maxit) {
 inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {
   iterates <- method %in% c("cg", "block") || method == "auto" && n > small_system
   if (is.null(own)) {
-    low <- if (method == "auto") low_rank_and_diagonal(with_ridge(a, check_ridge(ridge, n)))
+    A <- with_ridge(a, check_ridge(ridge, n))
+    low <- if (method == "auto" && level_of_op(A) == 0L) low_rank_and_diagonal(A)
     if (!is.null(low)) return(inverse_of_low_rank(woodbury(low)))
     by <- function(a) function(v) plain_columns(solve(a, v, ridge, tol, method, maxit))
     return(function_op(by(a), n, a$symmetric, function(v) by(t(a))(v)))

@@ -6,7 +6,7 @@
 traced_leaves <- function(op) {
   found <- lapply(op_leaves(op), function(leaf) {
     switch(leaf$kind, lazy = lapply(traced_operands(leaf$tensor), `[[`, "traced"), diagonal = list(leaf$values),
-           dense = list(leaf$matrix))
+           dense = list(leaf$matrix), lowrank = list(leaf$factor))
   })
   Filter(is_traced, unlist(found, recursive = FALSE))
 }
@@ -19,7 +19,8 @@ lowered_op <- function(op, level) {
     switch(leaf$kind,
       lazy = leaf$tensor <- lowered_formula(leaf$tensor, level)$F,
       diagonal = leaf$values <- lowered(leaf$values, level),
-      dense = leaf$matrix <- lowered(leaf$matrix, level)
+      dense = leaf$matrix <- lowered(leaf$matrix, level),
+      lowrank = leaf$factor <- lowered(leaf$factor, level)
     )
     leaf
   })

@@ -111,3 +111,17 @@ test_that("a derivative has the axes of what it was taken of, also where it is c
   of_placeholders <- kernel_op("Divergence(a + b, a)", c("a = Vi(2)", "b = Vj(2)"), index = "j")
   expect_equal(of_placeholders(matrix(0, 3, 2), matrix(0, 5, 2)), matrix(10, 3))
 })
+
+test_that("derivatives of a product in all parameters come in one pass, a column for each", {
+  set.seed(3)
+  x <- matrix(stats::rnorm(12), 6)
+  b <- stats::rnorm(6)
+  scales <- Pm(c(0.5, 2))
+  size <- Pm(1.5)
+  K <- size * exp(-sqdist(Vi(x) / scales, Vj(x) / scales))
+  found <- reduction(c(lazy_gradient(K, scales), lazy_gradient(K, size)) * Vj(b), "sum")
+  R <- reduction(K * Vj(b), "sum", call = FALSE)
+  along <- list(list(scales, c(1, 0)), list(scales, c(0, 1)), list(size, 1))
+  each <- do.call(cbind, lapply(along, function(one) jvp(R, wrt = one[[1]], tangent = one[[2]])))
+  expect_equal(found, each, tolerance = 1e-12)
+})

@@ -168,6 +168,8 @@ test_that("50 000 points are solved for without a matrix of them", {
   many <- matrix(stats::runif(1e5), 5e4)
   A <- lowrank(kernel_gaussian(many, many, 0.5), 40, ridge = 0.01, seed = 1)
   y <- stats::rnorm(5e4)
+  slope <- gradient(function(s, r) logdet(s * A + r * identity_op(5e4)))(2, 0.1)
+  expect_equal(2 * slope$s + 0.1 * slope$r, 5e4, tolerance = 1e-10)
   w <- solve(A, y)
   expect_lt(sqrt(sum((A %*% w - y)^2) / sum(y^2)), 1e-10)
   expect_lt(as.numeric(utils::object.size(A$factor)), 2e7)

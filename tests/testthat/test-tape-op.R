@@ -14,6 +14,7 @@ V <- matrix(stats::rnorm(2 * n), n)
 theta <- c(0.3, -0.4, 0.8)
 lazy <- function(t) exp(-sqdist(Vi(x), Vj(x)) / (2 * exp(2 * t)))
 plain <- function(t) exp(-distances / (2 * exp(2 * t)))
+low <- lowrank(as_op(S), 3, seed = 1)
 thin <- function(t) as_op(exp(-sqdist(Vi(x), Vj(z)) * t))
 blank <- matrix(0, n, n)
 
@@ -52,6 +53,10 @@ kinds <- list(
                matrix = function(t) (exp(t[2]) * plain(t[1]) + t[3] * diag(n))[c(5, 1, 2), -3]),
   sparse = list(op = function(t) as_op(Matrix::Matrix(round(M), sparse = TRUE)) %*% (t[1] * lazy(t[2])),
                 matrix = function(t) round(M) %*% (t[1] * plain(t[2]))),
+  low_rank = list(op = function(t) exp(t[1]) * low + t[2] * lazy(t[3]) - t[1] * low,
+                  matrix = function(t) (exp(t[1]) - t[1]) * as.matrix(low) + t[2] * plain(t[3])),
+  rows_of_low_rank = list(op = function(t) (t[3] * low)[c(1, 4, 4), -2],
+                          matrix = function(t) (t[3] * as.matrix(low))[c(1, 4, 4), -2]),
   own_function = list(op = function(t) function_op(function(v) (t[1] * M) %*% v, n) + lazy(t[2]),
                       matrix = function(t) t[1] * M + plain(t[2]))
 )
@@ -103,6 +108,12 @@ systems <- list(
                  matrix = function(t) crossprod(M * t[1]) + t[3] * diag(n)),
   not_symmetric = list(op = function(t) as_op(t[2] * M) + lazy(t[1]) + 3 * identity_op(n),
                        matrix = function(t) t[2] * M + plain(t[1]) + 3 * diag(n)),
+  low_rank = list(op = function(t) exp(t[2]) * low + diagonal_op(t[3] * (1:n)),
+                  matrix = function(t) exp(t[2]) * as.matrix(low) + diag(t[3] * (1:n))),
+  thin = list(op = function(t) tcrossprod(as_op(t[1] * M[, 1:2])) + tcrossprod(thin(t[3])) + t[3] * identity_op(n),
+              matrix = function(t) {
+                tcrossprod(t[1] * M[, 1:2]) + tcrossprod(exp(-between * t[3])) + t[3] * diag(n)
+              }),
   kronecker = list(op = function(t) kronecker(t[1] * S[1:2, 1:2], lazy(t[2]) + t[3] * identity_op(n)),
                    matrix = function(t) kronecker(t[1] * S[1:2, 1:2], plain(t[2]) + t[3] * diag(n)))
 )
