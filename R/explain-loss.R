@@ -39,7 +39,8 @@ is_ours <- function(f) !is.primitive(f) && identical(topenv(environment(f)), top
 
 mentions_traced <- function(call, frame) {
   is_bound <- function(name) tryCatch(is_traced(get0(name, frame)), error = function(e) FALSE)
-  any(vapply(all.vars(call), is_bound, NA))
+  # An argument whose making failed is made again, of which R warns.
+  suppressWarnings(any(vapply(all.vars(call), is_bound, NA)))
 }
 
 primitive_call <- function(e) {

@@ -30,8 +30,8 @@
 #' draws <- M %*% matrix(rnorm(3000 * 4), 3000)
 root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lanczos"), precondition = TRUE, rank = NULL,
                     local = TRUE, maxit = 200, basis_mb = 1024) {
-  if (is_lazy(K)) check_untraced(K, ridge)
   op <- set_op(square_op(K, "root_op()"), precision = "float64")
+  check_untraced(op, ridge)
   n <- op$dim[1]
   check_tolerance(tol)
   check_limit(basis_mb, "basis_mb")
@@ -63,8 +63,10 @@ root_preconditioner <- function(...) unless_indefinite(chosen_preconditioner(...
 
 unless_indefinite <- function(value) tryCatch(value, kernweave_error_indefinite = function(e) NULL)
 
-check_untraced <- function(K, ...) {
-  if (is_traced_system(K, ...)) abort("no_gradient", "roots of matrices and draws are not differentiated")
+check_untraced <- function(op, ridge) {
+  if (level_of_op(op) > 0L || is_traced(ridge)) {
+    abort("no_gradient", "roots of matrices and draws are not differentiated")
+  }
 }
 
 check_symmetric_op <- function(op) {

@@ -172,6 +172,8 @@ test_that("what cannot be followed is refused by class, never a plain number", {
     function(t) sum(solve(inside(t), v, method = "cg")),
     function(t) sum(RSpectra::eigs_sym(A(t), 2)$values),
     function(t) sum(A(t)[t, ] %*% v),
+    function(t) sum(simulate(A(t) + as_op(S), 2, seed = 1)),
+    function(t) sum(root_op(lazy(t[1]), ridge = 0.1) %*% v),
     function(t) sum(solve(preconditioner(lazy(t[1]), t[3]), v))
   )
   if (!requireNamespace("RSpectra", quietly = TRUE)) refused[[3]] <- NULL
