@@ -205,6 +205,10 @@ r_minimal_residual <- function(matrix, b, tol, most) {
     .Call(`_kernweave_r_minimal_residual`, matrix, b, tol, most)
 }
 
+r_least_squares <- function(matrix, transposed, ridge, b, start, tol, most) {
+    .Call(`_kernweave_r_least_squares`, matrix, transposed, ridge, b, start, tol, most)
+}
+
 r_largest_eigenpairs <- function(matrix, wanted, block, tol, rounding, most, basis, seed, start) {
     .Call(`_kernweave_r_largest_eigenpairs`, matrix, wanted, block, tol, rounding, most, basis, seed, start)
 }

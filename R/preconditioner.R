@@ -72,7 +72,7 @@ print.kernweave_preconditioner <- function(x, ...) {
   invisible(x)
 }
 
-count_text <- function(n, what) paste0(format(n, big.mark = ","), " ", what, if (n != 1) "s")
+count_text <- function(n, what) paste0(format(n, big.mark = ",", scientific = FALSE), " ", what, if (n != 1) "s")
 
 #' @export
 solve.kernweave_preconditioner <- function(a, b, ...) {

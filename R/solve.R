@@ -67,7 +67,8 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
                          local = local, maxit = maxit))
   }
   sides <- if (is.null(regressors)) b$values else cbind(b$values, regressors)
-  start <- check_start(start, b, regressors)
+  start <- check_start(start, n, ncol(b$values))
+  if (ncol(start) && !is.null(regressors)) start <- cbind(start, 0 * regressors)
   found <- if (n == 0 || !ncol(sides)) list(x = sides, method = "dense")
   else if (method == "dense" || method == "auto" && n <= small_system) solve_dense(a, ridge, sides)
   else solve_by_products(a, ridge, sides, tol, method, precondition, rank, local, start, maxit)
@@ -212,12 +213,13 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
 # --- arguments ------------------------------------------------------------------------------------------------
 
 # Numbers as a matrix, and what is needed to give results the same shape.
-right_hand_side <- function(b, n, argument = "b") {
+right_hand_side <- function(b, n, argument = "b", extent = "row") {
   if (methods::is(b, "Matrix") || is.data.frame(b)) b <- as.matrix(b)
   if (!is.numeric(b)) abort("input", "`", argument, "` must be numbers, not ", describe(b))
   if (length(dim(b)) > 2) abort("shape", "`", argument, "` must be a vector or a matrix, not an array")
   rows <- NROW(b)
-  if (rows != n) abort("shape", "`", argument, "` has ", counted(rows, "row"), ", but the matrix has ", n)
+  if (rows != n) abort("shape", "`", argument, "` has ", counted(rows, "row"), ", but the matrix has ",
+                       if (extent == "row") n else counted(n, extent))
   if (any(!is.finite(b))) abort("input", "`", argument, "` has numbers that are not finite")
   values <- if (is.matrix(b)) b else matrix(b, ncol = 1)
   storage.mode(values) <- "double"
@@ -239,20 +241,18 @@ check_tolerance <- function(tol) {
   }
 }
 
-check_start <- function(start, b, regressors) {
-  if (is.null(start)) return(matrix(0, nrow(b$values), 0))
-  given <- right_hand_side(start, nrow(b$values), "start")$values
-  if (ncol(given) != ncol(b$values)) {
-    abort("shape", "`start` has ", ncol(given), " columns, but `b` has ", ncol(b$values))
-  }
-  cbind(given, matrix(0, nrow(given), NCOL(regressors) * !is.null(regressors)))
+check_start <- function(start, rows, columns, extent = "row") {
+  if (is.null(start)) return(matrix(0, rows, 0))
+  given <- right_hand_side(start, rows, "start", extent)$values
+  if (ncol(given) == columns) return(given)
+  abort("shape", "`start` has ", counted(ncol(given), "column"), ", but `b` has ", columns)
 }
 
 # --- report ---------------------------------------------------------------------------------------------------
 
 #' How a system was solved
 #'
-#' @param x what [solve()][solve.lazy_tensor] returned
+#' @param x what [solve()][solve.lazy_tensor] or [least_squares()] returned
 #' @param ... not used
 #' @return An object of class `kernweave_report`: a list with `method`, `converged`, `iterations` and true `residual` of
 #'   each column, `history`, `products`, `preconditioner`, `seconds`; it is printed, and `plot()` draws the history.
@@ -265,14 +265,14 @@ check_start <- function(start, b, regressors) {
 #' plot(report)
 solve_report <- function(x) {
   report <- attr(x, "report")
-  if (!inherits(report, "kernweave_report")) abort("input", "`x` must be what solve() of a lazy tensor returned")
+  if (!inherits(report, "kernweave_report")) abort("input", "`x` must be what solve() or least_squares() returned")
   report
 }
 
 #' @rdname solve_report
 #' @export
 print.kernweave_report <- function(x, ...) {
-  cat("<solve report> ", count_text(x$n, "point"), ", ", x$method,
+  cat("<solve report> ", if (is.null(x$dim)) count_text(x$n, "point") else size_text(x), ", ", x$method,
       if (!is.null(x$iterations)) if (x$converged) ", converged" else ", not converged", "\n", sep = "")
   if (!is.null(x$iterations)) {
     cat("  iterations ", paste(unique(range(x$iterations)), collapse = " to "), ", ", count_text(x$products, "product"),
@@ -296,12 +296,14 @@ plot.kernweave_report <- function(x, ...) {
 }
 
 warn_of_convergence <- function(report) {
-  remedy <- if (report$ridge < 1e-8) "a ridge (a nugget) makes the system better conditioned"
+  remedy <- if (report$method == "lsmr") "a ridge, columns of one length, or a larger `maxit` would help"
+  else if (report$ridge < 1e-8) "a ridge (a nugget) makes the system better conditioned"
   else if (report$rough) "precision = \"float64\" may come further"
   else if (is.null(report$preconditioner)) "precondition = TRUE would help"
   else if (!report$preconditioner$neighbours && report$preconditioner$residual > 100 * report$ridge) {
     "local = TRUE would help: landmarks alone leave much"
   } else "a larger `rank`, or a shorter scale of the kernel, would help"
-  warn("convergence", "conjugate gradients ended after ", max(report$iterations), " iterations with a residual of ",
-       format(max(report$residual), digits = 3), ", not ", format(report$tol), ": ", remedy)
+  warn("convergence", if (report$method == "lsmr") "least squares" else "conjugate gradients", " ended after ",
+       max(report$iterations), " iterations with a residual of ", format(max(report$residual), digits = 3), ", not ",
+       format(report$tol), ": ", remedy)
 }

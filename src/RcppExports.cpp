@@ -588,6 +588,22 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_least_squares
+Rcpp::List r_least_squares(Rcpp::List matrix, Rcpp::List transposed, Rcpp::NumericVector ridge, Rcpp::NumericMatrix b, Rcpp::NumericMatrix start, double tol, int most);
+RcppExport SEXP _kernweave_r_least_squares(SEXP matrixSEXP, SEXP transposedSEXP, SEXP ridgeSEXP, SEXP bSEXP, SEXP startSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type transposed(transposedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_least_squares(matrix, transposed, ridge, b, start, tol, most));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_largest_eigenpairs
 Rcpp::List r_largest_eigenpairs(Rcpp::List matrix, int wanted, int block, double tol, double rounding, int most, double basis, double seed, Rcpp::NumericMatrix start);
 RcppExport SEXP _kernweave_r_largest_eigenpairs(SEXP matrixSEXP, SEXP wantedSEXP, SEXP blockSEXP, SEXP tolSEXP, SEXP roundingSEXP, SEXP mostSEXP, SEXP basisSEXP, SEXP seedSEXP, SEXP startSEXP) {
@@ -920,6 +936,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
     {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
     {"_kernweave_r_minimal_residual", (DL_FUNC) &_kernweave_r_minimal_residual, 4},
+    {"_kernweave_r_least_squares", (DL_FUNC) &_kernweave_r_least_squares, 7},
     {"_kernweave_r_largest_eigenpairs", (DL_FUNC) &_kernweave_r_largest_eigenpairs, 9},
     {"_kernweave_r_square_root", (DL_FUNC) &_kernweave_r_square_root, 6},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},

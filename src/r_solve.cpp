@@ -7,6 +7,7 @@
 #include "solve/block_conjugate_gradients.hpp"
 #include "solve/block_krylov.hpp"
 #include "solve/landmarks.hpp"
+#include "solve/least_squares.hpp"
 #include "solve/minimal_residual.hpp"
 #include "solve/quadrature.hpp"
 #include "solve/random.hpp"
@@ -273,6 +274,21 @@ Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double t
     return kernweave::solution_to_r(
         kernweave::solve::minimal_residual(op.get(), kernweave::block_from_r(b),
                                            {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r));
+  });
+}
+
+// `ridge` of no numbers: none. `start` of no columns: from zero.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_least_squares(Rcpp::List matrix, Rcpp::List transposed, Rcpp::NumericVector ridge, Rcpp::NumericMatrix b,
+                           Rcpp::NumericMatrix start, double tol, int most) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    const auto turned = kernweave::operator_from_r(transposed, kernweave::poll_r);
+    const auto sides = kernweave::block_from_r(b);
+    const auto from = start.ncol() ? kernweave::block_from_r(start) : kernweave::solve::Block();
+    return kernweave::solution_to_r(
+        kernweave::solve::least_squares(op.get(), turned.get(), kernweave::vector_from_r(ridge), sides, from,
+                                        {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r));
   });
 }
 

@@ -1,0 +1,67 @@
+# Least squares of rectangular lazy tensors and operators, from products with them and their transposes.
+
+#' Least squares with a lazy tensor or an operator
+#'
+#' `least_squares(A, b, ridge)` is the x that minimises `sum((A %*% x - b)^2) + sum(ridge * x^2)`, for a matrix of any
+#' shape that is known by its products: kernel regression on fewer centres than points, say, or a system with more
+#' unknowns than equations. Of several minima without a ridge it is the shortest x, where `start` is not given.
+#'
+#' The method is LSMR (Golub-Kahan bidiagonalisation): each iteration takes a product with `A` and one with `t(A)`, for
+#' all columns of `b` at once. It takes as many iterations as conjugate gradients on the normal equations and is
+#' steadier. There is no preconditioner; columns of `A` of about one length, and a ridge, make for few.
+#'
+#' An x is accepted where `t(A) %*% (b - A %*% x) - ridge * x`, which is 0 at the minimum and is recomputed at the end,
+#' is no longer than `tol` times `t(A) %*% b`, column by column. Where the iteration does not come that far there is a
+#' warning of class `kernweave_warning_convergence`. All is done in float64.
+#'
+#' @param A a lazy tensor of one component, a [linear_op] that knows its transpose, or a matrix
+#' @param b numbers: a vector with a number for each row of `A`, or a matrix with a column for each right-hand side
+#' @param ridge a number, or one for each column of `A`
+#' @param tol the residual of the normal equations to be reached, relative to `t(A) %*% b`
+#' @param maxit the most iterations, by default four for each row or column of `A`, whichever are fewer, and 2000 at
+#'   most
+#' @param start where to begin: numbers with a row for each column of `A`
+#' @return Numbers with a row for each column of `A`, a vector where `b` is one, which [solve_report()] reads.
+#' @seealso [solve()][solve.lazy_tensor] for square systems, [lowrank()]
+#' @export
+#' @examples
+#' x <- matrix(runif(2000), 1000)
+#' y <- sin(6 * x[, 1]) + rnorm(1000, sd = 0.1)
+#' centres <- x[1:40, ]
+#' A <- kernel_gaussian(x, centres, scale = 0.3)
+#' w <- least_squares(A, y, ridge = 1e-3)
+#' solve_report(w)
+#' kernel_gaussian(matrix(0.5, 1, 2), centres, scale = 0.3) %*% w
+least_squares <- function(A, b, ridge = 0, tol = 1e-6, maxit = NULL, start = NULL) {
+  op <- as_op(A)
+  if (level_of_op(op) > 0L || is_traced(b) || is_traced(ridge)) {
+    abort("no_gradient", "least_squares() is not differentiated; solve(crossprod(A) + ridge * identity_op(n), ",
+          "crossprod(A, b)) is")
+  }
+  op <- set_op(op, precision = "float64")
+  b <- right_hand_side(b, op$dim[1])
+  ridge <- check_ridge(ridge, op$dim[2])
+  check_tolerance(tol)
+  most <- if (is.null(maxit)) as.integer(min(4 * min(op$dim), 2000)) else check_count(maxit, "maxit")
+  started <- proc.time()[["elapsed"]]
+  found <- fit_by_products(op, b$values, ridge, tol, most, check_start(start, op$dim[2], ncol(b$values), "column"))
+  x <- found$x
+  report <- c(found[c("iterations", "residual", "history", "products", "end")],
+              list(method = "lsmr", converged = found$end == "converged", rough = FALSE, tol = tol, dim = op$dim,
+                   ridge = min(ridge, Inf), seconds = proc.time()[["elapsed"]] - started))
+  if (!report$converged) warn_of_convergence(report)
+  named <- list(dim = b$dim, names = if (is.null(b$dim)) colnames(op) else names_beside(colnames(op), b$names))
+  structure(shaped_as(x, named), report = structure(report, class = "kernweave_report"))
+}
+
+names_beside <- function(rows, names) if (!is.null(rows) || !is.null(names[[2]])) list(rows, names[[2]])
+
+fit_by_products <- function(op, b, ridge, tol, most, start) {
+  if (min(op$dim, ncol(b)) == 0) {
+    none <- rep(0, ncol(b))
+    return(list(x = matrix(0, op$dim[2], ncol(b)), iterations = none, residual = none, history = numeric(),
+                products = 0, end = "converged"))
+  }
+  native <- function(op) native_operator(op, ncol(b), ladder = TRUE)
+  r_least_squares(native(op), native(t(op)), if (any(ridge != 0)) ridge else numeric(), b, start, tol, most)
+}
