@@ -5,7 +5,8 @@
 #' `logdet(K, ridge)` is the logarithm of the determinant of `K + ridge I`. Up to 2000 points it is exact. Beyond, it is
 #' that of the [preconditioner()], which is known, plus a correction estimated by Lanczos quadrature on random probes,
 #' with a standard error that counts both the probes' spread and what quadrature may have cut off. In functions given to
-#' [gradient()] the derivative is exact for the preconditioner, and probes estimate that of the rest.
+#' [gradient()] the derivative is exact for the preconditioner, and probes estimate that of the rest; so it is to higher
+#' orders, with the preconditioner's landmarks alone.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite; or an
 #'   operator, see [identity_op()]; a [lowrank()] with a ridge is exact, other operators are made matrices

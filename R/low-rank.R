@@ -176,7 +176,7 @@ woodbury_solution <- function(w, b) {
   once <- function(b) {
     y <- b / w$diagonal
     if (is.null(w$root)) return(y)
-    few <- backsolve(w$root, backsolve(w$root, crossprod(w$factor, y), transpose = TRUE))
+    few <- overlay$backsolve(w$root, overlay$backsolve(w$root, crossprod(w$factor, y), transpose = TRUE))
     y - (w$factor %*% few) / w$diagonal
   }
   missed <- function(x) b - w$factor %*% crossprod(w$factor, x) - w$diagonal * x

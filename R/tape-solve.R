@@ -95,8 +95,7 @@ logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, loca
   }
   seed <- check_seed(seed)
   if (is_traced_system(system$K, lower)) {
-    abort("no_gradient", "the second derivative of logdet() is that of the dense way alone, up to ", small_system,
-          " points: method = \"dense\"")
+    return(logdet_of_higher_order(K, ridge, system, lower, probes, seed, precondition, rank, local))
   }
   diagonal <- check_ridge(lower, n)
   P <- chosen_preconditioner(precondition, system$K, diagonal, rank, local)

@@ -87,3 +87,24 @@ test_that("where landmarks stand alone and leave nothing, the gradient of a log-
   expect_lt(stats::sd(few), 3)  # of -130; random vectors alone leave 12
   expect_lt(abs(mean(few) - of(method = "dense")(x, 0.5, 0.02)$scale), 4 * stats::sd(few) / sqrt(12))
 })
+
+test_that("an estimated log-determinant has second derivatives, with little noise where landmarks tell much", {
+  set.seed(8)
+  x <- matrix(stats::runif(600), 300)
+  value <- function(kernel, ...) {
+    function(scale, size, ridge) logdet(exp(size) * kernel(exp(scale)), ridge = exp(ridge), ...)
+  }
+  smooth <- function(scale) exp(-sqdist(Vi(x), Vj(x)) / (2 * scale^2))
+  rough <- function(scale) kernel_matern(x, scale = scale, nu = 1.5)
+  at <- list(scale = -1, size = 0.2, ridge = -4)
+  second <- function(...) do.call(hessian(value(...)), at)
+  expect_equal(second(smooth, method = "lanczos", seed = 1), second(smooth, method = "dense"), tolerance = 0.01)
+  expect_equal(second(rough, method = "lanczos", seed = 1), second(rough, method = "dense"), tolerance = 0.03)
+  expect_equal(second(rough, method = "lanczos", seed = 1, precondition = FALSE, probes = 256),
+               second(rough, method = "dense"), tolerance = 0.1)
+  of_points <- function(method) {
+    f <- function(x, ridge) logdet(exp(-sqdist(Vi(x), Vj(x)) / 0.3), ridge = ridge, method = method, seed = 2)
+    hvp(f)(x, rep(0.02, 300), v = list(x^2, sin(1:300)))
+  }
+  expect_equal(of_points("lanczos"), of_points("dense"), tolerance = 0.01)
+})
