@@ -21,7 +21,7 @@
 #'
 #' @param K a lazy tensor of one component, a [linear_op] or a matrix; symmetric and positive semi-definite
 #' @param rank the most columns of F; by default 300 to 1000 landmarks as in [preconditioner()], 128 for a sketch, or as
-#'   many as `tol` takes, within the option `kernweave.max_dense_mb`
+#'   many as `tol` takes; then F takes no more memory than the option `kernweave.max_dense_mb` allows
 #' @param tol the part of the trace that may be left, between 0 and 1: F has as few columns as reach it
 #' @param ridge a number, or one for each point, added to the diagonal; not for what is solved without one
 #' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
@@ -74,8 +74,8 @@ tells_entries <- function(op) op$kind == "lazy" && can_take(op$tensor)
 most_columns <- function(rank, tol, op) {
   n <- op$dim[1]
   if (!is.null(rank)) return(min(check_count(rank, "rank"), n))
-  if (!is.null(tol)) return(max(1, min(n, floor(option("max_dense_mb") * 2^20 / 8 / n))))
-  if (tells_entries(op)) default_rank(NULL, n) else min(2 * widest_product, n)
+  room <- max(1, min(n, floor(option("max_dense_mb") * 2^20 / 8 / n)))
+  if (!is.null(tol)) room else min(room, if (tells_entries(op)) default_rank(NULL, n) else 2 * widest_product)
 }
 
 low_rank_near <- function(op, most, tol, seed) {
