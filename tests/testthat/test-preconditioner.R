@@ -56,7 +56,8 @@ test_that("an objective keeps landmarks and neighbours while parameters are near
   y <- stats::rnorm(400)
   loss <- function(scale) {
     K <- exp(-sqrt(sqdist(Vi(x), Vj(x))) / scale)
-    sum(y * solve(K, y, ridge = 0.01, method = "cg", tol = 1e-10)) + logdet(K, ridge = 0.01, method = "lanczos", seed = 1)
+    sum(y * solve(K, y, ridge = 0.01, method = "cg", tol = 1e-10)) +
+      logdet(K, ridge = 0.01, method = "lanczos", seed = 1)
   }
   o <- objective(loss, list(scale = 0.2))
   last <- function() environment(o$fn)$supports$last
