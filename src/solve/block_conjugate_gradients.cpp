@@ -136,8 +136,10 @@ Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditio
   Solution all;
   all.x = Block::Zero(b.rows(), b.cols());
   all.residual = Vector::Zero(b.cols());
-  for (Index from = 0; from < b.cols(); from += kWidest) {
-    const Index count = std::min(kWidest, b.cols() - from);
+  // Lots of one size: a small one would take the most iterations.
+  const Index lots = (b.cols() + kWidest - 1) / kWidest;
+  for (Index k = 0, from = 0, count = 0; k < lots; ++k, from += count) {
+    count = (b.cols() - from) / (lots - k);
     const Block side = b.middleCols(from, count), begin = columns_from(start, from, count);
     join(Together(matrix, preconditioner, side, begin, limits, poll).run(), from, &all);
   }

@@ -56,6 +56,10 @@ test_that("columns that depend on each other, are zero, or of any size and numbe
     expect_true(all(found[, zero] == 0))
     expect_true(all(solve_report(found)$iterations[zero] == 0))
   }
+  iterations <- function(columns) {
+    max(solve_report(by_block(systems$rough, cases$many[, columns], precondition = FALSE))$iterations)
+  }
+  expect_lt(iterations(1:65), 1.3 * iterations(1:32))
   twice <- by_block(systems$gaussian, cases$twice)
   expect_equal(twice[, 1], twice[, 2], tolerance = 1e-6)
 })
