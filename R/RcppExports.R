@@ -149,6 +149,10 @@ r_raw_options <- function(names, twins) {
     .Call(`_kernweave_r_raw_options`, names, twins)
 }
 
+r_order <- function(columns, decreasing, offsets, nearly, nan_apart, ties, threads) {
+    .Call(`_kernweave_r_order`, columns, decreasing, offsets, nearly, nan_apart, ties, threads)
+}
+
 r_on_device <- function(x, number) {
     .Call(`_kernweave_r_on_device`, x, number)
 }

@@ -103,14 +103,9 @@ segments_by <- function(by) {
   if (is.data.frame(by) || is.list(by) || !is.atomic(by) || length(dim(by)) > 1 || is.complex(by) || is.null(by)) {
     abort("input", "`by` must be a vector or a factor, not ", describe(by))
   }
-  codes <- if (is.factor(by)) as.integer(by) else unclass(by)
-  order <- order(codes, method = "radix", na.last = TRUE)
-  sorted <- codes[order]
-  n <- length(sorted)
-  known <- n - sum(is.na(sorted))
-  begins <- if (known) c(TRUE, sorted[seq_len(known - 1) + 1] != sorted[seq_len(known - 1)]) else logical()
-  heads <- c(which(begins), if (known < n) known + 1L)
-  new_segments(as_count(c(heads - 1, n)), order, by[order[heads]])
+  found <- order_with_ties(list(key_numbers(by, "`by`")))
+  heads <- which(found$tied == 0)
+  new_segments(as_count(c(heads - 1, length(by))), found$order, by[found$order[heads]])
 }
 
 #' @rdname par_segments

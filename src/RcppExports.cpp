@@ -415,6 +415,22 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_order
+SEXP r_order(Rcpp::List columns, Rcpp::LogicalVector decreasing, Rcpp::NumericVector offsets, double nearly, bool nan_apart, bool ties, int threads);
+RcppExport SEXP _kernweave_r_order(SEXP columnsSEXP, SEXP decreasingSEXP, SEXP offsetsSEXP, SEXP nearlySEXP, SEXP nan_apartSEXP, SEXP tiesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type decreasing(decreasingSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< double >::type nearly(nearlySEXP);
+    Rcpp::traits::input_parameter< bool >::type nan_apart(nan_apartSEXP);
+    Rcpp::traits::input_parameter< bool >::type ties(tiesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_order(columns, decreasing, offsets, nearly, nan_apart, ties, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_on_device
 SEXP r_on_device(SEXP x, int number);
 RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP, SEXP numberSEXP) {
@@ -922,6 +938,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 2},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
+    {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_landmarks", (DL_FUNC) &_kernweave_r_landmarks, 5},
