@@ -221,6 +221,10 @@ r_square_root <- function(matrix, preconditioner, x, tol, most, together) {
     .Call(`_kernweave_r_square_root`, matrix, preconditioner, x, tol, most, together)
 }
 
+r_inverse_forms <- function(matrix, preconditioner, b, whole, smallest, tol, most) {
+    .Call(`_kernweave_r_inverse_forms`, matrix, preconditioner, b, whole, smallest, tol, most)
+}
+
 r_nearest <- function(typed, known) {
     .Call(`_kernweave_r_nearest`, typed, known)
 }

@@ -6,6 +6,7 @@
 #include "r_plan.hpp"
 #include "solve/block_conjugate_gradients.hpp"
 #include "solve/block_krylov.hpp"
+#include "solve/inverse_forms.hpp"
 #include "solve/landmarks.hpp"
 #include "solve/least_squares.hpp"
 #include "solve/minimal_residual.hpp"
@@ -329,5 +330,21 @@ Rcpp::List r_square_root(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMa
     return Rcpp::List::create(Rcpp::_["y"] = kernweave::block_to_r(p ? y : found.y), Rcpp::_["steps"] = found.steps,
                               Rcpp::_["change"] = kernweave::vector_to_r(found.change),
                               Rcpp::_["products"] = found.products, Rcpp::_["converged"] = found.converged);
+  });
+}
+
+// b'A^-1 b of each column; a number of `whole` is what it will be taken from, or 0.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_inverse_forms(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericVector whole,
+                           double smallest, double tol, int most) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    const auto found = kernweave::solve::inverse_forms(
+        op.get(), kernweave::preconditioner_behind(preconditioner), kernweave::block_from_r(b),
+        kernweave::vector_from_r(whole), smallest, {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r);
+    return Rcpp::List::create(Rcpp::_["value"] = kernweave::vector_to_r(found.value),
+                              Rcpp::_["left"] = kernweave::vector_to_r(found.left),
+                              Rcpp::_["iterations"] = found.iterations, Rcpp::_["products"] = found.products,
+                              Rcpp::_["converged"] = found.converged);
   });
 }

@@ -5,17 +5,12 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "solve/long_columns.hpp"
 
 namespace kernweave::solve {
 namespace {
 
 constexpr double kNothing = 1e-14;  // a next vector that is rounding alone, relative to the largest number seen
-
-Block columns_at(const Block& all, const std::vector<Index>& places) {
-  Block out(all.rows(), static_cast<Index>(places.size()));
-  for (std::size_t k = 0; k < places.size(); ++k) out.col(static_cast<Index>(k)) = all.col(places[k]);
-  return out;
-}
 
 }  // namespace
 
@@ -31,7 +26,7 @@ Lanczos::Lanczos(Operator* matrix, const Block& starts, int most, bool basis, co
     any.push_back(c);
   }
   active_ = any;
-  now_ = columns_at(starts, any);
+  now_ = columns_of(starts, any);
   for (Index k = 0; k < now_.cols(); ++k) now_.col(k) /= of(any[static_cast<std::size_t>(k)]).size;
   before_ = Block::Zero(now_.rows(), now_.cols());
 }
@@ -80,8 +75,8 @@ void Lanczos::keep(const std::vector<Index>& stay) {
   std::vector<Index> places;
   for (std::size_t k = 0; k < active_.size(); ++k)
     if (std::find(stay.begin(), stay.end(), active_[k]) != stay.end()) places.push_back(static_cast<Index>(k));
-  now_ = columns_at(now_, places);
-  before_ = columns_at(before_, places);
+  now_ = columns_of(now_, places);
+  before_ = columns_of(before_, places);
   active_ = stay;
 }
 

@@ -10,6 +10,12 @@ namespace kernweave::solve {
 
 using Row = Eigen::ArrayXd;  // a number for each column
 
+inline Block columns_of(const Block& all, const std::vector<Index>& which) {
+  Block out(all.rows(), static_cast<Index>(which.size()));
+  for (std::size_t k = 0; k < which.size(); ++k) out.col(static_cast<Index>(k)) = all.col(which[k]);
+  return out;
+}
+
 // Numbers of a piece: half a second-level cache, and some ten times what starting a thread costs.
 constexpr Index kPiece = 1 << 16;
 

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "solve/random.hpp"
-#include "solve/tridiagonal.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -27,6 +26,13 @@ class Split : public Operator {
   Block a_, b_;
 };
 
+double sum_of_logs(const Rule& rule) { return (rule.weights * rule.nodes.max(1e-300).log()).sum(); }
+
+// The first number of the logarithm of the leading part of so many rows.
+double first_of_log(const Tridiagonal& t, Index rows) { return sum_of_logs(gauss_rule(t, rows)); }
+
+}  // namespace
+
 Tridiagonal tridiagonal(const Coefficients& numbers) {
   const auto n = static_cast<Index>(numbers.step.size());
   Tridiagonal t{Vector(n), Vector(std::max<Index>(n - 1, 0))};
@@ -37,13 +43,6 @@ Tridiagonal tridiagonal(const Coefficients& numbers) {
   }
   return t;
 }
-
-double sum_of_logs(const Rule& rule) { return (rule.weights * rule.nodes.max(1e-300).log()).sum(); }
-
-// The first number of the logarithm of the leading part of so many rows.
-double first_of_log(const Tridiagonal& t, Index rows) { return sum_of_logs(gauss_rule(t, rows)); }
-
-}  // namespace
 
 OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner) {
   return std::make_unique<Split>(matrix, preconditioner);

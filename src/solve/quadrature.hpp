@@ -1,11 +1,15 @@
 // The logarithm of a determinant from the numbers that conjugate gradients leave behind.
 #pragma once
 #include "solve/conjugate_gradients.hpp"
+#include "solve/tridiagonal.hpp"
 
 namespace kernweave::solve {
 
 // B = G'AG, whose determinant is that of A over that of P.
 OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner);
+
+// The Lanczos process that ran along.
+Tridiagonal tridiagonal(const Coefficients& numbers);
 
 // w' log(B) w / w'w for a start w, and how far the truncation of the process may have led it astray.
 struct LogForm {

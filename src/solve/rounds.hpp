@@ -5,12 +5,6 @@
 
 namespace kernweave::solve {
 
-inline Block columns_of(const Block& all, const std::vector<Index>& which) {
-  Block out(all.rows(), static_cast<Index>(which.size()));
-  for (std::size_t k = 0; k < which.size(); ++k) out.col(static_cast<Index>(k)) = all.col(which[k]);
-  return out;
-}
-
 class Rounds {
  public:
   Rounds(const Rounds&) = delete;

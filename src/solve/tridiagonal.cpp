@@ -17,4 +17,10 @@ Rule radau_rule(Tridiagonal t, double node) {
   return gauss_rule(t, n);
 }
 
+double smallest_value(const Tridiagonal& t) {
+  Eigen::SelfAdjointEigenSolver<Block> eigen;
+  eigen.computeFromTridiagonal(t.diagonal, t.beside, Eigen::EigenvaluesOnly);
+  return eigen.eigenvalues()[0];
+}
+
 }  // namespace kernweave::solve

@@ -19,4 +19,6 @@ Rule gauss_rule(const Tridiagonal& t, Index rows);
 // or more.
 Rule radau_rule(Tridiagonal t, double node);
 
+double smallest_value(const Tridiagonal& t);
+
 }  // namespace kernweave::solve

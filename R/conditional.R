@@ -1,0 +1,219 @@
+# Conditional normal distributions: kriging with its variance, and draws.
+
+#' What is known of a Gaussian process after data
+#'
+#' For a Gaussian process at some places with covariance `K`, of which `y` was seen at some, with independent noise of
+#' variance `ridge`: the mean, the variance and draws of the process, without the noise, at the other places. With `k`
+#' the covariances between a place and those seen, the mean is `k' (K + ridge)^-1 y`, simple kriging, and the variance
+#' is what it was before less `k' (K + ridge)^-1 k`. With a `trend`, whose coefficients are unknown, it is universal
+#' kriging.
+#'
+#' There are two ways to a variance. `"exact"` solves a system for each new place, many at once; the variance falls from
+#' that of `K` towards its value, is never negative, and stops when it has at most `tol` of itself still to fall.
+#' `"pathwise"` draws the process at all places, seen and new, and moves each draw by the kriging of what it lacks to
+#' the data: exact draws of the conditional distribution, for any number of places in one system. Their mean square
+#' about the mean, which is exact, is the variance, with a relative standard error of `sqrt(2 / draws)`: 18 % for 64
+#' draws, 9 % for a standard deviation. No variance is ever a difference of estimates.
+#'
+#' @param K a lazy tensor of one component over the same places along i and j, those seen and the others: the covariance
+#' @param y the data, a number for each place in `seen`
+#' @param seen which places of `K` they belong to, by numbers, logicals or names; by default the first ones
+#' @param ridge variance of the noise: a number, or one for each in `seen`
+#' @param trend a matrix of regressors with a row for each place of `K`: their coefficients are estimated, and what is
+#'   not known of them adds to the variance
+#' @param method `"exact"`, `"pathwise"`, or `"auto"`: exact up to 512 new places, or up to 10 000 where the matrix of
+#'   those seen is factored
+#' @param draws number of draws; by default 64 for `"pathwise"`, and none otherwise
+#' @param tol residual of systems, relative to their right-hand sides, and error of an exact variance, relative to it
+#' @param seed of the draws, as in [simulate()][simulate.lazy_tensor]
+#' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense up to 2000 places
+#' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], of the places seen
+#' @param x,object,digits,probs,... of methods: what `conditional()` returned; significant digits; probabilities
+#' @param row.names,optional as in [base::as.data.frame()]
+#' @return A list of class `kernweave_conditional`: `mean` and `variance` of each new place; `se`, the relative standard
+#'   error of a variance, 0 if it is exact; `draws`, a column for each, or `NULL`; `coefficients` of the trend. It is
+#'   printed; `as.data.frame()` has a row for each place, `quantile()` a row of quantiles of the normal distribution.
+#' @seealso [solve()][solve.lazy_tensor] for the weights alone, [simulate()][simulate.lazy_tensor] for draws before data
+#' @export
+#' @examples
+#' x <- c(sort(runif(100)), seq(-0.2, 1.2, length.out = 50))    # seen, and new
+#' y <- sin(6 * x[1:100]) + rnorm(100, sd = 0.1)
+#' K <- kernel_matern(x, x, scale = 0.3, nu = 2.5)
+#' at <- conditional(K, y, ridge = 0.01, draws = 3)
+#' at
+#' matplot(x[101:150], cbind(quantile(at, c(0.025, 0.5, 0.975)), at$draws), type = "l",
+#'         lty = c(2, 1, 2, 3, 3, 3), col = 1, xlab = "x", ylab = "y")
+#' points(x[1:100], y)
+conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
+                        method = c("auto", "exact", "pathwise"), draws = NULL, tol = 1e-6, seed = NULL,
+                        solver = c("auto", "dense", "cg"), precondition = TRUE, rank = NULL, local = TRUE,
+                        maxit = NULL) {
+  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "exact", "pathwise"), "method")
+  solver <- one_of(if (length(solver) > 1) "auto" else solver, c("auto", "dense", "cg"), "solver")
+  draws <- if (!is.null(draws)) check_count(draws, "draws")
+  check_tolerance(tol)
+  model <- conditional_model(K, y, seen, ridge, trend, solver)
+  if (method == "auto") method <- if (model$small || length(model$new) <= 512) "exact" else "pathwise"
+  if (method == "pathwise") draws <- draws %or% 64L
+  before <- if (!is.null(draws)) begin_draws(seed)$before
+  if (!is.null(before)) on.exit(assign(".Random.seed", before, envir = globalenv()))
+  model$P <- if (!model$dense) chosen_preconditioner(precondition, model$seen, model$ridge, rank, local)
+  model$tol <- tol
+  model$maxit <- maxit
+  found <- kriged(model, if (!is.null(draws)) prior_draws(model, draws))
+  variance <- if (method == "exact") exact_variance(model, found) else rowMeans(found$errors^2)
+  names <- rownames(model$cross)
+  structure(
+    list(mean = stats::setNames(found$mean, names), variance = stats::setNames(variance, names),
+         se = if (method == "exact") 0 else sqrt(2 / draws), method = method, seen = nrow(model$y),
+         draws = if (!is.null(draws)) named(found$mean + found$errors, names, paste0("sim_", seq_len(draws))),
+         coefficients = if (!is.null(trend)) stats::setNames(found$coefficients[, 1], colnames(trend))),
+    class = "kernweave_conditional"
+  )
+}
+
+# --- the model ------------------------------------------------------------------------------------------------
+
+conditional_model <- function(K, y, seen, ridge, trend, solver) {
+  n <- check_square(K)
+  if (is_traced_system(K, y, ridge, trend)) {
+    abort("no_gradient", "conditional distributions are not differentiated; solve() and logdet() are")
+  }
+  K <- lazy_set(K, precision = "float64")
+  at <- positions(seen, n, "places seen", point_names(K, "i"))
+  if (anyDuplicated(at)) abort("index", "place ", at[anyDuplicated(at)], " is seen twice; give a place for each datum")
+  new <- setdiff(as.numeric(seq_len(n)), at)
+  y <- seen_numbers(y, length(at))
+  regressors <- if (!is.null(trend)) right_hand_side(trend, n, "trend")$values
+  if (!is.null(trend)) check_trend(regressors[at, , drop = FALSE], length(at))
+  part <- function(rows, columns) take_points(take_points(K, rows, "i", "places"), columns, "j", "places")
+  dense <- solver == "dense" || solver == "auto" && length(at) <= small_system
+  list(K = K, solver = solver, at = at, new = new, y = y, ridge = check_ridge(ridge, length(at)), seen = part(at, at),
+       cross = part(new, at), prior = as.vector(diag(K))[new], trend = regressors, dense = dense,
+       small = dense && length(new) <= 10000)
+}
+
+seen_numbers <- function(y, n) {
+  if (NROW(y) != n) abort("shape", "`y` has ", counted(NROW(y), "number"), " for ", counted(n, "place"), " seen")
+  if (NCOL(y) != 1) abort("shape", "`y` must be one number for each place seen, not ", NCOL(y))
+  right_hand_side(y, n, "y")$values
+}
+
+# The mean, and of each draw before the data by how much its own kriging misses it.
+kriged <- function(model, before = NULL) {
+  F <- model$trend[model$at, , drop = FALSE]
+  sides <- do.call(cbind, Filter(Negate(is.null), list(model$y, before[model$at, , drop = FALSE], F)))
+  solved <- solved_seen(model, sides)
+  found <- if (is.null(F)) list(weights = solved) else without_regressors(solved, F)
+  estimates <- cross_times(model, found$weights)
+  if (!is.null(F)) estimates <- estimates + model$trend[model$new, , drop = FALSE] %*% found$coefficients
+  found$mean <- estimates[, 1]
+  if (!is.null(before)) found$errors <- before[model$new, , drop = FALSE] - estimates[, -1, drop = FALSE]
+  found
+}
+
+# Generalised least squares of all columns but the last, which are solutions for the regressors.
+without_regressors <- function(solved, F) {
+  mine <- seq_len(ncol(solved) - ncol(F))
+  of_trend <- solved[, -mine, drop = FALSE]
+  information <- crossprod(F, of_trend)
+  coefficients <- solve(information, crossprod(F, solved[, mine, drop = FALSE]))
+  list(weights = solved[, mine, drop = FALSE] - of_trend %*% coefficients, coefficients = coefficients,
+       of_trend = of_trend, information = information)
+}
+
+solved_seen <- function(model, sides) {
+  if (!nrow(sides)) return(sides)
+  plain_columns(solve(model$seen, sides, ridge = model$ridge, tol = model$tol, method = model$solver,
+                      precondition = model$P %or% FALSE, maxit = model$maxit))
+}
+
+cross_times <- function(model, x) {
+  if (!length(model$at) || !length(model$new)) return(matrix(0, length(model$new), ncol(x)))
+  plain_columns(model$cross %*% x)
+}
+
+prior_draws <- function(model, draws) {
+  n <- length(model$at) + length(model$new)
+  noise <- numeric(n)
+  noise[model$at] <- model$ridge
+  method <- c(auto = "auto", dense = "dense", cg = "lanczos")[[model$solver]]
+  plain_columns(root_op(model$K, noise, model$tol, method) %*% matrix(stats::rnorm(n * draws), n, draws))
+}
+
+# --- variances ------------------------------------------------------------------------------------------------
+
+# Megabytes of a block of covariances with new places.
+conditional_mb <- 256
+
+exact_variance <- function(model, found) {
+  variance <- model$prior - explained_variance(model)
+  if (is.null(found$of_trend)) return(pmax(variance, 0))
+  missing <- model$trend[model$new, , drop = FALSE] - cross_times(model, found$of_trend)
+  pmax(variance, 0) + rowSums(missing * t(solve(found$information, t(missing))))
+}
+
+explained_variance <- function(model) {
+  n <- length(model$at)
+  if (!n) return(numeric(length(model$new)))
+  most <- max(1, min(widest_product, floor(conditional_mb * 2^20 / 8 / n)))
+  forms <- if (model$dense) dense_forms(model) else iterated_forms(model)
+  unlist(lapply(some_at_a_time(length(model$new), most), function(rows) {
+    forms(t(unname(dense(take_points(model$cross, rows, "i", "rows")))), model$prior[rows])
+  })) %or% numeric()
+}
+
+dense_forms <- function(model) {
+  root <- dense_root(model$seen, model$ridge)
+  function(k, prior) colSums(backsolve(root, k, transpose = TRUE)^2)
+}
+
+iterated_forms <- function(model) {
+  most <- if (is.null(model$maxit)) most_iterations(length(model$at)) else check_count(model$maxit, "maxit")
+  function(k, prior) {
+    system <- native_system(model$seen, model$ridge, ncol(k))
+    found <- r_inverse_forms(system, live_pointer(model$P), k, prior, min(model$ridge), model$tol,
+                             most)
+    if (!found$converged) {
+      warn("convergence", "variances were still falling, by up to ",
+           format(max(found$left / pmax(prior - found$value, 0)), digits = 2), " of them, after ", found$products,
+           " iterations: they may be too large; a ridge or a larger `rank` would help")
+    }
+    found$value
+  }
+}
+
+# --- methods --------------------------------------------------------------------------------------------------
+
+#' @rdname conditional
+#' @export
+print.kernweave_conditional <- function(x, digits = 4, ...) {
+  cat("<conditional distribution> of ", count_text(length(x$mean), "place"), " after data at ",
+      format(x$seen, big.mark = ","), ", ", x$method, if (!is.null(x$draws)) paste0(", ", ncol(x$draws), " draws"),
+      "\n", sep = "")
+  spread <- function(values) paste(format(range(values), digits = digits, trim = TRUE), collapse = " to ")
+  if (length(x$mean)) {
+    cat("  mean                ", spread(x$mean), "\n  standard deviation  ", spread(sqrt(x$variance)),
+        if (x$se > 0) paste0(", each to within ", format(50 * x$se, digits = 2), " %"), "\n", sep = "")
+  }
+  if (length(x$coefficients)) cat("  trend               ", format(x$coefficients, digits = digits), "\n")
+  invisible(x)
+}
+
+#' @rdname conditional
+#' @importFrom stats quantile
+#' @export
+quantile.kernweave_conditional <- function(x, probs = c(0.025, 0.5, 0.975), ...) {
+  if (!is.numeric(probs) || anyNA(probs) || any(probs < 0 | probs > 1)) {
+    abort("input", "`probs` must be probabilities, not ", format_value(probs))
+  }
+  named(x$mean + outer(sqrt(x$variance), stats::qnorm(probs)), names(x$mean), percents(probs))
+}
+
+percents <- function(p) if (length(p)) paste0(formatC(100 * p, format = "fg", width = 1, digits = 7), "%")
+
+#' @rdname conditional
+#' @export
+as.data.frame.kernweave_conditional <- function(x, row.names = NULL, optional = FALSE, ...) {
+  data.frame(mean = x$mean, sd = sqrt(x$variance), row.names = row.names %or% names(x$mean))
+}
