@@ -133,6 +133,10 @@ r_push_forward <- function(reduction, wrt, tangents) {
     .Call(`_kernweave_r_push_forward`, reduction, wrt, tangents)
 }
 
+r_join <- function(columns, x_rows, keep_x, keep_y, missing_match, threads) {
+    .Call(`_kernweave_r_join`, columns, x_rows, keep_x, keep_y, missing_match, threads)
+}
+
 r_lazy_call <- function(op, args, attributes) {
     .Call(`_kernweave_r_lazy_call`, op, args, attributes)
 }

@@ -94,6 +94,12 @@ check_decreasing <- function(decreasing, columns) {
 
 # A vector or columns as a list of keys of the same length, each of integers, doubles or integer64.
 key_columns <- function(x, argument) {
+  columns <- table_columns(x, argument)
+  unname(lapply(columns, key_numbers))
+}
+
+# The same as they are, checked; their names are what an error calls them.
+table_columns <- function(x, argument) {
   columns <- columns_of(x)
   if (!length(columns)) abort("shape", "`", argument, "` has no columns: there is nothing to order by")
   labels <- column_labels(columns, argument, is_table(x))
@@ -103,7 +109,8 @@ key_columns <- function(x, argument) {
     abort("shape", "columns of `", argument, "` have unequal lengths: ", labels[1], " has ", sizes[1], ", ",
           labels[other], " has ", sizes[other])
   }
-  Map(key_numbers, columns, labels)
+  Map(check_key, columns, labels)
+  stats::setNames(columns, labels)
 }
 
 is_table <- function(x) is.list(x) && (!is.object(x) || is.data.frame(x))
@@ -126,9 +133,12 @@ take_key <- function(key, rows) {
 }
 
 # The numbers that stand for a column. Characters become their places among those that occur.
-key_numbers <- function(column, label) {
-  if (is.character(column)) return(match(column, sort(unique(column), method = "radix")))
-  if (is.logical(column) || is.numeric(unclass(column))) return(column)
+key_numbers <- function(column) {
+  if (is.character(column)) match(column, sort(unique(column), method = "radix")) else column
+}
+
+check_key <- function(column, label) {
+  if (is.logical(column) || is.character(column) || is.numeric(unclass(column))) return(column)
   abort("input", label, " cannot be ordered: it is ", describe(column),
         ", not logicals, numbers, characters or a factor")
 }

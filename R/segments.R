@@ -103,7 +103,7 @@ segments_by <- function(by) {
   if (is.data.frame(by) || is.list(by) || !is.atomic(by) || length(dim(by)) > 1 || is.complex(by) || is.null(by)) {
     abort("input", "`by` must be a vector or a factor, not ", describe(by))
   }
-  found <- order_with_ties(list(key_numbers(by, "`by`")))
+  found <- order_with_ties(list(key_numbers(check_key(by, "`by`"))))
   heads <- which(found$tied == 0)
   new_segments(as_count(c(heads - 1, length(by))), found$order, by[found$order[heads]])
 }

@@ -371,6 +371,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_join
+Rcpp::List r_join(Rcpp::List columns, double x_rows, bool keep_x, bool keep_y, bool missing_match, int threads);
+RcppExport SEXP _kernweave_r_join(SEXP columnsSEXP, SEXP x_rowsSEXP, SEXP keep_xSEXP, SEXP keep_ySEXP, SEXP missing_matchSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< double >::type x_rows(x_rowsSEXP);
+    Rcpp::traits::input_parameter< bool >::type keep_x(keep_xSEXP);
+    Rcpp::traits::input_parameter< bool >::type keep_y(keep_ySEXP);
+    Rcpp::traits::input_parameter< bool >::type missing_match(missing_matchSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_join(columns, x_rows, keep_x, keep_y, missing_match, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_lazy_call
 SEXP r_lazy_call(SEXP op, Rcpp::List args, SEXP attributes);
 RcppExport SEXP _kernweave_r_lazy_call(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
@@ -950,6 +965,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
     {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
+    {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 2},

@@ -204,5 +204,6 @@ void radix_order(const Keys& keys, const OrderTask& task, Number* order, std::ui
 
 template void radix_order(const Keys&, const OrderTask&, std::int32_t*, std::uint8_t*);
 template void radix_order(const Keys&, const OrderTask&, double*, std::uint8_t*);
+template void radix_order(const Keys&, const OrderTask&, Index*, std::uint8_t*);
 
 }  // namespace kernweave::arrays

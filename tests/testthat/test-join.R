@@ -1,0 +1,102 @@
+# Joins, against pairs found one by one and base R's merge().
+
+# Keys as text, by base R's match(), to which NA and NaN are two keys.
+keys_as_text <- function(x, y) {
+  codes <- Map(function(a, b) {
+    both <- if (is.factor(a)) c(as.character(a), as.character(b)) else c(a, b)
+    match(both, unique(both))
+  }, unname(x), unname(y))
+  text <- do.call(paste, codes)
+  lost <- Reduce(`|`, Map(function(a, b) is.na(c(a, b)), unname(x), unname(y)))
+  of_x <- seq_along(x[[1]])
+  of_y <- length(of_x) + seq_along(y[[1]])
+  list(x = text[of_x], y = text[of_y], lost_x = lost[of_x], lost_y = lost[of_y])
+}
+
+pairs_one_by_one <- function(x, y, type, na) {
+  keys <- keys_as_text(x, y)
+  partners <- lapply(seq_along(keys$x), function(i) {
+    if (na == "never" && keys$lost_x[i]) integer() else which(keys$y == keys$x[i] & !(na == "never" & keys$lost_y))
+  })
+  rows <- unlist(Map(function(i, js) rep(i, length(js)), seq_along(partners), partners))
+  if (type %in% c("left", "outer")) partners <- lapply(partners, function(js) if (length(js)) js else NA_integer_)
+  rows <- as.integer(unlist(Map(function(i, js) rep(i, length(js)), seq_along(partners), partners)))
+  found <- as.integer(unlist(partners))
+  alone <- if (type %in% c("right", "outer")) setdiff(seq_along(keys$y), found) else integer()
+  list(x = c(rows, rep(NA_integer_, length(alone))), y = c(found, alone))
+}
+
+join_types <- c("inner", "left", "right", "outer")
+
+test_that("pairs are those found one by one, of any kind of key, in every type", {
+  set.seed(1)
+  for (trial in 1:150) for (kind in key_kinds) {
+    x <- random_keys(sample(0:12, 1), kind)
+    y <- random_keys(sample(0:12, 1), kind)
+    for (type in join_types) for (na in c("match", "never")) {
+      expected <- pairs_one_by_one(list(x), list(y), type, na)
+      expect_identical(par_join(x, y, type, na), expected, label = paste(kind, type, na))
+    }
+  }
+})
+
+test_that("keys may have several columns", {
+  set.seed(2)
+  for (trial in 1:100) {
+    kinds <- sample(key_kinds, 2)
+    x <- lapply(kinds, random_keys, n = sample(0:15, 1))
+    y <- lapply(kinds, random_keys, n = sample(0:15, 1))
+    for (na in c("match", "never"))
+      expect_identical(par_join(x, y, "outer", na), pairs_one_by_one(x, y, "outer", na), label = kinds[1])
+  }
+  left <- data.frame(id = c("a", "b", "b"), day = c(1, 1, 2), height = c(10, 20, 30))
+  right <- data.frame(id = c("b", "a"), day = c(2, 1), width = c(7, 8))
+  rows <- par_join(left[c("id", "day")], right[c("id", "day")])
+  joined <- cbind(left[rows$x, ], width = right$width[rows$y])
+  expected <- merge(left, right)
+  expect_equal(joined[order(joined$id, joined$day), ], expected, ignore_attr = TRUE)
+})
+
+test_that("the example of a sort-merge join is what it is there", {
+  x <- c(100, 101, 103, 103)
+  y <- c(100, 100, 102, 103)
+  expect_identical(par_join(x, y), list(x = c(1L, 1L, 3L, 4L), y = c(1L, 2L, 4L, 4L)))
+  expect_identical(par_join(x, y, "outer"), list(x = c(1L, 1L, 2L, 3L, 4L, NA), y = c(1L, 2L, NA, 4L, 4L, 3L)))
+})
+
+test_that("a thousand rows meet a thousand others, on any number of threads", {
+  set.seed(3)
+  x <- rep(c(1, 2, NA), c(1000, 3, 2))[sample(1005)]
+  y <- rep(c(1, 3, NA), c(1000, 5, 1))[sample(1006)]
+  found <- par_join(x, y, "outer")
+  expect_identical(found, pairs_one_by_one(list(x), list(y), "outer", "match"))
+  a <- sample.int(2e5, 2e5, TRUE)
+  b <- sample.int(2e5, 1.5e5, TRUE)
+  once <- with_kernweave(par_join(a, b, "outer"), threads = 1)
+  expect_identical(with_kernweave(par_join(a, b, "outer"), threads = 3), once)
+  alone <- is.na(once$y)
+  expect_identical(once$x[alone], which(!a %in% b))
+  expect_identical(once$y[is.na(once$x)], which(!b %in% a))
+  both <- !alone & !is.na(once$x)
+  expect_identical(a[once$x[both]], b[once$y[both]])
+  expect_equal(sum(both), sum(as.numeric(tabulate(a, 2e5)) * tabulate(b, 2e5)))
+})
+
+test_that("numbers meet across types, and classes only their own", {
+  expect_identical(par_join(1:3, c(2, 3.5))$x, 2L)
+  expect_identical(par_join(c(TRUE, NA), c(0L, NA, 1L)), list(x = 1:2, y = 3:2))
+  expect_identical(par_join(c(NA, 1L), c(NaN, NA_real_)), list(x = 1L, y = 2L))
+  day <- as.Date("2024-03-01")
+  expect_identical(par_join(day + 0:2, day + 2L), list(x = 3L, y = 1L))
+  expect_identical(par_join(int64(c(5, 6), c(1, 1)), int64(6, 1)), list(x = 2L, y = 1L))
+  error <- function(code, says, class) expect_error(code, says, class = paste0("kernweave_error_", class), fixed = TRUE)
+  error(par_join(1:3, "a"), "`x` is numbers, `y` is characters", "input")
+  error(par_join(day, 1), "`x` is of class Date, `y` is numbers", "input")
+  error(par_join(factor("a"), factor("b")), "identical levels", "input")
+  error(par_join(list(a = 1, b = 2), list(1)), "`x` has 2, `y` has 1", "shape")
+  error(par_join(list(a = 1, k = "a"), list(1, 2)), "`x$k` is characters, `y[[2]]` is numbers", "input")
+  error(par_join(list(1:2, 1), 1), "unequal lengths", "shape")
+  error(par_join(1, 1, type = "full"), "`type` must be one of", "input")
+  error(par_join(1, 1, na = NA), "`na` must be one of", "input")
+  error(par_join(as.difftime(1, units = "secs"), as.difftime(1, units = "mins")), "in secs, `y` in mins", "input")
+})
