@@ -9,6 +9,18 @@ r_offsets <- function(counts, threads) {
     .Call(`_kernweave_r_offsets`, counts, threads)
 }
 
+r_reduce <- function(x, columns, op, offsets, codes, order, skip, init, threads) {
+    .Call(`_kernweave_r_reduce`, x, columns, op, offsets, codes, order, skip, init, threads)
+}
+
+r_as_integers <- function(x) {
+    .Call(`_kernweave_r_as_integers`, x)
+}
+
+r_as_places <- function(x) {
+    .Call(`_kernweave_r_as_places`, x)
+}
+
 r_prepare <- function(outputs, extents, options) {
     .Call(`_kernweave_r_prepare`, outputs, extents, options)
 }
@@ -163,6 +175,14 @@ r_on_device <- function(x, number) {
 
 r_is_on_device <- function(x) {
     .Call(`_kernweave_r_is_on_device`, x)
+}
+
+r_group_integers <- function(by, threads) {
+    .Call(`_kernweave_r_group_integers`, by, threads)
+}
+
+r_order_of_groups <- function(codes, offsets, threads) {
+    .Call(`_kernweave_r_order_of_groups`, codes, offsets, threads)
 }
 
 r_landmarks <- function(entries, among, diagonal, most, seed) {

@@ -23,7 +23,8 @@
 #' | `internal` | a bug in kernweave; please report it |
 #'
 #' Warnings have the class `kernweave_warning` and `kernweave_warning_unreached`: a gradient is 0 since the result does
-#' not depend on an argument that `wrt` names.
+#' not depend on an argument that `wrt` names; or `kernweave_warning_overflow`: a sum of integers is `NA` since it is too
+#' large for one.
 #'
 #' The message names the argument and the sizes; `conditionCall()` gives the call you made.
 #'

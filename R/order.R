@@ -49,9 +49,10 @@ par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
   decreasing <- check_decreasing(decreasing, length(keys))
   nearly <- if (is.null(nearly)) 0 else check_degree(nearly, "nearly")
   if (is.null(segments)) return(order_of(keys, decreasing, nearly = nearly))
-  segments <- check_segments_of(segments, length(keys[[1]]), "x")
-  if (is.null(segments$order)) return(order_of(keys, decreasing, segments$offsets))
-  segments$order[order_of(lapply(keys, take_key, segments$order), decreasing, segments$offsets)]
+  offsets <- unclass(check_segments_of(segments, length(keys[[1]]), "x"))$offsets
+  items <- segment_order(segments)
+  if (is.null(items)) return(order_of(keys, decreasing, offsets))
+  items[order_of(lapply(keys, take_key, items), decreasing, offsets)]
 }
 
 #' @rdname par_order
@@ -71,16 +72,6 @@ order_of <- function(keys, decreasing = FALSE, offsets = numeric(), nearly = 0) 
 # With it, as raw numbers, whether a row is tied with the one before it.
 order_with_ties <- function(keys, nan_apart = FALSE) {
   r_order(keys, FALSE, numeric(), 0, nan_apart, TRUE, array_threads())
-}
-
-check_segments_of <- function(segments, n, argument) {
-  if (!inherits(segments, "kernweave_segments")) {
-    abort("input", "`segments` must be a plan of par_segments(), not ", describe(segments))
-  }
-  if (items_in(segments) != n) {
-    abort("shape", "`segments` are of ", items_in(segments), " items, and `", argument, "` has ", n)
-  }
-  unclass(segments)
 }
 
 check_decreasing <- function(decreasing, columns) {

@@ -1,10 +1,21 @@
 # The plan of what lies in segments: which items belong together, in which order, under which name.
 #   offsets  how many items come before each segment, and behind the last one all: one number more than segments
-#   order    the items' numbers, segment after segment; NULL where they lie so
+#   codes    the number of each item's segment; NULL where items lie segment after segment
 #   labels   of each segment: names, or values of `by`; NULL for none
+#   kept     an environment for what is found out once: `order`, the items' numbers, segment after segment
 
-new_segments <- function(offsets, order = NULL, labels = NULL) {
-  structure(list(offsets = offsets, order = order, labels = labels), class = "kernweave_segments")
+new_segments <- function(offsets, codes = NULL, labels = NULL, order = NULL) {
+  kept <- new.env(parent = emptyenv())
+  kept$order <- order
+  structure(list(offsets = offsets, codes = codes, labels = labels, kept = kept), class = "kernweave_segments")
+}
+
+# The numbers of items, segment after segment, each segment's ascending; NULL where items lie so.
+segment_order <- function(segments) {
+  plan <- unclass(segments)
+  if (is.null(plan$codes)) return(NULL)
+  if (is.null(plan$kept$order)) plan$kept$order <- r_order_of_groups(plan$codes, plan$offsets, array_threads())
+  plan$kept$order
 }
 
 #' Segments of an array
@@ -103,9 +114,29 @@ segments_by <- function(by) {
   if (is.data.frame(by) || is.list(by) || !is.atomic(by) || length(dim(by)) > 1 || is.complex(by) || is.null(by)) {
     abort("input", "`by` must be a vector or a factor, not ", describe(by))
   }
+  found <- if (is.integer(by) || is.logical(by)) r_group_integers(as.vector(unclass(by)), array_threads())
+  if (is.null(found)) return(segments_by_order(by))
+  labels <- if (is.factor(by)) levels(by)[found$keys] else found$keys
+  new_segments(found$offsets, found$codes, labels_like(labels, by))
+}
+
+# By sorting, of keys that cannot be counted.
+segments_by_order <- function(by) {
   found <- order_with_ties(list(key_numbers(check_key(by, "`by`"))))
   heads <- which(found$tied == 0)
-  new_segments(as_count(c(heads - 1, length(by))), found$order, by[found$order[heads]])
+  offsets <- as_count(c(heads - 1, length(by)))
+  codes <- integer(length(by))
+  codes[found$order] <- rep.int(seq_along(heads), diff(offsets))
+  new_segments(offsets, codes, labels_like(by[found$order[heads]], by), found$order)
+}
+
+# Labels of the class of what they are of, without names.
+labels_like <- function(labels, by) {
+  labels <- unname(if (is.logical(by)) as.logical(labels) else labels)
+  if (!is.object(by) || is.factor(by) || is.object(labels)) return(labels)
+  storage.mode(labels) <- typeof(by)
+  attributes(labels) <- attributes(by)[c("class", "tzone", "units")]
+  labels
 }
 
 #' @rdname par_segments
@@ -132,7 +163,7 @@ print.kernweave_segments <- function(x, ...) {
   n <- items_in(x)
   sizes <- lengths(x)
   cat(sprintf("<%s of %s%s>\n", count_text(length(x), "segment"), count_text(n, "item"),
-              if (is.null(unclass(x)$order)) "" else ", by group"))
+              if (is.null(unclass(x)$codes)) "" else ", by group"))
   if (length(x)) cat("lengths: ", shown_lengths(sizes), "\n", sep = "")
   invisible(x)
 }
@@ -150,4 +181,15 @@ shown_lengths <- function(sizes, most = 8) {
 items_in <- function(segments) {
   offsets <- unclass(segments)$offsets
   offsets[length(offsets)]
+}
+
+# A plan, of so many items as `argument` has.
+check_segments_of <- function(segments, n, argument) {
+  if (!inherits(segments, "kernweave_segments")) {
+    abort("input", "`segments` must be a plan by par_segments(), not ", describe(segments))
+  }
+  if (items_in(segments) != n) {
+    abort("shape", "`segments` are of ", items_in(segments), " items, and `", argument, "` has ", n)
+  }
+  segments
 }

@@ -34,6 +34,44 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_reduce
+Rcpp::NumericVector r_reduce(SEXP x, int columns, std::string op, SEXP offsets, SEXP codes, SEXP order, bool skip, SEXP init, int threads);
+RcppExport SEXP _kernweave_r_reduce(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP offsetsSEXP, SEXP codesSEXP, SEXP orderSEXP, SEXP skipSEXP, SEXP initSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type codes(codesSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< bool >::type skip(skipSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type init(initSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_reduce(x, columns, op, offsets, codes, order, skip, init, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_as_integers
+Rcpp::List r_as_integers(Rcpp::NumericVector x);
+RcppExport SEXP _kernweave_r_as_integers(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_as_integers(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_as_places
+SEXP r_as_places(Rcpp::NumericVector x);
+RcppExport SEXP _kernweave_r_as_places(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_as_places(x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_prepare
 Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
 RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
@@ -464,6 +502,29 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     rcpp_result_gen = Rcpp::wrap(r_is_on_device(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_group_integers
+SEXP r_group_integers(SEXP by, int threads);
+RcppExport SEXP _kernweave_r_group_integers(SEXP bySEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type by(bySEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_group_integers(by, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_order_of_groups
+SEXP r_order_of_groups(Rcpp::IntegerVector codes, SEXP offsets, int threads);
+RcppExport SEXP _kernweave_r_order_of_groups(SEXP codesSEXP, SEXP offsetsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type codes(codesSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_order_of_groups(codes, offsets, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -934,6 +995,9 @@ END_RCPP
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_first_not_whole", (DL_FUNC) &_kernweave_r_first_not_whole, 3},
     {"_kernweave_r_offsets", (DL_FUNC) &_kernweave_r_offsets, 2},
+    {"_kernweave_r_reduce", (DL_FUNC) &_kernweave_r_reduce, 9},
+    {"_kernweave_r_as_integers", (DL_FUNC) &_kernweave_r_as_integers, 1},
+    {"_kernweave_r_as_places", (DL_FUNC) &_kernweave_r_as_places, 1},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
@@ -973,6 +1037,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
+    {"_kernweave_r_group_integers", (DL_FUNC) &_kernweave_r_group_integers, 2},
+    {"_kernweave_r_order_of_groups", (DL_FUNC) &_kernweave_r_order_of_groups, 3},
     {"_kernweave_r_landmarks", (DL_FUNC) &_kernweave_r_landmarks, 5},
     {"_kernweave_r_landmark_factor", (DL_FUNC) &_kernweave_r_landmark_factor, 5},
     {"_kernweave_r_sketched_factor", (DL_FUNC) &_kernweave_r_sketched_factor, 5},

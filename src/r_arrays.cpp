@@ -3,6 +3,7 @@
 #include "border.hpp"
 #include <cmath>
 #include "arrays/offsets.hpp"
+#include "arrays/reduce.hpp"
 
 namespace kernweave {
 
@@ -39,17 +40,89 @@ Rcpp::List r_first_not_whole(SEXP x, double least, double most) {
 // [[Rcpp::export(rng = false)]]
 SEXP r_offsets(SEXP counts, int threads) {
   return kernweave::at_border([&]() -> SEXP {
-    const kernweave::Whole whole(counts);
+    const kernweave::arrays::Whole whole = kernweave::whole_from_r(counts);
     const kernweave::arrays::Workers workers = kernweave::workers_from_r(threads);
     kernweave::Index total = 0;
-    kernweave::with_array(
-        whole, [&](auto values) { total = kernweave::arrays::total_of(values, whole.length, workers); });
+    with_array(whole, [&](auto values) { total = kernweave::arrays::total_of(values, whole.count, workers); });
     const bool small = total <= kernweave::kMostInt;
-    const Rcpp::Shield<SEXP> out(Rf_allocVector(small ? INTSXP : REALSXP, static_cast<R_xlen_t>(whole.length) + 1));
-    kernweave::with_array(whole, [&](auto values) {
-      if (small) kernweave::arrays::write_offsets(values, whole.length, INTEGER(out), workers);
-      else kernweave::arrays::write_offsets(values, whole.length, REAL(out), workers);
+    const Rcpp::Shield<SEXP> out(Rf_allocVector(small ? INTSXP : REALSXP, static_cast<R_xlen_t>(whole.count) + 1));
+    with_array(whole, [&](auto values) {
+      if (small) kernweave::arrays::write_offsets(values, whole.count, INTEGER(out), workers);
+      else kernweave::arrays::write_offsets(values, whole.count, REAL(out), workers);
     });
     return out;
   });
+}
+
+namespace kernweave {
+namespace {
+
+// The columns of a matrix, or a vector as one.
+std::vector<arrays::Items> columns_of(SEXP x, SEXP order, Index rows, Index columns) {
+  arrays::Items items;
+  items.order = whole_from_r(order);
+  items.missing = NA_INTEGER;
+  items.not_available = NA_REAL;
+  std::vector<arrays::Items> all;
+  for (Index c = 0; c < columns; ++c) {
+    if (TYPEOF(x) == REALSXP) items.doubles = REAL_RO(x) + c * rows;
+    else items.integers = (TYPEOF(x) == LGLSXP ? LOGICAL_RO(x) : INTEGER_RO(x)) + c * rows;
+    all.push_back(items);
+  }
+  return all;
+}
+
+arrays::Request request_from_r(const std::string& op, bool skip, SEXP init) {
+  arrays::Request request{arrays::operator_named(op), skip, !Rf_isNull(init), 0.0};
+  if (request.begins) request.init = Rcpp::as<double>(init);
+  return request;
+}
+
+}  // namespace
+}  // namespace kernweave
+
+// Numbers of each segment, then of each result of the operator, then of each column. `codes`: the numbers of the items'
+// segments, for items that lie in any order; NULL where these come one after the other, or by their `order`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector r_reduce(SEXP x, int columns, std::string op, SEXP offsets, SEXP codes, SEXP order, bool skip,
+                             SEXP init, int threads) {
+  return kernweave::at_border([&] {
+    const kernweave::arrays::Request request = kernweave::request_from_r(op, skip, init);
+    const kernweave::arrays::Whole whole = kernweave::whole_from_r(offsets);
+    const kernweave::arrays::Workers workers = kernweave::workers_from_r(threads);
+    const auto items = kernweave::columns_of(x, order, whole[whole.count - 1], columns);
+    const kernweave::Index per_column = (whole.count - 1) * kernweave::arrays::results_of(request.op);
+    Rcpp::NumericVector out(Rcpp::no_init(static_cast<R_xlen_t>(per_column * columns)));
+    if (Rf_isNull(codes)) kernweave::arrays::reduce(request, items, whole, workers, out.begin());
+    else kernweave::arrays::reduce_groups(request, items, INTEGER_RO(codes), whole, workers, out.begin());
+    return out;
+  });
+}
+
+// Whole numbers as integers, with NA for NaN; `overflow` where one is none: NA too.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_as_integers(Rcpp::NumericVector x) {
+  Rcpp::IntegerVector out(Rcpp::no_init(x.size()));
+  bool overflow = false;
+  for (R_xlen_t k = 0; k < x.size(); ++k) {
+    const bool fits = std::abs(x[k]) <= kernweave::kMostInt;
+    out[k] = fits ? static_cast<int>(x[k]) : NA_INTEGER;
+    overflow = overflow || (!fits && x[k] == x[k]);
+  }
+  return Rcpp::List::create(Rcpp::_["values"] = out, Rcpp::_["overflow"] = overflow);
+}
+
+// Places from 1, integers where they can be; NA for 0.
+// [[Rcpp::export(rng = false)]]
+SEXP r_as_places(Rcpp::NumericVector x) {
+  const bool small = std::all_of(x.begin(), x.end(), [](double place) { return place <= kernweave::kMostInt; });
+  if (small) {
+    Rcpp::IntegerVector out(Rcpp::no_init(x.size()));
+    std::transform(x.begin(), x.end(), out.begin(),
+                   [](double place) { return place == 0 ? NA_INTEGER : static_cast<int>(place); });
+    return out;
+  }
+  Rcpp::NumericVector out = Rcpp::clone(x);
+  std::replace(out.begin(), out.end(), 0.0, NA_REAL);
+  return out;
 }

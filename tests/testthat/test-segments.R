@@ -4,9 +4,10 @@ test_that("a plan is made of lengths, offsets, heads or groups, and is the same"
   s <- par_segments(lengths = c(a = 2, b = 0, c = 4))
   expect_identical(length(s), 3L)
   expect_identical(lengths(s), c(a = 2L, b = 0L, c = 4L))
-  expect_identical(unclass(par_segments(offsets = c(0, 2, 2, 6))), unclass(par_segments(lengths = c(2L, 0L, 4L))))
-  expect_identical(unclass(par_segments(heads = c(1, 3, 3), n = 6)), unclass(par_segments(offsets = c(0, 2, 2, 6))))
-  expect_identical(unclass(par_segments(heads = c(TRUE, FALSE, TRUE))), unclass(par_segments(lengths = 2:1)))
+  offsets <- function(...) unclass(par_segments(...))$offsets
+  expect_identical(offsets(offsets = c(0, 2, 2, 6)), offsets(lengths = c(2L, 0L, 4L)))
+  expect_identical(offsets(heads = c(1, 3, 3), n = 6), c(0L, 2L, 2L, 6L))
+  expect_identical(offsets(heads = c(TRUE, FALSE, TRUE)), offsets(lengths = 2:1))
   for (none in list(par_segments(lengths = integer()), par_segments(heads = logical()), par_segments(by = integer()))) {
     expect_identical(length(none), 0L)
     expect_output(print(none), "<0 segments of 0 items", fixed = TRUE)
@@ -17,14 +18,16 @@ test_that("groups are sorted, missing ones last, and items of a group keep their
   set.seed(1)
   groups <- list(sample(c(3L, -1L, NA, 7L), 50, TRUE), sample(c(2.5, NA, NaN, -0, 0), 50, TRUE), rep(NA, 4),
                  sample(c("b", "a", NA, "Z"), 50, TRUE), factor(c("low", "high", "low"), c("low", "mid", "high")),
-                 as.Date("2020-01-01") + sample(5, 20, TRUE), c(TRUE, FALSE, NA, TRUE))
+                 as.Date("2020-01-01") + sample(5, 20, TRUE), c(TRUE, FALSE, NA, TRUE),
+                 c(5L, -2e9L, 2e9L, 5L), c(1L, 1L, 4L), rep(2L, 3), rep(NA_integer_, 3), c(b = 2L, a = 1L))
   for (by in groups) {
-    s <- unclass(par_segments(by = by))
+    plan <- par_segments(by = by)
+    s <- list(offsets = unclass(plan)$offsets, order = ordered_items(plan, length(by)))
     known <- sort(unique(by[!is.na(by)]), method = "radix")
-    expected <- c(lapply(known, function(g) which(by == g)), if (anyNA(by)) list(which(is.na(by))))
+    expected <- c(lapply(known, function(g) unname(which(by == g))), if (anyNA(by)) list(unname(which(is.na(by)))))
     found <- Map(function(from, to) s$order[seq_len(to - from) + from], s$offsets[-length(s$offsets)], s$offsets[-1])
     expect_identical(unname(lapply(found, as.integer)), unname(expected))
-    expect_identical(names(par_segments(by = by)), as.character(c(known, if (anyNA(by)) NA)))
+    expect_identical(names(plan), as.character(c(known, if (anyNA(by)) NA)))
   }
 })
 

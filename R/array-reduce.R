@@ -1,0 +1,164 @@
+# par_reduce(): arrays reduced as a whole or segment by segment; what it shares with par_scan().
+
+#' Reduce an array, as a whole or in segments
+#'
+#' One number of all items, or one of each segment, in parallel: as fast for a few long segments as for many short ones,
+#' or for one long one among them.
+#'
+#' ```
+#' x                     1   2 | 3   4   5   6         lengths 2, 0, 4
+#' sum of each segment     3   0      18               a segment of none gives what a sum of nothing is
+#' ```
+#'
+#' | `op` | result | of no items |
+#' |---|---|---|
+#' | `"sum"` | integer of integers, with `NA` and a warning where it is too large for one; else double | 0 |
+#' | `"prod"`, `"mean"`, `"logsumexp"` | double | 1, `NaN`, `-Inf` |
+#' | `"min"`, `"max"`, `"range"` | as `x`; a double where it is infinite | `Inf`, `-Inf`, both |
+#' | `"any"`, `"all"` | logical, of logical values or integers | `FALSE`, `TRUE` |
+#' | `"argmin"`, `"argmax"` | place in `x`, the first of equal ones | `NA` |
+#'
+#' Missing values count as they do in base R: a result that depends on one is `NA`. `na.rm = TRUE` leaves them out;
+#' `"argmin"` and `"argmax"` always do, as [which.min()] does.
+#'
+#' The rows of a matrix are its items where there are segments: each column is reduced by itself, as [rowsum()] does
+#' it. Without segments a matrix is its numbers, as for [sum()].
+#'
+#' Dates and times keep their class where the result is one of them (`"min"`, `"max"`, `"range"`, `"mean"`), and so do
+#' factors whose levels are ordered. Sums agree with those of [sum()] to rounding, and have the same bits for any number
+#' of threads.
+#'
+#' @param x a vector of numbers or logical values, or a matrix of them
+#' @param op what to reduce by, see below
+#' @param segments a plan, by [par_segments()]; `NULL` reduces all items to one number
+#' @param init what each segment begins with, in front of its items; not for `"mean"`, `"range"`, `"argmin"` and
+#'   `"argmax"`
+#' @param na.rm shall missing values be left out?
+#' @return A vector with a number for each segment, named by its label; of a matrix, a matrix with a row for each
+#'   segment. `"range"` gives two columns (two numbers without segments; of a matrix, an array).
+#' @seealso [par_segments()], [par_scan()]; [reduction()] for formulas of pairs
+#' @export
+#' @examples
+#' s <- par_segments(lengths = c(2, 0, 4))
+#' par_reduce(1:6, "sum", s)
+#' par_reduce(c(3, 1, 2, 2), "range")
+#' by_group <- par_segments(by = iris$Species)
+#' par_reduce(as.matrix(iris[1:4]), "mean", by_group)
+#' par_reduce(iris$Sepal.Length, "argmax", by_group)
+par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALSE) {
+  op <- check_operator(op)
+  check_flag(na.rm, "na.rm")
+  items <- array_items(x, op)
+  segments <- check_segments(segments, x)
+  init <- check_init(init, op)
+  columns <- if (is.null(segments) || length(dim(x)) != 2) 1L else ncol(x)
+  plan <- reduce_plan(segments %or% one_segment(length(x)))
+  found <- r_reduce(items$values, columns, engine_operator(op, items, init), plan$offsets, plan$codes, plan$order,
+                    na.rm, as_init(init), array_threads())
+  found <- as_result(found, op, items$values, init, names(segments), "sum(as.numeric(x))")
+  as_was(shaped_result(found, op, segments, x, columns), x, op)
+}
+
+array_operators <- c("sum", "prod", "min", "max", "range", "mean", "any", "all", "argmin", "argmax", "logsumexp")
+
+check_operator <- function(op, known = array_operators) {
+  if (inherits(op, "formula")) {
+    abort("unsupported", "`op` as a formula is reserved for later; it must be one of ",
+          paste0("\"", known, "\"", collapse = ", "))
+  }
+  one_of(op, known, "op")
+}
+
+check_segments <- function(segments, x) {
+  if (is.null(segments)) return(NULL)
+  check_segments_of(segments, if (length(dim(x)) == 2) nrow(x) else length(x), "x")
+}
+
+one_segment <- function(n) new_segments(as_count(c(0, n)))
+
+# Items as they come where groups are few enough for a table of them, else in their order.
+reduce_plan <- function(segments) {
+  few <- 4 * length(segments) <= items_in(segments)
+  list(offsets = unclass(segments)$offsets, codes = if (few) unclass(segments)$codes,
+       order = if (!few) segment_order(segments))
+}
+
+check_init <- function(init, op) {
+  if (is.null(init)) return(NULL)
+  if (op %in% c("mean", "range", "argmin", "argmax")) abort("unsupported", "\"", op, "\" takes no `init`")
+  if (!(is.numeric(init) || is.logical(init)) || is.object(init) || length(init) != 1) {
+    abort("input", "`init` must be a number, not ", describe(init))
+  }
+  init
+}
+as_init <- function(init) if (is.null(init)) NULL else as.double(init)
+
+# The numbers of an array, and what they are of; refuses what has none, or none of use to the operator.
+array_items <- function(x, op) {
+  if (is_traced(x)) abort("no_gradient", "verbs for arrays have no derivative: `x` is ", describe(x))
+  kept <- class_kept(x, op)
+  if (is.na(kept)) {
+    abort("input", "\"", op, "\" of ", describe(x), " has no meaning; ",
+          if (is.factor(x)) "as.integer() gives its codes" else "unclass() gives its numbers")
+  }
+  plain <- if (is.object(x)) unclass(x) else x
+  if (is.complex(plain)) abort("unsupported", "`x` is complex; complex numbers are reserved for later")
+  if (!is.numeric(plain) && !is.logical(plain) || inherits(x, "integer64")) {
+    abort("input", "`x` must be a vector or matrix of numbers, not ", describe(x))
+  }
+  if (op %in% c("any", "all") && is.double(plain)) {
+    abort("kind", "\"", op, "\" needs logical values, not numbers; write the comparison out, as in x > 0")
+  }
+  list(values = plain)
+}
+
+# TRUE where the result has the class of `x`, FALSE where it is a plain number, NA where there is none.
+class_kept <- function(x, op) {
+  if (!is.object(x)) return(FALSE)
+  if (op %in% c("argmin", "argmax")) return(FALSE)
+  if (is.factor(x)) return(if (is.ordered(x) && op %in% c("min", "max", "range")) TRUE else NA)
+  if (inherits(x, "difftime")) return(if (op %in% c("min", "max", "range", "mean", "sum")) TRUE else NA)
+  if (inherits(x, c("Date", "POSIXct"))) return(if (op %in% c("min", "max", "range", "mean")) TRUE else NA)
+  FALSE
+}
+
+# Sums of integers are exact.
+engine_operator <- function(op, items, init) {
+  whole <- op == "sum" && !is.double(items$values) && !is.double(init)
+  if (whole) "whole_sum" else op
+}
+
+# Doubles of the engine as what base R gives.
+as_result <- function(found, op, values, init, labels, instead) {
+  if (op %in% c("any", "all")) return(as.logical(found))
+  if (op %in% c("argmin", "argmax")) return(r_as_places(found))
+  if (!op %in% c("sum", "min", "max", "range") || is.double(values) || is.double(init)) return(found)
+  whole <- r_as_integers(found)
+  if (op == "sum" && whole$overflow) warn("overflow", "a sum is too large for an integer; use ", instead)
+  else if (whole$overflow) return(found)
+  whole$values
+}
+
+shaped_result <- function(found, op, segments, x, columns) {
+  if (is.null(segments)) return(found)
+  two <- op == "range"
+  if (length(dim(x)) == 2) {
+    dim(found) <- c(length(segments), if (two) 2L, columns)
+    dimnames(found) <- c(list(names(segments)), if (two) list(c("min", "max")), list(colnames(x)))
+  } else if (two) {
+    found <- matrix(found, length(segments), 2L, dimnames = list(names(segments), c("min", "max")))
+  } else {
+    names(found) <- names(segments)
+  }
+  found
+}
+
+# Of the class of `x`, with all that belongs to it.
+as_was <- function(out, x, op) {
+  if (!isTRUE(class_kept(x, op))) return(out)
+  marks <- attributes(x)
+  marks[c("names", "dim", "dimnames")] <- NULL
+  if (is.factor(x)) storage.mode(out) <- "integer"
+  attributes(out) <- c(attributes(out), marks)
+  out
+}

@@ -1,0 +1,181 @@
+// What arrays are reduced and scanned by: the states of the reductions (../reductions.hpp), one lane wide, taking
+// numbers one by one. An operator has
+//   init()               the neutral element
+//   take(value, place)   takes in an item; `place` is its number, from 1
+//   merge(later)         takes in what an operator made of later items
+//   finish(values)       writes kResults numbers
+// and says how many of it, side by side, fold a long run (kWide). Knows no engine.
+#pragma once
+#include "../red/any.hpp"
+#include "../red/logsumexp.hpp"
+#include "../red/min.hpp"
+#include "../red/min_argmin.hpp"
+#include "../red/prod.hpp"
+#include "../red/sum.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace operators {
+
+using Lane = Scalar<double>;
+using WholeLane = Scalar<Index>;
+
+// One state, of items times a sign; the result times it too. With kSkip, items that are NaN do not count.
+template <class State, bool kSkip, int kSign = 1, int kSideBySide = 8>
+struct OneState {
+  static constexpr int kResults = 1, kWide = kSideBySide;
+  State state;
+
+  KW_FN void init() { state.init(nullptr, 1); }
+  KW_FN void take(double value, Index place) {
+    state.step(Lane::of(kSign * value), Lane(1.0), place, !kSkip || value == value);
+  }
+  KW_FN void merge(const OneState& later) { state.merge(later.state, 0); }
+  KW_FN void finish(double* values) const {
+    Lane found;
+    Index place;
+    state.finish(&found, &place);
+    values[0] = kSign * found.v;
+  }
+};
+
+template <bool kSkip>
+using Sum = OneState<red::Sum<Lane>, kSkip>;
+template <bool kSkip>
+using Prod = OneState<red::Prod<Lane>, kSkip, 1, 2>;
+template <bool kSkip>
+using Min = OneState<red::Min<Lane>, kSkip>;
+template <bool kSkip>
+using Max = OneState<red::Min<Lane>, kSkip, -1>;
+template <bool kSkip>
+using LogSumExp = OneState<red::LogSumExp<Lane>, kSkip, 1, 1>;
+
+// The place of the smallest item, or of the largest; 0 for none. NaN never wins.
+template <int kSign>
+struct ArgMin {
+  static constexpr int kResults = 1, kWide = 1;
+  red::MinArgMin<Lane> state;
+
+  KW_FN void init() { state.init(nullptr, 1); }
+  KW_FN void take(double value, Index place) { state.step(Lane::of(kSign * value), Lane(1.0), place, true); }
+  KW_FN void merge(const ArgMin& later) { state.merge(later.state, 0); }
+  KW_FN void finish(double* values) const { values[0] = static_cast<double>(state.where[0]); }
+};
+
+// A sum of whole numbers, exact; NaN where an item was.
+template <bool kSkip>
+struct WholeSum {
+  static constexpr int kResults = 1, kWide = 4;
+  red::Sum<WholeLane> total;
+  bool missing;
+
+  KW_FN void init() {
+    total.init(nullptr, 1);
+    missing = false;
+  }
+  KW_FN void take(double value, Index) {
+    const bool known = value == value;
+    total.step(WholeLane::of(known ? static_cast<Index>(value) : 0), WholeLane(1.0), 0, true);
+    if constexpr (!kSkip) missing |= !known;
+  }
+  KW_FN void merge(const WholeSum& later) {
+    total.merge(later.total, 0);
+    missing |= later.missing;
+  }
+  KW_FN void finish(double* values) const { values[0] = missing ? nan<Lane>().v : static_cast<double>(total.total.v); }
+};
+
+template <bool kSkip>
+struct Mean {
+  static constexpr int kResults = 1, kWide = 4;
+  Sum<kSkip> sum;
+  Index count;
+
+  KW_FN void init() {
+    sum.init();
+    count = 0;
+  }
+  KW_FN void take(double value, Index place) {
+    sum.take(value, place);
+    count += !kSkip || value == value;
+  }
+  KW_FN void merge(const Mean& later) {
+    sum.merge(later.sum);
+    count += later.count;
+  }
+  KW_FN void finish(double* values) const {
+    sum.finish(values);
+    values[0] /= static_cast<double>(count);
+  }
+};
+
+template <bool kSkip>
+struct Range {
+  static constexpr int kResults = 2, kWide = 4;
+  Min<kSkip> least;
+  Max<kSkip> largest;
+
+  KW_FN void init() {
+    least.init();
+    largest.init();
+  }
+  KW_FN void take(double value, Index place) {
+    least.take(value, place);
+    largest.take(value, place);
+  }
+  KW_FN void merge(const Range& later) {
+    least.merge(later.least);
+    largest.merge(later.largest);
+  }
+  KW_FN void finish(double* values) const {
+    least.finish(values);
+    largest.finish(values + 1);
+  }
+};
+
+// Is any item true; with kAll, is none false? What is missing leaves it open, unless another item decides.
+template <bool kSkip, bool kAll>
+struct Any {
+  static constexpr int kResults = 1, kWide = 1;
+  red::Any<Lane> decided, open;
+
+  KW_FN void init() {
+    decided.init(nullptr, 1);
+    open.init(nullptr, 1);
+  }
+  KW_FN void take(double value, Index) {
+    const bool known = value == value;
+    decided.step(number<Lane>((value != 0) != kAll), Lane(1.0), 0, known);
+    if constexpr (!kSkip) open.step(number<Lane>(!known), Lane(1.0), 0, true);
+  }
+  KW_FN void merge(const Any& later) {
+    decided.merge(later.decided, 0);
+    open.merge(later.open, 0);
+  }
+  KW_FN void finish(double* values) const {
+    if (truth(decided.found)) values[0] = kAll ? 0 : 1;
+    else values[0] = truth(open.found) ? nan<Lane>().v : kAll ? 1 : 0;
+  }
+};
+
+// Takes in `count` items that lie together; places(k) is the number of item k. Long runs go to several operators in
+// turn, which do not wait for each other.
+template <class Operator, class Places>
+KW_FN void fold(const double* values, Index count, Places places, Operator* into) {
+  constexpr int kWide = Operator::kWide;
+  Index k = 0;
+  if constexpr (kWide > 1) {
+    if (count >= 4 * kWide) {
+      Operator wide[kWide];
+      downward<kWide - 1>([&](auto lane) { wide[lane].init(); });
+      for (; k + kWide <= count; k += kWide)
+        downward<kWide - 1>([&](auto lane) { wide[lane].take(values[k + lane], places(k + lane)); });
+      for (int lane = 0; lane < kWide; ++lane) into->merge(wide[lane]);
+    }
+  }
+  for (; k < count; ++k) into->take(values[k], places(k));
+}
+
+}  // namespace operators
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,64 @@
+// Items of an array, where they lie or by a list of their numbers, and whole numbers of either type of R.
+#pragma once
+#include <cstring>
+#include "arrays/pieces.hpp"
+
+namespace kernweave::arrays {
+
+// Whole numbers as int or double; none where both are null. A list (kernweave/partition.hpp).
+struct Whole {
+  const int* integers = nullptr;
+  const double* doubles = nullptr;
+  Index count = 0;
+
+  explicit operator bool() const { return integers || doubles; }
+  Index operator[](Index k) const { return integers ? integers[k] : static_cast<Index>(doubles[k]); }
+  Whole from(Index k) const { return {integers ? integers + k : nullptr, doubles ? doubles + k : nullptr, count - k}; }
+};
+
+// Calls f with the numbers as a plain array.
+template <class F>
+void with_array(const Whole& whole, F f) {
+  if (whole.integers) f(whole.integers);
+  else f(whole.doubles);
+}
+
+// Numbers of an array, int or double, `order` being the numbers of its items from 1. `missing` is the int that stands
+// for R's NA, and `not_available` what it becomes.
+struct Items {
+  const int* integers = nullptr;
+  const double* doubles = nullptr;
+  Whole order;
+  int missing = 0;
+  double not_available = 0;
+
+  // Items first .. last - 1 as doubles that lie together: in `buffer`, unless they do already.
+  const double* load(Index first, Index last, double* buffer) const {
+    if (doubles && !order) return doubles + first;
+    if (!order) copy(integers + first, Counting1(), last - first, buffer);
+    else if (doubles) with_array(order, [&](auto at) { copy(doubles, at + first, last - first, buffer); });
+    else with_array(order, [&](auto at) { copy(integers, at + first, last - first, buffer); });
+    return buffer;
+  }
+  // NaN has two kinds, told apart by their low bits.
+  bool is_missing(double value) const { return value != value && low_bits(value) == low_bits(not_available); }
+  Index place(Index k) const { return order ? order[k] : k + 1; }
+
+ private:
+  static std::uint32_t low_bits(double value) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return static_cast<std::uint32_t>(bits);
+  }
+  struct Counting1 {
+    Index operator[](Index k) const { return k + 1; }
+  };
+  double as_double(int value) const { return value == missing ? not_available : value; }
+  double as_double(double value) const { return value; }
+  template <class Number, class Order>
+  void copy(const Number* numbers, Order at, Index count, double* to) const {
+    for (Index k = 0; k < count; ++k) to[k] = as_double(numbers[static_cast<Index>(at[k]) - 1]);
+  }
+};
+
+}  // namespace kernweave::arrays

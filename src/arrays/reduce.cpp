@@ -1,0 +1,142 @@
+// Reductions: every piece has as many items and ends of segments as any other, whatever the lengths. It finishes the
+// segments that it has wholly, and hands over what it knows of the two others.
+#include "arrays/reduce.hpp"
+
+namespace kernweave::arrays {
+namespace {
+
+using partition::Place;
+
+constexpr Index kTile = 2048;  // items that are loaded at a time, if they are
+
+template <class Operator>
+class Reducer {
+ public:
+  Reducer(const Request& request, const std::vector<Items>& columns, const Whole& offsets, double* out)
+      : columns_(columns),
+        ends_(offsets.from(1)),
+        segments_(offsets.count - 1),
+        items_(offsets[offsets.count - 1]),
+        pieces_(std::max<Index>(1, pieces_of(items_ + segments_))),
+        skip_(request.skip),
+        open_(columns.size() * static_cast<std::size_t>(pieces_)),
+        out_(out) {
+    begin_.init();
+    if (request.begins) begin_.take(request.init, 0);
+  }
+
+  void run(const Workers& workers) {
+    const Index columns = static_cast<Index>(columns_.size());
+    each_task(workers, pieces_ * columns, [&](Index task) { reduce_piece(task / pieces_, task % pieces_); });
+    for (Index column = 0; column < columns; ++column) close_open(column);
+  }
+
+ private:
+  // What a piece knows of the segment that it begins within, if it ends there, and of the one that it leaves open.
+  struct Open {
+    Operator head, tail;
+    Index head_of = -1;  // the segment; -1 for none
+  };
+
+  Place place(Index piece) const {
+    return partition::walk_to(ends_, segments_, items_, partition::even_split(items_ + segments_, pieces_, piece));
+  }
+  Open& open(Index column, Index piece) { return open_[static_cast<std::size_t>(column * pieces_ + piece)]; }
+  bool begun_before(Place at) const { return at.object < segments_ && at.item > begin_of(at.object); }
+  Index begin_of(Index segment) const { return segment == 0 ? 0 : ends_[segment - 1]; }
+
+  static void take(const Items& items, const double* values, Index first, Index last, Operator* into) {
+    operators::fold(values, last - first, [&](Index k) { return items.place(first + k); }, into);
+  }
+
+  void reduce_piece(Index column, Index piece) {
+    const Items& items = columns_[static_cast<std::size_t>(column)];
+    Place at = place(piece);
+    const Place to = place(piece + 1);
+    Open& mine = open(column, piece);
+    Operator now = begin_;
+    bool within = begun_before(at);
+    if (within) now.init();
+    double buffer[kTile];
+    while (at.item < to.item || at.object < to.object) {
+      const Index first = at.item, last = std::min(to.item, first + kTile);
+      const double* const values = items.load(first, last, buffer);
+      for (; at.object < to.object && ends_[at.object] <= last; ++at.object) {
+        take(items, values + (at.item - first), at.item, ends_[at.object], &now);
+        at.item = ends_[at.object];
+        if (within) {
+          mine.head = now;
+          mine.head_of = at.object;
+        } else {
+          finish(column, at.object, now);
+        }
+        within = false;
+        now = begin_;
+      }
+      take(items, values + (at.item - first), at.item, last, &now);
+      at.item = last;
+    }
+    mine.tail = now;
+  }
+
+  // In the order of pieces.
+  void close_open(Index column) {
+    Operator carry = begin_;
+    for (Index piece = 0; piece < pieces_; ++piece) {
+      const Open& found = open(column, piece);
+      const Place from = place(piece), to = place(piece + 1);
+      if (found.head_of >= 0) {
+        carry.merge(found.head);
+        finish(column, found.head_of, carry);
+      }
+      if (to.object == from.object && begun_before(from)) carry.merge(found.tail);
+      else carry = found.tail;
+    }
+  }
+
+  // Where a result is NaN though all items count, an item that is not available is why, if there is one.
+  void finish(Index column, Index segment, const Operator& found) const {
+    double values[Operator::kResults];
+    found.finish(values);
+    for (int k = 0; k < Operator::kResults; ++k) {
+      double& to = out_[(column * Operator::kResults + k) * segments_ + segment];
+      to = values[k];
+      if (to != to && !skip_) explain_nan(columns_[static_cast<std::size_t>(column)], segment, &to);
+    }
+  }
+
+  void explain_nan(const Items& items, Index segment, double* to) const {
+    double buffer[kTile];
+    const Index end = ends_[segment];
+    for (Index first = begin_of(segment); first < end; first += kTile) {
+      const Index last = std::min(end, first + kTile);
+      const double* const values = items.load(first, last, buffer);
+      for (Index k = 0; k < last - first; ++k) {
+        if (!items.is_missing(values[k])) continue;
+        *to = items.not_available;
+        return;
+      }
+    }
+  }
+
+  const std::vector<Items>& columns_;
+  const Whole ends_;
+  const Index segments_, items_, pieces_;
+  const bool skip_;
+  std::vector<Open> open_;
+  Operator begin_;
+  double* const out_;
+};
+
+}  // namespace
+
+void reduce(const Request& request, const std::vector<Items>& columns, const Whole& offsets, const Workers& workers,
+            double* out) {
+  const auto run = [&](auto type) {
+    Reducer<typename decltype(type)::Of>(request, columns, offsets, out).run(workers);
+  };
+  if (request.skip) with_operator<true>(request.op, run);
+  else with_operator<false>(request.op, run);
+}
+
+}  // namespace kernweave::arrays
