@@ -6,6 +6,7 @@ preconditioners$supports <- NULL  # within an objective, an environment
 
 # The preconditioner is a function of what is compared here.
 kept_preconditioner <- function(K, ridge, rank, local) {
+  K <- lazy_set(K, precision = "float64")
   read <- structure_of(reduction(K, "sum", index = "j", call = FALSE))
   points <- vapply(read$operands, function(operand) operand$axis != "param", NA)
   data <- lapply(read$operands, `[[`, "data")

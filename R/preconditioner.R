@@ -29,7 +29,7 @@
 preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1) {
   n <- check_square(K)
   traced <- is_traced_system(K, ridge)
-  K <- plain_tensor(K)
+  K <- lazy_set(plain_tensor(K), precision = "float64")
   ridge <- check_ridge(plain_value(ridge), n)
   check_flag(local, "local")
   check_entries(K)

@@ -161,7 +161,7 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
   iterations <- integer(ncol(b))
   products <- 1
   while (any(size > tol)) {
-    step <- by_gradients(rough, residual, matrix(0, nrow(b), 0), 1e-2)
+    step <- by_gradients(rough, residual, matrix(0, nrow(b), 0), max(1e-2, tol))
     moved <- x + step$x
     left <- b - r_operator_product(system, moved)
     now <- sqrt(colSums(left^2)) / scale

@@ -22,22 +22,21 @@ void SparseFactor::turn() {
     }
 }
 
-Block SparseFactor::from_left(const Block& x, bool transposed) const {
-  Block y(x.rows(), points());
+void SparseFactor::from_left(const Block& x, bool transposed, Block* y) const {
+  y->resize(x.rows(), points());
   const auto by_column = [&](Index i) {
-    y.col(i) = values_(most(), i) * x.col(i);
+    y->col(i) = values_(most(), i) * x.col(i);
     for (Index s = 0; s < most(); ++s)
-      if (at_(s, i) >= 0) y.col(i) += values_(s, i) * x.col(at_(s, i));
+      if (at_(s, i) >= 0) y->col(i) += values_(s, i) * x.col(at_(s, i));
   };
   const auto by_row = [&](Index i) {
-    y.col(i) = values_(most(), i) * x.col(i);
+    y->col(i) = values_(most(), i) * x.col(i);
     for (std::size_t e = starts_[static_cast<std::size_t>(i)]; e < starts_[static_cast<std::size_t>(i) + 1]; ++e)
-      y.col(i) += row_values_[e] * x.col(columns_[e]);
+      y->col(i) += row_values_[e] * x.col(columns_[e]);
   };
   each_piece(points(), x.rows() * (most() + 1), threads_, [&](Index first, Index last, Index) {
     for (Index i = first; i < last; ++i) transposed ? by_row(i) : by_column(i);
   });
-  return y;
 }
 
 void SparseFactor::solve_from_left(Block* x) const {

@@ -25,8 +25,9 @@ class SparseFactor {
   // Once the columns are there: the same numbers by rows.
   void turn();
 
-  // x U and x U', where x has a column for each point: what a neighbour has for several right-hand sides lies together.
-  Block from_left(const Block& x, bool transposed) const;
+  // y = x U and y = x U', where x has a column for each point: what a neighbour has for several right-hand sides lies
+  // together.
+  void from_left(const Block& x, bool transposed, Block* y) const;
 
   // x becomes x U^-1, that is the solutions y of U' y = x for right-hand sides that are rows: what a column says of its
   // point needs the points before it alone.

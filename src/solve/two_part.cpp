@@ -77,10 +77,11 @@ class TwoPart : public Preconditioner {
       for (std::size_t a = 0; a < all.size(); ++a) found.diagonal[at(order_, all[a])] += u[a] * u[a];
     }
     if (!rank()) return found;
-    Block h = factor_.from_left(-explained(entries), false);
+    Block h;
+    factor_.from_left(-explained(entries), false, &h);
     cholesky_.matrixU().solveInPlace(h);
     found.own = cholesky_.solve(Block::Identity(rank(), rank())) + h * h.transpose();
-    found.cross = 2 * factor_.from_left(h, true);
+    factor_.from_left(2 * h, true, &found.cross);
     for (Index k = 0; k < rank(); ++k) found.diagonal[at(landmarks_, k)] = found.own(k, k);
     return found;
   }
@@ -112,7 +113,8 @@ class TwoPart : public Preconditioner {
       each_of_rest(
           [&](Index first, Index n) { many_.middleCols(first, n) -= columns_.middleRows(first, n).transpose(); });
     }
-    many_ = factor_.from_left(many_, false);
+    factor_.from_left(many_, false, &next_);
+    many_.swap(next_);
     join(y);
   }
 
@@ -133,7 +135,8 @@ class TwoPart : public Preconditioner {
 
   void root(const Block& x, Block* y) override {
     split(x);
-    many_ = factor_.from_left(many_, true);
+    factor_.from_left(many_, true, &next_);
+    many_.swap(next_);
     if (rank()) {
       columns_.resize(factor_.points(), x.cols());
       each_of_rest(
@@ -287,8 +290,8 @@ class TwoPart : public Preconditioner {
   Eigen::LLT<Block> cholesky_;
   const int threads_;
   Block few_, few_solved_;
-  Block many_;     // of the rest, a column for each point
-  Block columns_;  // the same, a column for each right-hand side
+  Block many_, next_;  // of the rest, a column for each point
+  Block columns_;      // the same, a column for each right-hand side
 };
 
 }  // namespace
