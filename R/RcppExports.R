@@ -249,6 +249,10 @@ r_inverse_forms <- function(matrix, preconditioner, b, whole, smallest, tol, mos
     .Call(`_kernweave_r_inverse_forms`, matrix, preconditioner, b, whole, smallest, tol, most)
 }
 
+r_spectral_rules <- function(matrix, b, ridge, tol, most) {
+    .Call(`_kernweave_r_spectral_rules`, matrix, b, ridge, tol, most)
+}
+
 r_nearest <- function(typed, known) {
     .Call(`_kernweave_r_nearest`, typed, known)
 }

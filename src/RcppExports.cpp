@@ -745,6 +745,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_spectral_rules
+Rcpp::List r_spectral_rules(Rcpp::List matrix, Rcpp::NumericMatrix b, double ridge, double tol, int most);
+RcppExport SEXP _kernweave_r_spectral_rules(SEXP matrixSEXP, SEXP bSEXP, SEXP ridgeSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_spectral_rules(matrix, b, ridge, tol, most));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_nearest
 std::string r_nearest(std::string typed, std::vector<std::string> known);
 RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
@@ -1055,6 +1069,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_largest_eigenpairs", (DL_FUNC) &_kernweave_r_largest_eigenpairs, 9},
     {"_kernweave_r_square_root", (DL_FUNC) &_kernweave_r_square_root, 6},
     {"_kernweave_r_inverse_forms", (DL_FUNC) &_kernweave_r_inverse_forms, 7},
+    {"_kernweave_r_spectral_rules", (DL_FUNC) &_kernweave_r_spectral_rules, 5},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},

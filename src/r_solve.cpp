@@ -12,6 +12,7 @@
 #include "solve/minimal_residual.hpp"
 #include "solve/quadrature.hpp"
 #include "solve/random.hpp"
+#include "solve/spectral_rules.hpp"
 #include "solve/square_root.hpp"
 #include "solve/sketch.hpp"
 #include "solve/two_part.hpp"
@@ -346,5 +347,24 @@ Rcpp::List r_inverse_forms(Rcpp::List matrix, SEXP preconditioner, Rcpp::Numeric
                               Rcpp::_["left"] = kernweave::vector_to_r(found.left),
                               Rcpp::_["iterations"] = found.iterations, Rcpp::_["products"] = found.products,
                               Rcpp::_["converged"] = found.converged);
+  });
+}
+
+// Of each column its nodes and weights, and those that bound from the other side.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_spectral_rules(Rcpp::List matrix, Rcpp::NumericMatrix b, double ridge, double tol, int most) {
+  return kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    const auto found =
+        kernweave::solve::spectral_rules(op.get(), kernweave::block_from_r(b), ridge, tol, most, kernweave::poll_r);
+    const auto to_r = [](const kernweave::solve::Rule& rule) {
+      return Rcpp::List::create(Rcpp::_["nodes"] = kernweave::vector_to_r(rule.nodes.matrix()),
+                                Rcpp::_["weights"] = kernweave::vector_to_r(rule.weights.matrix()));
+    };
+    Rcpp::List gauss, radau;
+    for (const auto& rule : found.gauss) gauss.push_back(to_r(rule));
+    for (const auto& rule : found.radau) radau.push_back(to_r(rule));
+    return Rcpp::List::create(Rcpp::_["gauss"] = gauss, Rcpp::_["radau"] = radau, Rcpp::_["steps"] = found.steps,
+                              Rcpp::_["products"] = found.products);
   });
 }

@@ -1,0 +1,206 @@
+# Quadratic forms, log-determinants and traces for many ridges at once.
+
+#' A path of ridges
+#'
+#' What generalised cross-validation and likelihoods ask of `A = K + ridge` along a grid of ridges: `y' A^-1 y` and
+#' `y' A^-2 y`, the logarithm of the determinant, the trace of the inverse, and the degrees of freedom, the trace of
+#' `K A^-1`. All ridges cost what one does, since a Lanczos process of `K` is one of `K + ridge`.
+#'
+#' Each number comes with its error. Forms of `y` are bounded from both sides. Log-determinants and traces are means
+#' over random probes; their standard errors count the spread of these and what the process has left out. Where that is
+#' too much, as for small ridges, a ridge is `refined` by systems with a [preconditioner()] whose landmarks and
+#' neighbours are kept along the path, while the others remain as they are. Refined log-determinants are far more exact:
+#' `se_tol` asks for them where the difference of likelihoods matters. Up to 1000 points all is exact, by eigenvalues.
+#'
+#' With a variance, `variance K + nugget` is `variance` times the matrix of this page with `ridge = nugget / variance`.
+#' A form of two vectors, `u' A^-1 v`, is a quarter of the difference of those of `u + v` and `u - v`.
+#'
+#' @param K a lazy tensor of one component over the same points along i and j, or an operator; symmetric and positive
+#'   semidefinite
+#' @param y numbers: a vector, or a matrix whose columns are taken each by itself; or `NULL`
+#' @param ridge the ridges, none of them negative; by default from 1e-6 to 100 times the mean of the diagonal of `K`
+#' @param probes,seed as in [logdet()]
+#' @param tol relative error of forms of `y`
+#' @param se_tol standard error of a log-determinant beyond which a ridge is refined
+#' @param steps the most Lanczos steps
+#' @param refine compute ridges anew where one process for all does not do?
+#' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 1000 points
+#' @param rank,local as in [preconditioner()]
+#' @return A data frame with a row for each ridge: `ridge`; `form` and `form_error`, `square` and `square_error`, which
+#'   are matrices where `y` has several columns; `logdet` and `logdet_se`, `trace` and `trace_se`, `df`
+#'   and `df_se`; and whether it was `refined`.
+#' @seealso [logdet()], [solve()][solve.lazy_tensor]
+#' @export
+#' @examples
+#' x <- matrix(runif(3000), 1500)
+#' y <- sin(6 * x[, 1]) + rnorm(1500, sd = 0.3)
+#' path <- ridge_path(kernel_gaussian(x, x, 0.2), y, ridge = 10^seq(-3, 2, by = 0.25))
+#' gcv <- 1500 * path$square / path$trace^2        # generalised cross-validation
+#' plot(path$ridge, gcv, type = "b", log = "x")
+#' path[which.min(gcv), ]
+#' likelihood <- -(path$form + path$logdet + 1500 * log(2 * pi)) / 2
+ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol = 1e-4, se_tol = Inf, steps = 150,
+                       refine = TRUE, method = c("auto", "dense", "lanczos"), rank = NULL, local = TRUE) {
+  op <- set_op(square_op(K, "ridge_path()"), precision = "float64")
+  if (level_of_op(op) > 0L || is_traced(y)) abort("no_gradient", "a path of ridges is not differentiated")
+  n <- op$dim[1]
+  y <- if (!is.null(y)) right_hand_side(y, n, "y")$values else matrix(0, n, 0)
+  ridge <- check_path(ridge, op)
+  probes <- check_count(probes, "probes", least = 2)
+  check_tolerance(tol)
+  check_flag(refine, "refine")
+  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
+  if (n == 0 || method == "dense" || method == "auto" && n <= small_spectrum) {
+    return(path_frame(dense_path(op, y, ridge), n))
+  }
+  check_symmetric_op(op)
+  seed <- check_seed(seed)
+  path <- path_by_rules(op, y, ridge, probes, seed, tol, check_count(steps, "steps", least = 2))
+  own <- tensor_and_ridge(op)
+  if (refine && !is.null(own)) path <- refined_path(path, own, y, probes, seed, tol, se_tol, rank, local)
+  path_frame(path, n)
+}
+
+# Below, all eigenvalues take seconds.
+small_spectrum <- 1000
+
+check_path <- function(ridge, op) {
+  if (is.null(ridge)) return(mean(diag(op)) * 10^seq(-6, 2, by = 0.25))
+  unlist(lapply(ridge, check_ridge, 1)) %or% numeric()
+}
+
+# --- by eigenvalues -------------------------------------------------------------------------------------------
+
+dense_path <- function(op, y, ridge) {
+  A <- unname(entries(op))
+  if (length(A)) check_symmetric(A)
+  e <- if (length(A)) eigen(A, symmetric = TRUE) else list(values = numeric(), vectors = A)
+  shifted <- outer(e$values, ridge, `+`)
+  if (any(shifted <= 0)) {
+    abort("indefinite", "the matrix is not positive definite: with a ridge of ", format(min(ridge)),
+          " it has an eigenvalue of ", format(min(shifted), digits = 3))
+  }
+  along <- crossprod(e$vectors, y)^2
+  none <- numeric(length(ridge))
+  list(ridge = ridge, form = crossprod(1 / shifted, along), form_error = matrix(0, length(ridge), ncol(y)),
+       square = crossprod(1 / shifted^2, along), square_error = matrix(0, length(ridge), ncol(y)),
+       logdet = colSums(log(shifted)), logdet_se = none, trace = colSums(1 / shifted), trace_se = none,
+       refined = logical(length(ridge)))
+}
+
+# --- by one Lanczos process -----------------------------------------------------------------------------------
+
+path_by_rules <- function(op, y, ridge, probes, seed, tol, steps) {
+  n <- op$dim[1]
+  starts <- cbind(y, matrix(sign(r_uniforms(n * probes, seed) - 0.5), n))
+  rules <- r_spectral_rules(native_operator(op, ncol(starts), TRUE), starts, min(ridge), tol, min(steps, n))
+  bounds <- function(f) rule_bounds(rules, f, ridge, colSums(starts^2))
+  mine <- seq_len(ncol(y))
+  inverse <- bounds(function(x) 1 / x)
+  square <- bounds(function(x) 1 / x^2)
+  logs <- probe_estimate(bounds(log), mine)
+  trace <- probe_estimate(inverse, mine)
+  list(ridge = ridge, form = inverse$middle[, mine, drop = FALSE], form_error = inverse$half[, mine, drop = FALSE],
+       square = square$middle[, mine, drop = FALSE], square_error = square$half[, mine, drop = FALSE],
+       logdet = logs$value, logdet_se = logs$se, trace = trace$value, trace_se = trace$se,
+       refined = logical(length(ridge)), cut = pmax(logs$cut, trace$cut))
+}
+
+# Of each ridge and column the middle of two bounds, and how far these are from it.
+rule_bounds <- function(rules, f, ridge, sizes) {
+  sums <- function(kind) {
+    one <- function(rule, size) {
+      if (!length(rule$nodes)) return(numeric(length(ridge)))
+      size * colSums(rule$weights * matrix(f(outer(pmax(rule$nodes, 0), ridge, `+`)), length(rule$nodes)))
+    }
+    matrix(unlist(Map(one, rules[[kind]], sizes)), length(ridge))
+  }
+  gauss <- sums("gauss")
+  radau <- sums("radau")
+  middle <- (gauss + radau) / 2
+  largest <- max(0, unlist(lapply(rules$gauss, `[[`, "nodes")))
+  list(middle = middle, half = abs(gauss - radau) / 2 + abs(middle) * 1e-15 * (1 + largest / ridge))
+}
+
+# `cut`: what the process has left out, in units of what probes differ by.
+probe_estimate <- function(bounds, others) {
+  all <- ncol(bounds$middle)
+  mine <- setdiff(seq_len(all), others)
+  each <- bounds$middle[, mine, drop = FALSE]
+  half <- rowMeans(bounds$half[, mine, drop = FALSE])
+  spread <- apply(each, 1, stats::sd) / sqrt(length(mine))
+  list(value = rowMeans(each), se = sqrt(spread^2 + half^2), cut = ifelse(half > 0, half / spread, 0))
+}
+
+# --- by systems -----------------------------------------------------------------------------------------------
+
+refined_path <- function(path, own, y, probes, seed, tol, se_tol, rank, local) {
+  over <- function(x, limit) is.na(x) | x > limit
+  poor <- cbind(over(path$form_error, tol * path$form), over(path$square_error, tol * path$square),
+                over(path$cut, 1), over(path$logdet_se, se_tol))
+  at <- which(rowSums(poor) > 0)
+  at <- at[order(path$ridge[at])]
+  P <- NULL
+  for (k in at) {
+    ridge <- own$ridge + numeric(nrow(y)) + path$ridge[k]
+    P <- if (is.null(P)) chosen_preconditioner(TRUE, own$K, ridge, rank, local) else supported(own$K, ridge, P$support)
+    path <- refined_ridge(path, k, own$K, ridge, P, y, probes, seed, tol)
+  }
+  path
+}
+
+refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
+  if (ncol(y)) {
+    x <- solve(K, y, ridge = ridge, tol = tol / 100, method = "cg", precondition = P)
+    left <- solve_report(x)$residual * sqrt(colSums(y^2))
+    size <- sqrt(colSums(x^2))
+    path$form[k, ] <- colSums(x * y)
+    path$form_error[k, ] <- left * size
+    path$square[k, ] <- size^2
+    path$square_error[k, ] <- 2 * size * left / max(min(ridge), .Machine$double.xmin)
+  }
+  found <- logdet_by_probes(K, ridge, P, probes, seed, vectors = TRUE)
+  trace <- trace_by_systems(P, found$u, found$v)
+  path <- with_better(path, k, "logdet", found)
+  path <- with_better(path, k, "trace", trace)
+  path$refined[k] <- TRUE
+  path
+}
+
+# Of two estimates the one that is known better.
+with_better <- function(path, k, what, found) {
+  se <- paste0(what, "_se")
+  if (is.na(path[[se]][k]) || found$se < path[[se]][k]) {
+    path[[what]][k] <- found$value
+    path[[se]][k] <- found$se
+  }
+  path
+}
+
+# Of the trace, what landmarks that depend on each other lose to rounding.
+rounding_of_traces <- 1e-6
+
+# The trace of P^-1 is known, that of the difference is small.
+trace_by_systems <- function(P, u, v) {
+  rest <- colSums((u - v) * v)
+  known <- if (is.null(P)) 0
+  else if (P$neighbours) sum(r_inverse_weights(P$pointer)$diagonal)
+  else sum(r_low_rank_weights(P$pointer, v)$diagonal) + mean(colSums(v^2))
+  if (is.null(P)) rest <- colSums(u * v)
+  value <- known + mean(rest)
+  list(value = value, se = sqrt(stats::var(rest) / length(rest) + (rounding_of_traces * value)^2))
+}
+
+# --- the result -----------------------------------------------------------------------------------------------
+
+path_frame <- function(path, n) {
+  plain <- function(x) if (ncol(x) == 1) x[, 1] else x
+  out <- data.frame(ridge = path$ridge)
+  of_y <- c("form", "form_error", "square", "square_error")
+  if (ncol(path$form)) for (name in of_y) out[[name]] <- plain(path[[name]])
+  for (name in c("logdet", "logdet_se", "trace", "trace_se")) out[[name]] <- path[[name]]
+  out$df <- n - path$ridge * path$trace
+  out$df_se <- path$ridge * path$trace_se
+  out$refined <- path$refined
+  out
+}

@@ -1,0 +1,69 @@
+// Vectors are not kept orthogonal: what that costs are eigenvalues found twice, whose weights add up to the right ones.
+#include "solve/spectral_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+constexpr double kNegative = 1e-7;  // an eigenvalue that rounding does not explain, relative to the largest
+constexpr int kLooks = 4;           // a quarter of the steps so far lies between looks, which cost their cube
+
+double inverse_sum(const Rule& rule, double ridge) {
+  return (rule.weights / (rule.nodes.max(0.0) + ridge).max(1e-300)).sum();
+}
+
+bool near(const Rule& gauss, const Rule& radau, double ridge, double tolerance) {
+  if (gauss.nodes.size() < 2) return false;
+  const double below = inverse_sum(gauss, ridge);
+  return inverse_sum(radau, ridge) - below <= tolerance * below;
+}
+
+Rule other_rule(const Lanczos& process, Index column, const Rule& gauss) {
+  const Tridiagonal t = process.tridiagonal(column);
+  if (process.exhausted(column) || t.diagonal.size() < 2) return gauss;
+  return radau_rule(t, -1e-14 * gauss.nodes.abs().maxCoeff());
+}
+
+}  // namespace
+
+SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, double tolerance, int most,
+                             const Poll& poll) {
+  SpectralRules out;
+  const auto columns = static_cast<std::size_t>(b.cols());
+  out.gauss.resize(columns);
+  out.radau.resize(columns);
+  out.steps.assign(columns, 0);
+  Lanczos process(matrix, b, most, false, poll);
+  int next = 2;
+  for (int step = 1; step <= most && !process.active().empty(); ++step) {
+    const std::vector<Index> open = process.active();
+    process.advance();
+    const bool due = step == next || step == most;
+    if (due) next += std::max(1, step / kLooks);
+    std::vector<Index> stay;
+    for (const Index c : open) {
+      const auto at = static_cast<std::size_t>(c);
+      const bool exhausted = process.exhausted(c);
+      out.steps[at] = step;
+      if (due || exhausted) {
+        out.gauss[at] = gauss_rule(process.tridiagonal(c), step);
+        out.radau[at] = other_rule(process, c, out.gauss[at]);
+      }
+      if (!exhausted && !(due && near(out.gauss[at], out.radau[at], ridge, tolerance))) stay.push_back(c);
+    }
+    process.keep(stay);
+  }
+  for (const Rule& rule : out.gauss)
+    if (rule.nodes.size())
+      user_check(rule.nodes.minCoeff() >= -kNegative * rule.nodes.abs().maxCoeff(), Fault::indefinite,
+                 "the matrix is not positive semidefinite: a value of ", rule.nodes.minCoeff(), " was met, beside ",
+                 rule.nodes.maxCoeff());
+  out.products = process.products();
+  return out;
+}
+
+}  // namespace kernweave::solve

@@ -1,0 +1,19 @@
+// Quadrature over the spectrum of a matrix as vectors see it, from one Lanczos process: good for any function, and for
+// the matrix with any number added to its diagonal.
+#pragma once
+#include "solve/lanczos.hpp"
+
+namespace kernweave::solve {
+
+struct SpectralRules {
+  std::vector<Rule> gauss, radau;  // of each column; bounds from both sides for functions such as inverse and logarithm
+  std::vector<int> steps;
+  int products = 0;
+};
+
+// Of a positive semidefinite matrix B. A column ends where the bounds of b'(B + ridge)^-1 b are so near each other,
+// relative to it.
+SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, double tolerance, int most,
+                             const Poll& poll);
+
+}  // namespace kernweave::solve
