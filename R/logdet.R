@@ -69,8 +69,8 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, vectors = FALSE) {
   list(value = value, se = se, bracket = bracket, steps = forms$steps, u = forms$u, v = forms$v)
 }
 
-# float32 products are used where on random signs they are off by less than a hundredth of the ridge, and what they may do
-# to the logarithms, as errors of both signs, counts as error.
+# float32 products are used where on random signs they are off by less than a hundredth of the ridge, and what they may
+# do to the logarithms, as errors of both signs, counts as error.
 quadrature_system <- function(K, ridge, probes, seed) {
   n <- length(ridge)
   exact <- native_system(lazy_set(K, precision = "float64"), ridge, probes)

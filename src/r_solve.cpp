@@ -131,12 +131,12 @@ SEXP r_preconditioner(Rcpp::List description) {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
     const kernweave::solve::Vector ridge = kernweave::vector_from_r(description["ridge"]);
     const kernweave::solve::Places landmarks = kernweave::landmarks_from_r(description);
+    const int threads = kernweave::allowed_threads(Rcpp::as<int>(description["threads"]));
     if (!Rf_isNull(description["shift"]))
       return kernweave::preconditioner_to_r(
           kernweave::solve::low_rank_preconditioner(&numbers, landmarks, kernweave::vector_from_r(description["shift"]),
-                                                    ridge.minCoeff()),
+                                                    ridge.minCoeff(), threads),
           description);
-    const int threads = kernweave::allowed_threads(Rcpp::as<int>(description["threads"]));
     return kernweave::preconditioner_to_r(
         kernweave::solve::two_part_preconditioner(&numbers, landmarks, kernweave::neighbours_from_r(description), ridge,
                                                   threads, kernweave::poll_r),
@@ -245,11 +245,12 @@ Rcpp::List r_inverse_weights(SEXP preconditioner) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
   return kernweave::at_border([&] {
-    const auto found = kernweave::solve::weighted_pairs(*kernweave::preconditioner_behind(preconditioner),
-                                                        static_cast<kernweave::solve::Index>(from),
-                                                        static_cast<kernweave::solve::Index>(count));
-    return Rcpp::List::create(Rcpp::_["rows"] = found.rows, Rcpp::_["columns"] = found.columns,
-                              Rcpp::_["weights"] = kernweave::vector_to_r(found.weights));
+    const kernweave::solve::Preconditioner& p = *kernweave::preconditioner_behind(preconditioner);
+    const auto first = static_cast<kernweave::solve::Index>(from), points = static_cast<kernweave::solve::Index>(count);
+    const auto n = static_cast<R_xlen_t>(kernweave::solve::count_pairs(p, first, points));
+    Rcpp::NumericVector rows(Rcpp::no_init(n)), columns(Rcpp::no_init(n)), weights(Rcpp::no_init(n));
+    kernweave::solve::list_pairs(p, first, points, {rows.begin(), columns.begin(), weights.begin()});
+    return Rcpp::List::create(Rcpp::_["rows"] = rows, Rcpp::_["columns"] = columns, Rcpp::_["weights"] = weights);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "solve/engine_host.hpp"
+#include "solve/long_columns.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -40,13 +41,19 @@ class Engine : public Operator {
     const auto k = static_cast<std::size_t>(plan - plans_.begin());
     const bool fits = plan->width == count;
     if (!fits) {
-      padded_x_.setZero(columns, plan->width);
-      padded_x_.leftCols(count) = x.middleCols(from, count);
+      if (padded_x_.rows() != columns || padded_x_.cols() != plan->width) padded_x_.setZero(columns, plan->width);
+      copy(x.col(from).data(), columns * count, padded_x_.data());
       padded_y_.resize(rows, plan->width);
     }
     target_.to = fits ? y->col(from).data() : padded_y_.data();
     multiply(k, fits ? x.col(from).data() : padded_x_.data());
-    if (!fits) y->middleCols(from, count) = padded_y_.leftCols(count);
+    if (!fits) copy(padded_y_.data(), rows * count, y->col(from).data());
+  }
+
+  // What stands in columns beyond those copied is multiplied, too, and not looked at.
+  void copy(const double* from, Index numbers, double* to) const {
+    each_piece(numbers, 1, allowed_threads(settings_.threads),
+               [&](Index first, Index last, Index) { std::copy(from + first, from + last, to + first); });
   }
 
   void multiply(std::size_t k, const double* vector) {

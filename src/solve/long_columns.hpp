@@ -80,4 +80,21 @@ inline void follow(Block* d, const Block& z, const Row& by, int threads) {
   });
 }
 
+// y = diag(by) x.
+inline void scale_rows(const Vector& by, const Block& x, Block* y, int threads) {
+  y->resize(x.rows(), x.cols());
+  each_piece(x.rows(), x.cols(), threads, [&](Index first, Index last, Index) {
+    y->middleRows(first, last - first) =
+        by.segment(first, last - first).asDiagonal() * x.middleRows(first, last - first);
+  });
+}
+
+// y += diag(by) x.
+inline void add_scaled_rows(const Vector& by, const Block& x, Block* y, int threads) {
+  each_piece(x.rows(), x.cols(), threads, [&](Index first, Index last, Index) {
+    y->middleRows(first, last - first) +=
+        by.segment(first, last - first).asDiagonal() * x.middleRows(first, last - first);
+  });
+}
+
 }  // namespace kernweave::solve

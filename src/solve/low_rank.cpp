@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "solve/long_columns.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -16,8 +17,8 @@ constexpr Index kChunk = 4096;  // points at once: columns of some hundred landm
 
 class LowRank : public Preconditioner {
  public:
-  LowRank(Entries* entries, const Places& landmarks, const Vector& shift, double ridge)
-      : weights_(shift.cwiseInverse().cwiseSqrt()) {
+  LowRank(Entries* entries, const Places& landmarks, const Vector& shift, double ridge, int threads)
+      : weights_(shift.cwiseInverse().cwiseSqrt()), threads_(threads) {
     smallest = ridge / shift.maxCoeff();
     Block own;
     entries->block(landmarks, landmarks, &own);
@@ -32,9 +33,9 @@ class LowRank : public Preconditioner {
   }
 
   void inverse(const Block& x, Block* y) override {
-    scaled_ = weights_.asDiagonal() * x;
+    scale_rows(weights_, x, &scaled_, threads_);
     add_low_rank(-(squares_.array() + 1.0).inverse());
-    *y = weights_.asDiagonal() * scaled_;
+    scale_rows(weights_, scaled_, y, threads_);
   }
 
   // With C = K[, S], W = K[S, S] = L L', X = L^-1 C' and the small matrix I + X D^-1 X': P^-1 C W^-1 and its like by X,
@@ -77,11 +78,11 @@ class LowRank : public Preconditioner {
   void root(const Block& x, Block* y) override {
     scaled_ = x;
     add_low_rank(root_factors());
-    *y = weights_.asDiagonal() * scaled_;
+    scale_rows(weights_, scaled_, y, threads_);
   }
 
   void root_transposed(const Block& x, Block* y) override {
-    scaled_ = weights_.asDiagonal() * x;
+    scale_rows(weights_, x, &scaled_, threads_);
     add_low_rank(root_factors());
     y->swap(scaled_);
   }
@@ -90,7 +91,7 @@ class LowRank : public Preconditioner {
   void back(const Block& x, Block* y) override {
     scaled_ = x;
     add_low_rank(((squares_.array() + 1.0).sqrt() + 1.0).inverse());
-    *y = weights_.cwiseInverse().asDiagonal() * scaled_;
+    scale_rows(weights_.cwiseInverse(), scaled_, y, threads_);
   }
 
  private:
@@ -115,17 +116,18 @@ class LowRank : public Preconditioner {
 
   // scaled_ += F V diag(factors) V' F' scaled_, F being the weighed columns.
   void add_low_rank(const Eigen::ArrayXd& factors) {
-    weighed_ = weights_.asDiagonal() * scaled_;
+    scale_rows(weights_, scaled_, &weighed_, threads_);
     thin_.to->times(weighed_, &few_);
     cholesky_.matrixL().solveInPlace(few_);
     const Block turned = factors.matrix().asDiagonal() * (vectors_.transpose() * few_);
     few_.noalias() = vectors_ * turned;
     cholesky_.matrixU().solveInPlace(few_);
     thin_.from->times(few_, &weighed_);
-    scaled_ += weights_.asDiagonal() * weighed_;
+    add_scaled_rows(weights_, weighed_, &scaled_, threads_);
   }
 
   const Vector weights_;  // of each point, the root of what its shift divides by
+  const int threads_;
   Eigen::LLT<Block> cholesky_;
   Block vectors_;
   Vector squares_;
@@ -142,8 +144,8 @@ LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& precondi
 }
 
 PreconditionerPointer low_rank_preconditioner(Entries* entries, const Places& landmarks, const Vector& shift,
-                                              double ridge) {
-  return std::make_unique<LowRank>(entries, landmarks, shift, ridge);
+                                              double ridge, int threads) {
+  return std::make_unique<LowRank>(entries, landmarks, shift, ridge, threads);
 }
 
 }  // namespace kernweave::solve

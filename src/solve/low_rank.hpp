@@ -7,7 +7,7 @@ namespace kernweave::solve {
 
 // P = K[, S] K[S, S]^-1 K[S, ] + diag(shift).
 PreconditionerPointer low_rank_preconditioner(Entries* entries, const Places& landmarks, const Vector& shift,
-                                              double ridge);
+                                              double ridge, int threads);
 
 // Numbers by which the trace of (P^-1 - V V'/p) dP weighs what P is made of, where landmarks are held, p being the
 // columns of V: dK[S, S], dK[S, all], and what is added to the diagonal.

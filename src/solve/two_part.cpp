@@ -86,22 +86,22 @@ class TwoPart : public Preconditioner {
     return found;
   }
 
-  // The entries off the diagonal stand for both.
-  WeightedPairs weighted_pairs(Index from, Index count) const {
-    Pairs pairs = pairs_of(from, count);
-    WeightedPairs found{std::move(pairs.rows), std::move(pairs.columns), Vector(pairs.first.back())};
+  std::size_t count_pairs(Index from, Index count) const { return starts(from, count).back(); }
+
+  // Entries off the diagonal stand for both.
+  void list_weighted(Index from, Index count, const PairList& to) const {
+    const std::vector<std::size_t> at = starts(from, count);
     each_task(count, [&](Index first, Index n) {
       for (Index k = first; k < first + n; ++k) {
-        double* weight = found.weights.data() + pairs.first[static_cast<std::size_t>(k)];
+        const std::size_t begin = at[static_cast<std::size_t>(k)];
+        list_pairs_of(from + k, to.rows + begin, to.columns + begin);
+        double* weight = to.weights + begin;
         const std::vector<double> u = numbers_of(from + k);
         for (std::size_t a = 0; a < u.size(); ++a)
           for (std::size_t b = 0; b <= a; ++b) *weight++ = (a == b ? 1 : 2) * u[a] * u[b];
       }
     });
-    return found;
   }
-
-  Index points() const { return factor_.points(); }
 
   void root_transposed(const Block& x, Block* y) override {
     split(x);
@@ -179,46 +179,46 @@ class TwoPart : public Preconditioner {
 
   void sparse(Entries* entries, const Vector& ridge, const Poll& poll) {
     const Block explained_part = explained(entries);
+    Places rows, columns;
     Vector numbers;
     for (Index from = 0; from < factor_.points(); from += kRows) {
       poll(0.0);
       const Index count = std::min(kRows, factor_.points() - from);
-      const Pairs pairs = pairs_of(from, count);
-      entries->pairs(pairs.rows, pairs.columns, &numbers);
+      const std::vector<std::size_t> begins = starts(from, count);
+      rows.resize(begins.back());
+      columns.resize(begins.back());
+      each_task(count, [&](Index first, Index n) {
+        for (Index k = first; k < first + n; ++k) {
+          const std::size_t at = begins[static_cast<std::size_t>(k)];
+          list_pairs_of(from + k, rows.data() + at, columns.data() + at);
+        }
+      });
+      entries->pairs(rows, columns, &numbers);
       each_task(count, [&](Index first, Index n) {
         for (Index k = first; k < first + n; ++k)
-          fill(from + k, numbers.data() + pairs.first[static_cast<std::size_t>(k)], explained_part, ridge);
+          fill(from + k, numbers.data() + begins[static_cast<std::size_t>(k)], explained_part, ridge);
       });
     }
   }
 
-  // Of some points, the lower triangle of each and its neighbours, by rows; `first` says where a point's begins.
-  struct Pairs {
-    Places rows, columns;
-    std::vector<std::size_t> first;
-  };
-
-  Pairs pairs_of(Index from, Index count) const {
-    Pairs pairs;
-    pairs.first.push_back(0);
+  // Where the pairs of each of some points begin in a list of all, and how many there are.
+  std::vector<std::size_t> starts(Index from, Index count) const {
+    std::vector<std::size_t> found(static_cast<std::size_t>(count) + 1, 0);
     for (Index k = 0; k < count; ++k) {
-      const std::size_t n = members(from + k).size();
-      pairs.first.push_back(pairs.first.back() + n * (n + 1) / 2);
+      const auto n = static_cast<std::size_t>(neighbours_of(from + k)) + 1;
+      found[static_cast<std::size_t>(k) + 1] = found[static_cast<std::size_t>(k)] + n * (n + 1) / 2;
     }
-    pairs.rows.resize(pairs.first.back());
-    pairs.columns.resize(pairs.first.back());
-    each_task(count, [&](Index first, Index n) {
-      for (Index k = first; k < first + n; ++k) {
-        std::size_t at = pairs.first[static_cast<std::size_t>(k)];
-        const std::vector<Index> all = members(from + k);
-        for (std::size_t a = 0; a < all.size(); ++a)
-          for (std::size_t b = 0; b <= a; ++b, ++at) {
-            pairs.rows[at] = order_[static_cast<std::size_t>(all[a])];
-            pairs.columns[at] = order_[static_cast<std::size_t>(all[b])];
-          }
+    return found;
+  }
+
+  // The lower triangle of a point and its neighbours, by rows.
+  void list_pairs_of(Index point, double* rows, double* columns) const {
+    const std::vector<Index> all = members(point);
+    for (std::size_t a = 0; a < all.size(); ++a)
+      for (std::size_t b = 0; b <= a; ++b) {
+        *rows++ = order_[static_cast<std::size_t>(all[a])];
+        *columns++ = order_[static_cast<std::size_t>(all[b])];
       }
-    });
-    return pairs;
   }
 
   // Calls work(first, n), some points at a time.
@@ -229,19 +229,24 @@ class TwoPart : public Preconditioner {
         [&](int, std::int64_t task, const Heartbeat&) { work(task * kTask, std::min(kTask, count - task * kTask)); });
   }
 
+  Index neighbours_of(Index point) const {
+    Index n = 0;
+    while (n < factor_.most() && factor_.neighbour(n, point) >= 0) ++n;
+    return n;
+  }
+
+  // A point's neighbours, and itself.
   std::vector<Index> members(Index point) const {
-    std::vector<Index> all;
-    for (Index s = 0; s < factor_.most() && factor_.neighbour(s, point) >= 0; ++s)
-      all.push_back(factor_.neighbour(s, point));
-    all.push_back(point);
+    std::vector<Index> all(static_cast<std::size_t>(neighbours_of(point)) + 1);
+    for (std::size_t s = 0; s + 1 < all.size(); ++s) all[s] = factor_.neighbour(static_cast<Index>(s), point);
+    all.back() = point;
     return all;
   }
 
   // What the factor's column has at the members.
   std::vector<double> numbers_of(Index point) const {
     const auto column = factor_.columns().col(point);
-    std::vector<double> all;
-    for (Index s = 0; s < factor_.most() && factor_.neighbour(s, point) >= 0; ++s) all.push_back(column[s]);
+    std::vector<double> all(column.data(), column.data() + neighbours_of(point));
     all.push_back(column[factor_.most()]);
     return all;
   }
@@ -308,8 +313,12 @@ InverseWeights inverse_weights(Entries* entries, const Preconditioner& precondit
   return of_two_parts(preconditioner).weights(entries);
 }
 
-WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count) {
-  return of_two_parts(preconditioner).weighted_pairs(from, count);
+std::size_t count_pairs(const Preconditioner& preconditioner, Index from, Index count) {
+  return of_two_parts(preconditioner).count_pairs(from, count);
+}
+
+void list_pairs(const Preconditioner& preconditioner, Index from, Index count, const PairList& to) {
+  of_two_parts(preconditioner).list_weighted(from, count, to);
 }
 
 PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,

@@ -18,15 +18,16 @@ struct InverseWeights {
   Vector diagonal;
 };
 
-struct WeightedPairs {
-  Places rows, columns;  // of the matrix, each pair once
-  Vector weights;
+// Where pairs are listed: row and column in the matrix, each pair once, and what its entry is multiplied by.
+struct PairList {
+  double *rows, *columns, *weights;
 };
 
 // Of a preconditioner that has two parts.
 InverseWeights inverse_weights(Entries* entries, const Preconditioner& preconditioner);
-// Of `count` points of the order from number `from` on.
-WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count);
+// Of `count` points of the order from number `from` on: how many pairs, and these.
+std::size_t count_pairs(const Preconditioner& preconditioner, Index from, Index count);
+void list_pairs(const Preconditioner& preconditioner, Index from, Index count, const PairList& to);
 
 // With no landmarks, the sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.
 PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,
