@@ -37,10 +37,6 @@ r_explain <- function(outputs, extents, options, data, sizes, settings, cuda) {
     .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, settings, cuda)
 }
 
-r_scatter_add <- function(values, rows, n) {
-    .Call(`_kernweave_r_scatter_add`, values, rows, n)
-}
-
 r_devices <- function() {
     .Call(`_kernweave_r_devices`)
 }
@@ -143,6 +139,10 @@ r_derive <- function(name, formula, variable, along) {
 
 r_push_forward <- function(reduction, wrt, tangents) {
     .Call(`_kernweave_r_push_forward`, reduction, wrt, tangents)
+}
+
+r_index_add <- function(x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads) {
+    .Call(`_kernweave_r_index_add`, x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads)
 }
 
 r_join <- function(columns, x_rows, keep_x, keep_y, missing_match, threads) {

@@ -287,7 +287,7 @@ finish_group <- function(group, out, data, operands, outputs) {
   for (k in group$outputs) {
     part <- out[[k]]
     rows <- outputs[[k]]$rows
-    if (!is.null(rows)) part <- r_scatter_add(part, row_numbers(rows, data, operands), NROW(own))
+    if (!is.null(rows)) part <- scatter_rows(part, row_numbers(rows, data, operands), NROW(own))
     if (isTRUE(outputs[[k]]$transposed)) part <- t(part)
     if (like$axis == "param") part <- colSums(part)
     total <- total + part

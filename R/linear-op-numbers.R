@@ -230,7 +230,7 @@ selection <- function(x, which, side) {
   if (is.null(which)) return(NULL)
   n <- x$dim[side]
   take <- function(v) v[which, , drop = FALSE]
-  put <- function(v) r_scatter_add(v, which, n)
+  put <- function(v) scatter_rows(v, which, n)
   names <- list(names_along(x, side)[which], NULL)
   op <- op_of_function(take, c(length(which), n), NA, put, names, "selection")
   list(if (side == 1) op else t(op))

@@ -38,7 +38,7 @@ put <- function(g, at, n, extent) {
     at <- at[!is.na(at)]
   }
   out <- numeric(n)
-  if (anyDuplicated(at)) out[] <- r_scatter_add(as.matrix(g), at, n) else out[at] <- g
+  if (anyDuplicated(at)) out[] <- scatter_rows(g, at, n) else out[at] <- g
   dim(out) <- extent
   out
 }

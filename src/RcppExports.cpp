@@ -126,18 +126,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_scatter_add
-Rcpp::NumericMatrix r_scatter_add(Rcpp::NumericMatrix values, Rcpp::NumericVector rows, double n);
-RcppExport SEXP _kernweave_r_scatter_add(SEXP valuesSEXP, SEXP rowsSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< double >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_scatter_add(values, rows, n));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_devices
 Rcpp::CharacterVector r_devices();
 RcppExport SEXP _kernweave_r_devices() {
@@ -406,6 +394,27 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type wrt(wrtSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type tangents(tangentsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_push_forward(reduction, wrt, tangents));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_index_add
+Rcpp::List r_index_add(SEXP x, bool own, SEXP index, SEXP source, Rcpp::NumericVector extents, Rcpp::NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan, int threads);
+RcppExport SEXP _kernweave_r_index_add(SEXP xSEXP, SEXP ownSEXP, SEXP indexSEXP, SEXP sourceSEXP, SEXP extentsSEXP, SEXP stepsSEXP, SEXP alphaSEXP, SEXP opSEXP, SEXP includeSEXP, SEXP reproducibleSEXP, SEXP planSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< bool >::type own(ownSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type index(indexSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type source(sourceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type steps(stepsSEXP);
+    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< bool >::type include(includeSEXP);
+    Rcpp::traits::input_parameter< bool >::type reproducible(reproducibleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_index_add(x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1016,7 +1025,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 7},
-    {"_kernweave_r_scatter_add", (DL_FUNC) &_kernweave_r_scatter_add, 3},
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
     {"_kernweave_r_set_header_folder", (DL_FUNC) &_kernweave_r_set_header_folder, 1},
@@ -1043,6 +1051,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
     {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
+    {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},

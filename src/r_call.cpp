@@ -144,17 +144,3 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
         Rcpp::_["key"] = kernweave::short_key(prepared->plan), Rcpp::_["schedule"] = chosen, Rcpp::_["cuda"] = sources);
   });
 }
-
-// Adds the rows of `values` into a matrix of n rows at `rows`, in order: the same bits every time.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix r_scatter_add(Rcpp::NumericMatrix values, Rcpp::NumericVector rows, double n) {
-  return kernweave::at_border([&] {
-    kernweave::internal_check(rows.size() == values.nrow(), "row numbers for ", values.nrow(), " rows: ", rows.size());
-    for (double row : rows) kernweave::internal_check(row >= 1 && row <= n, "no row ", row, " among ", n);
-    Rcpp::NumericMatrix out(static_cast<int>(n), values.ncol());
-    for (int c = 0; c < values.ncol(); ++c)
-      for (R_xlen_t k = 0; k < rows.size(); ++k)
-        out(static_cast<int>(rows[k]) - 1, c) += values(static_cast<int>(k), c);
-    return out;
-  });
-}

@@ -1,0 +1,181 @@
+# index_add(): slices of an array are added where an index says; also what scatters rows for gradients.
+
+#' Add slices of an array where an index says
+#'
+#' `index_add(x, index, source)` is `x` with slice `s` of `source` added to slice `index[s]` of `x`, for all `s`. Where
+#' numbers occur more than once, all their slices are added: `x[index, ] <- x[index, ] + source` would keep the last.
+#'
+#' ```
+#' x        index    source          index_add(x, index, source)
+#'  1  1      3       10  20            1      1
+#'  1  1      2       30  40           31     41      1 + 30           , 1 + 40
+#'  1  1      3       50  60           61     81      1 + 10 + 50      , 1 + 20 + 60
+#' ```
+#'
+#' In base R it is a loop, `for (s in seq_along(index)) x[index[s], ] <- x[index[s], ] + alpha * source[s, ]`, and of
+#' zeros the sums of [rowsum()]. With `dim` the slices are those along any dimension, `x[, index]` for `dim = 2`.
+#'
+#' | `op` | what becomes of a slice of `x` that has some |
+#' |---|---|
+#' | `"sum"`, `"prod"` | the sum, the product of it and of all its slices of `source` |
+#' | `"min"`, `"max"` | the smallest, the largest number |
+#' | `"mean"` | the mean of its slices of `source`; with `include`, of them and what `x` has |
+#'
+#' Other slices stay as they are, and so do names and other attributes. The result is of integers where `x`, `source`
+#' and `alpha` are whole numbers; totals are exact then, and `NA`, with a warning, where too large for an integer. Else,
+#' and for means, it is of doubles. `NA` and `NaN` spread as in base R.
+#'
+#' Nothing is written before the index is known to fit. Threads share out the slices. Each adds in the order of items,
+#' as the loop does; vectors and thin slices of few numbers but many items are added block by block, whose size depends
+#' on the numbers of items alone.
+#'
+#' @param x a vector, matrix or array of numbers or logical values
+#' @param index for each slice of `source` the number of one of `x`, from 1; or logical values, one for each slice of
+#'   `x`, `TRUE` for those that have one of `source`. Left out, it is what `plan` was made of
+#' @param source an array like `x`, with `length(index)` slices along `dim`; where it has an extent of 1, that serves
+#'   all, and so does a single number
+#' @param dim the dimension that is indexed
+#' @param alpha a number that `source` is multiplied by
+#' @param op how numbers are put together, see below
+#' @param deterministic shall any number of threads give the same bits? Else there are no more blocks than threads
+#' @param plan `NULL`, or [par_segments()]`(by = index)`: where an index is used again and again, its slices need be
+#'   brought together only once
+#' @param include for means: does what `x` has count?
+#' @return An array like `x`.
+#' @seealso [par_segments()], [par_reduce()] for sums by group alone
+#' @export
+#' @examples
+#' x <- matrix(1, 3, 2)
+#' source <- cbind(c(10, 30, 50), c(20, 40, 60))
+#' index_add(x, c(3, 2, 3), source)
+#' index_add(x, c(2, 2), 5, dim = 2)
+#' index_add(c(a = 1L, b = 5L), c("TRUE" = TRUE, FALSE), 3L, op = "max")
+#' # Where bees were seen, on a grid of places:
+#' bees <- index_add(integer(9), c(5, 5, 6, 9), 1L)
+#' matrix(bees, 3)
+#' # Two arrays by one plan
+#' plan <- par_segments(by = c(3, 2, 3))
+#' index_add(x, , source, plan = plan)
+#' index_add(x, , source, plan = plan, op = "mean")
+index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", deterministic = TRUE, plan = NULL,
+                      include = FALSE) {
+  check_addable(x, "x")
+  check_addable(source, "source")
+  op <- one_of(op, c("sum", "prod", "min", "max", "mean"), "op")
+  check_flag(deterministic, "deterministic")
+  check_flag(include, "include")
+  alpha <- check_factor(alpha)
+  extents <- dim(x) %or% length(x)
+  dim <- check_dimension(dim, length(extents))
+  index <- if (missing(index)) index_of_plan(plan) else slice_numbers(index, extents[dim])
+  plan <- check_plan_of(plan, index)
+  source <- spread_source(source, extents, dim, length(index))
+  if (!length(index)) return(x)
+  type <- added_type(x, source$values, alpha, op)
+  own <- typeof(x) != type
+  storage.mode(x) <- type
+  storage.mode(source$values) <- type
+  found <- r_index_add(x, own, index, source$values, three_extents(extents, dim), source$steps, alpha, op, include,
+                       deterministic, plan, array_threads())
+  if (found$overflow) {
+    warn("overflow", "totals that are too large for an integer are NA; `storage.mode(x) <- \"double\"` has room")
+  }
+  found$x
+}
+
+# The rows of `values`, doubles, added up where `rows` says, among n rows of zeros. Few numbers need no threads.
+scatter_rows <- function(values, rows, n) {
+  size <- dim(values) %or% c(length(values), 1L)
+  threads <- if (length(values) < 1e4) 1L else array_threads()
+  r_index_add(matrix(0, n, size[2]), TRUE, rows, values, c(1, n, size[2]), c(1, 1, size[1]), 1, "sum", FALSE, TRUE,
+              NULL, threads)$x
+}
+
+# --- arguments -------------------------------------------------------------------------------------------------
+
+check_addable <- function(x, argument) {
+  if ((is.numeric(x) || is.logical(x)) && !inherits(x, "integer64")) return(invisible())
+  abort("input", "`", argument, "` must be numbers or logical values, not ", describe(x))
+}
+
+check_factor <- function(alpha) {
+  if (!(is.numeric(alpha) || is.logical(alpha)) || length(alpha) != 1) {
+    abort("input", "`alpha` must be one number, not ", describe(alpha))
+  }
+  as.numeric(alpha)
+}
+
+check_dimension <- function(dim, rank) {
+  if (is.numeric(dim) && length(dim) == 1 && dim %in% seq_len(rank)) return(dim)
+  abort("shape", "`dim` must be a dimension of `x`, which has ", rank, ", not ", format_value(dim))
+}
+
+# The numbers themselves are looked at where they are used.
+slice_numbers <- function(index, extent) {
+  if (is.logical(index)) {
+    if (length(index) != extent) {
+      abort("shape", "`index` has ", length(index), " logical values, and `x` ", extent, " slices")
+    }
+    if (anyNA(index)) abort("index", "`index` has NA; number ", which(is.na(index))[1], " is the first")
+    return(which(index))
+  }
+  if (is.numeric(index) && !is.factor(index) && !inherits(index, "integer64")) return(as.vector(unclass(index)))
+  abort("input", "`index` must be whole numbers or logical values, not ", describe(index))
+}
+
+index_of_plan <- function(plan) {
+  if (is.null(plan)) abort("input", "`index` is not given")
+  plan <- check_groups(plan)
+  if (is.null(plan$codes)) rep(plan$labels, diff(plan$offsets)) else plan$labels[plan$codes]
+}
+
+check_groups <- function(plan) {
+  if (inherits(plan, "kernweave_segments") && is.numeric(unclass(plan)$labels)) return(unclass(plan))
+  abort("input", "`plan` must be par_segments(by = index), not ",
+        if (inherits(plan, "kernweave_segments")) "another plan" else describe(plan))
+}
+
+check_plan_of <- function(plan, index) {
+  if (is.null(plan)) return(NULL)
+  groups <- check_groups(plan)
+  if (items_in(plan) != length(index)) {
+    abort("shape", "`plan` is of ", items_in(plan), " items, and `index` has ", length(index))
+  }
+  list(order = segment_order(plan) %or% seq_along(index), offsets = groups$offsets)
+}
+
+# --- shapes ----------------------------------------------------------------------------------------------------
+
+# As R's own arithmetic has it; a factor that is whole number is of the type of the array.
+added_type <- function(x, source, alpha, op) {
+  whole <- !is.double(x) && !is.double(source) && op != "mean" && isTRUE(abs(alpha) <= .Machine$integer.max) &&
+    alpha == trunc(alpha)
+  if (whole) "integer" else "double"
+}
+
+# The extents before, along and after a dimension.
+three_extents <- function(extents, dim) {
+  c(prod(extents[seq_len(dim - 1)]), extents[dim], prod(extents[-seq_len(dim)]))
+}
+
+# The numbers of the source, and how many it is from one to the next along three extents: 0 where one serves all.
+spread_source <- function(source, extents, dim, items) {
+  have <- dim(source) %or% length(source)
+  want <- replace(extents, dim, items)
+  if (length(source) == 1) have <- rep(1L, length(want))
+  if (length(have) != length(want) || any(have != want & have != 1)) {
+    abort("shape", "`source` must be of ", paste(want, collapse = " x "), ", with 1 where one serves all, not of ",
+          paste(have, collapse = " x "))
+  }
+  before <- seq_len(dim - 1)
+  after <- seq_along(extents)[-seq_len(dim)]
+  mixed <- function(sides) any(have[sides] != want[sides]) && any(have[sides] == want[sides] & want[sides] != 1)
+  repeated <- c(if (mixed(before)) before, if (mixed(after)) after)
+  if (length(repeated)) {
+    places <- Map(rep_len, lapply(have, seq_len), replace(have, repeated, want[repeated]))
+    source <- do.call(`[`, c(list(source), places, list(drop = FALSE)))
+    have[repeated] <- want[repeated]
+  }
+  own <- three_extents(have, dim)
+  list(values = source, steps = ifelse(own == 1, 0, c(1, own[1], own[1] * own[2])))
+}
