@@ -178,7 +178,7 @@ nearest_before <- function(K, order, deviation, m) {
   n <- length(order)
   m <- min(m, max(n - 1, 1))
   found <- matrix(NA_integer_, m, n)
-  high <- min(n, 256)
+  high <- min(n, first_prefix)
   low <- 0
   while (low < n) {
     rows <- seq.int(low + 1, high)
@@ -193,6 +193,9 @@ nearest_before <- function(K, order, deviation, m) {
   }
   found
 }
+
+# Some millions of pairs, which are looked at in no time; with less there are more prefixes.
+first_prefix <- 2048
 
 # Missing ones last, in each column.
 packed_first <- function(at) {
