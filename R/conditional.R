@@ -28,7 +28,7 @@
 #' @param seed of the draws, as in [simulate()][simulate.lazy_tensor]
 #' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense up to 2000 places
 #' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], of the places seen
-#' @param x,object,digits,probs,... of methods: what `conditional()` returned; significant digits; probabilities
+#' @param x,digits,probs,... of methods: what `conditional()` returned; significant digits; probabilities
 #' @param row.names,optional as in [base::as.data.frame()]
 #' @return A list of class `kernweave_conditional`: `mean` and `variance` of each new place; `se`, the relative standard
 #'   error of a variance, 0 if it is exact; `draws`, a column for each, or `NULL`; `coefficients` of the trend. It is

@@ -326,7 +326,7 @@ Rcpp::List r_square_root(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMa
     kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
     const auto split = p ? kernweave::solve::split_operator(op.get(), p) : nullptr;
     auto found = kernweave::solve::square_root_times(split ? split.get() : op.get(), kernweave::block_from_r(x),
-                                                     {tol, most, together}, kernweave::poll_r);
+                                                     {tol, most, together, kernweave::threads_of(matrix)}, kernweave::poll_r);
     kernweave::solve::Block y;
     if (p) p->back(found.y, &y);
     return Rcpp::List::create(Rcpp::_["y"] = kernweave::block_to_r(p ? y : found.y), Rcpp::_["steps"] = found.steps,
@@ -357,7 +357,8 @@ Rcpp::List r_spectral_rules(Rcpp::List matrix, Rcpp::NumericMatrix b, double rid
   return kernweave::at_border([&] {
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
     const auto found =
-        kernweave::solve::spectral_rules(op.get(), kernweave::block_from_r(b), ridge, tol, most, kernweave::poll_r);
+        kernweave::solve::spectral_rules(op.get(), kernweave::block_from_r(b), ridge,
+                                         {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r);
     const auto to_r = [](const kernweave::solve::Rule& rule) {
       return Rcpp::List::create(Rcpp::_["nodes"] = kernweave::vector_to_r(rule.nodes.matrix()),
                                 Rcpp::_["weights"] = kernweave::vector_to_r(rule.weights.matrix()));

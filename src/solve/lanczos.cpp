@@ -14,8 +14,12 @@ constexpr double kNothing = 1e-14;  // a next vector that is rounding alone, rel
 
 }  // namespace
 
-Lanczos::Lanczos(Operator* matrix, const Block& starts, int most, bool basis, const Poll& poll)
-    : matrix_(matrix), poll_(poll), keeps_basis_(basis), columns_(static_cast<std::size_t>(starts.cols())) {
+Lanczos::Lanczos(Operator* matrix, const Block& starts, int most, bool basis, int threads, const Poll& poll)
+    : matrix_(matrix),
+      poll_(poll),
+      keeps_basis_(basis),
+      threads_(threads),
+      columns_(static_cast<std::size_t>(starts.cols())) {
   std::vector<Index> any;
   for (Index c = 0; c < starts.cols(); ++c) {
     Column& column = columns_[static_cast<std::size_t>(c)];
@@ -36,12 +40,14 @@ void Lanczos::advance() {
   matrix_->times(now_, &product_);
   user_check(product_.allFinite(), Fault::input, "the operator has products that are not finite: look at its data");
   ++products_;
+  share_out(
+      threads_, static_cast<std::int64_t>(active_.size()), [](double) {},
+      [&](int, std::int64_t k, const Heartbeat&) {
+        step(&columns_[static_cast<std::size_t>(active_[static_cast<std::size_t>(k)])], static_cast<Index>(k));
+      });
   std::vector<Index> stay;
-  for (std::size_t k = 0; k < active_.size(); ++k) {
-    Column& column = columns_[static_cast<std::size_t>(active_[k])];
-    step(&column, static_cast<Index>(k));
-    if (!column.exhausted) stay.push_back(active_[k]);
-  }
+  for (const Index c : active_)
+    if (!exhausted(c)) stay.push_back(c);
   keep(stay);
 }
 

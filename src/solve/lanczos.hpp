@@ -10,7 +10,7 @@ namespace kernweave::solve {
 class Lanczos {
  public:
   // With `basis`, room for so many steps is kept and the vectors stay orthogonal in full; else none is.
-  Lanczos(Operator* matrix, const Block& starts, int most, bool basis, const Poll& poll);
+  Lanczos(Operator* matrix, const Block& starts, int most, bool basis, int threads, const Poll& poll);
 
   // A product for all columns that go on.
   void advance();
@@ -40,6 +40,7 @@ class Lanczos {
   Operator* const matrix_;
   const Poll& poll_;
   const bool keeps_basis_;
+  const int threads_;
   std::vector<Column> columns_;
   std::vector<Index> active_;
   Block now_, before_, product_;  // a column for each that is active

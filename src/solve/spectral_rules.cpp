@@ -30,19 +30,18 @@ Rule other_rule(const Lanczos& process, Index column, const Rule& gauss) {
 
 }  // namespace
 
-SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, double tolerance, int most,
-                             const Poll& poll) {
+SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, const Limits& limits, const Poll& poll) {
   SpectralRules out;
   const auto columns = static_cast<std::size_t>(b.cols());
   out.gauss.resize(columns);
   out.radau.resize(columns);
   out.steps.assign(columns, 0);
-  Lanczos process(matrix, b, most, false, poll);
+  Lanczos process(matrix, b, limits.most, false, limits.threads, poll);
   int next = 2;
-  for (int step = 1; step <= most && !process.active().empty(); ++step) {
+  for (int step = 1; step <= limits.most && !process.active().empty(); ++step) {
     const std::vector<Index> open = process.active();
     process.advance();
-    const bool due = step == next || step == most;
+    const bool due = step == next || step == limits.most;
     if (due) next += std::max(1, step / kLooks);
     std::vector<Index> stay;
     for (const Index c : open) {
@@ -53,7 +52,7 @@ SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, dou
         out.gauss[at] = gauss_rule(process.tridiagonal(c), step);
         out.radau[at] = other_rule(process, c, out.gauss[at]);
       }
-      if (!exhausted && !(due && near(out.gauss[at], out.radau[at], ridge, tolerance))) stay.push_back(c);
+      if (!exhausted && !(due && near(out.gauss[at], out.radau[at], ridge, limits.tolerance))) stay.push_back(c);
     }
     process.keep(stay);
   }

@@ -1,6 +1,7 @@
 // Quadrature over the spectrum of a matrix as vectors see it, from one Lanczos process: good for any function, and for
 // the matrix with any number added to its diagonal.
 #pragma once
+#include "solve/conjugate_gradients.hpp"
 #include "solve/lanczos.hpp"
 
 namespace kernweave::solve {
@@ -13,7 +14,6 @@ struct SpectralRules {
 
 // Of a positive semidefinite matrix B. A column ends where the bounds of b'(B + ridge)^-1 b are so near each other,
 // relative to it.
-SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, double tolerance, int most,
-                             const Poll& poll);
+SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, const Limits& limits, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -43,7 +43,7 @@ void look(const Lanczos& process, Index column, Progress* at) {
 
 void some_columns(Operator* matrix, const Block& x, Index from, const RootLimits& limits, const Poll& poll,
                   Roots* out) {
-  Lanczos process(matrix, x, limits.most, true, poll);
+  Lanczos process(matrix, x, limits.most, true, limits.threads, poll);
   std::vector<Progress> progress(static_cast<std::size_t>(x.cols()));
   int next = 1;
   for (int step = 1; step <= limits.most && !process.active().empty(); ++step) {

@@ -8,6 +8,7 @@ struct RootLimits {
   double tolerance;  // of what is still to change, relative to the result
   int most;          // steps
   Index together;    // columns at once: each has a basis
+  int threads = 1;
 };
 
 struct Roots {
