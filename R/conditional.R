@@ -138,7 +138,8 @@ prior_draws <- function(model, draws) {
   noise <- numeric(n)
   noise[model$at] <- model$ridge
   method <- c(auto = "auto", dense = "dense", cg = "lanczos")[[model$solver]]
-  plain_columns(root_op(model$K, noise, model$tol, method) %*% matrix(stats::rnorm(n * draws), n, draws))
+  root <- root_op(model$K, noise, model$tol, method)
+  plain_columns(root %*% matrix(stats::rnorm(root$dim[2] * draws), root$dim[2], draws))
 }
 
 # --- variances ------------------------------------------------------------------------------------------------

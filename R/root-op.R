@@ -9,7 +9,10 @@
 #' process that takes ten steps or so. With `precondition = FALSE`, or for operators of other kinds, it is the symmetric
 #' square root, in as many steps as it needs.
 #'
-#' A matrix that is only semidefinite, as that of a smooth kernel without a ridge is to rounding, has a root as well.
+#' A matrix that is only semidefinite, as that of a smooth kernel without a ridge is to rounding, has a root as well. If
+#' at most 2000 landmarks leave no more of it than `tol` allows, these are the root: a matrix with a column for each, and
+#' a diagonal with the root of the ridge beside it. So are operators that are a [lowrank()] and a diagonal. `ncol(M)`
+#' tells how many random numbers a draw takes.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, an operator (see [identity_op()]), or a
 #'   matrix; symmetric and positive semidefinite
@@ -27,7 +30,7 @@
 #' x <- matrix(runif(9000), 3000)
 #' M <- root_op(kernel_matern(x, x, scale = 0.3, nu = 1.5), ridge = 1e-4)
 #' M
-#' draws <- M %*% matrix(rnorm(3000 * 4), 3000)
+#' draws <- M %*% matrix(rnorm(ncol(M) * 4), ncol(M))
 root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lanczos"), precondition = TRUE, rank = NULL,
                     local = TRUE, maxit = 200, basis_mb = 1024) {
   op <- set_op(square_op(K, "root_op()"), precision = "float64")
@@ -37,14 +40,19 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   check_limit(basis_mb, "basis_mb")
   method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
   ridge <- check_ridge(ridge, n)
+  low <- if (method == "auto") low_rank_and_diagonal(with_ridge(op, ridge))
+  if (!is.null(low)) return(low_rank_root(low$factor, low$diagonal, rownames(op)))
   if (n == 0 || method == "dense" || method == "auto" && n <= small_system) return(dense_root_op(op, ridge))
   own <- tensor_and_ridge(op)
   P <- if (!is.null(own)) root_preconditioner(precondition, own$K, own$ridge + ridge, rank, local)
+  landmarks <- if (isTRUE(precondition)) smooth_factor(own, P, tol, floor(basis_mb * 2^20 / 8 / n))
+  if (!is.null(landmarks)) return(low_rank_root(landmarks, own$ridge + ridge, rownames(op)))
   most <- min(check_count(maxit, "maxit"), n)
   together <- as.integer(max(1, min(widest_product, floor(basis_mb * 2^20 / 8 / n / min(most, 40)))))
   check_symmetric_op(op)
   apply <- function(v) {
-    system <- if (is.null(own)) native_sum(op, ridge, ncol(v)) else native_system(own$K, own$ridge + ridge, ncol(v))
+    system <- if (is.null(own)) native_operator(with_ridge(op, ridge), ncol(v), TRUE)
+    else native_system(own$K, own$ridge + ridge, ncol(v))
     found <- root_product(system, P, v, tol, most, together)
     if (!found$converged) warn_of_root(found, tol, P)
     structure(found$y, steps = found$steps, products = found$products)
@@ -63,6 +71,21 @@ root_preconditioner <- function(...) unless_indefinite(chosen_preconditioner(...
 
 unless_indefinite <- function(value) tryCatch(value, kernweave_error_indefinite = function(e) NULL)
 
+# Where neighbours were thought to be needed, and yet landmarks leave little: a few more leave nothing, and make a root
+# in less time than a Lanczos process takes, whose steps are hundreds then.
+smooth_factor <- function(own, P, tol, most) {
+  if (is.null(own) || !can_take(own$K)) return(NULL)
+  if (!is.null(P) && (!P$neighbours || P$residual > 1e-4 * mean(diag(own$K)))) return(NULL)
+  n <- dim(own$K)[1]
+  found <- unless_indefinite(landmark_factor(own$K, min(most, 2000, n %/% 2 + 1), tol^2, 1))
+  if (!is.null(found) && found$residual <= tol^2) found$factor
+}
+
+low_rank_root <- function(factor, diagonal, names) {
+  rownames(factor) <- names
+  if (all(diagonal == 0)) as_op(factor) else cbind(as_op(factor), diagonal_op(sqrt(rep_len(diagonal, nrow(factor)))))
+}
+
 check_untraced <- function(op, ridge) {
   if (level_of_op(op) > 0L || is_traced(ridge)) {
     abort("no_gradient", "roots of matrices and draws are not differentiated")
@@ -72,10 +95,6 @@ check_untraced <- function(op, ridge) {
 check_symmetric_op <- function(op) {
   if (isFALSE(op$symmetric)) abort("indefinite", "the operator is not symmetric: it has no root")
   if (op$dim[1] > 0) check_symmetric_by_products(native_operator(op, 2), op$dim[1])
-}
-
-native_sum <- function(op, ridge, columns) {
-  native_operator(if (any(ridge != 0)) op + diagonal_op(ridge) else op, columns, TRUE)
 }
 
 dense_root_op <- function(op, ridge) {

@@ -32,7 +32,7 @@ simulate.lazy_tensor <- function(object, nsim = 1, seed = NULL, ridge = 0, tol =
   if (!is.null(state$before)) on.exit(assign(".Random.seed", state$before, envir = globalenv()))
   root <- root_op(object, ridge, tol, ...)
   n <- root$dim[1]
-  draws <- root %*% matrix(stats::rnorm(n * nsim), n, nsim)
+  draws <- root %*% matrix(stats::rnorm(root$dim[2] * nsim), root$dim[2], nsim)
   structure(matrix(as.vector(draws), n, nsim, dimnames = list(rownames(root), paste0("sim_", seq_len(nsim)))),
             seed = state$mark)
 }

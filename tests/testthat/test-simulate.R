@@ -94,6 +94,30 @@ test_that("a large system takes few products for many draws, and few columns at 
   }
 })
 
+test_that("a smooth matrix with hardly a ridge has its landmarks for a root", {
+  x <- places(2100, 2)
+  K <- kernel_gaussian(x, x, 0.2)
+  A <- as.matrix(K)
+  for (ridge in list(0, rep(c(0, 0.01), c(100, 2000)))) {
+    M <- root_op(K, ridge)
+    expect_lt(ncol(M) - 2100 * any(ridge > 0), 500)
+    w <- stats::rnorm(2100)
+    image <- M %*% (t(M) %*% w)
+    expect_lt(max(abs(image - A %*% w - ridge * w)), 1e-8)
+    expect_identical(dim(simulate(K, 3, ridge = ridge)), c(2100L, 3L))
+  }
+})
+
+test_that("a low rank and a diagonal are their own root", {
+  F <- matrix(stats::rnorm(120), 40, dimnames = list(sprintf("p%d", 1:40), NULL))
+  L <- lowrank(covariances$gaussian(places(40, 2)), rank = 5, seed = 1)
+  expect_equal(covariance_of(root_op(L, 0.1)), dense_sum(L, 0.1), tolerance = 1e-10)
+  expect_identical(ncol(root_op(L)), 5L)
+  A <- as_op(F) %*% t(as_op(F)) + diagonal_op(rep(0.5, 40))
+  expect_equal(covariance_of(root_op(A)), F %*% t(F) + diag(0.5, 40), tolerance = 1e-10, ignore_attr = TRUE)
+  expect_identical(rownames(simulate(A)), rownames(F))
+})
+
 test_that("steps that do not come far enough are a warning", {
   x <- places(100, 2)
   M <- root_op(covariances$laplacian(x), method = "lanczos", precondition = FALSE, maxit = 5)
