@@ -325,8 +325,9 @@ Rcpp::List r_square_root(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMa
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
     kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
     const auto split = p ? kernweave::solve::split_operator(op.get(), p) : nullptr;
-    auto found = kernweave::solve::square_root_times(split ? split.get() : op.get(), kernweave::block_from_r(x),
-                                                     {tol, most, together, kernweave::threads_of(matrix)}, kernweave::poll_r);
+    const kernweave::solve::RootLimits limits{tol, most, together, kernweave::threads_of(matrix)};
+    auto found = kernweave::solve::square_root_times(split ? split.get() : op.get(), kernweave::block_from_r(x), limits,
+                                                     kernweave::poll_r);
     kernweave::solve::Block y;
     if (p) p->back(found.y, &y);
     return Rcpp::List::create(Rcpp::_["y"] = kernweave::block_to_r(p ? y : found.y), Rcpp::_["steps"] = found.steps,
