@@ -63,5 +63,7 @@ fit_by_products <- function(op, b, ridge, tol, most, start) {
                 products = 0, end = "converged"))
   }
   native <- function(op) native_operator(op, ncol(b), ladder = TRUE)
-  r_least_squares(native(op), native(t(op)), if (any(ridge != 0)) ridge else numeric(), b, start, tol, most)
+  at_middle_scale(b, start, function(b, start) {
+    r_least_squares(native(op), native(t(op)), if (any(ridge != 0)) ridge else numeric(), b, start, tol, most)
+  })
 }

@@ -44,7 +44,7 @@
 solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
                               method = c("auto", "dense", "cg", "block", "minres"), precondition = TRUE, rank = NULL,
                               local = TRUE, start = NULL, maxit = NULL, ...) {
-  if (...length()) abort("input", "solve() of a lazy tensor takes no other arguments")
+  refuse_others(list(...), solve.lazy_tensor, "solve() of a lazy tensor")
   n <- check_square(a)
   if (missing(b)) {
     return(inverse_op(NULL, list(K = a, ridge = 0), n, ridge, tol, check_method(method), maxit,
@@ -117,11 +117,17 @@ check_symmetric_by_products <- function(op, n) {
   }
   one <- sum(uv[, 1] * products[, 2])
   other <- sum(uv[, 2] * products[, 1])
-  scale <- sqrt(sum(uv[, 1]^2)) * sqrt(sum(products[, 2]^2))
+  scale <- length_of(uv[, 1]) * length_of(products[, 2])
   if (abs(one - other) > 1e-5 * scale) {
     abort("indefinite", "the matrix is not symmetric: u'Kv and v'Ku are ", format(one, digits = 6), " and ",
           format(other, digits = 6), " for random u and v")
   }
+}
+
+# Of a vector, whose squares may overflow or vanish.
+length_of <- function(v) {
+  most <- max(abs(v), 0)
+  if (most == 0) 0 else most * sqrt(sum((v / most)^2))
 }
 
 solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, maxit) {
@@ -138,14 +144,40 @@ iterate <- function(system, b, tol, method, maxit, pointer = NULL, start = matri
   most <- if (is.null(maxit)) most_iterations(nrow(b)) else check_count(maxit, "maxit")
   begun <- proc.time()[["elapsed"]]
   by_gradients <- function(system, b, start, tol) {
-    r_conjugate_gradients(system, pointer, b, start, tol, most, method == "block")
+    found <- r_conjugate_gradients(system, pointer, b, start, tol, most, method == "block")
+    if (is.null(pointer) || found$end != "stagnant") return(found)
+    after(found, r_conjugate_gradients(system, NULL, b, found$x, tol, most, method == "block"))
   }
-  found <- if (method == "minres") r_minimal_residual(system, b, tol, most)
-  else if (is.null(rough)) by_gradients(system, b, start, tol)
-  else refine(by_gradients, system, rough, b, start, tol)
+  found <- at_middle_scale(b, start, function(b, start) {
+    if (method == "minres") r_minimal_residual(system, b, tol, most)
+    else if (is.null(rough)) by_gradients(system, b, start, tol)
+    else refine(by_gradients, system, rough, b, start, tol)
+  })
   c(found[c("x", "iterations", "residual", "history", "products", "end")],
     list(method = if (method == "auto") "cg" else method, converged = found$end == "converged",
          rough = !is.null(rough), iterating = proc.time()[["elapsed"]] - begun))
+}
+
+# One iteration that went on where another had stopped: without a preconditioner, which rounding spoils where the ridge
+# is far less than the matrix.
+after <- function(first, second) {
+  second$iterations <- first$iterations + second$iterations
+  second$products <- first$products + second$products
+  second$history <- c(first$history, second$history)
+  second
+}
+
+# Squares of numbers beyond 1e154 are infinite, and below 1e-154 nothing. Columns that are near there are solved for at
+# another scale, which is a power of two and changes no digit.
+at_middle_scale <- function(b, start, find) {
+  most <- apply(abs(b), 2, max)
+  far <- most > 0 & (most > 1e100 | most < 1e-100)
+  if (!any(far)) return(find(b, start))
+  scale <- ifelse(far, 2^floor(log2(most)), 1)
+  by_columns <- function(x, f) if (ncol(x)) f(x, rep(scale, each = nrow(x))) else x
+  found <- find(by_columns(b, `/`), by_columns(start, `/`))
+  found$x <- by_columns(found$x, `*`)
+  found
 }
 
 most_iterations <- function(n) as.integer(100 + 10 * sqrt(n))
@@ -180,11 +212,7 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
     return(list(x = x, end = "converged", iterations = iterations, residual = size, history = history,
                 products = products))
   }
-  found <- by_gradients(system, b, x, tol)
-  found$iterations <- found$iterations + iterations
-  found$history <- c(history, found$history)
-  found$products <- found$products + products
-  found
+  after(list(iterations = iterations, history = history, products = products), by_gradients(system, b, x, tol))
 }
 
 # K + ridge, for so many columns.
@@ -232,8 +260,18 @@ shaped_as <- function(x, b) {
 }
 
 # A default names them all, and the first is meant.
-check_method <- function(method) one_of(if (length(method) > 1) "auto" else method, solve_methods, "method")
+check_method <- function(method, known = solve_methods) {
+  one_of(if (identical(method, known)) known[1] else method, known, "method")
+}
 solve_methods <- c("auto", "dense", "cg", "block", "minres")
+
+# What a generic's `...` took and the method does not: a misspelt argument, most likely.
+refuse_others <- function(others, f, what) {
+  if (!length(others)) return(invisible())
+  names <- names(others)[nzchar(names(others))]
+  abort("input", what, " takes no ", if (length(names)) paste0("argument `", names[1], "`") else "more arguments",
+        if (length(names)) near_hint(names[1], setdiff(names(formals(f)), "...")))
+}
 
 check_tolerance <- function(tol) {
   if (!is.numeric(tol) || length(tol) != 1 || is.na(tol) || tol <= 0 || tol >= 1) {
@@ -303,7 +341,8 @@ warn_of_convergence <- function(report) {
   else if (!report$preconditioner$neighbours && report$preconditioner$residual > 100 * report$ridge) {
     "local = TRUE would help: landmarks alone leave much"
   } else "a larger `rank`, or a shorter scale of the kernel, would help"
-  warn("convergence", if (report$method == "lsmr") "least squares" else "conjugate gradients", " ended after ",
+  how <- switch(report$method, lsmr = "least squares", minres = "minimal residuals", "conjugate gradients")
+  warn("convergence", how, " ended after ",
        max(report$iterations), " iterations with a residual of ", format(max(report$residual), digits = 3), ", not ",
        format(report$tol), ": ", remedy)
 }

@@ -9,6 +9,8 @@ namespace {
 
 using Row = Eigen::ArrayXd;
 
+constexpr double kNothing = 1e-13;  // of the largest numbers of the tridiagonal matrix: rounding
+
 // The rotation of the last step and of the one before.
 struct Rotations {
   explicit Rotations(Index n) : cosine(Row::Ones(n)), cosine_before(cosine), sine(Row::Zero(n)), sine_before(sine) {}
@@ -24,6 +26,8 @@ class Iteration {
     out_.iterations.assign(static_cast<std::size_t>(b.cols()), 0);
     v_before_ = w_ = w_before_ = out_.x;
     beta_ = eta_ = size_;
+    largest_ = Row::Zero(b.cols());
+    open_ = Eigen::Array<bool, Eigen::Dynamic, 1>::Constant(b.cols(), true);
     v_ = b * safe_inverse(beta_).matrix().asDiagonal();
   }
 
@@ -33,6 +37,11 @@ class Iteration {
     matrix_->times(out_.x, &av_);
     ++out_.products;
     out_.residual = ((b_ - av_).colwise().norm().transpose().array() * safe_inverse(size_)).matrix();
+    for (Index c = 0; c < b_.cols(); ++c) {
+      if (out_.residual[c] <= 1 || size_[c] == 0) continue;  // rounding has led away: nothing is nearer
+      out_.x.col(c).setZero();
+      out_.residual[c] = 1;
+    }
     if ((out_.residual.array() > limits_.tolerance).any()) out_.end = Solution::End::cap;
     return std::move(out_);
   }
@@ -41,17 +50,22 @@ class Iteration {
   static Row safe_inverse(const Row& x) { return (x > 0).select(x.max(1e-300).inverse(), 0.0); }
 
   // 1 for columns that are not done, else 0.
-  Row running() const { return (eta_.abs() > limits_.tolerance * size_).cast<double>(); }
+  Row running() const { return (open_ && eta_.abs() > limits_.tolerance * size_).cast<double>(); }
 
   void step() {
     poll_(0.0);
     matrix_->times(v_, &av_);
     ++out_.products;
-    const Row go = running(), alpha = v_.cwiseProduct(av_).colwise().sum().transpose().array();
+    const Row alpha = v_.cwiseProduct(av_).colwise().sum().transpose().array();
     Block next = av_ - v_ * alpha.matrix().asDiagonal() - v_before_ * beta_.matrix().asDiagonal();
     const Row beta = next.colwise().norm().transpose().array();
     const Row delta = turn_.cosine * alpha - turn_.cosine_before * turn_.sine * beta_;
     const Row rho = (delta.square() + beta.square()).sqrt();
+    // The vectors span all they can, or the matrix is singular on their span: what is left stays.
+    largest_ = largest_.max(alpha.abs()).max(beta);
+    open_ = open_ && rho > kNothing * largest_;
+    const Row go = running();
+    open_ = open_ && beta > kNothing * largest_;
     const Row first = turn_.sine * alpha + turn_.cosine_before * turn_.cosine * beta_;
     const Row second = turn_.sine_before * beta_;
     turn_.cosine_before = turn_.cosine;
@@ -60,7 +74,7 @@ class Iteration {
     turn_.sine = beta * safe_inverse(rho);
     const Block w = (v_ - w_before_ * second.matrix().asDiagonal() - w_ * first.matrix().asDiagonal()) *
                     safe_inverse(rho).matrix().asDiagonal();
-    out_.x += w * (go * turn_.cosine * eta_).matrix().asDiagonal();
+    out_.x += w * (go > 0).select(turn_.cosine * eta_, 0.0).matrix().asDiagonal();
     w_before_ = w_;
     w_ = w;
     eta_ = (go > 0).select(-turn_.sine * eta_, eta_);
@@ -78,6 +92,8 @@ class Iteration {
   Solution out_;
   Rotations turn_;
   Row size_, beta_, eta_;  // eta: what is left of the residual, with a sign
+  Row largest_;            // number of the tridiagonal matrix
+  Eigen::Array<bool, Eigen::Dynamic, 1> open_;
   Block v_, v_before_, w_, w_before_, av_;
 };
 

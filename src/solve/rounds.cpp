@@ -3,6 +3,7 @@
 #include "solve/rounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kernweave::solve {
 namespace {
@@ -22,6 +23,7 @@ Rounds::Rounds(Operator* matrix, const Block& b, const Block& start, const Limit
   out_.iterations.assign(n, 0);
   out_.coefficients.resize(n);
   out_.residual = Vector::Zero(b.cols());
+  size_before_ = Row::Zero(b.cols());
   goal_ = norms(b, limits.threads) * limits.tolerance;
 }
 
@@ -44,7 +46,7 @@ Solution Rounds::run() {
     }
     give_back();
     open = check();
-    if (out_.end != Solution::End::converged) break;
+    if (out_.end != Solution::End::converged || !gained_) break;
   }
   if (!open.empty() && out_.end == Solution::End::converged) out_.end = Solution::End::stagnant;
   if (open.empty()) out_.end = Solution::End::converged;
@@ -66,6 +68,8 @@ void Rounds::begin(const std::vector<Index>& open, bool at_zero) {
     r_ -= image_;
   }
   best_ = sizes_ = norms(r_, limits_.threads);
+  before_ = out_.x;
+  for (std::size_t k = 0; k < open.size(); ++k) size_before_[open[k]] = sizes_[static_cast<Index>(k)];
   since_ = 0;
   restart();
 }
@@ -107,12 +111,20 @@ void Rounds::give_back() {
   for (std::size_t k = 0; k < active_.size(); ++k) out_.x.col(active_[k]) = x_.col(static_cast<Index>(k));
 }
 
-// True residuals of all columns, and those that are not there.
+// True residuals of all columns, and those that are not there. A column that the round has led away, as rounding in an
+// ill-conditioned preconditioner does, is what it was before.
 std::vector<Index> Rounds::check() {
   product(out_.x, &image_);
-  const Row left = norms(b_ - image_, limits_.threads), all = norms(b_, limits_.threads);
+  Row left = norms(b_ - image_, limits_.threads);
+  const Row all = norms(b_, limits_.threads);
   std::vector<Index> open;
+  gained_ = false;
   for (Index c = 0; c < left.size(); ++c) {
+    if (left[c] < size_before_[c]) gained_ = true;
+    else if (left[c] > size_before_[c] || std::isnan(left[c])) {
+      out_.x.col(c) = before_.col(c);
+      left[c] = size_before_[c];
+    }
     out_.residual[c] = all[c] > 0 ? left[c] / all[c] : 0.0;
     if (!(left[c] <= goal_[c])) open.push_back(c);
   }

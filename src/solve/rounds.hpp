@@ -52,6 +52,9 @@ class Rounds {
   const bool from_zero_;
   int steps_ = 0;
   Block image_;
+  Block before_;       // solutions as the round found them
+  Row size_before_;    // and their true residuals
+  bool gained_ = true; // has the round brought any column nearer?
 };
 
 }  // namespace kernweave::solve

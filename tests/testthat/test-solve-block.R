@@ -111,3 +111,59 @@ test_that("what is not definite is an error, and what is not reached a warning w
   expect_equal(solve_report(found)$residual, missed(as.matrix(K) + diag(1e-5, 500), found, B), tolerance = 1e-6)
   expect_error(solve(K, B, method = "blocks"), class = "kernweave_error_input")
 })
+
+test_that("right-hand sides of any size are solved as those of size one", {
+  x <- matrix(stats::runif(2 * 300), 300)
+  K <- kernel_gaussian(x, x, 0.3)
+  b <- cbind(stats::rnorm(300), 0, stats::rnorm(300))
+  for (method in c("cg", "block", "minres")) for (size in c(2^-1000, 2^-700, 2^700)) {
+    plain <- solve(K, b, ridge = 0.1, method = method)
+    expect_equal(c(solve(K, size * b, ridge = 0.1, method = method) / size), c(plain), tolerance = 1e-12,
+                 label = paste(method, size))
+    expect_equal(c(solve(K, size * b, ridge = 0.1, method = method, start = size * plain) / size), c(plain),
+                 tolerance = 1e-5)
+  }
+  expect_equal(c(least_squares(K, 2^700 * b, ridge = 0.1) / 2^700), c(least_squares(K, b, ridge = 0.1)))
+  tiny <- solve(2^-700 * K, b, ridge = 0.1 * 2^-700, method = "cg")
+  expect_equal(c(tiny * 2^-700), c(solve(K, b, ridge = 0.1)), tolerance = 1e-5)
+  skewed <- 2^700 * K * Vi(x[, 1])
+  expect_error(solve(skewed, b, method = "cg"), "not symmetric", class = "kernweave_error_indefinite")
+})
+
+test_that("what rounding spoils in a preconditioner is finished without one", {
+  x <- matrix(stats::runif(2 * 600), 600)
+  K <- kernel_gaussian(x, x, 100)  # of rank six, as far as rounding tells
+  b <- sin(6 * x[, 1])
+  for (method in c("cg", "block")) for (ridge in c(1e-6, 1e-7)) {
+    found <- solve(K, b, ridge = ridge, method = method)
+    expect_true(solve_report(found)$converged, label = paste(method, ridge))
+    expect_lt(missed(as.matrix(K) + diag(ridge, 600), cbind(as.vector(found)), cbind(b)), 1e-6, label = paste(method, ridge))
+  }
+})
+
+test_that("an iteration that does not arrive is no further off than where it began", {
+  x <- matrix(stats::runif(2 * 50), 50)
+  distances <- sqdist(Vi(x), Vj(x))  # of rank four
+  twice <- rbind(x, x)
+  b <- stats::rnorm(100)
+  cases <- list(
+    minres = list(distances, b[1:50]),
+    cg = list(kernel_gaussian(twice, twice, 0.3), b),
+    block = list(kernel_gaussian(twice, twice, 0.3), cbind(b, rev(b)))
+  )
+  for (method in names(cases)) {
+    K <- cases[[method]][[1]]
+    b <- as.matrix(cases[[method]][[2]])
+    expect_warning(found <- solve(K, b, method = method, precondition = FALSE),
+                   if (method == "minres") "minimal residuals" else "conjugate gradients",
+                   class = "kernweave_warning_convergence")
+    left <- missed(as.matrix(K), matrix(found, nrow(b)), b)
+    expect_lte(max(left), 1 + 1e-12, label = method)
+    expect_equal(unname(left), solve_report(found)$residual, tolerance = 1e-6, label = method)
+  }
+  least <- qr.resid(qr(as.matrix(distances)), cases$minres[[2]])
+  found <- suppressWarnings(solve(distances, cases$minres[[2]], method = "minres"))
+  expect_lt(solve_report(found)$residual, 1.001 * sqrt(sum(least^2) / sum(cases$minres[[2]]^2)))
+  within <- as.matrix(distances) %*% cases$minres[[2]]
+  expect_true(solve_report(solve(distances, within, method = "minres"))$converged)
+})
