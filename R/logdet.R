@@ -35,14 +35,16 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   n <- check_square(K)
   probes <- check_count(probes, "probes")
   if (probes < 2) abort("input", "`probes` must be 2 or more: a standard error needs them")
-  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
+  method <- check_method(method, c("auto", "dense", "lanczos"))
   if (is_traced_system(K, ridge)) {
     return(logdet_node(K, ridge, probes, seed, method, precondition, rank, local))
   }
   ridge <- check_ridge(ridge, n)
+  if (!is.null(se_tol)) check_wanted_error(se_tol)
   if (n == 0) return(estimate(0, 0))
   if (method == "dense" || method == "auto" && n <= small_system) {
-    return(estimate(2 * sum(log(diag(dense_root(K, ridge)))), 0))
+    root <- dense_root(K, ridge)  # by itself: S4 dispatch on an argument that fails would hide the class of its error
+    return(estimate(2 * sum(log(diag(root))), 0))
   }
   seed <- check_seed(seed)
   P <- chosen_preconditioner(precondition, K, ridge, rank, local)
@@ -52,6 +54,11 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
     found <- logdet_by_probes(K, ridge, P, probes, seed)
   }
   estimate(found$value, found$se, probes = probes, steps = max(found$steps), bracket = found$bracket)
+}
+
+check_wanted_error <- function(se_tol) {
+  if (is.numeric(se_tol) && length(se_tol) == 1 && !is.na(se_tol) && se_tol >= 0) return(invisible())
+  abort("input", "`se_tol` must be a number that is not negative, not ", format_value(se_tol))
 }
 
 # What is off by rounding in a sum of n logarithms, relative to it and to n.
@@ -88,7 +95,14 @@ determinant.lazy_tensor <- function(x, logarithm = TRUE, ...) {
 }
 
 # What is no lazy tensor: exact.
-logdet_of_op <- function(op) estimate(as.numeric(determinant(op)$modulus), 0)
+logdet_of_op <- function(op) {
+  found <- determinant(op)
+  if (found$sign < 0) {
+    abort("indefinite", "the determinant is negative and has no logarithm: the matrix is not positive definite; ",
+          "determinant() gives the sign and the modulus")
+  }
+  estimate(as.numeric(found$modulus), 0)
+}
 
 # As base R has it.
 as_determinant <- function(value, logarithm) {

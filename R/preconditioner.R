@@ -28,6 +28,7 @@
 #' solve_report(solve(K, rnorm(1000), ridge = 1e-3, precondition = P, method = "cg"))
 preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1) {
   n <- check_square(K)
+  if (n == 0) abort("shape", "a preconditioner is of points, and there are none")
   traced <- is_traced_system(K, ridge)
   K <- lazy_set(plain_tensor(K), precision = "float64")
   ridge <- check_ridge(plain_value(ridge), n)
@@ -120,7 +121,7 @@ check_diagonal <- function(diagonal, ridge) {
 check_seed <- function(seed) {
   if (is.null(seed)) return(floor(stats::runif(1) * 2^31))
   if (!is.numeric(seed) || length(seed) != 1 || is.na(seed) || seed < 0 || seed != trunc(seed)) {
-    abort("input", "`seed` must be a whole number, not ", format_value(seed))
+    abort("input", "`seed` must be a whole number of at least 0, not ", format_value(seed))
   }
   as.numeric(seed)
 }

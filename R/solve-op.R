@@ -29,7 +29,7 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   own <- tensor_and_ridge(a)
   if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, maxit, ...))
   if (!is.null(own)) return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, maxit = maxit, ...))
-  if (...length()) abort("input", "solve() of this operator takes no other arguments")
+  refuse_others(list(...), solve.linear_op, "solve() of this operator")
   ridge <- check_ridge(ridge, n)
   check_tolerance(tol)
   started <- proc.time()[["elapsed"]]
@@ -58,7 +58,7 @@ square_extent <- function(op) {
   op$dim[1]
 }
 
-# Of an operator that is one lazy tensor and diagonals, these; else NULL.
+# Of an operator that is one lazy tensor and diagonals that are no less than 0 in all, these; else NULL.
 tensor_and_ridge <- function(op) {
   if (op$kind == "lazy") return(list(K = op$tensor, ridge = 0))
   if (op$kind != "sum") return(NULL)
@@ -67,7 +67,8 @@ tensor_and_ridge <- function(op) {
   K <- op$parts[[which(kinds == "lazy")]]$tensor
   by <- op$coefficients[kinds == "lazy"]
   terms <- Map(function(part, by) by * unname(part$values), op$parts[kinds != "lazy"], op$coefficients[kinds != "lazy"])
-  list(K = if (by == 1) K else by * K, ridge = Reduce(`+`, terms))
+  ridge <- Reduce(`+`, terms)
+  if (!isTRUE(any(plain_value(ridge) < 0))) list(K = if (by == 1) K else by * K, ridge = ridge)
 }
 
 dense_solution <- function(A, b) {
