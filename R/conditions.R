@@ -22,9 +22,13 @@
 #' | `indefinite` | a matrix that must be positive definite is not |
 #' | `internal` | a bug in kernweave; please report it |
 #'
-#' Warnings have the class `kernweave_warning` and `kernweave_warning_unreached`: a gradient is 0 since the result does
-#' not depend on an argument that `wrt` names; or `kernweave_warning_overflow`: a sum of integers is `NA` since it is too
-#' large for one.
+#' Warnings have the class `kernweave_warning` and one of these:
+#'
+#' | class `kernweave_warning_...` | signalled when |
+#' |---|---|
+#' | `convergence` | an iteration ended before it reached its tolerance; the message names a remedy |
+#' | `unreached` | a gradient is 0, since the result does not depend on an argument that `wrt` names |
+#' | `overflow` | a sum of integers is `NA`, since it is too large |
 #'
 #' The message names the argument and the sizes; `conditionCall()` gives the call you made.
 #'
@@ -87,6 +91,7 @@ name_of <- function(f) {
 
 # Objects of ours are shown as `F` or `A`, all else that is neither code nor one number or word as `...`.
 without_data <- function(call) {
+  if (identical(call[[1]], quote(`function`))) return(call)  # its arguments are no call
   for (k in seq_along(call)[-1]) {
     if (is.name(call[[k]]) || is.null(call[[k]])) next
     part <- call[[k]]
@@ -121,7 +126,7 @@ one_of <- function(value, known, argument, class = "input") {
   if (is.character(value) && length(value) == 1 && value %in% known) return(value)
   shown <- if (is.character(value) && length(value) == 1) paste0("\"", value, "\"") else describe(value)
   abort(class, "`", argument, "` must be one of ", paste0("\"", known, "\"", collapse = ", "), ", not ", shown,
-        if (is.character(value)) near_hint(value, known))
+        if (is.character(value) && length(value) == 1) near_hint(value, known))
 }
 
 # "a character vector of length 3"
@@ -131,7 +136,8 @@ describe <- function(x) {
   if (inherits(x, c("lazy_tensor", "lazy_reduction"))) return(paste("a", sub("_", " ", class(x)[1])))
   if (is_op(x)) return(paste("a linear operator of", size_text(x)))
   if (is.matrix(x)) return(paste("a", nrow(x), "x", ncol(x), typeof(x), "matrix"))
-  if (is.object(x) || !is.vector(x)) return(paste("an object of class", class(x)[1]))
+  if (is.array(x) && !is.object(x)) return(paste("an array of", paste(dim(x), collapse = " x ")))
+  if (is.object(x) || !is.atomic(x) && !is.list(x)) return(paste("an object of class", class(x)[1]))
   what <- if (is.list(x)) "list" else paste(typeof(x), "vector")
   paste(if (is.integer(x)) "an" else "a", what, "of length", length(x))
 }

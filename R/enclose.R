@@ -4,6 +4,7 @@
 # A copy of f that looks for functions in layers first. `made` holds the layers made so far, one for each environment.
 enclose <- function(f, made = new_layers(f)) {
   if (is.primitive(f)) return(f)
+  if (methods::is(f, "standardGeneric")) return(overlay[[f@generic]] %or% f)
   if (is_package(environment(f))) {
     known <- overlay_twin(f)
     if (!is.null(known)) return(known)

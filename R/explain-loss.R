@@ -3,11 +3,24 @@
 
 explain_loss <- function(e, home) {
   if (inherits(e, "kernweave_error")) return()
+  if (is_of_missing(e)) return()
   culprit <- culprit_call(e, home)
   if (is.null(culprit)) return()
   name <- paste(deparse(culprit[[1]]), collapse = "")
   abort("no_gradient", "`", name, "` does not know traced values (", conditionMessage(e), "); ",
-        "with_gradient() gives a function a rule of its own", call = without_data(culprit))
+        instead_of[name] %na% "with_gradient() gives a function a rule of its own", call = without_data(culprit))
+}
+
+# What cannot be given a rule.
+instead_of <- c(`for` = "go over seq_along(x) and take x[k]", `if` = "write the comparison out",
+                `while` = "write the comparison out", `:` = "whole numbers have no derivative")
+
+`%na%` <- function(x, otherwise) if (is.na(x)) otherwise else x
+
+# An argument that was not given is missing, whoever asks for it.
+is_of_missing <- function(e) {
+  said <- gettext("argument \"%s\" is missing, with no default", domain = "R")
+  grepl(gsub("%s", ".*", said, fixed = TRUE), conditionMessage(e))
 }
 
 # Outwards from the error, the last call before the user's own code if that handed over something traced; where there is
@@ -18,7 +31,7 @@ culprit_call <- function(e, home) {
   for (k in rev(seq_len(sys.nframe()))) {
     f <- sys.function(k)
     if (is_users(f, home)) return(found %or% if (mentions_traced(conditionCall(e), sys.frame(k))) primitive_call(e))
-    if (speaks_for_others(f) || is_ours(f)) next
+    if (speaks_for_others(f) || is_ours(f) || knows_traced(sys.call(k))) next
     caller <- if (parents[k]) sys.frame(parents[k]) else globalenv()
     if (mentions_traced(sys.call(k), caller)) found <- sys.call(k)
   }
@@ -43,7 +56,10 @@ mentions_traced <- function(call, frame) {
   suppressWarnings(any(vapply(all.vars(call), is_bound, NA)))
 }
 
+# Primitive functions that know traced values: what they say is so.
+knows_traced <- function(call) is.name(call[[1]]) && as.character(call[[1]]) %in% c("[", "[[", "%*%")
+
 primitive_call <- function(e) {
   call <- conditionCall(e)
-  if (is.name(call[[1]]) && is.primitive(get0(as.character(call[[1]]), baseenv()))) call
+  if (is.name(call[[1]]) && !knows_traced(call) && is.primitive(get0(as.character(call[[1]]), baseenv()))) call
 }

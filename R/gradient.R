@@ -173,6 +173,7 @@ call_with_rule <- function(f, pullback, arguments) {
 }
 
 fitting <- function(part, argument) {
+  if (!is.null(part)) check_cotangent(part, "pullback(g, ...)")
   if (is.null(part) || length(part) == length(argument)) return(shaped_like(part, argument))
   abort("shape", "`pullback` gave ", counted(length(part), "number"), " for an argument of ", length(argument))
 }

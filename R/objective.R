@@ -29,6 +29,7 @@
 objective <- function(f, start, ..., wrt = NULL) {
   check_function(f, "f")
   if (!is.list(start)) start <- structure(list(start), names = names(formals(args(f)))[1])
+  check_start_names(names(start), f)
   if (is.null(wrt)) wrt <- names(start)
   fixed <- c(start[setdiff(names(start), wrt)], list(...))
   first <- start_run(f, c(start, list(...)), wrt)
@@ -58,10 +59,22 @@ objective <- function(f, start, ..., wrt = NULL) {
   ))
 }
 
+check_start_names <- function(names, f) {
+  if (is.null(names) || !all(nzchar(names))) {
+    abort("input", "`start` must be a list whose parts bear the names of arguments of `f`")
+  }
+  known <- names(formals(args(f)))
+  unknown <- if (!"..." %in% known) setdiff(names, known)
+  if (length(unknown)) {
+    abort("input", "`start`: `f` has no argument `", unknown[1], "`", near_hint(unknown[1], known))
+  }
+}
+
 # Numbers in the places of the inputs, all else as it was.
 put_in <- function(run, par) {
   sizes <- lengths(run$leaves)
   n <- sum(sizes)
+  if (!is.numeric(par)) abort("input", "`par` must be numbers, not ", describe(par))
   if (length(par) != n) abort("shape", "`par` must have ", counted(n, "number"), ", not ", length(par))
   before <- 0L
   over_inputs(run$inputs, rest = identity, f = function(input) {

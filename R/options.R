@@ -174,7 +174,9 @@ check_list <- function(x, argument) {
 
 format_value <- function(x) {
   x <- plain_value(x)
-  if (is.atomic(x) && length(x) == 1) format(x) else describe(x)
+  if (is.character(x) && length(x) == 1) encodeString(x, quote = "\"")
+  else if (is.atomic(x) && length(x) == 1) format(x)
+  else describe(x)
 }
 
 # Two formulas meet: what one of them has set holds for both, unless they contradict each other.

@@ -252,5 +252,5 @@ with_attribute <- function(x, name, value) {
 }
 
 has_names <- function(x) !is.null(names(plain_value(x)))
-holds_traced <- function(x) is_traced(x) || is.list(x) && any(vapply(x, holds_traced, NA))
+holds_traced <- function(x) is_traced(x) || is.list(x) && !isS4(x) && any(vapply(x, holds_traced, NA))
 in_list <- function(x) if (is_traced(x)) list(x) else x

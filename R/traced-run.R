@@ -175,9 +175,12 @@ reached <- function(run) {
   of <- paste0("`", names(run$inputs), "`", collapse = ", ")
   if (is_traced(run$result)) abort("no_gradient", "the result is a value of another gradient, kept after its return")
   abort("no_gradient", "the result does not depend on ", of, ": ",
-        if (holds_traced(run$result)) "it is a list" else paste0("it is plain, ", describe(run$result)),
-        "; somewhere its history was lost")
+        if (is_formula_of_ours(run$result)) paste0("it is ", describe(run$result), ", which is no number yet")
+        else if (holds_traced(run$result)) "it is a list; take the number out of it"
+        else paste0("it is plain, ", describe(run$result), "; somewhere its history was lost"))
 }
+
+is_formula_of_ours <- function(x) inherits(x, c("lazy_tensor", "lazy_reduction", "linear_op"))
 
 one_number <- function(run) {
   n <- length(reached(run)$result)
@@ -207,6 +210,7 @@ parts_given <- function(parts, run, argument) {
   if (setequal(names(parts), known)) parts <- parts[known]
   parts <- flatten(parts)
   sizes <- vapply(run$leaves, length, 0L)
+  for (part in parts) check_cotangent(part, argument)
   if (identical(lengths(parts), sizes)) return(parts)
   abort("shape", "`", argument, "` must have as many numbers as the arguments: ",
         paste(sizes, collapse = ", "), ", not ", paste(lengths(parts), collapse = ", "))
@@ -222,8 +226,14 @@ cotangent_given <- function(cotangent, result) {
     if (length(result) == 1) return(shaped_like(1, result))
     abort("input", "`cotangent` is needed: numbers shaped like the result, of which there are ", length(result))
   }
+  check_cotangent(cotangent, "cotangent")
   if (length(cotangent) == 1 || length(cotangent) == length(result)) return(shaped_like(cotangent, result))
   abort("shape", "`cotangent` has ", counted(length(cotangent), "number"), ", but the result has ", length(result))
+}
+
+check_cotangent <- function(x, argument) {
+  if (is_traced(x) || is.numeric(x) || is.logical(x)) return(invisible())
+  abort("input", "`", argument, "` must be numbers, not ", describe(x))
 }
 
 flatten <- function(x) {

@@ -89,3 +89,13 @@ test_that("numbers out of range are told by class and name, and turn an optimise
   }
   expect_gt(jumps, 0)
 })
+
+test_that("a start that is not of the function's arguments is refused at once", {
+  f <- function(level, slope) level^2 + slope^2
+  expect_error(objective(f, list(level = 1, slop = 2)), "no argument `slop`; did you mean `slope`",
+               class = "kernweave_error_input")
+  expect_error(objective(f, list(1, 2)), "`start`", class = "kernweave_error_input")
+  expect_error(objective(f, list(level = 1), slope = 2)$fn("a"), "`par`", class = "kernweave_error_input")
+  of_dots <- objective(function(...) sum(...), list(a = 1, b = 2))
+  expect_identical(of_dots$fn(c(1, 2)), 3)
+})

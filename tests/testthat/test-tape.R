@@ -55,3 +55,31 @@ test_that("long histories are read without a deep stack", {
   gc()
   expect_identical(pulled(y, 1, x), list(20001))
 })
+
+test_that("mistakes in a function, and what is not a number, are told as what they are", {
+  expect_error(gradient(function(a, b) sum(a * b))(1), "\"b\" is missing")
+  expect_error(gradient(function(x) x[[3]])(c(1, 2)), "^subscript out of bounds")
+  expect_error(gradient(function(x) x[3, 1])(c(1, 2)), "^incorrect number of dimensions")
+  expect_error(gradient(function(x) for (k in x) k)(1), "seq_along(x)", fixed = TRUE,
+               class = "kernweave_error_no_gradient")
+  expect_error(gradient(function(x) Vi(x))(diag(2)), "a lazy tensor, which is no number yet",
+               class = "kernweave_error_no_gradient")
+  expect_error(gradient(function(x) list(x))(1), "take the number out", class = "kernweave_error_no_gradient")
+  expect_error(hvp(sum)(1, v = "a"), "`v` must be numbers", class = "kernweave_error_input")
+  expect_error(jvp(exp)(1, tangent = "a"), "`tangent` must be numbers", class = "kernweave_error_input")
+  expect_error(vjp(exp)(1:2 + 0.5, cotangent = "a"), "`cotangent` must be numbers", class = "kernweave_error_input")
+  wordy <- with_gradient(function(x) x^2, function(g, r, x) "a")
+  expect_error(gradient(wordy)(1), "pullback", class = "kernweave_error_input")
+})
+
+test_that("numbers may be shown on the way, and functions that a package made generic are known by themselves", {
+  f <- function(x) {
+    expect_identical(sprintf("%.1f", x), "2.0")
+    expect_identical(paste0("x", x), "x2")
+    expect_message(message("at ", x), "at 2")
+    x^2
+  }
+  expect_identical(gradient(f)(2), list(x = 4))
+  expect_identical(gradient(kernweave::crossprod)(c(1, 2)), list(x = c(2, 4)))
+  expect_identical(gradient(function(x) do.call(kernweave::crossprod, list(x)))(c(1, 2)), list(x = c(2, 4)))
+})
