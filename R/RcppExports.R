@@ -253,6 +253,26 @@ r_spectral_rules <- function(matrix, b, ridge, tol, most) {
     .Call(`_kernweave_r_spectral_rules`, matrix, b, ridge, tol, most)
 }
 
+r_first_unsorted <- function(x, threads) {
+    .Call(`_kernweave_r_first_unsorted`, x, threads)
+}
+
+r_merge <- function(x, y, rows, threads) {
+    .Call(`_kernweave_r_merge`, x, y, rows, threads)
+}
+
+r_search <- function(needles, haystack, equal_too, sorted, threads) {
+    .Call(`_kernweave_r_search`, needles, haystack, equal_too, sorted, threads)
+}
+
+r_search_both <- function(needles, haystack, equal_too, threads) {
+    .Call(`_kernweave_r_search_both`, needles, haystack, equal_too, threads)
+}
+
+r_set <- function(x, y, op, multiset, threads) {
+    .Call(`_kernweave_r_set`, x, y, op, multiset, threads)
+}
+
 r_nearest <- function(typed, known) {
     .Call(`_kernweave_r_nearest`, typed, known)
 }

@@ -60,12 +60,13 @@ one_behind_other <- function(keys) {
 
 # --- keys of two vectors -----------------------------------------------------------------------------------------
 
-# Numbers of one type that stand for x and y, so that equal ones are equal keys and smaller ones come first.
+# Numbers of one type that stand for x and y, so that equal ones are equal keys and smaller ones come first; characters
+# are their places among all.
 shared_keys <- function(x, y, x_label, y_label) {
   same_kind(x, y, x_label, y_label)
   if (is.character(x)) {
     places <- sort(unique(c(x, y)), method = "radix")
-    return(list(x = match(x, places), y = match(y, places)))
+    return(list(x = match(x, places), y = match(y, places), places = places))
   }
   if (is.double(x) != is.double(y)) return(list(x = as.double(unclass(x)), y = as.double(unclass(y))))
   list(x = x, y = y)

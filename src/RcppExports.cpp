@@ -768,6 +768,71 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_first_unsorted
+double r_first_unsorted(SEXP x, int threads);
+RcppExport SEXP _kernweave_r_first_unsorted(SEXP xSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_first_unsorted(x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_merge
+SEXP r_merge(SEXP x, SEXP y, bool rows, int threads);
+RcppExport SEXP _kernweave_r_merge(SEXP xSEXP, SEXP ySEXP, SEXP rowsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< bool >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_merge(x, y, rows, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_search
+SEXP r_search(SEXP needles, SEXP haystack, bool equal_too, bool sorted, int threads);
+RcppExport SEXP _kernweave_r_search(SEXP needlesSEXP, SEXP haystackSEXP, SEXP equal_tooSEXP, SEXP sortedSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type needles(needlesSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type haystack(haystackSEXP);
+    Rcpp::traits::input_parameter< bool >::type equal_too(equal_tooSEXP);
+    Rcpp::traits::input_parameter< bool >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_search(needles, haystack, equal_too, sorted, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_search_both
+Rcpp::List r_search_both(SEXP needles, SEXP haystack, bool equal_too, int threads);
+RcppExport SEXP _kernweave_r_search_both(SEXP needlesSEXP, SEXP haystackSEXP, SEXP equal_tooSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type needles(needlesSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type haystack(haystackSEXP);
+    Rcpp::traits::input_parameter< bool >::type equal_too(equal_tooSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_search_both(needles, haystack, equal_too, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_set
+SEXP r_set(SEXP x, SEXP y, int op, bool multiset, int threads);
+RcppExport SEXP _kernweave_r_set(SEXP xSEXP, SEXP ySEXP, SEXP opSEXP, SEXP multisetSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type op(opSEXP);
+    Rcpp::traits::input_parameter< bool >::type multiset(multisetSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_set(x, y, op, multiset, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_nearest
 std::string r_nearest(std::string typed, std::vector<std::string> known);
 RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
@@ -1079,6 +1144,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_square_root", (DL_FUNC) &_kernweave_r_square_root, 6},
     {"_kernweave_r_inverse_forms", (DL_FUNC) &_kernweave_r_inverse_forms, 7},
     {"_kernweave_r_spectral_rules", (DL_FUNC) &_kernweave_r_spectral_rules, 5},
+    {"_kernweave_r_first_unsorted", (DL_FUNC) &_kernweave_r_first_unsorted, 2},
+    {"_kernweave_r_merge", (DL_FUNC) &_kernweave_r_merge, 4},
+    {"_kernweave_r_search", (DL_FUNC) &_kernweave_r_search, 5},
+    {"_kernweave_r_search_both", (DL_FUNC) &_kernweave_r_search_both, 4},
+    {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},

@@ -9,7 +9,7 @@ namespace {
 template <class Row, class Vector, class Number>
 Rcpp::List pairs_to_r(const arrays::Keys& keys, const arrays::JoinTask& task, Number none) {
   const arrays::Joined<Row> joined(keys, task);
-  Vector x = Rcpp::no_init(joined.pairs()), y = Rcpp::no_init(joined.pairs());
+  Vector x = fresh_vector<Vector>(joined.pairs()), y = fresh_vector<Vector>(joined.pairs());
   joined.write(x.begin(), y.begin(), none);
   return Rcpp::List::create(Rcpp::_["x"] = x, Rcpp::_["y"] = y);
 }

@@ -33,7 +33,7 @@ namespace {
 
 template <class Vector>
 Vector order_to_r(const arrays::Keys& keys, const arrays::OrderTask& task, std::uint8_t* tied) {
-  Vector order = Rcpp::no_init(keys.rows());
+  Vector order = fresh_vector<Vector>(keys.rows());
   arrays::radix_order(keys, task, order.begin(), tied);
   return order;
 }

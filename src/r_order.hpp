@@ -1,10 +1,19 @@
 // Columns of R as keys of an order.
 #pragma once
+#include "arrays/buffer.hpp"
 #include "arrays/keys.hpp"
 #include "border.hpp"
 #include "r_arrays.hpp"
 
 namespace kernweave {
+
+// A vector of R that will be written to from end to end.
+template <class Vector>
+Vector fresh_vector(Index length) {
+  Vector made = Rcpp::no_init(length);
+  arrays::want_large_pages(made.begin(), static_cast<std::size_t>(length) * sizeof(*made.begin()));
+  return made;
+}
 
 // A logical, integer or double vector, or an integer64 of bit64, where it lies.
 arrays::KeyColumn key_column(SEXP x);

@@ -10,9 +10,9 @@ namespace kernweave::arrays {
 
 template <class Row>
 Joined<Row>::Joined(const Keys& keys, const JoinTask& task)
-    : task_(task), x_rows_(task.x_rows), y_rows_(keys.rows() - task.x_rows), order_(new Row[keys.rows()]),
-      partners_(new Partners[x_rows_]), y_alone_(new std::uint8_t[y_rows_]) {
-  const std::unique_ptr<std::uint8_t[]> tied(new std::uint8_t[keys.rows()]);
+    : task_(task), x_rows_(task.x_rows), y_rows_(keys.rows() - task.x_rows), order_(keys.rows()), partners_(x_rows_),
+      y_alone_(y_rows_) {
+  const Buffer<std::uint8_t> tied(keys.rows());
   OrderTask order;
   order.workers = task.workers;
   radix_order(keys, order, order_.get(), tied.get());

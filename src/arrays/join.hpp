@@ -1,9 +1,9 @@
 // Pairs of rows of two tables whose keys are equal: the order of both together has the rows of a key side by side.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "arrays/buffer.hpp"
 #include "arrays/keys.hpp"
 
 namespace kernweave::arrays {
@@ -38,9 +38,9 @@ class Joined {
 
   const JoinTask task_;
   const Index x_rows_, y_rows_;
-  std::unique_ptr<Row[]> order_;
-  std::unique_ptr<Partners[]> partners_;
-  std::unique_ptr<std::uint8_t[]> y_alone_;
+  Buffer<Row> order_;
+  Buffer<Partners> partners_;
+  Buffer<std::uint8_t> y_alone_;
   std::vector<Index> x_before_, y_before_;  // pairs before each piece of rows
 };
 

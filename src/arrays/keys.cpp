@@ -72,12 +72,6 @@ void with_codes(const KeyColumn& column, Work work) {
   });
 }
 
-int length_in_bits(std::uint64_t number) {
-  int bits = 0;
-  for (; number; number >>= 1) ++bits;
-  return bits;
-}
-
 int zeros_below(std::uint64_t number) {
   if (number == 0) return 0;
   int zeros = 0;
@@ -152,6 +146,12 @@ void settle(const Extent& all, KeyColumn* column) {
 }
 
 }  // namespace
+
+int length_in_bits(std::uint64_t number) {
+  int bits = 0;
+  for (; number; number >>= 1) ++bits;
+  return bits;
+}
 
 bool is_missing(const KeyColumn& column, std::int64_t row) {
   return column.missing && with_reader(column, [row](const auto& read) { return read.missing(row); });

@@ -25,6 +25,8 @@ struct KeyColumn {
   std::uint64_t absent = 0;  // code of NA
 };
 
+int length_in_bits(std::uint64_t number);
+
 bool is_missing(const KeyColumn& column, std::int64_t row);
 
 // The bits of columns, first column first.

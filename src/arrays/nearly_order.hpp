@@ -35,7 +35,7 @@ bool nearly_order(const Keys& keys, const OrderTask& task, Number* order, std::u
     const std::int64_t begin = block * size, end = std::min(rows, begin + size);
     const std::int64_t from = std::max<std::int64_t>(0, begin - w), to = std::min(rows, end + w), count = to - from;
     const Keys stretch(keys, from, to);
-    const Words words(count), other(count);
+    const Buffer<std::uint64_t> words(count), other(count);
     std::vector<std::int32_t> own(count);
     std::vector<std::uint8_t> own_tied(tied ? count : 0);
     stretch.fill(0, 0, count, words.get());

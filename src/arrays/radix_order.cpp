@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 
 #include "arrays/nearly_order.hpp"
 #include "arrays/word_sort.hpp"
@@ -124,11 +123,37 @@ class Sorter {
     beat();
   }
 
+  // Words that lie somewhere have bits in common by what they were split by: only those that differ are gone through.
+  int differing_bits(const Range& range) {
+    if (range.where == Where::keys) return range.bits;
+    std::uint64_t block[1];
+    const std::uint64_t first = *load(range, 0, 1, block);
+    const std::int64_t size = piece_size(range), pieces = (range.size() + size - 1) / size;
+    std::vector<std::uint64_t> found(pieces);
+    share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
+      std::uint64_t differ = 0;
+      each_block(range, piece, size, beat, [&](const std::uint64_t* words, std::int64_t count) {
+        for (std::int64_t k = 0; k < count; ++k) differ |= words[k] ^ first;
+      });
+      found[piece] = differ;
+    });
+    std::uint64_t differ = 0;
+    for (const std::uint64_t of_piece : found) differ |= of_piece;
+    return length_in_bits(differ >> keys_.index_bits());
+  }
+
+  std::int64_t piece_size(const Range& range) const {
+    const std::int64_t pieces = std::min(64, 8 * task_.workers.threads);
+    return std::max(kTogether, (range.size() + pieces - 1) / pieces);
+  }
+
   // One digit, by all threads: pieces count, then each knows where its words go.
-  void split(const Range& range) {
+  void split(Range range) {
+    range.bits = differing_bits(range);
+    if (range.bits == 0) return add(range);
     const int digit = digit_for(range.size(), range.bits), down = keys_.index_bits() + range.bits - digit;
     const std::int64_t bins = std::int64_t{1} << digit, mask = bins - 1;
-    const std::int64_t size = std::max(kTogether, (range.size() + 63) / 64), pieces = (range.size() + size - 1) / size;
+    const std::int64_t size = piece_size(range), pieces = (range.size() + size - 1) / size;
     std::vector<std::int64_t> next(pieces * bins);
     share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
       std::int64_t* const counts = &next[piece * bins];
@@ -190,7 +215,7 @@ class Sorter {
   const Keys& keys_;
   const OrderTask& task_;
   OrderOut<Number> out_;
-  Words first_, second_;  // pages that are not written to are not taken
+  Buffer<std::uint64_t> first_, second_;
   std::vector<Range> large_, small_;
 };
 

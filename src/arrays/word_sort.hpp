@@ -2,23 +2,13 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
+#include "arrays/buffer.hpp"
 #include "arrays/keys.hpp"
 
 namespace kernweave::arrays {
-
-// Numbers that nobody has set: memory is taken where it is written to.
-class Words {
- public:
-  explicit Words(std::int64_t count) : words_(new std::uint64_t[count]) {}
-  std::uint64_t* get() const { return words_.get(); }
-
- private:
-  std::unique_ptr<std::uint64_t[]> words_;
-};
 
 // How many of `bits` a split of so many words takes: what it leaves fits into the cache.
 inline int digit_for(std::int64_t count, int bits) {
