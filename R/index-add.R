@@ -25,9 +25,9 @@
 #' and `alpha` are whole numbers; totals are exact then, and `NA`, with a warning, where too large for an integer. Else,
 #' and for means, it is of doubles. `NA` and `NaN` spread as in base R.
 #'
-#' Nothing is written before the index is known to fit. Threads share out the slices. Each adds in the order of items,
-#' as the loop does; vectors and thin slices of few numbers but many items are added block by block, whose size depends
-#' on the numbers of items alone.
+#' Nothing is written before the index is known to fit. Threads share out the numbers of a slice, or the slices of `x`,
+#' so that each adds in the order of items, as the loop does. Only where `x` is small and items are many, they are added
+#' block by block, and blocks then in their order; sizes alone decide on blocks.
 #'
 #' @param x a vector, matrix or array of numbers or logical values
 #' @param index for each slice of `source` the number of one of `x`, from 1; or logical values, one for each slice of
@@ -38,8 +38,8 @@
 #' @param alpha a number that `source` is multiplied by
 #' @param op how numbers are put together, see below
 #' @param deterministic shall any number of threads give the same bits? Else there are no more blocks than threads
-#' @param plan `NULL`, or [par_segments()]`(by = index)`: where an index is used again and again, its slices need be
-#'   brought together only once
+#' @param plan `NULL`, or [par_segments()]`(by = index)`, which also stands for the index where that is left out. It
+#'   saves finding the order of the index, by which integers are added that are few for `x`
 #' @param include for means: does what `x` has count?
 #' @return An array like `x`.
 #' @seealso [par_segments()], [par_reduce()] for sums by group alone
@@ -49,7 +49,7 @@
 #' source <- cbind(c(10, 30, 50), c(20, 40, 60))
 #' index_add(x, c(3, 2, 3), source)
 #' index_add(x, c(2, 2), 5, dim = 2)
-#' index_add(c(a = 1L, b = 5L), c("TRUE" = TRUE, FALSE), 3L, op = "max")
+#' index_add(c(a = 1L, b = 5L), c(TRUE, FALSE), 3L, op = "max")
 #' # Where bees were seen, on a grid of places:
 #' bees <- index_add(integer(9), c(5, 5, 6, 9), 1L)
 #' matrix(bees, 3)
@@ -73,8 +73,8 @@ index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", determi
   if (!length(index)) return(x)
   type <- added_type(x, source$values, alpha, op)
   own <- typeof(x) != type
-  storage.mode(x) <- type
-  storage.mode(source$values) <- type
+  if (own) storage.mode(x) <- type
+  if (typeof(source$values) != type) storage.mode(source$values) <- type
   found <- r_index_add(x, own, index, source$values, three_extents(extents, dim), source$steps, alpha, op, include,
                        deterministic, plan, array_threads())
   if (found$overflow) {

@@ -63,10 +63,12 @@ Grouping<Number> grouping_from_r(const Rcpp::List& plan, const Indices<Number>& 
 // Tells whether a total was too large for an integer.
 template <class Number>
 bool add_into(const Asked& asked, const Indices<Number>& index, SEXP plan) {
+  const bool whole = TYPEOF(asked.array) == INTSXP;
+  const bool planned = !Rf_isNull(plan) && serves_grouping(asked.task, index.count, whole);
   Grouping<Number> given;
-  if (!Rf_isNull(plan)) given = grouping_from_r(Rcpp::List(plan), index, asked.task.shape.extent);
-  const Grouping<Number>* const grouping = Rf_isNull(plan) ? nullptr : &given;
-  if (TYPEOF(asked.array) == INTSXP)
+  if (planned) given = grouping_from_r(Rcpp::List(plan), index, asked.task.shape.extent);
+  const Grouping<Number>* const grouping = planned ? &given : nullptr;
+  if (whole)
     return index_add(asked.task, index, grouping, static_cast<int>(asked.alpha), INTEGER_RO(asked.source),
                      INTEGER(asked.array));
   const double* const source = REAL_RO(asked.source);

@@ -3,17 +3,14 @@
 // Included once for each type of number.
 #pragma once
 #include <atomic>
-#include <numeric>
+#include <memory>
 
 #include "arrays/combine.hpp"
-#include "arrays/groups.hpp"
 #include "arrays/index_add.hpp"
 #include "arrays/radix_order.hpp"
 
 namespace kernweave::arrays {
 namespace {
-
-enum class Way { direct, grouped, copies };
 
 // Where numbers take 64 bits, there is but one way.
 template <class Number>
@@ -26,19 +23,10 @@ constexpr Index kLeastBlock = 1 << 13;
 constexpr Index kInCache = 1 << 20;  // numbers of an array that the cache holds
 
 // Blocks of items with a copy of the array each: what copies take, in all, is an eighth of what items take.
-Index copies_of(const IndexAdd& task, Index items) {
+inline Index copies_of(const IndexAdd& task, Index items) {
   if (task.shape.slice() >= kThin || task.shape.extent == 0) return 0;
   const Index most = task.reproducible ? kMostCopies : std::min<Index>(kMostCopies, task.workers.threads);
   return std::min({most, items / (8 * task.shape.extent), items / kLeastBlock});
-}
-
-// Whether numbers are whole or not: totals of whole ones need more room than the array has.
-Way way_for(const IndexAdd& task, Index items, bool whole, bool planned) {
-  if (copies_of(task, items) > 1) return Way::copies;
-  if (whole || planned) return Way::grouped;
-  const Shape& shape = task.shape;
-  const bool reread = shape.before >= 32 && items >= 2 * shape.extent && shape.extent * shape.slice() > kInCache;
-  return reread ? Way::grouped : Way::direct;
 }
 
 // Numbers first .. last - 1 of one column of the slices.
@@ -116,17 +104,73 @@ void take_items(const StripOf<Op>& strip, const Number* index, Index first, Inde
   for (Index k = first; k < last; ++k) strip.take(k, states + strip.at(static_cast<Index>(index[k])));
 }
 
+// The same of those items alone whose numbers are from `least` to `most`, which are listed first: a list has no branch
+// that nobody can predict.
 template <class Op, class Number>
-void add_directly(const IndexAdd& task, const Indices<Number>& index, const Operands<Op>& on) {
-  const Index even = task.shape.slice() / (4 * std::max(1, task.workers.threads));
-  const Index width = std::clamp<Index>(even, std::min<Index>(task.shape.before, 64), task.shape.before);
-  each_strip(task, width, 1, index.count, [&](Index, const Strip& strip) {
-    take_items(StripOf<Op>(task, on, strip), index.numbers, 0, index.count, on.array);
+void take_some(const StripOf<Op>& strip, const Number* index, Index count, Index least, Index most,
+               typename Op::State* states) {
+  constexpr Index kListed = 2048;
+  Index list[kListed];
+  for (Index start = 0; start < count; start += kListed) {
+    Index listed = 0;
+    for (Index k = start; k < std::min(count, start + kListed); ++k) {
+      list[listed] = k;
+      listed += (static_cast<Index>(index[k]) >= least) & (static_cast<Index>(index[k]) <= most);
+    }
+    for (Index j = 0; j < listed; ++j) strip.take(list[j], states + strip.at(static_cast<Index>(index[list[j]])));
+  }
+}
+
+// How the work is cut where any cut gives the same bits: into strips; and where these are few, into ranges of numbers,
+// if what items take is more than what looking for them takes.
+struct DirectCut {
+  Index width = 1, ranges = 1;
+
+  DirectCut(const IndexAdd& task, Index items) : width(task.shape.before) {
+    const Shape& shape = task.shape;
+    const Index threads = task.workers.threads;
+    if (threads == 1 || pieces_of(items * shape.slice()) == 1) return;
+    width = std::clamp<Index>(shape.slice() / (4 * threads), std::min(shape.before, kStrip), shape.before);
+    const bool wide = width >= 16, scattered = shape.extent * shape.slice() > kInCache;
+    const Index strips = (shape.before + width - 1) / width * shape.after, tasks = wide ? 4 * threads : threads;
+    if ((wide || scattered) && strips < tasks) ranges = std::min(shape.extent, (tasks + strips - 1) / strips);
+  }
+};
+
+template <class Op, class Number>
+void add_directly(const IndexAdd& task, const Indices<Number>& index, const Operands<Op>& on,
+                  typename Op::State* states) {
+  const DirectCut cut(task, index.count);
+  const Index extent = task.shape.extent;
+  each_strip(task, cut.width, cut.ranges, index.count / cut.ranges, [&](Index range, const Strip& strip) {
+    const StripOf<Op> reader(task, on, strip);
+    if (cut.ranges == 1) take_items(reader, index.numbers, 0, index.count, states);
+    else take_some(reader, index.numbers, index.count, partition::even_split(extent, cut.ranges, range) + 1,
+                   partition::even_split(extent, cut.ranges, range + 1), states);
   });
 }
 
-// The array's numbers are read and written once, whatever the number of items. A piece takes the segments that begin
-// in it.
+// Numbers of the array become states all at once, and numbers again.
+template <class Op, class Number>
+bool add_beside(const IndexAdd& task, const Indices<Number>& index, const Operands<Op>& on) {
+  using State = typename Op::State;
+  const Index size = task.shape.extent * task.shape.slice();
+  const std::unique_ptr<State[]> states(new State[static_cast<std::size_t>(size)]);
+  each_piece(task.workers, size, [&](Index, Index first, Index last) {
+    std::transform(on.array + first, on.array + last, states.get() + first, Op::open);
+  });
+  add_directly(task, index, on, states.get());
+  std::atomic<bool> any_overflow{false};
+  each_piece(task.workers, size, [&](Index, Index first, Index last) {
+    bool overflow = false;
+    std::transform(states.get() + first, states.get() + last, on.array + first,
+                   [&](State state) { return Op::close(state, &overflow); });
+    if (overflow) any_overflow = true;
+  });
+  return any_overflow;
+}
+
+// States are held for one segment at a time. A piece takes the segments that begin in it.
 template <class Op, class Number>
 bool add_grouped(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>& grouping,
                  const Operands<Op>& on) {
@@ -184,22 +228,10 @@ bool add_by_copies(const IndexAdd& task, const Indices<Number>& index, const Ope
   return any_overflow;
 }
 
-// By counting, unless the array has many more slices than there are items.
 template <class Number>
-Grouping<Number> group(const Indices<Number>& index, Index extent, const Workers& workers) {
+Grouping<Number> group(const Indices<Number>& index, const Workers& workers) {
   Grouping<Number> grouping;
   grouping.order.resize(static_cast<std::size_t>(index.count));
-  if constexpr (kShort<Number>) {
-    if (extent <= 4 * index.count) {
-      const std::vector<Index> counts =
-          count_keys(index.numbers, index.count, {1, static_cast<int>(extent), false, false}, 0, workers);
-      grouping.offsets.assign(1, 0);
-      std::partial_sum(counts.begin(), counts.end() - 1, std::back_inserter(grouping.offsets));
-      const std::vector<double> before(grouping.offsets.begin(), grouping.offsets.end());
-      write_order(index.numbers, index.count, {nullptr, before.data(), extent + 1}, workers, grouping.order.data());
-      return grouping;
-    }
-  }
   KeyColumn column;
   column.type = kShort<Number> ? KeyType::int32 : KeyType::int64;
   column.data = index.numbers;
@@ -216,16 +248,16 @@ Grouping<Number> group(const Indices<Number>& index, Index extent, const Workers
 template <class Op, class Number>
 bool add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping,
          const Operands<Op>& on) {
-  constexpr bool kWhole = std::is_same_v<typename Op::Value, int>;
   if constexpr (kShort<Number>) {
-    const Way way = way_for(task, index.count, kWhole, grouping != nullptr);
-    if (way == Way::copies) return add_by_copies(task, index, on);
-    if (way == Way::direct) {
-      if constexpr (!kWhole) add_directly(task, index, on);
+    if (copies_of(task, index.count) > 1) return add_by_copies(task, index, on);
+    if constexpr (std::is_same_v<typename Op::Value, typename Op::State>) {
+      add_directly(task, index, on, on.array);
       return false;
+    } else if (!serves_grouping(task, index.count, true)) {
+      return add_beside(task, index, on);
     }
   }
-  return add_grouped(task, index, grouping ? *grouping : group(index, task.shape.extent, task.workers), on);
+  return add_grouped(task, index, grouping ? *grouping : group(index, task.workers), on);
 }
 
 // How many items each number has that has any.
@@ -292,9 +324,9 @@ void index_mean(const IndexAdd& task, const Indices<Number>& index, const Groupi
   IndexAdd one_each = task;
   one_each.steps = {0, 1, 0};
   const std::vector<double> zeros(include ? 0 : counts.size(), 0.0);
-  if (!include) add_directly<combine::Assign>(one_each, once, {1.0, zeros.data(), array});
+  if (!include) add_directly<combine::Assign>(one_each, once, {1.0, zeros.data(), array}, array);
   add<combine::Sum>(task, index, grouping, {alpha, source, array});
-  add_directly<combine::Divide>(one_each, once, {1.0, counts.data(), array});
+  add_directly<combine::Divide>(one_each, once, {1.0, counts.data(), array}, array);
 }
 
 }  // namespace kernweave::arrays

@@ -5,6 +5,11 @@
 
 namespace kernweave::arrays {
 
+bool serves_grouping(const IndexAdd& task, Index items, bool whole) {
+  const bool many = task.shape.extent > std::numeric_limits<std::int32_t>::max();
+  return many || items > std::numeric_limits<std::int32_t>::max() || (whole && items < task.shape.extent / 4);
+}
+
 template <class Given>
 Index first_outside(const Given* numbers, Index count, Index extent, const Workers& workers) {
   std::vector<Index> found(static_cast<std::size_t>(pieces_of(count)), 0);

@@ -42,6 +42,10 @@ struct Grouping {
   std::vector<Index> offsets;
 };
 
+// Whether items are taken in the order of their numbers: where 32 bits do not count them, and where the numbers are
+// whole and few. Their totals need more room than the array has, which is not made for all of it then.
+bool serves_grouping(const IndexAdd& task, Index items, bool whole);
+
 // The first item whose number the array does not have, from 1; 0 for none.
 template <class Given>
 Index first_outside(const Given* numbers, Index count, Index extent, const Workers& workers);
@@ -50,7 +54,7 @@ Index first_outside(const Given* numbers, Index count, Index extent, const Worke
 template <class Number>
 Index first_mixed(const Grouping<Number>& grouping, const Indices<Number>& index, Index extent);
 
-// `grouping` may be null: it is made where it serves.
+// `grouping` may be null: it is made where it serves (serves_grouping()).
 template <class Number>
 void index_add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping, double alpha,
                const double* source, double* array);
