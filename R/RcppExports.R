@@ -21,6 +21,10 @@ r_as_places <- function(x) {
     .Call(`_kernweave_r_as_places`, x)
 }
 
+r_scan <- function(x, columns, op, offsets, order, exclusive, init, type, threads) {
+    .Call(`_kernweave_r_scan`, x, columns, op, offsets, order, exclusive, init, type, threads)
+}
+
 r_prepare <- function(outputs, extents, options) {
     .Call(`_kernweave_r_prepare`, outputs, extents, options)
 }
@@ -155,6 +159,26 @@ r_lazy_call <- function(op, args, attributes) {
 
 r_meet <- function(args) {
     .Call(`_kernweave_r_meet`, args)
+}
+
+r_remove <- function(x, at, places, threads) {
+    .Call(`_kernweave_r_remove`, x, at, places, threads)
+}
+
+r_insert <- function(x, values, after, places, threads) {
+    .Call(`_kernweave_r_insert`, x, values, after, places, threads)
+}
+
+r_expand <- function(x, offsets, places, threads) {
+    .Call(`_kernweave_r_expand`, x, offsets, places, threads)
+}
+
+r_ranks <- function(offsets, threads) {
+    .Call(`_kernweave_r_ranks`, offsets, threads)
+}
+
+r_move <- function(x, from, to, offsets, into, places, threads) {
+    .Call(`_kernweave_r_move`, x, from, to, offsets, into, places, threads)
 }
 
 r_operator_product <- function(description, x) {

@@ -46,6 +46,7 @@
 #' par_reduce(as.matrix(iris[1:4]), "mean", by_group)
 #' par_reduce(iris$Sepal.Length, "argmax", by_group)
 par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALSE) {
+  given(list(x), environment())
   op <- check_operator(op)
   check_flag(na.rm, "na.rm")
   items <- array_items(x, op)
@@ -158,7 +159,10 @@ as_was <- function(out, x, op) {
   if (!isTRUE(class_kept(x, op))) return(out)
   marks <- attributes(x)
   marks[c("names", "dim", "dimnames")] <- NULL
-  if (is.factor(x)) storage.mode(out) <- "integer"
+  if (is.factor(x)) {
+    out[is.infinite(out)] <- NA
+    storage.mode(out) <- "integer"
+  }
   attributes(out) <- c(attributes(out), marks)
   out
 }

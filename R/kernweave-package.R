@@ -30,6 +30,7 @@
 #' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
 #' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
 #' | a look at the numbers | `as.matrix(K[1:5, 1:5])`; `plot(K)` |
+#' | sums by group, running sums in segments | `par_reduce(z, "sum", par_segments(by = g))`; `par_scan(z, "sum", s)` |
 #' | to know what will be done, and how long it takes | `explain(K)` |
 #' | single precision, twice as fast | `sum(K, index = "j", precision = "float32")` |
 #' | all cores | `options(kernweave.threads = 8)` |

@@ -72,6 +72,24 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_scan
+Rcpp::List r_scan(SEXP x, int columns, std::string op, SEXP offsets, SEXP order, bool exclusive, SEXP init, std::string type, int threads);
+RcppExport SEXP _kernweave_r_scan(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP offsetsSEXP, SEXP orderSEXP, SEXP exclusiveSEXP, SEXP initSEXP, SEXP typeSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< bool >::type exclusive(exclusiveSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type init(initSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_scan(x, columns, op, offsets, order, exclusive, init, type, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_prepare
 Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
 RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
@@ -452,6 +470,73 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_meet(args));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_remove
+SEXP r_remove(SEXP x, SEXP at, bool places, int threads);
+RcppExport SEXP _kernweave_r_remove(SEXP xSEXP, SEXP atSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type at(atSEXP);
+    Rcpp::traits::input_parameter< bool >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_remove(x, at, places, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_insert
+SEXP r_insert(SEXP x, SEXP values, SEXP after, bool places, int threads);
+RcppExport SEXP _kernweave_r_insert(SEXP xSEXP, SEXP valuesSEXP, SEXP afterSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type after(afterSEXP);
+    Rcpp::traits::input_parameter< bool >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_insert(x, values, after, places, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_expand
+SEXP r_expand(SEXP x, SEXP offsets, bool places, int threads);
+RcppExport SEXP _kernweave_r_expand(SEXP xSEXP, SEXP offsetsSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< bool >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_expand(x, offsets, places, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_ranks
+SEXP r_ranks(SEXP offsets, int threads);
+RcppExport SEXP _kernweave_r_ranks(SEXP offsetsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_ranks(offsets, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_move
+SEXP r_move(SEXP x, SEXP from, SEXP to, SEXP offsets, SEXP into, bool places, int threads);
+RcppExport SEXP _kernweave_r_move(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP, SEXP offsetsSEXP, SEXP intoSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type to(toSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type into(intoSEXP);
+    Rcpp::traits::input_parameter< bool >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_move(x, from, to, offsets, into, places, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1086,6 +1171,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_reduce", (DL_FUNC) &_kernweave_r_reduce, 9},
     {"_kernweave_r_as_integers", (DL_FUNC) &_kernweave_r_as_integers, 1},
     {"_kernweave_r_as_places", (DL_FUNC) &_kernweave_r_as_places, 1},
+    {"_kernweave_r_scan", (DL_FUNC) &_kernweave_r_scan, 9},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
@@ -1120,6 +1206,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
+    {"_kernweave_r_remove", (DL_FUNC) &_kernweave_r_remove, 4},
+    {"_kernweave_r_insert", (DL_FUNC) &_kernweave_r_insert, 5},
+    {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 4},
+    {"_kernweave_r_ranks", (DL_FUNC) &_kernweave_r_ranks, 2},
+    {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 7},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 2},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include "arrays/offsets.hpp"
 #include "arrays/reduce.hpp"
+#include "arrays/scan.hpp"
 
 namespace kernweave {
 
@@ -112,17 +113,38 @@ Rcpp::List r_as_integers(Rcpp::NumericVector x) {
   return Rcpp::List::create(Rcpp::_["values"] = out, Rcpp::_["overflow"] = overflow);
 }
 
-// Places from 1, integers where they can be; NA for 0.
+// Places from 1, integers where they can be; NA for NaN.
 // [[Rcpp::export(rng = false)]]
 SEXP r_as_places(Rcpp::NumericVector x) {
-  const bool small = std::all_of(x.begin(), x.end(), [](double place) { return place <= kernweave::kMostInt; });
-  if (small) {
-    Rcpp::IntegerVector out(Rcpp::no_init(x.size()));
-    std::transform(x.begin(), x.end(), out.begin(),
-                   [](double place) { return place == 0 ? NA_INTEGER : static_cast<int>(place); });
-    return out;
-  }
+  const bool large = std::any_of(x.begin(), x.end(), [](double place) { return place > kernweave::kMostInt; });
+  if (!large) return r_as_integers(x)["values"];
   Rcpp::NumericVector out = Rcpp::clone(x);
-  std::replace(out.begin(), out.end(), 0.0, NA_REAL);
+  std::replace_if(
+      out.begin(), out.end(), [](double place) { return place != place; }, NA_REAL);
   return out;
+}
+
+// Running results of each column, of type integer, logical or double; `overflow` where an integer was too large.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_scan(SEXP x, int columns, std::string op, SEXP offsets, SEXP order, bool exclusive, SEXP init,
+                  std::string type, int threads) {
+  return kernweave::at_border([&] {
+    const kernweave::arrays::Request request = kernweave::request_from_r(op, false, init);
+    const kernweave::arrays::Whole whole = kernweave::whole_from_r(offsets);
+    const kernweave::Index rows = whole[whole.count - 1];
+    const kernweave::arrays::Workers workers = kernweave::workers_from_r(threads);
+    const SEXPTYPE kind = type == "double" ? REALSXP : type == "logical" ? LGLSXP : INTSXP;
+    const Rcpp::Shield<SEXP> out(Rf_allocVector(kind, static_cast<R_xlen_t>(rows * columns)));
+    kernweave::arrays::Running to;
+    to.missing = NA_INTEGER;
+    bool overflow = false;
+    kernweave::Index column = 0;
+    for (const kernweave::arrays::Items& items : kernweave::columns_of(x, order, rows, columns)) {
+      if (kind == REALSXP) to.doubles = REAL(out) + column * rows;
+      else to.integers = (kind == LGLSXP ? LOGICAL(out) : INTEGER(out)) + column * rows;
+      overflow |= kernweave::arrays::scan(request, exclusive, items, whole, workers, to);
+      ++column;
+    }
+    return Rcpp::List::create(Rcpp::_["values"] = Rcpp::RObject(out), Rcpp::_["overflow"] = overflow);
+  });
 }

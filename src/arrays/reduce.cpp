@@ -45,9 +45,17 @@ class Reducer {
   bool begun_before(Place at) const { return at.object < segments_ && at.item > begin_of(at.object); }
   Index begin_of(Index segment) const { return segment == 0 ? 0 : ends_[segment - 1]; }
 
+  // Items first .. last - 1, whose values lie at `values`; integers are read where they lie by whoever can.
   static void take(const Items& items, const double* values, Index first, Index last, Operator* into) {
-    operators::fold(values, last - first, [&](Index k) { return items.place(first + k); }, into);
+    const auto places = [&](Index k) { return items.place(first + k); };
+    if constexpr (kWhole) {
+      if (reads_integers(items)) return operators::fold(items.integers + first, last - first, places, into);
+    }
+    operators::fold(values, last - first, places, into);
   }
+  static constexpr bool kWhole =
+      std::is_same_v<Operator, operators::WholeSum<true>> || std::is_same_v<Operator, operators::WholeSum<false>>;
+  static bool reads_integers(const Items& items) { return kWhole && items.integers && !items.order; }
 
   void reduce_piece(Index column, Index piece) {
     const Items& items = columns_[static_cast<std::size_t>(column)];
@@ -60,7 +68,7 @@ class Reducer {
     double buffer[kTile];
     while (at.item < to.item || at.object < to.object) {
       const Index first = at.item, last = std::min(to.item, first + kTile);
-      const double* const values = items.load(first, last, buffer);
+      const double* const values = reads_integers(items) ? buffer : items.load(first, last, buffer);
       for (; at.object < to.object && ends_[at.object] <= last; ++at.object) {
         take(items, values + (at.item - first), at.item, ends_[at.object], &now);
         at.item = ends_[at.object];

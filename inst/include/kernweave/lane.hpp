@@ -117,7 +117,7 @@ struct Scalar {
 
   KW_FN friend Mask truth(Scalar a) { return a.v != T(0); }
   KW_FN friend Mask is_nan(Scalar a) { return a.v != a.v; }
-  KW_FN friend Scalar select(Mask test, Scalar yes, Scalar no) { return test ? yes : no; }
+  KW_FN friend Scalar select(Mask test, Scalar yes, Scalar no) { return of(test ? yes.v : no.v); }
   // The smaller one; either where one is NaN.
   KW_FN friend Scalar lesser(Scalar a, Scalar b) { return of(primitive::lesser(a.v, b.v)); }
   KW_FN friend Scalar greater(Scalar a, Scalar b) { return of(primitive::greater(a.v, b.v)); }

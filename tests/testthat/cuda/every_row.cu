@@ -1,5 +1,6 @@
-// Every row of both tables and every cut of sorted lists, once, in float and in double: what nvcc and NVRTC must both
-// accept.
+// Every row of both tables, every cut of sorted lists and every operator of arrays, once, in float and in double: what
+// nvcc and NVRTC must both accept.
+#include "kernweave/arrays/operators.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/partition.hpp"
 #include "kernweave/reductions.hpp"
@@ -68,3 +69,35 @@ extern "C" __global__ void cuts(const Number* a, const Number* b, const int* end
   cut::walk(ends, from, to, [=](long long object, long long item) { out[item] = object; }, [](long long) {});
   out[2] = cut::object_of(ends, n, n - 1);
 }
+
+#ifndef KW_TEST_FLOAT  // operators of arrays are of doubles
+struct Own {
+  __device__ long long operator()(long long k) const { return k + 1; }
+};
+
+template <class Operator>
+__device__ double* one_operator(const double* x, long long n, double* out) {
+  Operator early, late;
+  early.init();
+  late.init();
+  kernweave::operators::fold(x, n, Own(), &early);
+  kernweave::operators::fold(x + n, n, Own(), &late);
+  early.merge(late);
+  early.finish(out);
+  return out + Operator::kResults;
+}
+
+extern "C" __global__ void arrays(const double* x, long long n, double* out) {
+  using namespace kernweave::operators;
+  out = one_operator<Sum<true>>(x, n, out);
+  out = one_operator<WholeSum<false>>(x, n, out);
+  out = one_operator<Prod<false>>(x, n, out);
+  out = one_operator<Min<true>>(x, n, out);
+  out = one_operator<Max<false>>(x, n, out);
+  out = one_operator<Range<true>>(x, n, out);
+  out = one_operator<Mean<true>>(x, n, out);
+  out = one_operator<Any<false, true>>(x, n, out);
+  out = one_operator<ArgMin<-1>>(x, n, out);
+  out = one_operator<LogSumExp<true>>(x, n, out);
+}
+#endif

@@ -50,7 +50,7 @@ using Max = OneState<red::Min<Lane>, kSkip, -1>;
 template <bool kSkip>
 using LogSumExp = OneState<red::LogSumExp<Lane>, kSkip, 1, 1>;
 
-// The place of the smallest item, or of the largest; 0 for none. NaN never wins.
+// The place of the smallest item, or of the largest; NaN for none. NaN never wins.
 template <int kSign>
 struct ArgMin {
   static constexpr int kResults = 1, kWide = 1;
@@ -59,10 +59,15 @@ struct ArgMin {
   KW_FN void init() { state.init(nullptr, 1); }
   KW_FN void take(double value, Index place) { state.step(Lane::of(kSign * value), Lane(1.0), place, true); }
   KW_FN void merge(const ArgMin& later) { state.merge(later.state, 0); }
-  KW_FN void finish(double* values) const { values[0] = static_cast<double>(state.where[0]); }
+  KW_FN void finish(double* values) const {
+    values[0] = state.where[0] == 0 ? nan<Lane>().v : static_cast<double>(state.where[0]);
+  }
 };
 
-// A sum of whole numbers, exact; NaN where an item was.
+// The int that stands for a missing number, as in R.
+constexpr int kMissing = -2147483647 - 1;
+
+// A sum of whole numbers, exact; NaN where an item was missing.
 template <bool kSkip>
 struct WholeSum {
   static constexpr int kResults = 1, kWide = 4;
@@ -76,6 +81,11 @@ struct WholeSum {
   KW_FN void take(double value, Index) {
     const bool known = value == value;
     total.step(WholeLane::of(known ? static_cast<Index>(value) : 0), WholeLane(1.0), 0, true);
+    if constexpr (!kSkip) missing |= !known;
+  }
+  KW_FN void take(int value, Index) {
+    const bool known = value != kMissing;
+    total.step(WholeLane::of(known ? value : 0), WholeLane(1.0), 0, true);
     if constexpr (!kSkip) missing |= !known;
   }
   KW_FN void merge(const WholeSum& later) {
@@ -158,20 +168,44 @@ struct Any {
   }
 };
 
-// Takes in `count` items that lie together; places(k) is the number of item k. Long runs go to several operators in
-// turn, which do not wait for each other.
-template <class Operator, class Places>
-KW_FN void fold(const double* values, Index count, Places places, Operator* into) {
+// Operators that take items in turn, and so do not wait for each other.
+template <class Operator, int kCount>
+struct InTurn {
+  InTurn<Operator, kCount - 1> before;
+  Operator last;
+
+  KW_FN void init() {
+    before.init();
+    last.init();
+  }
+  template <class Number, class Places>
+  KW_FN void take(const Number* values, Index first, const Places& places) {
+    before.take(values, first, places);
+    last.take(values[first + kCount - 1], places(first + kCount - 1));
+  }
+  KW_FN void merge_into(Operator* all) const {
+    before.merge_into(all);
+    all->merge(last);
+  }
+};
+template <class Operator>
+struct InTurn<Operator, 0> {
+  KW_FN void init() {}
+  template <class Number, class Places>
+  KW_FN void take(const Number*, Index, const Places&) {}
+  KW_FN void merge_into(Operator*) const {}
+};
+
+// Takes in `count` items that lie together; places(k) is the number of item k.
+template <class Operator, class Number, class Places>
+KW_FN void fold(const Number* values, Index count, const Places& places, Operator* into) {
   constexpr int kWide = Operator::kWide;
   Index k = 0;
-  if constexpr (kWide > 1) {
-    if (count >= 4 * kWide) {
-      Operator wide[kWide];
-      downward<kWide - 1>([&](auto lane) { wide[lane].init(); });
-      for (; k + kWide <= count; k += kWide)
-        downward<kWide - 1>([&](auto lane) { wide[lane].take(values[k + lane], places(k + lane)); });
-      for (int lane = 0; lane < kWide; ++lane) into->merge(wide[lane]);
-    }
+  if (kWide > 1 && count >= 4 * kWide) {
+    InTurn<Operator, kWide> wide;
+    wide.init();
+    for (; k + kWide <= count; k += kWide) wide.take(values, k, places);
+    wide.merge_into(into);
   }
   for (; k < count; ++k) into->take(values[k], places(k));
 }

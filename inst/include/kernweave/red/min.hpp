@@ -19,7 +19,7 @@ struct Min : StateDefaults {
   KW_FN void finish(L* values, Index*) const { values[0] = least; }
 
  private:
-  KW_FN void take(L value) { least = select(value < least || is_nan(value), value, least); }
+  KW_FN void take(L value) { least = select(is_nan(value), value, select(value < least, value, least)); }
 };
 
 }  // namespace red

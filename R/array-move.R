@@ -1,0 +1,275 @@
+# Verbs that move items: par_remove(), par_insert(), par_expand(), par_move().
+
+# What `move` makes of a vector: of its bytes where items are plain, else of its places, by which it is subscripted.
+# `move(x, places)` calls the engine.
+moved <- function(x, move) {
+  if (!has_plain_items(x)) return(x[move(x, TRUE)])
+  out <- move(x, FALSE)
+  if (!is.null(names(x))) names(out) <- names(x)[move(x, TRUE)]
+  like_items(out, x)
+}
+
+plain_classes <- c("factor", "Date", "POSIXct", "difftime", "integer64")
+has_plain_items <- function(x) {
+  (is.numeric(x) || is.factor(x) || is.logical(x) || is.complex(x) || is.raw(x) || inherits(x, plain_classes)) &&
+    (!is.object(x) || inherits(x, plain_classes)) && !is.list(x)
+}
+
+# With the class of `x` and what belongs to it; names stay.
+like_items <- function(out, x) {
+  if (!is.object(x)) return(out)
+  marks <- attributes(x)
+  marks[c("names", "dim", "dimnames")] <- NULL
+  attributes(out) <- c(attributes(out), marks)
+  out
+}
+
+check_movable <- function(x, argument) {
+  if (is_traced(x)) abort("no_gradient", "verbs for arrays have no derivative: `", argument, "` is ", describe(x))
+  if (is.data.frame(x) || is_lazy(x) || is_op(x) || !(is.atomic(x) || is.list(x)) || is.null(x)) {
+    abort("input", "`", argument, "` must be a vector, not ", describe(x),
+          if (is.data.frame(x)) "; move the numbers of its rows")
+  }
+  x
+}
+
+#' Remove items of a vector
+#'
+#' `x` without the items at some places, in parallel.
+#'
+#' ```
+#' x                  a b c d e f g h i j
+#' at                   x   x x x   x x             2 4 5 6 8 9
+#' par_remove(x, at)  a   c       g     j
+#' ```
+#'
+#' @param x a vector: of numbers, strings, dates, factors, a list
+#' @param at places of the items to remove, in any order, each at least once; or a logical vector as long as `x` that is
+#'   `TRUE` there. No places remove nothing, where `x[-at]` would leave nothing
+#' @return `x[-at]`, with names and class.
+#' @seealso [par_insert()], [par_expand()], [par_move()]
+#' @export
+#' @examples
+#' par_remove(letters[1:10], c(2, 4, 5, 6, 8, 9))
+#' par_remove(c(a = 1, b = 2, c = 3), c(FALSE, TRUE, FALSE))
+#' par_remove(1:3, integer())
+par_remove <- function(x, at) {
+  given(list(x, at), environment())
+  check_movable(x, "x")
+  if (is.logical(at)) {
+    if (length(at) != length(x)) {
+      abort("shape", "`at` has ", count_text(length(at), "flag"), ", and `x` has ", count_text(length(x), "item"))
+    }
+    if (anyNA(at)) abort("value", "`at` has missing values; number ", which(is.na(at))[1], " is the first")
+    at <- which(at)
+  }
+  at <- check_whole(at, "at", least = 1, most = length(x), class = "index")
+  if (is.unsorted(at, strictly = TRUE)) at <- unique(par_sort(at))
+  moved(x, function(x, places) r_remove(x, at, places, array_threads()))
+}
+
+#' Insert items into a vector
+#'
+#' `x` with values between its items, in parallel: [append()] at many places at once.
+#'
+#' ```
+#' x                              a   b   c   d   e
+#' after                            1 1 2   3 3              places of x behind which values go, 0 in front
+#' par_insert(x, values, after)   a A B b C c D E d e
+#' ```
+#'
+#' Values behind the same item keep their order. Both vectors become what [c()] would make of them; factors must have
+#' the same levels, and what has a class is inserted into its like alone.
+#'
+#' @param x a vector
+#' @param values what is inserted
+#' @param after for each value the place in `x` behind which it goes, from 0 to `length(x)`; one place for all of them
+#' @return A vector of `length(x) + length(values)` items, with names where one of both has some.
+#' @seealso [par_remove()]; [par_merge()] for vectors that are sorted
+#' @export
+#' @examples
+#' par_insert(letters[1:5], LETTERS[1:5], c(1, 1, 2, 3, 3))
+#' par_insert(c(1, 2, 3), c(0, 9), c(0, 3))
+#' par_insert(1:3, 10:12, after = 1)
+par_insert <- function(x, values, after = length(x)) {
+  given(list(x, values), environment())
+  check_movable(x, "x")
+  check_movable(values, "values")
+  after <- check_whole(after, "after", most = length(x), class = "index")
+  if (length(after) == 1) after <- rep.int(after, length(values))
+  if (length(after) != length(values)) {
+    abort("shape", "`after` has ", count_text(length(after), "place"), ", and `values` has ",
+          count_text(length(values), "item"))
+  }
+  check_same_class(x, values)
+  if (is.unsorted(after)) {
+    order <- par_order(after)
+    after <- after[order]
+    values <- values[order]
+  }
+  insert <- function(x, values, places) r_insert(x, values, after, places, array_threads())
+  if (!has_plain_items(x) || !has_plain_items(values)) return(c(x, values)[insert(x, values, TRUE)])
+  type <- typeof(c(unclass(x)[0], unclass(values)[0]))
+  out <- insert(as_type(x, type), as_type(values, type), FALSE)
+  if (!is.null(names(x)) || !is.null(names(values))) {
+    names(out) <- c(names_or_none(x), names_or_none(values))[insert(x, values, TRUE)]
+  }
+  like_items(out, x)
+}
+
+as_type <- function(x, type) {
+  x <- if (is.object(x)) unclass(x) else x
+  if (typeof(x) != type) storage.mode(x) <- type
+  x
+}
+names_or_none <- function(x) if (is.null(names(x))) character(length(x)) else names(x)
+
+# Items that go into one vector.
+check_same_class <- function(x, values) {
+  if (!is.object(x) && !is.object(values)) return(invisible())
+  if (!identical(oldClass(x), oldClass(values))) {
+    abort("input", "`x` is ", describe(x), ", and `values` is ", describe(values), "; make them of one class first")
+  }
+  if (is.factor(x) && !identical(levels(x), levels(values))) {
+    abort("input", "`x` and `values` are factors of ", nlevels(x), " and ", nlevels(values), " levels that differ")
+  }
+  if (inherits(x, "difftime") && !identical(attr(x, "units"), attr(values, "units"))) {
+    abort("input", "`x` is in ", attr(x, "units"), ", and `values` in ", attr(values, "units"))
+  }
+}
+
+#' Repeat items
+#'
+#' Each item of `x` as often as its count says, in parallel; or, without `x`, which object each item would belong to,
+#' and its rank there: loads of work, shared out.
+#'
+#' ```
+#' counts                2     0   3
+#' x                     a     b   c
+#' par_expand(x, counts)       a a c c c
+#' par_expand(counts = ) object  1 1 3 3 3
+#'                       rank    1 2 1 2 3
+#' ```
+#'
+#' @param x a vector; left out for objects and ranks
+#' @param counts how often each item comes: whole numbers, one for each
+#' @return `rep(x, times = counts)`, with names and class; without `x` a list of `object`,
+#'   `rep(seq_along(counts), counts)`, and `rank`, `sequence(counts)`.
+#' @seealso [par_move()], [par_segments()]; [rep()], [sequence()]
+#' @export
+#' @examples
+#' par_expand(c("a", "b", "c"), c(2, 0, 3))
+#' par_expand(counts = c(2, 0, 3))
+#' # all pairs of a friend and one of its friends
+#' friends <- list(ann = c("bob", "eve"), bob = "ann", eve = character())
+#' data.frame(of = par_expand(names(friends), lengths(friends)), is = unlist(friends, use.names = FALSE))
+par_expand <- function(x, counts) {
+  given(list(counts), environment())
+  counts <- check_whole(counts, "counts")
+  offsets <- r_offsets(counts, array_threads())
+  if (missing(x)) {
+    return(list(object = r_expand(counts, offsets, TRUE, array_threads()), rank = r_ranks(offsets, array_threads())))
+  }
+  check_movable(x, "x")
+  if (length(counts) != length(x)) {
+    abort("shape", "`counts` has ", count_text(length(counts), "number"), ", and `x` has ",
+          count_text(length(x), "item"))
+  }
+  moved(x, function(x, places) r_expand(x, offsets, places, array_threads()))
+}
+
+#' Copy intervals of items
+#'
+#' Many stretches of a vector at once, from places to places, in parallel.
+#'
+#' ```
+#' x        a b c d e f g          from 5 1, counts 2 3
+#' no `to`    gather   e f a b c                     one stretch after the other
+#' no `from`  scatter  x taken in order, to  places
+#' both       into     . e f . a b c .               to 2 5
+#' ```
+#'
+#' @param x a vector
+#' @param from place of the first item of each stretch; `NULL`: the stretches of `x` lie one after the other
+#' @param to place where its first item goes; `NULL`: they go one after the other
+#' @param counts how many items each has; one number for all of them
+#' @param into a vector of the kind of `x` that receives them; `NULL` makes one, of missing values where nothing goes
+#' @param check shall stretches that would be written over each other be an error? They are looked for by an order of
+#'   `to`; with `FALSE` it is up to you that there are none
+#' @return What `out[sequence(counts, to)] <- x[sequence(counts, from)]` makes of `into`.
+#' @seealso [par_expand()], [par_remove()]
+#' @export
+#' @examples
+#' par_move(letters[1:7], from = c(5, 1), counts = c(2, 3))
+#' par_move(1:5, to = c(7, 1), counts = c(2, 3))
+#' par_move(letters[1:7], from = c(5, 1), to = c(2, 5), counts = c(2, 3), into = rep(".", 8))
+par_move <- function(x, from = NULL, to = NULL, counts, into = NULL, check = TRUE) {
+  given(list(x, counts), environment())
+  check_movable(x, "x")
+  check_flag(check, "check")
+  intervals <- check_intervals(from, to, counts, length(x))
+  offsets <- r_offsets(intervals$counts, array_threads())
+  if (is.null(from) && offsets[length(offsets)] != length(x)) {
+    abort("shape", "`counts` add up to ", number_text(offsets[length(offsets)]), ", and `x` has ",
+          count_text(length(x), "item"))
+  }
+  gather <- function(x, from, to, into, places) r_move(x, from, to, offsets, into, places, array_threads())
+  if (is.null(into) && is.null(to)) return(moved(x, function(x, places) gather(x, intervals$from, NULL, NULL, places)))
+  if (is.null(into)) into <- empty_target(x, intervals)
+  check_movable(into, "into")
+  check_same_class(x, into)
+  check_reach(intervals$to, intervals$counts, "to", length(into), "into")
+  if (check) check_apart(intervals)
+  if (has_plain_items(x) && has_plain_items(into) && typeof(x) == typeof(into)) {
+    return(gather(x, intervals$from, intervals$to, into, FALSE))
+  }
+  into[gather(into, intervals$to, NULL, NULL, TRUE)] <- x[gather(x, intervals$from, NULL, NULL, TRUE)]
+  into
+}
+
+check_intervals <- function(from, to, counts, n) {
+  if (is.null(from) && is.null(to)) abort("input", "`from` or `to` must be given, or both")
+  if (!is.null(from)) from <- check_whole(from, "from", least = 1, class = "index")
+  if (!is.null(to)) to <- check_whole(to, "to", least = 1, class = "index")
+  counts <- check_whole(counts, "counts")
+  sizes <- c(from = length(from), to = length(to))[c(!is.null(from), !is.null(to))]
+  if (length(counts) == 1) counts <- rep.int(counts, sizes[1])
+  if (!all(sizes == length(counts))) {
+    abort("shape", paste0("`", names(sizes), "` has ", sizes, collapse = ", "), ", and `counts` ", length(counts),
+          " numbers; there must be as many of each")
+  }
+  if (!is.null(from)) check_reach(from, counts, "from", n, "x")
+  list(from = from, to = to, counts = counts)
+}
+
+# Stretches lie within their vector.
+check_reach <- function(starts, counts, argument, n, vector) {
+  ends <- as.double(starts) + counts - 1
+  if (!any(counts > 0 & ends > n)) return(invisible())
+  k <- which(counts > 0 & ends > n)[1]
+  abort("index", "`", argument, "`: stretch ", k, " goes from ", number_text(starts[k]), " to ", number_text(ends[k]),
+        ", and `", vector, "` has ", count_text(n, "item"))
+}
+
+# No stretch ends behind the beginning of the next one.
+check_apart <- function(intervals) {
+  some <- which(intervals$counts > 0)
+  to <- as.double(intervals$to[some])
+  order <- if (is.unsorted(to)) par_order(to) else seq_along(to)
+  before <- order[-length(order)]
+  over <- which(to[before] + intervals$counts[some][before] > to[order[-1]])
+  if (!length(over)) return(invisible())
+  pair <- some[order[over[1] + 0:1]]
+  abort("value", "`to`: stretches ", pair[1], " and ", pair[2], " would both be written to place ",
+        number_text(intervals$to[pair[2]]))
+}
+
+# Missing values as far as stretches reach.
+empty_target <- function(x, intervals) {
+  some <- intervals$counts > 0
+  n <- if (any(some)) max(as.double(intervals$to[some]) + intervals$counts[some] - 1) else 0
+  none <- unname(x[0])
+  if (is.list(x) && !is.object(x)) vector("list", n)
+  else if (is.raw(x)) raw(n)
+  else none[rep_len(NA_integer_, n)]
+}

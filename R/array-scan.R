@@ -1,0 +1,60 @@
+# par_scan(): running reductions of arrays, as a whole or segment by segment.
+
+#' Running reductions of an array
+#'
+#' Of each item, what the operator makes of all items up to it, in parallel: [cumsum()] and its kin, in segments too.
+#'
+#' ```
+#' x                        1   2 | 3   4   5   6          lengths 2, 4
+#' par_scan(x, "sum", s)    1   3 | 3   7  12  18
+#' exclusive = TRUE         0   1 | 0   3   7  12
+#' ```
+#'
+#' Results lie where their items lie, also where segments are groups of items that do not lie together. Missing values
+#' fill all that comes after them in their segment, except for `"any"` and `"all"`, where another item may decide, and
+#' for `"argmin"` and `"argmax"`, which pass over them. Integers give integers, with `NA` and a warning from the first
+#' sum on that is too large for one; products, means and `"logsumexp"` are double, and so are the extremes of nothing,
+#' with which `exclusive` begins.
+#'
+#' The rows of a matrix are its items where there are segments. Without segments a matrix is its numbers.
+#'
+#' @param x,segments as for [par_reduce()]
+#' @param op name of an operator, as for [par_reduce()], but for `"range"`
+#' @param exclusive shall an item's result leave the item itself out?
+#' @param init what each segment begins with; not for `"mean"`, `"argmin"` and `"argmax"`
+#' @return A vector as long as `x` with its names; a matrix where `x` is one and there are segments.
+#' @seealso [par_reduce()], [par_segments()]; [cumsum()]
+#' @export
+#' @examples
+#' par_scan(c(1, 7, 4, 0, 9))
+#' par_scan(c(1, 7, 4, 0, 9), exclusive = TRUE)
+#' par_scan(1:6, "sum", par_segments(lengths = c(2, 4)))
+#' # how many of a kind have come so far
+#' kind <- c("b", "a", "b", "b", "a")
+#' par_scan(rep(1L, 5), "sum", par_segments(by = kind))
+par_scan <- function(x, op = "sum", segments = NULL, exclusive = FALSE, init = NULL) {
+  given(list(x), environment())
+  op <- check_operator(op, setdiff(array_operators, "range"))
+  check_flag(exclusive, "exclusive")
+  items <- array_items(x, op)
+  segments <- check_segments(segments, x)
+  init <- check_init(init, op)
+  by_rows <- !is.null(segments) && length(dim(x)) == 2
+  plan <- segments %or% one_segment(length(x))
+  found <- r_scan(items$values, if (by_rows) ncol(x) else 1L, engine_operator(op, items, init),
+                  unclass(plan)$offsets, segment_order(plan), exclusive, as_init(init),
+                  type_of_scan(items$values, op, exclusive, init), array_threads())
+  if (found$overflow) warn("overflow", "a sum is too large for an integer; use par_scan(as.numeric(x))")
+  out <- found$values
+  if (by_rows) attributes(out) <- attributes(x)[c("dim", "dimnames")]
+  else if (length(dim(x)) < 2) names(out) <- names(x)
+  as_was(out, x, op)
+}
+
+type_of_scan <- function(values, op, exclusive, init) {
+  if (op %in% c("any", "all")) return("logical")
+  if (op %in% c("argmin", "argmax")) return(if (length(values) > .Machine$integer.max) "double" else "integer")
+  infinite <- exclusive && is.null(init) && op %in% c("min", "max")
+  whole <- op %in% c("sum", "min", "max") && !is.double(values) && !is.double(init) && !infinite
+  if (whole) "integer" else "double"
+}

@@ -1,0 +1,165 @@
+// Scans in three phases: what each piece knows of the segment that it leaves open, what comes before each piece, and
+// then the items of each piece one by one.
+#include "arrays/scan.hpp"
+#include <atomic>
+#include <vector>
+
+namespace kernweave::arrays {
+namespace {
+
+using partition::Place;
+
+constexpr Index kTile = 2048;  // items that are loaded at a time, if they are
+constexpr double kMostInt = 2147483647;
+
+template <class Operator>
+class Scanner {
+ public:
+  Scanner(const Request& request, bool exclusive, const Items& items, const Whole& offsets, const Running& out)
+      : exclusive_(exclusive),
+        items_(items),
+        ends_(offsets.from(1)),
+        segments_(offsets.count - 1),
+        count_(offsets[offsets.count - 1]),
+        pieces_(pieces_of(count_ + segments_)),
+        open_(static_cast<std::size_t>(pieces_)),
+        out_(out) {
+    begin_.init();
+    if (request.begins) begin_.take(request.init, 0);
+  }
+
+  bool run(const Workers& workers) {
+    each_task(workers, pieces_, [&](Index piece) { look_at(piece); });
+    carry();
+    each_task(workers, pieces_, [&](Index piece) { write(piece); });
+    if (overflow_) spread_overflow();
+    return overflow_;
+  }
+
+ private:
+  Place place(Index piece) const {
+    return partition::walk_to(ends_, segments_, count_, partition::even_split(count_ + segments_, pieces_, piece));
+  }
+  Index begin_of(Index segment) const { return segment == 0 ? 0 : ends_[segment - 1]; }
+
+  // Of the segment that is open at the end of the piece, the items that lie in it.
+  void look_at(Index piece) {
+    const Place from = place(piece), to = place(piece + 1);
+    const Index begin = to.object < segments_ ? begin_of(to.object) : count_;
+    Operator& now = open_[static_cast<std::size_t>(piece)];
+    now = begin_;
+    if (begin < from.item) now.init();
+    double buffer[kTile];
+    for (Index first = std::max(from.item, begin); first < to.item; first += kTile) {
+      const Index last = std::min(to.item, first + kTile);
+      operators::fold(
+          items_.load(first, last, buffer), last - first, [&](Index k) { return items_.place(first + k); }, &now);
+    }
+  }
+
+  // From here on `open_` has what comes before each piece, if its first segment began there.
+  void carry() {
+    Operator before = begin_;
+    for (Index piece = 0; piece < pieces_; ++piece) {
+      const Place from = place(piece), to = place(piece + 1);
+      Operator& mine = open_[static_cast<std::size_t>(piece)];
+      const bool goes_on = to.object < segments_ && begin_of(to.object) < from.item;
+      Operator after = goes_on ? before : mine;
+      if (goes_on) after.merge(mine);
+      mine = before;
+      before = after;
+    }
+  }
+
+  void write(Index piece) {
+    Place at = place(piece);
+    const Place to = place(piece + 1);
+    Operator now = begin_;
+    if (at.object < segments_ && begin_of(at.object) < at.item) now = open_[static_cast<std::size_t>(piece)];
+    double buffer[kTile], results[kTile];
+    bool overflow = false;
+    while (at.item < to.item || at.object < to.object) {
+      const Index first = at.item, last = std::min(to.item, first + kTile);
+      const double* const values = items_.load(first, last, buffer);
+      double* const running = out_.doubles && !items_.order ? out_.doubles + first : results;
+      const auto step_to = [&](Index end) {
+        step(values + (at.item - first), at.item, end, running + (at.item - first), &now);
+        at.item = end;
+      };
+      for (; at.object < to.object && ends_[at.object] <= last; ++at.object) {
+        step_to(ends_[at.object]);
+        now = begin_;
+      }
+      step_to(last);
+      if (running == results) overflow |= put(results, first, last);
+    }
+    if (overflow) overflow_ = true;
+  }
+
+  void step(const double* values, Index first, Index last, double* running, Operator* state) const {
+    Operator now = *state;
+    if (exclusive_) {
+      for (Index k = first; k < last; ++k) {
+        now.finish(running++);
+        now.take(*values++, items_.place(k));
+      }
+    } else {
+      for (Index k = first; k < last; ++k) {
+        now.take(*values++, items_.place(k));
+        now.finish(running++);
+      }
+    }
+    *state = now;
+  }
+
+  // Tells whether a result is too large for an integer.
+  bool put(const double* results, Index first, Index last) const {
+    bool overflow = false;
+    for (Index k = first; k < last; ++k) {
+      const double running = results[k - first];
+      const Index at = items_.place(k) - 1;
+      if (out_.doubles) {
+        out_.doubles[at] = running;
+        continue;
+      }
+      const bool fits = running >= -kMostInt && running <= kMostInt;
+      out_.integers[at] = fits ? static_cast<int>(running) : out_.missing;
+      overflow |= !fits && running == running;
+    }
+    return overflow;
+  }
+
+  // Nothing is known of what comes after a number that was too large.
+  void spread_overflow() const {
+    for (Index segment = 0; segment < segments_; ++segment) {
+      bool lost = false;
+      for (Index k = begin_of(segment); k < ends_[segment]; ++k) {
+        int& to = out_.integers[items_.place(k) - 1];
+        lost |= to == out_.missing;
+        if (lost) to = out_.missing;
+      }
+    }
+  }
+
+  const bool exclusive_;
+  const Items& items_;
+  const Whole ends_;
+  const Index segments_, count_, pieces_;
+  std::vector<Operator> open_;
+  Operator begin_;
+  std::atomic<bool> overflow_{false};
+  const Running out_;
+};
+
+}  // namespace
+
+bool scan(const Request& request, bool exclusive, const Items& items, const Whole& offsets, const Workers& workers,
+          const Running& out) {
+  bool overflow = false;
+  with_operator<false>(request.op, [&](auto type) {
+    overflow = Scanner<typename decltype(type)::Of>(request, exclusive, items, offsets, out).run(workers);
+  });
+  return overflow;
+}
+
+}  // namespace kernweave::arrays

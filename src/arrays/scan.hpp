@@ -1,0 +1,19 @@
+// Running reductions: of each item, what the operator makes of all items of its segment up to it.
+#pragma once
+#include "arrays/items.hpp"
+#include "arrays/request.hpp"
+
+namespace kernweave::arrays {
+
+// Where results go, as many as items: integers, NaN and what is too large becoming `missing`, or doubles.
+struct Running {
+  int* integers = nullptr;
+  double* doubles = nullptr;
+  int missing = 0;
+};
+
+// With `exclusive`, up to the item before. Each result lies where its item lies. Tells whether one was too large.
+bool scan(const Request& request, bool exclusive, const Items& items, const Whole& offsets, const Workers& workers,
+          const Running& out);
+
+}  // namespace kernweave::arrays
