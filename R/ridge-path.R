@@ -9,8 +9,9 @@
 #' Each number comes with its error. Forms of `y` are bounded from both sides. Log-determinants and traces are means
 #' over random probes; their standard errors count the spread of these and what the process has left out. Where that is
 #' too much, as for small ridges, a ridge is `refined` by systems with a [preconditioner()] whose landmarks and
-#' neighbours are kept along the path, while the others remain as they are. Refined log-determinants are far more exact:
-#' `se_tol` asks for them where the difference of likelihoods matters. Up to 1000 points all is exact, by eigenvalues.
+#' neighbours are kept along the path. So are three of the others, which tell what the probes missed, and make the
+#' standard errors of the rest several times smaller. `se_tol` asks for more, where differences of likelihoods matter.
+#' Up to 1000 points all is exact, by eigenvalues.
 #'
 #' With a variance, `variance K + nugget` is `variance` times the matrix of this page with `ridge = nugget / variance`.
 #' A form of two vectors, `u' A^-1 v`, is a quarter of the difference of those of `u + v` and `u - v`.
@@ -21,7 +22,7 @@
 #' @param ridge the ridges, none of them negative; by default from 1e-6 to 100 times the mean of the diagonal of `K`
 #' @param probes,seed as in [logdet()]
 #' @param tol relative error of forms of `y`
-#' @param se_tol standard error of a log-determinant beyond which a ridge is refined
+#' @param se_tol standard error of a log-determinant beyond which a ridge is refined, too
 #' @param steps the most Lanczos steps
 #' @param refine compute ridges anew where one process for all does not do?
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 1000 points
@@ -103,7 +104,7 @@ path_by_rules <- function(op, y, ridge, probes, seed, tol, steps) {
   list(ridge = ridge, form = inverse$middle[, mine, drop = FALSE], form_error = inverse$half[, mine, drop = FALSE],
        square = square$middle[, mine, drop = FALSE], square_error = square$half[, mine, drop = FALSE],
        logdet = logs$value, logdet_se = logs$se, trace = trace$value, trace_se = trace$se,
-       refined = logical(length(ridge)), cut = pmax(logs$cut, trace$cut))
+       refined = logical(length(ridge)), cut = pmax(logs$cut, trace$cut), plain = list(logdet = logs, trace = trace))
 }
 
 # Of each ridge and column the middle of two bounds, and how far these are from it.
@@ -129,22 +130,59 @@ probe_estimate <- function(bounds, others) {
   each <- bounds$middle[, mine, drop = FALSE]
   half <- rowMeans(bounds$half[, mine, drop = FALSE])
   spread <- apply(each, 1, stats::sd) / sqrt(length(mine))
-  list(value = rowMeans(each), se = sqrt(spread^2 + half^2), cut = ifelse(half > 0, half / spread, 0))
+  list(value = rowMeans(each), se = sqrt(spread^2 + half^2), cut = ifelse(half > 0, half / spread, 0), each = each,
+       half = half)
 }
 
 # --- by systems -----------------------------------------------------------------------------------------------
 
 refined_path <- function(path, own, y, probes, seed, tol, se_tol, rank, local) {
-  over <- function(x, limit) is.na(x) | x > limit
-  poor <- cbind(over(path$form_error, tol * path$form), over(path$square_error, tol * path$square),
-                over(path$cut, 1), over(path$logdet_se, se_tol))
-  at <- which(rowSums(poor) > 0)
-  at <- at[order(path$ridge[at])]
   P <- NULL
-  for (k in at) {
-    ridge <- own$ridge + numeric(nrow(y)) + path$ridge[k]
-    P <- if (is.null(P)) chosen_preconditioner(TRUE, own$K, ridge, rank, local) else supported(own$K, ridge, P$support)
-    path <- refined_ridge(path, k, own$K, ridge, P, y, probes, seed, tol)
+  refine <- function(path, which) {
+    for (k in which[order(path$ridge[which])]) {
+      ridge <- own$ridge + numeric(nrow(y)) + path$ridge[k]
+      P <<- if (is.null(P)) chosen_preconditioner(TRUE, own$K, ridge, rank, local)
+      else supported(own$K, ridge, P$support)
+      path <- refined_ridge(path, k, own$K, ridge, P, y, probes, seed, tol)
+    }
+    path
+  }
+  over <- function(x, limit) is.na(x) | x > limit
+  poor <- cbind(over(path$form_error, tol * path$form), over(path$square_error, tol * path$square), over(path$cut, 1))
+  path <- refine(path, which(rowSums(poor) > 0))
+  anchors <- anchors_among(which(!path$refined & path$cut < 0.1), path$ridge, probes)
+  if (length(anchors)) path <- controlled(refine(path, anchors), anchors)
+  refine(path, which(!path$refined & over(path$logdet_se, se_tol)))
+}
+
+# Ridges whose refined estimates tell what the probes missed there, and so, nearly, what they miss elsewhere.
+anchors_among <- function(which, ridge, probes) {
+  count <- min(3, (probes - 4) %/% 4)
+  if (length(which) < 6 || count < 1) return(NULL)
+  at <- if (count == 1) 0.5 else seq(0, 1, length.out = count)
+  which[order(ridge[which])][1 + round(at * (length(which) - 1))]
+}
+
+# What slopes owe to chance beyond what is so of normal numbers: as seen over seeds, by a half of the standard error.
+chance_of_slopes <- 1.5
+
+# Probes as control variates of themselves: regression on what they say at the anchors.
+controlled <- function(path, anchors) {
+  for (what in c("logdet", "trace")) {
+    plain <- path$plain[[what]]
+    probes <- ncol(plain$each)
+    missed <- plain$value[anchors] - path[[what]][anchors]
+    off <- sqrt(path[[paste0(what, "_se")]][anchors]^2 + plain$half[anchors]^2)
+    design <- cbind(1, t(plain$each[anchors, , drop = FALSE]))
+    inflation <- chance_of_slopes^2 * (probes - 2) / (probes - 2 - length(anchors))
+    for (k in which(!path$refined)) {
+      fit <- stats::lm.fit(design, plain$each[k, ])
+      slope <- ifelse(is.na(fit$coefficients[-1]), 0, fit$coefficients[-1])
+      spread <- inflation * sum(fit$residuals^2) / fit$df.residual / probes
+      found <- list(value = plain$value[k] - sum(slope * missed),
+                    se = sqrt(spread + sum((slope * off)^2) + plain$half[k]^2))
+      path <- with_better(path, k, what, found)
+    }
   }
   path
 }
@@ -159,12 +197,19 @@ refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
     path$square[k, ] <- size^2
     path$square_error[k, ] <- 2 * size * left / max(min(ridge), .Machine$double.xmin)
   }
-  found <- logdet_by_probes(K, ridge, P, probes, seed, vectors = TRUE)
-  trace <- trace_by_systems(P, found$u, found$v)
-  path <- with_better(path, k, "logdet", found)
-  path <- with_better(path, k, "trace", trace)
+  for (Q in estimators(P, K, ridge)) {
+    found <- logdet_by_probes(K, ridge, Q, probes, seed, vectors = TRUE)
+    path <- with_better(path, k, "logdet", found)
+    path <- with_better(path, k, "trace", trace_by_systems(Q, found$u, found$v))
+  }
   path$refined[k] <- TRUE
   path
+}
+
+# Where landmarks leave less than the ridge, neighbours may help estimates or not.
+estimators <- function(P, K, ridge) {
+  alone <- !is.null(P) && P$neighbours > 0 && P$residual <= min(ridge)
+  c(list(P), if (alone) list(supported(K, ridge, P$support[c("chosen", "residual")])))
 }
 
 # Of two estimates the one that is known better.

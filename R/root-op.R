@@ -9,10 +9,10 @@
 #' process that takes ten steps or so. With `precondition = FALSE`, or for operators of other kinds, it is the symmetric
 #' square root, in as many steps as it needs.
 #'
-#' A matrix that is only semidefinite, as that of a smooth kernel without a ridge is to rounding, has a root as well. If
-#' at most 2000 landmarks leave no more of it than `tol` allows, these are the root: a matrix with a column for each, and
-#' a diagonal with the root of the ridge beside it. So are operators that are a [lowrank()] and a diagonal. `ncol(M)`
-#' tells how many random numbers a draw takes.
+#' A matrix that is only semidefinite, as that of a smooth kernel without a ridge is to rounding, has a root as well.
+#' Where at most 2000 landmarks leave no more of it than `tol` allows, these are the root: a matrix with a column for
+#' each, and a diagonal with the root of the ridge beside it. So are operators that are a [lowrank()] and a diagonal.
+#' `ncol(M)` tells how many random numbers a draw takes.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, an operator (see [identity_op()]), or a
 #'   matrix; symmetric and positive semidefinite
