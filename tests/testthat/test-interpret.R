@@ -84,6 +84,10 @@ test_that("kernels for pairs of a common kind, carried out by threads of the hos
   expect_right_on_host("on_host.cpp")
 })
 
+test_that("lists of any length lie where their numbers may, and find what sorting finds", {
+  expect_right_on_host("lists.cpp")
+})
+
 test_that("what is almost of a common kind is followed like any other formula", {
   x <- numbers_between(5, 3, 0, 1)
   d2 <- sqdist(Vi(x), Vj(x))

@@ -36,20 +36,23 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
     const long long look = SampledBound<L>::storage(k);
     return kPlaces > 0 ? 0 : list < look ? look : list;
   }
-  // Indices first: they need the stricter alignment.
+  // First what needs the stricter alignment.
   KW_FN void init(void* storage, int places) {
     SampledBound<L>::init(places);
     asked = places;
     bound = nan<L>();
     if constexpr (kPlaces == 0) {
-      where.at = static_cast<Place*>(storage) + (is_long(places) ? L::kLanes : 0);
-      least.at = reinterpret_cast<Number*>(where.at + L::kLanes * places_of_lane());
+      const int ahead = is_long(places) ? L::kLanes : 0, terms = L::kLanes * places_of_lane();
+      least.at = static_cast<Number*>(storage);
+      where.at = (kPlaceFirst ? static_cast<Place*>(storage) : reinterpret_cast<Place*>(least.at + terms)) + ahead;
+      if (kPlaceFirst) least.at = reinterpret_cast<Number*>(where.at + terms);
     }
     empty();
   }
   // The sample uses all memory of the list, which is still empty.
   KW_FN void look() {
-    this->begin(is_long(k()) ? filled() : where.at);
+    if constexpr (kPlaceFirst) this->begin(is_long(k()) ? filled() : where.at);
+    else this->begin(least.at);
     bound = -infinity<L>();
   }
   KW_FN void end_look() {
@@ -104,6 +107,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
   KW_FN int terms_of_lane(int lane) const { return is_long(k()) ? static_cast<int>(filled()[lane]) : k(); }
 
  private:
+  static constexpr bool kPlaceFirst = sizeof(Place) >= sizeof(Number);
   // Up to this many places, an ascending list is faster.
   static constexpr int kInserted = 32;
   KW_FN static constexpr bool is_long(int k) { return kPlaces == 0 && k > kInserted; }
