@@ -33,7 +33,8 @@
 #' @param wrt names of the arguments to differentiate in; those of type double, or lists that hold such, where it is
 #'   `NULL`
 #' @return A function.
-#' @seealso [objective()] for optimisers, [vjp()] for reductions of lazy tensors
+#' @seealso [objective()] for optimisers, [with_gradient()] for a rule of one's own, [vjp()] for reductions of lazy
+#'   tensors, `vignette("fitting")`
 #' @export
 #' @examples
 #' rosenbrock <- function(x) (1 - x[1])^2 + 100 * (x[2] - x[1]^2)^2

@@ -53,7 +53,8 @@ dense_op <- function(matrix) {
 #' @param transposed a function that multiplies by the transpose, where it is needed and the operator is not symmetric
 #' @param parts a list of rows of blocks, each a list of operators, lazy tensors, matrices, or `NULL`
 #' @return An object of class `linear_op`.
-#' @seealso [operator-algebra] for what is made of them, [operator-numbers] for numbers
+#' @seealso [operator-algebra] for what is made of them, [operator-numbers] for numbers,
+#'   [solve()][solve.linear_op], [logdet()], [keigen()], [trace_estimate()], [lowrank()], [root_op()]
 #' @name linear_op
 #' @examples
 #' x <- matrix(runif(60), 20, 3)

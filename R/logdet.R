@@ -18,7 +18,7 @@
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
 #' @param x,logarithm,... as in [base::determinant()]
 #' @return A number of class `kernweave_estimate` that prints its standard error; `determinant()` gives base R's list.
-#' @seealso [solve()][solve.lazy_tensor]
+#' @seealso [solve()][solve.lazy_tensor], [preconditioner()], [trace_estimate()], [kernweave_estimate] for the number
 #' @export
 #' @examples
 #' x <- matrix(runif(9000), 3000)

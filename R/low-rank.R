@@ -26,7 +26,7 @@
 #' @param ridge a number, or one for each point, added to the diagonal; not for what is solved without one
 #' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
 #' @return An operator.
-#' @seealso [linear_op], [preconditioner()], [keigen()]
+#' @seealso [linear_op], [solve()][solve.linear_op], [logdet()], [preconditioner()], [keigen()]
 #' @export
 #' @examples
 #' x <- matrix(runif(4000), 2000)

@@ -18,7 +18,7 @@
 #' @param seed a whole number that decides what is random: the same matrix has the same preconditioner
 #' @return An object of class `kernweave_preconditioner`, which prints what it is; `solve(P, b)` applies it. For
 #'   [gradient()] it is a constant: it makes systems quicker to solve, and has no derivative itself.
-#' @seealso [solve()][solve.lazy_tensor], [logdet()]
+#' @seealso [solve()][solve.lazy_tensor], [logdet()]; [lowrank()] for landmarks as an operator
 #' @export
 #' @examples
 #' x <- matrix(runif(3000), 1000)
@@ -71,6 +71,11 @@ print.kernweave_preconditioner <- function(x, ...) {
       format(x$residual, digits = 3), " of the diagonal on average, built in ", format(x$seconds, digits = 2), " s\n",
       sep = "")
   invisible(x)
+}
+
+#' @export
+str.kernweave_preconditioner <- function(object, ...) {
+  cat(" <preconditioner> of ", count_text(object$n, "point"), "\n", sep = "")
 }
 
 count_text <- function(n, what) paste0(format(n, big.mark = ",", scientific = FALSE), " ", what, if (n != 1) "s")

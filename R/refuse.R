@@ -130,6 +130,18 @@ Math.linear_op <- function(x, ...) refuse(.Generic, "operator", entries_instead)
 #' @export
 Summary.linear_op <- function(..., na.rm = FALSE) refuse(.Generic, "operator", sums_instead)
 
+# Of base R's own, which would take the list apart that an operator is, or call it a wrong argument.
+#' @export
+c.linear_op <- function(...) refuse("c", "operator", "cbind(A, B) and rbind(A, B) put operators together")
+
+#' @export
+plot.linear_op <- function(x, y, ...) refuse("plot", "operator", entries_instead)
+
+#' @export
+isSymmetric.linear_op <- function(object, ...) {
+  refuse("isSymmetric", "operator", "A$symmetric says so where it is known; isSymmetric(as.matrix(A)) looks at entries")
+}
+
 #' @export
 Complex.linear_op <- function(z) refuse(.Generic, "operator", entries_instead)
 

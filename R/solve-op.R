@@ -14,7 +14,7 @@
 #' @inheritParams solve.lazy_tensor
 #' @param ... for an operator that is a lazy tensor and a diagonal: more arguments of [solve()][solve.lazy_tensor]
 #' @return Numbers shaped and named like `b`, which [solve_report()] reads; without `b`, an operator.
-#' @seealso [solve()][solve.lazy_tensor], [identity_op()]
+#' @seealso [solve()][solve.lazy_tensor], [least_squares()], [lowrank()], [solve_report()], [linear_op]
 #' @export
 #' @examples
 #' x <- matrix(runif(60), 20)

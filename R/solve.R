@@ -30,7 +30,8 @@
 #' @param maxit the most iterations, by default `100 + 10 sqrt(n)`
 #' @param ... not used
 #' @return Numbers shaped and named like `b`, with the attribute that [solve_report()] reads.
-#' @seealso [logdet()], [preconditioner()], [audit()] for the error of any reduction
+#' @seealso [solve_report()], [logdet()], [preconditioner()], [least_squares()] for what is not square, [conditional()]
+#'   for kriging with its variance, [audit()] for the error of any reduction
 #' @name solve.lazy_tensor
 #' @export
 #' @examples
@@ -322,6 +323,10 @@ print.kernweave_report <- function(x, ...) {
   cat("  seconds    ", format(x$seconds, digits = 3), "\n", sep = "")
   invisible(x)
 }
+
+# In one line, since str() of a solution shows its attributes.
+#' @export
+str.kernweave_report <- function(object, ...) cat(" <solve report>", object$method, "\n")
 
 #' @rdname solve_report
 #' @export

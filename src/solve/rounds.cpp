@@ -23,7 +23,7 @@ Rounds::Rounds(Operator* matrix, const Block& b, const Block& start, const Limit
   out_.iterations.assign(n, 0);
   out_.coefficients.resize(n);
   out_.residual = Vector::Zero(b.cols());
-  size_before_ = Row::Zero(b.cols());
+  size_before_ = energy_before_ = Row::Zero(b.cols());
   goal_ = norms(b, limits.threads) * limits.tolerance;
 }
 
@@ -69,7 +69,11 @@ void Rounds::begin(const std::vector<Index>& open, bool at_zero) {
   }
   best_ = sizes_ = norms(r_, limits_.threads);
   before_ = out_.x;
-  for (std::size_t k = 0; k < open.size(); ++k) size_before_[open[k]] = sizes_[static_cast<Index>(k)];
+  const Row energies = energy(x_, columns_of(b_, open), r_);
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    size_before_[open[k]] = sizes_[static_cast<Index>(k)];
+    energy_before_[open[k]] = energies[static_cast<Index>(k)];
+  }
   since_ = 0;
   restart();
 }
@@ -111,22 +115,28 @@ void Rounds::give_back() {
   for (std::size_t k = 0; k < active_.size(); ++k) out_.x.col(active_[k]) = x_.col(static_cast<Index>(k));
 }
 
+// What conjugate gradients make small, x'Ax - 2 b'x, even while residuals rise.
+Row Rounds::energy(const Block& x, const Block& b, const Block& residual) const {
+  return -dots(x, b + residual, limits_.threads);
+}
+
 // True residuals of all columns, and those that are not there. A column that the round has led away, as rounding in an
 // ill-conditioned preconditioner does, is what it was before.
 std::vector<Index> Rounds::check() {
   product(out_.x, &image_);
-  Row left = norms(b_ - image_, limits_.threads);
-  const Row all = norms(b_, limits_.threads);
+  const Block residual = b_ - image_;
+  const Row left = norms(residual, limits_.threads), all = norms(b_, limits_.threads);
+  const Row energies = energy(out_.x, b_, residual);
   std::vector<Index> open;
   gained_ = false;
   for (Index c = 0; c < left.size(); ++c) {
-    if (left[c] < size_before_[c]) gained_ = true;
-    else if (left[c] > size_before_[c] || std::isnan(left[c])) {
-      out_.x.col(c) = before_.col(c);
-      left[c] = size_before_[c];
-    }
-    out_.residual[c] = all[c] > 0 ? left[c] / all[c] : 0.0;
-    if (!(left[c] <= goal_[c])) open.push_back(c);
+    const bool led_away = !(left[c] <= size_before_[c]) && !(energies[c] <= energy_before_[c]);
+    if (led_away) out_.x.col(c) = before_.col(c);
+    const double size = led_away ? size_before_[c] : left[c];
+    out_.residual[c] = all[c] > 0 ? size / all[c] : 0.0;
+    if (size <= goal_[c]) continue;
+    open.push_back(c);
+    gained_ = gained_ || !led_away;
   }
   return open;
 }

@@ -47,14 +47,15 @@ class Rounds {
   void judge();
   double largest(const Row& residual) const;
   std::vector<Index> check();
+  Row energy(const Block& x, const Block& b, const Block& residual) const;
 
   const Poll& poll_;
   const bool from_zero_;
   int steps_ = 0;
   Block image_;
-  Block before_;       // solutions as the round found them
-  Row size_before_;    // and their true residuals
-  bool gained_ = true; // has the round brought any column nearer?
+  Block before_;  // solutions as the round found them, their true residuals and energies
+  Row size_before_, energy_before_;
+  bool gained_ = true;  // has the round brought a column nearer that is still open?
 };
 
 }  // namespace kernweave::solve

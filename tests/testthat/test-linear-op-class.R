@@ -211,3 +211,11 @@ test_that("as.matrix is guarded by size, and rows are taken of what is too large
   expect_identical(dim(as.matrix(big[1:2, 1:3])), 2:3)
   expect_identical(length(big), 1e10)
 })
+
+test_that("functions that would take an operator for a list, or for a wrong argument, are refused", {
+  A <- as_op(diag(3))
+  expect_error(c(A, A), "rbind(A, B)", fixed = TRUE, class = "kernweave_error_unsupported")
+  expect_error(plot(A), "plot()", fixed = TRUE, class = "kernweave_error_unsupported")
+  expect_error(isSymmetric(A), "A$symmetric", fixed = TRUE, class = "kernweave_error_unsupported")
+  expect_true(A$symmetric)
+})
