@@ -47,9 +47,19 @@ par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("
   if (length(x) != length(y)) {
     abort("shape", "keys have as many columns in both tables: `x` has ", length(x), ", `y` has ", length(y))
   }
-  keys <- Map(function(...) one_behind_other(shared_keys(...)), x, y, names(x), names(y))
+  keys <- Map(join_keys, x, y, names(x), names(y))
   r_join(unname(keys), length(x[[1]]), type %in% c("left", "outer"), type %in% c("right", "outer"), na == "match",
          array_threads())
+}
+
+# Numbers that are equal where keys are, those of x and then those of y. Characters need no order: each becomes the
+# place where it is first.
+join_keys <- function(x, y, x_label, y_label) {
+  if (!is.character(x) || !is.character(y)) return(one_behind_other(shared_keys(x, y, x_label, y_label)))
+  both <- c(x, y)
+  first <- match(both, both)
+  if (anyNA(both)) first[is.na(both)] <- NA
+  first
 }
 
 one_behind_other <- function(keys) {

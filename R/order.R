@@ -45,9 +45,12 @@
 #' ticks <- seq_len(1e5) + runif(1e5, -5, 5)
 #' identical(par_order(ticks, nearly = 10), order(ticks))
 par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
-  keys <- key_columns(x, "x")
-  decreasing <- check_decreasing(decreasing, length(keys))
+  columns <- table_columns(x, "x")
+  decreasing <- check_decreasing(decreasing, length(columns))
   nearly <- if (is.null(nearly)) 0 else check_degree(nearly, "nearly")
+  alone <- length(columns) == 1 && is.character(columns[[1]]) && is.null(segments)
+  if (alone) return(order(columns[[1]], method = "radix", decreasing = decreasing))  # R knows strings by their address
+  keys <- unname(lapply(columns, key_numbers))
   if (is.null(segments)) return(order_of(keys, decreasing, nearly = nearly))
   offsets <- unclass(check_segments_of(segments, length(keys[[1]]), "x"))$offsets
   items <- segment_order(segments)
@@ -83,13 +86,7 @@ check_decreasing <- function(decreasing, columns) {
 
 # --- keys ------------------------------------------------------------------------------------------------------
 
-# A vector or columns as a list of keys of the same length, each of integers, doubles or integer64.
-key_columns <- function(x, argument) {
-  columns <- table_columns(x, argument)
-  unname(lapply(columns, key_numbers))
-}
-
-# The same as they are, checked; their names are what an error calls them.
+# A vector or columns as a list of vectors of the same length, checked; their names are what an error calls them.
 table_columns <- function(x, argument) {
   columns <- columns_of(x)
   if (!length(columns)) abort("shape", "`", argument, "` has no columns: there is nothing to order by")

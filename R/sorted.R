@@ -67,8 +67,8 @@ both_values <- function(values, x, y) {
 #' @param check shall it be looked at whether `haystack` is sorted, and `needles` where they must be? Otherwise needles
 #'   are taken to be sorted
 #' @return Whole numbers from 0 to `length(haystack)`; with `match` a list of them, `at`; `matched`, whether the
-#'   haystack has the needle; and, from the other side, `haystack_at` and `haystack_matched`: where its items would stand among
-#'   the needles, and whether they are there.
+#'   haystack has the needle; and, from the other side, `haystack_at` and `haystack_matched`: where its items would
+#'   stand among the needles, and whether they are there.
 #' @seealso [findInterval()], [par_join()]
 #' @export
 #' @examples
