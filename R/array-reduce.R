@@ -96,6 +96,7 @@ as_init <- function(init) if (is.null(init)) NULL else as.double(init)
 
 # The numbers of an array, and what they are of; refuses what has none, or none of use to the operator.
 array_items <- function(x, op) {
+  wherever(x)
   if (is_traced(x)) abort("no_gradient", "verbs for arrays have no derivative: `x` is ", describe(x))
   kept <- class_kept(x, op)
   if (is.na(kept)) {

@@ -1,11 +1,20 @@
-# What the verbs for arrays (par_*) have in common: threads, and arguments that are whole numbers.
+# What the verbs for arrays (par_*) have in common: threads, where arrays lie, and arguments that are whole numbers.
 
 # Asked-for threads, as C++ takes them: 0 lets the engine decide.
 array_threads <- function() option("threads") %or% 0L
 
+# An array as it is, wherever it lies. What lies on a GPU comes to R when the engine reads it, which is said once.
+wherever <- function(x) {
+  if (is_on_device(x)) {
+    say_once("arrays", "Arrays that lie on a GPU are fetched, and worked on by the CPU. (Said once.)")
+  }
+  x
+}
+
 # Whole numbers from `least` to `most`, none missing, as integers or doubles without attributes; else an error that
 # names the first that is not one. `class` is that of numbers out of range.
 check_whole <- function(x, argument, least = 0, most = Inf, class = "value") {
+  wherever(x)
   if (!is.numeric(x) || is.factor(x) || inherits(x, "integer64")) {
     abort("input", "`", argument, "` must be whole numbers, not ", describe(x))
   }

@@ -11,6 +11,8 @@
 #' Assigning to elements changes R's numbers and gives the copy up; the next use sends it anew. Memory of the GPU is
 #' given back when R collects the vector.
 #'
+#' Verbs for arrays (`par_*`, [index_add()]) fetch what they are given, and work on the CPU.
+#'
 #' Operands keep copies of their own: `X <- Vi(x)` sends `x` once however often `X` is used. `on_device()` is for data
 #' of which several operands are made, and for results that should not come back.
 #'

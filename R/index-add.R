@@ -94,6 +94,7 @@ scatter_rows <- function(values, rows, n) {
 # --- arguments -------------------------------------------------------------------------------------------------
 
 check_addable <- function(x, argument) {
+  wherever(x)
   if ((is.numeric(x) || is.logical(x)) && !inherits(x, "integer64")) return(invisible())
   abort("input", "`", argument, "` must be numbers or logical values, not ", describe(x))
 }

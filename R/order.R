@@ -126,6 +126,7 @@ key_numbers <- function(column) {
 }
 
 check_key <- function(column, label) {
+  wherever(column)
   if (is.logical(column) || is.character(column) || is.numeric(unclass(column))) return(column)
   abort("input", label, " cannot be ordered: it is ", describe(column),
         ", not logicals, numbers, characters or a factor")

@@ -111,6 +111,7 @@ check_ascending <- function(x, argument) {
 }
 
 segments_by <- function(by) {
+  wherever(by)
   if (is.data.frame(by) || is.list(by) || !is.atomic(by) || length(dim(by)) > 1 || is.complex(by) || is.null(by)) {
     abort("input", "`by` must be a vector or a factor, not ", describe(by))
   }

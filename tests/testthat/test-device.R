@@ -51,6 +51,50 @@ test_that("the CPU computes with data that lie on a device", {
   expect_identical(f(elsewhere(x), x), f(x, elsewhere(x)))
 })
 
+test_that("verbs for arrays take what lies on a device as they take what does not", {
+  x <- c(0.5, NA, 2, 7, 2)
+  rising <- c(0.5, 2, 2, 7, NA)
+  at <- c(1, 2, 2, 5, 3)
+  whole <- c(3L, 1L, 4L)
+  m <- matrix(1:6 / 2, 3, dimnames = list(NULL, c("a", "b")))
+  calls <- list(
+    function(to) par_order(to(x)), function(to) par_sort(to(whole)), function(to) par_order(list(to(at), to(x))),
+    function(to) par_merge(to(rising), to(c(1, 2))), function(to) par_search(to(x), to(c(1, 2, 3))),
+    function(to) par_set(to(rising), to(c(2, 3)), "union"), function(to) par_join(to(x), to(at), "outer"),
+    function(to) par_reduce(to(x), "sum", par_segments(by = to(at)), na.rm = TRUE),
+    function(to) par_reduce(to(whole)), function(to) par_reduce(to(m), "max", par_segments(offsets = to(c(0, 1, 3)))),
+    function(to) lengths(par_segments(by = to(whole))), function(to) par_scan(to(x), "max"),
+    function(to) par_remove(to(x), to(at)), function(to) par_insert(to(x), to(at), to(c(0, 5, 5, 1, 2))),
+    function(to) par_expand(to(x), to(at)), function(to) par_expand(counts = to(at)),
+    function(to) par_move(to(x), from = to(c(4, 1)), counts = to(c(2, 1))),
+    function(to) par_move(to(x), to = to(1), counts = 5, into = to(c(x, x))),
+    function(to) index_add(to(m), to(c(3, 3)), to(m[1:2, ])),
+    function(to) index_add(to(whole), to(1:2), to(5:6), op = "max")
+  )
+  for (call in calls) {
+    expect_identical(suppressMessages(call(elsewhere)), call(identity), label = deparse1(body(call)))
+  }
+})
+
+test_that("verbs for arrays say once that the CPU works on what lies on a device, and leave it as it is", {
+  said <- kernweave:::said
+  here <- c(1, 2, 3)
+  there <- elsewhere(here)
+  calls <- list(par_order, par_reduce, function(x) par_expand(counts = x), function(x) par_segments(by = x),
+                function(x) index_add(x, 1, 5), function(x) par_remove(x, 2))
+  for (call in calls) {
+    said$arrays <- NULL
+    expect_silent(call(here))
+    expect_message(call(there), "fetched, and worked on by the CPU")
+    expect_silent(call(there))
+  }
+  expect_identical(there, here)
+  gone <- elsewhere(c(1, 2), 3)
+  for (call in list(par_sort, par_reduce, par_scan)) {
+    expect_error(call(gone), "the device has gone", class = "kernweave_error_no_device")
+  }
+})
+
 test_that("on_device() gives back the same numbers, with a GPU and without", {
   x <- matrix(stats::runif(6), 2, dimnames = list(c("a", "b"), NULL))
   expect_identical(on_device(x), x)
