@@ -22,8 +22,8 @@ reenclosed_methods <- c(kronecker = ".kronecker", "%x%" = ".kronecker", "%o%" = 
 # Functions that look at numbers alone: their results have no derivative, and need none.
 of_numbers <- c("all.equal", "attr", "attributes", "cat", "class", "findInterval", "identical", "is.atomic",
                 "is.double", "is.environment", "is.object", "is.recursive", "is.unsorted", "is.vector", "match",
-                "message", "mode", "order", "paste", "paste0", "rank", "sprintf", "storage.mode", "typeof", "which.max",
-                "which.min", "%in%")
+                "message", "mode", "oldClass", "order", "paste", "paste0", "rank", "sprintf", "storage.mode", "typeof",
+                "which.max", "which.min", "%in%")
 
 fill_overlay <- function() {
   rules$binary <- Map(function(f, adjoints) c(list(f = f), lapply(adjoints, adjoint_function, c("x", "y"))),

@@ -102,10 +102,10 @@ arranged <- function(parts, f) {
 
 #' @export
 `[[<-.kernweave_traced` <- function(x, ..., value) {
-  assigned(x, places_of(x)[[...]], value, function(at, value) `[[<-`(at, ..., value = value))
+  assigned(x, places_of(x)[...], value, function(at, value) `[[<-`(at, ..., value = value))
 }
 
-# One element at one place by the short way; else what `assign` does with the places.
+# One element at one place by the short way, where that is there already; else what `assign` does with the places.
 assigned <- function(x, where, value, assign) {
   if (length(where) == 1L && length(value) == 1L && !is.na(where)) return(assigned_one(x, as.vector(where), value))
   arranged(list(x, value), function(at) assign(at[[1]], at[[2]]))
@@ -222,6 +222,20 @@ arranging_functions <- list(
     if (is_traced(x)) with_attribute(x, which, value) else base::`attr<-`(x, which, value)
   },
 
+  # A traced value is an environment, whose attributes base R would change in all places where it is known.
+  `attributes<-` = function(x, value) {
+    if (!is_traced(x)) return(base::`attributes<-`(x, value))
+    x <- as.vector(x)
+    for (name in union("dim", names(value))) x <- with_attribute(x, name, value[[name]])
+    x
+  },
+
+  `class<-` = function(x, value) if (is_traced(x)) with_attribute(x, "class", value) else base::`class<-`(x, value),
+  `oldClass<-` = function(x, value) {
+    if (is_traced(x)) with_attribute(x, "class", value) else base::`oldClass<-`(x, value)
+  },
+  unclass = function(x) if (is_traced(x)) x else base::unclass(x),
+
   `storage.mode<-` = function(x, value) {
     if (!is_traced(x)) return(base::`storage.mode<-`(x, value))
     if (value %in% c("double", "numeric")) x else as.vector(x, value)
@@ -246,7 +260,9 @@ with_attribute <- function(x, name, value) {
     names = , .Names = names(x) <- value,
     dim = dim(x) <- value,
     dimnames = dimnames(x) <- value,
-    class = abort("no_gradient", "a traced value cannot be given a class")
+    class = if (length(setdiff(value, c("numeric", "matrix", "array")))) {
+      abort("no_gradient", "a traced value cannot be given a class")
+    }
   )
   x
 }

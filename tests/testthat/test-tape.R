@@ -83,3 +83,50 @@ test_that("numbers may be shown on the way, and functions that a package made ge
   expect_identical(gradient(kernweave::crossprod)(c(1, 2)), list(x = c(2, 4)))
   expect_identical(gradient(function(x) do.call(kernweave::crossprod, list(x)))(c(1, 2)), list(x = c(2, 4)))
 })
+
+test_that("attributes of a traced value are changed in its copy alone, and it is given no class", {
+  through <- function(change) function(x) {
+    before <- x
+    x <- change(x)
+    sum(before) + sum(x^2)
+  }
+  changes <- list(
+    function(x) `class<-`(x, NULL), function(x) `oldClass<-`(x, NULL), function(x) unclass(x),
+    function(x) `attributes<-`(x, NULL), function(x) `attributes<-`(x, list(dimnames = list(NULL, "k"), dim = 2:1)),
+    function(x) {
+      class(x) <- "numeric"
+      unclass(x)
+    }
+  )
+  for (change in changes) expect_identical(gradient(through(change))(c(a = 1, b = 2))$x, c(a = 3, b = 5))
+  for (dress in c(function(x) `class<-`(x, "foo"), function(x) `attributes<-`(x, list(class = "foo")))) {
+    expect_error(gradient(through(dress))(1), "cannot be given a class", class = "kernweave_error_no_gradient")
+  }
+  bare <- function(x) {
+    attributes(x) <- list(dim = c(1, 2))
+    expect_identical(dim(x), 1:2)
+    x %*% x[1, ]
+  }
+  expect_identical(gradient(bare)(c(a = 1, b = 2))$x, c(a = 2, b = 4))
+})
+
+test_that("assigning beyond the end by [[ makes a vector longer, as by [", {
+  by_one <- function(x) {
+    out <- numeric()
+    for (k in seq_along(x)) out[[k]] <- x[k]^k
+    out[["last"]] <- 2 * x[[1]]
+    sum(out)
+  }
+  expect_equal(gradient(by_one)(c(1, 2, 3))$x, c(3, 4, 27))
+  lengthen <- function(x) {
+    x[[3]] <- x[[1]]^2
+    sum(x)
+  }
+  expect_identical(gradient(lengthen)(c(2, 5))$x, c(5, 1))
+  outside <- function(x) {
+    m <- matrix(x, 1)
+    m[[2, 2]] <- x[1]
+    sum(m)
+  }
+  expect_error(gradient(outside)(c(1, 2)), "subscript out of bounds")
+})
