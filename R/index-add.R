@@ -29,6 +29,8 @@
 #' so that each adds in the order of items, as the loop does. Only where `x` is small and items are many, they are added
 #' block by block, and blocks then in their order; sizes alone decide on blocks.
 #'
+#' Inside functions that are differentiated (see [gradient()]) a sum may be taken of what they compute.
+#'
 #' @param x a vector, matrix or array of numbers or logical values
 #' @param index for each slice of `source` the number of one of `x`, from 1; or logical values, one for each slice of
 #'   `x`, `TRUE` for those that have one of `source`. Left out, it is what `plan` was made of
@@ -59,6 +61,7 @@
 #' index_add(x, , source, plan = plan, op = "mean")
 index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", deterministic = TRUE, plan = NULL,
                       include = FALSE) {
+  if (is_traced(x) || is_traced(source)) return(index_add_traced(x, index, source, dim, alpha, op, plan))
   check_addable(x, "x")
   check_addable(source, "source")
   op <- one_of(op, c("sum", "prod", "min", "max", "mean"), "op")
@@ -81,6 +84,29 @@ index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", determi
     warn("overflow", "totals that are too large for an integer are NA; `storage.mode(x) <- \"double\"` has room")
   }
   found$x
+}
+
+# The sum alone has a derivative: it is linear in the array and in the source, whose cotangent is gathered.
+index_add_traced <- function(x, index, source, dim, alpha, op, plan) {
+  if (!identical(op, "sum")) abort("no_gradient", "index_add() has a derivative for op = \"sum\" alone")
+  alpha <- check_factor(alpha)
+  extents <- dim(x) %or% length(x)
+  dim <- check_dimension(dim, length(extents))
+  index <- if (missing(index)) index_of_plan(plan) else slice_numbers(index, extents[dim])
+  want <- replace(extents, dim, length(index))
+  have <- source_extents(source, want)
+  source <- rearranged(source, function(numbers) repeated(numbers, have, want))
+  level <- highest_level(list(x, source))
+  r <- index_add(lowered(x, level), index, lowered(source, level), dim, alpha)
+  chosen <- replace(lapply(extents, seq_len), dim, list(index))
+  places <- do.call(`[`, c(list(array(seq_along(x), extents)), chosen, list(drop = FALSE)))
+  record(list(x, source), r, pull_added(places, alpha, dim(source)))
+}
+
+pull_added <- function(places, alpha, extent) {
+  places; alpha
+  dim(places) <- extent
+  function(g) list(g, alpha * take(g, places))
 }
 
 # The rows of `values`, doubles, added up where `rows` says, among n rows of zeros. Few numbers need no threads.
@@ -159,24 +185,32 @@ three_extents <- function(extents, dim) {
   c(prod(extents[seq_len(dim - 1)]), extents[dim], prod(extents[-seq_len(dim)]))
 }
 
+# Extents of the source, 1 where it serves all.
+source_extents <- function(source, want) {
+  have <- if (length(source) == 1) rep(1L, length(want)) else dim(source) %or% length(source)
+  if (length(have) == length(want) && all(have == want | have == 1)) return(have)
+  abort("shape", "`source` must be of ", paste(want, collapse = " x "), ", with 1 where one serves all, not of ",
+        paste(have, collapse = " x "))
+}
+
+repeated <- function(source, have, want) {
+  places <- Map(rep_len, lapply(have, seq_len), want)
+  do.call(`[`, c(list(array(source, have)), places, list(drop = FALSE)))
+}
+
 # The numbers of the source, and how many it is from one to the next along three extents: 0 where one serves all.
 spread_source <- function(source, extents, dim, items) {
-  have <- dim(source) %or% length(source)
   want <- replace(extents, dim, items)
-  if (length(source) == 1) have <- rep(1L, length(want))
-  if (length(have) != length(want) || any(have != want & have != 1)) {
-    abort("shape", "`source` must be of ", paste(want, collapse = " x "), ", with 1 where one serves all, not of ",
-          paste(have, collapse = " x "))
-  }
+  have <- source_extents(source, want)
   before <- seq_len(dim - 1)
   after <- seq_along(extents)[-seq_len(dim)]
   mixed <- function(sides) any(have[sides] != want[sides]) && any(have[sides] == want[sides] & want[sides] != 1)
-  repeated <- c(if (mixed(before)) before, if (mixed(after)) after)
-  if (length(repeated)) {
-    places <- Map(rep_len, lapply(have, seq_len), replace(have, repeated, want[repeated]))
-    source <- do.call(`[`, c(list(source), places, list(drop = FALSE)))
-    have[repeated] <- want[repeated]
+  own <- c(if (mixed(before)) before, if (mixed(after)) after)
+  if (length(own)) {
+    full <- replace(have, own, want[own])
+    source <- repeated(source, have, full)
+    have <- full
   }
-  own <- three_extents(have, dim)
-  list(values = source, steps = ifelse(own == 1, 0, c(1, own[1], own[1] * own[2])))
+  sizes <- three_extents(have, dim)
+  list(values = source, steps = ifelse(sizes == 1, 0, c(1, sizes[1], sizes[1] * sizes[2])))
 }

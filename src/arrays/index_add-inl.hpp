@@ -77,12 +77,15 @@ class StripOf {
   // Where the strip of slice `number` begins in an array of the shape; numbers are from 1.
   Index at(Index number) const { return offset_ + (number - 1) * before_; }
 
+  bool one_wide() const { return width_ == 1; }
+  // Takes item k of a strip that is one wide.
+  void take_one(Index k, State* state) const {
+    *state = Op::combine(*state, Op::term(alpha_, source_[k * steps_.item]));
+  }
   // Takes item k into states that lie together.
   void take(Index k, State* __restrict states) const {
     const Value* const values = source_ + k * steps_.item;
-    if (width_ == 1) {
-      *states = Op::combine(*states, Op::term(alpha_, *values));
-    } else if (steps_.before == 0) {
+    if (steps_.before == 0) {
       const State term = Op::term(alpha_, *values);
       for (Index b = 0; b < width_; ++b) states[b] = Op::combine(states[b], term);
     } else {
@@ -98,16 +101,21 @@ class StripOf {
   const Index offset_;
 };
 
-// Items first .. last - 1 as they come, into states in the shape of the array.
+// Items first .. last - 1 as they come, into states in the shape of the array. The strip is a copy, which no state can
+// be part of.
 template <class Op, class Number>
-void take_items(const StripOf<Op>& strip, const Number* index, Index first, Index last, typename Op::State* states) {
-  for (Index k = first; k < last; ++k) strip.take(k, states + strip.at(static_cast<Index>(index[k])));
+void take_items(const StripOf<Op> strip, const Number* index, Index first, Index last, typename Op::State* states) {
+  const auto at = [&](Index k) { return states + strip.at(static_cast<Index>(index[k])); };
+  if (strip.one_wide())
+    for (Index k = first; k < last; ++k) strip.take_one(k, at(k));
+  else
+    for (Index k = first; k < last; ++k) strip.take(k, at(k));
 }
 
 // The same of those items alone whose numbers are from `least` to `most`, which are listed first: a list has no branch
 // that nobody can predict.
 template <class Op, class Number>
-void take_some(const StripOf<Op>& strip, const Number* index, Index count, Index least, Index most,
+void take_some(const StripOf<Op> strip, const Number* index, Index count, Index least, Index most,
                typename Op::State* states) {
   constexpr Index kListed = 2048;
   Index list[kListed];
@@ -117,7 +125,11 @@ void take_some(const StripOf<Op>& strip, const Number* index, Index count, Index
       list[listed] = k;
       listed += (static_cast<Index>(index[k]) >= least) & (static_cast<Index>(index[k]) <= most);
     }
-    for (Index j = 0; j < listed; ++j) strip.take(list[j], states + strip.at(static_cast<Index>(index[list[j]])));
+    const auto at = [&](Index j) { return states + strip.at(static_cast<Index>(index[list[j]])); };
+    if (strip.one_wide())
+      for (Index j = 0; j < listed; ++j) strip.take_one(list[j], at(j));
+    else
+      for (Index j = 0; j < listed; ++j) strip.take(list[j], at(j));
   }
 }
 
@@ -192,7 +204,11 @@ bool add_grouped(const IndexAdd& task, const Indices<Number>& index, const Group
       if (count == 0) continue;
       auto* const values = on.array + reader.at(static_cast<Index>(index.numbers[items[0] - 1]));
       std::transform(values, values + strip.width(), states, Op::open);
-      for (Index k = 0; k < count; ++k) reader.take(static_cast<Index>(items[k]) - 1, states);
+      const auto item = [&](Index k) { return static_cast<Index>(items[k]) - 1; };
+      if (reader.one_wide())
+        for (Index k = 0; k < count; ++k) reader.take_one(item(k), states);
+      else
+        for (Index k = 0; k < count; ++k) reader.take(item(k), states);
       std::transform(states, states + strip.width(), values, [&](auto state) { return Op::close(state, &overflow); });
     }
     if (overflow) any_overflow = true;
