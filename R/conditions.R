@@ -79,6 +79,7 @@ tidy_call <- function(frame) {
   generic <- get0(".Generic", sys.frame(frame), inherits = FALSE)
   if (!is.null(generic)) call[[1]] <- as.name(generic)
   else if (is.function(call[[1]])) call[[1]] <- name_of(call[[1]])
+  if (length(call) > 1 && identical(call[[2]], quote(deparse.level))) call[[2]] <- NULL  # so R calls methods of cbind()
   if (is.call(call) && isFALSE(call$na.rm)) call$na.rm <- NULL  # R adds it where nobody typed it
   without_data(call)
 }

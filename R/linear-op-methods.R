@@ -87,6 +87,7 @@ scaled <- function(A, by, symbol) {
   if (is_lazy(by) && width(by) == 1 && !(has_axis(by, "i") && has_axis(by, "j"))) {
     return(scaled_along(A, if (divided) 1 / by else by))
   }
+  if (is.logical(by)) by <- by + 0
   if (!is.numeric(by) || length(dim(by)) > 1 && length(by) != 1) {
     refuse(symbol, "operator", "of two matrices it acts on each entry; %*% multiplies operators")
   }

@@ -9,7 +9,8 @@
 #' The tolerance is kept for every column: the residual that is compared with `tol` is recomputed in float64 at the end.
 #' Where it is not reached, there is a warning of class `kernweave_warning_convergence` that names a remedy, and the
 #' report tells how far the solution is. With `precision = "float32"` products inside are in float32, and the residuals
-#' outside in float64: the tolerance is the same.
+#' outside in float64: the tolerance is the same. Where a ridge is so small beside a smooth kernel that rounding spoils
+#' the preconditioner, the iteration goes on without it, and with it in the report.
 #'
 #' @param a a lazy tensor of one component over the same points along i and j
 #' @param b numbers: a vector, or a matrix with a column for each right-hand side; without it, the result is the

@@ -197,6 +197,7 @@ test_that("a condition names the call the user typed", {
   expect_match(call_of(cumsum(K)), "cumsum(K)", fixed = TRUE)
   expect_match(call_of(sum(K, index = "k")), "index = \"k\"", fixed = TRUE)
   expect_match(call_of(K[9, ]), "9", fixed = TRUE)
+  expect_identical(call_of(rbind(A, 1:3)), "rbind(...)")
   expect_match(call_of(function_op(function(v, k = 2) v, "a")), "function(v, k = 2)", fixed = TRUE)
   expect_identical(call_of(ifelse(K < 1, 1, 0)), "ifelse(K < 1, 1, 0)")
   expect_identical(call_of(pmax(0.5, K)), "pmax(0.5, K)")

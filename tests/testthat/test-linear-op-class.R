@@ -219,3 +219,10 @@ test_that("functions that would take an operator for a list, or for a wrong argu
   expect_error(isSymmetric(A), "A$symmetric", fixed = TRUE, class = "kernweave_error_unsupported")
   expect_true(A$symmetric)
 })
+
+test_that("TRUE and NA beside an operator are the numbers that R takes them for", {
+  A <- as_op(diag(3))
+  expect_identical(as.matrix(A * TRUE), diag(3))
+  expect_identical(as.matrix(c(TRUE, FALSE, TRUE) * A), diag(c(1, 0, 1)))
+  expect_true(all(is.na(as.matrix(NA * A))))
+})

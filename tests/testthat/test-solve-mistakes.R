@@ -45,6 +45,7 @@ test_that("arguments that are not known, or of no use, are named", {
   for (se_tol in list(NA, "a", -1, 1:2)) {
     expect_error(logdet(K, 0.1, se_tol = se_tol), "`se_tol`", class = "kernweave_error_input")
   }
+  expect_error(logdet(diag(3)), "as_op()", fixed = TRUE, class = "kernweave_error_input")
   expect_error(preconditioner(kernel_gaussian(x[0, ], x[0, ])), "there are none", class = "kernweave_error_shape")
 })
 
