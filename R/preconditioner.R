@@ -97,7 +97,8 @@ live_pointer <- function(P) {
 
 check_square <- function(K) {
   if (!is_lazy(K)) {
-    abort("input", "`K` must be a lazy tensor, not ", describe(K), if (is.matrix(K)) "; as_op() makes an operator of it")
+    abort("input", "`K` must be a lazy tensor, not ", describe(K),
+          if (is.matrix(K)) "; as_op() makes an operator of it")
   }
   if (width(K) != 1) abort("shape", "the matrix of a system has one number for each pair, not ", width(K))
   extent <- c(need_extent(K, "i", "a system"), need_extent(K, "j", "a system"))
@@ -177,7 +178,7 @@ thin_products <- function(K, landmarks, rest) {
   at <- function(K, rows, axis) if (is.null(rows)) K else take_points(K, rows, axis, "points")
   from <- at(at(K, landmarks, "j"), rest, "i")
   to <- at(at(K, landmarks, "i"), rest, "j")
-  list(from = native_lazy(from, widest_product, TRUE), to = native_lazy(to, widest_product, TRUE))
+  list(from = native_lazy(from, widest_product, ladder = TRUE), to = native_lazy(to, widest_product, ladder = TRUE))
 }
 
 # Of each point, those before it in the order that it correlates with most; NA where there are fewer. The order is gone

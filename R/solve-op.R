@@ -81,7 +81,7 @@ dense_solution <- function(A, b) {
 by_products <- function(A, b, tol, method, maxit) {
   if (isFALSE(A$symmetric)) abort("indefinite", "the operator is not symmetric: conjugate gradients cannot solve it")
   check_symmetric_by_products(native_operator(A, 2), nrow(b))
-  iterate(native_operator(A, ncol(b), TRUE), b, tol, method, maxit)
+  iterate(native_operator(A, ncol(b), ladder = TRUE), b, tol, method, maxit)
 }
 
 inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {

@@ -219,7 +219,7 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
 
 # K + ridge, for so many columns.
 native_system <- function(K, ridge, columns) {
-  product <- native_lazy(K, columns, TRUE)
+  product <- native_lazy(K, columns, ladder = TRUE)
   if (!any(ridge != 0)) return(product)
   list(kind = "sum", parts = list(product, list(kind = "diagonal", values = ridge)), coefficients = c(1, 1))
 }

@@ -57,10 +57,10 @@ solve_node <- function(K, b, ridge, ..., method, precondition, rank, local) {
     if (!is_traced(x)) attr(x, "report") <- NULL
     x
   }
-  system <- lowered_system(K, b, ridge)
-  x <- again(system$K, system$given[[1]], system$given[[2]])
+  system <- lowered_system(K, b = b, ridge = ridge)
+  x <- again(system$K, system$given$b, system$given$ridge)
   record(c(system$values, list(b, ridge)), x, function(g) {
-    l <- again(system$K, g, system$given[[2]])
+    l <- again(system$K, g, system$given$ridge)
     c(through_entries(system, -l, x), list(l, -diagonal_of_product(l, x, length(plain_value(ridge)))))
   })
 }
@@ -84,8 +84,8 @@ solve_with_trend <- function(K, b, trend, ...) {
 # z = G'^-1 w, it is the mean of (u - v)'dA v. Without the known part the noise would not vanish as P nears A.
 logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, local, ...) {
   n <- check_square(K)
-  system <- lowered_system(K, ridge)
-  lower <- system$given[[1]]
+  system <- lowered_system(K, ridge = ridge)
+  lower <- system$given$ridge
   if (method == "dense" || method == "auto" && n <= small_system) {
     value <- plain_estimate(logdet(system$K, lower, method = "dense"))
     return(record(c(system$values, list(ridge)), value, function(g) {

@@ -20,8 +20,17 @@ class Lockstep : public Rounds {
   }
 
   void restart() override {
+    forget_last_ratios();
     begin_directions();
     settle();
+  }
+
+  // A round that begins anew is a Lanczos process of its own: in the tridiagonal matrix nothing stands between the two.
+  void forget_last_ratios() {
+    for (const Index c : active_) {
+      auto& ratios = out_.coefficients[static_cast<std::size_t>(c)].ratio;
+      if (!ratios.empty()) ratios.back() = 0.0;
+    }
   }
 
   void begin_directions() {

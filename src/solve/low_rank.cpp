@@ -18,7 +18,7 @@ constexpr Index kChunk = 4096;  // points at once: columns of some hundred landm
 class LowRank : public Preconditioner {
  public:
   LowRank(Entries* entries, const Places& landmarks, const Vector& shift, double ridge, int threads)
-      : weights_(shift.cwiseInverse().cwiseSqrt()), threads_(threads) {
+      : scales_(shift.cwiseInverse().cwiseSqrt()), threads_(threads) {
     smallest = ridge / shift.maxCoeff();
     Block own;
     entries->block(landmarks, landmarks, &own);
@@ -33,15 +33,15 @@ class LowRank : public Preconditioner {
   }
 
   void inverse(const Block& x, Block* y) override {
-    scale_rows(weights_, x, &scaled_, threads_);
+    scale_rows(scales_, x, &scaled_, threads_);
     add_low_rank(-(squares_.array() + 1.0).inverse());
-    scale_rows(weights_, scaled_, y, threads_);
+    scale_rows(scales_, scaled_, y, threads_);
   }
 
   // With C = K[, S], W = K[S, S] = L L', X = L^-1 C' and the small matrix I + X D^-1 X': P^-1 C W^-1 and its like by X,
   // some points at a time, since X is as large as C.
   LowRankWeights weights(Entries* entries, const Places& landmarks, const Block& v) const {
-    const Index n = weights_.size();
+    const Index n = scales_.size();
     const auto probes = static_cast<double>(v.cols());
     const Places all = all_places(n);
     LowRankWeights out{{}, Block(landmarks.size(), n), Vector(n)};
@@ -51,15 +51,15 @@ class LowRank : public Preconditioner {
       entries->block(landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
       cholesky_.matrixL().solveInPlace(columns);
       few.noalias() += columns * v.middleRows(from, count);
-      columns = columns * weights_.segment(from, count).asDiagonal();
+      columns = columns * scales_.segment(from, count).asDiagonal();
       turned.noalias() = vectors_.transpose() * columns;
       turned = (squares_.array() + 1.0).inverse().matrix().asDiagonal() * turned;
       auto cross = out.cross.middleCols(from, count);
       cross.noalias() = vectors_ * turned;
       out.diagonal.segment(from, count) =
-          weights_.segment(from, count).array().square() *
+          scales_.segment(from, count).array().square() *
           (1.0 - columns.cwiseProduct(cross).colwise().sum().transpose().array());
-      cross = cross * weights_.segment(from, count).asDiagonal();
+      cross = cross * scales_.segment(from, count).asDiagonal();
       cholesky_.matrixU().solveInPlace(cross);
     }
     cholesky_.matrixU().solveInPlace(few);
@@ -78,11 +78,11 @@ class LowRank : public Preconditioner {
   void root(const Block& x, Block* y) override {
     scaled_ = x;
     add_low_rank(root_factors());
-    scale_rows(weights_, scaled_, y, threads_);
+    scale_rows(scales_, scaled_, y, threads_);
   }
 
   void root_transposed(const Block& x, Block* y) override {
-    scale_rows(weights_, x, &scaled_, threads_);
+    scale_rows(scales_, x, &scaled_, threads_);
     add_low_rank(root_factors());
     y->swap(scaled_);
   }
@@ -91,19 +91,19 @@ class LowRank : public Preconditioner {
   void back(const Block& x, Block* y) override {
     scaled_ = x;
     add_low_rank(((squares_.array() + 1.0).sqrt() + 1.0).inverse());
-    scale_rows(weights_.cwiseInverse(), scaled_, y, threads_);
+    scale_rows(scales_.cwiseInverse(), scaled_, y, threads_);
   }
 
  private:
   // Of the columns at the landmarks, orthogonal to each other where K alone were measured, weighed point by point.
   Block gram(Entries* entries, const Places& landmarks) {
-    const Places all = all_places(weights_.size());
+    const Places all = all_places(scales_.size());
     Block sum = Block::Zero(cholesky_.rows(), cholesky_.rows()), columns;
-    for (Index from = 0; from < weights_.size(); from += kChunk) {
-      const Index count = std::min(kChunk, weights_.size() - from);
+    for (Index from = 0; from < scales_.size(); from += kChunk) {
+      const Index count = std::min(kChunk, scales_.size() - from);
       entries->block(landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
       cholesky_.matrixL().solveInPlace(columns);
-      columns = columns * weights_.segment(from, count).asDiagonal();
+      columns = columns * scales_.segment(from, count).asDiagonal();
       sum.selfadjointView<Eigen::Lower>().rankUpdate(columns);
     }
     return sum.selfadjointView<Eigen::Lower>();
@@ -116,17 +116,17 @@ class LowRank : public Preconditioner {
 
   // scaled_ += F V diag(factors) V' F' scaled_, F being the weighed columns.
   void add_low_rank(const Eigen::ArrayXd& factors) {
-    scale_rows(weights_, scaled_, &weighed_, threads_);
+    scale_rows(scales_, scaled_, &weighed_, threads_);
     thin_.to->times(weighed_, &few_);
     cholesky_.matrixL().solveInPlace(few_);
     const Block turned = factors.matrix().asDiagonal() * (vectors_.transpose() * few_);
     few_.noalias() = vectors_ * turned;
     cholesky_.matrixU().solveInPlace(few_);
     thin_.from->times(few_, &weighed_);
-    add_scaled_rows(weights_, weighed_, &scaled_, threads_);
+    add_scaled_rows(scales_, weighed_, &scaled_, threads_);
   }
 
-  const Vector weights_;  // of each point, the root of what its shift divides by
+  const Vector scales_;  // of each point, one over the root of its shift
   const int threads_;
   Eigen::LLT<Block> cholesky_;
   Block vectors_;
