@@ -57,7 +57,15 @@ auto with_reader(const KeyColumn& column, Work work) {
 
 std::uint64_t flip_of(const KeyColumn& column) { return column.decreasing ? ~std::uint64_t{0} : 0; }
 
-// work(code), where code(row) is the code of a row.
+void ask_for(const void* address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
+// work(code, data), where code(row) is the code of a row.
 template <class Work>
 void with_codes(const KeyColumn& column, Work work) {
   with_reader(column, [&](const auto& read) {
@@ -65,10 +73,11 @@ void with_codes(const KeyColumn& column, Work work) {
     const int shift = column.shift;
     const auto present = [=](std::int64_t row) { return ((read.up(row) ^ flip) - least) >> shift; };
     const bool apart = column.nan_apart;
-    if (column.missing)
-      work([=](std::int64_t row) { return read.missing(row) ? absent + (apart && read.nan(row)) : present(row); });
-    else
-      work(present);
+    const auto any = [=](std::int64_t row) {
+      return read.missing(row) ? absent + (apart && read.nan(row)) : present(row);
+    };
+    if (column.missing) work(any, read.data);
+    else work(present, read.data);
   });
 }
 
@@ -200,29 +209,37 @@ void Keys::cut_into_levels() {
 }
 
 void Keys::fill(int level, std::int64_t first, std::int64_t count, std::uint64_t* words) const {
-  limbs(level, count, words, [first](std::int64_t k) { return static_cast<std::uint64_t>(first + k); });
+  limbs<false>(level, count, words, [first](std::int64_t k) { return static_cast<std::uint64_t>(first + k); });
 }
 
 void Keys::refill(int level, std::int64_t count, std::uint64_t* words) const {
-  limbs(level, count, words, [words, rows = index_mask()](std::int64_t k) { return words[k] & rows; });
+  limbs<true>(level, count, words, [words, rows = index_mask()](std::int64_t k) { return words[k] & rows; });
 }
 
-template <class Row>
+// Rows that lie `far` apart are asked for ahead: their pages are found while others are read.
+template <bool far, class Row>
 void Keys::limbs(int level, std::int64_t count, std::uint64_t* words, Row row_at) const {
+  constexpr std::int64_t kAhead = 24;
   const int up = index_bits_;
-  bool begun = false;
-  for (const Part& part : levels_[level].parts) {
-    const KeyColumn& column = columns_[part.column];
+  const std::int64_t first = first_;
+  const std::vector<Part>& parts = levels_[level].parts;
+  for (std::int64_t k = 0; parts.empty() && k < count; ++k) words[k] = row_at(k);
+  for (const Part& part : parts) {
     const std::uint64_t mask = (std::uint64_t{1} << part.bits) - 1;
-    with_codes(column, [&, first = first_](const auto& code) {
-      for (std::int64_t k = 0; k < count; ++k) {
-        const std::uint64_t row = row_at(k), before = begun ? words[k] >> up << part.bits : 0;
-        words[k] = (before | (code(first + static_cast<std::int64_t>(row)) >> part.low & mask)) << up | row;
-      }
+    const int low = part.low, bits = part.bits;
+    const bool begun = &part != &parts.front();
+    with_codes(columns_[part.column], [=](const auto& code, const auto* data) {
+      const auto each = [&](auto before) {
+        for (std::int64_t k = 0; k < count; ++k) {
+          if (far && k + kAhead < count) ask_for(data + first + static_cast<std::int64_t>(row_at(k + kAhead)));
+          const std::uint64_t row = row_at(k), digits = code(first + static_cast<std::int64_t>(row)) >> low & mask;
+          words[k] = (before(words[k]) | digits) << up | row;
+        }
+      };
+      if (begun) each([=](std::uint64_t word) { return word >> up << bits; });
+      else each([](std::uint64_t) { return std::uint64_t{0}; });
     });
-    begun = true;
   }
-  for (std::int64_t k = 0; !begun && k < count; ++k) words[k] = row_at(k);
 }
 
 }  // namespace kernweave::arrays

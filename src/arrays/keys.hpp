@@ -59,7 +59,7 @@ class Keys {
     int bits = 0;
   };
 
-  template <class Row>
+  template <bool far, class Row>
   void limbs(int level, std::int64_t count, std::uint64_t* words, Row row_at) const;
   void study(KeyColumn* column, const Workers& workers) const;
   void cut_into_levels();
