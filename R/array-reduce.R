@@ -149,7 +149,7 @@ shaped_result <- function(found, op, segments, x, columns) {
     dimnames(found) <- c(list(names(segments)), if (two) list(c("min", "max")), list(colnames(x)))
   } else if (two) {
     found <- matrix(found, length(segments), 2L, dimnames = list(names(segments), c("min", "max")))
-  } else {
+  } else if (!is.null(names(segments))) {
     names(found) <- names(segments)
   }
   found

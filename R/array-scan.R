@@ -45,10 +45,14 @@ par_scan <- function(x, op = "sum", segments = NULL, exclusive = FALSE, init = N
                   unclass(plan)$offsets, segment_order(plan), exclusive, as_init(init),
                   type_of_scan(items$values, op, exclusive, init), array_threads())
   if (found$overflow) warn("overflow", "a sum is too large for an integer; use par_scan(as.numeric(x))")
-  out <- found$values
+  as_was(like_scanned(found$values, x, by_rows), x, op)
+}
+
+# Assigning no names would copy all numbers.
+like_scanned <- function(out, x, by_rows) {
   if (by_rows) attributes(out) <- attributes(x)[c("dim", "dimnames")]
-  else if (length(dim(x)) < 2) names(out) <- names(x)
-  as_was(out, x, op)
+  else if (length(dim(x)) < 2 && !is.null(names(x))) names(out) <- names(x)
+  out
 }
 
 type_of_scan <- function(values, op, exclusive, init) {

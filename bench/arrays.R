@@ -16,12 +16,12 @@ Rcpp::sourceCpp(file.path(dirname(c(source_of, "bench/arrays.R")[1]), "arrays_se
 n <- 1e7
 
 # Least of some runs, in turns, so that a busy machine meets all alike.
-seconds <- function(calls, turns = 5) {
+seconds <- function(calls, turns = 7) {
   times <- replicate(turns, vapply(calls, function(call) {
     gc(FALSE)
     system.time(call())[[3]]
   }, 0))
-  apply(times, 1, min)
+  apply(matrix(times, length(calls)), 1, min)
 }
 
 compare <- function(name, ...) {
@@ -29,15 +29,15 @@ compare <- function(name, ...) {
   calls <- list(...)
   took <- seconds(calls)
   ratios <- took[-1] / took[1]
-  cat(sprintf("%-34s %7.1f ms", name, took[1] * 1e3), sprintf("  %s %.1f ms: x %.1f", names(calls)[-1], took[-1] * 1e3,
-                                                              ratios), "\n")
+  cat(sprintf("%-42s %7.1f ms", name, took[1] * 1e3))
+  cat(sprintf("  %s %.1f ms: x %.1f", names(calls)[-1], took[-1] * 1e3, ratios), "\n")
 }
 
 set.seed(1)
 x <- stats::runif(n)
 whole <- sample(100L, n, TRUE)
 short <- rep(10L, n / 10)
-zipf <- as.integer(n / seq_len(1e5)^1.2 / 3)
+zipf <- as.integer(n / seq_len(1e5)^1.2 / 7)
 zipf[1] <- zipf[1] + n - sum(zipf)
 
 compare("sum", function() par_reduce(x), std = function() serial_sum(x), base = function() sum(x))

@@ -48,14 +48,12 @@ class Reducer {
   // Items first .. last - 1, whose values lie at `values`; integers are read where they lie by whoever can.
   static void take(const Items& items, const double* values, Index first, Index last, Operator* into) {
     const auto places = [&](Index k) { return items.place(first + k); };
-    if constexpr (kWhole) {
+    if constexpr (Operator::kReadsIntegers) {
       if (reads_integers(items)) return operators::fold(items.integers + first, last - first, places, into);
     }
     operators::fold(values, last - first, places, into);
   }
-  static constexpr bool kWhole =
-      std::is_same_v<Operator, operators::WholeSum<true>> || std::is_same_v<Operator, operators::WholeSum<false>>;
-  static bool reads_integers(const Items& items) { return kWhole && items.integers && !items.order; }
+  static bool reads_integers(const Items& items) { return Operator::kReadsIntegers && items.integers && !items.order; }
 
   void reduce_piece(Index column, Index piece) {
     const Items& items = columns_[static_cast<std::size_t>(column)];

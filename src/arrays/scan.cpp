@@ -28,6 +28,9 @@ class Scanner {
     if (request.begins) begin_.take(request.init, 0);
   }
 
+  // Integers that are read and written where they lie.
+  bool whole() const { return Operator::kReadsIntegers && items_.integers && !items_.order && out_.integers; }
+
   bool run(const Workers& workers) {
     each_task(workers, pieces_, [&](Index piece) { look_at(piece); });
     carry();
@@ -50,6 +53,15 @@ class Scanner {
     now = begin_;
     if (begin < from.item) now.init();
     double buffer[kTile];
+    if constexpr (Operator::kReadsIntegers) {
+      if (whole()) {
+        const Index first = std::max(from.item, begin);
+        if (first < to.item)
+          operators::fold(
+              items_.integers + first, to.item - first, [](Index k) { return k; }, &now);
+        return;
+      }
+    }
     for (Index first = std::max(from.item, begin); first < to.item; first += kTile) {
       const Index last = std::min(to.item, first + kTile);
       operators::fold(
@@ -76,6 +88,7 @@ class Scanner {
     const Place to = place(piece + 1);
     Operator now = begin_;
     if (at.object < segments_ && begin_of(at.object) < at.item) now = open_[static_cast<std::size_t>(piece)];
+    if (whole()) return write_whole(at, to, now);
     double buffer[kTile], results[kTile];
     bool overflow = false;
     while (at.item < to.item || at.object < to.object) {
@@ -96,20 +109,30 @@ class Scanner {
     if (overflow) overflow_ = true;
   }
 
-  void step(const double* values, Index first, Index last, double* running, Operator* state) const {
-    Operator now = *state;
-    if (exclusive_) {
-      for (Index k = first; k < last; ++k) {
-        now.finish(running++);
-        now.take(*values++, items_.place(k));
-      }
-    } else {
-      for (Index k = first; k < last; ++k) {
-        now.take(*values++, items_.place(k));
-        now.finish(running++);
+  void write_whole(Place at, const Place& to, Operator now) {
+    bool large = false;
+    if constexpr (Operator::kReadsIntegers) {
+      while (at.item < to.item || at.object < to.object) {
+        const bool ends = at.object < to.object;
+        const Index last = ends ? ends_[at.object] : to.item;
+        for (; at.item < last; ++at.item) {
+          if (exclusive_) out_.integers[at.item] = now.finish_whole(&large);
+          now.take(items_.integers[at.item], 0);
+          if (!exclusive_) out_.integers[at.item] = now.finish_whole(&large);
+        }
+        if (ends) {
+          now = begin_;
+          ++at.object;
+        }
       }
     }
-    *state = now;
+    if (large) overflow_ = true;
+  }
+
+  void step(const double* values, Index first, Index last, double* running, Operator* state) const {
+    const auto places = [&](Index k) { return items_.place(first + k); };
+    if (exclusive_) operators::fold_running<true>(values, last - first, places, running, state);
+    else operators::fold_running<false>(values, last - first, places, running, state);
   }
 
   // Tells whether a result is too large for an integer.

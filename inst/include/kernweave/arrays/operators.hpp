@@ -4,7 +4,7 @@
 //   take(value, place)   takes in an item; `place` is its number, from 1
 //   merge(later)         takes in what an operator made of later items
 //   finish(values)       writes kResults numbers
-// and says how many of it, side by side, fold a long run (kWide). Knows no engine.
+// and says how many of it, in turn, fold a long run (kWide). Knows no engine.
 #pragma once
 #include "../red/any.hpp"
 #include "../red/logsumexp.hpp"
@@ -17,13 +17,21 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace operators {
 
+// What an operator says in place of the defaults.
+struct OperatorDefaults {
+  static constexpr int kResults = 1, kWide = 1;
+  static constexpr bool kAddsOnly = false;       // merging is as cheap as taking, and waits for no comparison
+  static constexpr bool kReadsIntegers = false;  // has take(int, place) too
+};
+
 using Lane = Scalar<double>;
 using WholeLane = Scalar<Index>;
 
 // One state, of items times a sign; the result times it too. With kSkip, items that are NaN do not count.
-template <class State, bool kSkip, int kSign = 1, int kSideBySide = 8>
-struct OneState {
-  static constexpr int kResults = 1, kWide = kSideBySide;
+template <class State, bool kSkip, int kSign = 1, int kInTurn = 8>
+struct OneState : OperatorDefaults {
+  static constexpr int kWide = kInTurn;
+  static constexpr bool kAddsOnly = State::kAdds && kInTurn == 8;
   State state;
 
   KW_FN void init() { state.init(nullptr, 1); }
@@ -47,13 +55,22 @@ template <bool kSkip>
 using Min = OneState<red::Min<Lane>, kSkip>;
 template <bool kSkip>
 using Max = OneState<red::Min<Lane>, kSkip, -1>;
+// Most terms are not far above the scale, and take one exponential.
 template <bool kSkip>
-using LogSumExp = OneState<red::LogSumExp<Lane>, kSkip, 1, 1>;
+struct LogSumExp : OneState<red::LogSumExp<Lane>, kSkip, 1, 1> {
+  using Base = OneState<red::LogSumExp<Lane>, kSkip, 1, 1>;
+
+  KW_FN void take(double value, Index place) {
+    auto sums = this->state.sums;
+    this->state.add(this->state.scale.share(Lane::of(value)), Lane(1.0), &sums);
+    if (this->state.plain(sums)) this->state.sums = sums;
+    else Base::take(value, place);
+  }
+};
 
 // The place of the smallest item, or of the largest; NaN for none. NaN never wins.
 template <int kSign>
-struct ArgMin {
-  static constexpr int kResults = 1, kWide = 1;
+struct ArgMin : OperatorDefaults {
   red::MinArgMin<Lane> state;
 
   KW_FN void init() { state.init(nullptr, 1); }
@@ -69,8 +86,9 @@ constexpr int kMissing = -2147483647 - 1;
 
 // A sum of whole numbers, exact; NaN where an item was missing.
 template <bool kSkip>
-struct WholeSum {
-  static constexpr int kResults = 1, kWide = 4;
+struct WholeSum : OperatorDefaults {
+  static constexpr int kWide = 8;
+  static constexpr bool kReadsIntegers = true;
   red::Sum<WholeLane> total;
   bool missing;
 
@@ -83,10 +101,18 @@ struct WholeSum {
     total.step(WholeLane::of(known ? static_cast<Index>(value) : 0), WholeLane(1.0), 0, true);
     if constexpr (!kSkip) missing |= !known;
   }
+  // Where one is missing, the sum is of no use, unless those are skipped.
   KW_FN void take(int value, Index) {
     const bool known = value != kMissing;
-    total.step(WholeLane::of(known ? value : 0), WholeLane(1.0), 0, true);
+    total.step(WholeLane::of(value), WholeLane(1.0), 0, !kSkip || known);
     if constexpr (!kSkip) missing |= !known;
+  }
+  // As an integer; `large` where it is none.
+  KW_FN int finish_whole(bool* large) const {
+    const Index sum = total.total.v;
+    const bool fits = sum > kMissing && sum <= -(kMissing + 1LL);
+    *large |= !fits && !missing;
+    return fits && !missing ? static_cast<int>(sum) : kMissing;
   }
   KW_FN void merge(const WholeSum& later) {
     total.merge(later.total, 0);
@@ -96,8 +122,8 @@ struct WholeSum {
 };
 
 template <bool kSkip>
-struct Mean {
-  static constexpr int kResults = 1, kWide = 4;
+struct Mean : OperatorDefaults {
+  static constexpr int kWide = 4;
   Sum<kSkip> sum;
   Index count;
 
@@ -120,7 +146,7 @@ struct Mean {
 };
 
 template <bool kSkip>
-struct Range {
+struct Range : OperatorDefaults {
   static constexpr int kResults = 2, kWide = 4;
   Min<kSkip> least;
   Max<kSkip> largest;
@@ -145,8 +171,7 @@ struct Range {
 
 // Is any item true; with kAll, is none false? What is missing leaves it open, unless another item decides.
 template <bool kSkip, bool kAll>
-struct Any {
-  static constexpr int kResults = 1, kWide = 1;
+struct Any : OperatorDefaults {
   red::Any<Lane> decided, open;
 
   KW_FN void init() {
@@ -208,6 +233,48 @@ KW_FN void fold(const Number* values, Index count, const Places& places, Operato
     wide.merge_into(into);
   }
   for (; k < count; ++k) into->take(values[k], places(k));
+}
+
+template <class Operator>
+KW_FN void finish_after(Operator before, const Operator& later, double* values) {
+  before.merge(later);
+  before.finish(values);
+}
+
+// Writes what the operator makes of the items up to each one, or with kExclusive up to the one before. What only adds
+// takes items four at a time, so that each four wait for the last but once.
+template <bool kExclusive, class Operator, class Places>
+KW_FN void fold_running(const double* values, Index count, const Places& places, double* running, Operator* state) {
+  Operator now = *state;
+  Index k = 0;
+  if constexpr (Operator::kAddsOnly) {
+    for (; k + 4 <= count; k += 4) {
+      Operator one, two, three, four, after;
+      one.init();
+      one.take(values[k], places(k));
+      two = one;
+      two.take(values[k + 1], places(k + 1));
+      three = two;
+      three.take(values[k + 2], places(k + 2));
+      four.init();
+      four.take(values[k + 2], places(k + 2));
+      four.take(values[k + 3], places(k + 3));
+      after = two;
+      after.merge(four);
+      finish_after(now, one, running + k + kExclusive);
+      finish_after(now, two, running + k + 1 + kExclusive);
+      finish_after(now, three, running + k + 2 + kExclusive);
+      if (kExclusive) now.finish(running + k);
+      else finish_after(now, after, running + k + 3);
+      now.merge(after);
+    }
+  }
+  for (; k < count; ++k) {
+    if (kExclusive) now.finish(running + k);
+    now.take(values[k], places(k));
+    if (!kExclusive) now.finish(running + k);
+  }
+  *state = now;
 }
 
 }  // namespace operators
