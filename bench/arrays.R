@@ -16,7 +16,7 @@ Rcpp::sourceCpp(file.path(dirname(c(source_of, "bench/arrays.R")[1]), "arrays_se
 n <- 1e7
 
 # Least of some runs, in turns, so that a busy machine meets all alike.
-seconds <- function(calls, turns = 7) {
+seconds <- function(calls, turns = 5) {
   times <- replicate(turns, vapply(calls, function(call) {
     gc(FALSE)
     system.time(call())[[3]]
