@@ -209,6 +209,10 @@ r_order_of_groups <- function(codes, offsets, threads) {
     .Call(`_kernweave_r_order_of_groups`, codes, offsets, threads)
 }
 
+r_set <- function(x, y, op, multiset, threads) {
+    .Call(`_kernweave_r_set`, x, y, op, multiset, threads)
+}
+
 r_landmarks <- function(entries, among, diagonal, most, seed) {
     .Call(`_kernweave_r_landmarks`, entries, among, diagonal, most, seed)
 }
@@ -291,10 +295,6 @@ r_search <- function(needles, haystack, equal_too, sorted, threads) {
 
 r_search_both <- function(needles, haystack, equal_too, threads) {
     .Call(`_kernweave_r_search_both`, needles, haystack, equal_too, threads)
-}
-
-r_set <- function(x, y, op, multiset, threads) {
-    .Call(`_kernweave_r_set`, x, y, op, multiset, threads)
 }
 
 r_nearest <- function(typed, known) {

@@ -622,6 +622,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_set
+SEXP r_set(SEXP x, SEXP y, int op, bool multiset, int threads);
+RcppExport SEXP _kernweave_r_set(SEXP xSEXP, SEXP ySEXP, SEXP opSEXP, SEXP multisetSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type op(opSEXP);
+    Rcpp::traits::input_parameter< bool >::type multiset(multisetSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_set(x, y, op, multiset, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_landmarks
 Rcpp::List r_landmarks(Rcpp::List entries, Rcpp::NumericVector among, Rcpp::NumericVector diagonal, int most, double seed);
 RcppExport SEXP _kernweave_r_landmarks(SEXP entriesSEXP, SEXP amongSEXP, SEXP diagonalSEXP, SEXP mostSEXP, SEXP seedSEXP) {
@@ -901,20 +915,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type equal_too(equal_tooSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_search_both(needles, haystack, equal_too, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_set
-SEXP r_set(SEXP x, SEXP y, int op, bool multiset, int threads);
-RcppExport SEXP _kernweave_r_set(SEXP xSEXP, SEXP ySEXP, SEXP opSEXP, SEXP multisetSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type op(opSEXP);
-    Rcpp::traits::input_parameter< bool >::type multiset(multisetSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_set(x, y, op, multiset, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1218,6 +1218,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_group_integers", (DL_FUNC) &_kernweave_r_group_integers, 2},
     {"_kernweave_r_order_of_groups", (DL_FUNC) &_kernweave_r_order_of_groups, 3},
+    {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
     {"_kernweave_r_landmarks", (DL_FUNC) &_kernweave_r_landmarks, 5},
     {"_kernweave_r_landmark_factor", (DL_FUNC) &_kernweave_r_landmark_factor, 5},
     {"_kernweave_r_sketched_factor", (DL_FUNC) &_kernweave_r_sketched_factor, 5},
@@ -1239,7 +1240,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_merge", (DL_FUNC) &_kernweave_r_merge, 4},
     {"_kernweave_r_search", (DL_FUNC) &_kernweave_r_search, 5},
     {"_kernweave_r_search_both", (DL_FUNC) &_kernweave_r_search_both, 4},
-    {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},

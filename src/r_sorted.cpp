@@ -1,40 +1,13 @@
-// R's way to verbs for sorted vectors: types, what is missing, results as vectors of R.
+// R's way to merging and searching sorted vectors.
 #include "arrays/merge.hpp"
 #include "arrays/search.hpp"
-#include "arrays/sets.hpp"
-#include "r_order.hpp"
+#include "r_sorted.hpp"
 
 namespace kernweave {
 namespace {
 
 using arrays::Sorted;
 using arrays::Workers;
-
-// work(items) with the numbers of a vector of R: logicals and integers, doubles, integer64.
-template <class Work>
-auto with_items(SEXP x, Work work) {
-  if (TYPEOF(x) != REALSXP) return work(static_cast<const std::int32_t*>(DATAPTR_RO(x)));
-  if (Rf_inherits(x, "integer64")) return work(static_cast<const std::int64_t*>(DATAPTR_RO(x)));
-  return work(static_cast<const double*>(DATAPTR_RO(x)));
-}
-
-// work(a, b) with two of the same type, sorted.
-template <class Work>
-auto with_sorted(SEXP x, SEXP y, Work work) {
-  return with_items(x, [&](auto a) {
-    const auto b = static_cast<decltype(a)>(DATAPTR_RO(y));
-    return work(Sorted(a, Rf_xlength(x)), Sorted(b, Rf_xlength(y)));
-  });
-}
-
-// Room for items of a type; logicals stay logicals where both lists have them.
-template <class Item>
-Item* new_items(SEXP x, SEXP y, Index length, Rcpp::RObject* made) {
-  if (TYPEOF(x) == REALSXP) *made = fresh_vector<Rcpp::NumericVector>(length);
-  else if (TYPEOF(x) == LGLSXP && TYPEOF(y) == LGLSXP) *made = fresh_vector<Rcpp::LogicalVector>(length);
-  else *made = fresh_vector<Rcpp::IntegerVector>(length);
-  return static_cast<Item*>(const_cast<void*>(DATAPTR_RO(*made)));
-}
 
 // work(numbers, none) with room for numbers up to `most`.
 template <class Work>
@@ -65,38 +38,6 @@ Rcpp::List both_to_r(const Sorted<Item>& needles, const Sorted<Item>& hay, bool 
   std::fill(at.begin() + needles.known, at.end(), Vector::get_na());
   return Rcpp::List::create(Rcpp::_["at"] = at, Rcpp::_["matched"] = matched, Rcpp::_["haystack_at"] = hay_at,
                             Rcpp::_["haystack_matched"] = hay_matched);
-}
-
-// NA and NaN are two keys, each as often as an operation keeps it.
-template <class Item>
-struct Tail {
-  Index na = 0, nan = 0;
-
-  Tail(const Sorted<Item>& list, bool multiset) {
-    for (Index k = list.known; k < list.length; ++k) {
-      if constexpr (std::numeric_limits<Item>::is_integer) ++na;
-      else R_IsNA(list.items[k]) ? ++na : ++nan;
-    }
-    if (!multiset) na = na > 0, nan = nan > 0;
-  }
-  Tail(arrays::SetOp op, const Tail& a, const Tail& b)
-      : na(arrays::kept(op, a.na, b.na)), nan(arrays::kept(op, a.nan, b.nan)) {}
-
-  Item* write(Item* to) const {
-    if constexpr (std::numeric_limits<Item>::is_integer) return std::fill_n(to, na, std::numeric_limits<Item>::min());
-    else return std::fill_n(std::fill_n(to, na, NA_REAL), nan, R_NaN);
-  }
-};
-
-template <class Item>
-Rcpp::RObject set_to_r(arrays::SetOp op, const Sorted<Item>& a, const Sorted<Item>& b, const Tail<Item>& tail,
-                       SEXP x, SEXP y, const Workers& workers) {
-  const auto found = arrays::set_of(op, a, b, workers);
-  Rcpp::RObject out;
-  Item* const items = new_items<Item>(x, y, found.count() + tail.na + tail.nan, &out);
-  found.write(items, workers);
-  tail.write(items + found.count());
-  return out;
 }
 
 }  // namespace
@@ -158,25 +99,6 @@ Rcpp::List r_search_both(SEXP needles, SEXP haystack, bool equal_too, int thread
       if (std::max(a.length, b.length) <= kernweave::kMostInt)
         return kernweave::both_to_r<Rcpp::IntegerVector>(a, b, equal_too, workers);
       return kernweave::both_to_r<Rcpp::NumericVector>(a, b, equal_too, workers);
-    });
-  });
-}
-
-// [[Rcpp::export(rng = false)]]
-SEXP r_set(SEXP x, SEXP y, int op, bool multiset, int threads) {
-  return kernweave::at_border([&]() -> SEXP {
-    const auto workers = kernweave::workers_from_r(threads);
-    const auto which = static_cast<kernweave::arrays::SetOp>(op);
-    return kernweave::with_sorted(x, y, [&](const auto& a, const auto& b) -> SEXP {
-      using Item = std::decay_t<decltype(*a.items)>;
-      const kernweave::Tail<Item> tail(which, {a, multiset}, {b, multiset});
-      if (multiset) return kernweave::set_to_r(which, a, b, tail, x, y, workers);
-      const auto once_a = kernweave::arrays::distinct(a, workers), once_b = kernweave::arrays::distinct(b, workers);
-      std::vector<Item> own_a(once_a.count()), own_b(once_b.count());
-      once_a.write(own_a.data(), workers);
-      once_b.write(own_b.data(), workers);
-      return kernweave::set_to_r(which, kernweave::Sorted<Item>(own_a.data(), once_a.count()),
-                                 kernweave::Sorted<Item>(own_b.data(), once_b.count()), tail, x, y, workers);
     });
   });
 }
