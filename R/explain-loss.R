@@ -30,9 +30,11 @@ culprit_call <- function(e, home) {
   parents <- sys.parents()
   for (k in rev(seq_len(sys.nframe()))) {
     f <- sys.function(k)
-    if (is_users(f, home)) return(found %or% if (mentions_traced(conditionCall(e), sys.frame(k))) primitive_call(e))
-    if (speaks_for_others(f) || is_ours(f) || knows_traced(sys.call(k))) next
+    if (is_users(f, home)) {
+      return(found %or% if (mentions_traced(conditionCall(e), sys.frame(k))) primitive_call(e, sys.frame(k)))
+    }
     caller <- if (parents[k]) sys.frame(parents[k]) else globalenv()
+    if (speaks_for_others(f) || is_ours(f) || knows_traced(sys.call(k), caller)) next
     if (mentions_traced(sys.call(k), caller)) found <- sys.call(k)
   }
   found
@@ -56,10 +58,14 @@ mentions_traced <- function(call, frame) {
   suppressWarnings(any(vapply(all.vars(call), is_bound, NA)))
 }
 
-# Primitive functions that know traced values: what they say is so.
-knows_traced <- function(call) is.name(call[[1]]) && as.character(call[[1]]) %in% c("[", "[[", "%*%")
+# Primitive functions that know traced values: what they say is so, but of a subscript.
+knows_traced <- function(call, frame) {
+  name <- if (is.name(call[[1]])) as.character(call[[1]]) else ""
+  name == "%*%" || name %in% c("[", "[[") && !mentions_traced(as.expression(as.list(call)[-(1:2)]), frame)
+}
 
-primitive_call <- function(e) {
+primitive_call <- function(e, frame) {
   call <- conditionCall(e)
-  if (is.name(call[[1]]) && !knows_traced(call) && is.primitive(get0(as.character(call[[1]]), baseenv()))) call
+  if (knows_traced(call, frame) || !is.name(call[[1]])) return(NULL)
+  if (is.primitive(get0(as.character(call[[1]]), baseenv()))) call
 }
