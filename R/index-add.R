@@ -109,9 +109,10 @@ pull_added <- function(places, alpha, extent) {
   function(g) list(g, alpha * take(g, places))
 }
 
-# The rows of `values`, doubles, added up where `rows` says, among n rows of zeros. Few numbers need no threads.
+# The rows of `values` added up where `rows` says, among n rows of zeros. Few numbers need no threads.
 scatter_rows <- function(values, rows, n) {
   size <- dim(values) %or% c(length(values), 1L)
+  if (!is.double(values)) storage.mode(values) <- "double"
   threads <- if (length(values) < 1e4) 1L else array_threads()
   r_index_add(matrix(0, n, size[2]), TRUE, rows, values, c(1, n, size[2]), c(1, 1, size[1]), 1, "sum", FALSE, TRUE,
               NULL, threads)$x

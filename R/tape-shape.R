@@ -24,6 +24,9 @@ take <- function(x, at) {
   write_entry(take(value, at), .subset2(x, "tape"), .subset2(x, "place"), pull)
 }
 
+# To add so many takes less than to see whether any occurs twice.
+many_places <- 1000
+
 # The adjoint: n zeros, to which the elements of g are added at their places.
 put <- function(g, at, n, extent) {
   if (is_traced(g)) {
@@ -37,8 +40,7 @@ put <- function(g, at, n, extent) {
     g <- g[!is.na(at)]
     at <- at[!is.na(at)]
   }
-  out <- numeric(n)
-  if (anyDuplicated(at)) out[] <- scatter_rows(g, at, n) else out[at] <- g
+  out <- if (length(at) > many_places || anyDuplicated(at)) scatter_rows(g, at, n) else replace(numeric(n), at, g)
   dim(out) <- extent
   out
 }
