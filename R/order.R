@@ -127,7 +127,8 @@ key_numbers <- function(column) {
 
 check_key <- function(column, label) {
   wherever(column)
-  if (is.logical(column) || is.character(column) || is.numeric(unclass(column))) return(column)
+  if (is_traced(column)) abort("no_gradient", "verbs for arrays have no derivative: ", label, " is ", describe(column))
+  if (typeof(column) %in% c("logical", "integer", "double", "character")) return(column)
   abort("input", label, " cannot be ordered: it is ", describe(column),
         ", not logicals, numbers, characters or a factor")
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
+#include "arrays/key_codes.hpp"
 #include "arrays/nearly_order.hpp"
 #include "arrays/word_sort.hpp"
 
@@ -23,6 +25,7 @@ struct Range {
 };
 
 constexpr std::int64_t kBlock = 2048, kTogether = std::int64_t{1} << 17, kBatch = std::int64_t{1} << 15;
+constexpr int kCounted = 12;
 
 template <class Number>
 class Sorter {
@@ -151,6 +154,7 @@ class Sorter {
   void split(Range range) {
     range.bits = differing_bits(range);
     if (range.bits == 0) return add(range);
+    if (range.where == Where::keys && range.bits <= kCounted && keys_.columns().size() == 1) return count_codes(range);
     const int digit = digit_for(range.size(), range.bits), down = keys_.index_bits() + range.bits - digit;
     const std::int64_t bins = std::int64_t{1} << digit, mask = bins - 1;
     const std::int64_t size = piece_size(range), pieces = (range.size() + size - 1) / size;
@@ -161,16 +165,7 @@ class Sorter {
         for (std::int64_t k = 0; k < count; ++k) ++counts[words[k] >> down & mask];
       });
     });
-    std::vector<std::int64_t> starts(bins + 1, range.end);
-    std::int64_t at = range.begin;
-    for (std::int64_t bin = 0; bin < bins; ++bin) {
-      starts[bin] = at;
-      for (std::int64_t piece = 0; piece < pieces; ++piece) {
-        const std::int64_t count = next[piece * bins + bin];
-        next[piece * bins + bin] = at;
-        at += count;
-      }
-    }
+    const std::vector<std::int64_t> starts = turn_into_places(range, bins, pieces, &next);
     const bool last = range.bits == digit && range.level + 1 == keys_.levels();
     const Where target = range.where == Where::first ? Where::second : Where::first;
     share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
@@ -186,6 +181,42 @@ class Sorter {
     if (last) return out_.mark(starts);
     for (std::int64_t bin = 0; bin < bins; ++bin)
       add({starts[bin], starts[bin + 1], range.level, range.bits - digit, target});
+  }
+
+  // Counts of every piece become the places of its first words; where the words of all pieces begin.
+  static std::vector<std::int64_t> turn_into_places(const Range& range, std::int64_t bins, std::int64_t pieces,
+                                                    std::vector<std::int64_t>* next) {
+    std::vector<std::int64_t> starts(bins + 1, range.end);
+    std::int64_t at = range.begin;
+    for (std::int64_t bin = 0; bin < bins; ++bin) {
+      starts[bin] = at;
+      for (std::int64_t piece = 0; piece < pieces; ++piece) at += std::exchange((*next)[piece * bins + bin], at);
+    }
+    return starts;
+  }
+
+  // Codes of one column that are few: rows are dealt out without words.
+  void count_codes(const Range& range) {
+    const std::int64_t bins = std::int64_t{1} << range.bits, size = piece_size(range);
+    const std::int64_t pieces = (range.size() + size - 1) / size;
+    std::vector<std::int64_t> next(pieces * bins), starts;
+    const auto each_code = [&](auto take) {
+      share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
+        beat();
+        const std::int64_t first = range.begin + piece * size, last = std::min(range.end, first + size);
+        std::int64_t* const own = &next[piece * bins];
+        with_codes(keys_.columns()[0], [=](const auto& code, const void*) {
+          for (std::int64_t row = first; row < last; ++row) take(own, code(row), row);
+        });
+      });
+    };
+    each_code([](std::int64_t* counts, std::uint64_t code, std::int64_t) { ++counts[code]; });
+    starts = turn_into_places(range, bins, pieces, &next);
+    Number* const order = out_.order;
+    each_code([order](std::int64_t* to, std::uint64_t code, std::int64_t row) {
+      order[to[code]++] = static_cast<Number>(row + 1);
+    });
+    out_.mark(starts);
   }
 
   void share_small() {

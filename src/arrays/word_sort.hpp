@@ -10,10 +10,11 @@
 
 namespace kernweave::arrays {
 
-// How many of `bits` a split of so many words takes: what it leaves fits into the cache.
+// How many of `bits` a split of so many words takes: all that there are, or what leaves parts that fit into the cache.
 inline int digit_for(std::int64_t count, int bits) {
-  int digit = 1;
-  while (digit < 11 && count >> (digit + 13) > 0) ++digit;
+  constexpr int kMost = 11;
+  int digit = bits <= kMost ? bits : 1;
+  while (digit < kMost && count >> (digit + 13) > 0) ++digit;
   return std::min(digit, bits);
 }
 

@@ -46,6 +46,19 @@ test_that("long vectors are ordered as short ones are, by any number of threads"
   }
 })
 
+test_that("few distinct numbers are counted, missing ones and segments included", {
+  set.seed(6)
+  codes <- sample(c(-3:90, NA), 3e5, TRUE)
+  group <- rep(1:3, c(1, 2.9e5, 9999))
+  for (threads in c(1, 3)) with_kernweave(threads = threads, code = {
+    for (decreasing in c(FALSE, TRUE))
+      expect_identical(par_order(codes, decreasing = decreasing), base_order(list(codes), decreasing))
+    expect_identical(par_order(codes, par_segments(lengths = tabulate(group))), order(group, codes, method = "radix"))
+    plan <- par_segments(by = as.numeric(codes))
+    expect_identical(unname(lengths(plan)), as.integer(table(codes, useNA = "ifany")))
+  })
+})
+
 test_that("segments are ordered each by itself", {
   set.seed(4)
   check <- function(lengths) {
