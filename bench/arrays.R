@@ -46,6 +46,7 @@ compare("sum of integers", function() par_reduce(whole), std = function() serial
 compare("min", function() par_reduce(x, "min"), std = function() serial_min(x), base = function() min(x))
 compare("logsumexp", function() par_reduce(x, "logsumexp"), base = function() log(sum(exp(x - max(x)))) + max(x))
 compare("scan", function() par_scan(x), std = function() serial_scan(x), base = function() cumsum(x))
+compare("scan of integers", function() par_scan(whole), base = function() cumsum(whole))
 compare("scan, running max", function() par_scan(x, "max"), base = function() cummax(x))
 for (layout in list(list("10 each", short), list("Zipf", zipf))) {
   s <- par_segments(lengths = layout[[2]])

@@ -1,6 +1,7 @@
 // Moves of items: what is written is cut into even pieces, and a search tells where each piece begins in what is read.
 #include "arrays/move.hpp"
 #include <cstring>
+#include <numeric>
 
 namespace kernweave::arrays {
 namespace {
@@ -70,7 +71,8 @@ struct StayBefore {
   Index operator[](Index k) const { return at[k] - 1 - k; }
 };
 
-// Calls work(object, first, last) for the items of every object, in parts that pieces cut.
+// Calls work(object, rank, first, last) for the items of every object, in parts that pieces cut: the first of them has
+// that rank in its object, from 0.
 template <class Ends, class Work>
 void each_run(const Ends& ends, Index objects, Index items, const Workers& workers, Work work) {
   const Index pieces = pieces_of(items + objects);
@@ -80,24 +82,29 @@ void each_run(const Ends& ends, Index objects, Index items, const Workers& worke
   each_task(workers, pieces, [&](Index piece) {
     Place at = place(piece);
     const Place to = place(piece + 1);
-    while (at.object < to.object || at.item < to.item) {
-      const Index last = at.object < to.object ? ends[at.object] : to.item;
-      if (at.item < last) work(at.object, at.item, last);
+    Index rank = at.item - (at.object == 0 ? 0 : static_cast<Index>(ends[at.object - 1]));
+    for (; at.object < to.object; ++at.object) {
+      const Index last = static_cast<Index>(ends[at.object]);
+      if (at.item < last) work(at.object, rank, at.item, last);
       at.item = last;
-      if (at.object < to.object) ++at.object;
+      rank = 0;
     }
+    if (at.item < to.item) work(at.object, rank, at.item, to.item);
   });
 }
 template <class Work>
 void each_run(const Whole& offsets, const Workers& workers, Work work) {
-  each_run(offsets.from(1), offsets.count - 1, offsets[offsets.count - 1], workers, work);
+  const Index objects = offsets.count - 1;
+  with_array(offsets, [&](auto array) { each_run(array + 1, objects, offsets[objects], workers, work); });
 }
 
 }  // namespace
 
 void remove_items(const Source& x, const Whole& at, const Workers& workers, const Target& out) {
   with_source(x, out, [&](auto source, auto* to) {
-    const auto keep = [&](Index gone, Index first, Index last) { source.copy(first + gone, last - first, to + first); };
+    const auto keep = [&](Index gone, Index, Index first, Index last) {
+      source.copy(first + gone, last - first, to + first);
+    };
     each_run(StayBefore{at}, at.count, x.count - at.count, workers, keep);
   });
 }
@@ -129,15 +136,14 @@ void insert_items(const Source& x, const Source& values, const Whole& after, con
 void expand_items(const Source& x, const Whole& offsets, const Workers& workers, const Target& out) {
   with_source(x, out, [&](auto source, auto* to) {
     each_run(offsets, workers,
-             [&](Index object, Index first, Index last) { std::fill(to + first, to + last, source[object]); });
+             [&](Index object, Index, Index first, Index last) { std::fill(to + first, to + last, source[object]); });
   });
 }
 
 template <class Place>
 void ranks_of(const Whole& offsets, const Workers& workers, Place* out) {
-  each_run(offsets, workers, [&](Index object, Index first, Index last) {
-    Index rank = first - offsets[object];
-    for (Index k = first; k < last; ++k) out[k] = static_cast<Place>(++rank);
+  each_run(offsets, workers, [&](Index, Index rank, Index first, Index last) {
+    std::iota(out + first, out + last, static_cast<Place>(rank + 1));
   });
 }
 template void ranks_of(const Whole&, const Workers&, int*);
@@ -146,9 +152,8 @@ template void ranks_of(const Whole&, const Workers&, double*);
 void move_items(const Source& x, const Intervals& intervals, const Workers& workers, const Target& out) {
   const Whole &from = intervals.from, &to = intervals.to, &offsets = intervals.offsets;
   with_source(x, out, [&](auto source, auto* target) {
-    each_run(offsets, workers, [&](Index k, Index first, Index last) {
-      const Index within = first - offsets[k];
-      source.copy(from ? from[k] - 1 + within : first, last - first, target + (to ? to[k] - 1 + within : first));
+    each_run(offsets, workers, [&](Index k, Index rank, Index first, Index last) {
+      source.copy(from ? from[k] - 1 + rank : first, last - first, target + (to ? to[k] - 1 + rank : first));
     });
   });
 }
