@@ -75,7 +75,7 @@ most_columns <- function(rank, tol, op) {
   n <- op$dim[1]
   if (!is.null(rank)) return(min(check_count(rank, "rank"), n))
   room <- max(1, min(n, floor(option("max_dense_mb") * 2^20 / 8 / n)))
-  if (!is.null(tol)) room else min(room, if (tells_entries(op)) default_rank(NULL, n) else 2 * widest_product)
+  if (!is.null(tol)) room else min(room, if (tells_entries(op)) default_rank(n) else 2 * widest_product)
 }
 
 low_rank_near <- function(op, most, tol, seed) {

@@ -73,3 +73,12 @@ test_that("an objective keeps landmarks and neighbours while parameters are near
   }
   expect_equal(values, vapply(c(0.2, 0.25, 0.3), dense, 0), tolerance = 1e-3)
 })
+
+test_that("of a smooth kernel that leaves much beside the ridge more landmarks are taken", {
+  set.seed(4)
+  x <- matrix(stats::runif(3000), 1000)
+  rank <- function(K, ridge) preconditioner(K, ridge)$rank
+  expect_equal(rank(kernel_gaussian(x, scale = 0.2), 1e-2), 300)
+  expect_equal(rank(kernel_gaussian(x, scale = 0.2), 1e-7), 500)
+  expect_equal(rank(kernel_matern(x, scale = 0.2, nu = 0.5), 1e-7), 300)
+})
