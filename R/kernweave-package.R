@@ -24,27 +24,49 @@
 #' | to solve (S + ridge) w = z, S a kernel over the same points twice | `solve(S, z, ridge = 0.01)` |
 #' | the logarithm of its determinant, with a standard error | `logdet(S, ridge = 0.01)` |
 #' | its largest eigenvalues, with vectors | `keigen(S, 3)` |
+#' | what data say of a Gaussian process elsewhere | `conditional(S, 1:4, seen = 1:4, ridge = 0.01)` |
+#' | draws of a Gaussian process | `simulate(S, nsim = 2)` |
+#' | least squares of a rectangular lazy tensor | `least_squares(K, 1:6, ridge = 0.1)` |
+#' | a likelihood, or cross-validation, along many ridges | `ridge_path(S, 1:6, ridge = c(0.01, 0.1))` |
+#' | an approximation of few columns | `lowrank(S, ridge = 0.01)` |
 #' | a matrix that is made of kernels, and never itself made | `K %*% t(K) + 2 * S + identity_op(6)` |
 #' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
 #' | the gradient of an R function with lazy tensors inside | `value_and_gradient(f)(x)`; `objective(f, start)` |
 #' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
 #' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
 #' | a look at the numbers | `as.matrix(K[1:5, 1:5])`; `plot(K)` |
-#' | sums by group, running sums in segments | `par_reduce(z, "sum", par_segments(by = g))`; `par_scan(z, "sum", s)` |
 #' | to know what will be done, and how long it takes | `explain(K)` |
 #' | single precision, twice as fast | `sum(K, index = "j", precision = "float32")` |
 #' | all cores | `options(kernweave.threads = 8)` |
 #'
 #' A reduction gives a matrix with a row for each point kept, as `%*%` does; `drop = TRUE` makes a vector of one column.
 #'
+#' @section Arrays in parallel:
+#' With numbers `z`, their groups `g` and sorted vectors `s` and `h`:
+#'
+#' | I want | I write |
+#' |---|---|
+#' | sums, means, extremes of groups | `par_reduce(z, "mean", par_segments(by = g))` |
+#' | running sums in each group, where the items are | `par_scan(z, "sum", par_segments(by = g))` |
+#' | an order, of a vector or of columns; what is ordered | `par_order(list(g, z))`; `par_sort(z)` |
+#' | the rows of two tables that have equal keys | `par_join(g, h, "left")` |
+#' | the last of the times `s` before each of `z` | `par_search(z, s, "upper")` |
+#' | two sorted vectors as one; as sets | `par_merge(s, h)`; `par_set(s, h, "intersect")` |
+#' | items removed; inserted behind the fourth | `par_remove(z, c(2, 5))`; `par_insert(z, h, 4)` |
+#' | items repeated; stretches copied | `par_expand(h, 1:3)`; `par_move(z, c(2, 5), counts = 2)` |
+#' | numbers, rows or slices added where an index says | `index_add(numeric(4), g, z)` |
+#'
 #' @seealso
 #' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
 #' `vignette("solving")` for large systems, `vignette("fitting")` for gradients of functions,
+#' `vignette("arrays")` for sorting, joining and grouping in parallel,
 #' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
+#' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
+#' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].
 #'
 #' @examples

@@ -86,3 +86,34 @@ NumericVector serial_gather(const NumericVector& x, const IntegerVector& from, c
   for (R_xlen_t k = 0; k < from.size(); ++k) to = std::copy_n(x.begin() + from[k] - 1, counts[k], to);
   return out;
 }
+
+// Of two sorted vectors: merged, and as multisets.
+// [[Rcpp::export]]
+double serial_sorted(const NumericVector& a, const NumericVector& b, int op) {
+  const double *x = a.begin(), *y = b.begin(), *xe = a.end(), *ye = b.end();
+  NumericVector out(Rcpp::no_init(a.size() + b.size()));
+  double* const to = out.begin();
+  switch (op) {
+    case 0: return std::merge(x, xe, y, ye, to) - to;
+    case 1: return std::set_union(x, xe, y, ye, to) - to;
+    case 2: return std::set_intersection(x, xe, y, ye, to) - to;
+    case 3: return std::set_difference(x, xe, y, ye, to) - to;
+  }
+  return std::set_symmetric_difference(x, xe, y, ye, to) - to;
+}
+
+// Slices of a source added to a copy of x, item by item; `before` numbers of a slice lie together.
+// [[Rcpp::export]]
+SEXP serial_add(SEXP x, const IntegerVector& index, const NumericVector& source, double before, double extent) {
+  const Rcpp::Shield<SEXP> out(Rf_duplicate(x));
+  double* const to = REAL(out);
+  const R_xlen_t b = before, n = extent, items = index.size(), after = source.size() / (b * items);
+  for (R_xlen_t a = 0; a < after; ++a) {
+    for (R_xlen_t s = 0; s < items; ++s) {
+      double* const row = to + b * (index[s] - 1 + n * a);
+      const double* const from = source.begin() + b * (s + items * a);
+      for (R_xlen_t k = 0; k < b; ++k) row[k] += from[k];
+    }
+  }
+  return out;
+}
