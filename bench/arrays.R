@@ -4,7 +4,7 @@
 #   Rscript bench/arrays.R [pattern] [threads] [scale of sizes]
 #
 # A ratio is how many times as fast a verb is, and a bar what is asked of it: 0.7 for each thread beside a serial
-# algorithm, which is bound by memory as often as not.
+# algorithm, which is bound by memory as often as not. The last ratio is of processors' time, whatever else ran.
 
 library(kernweave)
 
@@ -21,14 +21,22 @@ Rcpp::sourceCpp(file.path(dirname(source_of), "arrays_serial.cpp"))
 size <- function(n) max(1, round(n * scale))
 n <- size(1e7)
 
-# Medians of at least three turns, five where they are short: a busy moment meets all alike.
+# Seconds of a call by the clock and of all processors, from as many calls as take 20 ms.
+spent <- function(call, calls = 1) {
+  took <- system.time(for (k in seq_len(calls)) call(), gcFirst = FALSE) / calls
+  c(took[["elapsed"]], took[["user.self"]] + took[["sys.self"]])
+}
+
+# Medians of three turns, of five where they are short: a busy moment meets all alike.
 seconds <- function(calls) {
-  times <- NULL
-  while (NCOL(times) < 3 || NCOL(times) < 5 && sum(times) < 1) {
+  first <- vapply(calls, spent, c(0, 0))[1, ]
+  repeats <- ceiling(0.02 / pmax(first, 1e-3))
+  turn <- function() {
     gc(FALSE)
-    times <- cbind(times, vapply(calls, function(call) system.time(call())[[3]], 0))
+    mapply(spent, calls, repeats)
   }
-  apply(times, 1, stats::median)
+  turns <- replicate(if (sum(first) < 0.5) 5 else 3, turn())
+  apply(turns, 1:2, stats::median)
 }
 
 # What serial algorithms of the library are asked for; beside others, what is said with the case.
@@ -36,18 +44,18 @@ usual <- c("std::" = 0.7 * threads)
 case <- function(name, ours, ..., bars = numeric()) {
   others <- Filter(Negate(is.null), list(...))
   took <- seconds(c(list(ours), others))
-  ratios <- took[1 + seq_along(others)] / took[1]
+  ratio <- sweep(took[, -1, drop = FALSE], 1, took[, 1], "/")
   asked <- c(bars, usual)[names(others)]
-  for (k in seq_along(others)) {
-    cat(sprintf("%-40s %8.1f  %-14s %8.1f %7.2f %5s %s\n", if (k == 1) name else "", took[1] * 1e3, names(others)[k],
-                took[1 + k] * 1e3, ratios[k], if (is.na(asked[k])) "" else sprintf("%.2f", asked[k]),
-                if (isTRUE(ratios[k] < asked[k])) "below" else ""))
-  }
+  below <- !is.na(asked) & ratio[1, ] < asked
+  label <- c(name, rep("", length(others) - 1))
+  cat(sprintf("%-36s %7.1f  %-12s %7.1f %7.2f %5s %6.2f %s\n", label, took[1, 1] * 1e3, names(others),
+              took[1, -1] * 1e3, ratio[1, ], ifelse(is.na(asked), "", sprintf("%.2f", asked)), ratio[2, ],
+              ifelse(below, "below", "")), sep = "")
 }
 section <- function(title, run) {
   if (!grepl(pattern, title)) return(invisible())
   set.seed(1)
-  cat(sprintf("\n%-40s %8s  %-14s %8s %7s %5s\n", title, "ms", "beside", "ms", "ratio", "bar"))
+  cat(sprintf("\n%-36s %7s  %-12s %7s %7s %5s %6s\n", title, "ms", "beside", "ms", "ratio", "bar", "CPU"))
   run()
   invisible(gc())
 }
@@ -58,7 +66,7 @@ by_table <- function(call, ...) {
   function() eval(call, tables, asNamespace("data.table"))
 }
 
-cat(sprintf("kernweave %s, R %s, %d of %d cores, %.0f items at most\n", utils::packageVersion("kernweave"), getRversion(),
+cat(sprintf("kernweave %s, R %s, %d of %d cores, %.0f items\n", utils::packageVersion("kernweave"), getRversion(),
             threads, parallel::detectCores(), n))
 
 section("reduce and scan", function() {
@@ -70,6 +78,7 @@ section("reduce and scan", function() {
   case("min", function() par_reduce(x, "min"), "std::" = function() serial_min(x), base = function() min(x))
   case("logsumexp", function() par_reduce(x, "logsumexp"), base = function() log(sum(exp(x - max(x)))) + max(x))
   case("running sum", function() par_scan(x), "std::" = function() serial_scan(x), base = function() cumsum(x))
+  case("running sum of integers", function() par_scan(whole), base = function() cumsum(whole))
   case("running max", function() par_scan(x, "max"), base = function() cummax(x))
   zipf <- as.integer(n / seq_len(1e5)^1.2 / 6)
   zipf[1] <- zipf[1] + n - sum(zipf)
@@ -167,16 +176,16 @@ section("join", function() {
 })
 
 # Extents in R's order: the last varies slowest. `most`: the largest number of the index. The serial loop writes into a
-# copy of the array, as index_add() does; sixteen threads are asked to be five times as fast.
+# copy of the array, as index_add() does; sixteen threads are asked to be five times as fast. `copy` is what an array
+# takes that is merely written.
 add_slices <- function(label, extents, dim, items, most = extents[dim]) {
   index <- sample.int(most, items, TRUE)
   x <- array(0.5, extents)
   source <- array(stats::runif(prod(extents[-dim]) * items), replace(extents, dim, items))
   before <- prod(extents[seq_len(dim - 1)])
-  plan <- par_segments(by = index)
   case(label, function() index_add(x, index, source, dim),
        "serial loop" = function() serial_add(x, index, source, before, extents[dim]),
-       "with a plan" = function() index_add(x, index, source, dim, plan = plan),
+       copy = function() x + 0,
        bars = c("serial loop" = threads * 5 / 16))
 }
 
