@@ -106,7 +106,8 @@ array_items <- function(x, op) {
   plain <- if (is.object(x)) unclass(x) else x
   if (is.complex(plain)) abort("unsupported", "`x` is complex; complex numbers are reserved for later")
   if (!is.numeric(plain) && !is.logical(plain) || inherits(x, "integer64")) {
-    abort("input", "`x` must be a vector or matrix of numbers, not ", describe(x))
+    abort("input", "`x` must be a vector or matrix of numbers, not ", describe(x),
+          if (is.data.frame(x)) "; as.matrix() makes one of columns of numbers")
   }
   if (op %in% c("any", "all") && is.double(plain)) {
     abort("kind", "\"", op, "\" needs logical values, not numbers; write the comparison out, as in x > 0")

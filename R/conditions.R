@@ -110,7 +110,8 @@ given <- function(arguments, frame) {
   refuse <- function(condition) {
     if (inherits(condition, "kernweave_error")) return()
     called <- Find(function(k) identical(sys.frame(k), frame), seq_len(sys.nframe()))
-    missing <- Filter(without, names(formals(sys.function(called))))
+    needed <- Filter(function(default) identical(default, quote(expr = )), formals(sys.function(called)))
+    missing <- Filter(without, setdiff(names(needed), "..."))
     if (length(missing)) abort("input", "`", missing[1], "` is not given")
   }
   withCallingHandlers(arguments, error = refuse)

@@ -61,6 +61,7 @@
 #' index_add(x, , source, plan = plan, op = "mean")
 index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", deterministic = TRUE, plan = NULL,
                       include = FALSE) {
+  given(list(x, source), environment())
   if (is_traced(x) || is_traced(source)) return(index_add_traced(x, index, source, dim, alpha, op, plan))
   check_addable(x, "x")
   check_addable(source, "source")
@@ -142,7 +143,8 @@ check_dimension <- function(dim, rank) {
 slice_numbers <- function(index, extent) {
   if (is.logical(index)) {
     if (length(index) != extent) {
-      abort("shape", "`index` has ", length(index), " logical values, and `x` ", extent, " slices")
+      abort("shape", "`index` has ", count_text(length(index), "logical value"), ", and `x` ",
+            count_text(extent, "slice"))
     }
     if (anyNA(index)) abort("index", "`index` has NA; number ", which(is.na(index))[1], " is the first")
     return(which(index))
@@ -190,6 +192,9 @@ three_extents <- function(extents, dim) {
 source_extents <- function(source, want) {
   have <- if (length(source) == 1) rep(1L, length(want)) else dim(source) %or% length(source)
   if (length(have) == length(want) && all(have == want | have == 1)) return(have)
+  if (length(want) == 1 && is.null(dim(source))) {
+    abort("shape", "`source` must have ", count_text(want, "number"), ", or one that serves all, not ", length(source))
+  }
   abort("shape", "`source` must be of ", paste(want, collapse = " x "), ", with 1 where one serves all, not of ",
         paste(have, collapse = " x "))
 }

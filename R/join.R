@@ -20,9 +20,9 @@
 #' Pairs come in the order of `x`, those of a row of `x` in the order of `y`. Rows of `x` without a partner are kept
 #' where they are by types `"left"` and `"outer"`; rows of `y` without one come last, by `"right"` and `"outer"`.
 #'
-#' A key may be of several columns, taken by their places. Integers equal doubles of the same value, factors have
-#' identical levels in both tables, -0 equals 0. NA equals NA and NaN equals NaN, as in [merge()], but not each other;
-#' with `na = "never"` rows in which one is missing have no partner.
+#' A key may be of several columns, taken by their places; the same names in another order are an error. Integers equal
+#' doubles of the same value, factors have identical levels in both tables, -0 equals 0. NA equals NA and NaN equals
+#' NaN, as in [merge()], but not each other; with `na = "never"` rows in which one is missing have no partner.
 #'
 #' @param x,y the keys: vectors, or lists or data frames of as many columns, of what [par_order()] takes
 #' @param type which rows without a partner are kept: none (`"inner"`), those of `x` (`"left"`), of `y` (`"right"`) or
@@ -40,6 +40,8 @@
 #' rows <- par_join(left[c("id", "day")], right[c("id", "day")])
 #' cbind(left[rows$x, ], width = right$width[rows$y])
 par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("match", "never")) {
+  given(list(x, y), environment())
+  if (is_table(x) && is_table(y)) check_column_order(names(x), names(y))
   type <- if (missing(type)) "inner" else one_of(type, c("inner", "left", "right", "outer"), "type")
   na <- if (missing(na)) "match" else one_of(na, c("match", "never"), "na")
   x <- table_columns(x, "x")
@@ -60,6 +62,14 @@ join_keys <- function(x, y, x_label, y_label) {
   first <- match(both, both)
   if (anyNA(both)) first[is.na(both)] <- NA
   first
+}
+
+# Columns of the same names in another order are a slip that would match what does not belong together.
+check_column_order <- function(x, y) {
+  if (identical(x, y) || !length(x) || !setequal(x, y) || length(x) != length(y)) return(invisible())
+  if (anyDuplicated(x) || !all(nzchar(x))) return(invisible())
+  abort("input", "columns are taken by their places, and those of `x` and `y` are the same in another order: ",
+        paste(x, collapse = ", "), " and ", paste(y, collapse = ", "))
 }
 
 one_behind_other <- function(keys) {
@@ -98,7 +108,7 @@ same_kind <- function(x, y, x_label, y_label) {
   }
   if (!identical(levels(x), levels(y))) {
     abort("input", "factors must have identical levels: ", x_label, " has ", nlevels(x), ", ", y_label, " has ",
-          nlevels(y), if (nlevels(x) == nlevels(y)) " others")
+          nlevels(y), if (nlevels(x) == nlevels(y)) ", and they differ")
   }
   if (!identical(attr(x, "units"), attr(y, "units"))) {
     abort("input", x_label, " is in ", attr(x, "units"), ", ", y_label, " in ", attr(y, "units"))

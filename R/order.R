@@ -45,6 +45,7 @@
 #' ticks <- seq_len(1e5) + runif(1e5, -5, 5)
 #' identical(par_order(ticks, nearly = 10), order(ticks))
 par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
+  given(list(x), environment())
   columns <- table_columns(x, "x")
   decreasing <- check_decreasing(decreasing, length(columns))
   nearly <- if (is.null(nearly)) 0 else check_degree(nearly, "nearly")
@@ -60,7 +61,10 @@ par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
 
 #' @rdname par_order
 #' @export
-par_sort <- function(x, ...) take_rows(x, par_order(x, ...))
+par_sort <- function(x, ...) {
+  given(list(x), environment())
+  take_rows(x, par_order(x, ...))
+}
 
 take_rows <- function(x, rows) {
   if (is.data.frame(x)) x[rows, , drop = FALSE]

@@ -24,6 +24,7 @@
 #' par_merge(c(1, 3, 3), c(2, 3))
 #' par_merge(c(1, 3, 3), c(2, 3), values = list(c("x1", "x2", "x3"), c("y1", "y2")))
 par_merge <- function(x, y, values = NULL, check = TRUE) {
+  given(list(x, y), environment())
   keys <- sorted_keys(x, y, "x", "y", check)
   if (is.null(values) && is.null(keys$places)) return(as_class_of(x, r_merge(keys$x, keys$y, FALSE, array_threads())))
   rows <- r_merge(keys$x, keys$y, TRUE, array_threads())
@@ -77,6 +78,7 @@ both_values <- function(values, x, y) {
 #' par_search(c(3, 3, 12, 16), haystack, side = "upper")
 #' par_search(c(3, 3, 12, 16), haystack, match = TRUE)
 par_search <- function(needles, haystack, side = "lower", match = FALSE, check = TRUE) {
+  given(list(needles, haystack), environment())
   upper <- one_of(side, c("lower", "upper"), "side") == "upper"
   check_flag(match, "match")
   check_flag(check, "check")
@@ -130,6 +132,7 @@ searched_keys <- function(needles, haystack) {
 #' par_set(x, y, "setdiff")
 #' par_set(x, y, "symdiff", multiset = FALSE)
 par_set <- function(x, y, op = c("union", "intersect", "setdiff", "symdiff"), multiset = TRUE, check = TRUE) {
+  given(list(x, y), environment())
   known <- c("union", "intersect", "setdiff", "symdiff")
   op <- if (missing(op)) "union" else one_of(op, known, "op")
   check_flag(multiset, "multiset")

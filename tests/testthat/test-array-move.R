@@ -141,3 +141,14 @@ test_that("what cannot be moved is refused by name, with the sizes", {
   refused(par_move(1:3, to = 1, counts = 2), "shape", "`counts` add up to 2, and `x` has 3 items")
   refused(par_move(1:4, to = c(3, 2), counts = 2), "value", "stretches 2 and 1 would both be written to place 3")
 })
+
+test_that("an argument that is not given is named, in every verb", {
+  missing <- list(x = quote(par_order()), x = quote(par_sort()), x = quote(par_reduce()), x = quote(par_scan()),
+                  y = quote(par_merge(1)), y = quote(par_set(1)), y = quote(par_join(1)),
+                  haystack = quote(par_search(1)), at = quote(par_remove(1)), values = quote(par_insert(1)),
+                  counts = quote(par_expand(1)), counts = quote(par_move(1:3, 1)), source = quote(index_add(1:3, 1)))
+  for (k in seq_along(missing)) {
+    expect_error(eval(missing[[k]]), paste0("`", names(missing)[k], "` is not given"), class = "kernweave_error_input",
+                 label = deparse1(missing[[k]]))
+  }
+})

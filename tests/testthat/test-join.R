@@ -100,3 +100,12 @@ test_that("numbers meet across types, and classes only their own", {
   error(par_join(1, 1, na = NA), "`na` must be one of", "input")
   error(par_join(as.difftime(1, units = "secs"), as.difftime(1, units = "mins")), "in secs, `y` in mins", "input")
 })
+
+test_that("columns of the same names in another order are refused, other names are taken by their places", {
+  x <- data.frame(id = 1:2, day = 2:3)
+  expect_error(par_join(x, x[2:1]), "another order: id, day and day, id", class = "kernweave_error_input")
+  expect_identical(par_join(x, data.frame(a = 1:2, b = 2:3)), list(x = 1:2, y = 1:2))
+  expect_identical(par_join(x, list(1:2, 2:3)), list(x = 1:2, y = 1:2))
+  expect_identical(par_join(c(a = 1, b = 2), c(b = 1, a = 2)), list(x = 1:2, y = 1:2))
+  expect_identical(par_join(x, data.frame(day = 1:2, b = 2:3)), list(x = 1:2, y = 1:2))
+})
