@@ -169,7 +169,8 @@ check_same_class <- function(x, values) {
 #' par_expand(counts = c(2, 0, 3))
 #' # all pairs of a friend and one of its friends
 #' friends <- list(ann = c("bob", "eve"), bob = "ann", eve = character())
-#' data.frame(of = par_expand(names(friends), lengths(friends)), is = unlist(friends, use.names = FALSE))
+#' data.frame(of = par_expand(names(friends), lengths(friends)),
+#'            is = unlist(friends, use.names = FALSE))
 par_expand <- function(x, counts) {
   given(list(counts), environment())
   counts <- check_whole(counts, "counts")

@@ -145,6 +145,7 @@ labels_like <- function(labels, by) {
 length.kernweave_segments <- function(x) length(unclass(x)$offsets) - 1L
 
 #' @rdname par_segments
+#' @method lengths kernweave_segments
 #' @exportS3Method lengths kernweave_segments
 lengths.kernweave_segments <- function(x, use.names = TRUE) {
   out <- diff(unclass(x)$offsets)
