@@ -24,16 +24,27 @@
 #' The rows of a matrix are its items where there are segments: each column is reduced by itself, as [rowsum()] does
 #' it. Without segments a matrix is its numbers, as for [sum()].
 #'
+#' **An operator of one's own** is a formula of `.x` and `.y`, such as `~ .x + .y + .x * .y`, or a function of two: what
+#' comes first, and what follows it. It is compiled as any lazy formula is, of the operations that
+#' [kernweave_operations()] lists, with numbers and variables where it was written as parameters; `pmax()`, `pmin()` and
+#' `ifelse()` are understood. Neighbours are combined in whatever grouping is fast, their order kept: it must be
+#' associative, `op(op(a, b), c)` equal to `op(a, op(b, c))`, which is yours to promise and `check = TRUE` to try on a
+#' sample. It need not be commutative. Integers and logical values are computed as doubles. A segment without items has
+#' no value unless there is an `init`. A result that is not a number is `NA` where a missing item went before it;
+#' comparisons with missing items are `FALSE`, as in all formulas.
+#'
 #' Dates and times keep their class where the result is one of them (`"min"`, `"max"`, `"range"`, `"mean"`), and so do
 #' factors whose levels are ordered. Sums agree with those of [sum()] to rounding, and have the same bits for any number
 #' of threads.
 #'
 #' @param x a vector of numbers or logical values, or a matrix of them
-#' @param op what to reduce by, see below
+#' @param op what to reduce by, see below: a name, or a formula of `.x` and `.y`
 #' @param segments a plan, by [par_segments()]; `NULL` reduces all items to one number
 #' @param init what each segment begins with, in front of its items; not for `"mean"`, `"range"`, `"argmin"` and
 #'   `"argmax"`
 #' @param na.rm shall missing values be left out?
+#' @param check shall an operator of one's own be tried on triples of items, whether it is associative? It is an error
+#'   if not
 #' @return A vector with a number for each segment, named by its label; of a matrix, a matrix with a row for each
 #'   segment. `"range"` gives two columns (two numbers without segments; of a matrix, an array).
 #' @seealso [par_segments()], [par_scan()]; [reduction()] for formulas of pairs
@@ -45,10 +56,15 @@
 #' by_group <- par_segments(by = iris$Species)
 #' par_reduce(as.matrix(iris[1:4]), "mean", by_group)
 #' par_reduce(iris$Sepal.Length, "argmax", by_group)
-par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALSE) {
+#' # rates of interest, one after the other: (1 + x) (1 + y) - 1
+#' par_reduce(c(0.02, 0.03, 0.01), ~ .x + .y + .x * .y, check = TRUE)
+#' par_reduce(1:6, ~ .y, s, init = NA) # the last of each segment
+par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALSE, check = FALSE) {
   given(list(x), environment())
-  op <- check_operator(op)
   check_flag(na.rm, "na.rm")
+  check_flag(check, "check")
+  if (is_own_operator(op)) return(reduce_by_own(x, op, segments, init, na.rm, check))
+  op <- one_of(op, array_operators, "op")
   items <- array_items(x, op)
   segments <- check_segments(segments, x)
   init <- check_init(init, op)
@@ -61,14 +77,6 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
 }
 
 array_operators <- c("sum", "prod", "min", "max", "range", "mean", "any", "all", "argmin", "argmax", "logsumexp")
-
-check_operator <- function(op, known = array_operators) {
-  if (inherits(op, "formula")) {
-    abort("unsupported", "`op` as a formula is reserved for later; it must be one of ",
-          paste0("\"", known, "\"", collapse = ", "))
-  }
-  one_of(op, known, "op")
-}
 
 check_segments <- function(segments, x) {
   if (is.null(segments)) return(NULL)
@@ -100,7 +108,8 @@ array_items <- function(x, op) {
   if (is_traced(x)) abort("no_gradient", "verbs for arrays have no derivative: `x` is ", describe(x))
   kept <- class_kept(x, op)
   if (is.na(kept)) {
-    abort("input", "\"", op, "\" of ", describe(x), " has no meaning; ",
+    named <- if (op %in% array_operators) paste0("\"", op, "\"") else op
+    abort("input", named, " of ", describe(x), " has no meaning; ",
           if (is.factor(x)) "as.integer() gives its codes" else "unclass() gives its numbers")
   }
   plain <- if (is.object(x)) unclass(x) else x

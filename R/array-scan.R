@@ -18,10 +18,12 @@
 #'
 #' The rows of a matrix are its items where there are segments. Without segments a matrix is its numbers.
 #'
-#' @param x,segments as for [par_reduce()]
-#' @param op name of an operator, as for [par_reduce()], but for `"range"`
+#' @param x,segments,check as for [par_reduce()]
+#' @param op name of an operator, or one of one's own by a formula of `.x` and `.y`, as for [par_reduce()]; but for
+#'   `"range"`
 #' @param exclusive shall an item's result leave the item itself out?
-#' @param init what each segment begins with; not for `"mean"`, `"argmin"` and `"argmax"`
+#' @param init what each segment begins with; not for `"mean"`, `"argmin"` and `"argmax"`. An exclusive scan by an
+#'   operator of one's own needs it
 #' @return A vector as long as `x` with its names; a matrix where `x` is one and there are segments.
 #' @seealso [par_reduce()], [par_segments()]; [cumsum()]
 #' @export
@@ -32,10 +34,14 @@
 #' # how many of a kind have come so far
 #' kind <- c("b", "a", "b", "b", "a")
 #' par_scan(rep(1L, 5), "sum", par_segments(by = kind))
-par_scan <- function(x, op = "sum", segments = NULL, exclusive = FALSE, init = NULL) {
+#' # a running logarithm of sums of exponentials, by a formula
+#' par_scan(log(1:4), ~ log(exp(.x) + exp(.y)))
+par_scan <- function(x, op = "sum", segments = NULL, exclusive = FALSE, init = NULL, check = FALSE) {
   given(list(x), environment())
-  op <- check_operator(op, setdiff(array_operators, "range"))
   check_flag(exclusive, "exclusive")
+  check_flag(check, "check")
+  if (is_own_operator(op)) return(scan_by_own(x, op, segments, exclusive, init, check))
+  op <- one_of(op, setdiff(array_operators, "range"), "op")
   items <- array_items(x, op)
   segments <- check_segments(segments, x)
   init <- check_init(init, op)

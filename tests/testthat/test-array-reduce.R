@@ -121,7 +121,6 @@ test_that("what cannot be reduced is refused by name", {
   refused(par_reduce(1:4, "sum", s), "shape", "`segments` are of 5 items, and `x` has 4")
   refused(par_reduce(1:4, "sum", 2), "input", "`segments` must be a plan by par_segments()")
   refused(par_reduce(1:4, "summ"), "input", "did you mean `sum`")
-  refused(par_reduce(1:4, ~ .x + .y), "unsupported", "`op` as a formula")
   refused(par_reduce("a"), "input", "`x` must be a vector or matrix of numbers, not a character vector of length 1")
   refused(par_reduce(list(1)), "input", "not a list of length 1")
   refused(par_reduce(1i), "unsupported", "complex")

@@ -1,0 +1,256 @@
+# Operators of one's own for par_reduce() and par_scan(): a formula of .x and .y is planned once and evaluated on whole
+# vectors, level by level. Of n items every level combines neighbours, so that about n of them are combined in all.
+
+is_own_operator <- function(op) inherits(op, "formula") || is.function(op)
+
+reduce_by_own <- function(x, op, segments, init, na.rm, check) {
+  combine <- own_operator(op)
+  segments <- check_segments(segments, x)
+  init <- as_init(check_init(init, "a formula"))
+  items <- laid_out(x, segments)
+  if (na.rm) items <- without_missing(items)
+  if (check) check_associative(combine, items$values)
+  empty <- items$lengths == 0
+  if (is.null(init)) refuse_empty(empty, segments)
+  found <- reduced_segments(items$values, items$lengths, combine)
+  if (!is.null(init)) found <- replace(combine(rep.int(init, length(found)), found), empty, init)
+  missing <- if (anyNA(found)) flags_in(is_missing(items$values), items$lengths) > 0
+  shaped_result(explained(found, missing, init), "a formula", segments, x, items$columns)
+}
+
+scan_by_own <- function(x, op, segments, exclusive, init, check) {
+  combine <- own_operator(op)
+  segments <- check_segments(segments, x)
+  init <- as_init(check_init(init, "a formula"))
+  if (exclusive && is.null(init)) {
+    abort("input", "an exclusive scan by an operator of one's own begins with `init`, which is not given")
+  }
+  items <- laid_out(x, segments)
+  if (check) check_associative(combine, items$values)
+  found <- scanned_segments(items$values, items$lengths, combine)
+  if (!is.null(init)) found <- combine(rep.int(init, length(found)), found)
+  missing <- if (anyNA(found)) flags_so_far(is_missing(items$values), items$lengths)
+  found <- explained(found, missing, init)
+  if (exclusive) found <- one_later(found, items$lengths, init)
+  if (!is.null(items$order)) found[items$order] <- found
+  like_scanned(found, x, !is.null(segments) && length(dim(x)) == 2)
+}
+
+# --- the operator -------------------------------------------------------------------------------------------------
+
+# A function of two vectors that combines each number of the one with that of the other.
+own_operator <- function(op) {
+  sides <- list(.x = Vi(dim = 1, name = ".x"), .y = Vi(dim = 1, name = ".y"))
+  F <- if (is.function(op)) evaluated(eval(quote(op(.x, .y)), c(sides, op = op))) else value_of_formula(op, sides)
+  operands <- lapply(sides, function(side) side$formula$args)
+  check_operator_value(F, operands)
+  settings <- list(device = "cpu", precision = "float64")
+  found <- template_of(new_reduction(list(sum_output(F$formula, "i")), c(NA_real_, NA_real_), settings))
+  values <- lapply(found$operands, `[[`, "data")
+  read <- match_operands(found$operands, operands)
+  owners <- vector("list", length(values))
+  function(left, right) {
+    values[!is.na(read)] <- list(left, right)[read[!is.na(read)]]
+    out <- plain_run(found$template, values, owners)
+    dim(out) <- NULL
+    out
+  }
+}
+
+value_of_formula <- function(op, sides) {
+  if (length(op) == 3) {
+    abort("input", "`op` must be a one-sided formula such as ~ .x + .y; this one has `", deparse1(op[[2]]),
+          "` on its left")
+  }
+  if (!any(c(".x", ".y") %in% all.vars(op))) refuse_without_sides(deparse1(op))
+  frame <- list2env(c(sides, lazy_twins_in(environment(op))), parent = environment(op) %or% globalenv())
+  for (name in setdiff(all.names(op[[2]]), all.vars(op[[2]]))) {
+    if (exists(name, frame, mode = "function")) next
+    abort("unknown_op", "`op` calls `", name, "()`, and there is no such function",
+          near_hint(name, kernweave_operations()$fn, "; kernweave_operations() lists what formulas are made of"))
+  }
+  evaluated(eval(op[[2]], frame))
+}
+
+refuse_without_sides <- function(shown) {
+  abort("input", "`op` must combine `.x`, what comes first, with `.y`, what follows; ", shown, " has neither")
+}
+
+# Functions of base R that ask for lengths before anything else, and what stands for them in a formula of two numbers.
+lazy_twins <- list(
+  pmax = function(..., na.rm = FALSE) {
+    check_na_rm(na.rm)
+    Reduce(max2, list(...))
+  },
+  pmin = function(..., na.rm = FALSE) {
+    check_na_rm(na.rm)
+    Reduce(min2, list(...))
+  },
+  ifelse = function(test, yes, no) lazy_if(test, yes, no)
+)
+
+lazy_twins_in <- function(environment) {
+  ours <- function(name) is_base(get0(name, environment %or% globalenv(), mode = "function"), name)
+  lazy_twins[vapply(names(lazy_twins), ours, NA)]
+}
+
+# Errors of base R, of a variable that is not there or of a function that knows no formulas, by class.
+evaluated <- function(code) {
+  withCallingHandlers(code, error = function(e) {
+    if (inherits(e, "kernweave_error")) return()
+    abort("input", "`op` cannot be evaluated on formulas: ", conditionMessage(e))
+  })
+}
+
+check_operator_value <- function(F, operands) {
+  if (!is_lazy(F)) {
+    if (is.numeric(F) || is.logical(F)) refuse_without_sides(paste("its value,", describe(F)))
+    abort("input", "`op` must give a formula of .x and .y, not ", describe(F))
+  }
+  if (length(traced_operands(F))) abort("no_gradient", "verbs for arrays have no derivative: `op` reads a traced value")
+  read <- r_operands(list(F$formula))
+  for (operand in read[is.na(match_operands(read, operands))]) {
+    if (operand$axis == "param") next
+    abort("shape", "`op` must combine .x and .y alone, with parameters; `", operand$name, "` varies along ",
+          if (operand$axis == "pair") "i and j" else operand$axis)
+  }
+  if (all(is.na(match_operands(operands, read)))) refuse_without_sides(r_show(F$formula, 60L))
+  if (has_axis(F, "j") || counts_points(F$formula)) {
+    abort("shape", "`op` must combine .x and .y alone; row_index() and col_index() count points, of which it has none")
+  }
+  if (width(F) != 1) abort("shape", "`op` must give one number, not ", width(F), " components")
+}
+
+counts_points <- function(formula) {
+  if (formula$op == "Var") return(is.null(formula$args))
+  any(vapply(formula$args, counts_points, NA))
+}
+
+# Both ways to combine three items, of two hundred triples that reach over all of them.
+check_associative <- function(combine, values) {
+  if (!length(values)) return(invisible())
+  places <- lapply(c(0.6180339887, 0.7548776662, 0.5698402910), function(step) {
+    1 + floor(length(values) * ((seq_len(200) * step) %% 1))
+  })
+  items <- lapply(places, function(at) values[at])
+  left <- combine(combine(items[[1]], items[[2]]), items[[3]])
+  right <- combine(items[[1]], combine(items[[2]], items[[3]]))
+  size <- do.call(pmax, lapply(c(items, list(left, right)), abs))
+  wrong <- which(is.finite(left) & is.finite(right) & abs(left - right) > 1e-8 * size)
+  if (!length(wrong)) return(invisible())
+  at <- wrong[1]
+  shown <- vapply(c(lapply(items, `[`, at), left[at], right[at]), format, "", digits = 7)
+  abort("value", "`op` is not associative: of ", shown[1], ", ", shown[2], " and ", shown[3],
+        " it makes ", shown[4], " from the left and ", shown[5], " from the right")
+}
+
+# --- segments -----------------------------------------------------------------------------------------------------
+
+# The items as doubles, segment after segment, and these column after column; how many each segment has.
+laid_out <- function(x, segments) {
+  values <- as.double(array_items(x, "a formula")$values)
+  plan <- segments %or% one_segment(length(x))
+  columns <- if (is.null(segments) || length(dim(x)) != 2) 1L else ncol(x)
+  order <- segment_order(plan)
+  if (!is.null(order) && columns != 1) order <- as.vector(outer(order, (seq_len(columns) - 1) * nrow(x), `+`))
+  list(values = if (is.null(order)) values else values[order],
+       lengths = rep.int(as.double(diff(unclass(plan)$offsets)), columns), order = order, columns = columns)
+}
+
+without_missing <- function(items) {
+  keep <- !is.na(items$values)
+  items$lengths <- flags_in(keep, items$lengths)
+  items$values <- items$values[keep]
+  items
+}
+
+# How many flags are set in each segment; whether one is, up to each item.
+flags_in <- function(flags, lengths) diff(c(0, cumsum(as.double(flags)))[c(0, cumsum(lengths)) + 1])
+flags_so_far <- function(flags, lengths) {
+  total <- cumsum(as.double(flags))
+  total > rep.int(c(0, total)[cumsum(lengths) - lengths + 1], lengths)
+}
+
+# R's NA, which NaN is not.
+is_missing <- function(x) is.na(x) & !is.nan(x)
+
+# What is not a number is NA where a missing item went before. `missing` is NULL where there is nothing to explain.
+explained <- function(found, missing, init) {
+  if (is.null(missing)) return(found)
+  found[is.na(found) & (missing | !is.null(init) && is_missing(init))] <- NA
+  found
+}
+
+refuse_empty <- function(empty, segments) {
+  if (!any(empty)) return(invisible())
+  at <- which(empty)[1]
+  if (is.null(segments)) abort("input", "`x` has no items, and `op` no value of none; give `init`")
+  at <- (at - 1) %% length(segments) + 1
+  abort("input", "segment ", at, if (!is.null(names(segments))) paste0(", `", names(segments)[at], "`,"),
+        " has no items, and `op` no value of none; give `init`")
+}
+
+# Segments of one item are done; of the others, neighbours are combined. NA for segments without items.
+reduced_segments <- function(values, lengths, combine) {
+  out <- rep_len(NA_real_, length(lengths))
+  at <- which(lengths > 0)
+  lengths <- lengths[at]
+  while (length(at)) {
+    done <- lengths == 1
+    if (any(done)) {
+      inside <- rep.int(done, lengths)
+      out[at[done]] <- values[inside]
+      values <- values[!inside]
+      at <- at[!done]
+      lengths <- lengths[!done]
+    } else {
+      pairs <- pairs_in(lengths)
+      values <- combined_pairs(values, pairs, combine)
+      lengths <- pairs$lengths
+    }
+  }
+  out
+}
+
+# Where pairs of neighbours begin in segments of two items at least; the last item of an odd segment, its *tail*, counts
+# as a pair without a second.
+pairs_in <- function(lengths) {
+  odd <- lengths %% 2 == 1
+  halves <- (lengths + odd) / 2
+  left <- seq.int(1, by = 2, length.out = sum(halves))
+  if (any(odd)) left <- left - rep.int(cumsum(odd) - odd, halves)
+  list(left = left, tails = cumsum(halves)[odd], lengths = halves)
+}
+
+# Tails are combined with what happens to follow, and put back.
+combined_pairs <- function(values, pairs, combine) {
+  left <- values[pairs$left]
+  out <- combine(left, values[pairs$left + 1])
+  out[pairs$tails] <- left[pairs$tails]
+  out
+}
+
+# Running results of the pairs are those of their second items. A first item has that of the pair before it in front.
+scanned_segments <- function(values, lengths, combine) {
+  long <- lengths > 1
+  if (!any(long)) return(values)
+  if (!all(long)) {
+    inside <- rep.int(long, lengths)
+    values[inside] <- scanned_segments(values[inside], lengths[long], combine)
+    return(values)
+  }
+  pairs <- pairs_in(lengths)
+  ends <- scanned_segments(combined_pairs(values, pairs, combine), pairs$lengths, combine)
+  left <- values[pairs$left]
+  first <- cumsum(pairs$lengths) - pairs$lengths + 1
+  values[pairs$left] <- replace(combine(c(NA, ends[-length(ends)]), left), first, left[first])
+  whole <- if (length(pairs$tails)) -pairs$tails else TRUE
+  values[pairs$left[whole] + 1] <- ends[whole]
+  values
+}
+
+# The result of each item at the next one, and `init` at the first of a segment.
+one_later <- function(found, lengths, init) {
+  first <- (cumsum(lengths) - lengths + 1)[lengths > 0]
+  replace(c(init, found)[seq_along(found)], first, init)
+}
