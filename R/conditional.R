@@ -48,8 +48,8 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
                         method = c("auto", "exact", "pathwise"), draws = NULL, tol = 1e-6, seed = NULL,
                         solver = c("auto", "dense", "cg"), precondition = TRUE, rank = NULL, local = TRUE,
                         maxit = NULL) {
-  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "exact", "pathwise"), "method")
-  solver <- one_of(if (length(solver) > 1) "auto" else solver, c("auto", "dense", "cg"), "solver")
+  method <- check_method(method, c("auto", "exact", "pathwise"))
+  solver <- check_method(solver, c("auto", "dense", "cg"), "solver")
   draws <- if (!is.null(draws)) check_count(draws, "draws")
   check_tolerance(tol)
   model <- conditional_model(K, y, seen, ridge, trend, solver)

@@ -128,7 +128,7 @@ trace_estimate <- function(op, probes = 48, seed = NULL) {
 trace_by_probes <- function(op, probes, seed) {
   n <- op$dim[1]
   third <- probes %/% 3
-  signs <- matrix(sign(r_uniforms(n * (probes - third), seed) - 0.5), n)
+  signs <- random_signs(n, probes - third, seed)
   range <- qr.Q(qr(operator_product(plain_op(op), signs[, seq_len(third), drop = FALSE])))
   exact <- sum(range * operator_product(op, range))
   rest <- signs[, -seq_len(third), drop = FALSE]

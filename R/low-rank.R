@@ -189,7 +189,7 @@ woodbury_solution <- function(w, b) {
     x <- nearer
     left <- then
   }
-  list(x = x, residual = sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin))
+  list(x = x, residual = relative_size(left, b))
 }
 
 inverse_of_low_rank <- function(w) {

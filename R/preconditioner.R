@@ -177,6 +177,7 @@ landmarks_of <- function(K, entries, diagonal, rank, seed) {
 
 # By a generator of our own, so that R's is asked for one number alone.
 random_order <- function(n, seed) order(r_uniforms(n, seed))
+random_signs <- function(rows, columns, seed) matrix(sign(r_uniforms(rows * columns, seed) - 0.5), rows)
 
 two_parts <- function(K, found, diagonal, neighbours, seed) {
   rest <- setdiff(random_order(length(diagonal), seed), found$chosen)

@@ -50,7 +50,7 @@ ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol 
   probes <- check_count(probes, "probes", least = 2)
   check_tolerance(tol)
   check_flag(refine, "refine")
-  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
+  method <- check_method(method, c("auto", "dense", "lanczos"))
   if (n == 0 || method == "dense" || method == "auto" && n <= small_spectrum) {
     return(path_frame(dense_path(op, y, ridge), n))
   }
@@ -93,7 +93,7 @@ dense_path <- function(op, y, ridge) {
 
 path_by_rules <- function(op, y, ridge, probes, seed, tol, steps) {
   n <- op$dim[1]
-  starts <- cbind(y, matrix(sign(r_uniforms(n * probes, seed) - 0.5), n))
+  starts <- cbind(y, random_signs(n, probes, seed))
   rules <- r_spectral_rules(native_operator(op, ncol(starts), TRUE), starts, min(ridge), tol, min(steps, n))
   bounds <- function(f) rule_bounds(rules, f, ridge, colSums(starts^2))
   mine <- seq_len(ncol(y))

@@ -38,7 +38,7 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   n <- op$dim[1]
   check_tolerance(tol)
   check_limit(basis_mb, "basis_mb")
-  method <- one_of(if (length(method) > 1) "auto" else method, c("auto", "dense", "lanczos"), "method")
+  method <- check_method(method, c("auto", "dense", "lanczos"))
   ridge <- check_ridge(ridge, n)
   low <- if (method == "auto") low_rank_and_diagonal(with_ridge(op, ridge))
   if (!is.null(low)) return(low_rank_root(low$factor, low$diagonal, rownames(op)))

@@ -188,9 +188,8 @@ most_iterations <- function(n) as.integer(100 + 10 * sqrt(n))
 # than a factor of 3, the rest is done in float64.
 refine <- function(by_gradients, system, rough, b, start, tol) {
   x <- if (ncol(start)) start else 0 * b
-  scale <- pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
   residual <- b - r_operator_product(system, x)
-  size <- sqrt(colSums(residual^2)) / scale
+  size <- relative_size(residual, b)
   history <- numeric()
   iterations <- integer(ncol(b))
   products <- 1
@@ -198,7 +197,7 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
     step <- by_gradients(rough, residual, matrix(0, nrow(b), 0), max(1e-2, tol))
     moved <- x + step$x
     left <- b - r_operator_product(system, moved)
-    now <- sqrt(colSums(left^2)) / scale
+    now <- relative_size(left, b)
     iterations <- iterations + step$iterations
     products <- products + step$products + 1
     history <- c(history, step$history * max(size))
@@ -216,6 +215,9 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
   }
   after(list(iterations = iterations, history = history, products = products), by_gradients(system, b, x, tol))
 }
+
+# Columns that are left of those of a right-hand side, by their lengths.
+relative_size <- function(left, b) sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
 
 # K + ridge, for so many columns.
 native_system <- function(K, ridge, columns) {
@@ -262,8 +264,8 @@ shaped_as <- function(x, b) {
 }
 
 # A default names them all, and the first is meant.
-check_method <- function(method, known = solve_methods) {
-  one_of(if (identical(method, known)) known[1] else method, known, "method")
+check_method <- function(method, known = solve_methods, argument = "method") {
+  one_of(if (identical(method, known)) known[1] else method, known, argument)
 }
 solve_methods <- c("auto", "dense", "cg", "block", "minres")
 

@@ -35,6 +35,22 @@ Lanczos::Lanczos(Operator* matrix, const Block& starts, int most, bool basis, in
   before_ = Block::Zero(now_.rows(), now_.cols());
 }
 
+void Lanczos::run(int most, const Looks& looks, const std::function<bool(Index)>& enough) {
+  int next = looks.first;
+  for (int step = 1; step <= most && !active_.empty(); ++step) {
+    const std::vector<Index> open = active_;
+    advance();
+    const bool due = step == next || step == most;
+    if (due) next += std::max(1, step / looks.fraction);
+    std::vector<Index> stay;
+    for (const Index c : open) {
+      const bool done = (due || exhausted(c)) && enough(c);
+      if (!done && !exhausted(c)) stay.push_back(c);
+    }
+    keep(stay);
+  }
+}
+
 void Lanczos::advance() {
   poll_(0.0);
   matrix_->times(now_, &product_);

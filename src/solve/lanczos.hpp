@@ -1,22 +1,27 @@
 // The Lanczos process of many starts in lockstep: each makes a tridiagonal matrix of the operator, one product serves
 // all.
 #pragma once
+#include <functional>
 #include <vector>
 #include "solve/engine_operator.hpp"
 #include "solve/tridiagonal.hpp"
 
 namespace kernweave::solve {
 
+// When columns are looked at: after so many steps first, then whenever a fraction of the steps so far has been added.
+// Looks cost the cube of the steps.
+struct Looks {
+  int first, fraction;
+};
+
 class Lanczos {
  public:
   // With `basis`, room for so many steps is kept and the vectors stay orthogonal in full; else none is.
   Lanczos(Operator* matrix, const Block& starts, int most, bool basis, int threads, const Poll& poll);
 
-  // A product for all columns that go on.
-  void advance();
-  const std::vector<Index>& active() const { return active_; }
-  // Those that `stay` does not name leave.
-  void keep(const std::vector<Index>& stay);
+  // Takes `most` steps, or fewer where nothing is left to do: enough(column) is asked at looks, and when a column is
+  // exhausted.
+  void run(int most, const Looks& looks, const std::function<bool(Index)>& enough);
 
   int steps(Index column) const { return static_cast<int>(of(column).diagonal.size()); }
   Tridiagonal tridiagonal(Index column) const;
@@ -35,7 +40,11 @@ class Lanczos {
   };
 
   const Column& of(Index column) const { return columns_[static_cast<std::size_t>(column)]; }
+  // A product for all columns that go on.
+  void advance();
   void step(Column* column, Index place);
+  // Those that `stay` does not name leave.
+  void keep(const std::vector<Index>& stay);
 
   Operator* const matrix_;
   const Poll& poll_;

@@ -10,7 +10,6 @@ namespace kernweave::solve {
 namespace {
 
 constexpr double kNegative = 1e-7;  // an eigenvalue that rounding does not explain, relative to the largest
-constexpr int kLooks = 4;           // a quarter of the steps so far lies between looks, which cost their cube
 
 double inverse_sum(const Rule& rule, double ridge) {
   return (rule.weights / (rule.nodes.max(0.0) + ridge).max(1e-300)).sum();
@@ -37,25 +36,13 @@ SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, con
   out.radau.resize(columns);
   out.steps.assign(columns, 0);
   Lanczos process(matrix, b, limits.most, false, limits.threads, poll);
-  int next = 2;
-  for (int step = 1; step <= limits.most && !process.active().empty(); ++step) {
-    const std::vector<Index> open = process.active();
-    process.advance();
-    const bool due = step == next || step == limits.most;
-    if (due) next += std::max(1, step / kLooks);
-    std::vector<Index> stay;
-    for (const Index c : open) {
-      const auto at = static_cast<std::size_t>(c);
-      const bool exhausted = process.exhausted(c);
-      out.steps[at] = step;
-      if (due || exhausted) {
-        out.gauss[at] = gauss_rule(process.tridiagonal(c), step);
-        out.radau[at] = other_rule(process, c, out.gauss[at]);
-      }
-      if (!exhausted && !(due && near(out.gauss[at], out.radau[at], ridge, limits.tolerance))) stay.push_back(c);
-    }
-    process.keep(stay);
-  }
+  process.run(limits.most, {2, 4}, [&](Index c) {
+    const auto at = static_cast<std::size_t>(c);
+    out.gauss[at] = gauss_rule(process.tridiagonal(c), process.steps(c));
+    out.radau[at] = other_rule(process, c, out.gauss[at]);
+    return near(out.gauss[at], out.radau[at], ridge, limits.tolerance);
+  });
+  for (Index c = 0; c < b.cols(); ++c) out.steps[static_cast<std::size_t>(c)] = process.steps(c);
   for (const Rule& rule : out.gauss)
     if (rule.nodes.size())
       user_check(rule.nodes.minCoeff() >= -kNegative * rule.nodes.abs().maxCoeff(), Fault::indefinite,

@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kNegative = 1e-7;  // an eigenvalue that rounding does not explain, relative to the largest
 constexpr double kSlowest = 0.95;   // from look to look what changes falls by this much at least, as is assumed
-constexpr int kLooks = 8;           // an eighth of the steps so far lies between looks, which cost their cube
 
 // The first column of T^1/2.
 Vector first_of_root(const Tridiagonal& t) {
@@ -45,20 +44,11 @@ void some_columns(Operator* matrix, const Block& x, Index from, const RootLimits
                   Roots* out) {
   Lanczos process(matrix, x, limits.most, true, limits.threads, poll);
   std::vector<Progress> progress(static_cast<std::size_t>(x.cols()));
-  int next = 1;
-  for (int step = 1; step <= limits.most && !process.active().empty(); ++step) {
-    const std::vector<Index> open = process.active();
-    process.advance();
-    const bool due = step == next || step == limits.most;
-    if (due) next += std::max(1, step / kLooks);
-    std::vector<Index> stay;
-    for (const Index c : open) {
-      Progress& at = progress[static_cast<std::size_t>(c)];
-      if (due || process.exhausted(c)) look(process, c, &at);
-      if (!process.exhausted(c) && at.left > limits.tolerance) stay.push_back(c);
-    }
-    process.keep(stay);
-  }
+  process.run(limits.most, {1, 8}, [&](Index c) {
+    Progress& at = progress[static_cast<std::size_t>(c)];
+    look(process, c, &at);
+    return at.left <= limits.tolerance;
+  });
   for (Index c = 0; c < x.cols(); ++c) {
     const Progress& at = progress[static_cast<std::size_t>(c)];
     const int steps = process.steps(c);
