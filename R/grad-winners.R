@@ -3,7 +3,7 @@
 # The smallest values as a sum of one term each, the formula gathered at the winners: its derivatives go through no
 # other pair. Only where there is something to gather; else pairs are told by winner_here().
 at_winners <- function(R) {
-  if (!is.null(R$groups)) return(R)
+  if (!is.null(R$groups) || isTRUE(R$all_pairs)) return(R)
   output <- R$outputs[[1]]
   if (!can_be_gathered(R, output)) return(R)
   kept_with(R, "at_winners", function() {

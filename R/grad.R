@@ -79,10 +79,18 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   if (call) run_reduction(R) else R
 }
 
-# Reverse mode: the gradients of operands, a group of results for each. What a forward pass saved is one of the operands
-# of its gradient: where it moves with the targets, what flows back into it flows on through the reduction that it is a
-# result of. `cotangents`: an operand for each group of results of f, or NULL.
+# Reverse mode: the gradients of operands, a group of results for each. `cotangents`: an operand for each group of
+# results of f, or for each of its results; or NULL.
 pulled_back <- function(f, targets, cotangents) {
+  if (is.null(f$results)) return(pulled_one(f, targets, cotangents))
+  back <- Map(function(member, g) pulled_one(member, targets, list(g)), members_of(f), cotangents)
+  added_up(back)
+}
+
+# The same of a reduction with one result, or with groups. What a forward pass saved is one of the operands of its
+# gradient: where it moves with the targets, what flows back into it flows on through the reduction that it is a result
+# of.
+pulled_one <- function(f, targets, cotangents) {
   f <- at_winners(f)
   saved <- moving_saved(f, targets)
   all <- c(targets, saved)
@@ -94,6 +102,21 @@ pulled_back <- function(f, targets, cotangents) {
     terms <- Map(c, terms, terms_back(all[[place]]$from$reduction, all, list(g)))
   }
   gradient_reduction(f, terms[seq_along(targets)], targets)
+}
+
+# Gradients of the same targets, in one job.
+added_up <- function(all) {
+  R <- all[[1]]
+  for (more in all[-1]) {
+    before <- length(R$outputs)
+    R$groups <- Map(function(a, b) list(outputs = c(a$outputs, before + b$outputs), like = a$like), R$groups,
+                    more$groups)
+    R$outputs <- c(R$outputs, more$outputs)
+    R$extents <- c(R$extents, more$extents)
+  }
+  R$outputs <- riding_along(R$outputs)
+  R$cache <- new.env(parent = topenv())
+  R
 }
 
 # Formulas that are not computed any more, and have the operands that are differentiated.
@@ -142,6 +165,7 @@ riding_along <- function(outputs) {
 
 # Forward mode: what a forward pass saved moves along a tangent that is the derivative of its own reduction.
 pushed_forward <- function(f, targets, tangents) {
+  if (!is.null(f$results)) return(joined(lapply(members_of(f), pushed_forward, targets, tangents), f$results, f))
   f <- at_winners(f)
   for (saved in rev(moving_saved(f, targets))) {
     along <- saved_like(saved, "tangent", moved_outputs(saved$from$reduction, targets, tangents))
@@ -221,8 +245,8 @@ group_outputs <- function(R, group) if (is.null(R$groups)) R$outputs else R$outp
 
 # One cotangent for each group of results.
 cotangent_list <- function(R, cotangent) {
-  n <- if (is.null(R$groups)) 1 else length(R$groups)
-  if (is.null(R$groups) || R$single) return(list(cotangent))
+  if (is.null(R$results) && (is.null(R$groups) || R$single)) return(list(cotangent))
+  n <- length(R$groups %or% R$outputs)
   if (is.null(cotangent)) return(rep(list(NULL), n))
   if (!is.list(cotangent) || length(cotangent) != n) {
     abort("shape", "`cotangent` must be a list of ", n, ", one for each result")
@@ -234,8 +258,9 @@ cotangent_list <- function(R, cotangent) {
 # along the axis a plain reduction keeps.
 cotangent_operand <- function(R, group, cotangent, call) {
   like <- R$groups[[group]]$like
-  axis <- like$axis %or% kept_axis(R$outputs[[1]]$keep)
-  width <- like$width %or% result_width(R$outputs[[1]])
+  plain <- R$outputs[[if (is.null(R$groups)) group else 1]]
+  axis <- like$axis %or% kept_axis(plain$keep)
+  width <- like$width %or% result_width(plain)
   if (is.null(cotangent) && !call) return(new_operand("cotangent", axis, width, "real"))
   if (is.null(cotangent)) cotangent <- 1
   plain <- plain_value(cotangent)

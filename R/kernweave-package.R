@@ -19,6 +19,7 @@
 #' | the five nearest neighbours; with their distances | `argKmin(D, K = 5)`; `Kmin_argKmin(D, K = 5)` |
 #' | the nearest centre of each point | `argmin(D)` |
 #' | how many y_j are within 0.3 of x_i | `reduction(D < 0.3^2, "count")` |
+#' | several of these in one pass | `reduction(D, c("min", "mean", "max"))` |
 #' | a log-sum-exp, a softmax-weighted mean | `logsumexp(-D)`; `sumsoftmaxweight(-D, weight = Vj(y))` |
 #' | to leave out the pairs i = j | `lazy_if(row_index() != col_index(), K, 0)` |
 #' | to solve (S + ridge) w = z, S a kernel over the same points twice | `solve(S, z, ridge = 0.01)` |

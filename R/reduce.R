@@ -15,17 +15,22 @@
 #' column, as `which.min()` counts. Rows of the result bear the names of the points kept: those of the first operand
 #' there that has row names, or names if it is a vector.
 #'
-#' @param F a lazy tensor
-#' @param op name of the reduction, as in [kernweave_reductions()]
+#' Several reductions of a formula, `op = c("sum", "max")`, or of several formulas over the same points,
+#' `F = list(F, G)`, go through the pairs once, and share what they compute of a pair. The result is a list with the
+#' names of `F`, of `op`, or of the reductions.
+#'
+#' @param F a lazy tensor, or a list of them
+#' @param op name of the reduction, as in [kernweave_reductions()], or several: one for all of `F`, or one for each
 #' @param index the axis folded away: `"i"`, `"j"` or `"ij"`
 #' @param K number of results for reductions that give a list of them
-#' @param weight a lazy tensor that weighs the terms, for reductions that take one; `sumsoftmaxweight` needs one
+#' @param weight a lazy tensor that weighs the terms, for reductions that take one; `sumsoftmaxweight` needs one. Of
+#'   several reductions those have `K` and `weight` that take them
 #' @param call compute now? `FALSE` gives a `lazy_reduction`
 #' @param drop `TRUE` gives a vector with the names of the points kept where the result is of one column; nothing else
 #'   is ever dropped, so that the shape does not depend on the number of points
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return A matrix with one row for each point kept (for `K` results with several components, an
-#'   array); for `min_argmin` a list of two; or a `lazy_reduction`.
+#'   array); for `min_argmin` a list of two; for several reductions a list of such; or a `lazy_reduction`.
 #' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for
 #'   gradients, [explain()]
 #' @export
@@ -37,9 +42,11 @@
 #' x / w  # a number for each row
 #' reduction(K, "sum", index = "j")
 #' reduction(sqdist(Vi(x), Vj(y)), "argKmin", K = 3)
+#' str(reduction(K, c("sum", "max", "argmax")))
 #' R <- reduction(K, "sum", call = FALSE)
 #' R
 reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, ...) {
+  if (is_several(F, op)) return(reduce_several(F, op, index, K, weight, call, drop, ...))
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
   row <- reduction_row(op)
   index <- check_index(index)
@@ -129,6 +136,7 @@ check_folded <- function(parts, index, row) {
 # --- lazy reductions ---------------------------------------------------------------------------------
 #   outputs   what the engine computes over the pairs: value, weight, op, keep, K
 #   groups    how outputs become results: added up, scattered to rows, shaped like an operand
+#   results   names of results where each output is one of several; NULL where there is one, or are groups
 #   extents   formulas whose variables say how many i and j there are
 #   cache     the engine's plan, made again where it is missing (after saveRDS, say)
 
@@ -171,15 +179,15 @@ run_reduction <- function(R, data = NULL, owners = NULL) {
   options <- call_options(R$settings)
   ready <- prepared(R, options)
   if (is.null(data)) {
-    if (any(vapply(ready$operands, is_bearing, NA))) return(reduction_node(R))
+    if (any(vapply(ready$operands, is_bearing, NA))) return(as_results(R, lapply(members_of(R), reduction_node)))
     data <- operand_data(ready$operands, list(), list())
   }
   run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options)
   out <- if (interactive()) timed(run, options) else run()
-  if (is.null(R$groups)) dropped(R, out[[1]]) else finish_groups(R, out, data, ready$operands)
+  if (is.null(R$groups)) as_results(R, lapply(out, dropped, R)) else finish_groups(R, out, data, ready$operands)
 }
 
-dropped <- function(R, result) {
+dropped <- function(result, R) {
   if (is.null(R$drop)) return(result)
   if (is.list(result)) lapply(result, rearranged, without_column) else rearranged(result, without_column)
 }
@@ -271,7 +279,7 @@ caller_of <- function(R, free) {
   force(R)
   places <- match_operands(prepared(R)$operands, free)
   function(values) {
-    if (any(vapply(values, is_traced, NA))) return(prepared_node(R, free, values))
+    if (any(vapply(values, is_traced, NA))) return(as_results(R, lapply(members_of(R), prepared_node, free, values)))
     for (k in seq_along(free)) values[[k]] <- as_operand_data(values[[k]], free[[k]])
     run_reduction(R, if (anyNA(places)) operand_data(prepared(R)$operands, free, values) else values[places])
   }

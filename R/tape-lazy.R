@@ -32,7 +32,7 @@ traced_operands <- function(F) {
 # A reduction some of whose operands were made of traced values.
 reduction_node <- function(R) {
   found <- template_of(R)
-  dropped(R, template_value(found$template, lapply(found$operands, value_borne), found$operands))
+  dropped(template_value(found$template, lapply(found$operands, value_borne), found$operands), R)
 }
 
 # A prepared reduction on data of its free operands, some of them traced.
@@ -45,7 +45,7 @@ prepared_node <- function(R, free, given) {
     owners[[k]] <- bearing(new_operand(owners[[k]]$name, owners[[k]]$axis, owners[[k]]$width, "real",
                                        as_operand_data(plain_value(x), owners[[k]])), x)
   }
-  dropped(R, template_value(found$template, lapply(owners, value_borne), owners))
+  dropped(template_value(found$template, lapply(owners, value_borne), owners), R)
 }
 
 value_borne <- function(operand) operand$traced %or% operand$data

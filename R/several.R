@@ -1,0 +1,64 @@
+# Several reductions over the same pairs: one job, which goes through the pairs once, and a list of results. Its members
+# are reductions of one result each; derivatives and traced values go by way of them.
+
+# `F` and `op` are one and several, several and one, or as many of both.
+reduce_several <- function(F, op, index, K, weight, call, drop, ...) {
+  formulas <- if (is_lazy(F)) list(F) else F
+  n <- max(length(formulas), length(op))
+  if (length(op) < 1) abort("input", "`op` must name a reduction; it is empty")
+  if (!length(formulas) %in% c(1, n) || !length(op) %in% c(1, n)) {
+    abort("shape", "`F` has ", length(formulas), " formulas, but `op` names ", length(op), " reductions; there must be",
+          " one of either, or as many of both")
+  }
+  labels <- names(F) %or% names(op)
+  rows <- lapply(rep_len(op, n), reduction_row)
+  taken <- function(given, argument, inputs) {
+    takes <- vapply(rows, function(row) row$inputs == inputs, NA)
+    if (!is.null(given) && !any(takes)) {
+      abort("unsupported", paste0(op, "()", collapse = ", "), ": none of them takes `", argument, "`")
+    }
+    lapply(takes, function(takes) if (takes) given)
+  }
+  one <- function(F, row, K, weight) {
+    reduction(F, row$fn, index = index, K = K, weight = weight, call = FALSE, drop = drop, ...)
+  }
+  members <- unname(Map(one, rep_len(formulas, n), rows, taken(K, "K", "value_k"),
+                        taken(weight, "weight", "value_weight")))
+  meeting <- r_meet(c(formulas, if (!is.null(weight)) list(as_lazy(weight, formulas[[1]], "weight"))))
+  R <- with_settings(joined(members, result_names(labels, vapply(rows, `[[`, "", "fn")), meeting), ...)
+  if (call && !length(free_operands(R))) run_reduction(R) else R
+}
+
+is_several <- function(F, op) length(op) != 1 && is.character(op) || is.list(F) && !is_lazy(F) && !is.data.frame(F)
+
+result_names <- function(labels, fn) {
+  if (is.null(labels)) labels <- rep("", length(fn))
+  labels[!nzchar(labels)] <- fn[!nzchar(labels)]
+  make.unique(labels)
+}
+
+# One reduction of the results of several, over the pairs of `over`.
+joined <- function(members, names, over) {
+  all <- function(what) do.call(c, lapply(members, `[[`, what))
+  R <- new_reduction(all("outputs"), over$extent, over$settings, over$pairs, extents = all("extents"))
+  R$results <- names
+  R$drop <- members[[1]]$drop
+  R
+}
+
+# The reductions of one result each; where there is but one result, itself. What is kept for derivatives is kept with
+# members, so they are made once. Their derivatives go through the same pairs, too: none is gathered at winners alone.
+members_of <- function(R) {
+  if (is.null(R$results)) return(list(R))
+  known <- R$cache$members
+  if (!is.null(known) && identical(known[[1]]$settings, R$settings)) return(known)
+  R$cache$members <- lapply(R$outputs, function(output) {
+    one <- new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents)
+    one$drop <- R$drop
+    one$all_pairs <- TRUE
+    one
+  })
+}
+
+# What is found for each member, as the results of all.
+as_results <- function(R, found) if (is.null(R$results)) found[[1]] else structure(found, names = R$results)
