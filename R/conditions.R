@@ -19,6 +19,7 @@
 #' | `no_device` | the device asked for is not there |
 #' | `unsupported` | it is well-formed, and not built yet |
 #' | `memory` | a result or workspace is too large |
+#' | `data` | data have missing or infinite values, are too few or all alike, or a factor has a new level |
 #' | `indefinite` | a matrix that must be positive definite is not |
 #' | `internal` | a bug in kernweave; please report it |
 #'
@@ -41,7 +42,7 @@
 NULL
 
 error_classes <- c("input", "value", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
-                   "no_gradient", "no_device", "unsupported", "memory", "indefinite", "internal")
+                   "no_gradient", "no_device", "unsupported", "memory", "data", "indefinite", "internal")
 
 abort <- function(class, ..., call = user_call()) {
   condition <- structure(

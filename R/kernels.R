@@ -12,8 +12,9 @@
 #' \item{`kernel_cauchy`}{1 / (1 + d^2)}
 #' \item{`kernel_inverse_multiquadric`}{1 / sqrt(1 + d^2)}
 #' \item{`kernel_rational_quadratic`}{(1 + d^2 / (2 alpha))^(-alpha)}
-#' \item{`kernel_energy`}{-d, of which sums make energy distances}
+#' \item{`kernel_energy`}{-d^exponent, of which sums make energy distances}
 #' \item{`kernel_thin_plate`}{d^2 log(d)}
+#' \item{`kernel_linear`}{<x, y> / scale^2}
 #' \item{`kernel_polynomial`}{(<x, y> / scale^2 + offset)^degree}
 #' \item{`kernel_periodic`}{exp(-2 sum(sin(pi (x - y) / period)^2 / scale^2))}
 #' }
@@ -48,9 +49,10 @@
 #' @param x,y points: matrices with a row for each, vectors, or lazy tensors; without `y`, the points `x` on both sides
 #' @param scale one number, one for each component, or a lazy tensor of either, so that it can be differentiated
 #' @param nu smoothness
-#' @param alpha,degree,offset,period numbers, or lazy tensors of one component
+#' @param alpha,degree,offset,period,exponent numbers, or lazy tensors of one component
 #' @return A lazy tensor of one component.
-#' @seealso [sqdist()] and [lazy-operations] to write others, [plot()][plot.lazy_tensor] to see them, [lazy-matrix]
+#' @seealso [kernel_spec()] for kernels with parameters that are estimated, [sqdist()] and [lazy-operations] to write
+#'   others, [plot()][plot.lazy_tensor] to see them, [lazy-matrix]
 #' @name ready-kernels
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -64,69 +66,100 @@
 #' vjp(sum(kernel_gaussian(x), index = "ij", call = FALSE), wrt = "x")
 NULL
 
-#' @rdname ready-kernels
-#' @export
-kernel_gaussian <- function(x, y = NULL, scale = 1) exp(-0.5 * scaled_sqdist(x, y, scale))
+# One row for each kernel: what it is called, its formula, either of the squared distance after division by the scale or
+# of the points on both sides and the scale, and what else it depends on. `at_zero` is its value where points coincide,
+# NULL where that depends on the points; `order` says on which sums it is positive definite: 0 on all, m on those that
+# no polynomial of degree below m sees.
+kernel_rows <- list(
+  gaussian = list(title = "Gaussian", of_square = function(r) exp(-0.5 * r), at_zero = 1, order = 0),
+  matern12 = list(title = "Matern 1/2", of_square = function(r) exp(-sqrt(r)), at_zero = 1, order = 0),
+  matern32 = list(title = "Matern 3/2", of_square = function(r) operation("Matern32", list(x = 3 * r)), at_zero = 1,
+                  order = 0),
+  matern52 = list(title = "Matern 5/2", of_square = function(r) operation("Matern52", list(x = 5 * r)), at_zero = 1,
+                  order = 0),
+  cauchy = list(title = "Cauchy", of_square = function(r) 1 / (1 + r), at_zero = 1, order = 0),
+  inverse_multiquadric = list(title = "Inverse multiquadric", of_square = function(r) 1 / sqrt(1 + r), at_zero = 1,
+                              order = 0),
+  rational_quadratic = list(title = "Rational quadratic", more = list(alpha = 1), at_zero = 1, order = 0,
+                            of_square = function(r, alpha) (1 + r / (2 * alpha))^(-alpha)),
+  energy = list(title = "Energy", more = list(exponent = 1), at_zero = 0, order = 1, of_square = function(r, exponent) {
+    if (identical(exponent, 1)) -sqrt(r) else -r^(exponent / 2)
+  }),
+  thin_plate = list(title = "Thin plate", of_square = function(r) 0.5 * xlogx(r), at_zero = 0, order = 2),
+  linear = list(title = "Linear", of_points = function(p, scale) sum(p$x * p$y / scale^2), order = 0),
+  polynomial = list(title = "Polynomial", more = list(degree = 2, offset = 1), order = 0,
+                    of_points = function(p, scale, degree, offset) (sum(p$x * p$y / scale^2) + offset)^degree),
+  periodic = list(title = "Periodic", more = list(period = 1), at_zero = 1, order = 0,
+                  of_points = function(p, scale, period) exp(-2 * sum((sinpi((p$x - p$y) / period) / scale)^2)))
+)
+
+# The one road from a row to a formula. `...`: what else the kernel depends on, by name.
+ready_kernel <- function(name, x, y, scale, ...) {
+  row <- kernel_rows[[name]]
+  more <- list(...)
+  for (one in names(more)) check_shape_number(more[[one]], one)
+  if (!is.null(row$of_square)) return(row$of_square(scaled_sqdist(x, y, scale), ...))
+  points <- both_points(x, y)
+  check_scale(scale, points$x)
+  row$of_points(points, scale, ...)
+}
 
 #' @rdname ready-kernels
 #' @export
-kernel_laplacian <- function(x, y = NULL, scale = 1) exp(-scaled_distance(x, y, scale))
+kernel_gaussian <- function(x, y = NULL, scale = 1) ready_kernel("gaussian", x, y, scale)
+
+#' @rdname ready-kernels
+#' @export
+kernel_laplacian <- function(x, y = NULL, scale = 1) ready_kernel("matern12", x, y, scale)
 
 #' @rdname ready-kernels
 #' @export
 kernel_matern <- function(x, y = NULL, scale = 1, nu = 5 / 2) {
-  known <- c(1 / 2, 3 / 2, 5 / 2, Inf)
+  rows <- c(matern12 = 1 / 2, matern32 = 3 / 2, matern52 = 5 / 2, gaussian = Inf)
   nu <- plain_value(nu)
-  if (!is.numeric(nu) || length(nu) != 1 || !nu %in% known) {
+  if (!is.numeric(nu) || length(nu) != 1 || !nu %in% rows) {
     abort("input", "`nu` must be 1/2, 3/2, 5/2 or Inf, not ", format_value(nu))
   }
-  if (nu == Inf) return(kernel_gaussian(x, y, scale))
-  if (nu == 1 / 2) return(kernel_laplacian(x, y, scale))
-  operation(if (nu == 3 / 2) "Matern32" else "Matern52", list(x = 2 * nu * scaled_sqdist(x, y, scale)))
+  ready_kernel(names(rows)[match(nu, rows)], x, y, scale)
 }
 
 #' @rdname ready-kernels
 #' @export
-kernel_cauchy <- function(x, y = NULL, scale = 1) 1 / (1 + scaled_sqdist(x, y, scale))
+kernel_cauchy <- function(x, y = NULL, scale = 1) ready_kernel("cauchy", x, y, scale)
 
 #' @rdname ready-kernels
 #' @export
-kernel_inverse_multiquadric <- function(x, y = NULL, scale = 1) 1 / sqrt(1 + scaled_sqdist(x, y, scale))
+kernel_inverse_multiquadric <- function(x, y = NULL, scale = 1) ready_kernel("inverse_multiquadric", x, y, scale)
 
 #' @rdname ready-kernels
 #' @export
 kernel_rational_quadratic <- function(x, y = NULL, scale = 1, alpha = 1) {
-  check_shape_number(alpha, "alpha")
-  (1 + scaled_sqdist(x, y, scale) / (2 * alpha))^(-alpha)
+  ready_kernel("rational_quadratic", x, y, scale, alpha = alpha)
 }
 
 #' @rdname ready-kernels
 #' @export
-kernel_energy <- function(x, y = NULL, scale = 1) -scaled_distance(x, y, scale)
+kernel_energy <- function(x, y = NULL, scale = 1, exponent = 1) {
+  ready_kernel("energy", x, y, scale, exponent = exponent)
+}
 
 #' @rdname ready-kernels
 #' @export
-kernel_thin_plate <- function(x, y = NULL, scale = 1) 0.5 * xlogx(scaled_sqdist(x, y, scale))
+kernel_thin_plate <- function(x, y = NULL, scale = 1) ready_kernel("thin_plate", x, y, scale)
+
+#' @rdname ready-kernels
+#' @export
+kernel_linear <- function(x, y = NULL, scale = 1) ready_kernel("linear", x, y, scale)
 
 #' @rdname ready-kernels
 #' @export
 kernel_polynomial <- function(x, y = NULL, degree = 2, offset = 1, scale = 1) {
-  for (name in c("degree", "offset")) check_shape_number(get(name), name)
-  points <- both_points(x, y)
-  check_scale(scale, points$x)
-  (sum(points$x * points$y / scale^2) + offset)^degree
+  ready_kernel("polynomial", x, y, scale, degree = degree, offset = offset)
 }
 
 #' @rdname ready-kernels
 #' @export
-kernel_periodic <- function(x, y = NULL, scale = 1, period = 1) {
-  check_shape_number(period, "period")
-  points <- both_points(x, y)
-  check_scale(scale, points$x)
-  exp(-2 * sum((sinpi((points$x - points$y) / period) / scale)^2))
-}
-
-scaled_distance <- function(x, y, scale) sqrt(scaled_sqdist(x, y, scale))
+kernel_periodic <- function(x, y = NULL, scale = 1, period = 1) ready_kernel("periodic", x, y, scale, period = period)
 
 scaled_sqdist <- function(x, y, scale) {
   points <- both_points(x, y)

@@ -158,6 +158,26 @@ gate_dead <- function() {
     if (any(uses == 1 & !made %in% known)) paste(made[uses == 1 & !made %in% known], "is never used"))
 }
 
+# Models are R on what every user has: of the package's own functions they call those that are exported, and these few
+# words of the house.
+house_words <- c("%or%", "abort", "warn", "one_of", "near_hint", "describe", "counted", "format_value", "check_count",
+                 "check_flag", "ready_kernel", "kernel_rows")
+
+gate_models <- function() {
+  is_model <- grepl("^R/models-", r_files())
+  made <- unlist(lapply(c(r_files()[!is_model], "R/RcppExports.R"), function(file) {
+    sub("^`?([^` ]*)`? <- .*", "\\1", grep("^`?[A-Za-z_.%][^` (]*`? <- ", source_lines(file), value = TRUE))
+  }))
+  exports <- gsub("^export[(]\"?|\"?[)]$", "", grep("^export[(]", source_lines("NAMESPACE"), value = TRUE))
+  inner <- setdiff(made, c(exports, house_words))
+  unlist(lapply(r_files()[is_model], function(file) {
+    code <- utils::getParseData(parse(at_root(file), keep.source = TRUE))
+    named <- unique(code$text[code$token %in% c("SYMBOL_FUNCTION_CALL", "SPECIAL")])
+    wrong <- intersect(named, inner)
+    if (length(wrong)) paste0(file, " calls ", wrong, "(), which is not exported")
+  }))
+}
+
 # --- size and lists ------------------------------------------------------------------------------------
 
 is_generated <- function(file) grepl("-gen[.]|[.]def$|RcppExports", file)
@@ -330,6 +350,7 @@ room_includes <- function() {
 
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
+              models = gate_models,
               first_line = gate_first_line, size = gate_size, columns = gate_columns, functions = gate_functions,
               compiled = gate_compiled, lists = gate_lists, words = gate_words, readme = gate_readme)
 

@@ -1,0 +1,271 @@
+# The kernel object: a kernel of the table, or of the user's own, with its parameters by name.
+
+#' Kernels with parameters
+#'
+#' A kernel as one object: a function `k(x, y)` that gives the lazy tensor, and its parameters by name, some of them
+#' with numbers, others still to be found. Models and tests take one as `kernel`, or the name or function that would
+#' make one.
+#'
+#' A parameter with a number is fixed; a `scale` of `NULL` is estimated by fits and set by [median_scale()] in tests;
+#' `estimate` names others that are estimated, from their number on. Those estimated are kept positive by logarithms:
+#' `coef(k, "free", unconstrained = TRUE)` are the logarithms and `update(k, unconstrained = )` takes them back.
+#' `update(k, scale = 2)` sets a number.
+#'
+#' `k1 + k2` and `k1 * k2` are kernels again, and so is `2 * k`, which multiplies its `variance`. Where both have a
+#' parameter of one name, it bears the name of the kernel before it.
+#'
+#' Numbers may be lazy tensors, `k(x, scale = Pm(1, name = "s"))`, or depend on what [gradient()] differentiates in.
+#'
+#' @param kernel a name: `"gaussian"`, `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`,
+#'   `"cauchy"`, `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
+#'   `"thin_plate"`, as in [ready-kernels]; or a function of `x`, `y`, `scale` and more that makes a lazy tensor, such
+#'   as [kernel_cauchy()]
+#' @param scale number, or one for each component; `NULL` to be found
+#' @param ... other parameters of the kernel, by name
+#' @param variance number that multiplies the kernel; `NULL` to be estimated
+#' @param ard a scale for each variable? Columns of one factor or one matrix share theirs
+#' @param estimate names of the parameters that are estimated
+#' @param object,x for methods: a kernel
+#' @param which `"all"` parameters, or those that are `"free"`, to be estimated
+#' @param unconstrained for `coef`: logarithms of the free parameters? For `update`: these, as one vector
+#' @return A function of class `kernel_spec`, of `x`, `y` and parameters that take the place of its own.
+#' @seealso [ready-kernels] for the formulas, [median_scale()]
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10)
+#' k <- kernel_spec("matern52", scale = 0.5)
+#' k
+#' k(x) %*% rnorm(10)
+#' both <- 2 * k + kernel_spec("periodic", scale = 1, period = 0.2, estimate = "period")
+#' both
+#' coef(both)
+#' update(both, unconstrained = c(period = log(0.3)))
+#' # a kernel of one's own
+#' bumps <- function(x, y, scale = 1, height = 1) height * kernel_cauchy(x, y, scale)^2
+#' kernel_spec(bumps, height = 3)
+kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, estimate = "scale") {
+  if (is_kernel(kernel)) return(kernel)
+  check_flag(ard, "ard")
+  known <- if (is.function(kernel)) own_kernel(kernel, deparse1(substitute(kernel))) else named_kernel(kernel)
+  given <- list(...)
+  check_parameter_names(names(given) %or% rep("", length(given)), c(names(known$more), "scale", "variance"),
+                        known$title)
+  parameters <- c(if (known$scaled) list(scale = scale), known$more, list(variance = variance))
+  parameters[names(given)] <- given
+  for (name in names(parameters)) check_parameter(parameters[[name]], name)
+  new_kernel(c(known[c("name", "title", "fun")],
+               list(parameters = parameters, free = free_parameters(parameters, estimate), ard = ard)))
+}
+
+kernel_aliases <- c(exponential = "matern12", laplacian = "matern12")
+
+named_kernel <- function(kernel) {
+  if (is.character(kernel) && length(kernel) == 1 && kernel %in% names(kernel_aliases)) {
+    kernel <- kernel_aliases[[kernel]]
+  }
+  name <- one_of(kernel, names(kernel_rows), "kernel")
+  list(name = name, title = kernel_rows[[name]]$title, more = kernel_rows[[name]]$more %or% list(), scaled = TRUE)
+}
+
+# What else a function depends on, with its defaults, in the order of its arguments.
+own_kernel <- function(fun, typed) {
+  arguments <- names(formals(fun))
+  if (length(arguments) < 2 || !all(c("x", "y") %in% arguments)) {
+    abort("input", "`kernel` must be a function of `x`, `y`, `scale` and more, not of ",
+          if (length(arguments)) paste0("`", arguments, "`", collapse = ", ") else "nothing")
+  }
+  if (nchar(typed) > 30 || startsWith(typed, "function")) typed <- "own kernel"
+  defaults <- formals(fun)[setdiff(arguments, c("x", "y", "scale"))]
+  more <- lapply(defaults, function(value) if (!identical(value, quote(expr = ))) eval(value, environment(fun)))
+  list(name = typed, title = typed, fun = fun, more = more, scaled = "scale" %in% arguments)
+}
+
+check_parameter_names <- function(given, known, title) {
+  wrong <- setdiff(given, known)
+  if (!length(wrong)) return(invisible())
+  there <- if (length(known)) paste0("; there are ", paste0("`", known, "`", collapse = ", "))
+  abort("input", title, " has no parameter `", wrong[1], "`", if (length(known)) near_hint(wrong[1], known, there))
+}
+
+check_parameter <- function(value, name) {
+  if (is.null(value) || is_lazy(value)) return(invisible())
+  if (!is.numeric(value) || !length(value)) abort("input", "`", name, "` must be numbers, not ", describe(value))
+  if (!all(is.finite(value))) abort("value", "`", name, "` must be finite, not ", format(value[!is.finite(value)][1]))
+  if (name %in% c("scale", "variance") && any(value <= 0)) {
+    abort("value", "`", name, "` must be positive, not ", format(value[value <= 0][1]))
+  }
+}
+
+# Those without a number, and those named; a scale that has its number is fixed.
+free_parameters <- function(parameters, estimate) {
+  check_parameter_names(setdiff(estimate, c("scale", "variance")), names(parameters), "the kernel")
+  missing <- names(parameters)[vapply(parameters, is.null, NA)]
+  free <- union(missing, setdiff(estimate, "scale"))
+  for (name in free) {
+    if (!is.null(parameters[[name]]) && any(parameters[[name]] <= 0)) {
+      abort("value", "`", name, "` is estimated by its logarithm and must be positive, not ",
+            format(min(parameters[[name]])))
+    }
+  }
+  names(parameters)[names(parameters) %in% free]
+}
+
+# `parts`: name, title, fun (of one's own kernels), parameters, free, ard; of a sum or product op and of, two kernels,
+# and keys, the names of their parameters in them.
+new_kernel <- function(parts) {
+  force(parts)
+  k <- function(x, y = NULL, ...) kernel_value(parts, x, y, list(...))
+  structure(k, class = c("kernel_spec", "function"))
+}
+kernel_parts <- function(k) environment(unclass(k))$parts
+is_kernel <- function(k) inherits(k, "kernel_spec")
+
+kernel_value <- function(parts, x, y, given) {
+  check_parameter_names(names(given) %or% rep("", length(given)), names(parts$parameters), parts$title)
+  parameters <- replace(parts$parameters, names(given), given)
+  if (!is.null(parts$op)) return(composite_value(parts, parameters, x, y))
+  waiting <- names(parameters)[vapply(parameters, is.null, NA)]
+  if (length(waiting)) {
+    abort("no_data", "`", waiting[1], "` of the kernel has no number yet; update(k, ", waiting[1], " = ) sets one")
+  }
+  if (!is.null(parameters$scale)) parameters$scale <- scale_of_columns(parameters$scale, x)
+  others <- parameters[setdiff(names(parameters), "variance")]
+  value <- if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
+           else do.call(parts$fun, c(list(x, y), others[names(others) %in% names(formals(parts$fun))]))
+  if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
+  if (identical(parameters$variance, 1)) value else parameters$variance * value
+}
+
+# One scale for each term of the points becomes one for each of its columns.
+scale_of_columns <- function(scale, x) {
+  term <- attr(x, "term")
+  if (is_lazy(scale) || length(scale) == 1 || is.null(term) || length(scale) != max(term)) return(scale)
+  scale[term]
+}
+
+composite_value <- function(parts, parameters, x, y) {
+  values <- lapply(1:2, function(k) {
+    do.call(parts$of[[k]], c(list(x, y), stats::setNames(parameters[names(parts$keys[[k]])], parts$keys[[k]])))
+  })
+  value <- if (parts$op == "+") values[[1]] + values[[2]] else values[[1]] * values[[2]]
+  if (identical(parameters$variance, 1)) value else parameters$variance * value
+}
+
+#' @rdname kernel_spec
+#' @param e1,e2 kernels, or a kernel and a positive number
+#' @export
+Ops.kernel_spec <- function(e1, e2) {
+  if (missing(e2) || !.Generic %in% c("+", "*")) {
+    abort("unsupported", "kernels are added and multiplied; `", .Generic, "` of a kernel is none")
+  }
+  if (is_kernel(e1) && is_kernel(e2)) return(composite(.Generic, e1, e2))
+  number <- if (is_kernel(e1)) e2 else e1
+  if (.Generic == "+" || !is.numeric(number) || length(number) != 1) {
+    abort("input", "`", .Generic, "` of a kernel and ", describe(number), " is not defined; 2 * k and k1 + k2 are")
+  }
+  k <- if (is_kernel(e1)) e1 else e2
+  update(k, variance = number * (kernel_parts(k)$parameters$variance %or% 1))
+}
+
+composite <- function(op, a, b) {
+  of <- list(a, b)
+  parts <- lapply(of, kernel_parts)
+  keys <- lapply(parts, function(p) names(p$parameters))
+  clash <- intersect(keys[[1]], keys[[2]])
+  unique_keys <- lapply(1:2, function(k) {
+    ifelse(keys[[k]] %in% c(clash, "variance"), paste0(parts[[k]]$name, ".", keys[[k]]), keys[[k]])
+  })
+  all_keys <- make.unique(unlist(unique_keys), sep = "_")
+  unique_keys <- split(all_keys, rep(1:2, lengths(keys)))
+  parameters <- do.call(c, lapply(parts, `[[`, "parameters"))
+  free <- unlist(lapply(1:2, function(k) unique_keys[[k]][keys[[k]] %in% parts[[k]]$free]))
+  new_kernel(list(
+    name = if (op == "+") "sum" else "product", title = if (op == "+") "A sum of kernels" else "A product of kernels",
+    op = op, of = of, keys = lapply(1:2, function(k) stats::setNames(keys[[k]], unique_keys[[k]])),
+    parameters = c(stats::setNames(parameters, all_keys), list(variance = 1)), free = as.character(free), ard = FALSE
+  ))
+}
+
+#' @rdname kernel_spec
+#' @importFrom stats coef
+#' @export
+coef.kernel_spec <- function(object, which = c("all", "free"), unconstrained = FALSE, ...) {
+  parts <- kernel_parts(object)
+  which <- match.arg(which)
+  parameters <- if (which == "free" || unconstrained) parts$parameters[parts$free] else parts$parameters
+  out <- unlist(lapply(parameters, function(value) if (is.null(value)) NA_real_ else value))
+  if (unconstrained) log(out) else out
+}
+
+#' @rdname kernel_spec
+#' @importFrom stats update
+#' @export
+update.kernel_spec <- function(object, ..., unconstrained = NULL) {
+  parts <- kernel_parts(object)
+  given <- list(...)
+  check_parameter_names(names(given) %or% rep("", length(given)), names(parts$parameters), parts$title)
+  for (name in names(given)) check_parameter(given[[name]], sub("^.*[.]", "", name))
+  parts$parameters[names(given)] <- given
+  parts$free <- setdiff(parts$free, names(given))
+  if (!is.null(unconstrained)) parts$parameters <- constrained(parts, unconstrained)
+  new_kernel(parts)
+}
+
+# The free parameters by their logarithms, one after the other, each as long as it is.
+constrained <- function(parts, unconstrained) {
+  parameters <- parts$parameters
+  sizes <- vapply(parameters[parts$free], function(value) max(1L, length(value)), 1L)
+  open <- vapply(parameters[parts$free], is.null, NA)
+  if (sum(open) == 1) sizes[open] <- max(1L, length(unconstrained) - sum(sizes[!open]))
+  if (sum(sizes) != length(unconstrained)) {
+    abort("shape", "`unconstrained` has ", counted(length(unconstrained), "number"), " for the free parameters ",
+          paste0("`", parts$free, "`", collapse = ", "))
+  }
+  ends <- cumsum(sizes)
+  for (k in seq_along(sizes)) {
+    at <- seq_len(sizes[k]) + ends[k] - sizes[k]
+    parameters[[parts$free[k]]] <- exp(unname(unconstrained[at]))
+  }
+  parameters
+}
+
+#' @rdname kernel_spec
+#' @export
+print.kernel_spec <- function(x, ...) {
+  cat(kernel_text(x), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname kernel_spec
+#' @export
+format.kernel_spec <- function(x, ...) kernel_text(x)
+
+kernel_text <- function(k) {
+  parts <- kernel_parts(k)
+  variance <- parts$parameters$variance
+  times <- if (is.null(variance)) "variance x " else if (!identical(variance, 1)) paste0(shown(variance), " x ")
+  if (is.null(parts$op)) return(paste0(times, parts$title, parameter_text(parts)))
+  filled <- lapply(1:2, function(k) {
+    keys <- parts$keys[[k]]
+    inner <- kernel_parts(parts$of[[k]])
+    inner$parameters[keys] <- parts$parameters[names(keys)]
+    inner$free <- unname(keys[names(keys) %in% parts$free])
+    kernel_text(new_kernel(inner))
+  })
+  paste0(times, "(", filled[[1]], ") ", c("+" = "+", "*" = "x")[[parts$op]], " (", filled[[2]], ")")
+}
+
+parameter_text <- function(parts) {
+  named <- parts$parameters[setdiff(names(parts$parameters), "variance")]
+  text <- vapply(names(named), function(name) {
+    value <- named[[name]]
+    each <- if (name == "scale" && parts$ard) "a scale for each variable" else name
+    if (is.null(value)) return(paste0(", ", each, " to be estimated"))
+    paste0(", ", name, " ", shown(value), if (name %in% parts$free) " (estimated from here)")
+  }, "")
+  paste(text, collapse = "")
+}
+shown <- function(value) {
+  if (is_lazy(value)) return("given lazily")
+  paste(vapply(as.vector(value), format, "", digits = 4), collapse = " ")
+}

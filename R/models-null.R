@@ -1,0 +1,220 @@
+# The null engine: what a statistic sum_ij A_ij B_ij would be if rows of B were labelled at random. By permutations, by
+# all of them where they are few, or by the exact first three moments over all of them.
+
+# p-values: those as extreme as the statistic itself count, which is among them.
+replicate_p <- function(statistic, replicates, exhaustive) {
+  tied <- sum(replicates >= statistic - 1e-12 * abs(statistic))
+  if (exhaustive) tied / length(replicates) else (tied + 1) / (length(replicates) + 1)
+}
+
+# --- relabellings -------------------------------------------------------------------------------------------
+
+# All distinct arrangements of labels, within strata, a column each; NULL where there are more than `most`.
+all_arrangements <- function(codes, most, strata = NULL) {
+  blocks <- if (is.null(strata)) list(seq_along(codes)) else split(seq_along(codes), strata)
+  counts <- vapply(blocks, function(rows) {
+    exp(lfactorial(length(rows)) - sum(lfactorial(tabulate(codes[rows]))))
+  }, 0)
+  if (prod(counts) > most + 0.5) return(NULL)
+  out <- matrix(codes, length(codes), 1)
+  for (rows in blocks) {
+    own <- arrangements(tabulate(codes[rows], max(codes)))
+    copies <- rep(seq_len(ncol(out)), each = ncol(own))
+    again <- rep(seq_len(ncol(own)), times = ncol(out))
+    out <- out[, copies, drop = FALSE]
+    out[rows, ] <- own[, again]
+  }
+  out
+}
+
+# Of so many of each label: the first place has each of those left, and then the others follow.
+arrangements <- function(counts) {
+  if (sum(counts) == 0) return(matrix(0L, 0, 1))
+  do.call(cbind, lapply(which(counts > 0), function(label) {
+    rest <- arrangements(replace(counts, label, counts[label] - 1))
+    rbind(label, rest, deparse.level = 0)
+  }))
+}
+
+# A random order of the rows, within strata.
+shuffled_rows <- function(n, strata = NULL) {
+  if (is.null(strata)) return(sample.int(n))
+  out <- integer(n)
+  for (rows in split(seq_len(n), strata)) out[rows] <- rows[sample.int(length(rows))]
+  out
+}
+
+# `count` random orders or all arrangements, as a function of a number of them at a time: the codes in their new places.
+relabellings <- function(codes, R, strata = NULL) {
+  all <- all_arrangements(codes, R, strata)
+  if (!is.null(all)) return(list(count = ncol(all), exhaustive = TRUE, codes = function(at) all[, at, drop = FALSE]))
+  list(count = R, exhaustive = FALSE, codes = function(at) {
+    vapply(at, function(k) codes[shuffled_rows(length(codes), strata)], codes)
+  })
+}
+
+# f() of some replicates at a time, as many as fit into 64 columns or 128 megabytes; says so if it will take long.
+in_blocks <- function(count, n, columns, f, cheaper = NULL) {
+  size <- max(1, min(128 %/% columns, 128e6 %/% (8 * n * columns)))
+  starts <- seq(1, count, by = size)
+  out <- vector("list", length(starts))
+  begun <- proc.time()[[3]]
+  for (k in seq_along(starts)) {
+    out[[k]] <- f(seq(starts[k], min(count, starts[k] + size - 1)))
+    if (k == 1) announce((proc.time()[[3]] - begun) * (length(starts) - 1), n, cheaper)
+  }
+  unlist(out)
+}
+
+announce <- function(seconds, n, cheaper) {
+  if (!interactive() || seconds < 10) return(invisible())
+  message(format(n^2, digits = 2), " pairs for each replicate: about ", format(seconds, digits = 2), " s more",
+          if (!is.null(cheaper)) paste0("; ", cheaper, " is quicker"))
+}
+
+# --- label statistics ---------------------------------------------------------------------------------------
+
+# Block sums Z'KZ of each replicate, from products with all labels but one: g x g x replicates. `sums`: K's row sums.
+block_sums <- function(K, codes, sums, g) {
+  n <- nrow(codes)
+  R <- ncol(codes)
+  first <- seq_len(g - 1)
+  Z <- matrix(0, n, R * (g - 1))
+  in_first <- codes < g
+  Z[cbind(row(codes)[in_first], ((col(codes) - 1) * (g - 1) + codes)[in_first])] <- 1
+  KZ <- K %*% Z
+  edge <- matrix(crossprod(Z, sums), g - 1)
+  vapply(seq_len(R), function(k) {
+    at <- first + (k - 1) * (g - 1)
+    inner <- crossprod(Z[, at, drop = FALSE], KZ[, at, drop = FALSE])
+    last <- edge[, k] - rowSums(inner)
+    rbind(cbind(inner, last), c(last, sum(sums) - sum(edge[, k]) - sum(last)), deparse.level = 0)
+  }, matrix(0, g, g))
+}
+
+# --- moments ------------------------------------------------------------------------------------------------
+
+# What the first three moments ask of a symmetric matrix whose rows add up to 0, as a list: traces of its powers t1, t2,
+# t3, sums of its diagonal's powers s2, s3, of its numbers' third powers u, and of products with the diagonal r, b.
+
+# Of a kernel, centred: row means first, then all sums in one pass; the trace of the third power by products with
+# columns, exactly where points are few or the kernel has a low rank.
+centred_kernel <- function(K) {
+  n <- nrow(K)
+  sums <- as.vector(K %*% rep(1, n))
+  list(K = K, n = n, sums = sums, means = sums / n, mean = sum(sums) / n^2, own = as.vector(diag(K)))
+}
+
+centred_lazily <- function(centred) {
+  rho <- centred$means - centred$mean / 2
+  centred$K - Vi(rho) - Vj(rho)
+}
+
+kernel_invariants <- function(centred, dense_n = 1000) {
+  A <- centred_lazily(centred)
+  a <- centred$own - 2 * centred$means + centred$mean
+  rows <- reduction(c(A^2, A^3, A * Vj(a)), "sum", index = "j")
+  t3 <- if (centred$n <= dense_n) third_trace(as.matrix(A)) else sketched_third_trace(A)
+  list(t1 = sum(a), t2 = sum(rows[, 1]), t3 = t3$value, s2 = sum(a^2), s3 = sum(a^3), u = sum(rows[, 2]),
+       r = sum(a * rows[, 1]), b = sum(a * rows[, 3]), t3.se = t3$se)
+}
+
+third_trace <- function(A) list(value = sum(A * (A %*% A)), se = 0)
+
+# Exact on the span of some products, estimated by random signs beside it. The signs are always the same.
+sketched_third_trace <- function(A, columns = 32) {
+  n <- nrow(A)
+  signs <- private_signs(n, 2 * columns)
+  Q <- qr.Q(qr(A %*% signs[, seq_len(columns)]))
+  rest <- signs[, columns + seq_len(columns)]
+  rest <- rest - Q %*% crossprod(Q, rest)
+  once <- A %*% cbind(Q, rest)
+  each <- colSums(once * (A %*% once))
+  beside <- each[-seq_len(columns)]
+  list(value = sum(each[seq_len(columns)]) + mean(beside), se = stats::sd(beside) / sqrt(columns))
+}
+
+# Random signs that leave the stream of random numbers where it was.
+private_signs <- function(n, columns, seed = 1) {
+  before <- get0(".Random.seed", globalenv(), inherits = FALSE)
+  on.exit(if (is.null(before)) rm(".Random.seed", envir = globalenv())
+          else assign(".Random.seed", before, envir = globalenv()))
+  set.seed(seed, kind = "Mersenne-Twister", normal.kind = "Inversion", sample.kind = "Rejection")
+  matrix(sample(c(-1, 1), n * columns, replace = TRUE), n)
+}
+
+# Of a matrix that is constant on blocks of labels: b its numbers, n how many rows have each label.
+block_invariants <- function(b, n) {
+  bn <- t(t(b) * n)
+  d <- diag(b)
+  list(t1 = sum(n * d), t2 = sum(outer(n, n) * b^2), t3 = sum(diag(bn %*% bn %*% bn)), s2 = sum(n * d^2),
+       s3 = sum(n * d^3), u = sum(outer(n, n) * b^3), r = sum(n * d * diag(bn %*% b)), b = sum(outer(n * d, n * d) * b))
+}
+
+# Mean, variance and skewness of sum_ij A_ij B_{p(i) p(j)} over all permutations p (Kazi-Aoual, Hitier, Sabatier and
+# Lebreton, 1995). In units of the traces, since the third moment is a small difference of large numbers.
+permutation_moments <- function(a, b, n) {
+  if (n < 6) abort("data", "three moments need at least 6 rows, not ", n, "; null = \"permutation\" takes any number")
+  unit <- unit_of(a) * unit_of(b)
+  a <- in_units(a)
+  b <- in_units(b)
+  mean <- a$t1 * b$t1 / (n - 1)
+  first <- function(m) (n - 1) * m$t2 - m$t1^2
+  second <- function(m) n * (n + 1) * m$s2 - (n - 1) * (m$t1^2 + 2 * m$t2)
+  variance <- 2 * first(a) * first(b) / ((n - 1)^2 * (n + 1) * (n - 2)) +
+    second(a) * second(b) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+  if (!is.finite(variance) || variance <= 1e-14 * mean^2) {
+    abort("data", "the statistic is the same for every permutation: one side is constant, or its points are alike")
+  }
+  third <- sum(third_terms(a) * (third_weights(n) %*% third_terms(b))) / prod(n - 0:5)
+  skewness <- (third - 3 * mean * variance - mean^3) / variance^1.5
+  c(mean = mean * unit, variance = variance * unit^2, skewness = skewness)
+}
+
+unit_of <- function(m) if (abs(m$t1) > 1e-8 * sqrt(m$t2)) m$t1 else sqrt(m$t2)
+in_units <- function(m) {
+  powers <- c(t1 = 1, t2 = 2, t3 = 3, s2 = 2, s3 = 3, u = 3, r = 3, b = 3)
+  unit <- unit_of(m)
+  Map(function(value, power) value / unit^power, m[names(powers)], powers)
+}
+third_terms <- function(m) c(m$t1^3, m$t1 * m$t2, m$t3, m$t1 * m$s2, m$s3, m$u, m$r, m$b)
+
+third_weights <- function(n) {
+  upper <- list(
+    c(n^3 - 9 * n^2 + 23 * n - 14, 6 * (n - 4), 8, -(n - 2) * (3 * n^2 - 15 * n + 6), 2 * n * (n - 1) * (n - 2), -16,
+      -24 * (n - 2), -(6 * n^2 - 30 * n + 24)),
+    c(6 * (n^3 - 9 * n^2 + 24 * n - 14), 24 * (n - 3), -6 * (n - 2) * (n^2 - 5 * n + 6), 12 * n * (n - 1) * (n - 2),
+      -6 * (2 * n^2 - 10 * n + 16), -6 * (n - 2) * (2 * n^2 - 10 * n + 24), -6 * (4 * n^2 - 20 * n + 24)),
+    c(8 * (n^3 - 9 * n^2 + 26 * n - 22), -48 * (n - 2), 16 * n * (n - 1) * (n - 2), -8 * (3 * n^2 - 15 * n + 16),
+      -8 * (n - 2) * (3 * n^2 - 15 * n + 24), -8 * (3 * n^2 - 15 * n + 24)),
+    c(3 * (n^4 - 4 * n^3 - 2 * n^2 + 9 * n - 12), -3 * n * (n - 1)^2 * (n + 4), 12 * (n^2 - n + 4),
+      12 * (n^3 - 2 * n^2 + 9 * n - 12), 6 * (2 * n^3 - 7 * n^2 - 3 * n + 12)),
+    c(n^2 * (n + 1) * (n^2 + 15 * n - 4), -4 * n * (n - 1) * (n^2 - n + 4), -12 * n * (n - 1)^2 * (n + 4),
+      -6 * n * (n - 1) * (n^2 - n + 4)),
+    c(4 * (n^4 - 8 * n^3 + 19 * n^2 - 4 * n - 16), 24 * (n^3 - 3 * n^2 - 2 * n + 8), 24 * (n^2 - n - 4)),
+    c(12 * (n^4 - n^3 - 8 * n^2 + 36 * n - 48), 24 * (n^3 - 2 * n^2 - 3 * n + 12)),
+    6 * (n^4 - 8 * n^3 + 21 * n^2 - 6 * n - 24)
+  )
+  C <- matrix(0, 8, 8)
+  for (k in 1:8) C[k, k:8] <- C[k:8, k] <- upper[[k]]
+  C
+}
+
+# The upper tail of Pearson's type III with these moments. Beyond the reach of 999 permutations it is not to be trusted.
+pearson_p <- function(statistic, moments, least = 1e-3) {
+  z <- (statistic - moments[["mean"]]) / sqrt(moments[["variance"]])
+  max(least, pearson_tail(z, moments[["skewness"]]))
+}
+
+pearson_tail <- function(z, g) {
+  if (abs(g) < 1e-6) return(stats::pnorm(z, lower.tail = FALSE))
+  stats::pgamma(sign(g) * z + 2 / abs(g), shape = 4 / g^2, scale = abs(g) / 2, lower.tail = g < 0)
+}
+
+pearson_density <- function(x, moments) {
+  z <- (x - moments[["mean"]]) / sqrt(moments[["variance"]])
+  g <- moments[["skewness"]]
+  density <- if (abs(g) < 1e-6) stats::dnorm(z)
+             else stats::dgamma(sign(g) * z + 2 / abs(g), shape = 4 / g^2, scale = abs(g) / 2)
+  density / sqrt(moments[["variance"]])
+}

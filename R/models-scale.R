@@ -1,0 +1,73 @@
+# Scales found from the points alone.
+
+#' Scales for kernels
+#'
+#' `median_scale()` is the median of the positive distances between the points, among at most 2000 of them, those that
+#' lie evenly in lexicographic order: a symmetric function of the sample, so that permutation tests which use it stay
+#' exact. `maxvar_scale()` is the scale at which the numbers of the kernel matrix off its diagonal vary most, found from
+#' all pairs.
+#'
+#' @param x points: a matrix, a data frame or a vector; factors have a column for each level
+#' @param kernel as in [kernel_spec()]
+#' @return A number.
+#' @seealso [kernel_spec()]
+#' @name kernel-scales
+#' @examples
+#' x <- as.matrix(iris[, 1:4])
+#' median_scale(x)
+#' maxvar_scale(scale(x))
+NULL
+
+#' @rdname kernel-scales
+#' @export
+median_scale <- function(x) {
+  x <- complete_points(x, "x")
+  if (nrow(x) < 2) abort("data", "a scale needs two points, and `x` has ", counted(nrow(x), "row"))
+  distances <- as.vector(stats::dist(some_points(x, 2000)))
+  positive <- distances > 0
+  if (2 * sum(positive) < length(distances)) {
+    abort("data", "more than half of the pairs of points coincide; give `scale`")
+  }
+  stats::median(distances[positive])
+}
+
+# Some rows, the same ones in whatever order they come.
+some_points <- function(x, most) {
+  if (nrow(x) <= most) return(x)
+  sorted <- do.call(order, unname(lapply(seq_len(ncol(x)), function(k) x[, k])))
+  x[sorted[round(seq(1, nrow(x), length.out = most))], , drop = FALSE]
+}
+
+#' @rdname kernel-scales
+#' @export
+maxvar_scale <- function(x, kernel = "gaussian") {
+  x <- complete_points(x, "x")
+  k <- kernel_spec(kernel)
+  n <- nrow(x)
+  about <- median_scale(x)
+  negative_variance <- function(log_scale) {
+    K <- k(x, scale = exp(log_scale))
+    own <- as.vector(diag(K))
+    sums <- reduction(c(K, K^2), "sum", index = "ij", drop = TRUE) - c(sum(own), sum(own^2))
+    means <- sums / (n * (n - 1))
+    means[1]^2 - means[2]
+  }
+  exp(stats::optimize(negative_variance, log(about) + log(100) * c(-1, 1), tol = 1e-6)$minimum)
+}
+
+# A kernel whose scales are set, by the median distance of the points or, one for each term, by that of each term.
+with_scale <- function(k, x) {
+  parts <- kernel_parts(k)
+  if (!is.null(parts$op)) return(with_scales(k, x))
+  if (!is.null(parts$parameters$scale)) return(k)
+  term <- attr(x, "term") %or% seq_len(ncol(x))
+  if (!parts$ard) return(update(k, scale = median_scale(x)))
+  update(k, scale = vapply(seq_len(max(term)), function(one) median_scale(x[, term == one, drop = FALSE]), 0))
+}
+
+with_scales <- function(k, x) {
+  parameters <- kernel_parts(k)$parameters
+  open <- names(parameters)[vapply(parameters, is.null, NA) & grepl("scale", names(parameters))]
+  if (!length(open)) return(k)
+  do.call(update, c(list(k), stats::setNames(rep(list(median_scale(x)), length(open)), open)))
+}

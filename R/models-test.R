@@ -1,0 +1,113 @@
+# Tests as objects: base R's `htest`, with replicates or moments of what the statistic is by chance.
+
+# `null`: what a null of the engine found, list(p.value, replicates, exhaustive, moments).
+as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
+  R <- length(null$replicates)
+  out <- list(statistic = statistic, parameter = if (R) c(R = R) else c(n = n), p.value = null$p.value,
+              estimate = estimate, method = method, data.name = data.name, replicates = null$replicates,
+              moments = null$moments)
+  structure(c(out[!vapply(out, is.null, NA)], list(...)), class = c("kernweave_test", "htest"))
+}
+
+# "999 permutations", "all 70 permutations", "moments of all permutations".
+null_text <- function(null, what = "permutations") {
+  if (!is.null(null$moments)) return(paste("moments of all", what))
+  if (null$exhaustive) return(paste("all", length(null$replicates), what))
+  paste(length(null$replicates), what)
+}
+
+from_replicates <- function(statistic, replicates, exhaustive) {
+  list(p.value = replicate_p(statistic, replicates, exhaustive), replicates = replicates, exhaustive = exhaustive)
+}
+# `unit`: what the statistic was multiplied by after the moments were found.
+from_moments <- function(statistic, moments, unit = 1) {
+  moments <- moments * c(unit, unit^2, 1)
+  list(p.value = pearson_p(statistic, moments), moments = moments, exhaustive = FALSE)
+}
+
+check_replicates <- function(R) check_count(R, "R")
+
+# Strata as codes, of so many rows.
+check_strata <- function(strata, n, null) {
+  if (is.null(strata)) return(NULL)
+  if (null == "moments") abort("unsupported", "moments are those of all permutations; `strata` goes with permutations")
+  if (length(strata) != n) abort("shape", "`strata` has ", counted(length(strata), "label"), " for ", counted(n, "row"))
+  if (anyNA(strata)) abort("data", "`strata` has missing labels in ", counted(sum(is.na(strata)), "row"))
+  as.integer(factor(strata))
+}
+
+refuse_weights <- function(weights) {
+  if (is.null(weights)) return(invisible())
+  abort("unsupported", "`weights`: rows of unequal weight cannot be permuted")
+}
+
+#' Tests of the package
+#'
+#' They are of class `htest`, as those of the stats package, so that whatever reads these reads them, and keep the
+#' statistic's replicates or moments under the hypothesis. `plot()` draws these beside the statistic, with Pearson's
+#' type III curve of the same mean, variance and skewness.
+#'
+#' A p-value by permutations counts the statistic itself among its replicates and is never 0. One by moments is cut off
+#' at 0.001: further out the curve is not to be trusted, and permutations tell.
+#'
+#' @param x a test
+#' @param digits significant digits
+#' @param breaks,main,xlab as in [graphics::hist()]
+#' @param ... more arguments of [graphics::hist()]
+#' @return `x`, invisibly.
+#' @seealso [mmd_test()], [energy_test()]
+#' @name kernweave_test
+#' @examples
+#' set.seed(1)
+#' found <- energy_test(iris[1:50, 1:4], iris[51:100, 1:4], R = 199)
+#' found
+#' plot(found)
+NULL
+
+#' @rdname kernweave_test
+#' @export
+print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
+  digits <- max(1L, digits - 2L)
+  cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n", sep = "")
+  shown <- c(paste(names(x$statistic), "=", format(unname(x$statistic), digits = digits)),
+             if (!is.null(x$parameter)) paste(names(x$parameter), "=", format(unname(x$parameter), digits = digits)),
+             paste("p-value", test_p_text(x, digits)))
+  cat(paste(shown, collapse = ", "), "\n", sep = "")
+  if (!is.null(x$alternative)) cat("alternative hypothesis: ", x$alternative, "\n", sep = "")
+  if (!is.null(x$estimate)) {
+    cat("sample estimates:\n")
+    print(x$estimate, digits = digits, ...)
+  }
+  cat("\n")
+  invisible(x)
+}
+
+test_p_text <- function(x, digits) {
+  if (!is.null(x$moments) && x$p.value <= 1e-3) return("< 0.001")
+  paste("=", format(x$p.value, digits = max(1L, digits - 2L)))
+}
+
+#' @rdname kernweave_test
+#' @export
+plot.kernweave_test <- function(x, breaks = "FD", main = x$method, xlab = names(x$statistic), ...) {
+  statistic <- unname(x$statistic)
+  moments <- x$moments %or% moments_of(x$replicates)
+  ends <- moments[["mean"]] + sqrt(moments[["variance"]]) * c(-2.5, 5)
+  xlim <- range(statistic, x$replicates, if (is.null(x$replicates)) ends)
+  at <- seq(xlim[1], xlim[2], length.out = 400)
+  curve <- pearson_density(at, moments)
+  if (is.null(x$replicates)) {
+    graphics::plot(at, curve, type = "l", main = main, xlab = xlab, ylab = "Density", ...)
+  } else {
+    graphics::hist(x$replicates, breaks = breaks, freq = FALSE, main = main, xlab = xlab, xlim = xlim, ...)
+    graphics::lines(at, curve)
+  }
+  graphics::abline(v = statistic, lwd = 2, lty = 2)
+  invisible(x)
+}
+
+moments_of <- function(replicates) {
+  centred <- replicates - mean(replicates)
+  variance <- mean(centred^2)
+  c(mean = mean(replicates), variance = variance, skewness = mean(centred^3) / variance^1.5)
+}

@@ -1,0 +1,42 @@
+# Dense formulas of models and tests, in base R, and the numbers that other packages gave.
+
+dense_gaussian <- function(x, scale = 1, y = x) exp(-dense_distance(x, y)^2 / (2 * scale^2))
+dense_distance <- function(x, y = x) {
+  x <- as.matrix(x)
+  y <- as.matrix(y)
+  sqrt(Reduce(`+`, lapply(seq_len(ncol(x)), function(k) outer(x[, k], y[, k], "-")^2)))
+}
+centred <- function(K) sweep(sweep(K, 1, rowMeans(K)), 2, colMeans(K)) + mean(K)
+
+# The statistic of groups by a kernel matrix, group by group.
+dense_groups_statistic <- function(K, labels) {
+  levels <- unique(labels)
+  total <- 0
+  for (a in seq_along(levels)) for (b in seq_along(levels)) {
+    if (a >= b) next
+    i <- labels == levels[a]
+    j <- labels == levels[b]
+    apart <- mean(K[i, i]) + mean(K[j, j]) - 2 * mean(K[i, j])
+    total <- total + sum(i) * sum(j) / (sum(i) + sum(j)) * apart
+  }
+  total
+}
+
+# All orders of 1 to n, a column each.
+all_orders <- function(n) {
+  if (n == 1) return(matrix(1L))
+  rest <- all_orders(n - 1)
+  do.call(cbind, lapply(1:n, function(k) rbind(k, rest + (rest >= k), deparse.level = 0)))
+}
+
+moments3 <- function(x) {
+  v <- mean((x - mean(x))^2)
+  c(mean = mean(x), variance = v, skewness = mean((x - mean(x))^3) / v^1.5)
+}
+
+# How often a test of level 5 % rejects may differ from 5 % by chance, over so many data sets.
+expect_level <- function(p, label = "level") {
+  n <- length(p)
+  testthat::expect_lt(abs(mean(p <= 0.05) - 0.05), 3.3 * sqrt(0.05 * 0.95 / n), label = label)
+}
+null_sets <- function() by_tier(60, 250, 1000)

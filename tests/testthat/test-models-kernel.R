@@ -1,0 +1,113 @@
+# Kernels as objects, scales from points, and the door for data.
+
+set.seed(8)
+x <- matrix(stats::rnorm(24), 8)
+y <- matrix(stats::rnorm(15), 5)
+
+test_that("a kernel by name has the values of its function, with every parameter", {
+  same <- list(
+    gaussian = list(kernel_gaussian, scale = 0.7), matern12 = list(kernel_laplacian, scale = 0.7),
+    laplacian = list(kernel_laplacian, scale = 0.7), exponential = list(kernel_laplacian, scale = 0.7),
+    matern32 = list(function(...) kernel_matern(..., nu = 1.5), scale = 0.7),
+    matern52 = list(kernel_matern, scale = 0.7), cauchy = list(kernel_cauchy, scale = 0.7),
+    inverse_multiquadric = list(kernel_inverse_multiquadric, scale = 0.7),
+    rational_quadratic = list(kernel_rational_quadratic, scale = 0.7, alpha = 2),
+    energy = list(kernel_energy, scale = 1, exponent = 1.5), thin_plate = list(kernel_thin_plate, scale = 1),
+    linear = list(kernel_linear, scale = 2), polynomial = list(kernel_polynomial, scale = 2, degree = 3, offset = 0.5),
+    periodic = list(kernel_periodic, scale = 0.7, period = 1.3)
+  )
+  expect_setequal(setdiff(names(same), c("laplacian", "exponential")), names(kernweave:::kernel_rows))
+  for (name in names(same)) {
+    parameters <- same[[name]][-1]
+    k <- do.call(kernel_spec, c(list(name), parameters))
+    expect_equal(as.matrix(k(x, y)), as.matrix(do.call(same[[name]][[1]], c(list(x, y), parameters))), label = name)
+    expect_equal(as.matrix(k(x)), as.matrix(k(x, x)), label = name)
+  }
+  expect_equal(as.matrix(kernel_energy(x, y, exponent = 1.5)), -dense_distance(x, y)^1.5)
+  expect_equal(as.matrix(kernel_linear(x, y, 2)), tcrossprod(x, y) / 4)
+})
+
+test_that("kernels are added, multiplied and weighed, and keep their parameters by name", {
+  a <- kernel_spec("matern52", scale = 0.5)
+  b <- kernel_spec("periodic", scale = 1, period = 0.2, estimate = "period")
+  M <- as.matrix(kernel_matern(x, y, 0.5))
+  P <- as.matrix(kernel_periodic(x, y, 1, period = 0.2))
+  expect_equal(as.matrix((a + b)(x, y)), M + P)
+  expect_equal(as.matrix((a * b)(x, y)), M * P)
+  expect_equal(as.matrix((2 * (a + 3 * b) * a)(x, y)), 2 * (M + 3 * P) * M)
+  both <- 2 * a + b
+  expect_named(coef(both), c("matern52.scale", "matern52.variance", "periodic.scale", "period", "periodic.variance",
+                             "variance"))
+  expect_equal(coef(both, "free", unconstrained = TRUE), c(period = log(0.2)))
+  moved <- update(both, unconstrained = log(0.3), matern52.scale = 0.1)
+  expect_equal(as.matrix(moved(x, y)), 2 * as.matrix(kernel_matern(x, y, 0.1)) +
+                 as.matrix(kernel_periodic(x, y, 1, period = 0.3)))
+  twice <- a + a
+  expect_equal(as.matrix(update(twice, matern52.scale_1 = 2)(x, y)), M + as.matrix(kernel_matern(x, y, 2)))
+  expect_equal(as.matrix(unserialize(serialize(both, NULL))(x, y)), 2 * M + P)
+})
+
+test_that("a kernel of one's own has its arguments as parameters", {
+  bumps <- function(x, y, scale = 1, height = 1) height * kernel_cauchy(x, y, scale)^2
+  k <- kernel_spec(bumps, scale = 2, height = 3)
+  expect_equal(as.matrix(k(x, y)), 3 / (1 + dense_distance(x, y)^2 / 4)^2)
+  expect_output(print(kernel_spec(bumps)), "bumps, scale to be estimated, height 1")
+  unscaled <- kernel_spec(function(x, y) Vi(x) | Vj(y))
+  expect_equal(as.matrix(unscaled(x, y)), tcrossprod(x, y))
+  expect_error(kernel_spec(function(a, b) a), class = "kernweave_error_input")
+  expect_error(kernel_spec(function(x, y) 1)(x, y), class = "kernweave_error_input")
+})
+
+test_that("derivatives in parameters are those of differences, lazily and on the tape", {
+  k <- 2 * kernel_spec("rational_quadratic", scale = 0.9, alpha = 1.5, estimate = c("scale", "alpha"), variance = 1)
+  total <- function(scale, alpha) sum(as.matrix(k(x, y, scale = scale, alpha = alpha)))
+  s <- Pm(0.9, name = "s")
+  slope <- (total(0.9 + 1e-5, 1.5) - total(0.9 - 1e-5, 1.5)) / 2e-5
+  expect_equal(vjp(sum(k(x, y, scale = s), index = "ij", call = FALSE), s), slope, tolerance = 1e-7)
+  f <- function(theta) sum(update(k, unconstrained = theta)(x, y) %*% rep(1, 5))
+  log_slope <- (total(0.9, 1.5 * exp(1e-5)) - total(0.9, 1.5 * exp(-1e-5))) / 2e-5
+  expect_equal(unname(value_and_gradient(f)(log(1.5))$gradient[[1]]), log_slope, tolerance = 1e-7)
+})
+
+test_that("mistakes with kernels are refused by class and named", {
+  expect_error(kernel_spec("matern"), "matern12", class = "kernweave_error_input")
+  expect_error(kernel_spec("gaussian", alpha = 3), "alpha", class = "kernweave_error_input")
+  expect_error(kernel_spec("gaussian", scale = -1), class = "kernweave_error_value")
+  expect_error(kernel_spec("gaussian", scale = "1"), class = "kernweave_error_input")
+  expect_error(kernel_spec("gaussian")(x), "scale", class = "kernweave_error_no_data")
+  expect_error(kernel_spec("gaussian", scale = 1)(x, scal = 2), "did you mean `scale`", class = "kernweave_error_input")
+  expect_error(kernel_spec("gaussian") - kernel_spec("cauchy"), class = "kernweave_error_unsupported")
+  expect_error(1 + kernel_spec("gaussian"), class = "kernweave_error_input")
+  expect_error(update(kernel_spec("gaussian"), unconstrained = numeric()), class = "kernweave_error_shape")
+  expect_error(kernel_spec("polynomial", offset = 0, estimate = "offset"), class = "kernweave_error_value")
+})
+
+test_that("scales come from the points alone, whatever their order, and have the numbers of other packages", {
+  expect_equal(median_scale(iris[51:150, 1:4]), 1.28840987, tolerance = 1e-8)
+  many <- matrix(stats::rnorm(6000), 3000)
+  expect_identical(median_scale(many), median_scale(many[sample(3000), ]))
+  skip_if_not_installed("MASS")
+  inputs <- scale(MASS::Boston[, c("crim", "nox", "rm", "dis", "ptratio", "lstat")])
+  expect_equal(maxvar_scale(inputs), 2.03204352, tolerance = 1e-5)
+  expect_error(median_scale(rep(1:2, c(20, 1))), class = "kernweave_error_data")
+  expect_error(median_scale(1), class = "kernweave_error_data")
+})
+
+test_that("factors, texts, logicals, integers and matrices among the data become columns", {
+  frame <- data.frame(f = factor(c("a", "b", "a")), t = c("u", "u", "v"), l = c(TRUE, FALSE, NA), i = 1:3)
+  frame$m <- matrix(1:6, 3)
+  columns <- kernweave:::as_inputs(frame, "frame")
+  expect_identical(attr(columns, "term"), rep(1:5, c(2, 2, 1, 1, 2)))
+  expect_type(columns, "double")
+  expect_equal(sqrt(sum((columns[1, 1:2] - columns[2, 1:2])^2)), 1)
+  expect_equal(unname(columns[, 5]), c(1, 0, NA))
+  expect_error(kernweave:::complete_points(frame, "frame"), "1 row: 3", class = "kernweave_error_data")
+  expect_error(kernweave:::complete_points(c(1, Inf), "x"), class = "kernweave_error_data")
+  expect_error(kernweave:::as_inputs(stats::dist(1:3), "x"), "dist", class = "kernweave_error_input")
+  expect_error(kernweave:::as_inputs(list(1), "x"), class = "kernweave_error_input")
+  expect_equal(kernweave:::as_inputs(Matrix::Diagonal(2), "x"), diag(2), ignore_attr = TRUE)
+  grouped <- kernel_spec("gaussian", scale = c(1, 2, 1, 1, 5), ard = TRUE)
+  numbers <- kernweave:::as_inputs(frame[1:2, ], "frame")
+  scaled <- sweep(numbers, 2, c(1, 1, 2, 1, 1, 5, 5), "/")
+  expect_equal(as.matrix(grouped(numbers)), dense_gaussian(scaled), ignore_attr = TRUE)
+})

@@ -1,0 +1,72 @@
+# The null engine: relabellings, p-values and moments against all permutations.
+
+invariants_of <- function(A) {
+  d <- diag(A)
+  list(t1 = sum(d), t2 = sum(A^2), t3 = sum(diag(A %*% A %*% A)), s2 = sum(d^2), s3 = sum(d^3), u = sum(A^3),
+       r = sum(d * rowSums(A^2)), b = sum(outer(d, d) * A))
+}
+
+test_that("the moments are those over all 5040 permutations of seven rows", {
+  set.seed(2)
+  A <- centred(crossprod(matrix(stats::rnorm(21), 3)))
+  B <- centred(-dense_distance(matrix(stats::rnorm(14), 7)))
+  orders <- all_orders(7)
+  T <- apply(orders, 2, function(p) sum(A * B[p, p]))
+  found <- kernweave:::permutation_moments(invariants_of(A), invariants_of(B), 7)
+  expect_equal(found, moments3(T), tolerance = 1e-9)
+  labels <- c(1, 1, 1, 2, 2, 3, 3)
+  weights <- kernweave:::label_weights(c(3, 2, 2))
+  L <- weights[labels, labels]
+  expect_equal(kernweave:::block_invariants(weights, c(3, 2, 2)), invariants_of(L))
+})
+
+test_that("the invariants of a kernel are those of its centred matrix, by products too", {
+  set.seed(3)
+  x <- matrix(stats::rnorm(160), 80)
+  K <- kernel_gaussian(x, scale = 1.5)
+  A <- centred(as.matrix(K))
+  expected <- invariants_of(A)
+  centre <- kernweave:::centred_kernel(K)
+  exact <- kernweave:::kernel_invariants(centre)
+  expect_equal(exact[names(expected)], expected)
+  expect_equal(exact$t3.se, 0)
+  before <- .Random.seed
+  sketched <- kernweave:::kernel_invariants(centre, dense_n = 0)
+  expect_identical(.Random.seed, before)
+  expect_lt(abs(sketched$t3 - expected$t3), 5 * sketched$t3.se + 1e-6 * expected$t3)
+  flat <- kernweave:::kernel_invariants(kernweave:::centred_kernel(kernel_linear(x)), dense_n = 0)
+  expect_equal(flat$t3, sum(svd(scale(x, scale = FALSE))$d^6))
+})
+
+test_that("Pearson's curve has the tail of the gamma law that it is, of either sign, and of the normal one", {
+  z <- c(-1, 0, 0.5, 2)
+  g <- 0.8
+  expect_equal(kernweave:::pearson_tail(z, g), stats::pgamma(4 / g^2 + 2 * z / g, 4 / g^2, lower.tail = FALSE))
+  expect_equal(kernweave:::pearson_tail(z, -g), 1 - kernweave:::pearson_tail(-z, g))
+  expect_equal(kernweave:::pearson_tail(z, 1e-9), stats::pnorm(-z))
+  for (g in c(-0.5, 0, 1)) {
+    moments <- c(mean = 3, variance = 4, skewness = g)
+    tail <- function(t) kernweave:::pearson_tail((t - 3) / 2, g)
+    expect_equal(kernweave:::pearson_density(4, moments), (tail(4 - 1e-5) - tail(4 + 1e-5)) / 2e-5, tolerance = 1e-6)
+  }
+})
+
+test_that("ties count, and p-values are never 0", {
+  expect_equal(kernweave:::replicate_p(5, c(5, 5 - 1e-13, 1, 2), FALSE), 3 / 5)
+  expect_equal(kernweave:::replicate_p(9, 1:4, FALSE), 1 / 5)
+  expect_equal(kernweave:::replicate_p(4, 1:4, TRUE), 1 / 4)
+})
+
+test_that("few relabellings are all taken, once each, within strata too", {
+  all <- kernweave:::all_arrangements(c(1L, 1L, 2L, 3L), 100)
+  expect_equal(ncol(all), 12)
+  expect_false(any(duplicated(t(all))))
+  expect_true(all(apply(all, 2, tabulate) == c(2, 1, 1)))
+  within <- kernweave:::all_arrangements(c(1L, 2L, 1L, 2L, 2L), 100, strata = c(1, 1, 2, 2, 2))
+  expect_equal(ncol(within), 6)
+  expect_true(all(colSums(within[1:2, ] == 1) == 1))
+  expect_null(kernweave:::all_arrangements(rep(1:2, 50), 999))
+  set.seed(1)
+  moved <- replicate(50, kernweave:::shuffled_rows(6, c(1, 2, 1, 2, 3, 3)))
+  expect_true(all(moved[c(1, 3), ] %in% c(1, 3)) && all(moved[5:6, ] %in% 5:6))
+})

@@ -1,0 +1,141 @@
+# Kernel and energy tests of equal distributions.
+
+petals <- iris[, 1:4]
+
+test_that("the energy statistic, its moments and its p-value are those of all pairs, group by group", {
+  set.seed(5)
+  found <- energy_test(petals, groups = iris$Species, R = 99)
+  expect_equal(unname(found$statistic), 357.711928609, tolerance = 1e-9)
+  expect_s3_class(found, c("kernweave_test", "htest"), exact = TRUE)
+  moments <- energy_test(petals, groups = iris$Species, null = "moments")$moments
+  expect_equal(moments, c(mean = 7.6339244, variance = 19.811608, skewness = 1.8286396), tolerance = 1e-7)
+  set.seed(5)
+  K <- -dense_distance(petals)
+  replayed <- replicate(99, dense_groups_statistic(K, as.integer(iris$Species)[sample.int(150)]))
+  expect_equal(found$replicates, replayed, tolerance = 1e-9)
+  expect_equal(found$p.value, 0.01)
+  skip_if_not_installed("energy")
+  sizes <- c(10, 90, 50)
+  expect_equal(unname(energy_test(petals, groups = rep(1:3, sizes), R = 1)$statistic),
+               as.numeric(energy::eqdist.e(petals, sizes)))
+})
+
+test_that("the kernel statistic and its estimates are those of kernlab and of the dense matrix", {
+  two <- petals[51:150, ]
+  found <- mmd_test(petals[51:100, ], petals[101:150, ], R = 49)
+  expect_equal(found$scale, 1.28840987, tolerance = 1e-8)
+  expect_equal(unname(found$statistic), 13.688788645, tolerance = 1e-9)
+  expect_equal(unname(found$estimate), c(0.535285787005, sqrt(0.547551545793)), tolerance = 1e-9)
+  expect_equal(found$pairwise[1, 2], 0.547551545793, tolerance = 1e-9)
+  K <- as.matrix(kernel_matern(as.matrix(two), scale = 2))
+  labels <- rep(c("b", "a", "c"), length.out = 100)
+  by_labels <- mmd_test(two, groups = labels, kernel = kernel_spec("matern52", scale = 2), R = 1)
+  expect_equal(unname(by_labels$statistic), dense_groups_statistic(K, labels))
+  expect_equal(by_labels$sizes, c(a = 33, b = 34, c = 33))
+})
+
+test_that("the formula says the same, with rows that na.action drops and strata among the data", {
+  cars <- mtcars
+  cars$wt[3] <- NA
+  expect_equal(mmd_test(cbind(mpg, wt) ~ cyl, cars, R = 1)$statistic,
+               mmd_test(mtcars[-3, c("mpg", "wt")], groups = mtcars$cyl[-3], R = 1)$statistic)
+  expect_equal(energy_test(petals ~ Species, data = iris, R = 1)$statistic,
+               energy_test(petals, groups = iris$Species, R = 1)$statistic)
+  expect_error(energy_test(wt ~ cyl, cars, na.action = na.fail), class = "kernweave_error_data")
+  expect_error(energy_test(wt ~ cyl, cars, na.action = na.pass), class = "kernweave_error_data")
+  expect_error(energy_test(wt ~ cyl + am, cars), "one factor", class = "kernweave_error_input")
+  set.seed(1)
+  within <- energy_test(wt ~ cyl, cars, strata = am, R = 20)
+  set.seed(1)
+  expect_equal(within$replicates, energy_test(mtcars$wt[-3], groups = mtcars$cyl[-3], strata = mtcars$am[-3],
+                                              R = 20)$replicates)
+})
+
+test_that("few rows are compared in all their relabellings, by an exact p-value", {
+  x <- c(1, 2, 3.5, 7, 8, 9)
+  found <- energy_test(x[1:3], x[4:6])
+  expect_length(found$replicates, 20)
+  expect_equal(found$p.value, 2 / 20)
+  expect_match(found$method, "all 20 permutations")
+  expect_equal(energy_test(1:2, 5)$p.value, 1 / 3)
+  expect_true(is.na(mmd_test(1:2, 5)$estimate[1]))
+})
+
+test_that("factors, integers, logicals, single columns and constant columns are taken", {
+  set.seed(6)
+  n <- 40
+  frame <- data.frame(f = sample(letters[1:3], n, TRUE), i = sample(9L, n, TRUE), l = stats::runif(n) < 0.5, k = 1)
+  labels <- rep(1:2, each = n / 2)
+  codes <- cbind(outer(frame$f, letters[1:3], "==") / sqrt(2), frame$i, frame$l, 1)
+  K <- -dense_distance(codes)
+  expect_equal(unname(energy_test(frame, groups = labels, R = 1)$statistic), dense_groups_statistic(K, labels))
+  expect_equal(energy_test(frame[labels == 1, ], frame[labels == 2, c(4, 3, 2, 1)], R = 1)$statistic,
+               energy_test(frame, groups = labels, R = 1)$statistic)
+  expect_equal(unname(energy_test(factor(frame$f), groups = labels, R = 1)$statistic),
+               dense_groups_statistic(-outer(frame$f, frame$f, "!=") * 1, labels))
+  expect_equal(unname(energy_test(frame$i, groups = labels, R = 1, exponent = 0.5)$statistic),
+               dense_groups_statistic(-dense_distance(frame$i)^0.5, labels))
+})
+
+test_that("mistakes are refused by class", {
+  expect_error(energy_test(petals), class = "kernweave_error_input")
+  expect_error(energy_test(petals, iris$Species), "groups =", class = "kernweave_error_input")
+  expect_error(energy_test(petals, petals[, 1:3]), class = "kernweave_error_shape")
+  expect_error(energy_test(petals, stats::setNames(petals, letters[1:4])), class = "kernweave_error_shape")
+  expect_error(energy_test(petals, groups = 1:3), class = "kernweave_error_shape")
+  expect_error(energy_test(petals, groups = rep(1, 150)), class = "kernweave_error_data")
+  expect_error(energy_test(petals, groups = c(NA, iris$Species[-1])), class = "kernweave_error_data")
+  expect_error(energy_test(petals, groups = iris$Species, exponent = 2), class = "kernweave_error_value")
+  expect_error(energy_test(petals, groups = iris$Species, null = "moment"), "moments", class = "kernweave_error_input")
+  expect_error(energy_test(petals, groups = iris$Species, weights = 1:150), class = "kernweave_error_unsupported")
+  expect_error(energy_test(petals, groups = iris$Species, exponant = 1), class = "kernweave_error_input")
+  expect_error(energy_test(c(1, NA), c(2, 3)), class = "kernweave_error_data")
+  expect_error(energy_test(c(1, 1), c(1, 1)), class = "kernweave_error_data")
+  expect_error(energy_test(1:2, 3:5, null = "moments"), class = "kernweave_error_data")
+  expect_error(energy_test(petals, groups = iris$Species, strata = iris$Species, null = "moments"),
+               class = "kernweave_error_unsupported")
+  expect_error(energy_test(stats::dist(petals), groups = iris$Species), class = "kernweave_error_input")
+  expect_error(energy_test(matrix(0, 0, 2), groups = integer()), class = "kernweave_error_data")
+})
+
+test_that("every row r times has r times the statistic, and moves, turns and units do what they must", {
+  r <- 7
+  many <- petals[rep(1:150, r), ]
+  species <- rep(iris$Species, r)
+  expect_equal(unname(energy_test(many, groups = species, R = 1)$statistic), r * 357.711928609, tolerance = 1e-9)
+  turn <- qr.Q(qr(matrix(c(1, 2, 3, 4, 2, 2, 1, 5, 0, 1, 7, 1, 3, 1, 1, 1), 4)))
+  moved <- 3 * (as.matrix(petals) %*% turn) + 100
+  order <- rev(seq_len(150))
+  for (test in list(energy_test, mmd_test)) {
+    once <- test(petals, groups = iris$Species, null = "moments")
+    again <- test(moved[order, ], groups = iris$Species[order], null = "moments")
+    expect_equal(unname(again$statistic / once$statistic), if (identical(test, energy_test)) 3 else 1)
+    expect_equal(again$moments[["skewness"]], once$moments[["skewness"]])
+  }
+})
+
+test_that("both nulls hold the level, and moments agree with permutations", {
+  set.seed(11)
+  p <- t(replicate(null_sets(), {
+    x <- matrix(stats::rexp(60), 30)
+    groups <- sample(rep(1:3, 10))
+    c(energy_test(x, groups = groups, R = 99)$p.value, energy_test(x, groups = groups, null = "moments")$p.value,
+      mmd_test(x, groups = groups, null = "moments")$p.value)
+  }))
+  for (k in 1:3) expect_level(p[, k])
+  expect_gt(stats::ks.test(p[, 2], "punif")$p.value, 1e-3)
+  expect_lt(mean(abs(p[, 1] - p[, 2])), 0.06)
+})
+
+test_that("a test prints itself as base R's do, and draws its replicates", {
+  set.seed(1)
+  found <- energy_test(cbind(mpg, wt) ~ am, mtcars, R = 99)
+  expect_output(print(found), "Energy test of equal distributions [(]2 groups, 99 permutations[)]")
+  expect_output(print(found), "R = 99, p-value = 0.01")
+  by_moments <- energy_test(cbind(mpg, wt) ~ am, mtcars, null = "moments")
+  expect_output(print(by_moments), "p-value < 0.001")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_identical(plot(found), found)
+  expect_identical(plot(by_moments), by_moments)
+})
