@@ -165,7 +165,10 @@ riding_along <- function(outputs) {
 
 # Forward mode: what a forward pass saved moves along a tangent that is the derivative of its own reduction.
 pushed_forward <- function(f, targets, tangents) {
-  if (!is.null(f$results)) return(joined(lapply(members_of(f), pushed_forward, targets, tangents), f$results, f))
+  if (!is.null(f$results)) {
+    R <- joined(lapply(members_of(f), pushed_forward, targets, tangents), f$results, f)
+    return(if (isTRUE(f$complex)) of_complex_numbers(R) else R)
+  }
   f <- at_winners(f)
   for (saved in rev(moving_saved(f, targets))) {
     along <- saved_like(saved, "tangent", moved_outputs(saved$from$reduction, targets, tangents))
@@ -247,6 +250,7 @@ group_outputs <- function(R, group) if (is.null(R$groups)) R$outputs else R$outp
 cotangent_list <- function(R, cotangent) {
   if (is.null(R$results) && (is.null(R$groups) || R$single)) return(list(cotangent))
   n <- length(R$groups %or% R$outputs)
+  if (isTRUE(R$complex) && !is.null(cotangent) && !is.list(cotangent)) return(list(Re(cotangent), Im(cotangent)))
   if (is.null(cotangent)) return(rep(list(NULL), n))
   if (!is.list(cotangent) || length(cotangent) != n) {
     abort("shape", "`cotangent` must be a list of ", n, ", one for each result")
@@ -262,7 +266,7 @@ cotangent_operand <- function(R, group, cotangent, call) {
   axis <- like$axis %or% kept_axis(plain$keep)
   width <- like$width %or% result_width(plain)
   if (is.null(cotangent) && !call) return(new_operand("cotangent", axis, width, "real"))
-  if (is.null(cotangent)) cotangent <- 1
+  if (is.null(cotangent)) cotangent <- if (isTRUE(R$complex) && group == 2) 0 else 1
   plain <- plain_value(cotangent)
   if (!is.numeric(plain) && !is.data.frame(plain)) {
     abort("input", "`cotangent` must be numbers, not ", describe(plain))

@@ -37,6 +37,7 @@
 #' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
 #' | a look at the numbers | `as.matrix(K[1:5, 1:5])`; `plot(K)` |
 #' | to know what will be done, and how long it takes | `explain(K)` |
+#' | complex numbers | `exp(1i * sum(Vi(x) * Vj(y))) %*% b` |
 #' | single precision, twice as fast | `sum(K, index = "j", precision = "float32")` |
 #' | all cores | `options(kernweave.threads = 8)` |
 #'

@@ -90,6 +90,7 @@ is_lazy <- function(x) inherits(x, "lazy_tensor")
 #' dim(x)
 #' width(x)
 width <- function(x) {
+  if (is_lazy_complex(x)) return(width(whole_of(x)))
   if (!is_lazy(x)) abort("input", "`x` must be a lazy tensor, not ", describe(x))
   type_of(x)[1]
 }

@@ -2,12 +2,13 @@
 
 #' Methods for products of lazy tensors, operators and traced values
 #'
-#' They are documented where the classes are: [lazy-matrix], [operator-algebra] and [gradient()].
+#' They are documented where the classes are: [lazy-matrix], [lazy_complex()], [operator-algebra] and [gradient()].
 #'
 #' @name kernweave-methods
 #' @keywords internal
 #' @seealso [lazy-matrix], [operator-algebra], [gradient()]
 #' @aliases %*%,ANY,kernweave_traced-method
+#' @aliases %*%,ANY,lazy_complex-method
 #' @aliases %*%,ANY,linear_op-method
 #' @aliases %*%,Matrix,kernweave_traced-method
 #' @aliases %*%,Matrix,linear_op-method
@@ -18,8 +19,12 @@
 #' @aliases %*%,kernweave_traced,kernweave_traced-method
 #' @aliases %*%,kernweave_traced,lazy_tensor-method
 #' @aliases %*%,kernweave_traced,linear_op-method
+#' @aliases %*%,lazy_complex,ANY-method
+#' @aliases %*%,lazy_complex,lazy_complex-method
+#' @aliases %*%,lazy_complex,lazy_tensor-method
 #' @aliases %*%,lazy_tensor,diagonalMatrix-method
 #' @aliases %*%,lazy_tensor,kernweave_traced-method
+#' @aliases %*%,lazy_tensor,lazy_complex-method
 #' @aliases %*%,lazy_tensor,linear_op-method
 #' @aliases %*%,linear_op,ANY-method
 #' @aliases %*%,linear_op,Matrix-method
@@ -30,6 +35,7 @@
 #' @aliases colMeans,kernweave_traced-method
 #' @aliases colSums,kernweave_traced-method
 #' @aliases crossprod,ANY,kernweave_traced-method
+#' @aliases crossprod,ANY,lazy_complex-method
 #' @aliases crossprod,ANY,linear_op-method
 #' @aliases crossprod,Matrix,linear_op-method
 #' @aliases crossprod,diagonalMatrix,lazy_tensor-method
@@ -38,6 +44,7 @@
 #' @aliases crossprod,kernweave_traced,lazy_tensor-method
 #' @aliases crossprod,kernweave_traced,linear_op-method
 #' @aliases crossprod,kernweave_traced,missing-method
+#' @aliases crossprod,lazy_complex,ANY-method
 #' @aliases crossprod,lazy_tensor,diagonalMatrix-method
 #' @aliases crossprod,lazy_tensor,kernweave_traced-method
 #' @aliases crossprod,lazy_tensor,linear_op-method

@@ -59,7 +59,8 @@ check_extent <- function(n) {
 #'   component), or a data frame of numbers. Factors and texts have no numbers of their own: give `as.integer(x)`
 #'   where only equality counts, `model.matrix(~ x - 1)` for one component per level. For `Pm`: a vector of components.
 #'   For `Vij`: a numeric matrix of points along i by points along j, which may be a sparse matrix of the Matrix
-#'   package: it takes no more memory then, and the same time as one with its zeros.
+#'   package: it takes no more memory then, and the same time as one with its zeros. Of complex numbers each makes a
+#'   complex lazy tensor: see [lazy_complex()].
 #' @param dim number of components of a placeholder
 #' @param name name in print and messages; by default the name of the variable given as `x`
 #' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` for a parameter
@@ -88,6 +89,9 @@ Pm <- function(x, dim = NULL, name = NULL) {
   if (missing(x)) return(placeholder("param", dim, name))
   if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
   plain <- plain_value(x)
+  if (is.complex(plain)) {
+    return(complex_operand(plain, name %or% default_name(typed, "p"), function(x, name) Pm(x, NULL, name)))
+  }
   data <- check_numbers(plain, "x")
   if (sum(base::dim(plain) > 1) > 1) {
     abort("shape", "a parameter is a vector of components, not ", describe(plain),
@@ -103,6 +107,7 @@ Pm <- function(x, dim = NULL, name = NULL) {
 #' @export
 Vij <- function(x, name = NULL) {
   typed <- substitute(x)
+  if (is.complex(x)) return(complex_operand(x, name %or% default_name(typed, "A"), Vij))
   data <- pair_numbers(plain_value(x), "x")
   extents <- pair_dim(data$values)
   if (is.null(extents)) abort("input", "`Vij()` needs a matrix of points along i by points along j, not ", describe(x))
@@ -148,8 +153,11 @@ col_index <- function(n = NULL) counter("j", n)
 indexed <- function(axis, x, dim, name, typed) {
   if (identical(typed, quote(expr = ))) return(placeholder(axis, dim, name))
   if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
-  points <- as_points(plain_value(x))
   default <- default_name(typed, c(i = "x", j = "y")[[axis]])
+  if (is.complex(x)) {
+    return(complex_operand(x, name %or% default, function(x, name) indexed(axis, x, NULL, name, typed)))
+  }
+  points <- as_points(plain_value(x))
   lazy_operand(bearing(new_operand(check_name(name, default), axis, points$width, points$kind, points$values), x))
 }
 
@@ -172,7 +180,7 @@ check_name <- function(name, default) {
 # Numbers as doubles, with the kind they were. Doubles are taken as they lie.
 check_numbers <- function(x, argument) {
   if (is.double(x) && !is.object(x)) return(list(values = x, kind = "real"))
-  if (is.complex(x)) abort("unsupported", "`", argument, "` is complex; complex numbers are reserved for later")
+  if (is.complex(x)) abort("unsupported", "`", argument, "` is complex; see lazy_complex() for what is defined")
   numbers <- (is.numeric(x) || is.logical(x)) && !is.factor(x) && !inherits(x, c("integer64", "dist"))
   if (!numbers) abort("input", "`", argument, "` must be numeric, not ", describe(x), numbers_instead(x, argument))
   if (is.double(x)) return(list(values = unclass_keep_dim(x), kind = "real"))

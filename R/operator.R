@@ -9,12 +9,14 @@ t.lazy_tensor <- function(x) {
 # Every product is K %*% v, K or v turned round where need be. What the user wrote is kept for messages: the operator,
 # the formula, the axis summed over, the side the numbers stand on, and which of their extents runs along that axis.
 written_as <- function(operator, K, axis, side, along) {
+  if (is_lazy_complex(K)) K <- whole_of(K)
   list(operator = operator, formula = K$formula, axis = axis, side = side, along = along)
 }
 side_of <- function(written, side = written$side) paste(side, "side of", written$operator)
 
 # K %*% v with numbers, or with a lazy tensor along j: a sum over j.
 matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "rows")) {
+  if (is_lazy_complex(K) || is_lazy_complex(v) || is.complex(v)) return(complex_product(K, v, written))
   if (!has_axis(K, "j")) {
     abort("shape", "the ", side_of(written, setdiff(c("left", "right"), written$side)), ", `",
           formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over")

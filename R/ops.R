@@ -103,7 +103,11 @@ NULL
 #' @rawNamespace S3method(Ops,kernweave_traced,Ops.kernweave)
 #' @rawNamespace S3method(Ops,linear_op,Ops.kernweave)
 #' @rawNamespace S3method(Ops,kernweave_estimate,Ops.kernweave)
+#' @rawNamespace S3method(Ops,lazy_complex,Ops.kernweave)
 Ops.kernweave <- function(e1, e2) {
+  if (is_lazy_complex(e1) || is.complex(e1) || !missing(e2) && (is_lazy_complex(e2) || is.complex(e2))) {
+    return(if (missing(e2)) complex_sign(.Generic, e1) else complex_operator(.Generic, e1, e2))
+  }
   if (!missing(e2) && (is_traced(e1) && (is.atomic(e2) || is_traced(e2)) || is_traced(e2) && is.atomic(e1))) {
     return(traced_operator(.Generic, e1, e2))
   }
@@ -222,13 +226,15 @@ rounded <- function(x, digits = 0) {
 }
 
 #' @rdname lazy-arithmetic
-#' @param z a lazy tensor: it is real, so that `Re` and `Conj` give it back, and `Mod` its absolute value
+#' @param z a lazy tensor: it is real, so that `Re` and `Conj` give it back, and `Mod` its absolute value; see
+#'   [lazy_complex()] for complex ones
 #' @export
 Complex.lazy_tensor <- function(z) {
   switch(.Generic,
     Re = , Conj = z,
     Mod = abs(z),
-    abort("unsupported", .Generic, "() of a lazy tensor is not defined: a formula is real")
+    Im = lazy_if(z == z, 0, 0),
+    Arg = lazy_atan2(0, z)
   )
 }
 

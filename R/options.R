@@ -216,6 +216,7 @@ call_options <- function(settings) {
 #' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), device = "reference")
 #' sum(K, index = "j")
 lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL) {
+  if (is_lazy_complex(F)) return(each_part(F, lazy_set, precision = precision, device = device, threads = threads))
   if (!inherits(F, c("lazy_tensor", "lazy_reduction", "linear_op"))) {
     abort("input", "`F` must be a lazy tensor, a lazy reduction or a linear operator, not ", describe(F))
   }

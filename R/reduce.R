@@ -46,6 +46,7 @@
 #' R <- reduction(K, "sum", call = FALSE)
 #' R
 reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, ...) {
+  if (is_lazy_complex(F)) return(reduce_complex(F, op, index, K, weight, call, drop, ...))
   if (is_several(F, op)) return(reduce_several(F, op, index, K, weight, call, drop, ...))
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
   row <- reduction_row(op)

@@ -76,7 +76,8 @@ refuse_parallel <- function(frame, what = "tensor") {
 
 # --- refusing -----------------------------------------------------------------------------------------------
 
-refused_kinds <- c(tensor = "lazy tensor", reduction = "lazy reduction", operator = "linear operator")
+refused_kinds <- c(tensor = "lazy tensor", complex = "complex lazy tensor", reduction = "lazy reduction",
+                   operator = "linear operator")
 
 # A reduction is not yet the numbers it will give.
 as_numbers <- "as.matrix() computes it, as.function() makes a function of its placeholders"
@@ -172,6 +173,8 @@ register_refusals <- function() {
   for (generic in names(refusals)) {
     home <- home_of_generic(generic)
     registerS3method(generic, "lazy_tensor", refuse_method(generic, home, "tensor", refusals[[generic]]), envir = home)
+    method <- refuse_method(generic, home, "complex", refusals[[generic]])
+    registerS3method(generic, "lazy_complex", method, envir = home)
     registerS3method(generic, "linear_op", refuse_method(generic, home, "operator", entries_instead), envir = home)
     if (generic %in% kept_for_lists) next
     method <- refuse_method(generic, home, "reduction", as_numbers)

@@ -61,4 +61,7 @@ members_of <- function(R) {
 }
 
 # What is found for each member, as the results of all.
-as_results <- function(R, found) if (is.null(R$results)) found[[1]] else structure(found, names = R$results)
+as_results <- function(R, found) {
+  if (is.null(R$results)) return(found[[1]])
+  if (isTRUE(R$complex)) complex_result(found) else structure(found, names = R$results)
+}

@@ -1,0 +1,158 @@
+# Arithmetic and functions of complex lazy tensors, as formulas of their parts. A part that is zero everywhere is NULL
+# while a formula is made, so that real numbers, and imaginary ones, cost what they must.
+
+parts_of <- function(x) {
+  if (is_lazy_complex(x)) return(list(re = x$re, im = x$im))
+  if (!is.complex(x)) return(list(re = x, im = NULL))
+  unless_zero <- function(part) if (!all(part %in% 0)) part
+  list(re = unless_zero(Re(x)), im = unless_zero(Im(x)))
+}
+
+plus <- function(a, b) if (is.null(a)) b else if (is.null(b)) a else a + b
+minus <- function(a, b) if (is.null(b)) a else if (is.null(a)) -b else a - b
+times <- function(a, b) if (!is.null(a) && !is.null(b)) a * b
+over <- function(a, b) if (!is.null(a)) a / b
+
+# From parts, one of which is there; what is a number becomes a formula where the other part is one.
+complex_from <- function(z) {
+  there <- if (is_lazy(z$re) || is.null(z$im)) z$re else z$im
+  part <- function(x) if (is_lazy(there)) as_lazy(x %or% 0, there, "part") else x %or% (there * 0)
+  new_complex(part(z$re), part(z$im))
+}
+
+complex_operator <- function(symbol, e1, e2) {
+  a <- parts_of(e1)
+  b <- parts_of(e2)
+  switch(symbol,
+    "+" = complex_from(list(re = plus(a$re, b$re), im = plus(a$im, b$im))),
+    "-" = complex_from(list(re = minus(a$re, b$re), im = minus(a$im, b$im))),
+    "*" = complex_from(complex_times(a, b)),
+    "/" = complex_from(complex_over(a, b)),
+    "^" = complex_power(e1, e2),
+    "==" = complex_equal(a, b),
+    "!=" = !complex_equal(a, b),
+    abort("unknown_op", "`", symbol, "` is not defined for complex lazy tensors: there is no order; Re(), Im() and ",
+          "Mod() are real formulas")
+  )
+}
+
+complex_sign <- function(symbol, x) {
+  switch(symbol, "+" = x, "-" = each_part(x, `-`),
+         abort("unknown_op", "`", symbol, "` is not defined for complex lazy tensors"))
+}
+
+complex_times <- function(a, b) {
+  list(re = minus(times(a$re, b$re), times(a$im, b$im)), im = plus(times(a$re, b$im), times(a$im, b$re)))
+}
+
+complex_over <- function(a, b) {
+  if (is.null(b$im)) return(list(re = over(a$re, b$re), im = over(a$im, b$re)))
+  size <- plus(times(b$re, b$re), times(b$im, b$im))
+  lapply(complex_times(a, list(re = b$re, im = -b$im)), over, size)
+}
+
+# Whole numbers are multiplied out, by halves.
+complex_power <- function(x, n) {
+  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n == round(n) && abs(n) <= 1024
+  if (!whole || !is_lazy_complex(x)) return(exp(n * log(as_complex_of(x, n))))
+  if (n < 0) return(complex_operator("/", 1 + 0i, complex_power(x, -n)))
+  if (n == 0) return(each_part(x, function(part) part * 0) + 1)
+  power <- NULL
+  repeat {
+    if (n %% 2 == 1) power <- if (is.null(power)) x else power * x
+    n <- n %/% 2
+    if (n == 0) return(power)
+    x <- x * x
+  }
+}
+
+# A base that is a real formula, or a number beside a formula.
+as_complex_of <- function(x, beside) {
+  if (is_lazy_complex(x)) return(x)
+  if (is_lazy(x)) return(as_complex(x))
+  re <- if (is_lazy_complex(beside)) beside$re else beside
+  lazy_complex(as_lazy(Re(x), re, "base"), Im(x))
+}
+
+complex_equal <- function(a, b) {
+  same <- function(a, b) if (is.null(a)) b == 0 else if (is.null(b)) a == 0 else a == b
+  parts <- list(if (!is.null(a$re) || !is.null(b$re)) same(a$re, b$re),
+                if (!is.null(a$im) || !is.null(b$im)) same(a$im, b$im))
+  Reduce(`&`, Filter(Negate(is.null), parts))
+}
+
+# Name -> parts of the function, from those of its argument.
+complex_functions <- list(
+  exp = function(a, b) list(exp(a) * cos(b), exp(a) * sin(b)),
+  log = function(a, b) list(log(modulus(a, b)), angle(a, b)),
+  sqrt = function(a, b) {
+    root <- sqrt(modulus(a, b))
+    half <- angle(a, b) / 2
+    list(root * cos(half), root * sin(half))
+  },
+  cos = function(a, b) list(cos(a) * cosh(b), -sin(a) * sinh(b)),
+  sin = function(a, b) list(sin(a) * cosh(b), cos(a) * sinh(b)),
+  cosh = function(a, b) list(cosh(a) * cos(b), sinh(a) * sin(b)),
+  sinh = function(a, b) list(sinh(a) * cos(b), cosh(a) * sin(b))
+)
+
+modulus <- function(a, b) sqrt(a * a + b * b)
+angle <- function(a, b) if (is_lazy(a) || is_lazy(b)) lazy_atan2(b, a) else overlay[["atan2"]](b, a)
+
+#' @rdname lazy_complex
+#' @param ... for `log`: `base`; for `sum`: `index`, with the settings of [reduction()]
+#' @export
+Math.lazy_complex <- function(x, ...) {
+  if (.Generic == "abs") return(modulus(x$re, x$im))
+  f <- complex_functions[[.Generic]]
+  if (is.null(f)) {
+    abort("unknown_op", .Generic, "() is not defined for complex lazy tensors",
+          near_hint(.Generic, names(complex_functions)))
+  }
+  out <- f(x$re, x$im)
+  out <- new_complex(out[[1]], out[[2]])
+  if (...length() == 0) out else out / log(..1)
+}
+
+#' @rdname lazy_complex
+#' @param z a complex lazy tensor
+#' @export
+Complex.lazy_complex <- function(z) {
+  switch(.Generic, Re = z$re, Im = z$im, Mod = modulus(z$re, z$im), Arg = angle(z$re, z$im),
+         Conj = new_complex(z$re, -z$im))
+}
+
+#' @rdname lazy_complex
+#' @param na.rm refused: a formula is computed on all pairs
+#' @export
+Summary.lazy_complex <- function(..., na.rm = FALSE) {
+  check_na_rm(na.rm)
+  if (.Generic != "sum") {
+    abort("unsupported", .Generic, "() of complex formulas is not defined: they have sums and means; Re(), Im() and ",
+          "Mod() are real formulas")
+  }
+  given <- summary_arguments("sum", list(...))
+  if (!is.null(given$settings$index)) return(do.call(reduction, c(list(given$F, "sum"), given$settings)))
+  refuse_settings("sum", given$settings)
+  each_part(given$F, sum)
+}
+
+#' @rdname lazy_complex
+#' @param index the axis folded away; without it, the mean is that of the components
+#' @export
+mean.lazy_complex <- function(x, index = NULL, ..., na.rm = FALSE) {
+  check_na_rm(na.rm)
+  if (!is.null(index)) return(reduction(x, "mean", index = index, ...))
+  each_part(x, mean)
+}
+
+setMethod("%*%", signature("lazy_complex", "ANY"), function(x, y) matrix_product(x, y))
+setMethod("%*%", signature("ANY", "lazy_complex"), function(x, y) left_product(x, y))
+setMethod("%*%", signature("lazy_complex", "lazy_complex"), function(x, y) matrix_product(x, y))
+setMethod("%*%", signature("lazy_complex", "lazy_tensor"), function(x, y) matrix_product(x, y))
+setMethod("%*%", signature("lazy_tensor", "lazy_complex"), function(x, y) matrix_product(x, y))
+setMethod("crossprod", signature("lazy_complex", "ANY"), function(x, y = NULL, ...) {
+  if (is.null(y)) abort("unsupported", "`y` is needed: crossprod(Z, y) of a complex lazy tensor is t(Z) %*% y")
+  matrix_product(t(x), y)
+})
+setMethod("crossprod", signature("ANY", "lazy_complex"), function(x, y = NULL, ...) left_product(t(as.matrix(x)), y))

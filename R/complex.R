@@ -1,0 +1,201 @@
+# Complex lazy tensors: pairs of a real part and an imaginary part, each a lazy tensor, or traced sums of them. The
+# engine has real numbers alone; what is complex is said here, in formulas of parts.
+
+new_complex <- function(re, im) asS4(structure(list(re = re, im = im), class = "lazy_complex"))
+
+setOldClass("lazy_complex")
+
+is_lazy_complex <- function(x) inherits(x, "lazy_complex")
+
+#' Complex numbers in formulas
+#'
+#' Complex data make a complex lazy tensor: `Vi(z)`, `Vj(z)`, `Pm(z)` and `Vij(z)` of complex numbers, a lazy tensor
+#' beside a complex number, as in `exp(2i * pi * Vi(x) * Vj(w))`, or `lazy_complex()` of two real ones. It knows
+#' `+ - * / ^ == !=`, `exp log sqrt sin cos sinh cosh`, `Re Im Mod Arg Conj abs`, `sum` and `mean` of components or, by
+#' `index`, of points, `reduction()` by these two, `%*%`, `crossprod` (without a conjugate, as in base R), `t`, `c`,
+#' `[` and `as.matrix`. Sums are complex numbers of R. `Re()`, `Im()`, `Mod()` and `Arg()` are real lazy tensors, which
+#' go wherever these go.
+#'
+#' Both parts are summed in one pass through the pairs. A function that [gradient()] differentiates may use complex
+#' formulas inside, as long as what it returns is real; [vjp()] takes a complex cotangent `g`, and gives the gradient
+#' of `sum(Re(g) * Re(R) + Im(g) * Im(R))`.
+#'
+#' Complex numbers have no order: there is no minimum, and no comparison but equality.
+#'
+#' @param real,imaginary real lazy tensors, or numbers beside one
+#' @param x a real lazy tensor
+#' @return A complex lazy tensor. `exp1j(x)` is `exp(1i * x)`, `real2complex(x)` is x + 0i, `imag2complex(x)` is 0 + xi.
+#' @seealso [Vi()], [lazy-arithmetic] for real formulas, [reduction()]
+#' @export
+#' @examples
+#' # a Fourier sum at frequencies w of points t with weights b
+#' t <- runif(50)
+#' b <- rnorm(50)
+#' w <- 0:9
+#' E <- exp(-2i * pi * Vi(w) * Vj(t))
+#' E
+#' E %*% b
+#' # the characteristic function of a sample, and how far it is from the normal one
+#' phi <- mean(exp1j(Vi(w) * Vj(qnorm(ppoints(100)))), index = "j")
+#' Mod(phi - exp(-w^2 / 2))
+lazy_complex <- function(real, imaginary) {
+  if (!is_lazy(real) && !is_lazy(imaginary)) {
+    abort("input", "`real` or `imaginary` must be a lazy tensor; there are ", describe(real), " and ",
+          describe(imaginary), "; Vi(), Vj() and Pm() take complex numbers")
+  }
+  if (!is_lazy(real)) real <- as_lazy(real, imaginary, "real")
+  if (!is_lazy(imaginary)) imaginary <- as_lazy(imaginary, real, "imaginary")
+  r_meet(list(real, imaginary))
+  new_complex(real, imaginary)
+}
+
+#' @rdname lazy_complex
+#' @export
+exp1j <- function(x) {
+  if (!is_lazy(x)) abort("input", "`x` must be a real lazy tensor, not ", describe(x))
+  new_complex(cos(x), sin(x))
+}
+
+#' @rdname lazy_complex
+#' @export
+real2complex <- function(x) lazy_complex(x, 0)
+
+#' @rdname lazy_complex
+#' @export
+imag2complex <- function(x) lazy_complex(0, x)
+
+# An operand of complex data: one operand for each part. `make` takes data and a name.
+complex_operand <- function(z, name, make) {
+  new_complex(make(Re(z), paste0(name, "_re")), make(Im(z), paste0(name, "_im")))
+}
+
+each_part <- function(x, f, ...) new_complex(f(x$re, ...), f(x$im, ...))
+
+# --- looks --------------------------------------------------------------------------------------------------
+
+# Parts may vary along different axes; together they are as wide and long as their sum.
+whole_of <- function(x) if (is_lazy(x$re)) x$re + x$im else x$re
+
+#' @export
+dim.lazy_complex <- function(x) dim(whole_of(x))
+
+#' @export
+length.lazy_complex <- function(x) length(whole_of(x))
+
+#' @export
+dimnames.lazy_complex <- function(x) dimnames(whole_of(x))
+
+#' @export
+names.lazy_complex <- function(x) NULL
+
+#' @rdname lazy-print
+#' @export
+print.lazy_complex <- function(x, digits = getOption("digits"), ...) {
+  if (!is_lazy(x$re)) {
+    cat("<traced complex numbers>\n")
+    return(invisible(x))
+  }
+  whole <- whole_of(x)
+  cat("<complex lazy tensor> ", sub(", [a-z]+$", "", shape_text(whole)), "\n", sep = "")
+  cat(sprintf("  %s  %s\n", c("re", "im"), format(x, digits = digits)), sep = "")
+  writeLines(utils::head(operand_lines(whole$formula), 8))
+  writeLines(settings_text(whole$settings))
+  invisible(x)
+}
+setMethod("show", "lazy_complex", function(object) print.lazy_complex(object))
+
+#' @rdname lazy-print
+#' @export
+format.lazy_complex <- function(x, digits = getOption("digits"), ...) {
+  vapply(list(re = x$re, im = x$im), function(part) formula_text(part$formula, digits = digits), "")
+}
+
+#' @rdname lazy-print
+#' @export
+str.lazy_complex <- function(object, ...) {
+  cat("<complex lazy tensor> ", paste(dim(object)[1:2], collapse = " x "), ": ",
+      paste(format(object), collapse = ", "), "\n", sep = "")
+}
+
+#' @export
+t.lazy_complex <- function(x) each_part(x, t)
+
+#' @export
+`[.lazy_complex` <- function(x, i, j, k, ..., drop = FALSE) {
+  if (nargs() - (!missing(drop)) == 2) abort("index", "`F[k]` is not defined: ", places_instead)
+  taken <- function(x, which, take) each_part(x, function(part) take(part, which))
+  along <- function(axis, what) {
+    function(part, which) if (has_axis(part, axis)) take_points(part, which, axis, what) else part
+  }
+  if (!missing(k)) x <- taken(x, k, function(part, which) if (width(part) > 1) take_components(part, which) else part)
+  if (!missing(i)) x <- taken(x, i, along("i", "rows"))
+  if (!missing(j)) x <- taken(x, j, along("j", "columns"))
+  x
+}
+
+#' @export
+c.lazy_complex <- function(...) {
+  parts <- lapply(list(...), parts_of)
+  if (!all(vapply(parts, function(z) is_lazy(z$re), NA))) {
+    abort("input", "c() of a complex lazy tensor takes lazy tensors; Pm() makes one of numbers")
+  }
+  im <- lapply(parts, function(z) z$im %or% (z$re * 0))
+  new_complex(do.call(c, lapply(parts, `[[`, "re")), do.call(c, im))
+}
+
+#' @export
+as.matrix.lazy_complex <- function(x, ...) {
+  whole <- whole_of(x)
+  extent <- c(need_extent(whole, "i", "as.matrix()"), need_extent(whole, "j", "as.matrix()"))
+  guard_size(extent, 2 * width(whole), "pairs", "Reduce the formula instead, take rows first,")
+  outputs <- list(sum_output(x$re$formula, "both"), sum_output(x$im$formula, "both"))
+  complex_result(run_reduction(of_complex_numbers(new_reduction(outputs, whole$extent, whole$settings, whole$pairs))))
+}
+
+#' @export
+as.array.lazy_complex <- function(x, ...) as.matrix(x)
+
+# --- sums ---------------------------------------------------------------------------------------------------
+
+# A reduction of both parts is one of complex numbers.
+of_complex_numbers <- function(R) {
+  R$results <- c("re", "im")
+  R$complex <- TRUE
+  R
+}
+
+# As R's own, with the shape and the names of the parts; of traced parts, a pair of them.
+complex_result <- function(found) {
+  if (!is.list(found) || is_lazy_complex(found)) return(found)
+  re <- found[[1]]
+  if (is_traced(re) || is_traced(found[[2]])) return(new_complex(re, found[[2]]))
+  out <- complex(real = as.vector(re), imaginary = as.vector(found[[2]]))
+  attributes(out) <- attributes(re)
+  out
+}
+
+reduce_complex <- function(F, op, index, K, weight, call, drop, ...) {
+  row <- if (length(op) == 1) reduction_row(op)
+  if (is.null(row) || !row$name %in% c("Sum", "Mean")) {
+    abort("unsupported", "a complex formula has sums and means alone, not ", paste0(op, "()", collapse = ", "),
+          "; Re(), Im() and Mod() are real formulas")
+  }
+  check_places(K, row)
+  if (!is_lazy(F$re)) abort("input", "`F` must be a lazy tensor, not traced sums of one")
+  R <- of_complex_numbers(reduce_several(list(F$re, F$im), row$fn, index, NULL, weight, FALSE, drop, ...))
+  if (call && !length(free_operands(R))) run_reduction(R) else R
+}
+
+complex_product <- function(K, v, written) {
+  if (!has_axis(whole_of(as_complex(K)), "j")) abort("shape", "the left side of %*% has no points along j")
+  plain <- !is_lazy(v) && !is_lazy_complex(v)
+  if (plain) {
+    z <- parts_of(v)
+    K_whole <- whole_of(as_complex(K))
+    v <- lapply(z, function(part) if (!is.null(part)) columns_along_j(K_whole, part, written))
+    v <- if (is.null(v$im)) v$re else new_complex(v$re, v$im)
+  }
+  reduction(complex_operator("*", as_complex(K), v), "sum", index = "j")
+}
+
+as_complex <- function(x) if (is_lazy_complex(x)) x else new_complex(x, as_lazy(0, x, "0"))
