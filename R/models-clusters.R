@@ -1,0 +1,223 @@
+# Silhouettes, and k-means by Lloyd's iteration.
+
+#' Silhouettes without the distances
+#'
+#' How well each point lies in its cluster: with `a` its mean distance to the others of its own, `b` the least mean
+#' distance to another cluster, `(b - a) / max(a, b)`; 0 where a cluster has one point. As `cluster::silhouette()` has
+#' it of `dist(x)`, in memory for a number for each point and cluster.
+#'
+#' @param x points: a matrix, a data frame or a vector, without missing values
+#' @param cluster the cluster of each point: whole numbers, a factor or texts; or what [stats::kmeans()] or
+#'   [kmeans_lazy()] returned
+#' @param metric as in [knn()]
+#' @param object,... for methods
+#' @return A matrix of class `silhouette`, with columns `cluster`, `neighbor` and `sil_width`: `plot()` and `summary()`
+#'   of it are those of the cluster package. Labels that are not numbers become the numbers of their levels, which are
+#'   the attribute `labels`.
+#' @seealso [kmeans_lazy()], [knn()]
+#' @export
+#' @examples
+#' found <- silhouette_lazy(iris[, 1:4], iris$Species)
+#' found
+#' tapply(found[, "sil_width"], iris$Species, mean)
+silhouette_lazy <- function(x, cluster, metric = "euclidean") {
+  call <- sys.call()
+  x <- complete_points(x, "x")
+  if (inherits(cluster, "kmeans")) cluster <- cluster$cluster
+  groups <- grouped(x, cluster, "cluster")
+  sums <- metric_pairs(as_metric(metric), x) %*% one_hot(groups$codes)
+  sizes <- tabulate(groups$codes)
+  own <- cbind(seq_len(nrow(x)), groups$codes)
+  a <- sums[own] / (sizes[groups$codes] - 1)
+  others <- t(t(sums) / sizes)
+  others[own] <- Inf
+  nearest <- max.col(-others, ties.method = "first")
+  b <- others[cbind(own[, 1], nearest)]
+  width <- ifelse(sizes[groups$codes] == 1, 0, ifelse(pmax(a, b) == 0, 0, (b - a) / pmax(a, b)))
+  numbers <- if (is.numeric(cluster)) sort(unique(cluster)) else seq_along(sizes)
+  out <- cbind(cluster = numbers[groups$codes], neighbor = numbers[nearest], sil_width = width)
+  rownames(out) <- rownames(x)
+  structure(out, Ordered = FALSE, call = call, labels = if (!is.numeric(cluster)) groups$labels,
+            class = c("silhouette_lazy", "silhouette"))
+}
+
+one_hot <- function(codes, k = max(codes)) outer(codes, seq_len(k), "==") * 1
+
+#' @rdname silhouette_lazy
+#' @export
+print.silhouette_lazy <- function(x, ...) {
+  widths <- x[, "sil_width"]
+  by_cluster <- tapply(widths, x[, "cluster"], mean)
+  labels <- attr(x, "labels") %or% names(by_cluster)
+  cat("Silhouette widths of ", format(nrow(x), big.mark = ","), " points in ", length(by_cluster), " clusters: mean ",
+      format(mean(widths), digits = 4), "\n", sep = "")
+  print(data.frame(size = as.vector(table(x[, "cluster"])), mean = as.vector(by_cluster),
+                   below.0 = as.vector(tapply(widths < 0, x[, "cluster"], sum)), row.names = labels), digits = 4)
+  invisible(x)
+}
+
+#' @rdname silhouette_lazy
+#' @export
+summary.silhouette_lazy <- function(object, ...) with_cluster_package("summary", object, ...)
+
+#' @rdname silhouette_lazy
+#' @export
+plot.silhouette_lazy <- function(x, ...) with_cluster_package("plot", x, ...)
+
+# Its methods are those of the cluster package, which comes with R.
+with_cluster_package <- function(generic, x, ...) {
+  if (!requireNamespace("cluster", quietly = TRUE)) {
+    abort("input", generic, "() of silhouettes is that of the cluster package, which is not installed")
+  }
+  class(x) <- "silhouette"
+  get(generic)(x, ...)
+}
+
+#' K-means of many points
+#'
+#' Lloyd's iteration: each point to its nearest centre, each centre to the mean of its points, until nothing moves.
+#' From the same centres it gives what [stats::kmeans()] gives with `algorithm = "Lloyd"`, in every field.
+#'
+#' A number of centres is started by k-means++, with R's random numbers, `nstart` times, and the best is kept. A cluster
+#' that has lost all its points takes the point that is farthest from its centre, with a warning.
+#'
+#' @param x points: a matrix, a data frame or a vector, without missing values
+#' @param centers a number of clusters, or a matrix of centres to start from
+#' @param iter.max most iterations
+#' @param nstart number of starts, where `centers` is a number
+#' @param weights mass of each point
+#' @param object,newdata for `predict()`: the clusters, and points to be put into them
+#' @param ... not used
+#' @return An object of class `kmeans`, as [stats::kmeans()] has it.
+#' @seealso [silhouette_lazy()], [stats::kmeans()]
+#' @export
+#' @examples
+#' set.seed(1)
+#' found <- kmeans_lazy(iris[, 1:4], 3)
+#' found$size
+#' table(found$cluster, iris$Species)
+#' predict(found, iris[c(1, 51, 101), 1:4])
+#' silhouette_lazy(iris[, 1:4], found)
+kmeans_lazy <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
+  x <- strip_term(complete_points(x, "x"))
+  iter.max <- check_count(iter.max, "iter.max")
+  weights <- check_mass(weights, nrow(x))
+  if (missing(centers)) abort("input", "`centers` is not given: a number of clusters, or a matrix of centres")
+  if (any(weights == 0)) return(with_massless(x, weights, centers, iter.max, nstart))
+  if (length(centers) != 1 || is.data.frame(centers)) {
+    return(lloyd(x, check_centers(centers, x), iter.max, weights))
+  }
+  k <- check_count(centers, "centers")
+  distinct <- nrow(unique(x))
+  if (k > distinct) abort("data", "`centers` is ", k, ", and `x` has ", counted(distinct, "distinct row"))
+  found <- lapply(seq_len(check_count(nstart, "nstart")), function(start) {
+    lloyd(x, spread_centers(x, k, weights), iter.max, weights)
+  })
+  found[[which.min(vapply(found, `[[`, 0, "tot.withinss"))]]
+}
+
+# Points of weight 0 take no part, and are put into the clusters of the others.
+with_massless <- function(x, weights, centers, iter.max, nstart) {
+  heavy <- weights > 0
+  found <- kmeans_lazy(x[heavy, , drop = FALSE], centers, iter.max, nstart, weights[heavy])
+  cluster <- predict(found, x)
+  cluster[heavy] <- found$cluster
+  found$cluster <- cluster
+  found
+}
+
+check_mass <- function(weights, n) {
+  if (is.null(weights)) return(NULL)
+  if (!is.numeric(weights) || length(weights) != n) {
+    abort("shape", "`weights` must be a number for each of ", counted(n, "row"), ", not ", describe(weights))
+  }
+  if (!all(is.finite(weights) & weights >= 0)) abort("value", "`weights` must be finite and not negative")
+  if (!any(weights > 0)) abort("value", "all `weights` are 0")
+  as.numeric(weights)
+}
+
+check_centers <- function(centers, x) {
+  centers <- strip_term(complete_points(centers, "centers"))
+  if (ncol(centers) != ncol(x)) {
+    abort("shape", "`centers` has ", counted(ncol(centers), "column"), ", and `x` has ", ncol(x))
+  }
+  if (anyDuplicated(centers)) abort("data", "`centers`: row ", anyDuplicated(centers), " is there already")
+  centers
+}
+
+# k-means++: a point is the next centre with a probability like its squared distance from those chosen.
+spread_centers <- function(x, k, weights) {
+  mass <- weights %or% rep(1, nrow(x))
+  chosen <- sample.int(nrow(x), 1, prob = mass)
+  far <- Inf
+  while (length(chosen) < k) {
+    last <- x[chosen[length(chosen)], , drop = FALSE]
+    far <- pmin(far, colSums((t(x) - as.vector(last))^2))
+    chosen <- c(chosen, sample.int(nrow(x), 1, prob = if (any(mass * far > 0)) mass * far else far))
+  }
+  x[chosen, , drop = FALSE]
+}
+
+lloyd <- function(x, centers, iter.max, weights) {
+  k <- nrow(centers)
+  mass <- weights %or% rep(1, nrow(x))
+  before <- 0L
+  for (iter in seq_len(iter.max)) {
+    near <- min_argmin(sqdist(Vi(x), Vj(unname(centers))))
+    cluster <- refill(as.vector(near$index), as.vector(near$value), k)
+    settled <- identical(cluster, before)
+    if (settled) break
+    before <- cluster
+    centers <- sums_by(mass * x, cluster, k) / as.vector(sums_by(matrix(mass), cluster, k))
+  }
+  if (!settled) warn("convergence", "k-means has not settled in ", counted(iter.max, "iteration"), "; raise `iter.max`")
+  as_kmeans(x, cluster, centers, mass, if (settled) iter else iter + 1L)
+}
+
+nearest_center <- function(x, centers) as.vector(argmin(sqdist(Vi(strip_term(x)), Vj(unname(centers)))))
+sums_by <- function(values, cluster, k) unname(index_add(matrix(0, k, ncol(values)), cluster, unname(values)))
+
+# A cluster without points takes the one that is farthest from its centre.
+refill <- function(cluster, far, k) {
+  empty <- which(tabulate(cluster, k) == 0)
+  if (!length(empty)) return(cluster)
+  warn("empty", "cluster ", first_few(empty), " lost all its points and takes those farthest from their centres")
+  for (one in empty) {
+    lonely <- tabulate(cluster, k)[cluster] == 1
+    at <- which.max(ifelse(lonely, -Inf, far))
+    cluster[at] <- one
+    far[at] <- 0
+  }
+  cluster
+}
+
+as_kmeans <- function(x, cluster, centers, mass, iter) {
+  k <- nrow(centers)
+  dimnames(centers) <- list(seq_len(k), colnames(x))
+  off <- rowSums((x - centers[cluster, , drop = FALSE])^2)
+  within <- as.vector(sums_by(matrix(mass * off), cluster, k))
+  total <- sum(mass * rowSums(t(t(x) - colSums(mass * x) / sum(mass))^2))
+  structure(
+    list(cluster = stats::setNames(cluster, rownames(x)), centers = centers, totss = total, withinss = within,
+         tot.withinss = sum(within), betweenss = total - sum(within), size = tabulate(cluster, k), iter = iter,
+         ifault = NULL),
+    class = c("kmeans_lazy", "kmeans")
+  )
+}
+
+#' @rdname kmeans_lazy
+#' @importFrom stats predict
+#' @export
+predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
+  if (is.null(newdata)) return(object$cluster)
+  x <- as_inputs(newdata, "newdata")
+  if (ncol(x) != ncol(object$centers)) {
+    abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the centres have ", ncol(object$centers))
+  }
+  known <- rowSums(is.na(x)) == 0
+  out <- rep(NA_integer_, nrow(x))
+  if (any(known)) {
+    out[known] <- nearest_center(check_finite(x[known, , drop = FALSE], "newdata"), object$centers)
+  }
+  stats::setNames(out, rownames(x))
+}

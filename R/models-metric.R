@@ -1,0 +1,44 @@
+# Distances by name, for neighbours, clusters and designs.
+
+# One for each name that may be given, as a function of lazy points. Those of the engine are themselves.
+metric_rows <- list(
+  euclidean = function(x, y) sqrt(sqdist(x, y)),
+  sqeuclidean = function(x, y) sqdist(x, y),
+  manhattan = function(x, y) manhattan(x, y),
+  chebyshev = function(x, y) chebyshev(x, y),
+  canberra = function(x, y) canberra(x, y),
+  cosine = function(x, y) cosine(x, y),
+  hellinger = function(x, y) hellinger(x, y),
+  haversine = function(x, y) haversine(x, y),
+  braycurtis = function(x, y) manhattan(x, y) / sum(x + y)
+)
+metric_aliases <- c(bray = "braycurtis", "bray-curtis" = "braycurtis", maximum = "chebyshev")
+
+# A name, or a function of lazy points, as list(name, of = function(x, y)).
+as_metric <- function(metric, argument = "metric") {
+  if (is.function(metric)) return(list(name = "own metric", of = metric))
+  if (is.character(metric) && length(metric) == 1 && metric %in% names(metric_aliases)) {
+    metric <- metric_aliases[[metric]]
+  }
+  name <- one_of(metric, names(metric_rows), argument)
+  list(name = name, of = metric_rows[[name]])
+}
+
+# Lazy distances of points of plain numbers, refused where a row has none.
+metric_pairs <- function(metric, x, y = x) {
+  if (metric$name == "braycurtis") check_not_empty(x)
+  D <- metric$of(Vi(strip_term(x)), Vj(strip_term(y)))
+  if (is_lazy(D) && width(D) == 1) return(D)
+  abort("input", "`metric` must give a lazy tensor of one component, not ", describe(D))
+}
+strip_term <- function(x) {
+  attr(x, "term") <- NULL
+  x
+}
+
+# Two rows that add up to 0 have no such distance.
+check_not_empty <- function(x) {
+  empty <- which(rowSums(x) == 0)
+  if (length(empty) < 2) return(invisible())
+  abort("data", "rows ", first_few(empty), " are empty: the Bray-Curtis distance of two such rows is 0 / 0")
+}

@@ -1,0 +1,226 @@
+# Nearest neighbours, neighbours within a radius, and the graphs of them.
+
+#' Nearest neighbours
+#'
+#' `knn()` finds the `k` nearest of the points `x` for each of them, or for each row of `query`; `radius_nn()` all
+#' within a radius. Exactly, for any distance, in memory for the results alone.
+#'
+#' Among themselves, points are not their own neighbours: they are left out by their number, so that twins at distance 0
+#' stay. Of points at the same distance the one of smaller number comes first, whatever the device.
+#'
+#' `nn_graph()` is the graph as a sparse matrix: the neighbours of point i are in row i. `"union"` links two points of
+#' which one is a neighbour of the other, `"mutual"` those that are of each other.
+#'
+#' @param x points: a matrix, a data frame or a vector, without missing values; factors have a column for each level
+#' @param query points whose neighbours are wanted; by default all of `x`
+#' @param k number of neighbours
+#' @param metric `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`, `"hellinger"`,
+#'   `"braycurtis"`, `"haversine"` (longitude and latitude in degrees, angle in radians), or a function of two lazy
+#'   points
+#' @param exclude_self is point i of `query` not a neighbour of point i of `x`?
+#' @param radius distance up to which points are neighbours, itself included
+#' @param ... not used
+#' @return `knn()`: a list of class `kernweave_nn` with matrices `nn.index` and `nn.dist`, as `FNN::get.knn()` has it.
+#'   `radius_nn()`: one with lists `id` and `dist`, nearest first, and `radius`, as `dbscan::frNN()` has it.
+#'   `nn_graph()`: a sparse matrix of class `dgCMatrix`.
+#' @seealso [argKmin()] for what is behind it, [silhouette_lazy()]; `class::knn()` classifies
+#' @export
+#' @examples
+#' nn <- knn(iris[, 1:4], k = 5)
+#' nn
+#' head(nn$nn.index)
+#' # a vote among neighbours
+#' train <- c(1:40, 51:90, 101:140)
+#' near <- knn(iris[train, 1:4], iris[-train, 1:4], k = 5)$nn.index
+#' votes <- apply(near, 1, function(i) names(which.max(table(iris$Species[train][i]))))
+#' table(votes, iris$Species[-train])
+#' G <- nn_graph(nn, symmetrize = "union")
+#' table(Matrix::rowSums(G))
+#' radius_nn(iris[, 1:4], radius = 0.5)
+knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is.null(query), ...) {
+  refuse_classes(k, ...)
+  points <- neighbour_points(x, query, exclude_self)
+  k <- check_count(k, "k")
+  n <- nrow(points$x)
+  if (k > n - exclude_self) {
+    abort("value", "`k` is ", k, ", and there are ", counted(n - exclude_self, "point"), " to be neighbours")
+  }
+  metric <- as_metric(metric)
+  # One more than is wanted tells whether the last place was tied; another is for the point itself.
+  found <- nearest(points, metric, min(n, k + exclude_self + 1))
+  if (exclude_self) found <- without_self(found)
+  wanted <- seq_len(k)
+  tied <- if (ncol(found$index) > k) sum(found$value[, k + 1] == found$value[, k]) else 0
+  out <- list(nn.index = found$index[, wanted, drop = FALSE], nn.dist = found$value[, wanted, drop = FALSE])
+  new_neighbours(lapply(out, named_rows, rownames(points$query)), "knn", n, metric, exclude_self, is.null(query), tied)
+}
+
+refuse_classes <- function(k, cl, ...) {
+  if (is.factor(k) || !missing(cl)) {
+    abort("input", "knn() finds neighbours; to classify by them, class::knn(train, test, cl) is meant, or a vote ",
+          "as in the example of the help page")
+  }
+  if (...length()) abort("input", "there is no argument `", (names(list(...)) %or% "")[1], "`; see ?kernweave::knn")
+}
+
+neighbour_points <- function(x, query, exclude_self) {
+  check_flag(exclude_self, "exclude_self")
+  x <- check_complete(as_inputs(x, "x"), "x")
+  if (is.null(query)) return(list(x = x, query = x))
+  query <- check_complete(as_inputs(query, "query"), "query")
+  if (ncol(query) != ncol(x)) {
+    abort("shape", "`query` has ", counted(ncol(query), "column"), ", and `x` has ", ncol(x))
+  }
+  list(x = x, query = query)
+}
+
+# Squared distances have the same order, and are quicker.
+nearest <- function(points, metric, K) {
+  euclidean <- metric$name == "euclidean"
+  D <- metric_pairs(if (euclidean) as_metric("sqeuclidean") else metric, points$query, points$x)
+  found <- Kmin_argKmin(D, K = K)
+  if (euclidean) found$value <- sqrt(found$value)
+  found
+}
+
+# Each row without its own number, or without its last place where that is not there.
+without_self <- function(found, rows = seq_len(nrow(found$index))) {
+  K <- ncol(found$index)
+  self <- found$index == rows
+  at <- ifelse(rowSums(self) > 0, max.col(self, ties.method = "first"), K)
+  kept <- col(found$index) != at
+  lapply(found, function(values) matrix(t(values)[t(kept)], nrow(values), byrow = TRUE))
+}
+
+named_rows <- function(values, names) {
+  dimnames(values) <- if (!is.null(names)) list(names, NULL)
+  values
+}
+
+new_neighbours <- function(parts, kind, n, metric, exclude_self, same, tied = NULL) {
+  about <- list(kind = kind, n = n, metric = metric$name, exclude_self = exclude_self, same = same, tied = tied)
+  structure(parts, about = about, class = "kernweave_nn")
+}
+
+#' @rdname knn
+#' @export
+radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_self = is.null(query)) {
+  if (missing(radius)) abort("input", "`radius` is not given")
+  if (!is.numeric(radius) || length(radius) != 1 || !isTRUE(radius >= 0)) {
+    abort("value", "`radius` must be a number of at least 0, not ", format_value(radius))
+  }
+  points <- neighbour_points(x, query, exclude_self)
+  metric <- as_metric(metric)
+  euclidean <- metric$name == "euclidean"
+  D <- metric_pairs(if (euclidean) as_metric("sqeuclidean") else metric, points$query, points$x)
+  within <- D <= if (euclidean) radius^2 else radius
+  counts <- reduction(within, "count", drop = TRUE)
+  if (exclude_self) {
+    self <- as.vector(diag(within))
+    counts[seq_along(self)] <- counts[seq_along(self)] - self
+  }
+  check_room(sum(counts) * 12, sum(counts))
+  out <- filled_lists(points, metric, counts, exclude_self)
+  names(out$id) <- names(out$dist) <- rownames(points$query)
+  new_neighbours(c(out, list(radius = radius)), "radius", nrow(points$x), metric, exclude_self, is.null(query))
+}
+
+check_room <- function(bytes, count) {
+  limit <- getOption("kernweave.max_dense_mb", 1024)
+  if (bytes / 2^20 <= limit) return(invisible())
+  abort("memory", "there are ", format(count, big.mark = ","), " neighbours within `radius`, which would take ",
+        format(bytes / 2^20, digits = 3), " MB; the limit is ", limit, " MB. Choose a smaller radius, or raise ",
+        "options(kernweave.max_dense_mb = )")
+}
+
+# The nearest of each row, so many as were counted: rows of like counts together.
+filled_lists <- function(points, metric, counts, exclude_self) {
+  m <- nrow(points$query)
+  id <- rep(list(integer()), m)
+  dist <- rep(list(numeric()), m)
+  size <- ceiling(log2(pmax(counts, 1)))
+  for (rows in split(seq_len(m), size)) {
+    most <- min(max(counts[rows], 1) + exclude_self, nrow(points$x))
+    found <- nearest(list(query = points$query[rows, , drop = FALSE], x = points$x), metric, most)
+    if (exclude_self) found <- without_self(found, rows)
+    for (k in seq_along(rows)) {
+      places <- seq_len(counts[rows[k]])
+      id[[rows[k]]] <- found$index[k, places]
+      dist[[rows[k]]] <- found$value[k, places]
+    }
+  }
+  list(id = id, dist = dist)
+}
+
+#' @rdname knn
+#' @param nn what `knn()` or `radius_nn()` returned
+#' @param weights of the edges: 1, or the distance
+#' @param symmetrize `"none"`, `"union"` or `"mutual"`
+#' @export
+nn_graph <- function(nn, weights = c("one", "distance"), symmetrize = c("none", "union", "mutual")) {
+  if (!inherits(nn, "kernweave_nn")) {
+    abort("input", "`nn` must be what knn() or radius_nn() returned, not ", describe(nn))
+  }
+  weights <- one_of(weights[1], c("one", "distance"), "weights")
+  symmetrize <- one_of(symmetrize[1], c("none", "union", "mutual"), "symmetrize")
+  about <- attr(nn, "about")
+  if (symmetrize != "none" && !about$same) {
+    abort("input", "`symmetrize` is for neighbours of points among themselves; these are of `query`")
+  }
+  edges <- nn_edges(nn, about)
+  if (weights == "one") edges$x <- rep(1, length(edges$i))
+  if (symmetrize == "none") {
+    return(Matrix::sparseMatrix(edges$i, edges$j, x = edges$x, dims = c(edges$m, about$n), dimnames = edges$names))
+  }
+  symmetric_graph(edges, about$n, symmetrize)
+}
+
+nn_edges <- function(nn, about) {
+  if (about$kind == "knn") {
+    names <- rownames(nn$nn.index)
+    m <- nrow(nn$nn.index)
+    edges <- list(i = as.vector(row(nn$nn.index)), j = as.vector(nn$nn.index), x = as.vector(nn$nn.dist), m = m)
+  } else {
+    names <- names(nn$id)
+    m <- length(nn$id)
+    edges <- list(i = rep(seq_len(m), lengths(nn$id)), j = unlist(nn$id), x = unlist(nn$dist), m = m)
+  }
+  c(edges, list(names = if (!is.null(names)) list(names, if (about$same) names)))
+}
+
+# Both directions of each edge, once: those found in both are there twice.
+symmetric_graph <- function(edges, n, symmetrize) {
+  i <- c(edges$i, edges$j)
+  j <- c(edges$j, edges$i)
+  key <- (i - 1) * n + j
+  repeated <- duplicated(key)
+  kept <- if (symmetrize == "union") !repeated else repeated
+  Matrix::sparseMatrix(i[kept], j[kept], x = c(edges$x, edges$x)[kept], dims = c(n, n), dimnames = edges$names)
+}
+
+#' @rdname knn
+#' @param digits significant digits
+#' @export
+print.kernweave_nn <- function(x, digits = 3, ...) {
+  about <- attr(x, "about")
+  m <- if (about$kind == "knn") nrow(x$nn.index) else length(x$id)
+  distances <- if (about$kind == "knn") x$nn.dist else unlist(x$dist)
+  among <- if (about$same) "points among themselves" else paste0("points among ", format(about$n, big.mark = ","))
+  what <- if (about$kind == "knn") counted(ncol(x$nn.index), "nearest neighbour")
+          else paste("neighbours within", x$radius)
+  cat(what, " of ", format(m, big.mark = ","), " ", among, " (", about$metric,
+      if (about$exclude_self) ", self left out", ")\n", sep = "")
+  if (about$kind == "radius") {
+    counts <- lengths(x$id)
+    cat("  ", format(sum(counts), big.mark = ","), " in all, ", min(counts), " to ", max(counts), " each, ",
+        sum(counts == 0), " points without any\n", sep = "")
+  }
+  if (length(distances)) {
+    shown <- vapply(c(min(distances), median(distances), max(distances)), format, "", digits = digits)
+    cat("  distances: min ", shown[1], ", median ", shown[2], ", max ", shown[3], "\n", sep = "")
+  }
+  if (isTRUE(about$tied > 0)) {
+    cat("  ties for the last place: in ", counted(about$tied, "row"), ", smallest index kept\n", sep = "")
+  }
+  invisible(x)
+}

@@ -1,0 +1,104 @@
+# Silhouettes and k-means against the packages cluster and stats.
+
+petals <- iris[, 1:4]
+start <- petals[c(1, 51, 101), ]
+
+test_that("k-means is that of stats by Lloyd's iteration, in every field", {
+  found <- kmeans_lazy(petals, start)
+  expect_equal(found$tot.withinss, 78.8514414261, tolerance = 1e-11)
+  expect_identical(found$size, c(50L, 62L, 38L))
+  expect_s3_class(found, "kmeans")
+  for (k in 2:5) {
+    centers <- as.matrix(petals[seq(1, 150, length.out = k), ])
+    peer <- stats::kmeans(petals, centers, iter.max = 100, algorithm = "Lloyd")
+    expect_equal(unclass(kmeans_lazy(petals, centers)), unclass(peer))
+  }
+  expect_warning(short <- kmeans_lazy(petals, start, iter.max = 2), class = "kernweave_warning_convergence")
+  suppressWarnings(peer <- stats::kmeans(petals, start, iter.max = 2, algorithm = "Lloyd"))
+  expect_equal(short$centers, peer$centers)
+  expect_equal(short$iter, peer$iter)
+})
+
+test_that("a number of clusters is started by set.seed(), and weights are rows again", {
+  set.seed(1)
+  one <- kmeans_lazy(petals, 3)
+  set.seed(1)
+  expect_identical(kmeans_lazy(petals, 3), one)
+  expect_equal(one$tot.withinss, 78.851441, tolerance = 1e-6)
+  weights <- rep(c(1, 2, 3), 50)
+  heavy <- kmeans_lazy(petals, start, weights = weights)
+  many <- kmeans_lazy(petals[rep(1:150, weights), ], start)
+  expect_equal(heavy$centers, many$centers)
+  expect_equal(heavy$tot.withinss, many$tot.withinss)
+  some <- kmeans_lazy(petals, start, weights = rep(c(1, 0), 75))
+  expect_equal(some$centers, kmeans_lazy(petals[c(TRUE, FALSE), ], start)$centers)
+  expect_length(some$cluster, 150)
+})
+
+test_that("an empty cluster takes the farthest point, with a warning", {
+  x <- c(1, 2, 3, 4, 100)
+  expect_warning(found <- kmeans_lazy(x, rbind(2, 3, 1000)), class = "kernweave_warning_empty")
+  expect_true(all(found$size > 0))
+  expect_equal(found$cluster[5], 3)
+})
+
+test_that("points are put into clusters by predict(), missing ones into none", {
+  found <- kmeans_lazy(petals, start)
+  expect_identical(predict(found), found$cluster)
+  new <- petals[c(1, 60, 150), ]
+  new[2, 1] <- NA
+  expect_equal(predict(found, new), found$cluster[c(1, 60, 150)] * c(1, NA, 1), ignore_attr = TRUE)
+  expect_error(predict(found, new[, 1:2]), class = "kernweave_error_shape")
+})
+
+test_that("silhouettes are those of the cluster package, whatever the labels", {
+  cluster <- kmeans_lazy(petals, start)$cluster
+  found <- silhouette_lazy(petals, cluster)
+  expect_equal(mean(found[, "sil_width"]), 0.552819012356, tolerance = 1e-12)
+  expect_equal(as.vector(tapply(found[, "sil_width"], cluster, mean)), c(0.7981404884, 0.4173199215, 0.4511050604),
+               tolerance = 1e-9)
+  skip_if_not_installed("cluster")
+  bare <- function(s) matrix(s, ncol = 3)
+  expect_equal(bare(found), bare(cluster::silhouette(cluster, stats::dist(petals))), tolerance = 1e-12)
+  labels <- c(7L, 2L, 40L)[cluster]
+  expect_equal(bare(silhouette_lazy(petals, labels)), bare(cluster::silhouette(labels, stats::dist(petals))))
+  city <- cluster::silhouette(cluster, stats::dist(petals, "manhattan"))
+  named <- factor(c("c", "a", "b")[cluster], c("c", "a", "b"))
+  expect_equal(bare(silhouette_lazy(petals, named, "manhattan")), bare(city))
+  expect_equal(bare(silhouette_lazy(petals, kmeans_lazy(petals, start))), bare(found))
+  lonely <- c(1L, rep(2:3, c(70, 79)))
+  expect_equal(bare(silhouette_lazy(petals, lonely)), bare(cluster::silhouette(lonely, stats::dist(petals))))
+  expect_equal(summary(found)$avg.width, mean(found[, "sil_width"]))
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(plot(found))
+})
+
+test_that("every row r times has the silhouettes that follow from the sums", {
+  r <- 20
+  cluster <- kmeans_lazy(petals, start)$cluster
+  D <- as.matrix(stats::dist(petals))
+  S <- D %*% outer(cluster, 1:3, "==")
+  size <- tabulate(cluster)
+  a <- r * S[cbind(1:150, cluster)] / (r * size[cluster] - 1)
+  S <- sweep(S, 2, size, "/")
+  S[cbind(1:150, cluster)] <- Inf
+  b <- apply(S, 1, min)
+  many <- silhouette_lazy(petals[rep(1:150, r), ], rep(cluster, r))
+  expect_equal(many[1:150, "sil_width"], (b - a) / pmax(a, b), ignore_attr = TRUE)
+})
+
+test_that("mistakes are refused by class, and silhouettes print themselves", {
+  cluster <- kmeans_lazy(petals, start)$cluster
+  expect_output(print(silhouette_lazy(petals, iris$Species)), "150 points in 3 clusters: mean 0.503")
+  expect_error(silhouette_lazy(petals, rep(1, 150)), class = "kernweave_error_data")
+  expect_error(silhouette_lazy(petals, c(NA, cluster[-1])), class = "kernweave_error_data")
+  expect_error(silhouette_lazy(petals, cluster[-1]), class = "kernweave_error_shape")
+  expect_error(kmeans_lazy(petals), "centers", class = "kernweave_error_input")
+  expect_error(kmeans_lazy(c(1, 1, 2), 3), "2 distinct rows", class = "kernweave_error_data")
+  expect_error(kmeans_lazy(petals, start[, 1:2]), class = "kernweave_error_shape")
+  expect_error(kmeans_lazy(petals, rbind(start, start)), class = "kernweave_error_data")
+  expect_error(kmeans_lazy(airquality, 2), class = "kernweave_error_data")
+  expect_error(kmeans_lazy(petals, 3, weights = 1:3), class = "kernweave_error_shape")
+  expect_error(kmeans_lazy(petals, 3, weights = -(1:150)), class = "kernweave_error_value")
+})

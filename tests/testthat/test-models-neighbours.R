@@ -1,0 +1,118 @@
+# Nearest neighbours, within radii too, against dense distances and other packages.
+
+petals <- iris[, 1:4]
+
+dense_neighbours <- function(D, k, self = TRUE) {
+  if (self) diag(D) <- Inf
+  index <- t(apply(D, 1, function(row) order(row)[seq_len(k)]))
+  list(index = index, dist = t(sapply(seq_len(nrow(D)), function(i) D[i, index[i, ]])))
+}
+
+test_that("neighbours and their distances are those of FNN and of the dense matrix, whatever the metric", {
+  nn <- knn(petals, k = 5)
+  expect_equal(sum(nn$nn.dist), 267.867595019, tolerance = 1e-11)
+  expect_identical(c(nn$nn.index[102, 1], nn$nn.index[143, 1]), c(143L, 102L))
+  expect_equal(nn$nn.dist[102, 1], 0)
+  set.seed(4)
+  x <- matrix(stats::runif(80), 40)
+  y <- matrix(stats::runif(24), 12)
+  pairs <- function(f, a, b) outer(seq_len(nrow(a)), seq_len(nrow(b)), Vectorize(function(i, j) f(a[i, ], b[j, ])))
+  by_hand <- list(
+    euclidean = function(u, v) sqrt(sum((u - v)^2)), manhattan = function(u, v) sum(abs(u - v)),
+    chebyshev = function(u, v) max(abs(u - v)), cosine = function(u, v) 1 - sum(u * v) / sqrt(sum(u^2) * sum(v^2)),
+    canberra = function(u, v) sum(abs(u - v) / (u + v)), sqeuclidean = function(u, v) sum((u - v)^2),
+    braycurtis = function(u, v) sum(abs(u - v)) / sum(u + v),
+    hellinger = function(u, v) sqrt(sum((sqrt(u) - sqrt(v))^2) / 2)
+  )
+  for (name in names(by_hand)) {
+    among <- dense_neighbours(pairs(by_hand[[name]], x, x), 3)
+    found <- knn(x, k = 3, metric = name)
+    expect_equal(found$nn.dist, among$dist, label = name)
+    if (name != "hellinger") expect_equal(found$nn.index, among$index, label = name)
+    expect_equal(knn(x, y, k = 3, metric = name)$nn.dist,
+                 dense_neighbours(pairs(by_hand[[name]], y, x), 3, self = FALSE)$dist, label = name)
+  }
+  expect_equal(knn(x, k = 2, metric = function(x, y) abs(x[, , 1] - y[, , 1]))$nn.dist, knn(x[, 1], k = 2)$nn.dist)
+  skip_if_not_installed("FNN")
+  expect_equal(nn$nn.dist, FNN::get.knn(petals, 5)$nn.dist)
+})
+
+test_that("a point is left out by its number, and ties go to the smallest one", {
+  x <- c(1, 1, 1, 1, 2, 2)
+  nn <- knn(x, k = 2)
+  expect_identical(nn$nn.index, matrix(c(2L, 1L, 1L, 1L, 6L, 5L, 3L, 3L, 2L, 2L, 1L, 1L), 6))
+  expect_equal(attr(nn, "about")$tied, 6)
+  expect_identical(knn(x, k = 2, exclude_self = FALSE)$nn.index[, 1], c(1L, 1L, 1L, 1L, 5L, 5L))
+  expect_identical(dim(knn(x, k = 5)$nn.index), c(6L, 5L))
+  many <- rep(0, 30)
+  expect_true(all(knn(many, k = 3)$nn.index != row(matrix(0, 30, 3))))
+})
+
+test_that("all points within a radius are found, nearest first", {
+  found <- radius_nn(petals, radius = 0.5)
+  expect_equal(sum(lengths(found$id)), 1460)
+  expect_equal(sum(unlist(found$dist)), 524.661866, tolerance = 1e-8)
+  D <- as.matrix(stats::dist(petals, method = "manhattan"))
+  near <- radius_nn(petals, radius = 0.75, metric = "manhattan")
+  for (i in c(1, 42, 107, 150)) {
+    expect_setequal(near$id[[i]], setdiff(which(D[i, ] <= 0.75), i))
+    expect_false(is.unsorted(near$dist[[i]]))
+  }
+  query <- radius_nn(petals, petals[c(1, 42), ], radius = 0.75, metric = "manhattan")
+  expect_equal(lengths(query$id), unname(rowSums(D[c(1, 42), ] <= 0.75)), ignore_attr = TRUE)
+  expect_equal(lengths(radius_nn(1:3, radius = 0)$id), c(0, 0, 0))
+  old <- options(kernweave.max_dense_mb = 0.001)
+  on.exit(options(old))
+  expect_error(radius_nn(petals, radius = 0.5), "1,460", class = "kernweave_error_memory")
+})
+
+test_that("graphs link points to their neighbours, one way, either way or both", {
+  x <- cbind(a = c(0, 1, 3, 7))
+  rownames(x) <- letters[1:4]
+  nn <- knn(x, k = 1)
+  G <- nn_graph(nn, "distance")
+  expect_s4_class(G, "dgCMatrix")
+  expect_equal(as.matrix(G), matrix(c(0, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 4, 0, 0, 0, 0), 4,
+                                    dimnames = list(letters[1:4], letters[1:4])))
+  expect_equal(as.matrix(nn_graph(nn, "distance", "union")), pmax(as.matrix(G), t(as.matrix(G))))
+  expect_equal(as.matrix(nn_graph(nn, symmetrize = "mutual")), (as.matrix(G) > 0 & t(as.matrix(G)) > 0) * 1)
+  few <- x[1:3, , drop = FALSE]
+  expect_equal(nn_graph(radius_nn(few, radius = 2)), nn_graph(knn(few, k = 1), symmetrize = "union"))
+  across <- nn_graph(knn(x, c(0.2, 6), k = 2))
+  expect_equal(dim(across), c(2, 4))
+  expect_error(nn_graph(knn(x, 1:2, k = 1), symmetrize = "union"), class = "kernweave_error_input")
+  expect_error(nn_graph(list()), class = "kernweave_error_input")
+})
+
+test_that("neighbours print themselves, keep row names and take factors, integers and empty queries", {
+  expect_output(print(knn(petals, k = 5)), "5 nearest neighbours of 150 points among themselves .euclidean, self left")
+  expect_output(print(radius_nn(petals, radius = 0.5)), "1,460 in all, 0 to 32 each")
+  cars <- knn(mtcars[, c("cyl", "gear")], k = 1)
+  expect_identical(rownames(cars$nn.index), rownames(mtcars))
+  mixed <- data.frame(f = factor(c("a", "b", "a")), i = c(1L, 1L, 3L))
+  expect_equal(as.vector(knn(mixed, k = 1)$nn.dist), c(1, 1, 2))
+  expect_identical(dim(knn(1:5, numeric(), k = 2)$nn.index), c(0L, 2L))
+  expect_output(print(knn(1:5, numeric(), k = 2)), "0 points")
+})
+
+test_that("mistakes are refused by class, and classification is pointed to", {
+  expect_error(knn(petals, petals, iris$Species), "class::knn", class = "kernweave_error_input")
+  expect_error(knn(petals, petals, cl = iris$Species), "class::knn", class = "kernweave_error_input")
+  expect_error(knn(petals, k = 150), "150.*149", class = "kernweave_error_value")
+  expect_error(knn(petals, k = 0), class = "kernweave_error_input")
+  expect_error(knn(petals, petals[, 1:2]), class = "kernweave_error_shape")
+  expect_error(knn(airquality), "missing values", class = "kernweave_error_data")
+  expect_error(knn(petals, metric = "euclid"), "euclidean", class = "kernweave_error_input")
+  expect_error(knn(petals, metric = function(x, y) x - y), class = "kernweave_error_input")
+  expect_error(knn(rbind(0, 0, 1), metric = "braycurtis", k = 1), "1, 2", class = "kernweave_error_data")
+  expect_error(radius_nn(petals), "radius", class = "kernweave_error_input")
+  expect_error(radius_nn(petals, radius = -1), class = "kernweave_error_value")
+  expect_error(knn(stats::dist(1:3)), class = "kernweave_error_input")
+})
+
+test_that("every row twice has its twin at distance 0 and then what it had", {
+  once <- knn(petals[-143, ], k = 3)$nn.dist
+  twice <- knn(rbind(petals[-143, ], petals[-143, ]), k = 3)$nn.dist
+  expect_true(all(twice[, 1] == 0))
+  expect_equal(twice[1:149, 2:3], once[, c(1, 1)], ignore_attr = TRUE)
+})
