@@ -174,6 +174,43 @@ print.kernweave_segments <- function(x, ...) {
 #' @export
 str.kernweave_segments <- function(object, ...) print(object)
 
+#' @rdname par_segments
+#' @export
+summary.kernweave_segments <- function(object, ...) {
+  sizes <- lengths(object)
+  out <- c(segments = length(sizes), items = items_in(object), empty = sum(sizes == 0), shortest = NA, median = NA,
+           longest = NA)
+  if (length(sizes)) out[c("shortest", "median", "longest")] <- c(min(sizes), stats::median(sizes), max(sizes))
+  out
+}
+
+#' @rdname par_segments
+#' @param row.names,optional not used
+#' @export
+as.data.frame.kernweave_segments <- function(x, row.names = NULL, optional = FALSE, ...) {
+  out <- data.frame(items = lengths(x, use.names = FALSE))
+  labels <- unclass(x)$labels
+  if (is.null(labels)) out else cbind(data.frame(group = labels), out)
+}
+
+# A plan has no parts to be taken out: what a list would give is ours alone.
+whole_plan <- function(operation) {
+  abort("index", operation, " of a plan of segments is not defined: lengths() and names() look at it, as.data.frame() ",
+        "lists its segments, par_segments() makes another")
+}
+
+#' @export
+`[.kernweave_segments` <- function(x, ...) whole_plan("`[`")
+
+#' @export
+`[[.kernweave_segments` <- function(x, ...) whole_plan("`[[`")
+
+#' @export
+`$.kernweave_segments` <- function(x, name) whole_plan("`$`")
+
+#' @export
+c.kernweave_segments <- function(...) whole_plan("c()")
+
 shown_lengths <- function(sizes, most = 8) {
   first <- utils::head(sizes, most)
   text <- if (is.null(names(first))) first else paste0(names(first), ": ", first)

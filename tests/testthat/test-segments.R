@@ -56,3 +56,15 @@ test_that("plans that cannot be are refused by name", {
   refused(par_segments(heads = TRUE, n = 2), "`n` is 2, and `heads` has 1 flags", "kernweave_error_shape")
   input(par_segments(by = list(1)), "`by` must be a vector or a factor")
 })
+
+test_that("a plan is summarised and listed, and has no parts", {
+  plan <- par_segments(by = c("b", "a", "b", "b"))
+  expect_equal(as.data.frame(plan), data.frame(group = c("a", "b"), items = c(1L, 3L)))
+  expect_equal(as.data.frame(par_segments(lengths = c(2, 0))), data.frame(items = c(2L, 0L)))
+  expect_equal(summary(par_segments(lengths = c(3, 0, 1))),
+               c(segments = 3, items = 4, empty = 1, shortest = 0, median = 1, longest = 3))
+  expect_equal(summary(par_segments(lengths = integer()))[["segments"]], 0)
+  for (code in expression(plan[1], plan[[1]], plan$offsets, c(plan, plan))) {
+    expect_error(eval(code), "as.data.frame\\(\\)", class = "kernweave_error_index", label = deparse(code))
+  }
+})
