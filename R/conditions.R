@@ -28,6 +28,7 @@
 #' | class `kernweave_warning_...` | signalled when |
 #' |---|---|
 #' | `convergence` | an iteration ended before it reached its tolerance; the message names a remedy |
+#' | `dropped` | a term or a column has nothing to say and is left out |
 #' | `empty` | a cluster has lost all its points |
 #' | `unreached` | a gradient is 0, since the result does not depend on an argument that `wrt` names |
 #' | `overflow` | a sum of integers is `NA`, since it is too large |

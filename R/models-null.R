@@ -151,6 +151,14 @@ block_invariants <- function(b, n) {
        s3 = sum(n * d^3), u = sum(outer(n, n) * b^3), r = sum(n * d * diag(bn %*% b)), b = sum(outer(n * d, n * d) * b))
 }
 
+# Of a projection on the columns of Q, which are orthonormal and add up to 0.
+projection_invariants <- function(Q) {
+  d <- rowSums(Q^2)
+  q <- ncol(Q)
+  cubes <- if (q == 1) sum(Q^3)^2 else sum((Vi(Q) | Vj(Q))^3, index = "ij")[1]
+  list(t1 = q, t2 = q, t3 = q, s2 = sum(d^2), s3 = sum(d^3), u = cubes, r = sum(d^2), b = sum(crossprod(Q, d)^2))
+}
+
 # Mean, variance and skewness of sum_ij A_ij B_{p(i) p(j)} over all permutations p (Kazi-Aoual, Hitier, Sabatier and
 # Lebreton, 1995). In units of the traces, since the third moment is a small difference of large numbers.
 permutation_moments <- function(a, b, n) {

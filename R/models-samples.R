@@ -29,7 +29,7 @@
 #'   discrepancy, which may be negative, and the biased one, not squared; for `energy_test()` the energy distance.
 #'   `pairwise` has the squared discrepancies, or energy distances, of all pairs of groups; `replicates` or `moments`
 #'   what the statistic is by chance.
-#' @seealso [kernweave_test] for printing and plotting
+#' @seealso [permanova()] for designs, [kernweave_test] for printing and plotting
 #' @name two-samples
 #' @examples
 #' set.seed(1)

@@ -13,7 +13,7 @@ as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
 null_text <- function(null, what = "permutations") {
   if (!is.null(null$moments)) return(paste("moments of all", what))
   if (null$exhaustive) return(paste("all", length(null$replicates), what))
-  paste(length(null$replicates), what)
+  counted(length(null$replicates), sub("s$", "", what))
 }
 
 from_replicates <- function(statistic, replicates, exhaustive) {

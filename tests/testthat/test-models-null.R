@@ -18,6 +18,11 @@ test_that("the moments are those over all 5040 permutations of seven rows", {
   weights <- kernweave:::label_weights(c(3, 2, 2))
   L <- weights[labels, labels]
   expect_equal(kernweave:::block_invariants(weights, c(3, 2, 2)), invariants_of(L))
+  Q <- qr.Q(qr(scale(matrix(stats::rnorm(14), 7), scale = FALSE)))
+  for (q in 1:2) {
+    P <- Q[, seq_len(q), drop = FALSE]
+    expect_equal(kernweave:::projection_invariants(P), invariants_of(tcrossprod(P)))
+  }
 })
 
 test_that("the invariants of a kernel are those of its centred matrix, by products too", {

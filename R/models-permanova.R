@@ -1,0 +1,197 @@
+# Analysis of variance by distances: sums of squares of a design, from distances alone.
+
+#' Analysis of variance by distances
+#'
+#' How much of the variation among points, as any distance has it, goes with the terms of a design: permutational
+#' multivariate analysis of variance. With squared Euclidean distances it is that of the variables themselves, added up.
+#'
+#' By permutations, rows are permuted as they are for the first term and the whole model, and residuals under the terms
+#' before (`by = "terms"`) or all others (`"margin"`) for the rest. By moments, which is quicker for many points, the
+#' whole model is tested, or the one term there is, as in [mmd_test()].
+#'
+#' @param formula points on the left: a matrix, a data frame or `cbind()` of variables; the design on the right
+#' @param data where its variables are
+#' @param distance as `metric` in [knn()]: `"euclidean"`, `"bray"`, `"manhattan"` and others, or a function of two lazy
+#'   points
+#' @param by `"terms"`, in order; `"margin"`, each after all others that do not contain it; or the `"model"` as a whole
+#' @param null `"permutation"` or `"moments"`
+#' @param R number of permutations
+#' @param strata labels, looked for among `data`; rows are permuted within them alone
+#' @param na.action what is done with missing values on either side
+#' @param x,main,... for methods: what `permanova()` returned, a title, more arguments of [graphics::barplot()]
+#' @return A data frame of classes `permanova` and `anova` with a row for each term, the residuals and the total, and
+#'   columns `Df`, `SumOfSqs`, `R2`, `F` and `Pr(>F)`; attributes `replicates`, of F, or `moments`, of the sum of
+#'   squares.
+#' @seealso [energy_test()]
+#' @export
+#' @examples
+#' set.seed(1)
+#' permanova(iris[, 1:4] ~ Species, data = iris, R = 199)
+#' permanova(cbind(mpg, wt) ~ factor(cyl) * am, data = mtcars, distance = "manhattan", R = 199)
+#' permanova(USArrests ~ state.region, null = "moments")
+permanova <- function(formula, data = NULL, distance = "euclidean", by = c("terms", "margin", "model"),
+                      null = c("permutation", "moments"), R = 999, strata = NULL, na.action = NULL) {
+  by <- one_of(by[1], c("terms", "margin", "model"), "by")
+  null <- one_of(null[1], c("permutation", "moments"), "null")
+  sides <- formula_sides(formula, data, na.action)
+  strata <- strata_of(substitute(strata), data, environment(formula), sides$dropped)
+  x <- check_complete(as_inputs(sides$left, "left side"), "left side")
+  design <- design_blocks(sides, by)
+  metric <- as_metric(distance, "distance")
+  D2 <- squared_pairs(metric, x)
+  n <- nrow(x)
+  strata <- check_strata(strata, n, null)
+  fit <- partitioned(D2, design, n)
+  found <- if (null == "moments") permanova_moments(D2, fit, n)
+           else permanova_permutations(D2, fit, n, check_replicates(R), strata)
+  permanova_table(fit, found, metric, n, by)
+}
+
+squared_pairs <- function(metric, x) {
+  if (metric$name == "euclidean") metric_pairs(as_metric("sqeuclidean"), x) else metric_pairs(metric, x)^2
+}
+
+# --- the design ---------------------------------------------------------------------------------------------
+
+# Orthonormal columns of each term after those that come before it: list(label, Q, before). `before` has columns that
+# are taken off both sides when residuals are permuted.
+design_blocks <- function(sides, by) {
+  check_complete_design(sides$right)
+  terms <- sides$terms
+  attr(terms, "intercept") <- 1L
+  X <- stats::model.matrix(terms, sides$right)
+  if (ncol(X) == 1) abort("input", "the right side of the formula names no variable")
+  labels <- attr(terms, "term.labels")
+  assign <- attr(X, "assign")
+  blocks <- if (by == "model") list(block_after(X, assign == 0, assign > 0, "Model"))
+            else if (by == "terms") lapply(seq_along(labels), function(k) block_after(X, assign < k, assign == k, labels[k]))
+            else lapply(match(stats::drop.scope(terms), labels), function(k) {
+              block_after(X, assign != k, assign == k, labels[k])
+            })
+  aliased <- vapply(blocks, function(block) ncol(block$Q) == 0, NA)
+  if (any(aliased)) {
+    warn("dropped", "nothing is left of `", blocks[[which(aliased)[1]]]$label, "` after the other terms: it is dropped")
+  }
+  if (all(aliased)) abort("data", "the right side of the formula is constant")
+  list(blocks = blocks[!aliased], all = block_after(X, assign == 0, assign > 0, "Model")$Q)
+}
+
+check_complete_design <- function(frame) {
+  incomplete <- which(!stats::complete.cases(frame))
+  if (ncol(frame) && length(incomplete)) {
+    abort("data", "the design has missing values in ", counted(length(incomplete), "row"), ": ", first_few(incomplete))
+  }
+}
+
+# What some columns of X span beside others.
+block_after <- function(X, before, own, label) {
+  decomposition <- qr(cbind(X[, before, drop = FALSE], X[, own, drop = FALSE]))
+  first <- seq_len(decomposition$rank)
+  Q <- qr.Q(decomposition)[, first, drop = FALSE]
+  is_own <- decomposition$pivot[first] > sum(before)
+  list(label = label, Q = Q[, is_own, drop = FALSE], before = Q[, !is_own, drop = FALSE])
+}
+
+# --- sums of squares ----------------------------------------------------------------------------------------
+
+# q'Gq for columns that add up to 0, with G = -1/2 H D^2 H.
+squares_of <- function(D2, V) -0.5 * colSums(V * (D2 %*% V))
+
+partitioned <- function(D2, design, n) {
+  df <- vapply(design$blocks, function(block) ncol(block$Q), 0L)
+  residual_df <- n - 1L - ncol(design$all)
+  if (residual_df < 1) {
+    abort("data", "the design has ", counted(ncol(design$all) + 1, "column"), " for ", counted(n, "row"),
+          ": nothing is left for residuals")
+  }
+  total <- sum(D2 %*% rep(1, n)) / (2 * n)
+  if (!is.finite(total)) abort("data", "some distances are not finite")
+  if (total <= 0) abort("data", "all ", n, " points are alike; there is nothing to compare")
+  ss <- vapply(design$blocks, function(block) sum(squares_of(D2, block$Q)), 0)
+  explained <- sum(squares_of(D2, design$all))
+  list(blocks = design$blocks, all = design$all, df = df, residual_df = residual_df, ss = ss, total = total,
+       residual = total - explained, F = (ss / df) / ((total - explained) / residual_df))
+}
+
+permanova_moments <- function(D2, fit, n) {
+  if (length(fit$blocks) != 1) {
+    abort("unsupported", "moments are those of one term or the whole model: give by = \"model\", or permute")
+  }
+  Q <- fit$blocks[[1]]$Q
+  if (ncol(fit$blocks[[1]]$before) > 1) {
+    abort("unsupported", "moments are those of raw rows; residuals under other terms are permuted")
+  }
+  moments <- permutation_moments(kernel_invariants(centred_kernel(-0.5 * D2)), projection_invariants(Q), n)
+  from_moments(fit$ss, moments)
+}
+
+permanova_permutations <- function(D2, fit, n, R, strata) {
+  plan <- relabellings(seq_len(n), R, strata)
+  found <- lapply(seq_along(fit$blocks), function(k) {
+    block <- fit$blocks[[k]]
+    columns <- cbind(block$before[, -1, drop = FALSE], block$Q)
+    others <- completing(fit$all, columns)
+    own <- ncol(columns) - ncol(block$Q) + seq_len(ncol(block$Q))
+    list(block = block, basis = cbind(columns, others), own = own)
+  })
+  width <- ncol(fit$all) * length(found)
+  replicates <- in_blocks(plan$count, n, width, function(at) {
+    orders <- plan$codes(at)
+    rbind_all(lapply(found, permuted_F, D2, orders, fit))
+  }, if (is.null(strata)) "null = \"moments\" of the whole model")
+  replicates <- matrix(replicates, length(found))
+  p <- vapply(seq_along(found), function(k) replicate_p(fit$F[k], replicates[k, ], plan$exhaustive), 0)
+  list(p.value = p, replicates = t(replicates), exhaustive = plan$exhaustive)
+}
+
+rbind_all <- function(rows) do.call(rbind, rows)
+
+# Columns that complete some orthonormal ones to the span of others.
+completing <- function(all, columns) {
+  left <- all - columns %*% crossprod(columns, all)
+  svd(left, nv = 0)$u[, seq_len(ncol(all) - ncol(columns)), drop = FALSE]
+}
+
+# F of a term, residuals under those before it in another order.
+permuted_F <- function(term, D2, orders, fit) {
+  width <- ncol(term$basis)
+  moved <- apply(orders, 2, function(order) {
+    back <- term$basis
+    back[order, ] <- term$basis
+    back
+  })
+  V <- matrix(moved, nrow(orders))
+  V <- V - term$block$before %*% crossprod(term$block$before, V)
+  squares <- matrix(squares_of(D2, V), width)
+  of_term <- colSums(squares[term$own, , drop = FALSE])
+  residual <- fit$total - sum_before(D2, term$block) - colSums(squares)
+  (of_term / length(term$own)) / (residual / fit$residual_df)
+}
+
+sum_before <- function(D2, block) {
+  if (ncol(block$before) < 2) 0 else sum(squares_of(D2, block$before[, -1, drop = FALSE]))
+}
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+permanova_table <- function(fit, found, metric, n, by) {
+  labels <- vapply(fit$blocks, `[[`, "", "label")
+  out <- data.frame(Df = c(fit$df, fit$residual_df, n - 1L), SumOfSqs = c(fit$ss, fit$residual, fit$total),
+                    R2 = c(fit$ss, fit$residual, fit$total) / fit$total, F = c(fit$F, NA, NA),
+                    p = c(found$p.value, NA, NA), row.names = c(labels, "Residual", "Total"))
+  names(out)[5] <- "Pr(>F)"
+  order <- c(terms = ", terms in order", margin = ", each term after the others", model = "")[[by]]
+  heading <- paste0("Analysis of variance by distances (", metric$name, ", ", counted(n, "row"), ", ",
+                    null_text(replace(found, "replicates", list(found$replicates[, 1]))), order, ")")
+  structure(out, heading = heading, replicates = found$replicates, moments = found$moments,
+            class = c("permanova", "anova", "data.frame"))
+}
+
+#' @rdname permanova
+#' @export
+plot.permanova <- function(x, main = "Shares of the sum of squares", ...) {
+  shares <- x$R2[-nrow(x)]
+  names(shares) <- rownames(x)[-nrow(x)]
+  graphics::barplot(shares, main = main, ylab = "R2", ylim = c(0, 1), ...)
+  invisible(x)
+}
