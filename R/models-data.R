@@ -115,3 +115,13 @@ apply_na_action <- function(left, right, terms, na.action) {
   without <- function(v) if (is.null(dim(v))) v[!missing] else v[!missing, , drop = FALSE]
   list(left = without(left), right = without(right), terms = terms, dropped = dropped)
 }
+
+# The variables of a kernel: no interactions, which a kernel has of itself.
+kernel_inputs <- function(sides) {
+  if (any(attr(sides$terms, "order") > 1)) {
+    abort("input", "`:` and `*` in the formula: a kernel has its interactions already; write `+`")
+  }
+  if (!is.null(attr(sides$terms, "offset"))) abort("input", "offset() has no place among the variables of a kernel")
+  if (!ncol(sides$right)) abort("input", "the right side of the formula names no variable")
+  check_complete(inputs_of_frame(sides$right, "data"), "data")
+}

@@ -110,16 +110,21 @@ centred_lazily <- function(centred) {
   centred$K - Vi(rho) - Vj(rho)
 }
 
-kernel_invariants <- function(centred, dense_n = 1000) {
+kernel_invariants <- function(centred, exact_n = 2000) {
   A <- centred_lazily(centred)
   a <- centred$own - 2 * centred$means + centred$mean
   rows <- reduction(c(A^2, A^3, A * Vj(a)), "sum", index = "j")
-  t3 <- if (centred$n <= dense_n) third_trace(as.matrix(A)) else sketched_third_trace(A)
+  t3 <- third_trace(A, exact_n)
   list(t1 = sum(a), t2 = sum(rows[, 1]), t3 = t3$value, s2 = sum(a^2), s3 = sum(a^3), u = sum(rows[, 2]),
        r = sum(a * rows[, 1]), b = sum(a * rows[, 3]), t3.se = t3$se)
 }
 
-third_trace <- function(A) list(value = sum(A * (A %*% A)), se = 0)
+# Exact by a product with all columns, where these are few enough to be kept.
+third_trace <- function(A, exact_n = 2000) {
+  if (nrow(A) > exact_n) return(sketched_third_trace(A))
+  columns <- unname(as.matrix(A))
+  list(value = sum(columns * (A %*% columns)), se = 0)
+}
 
 # Exact on the span of some products, estimated by random signs beside it. The signs are always the same.
 sketched_third_trace <- function(A, columns = 32) {

@@ -64,9 +64,8 @@ design_blocks <- function(sides, by) {
   labels <- attr(terms, "term.labels")
   assign <- attr(X, "assign")
   blocks <- if (by == "model") list(block_after(X, assign == 0, assign > 0, "Model"))
-            else if (by == "terms") lapply(seq_along(labels), function(k) block_after(X, assign < k, assign == k, labels[k]))
-            else lapply(match(stats::drop.scope(terms), labels), function(k) {
-              block_after(X, assign != k, assign == k, labels[k])
+            else lapply(if (by == "terms") seq_along(labels) else match(stats::drop.scope(terms), labels), function(k) {
+              block_after(X, if (by == "terms") assign < k else assign != k, assign == k, labels[k])
             })
   aliased <- vapply(blocks, function(block) ncol(block$Q) == 0, NA)
   if (any(aliased)) {

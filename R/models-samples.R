@@ -29,7 +29,7 @@
 #'   discrepancy, which may be negative, and the biased one, not squared; for `energy_test()` the energy distance.
 #'   `pairwise` has the squared discrepancies, or energy distances, of all pairs of groups; `replicates` or `moments`
 #'   what the statistic is by chance.
-#' @seealso [permanova()] for designs, [kernweave_test] for printing and plotting
+#' @seealso [dcor_test()] for dependence, [permanova()] for designs, [kernweave_test] for plotting
 #' @name two-samples
 #' @examples
 #' set.seed(1)
@@ -181,12 +181,17 @@ mmd_of <- function(sample, kernel, null, R, strata, name) {
 }
 
 energy_of <- function(sample, exponent, null, R, strata, name) {
-  ok <- is.numeric(exponent) && length(exponent) == 1 && is.finite(exponent) && exponent > 0 && exponent < 2
-  if (!ok) abort("value", "`exponent` must be a number between 0 and 2, not ", format_value(exponent))
-  found <- compared(sample, kernel_spec("energy", scale = 1, exponent = exponent), null, R, strata)
+  k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
+  found <- compared(sample, k, null, R, strata)
   estimate <- if (found$g == 2) c("energy distance" = found$pairwise[1, 2])
   samples_test(c(E = found$statistic), found, estimate, "Energy test of equal distributions", name,
                exponent = exponent)
+}
+
+check_exponent <- function(exponent) {
+  ok <- is.numeric(exponent) && length(exponent) == 1 && is.finite(exponent) && exponent > 0 && exponent < 2
+  if (!ok) abort("value", "`exponent` must be a number between 0 and 2, not ", format_value(exponent))
+  as.numeric(exponent)
 }
 
 samples_test <- function(statistic, found, estimate, method, name, ...) {
@@ -222,9 +227,10 @@ compared <- function(sample, k, null, R, strata) {
        pairwise = discrepancies(S, sizes, sample$labels), own = as.vector(rowsum(as.vector(diag(K)), sample$codes)))
 }
 
-check_distinct <- function(x) {
+check_distinct <- function(x, argument = NULL) {
   if (nrow(x) > 1 && any(apply(x, 2, function(v) any(v != v[1])))) return(invisible())
-  abort("data", "all ", nrow(x), " points are alike; there is nothing to compare")
+  abort("data", if (!is.null(argument)) paste0("`", argument, "`: "), "all ", nrow(x),
+        " points are alike; there is nothing to compare")
 }
 
 label_permutations <- function(statistic, statistic_of, codes, R, strata) {

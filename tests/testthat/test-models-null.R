@@ -36,10 +36,10 @@ test_that("the invariants of a kernel are those of its centred matrix, by produc
   expect_equal(exact[names(expected)], expected)
   expect_equal(exact$t3.se, 0)
   before <- .Random.seed
-  sketched <- kernweave:::kernel_invariants(centre, dense_n = 0)
+  sketched <- kernweave:::kernel_invariants(centre, exact_n = 0)
   expect_identical(.Random.seed, before)
   expect_lt(abs(sketched$t3 - expected$t3), 5 * sketched$t3.se + 1e-6 * expected$t3)
-  flat <- kernweave:::kernel_invariants(kernweave:::centred_kernel(kernel_linear(x)), dense_n = 0)
+  flat <- kernweave:::kernel_invariants(kernweave:::centred_kernel(kernel_linear(x)), exact_n = 0)
   expect_equal(flat$t3, sum(svd(scale(x, scale = FALSE))$d^6))
 })
 

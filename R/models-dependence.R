@@ -1,0 +1,164 @@
+# Are two sets of variables independent? The Hilbert-Schmidt criterion of two kernels, and distance covariance.
+
+#' Tests of independence
+#'
+#' `hsic_test()` asks whether the kernel matrices of two sets of variables go together, by the Hilbert-Schmidt
+#' independence criterion; `dcor_test()` whether distances do, by the distance covariance. Both see any dependence, not
+#' linear ones alone. With A and B the two matrices, rows and columns of mean 0, the statistics are `sum(A * B) / n`:
+#' `n V^2` of `energy::dcov.test()`, and `n` HSIC.
+#'
+#' The p-value comes from the exact mean, variance and skewness of the statistic over all permutations of the rows of
+#' `y`, matched by Pearson's type III curve, in a handful of passes over the pairs; or from permutations, each of which
+#' is such a pass. Factors have a column for each level, two levels being at distance 1.
+#'
+#' `dCor` is the distance correlation, 0 to 1, a square root; `bc-dCor` is corrected for bias, is the square of what it
+#' estimates and may be negative. For two single variables there is a quicker way than all pairs, `energy::dcor2d()`.
+#'
+#' @param x,y variables with a row for each observation: matrices, data frames, vectors or factors; or `x` a formula
+#'   with variables on both sides, `cbind(a, b) ~ c + d`
+#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()]; scales that are not given are
+#'   [median_scale()]
+#' @param exponent of the distances, above 0 and below 2
+#' @param null `"moments"` or `"permutation"`
+#' @param R number of permutations
+#' @param data,na.action for a formula: where its variables are, and what is done with missing ones
+#' @param ... for a formula, the other arguments
+#' @return A test of class [kernweave_test] and `htest`; `estimate` has the criterion and its normalised form, which is
+#'   1 where the matrices are alike, or distance covariance and correlation.
+#' @seealso [energy_test()] for equality of distributions, [kernweave_test] for printing and plotting
+#' @name independence
+#' @examples
+#' dcor_test(iris[, 1:2], iris[, 3:4])
+#' set.seed(1)
+#' angle <- runif(200, 0, 2 * pi)
+#' circle <- data.frame(a = cos(angle) + rnorm(200, sd = 0.1), b = sin(angle) + rnorm(200, sd = 0.1))
+#' cor.test(~ a + b, circle)$p.value
+#' hsic_test(a ~ b, circle)
+#' dcor_test(Ozone ~ Wind + Temp, airquality, null = "permutation", R = 199)
+NULL
+
+#' @rdname independence
+#' @export
+hsic_test <- function(x, ...) UseMethod("hsic_test")
+
+#' @rdname independence
+#' @export
+hsic_test.default <- function(x, y, kernel = "gaussian", kernel_y = kernel, null = c("moments", "permutation"),
+                              R = 999, ...) {
+  refuse_more(...)
+  name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
+  hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, one_of(null[1], c("moments", "permutation"), "null"), R,
+          name)
+}
+
+#' @rdname independence
+#' @export
+hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = kernel,
+                              null = c("moments", "permutation"), R = 999, na.action = NULL, ...) {
+  refuse_more(...)
+  hsic_of(formula_sets(x, data, na.action), kernel, kernel_y, one_of(null[1], c("moments", "permutation"), "null"), R,
+          deparse1(x))
+}
+
+#' @rdname independence
+#' @export
+dcor_test <- function(x, ...) UseMethod("dcor_test")
+
+#' @rdname independence
+#' @export
+dcor_test.default <- function(x, y, exponent = 1, null = c("moments", "permutation"), R = 999, ...) {
+  refuse_more(...)
+  name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
+  dcor_of(both_sets(x, if (!missing(y)) y), exponent, one_of(null[1], c("moments", "permutation"), "null"), R, name)
+}
+
+#' @rdname independence
+#' @export
+dcor_test.formula <- function(x, data = NULL, exponent = 1, null = c("moments", "permutation"), R = 999,
+                              na.action = NULL, ...) {
+  refuse_more(...)
+  dcor_of(formula_sets(x, data, na.action), exponent, one_of(null[1], c("moments", "permutation"), "null"), R,
+          deparse1(x))
+}
+
+both_sets <- function(x, y) {
+  if (is.null(y)) abort("input", "`y` is not given; a formula has variables on both sides")
+  check_sets(complete_points(x, "x"), complete_points(y, "y"))
+}
+
+formula_sets <- function(formula, data, na.action) {
+  sides <- formula_sides(formula, data, na.action)
+  check_sets(complete_points(sides$left, "left side"), kernel_inputs(sides), c("left side", "right side"))
+}
+
+check_sets <- function(x, y, names = c("x", "y")) {
+  if (nrow(x) != nrow(y)) {
+    abort("shape", "`", names[1], "` has ", counted(nrow(x), "row"), ", and `", names[2], "` ", nrow(y))
+  }
+  check_distinct(x, names[1])
+  check_distinct(y, names[2])
+  list(x = x, y = y)
+}
+
+hsic_of <- function(sets, kernel, kernel_y, null, R, name) {
+  k <- with_scale(kernel_spec(kernel), sets$x)
+  l <- with_scale(kernel_spec(kernel_y), sets$y)
+  found <- dependence(sets, k, l, null, R)
+  estimate <- c(HSIC = found$sums[1] / found$n^2, normalised = found$sums[1] / sqrt(found$sums[2] * found$sums[3]))
+  as_test(c(nHSIC = found$sums[1] / found$n), found$null, estimate,
+          paste0("Kernel test of independence (", null_text(found$null), ")"), name, found$n,
+          kernel = c(x = format(k), y = format(l)), engine = engine_used())
+}
+
+dcor_of <- function(sets, exponent, null, R, name) {
+  k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
+  found <- dependence(sets, k, k, null, R)
+  share <- found$sums[1] / sqrt(found$sums[2] * found$sums[3])
+  estimate <- c(dCov = sqrt(max(0, found$sums[1])) / found$n, dCor = sqrt(max(0, share)), "bc-dCor" = corrected(found))
+  as_test(c("nV^2" = found$sums[1] / found$n), found$null, estimate,
+          paste0("Distance covariance test of independence (", null_text(found$null), ")"), name, found$n,
+          exponent = exponent, engine = engine_used())
+}
+
+# The sums over pairs of A B, A^2 and B^2, of the centred matrices and as they are, in one pass.
+dependence <- function(sets, k, l, null, R) {
+  K <- k(sets$x)
+  L <- l(sets$y)
+  centred <- list(centred_kernel(K), centred_kernel(L))
+  A <- centred_lazily(centred[[1]])
+  B <- centred_lazily(centred[[2]])
+  sums <- as.vector(reduction(c(A * B, A^2, B^2, K * L, K^2, L^2), "sum", index = "ij"))
+  n <- nrow(sets$x)
+  found <- if (null == "moments") {
+    invariants <- lapply(centred, kernel_invariants)
+    from_moments(sums[1] / n, permutation_moments(invariants[[1]], invariants[[2]], n), 1 / n)
+  } else pair_permutations(sums[1] / n, A, l, sets$y, check_replicates(R))
+  list(n = n, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
+}
+
+# A pass over the pairs for each permutation: several that share A take no less.
+pair_permutations <- function(statistic, A, l, y, R) {
+  n <- nrow(y)
+  plan <- relabellings(seq_len(n), R)
+  begun <- proc.time()[[3]]
+  replicates <- vapply(seq_len(plan$count), function(k) {
+    out <- sum(A * l(moved_rows(y, plan$codes(k)[, 1])), index = "ij")[1] / n
+    if (k == 1) announce((proc.time()[[3]] - begun) * (plan$count - 1), n, "null = \"moments\"")
+    out
+  }, 0)
+  from_replicates(statistic, replicates, plan$exhaustive)
+}
+
+moved_rows <- function(y, order) structure(unname(y[order, , drop = FALSE]), term = attr(y, "term"))
+
+# The correlation of U-centred matrices, from sums of the matrices as they are.
+corrected <- function(found) {
+  n <- found$n
+  if (n < 4) return(NA_real_)
+  product <- function(sum, a, b) {
+    (sum - 2 / (n - 2) * sum(a * b) + sum(a) * sum(b) / ((n - 1) * (n - 2))) / (n * (n - 3))
+  }
+  a <- found$rows[[1]]
+  b <- found$rows[[2]]
+  product(found$raw[1], a, b) / sqrt(product(found$raw[2], a, a) * product(found$raw[3], b, b))
+}

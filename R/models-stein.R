@@ -1,0 +1,91 @@
+# Does a sample come from a density that is known up to a constant? Kernel Stein discrepancy.
+
+#' Test of fit to a density by its score
+#'
+#' Asks whether `x` is drawn from a density of which only the score is known, the gradient of its logarithm, so that no
+#' constant need be: the kernel Stein discrepancy. With the score s and a kernel k, the sample's mean of `h(x, x')`,
+#' the inner product of s(x) and s(x') times k, and of derivatives of k with scores and with each other, is 0 for that
+#' density and positive for others.
+#'
+#' The p-value comes from random signs w, as `w' H w` varies about the statistic's share in noise, or from the exact
+#' first three moments over all signs, matched by Pearson's type III curve. Parameters of the score are taken as known:
+#' those fitted to the same data make the test conservative.
+#'
+#' @param x points: a matrix, a data frame or a vector of numbers
+#' @param score a matrix with a row for each point, or a function of the points that gives it, such as [gradient()] of
+#'   the sum of log densities
+#' @param kernel as in [kernel_spec()]; a scale that is not given is [median_scale()]
+#' @param null `"signs"` or `"moments"`
+#' @param R number of random signs
+#' @return A test of class [kernweave_test] and `htest`: `statistic` is `n` times V, the mean of `h` over all pairs;
+#'   `estimate` U, that over pairs of different points, which may be negative, and V.
+#' @seealso [pair-derivatives], [kernweave_test]
+#' @export
+#' @examples
+#' set.seed(1)
+#' x <- matrix(rnorm(200), 100)
+#' ksd_test(x, function(x) -x)
+#' ksd_test(rt(200, 3), function(x) -x, null = "moments")
+ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs", "moments"), R = 999) {
+  null <- one_of(null[1], c("signs", "moments"), "null")
+  name <- deparse1(substitute(x))
+  if (missing(score)) abort("input", "`score` is not given: gradients of a log density at `x`, or a function of `x`")
+  x <- complete_points(x, "x")
+  if (nrow(x) < 2) abort("data", "`x` has ", counted(nrow(x), "row"), "; two are needed")
+  k <- with_scale(kernel_spec(kernel), x)
+  H <- stein_pairs(strip_term(x), score_matrix(score, x), k)
+  n <- nrow(x)
+  own <- as.vector(diag(H))
+  total <- sum(H %*% rep(1, n))
+  found <- if (null == "signs") sign_replicates(total / n, H, n, check_replicates(R))
+           else sign_moments(total / n, H, own)
+  as_test(c(nV = total / n), found, c(U = (total - sum(own)) / (n * (n - 1)), V = total / n^2),
+          paste0("Kernel Stein test of fit (", null_text(found, "signs"), ")"), name, n, kernel = format(k),
+          scale = coef(k)[["scale"]], engine = engine_used())
+}
+
+score_matrix <- function(score, x) {
+  if (is.function(score)) score <- score(strip_term(x))
+  if (is_reduction(score)) score <- as.matrix(score)
+  if (is.list(score) && !is.data.frame(score)) score <- score[[1]]
+  if (!is.numeric(score) && !is.data.frame(score)) {
+    abort("input", "`score` must be or give a matrix with a row for each point, not ", describe(score))
+  }
+  score <- unname(as.matrix(score))
+  if (!identical(dim(score), dim(x))) {
+    abort("shape", "`score` is ", nrow(score), " x ", ncol(score), ", and `x` ", nrow(x), " x ", ncol(x))
+  }
+  check_complete(score, "score")
+}
+
+stein_pairs <- function(x, score, k) {
+  X <- Vi(x, name = "x")
+  Y <- Vj(x, name = "y")
+  K <- k(X, Y)
+  of_x <- Vi(score, name = "score_x")
+  of_y <- Vj(score, name = "score_y")
+  in_y <- lazy_gradient(K, Y)
+  (of_x | of_y) * K + (of_x | in_y) + (of_y | lazy_gradient(K, X)) + divergence(in_y, X)
+}
+
+# Random signs, or all of them: w and -w give the same.
+sign_replicates <- function(statistic, H, n, R) {
+  exhaustive <- n <= 40 && 2^(n - 1) <= R
+  count <- if (exhaustive) 2^(n - 1) else R
+  replicates <- in_blocks(count, n, 1, function(at) {
+    W <- if (exhaustive) outer(seq_len(n), at - 1, function(i, code) 1 - 2 * (code %/% 2^(i - 1)) %% 2)
+         else matrix(sample(c(-1, 1), n * length(at), replace = TRUE), n)
+    colSums(W * (H %*% W)) / n
+  }, "null = \"moments\"")
+  from_replicates(statistic, replicates, exhaustive)
+}
+
+sign_moments <- function(statistic, H, own) {
+  n <- length(own)
+  if (n < 6) abort("data", "three moments need at least 6 rows, not ", n, "; null = \"signs\" takes any number")
+  apart <- H * (row_index() != col_index())
+  variance <- 2 * sum(apart^2, index = "ij")[1]
+  if (!isTRUE(variance > 0)) abort("data", "the statistic is the same for all signs: the kernel is 0 off its diagonal")
+  skewness <- 8 * third_trace(apart)$value / variance^1.5
+  from_moments(statistic, c(mean = sum(own), variance = variance, skewness = skewness), 1 / n)
+}

@@ -1,0 +1,79 @@
+# Fit to a density by its score, against closed forms of kernels' derivatives.
+
+# h(x, x') by hand for a kernel that is f of the squared distance, with its first and second derivative.
+dense_stein <- function(x, score, f, f1, f2) {
+  r <- dense_distance(x)^2
+  D <- ncol(x)
+  along <- Vectorize(function(i, j) sum(score[i, ] * (x[i, ] - x[j, ])))
+  from_x <- outer(seq_len(nrow(x)), seq_len(nrow(x)), along)
+  tcrossprod(score) * f(r) - 2 * f1(r) * from_x - 2 * f1(r) * t(from_x) - 2 * D * f1(r) - 4 * r * f2(r)
+}
+multiquadric <- list(function(r) (1 + r)^-0.5, function(r) -0.5 * (1 + r)^-1.5, function(r) 0.75 * (1 + r)^-2.5)
+gauss <- list(function(r) exp(-r / 2), function(r) -0.5 * exp(-r / 2), function(r) 0.25 * exp(-r / 2))
+
+geyser <- scale(faithful)
+geyser_score <- -geyser %*% solve(stats::cor(geyser))
+
+test_that("the statistics are those of the page and of derivatives by hand", {
+  found <- ksd_test(geyser, geyser_score, kernel_spec("inverse_multiquadric", 1), R = 9)
+  expect_equal(unname(found$statistic), 63.37260820, tolerance = 1e-9)
+  expect_equal(unname(found$estimate), c(0.1874676617, 0.2329875301), tolerance = 1e-9)
+  by_gauss <- ksd_test(geyser, geyser_score, kernel_spec("gaussian", 1), R = 9)
+  expect_equal(by_gauss$estimate[["V"]], 0.3728859983, tolerance = 1e-9)
+  H <- do.call(dense_stein, c(list(geyser, geyser_score), gauss))
+  expect_equal(by_gauss$estimate[["V"]], mean(H))
+  set.seed(1)
+  x <- matrix(stats::rnorm(12), 12)
+  H <- do.call(dense_stein, c(list(x, -x), multiquadric))
+  set.seed(2)
+  one <- ksd_test(x, function(x) -x, kernel_spec("inverse_multiquadric", 1), R = 20)
+  set.seed(2)
+  W <- matrix(sample(c(-1, 1), 240, replace = TRUE), 12)
+  expect_equal(one$replicates, colSums(W * (H %*% W)) / 12)
+})
+
+test_that("few points take all signs, moments are those of all signs", {
+  set.seed(3)
+  x <- matrix(stats::rnorm(16), 8)
+  H <- do.call(dense_stein, c(list(x, -x), multiquadric))
+  k <- kernel_spec("inverse_multiquadric", 1)
+  W <- t(as.matrix(expand.grid(rep(list(c(-1, 1)), 8))))
+  T <- colSums(W * (H %*% W)) / 8
+  found <- ksd_test(x, -x, k)
+  expect_length(found$replicates, 128)
+  expect_equal(sort(found$replicates), sort(T)[c(TRUE, FALSE)])
+  expect_match(found$method, "all 128 signs")
+  expect_equal(ksd_test(x, -x, k, null = "moments")$moments, moments3(T))
+})
+
+test_that("scores come from functions, gradients and vectors; scales from the points", {
+  set.seed(4)
+  x <- stats::rnorm(40)
+  by_vector <- ksd_test(x, -x, null = "moments")
+  expect_equal(ksd_test(x, function(x) -x, null = "moments")$statistic, by_vector$statistic)
+  log_density <- gradient(function(x) sum(-x^2 / 2))
+  expect_equal(ksd_test(x, log_density, null = "moments")$statistic, by_vector$statistic)
+  expect_equal(by_vector$scale, median_scale(x))
+  expect_error(ksd_test(x), "score", class = "kernweave_error_input")
+  expect_error(ksd_test(x, -x[-1]), class = "kernweave_error_shape")
+  expect_error(ksd_test(x, "normal"), class = "kernweave_error_input")
+  expect_error(ksd_test(c(x, NA), c(-x, 1)), class = "kernweave_error_data")
+  expect_error(ksd_test(x, replace(-x, 3, NA)), class = "kernweave_error_data")
+  expect_error(ksd_test(1, -1), class = "kernweave_error_data")
+  expect_error(ksd_test(x[1:5], -x[1:5], null = "moments"), class = "kernweave_error_data")
+})
+
+test_that("every row r times has the same V, and the level holds", {
+  many <- geyser[rep(1:272, 4), ]
+  scores <- geyser_score[rep(1:272, 4), ]
+  k <- kernel_spec("inverse_multiquadric", 1)
+  expect_equal(ksd_test(many, scores, k, null = "moments")$estimate[["V"]], 0.2329875301, tolerance = 1e-9)
+  set.seed(5)
+  p <- t(replicate(null_sets(), {
+    x <- matrix(stats::rnorm(50), 25)
+    c(ksd_test(x, -x, R = 99)$p.value, ksd_test(x, -x, null = "moments")$p.value)
+  }))
+  # Signs approximate the null law, from below at few points.
+  for (k in 1:2) expect_lt(mean(p[, k] <= 0.05), 0.05 + 3.3 * sqrt(0.05 * 0.95 / nrow(p)))
+  expect_lt(ksd_test(stats::rt(200, 2), function(x) -x, null = "moments")$p.value, 0.01)
+})
