@@ -58,15 +58,32 @@
 #' | items repeated; stretches copied | `par_expand(h, 1:3)`; `par_move(z, c(2, 5), counts = 2)` |
 #' | numbers, rows or slices added where an index says | `index_add(numeric(4), g, z)` |
 #'
+#' @section Models and tests:
+#' With points `x` and `y`, numbers `z` and groups `g` of the rows of `x`:
+#'
+#' | I want to know | I write |
+#' |---|---|
+#' | are two samples alike, or several groups | `energy_test(x, y)`; `mmd_test(z ~ g, null = "moments")` |
+#' | do variables go together, in any way | `dcor_test(x, z)`; `hsic_test(x, z)` |
+#' | does a sample come from a density | `ksd_test(z, score = function(z) -z)` |
+#' | does a design explain distances | `permanova(x ~ g, distance = "manhattan")` |
+#' | nearest neighbours; a graph of them | `knn(x, k = 5)`; `nn_graph(knn(x, k = 2))` |
+#' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
+#' | clusters, and how well points lie in them | `kmeans_lazy(x, 3)`; `silhouette_lazy(x, g)` |
+#' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
+#'
 #' @seealso
 #' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
 #' `vignette("solving")` for large systems, `vignette("fitting")` for gradients of functions,
 #' `vignette("arrays")` for sorting, joining and grouping in parallel,
+#' `vignette("two-samples")` for tests, `vignette("neighbours")` for neighbours and clusters,
 #' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
+#' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()],
+#' [kmeans_lazy()], [silhouette_lazy()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].

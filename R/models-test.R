@@ -96,6 +96,7 @@ plot.kernweave_test <- function(x, breaks = "FD", main = x$method, xlab = names(
   xlim <- range(statistic, x$replicates, if (is.null(x$replicates)) ends)
   at <- seq(xlim[1], xlim[2], length.out = 400)
   curve <- pearson_density(at, moments)
+  curve[!is.finite(curve) | curve <= 0] <- NA  # where it begins it may be infinite
   if (is.null(x$replicates)) {
     graphics::plot(at, curve, type = "l", main = main, xlab = xlab, ylab = "Density", ...)
   } else {
