@@ -33,12 +33,12 @@ r_structure <- function(outputs, extents, options) {
     .Call(`_kernweave_r_structure`, outputs, extents, options)
 }
 
-r_run <- function(plan, data, operands, extents, settings) {
-    .Call(`_kernweave_r_run`, plan, data, operands, extents, settings)
+r_run <- function(plan, data, operands, extents, settings, pairs) {
+    .Call(`_kernweave_r_run`, plan, data, operands, extents, settings, pairs)
 }
 
-r_explain <- function(outputs, extents, options, data, sizes, settings, cuda) {
-    .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, settings, cuda)
+r_explain <- function(outputs, extents, options, data, sizes, settings, cuda, pairs) {
+    .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, settings, cuda, pairs)
 }
 
 r_devices <- function() {
@@ -191,6 +191,14 @@ r_raw_options <- function(names, twins) {
 
 r_order <- function(columns, decreasing, offsets, nearly, nan_apart, ties, threads) {
     .Call(`_kernweave_r_order`, columns, decreasing, offsets, nearly, nan_apart, ties, threads)
+}
+
+r_pair_map <- function(rule, rows, columns) {
+    .Call(`_kernweave_r_pair_map`, rule, rows, columns)
+}
+
+r_pair_counts <- function(map) {
+    .Call(`_kernweave_r_pair_counts`, map)
 }
 
 r_on_device <- function(x, number) {

@@ -72,7 +72,7 @@ rows_of_reduction <- function(R, at) {
   extent[side] <- length(at)
   settings <- R$settings
   settings[c("device", "precision")] <- list("reference", "float64")
-  new_reduction(list(output), extent, settings, R$pairs)
+  new_reduction(list(output), extent, settings, pairs_of_points(R$pairs, output$keep, at, places))
 }
 
 audited <- function(error, rows, n) {

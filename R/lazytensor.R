@@ -28,12 +28,6 @@ lazy_call <- function(op, args, attributes = NULL) {
   r_lazy_call(op, args, attributes)
 }
 
-merge_pairs <- function(a, b) {
-  if (is.null(a)) return(b)
-  if (is.null(b)) return(a)
-  abort("unsupported", "formulas restricted to different pairs cannot meet yet")
-}
-
 # Types as the engine codes them.
 kind_codes <- c(logical = 0L, integer = 1L, real = 2L, complex = 3L)
 axis_bits <- c(i = 1L, j = 2L, param = 0L, pair = 3L)

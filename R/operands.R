@@ -63,6 +63,7 @@ check_extent <- function(n) {
 #'   complex lazy tensor: see [lazy_complex()].
 #' @param dim number of components of a placeholder
 #' @param name name in print and messages; by default the name of the variable given as `x`
+#' @param by groups of the points: pairs are of points of the same group, as [restrict()] has it
 #' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` for a parameter
 #' @param n number of points, where nothing else in the formula tells
 #' @return A lazy tensor.
@@ -76,11 +77,11 @@ check_extent <- function(n) {
 #' sqdist(Vi(x), Vj(y))
 #' sum(Vj(y) < Pm(0.5), index = "j")
 #' Vi(dim = 3, name = "x")
-Vi <- function(x, dim = NULL, name = NULL) indexed("i", x, dim, name, substitute(x))
+Vi <- function(x, dim = NULL, name = NULL, by = NULL) indexed("i", x, dim, name, substitute(x), by)
 
 #' @rdname Vi
 #' @export
-Vj <- function(x, dim = NULL, name = NULL) indexed("j", x, dim, name, substitute(x))
+Vj <- function(x, dim = NULL, name = NULL, by = NULL) indexed("j", x, dim, name, substitute(x), by)
 
 #' @rdname Vi
 #' @export
@@ -150,7 +151,8 @@ col_index <- function(n = NULL) counter("j", n)
 
 `%or%` <- function(a, b) if (is.null(a)) b else a
 
-indexed <- function(axis, x, dim, name, typed) {
+indexed <- function(axis, x, dim, name, typed, by = NULL) {
+  if (!is.null(by)) return(with_groups(indexed(axis, x, dim, name, typed), axis, by))
   if (identical(typed, quote(expr = ))) return(placeholder(axis, dim, name))
   if (!is.null(dim)) abort("input", "give either data or `dim`, not both")
   default <- default_name(typed, c(i = "x", j = "y")[[axis]])

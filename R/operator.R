@@ -3,7 +3,7 @@
 #' @export
 t.lazy_tensor <- function(x) {
   extent <- x$extent[c(2, 1, seq_along(x$extent)[-(1:2)])]
-  new_lazy(r_apply("Swap", list(x$formula), NULL), extent, x$settings, x$pairs)
+  new_lazy(r_apply("Swap", list(x$formula), NULL), extent, x$settings, swapped_pairs(x$pairs))
 }
 
 # Every product is K %*% v, K or v turned round where need be. What the user wrote is kept for messages: the operator,
@@ -142,9 +142,10 @@ tcrossprod_lazy <- function(x, y) {
 setMethod("diag", "lazy_tensor", function(x = 1, nrow, ncol, names = TRUE) {
   if (!missing(nrow) || !missing(ncol)) abort("input", "diag() of a lazy tensor takes no `nrow` and no `ncol`")
   n <- min(need_extent(x, "i", "diag()"), need_extent(x, "j", "diag()"))
+  x <- as_masked(x, "diag()")
   square <- take_points(take_points(x, seq_len(n), "i", "rows"), seq_len(n), "j", "columns")
   along_i <- r_apply("Take", list(square$formula, row_index()$formula), 1L)
-  out <- run_single(new_lazy(along_i, c(n, NA), x$settings, x$pairs), "i")
+  out <- run_single(new_lazy(along_i, c(n, NA), x$settings), "i")
   if (width(x) == 1) rearranged(out, as.vector) else out
 })
 
@@ -272,10 +273,16 @@ take_points <- function(x, which, axis, name) {
   # Points taken bear their names: the row numbers do.
   if (!is.null(names)) names(rows) <- names[rows]
   refuse_pairs(x)
-  operand <- lazy_operand(new_operand(name, axis, 1L, "integer", rows))
+  take_points_by(x, axis, lazy_operand(new_operand(name, axis, 1L, "integer", rows)), rows)
+}
+
+# By an operand of row numbers.
+take_points_by <- function(x, axis, operand, rows = operand$formula$args$data) {
+  side <- match(axis, c("i", "j"))
   extent <- x$extent
   extent[side] <- length(rows)
-  new_lazy(r_apply("Take", list(x$formula, operand$formula), side - 1L), extent, x$settings, x$pairs)
+  formula <- r_apply("Take", list(x$formula, operand$formula), side - 1L)
+  new_lazy(formula, extent, x$settings, pairs_of_points(x$pairs, axis, rows, operand))
 }
 
 refuse_pairs <- function(x) {

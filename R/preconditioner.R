@@ -30,7 +30,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   n <- check_square(K)
   if (n == 0) abort("shape", "a preconditioner is of points, and there are none")
   traced <- is_traced_system(K, ridge)
-  K <- lazy_set(plain_tensor(K), precision = "float64")
+  K <- as_masked(lazy_set(plain_tensor(K), precision = "float64"), "a preconditioner")
   ridge <- check_ridge(plain_value(ridge), n)
   check_flag(local, "local")
   check_entries(K)
@@ -227,6 +227,7 @@ packed_first <- function(at) {
 
 # Plans that read K at given rows and columns: all of them against each other, or number by number.
 native_entries <- function(K) {
+  K <- as_masked(K, "entries")
   list(block = entries_plan(K, c("i", "j"), "both"), pairs = entries_plan(K, c("i", "i"), "i"),
        settings = call_options(K$settings))
 }
@@ -235,7 +236,7 @@ entries_plan <- function(K, axes, keep) {
   places <- Map(function(name, axis) lazy_operand(new_operand(name, axis, 1L, "integer")), c("rows", "columns"), axes)
   formula <- r_apply("Take", list(K$formula, places$rows$formula), 0L)
   formula <- r_apply("Take", list(formula, places$columns$formula), 1L)
-  ready <- prepared(new_reduction(list(sum_output(formula, keep)), c(NA_real_, NA), K$settings, K$pairs))
+  ready <- prepared(new_reduction(list(sum_output(formula, keep)), c(NA_real_, NA), K$settings))
   at <- match_operands(lapply(places, function(place) place$formula$args), ready$operands)
   data <- lapply(ready$operands, `[[`, "data")
   data[at] <- list(1)

@@ -80,6 +80,7 @@ NULL
 print.lazy_tensor <- function(x, digits = getOption("digits"), ...) {
   cat("<lazy tensor> ", shape_text(x), "\n  ", formula_text(x$formula, digits = digits), "\n", sep = "")
   writeLines(utils::head(operand_lines(x$formula), 8))
+  writeLines(as.character(pair_lines(x$pairs)))
   writeLines(settings_text(x$settings))
   writeLines(still_lazy(x$formula))
   invisible(x)
@@ -142,6 +143,7 @@ output_text <- function(output, budget = 500L, digits = getOption("digits")) {
 print.lazy_reduction <- function(x, digits = getOption("digits"), ...) {
   cat("<lazy reduction> ", state_text(x), "\n", sep = "")
   cat(paste0("  ", format(x, digits = digits), "\n"), sep = "")
+  writeLines(as.character(pair_lines(x$pairs)))
   writeLines(settings_text(x$settings))
   invisible(x)
 }
@@ -217,9 +219,11 @@ explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
   options <- plan_options(x, chosen)
   waits <- length(free_operands(x)) > 0
   data <- if (!waits) operand_data(prepared(x)$operands, list(), list())
-  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen, isTRUE(cuda))
+  extent <- if (!waits && !is.null(x$pairs)) extent_of_call(x, data, prepared(x)$operands)
+  pairs <- if (!waits) pair_argument(x$pairs, extent)
+  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen, isTRUE(cuda), pairs)
   more <- list(written = format(x, digits = 15), precision = options$precision, threads = chosen$threads %or% 0L,
-               rewrite = options$rewrite)
+               rewrite = options$rewrite, pairs = explained_pairs(x$pairs, extent))
   structure(c(plan, more), class = "kernweave_explanation")
 }
 
@@ -236,6 +240,7 @@ print.kernweave_explanation <- function(x, digits = getOption("digits"), ...) {
   if (!x$rewrite) cat("no rewriting: the reference device computes the formula as written\n")
   cat("plan ", x$key, "\n", sep = "")
   if (nrow(x$steps)) cat(sprintf("  %-15s %4s = %s\n", x$steps$when, x$steps$slot, x$steps$step), sep = "")
+  if (!is.null(x$pairs)) cat("pairs\n", paste0("  ", x$pairs, "\n"), sep = "")
   print_schedule(x$schedule, x$precision, x$threads)
   for (source in x$cuda) {
     cat("CUDA\n", paste0("  ", indented(strsplit(source, "\n", fixed = TRUE)[[1]]), "\n"), sep = "")

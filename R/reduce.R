@@ -61,6 +61,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   output <- list(value = parts$F$formula, weight = parts$weight$formula, op = row$of, keep = kept(index),
                  K = check_places(K, row), finish = finish_of(row, index), label = row$fn)
   R <- with_settings(new_reduction(list(output), meeting$extent, meeting$settings, meeting$pairs), ...)
+  if (!is.null(R$pairs)) R <- over_pairs(R, parts$F, row)
   R$drop <- if (drop) TRUE
   if (call && !length(free_operands(R))) run_reduction(R) else R
 }
@@ -168,7 +169,7 @@ prepared <- function(R, options = call_options(R$settings)) {
 
 plan_options <- function(R, options) {
   list(precision = options$precision, rewrite = options$device != "reference", checks = isTRUE(options$check),
-       pairs = !is.null(R$pairs))
+       pairs = !is.null(R$pairs), allowed = allowed_formula(R$pairs))
 }
 
 # An external pointer does not survive saveRDS.
@@ -183,9 +184,12 @@ run_reduction <- function(R, data = NULL, owners = NULL) {
     if (any(vapply(ready$operands, is_bearing, NA))) return(as_results(R, lapply(members_of(R), reduction_node)))
     data <- operand_data(ready$operands, list(), list())
   }
-  run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options)
+  pairs <- pair_argument(R$pairs, if (!is.null(R$pairs)) extent_of_call(R, data, ready$operands))
+  run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options, pairs)
   out <- if (interactive()) timed(run, options) else run()
-  if (is.null(R$groups)) as_results(R, lapply(out, dropped, R)) else finish_groups(R, out, data, ready$operands)
+  if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
+  if (!is.null(R$pairs)) out <- with_empty_rows(R, out, data, ready$operands)
+  as_results(R, lapply(out, dropped, R))
 }
 
 dropped <- function(result, R) {
@@ -242,7 +246,8 @@ free_operands <- function(R) {
 }
 
 look_for_free <- function(R) {
-  found <- lapply(r_operands(c(R$extents, formulas_of(R$outputs))), function(operand) {
+  formulas <- c(R$extents, formulas_of(R$outputs), if (!is.null(R$pairs)) condition_of(R$pairs))
+  found <- lapply(r_operands(formulas), function(operand) {
     if (!is.null(operand$from)) free_operands(operand$from$reduction) else if (is.null(operand$data)) list(operand)
   })
   free <- unlist(found, recursive = FALSE)

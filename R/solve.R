@@ -235,6 +235,11 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   }
   check_flag(precondition, "precondition")
   if (!precondition) return(NULL)
+  if (!is.null(said_of(K$pairs)$ranges)) {
+    say_once("ranges", "A matrix that is restricted by ranges is solved with without a preconditioner. (Said once.)")
+    return(NULL)
+  }
+  K <- as_masked(K, "a preconditioner")
   pairs <- pairs_of(K)
   if (is.null(pairs)) return(kept_preconditioner(K, ridge, rank, local))
   say_once("pairs", "The matrix of pairs `", pairs, "` is solved with without a preconditioner, since its rows are ",

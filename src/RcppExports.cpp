@@ -115,8 +115,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_run
-Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings);
-RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
+Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs);
+RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
@@ -124,13 +124,14 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, operands, extents, settings));
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, operands, extents, settings, pairs));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_explain
-Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes, Rcpp::List settings, bool cuda);
-RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP settingsSEXP, SEXP cudaSEXP) {
+Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes, Rcpp::List settings, bool cuda, SEXP pairs);
+RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP settingsSEXP, SEXP cudaSEXP, SEXP pairsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
@@ -140,7 +141,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type sizes(sizesSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
     Rcpp::traits::input_parameter< bool >::type cuda(cudaSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_explain(outputs, extents, options, data, sizes, settings, cuda));
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_explain(outputs, extents, options, data, sizes, settings, cuda, pairs));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -575,6 +577,28 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type ties(tiesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_order(columns, decreasing, offsets, nearly, nan_apart, ties, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_pair_map
+SEXP r_pair_map(Rcpp::List rule, double rows, double columns);
+RcppExport SEXP _kernweave_r_pair_map(SEXP ruleSEXP, SEXP rowsSEXP, SEXP columnsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type rule(ruleSEXP);
+    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< double >::type columns(columnsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_pair_map(rule, rows, columns));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_pair_counts
+Rcpp::NumericVector r_pair_counts(SEXP map);
+RcppExport SEXP _kernweave_r_pair_counts(SEXP mapSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type map(mapSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_pair_counts(map));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1174,8 +1198,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_scan", (DL_FUNC) &_kernweave_r_scan, 9},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
-    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 5},
-    {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 7},
+    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
+    {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 8},
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
     {"_kernweave_r_set_header_folder", (DL_FUNC) &_kernweave_r_set_header_folder, 1},
@@ -1214,6 +1238,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 2},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
+    {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 3},
+    {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_group_integers", (DL_FUNC) &_kernweave_r_group_integers, 2},

@@ -98,12 +98,13 @@ Rcpp::List r_structure(Rcpp::List outputs, Rcpp::List extents, Rcpp::List option
 
 // One array, or list of value and index, for each output. `settings`: a list with device, threads, gpu_mb.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings) {
+Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings,
+                 SEXP pairs) {
   return kernweave::at_border([&] {
     const auto& prepared = kernweave::plan_behind(plan);
     const kernweave::Given given{data, operands};
     kernweave::RHost host(given, kernweave::names_of(prepared->plan, given));
-    kernweave::Execution(prepared, kernweave::operands_of(given), kernweave::known_from_r(extents),
+    kernweave::Execution(prepared, kernweave::operands_of(given), kernweave::known_from_r(extents, pairs),
                          kernweave::settings_from_r(settings), &host)
         .run();
     return host.results();
@@ -114,7 +115,7 @@ Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericV
 // the variant that is scheduled.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes,
-                     Rcpp::List settings, bool cuda) {
+                     Rcpp::List settings, bool cuda, SEXP pairs) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
     kernweave::Trace trace;
@@ -131,7 +132,7 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
     kernweave::RHost host(given, {});
     if (!Rf_isNull(data)) {
       execution = std::make_unique<kernweave::Execution>(prepared, kernweave::operands_of(given),
-                                                         kernweave::known_from_r(sizes),
+                                                         kernweave::known_from_r(sizes, pairs),
                                                          kernweave::settings_from_r(settings), &host);
       schedule = execution->schedule();
       ran = &execution->ran();

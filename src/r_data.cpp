@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/sparse.hpp"
+#include "r_pairs.hpp"
 #include "r_resident.hpp"
 
 namespace kernweave {
@@ -99,10 +100,10 @@ std::vector<OperandData> operands_of(const Given& given) {
   return operands;
 }
 
-Known known_from_r(const Rcpp::NumericVector& extents) {
+Known known_from_r(const Rcpp::NumericVector& extents, SEXP pairs) {
   internal_check(extents.size() >= 2, "a damaged extent");
   const auto extent = [&](R_xlen_t k) { return ISNAN(extents[k]) ? -1 : static_cast<std::int64_t>(extents[k]); };
-  Known known{extent(0), extent(1), {}};
+  Known known{extent(0), extent(1), {}, pairs_from_r(pairs)};
   known.batch.assign(extents.begin() + 2, extents.end());
   return known;
 }

@@ -95,7 +95,7 @@ SEXP OutputBuffer::values_to_r() const {
 bool OutputBuffer::numbers_fit() const {
   const double largest = output_.keep == Keep::i   ? static_cast<double>(sizes_.j)
                          : output_.keep == Keep::j ? static_cast<double>(sizes_.i)
-                                                   : sizes_.pairs();
+                                                   : sizes_.places();
   return largest <= std::numeric_limits<int>::max();
 }
 

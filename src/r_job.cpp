@@ -59,6 +59,7 @@ Job job_from_r(const Rcpp::List& outputs, const Rcpp::List& extents, const Rcpp:
   job.extents = formulas->read_all(extents);
   job.precision = precision_named(options["precision"]);
   job.pairs = Rcpp::as<bool>(options["pairs"]) ? Pairs::restricted : Pairs::all;
+  if (options.containsElementNamed("allowed")) job.allowed = formulas->read_optional(options["allowed"]);
   job.rewrite = options["rewrite"];
   job.checks = options["checks"];
   return job;

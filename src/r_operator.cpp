@@ -24,7 +24,7 @@ OperatorPointer engine_from_r(const Rcpp::List& from, const Poll& poll) {
   for (const Rcpp::List plan : Rcpp::List(from["plans"])) plans.push_back(product_plan(plan));
   const Rcpp::NumericVector dim = from["dim"];
   return solve::engine_operator(static_cast<solve::Index>(dim[0]), static_cast<solve::Index>(dim[1]), std::move(plans),
-                                known_from_r(from["extent"]), settings_from_r(from["settings"]), poll);
+                                known_from_r(from["extent"], from["pairs"]), settings_from_r(from["settings"]), poll);
 }
 
 // A function of a matrix, and so many rows of what it must return.

@@ -47,8 +47,8 @@ Rcpp::List r_power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int 
   return kernweave::at_border([&] {
     kernweave::CountingHost host;
     const double largest = kernweave::largest_eigenvalue(
-        kernweave::plan_behind(plan), kernweave::operands_of({data, {}}), kernweave::known_from_r(extents), vector,
-        products, kernweave::settings_from_r(settings), &host);
+        kernweave::plan_behind(plan), kernweave::operands_of({data, {}}), kernweave::known_from_r(extents, R_NilValue),
+        vector, products, kernweave::settings_from_r(settings), &host);
     return Rcpp::List::create(Rcpp::_["value"] = largest, Rcpp::_["vector"] = host.values[0],
                               Rcpp::_["asked"] = host.asked,
                               Rcpp::_["made"] = kernweave::plan_behind(plan)->executables());
@@ -68,7 +68,7 @@ namespace {
 struct Dealt {
   Dealt(SEXP plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const Rcpp::List& options)
       : settings(settings_from_r(options)),
-        execution(plan_behind(plan), operands_of({data, {}}), known_from_r(extents), settings, &host) {}
+        execution(plan_behind(plan), operands_of({data, {}}), known_from_r(extents, R_NilValue), settings, &host) {}
 
   // From one border to the next.
   static std::vector<Range> ranges(const Rcpp::NumericVector& borders) {

@@ -19,13 +19,15 @@ std::int64_t place_on(const Variable& v, const View& view, Point p) {
   return 0;
 }
 
+// Row numbers are counted, unless points are not as they lie: then they are data.
+bool counts(const Variable& v, const View& view) { return v.source == Source::counter && !view.data; }
+
 // The row of its variable that a source shows at a point.
 std::int64_t row_at(const Reading& reading, const Plan& plan, const std::vector<View>& data, Point p) {
   if (reading.rows.empty()) return place_on(plan.variables[reading.variable], data[reading.variable], p);
   std::int64_t row = place_on(plan.variables[reading.rows[0]], data[reading.rows[0]], p);
   for (int rows : reading.rows) {
-    const bool counts = plan.variables[rows].source == Source::counter;
-    row = counts ? row : static_cast<std::int64_t>(data[rows].data[row]) - 1;
+    row = counts(plan.variables[rows], data[rows]) ? row : static_cast<std::int64_t>(data[rows].data[row]) - 1;
   }
   return row;
 }
@@ -42,7 +44,7 @@ void read_sparse(const Variable& v, const View& view, Axis axis, Point first, st
 // Does it lie as it is wanted along an axis, number after number?
 bool is_plain(const Reading& reading, const Plan& plan, const View& view, Axis axis) {
   const Variable& v = plan.variables[reading.variable];
-  return reading.rows.empty() && v.source != Source::counter && v.axis == axis && !view.sparse();
+  return reading.rows.empty() && !counts(v, view) && v.axis == axis && !view.sparse();
 }
 
 }  // namespace
@@ -66,7 +68,7 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
           std::int64_t count, std::int64_t padded, const double* centre, T* out, std::int64_t stride) {
   const Variable& v = plan.variables[reading.variable];
   const View& view = data[reading.variable];
-  const bool counts = v.source == Source::counter;
+  const bool is_count = counts(v, view);
   // Columns that lie as they are wanted are copied one by one, others point by point.
   const bool plain = is_plain(reading, plan, view, axis);
   const std::int64_t start = place_on(v, view, first);
@@ -84,7 +86,7 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
     for (std::int64_t p = 0; p < count && !plain; ++p) {
       const Point at = axis == Axis::i ? Point{first.i + p, first.j} : Point{first.i, first.j + p};
       const std::int64_t row = row_at(reading, plan, data, at);
-      to[p] = static_cast<T>(counts ? static_cast<double>(row + 1) : view.data[row + d * view.rows] - off);
+      to[p] = static_cast<T>(is_count ? static_cast<double>(row + 1) : view.data[row + d * view.rows] - off);
     }
     for (std::int64_t p = count; p < padded; ++p) to[p] = to[count - 1];
   }

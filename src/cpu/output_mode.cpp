@@ -65,6 +65,11 @@ void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layou
       continue;
     }
     o.difference = difference_of(variant, output, reads, layout, &o.turned);
+    // What partial spans add has the sign of the result.
+    if (plan.partial && o.turned) {
+      o.difference = -1;
+      o.turned = false;
+    }
     if (o.difference >= 0) (*needed)[static_cast<std::size_t>(o.difference)] = false;
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 #include "base/threads.hpp"
 #include "cpu/found.hpp"
+#include "cpu/span_run.hpp"
 
 namespace kernweave {
 
@@ -40,7 +41,7 @@ class Workers {
 };
 
 template <class T>
-class ReadyPass {
+class ReadyPass : public SpanFolder {
  public:
   ReadyPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, const Pass& pass,
             std::int64_t chunk)
@@ -57,8 +58,8 @@ class ReadyPass {
         found_(job_, cut_),
         workers_(job_) {}
 
-  const Pass& pass() const { return pass_; }
-  const RowShape& shape() const { return shape_; }
+  const Pass& pass() const override { return pass_; }
+  const RowShape& shape() const override { return shape_; }
   std::int64_t rows_of_block() const { return pass_.tiling.rows; }
   std::int64_t columns_of_chunk() const { return cut_.chunk_columns; }
   Piece whole() const { return {{0, cut_.blocks}, {0, cut_.chunks}}; }
@@ -77,6 +78,16 @@ class ReadyPass {
     found_.finish();
     return found_.give();
   }
+  void begin_spans(const Task& task, int threads, std::int64_t columns_met) override {
+    job_.task = &task;
+    workers_.begin(threads);
+    const bool again = columns_met > kWorthSharing * job_.sweep;
+    job_.columns = again && share_columns(threads) ? columns_.data() : nullptr;
+  }
+  void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last, RowStates* states,
+                  const Heartbeat& beat) override {
+    workers_[worker].tiles.block(rows.from, rows.size(), first, last, states, beat);
+  }
   void finish(const Task& task, std::vector<PassStates>* pieces) {
     job_.task = &task;
     found_.finish_all(pieces);
@@ -87,25 +98,24 @@ class ReadyPass {
     job_.task = &task;
     found_.begin(piece, kept);
     workers_.begin(threads);
-    job_.columns = share_columns(threads, piece) ? columns_.data() : nullptr;
+    job_.columns = piece.blocks.size() > 1 && share_columns(threads) ? columns_.data() : nullptr;
     const std::int64_t chunks = piece.chunks.size();
     share_out(threads, piece.tasks(), task.poll, [&](int worker, std::int64_t number, const Heartbeat& beat) {
       const std::int64_t block = piece.blocks.from + number / chunks, chunk = piece.chunks.from + number % chunks;
       const std::int64_t first = chunk * cut_.chunk_columns, rows = found_.rows_of(block);
       auto& [tiles, states, begun] = workers_[worker];
       states.init(shape_, rows);
-      tiles.block(block * pass_.tiling.rows, rows, first, std::min(first + cut_.chunk_columns, job_.sweep), &states,
-                  beat);
+      const PairSpan columns{{first, std::min(first + cut_.chunk_columns, job_.sweep)}};
+      tiles.block(block * pass_.tiling.rows, rows, &columns, &columns + 1, &states, beat);
       found_.take(block, chunk, &states);
     });
   }
 
-  // What depends on columns alone is computed once for all blocks of rows, where there is more than one and the
-  // memory is not too much.
-  bool share_columns(int threads, const Piece& piece) {
+  // What depends on columns alone is computed once for all blocks of rows, where the memory is not too much.
+  bool share_columns(int threads) {
     const std::int64_t wide = pass_.tiling.columns, tiles = (job_.sweep + wide - 1) / wide;
     const std::int64_t each = TileWorker<T>::panel_numbers(pass_);
-    if (piece.blocks.size() < 2 || tiles * each * static_cast<std::int64_t>(sizeof(T)) > kSharedBytes) return false;
+    if (tiles * each * static_cast<std::int64_t>(sizeof(T)) > kSharedBytes) return false;
     columns_.resize(static_cast<std::size_t>(tiles * each));
     const auto no_progress = [&](double) { job_.task->poll(0.0); };
     share_out(threads, tiles, no_progress, [&](int worker, std::int64_t tile, const Heartbeat& beat) {

@@ -1,6 +1,7 @@
 // Schedule to tiles to threads. How the pairs are cut depends on the sizes and the instruction set alone, and
 // what the tasks find is merged in order, so the number of threads changes no bit.
 #include <algorithm>
+#include <deque>
 #include <memory>
 
 #include "base/error.hpp"
@@ -22,6 +23,9 @@ class TileExecutable : public Executable {
   ~TileExecutable() override {
     if (warm_ == this) warm_ = nullptr;
   }
+  // What folds the spans of pass number k. Keeps its memory for as long as whoever asks.
+  virtual SpanFolder* folder(std::size_t k) = 0;
+  virtual void release() = 0;
 
  protected:
   void warm_up() {
@@ -30,7 +34,6 @@ class TileExecutable : public Executable {
   }
 
  private:
-  virtual void release() = 0;
   static TileExecutable* warm_;
 };
 TileExecutable* TileExecutable::warm_ = nullptr;
@@ -55,11 +58,17 @@ class Passes : public TileExecutable {
         passes_(compile(plan, variant_, sizes_, kernel, sizeof(T), schedule.traversal)) {}
 
   void run(const Task& task) override {
+    if (plan_.pairs == Pairs::restricted) return run_restricted(task);
     for (const auto& pass : ready()) pass->run(task, threads(task));
+  }
+  SpanFolder* folder(std::size_t k) override { return made()[k].get(); }
+  void release() override {
+    ready_.clear();
+    if (const auto partial = partial_.lock()) partial->release();
   }
 
   Grain grain() override {
-    if (passes_.size() != 1) return {};
+    if (passes_.size() != 1 || plan_.pairs == Pairs::restricted) return {};
     ReadyPass<T>& pass = *ready()[0];
     return {pass.pass().lanes_along_i, pass.rows_of_block(), pass.columns_of_chunk()};
   }
@@ -85,13 +94,34 @@ class Passes : public TileExecutable {
  private:
   std::vector<std::unique_ptr<ReadyPass<T>>>& ready() {
     warm_up();
+    return made();
+  }
+  std::vector<std::unique_ptr<ReadyPass<T>>>& made() {
     if (ready_.empty())
       for (const Pass& pass : passes_)
         ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, sizes_, kernel_, pass, chunk_));
     return ready_;
   }
   int threads(const Task& task) const { return sizes_.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads); }
-  void release() override { ready_.clear(); }
+
+  // The units of each pass, for as long as the map is the same.
+  const Units& units(const Restriction& restriction, std::size_t k, const Pass& pass) {
+    const ExistingPairs& pairs = restriction.pairs;
+    if (dealt_.lock() != pairs.map || swapped_ != pairs.swapped) units_.clear();
+    dealt_ = pairs.map;
+    swapped_ = pairs.swapped;
+    if (units_.size() <= k) units_.emplace_back(pairs.along(pass.lanes_along_i), pass.tiling);
+    return units_[k];
+  }
+  void run_restricted(const Task& task) {
+    const auto partial = std::static_pointer_cast<TileExecutable>(task.restriction.partial);
+    partial_ = partial;
+    for (std::size_t k = 0; k < ready().size(); ++k) {
+      ReadyPass<T>& pass = *ready_[k];
+      SpanRun run(&pass, partial ? partial->folder(k) : nullptr, pass.pass().lanes_along_i ? sizes_.i : sizes_.j);
+      run.run(task, threads(task), units(task.restriction, k, pass.pass()));
+    }
+  }
 
   const Plan& plan_;
   const Variant& variant_;
@@ -100,6 +130,10 @@ class Passes : public TileExecutable {
   const TileKernel& kernel_;
   const std::vector<Pass> passes_;
   std::vector<std::unique_ptr<ReadyPass<T>>> ready_;
+  std::weak_ptr<TileExecutable> partial_;  // what runs partial spans, and lets its memory go with this
+  std::weak_ptr<const PairMap> dealt_;
+  bool swapped_ = false;
+  std::deque<Units> units_;
 };
 
 class Cpu : public Backend {
@@ -108,7 +142,6 @@ class Cpu : public Backend {
 
   Verdict can(const Plan& plan, const Variant&, const Sizes&) const override {
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
-    if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
     return {};
   }
 

@@ -255,29 +255,34 @@ void TileWorker<T>::write_pairs(std::int64_t row, std::int64_t rows, std::int64_
   }
 }
 
+// Columns of shared panels begin where a strip does. What comes before is on its own, and so is what is not worth it.
 template <class T>
-void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t end_column,
-                          RowStates* states, const std::function<void()>& beat) {
+Range TileWorker<T>::with_own_panel(const Range& columns) const {
+  if (!job_.columns) return columns;
+  const std::int64_t first = padded_to(columns.from, pass_.tiling.per_strip);
+  if (first == columns.from) return {first, first};
+  return {columns.from, columns.to - first < kFewestColumns ? columns.to : first};
+}
+
+// Tile by tile. `unseen`: numbers of columns met since the last look at the clock; returns those met since.
+template <class T>
+std::int64_t TileWorker<T>::columns_of(const Range& range, bool shared, std::int64_t first_row, std::int64_t rows,
+                                       std::int64_t unseen, RowStates* states, const std::function<void()>& beat) {
   const Tiling& t = pass_.tiling;
-  const std::int64_t strips = padded_to(rows, t.strip_rows()) / t.strip_rows(),
-                     padded_rows = padded_to(rows, t.strip());
+  const std::int64_t strips = padded_to(rows, t.strip_rows()) / t.strip_rows();
   const bool has_pairs = pass_.components[static_cast<int>(Space::pairs)] > 0;
-  pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded_rows);
-  run_along(pass_.lane, Space::lane, padded_rows);
-  fill_panel(Space::lane, padded_rows, space(Space::lane_panel));
-  init_states(strips);
   const std::int64_t of_column = std::max(pass_.components[static_cast<int>(Space::sweep_panel)], 1);
-  std::int64_t unseen = 0;
-  for (std::int64_t column = first_column; column < end_column; column += t.columns) {
-    const std::int64_t columns = std::min(t.columns, end_column - column);
-    if (job_.columns) spaces_[static_cast<int>(Space::sweep_panel)] = shared_panel(column);
-    else panel(column, end_column, space(Space::sweep_panel));
-    if (column == first_column && looks_first(columns)) look(strips, first_row, column, columns);
+  for (std::int64_t column = range.from; column < range.to; column += t.columns) {
+    const std::int64_t columns = std::min(t.columns, range.to - column);
+    spaces_[static_cast<int>(Space::sweep_panel)] = shared ? shared_panel(column) : own_panel_;
+    if (!shared) panel(column, range.to, own_panel_);
+    if (column == range.from && !looked_ && looks_first(columns)) look(strips, first_row, column, columns);
+    looked_ = true;
     for (std::int64_t strip = 0; strip < strips; ++strip) {
       const std::int64_t row = first_row + strip * t.strip_rows(),
                          here = std::min(t.strip_rows(), first_row + rows - row);
       if (has_pairs) pack_pairs(row, here, column, columns);
-      if (!job_.columns) expect_share(column + t.columns, end_column, strip, strips);
+      if (!shared) expect_share(column + t.columns, range.to, strip, strips);
       run_strip(strip, row, column, columns);
       if (has_pairs) multiply(strip, columns);
       if (has_pairs) write_pairs(row, here, column, columns);
@@ -287,6 +292,25 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, std::int64_
       }
     }
     flush(states, rows, true);
+  }
+  return unseen;
+}
+
+template <class T>
+void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, const PairSpan* first, const PairSpan* last,
+                          RowStates* states, const std::function<void()>& beat) {
+  const Tiling& t = pass_.tiling;
+  const std::int64_t padded_rows = padded_to(rows, t.strip());
+  pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded_rows);
+  run_along(pass_.lane, Space::lane, padded_rows);
+  fill_panel(Space::lane, padded_rows, space(Space::lane_panel));
+  init_states(padded_to(rows, t.strip_rows()) / t.strip_rows());
+  looked_ = false;
+  std::int64_t unseen = 0;
+  for (; first != last; ++first) {
+    const Range own = with_own_panel(first->columns), rest{own.to, first->columns.to};
+    unseen = columns_of(own, false, first_row, rows, unseen, states, beat);
+    unseen = columns_of(rest, true, first_row, rows, unseen, states, beat);
   }
   flush(states, rows, false);
   beat();

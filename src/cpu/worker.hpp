@@ -39,9 +39,9 @@ class TileWorker {
   static std::int64_t panel_numbers(const Pass& pass) { return pass.numbers_in(Space::sweep_panel); }
   // Computes the panel of the tile that begins at `column`.
   void panel(std::int64_t column, std::int64_t end_column, T* to);
-  // Folds the columns from `first_column` up to `end_column` into states of the rows from `first_row` on.
-  void block(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t end_column,
-             RowStates* states, const std::function<void()>& beat);
+  // Folds the columns of some spans into states of the rows from `first_row` on.
+  void block(std::int64_t first_row, std::int64_t rows, const PairSpan* first, const PairSpan* last, RowStates* states,
+             const std::function<void()>& beat);
 
  private:
   const double* centre(const Packed& p) const {
@@ -49,8 +49,10 @@ class TileWorker {
     return centre.empty() ? nullptr : centre.data();
   }
   T* space(Space s) { return spaces_[static_cast<int>(s)]; }
+  // From a column on where a strip begins.
   T* shared_panel(std::int64_t column) const {
-    return const_cast<T*>(static_cast<const T*>(job_.columns)) + column / pass_.tiling.columns * panel_numbers(pass_);
+    return const_cast<T*>(static_cast<const T*>(job_.columns)) +
+           column * pass_.components[static_cast<int>(Space::sweep_panel)];
   }
   void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded);
   void expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip, std::int64_t strips);
@@ -66,6 +68,9 @@ class TileWorker {
   void flush(RowStates* states, std::int64_t rows, bool adding);
   void multiply(std::int64_t strip, std::int64_t columns);
   void write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
+  Range with_own_panel(const Range& columns) const;
+  std::int64_t columns_of(const Range& columns, bool shared, std::int64_t first_row, std::int64_t rows,
+                          std::int64_t unseen, RowStates* states, const std::function<void()>& beat);
   char* lane_states(std::int64_t strip) { return states_ + strip * job_.pass->lane_state_bytes; }
 
   const PassRun& job_;
@@ -77,6 +82,7 @@ class TileWorker {
   char* storage_ = nullptr;
   char* scratch_ = nullptr;
   char* room_ = nullptr;
+  bool looked_ = false;  // at the first tile of the present block
 };
 
 }  // namespace kernweave

@@ -4,6 +4,7 @@
 #include <vector>
 #include "execute/host.hpp"
 #include "plan/plan.hpp"
+#include "schedule/pair_map.hpp"
 #include "schedule/schedule.hpp"
 
 namespace kernweave {
@@ -19,6 +20,7 @@ struct OperandData {
 struct Known {
   std::int64_t i = -1, j = -1;
   std::vector<std::int64_t> batch{};
+  ExistingPairs pairs{};
 };
 
 // Views of the plan's variables. What lies on a device stays there until it is asked for on the host.

@@ -2,15 +2,33 @@
 #include "execute/run.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.hpp"
 #include "device/probe.hpp"
 #include "execute/backends.hpp"
 #include "execute/facts.hpp"
+#include "execute/ordered.hpp"
 #include "schedule/choose.hpp"
 
 namespace kernweave {
 namespace {
+
+// Pairs of a call, of all those of its points.
+double share_of(const ExistingPairs& pairs, const Sizes& sizes) {
+  if (!pairs.map || sizes.places() == 0) return 1;
+  const PairSpans& spans = pairs.along(true);
+  internal_check(spans.rows == sizes.i && spans.columns == sizes.j, "pairs of ", spans.rows, " x ", spans.columns,
+                 " points where there are ", sizes.i, " x ", sizes.j);
+  return (spans.full_pairs() + spans.partial_pairs()) / sizes.places();
+}
+
+// Restricted pairs are not yet for devices other than the CPU.
+std::string device_for(const Plan& plan, const std::string& device, Host* host) {
+  if (plan.pairs == Pairs::all || device == "cpu" || device == "reference") return device;
+  if (device != "auto") host->say("kernweave computes on the CPU: pairs that are not all are not built for GPUs yet");
+  return "cpu";
+}
 
 double factor_of(const Finish& finish, const Sizes& sizes) {
   if (!finish.per_i && !finish.per_j) return finish.sign;
@@ -46,13 +64,13 @@ void PlanRun::take(const Schedule& schedule) {
   decided_ = true;
 }
 
-Executable& PlanRun::executable(Prepared* prepared, Host* host) {
+const std::shared_ptr<Executable>& PlanRun::executable(Prepared* prepared, Host* host) {
   if (!executable_) {
     // A GPU that is there and cannot be used is worth a word.
     if (!chosen_.missed.empty() && device::gpu_is_here()) host->say("kernweave computes on the CPU: " + chosen_.missed);
     executable_ = prepared->executable(plan, chosen_);
   }
-  return *executable_;
+  return executable_;
 }
 
 Task PlanRun::task(const Settings& settings, Host* host, const std::vector<Result>& results) {
@@ -63,7 +81,8 @@ Task PlanRun::task(const Settings& settings, Host* host, const std::vector<Resul
           settings.threads,
           settings.gpu_bytes,
           [host](double share) { host->poll(share); },
-          [host] { host->collect(); }};
+          [host] { host->collect(); },
+          {}};
 }
 
 // --- all of a call ---
@@ -76,8 +95,20 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
       host_(host),
       sizes_(sizes_of(prepared_->plan, Data(prepared_->plan, operands_, host).views(), known)) {
   const Plan& plan = prepared_->plan;
+  if (plan.pairs == Pairs::restricted) {
+    internal_check(known.pairs.map != nullptr, "restricted pairs without a map");
+    pairs_ = known.pairs;
+    settings_.device = device_for(plan, settings_.device, host);
+    sizes_.share = share_of(pairs_, sizes_);
+    if (pairs_.along(true).partial_pairs() > 0)
+      partial_ = std::make_unique<PlanRun>(*plan.partial, sizes_, operands_, host);
+  }
   if (!in_two_steps(plan, sizes_)) {
     first_ = std::make_unique<PlanRun>(plan, sizes_, operands_, host);
+    ordered_ = std::make_unique<Ordered>(pairs_, sizes_);
+    if (!ordered_->any()) return;
+    ordered_->arrange(first_.get());
+    if (partial_) ordered_->arrange(partial_.get());
     return;
   }
   const Stages& stages = *plan.stages;
@@ -103,10 +134,12 @@ void Execution::replace(int operand, const double* numbers) {
       view.data = numbers;
       view.kept = nullptr;
       run->data.put(v, view);
+      if (ordered_ && ordered_->any()) ordered_->arrange(run, v);
     }
     if (asks_of(run->plan, run->sizes, operand)) run->reconsider();
   };
   renew(first_.get());
+  if (partial_) renew(partial_.get());
   for (const auto& after : after_) renew(after.get());
 }
 
@@ -124,19 +157,42 @@ void Execution::run() {
   first_->schedule(settings_.device);
   const bool stays = first_->stays();
   const std::vector<Result> results = room_for_results(stays);
-  if (after_.empty()) first_->executable(prepared_.get(), host_).run(first_->task(settings_, host_, results));
+  if (pairs_.map) return run_restricted(results);
+  if (after_.empty()) first_->executable(prepared_.get(), host_)->run(first_->task(settings_, host_, results));
   else run_in_two_steps(stays, results);
+}
+
+Execution::~Execution() = default;
+
+// Values of pairs that do not exist are 0 where every pair has its own.
+void Execution::run_restricted(const std::vector<Result>& results) {
+  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (outputs[k].keep == Keep::both && results[k].values)
+      std::fill_n(results[k].values, kept_rows(Keep::both, sizes_) * outputs[k].width * outputs[k].places, 0.0);
+  const std::vector<Result> here = ordered_->any() ? ordered_->room(outputs, results) : results;
+  Task task = first_->task(settings_, host_, here);
+  task.restriction.pairs = pairs_;
+  std::optional<Task> of_partial;
+  if (partial_) {
+    partial_->schedule(first_->schedule(settings_.device).backend->name());
+    of_partial.emplace(partial_->task(settings_, host_, here));
+    task.restriction.partial = partial_->executable(prepared_.get(), host_);
+    task.restriction.task = &*of_partial;
+  }
+  first_->executable(prepared_.get(), host_)->run(task);
+  if (ordered_->any()) ordered_->put_back(outputs, results);
 }
 
 Grain Execution::grain() {
   first_->schedule(settings_.device);
-  return after_.empty() ? first_->executable(prepared_.get(), host_).grain() : Grain();
+  return after_.empty() ? first_->executable(prepared_.get(), host_)->grain() : Grain();
 }
 
 void Execution::run_blocks(const std::vector<Range>& rows, const std::vector<Range>& columns) {
   internal_check(grain().rows > 0, "a plan that is not cut into blocks");
   const std::vector<Result> results = room_for_results(false);
-  Executable& executable = first_->executable(prepared_.get(), host_);
+  Executable& executable = *first_->executable(prepared_.get(), host_);
   const Task task = first_->task(settings_, host_, results);
   if (columns.empty()) {
     const auto all = [&](bool plainly) {
@@ -174,7 +230,7 @@ Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) 
 void Execution::run_in_two_steps(bool stays, const std::vector<Result>& results) {
   std::vector<Result> sums;
   for (std::size_t k = 0; k < results.size(); ++k) sums.push_back(room_for_sum(k, stays, results[k]));
-  first_->executable(prepared_.get(), host_).run(first_->task(settings_, host_, sums));
+  first_->executable(prepared_.get(), host_)->run(first_->task(settings_, host_, sums));
   const std::vector<Output>& outputs = first_->plan.variants.back().outputs;
   const std::string device = stays ? first_->schedule(settings_.device).backend->name() : settings_.device;
   for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -184,7 +240,7 @@ void Execution::run_in_two_steps(bool stays, const std::vector<Result>& results)
       if (after.plan.variables[v].operand >= Variable::kResults) after.data.put(v, sum);
     after.schedule(device);
     const std::vector<Result> result = {results[k]};
-    after.executable(prepared_.get(), host_).run(after.task(settings_, host_, result));
+    after.executable(prepared_.get(), host_)->run(after.task(settings_, host_, result));
   }
 }
 

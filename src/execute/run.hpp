@@ -32,7 +32,7 @@ class PlanRun {
   // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
   bool stays() const { return chosen_.backend->holds_data() && data.resident(); }
   // What runs it as scheduled, and what one run gets.
-  Executable& executable(Prepared* prepared, Host* host);
+  const std::shared_ptr<Executable>& executable(Prepared* prepared, Host* host);
   Task task(const Settings& settings, Host* host, const std::vector<Result>& results);
 
   const Plan& plan;
@@ -48,11 +48,14 @@ class PlanRun {
   std::shared_ptr<Executable> executable_;
 };
 
+class Ordered;
+
 // A prepared plan on its operands, run as often as one likes.
 class Execution {
  public:
   Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
             Settings settings, Host* host);
+  ~Execution();
 
   const Sizes& sizes() const { return sizes_; }
   // Other numbers of the same shape for an operand, from the next run on.
@@ -79,15 +82,20 @@ class Execution {
     Kept kept;
   };
   std::vector<Result> room_for_results(bool stays);
+  void run_restricted(const std::vector<Result>& results);
   void run_in_two_steps(bool stays, const std::vector<Result>& results);
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
 
   const std::shared_ptr<Prepared> prepared_;
   std::vector<OperandData> operands_;
-  const Settings settings_;
+  Settings settings_;
   Host* const host_;
   Sizes sizes_;
   std::unique_ptr<PlanRun> first_;
+  // Of restricted pairs: which, what runs partial spans, and what puts points in order.
+  ExistingPairs pairs_;
+  std::unique_ptr<PlanRun> partial_;
+  std::unique_ptr<Ordered> ordered_;
   std::vector<std::unique_ptr<PlanRun>> after_;  // of each output, where there are two steps
   std::vector<Sum> sums_;
 };

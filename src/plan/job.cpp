@@ -65,6 +65,7 @@ std::string job_key(const Job& job) {
   Key key;
   std::vector<Expr> roots = formulas_of(job.outputs);
   roots.insert(roots.end(), job.extents.begin(), job.extents.end());
+  if (job.allowed) roots.push_back(job.allowed);
   const std::vector<Expr> nodes = reachable(roots);
   key.add(nodes.size());
   for (Expr f : nodes) key.add_node(f);
@@ -73,6 +74,7 @@ std::string job_key(const Job& job) {
   for (Expr f : job.extents) key.add_place(f);
   for (const Format format : {job.precision.load, job.precision.compute, job.precision.accumulate}) key.add(format);
   key.add(job.pairs);
+  key.add_place(job.allowed);
   key.add(job.rewrite);
   key.add(job.checks);
   return key.take();

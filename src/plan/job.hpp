@@ -12,6 +12,7 @@ struct Job {
   std::vector<Expr> extents;  // formulas not computed whose variables say how many i and j there are
   Precision precision;
   Pairs pairs = Pairs::all;
+  Expr allowed{};       // of restricted pairs: true where a pair exists; null where no formula says so
   bool rewrite = true;  // false: as written, for the oracle
   bool checks = false;  // verify the graph and the plan between stages
 };

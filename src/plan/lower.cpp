@@ -12,6 +12,7 @@
 #include "expr/show.hpp"
 #include "plan/check.hpp"
 #include "plan/contract.hpp"
+#include "plan/existing.hpp"
 #include "plan/linearise.hpp"
 #include "plan/factor_out.hpp"
 #include "plan/regions.hpp"
@@ -261,17 +262,26 @@ std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted
   return std::make_shared<const Stages>(std::move(stages));
 }
 
-}  // namespace
-
-Plan lower(const Job& job, Trace* trace) {
-  std::vector<OutputFormula> wanted = job.outputs;
-  for (const OutputFormula& o : wanted) check_inputs(o);
+// Formulas in which rules have done what they can.
+std::vector<OutputFormula> simple(std::vector<OutputFormula> wanted, const Job& job, Trace* trace) {
   put_formulas(traced(
                    trace, "settle", [&] { return settle(formulas_of(wanted)); }, show_all),
                &wanted);
   if (job.rewrite) put_formulas(rewritten(formulas_of(wanted), trace), &wanted);
+  return wanted;
+}
+
+}  // namespace
+
+Plan lower(const Job& job, Trace* trace) {
+  for (const OutputFormula& o : job.outputs) check_inputs(o);
+  const std::vector<OutputFormula> wanted = simple(job.outputs, job, trace);
   Plan plan = plan_of(wanted, settle(job.extents), job, trace);
   if (job.rewrite && plan.batch.empty() && plan.pairs == Pairs::all) plan.stages = stages_of(wanted, job, trace);
+  if (job.allowed) {
+    const std::vector<OutputFormula> allowed = simple(where_allowed(job.outputs, job.allowed), job, nullptr);
+    plan.partial = std::make_shared<const Plan>(plan_of(allowed, settle(job.extents), job, nullptr));
+  }
   return plan;
 }
 

@@ -27,7 +27,7 @@ struct Precision {
   Format accumulate = Format::float64;
 };
 
-// Which pairs exist. `restricted` is reserved for groups, masks and ranges.
+// Which pairs exist: all, or those that a pair map lists when the plan is run.
 enum class Pairs { all, restricted };
 
 // A value a step reads: where it lies, how wide it is.
@@ -169,6 +169,9 @@ struct Plan {
   Pairs pairs = Pairs::all;
   Axes batch;
   std::shared_ptr<const Stages> stages;  // the same in two steps, where that is less work
+  // Of restricted pairs that a formula tells apart: the same outputs with their neutral element where a pair is not
+  // there.
+  std::shared_ptr<const Plan> partial;
 };
 
 // Sums, then for each output a formula of its sum: a plan that folds an axis of one point. The results are the

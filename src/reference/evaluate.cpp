@@ -49,8 +49,8 @@ Read<Lane> Evaluator::read(const Ref& ref, int component) const {
 
 Read<Lane> Evaluator::read_variable(const Ref& ref, int component) const {
   const Variable& v = plan_.variables[ref.index];
-  if (v.source == Source::counter) return {&counter_[v.axis == Axis::i ? 0 : 1], 0, 1};
   const View& view = data_[ref.index];
+  if (v.source == Source::counter && !view.data) return {&counter_[v.axis == Axis::i ? 0 : 1], 0, 1};
   if (view.sparse()) {
     const bool forth = v.axis == Axis::pair;
     Lane* const found = &entries_[static_cast<std::size_t>(ref.index)];

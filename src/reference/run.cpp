@@ -2,6 +2,7 @@
 #include "reference/reference.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 
 #include "base/error.hpp"
@@ -31,10 +32,11 @@ class Fold {
     if (output_.keep == Keep::i) init(0);
   }
 
-  void step(const Evaluator& at, std::int64_t i, std::int64_t j) {
+  // `output`: where the evaluator has the value.
+  void step(const Evaluator& at, const Output& output, std::int64_t i, std::int64_t j) {
     const bool single = output_.keep == Keep::both;
     if (single) init(0);
-    const Read<Lane> value = at.read(output_.value), weight = at.read(output_.weight);
+    const Read<Lane> value = at.read(output.value), weight = at.read(output.weight);
     for (int c = 0; c < output_.width; ++c)
       state_.step(state(output_.keep == Keep::j ? j : 0, c), value[c], weight[c], index(i, j), true);
     if (single) finish(0, i + j * sizes_.i);
@@ -109,35 +111,76 @@ class Loops : public Executable {
       : plan_(plan), variant_(plan.variants[static_cast<std::size_t>(schedule.variant)]), sizes_(schedule.sizes) {}
 
   void run(const Task& task) override {
-    Evaluator evaluator(plan_, variant_.program, task.data);
+    const Restriction& restriction = task.restriction;
+    PairSpans all(sizes_.i, sizes_.j);
+    const PairSpan every{{0, sizes_.j}};
+    all.add_block(sizes_.i, {every});
+    const PairSpans& spans = restriction.pairs.map ? restriction.pairs.along(true) : all;
+    Walk walk(*this, task);
+    std::unique_ptr<Walk> partial;
+    if (restriction.partial)
+      partial = std::make_unique<Walk>(static_cast<const Loops&>(*restriction.partial), *restriction.task);
     std::vector<Fold> folds;
     folds.reserve(variant_.outputs.size());
     for (std::size_t k = 0; k < variant_.outputs.size(); ++k)
       folds.emplace_back(variant_.outputs[k], sizes_, task.results[k]);
-    const double between = static_cast<double>(kStepsBetweenPolls);
-    const std::int64_t polls = static_cast<std::int64_t>(between / (1 + work_per_pair(variant_))) + 1;
-    std::int64_t until_poll = polls;
-
-    evaluator.run(Region::param);
-    for (std::int64_t i = 0; i < sizes_.i; ++i) {
-      evaluator.at_row(i);
-      evaluator.run(Region::row);
-      for (Fold& fold : folds) fold.begin_row();
-      for (std::int64_t j = 0; j < sizes_.j; ++j) {
-        evaluator.at_column(j);
-        evaluator.run(Region::column);
-        evaluator.run(Region::pair);
-        for (Fold& fold : folds) fold.step(evaluator, i, j);
-        if (--until_poll > 0) continue;
-        task.poll(static_cast<double>(i) / static_cast<double>(sizes_.i));
-        until_poll = polls;
+    Clock clock(variant_, task, sizes_);
+    for (std::int64_t b = 0; b < spans.blocks(); ++b)
+      for (std::int64_t i = spans.rows_of(b).from; i < spans.rows_of(b).to; ++i) {
+        for (Fold& fold : folds) fold.begin_row();
+        for (const PairSpan* span = spans.begin(b); span != spans.end(b); ++span)
+          (span->partial ? *partial : walk).take(i, span->columns, &folds, &clock);
+        for (Fold& fold : folds) fold.end_row(i);
       }
-      for (Fold& fold : folds) fold.end_row(i);
-    }
     for (Fold& fold : folds) fold.end();
   }
 
  private:
+  // Looks for the user now and then.
+  class Clock {
+   public:
+    Clock(const Variant& variant, const Task& task, const Sizes& sizes)
+        : task_(task),
+          sizes_(sizes),
+          polls_(static_cast<std::int64_t>(static_cast<double>(kStepsBetweenPolls) / (1 + work_per_pair(variant))) + 1),
+          until_(polls_) {}
+    void tick(std::int64_t i) {
+      if (--until_ > 0) return;
+      task_.poll(static_cast<double>(i) / static_cast<double>(sizes_.i));
+      until_ = polls_;
+    }
+
+   private:
+    const Task& task_;
+    const Sizes& sizes_;
+    const std::int64_t polls_;
+    std::int64_t until_;
+  };
+
+  // The formula at one pair after the other.
+  class Walk {
+   public:
+    Walk(const Loops& of, const Task& task)
+        : variant_(of.variant_), evaluator_(of.plan_, of.variant_.program, task.data) {
+      evaluator_.run(Region::param);
+    }
+    void take(std::int64_t i, const Range& columns, std::vector<Fold>* folds, Clock* clock) {
+      evaluator_.at_row(i);
+      evaluator_.run(Region::row);
+      for (std::int64_t j = columns.from; j < columns.to; ++j) {
+        evaluator_.at_column(j);
+        evaluator_.run(Region::column);
+        evaluator_.run(Region::pair);
+        for (std::size_t k = 0; k < folds->size(); ++k) (*folds)[k].step(evaluator_, variant_.outputs[k], i, j);
+        clock->tick(i);
+      }
+    }
+
+   private:
+    const Variant& variant_;
+    Evaluator evaluator_;
+  };
+
   const Plan& plan_;
   const Variant& variant_;
   const Sizes sizes_;
@@ -150,7 +193,6 @@ class Reference : public Backend {
 
   Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
-    if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
     const auto moved = [](const Variable& v) { return v.centre != Variable::kAsItIs; };
     const bool as_it_is = std::none_of(plan.variables.begin(), plan.variables.end(), moved);
     if (variant.form != Variant::Form::direct || !as_it_is) return Verdict::no("it runs formulas as they stand");

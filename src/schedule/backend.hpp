@@ -7,6 +7,7 @@
 #include "base/verdict.hpp"
 #include "base/view.hpp"
 #include "kernweave/row_numbers.hpp"
+#include "schedule/pair_map.hpp"
 #include "schedule/schedule.hpp"
 
 namespace kernweave {
@@ -29,6 +30,17 @@ struct Result {
   }
 };
 
+class Executable;
+struct Task;
+
+// Of restricted pairs: which exist, and what runs those of partial spans, by which outputs get their neutral element
+// where a pair is not there.
+struct Restriction {
+  ExistingPairs pairs{};
+  std::shared_ptr<Executable> partial{};  // null where no span is partial
+  const Task* task = nullptr;             // of that
+};
+
 // What one run needs. Data are in the order of plan.variables (none for counters).
 struct Task {
   const std::vector<View>& data;
@@ -38,13 +50,7 @@ struct Task {
   double gpu_bytes;                                 // the most that may be taken of a GPU's memory
   std::function<void(double)> poll;                 // called now and then with the share that is done
   std::function<void()> collect;                    // frees memory, of devices too, that nobody needs any more
-};
-
-// Points from .. to - 1 of an axis.
-struct Range {
-  std::int64_t from = 0, to = 0;
-
-  std::int64_t size() const { return to - from; }
+  Restriction restriction{};                        // of a plan of restricted pairs
 };
 
 // What a block of the whole leaves: states of its rows that wait for those of other columns. Packed, they are bytes for

@@ -13,8 +13,10 @@ struct Sizes {
   std::int64_t i = 1;
   std::int64_t j = 1;
   std::vector<std::int64_t> batch;
+  double share = 1;  // of all pairs, those that are looked at
 
-  double pairs() const { return static_cast<double>(i) * static_cast<double>(j); }
+  double pairs() const { return static_cast<double>(i) * static_cast<double>(j) * share; }
+  double places() const { return static_cast<double>(i) * static_cast<double>(j); }
 };
 
 // Where the data of a call lie and its results shall stay.

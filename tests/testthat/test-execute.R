@@ -171,7 +171,7 @@ test_that("all candidates of a plan give the same numbers, and the first is the 
     data <- kernweave:::operand_data(ready$operands, list(), list())
     found <- kernweave:::r_candidates(ready$plan, data, R$extent, settings(device, precision))
     expect_gte(length(found$name), if (device == "cpu") 4L else 1L)
-    usual <- kernweave:::r_run(ready$plan, data, ready$operands, R$extent, settings(device, precision))[[1]]
+    usual <- kernweave:::r_run(ready$plan, data, ready$operands, R$extent, settings(device, precision), NULL)[[1]]
     usual <- if (is.list(usual)) usual else list(value = usual)
     for (k in seq_along(found$name)) {
       label <- paste(precision, name, found$name[k])

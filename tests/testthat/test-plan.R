@@ -95,18 +95,6 @@ test_that("options say what they are, and explain and summary cost nothing", {
   expect_output(print(kernweave_sitrep()), "cpu.*reference.*threads")
 })
 
-test_that("restricted pairs travel with a formula and are refused by the devices", {
-  K <- exp(-sqdist(Vi(x), Vj(y)))
-  some <- K
-  some$pairs <- list(exclude_diag = TRUE)
-  expect_identical((2 * some + K)$pairs, some$pairs)
-  expect_identical(t(some[1:2, ])$pairs, some$pairs)
-  expect_error(sum(2 * some, index = "j"), "restricted pairs", class = "kernweave_error_unsupported")
-  other <- K
-  other$pairs <- list(by = 1)
-  expect_error(some + other, class = "kernweave_error_unsupported")
-})
-
 test_that("one job holds outputs that keep i, j and both; that of a parameter joins the sweep of another", {
   o <- list(X = Vi(x, name = "x"), Y = Vj(y, name = "y"), p = Pm(2, name = "p"), A = Vij(matrix(1, 4, 5), name = "A"))
   G <- vjp(reduction(sqdist(o$X, o$Y) * o$p * o$A, "sum", index = "ij", call = FALSE), unname(o), call = FALSE,

@@ -1,0 +1,310 @@
+# Rules of pairs. The pairs of a formula are NULL, for all, or a list of
+#   rule      an environment: what was said, and what has been made of it
+#   swapped   are i and j of the formula the j and i of the rule?
+# What was said is
+#   by        groups of the points along i and j, either of which may not be known yet
+#   ranges    rectangles of pairs (R/ranges.R)
+#   where     a logical lazy tensor
+#   pattern   a sparse matrix, whose entries `where` reads
+
+new_pairs <- function(said) {
+  rule <- new.env(parent = topenv())
+  rule$said <- said[c("by", "ranges", "where", "pattern")]
+  list(rule = rule, swapped = FALSE)
+}
+
+swapped_pairs <- function(pairs) {
+  if (!is.null(pairs)) pairs$swapped <- !pairs$swapped
+  pairs
+}
+
+# What a rule says, as the formula sees it.
+said_of <- function(pairs) {
+  said <- pairs$rule$said
+  if (!isTRUE(pairs$swapped)) return(said)
+  if (!is.null(said$by)) said$by <- list(i = said$by$j, j = said$by$i)
+  if (!is.null(said$ranges)) said$ranges <- swapped_ranges(said$ranges)
+  if (!is.null(said$where)) said$where <- t(said$where)
+  if (!is.null(said$pattern)) said$pattern <- pair_numbers(Matrix::t(matrix_of(said$pattern)), "where")$values
+  said
+}
+
+matrix_of <- function(entries) {
+  sparse <- attr(entries, "sparse")
+  methods::new("ngCMatrix", p = sparse[[1]], i = sparse[[2]], Dim = sparse[[3]])
+}
+
+# Two restrictions of one formula: pairs are those that both leave.
+and_pairs <- function(a, b) {
+  if (is.null(a) || is.null(b)) return(a %or% b)
+  a <- said_of(a)
+  b <- said_of(b)
+  said <- list(by = met_groups(a$by, b$by), where = both_hold(a$where, b$where))
+  for (what in c("ranges", "pattern")) {
+    if (!is.null(a[[what]]) && !is.null(b[[what]])) {
+      abort("unsupported", "a formula that is restricted by ", what, " cannot be restricted by other ", what)
+    }
+    said[[what]] <- a[[what]] %or% b[[what]]
+  }
+  new_pairs(said)
+}
+
+# The engine calls this by name, where two formulas meet (src/r_lazy.cpp). Groups that are said of one side each belong
+# together.
+merge_pairs <- function(a, b) {
+  if (is.null(a) || identical(a, b)) return(b)
+  if (is.null(b)) return(a)
+  x <- said_of(a)
+  y <- said_of(b)
+  rest <- c("ranges", "where", "pattern")
+  if (!identical(x[rest], y[rest])) {
+    abort("unsupported", "formulas that are restricted to different pairs cannot meet: ", pair_text(a), ", and ",
+          pair_text(b), "; restrict their sum or product, or use the same restricted formula")
+  }
+  by <- met_groups(x$by, y$by)
+  if (identical(by, x$by)) return(a)
+  if (identical(by, y$by)) return(b)
+  new_pairs(c(list(by = by), x[rest]))
+}
+
+met_groups <- function(a, b) {
+  if (is.null(a) || is.null(b)) return(a %or% b)
+  sides <- lapply(c(i = "i", j = "j"), function(side) {
+    if (!is.null(a[[side]]) && !is.null(b[[side]]) && !identical(a[[side]], b[[side]])) {
+      abort("unsupported", "formulas with different groups of the points along ", side, " cannot meet: ",
+            counted(length(a[[side]]$labels), "group"), " of ", length(a[[side]]$codes), " points, and ",
+            counted(length(b[[side]]$labels), "group"), " of ", length(b[[side]]$codes))
+    }
+    a[[side]] %or% b[[side]]
+  })
+  sides
+}
+
+# --- sizes -------------------------------------------------------------------------------------------------
+
+# Numbers of points as a rule knows them; NA where it does not.
+extent_of_pairs <- function(said) {
+  known <- function(side) {
+    at <- match(side, c("i", "j"))
+    lengths <- c(if (!is.null(said$by[[side]])) length(said$by[[side]]$codes), said$ranges$extent[at],
+                 said$where$extent[at])
+    lengths <- unique(lengths[!is.na(lengths)])
+    if (length(lengths) > 1) {
+      abort("shape", "what restricts the pairs is of ", paste(lengths, collapse = " and of "), " points along ", side)
+    }
+    if (length(lengths)) lengths else NA_real_
+  }
+  as.numeric(c(known("i"), known("j")))
+}
+
+with_extent_of_pairs <- function(F) {
+  said <- said_of(F$pairs)
+  here <- extent_of_pairs(said)
+  for (side in which(!is.na(here))) {
+    n <- F$extent[side]
+    if (!is.na(n) && n != here[side]) {
+      abort("shape", "the formula has ", n, " points along ", c("i", "j")[side], ", but what restricts its pairs (",
+            pair_text(F$pairs), ") is of ", here[side])
+    }
+  }
+  extent <- F$extent
+  extent[1:2] <- ifelse(is.na(extent[1:2]), here, extent[1:2])
+  F$extent <- extent
+  F
+}
+
+# --- what the engine is given ------------------------------------------------------------------------------
+
+# True where a pair exists, as a formula; NULL where none is needed to say so. One object for all calls, since plans
+# are kept by it.
+allowed_formula <- function(pairs) {
+  if (is.null(pairs)) return(NULL)
+  name <- if (pairs$swapped) "allowed_swapped" else "allowed"
+  rule <- pairs$rule
+  if (is.null(rule$said$where)) return(NULL)
+  if (is.null(rule[[name]])) {
+    where <- said_of(pairs)$where
+    by <- rule$said$by
+    if (!is.null(rule$said$pattern) && !is.null(by)) where <- where & same_group(said_of(pairs)$by)
+    rule[[name]] <- where$formula
+  }
+  rule[[name]]
+}
+
+condition_of <- function(pairs) {
+  allowed <- allowed_formula(pairs)
+  if (!is.null(allowed)) list(allowed)
+}
+
+# Are both points of a pair of the same group?
+same_group <- function(by) {
+  j <- match(by$j$labels, by$i$labels, nomatch = 0L)[by$j$codes]
+  Vi(as.numeric(by$i$codes), name = "group") == Vj(as.numeric(j), name = "group")
+}
+
+# The map of a call with so many points along i and j, as r_run() takes it.
+pair_argument <- function(pairs, extent) {
+  if (is.null(pairs)) return(NULL)
+  check_complete(pairs)
+  rule <- pairs$rule
+  extent <- if (pairs$swapped) extent[2:1] else extent[1:2]
+  extent[is.na(extent)] <- 1
+  if (is.null(rule$map) || is_dead(rule$map) || !identical(rule$extent, extent)) {
+    rule$map <- r_pair_map(rule_parts(rule, extent), extent[1], extent[2])
+    rule$extent <- extent
+  }
+  list(map = rule$map, swapped = pairs$swapped)
+}
+
+check_complete <- function(pairs) {
+  by <- said_of(pairs)$by
+  for (side in c("i", "j")) {
+    if (!is.null(by) && is.null(by[[side]])) {
+      abort("input", "the points along ", setdiff(c("i", "j"), side), " have groups, those along ", side,
+            " have none; give them with ", c(i = "Vi(x, by = )", j = "Vj(y, by = )")[[side]], " or restrict(by = )")
+    }
+  }
+}
+
+rule_parts <- function(rule, extent) {
+  said <- rule$said
+  known <- extent_of_pairs(said)
+  wrong <- which(!is.na(known) & known != extent)
+  if (length(wrong)) {
+    abort("shape", "there are ", extent[wrong[1]], " points along ", c("i", "j")[wrong[1]], ", but what restricts the ",
+          "pairs is of ", known[wrong[1]])
+  }
+  parts <- list(order_i = NULL, order_j = NULL, rectangles = said$ranges$rectangles, pattern = said$pattern,
+                where = allowed_formula(list(rule = rule, swapped = FALSE)))
+  if (!is.null(said$pattern) && !is.null(said$ranges) || !is.null(said$by) && !is.null(said$ranges)) {
+    abort("unsupported", "`ranges` cannot be combined with ", if (is.null(said$by)) "a matrix" else "groups", " yet")
+  }
+  if (is.null(said$by) || !is.null(said$pattern)) return(parts)
+  grouped <- group_rectangles(said$by)
+  parts[names(grouped)] <- grouped
+  parts
+}
+
+# Points in the order of their groups, where they are not in it, and the rectangle of each group that both sides have.
+group_rectangles <- function(by) {
+  ordered <- function(codes) if (is.unsorted(codes)) par_order(codes)
+  of_i <- tabulate(by$i$codes, length(by$i$labels))
+  of_j <- tabulate(by$j$codes, length(by$j$labels))
+  k <- match(by$i$labels, by$j$labels)
+  there <- which(!is.na(k) & of_i > 0)
+  there <- there[of_j[k[there]] > 0]
+  to_i <- cumsum(as.numeric(of_i))[there]
+  to_j <- cumsum(as.numeric(of_j))[k[there]]
+  list(order_i = ordered(by$i$codes), order_j = ordered(by$j$codes),
+       rectangles = list(i_from = to_i - of_i[there] + 1, i_to = to_i, j_from = to_j - of_j[k[there]] + 1,
+                         j_to = to_j))
+}
+
+# Numbers of points, from the data of a call where formulas do not know them.
+extent_of_call <- function(R, data, operands) {
+  extent <- R$extent[1:2]
+  for (formula in c(R$extents, condition_of(R$pairs))) {
+    read <- r_read_along(formula)
+    at <- match_operands(read$operands, operands)
+    for (k in seq_along(at)) {
+      rows <- pair_dim(data[[at[k]]]) %or% length(data[[at[k]]])
+      sides <- match(sides_of_axis[[read$axes[k] + 1L]], c("i", "j"))
+      extent[sides] <- ifelse(is.na(extent[sides]), rows[seq_along(sides)], extent[sides])
+    }
+  }
+  extent
+}
+
+# --- what reductions need of them --------------------------------------------------------------------------
+
+# How many pairs are folded into each result.
+terms_of_pairs <- function(R, keep) {
+  new_reduction(list(sum_output(number_formula(1), keep)), R$extent, R$settings, R$pairs, extents = R$extents)
+}
+
+# A mean is a sum of shares: each term is divided by the number of pairs of its result.
+over_pairs <- function(R, F, row) {
+  output <- R$outputs[[1]]
+  if (row$terms != "none") {
+    terms <- saved_operand(terms_of_pairs(R, output$keep), NULL, "terms", output$keep)
+    output$value <- (F / (terms - output$finish$less))$formula
+    output$finish <- utils::modifyList(output$finish, as_they_are[c("per", "less")])
+  }
+  output$empty <- empty_value(row)
+  new_reduction(list(output), R$extent, R$settings, R$pairs)
+}
+
+# What is found where no pair is, if the engine finds something else: a sum of no shares is 0, and pairs that do not
+# exist are NaN to what skips NaN.
+empty_value <- function(row) {
+  picks <- row$of == "MinArgMin" && row$results == "value_index"
+  if (row$terms != "none") NaN else if (picks) Inf * row$sign
+}
+
+with_empty_rows <- function(R, results, data, operands) {
+  known <- new.env(parent = emptyenv())
+  Map(function(result, output) {
+    if (is.null(output$empty)) return(result)
+    value <- if (is.list(result)) result$value else result
+    doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
+    if (!any(doubtful)) return(result)
+    terms <- terms_of_pairs(R, output$keep)
+    counts <- saved_results(terms, operands, data, known)
+    value[doubtful & as.vector(counts) == 0] <- output$empty
+    if (is.list(result)) replace(result, "value", list(value)) else value
+  }, results, R$outputs)
+}
+
+# --- parts of a restricted formula -------------------------------------------------------------------------
+
+# What is said of all pairs, said of those of some points: `rows` by number, and as an operand of row numbers.
+pairs_of_points <- function(pairs, axis, rows, operand) {
+  if (is.null(pairs)) return(NULL)
+  said <- said_of(pairs)
+  if (!is.null(said$ranges) || !is.null(said$pattern)) {
+    by <- if (is.null(said$ranges)) "a sparse matrix" else "ranges"
+    abort("unsupported", "points of a formula that is restricted by ", by, " cannot be taken; take them before ",
+          "restrict()")
+  }
+  if (!is.null(said$by[[axis]])) {
+    said$by[[axis]]$codes <- said$by[[axis]]$codes[rows]
+  }
+  if (!is.null(said$where) && has_axis(said$where, axis)) said$where <- take_points_by(said$where, axis, operand, rows)
+  new_pairs(said)
+}
+
+# The values of all pairs, 0 where there is none, as a formula that is not restricted.
+as_masked <- function(x, what) {
+  if (is.null(x$pairs)) return(x)
+  check_complete(x$pairs)
+  said <- said_of(x$pairs)
+  if (!is.null(said$ranges)) {
+    abort("unsupported", what, " of a formula that is restricted by ranges is not built; use groups or a condition")
+  }
+  there <- both_hold(said$where, if (!is.null(said$by)) same_group(said$by))
+  lazy_if(there, new_lazy(x$formula, x$extent, x$settings), 0)
+}
+
+# --- words -------------------------------------------------------------------------------------------------
+
+pair_text <- function(pairs) {
+  said <- said_of(pairs)
+  groups <- Find(Negate(is.null), said$by)
+  paste(c(
+    if (!is.null(groups)) paste("within", counted(length(groups$labels), "group")),
+    if (!is.null(said$ranges)) paste("in", counted(length(said$ranges$rectangles$i_from), "block"), "of ranges"),
+    if (!is.null(said$where)) paste("where", formula_text(said$where$formula, 60L))
+  ), collapse = ", ")
+}
+
+pair_lines <- function(pairs) if (!is.null(pairs)) paste0("  pairs: ", pair_text(pairs))
+
+# The same, and where the data are there, what share of all pairs is not looked at.
+explained_pairs <- function(pairs, extent) {
+  if (is.null(pairs)) return(NULL)
+  if (is.null(extent)) return(pair_text(pairs))
+  counts <- r_pair_counts(pair_argument(pairs, extent)$map)
+  share <- function(n) paste(format(100 * n / max(prod(extent), 1), digits = 3), "%")
+  c(pair_text(pairs), paste(share(counts[["full"]]), "of all pairs in full spans,", share(counts[["partial"]]),
+                            "in partial ones, the rest is skipped"))
+}

@@ -1,0 +1,230 @@
+# Block sparsity: ranges of points, and which blocks of pairs they make.
+
+#' Blocks of pairs
+#'
+#' Describes which pairs exist by blocks: points along i and along j lie in ranges, and a block is all pairs of a range
+#' of one with a range of the other. Given to [restrict()], only these blocks are computed, whatever their sizes.
+#'
+#' @param i_blocks,j_blocks ranges of the points, one after the other or with gaps, without overlap: a matrix of two
+#'   columns with the first and the last point of each range, as [cluster_ranges()] makes them; a vector of lengths; or
+#'   a factor, whose runs are the ranges. Of a matrix whose last point comes before its first, the range is empty
+#' @param pairs which blocks exist: a logical matrix with a row for each range of i and a column for each range of j,
+#'   which may be sparse; or a matrix of two columns, numbers of ranges of i and of j. A block named twice is one
+#' @param dim numbers of points along i and j, where ranges by first and last do not cover all points; else known
+#' @return An object of class `kernweave_ranges`.
+#' @seealso [restrict()], [grid_cluster()] and others for making clusters
+#' @export
+#' @examples
+#' # two ranges of 3 and 2 points, of which the first meets itself and the second all
+#' near <- rbind(c(TRUE, FALSE), c(TRUE, TRUE))
+#' x <- matrix(1:5)
+#' K <- restrict(Vi(x) * Vj(x), ranges = ranges(c(3, 2), c(3, 2), near))
+#' as.matrix(K)
+#' # clusters that are near each other
+#' x <- matrix(runif(2000), 1000)
+#' sorted <- sort_by_cluster(x, grid_cluster(x, 0.2))
+#' at <- cluster_ranges(sorted$labels)
+#' centroids <- cluster_centroids(sorted$x, sorted$labels)
+#' near <- as.matrix(dist(centroids)) < 0.5
+#' K <- kernel_gaussian(sorted$x, scale = 0.1)
+#' density <- rowSums(restrict(K, ranges = ranges(at, at, near)))
+ranges <- function(i_blocks, j_blocks, pairs, dim = NULL) {
+  given(list(i_blocks, j_blocks, pairs), environment())
+  i <- block_ranges(i_blocks, "i_blocks")
+  j <- block_ranges(j_blocks, "j_blocks")
+  at <- block_pairs(pairs, nrow(i), nrow(j))
+  rectangles <- list(i_from = i[at[, 1], 1], i_to = i[at[, 1], 2], j_from = j[at[, 2], 1], j_to = j[at[, 2], 2])
+  there <- rectangles$i_from <= rectangles$i_to & rectangles$j_from <= rectangles$j_to
+  reach <- c(attr(i, "points") %or% NA, attr(j, "points") %or% NA)
+  if (!is.null(dim)) reach <- block_extent(dim, i, j)
+  structure(list(rectangles = lapply(rectangles, `[`, there), extent = as.numeric(reach), last = c(last(i), last(j)),
+                 blocks = c(nrow(i), nrow(j)), named = nrow(at)), class = "kernweave_ranges")
+}
+
+last <- function(ranges) max(0, ranges[, 2])
+
+block_extent <- function(dim, i, j) {
+  extent <- c(check_count(dim[1], "dim", least = 0), check_count(dim[2], "dim", least = 0))
+  over <- which(extent < c(last(i), last(j)))
+  if (length(over)) {
+    abort("shape", "`dim` has ", extent[over[1]], " points along ", c("i", "j")[over[1]], ", but the ranges reach ",
+          c(last(i), last(j))[over[1]])
+  }
+  extent
+}
+
+# First and last points of ranges, in order.
+block_ranges <- function(blocks, argument) {
+  if (is.factor(blocks)) return(ranges_of_runs(blocks, argument))
+  if (is.matrix(blocks) && ncol(blocks) == 2 && is.numeric(blocks)) return(check_matrix_of_ranges(blocks, argument))
+  if (!is.numeric(blocks) || is.object(blocks) || length(base::dim(blocks)) > 1) {
+    abort("input", "`", argument, "` must be lengths, a matrix of first and last points, or a factor, not ",
+          describe(blocks))
+  }
+  if (anyNA(blocks)) abort("value", "`", argument, "`: ", sum(is.na(blocks)), " of ", length(blocks), " lengths are NA")
+  if (any(blocks < 0 | blocks != trunc(blocks))) abort("value", "`", argument, "`: lengths must be whole numbers, not ",
+                                                       format(blocks[blocks < 0 | blocks != trunc(blocks)][1]))
+  to <- cumsum(as.numeric(blocks))
+  structure(cbind(to - blocks + 1, to, deparse.level = 0), points = sum(blocks))
+}
+
+ranges_of_runs <- function(labels, argument) {
+  if (anyNA(labels)) abort("value", "`", argument, "`: ", sum(is.na(labels)), " of ", length(labels), " labels are NA")
+  runs <- rle(as.integer(labels))
+  if (anyDuplicated(runs$values)) {
+    again <- levels(labels)[runs$values[anyDuplicated(runs$values)]]
+    abort("input", "`", argument, "`: points of `", again, "` do not lie together; sort points first, as ",
+          "sort_by_cluster() does")
+  }
+  to <- cumsum(as.numeric(runs$lengths))
+  structure(cbind(to - runs$lengths + 1, to, deparse.level = 0), points = length(labels))
+}
+
+check_matrix_of_ranges <- function(blocks, argument) {
+  if (anyNA(blocks)) abort("value", "`", argument, "` has NA in ", sum(rowSums(is.na(blocks)) > 0), " of ",
+                           counted(nrow(blocks), "range"))
+  wrong <- which(rowSums(blocks != trunc(blocks)) > 0 | blocks[, 1] < 1 | blocks[, 2] < blocks[, 1] - 1)
+  if (length(wrong)) {
+    abort("value", "`", argument, "`: range ", wrong[1], " goes from ", format(blocks[wrong[1], 1]), " to ",
+          format(blocks[wrong[1], 2]), "; there must be whole numbers from 1 on")
+  }
+  at <- order(blocks[, 1], blocks[, 2])
+  there <- at[blocks[at, 1] <= blocks[at, 2]]
+  over <- which(blocks[there[-1], 1] <= blocks[there[-length(there)], 2])
+  if (length(over)) {
+    abort("value", "`", argument, "`: ranges ", there[over[1]], " and ", there[over[1] + 1], " overlap at point ",
+          blocks[there[over[1] + 1], 1])
+  }
+  storage.mode(blocks) <- "double"
+  structure(unname(blocks[, 1:2, drop = FALSE]), points = attr(blocks, "points"))
+}
+
+# Numbers of the blocks that exist: a row for each.
+block_pairs <- function(pairs, m, n) {
+  if (methods::is(pairs, "sparseMatrix") || is.matrix(pairs) && is.logical(pairs)) {
+    if (!identical(as.numeric(base::dim(pairs)), as.numeric(c(m, n)))) {
+      abort("shape", "`pairs` is ", nrow(pairs), " x ", ncol(pairs), ", but there are ", m, " and ", n, " ranges")
+    }
+    if (anyNA(pairs)) abort("value", "`pairs`: ", sum(is.na(pairs)), " of ", length(pairs), " blocks are NA")
+    if (is.matrix(pairs)) return(which(pairs, arr.ind = TRUE, useNames = FALSE))
+    entries <- methods::as(methods::as(pairs, "generalMatrix"), "TsparseMatrix")
+    return(cbind(entries@i, entries@j, deparse.level = 0) + 1)
+  }
+  if (!is.matrix(pairs) || !is.numeric(pairs) || ncol(pairs) != 2) {
+    abort("input", "`pairs` must be a logical matrix of blocks, or a matrix of two columns, not ", describe(pairs))
+  }
+  if (anyNA(pairs)) abort("value", "`pairs` has NA in ", sum(rowSums(is.na(pairs)) > 0), " of ",
+                          counted(nrow(pairs), "row"))
+  for (side in 1:2) {
+    out <- which(pairs[, side] < 1 | pairs[, side] > c(m, n)[side] | pairs[, side] != trunc(pairs[, side]))
+    if (length(out)) {
+      abort("index", "`pairs`: row ", out[1], " names range ", format(pairs[out[1], side]), " of ", c("i", "j")[side],
+            ", of which there are ", c(m, n)[side])
+    }
+  }
+  unname(pairs)
+}
+
+check_ranges <- function(ranges) {
+  if (is.null(ranges) || inherits(ranges, "kernweave_ranges")) return(ranges)
+  abort("input", "`ranges` must be made by ranges(), not ", describe(ranges))
+}
+
+swapped_ranges <- function(ranges) {
+  names(ranges$rectangles) <- names(ranges$rectangles)[c(3, 4, 1, 2)]
+  ranges[c("extent", "last", "blocks")] <- lapply(ranges[c("extent", "last", "blocks")], rev)
+  ranges
+}
+
+#' @export
+print.kernweave_ranges <- function(x, ...) {
+  blocks <- counted(length(x$rectangles$i_from), "block")
+  cat("<ranges> ", blocks, " of ", x$blocks[1], " x ", x$blocks[2], "\n", sep = "")
+  invisible(x)
+}
+
+#' Clusters of points, for blocks of pairs
+#'
+#' What makes [ranges()]: labels of points, the points sorted by them, ranges and centres of the clusters.
+#' \describe{
+#' \item{`grid_cluster`}{labels by a grid of cubes: 1, 2, ... for the cubes that have points, in the order of their
+#'   places}
+#' \item{`sort_by_cluster`}{points in the order of their labels}
+#' \item{`cluster_ranges`}{first and last point of each cluster, of points that are sorted}
+#' \item{`cluster_centroids`}{weighted means of the points of each cluster}
+#' }
+#' Labels may come from anywhere: `kmeans(x, 50)$cluster`, `cutree()`, or a factor.
+#'
+#' @param x a matrix with a row for each point, or a vector
+#' @param eps the side of a cube, or one for each column
+#' @param labels the cluster of each point: a factor, whole numbers or strings
+#' @param weights numbers, one for each point, or `NULL`
+#' @return For `grid_cluster` whole numbers. For `sort_by_cluster` a list: `x`, `labels`, and the `order` by which they
+#'   were sorted, so that `result[order(sorted$order)]` has results in the order of the data. For `cluster_ranges` a
+#'   matrix of two columns, for `cluster_centroids` one of as many as `x` has, both with a row for each cluster, in the
+#'   order in which they lie.
+#' @seealso [ranges()], [restrict()]
+#' @export
+#' @examples
+#' x <- matrix(runif(200), 100)
+#' labels <- grid_cluster(x, 0.25)
+#' sorted <- sort_by_cluster(x, labels)
+#' cluster_ranges(sorted$labels)
+#' cluster_centroids(sorted$x, sorted$labels)
+grid_cluster <- function(x, eps) {
+  points <- cluster_points(x)
+  sides <- is.numeric(eps) && length(eps) %in% c(1, ncol(points)) && all(is.finite(eps)) && all(eps > 0)
+  if (!sides) abort("input", "`eps` must be a side of cubes, or one for each of ", ncol(points), " columns, not ",
+                    format_value(eps))
+  if (!all(is.finite(points))) abort("value", "`x` has numbers that are not finite")
+  cubes <- floor(sweep(points, 2, eps, `/`))
+  columns <- lapply(seq_len(ncol(cubes)), function(k) cubes[, k])
+  at <- do.call(order, columns)
+  new <- Reduce(`|`, lapply(columns, function(column) c(TRUE, diff(column[at]) != 0)[seq_along(at)]))
+  labels <- integer(length(at))
+  labels[at] <- cumsum(new)
+  labels
+}
+
+cluster_points <- function(x) {
+  points <- as_points(x)$values
+  if (is.matrix(points)) points else matrix(points, ncol = 1)
+}
+
+#' @rdname grid_cluster
+#' @export
+sort_by_cluster <- function(x, labels) {
+  check_labels(labels, NROW(x))
+  at <- par_order(if (is.factor(labels)) as.integer(labels) else labels)
+  list(x = if (is.null(base::dim(x))) x[at] else x[at, , drop = FALSE], labels = labels[at], order = at)
+}
+
+check_labels <- function(labels, n) {
+  group_codes(labels, "labels")
+  if (length(labels) != n) abort("shape", "`labels` has ", length(labels), " labels for ", counted(n, "point"))
+}
+
+#' @rdname grid_cluster
+#' @export
+cluster_ranges <- function(labels) {
+  codes <- group_codes(labels, "labels")
+  found <- ranges_of_runs(factor(codes$codes), "labels")
+  dimnames(found) <- list(as.character(unique(labels)), c("from", "to"))
+  found
+}
+
+#' @rdname grid_cluster
+#' @export
+cluster_centroids <- function(x, labels, weights = NULL) {
+  points <- cluster_points(x)
+  check_labels(labels, nrow(points))
+  if (is.null(weights)) weights <- rep(1, nrow(points))
+  if (!is.numeric(weights) || length(weights) != nrow(points)) {
+    abort("shape", "`weights` must be ", counted(nrow(points), "number"), ", not ", describe(weights))
+  }
+  codes <- group_codes(labels, "labels")$codes
+  sums <- rowsum(cbind(points * weights, weights), codes)
+  out <- sums[, seq_len(ncol(points)), drop = FALSE] / sums[, ncol(points) + 1]
+  dimnames(out) <- list(as.character(unique(labels)), colnames(points))
+  out
+}

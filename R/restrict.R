@@ -1,0 +1,128 @@
+# Which pairs exist: restrict() and its sugar. What is said of pairs becomes a rule (R/pair-rule.R).
+
+#' Say which pairs exist
+#'
+#' A restricted formula has the pairs that are named here, and no others: reductions run over these alone, products and
+#' [as.matrix()][lazy-matrix] have 0 where there is no pair. Whole blocks of pairs that do not exist are never looked
+#' at, so that a tenth of the pairs takes a tenth of the time.
+#'
+#' The restriction travels with the formula: through arithmetic, `t()`, `%*%`, all reductions, [vjp()] and [gradient()],
+#' [solve()][solve.lazy_tensor] and other operators. `dim()` stays what it was. A point without pairs has what a
+#' reduction has of no points: a sum of 0, a minimum of `Inf`, a mean of `NaN`, `NA` for a place. Where several
+#' arguments are given, or a restricted formula is restricted again, pairs are those that all of them leave. Two
+#' formulas that are restricted to different pairs cannot meet in arithmetic; one that is not restricted takes over the
+#' other's pairs.
+#'
+#' @section Groups:
+#' With `by`, points i and j are a pair where they are of the same group. Groups may be of any size and in any order;
+#' points need not be sorted, and results come in the order of the data (only where both axes are folded and two places
+#' tie, the first in the order of groups is found). `Vi(x, by = g)` says the same of the points along i, and
+#' `Vj(y, by = h)` of those along j.
+#'
+#' @section Conditions:
+#' `where` is a logical formula, of [row_index()][Vi] and [col_index()][Vi], of data, or of both:
+#' `where = row_index() < col_index()`, `where = abs(row_index() - col_index()) < 10`, `where = Vj(time) < Vi(time)`.
+#' Blocks in which it is false for all pairs are found by its bounds and skipped: sort points by what a condition
+#' compares. Or it is a matrix with a row for each i and a column for each j: a logical one, or a sparse one of the
+#' Matrix package, of which the entries that are kept exist, whatever their value.
+#'
+#' @param F a lazy tensor
+#' @param by groups of the points: `list(g, h)`, of the points along i and those along j, or `g` for both. Factors,
+#'   whole numbers or strings, without `NA`
+#' @param where a logical lazy tensor of one component, or a matrix
+#' @param ranges blocks of pairs, as [ranges()] describes them
+#' @param exclude_diag `TRUE` leaves out the pairs of a point with itself, i = j
+#' @return `F` with the restriction.
+#' @seealso [ranges()] for block sparsity, [reduction()]; `vignette("pairs")`
+#' @export
+#' @examples
+#' x <- matrix(runif(60), 20)
+#' g <- rep(c("a", "b"), 10)
+#' K <- exp(-sqdist(Vi(x), Vj(x)))
+#' # within groups
+#' rowSums(restrict(K, by = g))
+#' # leave one out
+#' sum(exclude_diag(K), index = "j", drop = TRUE)
+#' # each point and those before it
+#' reduction(restrict(K, where = col_index() < row_index()), "argmax", drop = TRUE)
+restrict <- function(F, by = NULL, where = NULL, ranges = NULL, exclude_diag = FALSE) {
+  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
+  check_flag(exclude_diag, "exclude_diag")
+  said <- list(by = groups_of_both(by), ranges = check_ranges(ranges))
+  said <- c(said, conditions(where))
+  if (exclude_diag) said$where <- both_hold(said$where, row_index() != col_index())
+  if (all(vapply(said, is.null, NA))) {
+    abort("input", "restrict() needs one of `by`, `where`, `ranges` and `exclude_diag` to tell which pairs exist")
+  }
+  F$pairs <- and_pairs(F$pairs, new_pairs(said))
+  with_extent_of_pairs(F)
+}
+
+#' @rdname restrict
+#' @export
+exclude_diag <- function(F) restrict(F, exclude_diag = TRUE)
+
+# --- groups ------------------------------------------------------------------------------------------------
+
+groups_of_both <- function(by) {
+  if (is.null(by)) return(NULL)
+  if (!is.list(by)) return(list(i = group_codes(by, "by"), j = group_codes(by, "by")))
+  if (is.data.frame(by) || length(by) != 2) {
+    abort("input", "`by` must be list(g, h), the groups of the points along i and along j, not ", describe(by))
+  }
+  named <- names(by) %or% c("i", "j")
+  if (!setequal(named, c("i", "j"))) {
+    abort("input", "`by`: names must be i and j, not ", paste(named, collapse = " and "))
+  }
+  names(by) <- named
+  list(i = group_codes(by$i, "by", " of the points along i"), j = group_codes(by$j, "by", " of the points along j"))
+}
+
+# Groups by their first appearance, so that points that lie group by group need no other order.
+group_codes <- function(g, argument, of = "") {
+  fits <- is.factor(g) || is.atomic(g) && !is.null(g) && !is.object(g) && (is.numeric(g) || is.character(g) ||
+                                                                           is.logical(g))
+  if (!fits || length(dim(g)) > 1) {
+    abort("input", "`", argument, "`", of, " must be groups: a factor, whole numbers or strings, not ", describe(g))
+  }
+  if (anyNA(g)) abort("value", "`", argument, "`", of, ": ", sum(is.na(g)), " of ", length(g), " groups are NA")
+  if (is.double(g) && any(g != trunc(g))) {
+    abort("input", "`", argument, "`", of, ": groups by numbers must be whole, not ", format(g[g != trunc(g)][1]))
+  }
+  plain <- if (is.factor(g)) as.integer(g) else as.vector(g)
+  found <- unique(plain)
+  list(codes = match(plain, found), labels = if (is.factor(g)) levels(g)[found] else as.character(found))
+}
+
+# Of the points of one operand: the other side's groups are said with another.
+with_groups <- function(F, axis, by) {
+  F$pairs <- new_pairs(list(by = structure(list(group_codes(by, "by")), names = axis)))
+  with_extent_of_pairs(F)
+}
+
+# --- conditions --------------------------------------------------------------------------------------------
+
+# Of a formula, or of a matrix: a sparse one is a pattern, too, by which pairs are found.
+conditions <- function(where) {
+  if (is.null(where)) return(list())
+  if (is_lazy(where)) {
+    if (type_kind(where) != "logical" || width(where) != 1) {
+      abort("kind", "`where` must be logical and of one component, not ", type_kind(where), " of width ", width(where),
+            "; write the comparison out, e.g. `F > 0`")
+    }
+    if (!is.null(where$pairs)) abort("input", "`where` is a formula with restricted pairs; give the conditions as one")
+    return(list(where = where))
+  }
+  if (methods::is(where, "sparseMatrix")) {
+    kept <- methods::as(methods::as(methods::as(where, "generalMatrix"), "CsparseMatrix"), "nMatrix")
+    return(list(where = Vij(kept, name = "pattern"), pattern = pair_numbers(kept, "where")$values))
+  }
+  if (methods::is(where, "Matrix")) where <- as.matrix(where)
+  if (!is.matrix(where) || !is.logical(where)) {
+    abort("input", "`where` must be a logical formula, a logical matrix or a sparse matrix, not ", describe(where))
+  }
+  if (anyNA(where)) abort("value", "`where`: ", sum(is.na(where)), " of ", length(where), " entries are NA")
+  list(where = Vij(where, name = "where"))
+}
+
+both_hold <- function(a, b) if (is.null(a)) b else if (is.null(b)) a else a & b

@@ -1,0 +1,41 @@
+// How restricted pairs are dealt out: units of about as much work each, by spans and tiling alone, so that no number of
+// threads changes a bit.
+#pragma once
+#include <cstdint>
+#include <vector>
+#include "cpu/pass.hpp"
+#include "schedule/pair_map.hpp"
+
+namespace kernweave {
+
+// Some spans of some rows, of a tile or fewer. Units of the same rows follow each other.
+struct Unit {
+  Range rows;
+  std::int64_t first, last;  // of all spans of the units
+  bool begins, ends;         // is it the first, the last of its rows?
+};
+
+class Units {
+ public:
+  Units(const PairSpans& spans, const Tiling& tiling);
+
+  std::int64_t tasks() const { return tasks_; }
+  // Of all spans, so many as there are of a kind.
+  std::int64_t columns(bool partial) const { return columns_[partial]; }
+  // Those of a task: as much work as those of any other, up to a unit.
+  Range of_task(std::int64_t task) const;
+  const Unit& operator[](std::int64_t unit) const { return units_[static_cast<std::size_t>(unit)]; }
+  const PairSpan* begin(const Unit& unit) const { return spans_.data() + unit.first; }
+  const PairSpan* end(const Unit& unit) const { return spans_.data() + unit.last; }
+
+ private:
+  void add_rows(const Range& rows, const PairSpan* first, const PairSpan* last, const Tiling& tiling, double most);
+
+  std::vector<Unit> units_;
+  std::vector<PairSpan> spans_;
+  std::vector<std::int64_t> ends_;  // the work up to the end of each unit
+  std::int64_t columns_[2] = {0, 0};
+  std::int64_t tasks_ = 1;
+};
+
+}  // namespace kernweave

@@ -1,0 +1,48 @@
+// What says nothing to a reduction is known from its row.
+#include "plan/existing.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "expr/build.hpp"
+
+namespace kernweave {
+namespace {
+
+// What a state gives that no term has come to.
+double empty_result(const RedRow& r) {
+  std::vector<std::int64_t> memory(static_cast<std::size_t>(r.state.bytes(1) / 8 + 1));
+  r.state.init(memory.data(), reinterpret_cast<char*>(memory.data()) + r.state.size, 1);
+  Lane value(0.0);
+  Index index = 0;
+  r.state.finish(memory.data(), &value, &index);
+  return value.v;
+}
+
+// Row numbers skip NaN; an exponential of -Inf is 0.
+double neutral_value(const RedRow& r) {
+  if (r.results == Results::value_index) return std::numeric_limits<double>::quiet_NaN();
+  return r.exponents ? -std::numeric_limits<double>::infinity() : empty_result(r);
+}
+
+// A logical stays one where its neutral element is.
+Expr or_else(Expr allowed, Expr f, double otherwise) {
+  const double as_logical = otherwise != 0 ? 1 : 0;
+  const bool logical = f->type.kind == Kind::logical && !std::isnan(otherwise);
+  Pool* const pool = f->pool;
+  return lazy_if(allowed, f, logical ? pool->number(as_logical, Kind::logical) : pool->number(otherwise, Kind::real));
+}
+
+}  // namespace
+
+std::vector<OutputFormula> where_allowed(const std::vector<OutputFormula>& outputs, Expr allowed) {
+  std::vector<OutputFormula> out = outputs;
+  for (OutputFormula& o : out) {
+    o.value = or_else(allowed, o.value, neutral_value(row(o.red)));
+    if (o.weight) o.weight = or_else(allowed, o.weight, 0);
+  }
+  return out;
+}
+
+}  // namespace kernweave

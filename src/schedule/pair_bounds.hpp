@@ -1,0 +1,45 @@
+// What a formula that tells pairs apart says of whole rectangles: its bounds there, from those of the data.
+#pragma once
+#include <vector>
+#include "base/view.hpp"
+#include "expr/node.hpp"
+#include "schedule/pair_map.hpp"
+
+namespace kernweave {
+
+struct Interval {
+  double least, most;
+  bool nan = false;  // may it be NaN?
+};
+
+class PairBounds {
+ public:
+  // `allowed` is settled. Data are those of operands by number; without data, numbers may be any. Orders as in a map.
+  PairBounds(Expr allowed, const std::vector<View>& data, std::int64_t rows, std::int64_t columns, const Order& order_i,
+             const Order& order_j);
+
+  enum class Answer { no, some, all };
+  Answer over(const Range& rows, const Range& columns);
+
+ private:
+  // The bounds of a variable along an axis: of stretches of so many points, then of 2, 4, 8, ... stretches.
+  struct Stretches {
+    std::vector<std::vector<Interval>> levels;
+    std::int64_t points = 0;
+  };
+  struct Step {
+    Expr node;
+    std::vector<std::size_t> in;
+    Axis axis;
+    Stretches known{};  // of variables along i or j
+  };
+  Interval value(const Step& step, const Range& rows, const Range& columns) const;
+
+  std::vector<Step> steps_;
+  std::vector<Interval> values_;  // of the steps, over the present rectangle
+};
+
+// Of each span, those columns that the formula leaves: full, partial or no longer there.
+PairSpans refined(const PairSpans& spans, PairBounds* bounds);
+
+}  // namespace kernweave
