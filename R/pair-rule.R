@@ -145,7 +145,7 @@ same_group <- function(by) {
 # The map of a call with so many points along i and j, as r_run() takes it.
 pair_argument <- function(pairs, extent) {
   if (is.null(pairs)) return(NULL)
-  check_complete(pairs)
+  check_both_sides(pairs)
   rule <- pairs$rule
   extent <- if (pairs$swapped) extent[2:1] else extent[1:2]
   extent[is.na(extent)] <- 1
@@ -156,7 +156,7 @@ pair_argument <- function(pairs, extent) {
   list(map = rule$map, swapped = pairs$swapped)
 }
 
-check_complete <- function(pairs) {
+check_both_sides <- function(pairs) {
   by <- said_of(pairs)$by
   for (side in c("i", "j")) {
     if (!is.null(by) && is.null(by[[side]])) {
@@ -276,7 +276,7 @@ pairs_of_points <- function(pairs, axis, rows, operand) {
 # The values of all pairs, 0 where there is none, as a formula that is not restricted.
 as_masked <- function(x, what) {
   if (is.null(x$pairs)) return(x)
-  check_complete(x$pairs)
+  check_both_sides(x$pairs)
   said <- said_of(x$pairs)
   if (!is.null(said$ranges)) {
     abort("unsupported", what, " of a formula that is restricted by ranges is not built; use groups or a condition")
