@@ -79,6 +79,7 @@
 #' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
 #' `vignette("solving")` for large systems, `vignette("fitting")` for gradients of functions,
 #' `vignette("arrays")` for sorting, joining and grouping in parallel,
+#' `vignette("pairs")` for groups, conditions and blocks of pairs,
 #' `vignette("two-samples")` for tests, `vignette("neighbours")` for neighbours and clusters,
 #' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
 #'
