@@ -75,45 +75,61 @@ first_few <- function(rows) {
 
 # --- formulas -----------------------------------------------------------------------------------------------
 
-# Both sides of a formula by the same rows: `left` as it evaluates, `right` a data frame of the variables, `dropped` the
-# rows that na.action left out. The left side is evaluated by itself, so that it may be a data frame.
-formula_sides <- function(formula, data, na.action = NULL) {
-  if (length(formula) != 3) {
-    abort("input", "the formula must have two sides, as in y ~ x, not `", deparse1(formula), "`")
+# Both sides of a formula by the same rows: `left` as it evaluates, NULL where there is none, `right` a data frame of
+# the variables, `weights` of the rows, `dropped` the rows that na.action left out. The left side is evaluated by
+# itself, so that it may be a data frame.
+formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, weights = NULL, subset = NULL) {
+  if (length(formula) != if (one_sided) 2 else 3) {
+    abort("input", "the formula must have ", if (one_sided) "one side, as in ~ x" else "two sides, as in y ~ x",
+          ", not be `", deparse1(formula), "`")
   }
-  data <- data %or% environment(formula)
-  if (is.matrix(data)) data <- as.data.frame(data)
-  left <- eval(formula[[2]], data, environment(formula))
+  where <- environment(formula)
+  data <- if (is.matrix(data)) as.data.frame(data) else data %or% where
+  left <- if (!one_sided) eval(formula[[2]], data, where)
   if (inherits(left, "dist")) {
     abort("input", "the left side of the formula is a `dist` object; the points themselves are wanted")
   }
-  terms <- stats::terms(formula[-2], data = if (is.data.frame(data)) data)
-  if (any(all.names(formula[[3]]) == ".") && is.data.frame(data)) terms <- without_left(terms, formula, data)
+  terms <- right_terms(formula, data)
   right <- stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
-  if (NROW(left) != nrow(right) && ncol(right)) {
+  if (!is.null(left) && NROW(left) != nrow(right) && ncol(right)) {
     abort("shape", "the left side has ", counted(NROW(left), "row"), ", the right side ", nrow(right))
   }
-  apply_na_action(left, right, terms, na.action)
+  parts <- list(left = left, right = right, weights = weights)
+  if (!is.null(subset)) parts <- lapply(parts, kept_rows, subset)
+  apply_na_action(parts, terms, na.action)
 }
 
 # `.` stands for what the left side does not name.
-without_left <- function(terms, formula, data) {
-  rest <- setdiff(names(data), all.vars(formula[[2]]))
-  stats::terms(stats::reformulate(sprintf("`%s`", rest), env = environment(formula)), data = data)
+right_terms <- function(formula, data) {
+  right <- if (length(formula) == 3) formula[-2] else formula
+  if (!is.data.frame(data)) return(stats::terms(right))
+  if (length(formula) == 3 && "." %in% all.names(formula[[3]])) {
+    data <- data[setdiff(names(data), all.vars(formula[[2]]))]
+  }
+  stats::terms(right, data = data)
 }
 
-apply_na_action <- function(left, right, terms, na.action) {
+kept_rows <- function(v, rows) {
+  if (is.null(v)) return(NULL)
+  if (is.logical(rows)) rows <- which(rows)
+  if (is.null(dim(v))) v[rows] else droplevels_of(v[rows, , drop = FALSE])
+}
+droplevels_of <- function(v) if (is.data.frame(v) && ncol(v)) droplevels(v) else v
+
+apply_na_action <- function(parts, terms, na.action) {
   na.action <- na.action %or% getOption("na.action") %or% "na.omit"
   if (is.character(na.action)) na.action <- get(na.action, mode = "function", envir = asNamespace("stats"))
-  missing <- !stats::complete.cases(left) | if (ncol(right)) !stats::complete.cases(right) else FALSE
-  if (!any(missing)) return(list(left = left, right = right, terms = terms))
+  present <- parts[!vapply(parts, function(part) is.null(part) || NCOL(part) == 0, NA)]
+  missing <- Reduce(`|`, lapply(present, function(part) !stats::complete.cases(part)))
+  out <- c(parts, list(terms = terms))
+  if (!any(missing)) return(out)
   kept <- tryCatch(na.action(data.frame(row = ifelse(missing, NA, seq_along(missing)))), error = function(e) {
     abort("data", "the data have missing values in ", counted(sum(missing), "row"), ": ", first_few(which(missing)))
   })
-  dropped <- attr(kept, "na.action")
-  if (is.null(dropped)) return(list(left = left, right = right, terms = terms))
-  without <- function(v) if (is.null(dim(v))) v[!missing] else v[!missing, , drop = FALSE]
-  list(left = without(left), right = without(right), terms = terms, dropped = dropped)
+  if (is.null(attr(kept, "na.action"))) return(out)
+  dropped <- structure(which(missing), class = class(attr(kept, "na.action")))
+  names(dropped) <- rownames(parts$right)[dropped]
+  c(lapply(parts, kept_rows, !missing), list(terms = terms, dropped = dropped))
 }
 
 # The variables of a kernel: no interactions, which a kernel has of itself.
@@ -124,4 +140,62 @@ kernel_inputs <- function(sides) {
   if (!is.null(attr(sides$terms, "offset"))) abort("input", "offset() has no place among the variables of a kernel")
   if (!ncol(sides$right)) abort("input", "the right side of the formula names no variable")
   check_complete(inputs_of_frame(sides$right, "data"), "data")
+}
+
+# --- fits and their new points ------------------------------------------------------------------------------
+
+# What a fit keeps of its data: inputs and, of a formula, how to make them again. `names` are those of the terms.
+fit_inputs <- function(sides) {
+  x <- kernel_inputs(sides)
+  levels <- lapply(sides$right, function(v) if (is.factor(v)) levels(v) else if (is.character(v)) sort(unique(v)))
+  list(x = x, terms = sides$terms, xlevels = levels[!vapply(levels, is.null, NA)], na.action = sides$dropped,
+       names = names(sides$right), weights = sides$weights)
+}
+
+fit_matrix <- function(x) {
+  names <- if (is.data.frame(x)) names(x) else colnames(x)
+  x <- complete_points(x, "x")
+  list(x = x, names = names %or% if (ncol(x) == 1) "x" else paste0("x", seq_len(max(attr(x, "term")))))
+}
+
+# Constant columns say nothing: they are left out, by name, with a warning.
+without_constants <- function(inputs) {
+  x <- inputs$x
+  constant <- apply(x, 2, function(v) all(v == v[1]))
+  if (all(constant)) abort("data", "every column is constant: there is nothing to fit")
+  if (!any(constant)) return(inputs)
+  warn("dropped", "`", colnames(x)[constant][1] %or% "a column", "` is constant and is left out")
+  term <- attr(x, "term")[!constant]
+  inputs$x <- structure(x[, !constant, drop = FALSE], term = match(term, unique(term)))
+  inputs$constant <- constant
+  inputs
+}
+
+# Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.
+new_points <- function(object, newdata) {
+  if (is.null(object$terms)) {
+    columns <- object$columns
+    if (!is.null(columns) && !is.null(colnames(newdata)) && all(columns %in% colnames(newdata))) {
+      newdata <- newdata[, columns, drop = FALSE]
+    }
+    x <- as_inputs(newdata, "newdata")
+  } else {
+    if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
+    frame <- stats::model.frame(object$terms, newdata, na.action = stats::na.pass)
+    x <- inputs_of_frame(frame, "newdata", object$xlevels)
+  }
+  if (!is.null(object$constant)) x <- x[, !object$constant, drop = FALSE]
+  if (ncol(x) != ncol(object$x)) {
+    abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", ncol(object$x))
+  }
+  check_finite(x, "newdata")
+}
+
+# f() of the rows that are complete, NA elsewhere: a vector, or a matrix with as many columns.
+at_complete <- function(x, f) {
+  known <- rowSums(is.na(x)) == 0
+  value <- f(strip_term(x[known, , drop = FALSE]))
+  out <- matrix(NA_real_, nrow(x), NCOL(value), dimnames = list(rownames(x), colnames(value)))
+  out[known, ] <- value
+  if (is.null(dim(value))) stats::setNames(out[, 1], rownames(x)) else out
 }

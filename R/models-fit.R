@@ -1,0 +1,104 @@
+# Fits: what they have in common, and the settings of those that are found by iteration.
+
+#' Settings of fits
+#'
+#' @param tol relative change of the criterion at which an optimisation ends
+#' @param max_iter most iterations
+#' @param lower,upper bounds of what is estimated, for each variable or for all, in its own units
+#' @param verbose tell of each start?
+#' @return A list of class `kernweave_control`.
+#' @seealso [kde_lazy()], [local_reg()]
+#' @export
+#' @examples
+#' fit_control(tol = 1e-8)
+fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, verbose = FALSE) {
+  if (!is.numeric(tol) || length(tol) != 1 || !isTRUE(tol > 0)) {
+    abort("value", "`tol` must be a positive number, not ", format_value(tol))
+  }
+  check_flag(verbose, "verbose")
+  for (bound in list(lower, upper)) {
+    if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0))) {
+      abort("value", "`lower` and `upper` must be positive numbers, not ", format_value(bound))
+    }
+  }
+  structure(list(tol = tol, max_iter = check_count(max_iter, "max_iter"), lower = lower, upper = upper,
+                 verbose = verbose), class = "kernweave_control")
+}
+
+check_control <- function(control) {
+  if (inherits(control, "kernweave_control")) return(invisible())
+  abort("input", "`control` must be what fit_control() returns, not ", describe(control))
+}
+
+# Bounds by variable, on the logarithmic scale.
+log_bounds <- function(control, lower, upper) {
+  list(lower = log(pmax(lower, control$lower %or% lower)), upper = log(pmin(upper, control$upper %or% upper)))
+}
+
+new_fit <- function(class, call, inputs, ...) {
+  call[[1]] <- as.name(class)
+  fit <- list(call = call, terms = inputs$terms, xlevels = inputs$xlevels, na.action = inputs$na.action, x = inputs$x,
+              names = inputs$names, constant = inputs$constant, columns = if (is.null(inputs$terms)) inputs$columns)
+  structure(c(fit, list(...), list(engine = engine_used())), class = c(class, "kernweave_fit"))
+}
+
+#' Methods of fits
+#'
+#' What [kde_lazy()] and [local_reg()] return has base R's methods: rows that a formula's `na.action` left out have
+#' missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`, `glance()`
+#' and `augment()` of the generics package make data frames.
+#'
+#' @param object,x,formula a fit
+#' @param ... not used
+#' @return Numbers, a row for each observation.
+#' @seealso [kde_lazy()], [local_reg()]
+#' @name kernweave_fit
+#' @examples
+#' fit <- local_reg(accel ~ times, data = MASS::mcycle, bandwidth = 2)
+#' head(cbind(fitted(fit), residuals(fit)))
+#' nobs(fit)
+#' update(fit, bandwidth = 3)
+NULL
+
+#' @rdname kernweave_fit
+#' @importFrom stats fitted
+#' @export
+fitted.kernweave_fit <- function(object, ...) stats::napredict(object$na.action, object$fitted.values)
+
+#' @rdname kernweave_fit
+#' @importFrom stats residuals
+#' @export
+residuals.kernweave_fit <- function(object, ...) stats::naresid(object$na.action, object$residuals)
+
+#' @rdname kernweave_fit
+#' @importFrom stats nobs
+#' @export
+nobs.kernweave_fit <- function(object, ...) nrow(object$x)
+
+#' @rdname kernweave_fit
+#' @importFrom stats weights
+#' @export
+weights.kernweave_fit <- function(object, ...) stats::naresid(object$na.action, object$weights)
+
+#' @rdname kernweave_fit
+#' @importFrom stats formula
+#' @export
+formula.kernweave_fit <- function(x, ...) {
+  if (is.null(x$terms)) abort("input", "the fit was made of points, not of a formula")
+  x$formula
+}
+
+#' @rdname kernweave_fit
+#' @export
+coef.kernweave_fit <- function(object, ...) object$bandwidth
+
+#' @rdname kernweave_fit
+#' @export
+summary.kernweave_fit <- function(object, ...) object
+
+# Rows of weight 0 take no part.
+fit_weights <- function(weights, n) {
+  if (is.null(weights)) return(NULL)
+  if (length(weights) == 1) weights <- rep(weights, n)
+  check_mass(weights, n)
+}

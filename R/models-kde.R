@@ -1,0 +1,270 @@
+# Kernel density estimates with any bandwidth matrix.
+
+#' Kernel density estimates
+#'
+#' The density of which `x` is a sample, as a mean of normal densities around its points: exact at any place, in any
+#' number of dimensions, and always by logarithms, so that it never underflows.
+#'
+#' `bandwidth` is `"nrd"`, the normal reference rule for a full matrix; `"ml"`, the standard deviations, one for each
+#' variable, of the largest leave-one-out likelihood; `"ucv"`, those of least unbiased cross-validation; or numbers:
+#' standard deviations, one or one for each variable, or a matrix of variances and covariances.
+#'
+#' @param x points: a matrix, a data frame or a vector; or a formula, `~ a + b`
+#' @param bandwidth `"nrd"`, `"ml"`, `"ucv"`, or numbers
+#' @param weights mass of each point
+#' @param control of the search for a bandwidth, [fit_control()]
+#' @param data,na.action,subset for a formula: where its variables are, what is done with missing ones, and which rows
+#' @param ... not used; for `plot()`, arguments of [graphics::plot()]
+#' @return An object of class `kde_lazy`: `bandwidth`, a matrix; `criterion` and `method`, how it was chosen;
+#'   `fitted.values`, the density at the points; `loo`, the logarithms of each point's density from the others.
+#' @seealso [stats::density()] for a curve on a grid; [local_reg()]
+#' @export
+#' @examples
+#' fit <- kde_lazy(~ eruptions + waiting, faithful)
+#' fit
+#' predict(fit, data.frame(eruptions = c(2, 9), waiting = c(55, 200)), log = TRUE)
+#' plot(fit)
+kde_lazy <- function(x, ...) UseMethod("kde_lazy")
+
+#' @rdname kde_lazy
+#' @export
+kde_lazy.default <- function(x, bandwidth = c("nrd", "ml", "ucv"), weights = NULL, control = fit_control(), ...) {
+  refuse_more(...)
+  check_control(control)
+  inputs <- fit_matrix(x)
+  inputs$columns <- colnames(x)
+  kde_of(inputs, bandwidth, fit_weights(weights, nrow(inputs$x)), control, match.call())
+}
+
+#' @rdname kde_lazy
+#' @export
+kde_lazy.formula <- function(x, data = NULL, bandwidth = c("nrd", "ml", "ucv"), weights = NULL, subset = NULL,
+                             na.action = NULL, control = fit_control(), ...) {
+  refuse_more(...)
+  check_control(control)
+  call <- match.call()
+  where <- environment(x)
+  weights <- eval(substitute(weights), data, where)
+  sides <- formula_sides(x, data, na.action, one_sided = TRUE, weights = weights,
+                         subset = eval(substitute(subset), data, where))
+  inputs <- fit_inputs(sides)
+  fit <- kde_of(inputs, bandwidth, fit_weights(inputs$weights, nrow(inputs$x)), control, call)
+  fit$formula <- x
+  fit
+}
+
+kde_of <- function(inputs, bandwidth, weights, control, call) {
+  if (!is.null(weights) && any(weights == 0)) {
+    inputs$x <- structure(inputs$x[weights > 0, , drop = FALSE], term = attr(inputs$x, "term"))
+    weights <- weights[weights > 0]
+  }
+  x <- inputs$x
+  n <- nrow(x)
+  if (n < 2) abort("data", "a density needs at least 2 points, not ", n)
+  constant <- apply(x, 2, function(v) all(v == v[1]))
+  if (any(constant)) abort("data", "`", colnames(x)[constant][1] %or% "x", "` is constant: it has no density")
+  mass <- if (is.null(weights)) rep(1 / n, n) else weights / sum(weights)
+  chosen <- kde_bandwidth(strip_term(x), bandwidth, mass, control)
+  H <- chosen$H
+  dimnames(H) <- rep(list(colnames(x) %or% inputs$names), 2)
+  fit <- new_fit("kde_lazy", call, inputs, bandwidth = H, weights = weights, mass = mass, method = chosen$method,
+                 criterion = chosen$criterion)
+  fit$loo <- stats::setNames(kde_log(fit, strip_term(x), loo = TRUE), rownames(x))
+  fit$fitted.values <- stats::setNames(exp(kde_log(fit, strip_term(x))), rownames(x))
+  fit
+}
+
+# --- bandwidths ---------------------------------------------------------------------------------------------
+
+kde_bandwidth <- function(x, bandwidth, mass, control) {
+  if (is.character(bandwidth)) {
+    method <- one_of(bandwidth[1], c("nrd", "ml", "ucv"), "bandwidth")
+    if (method == "nrd") return(list(H = reference_bandwidth(x, mass), method = method))
+    return(searched_bandwidth(x, mass, method, control))
+  }
+  list(H = given_bandwidth(bandwidth, ncol(x)), method = "given")
+}
+
+# The normal reference rule, of as many points as equal masses would be.
+reference_bandwidth <- function(x, mass) {
+  D <- ncol(x)
+  n <- 1 / sum(mass^2)
+  (4 / (n * (D + 2)))^(2 / (D + 4)) * stats::cov.wt(x, mass)$cov
+}
+
+given_bandwidth <- function(bandwidth, D) {
+  if (!is.numeric(bandwidth) || !all(is.finite(bandwidth))) {
+    abort("input", "`bandwidth` must be finite numbers, \"nrd\", \"ml\" or \"ucv\", not ", describe(bandwidth))
+  }
+  if (is.matrix(bandwidth) && D > 1) {
+    if (!identical(dim(bandwidth), c(D, D))) {
+      abort("shape", "`bandwidth` is ", nrow(bandwidth), " x ", ncol(bandwidth), " for points of ",
+            counted(D, "component"))
+    }
+    if (!isSymmetric(unname(bandwidth))) abort("value", "`bandwidth` as a matrix must be symmetric")
+    return(bandwidth)
+  }
+  if (!length(bandwidth) %in% c(1, D)) {
+    abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for points of ", counted(D, "component"))
+  }
+  if (any(bandwidth <= 0)) abort("value", "`bandwidth` must be positive, not ", format(min(bandwidth)))
+  diag(rep_len(as.vector(bandwidth), D)^2, D)
+}
+
+searched_bandwidth <- function(x, mass, method, control) {
+  start <- sqrt(diag(reference_bandwidth(x, mass)))
+  spread <- apply(x, 2, stats::sd)
+  bounds <- log_bounds(control, 1e-3 * spread, 10 * spread)
+  loss <- (if (method == "ml") likelihood_loss else cross_validation_loss)(x, mass)
+  o <- objective(loss, start = list(log_sd = log(start)))
+  found <- stats::optim(o$par, o$fn, o$gr, method = "L-BFGS-B", lower = bounds$lower, upper = bounds$upper,
+                        control = list(factr = control$tol * 1e-2 / .Machine$double.eps, maxit = control$max_iter,
+                                       pgtol = 0))
+  sds <- exp(unname(found$par))
+  if (is.null(control$lower) && any(sds < 1.001e-3 * spread)) {
+    twins <- sum(duplicated(x))
+    abort("data", "the bandwidth goes to 0, since ", counted(twins, "row"), " of `x` ", if (twins == 1) "repeats" else
+          "repeat", " another; bandwidth = \"nrd\" does not mind")
+  }
+  if (found$convergence != 0) {
+    warn("convergence", "the search for a bandwidth ended early (", found$message, "); raise `max_iter` in `control`")
+  }
+  list(H = diag(sds^2, length(sds)), method = method, criterion = found$value * if (method == "ml") -1 else 1)
+}
+
+# Minus the mean logarithm of each point's density from the others.
+likelihood_loss <- function(x, mass) {
+  D <- ncol(x)
+  function(log_sd) {
+    h <- exp(log_sd)
+    logs <- Vj(log(mass)) - sqdist(Vi(x) / h, Vj(x) / h) / 2
+    apart <- logsumexp(lazy_if(row_index() != col_index(), logs, -Inf)) - log(1 - mass)
+    sum(log_sd) + D / 2 * log(2 * pi) - sum(mass * apart)
+  }
+}
+
+cross_validation_loss <- function(x, mass) {
+  D <- ncol(x)
+  function(log_sd) {
+    h <- exp(log_sd)
+    q <- sqdist(Vi(x) / h, Vj(x) / h)
+    pairs <- Vi(mass) * Vj(mass)
+    wide <- sum(pairs * exp(-q / 4), index = "ij")
+    apart <- sum(pairs * exp(-q / 2), index = "ij") - sum(mass^2)
+    (wide / 2^(D / 2) - 2 * apart / (1 - sum(mass^2))) / (2 * pi)^(D / 2) / exp(sum(log_sd))
+  }
+}
+
+# --- values -------------------------------------------------------------------------------------------------
+
+# Logarithms of the density at points.
+kde_log <- function(fit, at, loo = FALSE) {
+  root <- bandwidth_root(fit$bandwidth)
+  logs <- kde_terms(fit, at, root)
+  if (loo) logs <- lazy_if(row_index() != col_index(), logs, -Inf)
+  out <- logsumexp(logs, drop = TRUE) - sum(log(diag(root))) - ncol(fit$x) / 2 * log(2 * pi)
+  unname(if (loo) out - log(1 - fit$mass) else out)
+}
+
+kde_terms <- function(fit, at, root) {
+  whiten <- function(x) t(backsolve(root, t(unname(strip_term(x))), transpose = TRUE))
+  Vj(log(fit$mass)) - sqdist(Vi(whiten(at)), Vj(whiten(fit$x))) / 2
+}
+
+bandwidth_root <- function(H) {
+  tryCatch(chol(H), error = function(e) abort("indefinite", "`bandwidth` is not positive definite"))
+}
+
+#' @rdname kde_lazy
+#' @param object,newdata,log for `predict()`: a fit, places, and whether logarithms are wanted
+#' @param loo leave out the point itself? For the fit's own points
+#' @param type `"density"`, or `"score"`, the gradient of its logarithm
+#' @export
+predict.kde_lazy <- function(object, newdata = NULL, log = FALSE, loo = FALSE, type = c("density", "score"), ...) {
+  type <- one_of(type[1], c("density", "score"), "type")
+  if (loo && !is.null(newdata)) abort("input", "`loo = TRUE` is for the fit's own points; leave out `newdata`")
+  x <- if (is.null(newdata)) object$x else new_points(object, newdata)
+  out <- at_complete(x, function(at) {
+    if (type == "score") return(kde_score(object, at, loo))
+    logs <- kde_log(object, at, loo)
+    if (log) logs else exp(logs)
+  })
+  if (is.null(newdata)) stats::napredict(object$na.action, out) else out
+}
+
+kde_score <- function(fit, at, loo) {
+  logs <- kde_terms(fit, at, bandwidth_root(fit$bandwidth))
+  if (loo) logs <- lazy_if(row_index() != col_index(), logs, -Inf)
+  x <- unname(strip_term(fit$x))
+  out <- t(solve(fit$bandwidth, t(sumsoftmaxweight(logs, weight = Vj(x)) - unname(at))))
+  dimnames(out) <- list(NULL, colnames(fit$bandwidth))
+  out
+}
+
+#' @rdname kde_lazy
+#' @importFrom stats logLik
+#' @export
+logLik.kde_lazy <- function(object, ...) {
+  weight <- object$weights %or% rep(1, nrow(object$x))
+  structure(sum(weight * object$loo), df = length(diag(object$bandwidth)), nobs = nrow(object$x), class = "logLik")
+}
+
+#' @rdname kde_lazy
+#' @param nsim,seed for `simulate()`: how many points, and a seed for [set.seed()]
+#' @export
+simulate.kde_lazy <- function(object, nsim = 1, seed = NULL, ...) {
+  nsim <- check_count(nsim, "nsim")
+  if (!is.null(seed)) set.seed(seed)
+  rows <- sample.int(nrow(object$x), nsim, replace = TRUE, prob = object$mass)
+  noise <- matrix(stats::rnorm(nsim * ncol(object$x)), nsim) %*% bandwidth_root(object$bandwidth)
+  out <- unname(strip_term(object$x)[rows, , drop = FALSE]) + noise
+  dimnames(out) <- list(NULL, colnames(object$bandwidth))
+  out
+}
+
+#' @rdname kde_lazy
+#' @param digits significant digits
+#' @export
+print.kde_lazy <- function(x, digits = 4, ...) {
+  D <- ncol(x$x)
+  cat("Kernel density, ", format(nrow(x$x), big.mark = ","), " points in ", counted(D, "dimension"), ", Gaussian\n",
+      sep = "")
+  sds <- vapply(sqrt(diag(x$bandwidth)), format, "", digits = digits)
+  how <- if (x$method == "given") "given" else paste0("chosen by \"", x$method, "\"")
+  full <- any(x$bandwidth[upper.tri(x$bandwidth)] != 0)
+  cat("  bandwidth (sd): ", paste(rownames(x$bandwidth), sds, collapse = ", "), if (full) ", with correlation", "   (",
+      how, ")\n", sep = "")
+  total <- as.numeric(logLik(x))
+  cat("  leave-one-out log-likelihood: ", format(total, digits = digits + 3), ", mean ",
+      format(sum(x$mass * x$loo), digits = digits + 1), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname kde_lazy
+#' @param mass for two dimensions: what lies within each contour
+#' @param n places along each axis
+#' @export
+plot.kde_lazy <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = if (ncol(x$x) == 1) 512 else 60, ...) {
+  D <- ncol(x$x)
+  if (D > 2) abort("unsupported", "plot() draws densities of one or two dimensions, not ", D, "; fit two at a time")
+  axes <- lapply(seq_len(D), function(k) {
+    seq(min(x$x[, k]), max(x$x[, k]), length.out = n) + 3 * sqrt(x$bandwidth[k, k]) * seq(-1, 1, length.out = n)
+  })
+  places <- as.matrix(expand.grid(axes))
+  height <- exp(kde_log(x, unname(places)))
+  if (D == 1) draw_curve(x, axes[[1]], height, ...) else draw_contours(x, axes, matrix(height, n), mass, ...)
+  invisible(x)
+}
+
+draw_curve <- function(fit, at, height, xlab = colnames(fit$bandwidth), ylab = "Density", ...) {
+  graphics::plot(at, height, type = "l", xlab = xlab, ylab = ylab, ...)
+  graphics::rug(fit$x[, 1])
+}
+
+# Contours at the densities that so much of the mass of the points exceeds.
+draw_contours <- function(fit, axes, height, mass, xlab = colnames(fit$bandwidth)[1], ylab = colnames(fit$bandwidth)[2],
+                          ...) {
+  levels <- stats::quantile(fit$fitted.values, 1 - mass)
+  graphics::plot(fit$x, pch = 19, cex = 0.3, col = "grey60", xlab = xlab, ylab = ylab, ...)
+  graphics::contour(axes[[1]], axes[[2]], height, levels = levels, labels = paste0(100 * mass, " %"), add = TRUE)
+}

@@ -1,0 +1,355 @@
+# Local regression: means and lines weighed by a Gaussian of the distance.
+
+#' Local regression
+#'
+#' At each place a mean (`degree` 0) or a plane (1) of the observations around, weighed by a Gaussian kernel, with
+#' standard errors. One bandwidth for each variable, chosen by leave-one-out cross-validation, exactly and without
+#' leaving out, or by the corrected criterion of Akaike. Weights are shifted by their largest, so that far away the
+#' nearest observations speak and nothing is 0 / 0.
+#'
+#' @param x,y inputs, a matrix, data frame or vector, and the response, a vector or a matrix with a column for each; or
+#'   `x` a formula
+#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
+#' @param degree 0 or 1
+#' @param bandwidth `"cv"`, `"aicc"`, or numbers, one or one for each variable: standard deviations of the kernel
+#' @param weights of the observations
+#' @param control of the search for bandwidths, [fit_control()]
+#' @param ... not used
+#' @return An object of class `local_reg`: `bandwidth`, `criterion`, `df` (the trace of the smoother), `df.residual`,
+#'   `sigma`, `fitted.values`, `residuals`.
+#' @seealso [kde_lazy()] for densities; [stats::loess()], whose neighbourhoods are a share of the points
+#' @export
+#' @examples
+#' fit <- local_reg(accel ~ times, data = MASS::mcycle)
+#' fit
+#' predict(fit, data.frame(times = c(10, 20, 90)), se.fit = TRUE)
+#' plot(fit)
+local_reg <- function(x, ...) UseMethod("local_reg")
+
+#' @rdname local_reg
+#' @export
+local_reg.default <- function(x, y, degree = 1, bandwidth = c("cv", "aicc"), weights = NULL, control = fit_control(),
+                              ...) {
+  refuse_more(...)
+  check_control(control)
+  if (missing(y)) abort("input", "`y` is not given")
+  inputs <- fit_matrix(x)
+  inputs$columns <- colnames(x)
+  local_of(inputs, y, degree, bandwidth, weights, control, match.call())
+}
+
+#' @rdname local_reg
+#' @export
+local_reg.formula <- function(x, data = NULL, degree = 1, bandwidth = c("cv", "aicc"), weights = NULL, subset = NULL,
+                              na.action = NULL, control = fit_control(), ...) {
+  refuse_more(...)
+  check_control(control)
+  call <- match.call()
+  where <- environment(x)
+  weights <- eval(substitute(weights), data, where)
+  sides <- formula_sides(x, data, na.action, weights = weights, subset = eval(substitute(subset), data, where))
+  inputs <- fit_inputs(sides)
+  fit <- local_of(inputs, sides$left, degree, bandwidth, inputs$weights, control, call)
+  fit$formula <- x
+  fit
+}
+
+local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
+  inputs <- without_constants(inputs)
+  y <- check_response(y, nrow(inputs$x))
+  weights <- fit_weights(weights, nrow(inputs$x))
+  if (!identical(as.numeric(degree), 0) && !identical(as.numeric(degree), 1)) {
+    abort("value", "`degree` must be 0 or 1, not ", format_value(degree))
+  }
+  part <- list(x = unname(strip_term(inputs$x)), y = unname(y), w = weights %or% rep(1, nrow(y)))
+  heavy <- part$w > 0
+  used <- list(x = part$x[heavy, , drop = FALSE], y = part$y[heavy, , drop = FALSE], w = part$w[heavy])
+  if (nrow(used$x) < 2) abort("data", "a regression needs at least 2 rows, not ", nrow(used$x))
+  chosen <- local_bandwidth(used, degree, bandwidth, control, colnames(inputs$x) %or% inputs$names)
+  own <- local_fit(used, degree, chosen$h)
+  all <- if (all(heavy)) own else local_values(used, degree, chosen$h, part$x)
+  fit <- new_fit("local_reg", call, inputs, data = used, weights = weights, bandwidth = chosen$h,
+                 method = chosen$method, criterion = chosen$criterion %or% local_cv(used, own, warn_isolated = TRUE),
+                 degree = degree, df = own$v1, df.residual = own$df, sigma = own$sigma, fitted.values = all$fit,
+                 residuals = y - all$fit, leverage = own$leverage, limits = chosen$limits)
+  fit[c("fitted.values", "residuals")] <- lapply(fit[c("fitted.values", "residuals")], as_response, y, inputs$x)
+  fit
+}
+
+check_response <- function(y, n) {
+  if (is.factor(y) || is.character(y)) abort("input", "the response is a factor: this is regression only")
+  if (is.data.frame(y)) y <- as.matrix(y)
+  if (!is.numeric(y) && !is.logical(y)) abort("input", "the response must be numbers, not ", describe(y))
+  if (NROW(y) != n) abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
+  y <- if (is.matrix(y)) y else matrix(y, ncol = 1)
+  storage.mode(y) <- "double"
+  check_complete(y, "response")
+}
+
+# A vector where the response is one, with the names of the rows.
+as_response <- function(values, y, x) {
+  if (ncol(y) == 1) return(stats::setNames(as.vector(values), rownames(x)))
+  dimnames(values) <- list(rownames(x), colnames(y))
+  values
+}
+
+# --- one pass -----------------------------------------------------------------------------------------------
+
+# Fits at places, with the length of each row of the smoother, by weighed sums of products of differences with each
+# other and with the responses. Weights are divided by the largest of each place, which is `own` at the observations.
+local_values <- function(part, degree, h, at, own = FALSE) {
+  centre <- list(x = colMeans(part$x), y = colSums(part$w * part$y) / sum(part$w))
+  x <- t((t(part$x) - centre$x) / h)
+  at <- t((t(matrix(at, ncol = ncol(x))) - centre$x) / h)
+  y <- sweep(part$y, 2, centre$y)
+  logs <- Vj(log(part$w)) - sqdist(Vi(at), Vj(x)) / 2
+  W <- exp(logs - Vi(if (own) log(part$w) else max(logs, index = "j", drop = TRUE)))
+  # Far from the centre products of differences are taken pair by pair, where those of coordinates would lose digits.
+  far <- max(abs(x), abs(at), 0) > 1000
+  sums <- if (degree == 0) mean_moments(W, y) else if (far) pair_moments(W, x, at, y) else line_moments(W, x, at, y)
+  first <- solved_first(sums$M)
+  square <- 0
+  for (k in seq_len(ncol(first))) for (l in seq_len(ncol(first))) {
+    square <- square + first[, k] * first[, l] * sums$long[, k, l]
+  }
+  list(fit = sweep(weighed(first, sums$Y, ncol(y)), 2, centre$y, "+"), square = square, leverage = first[, 1],
+       neff = sums$M[, 1, 1]^2 / sums$long[, 1, 1])
+}
+
+mean_moments <- function(W, y) {
+  sums <- unname(reduction(c(W, W^2, W * Vj(y)), "sum"))
+  list(M = array(sums[, 1], c(nrow(sums), 1, 1)), long = array(sums[, 2], c(nrow(sums), 1, 1)),
+       Y = sums[, -(1:2), drop = FALSE])
+}
+
+# Where each product of a symmetric matrix is among those of its lower triangle, column by column.
+moment_places <- function(p) {
+  places <- matrix(0L, p, p)
+  places[lower.tri(places, diag = TRUE)] <- seq_len(p * (p + 1) / 2)
+  pmax(places, t(places))
+}
+
+# By products with columns of coordinates, moved to each place afterwards.
+line_moments <- function(W, x, at, y) {
+  D <- ncol(x)
+  q <- ncol(y)
+  one <- cbind(1, x)
+  pairs <- which(lower.tri(diag(D + 1), diag = TRUE), arr.ind = TRUE)
+  squares <- one[, pairs[, 1], drop = FALSE] * one[, pairs[, 2], drop = FALSE]
+  with_y <- one[, rep(seq_len(D + 1), each = q), drop = FALSE] * y[, rep(seq_len(q), D + 1), drop = FALSE]
+  sums <- unname(W %*% cbind(squares, with_y))
+  Y <- sums[, -seq_len(nrow(pairs)), drop = FALSE]
+  for (k in seq_len(D)) Y[, k * q + seq_len(q)] <- Y[, k * q + seq_len(q)] - at[, k] * Y[, seq_len(q)]
+  list(M = moved_moments(sums, at), long = moved_moments(unname(W^2 %*% squares), at), Y = Y)
+}
+
+moved_moments <- function(sums, at) {
+  places <- moment_places(ncol(at) + 1)
+  M <- array(sums[, places], c(nrow(sums), dim(places)))
+  for (k in seq_len(ncol(at))) for (l in seq_len(ncol(at))) {
+    M[, k + 1, l + 1] <- M[, k + 1, l + 1] - at[, k] * M[, 1, l + 1] - at[, l] * M[, k + 1, 1] +
+      at[, k] * at[, l] * M[, 1, 1]
+  }
+  for (k in seq_len(ncol(at))) M[, k + 1, 1] <- M[, 1, k + 1] <- M[, 1, k + 1] - at[, k] * M[, 1, 1]
+  M
+}
+
+pair_moments <- function(W, x, at, y) {
+  p <- ncol(x) + 1
+  m <- c(Pm(1), Vj(x) - Vi(at))
+  sums <- unname(reduction(c(W * tensorprod(m, m), W^2 * tensorprod(m, m), W * tensorprod(m, Vj(y))), "sum"))
+  shape <- c(nrow(sums), p, p)
+  list(M = array(sums[, seq_len(p^2)], shape), long = array(sums[, p^2 + seq_len(p^2)], shape),
+       Y = sums[, -seq_len(2 * p^2), drop = FALSE])
+}
+
+# Sums of products with the responses, by the solved columns: those of 1 first, then of each difference, each with all
+# responses.
+weighed <- function(first, moments, q) {
+  out <- 0
+  for (k in seq_len(ncol(first))) out <- out + first[, k] * moments[, (k - 1) * q + seq_len(q), drop = FALSE]
+  out
+}
+
+# The first column of the inverse of many small matrices at once, by Cholesky with a ridge of 1e-12 of the trace.
+solved_first <- function(M) {
+  p <- dim(M)[2]
+  trace <- Reduce(`+`, lapply(seq_len(p), function(k) M[, k, k]))
+  L <- array(0, dim(M))
+  for (k in seq_len(p)) for (i in k:p) {
+    left <- M[, i, k] + if (i == k) 1e-12 * trace else 0
+    for (l in seq_len(k - 1)) left <- left - L[, i, l] * L[, k, l]
+    L[, i, k] <- if (i == k) sqrt(pmax(left, 1e-14 * trace)) else left / L[, k, k]
+  }
+  z <- matrix(0, dim(M)[1], p)
+  for (k in seq_len(p)) {
+    left <- as.numeric(k == 1)
+    for (l in seq_len(k - 1)) left <- left - L[, k, l] * z[, l]
+    z[, k] <- left / L[, k, k]
+  }
+  for (k in rev(seq_len(p))) {
+    left <- z[, k]
+    for (l in seq_len(p)[seq_len(p) > k]) left <- left - L[, l, k] * z[, l]
+    z[, k] <- left / L[, k, k]
+  }
+  z
+}
+
+# At the observations themselves: fits, leverages, degrees of freedom and the deviation of the noise.
+local_fit <- function(part, degree, h) {
+  found <- local_values(part, degree, h, part$x, own = TRUE)
+  n <- nrow(part$x)
+  # An observation's own weight is 1 once all are divided by it.
+  residuals <- part$y - found$fit
+  v1 <- sum(found$leverage)
+  df <- n - 2 * v1 + sum(found$square)
+  sigma <- sqrt(colSums(part$w * residuals^2) / max(df, 1e-8))
+  c(found, list(residuals = residuals, v1 = v1, df = df, sigma = sigma))
+}
+
+# --- criteria -----------------------------------------------------------------------------------------------
+
+# Mean square of what each observation differs from its fit without it. One that stands alone has its nearest for it.
+local_cv <- function(part, fit, warn_isolated = FALSE) {
+  alone <- 1 - fit$leverage < 1e-8
+  left_out <- fit$residuals / (1 - fit$leverage)
+  if (any(alone)) {
+    nearest <- knn(part$x, part$x[alone, , drop = FALSE], k = 2, exclude_self = FALSE)$nn.index
+    other <- ifelse(nearest[, 1] == which(alone), nearest[, 2], nearest[, 1])
+    left_out[alone, ] <- part$y[alone, ] - part$y[other, ]
+    if (warn_isolated) {
+      warn("approximate", counted(sum(alone), "observation"), " alone within the bandwidth: cross-validation takes ",
+           "the nearest for them")
+    }
+  }
+  sum(part$w * left_out^2) / sum(part$w)
+}
+
+local_aicc <- function(part, fit) {
+  n <- nrow(part$x)
+  spread <- sum(part$w * fit$residuals^2) / sum(part$w)
+  if (n - fit$v1 - 2 <= 0) return(Inf)
+  log(spread) + (1 + fit$v1 / n) / (1 - (fit$v1 + 2) / n)
+}
+
+# Minimised from several starts on at most 2000 rows, the best polished on all of them.
+local_bandwidth <- function(part, degree, bandwidth, control, names) {
+  D <- ncol(part$x)
+  spans <- apply(part$x, 2, function(v) diff(range(v)))
+  if (is.numeric(bandwidth)) {
+    if (!length(bandwidth) %in% c(1, D)) {
+      abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
+    }
+    if (!all(is.finite(bandwidth) & bandwidth > 0)) abort("value", "`bandwidth` must be positive and finite")
+    return(list(h = stats::setNames(rep_len(as.numeric(bandwidth), D), names), method = "given", limits = 100 * spans))
+  }
+  method <- one_of(bandwidth[1], c("cv", "aicc"), "bandwidth")
+  criterion <- if (method == "cv") local_cv else local_aicc
+  n <- nrow(part$x)
+  rows <- unique(round(seq(1, n, length.out = min(n, 2000))))
+  few <- list(x = part$x[rows, , drop = FALSE], y = part$y[rows, , drop = FALSE], w = part$w[rows])
+  bounds <- log_bounds(control, 1e-3 * spans, 100 * spans)
+  silverman <- log(apply(part$x, 2, stats::sd)) - log(length(rows)) / (D + 4)
+  found <- lapply(log(c(0.5, 1, 3)), function(by) {
+    out <- minimised(function(h) criterion(few, local_fit(few, degree, exp(h))), silverman + by, bounds, control)
+    if (control$verbose) message("from ", format(exp(by)), " x Silverman: ", method, " ", format(out$value, digits = 8))
+    out
+  })
+  best <- found[[which.min(vapply(found, `[[`, 0, "value"))]]
+  if (n > length(rows)) {
+    start <- ifelse(best$par > log(10 * spans), best$par, best$par - log(n / length(rows)) / (D + 4))
+    best <- minimised(function(h) criterion(part, local_fit(part, degree, exp(h))), start, bounds, control)
+  }
+  list(h = stats::setNames(exp(best$par), names), method = method, criterion = best$value, limits = 100 * spans)
+}
+
+# By differences, which cost a pass each; one variable by golden section around the best of a few.
+minimised <- function(f, start, bounds, control) {
+  start <- pmin(pmax(start, bounds$lower), bounds$upper)
+  if (length(start) == 1) {
+    at <- pmin(pmax(start + log(c(0.5, 0.75, 1, 1.5, 2)), bounds$lower), bounds$upper)
+    centre <- at[which.min(vapply(at, f, 0))]
+    ends <- pmin(pmax(centre + log(2) * c(-1, 1), bounds$lower), bounds$upper)
+    found <- stats::optimize(f, ends, tol = sqrt(control$tol) * 1e-2)
+    if (min(abs(found$minimum - ends)) > 1e-3 || any(ends == c(bounds$lower, bounds$upper))) {
+      return(list(par = found$minimum, value = found$objective))
+    }
+    start <- found$minimum
+  }
+  found <- stats::optim(start, f, method = "L-BFGS-B", lower = bounds$lower, upper = bounds$upper,
+                        control = list(factr = control$tol * 1e-2 / .Machine$double.eps, maxit = control$max_iter))
+  list(par = found$par, value = found$value)
+}
+
+# --- methods ------------------------------------------------------------------------------------------------
+
+#' @rdname local_reg
+#' @param object,newdata for `predict()`: a fit, and places; by default the fit's own
+#' @param se.fit standard errors, too?
+#' @param interval,level as in [stats::predict.lm()]
+#' @export
+predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
+                              interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
+  interval <- one_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  q <- ncol(object$data$y)
+  if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
+  x <- if (is.null(newdata)) object$x else new_points(object, newdata)
+  found <- at_complete(x, function(at) {
+    values <- local_values(object$data, object$degree, object$bandwidth, unname(at))
+    cbind(values$fit, values$square, values$neff)
+  })
+  if (is.null(newdata)) found <- stats::napredict(object$na.action, found)
+  fit <- found[, seq_len(q), drop = FALSE]
+  if (q == 1) fit <- fit[, 1] else colnames(fit) <- colnames(object$fitted.values)
+  se <- outer(sqrt(found[, q + 1]), object$sigma)
+  if (q == 1) se <- stats::setNames(se[, 1], names(fit))
+  if (interval != "none") fit <- with_interval(fit, se, object, interval, level)
+  if (!se.fit) return(fit)
+  list(fit = fit, se.fit = se, df = object$df.residual, residual.scale = object$sigma, n_eff = found[, q + 2])
+}
+
+with_interval <- function(fit, se, object, interval, level) {
+  if (interval == "prediction") se <- sqrt(se^2 + object$sigma^2)
+  half <- stats::qt((1 + level) / 2, object$df.residual) * se
+  cbind(fit = fit, lwr = fit - half, upr = fit + half)
+}
+
+#' @rdname local_reg
+#' @param digits significant digits
+#' @export
+print.local_reg <- function(x, digits = 4, ...) {
+  title <- if (is.null(x$formula)) paste(counted(ncol(x$x), "input")) else deparse1(x$formula)
+  cat("Local ", c("constant", "linear")[x$degree + 1], " regression, ", title, ", ",
+      format(nrow(x$x), big.mark = ","), " points\n", sep = "")
+  widths <- ifelse(x$bandwidth > 0.3 * x$limits, c("Inf (drops out)", "Inf (linear)")[x$degree + 1],
+                   vapply(x$bandwidth, format, "", digits = digits))
+  how <- if (x$method == "given") "given" else paste(x$method, format(x$criterion, digits = digits + 1))
+  cat("  bandwidth: ", paste(names(x$bandwidth), widths, collapse = ", "), " (", how, ")   df ",
+      format(x$df, digits = digits - 1), "   sigma ", paste(format(x$sigma, digits = digits), collapse = " "), "\n",
+      sep = "")
+  invisible(x)
+}
+
+#' @rdname local_reg
+#' @param n for `plot()` of one input: places of the curve
+#' @export
+plot.local_reg <- function(x, n = 200, level = 0.95, ...) {
+  if (ncol(x$data$y) > 1) abort("unsupported", "plot() draws one response, not ", ncol(x$data$y))
+  if (ncol(x$x) == 1) draw_band(x, n, level, ...) else draw_observed(x, ...)
+  invisible(x)
+}
+
+draw_band <- function(fit, n, level, xlab = names(fit$bandwidth), ylab = "response", ...) {
+  at <- seq(min(fit$data$x), max(fit$data$x), length.out = n)
+  values <- local_values(fit$data, fit$degree, fit$bandwidth, at)
+  band <- with_interval(values$fit[, 1], fit$sigma * sqrt(values$square), fit, "confidence", level)
+  graphics::plot(fit$data$x, fit$data$y, xlab = xlab, ylab = ylab, pch = 19, cex = 0.5, col = "grey60", ...)
+  graphics::matlines(at, band, lty = c(1, 2, 2), col = 1)
+}
+
+draw_observed <- function(fit, xlab = "fitted", ylab = "observed", ...) {
+  fitted <- as.vector(fit$data$y) - as.vector(fit$data$y - local_values(fit$data, fit$degree, fit$bandwidth,
+                                                                          fit$data$x)$fit)
+  graphics::plot(fitted, fit$data$y, xlab = xlab, ylab = ylab, ...)
+  graphics::abline(0, 1, lty = 2)
+}

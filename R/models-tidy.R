@@ -1,0 +1,80 @@
+# Fits as data frames, by the generics package: registered where that is there.
+
+#' Fits as data frames
+#'
+#' Methods of `generics::tidy()`, `glance()` and `augment()`, which broom exports too: a row for each bandwidth; one row
+#' for the fit; the data with what was fitted to each row.
+#'
+#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()] or [permanova()] returned
+#' @param newdata places; by default the fit's own points
+#' @param se_fit,conf.level,interval standard errors, and what `.lower` and `.upper` are
+#' @param ... not used
+#' @return A data frame.
+#' @seealso [kernweave_fit]
+#' @name tidy-fits
+#' @examplesIf requireNamespace("generics", quietly = TRUE)
+#' fit <- local_reg(dist ~ speed, data = cars, bandwidth = 2)
+#' generics::tidy(fit)
+#' generics::glance(fit)
+#' head(generics::augment(fit, interval = "confidence"))
+NULL
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.kernweave_fit <- function(x, ...) {
+  h <- x$bandwidth
+  if (is.matrix(h)) h <- sqrt(diag(h))
+  data.frame(term = names(h), estimate = unname(h))
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.kde_lazy <- function(x, ...) {
+  fitted <- logLik(x)
+  data.frame(nobs = nobs(x), method = x$method, criterion = x$criterion %or% NA_real_, df = attr(fitted, "df"),
+             logLik.loo = as.numeric(fitted))
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.local_reg <- function(x, ...) {
+  data.frame(nobs = nobs(x), method = x$method, criterion = x$criterion, df = x$df, df.residual = x$df.residual,
+             sigma = x$sigma[1])
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::augment
+augment.kde_lazy <- function(x, newdata = NULL, ...) {
+  data.frame(augmented_points(x, newdata), .fitted = unname(predict(x, newdata)), check.names = FALSE)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::augment
+augment.local_reg <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
+                              conf.level = 0.95, ...) {
+  found <- predict(x, newdata, se.fit = TRUE, interval = interval, level = conf.level)
+  out <- data.frame(augmented_points(x, newdata), check.names = FALSE)
+  fit <- found$fit
+  out$.fitted <- unname(if (is.matrix(fit)) fit[, 1] else fit)
+  if (is.null(newdata)) out$.resid <- unname(residuals(x))
+  if (se_fit) out$.se.fit <- unname(found$se.fit)
+  if (is.matrix(fit)) out[c(".lower", ".upper")] <- unname(fit[, 2:3])
+  out
+}
+
+augmented_points <- function(x, newdata) if (is.null(newdata)) as.data.frame(strip_term(x$x)) else newdata
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.silhouette_lazy <- function(x, ...) {
+  size <- table(x[, "cluster"])
+  data.frame(cluster = attr(x, "labels") %or% names(size), size = as.vector(size),
+             sil_width = as.vector(tapply(x[, "sil_width"], x[, "cluster"], mean)))
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.permanova <- function(x, ...) {
+  data.frame(term = rownames(x), df = x$Df, sumsq = x$SumOfSqs, r.squared = x$R2, statistic = x$F,
+             p.value = x[["Pr(>F)"]])
+}

@@ -1,0 +1,106 @@
+# Kernel densities against dense formulas and the numbers of other packages.
+
+dense_density <- function(at, x, H, mass = rep(1 / nrow(x), nrow(x))) {
+  x <- as.matrix(x)
+  at <- as.matrix(at)
+  apply(at, 1, function(p) {
+    q <- stats::mahalanobis(x, p, H)
+    sum(mass * exp(-q / 2)) / sqrt(det(2 * pi * H))
+  })
+}
+places <- data.frame(eruptions = c(2, 3, 4.5), waiting = c(55, 70, 80))
+
+test_that("densities have the numbers of ks, and any bandwidth that of the formula", {
+  fit <- kde_lazy(~ eruptions + waiting, faithful)
+  expect_equal(unname(fit$bandwidth), matrix(c(0.2010624, 2.1573276, 2.1573276, 28.5255339), 2), tolerance = 1e-7)
+  logs <- predict(fit, places, log = TRUE)
+  expect_equal(unname(logs), c(-4.08132900660, -5.35477981093, -3.66414091055), tolerance = 1e-11)
+  expect_equal(unname(predict(fit, places)), dense_density(places, faithful, fit$bandwidth))
+  expect_equal(fitted(fit), predict(fit))
+  given <- kde_lazy(faithful, c(0.3, 5))
+  expect_equal(unname(predict(given, places)), dense_density(places, faithful, diag(c(0.09, 25))))
+  one <- kde_lazy(precip, 4.8)
+  near <- stats::density(precip, bw = 4.8)
+  expect_equal(predict(one, near$x), near$y, tolerance = 1e-3)
+  expect_equal(predict(one, 500, log = TRUE), log(1 / 70) - (500 - max(precip))^2 / (2 * 4.8^2) -
+                 log(4.8 * sqrt(2 * pi)), tolerance = 1e-6)
+})
+
+test_that("searched bandwidths and criteria are those of np and ks", {
+  ml <- kde_lazy(faithful, "ml")
+  expect_equal(unname(sqrt(diag(ml$bandwidth))), c(0.1469703, 2.9257884), tolerance = 1e-4)
+  expect_equal(ml$criterion, -4.193801103, tolerance = 1e-9)
+  expect_equal(ml$criterion * 272, as.numeric(logLik(ml)))
+  expect_equal(unname(ml$loo[1:5]), log(vapply(1:5, function(i) {
+    dense_density(faithful[i, ], faithful[-i, ], ml$bandwidth)
+  }, 0)))
+  ucv <- kde_lazy(faithful, "ucv")
+  expect_equal(unname(sqrt(diag(ucv$bandwidth))), c(0.1189292, 3.4020270), tolerance = 1e-4)
+  expect_equal(ucv$criterion, -0.0207742282, tolerance = 1e-8)
+})
+
+test_that("scores are the gradients of logarithms, points are simulated from what was fitted", {
+  fit <- kde_lazy(~ eruptions + waiting, faithful)
+  e <- 1e-5
+  slope <- function(by) (predict(fit, places + by, log = TRUE) - predict(fit, places - by, log = TRUE)) / (2 * e)
+  by_hand <- cbind(slope(rep(c(e, 0), each = 3)), slope(rep(c(0, e), each = 3)))
+  expect_equal(unname(predict(fit, places, type = "score")), unname(by_hand), tolerance = 1e-7)
+  drawn <- simulate(fit, 4000, seed = 1)
+  expect_equal(colMeans(drawn), colMeans(faithful), tolerance = 0.02)
+  spread <- stats::var(faithful) * 271 / 272 + fit$bandwidth
+  expect_equal(stats::var(drawn), spread, tolerance = 0.06, ignore_attr = TRUE)
+  expect_identical(simulate(fit, 3, seed = 7), simulate(fit, 3, seed = 7))
+})
+
+test_that("weights are mass: rows again, at a bandwidth; those of 0 take no part", {
+  w <- rep(c(1, 3), 136)
+  again <- faithful[rep(1:272, w), ]
+  expect_equal(predict(kde_lazy(faithful, c(0.3, 5), weights = w), places),
+               predict(kde_lazy(again, c(0.3, 5)), places))
+  half <- kde_lazy(faithful, weights = rep(c(1, 0), 136))
+  expect_equal(half$bandwidth, kde_lazy(faithful[c(TRUE, FALSE), ])$bandwidth)
+  even <- kde_lazy(faithful, "ml")
+  expect_equal(kde_lazy(faithful, "ml", weights = 1)$bandwidth, even$bandwidth)
+  expect_equal(update(even, weights = rep(2, 272))$bandwidth, even$bandwidth, tolerance = 1e-6)
+})
+
+test_that("formulas drop missing rows or pad them, and new places may be missing", {
+  fit <- kde_lazy(~ Ozone + log(Wind), airquality)
+  expect_equal(nobs(fit), 116)
+  padded <- kde_lazy(~ Ozone + log(Wind), airquality, na.action = na.exclude)
+  expect_length(fitted(padded), 153)
+  expect_equal(unname(is.na(fitted(padded))), is.na(airquality$Ozone))
+  new <- data.frame(Ozone = c(30, NA), Wind = c(9, 9))
+  expect_equal(unname(is.na(predict(fit, new))), c(FALSE, TRUE))
+  expect_equal(nobs(kde_lazy(~ Wind, airquality, subset = Month == 5)), 31)
+  expect_equal(predict(fit, new[1, ]), predict(unserialize(serialize(fit, NULL)), new[1, ]))
+})
+
+test_that("mistakes are refused by class", {
+  expect_error(kde_lazy(c(1, NA)), class = "kernweave_error_data")
+  expect_error(kde_lazy(1), class = "kernweave_error_data")
+  expect_error(kde_lazy(cbind(1:5, 2)), "constant", class = "kernweave_error_data")
+  expect_error(kde_lazy(rep(1:5, 20), "ml"), "95 rows.*nrd", class = "kernweave_error_data")
+  expect_error(kde_lazy(faithful, matrix(c(1, 2, 2, 1), 2)), class = "kernweave_error_indefinite")
+  expect_error(kde_lazy(faithful, 0), class = "kernweave_error_value")
+  expect_error(kde_lazy(faithful, 1:3), class = "kernweave_error_shape")
+  expect_error(kde_lazy(faithful, "nrd0"), class = "kernweave_error_input")
+  expect_error(kde_lazy(faithful, control = list()), class = "kernweave_error_input")
+  expect_error(predict(kde_lazy(faithful), 1:3), class = "kernweave_error_shape")
+  expect_error(kde_lazy(~ a:b, data.frame(a = 1:3, b = 1:3)), class = "kernweave_error_input")
+})
+
+test_that("a density prints itself and is drawn in one and two dimensions", {
+  expect_output(print(kde_lazy(faithful, "ml")), "mean -4.1938")
+  expect_output(print(kde_lazy(faithful)), "with correlation")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(plot(kde_lazy(faithful)))
+  expect_silent(plot(kde_lazy(precip)))
+  expect_error(plot(kde_lazy(iris[, 1:3])), class = "kernweave_error_unsupported")
+  skip_if_not_installed("generics")
+  fit <- kde_lazy(faithful, "ml")
+  expect_equal(generics::tidy(fit)$estimate, unname(sqrt(diag(fit$bandwidth))))
+  expect_equal(generics::glance(fit)$criterion, fit$criterion)
+  expect_equal(generics::augment(fit)$.fitted, unname(fitted(fit)))
+})
