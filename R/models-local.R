@@ -95,31 +95,28 @@ as_response <- function(values, y, x) {
 
 # --- one pass -----------------------------------------------------------------------------------------------
 
-# Fits at places, with the length of each row of the smoother, by weighed sums of products of differences with each
+# Fits at places, with the length of each row of the smoother, by weighed sums of products of coordinates with each
 # other and with the responses. Weights are divided by the largest of each place, which is `own` at the observations.
 local_values <- function(part, degree, h, at, own = FALSE) {
   centre <- list(x = colMeans(part$x), y = colSums(part$w * part$y) / sum(part$w))
-  x <- t((t(part$x) - centre$x) / h)
-  at <- t((t(matrix(at, ncol = ncol(x))) - centre$x) / h)
-  y <- sweep(part$y, 2, centre$y)
-  logs <- Vj(log(part$w)) - sqdist(Vi(at), Vj(x)) / 2
-  W <- exp(logs - Vi(if (own) log(part$w) else max(logs, index = "j", drop = TRUE)))
-  # Far from the centre products of differences are taken pair by pair, where those of coordinates would lose digits.
-  far <- max(abs(x), abs(at), 0) > 1000
-  sums <- if (degree == 0) mean_moments(W, y) else if (far) pair_moments(W, x, at, y) else line_moments(W, x, at, y)
-  first <- solved_first(sums$M)
-  square <- 0
-  for (k in seq_len(ncol(first))) for (l in seq_len(ncol(first))) {
-    square <- square + first[, k] * first[, l] * sums$long[, k, l]
+  scaled <- list(x = t((t(part$x) - centre$x) / h), y = sweep(part$y, 2, centre$y), w = part$w)
+  at <- t((t(matrix(at, ncol = ncol(part$x))) - centre$x) / h)
+  found <- solved_line(line_moments(scaled, degree, at, own))
+  # Where few points are in reach, or all far from the centre, coordinates are taken from the nearest point.
+  again <- which(degree == 1 & (found$neff < ncol(at) + 2 | found$narrow))
+  if (length(again)) {
+    near <- solved_line(pair_moments(scaled, at[again, , drop = FALSE]))
+    for (name in names(found)) {
+      if (is.matrix(found[[name]])) found[[name]][again, ] <- near[[name]] else found[[name]][again] <- near[[name]]
+    }
   }
-  list(fit = sweep(weighed(first, sums$Y, ncol(y)), 2, centre$y, "+"), square = square, leverage = first[, 1],
-       neff = sums$M[, 1, 1]^2 / sums$long[, 1, 1])
+  found$fit <- sweep(found$fit, 2, centre$y, "+")
+  found
 }
 
-mean_moments <- function(W, y) {
-  sums <- unname(reduction(c(W, W^2, W * Vj(y)), "sum"))
-  list(M = array(sums[, 1], c(nrow(sums), 1, 1)), long = array(sums[, 2], c(nrow(sums), 1, 1)),
-       Y = sums[, -(1:2), drop = FALSE])
+pair_weights <- function(scaled, at, own = FALSE) {
+  logs <- Vj(log(scaled$w)) - sqdist(Vi(at), Vj(scaled$x)) / 2
+  exp(logs - Vi(if (own) log(scaled$w) else max(logs, index = "j", drop = TRUE)))
 }
 
 # Where each product of a symmetric matrix is among those of its lower triangle, column by column.
@@ -129,70 +126,84 @@ moment_places <- function(p) {
   pmax(places, t(places))
 }
 
-# By products with columns of coordinates, moved to each place afterwards.
-line_moments <- function(W, x, at, y) {
-  D <- ncol(x)
-  q <- ncol(y)
-  one <- cbind(1, x)
-  pairs <- which(lower.tri(diag(D + 1), diag = TRUE), arr.ind = TRUE)
+# Products with columns: of 1 and the coordinates with each other, and with the responses. `away`: of the places.
+line_moments <- function(scaled, degree, at, own) {
+  W <- pair_weights(scaled, at, own)
+  one <- if (degree == 0) matrix(1, nrow(scaled$x)) else cbind(1, scaled$x)
+  p <- ncol(one)
+  q <- ncol(scaled$y)
+  places <- moment_places(p)
+  pairs <- which(lower.tri(places, diag = TRUE), arr.ind = TRUE)
   squares <- one[, pairs[, 1], drop = FALSE] * one[, pairs[, 2], drop = FALSE]
-  with_y <- one[, rep(seq_len(D + 1), each = q), drop = FALSE] * y[, rep(seq_len(q), D + 1), drop = FALSE]
+  with_y <- one[, rep(seq_len(p), each = q), drop = FALSE] * scaled$y[, rep(seq_len(q), p), drop = FALSE]
   sums <- unname(W %*% cbind(squares, with_y))
-  Y <- sums[, -seq_len(nrow(pairs)), drop = FALSE]
-  for (k in seq_len(D)) Y[, k * q + seq_len(q)] <- Y[, k * q + seq_len(q)] - at[, k] * Y[, seq_len(q)]
-  list(M = moved_moments(sums, at), long = moved_moments(unname(W^2 %*% squares), at), Y = Y)
+  long <- unname(W^2 %*% squares)
+  list(M = array(sums[, places], c(nrow(sums), p, p)), long = array(long[, places], c(nrow(sums), p, p)),
+       Y = sums[, -seq_len(nrow(pairs)), drop = FALSE], away = if (degree == 1) at else at[, 0, drop = FALSE])
 }
 
-moved_moments <- function(sums, at) {
-  places <- moment_places(ncol(at) + 1)
-  M <- array(sums[, places], c(nrow(sums), dim(places)))
-  for (k in seq_len(ncol(at))) for (l in seq_len(ncol(at))) {
-    M[, k + 1, l + 1] <- M[, k + 1, l + 1] - at[, k] * M[, 1, l + 1] - at[, l] * M[, k + 1, 1] +
-      at[, k] * at[, l] * M[, 1, 1]
-  }
-  for (k in seq_len(ncol(at))) M[, k + 1, 1] <- M[, 1, k + 1] <- M[, 1, k + 1] - at[, k] * M[, 1, 1]
-  M
-}
-
-pair_moments <- function(W, x, at, y) {
-  p <- ncol(x) + 1
-  m <- c(Pm(1), Vj(x) - Vi(at))
-  sums <- unname(reduction(c(W * tensorprod(m, m), W^2 * tensorprod(m, m), W * tensorprod(m, Vj(y))), "sum"))
+# The same pair by pair, about the point nearest to each place.
+pair_moments <- function(scaled, at) {
+  p <- ncol(at) + 1
+  nearest <- scaled$x[as.vector(argmin(sqdist(Vi(at), Vj(scaled$x)))), , drop = FALSE]
+  W <- pair_weights(scaled, at)
+  m <- c(Pm(1), Vj(scaled$x) - Vi(nearest))
+  squares <- tensorprod(m, m)
+  sums <- unname(reduction(c(W * squares, W^2 * squares, W * tensorprod(m, Vj(scaled$y))), "sum"))
   shape <- c(nrow(sums), p, p)
   list(M = array(sums[, seq_len(p^2)], shape), long = array(sums[, p^2 + seq_len(p^2)], shape),
-       Y = sums[, -seq_len(2 * p^2), drop = FALSE])
+       Y = sums[, -seq_len(2 * p^2), drop = FALSE], away = at - nearest)
 }
 
-# Sums of products with the responses, by the solved columns: those of 1 first, then of each difference, each with all
-# responses.
-weighed <- function(first, moments, q) {
-  out <- 0
-  for (k in seq_len(ncol(first))) out <- out + first[, k] * moments[, (k - 1) * q + seq_len(q), drop = FALSE]
+# Lines through the mean of what is in reach. Where that has no width in a direction the line is level there.
+solved_line <- function(moments) {
+  D <- ncol(moments$away)
+  mass <- moments$M[, 1, 1]
+  long <- moments$long[, 1, 1]
+  mean <- matrix(moments$M[, 1, 1 + seq_len(D)] / mass, length(mass), D)
+  S <- moments$M[, 1 + seq_len(D), 1 + seq_len(D), drop = FALSE]
+  for (k in seq_len(D)) for (l in seq_len(D)) S[, k, l] <- S[, k, l] / mass - mean[, k] * mean[, l]
+  step <- moments$away - mean
+  solved <- solve_each(S, step)
+  q <- ncol(moments$Y) / (D + 1)
+  constant <- moments$Y[, seq_len(q), drop = FALSE] / mass
+  out <- list(fit = constant, square = long / mass^2, leverage = 1 / mass, neff = mass^2 / long, narrow = solved$narrow)
+  for (k in seq_len(D)) {
+    slope <- solved$x[, k] / mass
+    of_y <- moments$Y[, k * q + seq_len(q), drop = FALSE]
+    out$fit <- out$fit + slope * (of_y - mean[, k] * constant * mass)
+    out$leverage <- out$leverage + slope * step[, k]
+    cross <- moments$long[, 1, k + 1] - mean[, k] * long
+    out$square <- out$square + 2 / mass * slope * cross
+    for (l in seq_len(D)) {
+      both <- moments$long[, k + 1, l + 1] - mean[, k] * moments$long[, 1, l + 1] - mean[, l] * cross
+      out$square <- out$square + slope * solved$x[, l] / mass * both
+    }
+  }
   out
 }
 
-# The first column of the inverse of many small matrices at once, by Cholesky with a ridge of 1e-12 of the trace.
-solved_first <- function(M) {
-  p <- dim(M)[2]
-  trace <- Reduce(`+`, lapply(seq_len(p), function(k) M[, k, k]))
-  L <- array(0, dim(M))
-  for (k in seq_len(p)) for (i in k:p) {
-    left <- M[, i, k] + if (i == k) 1e-12 * trace else 0
+# Many small systems at once, by Cholesky, level where a direction has no width. `narrow`: where rounding may show.
+solve_each <- function(S, b) {
+  D <- ncol(b)
+  L <- array(0, dim(S))
+  narrow <- logical(nrow(b))
+  for (k in seq_len(D)) for (i in k:D) {
+    left <- S[, i, k]
     for (l in seq_len(k - 1)) left <- left - L[, i, l] * L[, k, l]
-    L[, i, k] <- if (i == k) sqrt(pmax(left, 1e-14 * trace)) else left / L[, k, k]
+    if (i == k) narrow <- narrow | left < 1e-8 * (1 + b[, k]^2)
+    L[, i, k] <- if (i == k) sqrt(ifelse(left < 1e-10, Inf, left)) else left / L[, k, k]
   }
-  z <- matrix(0, dim(M)[1], p)
-  for (k in seq_len(p)) {
-    left <- as.numeric(k == 1)
-    for (l in seq_len(k - 1)) left <- left - L[, k, l] * z[, l]
-    z[, k] <- left / L[, k, k]
+  x <- b
+  for (k in seq_len(D)) {
+    for (l in seq_len(k - 1)) x[, k] <- x[, k] - L[, k, l] * x[, l]
+    x[, k] <- x[, k] / L[, k, k]
   }
-  for (k in rev(seq_len(p))) {
-    left <- z[, k]
-    for (l in seq_len(p)[seq_len(p) > k]) left <- left - L[, l, k] * z[, l]
-    z[, k] <- left / L[, k, k]
+  for (k in rev(seq_len(D))) {
+    for (l in seq_len(D)[seq_len(D) > k]) x[, k] <- x[, k] - L[, l, k] * x[, l]
+    x[, k] <- x[, k] / L[, k, k]
   }
-  z
+  list(x = x, narrow = narrow)
 }
 
 # At the observations themselves: fits, leverages, degrees of freedom and the deviation of the noise.

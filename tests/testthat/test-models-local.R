@@ -55,8 +55,19 @@ test_that("each row is a weighted least squares fit, with several inputs, respon
   }
   expect_warning(narrow <- local_reg(seq(0, 1e4, length.out = 50), sin(1:50), bandwidth = 3), "alone")
   expect_equal(unname(fitted(narrow)), sin(1:50), tolerance = 1e-6)
-  far <- local_reg(accel ~ times, cycle, degree = 0, bandwidth = 1)
-  expect_equal(predict(far, data.frame(times = 1e6)), cycle$accel[133], ignore_attr = TRUE)
+  for (degree in 0:1) {
+    fit <- local_reg(accel ~ times, cycle, degree = degree, bandwidth = 1)
+    far <- predict(fit, data.frame(times = c(90, 1e6)), se.fit = TRUE)
+    expect_equal(unname(far$fit), rep(cycle$accel[133], 2))
+    expect_equal(unname(far$se.fit), rep(fit$sigma, 2))
+    expect_equal(far$n_eff, c(1, 1), ignore_attr = TRUE)
+  }
+  shifted <- transform(cycle, times = times + 1e6)
+  near <- local_reg(accel ~ times, cycle, bandwidth = 2)
+  expect_equal(fitted(local_reg(accel ~ times, shifted, bandwidth = 2)), fitted(near))
+  corners <- cbind(c(1, 1, 1, 2, 2, 2), c(0, 0, 0, 0, 0, 1))
+  expect_warning(groups <- local_reg(corners, 1:6, bandwidth = c(0.01, 0.2)), "1 observation alone")
+  expect_equal(unname(fitted(groups)), c(2, 2, 2, 4.5, 4.5, 6), tolerance = 1e-4)
 })
 
 test_that("intervals, missing places, padding and subsets are those of lm's methods", {
