@@ -5,7 +5,7 @@
 #   by        groups of the points along i and j, either of which may not be known yet
 #   ranges    rectangles of pairs (R/ranges.R)
 #   where     a logical lazy tensor
-#   pattern   a sparse matrix, whose entries `where` reads
+#   pattern   a lazy tensor, too, that is a sparse matrix
 
 new_pairs <- function(said) {
   rule <- new.env(parent = topenv())
@@ -20,18 +20,16 @@ swapped_pairs <- function(pairs) {
 
 # What a rule says, as the formula sees it.
 said_of <- function(pairs) {
-  said <- pairs$rule$said
-  if (!isTRUE(pairs$swapped)) return(said)
-  if (!is.null(said$by)) said$by <- list(i = said$by$j, j = said$by$i)
-  if (!is.null(said$ranges)) said$ranges <- swapped_ranges(said$ranges)
-  if (!is.null(said$where)) said$where <- t(said$where)
-  if (!is.null(said$pattern)) said$pattern <- pair_numbers(Matrix::t(matrix_of(said$pattern)), "where")$values
-  said
-}
-
-matrix_of <- function(entries) {
-  sparse <- attr(entries, "sparse")
-  methods::new("ngCMatrix", p = sparse[[1]], i = sparse[[2]], Dim = sparse[[3]])
+  rule <- pairs$rule
+  if (!isTRUE(pairs$swapped)) return(rule$said)
+  if (is.null(rule$said_swapped)) {
+    said <- rule$said
+    if (!is.null(said$by)) said$by <- list(i = said$by$j, j = said$by$i)
+    if (!is.null(said$ranges)) said$ranges <- swapped_ranges(said$ranges)
+    for (what in c("where", "pattern")) if (!is.null(said[[what]])) said[[what]] <- t(said[[what]])
+    rule$said_swapped <- said
+  }
+  rule$said_swapped
 }
 
 # Two restrictions of one formula: pairs are those that both leave.
@@ -39,14 +37,11 @@ and_pairs <- function(a, b) {
   if (is.null(a) || is.null(b)) return(a %or% b)
   a <- said_of(a)
   b <- said_of(b)
-  said <- list(by = met_groups(a$by, b$by), where = both_hold(a$where, b$where))
-  for (what in c("ranges", "pattern")) {
-    if (!is.null(a[[what]]) && !is.null(b[[what]])) {
-      abort("unsupported", "a formula that is restricted by ", what, " cannot be restricted by other ", what)
-    }
-    said[[what]] <- a[[what]] %or% b[[what]]
+  if (!is.null(a$ranges) && !is.null(b$ranges)) {
+    abort("unsupported", "a formula that is restricted by ranges cannot be restricted by other ranges")
   }
-  new_pairs(said)
+  new_pairs(list(by = met_groups(a$by, b$by), ranges = a$ranges %or% b$ranges, where = both_hold(a$where, b$where),
+                 pattern = both_hold(a$pattern, b$pattern)))
 }
 
 # The engine calls this by name, where two formulas meet (src/r_lazy.cpp). Groups that are said of one side each belong
@@ -87,7 +82,7 @@ extent_of_pairs <- function(said) {
   known <- function(side) {
     at <- match(side, c("i", "j"))
     lengths <- c(if (!is.null(said$by[[side]])) length(said$by[[side]]$codes), said$ranges$extent[at],
-                 said$where$extent[at])
+                 said$where$extent[at], said$pattern$extent[at])
     lengths <- unique(lengths[!is.na(lengths)])
     if (length(lengths) > 1) {
       abort("shape", "what restricts the pairs is of ", paste(lengths, collapse = " and of "), " points along ", side)
@@ -97,9 +92,10 @@ extent_of_pairs <- function(said) {
   as.numeric(c(known("i"), known("j")))
 }
 
-with_extent_of_pairs <- function(F) {
-  said <- said_of(F$pairs)
-  here <- extent_of_pairs(said)
+# A formula over these pairs, if it has as many points.
+with_pairs <- function(F, pairs) {
+  F$pairs <- pairs
+  here <- extent_of_pairs(said_of(pairs))
   for (side in which(!is.na(here))) {
     n <- F$extent[side]
     if (!is.na(n) && n != here[side]) {
@@ -115,18 +111,28 @@ with_extent_of_pairs <- function(F) {
 
 # --- what the engine is given ------------------------------------------------------------------------------
 
-# True where a pair exists, as a formula; NULL where none is needed to say so. One object for all calls, since plans
-# are kept by it.
+# By what pairs are found; of what else is said, a formula tells which of them exist.
+base_of <- function(said) Find(function(what) !is.null(said[[what]]), c("ranges", "pattern", "by"))
+
+# True where a pair exists of those that have been found; NULL where all do.
+condition_beside <- function(said, base) {
+  groups <- if (!is.null(said$by) && !identical(base, "by")) same_group(said$by)
+  pattern <- if (!identical(base, "pattern")) said$pattern
+  both_hold(both_hold(said$where, pattern), groups)
+}
+
+# The same of all pairs between the first and the last of a span. One object for all calls, since plans are kept by it.
 allowed_formula <- function(pairs) {
   if (is.null(pairs)) return(NULL)
   name <- if (pairs$swapped) "allowed_swapped" else "allowed"
   rule <- pairs$rule
-  if (is.null(rule$said$where)) return(NULL)
   if (is.null(rule[[name]])) {
-    where <- said_of(pairs)$where
-    by <- rule$said$by
-    if (!is.null(rule$said$pattern) && !is.null(by)) where <- where & same_group(said_of(pairs)$by)
-    rule[[name]] <- where$formula
+    said <- said_of(pairs)
+    base <- base_of(said)
+    there <- condition_beside(said, base)
+    if (identical(base, "pattern")) there <- both_hold(there, said$pattern)
+    if (is.null(there)) return(NULL)
+    rule[[name]] <- there$formula
   }
   rule[[name]]
 }
@@ -150,8 +156,10 @@ pair_argument <- function(pairs, extent) {
   extent <- if (pairs$swapped) extent[2:1] else extent[1:2]
   extent[is.na(extent)] <- 1
   if (is.null(rule$map) || is_dead(rule$map) || !identical(rule$extent, extent)) {
-    rule$map <- r_pair_map(rule_parts(rule, extent), extent[1], extent[2])
+    parts <- rule_parts(rule, extent)
+    rule$map <- r_pair_map(parts, extent[1], extent[2])
     rule$extent <- extent
+    rule$ordered <- !is.null(parts$order_i) || !is.null(parts$order_j)
   }
   list(map = rule$map, swapped = pairs$swapped)
 }
@@ -174,15 +182,25 @@ rule_parts <- function(rule, extent) {
     abort("shape", "there are ", extent[wrong[1]], " points along ", c("i", "j")[wrong[1]], ", but what restricts the ",
           "pairs is of ", known[wrong[1]])
   }
-  parts <- list(order_i = NULL, order_j = NULL, rectangles = said$ranges$rectangles, pattern = said$pattern,
-                where = allowed_formula(list(rule = rule, swapped = FALSE)))
-  if (!is.null(said$pattern) && !is.null(said$ranges) || !is.null(said$by) && !is.null(said$ranges)) {
-    abort("unsupported", "`ranges` cannot be combined with ", if (is.null(said$by)) "a matrix" else "groups", " yet")
-  }
-  if (is.null(said$by) || !is.null(said$pattern)) return(parts)
-  grouped <- group_rectangles(said$by)
-  parts[names(grouped)] <- grouped
+  base <- base_of(said) %or% "none"
+  parts <- list(order_i = NULL, order_j = NULL, rectangles = NULL, pattern = NULL)
+  several <- base == "pattern" && said$pattern$formula$op != "Var"
+  parts["where"] <- list(both_hold(condition_beside(said, base), if (several) said$pattern)$formula)
+  if (base == "ranges") parts$rectangles <- said$ranges$rectangles
+  if (base == "pattern") parts$pattern <- entries_of(said$pattern)
+  if (base == "by") parts[c("order_i", "order_j", "rectangles")] <- group_rectangles(said$by)
   parts
+}
+
+# Of a pattern, which may be a matrix, one that is read by columns, or several that all have the pair.
+entries_of <- function(pattern) {
+  formula <- pattern$formula
+  while (formula$op != "Var") formula <- formula$args[[1]]
+  data <- formula$args$data
+  if (formula$attributes == axis_codes[["pair"]]) return(data)
+  sparse <- attr(data, "sparse")
+  matrix <- methods::new("ngCMatrix", p = sparse[[1]], i = sparse[[2]], Dim = sparse[[3]])
+  pair_numbers(Matrix::t(matrix), "where")$values
 }
 
 # Points in the order of their groups, where they are not in it, and the rectangle of each group that both sides have.
@@ -241,17 +259,48 @@ empty_value <- function(row) {
   if (row$terms != "none") NaN else if (picks) Inf * row$sign
 }
 
-with_empty_rows <- function(R, results, data, operands) {
-  known <- new.env(parent = emptyenv())
+with_empty_rows <- function(R, result, output, data, operands) {
+  if (is.null(output$empty)) return(result)
+  value <- if (is.list(result)) result$value else result
+  doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
+  if (!any(doubtful)) return(result)
+  counts <- over_same_pairs(R, terms_of_pairs(R, output$keep), data, operands)
+  value[doubtful & as.vector(counts) == 0] <- output$empty
+  if (is.list(result)) replace(result, "value", list(value)) else value
+}
+
+# Where both axes are folded and points were put in order, the engine gives the first of equal values in that order.
+# Here it is the first in the order of the data, as everywhere: of each row's places, the first of the smallest.
+with_first_places <- function(R, result, output, data, operands) {
+  finds <- output$op %in% c("MinArgMin", "KMinArgKMin") && output$finish$results != "value"
+  if (!isTRUE(R$pairs$rule$ordered) || output$keep != "none" || !finds) return(result)
+  output$keep <- "i"
+  output$finish$results <- "value_index"
+  rows <- over_same_pairs(R, new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents), data,
+                          operands)
+  n <- nrow(rows$value)
+  width <- length(rows$value) / n / output$K
+  places <- array((rows$index - 1) * n + seq_len(n), c(n, output$K, width))
+  values <- array(rows$value * output$finish$sign, dim(places))
+  first <- vapply(seq_len(width), function(k) {
+    at <- order(values[, , k], places[, , k])[seq_len(output$K)]
+    places[, , k][at]
+  }, numeric(output$K))
+  index <- if (is.list(result)) result$index else result
+  index[] <- if (is.integer(index)) as.integer(first) else first
+  if (is.list(result)) replace(result, "index", list(index)) else index
+}
+
+# Another reduction, on the data of this one.
+over_same_pairs <- function(R, other, data, operands) {
+  run_reduction(other, operand_data(prepared(other)$operands, operands, data))
+}
+
+# Results as if pairs had been gone through as they lie, and those that do not exist had not been met.
+as_pairs_lie <- function(R, results, data, operands) {
   Map(function(result, output) {
-    if (is.null(output$empty)) return(result)
-    value <- if (is.list(result)) result$value else result
-    doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
-    if (!any(doubtful)) return(result)
-    terms <- terms_of_pairs(R, output$keep)
-    counts <- saved_results(terms, operands, data, known)
-    value[doubtful & as.vector(counts) == 0] <- output$empty
-    if (is.list(result)) replace(result, "value", list(value)) else value
+    result <- with_empty_rows(R, result, output, data, operands)
+    with_first_places(R, result, output, data, operands)
   }, results, R$outputs)
 }
 
@@ -281,7 +330,7 @@ as_masked <- function(x, what) {
   if (!is.null(said$ranges)) {
     abort("unsupported", what, " of a formula that is restricted by ranges is not built; use groups or a condition")
   }
-  there <- both_hold(said$where, if (!is.null(said$by)) same_group(said$by))
+  there <- condition_beside(said, "none")
   lazy_if(there, new_lazy(x$formula, x$extent, x$settings), 0)
 }
 
@@ -293,7 +342,8 @@ pair_text <- function(pairs) {
   paste(c(
     if (!is.null(groups)) paste("within", counted(length(groups$labels), "group")),
     if (!is.null(said$ranges)) paste("in", counted(length(said$ranges$rectangles$i_from), "block"), "of ranges"),
-    if (!is.null(said$where)) paste("where", formula_text(said$where$formula, 60L))
+    if (!is.null(said$where)) paste("where", formula_text(said$where$formula, 60L)),
+    if (!is.null(said$pattern)) "in the entries of a matrix"
   ), collapse = ", ")
 }
 

@@ -188,7 +188,7 @@ run_reduction <- function(R, data = NULL, owners = NULL) {
   run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options, pairs)
   out <- if (interactive()) timed(run, options) else run()
   if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
-  if (!is.null(R$pairs)) out <- with_empty_rows(R, out, data, ready$operands)
+  if (!is.null(R$pairs)) out <- as_pairs_lie(R, out, data, ready$operands)
   as_results(R, lapply(out, dropped, R))
 }
 

@@ -15,9 +15,8 @@
 #'
 #' @section Groups:
 #' With `by`, points i and j are a pair where they are of the same group. Groups may be of any size and in any order;
-#' points need not be sorted, and results come in the order of the data (only where both axes are folded and two places
-#' tie, the first in the order of groups is found). `Vi(x, by = g)` says the same of the points along i, and
-#' `Vj(y, by = h)` of those along j.
+#' points need not be sorted, and results come in the order of the data. `Vi(x, by = g)` says the same of the points
+#' along i, and `Vj(y, by = h)` of those along j.
 #'
 #' @section Conditions:
 #' `where` is a logical formula, of [row_index()][Vi] and [col_index()][Vi], of data, or of both:
@@ -26,7 +25,7 @@
 #' compares. Or it is a matrix with a row for each i and a column for each j: a logical one, or a sparse one of the
 #' Matrix package, of which the entries that are kept exist, whatever their value.
 #'
-#' @param F a lazy tensor
+#' @param F a lazy tensor, which may be complex
 #' @param by groups of the points: `list(g, h)`, of the points along i and those along j, or `g` for both. Factors,
 #'   whole numbers or strings, without `NA`
 #' @param where a logical lazy tensor of one component, or a matrix
@@ -46,7 +45,9 @@
 #' # each point and those before it
 #' reduction(restrict(K, where = col_index() < row_index()), "argmax", drop = TRUE)
 restrict <- function(F, by = NULL, where = NULL, ranges = NULL, exclude_diag = FALSE) {
-  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
+  if (!is_lazy(F) && !is_lazy_complex(F)) {
+    abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
+  }
   check_flag(exclude_diag, "exclude_diag")
   said <- list(by = groups_of_both(by), ranges = check_ranges(ranges))
   said <- c(said, conditions(where))
@@ -54,8 +55,16 @@ restrict <- function(F, by = NULL, where = NULL, ranges = NULL, exclude_diag = F
   if (all(vapply(said, is.null, NA))) {
     abort("input", "restrict() needs one of `by`, `where`, `ranges` and `exclude_diag` to tell which pairs exist")
   }
-  F$pairs <- and_pairs(F$pairs, new_pairs(said))
-  with_extent_of_pairs(F)
+  restricted(F, new_pairs(said))
+}
+
+# Both parts of a complex formula have the same pairs.
+restricted <- function(F, pairs) {
+  if (is_lazy_complex(F)) {
+    re <- restricted(F$re, pairs)
+    return(new_complex(re, with_pairs(F$im, re$pairs)))
+  }
+  with_pairs(F, and_pairs(F$pairs, pairs))
 }
 
 #' @rdname restrict
@@ -96,13 +105,12 @@ group_codes <- function(g, argument, of = "") {
 
 # Of the points of one operand: the other side's groups are said with another.
 with_groups <- function(F, axis, by) {
-  F$pairs <- new_pairs(list(by = structure(list(group_codes(by, "by")), names = axis)))
-  with_extent_of_pairs(F)
+  restricted(F, new_pairs(list(by = structure(list(group_codes(by, "by")), names = axis))))
 }
 
 # --- conditions --------------------------------------------------------------------------------------------
 
-# Of a formula, or of a matrix: a sparse one is a pattern, too, by which pairs are found.
+# A formula, or a matrix, whose entries say where pairs are.
 conditions <- function(where) {
   if (is.null(where)) return(list())
   if (is_lazy(where)) {
@@ -113,16 +121,21 @@ conditions <- function(where) {
     if (!is.null(where$pairs)) abort("input", "`where` is a formula with restricted pairs; give the conditions as one")
     return(list(where = where))
   }
+  list(pattern = Vij(pattern_of(where), name = "pattern"))
+}
+
+# The entries that exist.
+pattern_of <- function(where) {
   if (methods::is(where, "sparseMatrix")) {
-    kept <- methods::as(methods::as(methods::as(where, "generalMatrix"), "CsparseMatrix"), "nMatrix")
-    return(list(where = Vij(kept, name = "pattern"), pattern = pair_numbers(kept, "where")$values))
+    return(methods::as(methods::as(methods::as(where, "generalMatrix"), "CsparseMatrix"), "nMatrix"))
   }
   if (methods::is(where, "Matrix")) where <- as.matrix(where)
   if (!is.matrix(where) || !is.logical(where)) {
     abort("input", "`where` must be a logical formula, a logical matrix or a sparse matrix, not ", describe(where))
   }
   if (anyNA(where)) abort("value", "`where`: ", sum(is.na(where)), " of ", length(where), " entries are NA")
-  list(where = Vij(where, name = "where"))
+  rows <- (which(where) - 1) %% nrow(where)
+  methods::new("ngCMatrix", i = as.integer(rows), p = as.integer(c(0, cumsum(colSums(where)))), Dim = dim(where))
 }
 
 both_hold <- function(a, b) if (is.null(a)) b else if (is.null(b)) a else a & b

@@ -7,7 +7,9 @@
 
 #include "execute/memory_host.hpp"
 #include "execute/run.hpp"
+#include "cpu/units.hpp"
 #include "r_data.hpp"
+#include "r_pairs.hpp"
 #include "r_plan.hpp"
 
 namespace kernweave {
@@ -130,5 +132,27 @@ Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents,
       indices.push_back(dealt.host.numbers.empty() ? std::vector<double>() : dealt.host.numbers[0]);
     }
     return Rcpp::List::create(Rcpp::_["name"] = names, Rcpp::_["value"] = values, Rcpp::_["index"] = indices);
+  });
+}
+
+// How the CPU deals restricted pairs out with tiles of so many rows and columns: a rectangle for each span of a unit,
+// with the task that has it: for tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix r_units(SEXP pairs, bool along_i, int rows, int columns) {
+  return kernweave::at_border([&] {
+    const kernweave::ExistingPairs existing = kernweave::pairs_from_r(pairs);
+    constexpr int kVectors = 2, kColumns = 4, kLanes = 4;
+    const kernweave::Units units(existing.along(along_i), {kVectors, kColumns, kLanes, rows, columns});
+    std::vector<double> found;
+    for (std::int64_t task = 0; task < units.tasks(); ++task) {
+      const kernweave::Range mine = units.of_task(task);
+      for (std::int64_t u = mine.from; u < mine.to; ++u)
+        for (const kernweave::PairSpan* span = units.begin(units[u]); span != units.end(units[u]); ++span)
+          for (const std::int64_t number : {task + 1, units[u].rows.from + 1, units[u].rows.to, span->columns.from + 1,
+                                            span->columns.to, std::int64_t{span->partial}})
+            found.push_back(static_cast<double>(number));
+    }
+    constexpr int kNumbers = 6;
+    return Rcpp::NumericMatrix(kNumbers, static_cast<int>(found.size()) / kNumbers, found.begin());
   });
 }

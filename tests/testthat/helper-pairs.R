@@ -46,6 +46,13 @@ random_pairs <- function(F, M, N) {
     pattern = list(restrict(F, where = pattern), as.matrix(pattern != 0)),
     both = list(restrict(F, by = list(g, h), exclude_diag = TRUE),
                 outer(g, h, "==") & outer(seq_len(M), seq_len(N), "!=")),
+    matrix = list(restrict(F, where = outer(u, v, "<")), outer(u, v, "<")),
+    all_of_it = list(restrict(restrict(F, by = list(g, h), where = pattern), ranges = ranges(a, b, blocks)),
+                     outer(g, h, "==") & as.matrix(pattern != 0) & blocks[rep(1:5, a), rep(1:5, b), drop = FALSE]),
+    turned = list(t(restrict(restrict(t(F), where = Matrix::t(pattern)), by = list(h, g))),
+                  outer(g, h, "==") & as.matrix(pattern != 0)),
+    two = list(restrict(restrict(F, where = outer(u, v, "<")), where = pattern),
+               outer(u, v, "<") & as.matrix(pattern != 0)),
     none = list(restrict(F, ranges = ranges(M, N, matrix(FALSE))), matrix(FALSE, M, N))
   )
 }

@@ -1,0 +1,96 @@
+# The pieces that restrictions are made of: rules and what they refuse, clusters, bounds of conditions, units of work.
+
+set.seed(2)
+x <- matrix(runif(60), 30)
+y <- matrix(runif(50), 25)
+g <- sample(4, 30, TRUE)
+h <- sample(4, 25, TRUE)
+
+test_that("what does not fit is an error that names the argument and the sizes", {
+  F <- exp(-sqdist(Vi(x), Vj(y)))
+  refused <- function(class, text, ...) expect_error(..., text, class = paste0("kernweave_error_", class))
+  refused("shape", "30 points along i.*is of 29", restrict(F, by = list(g[-1], h)))
+  refused("shape", "25 points along j.*is of 30", restrict(F, by = g))
+  refused("value", "1 of 30 groups are NA", restrict(F, by = list(replace(g, 3, NA), h)))
+  refused("input", "must be whole, not", restrict(F, by = list(g + 0.5, h)))
+  refused("input", "`by` must be list", restrict(F, by = list(g)))
+  refused("kind", "`where` must be logical", restrict(F, where = row_index()))
+  refused("shape", "is of 4", restrict(F, where = Vi(1:4) < Vj(1:25)))
+  refused("value", "1 of 750 entries are NA", restrict(F, where = replace(outer(g, h, "=="), 1, NA)))
+  refused("input", "needs one of", restrict(F))
+  refused("input", "must be made by ranges", restrict(F, ranges = list(1)))
+  refused("input", "those along j have none", sum(exp(-sqdist(Vi(x, by = g), Vj(y))), index = "j"))
+  refused("unsupported", "different pairs", restrict(F, by = list(g, h)) + exclude_diag(F))
+  refused("unsupported", "different groups", Vi(x, by = g) * Vi(x, by = rev(g)))
+  refused("value", "overlap at point 3", ranges(cbind(c(1, 3), c(3, 4)), 5, matrix(TRUE, 2)))
+  refused("value", "range 1 goes from 0", ranges(cbind(0, 3), 5, matrix(TRUE)))
+  refused("shape", "`pairs` is 1 x 1, but there are 2 and 1 ranges", ranges(c(2, 3), 5, matrix(TRUE)))
+  refused("index", "row 2 names range 3 of i", ranges(c(2, 3), 5, cbind(c(1, 3), 1)))
+  refused("value", "lengths are NA", ranges(c(2, NA), 5, matrix(TRUE, 2)))
+  refused("value", "whole numbers, not 1.5", ranges(c(1.5, 2), 5, matrix(TRUE, 2)))
+  refused("input", "do not lie together", ranges(factor(c(1, 2, 1)), 3, matrix(TRUE, 2)))
+  refused("shape", "reach 5", ranges(cbind(1, 5), 3, matrix(TRUE), dim = c(4, 3)))
+  refused("shape", "is of 5", restrict(F, ranges = ranges(5, 25, matrix(TRUE))))
+})
+
+test_that("clusters by a grid are cubes, and their ranges and centroids those of their points", {
+  set.seed(4)
+  z <- matrix(rnorm(300), 100)
+  labels <- grid_cluster(z, c(0.7, 1, 2))
+  cubes <- apply(floor(sweep(z, 2, c(0.7, 1, 2), "/")), 1, paste, collapse = " ")
+  expect_identical(unname(tapply(labels, cubes, function(l) length(unique(l)))[TRUE]), array(rep(1L, max(labels))))
+  expect_identical(sort(unique(labels)), seq_len(max(labels)))
+  sorted <- sort_by_cluster(z, labels)
+  expect_identical(sorted$x, z[order(labels), ])
+  at <- cluster_ranges(sorted$labels)
+  expect_identical(unname(at[, 2] - at[, 1] + 1), as.numeric(tabulate(labels)))
+  w <- runif(100)
+  means <- cluster_centroids(z, labels, w)
+  expect_equal(means["3", ], colSums((z * w)[labels == 3, , drop = FALSE]) / sum(w[labels == 3]))
+  expect_identical(grid_cluster(c(0.1, 0.9, 0.2), 0.5), c(1L, 2L, 1L))
+})
+
+test_that("bounds of a condition skip what they can and look at what they cannot tell", {
+  F <- Vi(1:1000) * Vj(1:1000)
+  shares <- function(where) {
+    K <- restrict(F, where = where)
+    kernweave:::r_pair_counts(kernweave:::pair_argument(K$pairs, c(1000, 1000))$map)[c("full", "partial")] / 1e6
+  }
+  expect_lt(shares(row_index() < col_index())[["partial"]], 0.2)
+  expect_gt(shares(row_index() < col_index())[["full"]], 0.4)
+  expect_lt(sum(shares(abs(row_index() - col_index()) < 5)), 0.25)
+  t <- sort(runif(1000))
+  expect_lt(sum(shares(abs(Vi(t) - Vj(t)) < 0.01)), 0.3)
+  expect_identical(shares(Vi(t) < 2 & Vj(t) >= 0)[["full"]], 1)
+  expect_identical(sum(shares(Vi(t) > 2 | row_index() %% 2 == 5)), 0)
+  expect_gt(shares(Vi(replace(t, 500, NaN)) < 2)[["partial"]], 0)
+  x <- c(NaN, 1, Inf)
+  for (where in list(Vi(x) < Vj(x), !(Vi(x) < Vj(x)), Vi(x) - Vj(x) != 0, Vi(x) / Vj(0:2) > 1)) {
+    expect_identical(as.matrix(restrict(Vi(1:3) + Vj(1:3), where = where)) != 0, as.matrix(where))
+  }
+})
+
+test_that("units have each pair once, in order, and tasks about as many", {
+  set.seed(5)
+  n <- 1500
+  sizes <- rev(diff(c(0, round(n * cumsum(1 / 1:40) / sum(1 / 1:40)))))
+  F <- Vi(seq_len(n)) * Vj(seq_len(n))
+  kept <- list(restrict(F, by = rep(1:40, sizes)), exclude_diag(F), restrict(F, where = row_index() < col_index()),
+               restrict(F, ranges = ranges(sizes, rev(sizes), matrix(runif(1600) < 0.1, 40))))
+  for (K in kept) for (along_i in c(TRUE, FALSE)) for (tile in list(c(128, 512), c(16, 32))) {
+    units <- kernweave:::r_units(kernweave:::pair_argument(K$pairs, c(n, n)), along_i, tile[1], tile[2])
+    met <- matrix(0, n, n)
+    for (u in seq_len(ncol(units))) {
+      rows <- units[2, u]:units[3, u]
+      columns <- units[4, u]:units[5, u]
+      met[rows, columns] <- met[rows, columns] + 1
+    }
+    there <- as.matrix(lazy_set(K, device = "cpu")) != 0
+    if (!along_i) there <- t(there)
+    expect_true(all(met <= 1) && all(met[there] == 1), label = "each pair once")
+    work <- tapply((units[3, ] - units[2, ] + 1) * (units[5, ] - units[4, ] + 1), units[1, ], sum)
+    if (tile[1] == 128) expect_lt(max(work), 2 * mean(work))
+    expect_false(is.unsorted(units[1, ]))
+    expect_false(is.unsorted(units[2, ] * 1e6 + units[4, ]))
+  }
+})
