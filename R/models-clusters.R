@@ -22,6 +22,7 @@
 #' tapply(found[, "sil_width"], iris$Species, mean)
 silhouette_lazy <- function(x, cluster, metric = "euclidean") {
   call <- sys.call()
+  if (missing(cluster)) abort("input", "`cluster` is not given: a label for each row of `x`")
   x <- complete_points(x, "x")
   if (inherits(cluster, "kmeans")) cluster <- cluster$cluster
   groups <- grouped(x, cluster, "cluster")

@@ -79,24 +79,43 @@ first_few <- function(rows) {
 # the variables, `weights` of the rows, `dropped` the rows that na.action left out. The left side is evaluated by
 # itself, so that it may be a data frame.
 formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, weights = NULL, subset = NULL) {
+  if (!inherits(formula, "formula")) abort("input", "`formula` must be a formula, not ", describe(formula))
   if (length(formula) != if (one_sided) 2 else 3) {
     abort("input", "the formula must have ", if (one_sided) "one side, as in ~ x" else "two sides, as in y ~ x",
           ", not be `", deparse1(formula), "`")
   }
   where <- environment(formula)
   data <- if (is.matrix(data)) as.data.frame(data) else data %or% where
-  left <- if (!one_sided) eval(formula[[2]], data, where)
+  left <- if (!one_sided) left_side(formula, data, where)
   if (inherits(left, "dist")) {
     abort("input", "the left side of the formula is a `dist` object; the points themselves are wanted")
   }
   terms <- right_terms(formula, data)
-  right <- stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
+  right <- found_variables(stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE), data)
   if (!is.null(left) && NROW(left) != nrow(right) && ncol(right)) {
     abort("shape", "the left side has ", counted(NROW(left), "row"), ", the right side ", nrow(right))
   }
   parts <- list(left = left, right = right, weights = weights)
   if (!is.null(subset)) parts <- lapply(parts, kept_rows, subset)
   apply_na_action(parts, terms, na.action)
+}
+
+# `.` stands for what the right side does not name.
+left_side <- function(formula, data, where) {
+  if (identical(formula[[2]], quote(.)) && is.data.frame(data)) {
+    return(data[setdiff(names(data), all.vars(formula[[3]]))])
+  }
+  found_variables(eval(formula[[2]], data, where), data)
+}
+
+# Variables that are not there are an error of ours, with the nearest name.
+found_variables <- function(value, data) {
+  withCallingHandlers(value, error = function(e) {
+    if (inherits(e, "kernweave_error")) return()
+    said <- conditionMessage(e)
+    absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
+    abort("input", "in the formula: ", said, if (length(absent) && is.data.frame(data)) near_hint(absent, names(data)))
+  })
 }
 
 # `.` stands for what the left side does not name.
@@ -147,15 +166,21 @@ kernel_inputs <- function(sides) {
 # What a fit keeps of its data: inputs and, of a formula, how to make them again. `names` are those of the terms.
 fit_inputs <- function(sides) {
   x <- kernel_inputs(sides)
-  levels <- lapply(sides$right, function(v) if (is.factor(v)) levels(v) else if (is.character(v)) sort(unique(v)))
-  list(x = x, terms = sides$terms, xlevels = levels[!vapply(levels, is.null, NA)], na.action = sides$dropped,
+  list(x = x, terms = sides$terms, xlevels = levels_of(sides$right), na.action = sides$dropped,
        names = names(sides$right), weights = sides$weights)
+}
+
+levels_of <- function(variables) {
+  found <- lapply(variables, function(v) if (is.factor(v)) levels(v) else if (is.character(v)) sort(unique(v)))
+  found[!vapply(found, is.null, NA)]
 }
 
 fit_matrix <- function(x) {
   names <- if (is.data.frame(x)) names(x) else colnames(x)
+  levels <- levels_of(if (is.data.frame(x)) x else list(x))
   x <- complete_points(x, "x")
-  list(x = x, names = names %or% if (ncol(x) == 1) "x" else paste0("x", seq_len(max(attr(x, "term")))))
+  numbered <- if (ncol(x) == 1) "x" else paste0("x", seq_len(max(attr(x, "term"))))
+  list(x = x, xlevels = levels, names = names %or% numbered)
 }
 
 # Constant columns say nothing: they are left out, by name, with a warning.
@@ -178,10 +203,10 @@ new_points <- function(object, newdata) {
     if (!is.null(columns) && !is.null(colnames(newdata)) && all(columns %in% colnames(newdata))) {
       newdata <- newdata[, columns, drop = FALSE]
     }
-    x <- as_inputs(newdata, "newdata")
+    x <- as_inputs(newdata, "newdata", object$xlevels)
   } else {
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-    frame <- stats::model.frame(object$terms, newdata, na.action = stats::na.pass)
+    frame <- found_variables(stats::model.frame(object$terms, newdata, na.action = stats::na.pass), newdata)
     x <- inputs_of_frame(frame, "newdata", object$xlevels)
   }
   if (!is.null(object$constant)) x <- x[, !object$constant, drop = FALSE]

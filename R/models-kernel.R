@@ -81,6 +81,7 @@ own_kernel <- function(fun, typed) {
 }
 
 check_parameter_names <- function(given, known, title) {
+  if (!all(nzchar(given))) abort("input", "parameters of a kernel are given by name, as in scale = 2")
   wrong <- setdiff(given, known)
   if (!length(wrong)) return(invisible())
   there <- if (length(known)) paste0("; there are ", paste0("`", known, "`", collapse = ", "))

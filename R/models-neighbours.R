@@ -43,7 +43,7 @@ knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is
   k <- check_count(k, "k")
   n <- nrow(points$x)
   if (k > n - exclude_self) {
-    abort("value", "`k` is ", k, ", and there are ", counted(n - exclude_self, "point"), " to be neighbours")
+    abort("value", "`k` is ", k, ", and there are ", counted(max(0, n - exclude_self), "point"), " to be neighbours")
   }
   metric <- as_metric(metric)
   # One more than is wanted tells whether the last place was tied; another is for the point itself.

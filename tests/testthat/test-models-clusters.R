@@ -91,6 +91,7 @@ test_that("every row r times has the silhouettes that follow from the sums", {
 test_that("mistakes are refused by class, and silhouettes print themselves", {
   cluster <- kmeans_lazy(petals, start)$cluster
   expect_output(print(silhouette_lazy(petals, iris$Species)), "150 points in 3 clusters: mean 0.503")
+  expect_error(silhouette_lazy(petals), "`cluster`", class = "kernweave_error_input")
   expect_error(silhouette_lazy(petals, rep(1, 150)), class = "kernweave_error_data")
   expect_error(silhouette_lazy(petals, c(NA, cluster[-1])), class = "kernweave_error_data")
   expect_error(silhouette_lazy(petals, cluster[-1]), class = "kernweave_error_shape")

@@ -84,6 +84,8 @@ test_that("mistakes are refused by class", {
   expect_error(kde_lazy(faithful, matrix(c(1, 2, 2, 1), 2)), class = "kernweave_error_indefinite")
   expect_error(kde_lazy(faithful, 0), class = "kernweave_error_value")
   expect_error(kde_lazy(faithful, 1:3), class = "kernweave_error_shape")
+  expect_error(kde_lazy(iris), "factor", class = "kernweave_error_input")
+  expect_error(predict(kde_lazy(~ waiting, faithful), data.frame(wait = 1)), class = "kernweave_error_input")
   expect_error(kde_lazy(faithful, "nrd0"), class = "kernweave_error_input")
   expect_error(kde_lazy(faithful, control = list()), class = "kernweave_error_input")
   expect_error(predict(kde_lazy(faithful), 1:3), class = "kernweave_error_shape")

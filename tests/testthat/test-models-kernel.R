@@ -76,6 +76,7 @@ test_that("mistakes with kernels are refused by class and named", {
   expect_error(kernel_spec("gaussian", scale = "1"), class = "kernweave_error_input")
   expect_error(kernel_spec("gaussian")(x), "scale", class = "kernweave_error_no_data")
   expect_error(kernel_spec("gaussian", scale = 1)(x, scal = 2), "did you mean `scale`", class = "kernweave_error_input")
+  expect_error(kernel_spec("gaussian", 1, 2), "by name", class = "kernweave_error_input")
   expect_error(kernel_spec("gaussian") - kernel_spec("cauchy"), class = "kernweave_error_unsupported")
   expect_error(1 + kernel_spec("gaussian"), class = "kernweave_error_input")
   expect_error(update(kernel_spec("gaussian"), unconstrained = numeric()), class = "kernweave_error_shape")

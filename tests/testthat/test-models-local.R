@@ -96,6 +96,8 @@ test_that("factors among the inputs, constant columns and inputs that say nothin
   expect_equal(unname(fitted(fit)), as.vector(t(apply(x, 1, dense_row, x, rep(1, 3), 0)) %*% cars$mpg))
   expect_equal(predict(fit, cars[3:4, ]), fitted(fit)[3:4])
   expect_error(predict(fit, transform(cars, am = factor(2))), "new level", class = "kernweave_error_data")
+  by_frame <- local_reg(cars[c("wt", "am")], cars$mpg, degree = 0, bandwidth = 1)
+  expect_equal(predict(by_frame, cars[3, ]), fitted(fit)[3])
   expect_warning(same <- local_reg(mpg ~ wt + one, transform(cars, one = 1), bandwidth = 1, degree = 0),
                  class = "kernweave_warning_dropped")
   expect_equal(fitted(same), fitted(local_reg(mpg ~ wt, cars, bandwidth = 1, degree = 0)))

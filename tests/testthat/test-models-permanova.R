@@ -96,6 +96,7 @@ test_that("distances of one's own, missing rows, constant and aliased terms are 
   expect_error(permanova(mpg ~ wt + am, mtcars, null = "moments"), class = "kernweave_error_unsupported")
   expect_error(permanova(mpg ~ wt, mtcars, distance = "brey"), "bray", class = "kernweave_error_input")
   expect_error(permanova(~ wt, mtcars), class = "kernweave_error_input")
+  expect_error(permanova(mtcars, mtcars$wt), "formula", class = "kernweave_error_input")
 })
 
 test_that("every row r times has r times the sums of squares", {
