@@ -81,6 +81,122 @@ r_use_instructions <- function(name) {
     .Call(`_kernweave_r_use_instructions`, name)
 }
 
+r_lies_there <- function(x) {
+    .Call(`_kernweave_r_lies_there`, x)
+}
+
+r_send_there <- function(x, like) {
+    .Call(`_kernweave_r_send_there`, x, like)
+}
+
+r_dress <- function(x, marks) {
+    .Call(`_kernweave_r_dress`, x, marks)
+}
+
+r_wait_there <- function(x) {
+    invisible(.Call(`_kernweave_r_wait_there`, x))
+}
+
+r_first_not_whole_there <- function(x, least, most) {
+    .Call(`_kernweave_r_first_not_whole_there`, x, least, most)
+}
+
+r_first_unsorted_there <- function(x, strictly) {
+    .Call(`_kernweave_r_first_unsorted_there`, x, strictly)
+}
+
+r_as_integers_there <- function(x) {
+    .Call(`_kernweave_r_as_integers_there`, x)
+}
+
+r_as_doubles_there <- function(x, like) {
+    .Call(`_kernweave_r_as_doubles_there`, x, like)
+}
+
+r_take_there <- function(x, order) {
+    .Call(`_kernweave_r_take_there`, x, order)
+}
+
+r_offsets_there <- function(counts) {
+    .Call(`_kernweave_r_offsets_there`, counts)
+}
+
+r_reduce_there <- function(x, columns, op, offsets, order, skip, init, stays) {
+    .Call(`_kernweave_r_reduce_there`, x, columns, op, offsets, order, skip, init, stays)
+}
+
+r_scan_there <- function(x, columns, op, offsets, order, exclusive, init, type) {
+    .Call(`_kernweave_r_scan_there`, x, columns, op, offsets, order, exclusive, init, type)
+}
+
+r_remove_there <- function(x, at) {
+    .Call(`_kernweave_r_remove_there`, x, at)
+}
+
+r_rising_there <- function(at, most) {
+    .Call(`_kernweave_r_rising_there`, at, most)
+}
+
+r_insert_there <- function(x, values, after) {
+    .Call(`_kernweave_r_insert_there`, x, values, after)
+}
+
+r_expand_there <- function(x, offsets, total) {
+    .Call(`_kernweave_r_expand_there`, x, offsets, total)
+}
+
+r_walk_there <- function(offsets, total) {
+    .Call(`_kernweave_r_walk_there`, offsets, total)
+}
+
+r_move_there <- function(x, from, to, offsets, total, into) {
+    .Call(`_kernweave_r_move_there`, x, from, to, offsets, total, into)
+}
+
+r_order_there <- function(columns, decreasing, offsets) {
+    .Call(`_kernweave_r_order_there`, columns, decreasing, offsets)
+}
+
+r_sort_there <- function(x, decreasing) {
+    .Call(`_kernweave_r_sort_there`, x, decreasing)
+}
+
+r_group_there <- function(by) {
+    .Call(`_kernweave_r_group_there`, by)
+}
+
+r_merge_there <- function(x, y, rows) {
+    .Call(`_kernweave_r_merge_there`, x, y, rows)
+}
+
+r_set_there <- function(x, y, op, multiset) {
+    .Call(`_kernweave_r_set_there`, x, y, op, multiset)
+}
+
+r_ends_missing_there <- function(x) {
+    .Call(`_kernweave_r_ends_missing_there`, x)
+}
+
+r_search_there <- function(needles, haystack, equal_too, sorted) {
+    .Call(`_kernweave_r_search_there`, needles, haystack, equal_too, sorted)
+}
+
+r_search_both_there <- function(needles, haystack, equal_too) {
+    .Call(`_kernweave_r_search_both_there`, needles, haystack, equal_too)
+}
+
+r_join_there <- function(x, y, keep_x, keep_y, missing_match) {
+    .Call(`_kernweave_r_join_there`, x, y, keep_x, keep_y, missing_match)
+}
+
+r_sort_index_there <- function(index, extent) {
+    .Call(`_kernweave_r_sort_index_there`, index, extent)
+}
+
+r_index_add_there <- function(x, own, index, source, extents, steps, alpha, op, include, sorted) {
+    .Call(`_kernweave_r_index_add_there`, x, own, index, source, extents, steps, alpha, op, include, sorted)
+}
+
 r_apply <- function(op, args, attributes) {
     .Call(`_kernweave_r_apply`, op, args, attributes)
 }

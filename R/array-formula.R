@@ -148,7 +148,7 @@ check_associative <- function(combine, values) {
 
 # The items as doubles, segment after segment, and these column after column; how many each segment has.
 laid_out <- function(x, segments) {
-  values <- as.double(array_items(x, "a formula")$values)
+  values <- as.double(wherever(array_items(x, "a formula")$values))
   plan <- segments %or% one_segment(length(x))
   columns <- if (is.null(segments) || length(dim(x)) != 2) 1L else ncol(x)
   order <- segment_order(plan)

@@ -3,6 +3,7 @@
 # What `move` makes of a vector: of its bytes where items are plain, else of its places, by which it is subscripted.
 # `move(x, places)` calls the engine.
 moved <- function(x, move) {
+  wherever(x)
   if (!has_plain_items(x)) return(x[move(x, TRUE)])
   out <- move(x, FALSE)
   if (!is.null(names(x))) names(out) <- names(x)[move(x, TRUE)]
@@ -25,7 +26,6 @@ like_items <- function(out, x) {
 }
 
 check_movable <- function(x, argument) {
-  wherever(x)
   if (is_traced(x)) abort("no_gradient", "verbs for arrays have no derivative: `", argument, "` is ", describe(x))
   if (is.data.frame(x) || is_lazy(x) || is_op(x) || !(is.atomic(x) || is.list(x)) || is.null(x)) {
     abort("input", "`", argument, "` must be a vector, not ", describe(x),
@@ -65,6 +65,8 @@ par_remove <- function(x, at) {
     at <- which(at)
   }
   at <- check_whole(at, "at", least = 1, most = length(x), class = "index")
+  if (plain_there(x)) return(r_remove_there(x, rising_there(at, length(x))))
+  wherever(at)
   if (is.unsorted(at, strictly = TRUE)) at <- rising_places(at, length(x))
   moved(x, function(x, places) r_remove(x, at, places, array_threads()))
 }
@@ -109,6 +111,10 @@ par_insert <- function(x, values, after = length(x)) {
           count_text(length(values), "item"))
   }
   check_same_class(x, values)
+  if (plain_there(x) && is.null(attributes(values)) && typeof(values) == typeof(x)) {
+    return(inserted_there(x, values, after))
+  }
+  lapply(list(x, values, after), wherever)
   if (is.unsorted(after)) {
     order <- par_order(after)
     after <- after[order]
@@ -174,8 +180,10 @@ check_same_class <- function(x, values) {
 par_expand <- function(x, counts) {
   given(list(counts), environment())
   counts <- check_whole(counts, "counts")
-  offsets <- r_offsets(counts, array_threads())
+  ends <- offsets_of(counts)
+  offsets <- ends$offsets
   if (missing(x)) {
+    if (plain_there(counts)) return(r_walk_there(offsets, ends$total))
     return(list(object = r_expand(counts, offsets, TRUE, array_threads()), rank = r_ranks(offsets, array_threads())))
   }
   check_movable(x, "x")
@@ -183,7 +191,15 @@ par_expand <- function(x, counts) {
     abort("shape", "`counts` has ", count_text(length(counts), "number"), ", and `x` has ",
           count_text(length(x), "item"))
   }
+  if (plain_there(x) && ends$total <= .Machine$integer.max) return(r_expand_there(x, offsets, ends$total))
   moved(x, function(x, places) r_expand(x, offsets, places, array_threads()))
+}
+
+# How many items come before each object, and in all.
+offsets_of <- function(counts) {
+  if (plain_there(counts)) return(r_offsets_there(counts))
+  offsets <- r_offsets(wherever(counts), array_threads())
+  list(offsets = offsets, total = offsets[length(offsets)])
 }
 
 #' Copy intervals of items
@@ -221,17 +237,26 @@ par_move <- function(x, from = NULL, to = NULL, counts, into = NULL, check = TRU
     abort("shape", "`counts` add up to ", number_text(offsets[length(offsets)]), ", and `x` has ",
           count_text(length(x), "item"))
   }
+  if (plain_there(x) && (is.null(into) || (plain_there(into) && typeof(into) == typeof(x)))) {
+    return(transferred_there(x, intervals, offsets, into, check))
+  }
+  wherever(x)
   gather <- function(x, from, to, into, places) r_move(x, from, to, offsets, into, places, array_threads())
   if (is.null(into) && is.null(to)) return(moved(x, function(x, places) gather(x, intervals$from, NULL, NULL, places)))
+  into <- check_target(into, x, intervals, check)
+  if (has_plain_items(x) && has_plain_items(into) && typeof(x) == typeof(into)) {
+    return(gather(x, intervals$from, intervals$to, into, FALSE))
+  }
+  into[gather(into, intervals$to, NULL, NULL, TRUE)] <- x[gather(x, intervals$from, NULL, NULL, TRUE)]
+  into
+}
+
+check_target <- function(into, x, intervals, check) {
   if (is.null(into)) into <- empty_target(x, intervals)
   check_movable(into, "into")
   check_same_class(x, into)
   check_reach(intervals$to, intervals$counts, "to", length(into), "into")
   if (check) check_apart(intervals)
-  if (has_plain_items(x) && has_plain_items(into) && typeof(x) == typeof(into)) {
-    return(gather(x, intervals$from, intervals$to, into, FALSE))
-  }
-  into[gather(into, intervals$to, NULL, NULL, TRUE)] <- x[gather(x, intervals$from, NULL, NULL, TRUE)]
   into
 }
 

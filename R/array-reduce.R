@@ -69,11 +69,16 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
   segments <- check_segments(segments, x)
   init <- check_init(init, op)
   columns <- if (is.null(segments) || length(dim(x)) != 2) 1L else ncol(x)
-  plan <- reduce_plan(segments %or% one_segment(length(x)))
-  found <- r_reduce(items$values, columns, engine_operator(op, items, init), plan$offsets, plan$codes, plan$order,
-                    na.rm, as_init(init), array_threads())
+  reduce <- if (lies_there(x)) reduced_there else reduced_here
+  found <- reduce(items$values, columns, engine_operator(op, items, init), segments, na.rm, as_init(init))
   found <- as_result(found, op, items$values, init, names(segments), "sum(as.numeric(x))")
   as_was(shaped_result(found, op, segments, x, columns), x, op)
+}
+
+reduced_here <- function(values, columns, op, segments, na.rm, init) {
+  wherever(values)
+  plan <- reduce_plan(segments %or% one_segment(length(values)))
+  r_reduce(values, columns, op, plan$offsets, plan$codes, plan$order, na.rm, init, array_threads())
 }
 
 array_operators <- c("sum", "prod", "min", "max", "range", "mean", "any", "all", "argmin", "argmax", "logsumexp")
@@ -104,7 +109,6 @@ as_init <- function(init) if (is.null(init)) NULL else as.double(init)
 
 # The numbers of an array, and what they are of; refuses what has none, or none of use to the operator.
 array_items <- function(x, op) {
-  wherever(x)
   if (is_traced(x)) abort("no_gradient", "verbs for arrays have no derivative: `x` is ", describe(x))
   kept <- class_kept(x, op)
   if (is.na(kept)) {
@@ -143,26 +147,41 @@ engine_operator <- function(op, items, init) {
 # Doubles of the engine as what base R gives.
 as_result <- function(found, op, values, init, labels, instead) {
   if (op %in% c("any", "all")) return(as.logical(found))
-  if (op %in% c("argmin", "argmax")) return(r_as_places(found))
+  if (op %in% c("argmin", "argmax")) return(as_places(found))
   if (!op %in% c("sum", "min", "max", "range") || is.double(values) || is.double(init)) return(found)
-  whole <- r_as_integers(found)
+  whole <- if (r_lies_there(found)) r_as_integers_there(found) else r_as_integers(found)
   if (op == "sum" && whole$overflow) warn("overflow", "a sum is too large for an integer; use ", instead)
   else if (whole$overflow) return(found)
   whole$values
 }
 
+as_places <- function(found) {
+  whole <- if (r_lies_there(found)) r_as_integers_there(found)
+  if (isFALSE(whole$overflow)) whole$values else r_as_places(found)
+}
+
 shaped_result <- function(found, op, segments, x, columns) {
-  if (is.null(segments)) return(found)
-  two <- op == "range"
-  if (length(dim(x)) == 2) {
-    dim(found) <- c(length(segments), if (two) 2L, columns)
-    dimnames(found) <- c(list(names(segments)), if (two) list(c("min", "max")), list(colnames(x)))
-  } else if (two) {
-    found <- matrix(found, length(segments), 2L, dimnames = list(names(segments), c("min", "max")))
-  } else if (!is.null(names(segments))) {
-    names(found) <- names(segments)
-  }
+  marks <- if (!is.null(segments)) result_marks(op, segments, x, columns)
+  if (!length(marks)) return(found)
+  if (r_lies_there(found)) return(r_dress(found, marks))
+  attributes(found) <- marks
   found
+}
+
+# Dimensions and names of a result.
+result_marks <- function(op, segments, x, columns) {
+  labels <- names(segments)
+  two <- if (op == "range") list(c("min", "max"))
+  if (length(dim(x)) == 2) {
+    names <- c(list(labels), two, list(colnames(x)))
+    dim <- c(length(segments), if (op == "range") 2L, columns)
+  } else if (op == "range") {
+    names <- c(list(labels), two)
+    dim <- c(length(segments), 2L)
+  } else {
+    return(if (!is.null(labels)) list(names = labels))
+  }
+  c(list(dim = dim), if (!all(vapply(names, is.null, NA))) list(dimnames = names))
 }
 
 # Of the class of `x`, with all that belongs to it.

@@ -11,15 +11,18 @@
 #' Assigning to elements changes R's numbers and gives the copy up; the next use sends it anew. Memory of the GPU is
 #' given back when R collects the vector.
 #'
-#' Verbs for arrays (`par_*`, [index_add()]) fetch what they are given, and work on the CPU.
+#' Verbs for arrays (`par_*`, [index_add()]) do their work where the arrays lie, if the CUDA Toolkit was there when the
+#' package was installed, and leave results there that are as long as an array; a number for all of it comes to R. What
+#' has a class or, where items move, names, and operators of one's own are fetched, which is said once.
 #'
 #' Operands keep copies of their own: `X <- Vi(x)` sends `x` once however often `X` is used. `on_device()` is for data
 #' of which several operands are made, and for results that should not come back.
 #'
 #' @param x numbers: a matrix, a vector, or a data frame
+#' @param integers shall integers stay integers, which verbs for arrays take? Formulas want doubles
 #' @param device `"gpu"`, or the number of one; or `"auto"`: a GPU if there is one, else `x` stays in the memory of R.
 #'   By default the option `kernweave.device`
-#' @return `on_device()`: the numbers of `x`, double. `is_on_device()`: `TRUE` or `FALSE`.
+#' @return `on_device()`: the numbers of `x`, double, or integer where asked. `is_on_device()`: `TRUE` or `FALSE`.
 #' @seealso [kernweave_options()] for devices, [kernweave_sitrep()] for what was found
 #' @export
 #' @examples
@@ -29,8 +32,10 @@
 #' v <- K %*% b
 #' is_on_device(v) # where there is a GPU
 #' sum(v)
-on_device <- function(x, device = NULL) {
-  points <- check_numbers(if (is.data.frame(x)) frame_matrix(x, "x") else x, "x")
+on_device <- function(x, device = NULL, integers = FALSE) {
+  check_flag(integers, "integers")
+  points <- if (integers && is.integer(x) && !is.object(x)) list(values = x)
+  else check_numbers(if (is.data.frame(x)) frame_matrix(x, "x") else x, "x")
   device <- check_device(device %or% current_options()$device)
   wanted <- switch(device, cpu = , reference = FALSE, auto = "gpu" %in% r_devices(), TRUE)
   if (!wanted || r_is_on_device(points$values) || !length(points$values)) return(points$values)

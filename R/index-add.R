@@ -71,16 +71,28 @@ index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", determi
   alpha <- check_factor(alpha)
   extents <- dim(x) %or% length(x)
   dim <- check_dimension(dim, length(extents))
+  there <- lies_there(x) && length(x) <= .Machine$integer.max
+  whole_plan <- if (missing(index)) plan
   index <- if (missing(index)) index_of_plan(plan) else slice_numbers(index, extents[dim])
-  plan <- check_plan_of(plan, index)
+  plan <- if (there) check_plan_size(plan, index) else check_plan_of(plan, index)
   source <- spread_source(source, extents, dim, length(index))
   if (!length(index)) return(x)
   type <- added_type(x, source$values, alpha, op)
+  if (there) {
+    found <- added_there(x, index, source, three_extents(extents, dim), alpha, op, include, whole_plan, type)
+    return(result_added(found))
+  }
+  wherever(x)
+  wherever(source$values)
   own <- typeof(x) != type
   if (own) storage.mode(x) <- type
   if (typeof(source$values) != type) storage.mode(source$values) <- type
   found <- r_index_add(x, own, index, source$values, three_extents(extents, dim), source$steps, alpha, op, include,
                        deterministic, plan, array_threads())
+  result_added(found)
+}
+
+result_added <- function(found) {
   if (found$overflow) {
     warn("overflow", "totals that are too large for an integer are NA; `storage.mode(x) <- \"double\"` has room")
   }
@@ -122,7 +134,6 @@ scatter_rows <- function(values, rows, n) {
 # --- arguments -------------------------------------------------------------------------------------------------
 
 check_addable <- function(x, argument) {
-  wherever(x)
   if ((is.numeric(x) || is.logical(x)) && !inherits(x, "integer64")) return(invisible())
   abort("input", "`", argument, "` must be numbers or logical values, not ", describe(x))
 }
@@ -156,7 +167,9 @@ slice_numbers <- function(index, extent) {
 index_of_plan <- function(plan) {
   if (is.null(plan)) abort("input", "`index` is not given")
   plan <- check_groups(plan)
-  if (is.null(plan$codes)) rep(plan$labels, diff(plan$offsets)) else plan$labels[plan$codes]
+  if (is.null(plan$codes)) rep(plan$labels, diff(plan$offsets))
+  else if (r_lies_there(plan$labels)) r_take_there(plan$labels, plan$codes)
+  else plan$labels[plan$codes]
 }
 
 check_groups <- function(plan) {
@@ -165,13 +178,18 @@ check_groups <- function(plan) {
         if (inherits(plan, "kernweave_segments")) "another plan" else describe(plan))
 }
 
-check_plan_of <- function(plan, index) {
+check_plan_size <- function(plan, index) {
   if (is.null(plan)) return(NULL)
-  groups <- check_groups(plan)
+  check_groups(plan)
   if (items_in(plan) != length(index)) {
     abort("shape", "`plan` is of ", items_in(plan), " items, and `index` has ", length(index))
   }
-  list(order = segment_order(plan) %or% seq_along(index), offsets = groups$offsets)
+  plan
+}
+
+check_plan_of <- function(plan, index) {
+  if (is.null(check_plan_size(plan, index))) return(NULL)
+  list(order = segment_order(plan) %or% seq_along(index), offsets = unclass(plan)$offsets)
 }
 
 # --- shapes ----------------------------------------------------------------------------------------------------

@@ -49,6 +49,10 @@ par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("
   if (length(x) != length(y)) {
     abort("shape", "keys have as many columns in both tables: `x` has ", length(x), ", `y` has ", length(y))
   }
+  if (length(x) == 1 && both_there(x[[1]], y[[1]])) {
+    return(r_join_there(x[[1]], y[[1]], type %in% c("left", "outer"), type %in% c("right", "outer"), na == "match"))
+  }
+  lapply(c(x, y), wherever)
   keys <- Map(join_keys, x, y, names(x), names(y))
   r_join(unname(keys), length(x[[1]]), type %in% c("left", "outer"), type %in% c("right", "outer"), na == "match",
          array_threads())

@@ -49,6 +49,8 @@ par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
   columns <- table_columns(x, "x")
   decreasing <- check_decreasing(decreasing, length(columns))
   nearly <- if (is.null(nearly)) 0 else check_degree(nearly, "nearly")
+  if (all(vapply(columns, plain_there, NA))) return(order_there(unname(columns), segments, decreasing))
+  lapply(columns, wherever)
   alone <- length(columns) == 1 && is.character(columns[[1]]) && is.null(segments)
   if (alone) return(order(columns[[1]], method = "radix", decreasing = decreasing))  # R knows strings by their address
   keys <- unname(lapply(columns, key_numbers))
@@ -63,7 +65,7 @@ par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
 #' @export
 par_sort <- function(x, ...) {
   given(list(x), environment())
-  take_rows(x, par_order(x, ...))
+  if (plain_there(x)) sorted_there(x, ...) else take_rows(x, par_order(x, ...))
 }
 
 take_rows <- function(x, rows) {
@@ -130,7 +132,6 @@ key_numbers <- function(column) {
 }
 
 check_key <- function(column, label) {
-  wherever(column)
   if (is_traced(column)) abort("no_gradient", "verbs for arrays have no derivative: ", label, " is ", describe(column))
   if (typeof(column) %in% c("logical", "integer", "double", "character")) return(column)
   abort("input", label, " cannot be ordered: it is ", describe(column),

@@ -70,7 +70,10 @@ par_segments <- function(lengths, offsets, heads, by, n = NULL) {
 }
 
 segments_of_lengths <- function(lengths) {
-  new_segments(r_offsets(check_whole(lengths, "lengths"), array_threads()), labels = names(lengths))
+  labels <- names(lengths)
+  lengths <- check_whole(lengths, "lengths")
+  if (plain_there(lengths)) return(new_segments(r_offsets_there(lengths)$offsets, labels = labels))
+  new_segments(r_offsets(wherever(lengths), array_threads()), labels = labels)
 }
 
 segments_of_offsets <- function(offsets) {
@@ -111,10 +114,11 @@ check_ascending <- function(x, argument) {
 }
 
 segments_by <- function(by) {
-  wherever(by)
   if (is.data.frame(by) || is.list(by) || !is.atomic(by) || length(dim(by)) > 1 || is.complex(by) || is.null(by)) {
     abort("input", "`by` must be a vector or a factor, not ", describe(by))
   }
+  if (plain_there(by)) return(segments_by_there(by))
+  wherever(by)
   found <- if (is.integer(by) || is.logical(by)) r_group_integers(as.vector(unclass(by)), array_threads())
   if (is.null(found)) return(segments_by_order(by))
   labels <- if (is.factor(by)) levels(by)[found$keys] else found$keys

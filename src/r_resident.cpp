@@ -21,7 +21,7 @@ struct Behind {
 
 SEXP behind_tag() { return Rf_install("kernweave_resident"); }
 
-R_altrep_class_t real_class, integer_class;
+R_altrep_class_t real_class, integer_class, logical_class;
 
 Behind& behind(SEXP x) { return *static_cast<Behind*>(R_ExternalPtrAddr(R_altrep_data1(x))); }
 
@@ -30,7 +30,7 @@ void forget(SEXP pointer) {
   R_ClearExternalPtr(pointer);
 }
 
-std::size_t size_of(SEXPTYPE type) { return type == INTSXP ? sizeof(int) : sizeof(double); }
+std::size_t size_of(SEXPTYPE type) { return type == REALSXP ? sizeof(double) : sizeof(int); }
 
 // R calls in here and knows no exceptions: what fails leaves by signal_now(), with nothing left to destroy.
 void fetch_into(SEXP x, void* to) {
@@ -75,6 +75,7 @@ SEXP copy_of(SEXP x, Rboolean) { return Rf_duplicate(on_host(x)); }
 
 double real_at(SEXP x, R_xlen_t k) { return REAL_RO(on_host(x))[k]; }
 int integer_at(SEXP x, R_xlen_t k) { return INTEGER_RO(on_host(x))[k]; }
+int logical_at(SEXP x, R_xlen_t k) { return LOGICAL_RO(on_host(x))[k]; }
 
 template <class T>
 R_xlen_t region(const T* from, R_xlen_t length, R_xlen_t first, R_xlen_t count, T* to) {
@@ -84,6 +85,9 @@ R_xlen_t region(const T* from, R_xlen_t length, R_xlen_t first, R_xlen_t count, 
 }
 R_xlen_t real_region(SEXP x, R_xlen_t first, R_xlen_t count, double* to) {
   return region(REAL_RO(on_host(x)), length_of(x), first, count, to);
+}
+R_xlen_t logical_region(SEXP x, R_xlen_t first, R_xlen_t count, int* to) {
+  return region(LOGICAL_RO(on_host(x)), length_of(x), first, count, to);
 }
 R_xlen_t integer_region(SEXP x, R_xlen_t first, R_xlen_t count, int* to) {
   return region(INTEGER_RO(on_host(x)), length_of(x), first, count, to);
@@ -99,10 +103,12 @@ void set_common(R_altrep_class_t type) {
 SEXP make(SEXPTYPE type, R_xlen_t length, SEXP host) {
   const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Behind{{}, length}, behind_tag(), R_NilValue));
   R_RegisterCFinalizer(pointer, forget);
-  return R_new_altrep(type == INTSXP ? integer_class : real_class, pointer, host);
+  return R_new_altrep(type == REALSXP ? real_class : type == INTSXP ? integer_class : logical_class, pointer, host);
 }
 
-bool is_resident(SEXP x) { return R_altrep_inherits(x, real_class) || R_altrep_inherits(x, integer_class); }
+bool is_resident(SEXP x) {
+  return R_altrep_inherits(x, real_class) || R_altrep_inherits(x, integer_class) || R_altrep_inherits(x, logical_class);
+}
 
 }  // namespace
 
@@ -132,19 +138,24 @@ void register_resident_vectors(DllInfo* dll) {
   kernweave::set_common(kernweave::integer_class);
   R_set_altinteger_Elt_method(kernweave::integer_class, kernweave::integer_at);
   R_set_altinteger_Get_region_method(kernweave::integer_class, kernweave::integer_region);
+  kernweave::logical_class = R_make_altlogical_class("on_device_logical", "kernweave", dll);
+  kernweave::set_common(kernweave::logical_class);
+  R_set_altlogical_Elt_method(kernweave::logical_class, kernweave::logical_at);
+  R_set_altlogical_Get_region_method(kernweave::logical_class, kernweave::logical_region);
 }
 
 // The same numbers, dimensions and names, with a copy on a device. R's vector is held, not copied.
 // [[Rcpp::export(rng = false)]]
 SEXP r_on_device(SEXP x, int number) {
   return kernweave::at_border([&]() -> SEXP {
-    kernweave::internal_check(TYPEOF(x) == REALSXP, "numbers of another type");
+    const SEXPTYPE type = static_cast<SEXPTYPE>(TYPEOF(x));
+    kernweave::internal_check(type == REALSXP || type == INTSXP, "numbers of another type");
     const kernweave::Verdict ready = kernweave::device::probe(number);
     kernweave::user_check(ready.yes, kernweave::Fault::no_device, "GPU ", number, " cannot be used: ", ready.why);
-    const Rcpp::Shield<SEXP> made(kernweave::make(REALSXP, Rf_xlength(x), x));
-    const kernweave::View view{REAL_RO(x), Rf_xlength(x), 1};
-    kernweave::Kept* kept = kernweave::resident(made);
-    kept->copies[number] = kernweave::device::sent_copy(view, &kernweave::device::open(number));
+    const Rcpp::Shield<SEXP> made(kernweave::make(type, Rf_xlength(x), x));
+    const std::size_t bytes = static_cast<std::size_t>(Rf_xlength(x)) * kernweave::size_of(type);
+    kernweave::resident(made)->copies[number] =
+        kernweave::device::sent_bytes(DATAPTR_RO(x), bytes, &kernweave::device::open(number));
     SHALLOW_DUPLICATE_ATTRIB(made, x);
     return made;
   });

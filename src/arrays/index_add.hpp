@@ -12,7 +12,7 @@ enum class Combine { sum, prod, min, max };
 // The array as three extents: of the dimension that is indexed, and of all before and all after it.
 struct Shape {
   Index before = 1, extent = 0, after = 1;
-  Index slice() const { return before * after; }
+  KW_FN Index slice() const { return before * after; }
 };
 
 // Numbers of the source from one to the next along each; 0 where one serves all.

@@ -11,9 +11,11 @@ struct Whole {
   const double* doubles = nullptr;
   Index count = 0;
 
-  explicit operator bool() const { return integers || doubles; }
-  Index operator[](Index k) const { return integers ? integers[k] : static_cast<Index>(doubles[k]); }
-  Whole from(Index k) const { return {integers ? integers + k : nullptr, doubles ? doubles + k : nullptr, count - k}; }
+  KW_FN explicit operator bool() const { return integers || doubles; }
+  KW_FN Index operator[](Index k) const { return integers ? integers[k] : static_cast<Index>(doubles[k]); }
+  KW_FN Whole from(Index k) const {
+    return {integers ? integers + k : nullptr, doubles ? doubles + k : nullptr, count - k};
+  }
 };
 
 // Calls f with the numbers as a plain array.
@@ -40,20 +42,25 @@ struct Items {
     else with_array(order, [&](auto at) { copy(integers, at + first, last - first, buffer); });
     return buffer;
   }
+  // Item k as a double.
+  KW_FN double at(Index k) const {
+    const Index from = order ? order[k] - 1 : k;
+    return doubles ? doubles[from] : as_double(integers[from]);
+  }
   // NaN has two kinds, told apart by their low bits.
-  bool is_missing(double value) const { return value != value && low_bits(value) == low_bits(not_available); }
-  Index place(Index k) const { return order ? order[k] : k + 1; }
+  KW_FN bool is_missing(double value) const { return value != value && low_bits(value) == low_bits(not_available); }
+  KW_FN Index place(Index k) const { return order ? order[k] : k + 1; }
 
  private:
-  static std::uint32_t low_bits(double value) {
+  KW_FN static std::uint32_t low_bits(double value) {
     std::uint64_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof bits);
     return static_cast<std::uint32_t>(bits);
   }
   struct Counting1 {
     Index operator[](Index k) const { return k + 1; }
   };
-  double as_double(int value) const { return value == missing ? not_available : value; }
+  KW_FN double as_double(int value) const { return value == missing ? not_available : value; }
   double as_double(double value) const { return value; }
   template <class Number, class Order>
   void copy(const Number* numbers, Order at, Index count, double* to) const {

@@ -44,12 +44,15 @@ std::unique_ptr<Copy> copy_in(Device* device, Block block) {
   return std::make_unique<DeviceCopy>(device, std::move(block));
 }
 
-std::unique_ptr<Copy> sent_copy(const View& view, Device* device) {
-  const std::size_t bytes = static_cast<std::size_t>(view.rows * view.columns) * sizeof(double);
+std::unique_ptr<Copy> sent_bytes(const void* data, std::size_t bytes, Device* device) {
   Block block = device->allocate(bytes, "the data");
-  device->upload(block.at(), view.data, bytes);
+  device->upload(block.at(), data, bytes);
   device->wait();
   return copy_in(device, std::move(block));
+}
+
+std::unique_ptr<Copy> sent_copy(const View& view, Device* device) {
+  return sent_bytes(view.data, static_cast<std::size_t>(view.rows * view.columns) * sizeof(double), device);
 }
 
 bool has_copy(const View& view, const Device& device) {

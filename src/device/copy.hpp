@@ -16,6 +16,7 @@ T* address(Pointer at) {
 // Makes memory that holds numbers a copy, which keeps it.
 std::unique_ptr<Copy> copy_in(Device* device, Block block);
 // Sends data to a device.
+std::unique_ptr<Copy> sent_bytes(const void* data, std::size_t bytes, Device* device);
 std::unique_ptr<Copy> sent_copy(const View& view, Device* device);
 
 // Have the data a copy on this device?

@@ -98,6 +98,8 @@ class Device {
   std::size_t memory() const { return memory_; }
 
   int number() const { return number_; }
+  // All work is done in the order in which it was put there.
+  Stream stream() const { return stream_; }
   int capability() const { return capability_; }
   int processors() const { return processors_; }
 

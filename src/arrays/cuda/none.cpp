@@ -1,0 +1,8 @@
+// In place of the verbs for arrays on a device, where no nvcc was found at installation: there are none.
+#include "arrays/cuda/verbs.hpp"
+
+namespace kernweave::arrays::cuda {
+
+const Verbs* compiled_verbs() { return nullptr; }
+
+}  // namespace kernweave::arrays::cuda

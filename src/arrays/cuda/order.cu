@@ -1,0 +1,134 @@
+// Orders on a device: by one column after the other, the last one first; groups of equal keys; sorted items.
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include "arrays/cuda/radix.cuh"
+#include "arrays/cuda/verbs.hpp"
+#include "arrays/cuda/walk.cuh"
+
+namespace kernweave::arrays::cuda {
+namespace {
+
+// Rows ordered by further keys, those that are equal staying as they are.
+template <class Item>
+void order_further(Device& gpu, const Item* items, Index count, bool decreasing, Block* rows) {
+  Sorting<KeyOf<Item>> sorting(gpu, count);
+  const bool ordered = static_cast<bool>(*rows);
+  if (ordered) {
+    sorting.rows[0] = std::move(*rows);
+    sorting.rows[1] = room_for<int>(gpu, count);
+  } else {
+    sorting.number(gpu);
+  }
+  sorting.fill(gpu, KeysOf<Item>{items, ordered ? pointer<int>(sorting.rows[0]) : nullptr, decreasing});
+  sorting.sort(gpu);
+  *rows = std::move(sorting.rows[0]);
+}
+
+struct WriteNumber : ItemsAlone {
+  std::uint32_t* to;
+  __device__ void operator()(Index item, Index object, Index) const { to[item] = static_cast<std::uint32_t>(object); }
+};
+
+struct WriteCode : ItemsAlone {
+  const int* order;
+  int* codes;
+  __device__ void operator()(Index item, Index object, Index) const {
+    codes[order[item] - 1] = static_cast<int>(object + 1);
+  }
+};
+
+template <class Key>
+struct IsHead {
+  const Key* keys;
+  KW_FN bool operator()(int k) const { return k == 0 || keys[k] != keys[k - 1]; }
+};
+
+// Where groups of equal keys begin, and behind the last one how many keys there are.
+template <class Key>
+Made find_heads(Device& gpu, const Key* keys, Index count) {
+  Made made{room_for<int>(gpu, count + 1), 0};
+  const Block number = room_for<Index>(gpu, 1);
+  with_scratch(gpu, "groups", [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(0), pointer<int>(made.block),
+                                 pointer<Index>(number), count, IsHead<Key>{keys}, stream_of(gpu));
+  });
+  made.count = fetched(gpu, pointer<Index>(number)) + 1;
+  const int end = static_cast<int>(count);
+  gpu.upload(made.block.at() + sizeof(int) * static_cast<std::size_t>(made.count - 1), &end, sizeof end);
+  return made;
+}
+
+template <class Item>
+Grouped grouped_by(Device& gpu, const Item* items, Index count) {
+  Sorting<KeyOf<Item>> sorting(gpu, count);
+  sorting.number(gpu);
+  sorting.fill(gpu, KeysOf<Item>{items, nullptr, false});
+  sorting.sort(gpu);
+  Grouped grouped;
+  grouped.offsets = find_heads(gpu, pointer<KeyOf<Item>>(sorting.keys[0]), count);
+  grouped.order = std::move(sorting.rows[0]);
+  const int *const order = pointer<int>(grouped.order), *const offsets = pointer<int>(grouped.offsets.block);
+  const Index groups = grouped.offsets.count - 1;
+  grouped.codes = room_for<int>(gpu, count);
+  const Whole ends{offsets + 1, nullptr, groups};
+  walk_all(gpu, Objects<Whole>{ends, groups, count}, WriteCode{{}, order, pointer<int>(grouped.codes)});
+  grouped.heads = Made{room_for<int>(gpu, groups), groups};
+  int* const heads = pointer<int>(grouped.heads.block);
+  for_each_number(gpu, groups, [=] __device__(Index g) { heads[g] = order[offsets[g]]; });
+  return grouped;
+}
+
+template <class Item>
+std::optional<Block> sorted_of(Device& gpu, const Item* items, Index count, bool decreasing) {
+  using Key = KeyOf<Item>;
+  Sorting<Key> sorting(gpu, count);
+  sorting.fill(gpu, KeysOf<Item>{items, nullptr, decreasing});
+  if (sorting.inexact) return std::nullopt;
+  sorting.sort_keys(gpu);
+  const Key* const keys = pointer<Key>(sorting.keys[0]);
+  auto* const to = pointer<Item>(sorting.keys[1]);
+  for_each_number(gpu, count,
+                  [=] __device__(Index k) { to[k] = item_of(decreasing ? turned(keys[k]) : keys[k]); });
+  return std::move(sorting.keys[1]);
+}
+
+}  // namespace
+
+Block order_of(Device& gpu, const OrderOf& task) {
+  Block rows;
+  const Index count = task.columns.front().count;
+  for (std::size_t c = task.columns.size(); c-- > 0;)
+    with_array(task.columns[c], [&](auto* items) { order_further(gpu, items, count, task.decreasing[c], &rows); });
+  const Whole& offsets = task.offsets;
+  if (!offsets) return rows;
+  const Block numbers = room_for<std::uint32_t>(gpu, count);
+  auto* const to = pointer<std::uint32_t>(numbers);
+  walk_all(gpu, Objects<Whole>{offsets.from(1), offsets.count - 1, count}, WriteNumber{{}, to});
+  order_further(gpu, static_cast<const std::uint32_t*>(to), count, false, &rows);
+  return rows;
+}
+
+std::optional<Block> sorted_items(Device& gpu, const Column& items, bool decreasing) {
+  std::optional<Block> sorted;
+  with_array(items, [&](auto* from) { sorted = sorted_of(gpu, from, items.count, decreasing); });
+  return sorted;
+}
+
+Grouped groups_of(Device& gpu, const Column& keys) {
+  Grouped grouped;
+  with_array(keys, [&](auto* items) { grouped = grouped_by(gpu, items, keys.count); });
+  return grouped;
+}
+
+void sort_index(Device& gpu, const int* index, Index count, Index extent, int* keys, int* order) {
+  Sorting<std::uint32_t> sorting(gpu, count);
+  sorting.number(gpu);
+  copy(gpu, pointer<void>(sorting.keys[0]), index, static_cast<std::size_t>(count) * sizeof(int));
+  sorting.last_bit = 1;
+  while (extent >> sorting.last_bit) ++sorting.last_bit;
+  sorting.sort(gpu);
+  copy(gpu, keys, pointer<void>(sorting.keys[0]), static_cast<std::size_t>(count) * sizeof(int));
+  copy(gpu, order, pointer<void>(sorting.rows[0]), static_cast<std::size_t>(count) * sizeof(int));
+}
+
+}  // namespace kernweave::arrays::cuda

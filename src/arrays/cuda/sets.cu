@@ -1,0 +1,85 @@
+// Sets and multisets of sorted lists on a device, by the library's balanced path. What is missing is the caller's.
+#include <thrust/execution_policy.h>
+#include <thrust/set_operations.h>
+#include <thrust/system/cuda/execution_policy.h>
+#include <thrust/unique.h>
+#include "arrays/cuda/runtime.cuh"
+#include "arrays/cuda/verbs.hpp"
+
+namespace kernweave::arrays::cuda {
+namespace {
+
+// Memory for the library, from the engine's pool.
+class Lender {
+ public:
+  using value_type = char;
+  explicit Lender(Device* gpu) : gpu_(gpu) {}
+  char* allocate(std::ptrdiff_t bytes) {
+    lent_.push_back(gpu_->allocate(static_cast<std::size_t>(bytes), "the workspace of this call"));
+    return pointer<char>(lent_.back());
+  }
+  void deallocate(char* at, std::size_t) {
+    const auto is_it = [at](const Block& block) { return pointer<char>(block) == at; };
+    lent_.erase(std::remove_if(lent_.begin(), lent_.end(), is_it), lent_.end());
+  }
+
+ private:
+  Device* gpu_;
+  std::vector<Block> lent_;
+};
+
+template <class Item>
+class SetMaker {
+ public:
+  SetMaker(Device& gpu, SetOp op) : gpu_(gpu), lender_(&gpu), op_(op) {}
+
+  Made run(const Item* a, Index a_count, const Item* b, Index b_count) {
+    Made made{room_for<Item>(gpu_, a_count + b_count), 0};
+    made.count = write(a, a + a_count, b, b + b_count, pointer<Item>(made.block)) - pointer<Item>(made.block);
+    return made;
+  }
+  Made distinct(const Item* items, Index count) {
+    Made made{room_for<Item>(gpu_, count), 0};
+    Item* const to = pointer<Item>(made.block);
+    made.count = thrust::unique_copy(policy(), items, items + count, to) - to;
+    return made;
+  }
+
+ private:
+  auto policy() { return thrust::cuda::par(lender_).on(stream_of(gpu_)); }
+  Item* write(const Item* a, const Item* a_end, const Item* b, const Item* b_end, Item* to) {
+    switch (op_) {
+      case SetOp::unite: return thrust::set_union(policy(), a, a_end, b, b_end, to);
+      case SetOp::intersect: return thrust::set_intersection(policy(), a, a_end, b, b_end, to);
+      case SetOp::subtract: return thrust::set_difference(policy(), a, a_end, b, b_end, to);
+      case SetOp::symmetric: break;
+    }
+    return thrust::set_symmetric_difference(policy(), a, a_end, b, b_end, to);
+  }
+
+  Device& gpu_;
+  Lender lender_;
+  const SetOp op_;
+};
+
+template <class Item>
+Made set_by(Device& gpu, SetOp op, bool multiset, const Item* a, Index a_count, const Item* b, Index b_count) {
+  SetMaker<Item> maker(gpu, op);
+  if (multiset) return maker.run(a, a_count, b, b_count);
+  const Made once_a = maker.distinct(a, a_count), once_b = maker.distinct(b, b_count);
+  return maker.run(pointer<Item>(once_a.block), once_a.count, pointer<Item>(once_b.block), once_b.count);
+}
+
+}  // namespace
+
+Made set_of(Device& gpu, SetOp op, bool multiset, const Column& a, const Column& b) {
+  try {
+    if (a.integers) return set_by(gpu, op, multiset, a.integers, a.count, b.integers, b.count);
+    return set_by(gpu, op, multiset, a.doubles, a.count, b.doubles, b.count);
+  } catch (const thrust::system_error& error) {
+    internal_check(false, "the GPU failed at a set: ", error.what());
+    throw;
+  }
+}
+
+}  // namespace kernweave::arrays::cuda
