@@ -161,6 +161,9 @@ SEXP r_on_device(SEXP x, int number) {
   });
 }
 
-// Are the numbers of a vector on a device, or have been?
+// Are the numbers of a vector on a device? Not any more once somebody could write to those in R's memory.
 // [[Rcpp::export(rng = false)]]
-bool r_is_on_device(SEXP x) { return kernweave::resident(x) != nullptr; }
+bool r_is_on_device(SEXP x) {
+  const kernweave::Kept* const kept = kernweave::resident(x);
+  return kept && !kept->copies.empty();
+}

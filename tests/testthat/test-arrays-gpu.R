@@ -1,25 +1,6 @@
 # Verbs for arrays on a GPU: what they make of vectors that lie there is what the CPU makes of the same numbers, to the
 # last bit for whole numbers and orders, to rounding for sums; it stays there; and it has the same bits every time.
 
-on_gpu <- function(x) if (is.null(x)) NULL else on_device(x, "gpu", integers = is.integer(x))
-
-# What a call makes here and there. Nothing may be fetched on the way.
-same_there <- function(call, tolerance = 0, stays = TRUE, label = deparse1(body(call))) {
-  here <- call(identity)
-  said <- kernweave:::said
-  said$arrays <- NULL
-  expect_no_message(there <- call(on_gpu))
-  again <- call(on_gpu)
-  parts <- function(x) if (is.list(x)) x else list(x)
-  if (stays) for (part in parts(there)) {
-    expect_true(!length(part) || is_on_device(part), label = paste(label, "stays there"))
-  }
-  expect_identical(lapply(parts(again), as_numbers), lapply(parts(there), as_numbers), label = paste(label, "again"))
-  if (tolerance == 0) expect_identical(there, here, label = label)
-  else expect_equal(there, here, tolerance = tolerance, label = label)
-}
-as_numbers <- function(x) if (is.double(x)) writeBin(as.vector(x), raw()) else as.vector(x)
-
 # Lengths that are hard to share out; more than a piece has, more than a tile, next to none.
 layouts <- list(
   one = 300000L, equal = rep(7L, 30000), huge = c(1L, 200000L, 0L, 3L, 70000L),
@@ -293,8 +274,18 @@ test_that("what stays on the GPU is what the next verb takes", {
   sorted <- par_sort(there)
   expect_true(is_on_device(order) && is_on_device(sorted))
   expect_identical(par_search(there, sorted)[order], 0:999)
-  half <- par_remove(sorted, which(sorted < 0.5))
+  half <- par_remove(sorted, seq_len(sum(x < 0.5)))
   expect_true(is_on_device(half))
   expect_identical(half, sort(x[x >= 0.5]))
   expect_equal(as.vector((Vi(half) * Vj(matrix(2))) %*% 1), 2 * as.vector(half))
+})
+
+test_that("what R may have written to is there no longer, and can be sent again", {
+  skip_without_gpu()
+  x <- on_gpu(c(3, 1, 2))
+  there <- x
+  there[2] <- 5
+  expect_false(is_on_device(there))
+  expect_true(is_on_device(on_gpu(there)))
+  same_there(function(to) par_sort(to(there)))
 })
