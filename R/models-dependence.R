@@ -136,20 +136,22 @@ dependence <- function(sets, k, l, null, R) {
   list(n = n, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
 }
 
-# A pass over the pairs for each permutation: several that share A take no less.
+# A pass over the pairs for each permutation, planned once: several that share A take no less.
 pair_permutations <- function(statistic, A, l, y, R) {
   n <- nrow(y)
   plan <- relabellings(seq_len(n), R)
+  moved <- lapply(list(Vi, Vj), function(V) V(dim = ncol(y), name = "moved"))
+  pass <- as.function(sum(A * l(structure(moved[[1]], term = attr(y, "term")), moved[[2]]), index = "ij", call = FALSE))
+  y <- unname(strip_term(y))
   begun <- proc.time()[[3]]
   replicates <- vapply(seq_len(plan$count), function(k) {
-    out <- sum(A * l(moved_rows(y, plan$codes(k)[, 1])), index = "ij")[1] / n
+    order <- plan$codes(k)[, 1]
+    out <- pass(y[order, , drop = FALSE], y[order, , drop = FALSE])[1] / n
     if (k == 1) announce((proc.time()[[3]] - begun) * (plan$count - 1), n, "null = \"moments\"")
     out
   }, 0)
   from_replicates(statistic, replicates, plan$exhaustive)
 }
-
-moved_rows <- function(y, order) structure(unname(y[order, , drop = FALSE]), term = attr(y, "term"))
 
 # The correlation of U-centred matrices, from sums of the matrices as they are.
 corrected <- function(found) {

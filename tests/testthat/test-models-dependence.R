@@ -46,6 +46,12 @@ test_that("replicates are those of dense matrices, moments those of all permutat
   B <- centred(dense_distance(y[1:7]))
   all <- apply(all_orders(7), 2, function(o) sum(A * B[o, o]) / 7)
   expect_equal(few$moments, moments3(all), tolerance = 1e-8)
+  by_variable <- kernel_spec("gaussian", scale = c(1, 2), ard = TRUE)
+  set.seed(4)
+  scaled <- hsic_test(y, x, kernel_y = by_variable, null = "permutation", R = 5)
+  set.seed(4)
+  expect_equal(scaled$replicates, hsic_test(y, x %*% diag(c(1, 0.5)), kernel_y = kernel_spec("gaussian", 1),
+                                            kernel = "gaussian", null = "permutation", R = 5)$replicates)
   exact <- dcor_test(x[1:5, ], y[1:5], null = "permutation")
   expect_length(exact$replicates, 120)
   expect_equal(exact$p.value * 120, round(exact$p.value * 120))

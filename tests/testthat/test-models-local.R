@@ -1,5 +1,6 @@
 # Local regression against weighted least squares, row by row, and the numbers of other packages.
 
+skip_if_not_installed("MASS")
 cycle <- data.frame(times = MASS::mcycle$times, accel = MASS::mcycle$accel)
 at <- data.frame(times = c(10, 20, 30, 40, 50))
 

@@ -1,0 +1,77 @@
+# Tests, neighbours, clusters and local fits beside the packages that R's statisticians know: seconds at a size where
+# both run, then ours alone at a large one, with the peak of memory that R counts.
+#
+#   Rscript bench/models.R [points beside others] [points alone] [threads]
+
+library(kernweave)
+
+given <- commandArgs(TRUE)
+given <- c(given, c("1000", "100000", "2")[seq_len(3) > length(given)])
+n <- as.integer(given[1])
+large <- as.numeric(given[2])
+options(kernweave.threads = as.integer(given[3]))
+
+# Seconds, the shortest of three where that is quick, and megabytes beyond what was there before.
+cost <- function(call) {
+  before <- sum(gc(reset = TRUE)[, 2])
+  took <- system.time(call())[["elapsed"]]
+  if (took < 2) took <- min(took, replicate(2, system.time(call())[["elapsed"]]))
+  c(seconds = took, mb = sum(gc()[, 6]) - before)
+}
+have <- function(package) requireNamespace(package, quietly = TRUE)
+
+case <- function(name, ours, peer = NULL, theirs = NULL) {
+  a <- cost(ours)
+  b <- if (!is.null(peer) && have(peer)) cost(theirs) else c(NA, NA)
+  cat(sprintf("%-44s %8.3f s %6.0f MB   %-9s %8.3f s %6.0f MB   x %.1f\n", name, a[1], a[2],
+              if (is.null(peer)) "" else peer, b[1], b[2], b[1] / a[1]))
+}
+
+points_of <- function(n) {
+  set.seed(1)
+  x <- matrix(stats::rnorm(3 * n), n)
+  list(x = x, y = matrix(stats::rnorm(2 * n), n), g = rep(1:2, length.out = n), cl = rep(1:20, length.out = n),
+       frame = data.frame(a = x[, 1], b = x[, 2], z = sin(2 * x[, 1]) + x[, 3], g = factor(rep(1:3, length.out = n))))
+}
+
+cat("beside others,", n, "points,", getOption("kernweave.threads"), "threads\n")
+d <- points_of(n)
+by_group <- order(d$g)
+case("energy_test, 999 permutations", function() energy_test(d$x, groups = d$g), "energy",
+     function() energy::eqdist.etest(d$x[by_group, ], table(d$g), R = 999))
+case("energy_test, moments", function() energy_test(d$x, groups = d$g, null = "moments"))
+case("mmd_test, 999 permutations", function() mmd_test(d$x, groups = d$g), "kernlab",
+     function() kernlab::kmmd(d$x[d$g == 1, ], d$x[d$g == 2, ], asymptotic = TRUE, ntimes = 150))
+case("dcor_test, moments", function() dcor_test(d$x, d$y), "energy",
+     function() energy::dcov.test(d$x, d$y, R = 999))
+case("dcor_test, 999 permutations", function() dcor_test(d$x, d$y, null = "permutation"), "energy",
+     function() energy::dcov.test(d$x, d$y, R = 999))
+case("hsic_test, moments", function() hsic_test(d$x, d$y))
+case("ksd_test, 999 signs", function() ksd_test(d$x, -d$x))
+case("permanova, 999 permutations", function() permanova(d$x ~ g, d$frame), "vegan",
+     function() vegan::adonis2(d$x ~ g, d$frame, method = "euclidean", permutations = 999))
+case("knn, k = 10", function() knn(d$x, k = 10), "FNN", function() FNN::get.knn(d$x, 10))
+case("silhouette_lazy, 20 clusters", function() silhouette_lazy(d$x, d$cl), "cluster",
+     function() cluster::silhouette(d$cl, stats::dist(d$x)))
+case("kmeans_lazy, 20 clusters, one start", function() suppressWarnings(kmeans_lazy(d$x, 20, nstart = 1)), "stats",
+     function() suppressWarnings(stats::kmeans(d$x, 20, iter.max = 100, algorithm = "Lloyd")))
+case("kde_lazy, values at the points", function() fitted(kde_lazy(d$x)), "ks",
+     function() ks::kde(d$x, H = ks::Hns(d$x), eval.points = d$x, binned = FALSE))
+case("local_reg, 2 inputs, given bandwidth", function() local_reg(z ~ a + b, d$frame, bandwidth = 0.3), "sm",
+     function() sm::sm.regression(d$frame[, c("a", "b")], d$frame$z, h = c(0.3, 0.3), nbins = 0, display = "none",
+                                  eval.points = as.matrix(d$frame[, c("a", "b")]), eval.grid = FALSE))
+
+if (large > 0) {
+  cat("\nalone,", format(large, big.mark = ","), "points\n")
+  d <- points_of(large)
+  case("knn, k = 10", function() knn(d$x, k = 10))
+  case("silhouette_lazy, 20 clusters", function() silhouette_lazy(d$x, d$cl))
+  case("kmeans_lazy, 20 clusters, one start", function() suppressWarnings(kmeans_lazy(d$x, 20, nstart = 1)))
+  case("kde_lazy, values at the points", function() fitted(kde_lazy(d$x)))
+  case("local_reg, 2 inputs, given bandwidth", function() local_reg(z ~ a + b, d$frame, bandwidth = 0.3))
+  case("energy_test, moments", function() energy_test(d$x, groups = d$g, null = "moments"))
+  case("dcor_test, moments", function() dcor_test(d$x, d$y))
+  K <- kernel_energy(d$x)
+  Z <- matrix(stats::rbinom(128 * large, 1, 0.5) * 1, large)
+  case("energy_test, 128 of its permutations", function() K %*% Z)
+}
