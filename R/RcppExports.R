@@ -277,6 +277,22 @@ r_meet <- function(args) {
     .Call(`_kernweave_r_meet`, args)
 }
 
+r_log_forms <- function(matrix, preconditioner, probes, seed, tol, most, vectors) {
+    .Call(`_kernweave_r_log_forms`, matrix, preconditioner, probes, seed, tol, most, vectors)
+}
+
+r_inverse_weights <- function(preconditioner) {
+    .Call(`_kernweave_r_inverse_weights`, preconditioner)
+}
+
+r_weighted_pairs <- function(preconditioner, from, count) {
+    .Call(`_kernweave_r_weighted_pairs`, preconditioner, from, count)
+}
+
+r_low_rank_weights <- function(preconditioner, v) {
+    .Call(`_kernweave_r_low_rank_weights`, preconditioner, v)
+}
+
 r_remove <- function(x, at, places, threads) {
     .Call(`_kernweave_r_remove`, x, at, places, threads)
 }
@@ -361,24 +377,8 @@ r_conjugate_gradients <- function(matrix, preconditioner, b, start, tol, most, t
     .Call(`_kernweave_r_conjugate_gradients`, matrix, preconditioner, b, start, tol, most, together)
 }
 
-r_log_forms <- function(matrix, preconditioner, probes, seed, tol, most, vectors) {
-    .Call(`_kernweave_r_log_forms`, matrix, preconditioner, probes, seed, tol, most, vectors)
-}
-
 r_uniforms <- function(n, seed) {
     .Call(`_kernweave_r_uniforms`, n, seed)
-}
-
-r_inverse_weights <- function(preconditioner) {
-    .Call(`_kernweave_r_inverse_weights`, preconditioner)
-}
-
-r_weighted_pairs <- function(preconditioner, from, count) {
-    .Call(`_kernweave_r_weighted_pairs`, preconditioner, from, count)
-}
-
-r_low_rank_weights <- function(preconditioner, v) {
-    .Call(`_kernweave_r_low_rank_weights`, preconditioner, v)
 }
 
 r_minimal_residual <- function(matrix, b, tol, most) {
@@ -487,6 +487,14 @@ r_cpu_loops <- function(plan, points) {
 
 r_cuda_compile <- function(source, capability) {
     .Call(`_kernweave_r_cuda_compile`, source, capability)
+}
+
+r_test_columns <- function(matrix, preconditioner, thin, b, start, local, number) {
+    .Call(`_kernweave_r_test_columns`, matrix, preconditioner, thin, b, start, local, number)
+}
+
+r_column_kernels <- function() {
+    .Call(`_kernweave_r_column_kernels`)
 }
 
 r_power <- function(plan, data, extents, vector, products, settings) {

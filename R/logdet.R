@@ -83,7 +83,7 @@ quadrature_system <- function(K, ridge, probes, seed) {
   exact <- native_system(lazy_set(K, precision = "float64"), ridge, probes)
   if (call_options(K$settings)$precision == "float64" || min(ridge) == 0) return(list(system = exact, rounding = 0))
   rough <- native_system(K, ridge, probes)
-  signs <- random_signs(n, probes, seed)
+  signs <- random_signs(n, 1, seed)
   off <- sqrt(mean((r_operator_product(exact, signs) - r_operator_product(rough, signs))^2)) / min(ridge)
   if (off > 0.01) list(system = exact, rounding = 0) else list(system = rough, rounding = sqrt(n) * off)
 }

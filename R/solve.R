@@ -134,9 +134,10 @@ length_of <- function(v) {
 
 solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, maxit) {
   exact <- lazy_set(K, precision = "float64")
-  check_symmetric_by_products(native_system(exact, ridge, 2), nrow(b))
+  refined <- method != "minres" && call_options(K$settings)$precision != "float64"
+  check_symmetric_by_products(native_system(if (refined) K else exact, ridge, 2), nrow(b))
   P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
-  rough <- if (method != "minres" && call_options(K$settings)$precision != "float64") native_system(K, ridge, ncol(b))
+  rough <- if (refined) native_system(K, ridge, ncol(b))
   c(iterate(native_system(exact, ridge, ncol(b)), b, tol, method, maxit, live_pointer(P), start, rough),
     list(ridge = min(ridge), preconditioner = P))
 }
@@ -187,12 +188,13 @@ most_iterations <- function(n) as.integer(100 + 10 * sqrt(n))
 # Products in float32 gain two digits at a time; residuals in float64 say how far that has come. Where a step gains less
 # than a factor of 3, the rest is done in float64.
 refine <- function(by_gradients, system, rough, b, start, tol) {
-  x <- if (ncol(start)) start else 0 * b
-  residual <- b - r_operator_product(system, x)
+  fresh <- !ncol(start)
+  x <- if (fresh) 0 * b else start
+  residual <- if (fresh) b else b - r_operator_product(system, x)
   size <- relative_size(residual, b)
   history <- numeric()
   iterations <- integer(ncol(b))
-  products <- 1
+  products <- as.integer(!fresh)
   while (any(size > tol)) {
     step <- by_gradients(rough, residual, matrix(0, nrow(b), 0), max(1e-2, tol))
     moved <- x + step$x

@@ -824,6 +824,55 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_log_forms
+Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most, bool vectors);
+RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< int >::type probes(probesSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< bool >::type vectors(vectorsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, probes, seed, tol, most, vectors));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_inverse_weights
+Rcpp::List r_inverse_weights(SEXP preconditioner);
+RcppExport SEXP _kernweave_r_inverse_weights(SEXP preconditionerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(preconditioner));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_weighted_pairs
+Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count);
+RcppExport SEXP _kernweave_r_weighted_pairs(SEXP preconditionerSEXP, SEXP fromSEXP, SEXP countSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< double >::type count(countSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_weighted_pairs(preconditioner, from, count));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_low_rank_weights
+Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v);
+RcppExport SEXP _kernweave_r_low_rank_weights(SEXP preconditionerSEXP, SEXP vSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type v(vSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_low_rank_weights(preconditioner, v));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_remove
 SEXP r_remove(SEXP x, SEXP at, bool places, int threads);
 RcppExport SEXP _kernweave_r_remove(SEXP xSEXP, SEXP atSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
@@ -1088,22 +1137,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_log_forms
-Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most, bool vectors);
-RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< int >::type probes(probesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
-    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    Rcpp::traits::input_parameter< bool >::type vectors(vectorsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, probes, seed, tol, most, vectors));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_uniforms
 Rcpp::NumericVector r_uniforms(double n, double seed);
 RcppExport SEXP _kernweave_r_uniforms(SEXP nSEXP, SEXP seedSEXP) {
@@ -1112,39 +1145,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type n(nSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(r_uniforms(n, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_inverse_weights
-Rcpp::List r_inverse_weights(SEXP preconditioner);
-RcppExport SEXP _kernweave_r_inverse_weights(SEXP preconditionerSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(preconditioner));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_weighted_pairs
-Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count);
-RcppExport SEXP _kernweave_r_weighted_pairs(SEXP preconditionerSEXP, SEXP fromSEXP, SEXP countSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< double >::type count(countSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_weighted_pairs(preconditioner, from, count));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_low_rank_weights
-Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v);
-RcppExport SEXP _kernweave_r_low_rank_weights(SEXP preconditionerSEXP, SEXP vSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type v(vSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_low_rank_weights(preconditioner, v));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1471,6 +1471,31 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_test_columns
+Rcpp::List r_test_columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp::NumericMatrix b, Rcpp::NumericMatrix start, bool local, int number);
+RcppExport SEXP _kernweave_r_test_columns(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP thinSEXP, SEXP bSEXP, SEXP startSEXP, SEXP localSEXP, SEXP numberSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type thin(thinSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
+    Rcpp::traits::input_parameter< bool >::type local(localSEXP);
+    Rcpp::traits::input_parameter< int >::type number(numberSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_test_columns(matrix, preconditioner, thin, b, start, local, number));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_column_kernels
+std::string r_column_kernels();
+RcppExport SEXP _kernweave_r_column_kernels() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_column_kernels());
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_power
 Rcpp::List r_power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int vector, int products, Rcpp::List settings);
 RcppExport SEXP _kernweave_r_power(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP vectorSEXP, SEXP productsSEXP, SEXP settingsSEXP) {
@@ -1621,6 +1646,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
+    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},
+    {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
+    {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
+    {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
     {"_kernweave_r_remove", (DL_FUNC) &_kernweave_r_remove, 4},
     {"_kernweave_r_insert", (DL_FUNC) &_kernweave_r_insert, 5},
     {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 4},
@@ -1642,11 +1671,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 1},
     {"_kernweave_r_precondition", (DL_FUNC) &_kernweave_r_precondition, 2},
     {"_kernweave_r_conjugate_gradients", (DL_FUNC) &_kernweave_r_conjugate_gradients, 7},
-    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},
     {"_kernweave_r_uniforms", (DL_FUNC) &_kernweave_r_uniforms, 2},
-    {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
-    {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
-    {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
     {"_kernweave_r_minimal_residual", (DL_FUNC) &_kernweave_r_minimal_residual, 4},
     {"_kernweave_r_least_squares", (DL_FUNC) &_kernweave_r_least_squares, 7},
     {"_kernweave_r_largest_eigenpairs", (DL_FUNC) &_kernweave_r_largest_eigenpairs, 9},
@@ -1674,6 +1699,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cuda_scripts", (DL_FUNC) &_kernweave_r_cuda_scripts, 2},
     {"_kernweave_r_cpu_loops", (DL_FUNC) &_kernweave_r_cpu_loops, 2},
     {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
+    {"_kernweave_r_test_columns", (DL_FUNC) &_kernweave_r_test_columns, 7},
+    {"_kernweave_r_column_kernels", (DL_FUNC) &_kernweave_r_column_kernels, 0},
     {"_kernweave_r_power", (DL_FUNC) &_kernweave_r_power, 6},
     {"_kernweave_r_executables", (DL_FUNC) &_kernweave_r_executables, 1},
     {"_kernweave_r_grain", (DL_FUNC) &_kernweave_r_grain, 4},

@@ -5,6 +5,7 @@
 #include "border.hpp"
 #include "r_data.hpp"
 #include "r_plan.hpp"
+#include "r_resident.hpp"
 
 namespace kernweave {
 namespace {
@@ -98,6 +99,16 @@ Rcpp::NumericMatrix block_to_r(const Block& block) {
   Rcpp::NumericMatrix matrix(static_cast<int>(block.rows()), static_cast<int>(block.cols()));
   std::copy(block.data(), block.data() + block.size(), matrix.begin());
   return matrix;
+}
+
+Rcpp::RObject columns_to_r(solve::Columns columns) {
+  if (!columns.device()) return block_to_r(columns.block());
+  const Rcpp::IntegerVector dim = {static_cast<int>(columns.rows()), static_cast<int>(columns.cols())};
+  Rcpp::RObject made = resident_vector(REALSXP, columns.size());
+  const int number = columns.device()->number();  // asked first: what is given away has no device any more
+  resident(made)->copies[number] = columns.given_away();
+  made.attr("dim") = dim;
+  return made;
 }
 
 solve::Vector vector_from_r(const Rcpp::NumericVector& vector) {

@@ -12,6 +12,8 @@ int threads_of(const Rcpp::List& description);
 
 solve::Block block_from_r(const Rcpp::NumericMatrix& matrix);
 Rcpp::NumericMatrix block_to_r(const solve::Block& block);
+// A matrix whose numbers stay where they are, be it on a device.
+Rcpp::RObject columns_to_r(solve::Columns columns);
 solve::Vector vector_from_r(const Rcpp::NumericVector& vector);
 Rcpp::NumericVector vector_to_r(const solve::Vector& vector);
 

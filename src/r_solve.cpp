@@ -1,9 +1,7 @@
-// R's way to solvers: landmarks, preconditioners that are kept behind pointers, conjugate gradients, quadrature.
+// R's way to solvers: landmarks, preconditioners that are kept behind pointers, and all that solves.
 #include "border.hpp"
 #include "base/threads.hpp"
-#include "r_data.hpp"
-#include "r_operator.hpp"
-#include "r_plan.hpp"
+#include "r_preconditioner.hpp"
 #include "solve/block_conjugate_gradients.hpp"
 #include "solve/block_krylov.hpp"
 #include "solve/inverse_forms.hpp"
@@ -20,38 +18,9 @@
 namespace kernweave {
 namespace {
 
-void poll_r(double) { poll_interrupt(); }
-
-solve::EntriesPlan entries_plan(const Rcpp::List& from) {
-  return {plan_behind(from["plan"]), operands_of({from["data"], from["operands"]}), Rcpp::as<int>(from["rows"]),
-          Rcpp::as<int>(from["columns"])};
-}
-
-solve::Entries entries_from_r(const Rcpp::List& from) {
-  return {entries_plan(from["block"]), entries_plan(from["pairs"]), settings_from_r(from["settings"]), poll_r};
-}
-
 // What the description stands on lives as long as the pointer.
 SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& description) {
   return Rcpp::XPtr<solve::Preconditioner>(made.release(), true, R_NilValue, description);
-}
-
-solve::Places landmarks_from_r(const Rcpp::List& description) {
-  return Rcpp::as<solve::Places>(description["landmarks"]);
-}
-
-solve::Thin thin_from_r(const Rcpp::List& description) {
-  if (landmarks_from_r(description).empty()) return {};
-  return {operator_from_r(description["from"], poll_r), operator_from_r(description["to"], poll_r)};
-}
-
-// Ready for a call: its products read the data as they lie now.
-solve::Preconditioner* preconditioner_behind(SEXP pointer) {
-  if (Rf_isNull(pointer)) return nullptr;
-  internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer), "a preconditioner of another session");
-  auto* const found = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
-  found->bind(thin_from_r(R_ExternalPtrProtected(pointer)));
-  return found;
 }
 
 solve::Neighbours neighbours_from_r(const Rcpp::List& description) {
@@ -72,7 +41,8 @@ const char* end_name(solve::Solution::End end) {
 }
 
 Rcpp::List solution_to_r(const solve::Solution& solution) {
-  return Rcpp::List::create(Rcpp::_["x"] = block_to_r(solution.x), Rcpp::_["iterations"] = solution.iterations,
+  return Rcpp::List::create(Rcpp::_["x"] = block_to_r(solution.x.to_host()),
+                            Rcpp::_["iterations"] = solution.iterations,
                             Rcpp::_["residual"] = vector_to_r(solution.residual), Rcpp::_["history"] = solution.history,
                             Rcpp::_["products"] = solution.products, Rcpp::_["end"] = end_name(solution.end));
 }
@@ -149,9 +119,9 @@ SEXP r_preconditioner(Rcpp::List description) {
 Rcpp::NumericMatrix r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x) {
   return kernweave::at_border([&] {
     kernweave::solve::Preconditioner& p = *kernweave::preconditioner_behind(preconditioner);
-    kernweave::solve::Block y;
-    p.inverse(kernweave::block_from_r(x), &y);
-    return kernweave::block_to_r(y);
+    kernweave::solve::Columns y;
+    p.inverse(kernweave::solve::Columns(kernweave::block_from_r(x)), &y);
+    return kernweave::block_to_r(y.block());
   });
 }
 
@@ -171,50 +141,6 @@ Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::N
   });
 }
 
-// Of each probe: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and how many steps it took. With `vectors`, for
-// derivatives: u = G (G'AG)^-1 w and v = G w.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most,
-                       bool vectors) {
-  return kernweave::at_border([&] {
-    const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
-    kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
-    const auto split = p ? kernweave::solve::split_operator(op.get(), p) : nullptr;
-    const auto signs = kernweave::solve::random_signs(op->rows, probes, static_cast<std::uint64_t>(seed));
-    const double smallest = p ? p->smallest : 0.0;
-    const bool unit = p && p->unit_diagonal();
-    // Derivatives read the solutions, too; an error of a hundredth is small beside the noise of probes.
-    const auto enough = [&](const kernweave::solve::Solution& now) {
-      return (!vectors || now.history.back() < 0.01) &&
-             kernweave::solve::settled(kernweave::solve::log_forms(now, smallest), unit);
-    };
-    const auto solution = kernweave::solve::conjugate_gradients(split ? split.get() : op.get(), nullptr, signs, {},
-                                                                {tol, most, kernweave::threads_of(matrix)},
-                                                                kernweave::poll_r, enough);
-    Rcpp::NumericVector value(probes), bracket(probes), first(probes);
-    const auto forms = kernweave::solve::log_forms(solution, smallest);
-    for (int k = 0; k < probes; ++k) {
-      const auto& form = forms[static_cast<std::size_t>(k)];
-      value[k] = form.value;
-      bracket[k] = form.bracket;
-      first[k] = form.first;
-    }
-    Rcpp::RObject u = R_NilValue, v = R_NilValue;
-    if (vectors) {
-      kernweave::solve::Block turned = solution.x;
-      if (p) p->root(solution.x, &turned);
-      u = kernweave::block_to_r(turned);
-      turned = signs;
-      if (p) p->root(signs, &turned);
-      v = kernweave::block_to_r(turned);
-    }
-    return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["bracket"] = bracket, Rcpp::_["first"] = first,
-                              Rcpp::_["u"] = u, Rcpp::_["v"] = v, Rcpp::_["steps"] = solution.iterations,
-                              Rcpp::_["products"] = solution.products, Rcpp::_["logdet"] = p ? p->logdet : 0.0,
-                              Rcpp::_["unit"] = unit);
-  });
-}
-
 // Uniform random numbers of our own generator.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector r_uniforms(double n, double seed) {
@@ -223,49 +149,6 @@ Rcpp::NumericVector r_uniforms(double n, double seed) {
     for (R_xlen_t k = 0; k < out.size(); ++k)
       out[k] = kernweave::solve::random_uniform(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(k));
     return out;
-  });
-}
-
-// What the trace of P^-1 dA reads of a preconditioner with neighbours.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List r_inverse_weights(SEXP preconditioner) {
-  return kernweave::at_border([&] {
-    const kernweave::solve::Preconditioner* p = kernweave::preconditioner_behind(preconditioner);
-    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
-    kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
-    const kernweave::solve::InverseWeights found = kernweave::solve::inverse_weights(&numbers, *p);
-    return Rcpp::List::create(Rcpp::_["own"] = kernweave::block_to_r(found.own),
-                              Rcpp::_["cross"] = kernweave::block_to_r(found.cross),
-                              Rcpp::_["diagonal"] = kernweave::vector_to_r(found.diagonal),
-                              Rcpp::_["landmarks"] = description["landmarks"], Rcpp::_["order"] = description["order"]);
-  });
-}
-
-// The same of pairs of neighbours, for `count` points of the order from number `from` on.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
-  return kernweave::at_border([&] {
-    const kernweave::solve::Preconditioner& p = *kernweave::preconditioner_behind(preconditioner);
-    const auto first = static_cast<kernweave::solve::Index>(from), points = static_cast<kernweave::solve::Index>(count);
-    const auto n = static_cast<R_xlen_t>(kernweave::solve::count_pairs(p, first, points));
-    Rcpp::NumericVector rows(Rcpp::no_init(n)), columns(Rcpp::no_init(n)), weights(Rcpp::no_init(n));
-    kernweave::solve::list_pairs(p, first, points, {rows.begin(), columns.begin(), weights.begin()});
-    return Rcpp::List::create(Rcpp::_["rows"] = rows, Rcpp::_["columns"] = columns, Rcpp::_["weights"] = weights);
-  });
-}
-
-// What the trace of (P^-1 - V V'/p) dP reads of a preconditioner of low rank.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v) {
-  return kernweave::at_border([&] {
-    const kernweave::solve::Preconditioner* p = kernweave::preconditioner_behind(preconditioner);
-    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
-    kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
-    const auto found = kernweave::solve::low_rank_weights(&numbers, *p, kernweave::landmarks_from_r(description),
-                                                          kernweave::block_from_r(v));
-    return Rcpp::List::create(Rcpp::_["own"] = kernweave::block_to_r(found.own),
-                              Rcpp::_["cross"] = kernweave::block_to_r(found.cross),
-                              Rcpp::_["diagonal"] = kernweave::vector_to_r(found.diagonal));
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace kernweave {
@@ -21,6 +22,10 @@ struct Kept {
   std::vector<double> middle;                   // of the points, once it has been looked for
   std::vector<double> centre;                   // the last one asked for, and how far the points reach from it
   double reach = 0;
+  struct Range {
+    double least, largest;
+  };
+  std::optional<Range> range;  // that no number is outside of, once it is known; then all are finite
 };
 
 struct View {

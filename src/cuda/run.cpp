@@ -155,7 +155,7 @@ class Gpu : public Backend {
   }
 
   // Results of several devices come together in the host's memory.
-  bool holds_data() const override { return numbers().size() == 1; }
+  int holder() const override { return numbers().size() == 1 ? numbers()[0] : -1; }
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     const double transfers = home == Home::host ? transfer_seconds(plan, variant, sizes) : 0;

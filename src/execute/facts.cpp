@@ -42,6 +42,14 @@ Span span_of(const Evaluator& evaluator, const Ref& ref) {
   return span;
 }
 
+// What lies on a device is not fetched where its owner knows the range.
+void note_kept_range(std::size_t k, Data* data, Facts* facts) {
+  const Kept* kept = data->views()[k].kept;
+  if (!kept || !kept->range) return note_range(data->on_host(k), facts);
+  facts->least = kept->range->least;
+  facts->largest = kept->range->largest;
+}
+
 void note_kept_reach(std::size_t k, const std::vector<double>& centre, Data* data, Facts* facts) {
   Kept* kept = data->views()[k].kept;
   if (!kept) return note_reach(data->on_host(k), centre, facts);
@@ -70,7 +78,7 @@ Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<st
   for (std::size_t k = 0; k < plan.variables.size(); ++k) {
     Facts facts;
     facts.rows = data->views()[k].rows;
-    if (wanted.range[k]) note_range(data->on_host(k), &facts);
+    if (wanted.range[k]) note_kept_range(k, data, &facts);
     if (wanted.reach[k]) note_kept_reach(k, centres[k], data, &facts);
     found.variables.push_back(facts);
   }

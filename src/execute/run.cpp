@@ -122,17 +122,17 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
   }
 }
 
-void Execution::replace(int operand, const double* numbers) {
+void Execution::replace(int operand, const double* numbers, Kept* kept) {
   OperandData& given = operands_[static_cast<std::size_t>(operand)];
   given.view.data = numbers;
-  given.view.kept = nullptr;
+  given.view.kept = kept;
   const auto renew = [&](PlanRun* run) {
     for (std::size_t v = 0; v < run->plan.variables.size(); ++v) {
       const Variable& variable = run->plan.variables[v];
       if (!has_operand(variable) || variable.operand != operand) continue;
       View view = run->data.views()[v];
       view.data = numbers;
-      view.kept = nullptr;
+      view.kept = kept;
       run->data.put(v, view);
       if (ordered_ && ordered_->any()) ordered_->arrange(run, v);
     }

@@ -58,8 +58,8 @@ class Execution {
   ~Execution();
 
   const Sizes& sizes() const { return sizes_; }
-  // Other numbers of the same shape for an operand, from the next run on.
-  void replace(int operand, const double* numbers);
+  // Other numbers of the same shape for an operand, from the next run on; without `numbers`, those that a device has.
+  void replace(int operand, const double* numbers, Kept* kept = nullptr);
   // Results go where the host says.
   void run();
   // The same block by block: rows of the results from border to border, in any order; with columns, by way of packed

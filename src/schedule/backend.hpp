@@ -101,8 +101,9 @@ class Backend {
   virtual Verdict ready() const { return {}; }
   // And can it, as it is here, run what it otherwise can?
   virtual Verdict ready_for(const Plan&, const Variant&, const Sizes&) const { return ready(); }
-  // Does it compute with data that lie on a device, and leave results there?
-  virtual bool holds_data() const { return false; }
+  // The number of the device that computes with data that lie there, and leaves results there; -1: none does.
+  virtual int holder() const { return -1; }
+  bool holds_data() const { return holder() >= 0; }
   // Ways through the pairs that prepare() carries out, the one it thinks best first: the others are for those who
   // search, and give the same numbers up to rounding.
   virtual std::vector<Traversal> traversals(const Plan&, const Variant&, const Sizes&) const { return {{}}; }

@@ -20,22 +20,24 @@ class Together : public Rounds {
  public:
   Together(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start, const Limits& limits,
            const Poll& poll)
-      : Rounds(matrix, b, start, limits, poll), preconditioner_(preconditioner) {}
+      : Rounds(matrix, b, start, limits, poll, nullptr), preconditioner_(preconditioner) {}
 
  private:
   void root(const Block& x, Block* y) {
-    if (preconditioner_ && x.cols()) preconditioner_->root(x, y);
-    else *y = x;
+    Columns root(x);
+    if (preconditioner_ && x.cols()) preconditioner_->root(Columns(x), &root);
+    *y = std::move(*root.here());
   }
 
   void root_transposed(const Block& x, Block* y) {
-    if (preconditioner_) preconditioner_->root_transposed(x, y);
-    else *y = x;
+    Columns root(x);
+    if (preconditioner_) preconditioner_->root_transposed(Columns(x), &root);
+    *y = std::move(*root.here());
   }
 
   void restart() override {
     Block all;
-    root_transposed(r_, &all);
+    root_transposed(r_.block(), &all);
     const Row sizes = norms(all, limits_.threads);
     const Row scale = (sizes > 0).select(sizes, 1.0);
     orthonormal(all * scale.inverse().matrix().asDiagonal(), Row::Ones(sizes.size()), &coordinates_);
@@ -55,10 +57,12 @@ class Together : public Rounds {
 
   void advance() override {
     for (const Index c : waiting()) ++out_.iterations[static_cast<std::size_t>(c)];
-    product(s_, &image_);
+    Columns image;
+    product(Columns(s_), &image);
+    image_ = std::move(*image.here());
     const Block inverse = inverse_forms(), step = inverse * coordinates_;
-    add_product(&x_, s_, step, limits_.threads);
-    add_product(&r_, image_, -step, limits_.threads);
+    add_product(x_.here(), s_, step, limits_.threads);
+    add_product(r_.here(), image_, -step, limits_.threads);
     if (led_away()) return restart();
     root_transposed(image_, &turned_);
     Block left = q_, along;
@@ -119,7 +123,7 @@ Block columns_from(const Block& all, Index from, Index count) {
 // One more lot of columns beside those that are done.
 void join(const Solution& part, Index from, Solution* all) {
   const Index count = part.x.cols();
-  all->x.middleCols(from, count) = part.x;
+  all->x.here()->middleCols(from, count) = part.x.block();
   all->residual.segment(from, count) = part.residual;
   all->iterations.insert(all->iterations.end(), part.iterations.begin(), part.iterations.end());
   all->products += part.products;
@@ -134,7 +138,7 @@ void join(const Solution& part, Index from, Solution* all) {
 Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b,
                                    const Block& start, const Limits& limits, const Poll& poll) {
   Solution all;
-  all.x = Block::Zero(b.rows(), b.cols());
+  all.x = Columns(Block::Zero(b.rows(), b.cols()));
   all.residual = Vector::Zero(b.cols());
   // Lots of one size: a small one would take the most iterations.
   const Index lots = (b.cols() + kWidest - 1) / kWidest;

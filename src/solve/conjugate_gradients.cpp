@@ -1,4 +1,5 @@
-// Each column has directions of its own; one that has come far enough leaves the block.
+// Each column has directions of its own; one that has come far enough leaves the block. Where the matrix is multiplied
+// on a device, a few numbers of each column and what preconditioners do at landmarks cross the bus.
 #include "solve/conjugate_gradients.hpp"
 
 #include "base/error.hpp"
@@ -11,10 +12,12 @@ class Lockstep : public Rounds {
  public:
   Lockstep(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start, const Limits& limits,
            const Poll& poll, const Satisfied& satisfied)
-      : Rounds(matrix, b, start, limits, poll), preconditioner_(preconditioner), satisfied_(satisfied) {}
+      : Rounds(matrix, b, start, limits, poll, matrix->home()),
+        preconditioner_(preconditioner),
+        satisfied_(satisfied) {}
 
  private:
-  void precondition(const Block& x, Block* y) {
+  void precondition(const Columns& x, Columns* y) {
     if (preconditioner_) preconditioner_->inverse(x, y);
     else *y = x;
   }
@@ -80,7 +83,7 @@ class Lockstep : public Rounds {
     std::vector<Index> still;
     for (const Index k : stay) still.push_back(active_[static_cast<std::size_t>(k)]);
     active_ = still;
-    for (Block* one : {&x_, &r_, &d_}) *one = columns_of(*one, stay);
+    for (Columns* one : {&x_, &r_, &d_}) *one = columns_of(*one, stay);
     Row rz(static_cast<Index>(stay.size())), best(rz.size());
     for (std::size_t k = 0; k < stay.size(); ++k) {
       rz[static_cast<Index>(k)] = rz_[stay[k]];
@@ -92,7 +95,7 @@ class Lockstep : public Rounds {
 
   Preconditioner* const preconditioner_;
   const Satisfied& satisfied_;
-  Block z_, d_, q_;
+  Columns z_, d_, q_;
   Row rz_;
 };
 

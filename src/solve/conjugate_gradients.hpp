@@ -19,7 +19,8 @@ struct Coefficients {
 };
 
 struct Solution {
-  Block x;
+  Columns x;     // where the iteration was
+  Columns left;  // b - A x as the recursion has it, where it was ended before x was there; else of no columns
   std::vector<int> iterations;  // of each column
   Vector residual;              // the true one, recomputed, relative
   std::vector<double> history;  // the largest residual after each iteration, as the recursion has it

@@ -1,12 +1,13 @@
-// Products by the executor. Right-hand sides and results lie where the solver has them: nothing is copied where the
-// plan is as wide as the block.
+// Products by the executor. Right-hand sides and results lie where the solver has them, on the host or on a device:
+// nothing is copied where the plan is as wide as the block.
 #include "solve/engine_operator.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "execute/facts.hpp"
+#include "schedule/backend.hpp"
 #include "solve/engine_host.hpp"
-#include "solve/long_columns.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -19,9 +20,10 @@ class Engine : public Operator {
         plans_(std::move(plans)),
         known_(known),
         settings_(settings),
-        target_(std::move(poll)) {
+        poll_(std::move(poll)),
+        here_(plans_.size()),
+        there_(plans_.size()) {
     internal_check(!plans_.empty(), "an operator without plans");
-    runs_.resize(plans_.size());
   }
 
   void times(const Block& x, Block* y) override {
@@ -31,22 +33,57 @@ class Engine : public Operator {
     }
     y->resize(rows, x.cols());
     const Index widest = plans_.back().width;
-    for (Index from = 0; from < x.cols(); from += widest) columns_of(x, from, std::min(widest, x.cols() - from), y);
+    for (Index from = 0; from < x.cols(); from += widest) some_columns(x, from, std::min(widest, x.cols() - from), y);
+  }
+
+  device::Device* home() override {
+    if (!looked_) home_ = looked_for();
+    looked_ = true;
+    return home_;
+  }
+
+  void multiply(const Columns& x, Columns* y) override {
+    if (!x.device() || x.device() != home()) return Operator::multiply(x, y);
+    const Index widest = plans_.back().width;
+    if (x.cols() <= widest) return some_columns_there(x, y);
+    y->make(home_, rows, x.cols());
+    for (Index from = 0; from < x.cols(); from += widest) {
+      Columns part;
+      some_columns_there(columns_from(x, from, std::min(widest, x.cols() - from)), &part);
+      for (Index c = 0; c < part.cols(); ++c) put_column(part, c, y, from + c);
+    }
   }
 
  private:
-  void columns_of(const Block& x, Index from, Index count, Block* y) {
+  // A plan on operands, and who it reports to.
+  struct Run {
+    explicit Run(const Poll& poll) : host(poll) {}
+    EngineHost host;
+    std::vector<OperandData> operands;
+    std::unique_ptr<Execution> execution;
+  };
+
+  // The narrowest plan that has room for so many columns.
+  std::size_t plan_for(Index count) const {
     const auto plan =
         std::find_if(plans_.begin(), plans_.end(), [&](const ProductPlan& p) { return p.width >= count; });
-    const auto k = static_cast<std::size_t>(plan - plans_.begin());
-    const bool fits = plan->width == count;
+    return static_cast<std::size_t>(plan - plans_.begin());
+  }
+
+  void some_columns(const Block& x, Index from, Index count, Block* y) {
+    const std::size_t k = plan_for(count);
+    const Index width = plans_[k].width;
+    const bool fits = width == count;
     if (!fits) {
-      if (padded_x_.rows() != columns || padded_x_.cols() != plan->width) padded_x_.setZero(columns, plan->width);
+      if (padded_x_.rows() != columns || padded_x_.cols() != width) padded_x_.setZero(columns, width);
       copy(x.col(from).data(), columns * count, padded_x_.data());
-      padded_y_.resize(rows, plan->width);
+      padded_y_.resize(rows, width);
     }
-    target_.to = fits ? y->col(from).data() : padded_y_.data();
-    multiply(k, fits ? x.col(from).data() : padded_x_.data());
+    const double* const numbers = fits ? x.col(from).data() : padded_x_.data();
+    Run& run = here(k, numbers);
+    run.host.to = fits ? y->col(from).data() : padded_y_.data();
+    run.execution->replace(plans_[k].vector, numbers);
+    run.execution->run();
     if (!fits) copy(padded_y_.data(), rows * count, y->col(from).data());
   }
 
@@ -56,27 +93,87 @@ class Engine : public Operator {
                [&](Index first, Index last, Index) { std::copy(from + first, from + last, to + first); });
   }
 
-  void multiply(std::size_t k, const double* vector) {
-    ProductPlan& plan = plans_[k];
-    if (runs_[k]) {
-      runs_[k]->replace(plan.vector, vector);
-    } else {
-      View& view = plan.operands[static_cast<std::size_t>(plan.vector)].view;
-      view = View();
-      view.data = vector;
-      view.rows = columns;
-      view.columns = plan.width;
-      runs_[k] = std::make_unique<Execution>(plan.prepared, plan.operands, known_, settings_, &target_);
+  Run& here(std::size_t k, const double* numbers) {
+    if (!here_[k]) {
+      here_[k] = std::make_unique<Run>(poll_);
+      here_[k]->operands = plans_[k].operands;
+      start(here_[k].get(), k, settings_, numbers);
     }
-    runs_[k]->run();
+    return *here_[k];
+  }
+
+  void start(Run* run, std::size_t k, const Settings& settings, const double* numbers) {
+    View& view = run->operands[static_cast<std::size_t>(plans_[k].vector)].view;
+    view = View();
+    view.data = numbers;
+    view.rows = columns;
+    view.columns = plans_[k].width;
+    run->host.operands = &run->operands;
+    run->execution = std::make_unique<Execution>(plans_[k].prepared, run->operands, known_, settings, &run->host);
+  }
+
+  // --- on a device ---
+
+  // Of the same columns and data, all of which lie there: their copies are made once.
+  Run& there(std::size_t k) {
+    if (there_[k]) return *there_[k];
+    there_[k] = std::make_unique<Run>(poll_);
+    there_[k]->operands = plans_[k].operands;
+    for (OperandData& operand : there_[k]->operands) {
+      operand.resident = true;
+      if (operand.view.kept) continue;
+      copies_.push_back(std::make_unique<Kept>());
+      operand.view.kept = copies_.back().get();
+    }
+    Settings settings = settings_;
+    if (holder_) settings.device = holder_;
+    start(there_[k].get(), k, settings, nullptr);
+    return *there_[k];
+  }
+
+  // Where the schedule of the widest plan has data that lie there. A plan that looks at the vector's numbers has them
+  // on the host, as one of restricted pairs has all, and a sparse matrix has no copy.
+  device::Device* looked_for() {
+    const ProductPlan& plan = plans_.back();
+    const auto sparse = [](const OperandData& operand) { return operand.view.sparse(); };
+    if (rows == 0 || columns == 0 || settings_.device == "cpu") return nullptr;
+    if (plan.prepared->plan.pairs == Pairs::restricted) return nullptr;
+    if (std::any_of(plan.operands.begin(), plan.operands.end(), sparse)) return nullptr;
+    if (asks_of(plan.prepared->plan, {rows, columns, known_.batch}, plan.vector)) return nullptr;
+    const Backend* const backend = there(plans_.size() - 1).execution->schedule().backend;
+    if (!backend->holds_data() || !columns_may_stay(backend->holder())) return nullptr;
+    holder_ = backend->name();
+    return &device::open(backend->holder());
+  }
+
+  void some_columns_there(const Columns& x, Columns* y) {
+    const std::size_t k = plan_for(x.cols());
+    const Index width = plans_[k].width, count = x.cols();
+    if (width != count) {
+      if (padded_there_.cols() != width) {
+        padded_there_.make(home_, columns, width);
+        clear(&padded_there_);
+      }
+      for (Index c = 0; c < count; ++c) put_column(x, c, &padded_there_, c);
+    }
+    Run& run = there(k);
+    run.host.stay = Kept();
+    run.execution->replace(plans_[k].vector, nullptr, (width == count ? x : padded_there_).kept());
+    run.execution->run();
+    *y = Columns(home_, std::move(run.host.stay.copies.at(home_->number())), rows, count);
   }
 
   std::vector<ProductPlan> plans_;
   const Known known_;
   const Settings settings_;
-  EngineHost target_;
-  std::vector<std::unique_ptr<Execution>> runs_;
+  const Poll poll_;
+  std::vector<std::unique_ptr<Run>> here_, there_;
   Block padded_x_, padded_y_;
+  std::vector<std::unique_ptr<Kept>> copies_;
+  bool looked_ = false;
+  const char* holder_ = nullptr;
+  device::Device* home_ = nullptr;
+  Columns padded_there_;
 };
 
 }  // namespace

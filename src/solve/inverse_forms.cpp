@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "solve/long_columns.hpp"
 #include "solve/quadrature.hpp"
 
 namespace kernweave::solve {
@@ -26,7 +25,7 @@ class FormIteration {
         smallest_(preconditioner ? preconditioner->smallest : smallest),
         limits_(limits),
         poll_(poll),
-        r_(b) {
+        r_(Columns(b).sent_to(matrix->home())) {
     out_.value = Vector::Zero(b.cols());
     out_.left = Vector::Zero(b.cols());
     out_.iterations.assign(static_cast<std::size_t>(b.cols()), 0);
@@ -57,7 +56,7 @@ class FormIteration {
 
   void advance() {
     poll_(0.0);
-    matrix_->times(d_, &q_);
+    matrix_->multiply(d_, &q_);
     ++out_.products;
     const Row dq = dots(d_, q_, limits_.threads);
     user_check((dq > 0).all() && rz_.isFinite().all(), Fault::indefinite,
@@ -99,7 +98,7 @@ class FormIteration {
       still.push_back(active_[static_cast<std::size_t>(places[k])]);
       rz[static_cast<Index>(k)] = rz_[places[k]];
     }
-    for (Block* one : {&r_, &d_}) *one = columns_of(*one, places);
+    for (Columns* one : {&r_, &d_}) *one = columns_of(*one, places);
     active_ = still;
     rz_ = rz;
   }
@@ -115,7 +114,7 @@ class FormIteration {
   std::vector<Coefficients> numbers_;
   Vector lowest_;  // the smallest eigenvalue for each column, or the smallest Ritz value
   int step_ = 1, look_ = 1;
-  Block r_, z_, d_, q_;
+  Columns r_, z_, d_, q_;
   Row rz_;
 };
 

@@ -37,7 +37,7 @@ class Fit {
   Fit(Operator* matrix, Operator* transposed, const Vector& ridge, const Block& b, const Block& start,
       const Limits& limits, const Poll& poll)
       : matrix_(matrix), transposed_(transposed), root_(ridge.cwiseSqrt()), b_(b), limits_(limits), poll_(poll) {
-    out_.x = start.size() ? start : Block(Block::Zero(matrix->columns, b.cols()));
+    out_.x = Columns(start.size() ? start : Block(Block::Zero(matrix->columns, b.cols())));
     out_.iterations.assign(static_cast<std::size_t>(b.cols()), 0);
     out_.residual = Vector::Zero(b.cols());
     sides_ = norms(b, limits.threads);
@@ -78,7 +78,7 @@ class Fit {
     Block x(out_.x.rows(), static_cast<Index>(which.size()));
     left.rows.resize(b_.rows(), x.cols());
     for (Index k = 0; k < x.cols(); ++k) {
-      x.col(k) = out_.x.col(which[static_cast<std::size_t>(k)]);
+      x.col(k) = out_.x.block().col(which[static_cast<std::size_t>(k)]);
       left.rows.col(k) = b_.col(which[static_cast<std::size_t>(k)]);
     }
     if (!at_zero_) {
@@ -204,7 +204,7 @@ class Fit {
   // What this round moved x by, once for each column.
   void give_back() {
     for (std::size_t k = 0; k < active_.size(); ++k) {
-      out_.x.col(active_[k]) += moved_.col(static_cast<Index>(k));
+      out_.x.here()->col(active_[k]) += moved_.col(static_cast<Index>(k));
       moved_.col(static_cast<Index>(k)).setZero();
     }
   }

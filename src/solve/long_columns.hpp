@@ -89,11 +89,11 @@ inline void scale_rows(const Vector& by, const Block& x, Block* y, int threads) 
   });
 }
 
-// y += diag(by) x.
-inline void add_scaled_rows(const Vector& by, const Block& x, Block* y, int threads) {
+// y += factor diag(by) x.
+inline void add_scaled_rows(const Vector& by, const Block& x, double factor, Block* y, int threads) {
   each_piece(x.rows(), x.cols(), threads, [&](Index first, Index last, Index) {
     y->middleRows(first, last - first) +=
-        by.segment(first, last - first).asDiagonal() * x.middleRows(first, last - first);
+        (factor * by.segment(first, last - first)).asDiagonal() * x.middleRows(first, last - first);
   });
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "solve/long_columns.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -32,7 +31,7 @@ class LowRank : public Preconditioner {
     logdet = shift.array().log().sum() + squares_.array().log1p().sum();
   }
 
-  void inverse(const Block& x, Block* y) override {
+  void inverse(const Columns& x, Columns* y) override {
     scale_rows(scales_, x, &scaled_, threads_);
     add_low_rank(-(squares_.array() + 1.0).inverse());
     scale_rows(scales_, scaled_, y, threads_);
@@ -41,7 +40,7 @@ class LowRank : public Preconditioner {
   // With C = K[, S], W = K[S, S] = L L', X = L^-1 C' and the small matrix I + X D^-1 X': P^-1 C W^-1 and its like by X,
   // some points at a time, since X is as large as C.
   LowRankWeights weights(Entries* entries, const Places& landmarks, const Block& v) const {
-    const Index n = scales_.size();
+    const Index n = scales_.values.size();
     const auto probes = static_cast<double>(v.cols());
     const Places all = all_places(n);
     LowRankWeights out{{}, Block(landmarks.size(), n), Vector(n)};
@@ -51,15 +50,15 @@ class LowRank : public Preconditioner {
       entries->block(landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
       cholesky_.matrixL().solveInPlace(columns);
       few.noalias() += columns * v.middleRows(from, count);
-      columns = columns * scales_.segment(from, count).asDiagonal();
+      columns = columns * scales_.values.segment(from, count).asDiagonal();
       turned.noalias() = vectors_.transpose() * columns;
       turned = (squares_.array() + 1.0).inverse().matrix().asDiagonal() * turned;
       auto cross = out.cross.middleCols(from, count);
       cross.noalias() = vectors_ * turned;
       out.diagonal.segment(from, count) =
-          scales_.segment(from, count).array().square() *
+          scales_.values.segment(from, count).array().square() *
           (1.0 - columns.cwiseProduct(cross).colwise().sum().transpose().array());
-      cross = cross * scales_.segment(from, count).asDiagonal();
+      cross = cross * scales_.values.segment(from, count).asDiagonal();
       cholesky_.matrixU().solveInPlace(cross);
     }
     cholesky_.matrixU().solveInPlace(few);
@@ -75,35 +74,35 @@ class LowRank : public Preconditioner {
   }
 
   // (1 + s)^-1/2 = 1 + c s, where s is a square.
-  void root(const Block& x, Block* y) override {
+  void root(const Columns& x, Columns* y) override {
     scaled_ = x;
     add_low_rank(root_factors());
     scale_rows(scales_, scaled_, y, threads_);
   }
 
-  void root_transposed(const Block& x, Block* y) override {
+  void root_transposed(const Columns& x, Columns* y) override {
     scale_rows(scales_, x, &scaled_, threads_);
     add_low_rank(root_factors());
-    y->swap(scaled_);
+    std::swap(*y, scaled_);
   }
 
   // (1 + s)^1/2 = 1 + c s, likewise.
   void back(const Block& x, Block* y) override {
-    scaled_ = x;
+    scaled_ = Columns(x);
     add_low_rank(((squares_.array() + 1.0).sqrt() + 1.0).inverse());
-    scale_rows(scales_.cwiseInverse(), scaled_, y, threads_);
+    scale_rows(scales_.values.cwiseInverse(), scaled_.block(), y, threads_);
   }
 
  private:
   // Of the columns at the landmarks, orthogonal to each other where K alone were measured, weighed point by point.
   Block gram(Entries* entries, const Places& landmarks) {
-    const Places all = all_places(scales_.size());
+    const Places all = all_places(scales_.values.size());
     Block sum = Block::Zero(cholesky_.rows(), cholesky_.rows()), columns;
-    for (Index from = 0; from < scales_.size(); from += kChunk) {
-      const Index count = std::min(kChunk, scales_.size() - from);
+    for (Index from = 0; from < scales_.values.size(); from += kChunk) {
+      const Index count = std::min(kChunk, scales_.values.size() - from);
       entries->block(landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
       cholesky_.matrixL().solveInPlace(columns);
-      columns = columns * scales_.segment(from, count).asDiagonal();
+      columns = columns * scales_.values.segment(from, count).asDiagonal();
       sum.selfadjointView<Eigen::Lower>().rankUpdate(columns);
     }
     return sum.selfadjointView<Eigen::Lower>();
@@ -117,21 +116,22 @@ class LowRank : public Preconditioner {
   // scaled_ += F V diag(factors) V' F' scaled_, F being the weighed columns.
   void add_low_rank(const Eigen::ArrayXd& factors) {
     scale_rows(scales_, scaled_, &weighed_, threads_);
-    thin_.to->times(weighed_, &few_);
-    cholesky_.matrixL().solveInPlace(few_);
-    const Block turned = factors.matrix().asDiagonal() * (vectors_.transpose() * few_);
-    few_.noalias() = vectors_ * turned;
-    cholesky_.matrixU().solveInPlace(few_);
-    thin_.from->times(few_, &weighed_);
-    add_scaled_rows(scales_, weighed_, &scaled_, threads_);
+    thin_.to->multiply(weighed_, &at_landmarks_);
+    Block few = at_landmarks_.to_host();
+    cholesky_.matrixL().solveInPlace(few);
+    const Block turned = factors.matrix().asDiagonal() * (vectors_.transpose() * few);
+    few.noalias() = vectors_ * turned;
+    cholesky_.matrixU().solveInPlace(few);
+    thin_.from->multiply(Columns(std::move(few)).sent_to(scaled_.device()), &weighed_);
+    add_scaled_rows(scales_, weighed_, 1.0, &scaled_, threads_);
   }
 
-  const Vector scales_;  // of each point, one over the root of its shift
+  const RowScales scales_;  // of each point, one over the root of its shift
   const int threads_;
   Eigen::LLT<Block> cholesky_;
   Block vectors_;
   Vector squares_;
-  Block scaled_, weighed_, few_;
+  Columns scaled_, weighed_, at_landmarks_;
 };
 
 }  // namespace

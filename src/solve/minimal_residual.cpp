@@ -22,9 +22,9 @@ class Iteration {
   Iteration(Operator* matrix, const Block& b, const Limits& limits, const Poll& poll)
       : matrix_(matrix), b_(b), limits_(limits), poll_(poll), turn_(b.cols()) {
     size_ = b.colwise().norm().transpose().array();
-    out_.x = Block::Zero(b.rows(), b.cols());
+    out_.x = Columns(Block::Zero(b.rows(), b.cols()));
     out_.iterations.assign(static_cast<std::size_t>(b.cols()), 0);
-    v_before_ = w_ = w_before_ = out_.x;
+    v_before_ = w_ = w_before_ = out_.x.block();
     beta_ = eta_ = size_;
     largest_ = Row::Zero(b.cols());
     open_ = Eigen::Array<bool, Eigen::Dynamic, 1>::Constant(b.cols(), true);
@@ -34,12 +34,12 @@ class Iteration {
   Solution run() {
     int steps = 0;
     while ((running() > 0).any() && steps++ < limits_.most) step();
-    matrix_->times(out_.x, &av_);
+    matrix_->times(out_.x.block(), &av_);
     ++out_.products;
     out_.residual = ((b_ - av_).colwise().norm().transpose().array() * safe_inverse(size_)).matrix();
     for (Index c = 0; c < b_.cols(); ++c) {
       if (out_.residual[c] <= 1 || size_[c] == 0) continue;  // rounding has led away: nothing is nearer
-      out_.x.col(c).setZero();
+      out_.x.here()->col(c).setZero();
       out_.residual[c] = 1;
     }
     if ((out_.residual.array() > limits_.tolerance).any()) out_.end = Solution::End::cap;
@@ -74,7 +74,7 @@ class Iteration {
     turn_.sine = beta * safe_inverse(rho);
     const Block w = (v_ - w_before_ * second.matrix().asDiagonal() - w_ * first.matrix().asDiagonal()) *
                     safe_inverse(rho).matrix().asDiagonal();
-    out_.x += w * (go > 0).select(turn_.cosine * eta_, 0.0).matrix().asDiagonal();
+    *out_.x.here() += w * (go > 0).select(turn_.cosine * eta_, 0.0).matrix().asDiagonal();
     w_before_ = w_;
     w_ = w;
     eta_ = (go > 0).select(-turn_.sine * eta_, eta_);

@@ -4,16 +4,40 @@
 #include "base/error.hpp"
 
 namespace kernweave::solve {
+
+void Operator::multiply(const Columns& x, Columns* y) {
+  if (!x.device()) return times(x.block(), y->here());
+  Block product;
+  times(x.to_host(), &product);
+  *y = Columns(std::move(product)).sent_to(x.device());
+}
+
+void Operator::add_multiply(const Columns& x, double by, Columns* y) {
+  if (!x.device()) return add_times(x.block(), by, y->here());
+  multiply(x, &product_there_);
+  add_multiple(y, product_there_, by, 1);
+}
+
 namespace {
+
+// That of the first part that has one.
+device::Device* first_home(const Parts& parts) {
+  for (const OperatorPointer& part : parts)
+    if (device::Device* const home = part->home()) return home;
+  return nullptr;
+}
 
 class Diagonal : public Operator {
  public:
-  explicit Diagonal(Vector values) : Operator(values.size(), values.size()), values_(std::move(values)) {}
-  void times(const Block& x, Block* y) override { *y = values_.asDiagonal() * x; }
-  void add_times(const Block& x, double by, Block* y) override { *y += (by * values_).asDiagonal() * x; }
+  explicit Diagonal(Vector values) : Operator(values.size(), values.size()), scales_(std::move(values)) {}
+  void times(const Block& x, Block* y) override { *y = scales_.values.asDiagonal() * x; }
+  void add_times(const Block& x, double by, Block* y) override { *y += (by * scales_.values).asDiagonal() * x; }
+  void multiply(const Columns& x, Columns* y) override { scale_rows(scales_, x, y, kAlone); }
+  void add_multiply(const Columns& x, double by, Columns* y) override { add_scaled_rows(scales_, x, by, y, kAlone); }
 
  private:
-  const Vector values_;
+  static constexpr int kAlone = 1;  // thread: little beside the products that a diagonal stands beside
+  const RowScales scales_;
 };
 
 class Dense : public Operator {
@@ -64,6 +88,14 @@ class Sum : public Operator {
     for (std::size_t k = 1; k < parts_.size(); ++k) parts_[k]->add_times(x, coefficients_[k], y);
   }
 
+  device::Device* home() override { return first_home(parts_); }
+
+  void multiply(const Columns& x, Columns* y) override {
+    parts_[0]->multiply(x, y);
+    if (coefficients_[0] != 1) multiply_by(y, coefficients_[0]);
+    for (std::size_t k = 1; k < parts_.size(); ++k) parts_[k]->add_multiply(x, coefficients_[k], y);
+  }
+
  private:
   const Parts parts_;
   const std::vector<double> coefficients_;
@@ -84,9 +116,20 @@ class Product : public Operator {
     }
   }
 
+  device::Device* home() override { return first_home(parts_); }
+
+  void multiply(const Columns& x, Columns* y) override {
+    parts_.back()->multiply(x, y);
+    for (std::size_t k = parts_.size() - 1; k-- > 0;) {
+      std::swap(there_, *y);
+      parts_[k]->multiply(there_, y);
+    }
+  }
+
  private:
   const Parts parts_;
   Block between_;
+  Columns there_;
 };
 
 class Blocks : public Operator {

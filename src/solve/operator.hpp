@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 #include <vector>
-#include "solve/block.hpp"
+#include "solve/columns.hpp"
 
 namespace kernweave::solve {
 
@@ -20,10 +20,17 @@ class Operator {
     *y += by * product_;
   }
 
+  // The device that multiplies columns where they lie, without a look at the host; null: the host.
+  virtual device::Device* home() { return nullptr; }
+  // The same two of columns wherever they lie, and y lies there, too. Who has no other way goes by way of the host.
+  virtual void multiply(const Columns& x, Columns* y);
+  virtual void add_multiply(const Columns& x, double by, Columns* y);
+
   const Index rows, columns;
 
  private:
   Block product_;
+  Columns product_there_;
 };
 
 using OperatorPointer = std::unique_ptr<Operator>;

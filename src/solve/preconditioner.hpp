@@ -18,15 +18,19 @@ class Preconditioner {
   // then.
   void bind(Thin thin) { thin_ = std::move(thin); }
 
-  virtual void root(const Block& x, Block* y) = 0;             // G x
-  virtual void root_transposed(const Block& x, Block* y) = 0;  // G' x
-  virtual void back(const Block& x, Block* y) = 0;             // G'^-1 x
-  virtual void inverse(const Block& x, Block* y) {             // P^-1 x
+  // Where the columns lie.
+  virtual void root(const Columns& x, Columns* y) = 0;             // G x
+  virtual void root_transposed(const Columns& x, Columns* y) = 0;  // G' x
+  virtual void back(const Block& x, Block* y) = 0;                 // G'^-1 x
+  virtual void inverse(const Columns& x, Columns* y) {             // P^-1 x
     root_transposed(x, &half_);
     root(half_, y);
   }
   // Where G is triangular after P = A on its pattern, the diagonal of G'AG is 1.
   virtual bool unit_diagonal() const { return false; }
+
+  // Where its own products are at home.
+  device::Device* home() const { return thin_.to ? thin_.to->home() : nullptr; }
 
   double logdet = 0;
   // The least that an eigenvalue of G'AG can be; 0 where nothing is known.
@@ -36,7 +40,7 @@ class Preconditioner {
   Thin thin_;
 
  private:
-  Block half_;
+  Columns half_;
 };
 
 using PreconditionerPointer = std::unique_ptr<Preconditioner>;

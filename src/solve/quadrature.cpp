@@ -14,16 +14,24 @@ class Split : public Operator {
   Split(Operator* matrix, Preconditioner* preconditioner)
       : Operator(matrix->rows, matrix->columns), matrix_(matrix), preconditioner_(preconditioner) {}
 
+  device::Device* home() override { return matrix_->home(); }
+
   void times(const Block& x, Block* y) override {
+    Columns product;
+    multiply(Columns(x), &product);
+    *y = std::move(*product.here());
+  }
+
+  void multiply(const Columns& x, Columns* y) override {
     preconditioner_->root(x, &a_);
-    matrix_->times(a_, &b_);
+    matrix_->multiply(a_, &b_);
     preconditioner_->root_transposed(b_, y);
   }
 
  private:
   Operator* const matrix_;
   Preconditioner* const preconditioner_;
-  Block a_, b_;
+  Columns a_, b_;
 };
 
 double sum_of_logs(const Rule& rule) { return (rule.weights * rule.nodes.max(1e-300).log()).sum(); }

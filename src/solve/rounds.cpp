@@ -16,15 +16,25 @@ constexpr int kRounds = 5;      // starts from a true residual
 
 }  // namespace
 
-Rounds::Rounds(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll)
-    : matrix_(matrix), b_(b), limits_(limits), poll_(poll), from_zero_(start.size() == 0) {
+Rounds::Rounds(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll,
+               device::Device* home)
+    : matrix_(matrix),
+      b_(Columns(b).sent_to(home)),
+      limits_(limits),
+      poll_(poll),
+      from_zero_(start.size() == 0) {
   const auto n = static_cast<std::size_t>(b.cols());
-  out_.x = start.size() ? start : Block(Block::Zero(b.rows(), b.cols()));
+  if (start.size()) {
+    out_.x = Columns(start).sent_to(home);
+  } else {
+    out_.x.make(home, b.rows(), b.cols());
+    clear(&out_.x);
+  }
   out_.iterations.assign(n, 0);
   out_.coefficients.resize(n);
   out_.residual = Vector::Zero(b.cols());
   size_before_ = energy_before_ = Row::Zero(b.cols());
-  goal_ = norms(b, limits.threads) * limits.tolerance;
+  goal_ = norms(b_, limits.threads) * limits.tolerance;
 }
 
 Solution Rounds::run() {
@@ -41,6 +51,7 @@ Solution Rounds::run() {
       if (busy() && steps_ >= limits_.most) out_.end = Solution::End::cap;
       if (steps_ % kAsk == 0 && enough()) {
         give_back();
+        note_left();
         return std::move(out_);
       }
     }
@@ -53,9 +64,9 @@ Solution Rounds::run() {
   return std::move(out_);
 }
 
-void Rounds::product(const Block& x, Block* y) {
+void Rounds::product(const Columns& x, Columns* y) {
   poll_(0.0);
-  matrix_->times(x, y);
+  matrix_->multiply(x, y);
   ++out_.products;
 }
 
@@ -65,7 +76,7 @@ void Rounds::begin(const std::vector<Index>& open, bool at_zero) {
   r_ = columns_of(b_, open);
   if (!at_zero) {
     product(x_, &image_);
-    r_ -= image_;
+    add_multiple(&r_, image_, -1.0, limits_.threads);
   }
   best_ = sizes_ = norms(r_, limits_.threads);
   before_ = out_.x;
@@ -81,10 +92,11 @@ void Rounds::begin(const std::vector<Index>& open, bool at_zero) {
 bool Rounds::led_away() {
   if (steps_ % kRecompute) return false;
   product(x_, &image_);
-  const Block truth = columns_of(b_, active_) - image_;
+  Columns truth = columns_of(b_, active_);
+  add_multiple(&truth, image_, -1.0, limits_.threads);
   const Row now = norms(truth, limits_.threads);
   if (!(now > kDrift * norms(r_, limits_.threads)).any()) return false;
-  r_ = truth;
+  r_ = std::move(truth);
   best_ = now;
   since_ = 0;
   return true;
@@ -112,26 +124,33 @@ double Rounds::largest(const Row& residual) const {
 }
 
 void Rounds::give_back() {
-  for (std::size_t k = 0; k < active_.size(); ++k) out_.x.col(active_[k]) = x_.col(static_cast<Index>(k));
+  for (std::size_t k = 0; k < active_.size(); ++k) put_column(x_, static_cast<Index>(k), &out_.x, active_[k]);
+}
+
+void Rounds::note_left() {
+  out_.left = out_.x;
+  clear(&out_.left);
+  for (std::size_t k = 0; k < active_.size(); ++k) put_column(r_, static_cast<Index>(k), &out_.left, active_[k]);
 }
 
 // What conjugate gradients make small, x'Ax - 2 b'x, even while residuals rise.
-Row Rounds::energy(const Block& x, const Block& b, const Block& residual) const {
-  return -dots(x, b + residual, limits_.threads);
+Row Rounds::energy(const Columns& x, const Columns& b, const Columns& residual) const {
+  return -dots(x, b, limits_.threads) - dots(x, residual, limits_.threads);
 }
 
 // True residuals of all columns, and those that are not there. A column that the round has led away, as rounding in an
 // ill-conditioned preconditioner does, is what it was before.
 std::vector<Index> Rounds::check() {
   product(out_.x, &image_);
-  const Block residual = b_ - image_;
+  Columns residual = b_;
+  add_multiple(&residual, image_, -1.0, limits_.threads);
   const Row left = norms(residual, limits_.threads), all = norms(b_, limits_.threads);
   const Row energies = energy(out_.x, b_, residual);
   std::vector<Index> open;
   gained_ = false;
   for (Index c = 0; c < left.size(); ++c) {
     const bool led_away = !(left[c] <= size_before_[c]) && !(energies[c] <= energy_before_[c]);
-    if (led_away) out_.x.col(c) = before_.col(c);
+    if (led_away) put_column(before_, c, &out_.x, c);
     const double size = led_away ? size_before_[c] : left[c];
     out_.residual[c] = all[c] > 0 ? size / all[c] : 0.0;
     if (size <= goal_[c]) continue;

@@ -1,7 +1,6 @@
 // What iterations of conjugate gradients share: rounds that start from true residuals, and when they end.
 #pragma once
 #include "solve/conjugate_gradients.hpp"
-#include "solve/long_columns.hpp"
 
 namespace kernweave::solve {
 
@@ -14,7 +13,9 @@ class Rounds {
   Solution run();
 
  protected:
-  Rounds(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll);
+  // At home is where the columns are worked on: a device, or null for the host.
+  Rounds(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll,
+         device::Device* home);
 
   // The columns in active_ have x_, and r_ is their true residual.
   virtual void restart() = 0;
@@ -26,18 +27,18 @@ class Rounds {
   // Is there more to be done for the columns in active_?
   virtual bool busy() const = 0;
 
-  void product(const Block& x, Block* y);
+  void product(const Columns& x, Columns* y);
   // Has rounding led the recursion away? Then r_ is the true residual again, and directions must begin anew.
   bool led_away();
   void give_back();
 
   Operator* const matrix_;
-  const Block& b_;
+  const Columns b_;
   const Limits limits_;
   Solution out_;
   Row goal_;                   // residuals to be reached
   std::vector<Index> active_;  // columns that iterate
-  Block x_, r_;                // theirs
+  Columns x_, r_;              // theirs
   Row sizes_;                  // of r_, as judged last
   Row best_;                   // the least that their residuals came to
   int since_ = 0;              // iterations without progress
@@ -46,14 +47,15 @@ class Rounds {
   void begin(const std::vector<Index>& open, bool at_zero);
   void judge();
   double largest(const Row& residual) const;
+  void note_left();
   std::vector<Index> check();
-  Row energy(const Block& x, const Block& b, const Block& residual) const;
+  Row energy(const Columns& x, const Columns& b, const Columns& residual) const;
 
   const Poll& poll_;
   const bool from_zero_;
   int steps_ = 0;
-  Block image_;
-  Block before_;  // solutions as the round found them, their true residuals and energies
+  Columns image_;
+  Columns before_;  // solutions as the round found them, their true residuals and energies
   Row size_before_, energy_before_;
   bool gained_ = true;  // has the round brought a column nearer that is still open?
 };

@@ -2,7 +2,8 @@
 // before it.
 #pragma once
 #include <vector>
-#include "solve/long_columns.hpp"
+#include "solve/columns.hpp"
+#include "solve/column_kernels.hpp"
 
 namespace kernweave::solve {
 
@@ -27,19 +28,27 @@ class SparseFactor {
 
   // y = x U and y = x U', where x has a column for each point: what a neighbour has for several right-hand sides lies
   // together.
-  void from_left(const Block& x, bool transposed, Block* y) const;
+  void from_left(const Columns& x, bool transposed, Columns* y) const;
+  // The diagonal of U U'.
+  Vector squares_of_rows() const;
+  // As from_left() reads it on a device.
+  void describe(device::Device* device, gpu::ColumnTask* task) const;
 
   // x becomes x U^-1, that is the solutions y of U' y = x for right-hand sides that are rows: what a column says of its
   // point needs the points before it alone.
   void solve_from_left(Block* x) const;
 
  private:
+  // Where the entries of a row begin.
+  std::size_t begin(Index row) const { return static_cast<std::size_t>(starts_[static_cast<std::size_t>(row)]); }
+
   const Slots at_;
   Block values_;
   const int threads_;
-  std::vector<std::size_t> starts_;
+  std::vector<long long> starts_;
   std::vector<int> columns_;
   std::vector<double> row_values_;
+  const SentCopy at_there_{}, values_there_{}, starts_there_{}, columns_there_{}, row_values_there_{};
 };
 
 }  // namespace kernweave::solve

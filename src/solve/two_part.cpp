@@ -21,6 +21,12 @@ Vector picked(const Vector& all, const Places& places) {
   return out;
 }
 
+std::vector<int> rows_at(const Places& places) {
+  std::vector<int> rows;
+  for (const double place : places) rows.push_back(static_cast<int>(place) - 1);
+  return rows;
+}
+
 // The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. A point that lies where
 // one before it does has nothing left to say: it is left out.
 void last_column(Block* s, double* u, Index slots, Index own) {
@@ -56,6 +62,8 @@ class TwoPart : public Preconditioner {
   TwoPart(Entries* entries, Places landmarks, Neighbours neighbours, const Vector& ridge, int threads, const Poll& poll)
       : landmarks_(std::move(landmarks)),
         order_(std::move(neighbours.order)),
+        of_landmarks_(rows_at(landmarks_)),
+        rest_(rows_at(order_)),
         factor_(std::move(neighbours.at), threads),
         threads_(threads) {
     factor_landmarks(entries, picked(ridge, landmarks_));
@@ -67,83 +75,86 @@ class TwoPart : public Preconditioner {
 
   bool unit_diagonal() const override { return true; }
 
-  // With H = -L'^-1 L^-1 A[S, R] U, the columns of G are [L'^-1; 0] and [H; U].
-  InverseWeights weights(Entries* entries) const {
+  // With H' = -U' A[R, S] W^-1 for W = A[S, S], the columns of G are [L'^-1; 0] and [H; U].
+  InverseWeights weights(device::Device* home) {
     InverseWeights found;
     found.diagonal.setZero(rank() + factor_.points());
-    for (Index i = 0; i < factor_.points(); ++i) {
-      const std::vector<Index> all = members(i);
-      const std::vector<double> u = numbers_of(i);
-      for (std::size_t a = 0; a < all.size(); ++a) found.diagonal[at(order_, all[a])] += u[a] * u[a];
-    }
+    const Vector squares = factor_.squares_of_rows();
+    for (Index i = 0; i < factor_.points(); ++i) found.diagonal[rest_.at[static_cast<std::size_t>(i)]] = squares[i];
     if (!rank()) return found;
-    Block h;
-    factor_.from_left(-explained(entries), false, &h);
-    cholesky_.matrixU().solveInPlace(h);
-    found.own = cholesky_.solve(Block::Identity(rank(), rank())) + h * h.transpose();
-    factor_.from_left(2 * h, true, &found.cross);
-    for (Index k = 0; k < rank(); ++k) found.diagonal[at(landmarks_, k)] = found.own(k, k);
+    const Block inverse = cholesky_.solve(Block::Identity(rank(), rank()));
+    thin_.from->multiply(Columns(Block(-inverse)).sent_to(home), &columns_);
+    rows_to_points(columns_, nullptr, &many_, threads_);
+    factor_.from_left(many_, false, &next_);
+    found.own = inverse + forms_of_points(next_, threads_);
+    factor_.from_left(next_, true, &found.cross);
+    multiply_by(&found.cross, 2);
+    for (Index k = 0; k < rank(); ++k) found.diagonal[of_landmarks_.at[static_cast<std::size_t>(k)]] = found.own(k, k);
     return found;
   }
 
-  std::size_t count_pairs(Index from, Index count) const { return starts(from, count).back(); }
-
   // Entries off the diagonal stand for both.
-  void list_weighted(Index from, Index count, const PairList& to) const {
+  WeightedPairs pairs(Index from, Index count, device::Device* home) const {
     const std::vector<std::size_t> at = starts(from, count);
+    const auto all = static_cast<Index>(at.back());
+    WeightedPairs found{Columns(home, all, 1), Columns(home, all, 1), Columns(home, all, 1)};
+    if (home) {
+      list_there(from, at, &found);
+      return found;
+    }
     each_task(count, [&](Index first, Index n) {
       for (Index k = first; k < first + n; ++k) {
         const std::size_t begin = at[static_cast<std::size_t>(k)];
-        list_pairs_of(from + k, to.rows + begin, to.columns + begin);
-        double* weight = to.weights + begin;
+        list_pairs_of(from + k, found.rows.here()->data() + begin, found.columns.here()->data() + begin);
+        double* weight = found.weights.here()->data() + begin;
         const std::vector<double> u = numbers_of(from + k);
         for (std::size_t a = 0; a < u.size(); ++a)
           for (std::size_t b = 0; b <= a; ++b) *weight++ = (a == b ? 1 : 2) * u[a] * u[b];
       }
     });
+    return found;
   }
 
-  void root_transposed(const Block& x, Block* y) override {
+  void root_transposed(const Columns& x, Columns* y) override {
     split(x);
     if (rank()) {
       cholesky_.matrixL().solveInPlace(few_);
-      few_solved_ = few_;
-      cholesky_.matrixU().solveInPlace(few_solved_);
-      thin_.from->times(few_solved_, &columns_);
-      each_of_rest(
-          [&](Index first, Index n) { many_.middleCols(first, n) -= columns_.middleRows(first, n).transpose(); });
+      Block solved = few_;
+      cholesky_.matrixU().solveInPlace(solved);
+      thin_.from->multiply(Columns(std::move(solved)).sent_to(x.device()), &columns_);
+      add_to_points(columns_, -1, &many_, threads_);
     }
     factor_.from_left(many_, false, &next_);
-    many_.swap(next_);
+    std::swap(many_, next_);
     join(y);
   }
 
   // At the landmarks L x, at the rest U'^-1 x + A[R, S] L'^-1 x.
   void back(const Block& x, Block* y) override {
-    split(x);
-    factor_.solve_from_left(&many_);
+    split(Columns(x));
+    factor_.solve_from_left(many_.here());
     if (rank()) {
-      few_solved_ = few_;
-      cholesky_.matrixU().solveInPlace(few_solved_);
-      thin_.from->times(few_solved_, &columns_);
-      each_of_rest(
-          [&](Index first, Index n) { many_.middleCols(first, n) += columns_.middleRows(first, n).transpose(); });
+      Block solved = few_;
+      cholesky_.matrixU().solveInPlace(solved);
+      thin_.from->multiply(Columns(std::move(solved)), &columns_);
+      add_to_points(columns_, 1, &many_, threads_);
       few_ = cholesky_.matrixL() * few_;
     }
-    join(y);
+    Columns joined;
+    join(&joined);
+    *y = std::move(*joined.here());
   }
 
-  void root(const Block& x, Block* y) override {
+  void root(const Columns& x, Columns* y) override {
     split(x);
     factor_.from_left(many_, true, &next_);
-    many_.swap(next_);
+    std::swap(many_, next_);
     if (rank()) {
-      columns_.resize(factor_.points(), x.cols());
-      each_of_rest(
-          [&](Index first, Index n) { columns_.middleRows(first, n) = many_.middleCols(first, n).transpose(); });
-      thin_.to->times(columns_, &few_solved_);
-      cholesky_.matrixL().solveInPlace(few_solved_);
-      few_ -= few_solved_;
+      points_to_rows(many_, nullptr, &columns_, threads_);
+      thin_.to->multiply(columns_, &at_landmarks_);
+      Block solved = at_landmarks_.to_host();
+      cholesky_.matrixL().solveInPlace(solved);
+      few_ -= solved;
       cholesky_.matrixU().solveInPlace(few_);
     }
     join(y);
@@ -199,6 +210,23 @@ class TwoPart : public Preconditioner {
           fill(from + k, numbers.data() + begins[static_cast<std::size_t>(k)], explained_part, ridge);
       });
     }
+  }
+
+  void list_there(Index from, const std::vector<std::size_t>& starts, WeightedPairs* to) const {
+    device::Device* const home = to->rows.device();
+    const std::vector<long long> begins(starts.begin(), starts.end());
+    const SentCopy begins_there;
+    gpu::ColumnTask task{};
+    factor_.describe(home, &task);
+    const Index most = (factor_.most() + 1) * (factor_.most() + 2) / 2;
+    task.count = static_cast<Index>(starts.size() - 1) * most;
+    task.together = static_cast<int>(from);
+    task.starts = begins_there.on(home, begins.data(), begins.size());
+    task.x_at = rest_.on(home);
+    task.out = to->rows.at();
+    task.second = to->columns.at();
+    task.third = to->weights.at();
+    launch(home, "listed_pairs", task);
   }
 
   // Where the pairs of each of some points begin in a list of all, and how many there are.
@@ -264,61 +292,45 @@ class TwoPart : public Preconditioner {
     last_column(&s, factor_.column(point), factor_.most(), point + 1);
   }
 
-  template <class Work>
-  void each_of_rest(Work work) const {
-    each_piece(factor_.points(), many_.rows(), threads_,
-               [&](Index first, Index last, Index) { work(first, last - first); });
+  void split(const Columns& x) {
+    few_ = rows_of(x, of_landmarks_);
+    rows_to_points(x, &rest_, &many_, threads_);
   }
 
-  void split(const Block& x) {
-    few_.resize(rank(), x.cols());
-    many_.resize(x.cols(), factor_.points());
-    for (Index k = 0; k < rank(); ++k) few_.row(k) = x.row(at(landmarks_, k));
-    each_of_rest([&](Index first, Index n) {
-      for (Index k = first; k < first + n; ++k) many_.col(k) = x.row(at(order_, k)).transpose();
-    });
+  void join(Columns* y) const {
+    y->make(many_.device(), rank() + factor_.points(), many_.rows());
+    put_rows(few_, of_landmarks_, y);
+    points_to_rows(many_, &rest_, y, threads_);
   }
-
-  void join(Block* y) const {
-    y->resize(rank() + factor_.points(), many_.rows());
-    for (Index k = 0; k < rank(); ++k) y->row(at(landmarks_, k)) = few_.row(k);
-    each_of_rest([&](Index first, Index n) {
-      for (Index k = first; k < first + n; ++k) y->row(at(order_, k)) = many_.col(k).transpose();
-    });
-  }
-
-  static Index at(const Places& places, Index k) { return static_cast<Index>(places[static_cast<std::size_t>(k)]) - 1; }
 
   const Places landmarks_;
   const Places order_;
+  const RowList of_landmarks_, rest_;  // the same as rows
   SparseFactor factor_;
   Eigen::LLT<Block> cholesky_;
   const int threads_;
-  Block few_, few_solved_;
-  Block many_, next_;  // of the rest, a column for each point
-  Block columns_;      // the same, a column for each right-hand side
+  Block few_;                       // of the landmarks: on the host, where their factor is
+  Columns many_, next_;             // of the rest, a column for each point
+  Columns columns_, at_landmarks_;  // a column for each right-hand side
 };
 
 }  // namespace
 
 namespace {
-const TwoPart& of_two_parts(const Preconditioner& preconditioner) {
-  const auto* two = dynamic_cast<const TwoPart*>(&preconditioner);
+template <class Any>
+auto& of_two_parts(Any& preconditioner) {
+  auto* const two = dynamic_cast<std::conditional_t<std::is_const_v<Any>, const TwoPart, TwoPart>*>(&preconditioner);
   internal_check(two, "inverse weights of a preconditioner of one part");
   return *two;
 }
 }  // namespace
 
-InverseWeights inverse_weights(Entries* entries, const Preconditioner& preconditioner) {
-  return of_two_parts(preconditioner).weights(entries);
+InverseWeights inverse_weights(Preconditioner* preconditioner, device::Device* home) {
+  return of_two_parts(*preconditioner).weights(home);
 }
 
-std::size_t count_pairs(const Preconditioner& preconditioner, Index from, Index count) {
-  return of_two_parts(preconditioner).count_pairs(from, count);
-}
-
-void list_pairs(const Preconditioner& preconditioner, Index from, Index count, const PairList& to) {
-  of_two_parts(preconditioner).list_weighted(from, count, to);
+WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home) {
+  return of_two_parts(preconditioner).pairs(from, count, home);
 }
 
 PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,

@@ -14,20 +14,20 @@ struct Neighbours {
 // The numbers of P^-1 where the trace of P^-1 dA reads them: dA[S, S] times `own`, dA[S, R] times `cross`, the diagonal
 // of dA times `diagonal`, and of dA[R, R] the pairs of each point and its neighbours.
 struct InverseWeights {
-  Block own, cross;
+  Block own;
+  Columns cross;  // on the device that they were asked for on
   Vector diagonal;
 };
 
-// Where pairs are listed: row and column in the matrix, each pair once, and what its entry is multiplied by.
-struct PairList {
-  double *rows, *columns, *weights;
+// Pairs of points: row and column in the matrix, from 1, each pair once, and what its entry is multiplied by.
+struct WeightedPairs {
+  Columns rows, columns, weights;  // a column of numbers each
 };
 
 // Of a preconditioner that has two parts.
-InverseWeights inverse_weights(Entries* entries, const Preconditioner& preconditioner);
-// Of `count` points of the order from number `from` on: how many pairs, and these.
-std::size_t count_pairs(const Preconditioner& preconditioner, Index from, Index count);
-void list_pairs(const Preconditioner& preconditioner, Index from, Index count, const PairList& to);
+InverseWeights inverse_weights(Preconditioner* preconditioner, device::Device* home);
+// Of `count` points of the order from number `from` on.
+WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
 
 // With no landmarks, the sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.
 PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,

@@ -1,0 +1,122 @@
+// Kernels for long columns that stay on a device. What each thread does is a function of its number alone, and no two
+// write the same place: sums have a fixed order. The host's compiler reads the same text.
+#pragma once
+#include "../lane.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// Columns whose numbers differ from one to the next that a launch takes.
+inline constexpr int kColumnFactors = 64;
+
+// Arguments of each of the kernels; which of them it reads stands with it.
+struct ColumnTask {
+  long long count;  // threads that have work
+  long long rows, columns;
+  const double *x, *y;  // null: zeros
+  double *out, *second, *third;
+  // Of row k and column c: from + at[k] * row_step + c * column_step, or without `at`, row k itself.
+  const int *x_at, *out_at;
+  long long x_row, x_column, out_row, out_column;
+  long long parts;  // sums of each column
+  double by[kColumnFactors];
+  // A sparse factor: so many slots a column and their places, or the same by rows.
+  int slots, together;
+  const int* places;
+  const double* values;
+  const long long* starts;
+  const double* row_values;
+};
+
+// out = x + y by, a factor for each column. `out` may be x or y.
+KW_FN void weighed_sum(const ColumnTask& t, long long at) {
+  const double first = t.x ? t.x[at] : 0.0;
+  t.out[at] = t.y ? first + t.y[at] * t.by[at / t.rows] : first;
+}
+
+// out = x + by diag(values) y.
+KW_FN void scaled_rows(const ColumnTask& t, long long at) {
+  const double first = t.x ? t.x[at] : 0.0;
+  t.out[at] = first + t.by[0] * t.values[at % t.rows] * t.y[at];
+}
+
+// Rows and columns of x to rows and columns of out, wherever these lie; added to y, which lies as out does, where there
+// is one. The faster of the two runs along the threads.
+KW_FN void moved(const ColumnTask& t, long long at) {
+  const bool by_columns = t.out_column == 1;
+  const long long row = by_columns ? at / t.columns : at % t.rows, column = by_columns ? at % t.columns : at / t.rows;
+  const long long to = (t.out_at ? t.out_at[row] : row) * t.out_row + column * t.out_column;
+  const double number = t.x[(t.x_at ? t.x_at[row] : row) * t.x_row + column * t.x_column];
+  t.out[to] = t.y ? t.y[to] + t.by[0] * number : number;
+}
+
+// Part k of a column: the products of rows k, k + parts, ...
+KW_FN void partial_dots(const ColumnTask& t, long long at) {
+  const long long part = at % t.parts, first = at / t.parts * t.rows;
+  double sum = 0;
+  for (long long k = first + part; k < first + t.rows; k += t.parts) sum += t.x[k] * t.y[k];
+  t.out[at] = sum;
+}
+
+// The same of the numbers themselves.
+KW_FN void partial_sums(const ColumnTask& t, long long at) {
+  const long long part = at % t.parts, first = at / t.parts * t.rows;
+  double sum = 0;
+  for (long long k = first + part; k < first + t.rows; k += t.parts) sum += t.x[k];
+  t.out[at] = sum;
+}
+
+// Part of (x x')[a, b], where x has few rows and many columns that lie together: those of columns
+// together * part, ... Parts of a number lie together.
+KW_FN void partial_forms(const ColumnTask& t, long long at) {
+  const long long a = at % t.rows, b = at / t.rows % t.rows, part = at / (t.rows * t.rows);
+  const long long first = part * t.together, last = first + t.together;
+  double sum = 0;
+  for (long long k = first; k < (last < t.columns ? last : t.columns); ++k)
+    sum += t.x[a + t.rows * k] * t.x[b + t.rows * k];
+  t.out[(a + t.rows * b) * t.parts + part] = sum;
+}
+
+// out = x U, where x has few rows and a column for each point, and U is upper triangular with some slots a column.
+KW_FN void factor_by_columns(const ColumnTask& t, long long at) {
+  const long long row = at % t.rows, point = at / t.rows;
+  const int* const places = t.places + point * t.slots;
+  const double* const values = t.values + point * (t.slots + 1);
+  double sum = values[t.slots] * t.x[at];
+  for (int s = 0; s < t.slots; ++s)
+    if (places[s] >= 0) sum += values[s] * t.x[row + t.rows * places[s]];
+  t.out[at] = sum;
+}
+
+// out = x U', by the same numbers by rows: `places` are those of `row_values`.
+KW_FN void factor_by_rows(const ColumnTask& t, long long at) {
+  const long long row = at % t.rows, point = at / t.rows;
+  double sum = t.values[point * (t.slots + 1) + t.slots] * t.x[at];
+  for (long long e = t.starts[point]; e < t.starts[point + 1]; ++e)
+    sum += t.row_values[e] * t.x[row + t.rows * t.places[e]];
+  t.out[at] = sum;
+}
+
+// Pairs of neighbours and their weights: of point k from `together` on those are listed from starts[k] on, row by row
+// of the lower triangle of its members, itself the last. Rows go to `out`, columns to `second`, weights to `third`;
+// `x_at` has the points' rows in the matrix, from 0. A thread for each pair that a point may have.
+KW_FN void listed_pairs(const ColumnTask& t, long long at) {
+  const long long most = (t.slots + 1LL) * (t.slots + 2) / 2, k = at / most, pair = at % most;
+  const long long begin = t.starts[k];
+  if (begin + pair >= t.starts[k + 1]) return;
+  const long long point = t.together + k;
+  int members = 0, a = 0;
+  while ((members + 1LL) * (members + 2) / 2 < t.starts[k + 1] - begin) ++members;  // beside itself
+  while ((a + 1LL) * (a + 2) / 2 <= pair) ++a;
+  const int b = static_cast<int>(pair - a * (a + 1LL) / 2);
+  const auto place = [&](int m) { return m == members ? point : t.places[point * t.slots + m]; };
+  const auto number = [&](int m) { return t.values[point * (t.slots + 1) + (m == members ? t.slots : m)]; };
+  t.out[begin + pair] = t.x_at[place(a)] + 1.0;
+  t.second[begin + pair] = t.x_at[place(b)] + 1.0;
+  t.third[begin + pair] = (a == b ? 1 : 2) * number(a) * number(b);
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

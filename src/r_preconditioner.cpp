@@ -1,0 +1,41 @@
+// Preconditioners behind pointers are bound to data anew in each call.
+#include "r_preconditioner.hpp"
+
+#include "border.hpp"
+#include "r_data.hpp"
+#include "r_plan.hpp"
+
+namespace kernweave {
+namespace {
+
+solve::EntriesPlan entries_plan(const Rcpp::List& from) {
+  return {plan_behind(from["plan"]), operands_of({from["data"], from["operands"]}), Rcpp::as<int>(from["rows"]),
+          Rcpp::as<int>(from["columns"])};
+}
+
+solve::Thin thin_from_r(const Rcpp::List& description) {
+  if (landmarks_from_r(description).empty()) return {};
+  return {operator_from_r(description["from"], poll_r), operator_from_r(description["to"], poll_r)};
+}
+
+}  // namespace
+
+void poll_r(double) { poll_interrupt(); }
+
+solve::Entries entries_from_r(const Rcpp::List& from) {
+  return {entries_plan(from["block"]), entries_plan(from["pairs"]), settings_from_r(from["settings"]), poll_r};
+}
+
+solve::Places landmarks_from_r(const Rcpp::List& description) {
+  return Rcpp::as<solve::Places>(description["landmarks"]);
+}
+
+solve::Preconditioner* preconditioner_behind(SEXP pointer) {
+  if (Rf_isNull(pointer)) return nullptr;
+  internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer), "a preconditioner of another session");
+  auto* const found = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
+  found->bind(thin_from_r(R_ExternalPtrProtected(pointer)));
+  return found;
+}
+
+}  // namespace kernweave

@@ -1,0 +1,17 @@
+// What files of the border that call solvers share: entries, and preconditioners behind pointers.
+#pragma once
+#include "r_operator.hpp"
+#include "solve/preconditioner.hpp"
+#include "solve/entries.hpp"
+
+namespace kernweave {
+
+void poll_r(double);
+
+solve::Entries entries_from_r(const Rcpp::List& from);
+solve::Places landmarks_from_r(const Rcpp::List& description);
+
+// Ready for a call: its products read the data as they lie now. Null for R's NULL.
+solve::Preconditioner* preconditioner_behind(SEXP pointer);
+
+}  // namespace kernweave

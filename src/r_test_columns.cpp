@@ -1,0 +1,94 @@
+// A window for the tests: solvers' loops and preconditioners with their columns on a device, whatever multiplies.
+#include "border.hpp"
+#include "device/device.hpp"
+#include "device/probe.hpp"
+#include "r_operator.hpp"
+#include "solve/column_kernels.hpp"
+#include "solve/conjugate_gradients.hpp"
+#include "solve/quadrature.hpp"
+#include "solve/two_part.hpp"
+
+namespace kernweave {
+namespace {
+
+using solve::Block;
+using solve::Columns;
+
+// An operator whose columns are at home on a device; its products go by way of the host.
+class Lodger : public solve::Operator {
+ public:
+  Lodger(solve::OperatorPointer own, device::Device* home)
+      : Operator(own->rows, own->columns), own_(std::move(own)), home_(home) {}
+
+  device::Device* home() override { return home_; }
+  void times(const Block& x, Block* y) override { own_->times(x, y); }
+  void multiply(const Columns& x, Columns* y) override {
+    internal_check(x.device() == home_, "columns that have left their device");
+    own_->multiply(x, y);
+  }
+
+ private:
+  const solve::OperatorPointer own_;
+  device::Device* const home_;
+};
+
+Rcpp::List applied(solve::Preconditioner* p, const Block& b, device::Device* home) {
+  const Columns x = Columns(b).sent_to(home);
+  Columns root, turned, inverse;
+  p->root(x, &root);
+  p->root_transposed(x, &turned);
+  p->inverse(x, &inverse);
+  return Rcpp::List::create(Rcpp::_["root"] = block_to_r(root.to_host()),
+                            Rcpp::_["turned"] = block_to_r(turned.to_host()),
+                            Rcpp::_["inverse"] = block_to_r(inverse.to_host()));
+}
+
+Rcpp::List weighed(solve::Preconditioner* p, device::Device* home) {
+  const solve::InverseWeights weights = solve::inverse_weights(p, home);
+  const solve::WeightedPairs pairs =
+      solve::weighted_pairs(*p, 7, std::min<solve::Index>(90, weights.cross.cols() - 7), home);
+  return Rcpp::List::create(Rcpp::_["own"] = block_to_r(weights.own),
+                            Rcpp::_["cross"] = block_to_r(weights.cross.to_host()),
+                            Rcpp::_["diagonal"] = vector_to_r(weights.diagonal),
+                            Rcpp::_["rows"] = block_to_r(pairs.rows.to_host()),
+                            Rcpp::_["columns"] = block_to_r(pairs.columns.to_host()),
+                            Rcpp::_["weights"] = block_to_r(pairs.weights.to_host()));
+}
+
+}  // namespace
+}  // namespace kernweave
+
+// What solvers find with their columns on a device of this number, or with -1 on the host. `thin`: what multiplies for
+// the preconditioner, from the landmarks and to them. `local`: it has neighbours.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_test_columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp::NumericMatrix b,
+                          Rcpp::NumericMatrix start, bool local, int number) {
+  return kernweave::at_border([&] {
+    namespace solve = kernweave::solve;
+    const solve::Poll poll = [](double) {};
+    if (number >= 0) {
+      const kernweave::Verdict ready = kernweave::device::probe(number);
+      kernweave::user_check(ready.yes, kernweave::Fault::no_device, ready.why);
+    }
+    kernweave::device::Device* const home = number < 0 ? nullptr : &kernweave::device::open(number);
+    kernweave::Lodger op(kernweave::operator_from_r(matrix, poll), home);
+    auto* const p = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(preconditioner));
+    p->bind({kernweave::operator_from_r(thin["from"], poll), kernweave::operator_from_r(thin["to"], poll)});
+    const solve::Block sides = kernweave::block_from_r(b), from = kernweave::block_from_r(start);
+    const auto solution = solve::conjugate_gradients(&op, p, sides, from, {1e-9, 500, 2}, poll);
+    const auto split = solve::split_operator(&op, p);
+    const auto half = solve::conjugate_gradients(split.get(), nullptr, sides, {}, {1e-3, 500, 2}, poll,
+                                                 [](const auto& now) { return now.history.back() < 0.1; });
+    Rcpp::List weights;
+    if (local) weights = kernweave::weighed(p, home);
+    return Rcpp::List::create(
+        Rcpp::_["x"] = kernweave::block_to_r(solution.x.to_host()), Rcpp::_["iterations"] = solution.iterations,
+        Rcpp::_["residual"] = kernweave::vector_to_r(solution.residual),
+        Rcpp::_["half"] = kernweave::block_to_r(half.x.to_host()),
+        Rcpp::_["left"] = kernweave::block_to_r(half.left.to_host()), Rcpp::_["steps"] = half.iterations,
+        Rcpp::_["applied"] = kernweave::applied(p, sides, home), Rcpp::_["weights"] = weights);
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+std::string r_column_kernels() { return kernweave::solve::column_kernels(); }

@@ -1,0 +1,119 @@
+// Long columns of float64 numbers where they are worked on: in the host's memory, or in a device's, where they stay
+// from step to step. Loops are written once for both.
+#pragma once
+#include <map>
+#include <memory>
+#include <vector>
+#include "device/copy.hpp"
+#include "solve/long_columns.hpp"
+
+namespace kernweave::solve {
+
+class Columns {
+ public:
+  Columns() = default;
+  explicit Columns(Block numbers) : host_(std::move(numbers)) {}
+  // Room for numbers, of the host where `device` is null.
+  Columns(device::Device* device, Index rows, Index columns);
+  // What a device has in memory that holds so many numbers, or more.
+  Columns(device::Device* device, std::unique_ptr<Copy> copy, Index rows, Index columns);
+  Columns(const Columns& other);
+  Columns& operator=(const Columns& other);
+  Columns(Columns&&) = default;
+  Columns& operator=(Columns&&) = default;
+
+  Index rows() const { return device_ ? rows_ : host_.rows(); }
+  Index cols() const { return device_ ? columns_ : host_.cols(); }
+  Index size() const { return rows() * cols(); }
+
+  device::Device* device() const { return device_; }  // null: the host
+  const Block& block() const { return host_; }        // on the host
+  // The same to write to: columns of the host from now on.
+  Block* here();
+  double* at(Index column = 0) const { return there_ + column * rows_; }  // an address of the device
+  Kept* kept() const { return kept_.get(); }
+
+  // Numbers of that shape on that device, unless they are already; what was in them is lost.
+  void make(device::Device* device, Index rows, Index columns);
+  Block to_host() const;
+  Columns sent_to(device::Device* device) const;
+  // The copy on the device, for somebody else to keep.
+  std::unique_ptr<Copy> given_away();
+
+ private:
+  Block host_;
+  device::Device* device_ = nullptr;
+  std::unique_ptr<Kept> kept_;
+  double* there_ = nullptr;
+  Index rows_ = 0, columns_ = 0, room_ = 0;
+};
+
+// The copy on a device of numbers of the host that stay what they are; sent when first asked for.
+class SentCopy {
+ public:
+  template <class T>
+  const T* on(device::Device* device, const T* numbers, std::size_t count) const {
+    return device::address<T>(sent(device, numbers, count * sizeof(T)));
+  }
+
+ private:
+  device::Pointer sent(device::Device* device, const void* numbers, std::size_t bytes) const;
+  mutable std::map<device::Device*, device::Block> copies_;
+};
+
+// A number for each row.
+struct RowScales {
+  explicit RowScales(Vector values) : values(std::move(values)) {}
+  const double* on(device::Device* device) const {
+    return copy.on(device, values.data(), static_cast<std::size_t>(values.size()));
+  }
+
+  const Vector values;
+  const SentCopy copy{};
+};
+
+// Some rows, counted from 0.
+struct RowList {
+  explicit RowList(std::vector<int> at) : at(std::move(at)) {}
+  Index size() const { return static_cast<Index>(at.size()); }
+  const int* on(device::Device* device) const { return copy.on(device, at.data(), at.size()); }
+
+  const std::vector<int> at;
+  const SentCopy copy{};
+};
+
+// Can columns be worked on there? With a run-time compiler, since kernels for them are none of the installation.
+bool columns_may_stay(int device);
+
+Row dots(const Columns& a, const Columns& b, int threads);
+inline Row norms(const Columns& a, int threads) { return dots(a, a, threads).sqrt(); }
+// x += d diag(by), and x += by d.
+void add_multiple(Columns* x, const Columns& d, const Row& by, int threads);
+void add_multiple(Columns* x, const Columns& d, double by, int threads);
+// d = z + d diag(by).
+void follow(Columns* d, const Columns& z, const Row& by, int threads);
+void multiply_by(Columns* x, double by);
+void clear(Columns* x);  // to zeros
+// y = diag(by) x, and y += factor diag(by) x.
+void scale_rows(const RowScales& by, const Columns& x, Columns* y, int threads);
+void add_scaled_rows(const RowScales& by, const Columns& x, double factor, Columns* y, int threads);
+
+Columns columns_of(const Columns& all, const std::vector<Index>& which);
+Columns columns_from(const Columns& all, Index from, Index count);
+// Column k of one to column c of the other, which has as many rows.
+void put_column(const Columns& from, Index k, Columns* to, Index c);
+
+// A few rows, and their numbers back to their places in y.
+Block rows_of(const Columns& x, const RowList& which);
+void put_rows(const Block& few, const RowList& which, Columns* y);
+
+// Points are columns where a sparse factor works on them: what one has for several right-hand sides lies together.
+// Rows of x as points, and points as rows of y; of all rows without a list.
+void rows_to_points(const Columns& x, const RowList* which, Columns* points, int threads);
+void points_to_rows(const Columns& points, const RowList* which, Columns* y, int threads);
+// points += by x'.
+void add_to_points(const Columns& x, double by, Columns* points, int threads);
+// points points', a number for each two rows.
+Block forms_of_points(const Columns& points, int threads);
+
+}  // namespace kernweave::solve
