@@ -67,29 +67,25 @@
 NULL
 
 # One row for each kernel: what it is called, its formula, either of the squared distance after division by the scale or
-# of the points on both sides and the scale, and what else it depends on. `at_zero` is its value where points coincide,
-# NULL where that depends on the points; `order` says on which sums it is positive definite: 0 on all, m on those that
-# no polynomial of degree below m sees.
+# of the points on both sides and the scale, and what else it depends on. `order` says on which sums it is positive
+# definite: 0 on all, m on those that no polynomial of degree below m sees.
 kernel_rows <- list(
-  gaussian = list(title = "Gaussian", of_square = function(r) exp(-0.5 * r), at_zero = 1, order = 0),
-  matern12 = list(title = "Matern 1/2", of_square = function(r) exp(-sqrt(r)), at_zero = 1, order = 0),
-  matern32 = list(title = "Matern 3/2", of_square = function(r) operation("Matern32", list(x = 3 * r)), at_zero = 1,
-                  order = 0),
-  matern52 = list(title = "Matern 5/2", of_square = function(r) operation("Matern52", list(x = 5 * r)), at_zero = 1,
-                  order = 0),
-  cauchy = list(title = "Cauchy", of_square = function(r) 1 / (1 + r), at_zero = 1, order = 0),
-  inverse_multiquadric = list(title = "Inverse multiquadric", of_square = function(r) 1 / sqrt(1 + r), at_zero = 1,
-                              order = 0),
-  rational_quadratic = list(title = "Rational quadratic", more = list(alpha = 1), at_zero = 1, order = 0,
+  gaussian = list(title = "Gaussian", of_square = function(r) exp(-0.5 * r), order = 0),
+  matern12 = list(title = "Matern 1/2", of_square = function(r) exp(-sqrt(r)), order = 0),
+  matern32 = list(title = "Matern 3/2", of_square = function(r) operation("Matern32", list(x = 3 * r)), order = 0),
+  matern52 = list(title = "Matern 5/2", of_square = function(r) operation("Matern52", list(x = 5 * r)), order = 0),
+  cauchy = list(title = "Cauchy", of_square = function(r) 1 / (1 + r), order = 0),
+  inverse_multiquadric = list(title = "Inverse multiquadric", of_square = function(r) 1 / sqrt(1 + r), order = 0),
+  rational_quadratic = list(title = "Rational quadratic", more = list(alpha = 1), order = 0,
                             of_square = function(r, alpha) (1 + r / (2 * alpha))^(-alpha)),
-  energy = list(title = "Energy", more = list(exponent = 1), at_zero = 0, order = 1, of_square = function(r, exponent) {
+  energy = list(title = "Energy", more = list(exponent = 1), order = 1, of_square = function(r, exponent) {
     if (identical(exponent, 1)) -sqrt(r) else -r^(exponent / 2)
   }),
-  thin_plate = list(title = "Thin plate", of_square = function(r) 0.5 * xlogx(r), at_zero = 0, order = 2),
+  thin_plate = list(title = "Thin plate", of_square = function(r) 0.5 * xlogx(r), order = 2),
   linear = list(title = "Linear", of_points = function(p, scale) sum(p$x * p$y / scale^2), order = 0),
   polynomial = list(title = "Polynomial", more = list(degree = 2, offset = 1), order = 0,
                     of_points = function(p, scale, degree, offset) (sum(p$x * p$y / scale^2) + offset)^degree),
-  periodic = list(title = "Periodic", more = list(period = 1), at_zero = 1, order = 0,
+  periodic = list(title = "Periodic", more = list(period = 1), order = 0,
                   of_points = function(p, scale, period) exp(-2 * sum((sinpi((p$x - p$y) / period) / scale)^2)))
 )
 

@@ -101,8 +101,8 @@ check_sets <- function(x, y, names = c("x", "y")) {
 }
 
 hsic_of <- function(sets, kernel, kernel_y, null, R, name) {
-  k <- with_scale(kernel_spec(kernel), sets$x)
-  l <- with_scale(kernel_spec(kernel_y), sets$y)
+  k <- test_kernel(kernel, sets$x)
+  l <- test_kernel(kernel_y, sets$y)
   found <- dependence(sets, k, l, null, R)
   estimate <- c(HSIC = found$sums[1] / found$n^2, normalised = found$sums[1] / sqrt(found$sums[2] * found$sums[3]))
   as_test(c(nHSIC = found$sums[1] / found$n), found$null, estimate,

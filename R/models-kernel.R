@@ -137,6 +137,23 @@ kernel_value <- function(parts, x, y, given) {
   if (identical(parameters$variance, 1)) value else parameters$variance * value
 }
 
+# On which sums a kernel is positive definite: the order of its row, of the worst of its parts; NA of one's own.
+kernel_order <- function(k) {
+  parts <- kernel_parts(k)
+  if (!is.null(parts$op)) return(max(vapply(parts$of, kernel_order, 0)))
+  if (is.null(parts$fun)) kernel_rows[[parts$name]]$order else NA_real_
+}
+
+# A kernel for a test, whose statistic is a sum of that order, with its scale set by the points.
+test_kernel <- function(kernel, x, most = 1) {
+  k <- kernel_spec(kernel)
+  if (isTRUE(kernel_order(k) > most)) {
+    abort("unsupported", kernel_parts(k)$title, " is conditionally definite of order ", kernel_order(k),
+          ", and the test takes kernels of order ", most, if (most > 0) " and less")
+  }
+  with_scale(k, x)
+}
+
 # One scale for each term of the points becomes one for each of its columns.
 scale_of_columns <- function(scale, x) {
   term <- attr(x, "term")

@@ -171,7 +171,7 @@ strata_of <- function(strata, data, where, dropped) {
 # --- the statistics -----------------------------------------------------------------------------------------
 
 mmd_of <- function(sample, kernel, null, R, strata, name) {
-  k <- with_scale(kernel_spec(kernel), sample$x)
+  k <- test_kernel(kernel, sample$x)
   found <- compared(sample, k, null, R, strata)
   estimate <- if (found$g == 2) {
     c("unbiased MMD^2" = unbiased_discrepancy(found), "biased MMD" = sqrt(max(0, found$pairwise[1, 2])))

@@ -32,7 +32,7 @@ ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs"
   if (missing(score)) abort("input", "`score` is not given: gradients of a log density at `x`, or a function of `x`")
   x <- complete_points(x, "x")
   if (nrow(x) < 2) abort("data", "`x` has ", counted(nrow(x), "row"), "; two are needed")
-  k <- with_scale(kernel_spec(kernel), x)
+  k <- test_kernel(kernel, x, most = 0)
   H <- stein_pairs(strip_term(x), score_matrix(score, x), k)
   n <- nrow(x)
   own <- as.vector(diag(H))

@@ -40,7 +40,7 @@ by_group <- order(d$g)
 case("energy_test, 999 permutations", function() energy_test(d$x, groups = d$g), "energy",
      function() energy::eqdist.etest(d$x[by_group, ], table(d$g), R = 999))
 case("energy_test, moments", function() energy_test(d$x, groups = d$g, null = "moments"))
-case("mmd_test, 999 permutations", function() mmd_test(d$x, groups = d$g), "kernlab",
+case("mmd_test, 999 permutations (others: 150)", function() mmd_test(d$x, groups = d$g), "kernlab",
      function() kernlab::kmmd(d$x[d$g == 1, ], d$x[d$g == 2, ], asymptotic = TRUE, ntimes = 150))
 case("dcor_test, moments", function() dcor_test(d$x, d$y), "energy",
      function() energy::dcov.test(d$x, d$y, R = 999))

@@ -80,6 +80,9 @@ test_that("factors, integers, logicals, single columns and constant columns are 
 })
 
 test_that("mistakes are refused by class", {
+  expect_error(mmd_test(petals, groups = iris$Species, kernel = "thin_plate"), class = "kernweave_error_unsupported")
+  expect_error(mmd_test(petals, groups = iris$Species, kernel = kernel_spec("thin_plate") + kernel_spec("gaussian")),
+               class = "kernweave_error_unsupported")
   expect_error(energy_test(petals), class = "kernweave_error_input")
   expect_error(energy_test(petals, iris$Species), "groups =", class = "kernweave_error_input")
   expect_error(energy_test(petals, petals[, 1:3]), class = "kernweave_error_shape")

@@ -54,6 +54,7 @@ test_that("scores come from functions, gradients and vectors; scales from the po
   log_density <- gradient(function(x) sum(-x^2 / 2))
   expect_equal(ksd_test(x, log_density, null = "moments")$statistic, by_vector$statistic)
   expect_equal(by_vector$scale, median_scale(x))
+  expect_error(ksd_test(x, -x, "energy"), class = "kernweave_error_unsupported")
   expect_error(ksd_test(x), "score", class = "kernweave_error_input")
   expect_error(ksd_test(x, -x[-1]), class = "kernweave_error_shape")
   expect_error(ksd_test(x, "normal"), class = "kernweave_error_input")
