@@ -70,8 +70,9 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
   dimnames(H) <- rep(list(colnames(x) %or% inputs$names), 2)
   fit <- new_fit("kde_lazy", call, inputs, bandwidth = H, weights = weights, mass = mass, method = chosen$method,
                  criterion = chosen$criterion)
-  fit$loo <- stats::setNames(kde_log(fit, strip_term(x), loo = TRUE), rownames(x))
-  fit$fitted.values <- stats::setNames(exp(kde_log(fit, strip_term(x))), rownames(x))
+  logs <- kde_log(fit, strip_term(x))
+  fit$fitted.values <- stats::setNames(exp(logs), rownames(x))
+  fit$loo <- stats::setNames(kde_others(fit, logs), rownames(x))
   fit
 }
 
@@ -159,12 +160,25 @@ cross_validation_loss <- function(x, mass) {
 # --- values -------------------------------------------------------------------------------------------------
 
 # Logarithms of the density at points.
-kde_log <- function(fit, at, loo = FALSE) {
+kde_log <- function(fit, at) {
   root <- bandwidth_root(fit$bandwidth)
-  logs <- kde_terms(fit, at, root)
-  if (loo) logs <- lazy_if(row_index() != col_index(), logs, -Inf)
-  out <- logsumexp(logs, drop = TRUE) - sum(log(diag(root))) - ncol(fit$x) / 2 * log(2 * pi)
-  unname(if (loo) out - log(1 - fit$mass) else out)
+  unname(logsumexp(kde_terms(fit, at, root), drop = TRUE)) + kde_constant(root)
+}
+kde_constant <- function(root) -sum(log(diag(root))) - ncol(root) / 2 * log(2 * pi)
+
+# The same at the fit's own points from all others: a point's own share is taken off, or left out of a sum anew where
+# little else is there.
+kde_others <- function(fit, logs) {
+  root <- bandwidth_root(fit$bandwidth)
+  share <- exp(log(fit$mass) + kde_constant(root) - logs)
+  out <- logs + log1p(-pmin(share, 1))
+  lonely <- which(share > 0.999)
+  if (length(lonely)) {
+    terms <- kde_terms(fit, strip_term(fit$x[lonely, , drop = FALSE]), root)
+    others <- lazy_if(Vi(lonely) != col_index(), terms, -Inf)
+    out[lonely] <- logsumexp(others, drop = TRUE) + kde_constant(root)
+  }
+  out - log(1 - fit$mass)
 }
 
 kde_terms <- function(fit, at, root) {
@@ -187,7 +201,7 @@ predict.kde_lazy <- function(object, newdata = NULL, log = FALSE, loo = FALSE, t
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
   out <- at_complete(x, function(at) {
     if (type == "score") return(kde_score(object, at, loo))
-    logs <- kde_log(object, at, loo)
+    logs <- if (loo) object$loo else kde_log(object, at)
     if (log) logs else exp(logs)
   })
   if (is.null(newdata)) stats::napredict(object$na.action, out) else out
@@ -264,8 +278,8 @@ draw_curve <- function(fit, at, height, xlab = colnames(fit$bandwidth), ylab = "
 
 # Contours at the densities that so much of the mass of the points exceeds.
 draw_contours <- function(fit, axes, height, mass, xlab = colnames(fit$bandwidth)[1], ylab = colnames(fit$bandwidth)[2],
-                          ...) {
+                          xlim = range(axes[[1]]), ylim = range(axes[[2]]), ...) {
   levels <- stats::quantile(fit$fitted.values, 1 - mass)
-  graphics::plot(fit$x, pch = 19, cex = 0.3, col = "grey60", xlab = xlab, ylab = ylab, ...)
+  graphics::plot(fit$x, pch = 19, cex = 0.3, col = "grey60", xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, ...)
   graphics::contour(axes[[1]], axes[[2]], height, levels = levels, labels = paste0(100 * mass, " %"), add = TRUE)
 }

@@ -243,35 +243,49 @@ local_aicc <- function(part, fit) {
   log(spread) + (1 + fit$v1 / n) / (1 - (fit$v1 + 2) / n)
 }
 
-# Minimised from several starts on at most 2000 rows, the best polished on all of them.
 local_bandwidth <- function(part, degree, bandwidth, control, names) {
   D <- ncol(part$x)
   spans <- apply(part$x, 2, function(v) diff(range(v)))
-  if (is.numeric(bandwidth)) {
-    if (!length(bandwidth) %in% c(1, D)) {
-      abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
-    }
-    if (!all(is.finite(bandwidth) & bandwidth > 0)) abort("value", "`bandwidth` must be positive and finite")
-    return(list(h = stats::setNames(rep_len(as.numeric(bandwidth), D), names), method = "given", limits = 100 * spans))
+  found <- if (is.numeric(bandwidth)) list(h = check_widths(bandwidth, D), method = "given")
+           else searched_widths(part, degree, one_of(bandwidth[1], c("cv", "aicc"), "bandwidth"), control, spans)
+  names(found$h) <- names
+  c(found, list(limits = 100 * spans))
+}
+
+check_widths <- function(bandwidth, D) {
+  if (!length(bandwidth) %in% c(1, D)) {
+    abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
   }
-  method <- one_of(bandwidth[1], c("cv", "aicc"), "bandwidth")
-  criterion <- if (method == "cv") local_cv else local_aicc
+  if (!all(is.finite(bandwidth) & bandwidth > 0)) abort("value", "`bandwidth` must be positive and finite")
+  rep_len(as.numeric(bandwidth), D)
+}
+
+# Minimised from several starts on at most 2000 rows, then once for each variable without its say; the best is polished
+# on all rows.
+searched_widths <- function(part, degree, method, control, spans) {
+  D <- length(spans)
   n <- nrow(part$x)
   rows <- unique(round(seq(1, n, length.out = min(n, 2000))))
   few <- list(x = part$x[rows, , drop = FALSE], y = part$y[rows, , drop = FALSE], w = part$w[rows])
   bounds <- log_bounds(control, 1e-3 * spans, 100 * spans)
-  silverman <- log(apply(part$x, 2, stats::sd)) - log(length(rows)) / (D + 4)
-  found <- lapply(log(c(0.5, 1, 3)), function(by) {
-    out <- minimised(function(h) criterion(few, local_fit(few, degree, exp(h))), silverman + by, bounds, control)
-    if (control$verbose) message("from ", format(exp(by)), " x Silverman: ", method, " ", format(out$value, digits = 8))
+  criterion <- if (method == "cv") local_cv else local_aicc
+  on_rows <- function(part) function(h) criterion(part, local_fit(part, degree, exp(h)))
+  from <- function(start, label) {
+    out <- minimised(on_rows(few), start, bounds, control)
+    if (control$verbose) message("from ", label, ": ", method, " ", format(out$value, digits = 8))
     out
-  })
-  best <- found[[which.min(vapply(found, `[[`, 0, "value"))]]
+  }
+  better <- function(a, b) if (b$value < a$value) b else a
+  silverman <- log(apply(part$x, 2, stats::sd)) - log(length(rows)) / (D + 4)
+  best <- Reduce(better, lapply(c(0.5, 1, 3), function(by) from(silverman + log(by), paste(by, "x Silverman"))))
+  if (D > 1) for (k in seq_len(D)) {
+    best <- better(best, from(replace(best$par, k, bounds$upper[k]), paste("all but variable", k)))
+  }
   if (n > length(rows)) {
     start <- ifelse(best$par > log(10 * spans), best$par, best$par - log(n / length(rows)) / (D + 4))
-    best <- minimised(function(h) criterion(part, local_fit(part, degree, exp(h))), start, bounds, control)
+    best <- minimised(on_rows(part), start, bounds, control)
   }
-  list(h = stats::setNames(exp(best$par), names), method = method, criterion = best$value, limits = 100 * spans)
+  list(h = exp(best$par), method = method, criterion = best$value)
 }
 
 # By differences, which cost a pass each; one variable by golden section around the best of a few.
@@ -288,7 +302,8 @@ minimised <- function(f, start, bounds, control) {
     start <- found$minimum
   }
   found <- stats::optim(start, f, method = "L-BFGS-B", lower = bounds$lower, upper = bounds$upper,
-                        control = list(factr = control$tol * 1e-2 / .Machine$double.eps, maxit = control$max_iter))
+                        control = list(factr = control$tol * 1e-2 / .Machine$double.eps, maxit = control$max_iter,
+                                       fnscale = max(abs(f(start)), 1e-300)))
   list(par = found$par, value = found$value)
 }
 
@@ -350,7 +365,8 @@ plot.local_reg <- function(x, n = 200, level = 0.95, ...) {
   invisible(x)
 }
 
-draw_band <- function(fit, n, level, xlab = names(fit$bandwidth), ylab = "response", ...) {
+draw_band <- function(fit, n, level, xlab = names(fit$bandwidth),
+                      ylab = if (is.null(fit$formula)) "response" else deparse1(fit$formula[[2]]), ...) {
   at <- seq(min(fit$data$x), max(fit$data$x), length.out = n)
   values <- local_values(fit$data, fit$degree, fit$bandwidth, at)
   band <- with_interval(values$fit[, 1], fit$sigma * sqrt(values$square), fit, "confidence", level)

@@ -34,6 +34,9 @@ test_that("searched bandwidths and criteria are those of np and ks", {
   expect_equal(unname(ml$loo[1:5]), log(vapply(1:5, function(i) {
     dense_density(faithful[i, ], faithful[-i, ], ml$bandwidth)
   }, 0)))
+  apart <- kde_lazy(c(1, 2, 50, 50.1), 0.5)
+  expect_equal(unname(apart$loo[1:3]), log(stats::dnorm(c(1, 1, 0.1), 0, 0.5) / 3))
+  expect_equal(kde_lazy(c(0, 30), 1)$loo, rep(stats::dnorm(30, log = TRUE), 2), ignore_attr = TRUE)
   ucv <- kde_lazy(faithful, "ucv")
   expect_equal(unname(sqrt(diag(ucv$bandwidth))), c(0.1189292, 3.4020270), tolerance = 1e-4)
   expect_equal(ucv$criterion, -0.0207742282, tolerance = 1e-8)
