@@ -81,8 +81,8 @@
 #' `vignette("solving")` for large systems, `vignette("fitting")` for gradients of functions,
 #' `vignette("arrays")` for sorting, joining and grouping in parallel,
 #' `vignette("pairs")` for groups, conditions and blocks of pairs,
-#' `vignette("two-samples")` and `vignette("dependence")` for tests, `vignette("neighbours")` for neighbours and
-#' clusters, `vignette("densities")` for densities and regression curves,
+#' `vignette("two-samples")`, `vignette("dependence")`, `vignette("communities")` and `vignette("stein")` for tests,
+#' `vignette("neighbours")` for neighbours and clusters, `vignette("densities")` for densities and regression curves,
 #' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
