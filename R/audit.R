@@ -27,7 +27,7 @@ audit <- function(x, rows = 32, seed = NULL, ...) UseMethod("audit")
 #' @rdname audit
 #' @export
 audit.lazy_reduction <- function(x, rows = 32, seed = NULL, ...) {
-  if (!is.null(x$groups) || length(x$outputs) != 1 || !x$outputs[[1]]$keep %in% c("i", "j")) {
+  if (has_batches(x) || !is.null(x$groups) || length(x$outputs) != 1 || !x$outputs[[1]]$keep %in% c("i", "j")) {
     abort("unsupported", "audit() looks at rows of a reduction that keeps one axis")
   }
   x$drop <- NULL

@@ -22,8 +22,9 @@
 #' | several of these in one pass | `reduction(D, c("min", "mean", "max"))` |
 #' | a log-sum-exp, a softmax-weighted mean | `logsumexp(-D)`; `sumsoftmaxweight(-D, weight = Vj(y))` |
 #' | to leave out the pairs i = j | `exclude_diag(K)` |
-#' | only pairs within groups `g` of x and `h` of y | `restrict(K, by = list(g, h))` |
+#' | only pairs of points of the same group | `restrict(S, by = g)` |
 #' | only pairs that fulfil a condition | `restrict(K, where = Vj(y)[, , 1] < Vi(x)[, , 1])` |
+#' | many small problems at once | `sum(sqdist(Vi(array(x, c(50, 3, 2))), Vj(y)), index = "j")` |
 #' | only blocks of pairs, of clusters near each other | `restrict(S, ranges = ranges(at, at, near))` |
 #' | to solve (S + ridge) w = z, S a kernel over the same points twice | `solve(S, z, ridge = 0.01)` |
 #' | the logarithm of its determinant, with a standard error | `logdet(S, ridge = 0.01)` |

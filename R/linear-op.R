@@ -18,7 +18,10 @@ setOldClass("linear_op")
 
 is_op <- function(x) inherits(x, "linear_op")
 
-lazy_op <- function(tensor) new_op("lazy", dim(tensor)[1:2], tensor = tensor, settings = tensor$settings)
+lazy_op <- function(tensor) {
+  refuse_batches_of(tensor, "an operator")
+  new_op("lazy", dim(tensor)[1:2], tensor = tensor, settings = tensor$settings)
+}
 
 diagonal_of <- function(values) new_op("diagonal", rep(length(values), 2), values = values, symmetric = TRUE)
 

@@ -24,11 +24,12 @@ lazy_operand <- function(operand) {
   new_lazy(formula, operand_extent(operand, axis))
 }
 
-# Numbers of points along i and j.
+# Numbers of points along i and j, and of batches.
 operand_extent <- function(operand, axis) {
-  if (axis == "param" || is.null(operand$data)) return(c(NA_real_, NA_real_))
+  if (is.null(operand$data)) return(c(NA_real_, NA_real_))
   n <- as.numeric(rows_of(operand$data))
-  switch(axis, i = c(n, NA), j = c(NA, n), pair = as.numeric(pair_dim(operand$data)))
+  points <- switch(axis, i = c(n, NA), j = c(NA, n), param = c(NA, NA), pair = as.numeric(pair_dim(operand$data)))
+  as.numeric(c(points, if (axis != "pair") batch_dim(operand$data)))
 }
 
 counter <- function(axis, n) {
@@ -58,9 +59,9 @@ check_extent <- function(n) {
 #' @param x data. For `Vi` and `Vj`: a numeric matrix of points by components, a vector (one
 #'   component), or a data frame of numbers. Factors and texts have no numbers of their own: give `as.integer(x)`
 #'   where only equality counts, `model.matrix(~ x - 1)` for one component per level. For `Pm`: a vector of components.
-#'   For `Vij`: a numeric matrix of points along i by points along j, which may be a sparse matrix of the Matrix
-#'   package: it takes no more memory then, and the same time as one with its zeros. Of complex numbers each makes a
-#'   complex lazy tensor: see [lazy_complex()].
+#'   Arrays of more extents are batches, see [take_batch()]. For `Vij`: a numeric matrix of points along i by points
+#'   along j, which may be a sparse matrix of the Matrix package: it takes no more memory then, and the same time as one
+#'   with its zeros. Of complex numbers each makes a complex lazy tensor: see [lazy_complex()].
 #' @param dim number of components of a placeholder
 #' @param name name in print and messages; by default the name of the variable given as `x`
 #' @param by groups of the points: pairs are of points of the same group, as [restrict()] has it
@@ -94,6 +95,7 @@ Pm <- function(x, dim = NULL, name = NULL) {
     return(complex_operand(plain, name %or% default_name(typed, "p"), function(x, name) Pm(x, NULL, name)))
   }
   data <- check_numbers(plain, "x")
+  if (length(base::dim(plain)) > 2 && base::dim(plain)[1] == 1) return(batched_parameter(x, data, name, typed))
   if (sum(base::dim(plain) > 1) > 1) {
     abort("shape", "a parameter is a vector of components, not ", describe(plain),
           "; use Vi() or Vj() for points, as.vector() for a matrix of components")
@@ -102,6 +104,13 @@ Pm <- function(x, dim = NULL, name = NULL) {
   values <- as.vector(data$values)
   default <- default_name(typed, if (length(values) == 1 && !is_traced(x)) format(values, digits = 4) else "p")
   lazy_operand(bearing(new_operand(check_name(name, default), "param", length(values), data$kind, values), x))
+}
+
+# An array of 1 x components x batches.
+batched_parameter <- function(x, data, name, typed) {
+  name <- check_name(name, default_name(typed, "p"))
+  if (dim(data$values)[2] == 0) abort("shape", "a parameter needs at least one component")
+  lazy_operand(bearing(new_operand(name, "param", dim(data$values)[2], data$kind, data$values), x))
 }
 
 #' @rdname Vi
@@ -216,7 +225,6 @@ as_points <- function(x, argument = "x") {
   numbers <- check_numbers(x, argument)
   extents <- dim(numbers$values)
   if (is.null(extents)) return(list(values = numbers$values, width = 1L, kind = numbers$kind))
-  refuse_batches(extents, argument)
   width <- if (length(extents) == 1) 1L else extents[2]
   if (width == 0) abort("shape", "`", argument, "` has no columns")
   list(values = numbers$values, width = width, kind = numbers$kind)
@@ -225,7 +233,7 @@ as_points <- function(x, argument = "x") {
 refuse_batches <- function(extents, argument) {
   if (length(extents) <= 2) return(invisible())
   abort("unsupported", "`", argument, "` is an array of ", paste(extents, collapse = " x "),
-        ": batches of points are not built yet; give a matrix with a row for each point, and a call for each batch")
+        "; batches are of Vi(), Vj() and Pm(): a matrix is wanted here")
 }
 
 # Numbers out of what is known to hold them.
@@ -248,7 +256,12 @@ frame_matrix <- function(x, argument) {
 as_operand_data <- function(value, operand) {
   if (is.null(value)) abort("no_data", "`", operand$name, "` has no data")
   if (operand$axis == "param") {
-    values <- as.vector(check_numbers(value, operand$name)$values)
+    values <- check_numbers(value, operand$name)$values
+    if (length(dim(values)) > 2 && dim(values)[1] == 1) {
+      fits(dim(values)[2], operand, "components")
+      return(values)
+    }
+    values <- as.vector(values)
     fits(length(values), operand, "components")
     return(values)
   }

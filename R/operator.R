@@ -26,7 +26,7 @@ matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "r
   if (has_axis(v, "i") && has_axis(v, "j")) return(multiplied(as_op(K), as_op(v), written$operator))
   if (has_axis(v, "i")) abort("shape", "the ", side_of(written), " varies along i; it must vary along j, as Vj() does")
   out <- reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
-  if (is.null(columns) || is_reduction(out)) return(out)
+  if (is.null(columns) || is_reduction(out) || has_batches(K)) return(out)
   rearranged(out, function(out) {
     attr(out, "dimnames") <- list(rownames(out), columns)
     out
@@ -50,6 +50,9 @@ columns_along_j <- function(K, v, written) {
 
 # v %*% K is t(t(K) %*% t(v)); a plain vector is a row, as base R has it.
 left_product <- function(v, K, written = NULL) {
+  if (has_batches(if (is_lazy_complex(K)) whole_of(K) else K)) {
+    abort("unsupported", "v %*% K of a formula with batches is not defined; t(K) %*% t(v) is")
+  }
   if (methods::is(v, "Matrix")) v <- as.matrix(v)
   extents <- dim(plain_value(v))
   row <- length(extents) < 2
@@ -146,7 +149,7 @@ setMethod("diag", "lazy_tensor", function(x = 1, nrow, ncol, names = TRUE) {
   square <- take_points(take_points(x, seq_len(n), "i", "rows"), seq_len(n), "j", "columns")
   along_i <- r_apply("Take", list(square$formula, row_index()$formula), 1L)
   out <- run_single(new_lazy(along_i, c(n, NA), x$settings), "i")
-  if (width(x) == 1) rearranged(out, as.vector) else out
+  if (width(x) == 1) one_column(out) else out
 })
 
 # Arithmetic with Matrix operands, which carry their own S4 methods.
@@ -225,7 +228,11 @@ column_sums <- function(x, na.rm, dims) {
   if (width(x) > 1) out else one_column(out)
 }
 
-one_column <- function(x) rearranged(x, function(x) stats::setNames(as.vector(x), rownames(x)))
+one_column <- function(x) {
+  rearranged(x, function(x) {
+    if (length(dim(x)) > 2) without_components(x) else stats::setNames(as.vector(x), rownames(x))
+  })
+}
 
 folded_sum <- function(x, index, na.rm, dims) {
   check_na_rm(na.rm)

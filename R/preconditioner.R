@@ -101,6 +101,7 @@ check_square <- function(K) {
     abort("input", "`K` must be a lazy tensor, not ", describe(K),
           if (is.matrix(K)) "; as_op() makes an operator of it")
   }
+  refuse_batches_of(K, "a system")
   if (width(K) != 1) abort("shape", "the matrix of a system has one number for each pair, not ", width(K))
   extent <- c(need_extent(K, "i", "a system"), need_extent(K, "j", "a system"))
   if (extent[1] != extent[2]) abort("shape", "the matrix of a system is square, not ", extent[1], " x ", extent[2])

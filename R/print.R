@@ -215,6 +215,7 @@ explain.lazy_tensor <- function(x, index = "j", cuda = FALSE, ...) {
 #' @rdname explain
 #' @export
 explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
+  refuse_batches_of(x, "explain()")
   chosen <- call_options(x$settings)
   options <- plan_options(x, chosen)
   waits <- length(free_operands(x)) > 0

@@ -184,6 +184,7 @@ run_reduction <- function(R, data = NULL, owners = NULL) {
     if (any(vapply(ready$operands, is_bearing, NA))) return(as_results(R, lapply(members_of(R), reduction_node)))
     data <- operand_data(ready$operands, list(), list())
   }
+  if (any_batches(data)) return(run_batches(R, ready$operands, data))
   pairs <- pair_argument(R$pairs, if (!is.null(R$pairs)) extent_of_call(R, data, ready$operands))
   run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options, pairs)
   out <- if (interactive()) timed(run, options) else run()
@@ -224,10 +225,17 @@ operand_data <- function(operands, given_for, given, known = new.env(parent = em
 saved_value <- function(from, given_for, given, known) {
   out <- saved_results(from$reduction, given_for, given, known)
   value <- if (is.null(from$part)) out else out[[from$part]]
-  if (!is.null(from$column)) value <- value[, from$column, drop = FALSE]
+  if (!is.null(from$column)) value <- one_column_of(value, from$column)
   storage.mode(value) <- "double"
   if (isTRUE(from$places)) value[is.na(value)] <- 1  # what is taken there is not used
   value
+}
+
+# Of a matrix, or of one in each batch.
+one_column_of <- function(x, k) {
+  if (length(dim(x)) <= 2) return(x[, k, drop = FALSE])
+  flat <- array(x, c(dim(x)[1:2], prod(batch_dim(x))))[, k, , drop = FALSE]
+  array(flat, c(dim(x)[1], 1, batch_dim(x)))
 }
 
 saved_results <- function(R, given_for, given, known) {

@@ -47,6 +47,11 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
                               method = c("auto", "dense", "cg", "block", "minres"), precondition = TRUE, rank = NULL,
                               local = TRUE, start = NULL, maxit = NULL, ...) {
   refuse_others(list(...), solve.lazy_tensor, "solve() of a lazy tensor")
+  if (has_batches(a) && !missing(b)) {
+    if (!is.null(start)) abort("unsupported", "`start` is not for systems with batches")
+    return(solve_batches(a, b, ridge = ridge, tol = tol, trend = trend, method = method,
+                         precondition = precondition, rank = rank, local = local, maxit = maxit))
+  }
   n <- check_square(a)
   if (missing(b)) {
     return(inverse_op(NULL, list(K = a, ridge = 0), n, ridge, tol, check_method(method), maxit,

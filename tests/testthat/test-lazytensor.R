@@ -95,11 +95,10 @@ test_that("a formula may be deep, and share its parts without end", {
   expect_lte(nchar(format(G)), 1e5 + 10)
 })
 
-test_that("batches are refused at once, wherever points are given", {
+test_that("where a matrix is wanted batches are refused", {
   B <- array(0, c(3, 2, 4))
-  f <- as.function(sum(sqdist(Vi(dim = 2), Vj(dim = 2)), index = "j"))
-  for (code in expression(Vi(B), Vj(B), Vij(B), sqdist(Vi(x), Vj(y)) %*% B, f(B, x))) {
-    expect_error(eval(code), "batches of points are not built yet", class = "kernweave_error_unsupported", info = code)
+  for (code in expression(Vij(B), B %*% sqdist(Vi(x), Vj(y)))) {
+    expect_error(eval(code), "a matrix is wanted", class = "kernweave_error_unsupported", info = code)
   }
   expect_identical(dim(Vi(array(1:3, 3))), c(3L, 1L))
 })

@@ -123,7 +123,8 @@ test_that("README and ?kernweave have one table of what is wanted, and all of it
   Z <- Vi(points)
   given <- list2env(list(a = 1:6, b = 1:5, x = points, y = y, X = Z, D = sqdist(Z, Y), K = exp(-sqdist(Z, Y) / 0.18),
                          S = exp(-sqdist(Z, Vj(points))), f = function(x) sum(x^2), start = c(1, 2),
-                         z = c(0.5, 2, 1, 7, 3, 5), g = c(2, 1, 2, 4, 4, 1), s = c(1, 2, 4, 6), h = 1:3))
+                         z = c(0.5, 2, 1, 7, 3, 5), g = c(2, 1, 2, 4, 4, 1), s = c(1, 2, 4, 6), h = 1:3,
+                         at = rbind(c(1, 2), c(3, 6)), near = diag(2) == 1))
   for (one in gsub("`", "", code)) expect_error(eval(parse(text = one), new.env(parent = given)), NA, label = one)
 })
 

@@ -1,0 +1,306 @@
+# Batches: operands whose data have further axes, and reductions of all batches at once. The engine knows points along i
+# and j alone. Small batches are stacked: points lie batch behind batch, and pairs are those within a batch, blocks of a
+# restriction, so that all are one job. Large ones, and formulas that cannot be stacked, go one after the other.
+
+has_batches <- function(x) length(.subset2(x, "extent")) > 2
+
+batch_dim <- function(data) if (length(dim(data)) > 2) dim(data)[-(1:2)] else integer()
+
+any_batches <- function(data) any(vapply(data, function(one) length(dim(one)) > 2, NA))
+
+# The batch axes of a call, from those of its data: 1 goes with any number, and so does an axis that is not there.
+met_batches <- function(data, operands) {
+  met <- integer()
+  for (k in seq_along(data)) {
+    here <- batch_dim(data[[k]])
+    axes <- seq_len(max(length(met), length(here)))
+    a <- c(met, rep(1L, length(axes) - length(met)))
+    b <- c(here, rep(1L, length(axes) - length(here)))
+    differ <- which(a != b & a != 1 & b != 1)
+    if (length(differ)) {
+      abort("shape", "`", operands[[k]]$name, "` has ", b[differ[1]], " batches along batch axis ", differ[1],
+            ", others have ", a[differ[1]])
+    }
+    met <- pmax(a, b)
+    met[a == 0 | b == 0] <- 0L
+  }
+  met
+}
+
+# Of the batches of a call, in order, those of an array: its only one along an axis of extent 1.
+places_of_batches <- function(own, batches) {
+  own <- c(own, rep(1L, length(batches) - length(own)))
+  at <- rep(1, prod(batches))
+  step <- 1
+  each <- 1
+  for (axis in seq_along(batches)) {
+    if (own[axis] != 1) at <- at + step * ((seq_along(at) - 1) %/% each) %% batches[axis]
+    step <- step * own[axis]
+    each <- each * batches[axis]
+  }
+  at
+}
+
+# The numbers of one batch, as data of an operand are.
+one_batch <- function(x, at, axis = "i") {
+  if (length(dim(x)) <= 2) return(x)
+  size <- dim(x)[1] * dim(x)[2]
+  part <- x[(at - 1) * size + seq_len(size)]
+  if (axis == "param") part else array(part, dim(x)[1:2], dimnames(x)[1:2])
+}
+
+#' One batch of a formula
+#'
+#' An array of more than two extents given to [Vi()], [Vj()] or [Pm()] is a batch of points: an array of n x D x B has n
+#' points of D components in each of B batches, and more axes are possible. For `Pm()` the first extent is 1. Formulas
+#' of batches have batches; what has none, or one along an axis, goes with all. Reductions, products and gradients are
+#' those of each batch by itself, and have the batch axes behind their own: a sum is an array of points x components x
+#' batches. [solve()][solve.lazy_tensor] solves each batch.
+#'
+#' Many small batches are one job of all threads, large ones go one after the other. `take_batch()` gives the formula of
+#' one of them, for what takes no batches: operators, [logdet()], [explain()].
+#'
+#' @param F a lazy tensor
+#' @param k the number of a batch, counted through all batch axes, the first of which runs fastest
+#' @return A lazy tensor without batch axes.
+#' @seealso [Vi()], [reduction()], [restrict()] for groups of different sizes
+#' @export
+#' @examples
+#' x <- array(runif(10 * 3 * 4), c(10, 3, 4))
+#' y <- matrix(runif(20 * 3), 20)  # the same in all batches
+#' K <- exp(-sqdist(Vi(x), Vj(y)))
+#' K
+#' dim(sum(K, index = "j"))
+#' dim(K %*% rnorm(20))
+#' take_batch(K, 2)
+take_batch <- function(F, k) {
+  if (is_lazy_complex(F)) return(each_part(F, take_batch, k = k))
+  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
+  batches <- F$extent[-(1:2)]
+  k <- check_count(k, "k")
+  if (k > prod(batches)) abort("index", "`k` is ", k, "; the formula has ", prod(batches), " in all")
+  from <- Filter(function(operand) length(batch_dim(operand$data)) > 0, operands_of(F$formula))
+  to <- lapply(from, function(operand) {
+    at <- places_of_batches(batch_dim(operand$data), batches)[k]
+    new_operand(operand$name, operand$axis, operand$width, operand$kind, one_batch(operand$data, at, operand$axis))
+  })
+  new_lazy(home_bound(r_restate(list(F$formula), from, to)[[1]]), F$extent[1:2], F$settings, F$pairs)
+}
+
+refuse_batches_of <- function(x, what) {
+  if (!has_batches(x)) return(invisible())
+  abort("unsupported", what, " of a formula with batches is not defined; take_batch() gives the formula of one of them")
+}
+
+# Systems of each batch; right-hand sides may be the same for all.
+solve_batches <- function(K, b, ...) {
+  batches <- K$extent[-(1:2)]
+  if (is_traced(b) || length(traced_operands(K))) {
+    abort("no_gradient", "solve() with batches has no gradient; write it batch by batch, with take_batch()")
+  }
+  if (!is.numeric(b)) abort("input", "`b` must be numbers, not ", describe(b))
+  own <- batch_dim(b)
+  fits <- length(own) <= length(batches) && all(own == 1 | own == batches[seq_along(own)])
+  if (!fits) {
+    abort("shape", "`b` has batches ", paste(own, collapse = " x "), ", the formula has ",
+          paste(batches, collapse = " x "))
+  }
+  at <- places_of_batches(own, batches)
+  found <- lapply(seq_len(prod(batches)), function(k) {
+    x <- solve(take_batch(K, k), one_batch(b, at[k]), ...)
+    array(x, c(NROW(x), NCOL(x)))
+  })
+  out <- together(found, batches, FALSE)
+  if (length(dim(b)) < 2) without_components(out) else out
+}
+
+# --- reductions -------------------------------------------------------------------------------------------------
+
+run_batches <- function(R, operands, data) {
+  batches <- met_batches(data, operands)
+  R$extent <- R$extent[1:2]
+  if (can_be_stacked(R, operands, data, prod(batches))) stacked_run(R, operands, data, batches)
+  else batch_by_batch(R, operands, data, batches)
+}
+
+# --- one after the other ---
+
+batch_by_batch <- function(R, operands, data, batches) {
+  at <- lapply(data, function(one) places_of_batches(batch_dim(one), batches))
+  axes <- vapply(operands, `[[`, "", "axis")
+  drop <- R$drop
+  R$drop <- NULL
+  runs <- lapply(seq_len(max(1, prod(batches))), function(k) {
+    here <- Map(function(one, places, axis) if (prod(batches)) one_batch(one, places[k], axis) else no_batch(one, axis),
+                data, at, axes)
+    run_reduction(R, here, vector("list", length(here)))
+  })
+  if (is.null(R$groups)) return(together(runs, batches, drop))
+  of_group <- function(k, result) {
+    own <- data[[which(vapply(operands, identical, NA, R$groups[[k]]$like))]]
+    back_to(side_by_side(result), own, batches)
+  }
+  if (R$single) return(of_group(1, runs))
+  structure(lapply(seq_along(R$groups), function(k) of_group(k, lapply(runs, `[[`, k))), names = names(runs[[1]]))
+}
+
+no_batch <- function(x, axis) if (axis == "param") numeric(ncol(x)) else matrix(0, nrow(x), ncol(x))
+
+# Results of batches side by side, the batch axes last; of lists, item by item.
+together <- function(runs, batches, drop) {
+  if (is.list(runs[[1]])) {
+    return(lapply(stats::setNames(seq_along(runs[[1]]), names(runs[[1]])), function(k) {
+      together(lapply(runs, `[[`, k), batches, drop)
+    }))
+  }
+  extents <- dim(runs[[1]])
+  names <- dimnames(runs[[1]])
+  values <- if (prod(batches)) unlist(runs) else runs[[1]][0]
+  out <- array(values, c(extents, batches), if (!is.null(names)) c(names, vector("list", length(batches))))
+  if (isTRUE(drop)) without_components(out) else out
+}
+
+without_components <- function(x) {
+  if (dim(x)[2] != 1) return(x)
+  array(x, dim(x)[-2], dimnames(x)[-2])
+}
+
+side_by_side <- function(runs) vapply(runs, as.vector, as.vector(runs[[1]]))
+
+# What flows back to data that may be the same in several batches: a column for each batch.
+back_to <- function(columns, own, batches) {
+  dim(columns) <- c(length(columns) / prod(batches), prod(batches))
+  places <- places_of_batches(batch_dim(own), batches)
+  sums <- if (anyDuplicated(places) || !length(places)) {
+    par <- matrix(0, nrow(columns), max(1, prod(batch_dim(own))))
+    for (k in seq_along(places)) par[, places[k]] <- par[, places[k]] + columns[, k]
+    par
+  } else columns
+  if (is.null(dim(own))) structure(as.vector(sums), names = names(own)) else array(sums, dim(own), dimnames(own))
+}
+
+# --- all at once ---
+
+# Pairs of a batch from which on it has work for all threads by itself: some milliseconds, beside the tenth of one that
+# a call costs.
+most_stacked <- 4e6
+
+can_be_stacked <- function(R, operands, data, count) {
+  axes <- vapply(operands, `[[`, "", "axis")
+  points <- extents_of_data(R, operands, data)
+  plain <- vapply(R$outputs, function(output) {
+    output$keep %in% c("i", "j") && is.null(output$rows) && !isTRUE(output$transposed)
+  }, NA)
+  count > 1 && prod(points) <= most_stacked && all(points > 0) && all(plain) && is.null(R$pairs) &&
+    !"pair" %in% axes && !any(axes == "param" & lengths(lapply(data, batch_dim)) > 0) &&
+    call_options(R$settings)$device %in% c("auto", "cpu") &&
+    !any(vapply(c(R$extents, formulas_of(R$outputs)), reads_places, NA, anyNA(R$extent)))
+}
+
+# Row numbers, and points that are read by them, mean those of a batch; where axes are exchanged, data do not say how
+# many points there are.
+reads_places <- function(formula, unknown) {
+  pending <- list(formula)
+  seen <- 0
+  while (length(pending)) {
+    one <- pending[[1]]
+    pending <- pending[-1]
+    if (one$op %in% c("Take", "Gather", if (unknown) "Swap")) return(TRUE)
+    if (one$op == "Var" && is.null(one$args)) return(TRUE)
+    if (is.list(one$args)) pending <- c(one$args, pending)
+    if ((seen <- seen + 1) > 10000) return(TRUE)  # not worth the look
+  }
+  FALSE
+}
+
+extents_of_data <- function(R, operands, data) {
+  along <- function(axis, known) {
+    if (!is.na(known)) return(known)
+    rows <- vapply(which(vapply(operands, `[[`, "", "axis") == axis), function(k) NROW(data[[k]]), 0L)
+    c(rows, 1)[1]
+  }
+  as.numeric(c(along("i", R$extent[1]), along("j", R$extent[2])))
+}
+
+stacked_run <- function(R, operands, data, batches) {
+  count <- prod(batches)
+  points <- extents_of_data(R, operands, data)
+  to <- Map(function(operand, one) {
+    stacked <- operand$axis != "param"
+    new_operand(operand$name, operand$axis, operand$width, operand$kind, if (stacked) stack_up(one, batches) else one)
+  }, operands, data)
+  restate <- function(formulas) r_restate(formulas, operands, to)
+  outputs <- lapply(R$outputs, function(output) {
+    given <- Filter(Negate(is.null), output[c("value", "weight")])
+    output[names(given)] <- restate(given)
+    output$finish[c("per", "less")] <- list("", 0L)  # numbers of points are those of a batch
+    output
+  })
+  blocks <- ranges(rep(points[1], count), rep(points[2], count), cbind(seq_len(count), seq_len(count)))
+  whole <- new_reduction(outputs, points * count, R$settings, new_pairs(list(ranges = blocks)),
+                         extents = restate(R$extents))
+  whole$results <- as.character(seq_along(outputs))
+  found <- Map(function(result, output) as_one_batch_has_it(result, output, points, batches), run_reduction(whole),
+               R$outputs)
+  if (is.null(R$groups)) return(as_results(R, lapply(found, dropped_batches, R)))
+  groups_of_batches(R, found, operands, data, batches)
+}
+
+# Points of all batches, one batch behind the other.
+stack_up <- function(x, batches) {
+  n <- NROW(x)
+  if (length(dim(x)) <= 2) return(matrix(x, n)[rep(seq_len(n), prod(batches)), , drop = FALSE])
+  turned <- aperm(array(x, c(n, dim(x)[2], prod(batch_dim(x)))), c(1, 3, 2))
+  turned <- turned[, places_of_batches(batch_dim(x), batches), , drop = FALSE]
+  array(turned, c(n * prod(batches), dim(x)[2]))
+}
+
+# Numbers of one output, with the batches last; places counted within a batch, and divided by its points.
+as_one_batch_has_it <- function(result, output, points, batches) {
+  if (is.list(result)) {
+    result$value <- unstacked(result$value, batches)
+    result$index <- within_batch(unstacked(result$index, batches), output, points, batches)
+    return(result)
+  }
+  result <- unstacked(result, batches)
+  if (identical(output$finish$results, "index")) return(within_batch(result, output, points, batches))
+  per <- strsplit(output$finish$per, "")[[1]]
+  if (!length(per)) return(result)
+  terms <- prod(points[match(per, c("i", "j"))]) - output$finish$less
+  result / (if (terms > 0) terms else NaN)
+}
+
+unstacked <- function(x, batches) {
+  extents <- c(dim(x)[1] / prod(batches), prod(batches), dim(x)[-1])
+  out <- aperm(array(x, extents), c(1, 2 + seq_along(extents[-(1:2)]), 2))
+  array(out, c(dim(out)[-length(dim(out))], batches))
+}
+
+within_batch <- function(x, output, points, batches) {
+  folded <- points[if (output$keep == "i") 2 else 1]
+  before <- rep((seq_len(prod(batches)) - 1) * folded, each = length(x) / prod(batches))
+  mode <- storage.mode(x)
+  x[] <- x - before
+  storage.mode(x) <- mode
+  x
+}
+
+dropped_batches <- function(result, R) {
+  if (is.null(R$drop)) return(result)
+  if (is.list(result)) lapply(result, without_components) else without_components(result)
+}
+
+groups_of_batches <- function(R, found, operands, data, batches) {
+  results <- lapply(R$groups, function(group) {
+    own <- data[[which(vapply(operands, identical, NA, group$like))]]
+    total <- 0
+    for (k in group$outputs) {
+      part <- array(found[[k]], c(dim(found[[k]])[1:2], prod(batches)))
+      total <- total + if (group$like$axis == "param") colSums(part) else part
+    }
+    if (!length(group$outputs)) total <- rep(0, length(own) * prod(batches) / max(1, prod(batch_dim(own))))
+    back_to(total, own, batches)
+  })
+  if (R$single) return(results[[1]])
+  structure(results, names = R$labels %or% vapply(R$groups, function(group) group$like$name, ""))
+}
