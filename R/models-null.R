@@ -1,10 +1,11 @@
 # The null engine: what a statistic sum_ij A_ij B_ij would be if rows of B were labelled at random. By permutations, by
 # all of them where they are few, or by the exact first three moments over all of them.
 
-# p-values: those as extreme as the statistic itself count, which is among them.
+# p-values: those as extreme as the statistic itself count, which is among them. What differs by rounding is as extreme.
 replicate_p <- function(statistic, replicates, exhaustive) {
-  tied <- sum(replicates >= statistic - 1e-12 * abs(statistic))
-  if (exhaustive) tied / length(replicates) else (tied + 1) / (length(replicates) + 1)
+  spread <- if (length(replicates) > 1) stats::sd(replicates) else 0
+  extreme <- sum(replicates >= statistic - 1e-12 * abs(statistic) - 1e-10 * spread)
+  if (exhaustive) extreme / length(replicates) else (extreme + 1) / (length(replicates) + 1)
 }
 
 # --- relabellings -------------------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ relabellings <- function(codes, R, strata = NULL) {
   })
 }
 
-# f() of some replicates at a time, as many as fit into 64 columns or 128 megabytes; says so if it will take long.
+# f() of some replicates at a time, as many as fit into 128 columns and 128 megabytes; says so if it will take long.
 in_blocks <- function(count, n, columns, f, cheaper = NULL) {
   size <- max(1, min(128 %/% columns, 128e6 %/% (8 * n * columns)))
   starts <- seq(1, count, by = size)

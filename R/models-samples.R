@@ -202,9 +202,9 @@ samples_test <- function(statistic, found, estimate, method, name, ...) {
 
 # Device, precision and threads that hold for the call.
 engine_used <- function() {
-  options <- kernweave_options()
-  names(options$value) <- sub("kernweave.", "", options$option, fixed = TRUE)
-  options$value[c("device", "precision", "threads")]
+  table <- kernweave_options()
+  values <- stats::setNames(table$value, sub("kernweave.", "", table$option, fixed = TRUE))
+  values[c("device", "precision", "threads")]
 }
 
 compared <- function(sample, k, null, R, strata) {

@@ -23,8 +23,8 @@ have <- function(package) requireNamespace(package, quietly = TRUE)
 case <- function(name, ours, peer = NULL, theirs = NULL) {
   a <- cost(ours)
   b <- if (!is.null(peer) && have(peer)) cost(theirs) else c(NA, NA)
-  cat(sprintf("%-44s %8.3f s %6.0f MB   %-9s %8.3f s %6.0f MB   x %.1f\n", name, a[1], a[2],
-              if (is.null(peer)) "" else peer, b[1], b[2], b[1] / a[1]))
+  beside <- if (!is.na(b[1])) sprintf("   %-9s %8.3f s %6.0f MB   x %.1f", peer, b[1], b[2], b[1] / a[1])
+  cat(sprintf("%-44s %8.3f s %6.0f MB", name, a[1], a[2]), beside, "\n", sep = "")
 }
 
 points_of <- function(n) {

@@ -61,6 +61,9 @@ test_that("few rows are compared in all their relabellings, by an exact p-value"
   expect_match(found$method, "all 20 permutations")
   expect_equal(energy_test(1:2, 5)$p.value, 1 / 3)
   expect_true(is.na(mmd_test(1:2, 5)$estimate[1]))
+  coins <- energy_test(c(0, 0, 0, 0, 1), c(0, 1, 1, 1, 1))
+  heads <- utils::combn(rep(0:1, 5), 5, sum)
+  expect_equal(coins$p.value, mean(abs(heads - 2.5) >= 1.5))
 })
 
 test_that("factors, integers, logicals, single columns and constant columns are taken", {
@@ -143,4 +146,18 @@ test_that("a test prints itself as base R's do, and draws its replicates", {
   on.exit(grDevices::dev.off())
   expect_identical(plot(found), found)
   expect_identical(plot(by_moments), by_moments)
+})
+
+test_that("the answer is the same on every device, and near it in float32", {
+  cpu <- energy_test(petals, groups = iris$Species, null = "moments")
+  set.seed(3)
+  replicates <- mmd_test(petals, groups = iris$Species, R = 20)$replicates
+  other <- with_kernweave(energy_test(petals, groups = iris$Species, null = "moments"), device = "reference")
+  expect_equal(other[c("statistic", "moments")], cpu[c("statistic", "moments")])
+  expect_equal(other$engine[["device"]], "reference")
+  single <- with_kernweave(energy_test(petals, groups = iris$Species, null = "moments"), precision = "float32")
+  expect_equal(single[c("statistic", "moments")], cpu[c("statistic", "moments")], tolerance = 1e-4)
+  set.seed(3)
+  again <- with_kernweave(mmd_test(petals, groups = iris$Species, R = 20), device = "reference", threads = 1)
+  expect_equal(again$replicates, replicates)
 })
