@@ -7,9 +7,9 @@
 
 #include "execute/memory_host.hpp"
 #include "execute/run.hpp"
-#include "cpu/units.hpp"
 #include "r_data.hpp"
 #include "r_pairs.hpp"
+#include "schedule/units.hpp"
 #include "r_plan.hpp"
 
 namespace kernweave {
@@ -141,8 +141,9 @@ Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents,
 Rcpp::NumericMatrix r_units(SEXP pairs, bool along_i, int rows, int columns) {
   return kernweave::at_border([&] {
     const kernweave::ExistingPairs existing = kernweave::pairs_from_r(pairs);
-    constexpr int kVectors = 2, kColumns = 4, kLanes = 4;
-    const kernweave::Units units(existing.along(along_i), {kVectors, kColumns, kLanes, rows, columns});
+    constexpr std::int64_t kRowStep = 8, kColumnStep = 4, kMostTasks = 64, kOfTask = 8;
+    const kernweave::Units units(existing.along(along_i), {rows, kRowStep, columns, kColumnStep},
+                                 {kMostTasks, kOfTask, true});
     std::vector<double> found;
     for (std::int64_t task = 0; task < units.tasks(); ++task) {
       const kernweave::Range mine = units.of_task(task);

@@ -110,7 +110,10 @@ class Passes : public TileExecutable {
     if (dealt_.lock() != pairs.map || swapped_ != pairs.swapped) units_.clear();
     dealt_ = pairs.map;
     swapped_ = pairs.swapped;
-    if (units_.size() <= k) units_.emplace_back(pairs.along(pass.lanes_along_i), pass.tiling);
+    const Tiling& t = pass.tiling;
+    const UnitShape shape{t.rows, t.strip_rows(), t.columns, t.per_strip};
+    if (units_.size() <= k)
+      units_.emplace_back(pairs.along(pass.lanes_along_i), shape, Dealing{kTasks, kUnitsOfTask, true});
     return units_[k];
   }
   void run_restricted(const Task& task) {

@@ -340,7 +340,13 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
                      16 / pass.number_bytes());
   if (pass.screen.any()) pass.square_at = pass.sweep.room_for_one(16 / pass.number_bytes());
   pass.shape = shape_for(pass, lanes, sweep);
+  pass.units = plan.pairs == Pairs::restricted;
   return pass;
+}
+
+void take_fewer_rows(int rows, Pass* pass) {
+  pass->shape.rows = std::min(pass->shape.rows, rows);
+  pass->shape.block_rows = pass->shape.threads * pass->shape.rows;
 }
 
 }  // namespace cuda

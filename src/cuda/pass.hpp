@@ -97,6 +97,7 @@ struct Pass {
   int square_at = 0;  // where a column has its square, for the screen
   Shape shape;
   PassMode mode = PassMode::best;
+  bool units = false;  // are pairs restricted?
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
 
   const Program& program() const { return variant->program; }
@@ -128,6 +129,8 @@ bool is_short_list(const Output& o);
 // it. An interpreted pass gets its shape later (script_layout.hpp).
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
                std::int64_t sweep, double strain = 0, PassMode mode = PassMode::best);
+// The same with threads of at most so many rows.
+void take_fewer_rows(int rows, Pass* pass);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -97,7 +97,10 @@ void PassRun::finish(const std::vector<std::unique_ptr<PassRun>>& all) {
 // --- memory -----------------------------------------------------------------------------------------------
 
 // A span padded to whole strips and tiles, which kernels read without asking (kernweave/gpu/sweep.hpp).
-Span PassRun::padded(const Span& s) const { return {s.from, ceiling(s.to, pass_.shape.padding) * pass_.shape.padding}; }
+// Spans of restricted pairs begin anywhere, so that the last strip reads further.
+Span PassRun::padded(const Span& s) const {
+  return {s.from, (ceiling(s.to, pass_.shape.padding) + (pass_.units ? 1 : 0)) * pass_.shape.padding};
+}
 Span PassRun::padded_rows(const Span& s) const { return {s.from, rows_of(blocks_of(s.to))}; }
 
 // Threads that pack the weights of some columns: one for each weight of a tile.
@@ -159,8 +162,10 @@ void PassRun::enter(const Span& lanes, const Span& sweep) {
   if (new_lanes) place_rows(lanes);
   if (new_sweep) place_columns(sweep);
   const Slice slice = slice_of(std::min(windows_.chunk, blocks_of(lanes.size())));
-  outputs_.place({lanes, sweep, std::min(lanes.size(), rows_of(windows_.chunk)), head_.splits_here * pass_.shape.parts,
-                  std::max<std::int64_t>(1, slice.blocks * slice.splits)});
+  if (pass_.units) outputs_.place({lanes, sweep, waiting_.rows, waiting_.parts, waiting_.blocks});
+  else
+    outputs_.place({lanes, sweep, std::min(lanes.size(), rows_of(windows_.chunk)),
+                    head_.splits_here * pass_.shape.parts, std::max<std::int64_t>(1, slice.blocks * slice.splits)});
   if (pass_.interpreted()) place_script();
   if (first) launch_points("once", {0, 1});
   if (new_sweep) compute_columns(sweep);

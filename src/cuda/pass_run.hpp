@@ -30,6 +30,8 @@ struct ReadyPass {
 // `seconds`: what all pairs are expected to take.
 ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, double seconds);
 
+struct UnitTable;
+
 class PassRun {
  public:
   // Of the rows that device number `which` has.
@@ -41,11 +43,22 @@ class PassRun {
   bool lost();
   // Merges what folds both axes from the blocks of all devices, and gives results that stay to their owners.
   void finish(const std::vector<std::unique_ptr<PassRun>>& all);
+  // Restricted pairs, in place of run() and finish() (unit_run.cpp): makes ready, sweeps some units, leaves what they
+  // find to where another pass has its own, and merges and fetches all of it.
+  void enter_units(const UnitTable& table, Room room, const std::function<void(double)>& poll);
+  void sweep_units(std::int64_t first, std::int64_t end);
+  void leave_to(const PassRun& other);
+  void end_units(const UnitTable& table);
 
  private:
   // Blocks and splits of one launch.
   struct Slice {
     std::int64_t blocks, splits;
+  };
+
+  // States that wait, of so many rows, so many of each; blocks of a launch.
+  struct Waiting {
+    std::int64_t rows, parts, blocks;
   };
 
   std::int64_t rows_of(std::int64_t blocks) const { return blocks * pass_.shape.block_rows; }
@@ -75,6 +88,7 @@ class PassRun {
   void sweep_chunk(std::int64_t block, std::int64_t blocks);
   void launch_slice(const Slice& slice);
   void merge();
+  void launch_units(const char* name, std::int64_t first, std::int64_t end, std::int64_t shared_bytes);
 
   const Pass& pass_;
   const Code& code_;
@@ -93,7 +107,8 @@ class PassRun {
   gpu::Head head_{};
   gpu::Script script_{};
   device::Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_,
-      column_squares_, weight_halves_, weight_scales_, scripted_;
+      column_squares_, weight_halves_, weight_scales_, scripted_, units_, unit_spans_, unit_merges_;
+  Waiting waiting_{};  // of units
   device::Pointer lost_ = 0;
   std::int64_t done_ = 0;  // blocks times splits
 };

@@ -9,6 +9,7 @@
 #include "cuda/script_layout.hpp"
 #include "device/nvrtc.hpp"
 #include "cuda/multi_device.hpp"
+#include "cuda/unit_run.hpp"
 #include "device/probe.hpp"
 #include "cuda/write_source.hpp"
 #include "schedule/cost.hpp"
@@ -74,14 +75,17 @@ void with_room(const Task& task, Run run) {
 // A variant's passes on some devices. What they are made of is found out at the first run: it may ask a device.
 class Passes : public Executable {
  public:
-  // `make`: the pass of a group of outputs, made ready one way or another.
-  using Make = std::function<ReadyPass(const OutputGroup&, PassMode)>;
+  // `make`: the pass of a group of outputs, made ready one way or another, its threads with at most so many rows (0: as
+  // many as suit them).
+  using Make = std::function<ReadyPass(const OutputGroup&, PassMode, int)>;
 
   Passes(const Variant& variant, PassMode mode, Make make) : make_(std::move(make)), mode_(mode) {
-    for (const OutputGroup& group : output_groups(variant)) groups_.push_back({group, nullptr, nullptr});
+    for (const OutputGroup& group : output_groups(variant))
+      groups_.push_back({group, nullptr, nullptr, {}, {}, false, 0, {}});
   }
 
   void run(const Task& task) override {
+    if (task.restriction.pairs.map) return run_restricted(task);
     for (Group& g : groups_)
       with_room(task, [&](Room room) {
         const Span all{0, usual(&g).pass.all.lanes};
@@ -108,11 +112,40 @@ class Passes : public Executable {
   struct Group {
     OutputGroup outputs;
     std::unique_ptr<ReadyPass> usual;
-    std::unique_ptr<ReadyPass> plain;  // where tensor cores or a screen met what they cannot tell
+    std::unique_ptr<ReadyPass> plain;                   // where tensor cores or a screen met what they cannot tell
+    std::map<int, std::unique_ptr<ReadyPass>> by_rows;  // of restricted pairs, by rows of a thread
+    // Of a map, for as long as it is asked for: rows of a thread, and the units.
+    std::weak_ptr<const PairMap> map{};
+    bool swapped = false;
+    int rows = 0;
+    UnitTable table{};
   };
 
+  void run_restricted(const Task& task) {
+    const ExistingPairs& pairs = task.restriction.pairs;
+    Passes* const partial = static_cast<Passes*>(task.restriction.partial.get());
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      Group& g = groups_[k];
+      const PairSpans& spans = pairs.along(g.outputs.along_i);
+      const bool known = g.map.lock() == pairs.map && g.swapped == pairs.swapped;
+      if (!known) g.rows = rows_of_thread(spans, kGpuRows, kGpuThreads);
+      ReadyPass& full = with_rows(k, g.rows);
+      ReadyPass* const other = partial ? &partial->with_rows(k, g.rows) : nullptr;
+      const int block = std::min(full.pass.shape.block_rows, other ? other->pass.shape.block_rows : 1 << 30);
+      if (!known || g.table.rows != block) g.table = unit_table(spans, block, full.pass.shape.columns);
+      g.map = pairs.map;
+      g.swapped = pairs.swapped;
+      with_room(task, [&](Room room) { run_units(&full, other, task, g.table, room); });
+    }
+  }
+  ReadyPass& with_rows(std::size_t k, int rows) {
+    std::unique_ptr<ReadyPass>& ready = groups_[k].by_rows[rows];
+    if (!ready) ready = std::make_unique<ReadyPass>(make_(groups_[k].outputs, PassMode::plain, rows));
+    return *ready;
+  }
+
   ReadyPass& made(std::unique_ptr<ReadyPass>* ready, const OutputGroup& group, PassMode mode) {
-    if (!*ready) *ready = std::make_unique<ReadyPass>(make_(group, mode));
+    if (!*ready) *ready = std::make_unique<ReadyPass>(make_(group, mode, 0));
     return **ready;
   }
   ReadyPass& usual(Group* g) { return made(&g->usual, g->outputs, mode_); }
@@ -132,7 +165,11 @@ class Gpu : public Backend {
 
   Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
     if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
-    if (plan.pairs != Pairs::all) return Verdict::no("restricted pairs are not built yet");
+    const std::vector<Output>& outputs = variant.outputs;
+    const bool pairwise =
+        std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.keep == Keep::both; });
+    if (plan.pairs != Pairs::all && (pairwise || numbers().size() > 1))
+      return Verdict::no("of restricted pairs it computes sums and the like, on one device");
     if (argument_bytes(plan, variant) > kMostBytes) return Verdict::no("it has too many variables");
     return {};
   }
@@ -148,6 +185,8 @@ class Gpu : public Backend {
   Verdict ready_for(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     const Verdict there = ready();
     if (!there.yes || mode_for(variant) == PassMode::best) return there;
+    if (plan.pairs != Pairs::all)
+      return Verdict::no(sentence("restricted pairs are compiled, and ", why_not_written(variant)));
     const std::string why = unreadable(plan, variant, sizes);
     if (why.empty()) return there;
     return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", why, "), and ",
@@ -196,7 +235,8 @@ class Gpu : public Backend {
     std::vector<std::string> sources;
     for (const OutputGroup& group : output_groups(variant)) {
       const Extents n = extents_of(group, schedule.sizes);
-      sources.push_back(source_of(make_pass(plan, variant, group, n.lanes, n.sweep, schedule.strain)));
+      const PassMode mode = plan.pairs == Pairs::all ? PassMode::best : PassMode::plain;
+      sources.push_back(source_of(make_pass(plan, variant, group, n.lanes, n.sweep, schedule.strain, mode)));
     }
     return sources;
   }
@@ -204,17 +244,18 @@ class Gpu : public Backend {
   std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
     const Variant& variant = plan.variants[static_cast<std::size_t>(schedule.variant)];
     const auto make = [this, &plan, &variant, sizes = schedule.sizes, strain = schedule.strain](
-                          const OutputGroup& group, PassMode mode) {
-      return ready_pass(plan, variant, group, sizes, strain, mode);
+                          const OutputGroup& group, PassMode mode, int rows) {
+      return ready_pass(plan, variant, group, sizes, strain, mode, rows);
     };
     return std::make_unique<Passes>(variant, mode_of(schedule.traversal, variant), make);
   }
 
  private:
   ReadyPass ready_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, const Sizes& sizes,
-                       double strain, PassMode mode) const {
+                       double strain, PassMode mode, int rows) const {
     const Extents n = extents_of(group, sizes);
     Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, strain, mode);
+    if (rows > 0) take_fewer_rows(rows, &pass);
     Code code;
     if (pass.interpreted()) code.interpretation = script_of(&pass);
     else code.source = source_of(pass);

@@ -19,6 +19,7 @@ class Writer {
         pass_.nearest        ? "nearest"
         : pass_.screen.any() ? "screen"
         : pass_.by_tiles()   ? "tile"
+        : pass_.units        ? "units"
                              : "sweep",
         ".hpp\"");
     say("namespace kernweave {");
@@ -353,8 +354,11 @@ class Writer {
              (pass_.nearest ? "gpu::sweep_nearest" : "gpu::sweep_tiles") + of_formula);
     else
       kernel("sweep", "kernweave::Formula::kThreads",
-             (pass_.screen.any() ? "gpu::sweep_screened" : "gpu::sweep") + of_formula);
-    kernel("merge", "256", "gpu::merge" + of_formula);
+             (pass_.screen.any() ? "gpu::sweep_screened"
+              : pass_.units      ? "gpu::sweep_units"
+                                 : "gpu::sweep") +
+                 of_formula);
+    kernel("merge", "256", (pass_.units ? "gpu::merge_units" : "gpu::merge") + of_formula);
     if (pass_.folds_all()) kernel("total", "kernweave::Formula::kThreads", "gpu::total" + of_formula);
   }
 

@@ -23,13 +23,6 @@ double share_of(const ExistingPairs& pairs, const Sizes& sizes) {
   return (spans.full_pairs() + spans.partial_pairs()) / sizes.places();
 }
 
-// Restricted pairs are not yet for devices other than the CPU.
-std::string device_for(const Plan& plan, const std::string& device, Host* host) {
-  if (plan.pairs == Pairs::all || device == "cpu" || device == "reference") return device;
-  if (device != "auto") host->say("kernweave computes on the CPU: pairs that are not all are not built for GPUs yet");
-  return "cpu";
-}
-
 double factor_of(const Finish& finish, const Sizes& sizes) {
   if (!finish.per_i && !finish.per_j) return finish.sign;
   const double along_i = finish.per_i ? static_cast<double>(sizes.i) : 1.0;
@@ -98,14 +91,15 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
   if (plan.pairs == Pairs::restricted) {
     internal_check(known.pairs.map != nullptr, "restricted pairs without a map");
     pairs_ = known.pairs;
-    settings_.device = device_for(plan, settings_.device, host);
     sizes_.share = share_of(pairs_, sizes_);
     if (pairs_.along(true).partial_pairs() > 0)
       partial_ = std::make_unique<PlanRun>(*plan.partial, sizes_, operands_, host);
   }
   if (!in_two_steps(plan, sizes_)) {
     first_ = std::make_unique<PlanRun>(plan, sizes_, operands_, host);
+    if (!pairs_.map) return;
     ordered_ = std::make_unique<Ordered>(pairs_, sizes_);
+    keep_to_able_device();
     if (!ordered_->any()) return;
     ordered_->arrange(first_.get());
     if (partial_) ordered_->arrange(partial_.get());
@@ -154,8 +148,9 @@ std::vector<Result> Execution::room_for_results(bool stays) {
 }
 
 void Execution::run() {
+  agree_on_device();
   first_->schedule(settings_.device);
-  const bool stays = first_->stays();
+  const bool stays = first_->stays() && !(ordered_ && ordered_->any());
   const std::vector<Result> results = room_for_results(stays);
   if (pairs_.map) return run_restricted(results);
   if (after_.empty()) first_->executable(prepared_.get(), host_)->run(first_->task(settings_, host_, results));
@@ -163,6 +158,36 @@ void Execution::run() {
 }
 
 Execution::~Execution() = default;
+
+// What a GPU cannot do of restricted pairs, the CPU does. Whether there is one, choose() finds out.
+void Execution::keep_to_able_device() {
+  const std::string& device = settings_.device;
+  if (device == "cpu" || device == "reference") return;
+  const Backend* gpu = nullptr;
+  for (const Backend* backend : backends_for(device))
+    if (device == "auto" ? backend->holds_data() : device == backend->name()) gpu = backend;
+  // Code for a GPU counts row numbers.
+  const auto counts = [&](const Plan& plan) {
+    return ordered_->any() && std::any_of(plan.variables.begin(), plan.variables.end(),
+                                          [](const Variable& v) { return v.source == Source::counter; });
+  };
+  const auto can = [&](const PlanRun* run) {
+    return !run || (gpu && gpu->can(run->plan, run->plan.variants.back(), sizes_).yes && !counts(run->plan));
+  };
+  if (can(first_.get()) && can(partial_.get())) return;
+  if (device != "auto") host_->say("kernweave computes on the CPU: a GPU does not take these restricted pairs");
+  settings_.device = "cpu";
+}
+
+// The back end of the call, which partial spans must agree to.
+void Execution::agree_on_device() {
+  if (!partial_ || settings_.device == "cpu") return;
+  const Backend& backend = *first_->schedule(settings_.device).backend;
+  const Plan& plan = partial_->plan;
+  if (backend.ready_for(plan, plan.variants.back(), sizes_).yes) return;
+  settings_.device = "cpu";
+  first_->reconsider();
+}
 
 // Values of pairs that do not exist are 0 where every pair has its own.
 void Execution::run_restricted(const std::vector<Result>& results) {

@@ -82,6 +82,8 @@ class Execution {
     Kept kept;
   };
   std::vector<Result> room_for_results(bool stays);
+  void keep_to_able_device();
+  void agree_on_device();
   void run_restricted(const std::vector<Result>& results);
   void run_in_two_steps(bool stays, const std::vector<Result>& results);
   Result room_for_sum(std::size_t k, bool stays, const Result& result);

@@ -156,6 +156,10 @@ inline constexpr int kGpuShortBlocks = 36;
 inline constexpr int kGpuPickBlocks = 12;
 // Blocks that a multiprocessor works on at the same time, about, before it is known.
 inline constexpr int kGpuResidentBlocks = 8;
+// Of restricted pairs: blocks of threads at most, which the device takes as they come; and what a thread of one row
+// takes more for each pair than one of many.
+inline constexpr long long kGpuUnits = 8192;
+inline constexpr double kGpuWorkOfColumn = 0.6;
 // Columns below which a block's share is not cut further: less is not worth its start and its state.
 inline constexpr long long kGpuFewestColumns = 64;
 // Splits from which their states are merged in groups: one after the other, 4 223 took 0.45 ms (H200), 64 are done in

@@ -19,13 +19,13 @@ expect_compiles <- function(R, label) {
 }
 
 # A program of tests/testthat/cuda, which carries out device code on the host, says so of all it has checked.
-expect_right_on_host <- function(file) {
+expect_right_on_host <- function(file, defines = character()) {
   testthat::skip_on_os("windows")
   testthat::skip_on_cran()
   compiler <- cxx17()
   if (!nzchar(Sys.which(compiler[1]))) skip("no compiler")
   program <- tempfile("on_host")
-  args <- c(compiler[-1], "-std=gnu++17", "-O1", "-pthread",
+  args <- c(compiler[-1], "-std=gnu++17", "-O1", "-pthread", defines,
             paste0("-I", system.file("include", package = "kernweave")), testthat::test_path("cuda", file), "-o",
             program)
   expect_identical(system2(compiler[1], args), 0L, label = paste("compiling", file))

@@ -94,3 +94,21 @@ test_that("units have each pair once, in order, and tasks about as many", {
     expect_false(is.unsorted(units[2, ] * 1e6 + units[4, ]))
   }
 })
+
+test_that("kernels of units give what plain loops give, as they are written for formulas", {
+  F <- sqdist(Vi(runif(150)), Vj(runif(101)))
+  K <- restrict(F, ranges = ranges(150, 101, matrix(TRUE)))
+  cases <- list(c("sum", "j", "0", "row+term"), c("min", "j", "INFINITY", "term<row?term:row"),
+                c("sum", "ij", "0", "row+term"), c("Kmin", "j", "INFINITY", "term<row?term:row"))
+  for (case in cases) for (precision in test_precisions()) {
+    places <- if (case[1] == "Kmin") 3
+    R <- reduction(lazy_set(K, precision = precision), case[1], index = case[2], K = places, call = FALSE)
+    source <- tempfile(fileext = ".inc")
+    writeLines(text <- explain(R, cuda = TRUE)$cuda, source)
+    at <- regmatches(text, gregexpr("(?<=a.data.)[0-9](?=., at)", text, perl = TRUE))[[1]]
+    defines <- c(paste0("FORMULA='\"", source, "\"'"), paste0(c("ROWS_AT=", "COLUMNS_AT="), at), "NUMBERS=1.0",
+                 paste0("TOTALS=", as.integer(case[2] == "ij")), paste0("START=", case[3]),
+                 paste0("NEXT='", case[4], "'"))
+    expect_right_on_host("units.cpp", paste0("-D", defines))
+  }
+})

@@ -30,6 +30,19 @@ using WideTile = TileShape<8>;
 // warp that has some of its columns, of this tile and the one before.
 inline constexpr int kBounds = 2 * 2 * PairTile::kColumnWarps * PairTile::kBlockRows;
 
+// Of restricted pairs, what a block of threads has: rows up to `row_end`, and spans of columns by number. Their states
+// wait in a tray, or none (-1) where no other unit has these rows.
+struct Unit {
+  long long row, row_end, span, span_end, tray;
+};
+struct UnitSpan {
+  long long from, to;
+};
+// Trays whose states are of the same rows.
+struct UnitMerge {
+  long long row, row_end, tray, tray_end;
+};
+
 // Where and how much: the part of the pairs that a launch has. Points, blocks and splits are counted along the whole
 // axis, whatever part of it is on the device; pointers are to where the first of all points would lie. `once`,
 // `columns` and `rows` hold numbers of the pass's precision.
@@ -57,6 +70,10 @@ struct Head {
   float* column_squares;
   void* weight_halves;  // weights of wide sums
   float* weight_scales;
+  const Unit* units;
+  const UnitSpan* spans;
+  const UnitMerge* merges;
+  long long unit_rows, first_unit;  // rows of a tray; of a launch
   int* lost;  // set where halves or a screen fail: what was found is wrong, and is computed again without them
 };
 

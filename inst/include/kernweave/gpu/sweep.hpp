@@ -101,12 +101,13 @@ struct Rows {
   L at[F::kRows][F::kRowNumbers];
   L once[F::kOnceNumbers];  // what is the same for all, where it is not too much
 
-  __device__ void read(const typename F::Arguments& a, long long first) {
+  // What is beyond the last row is that row again.
+  __device__ void read(const typename F::Arguments& a, long long first, long long end) {
 #pragma unroll
     for (int n = 0; n < F::kOnceNumbers; ++n) once[n] = static_cast<const L*>(a.head.once)[n];
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
-      number[k] = least(first + k * F::kRowStride, a.head.lanes - 1);
+      number[k] = least(first + k * F::kRowStride, end - 1);
       if constexpr (F::kWideRows) {
 #pragma unroll
         for (int n = 0; n < F::kRowNumbers; ++n) at[k][n] = wide(a, k, n);
@@ -175,27 +176,23 @@ __device__ void put_state(const typename F::Arguments& a, const Target& to, cons
   }
 }
 
-// Ends the work on an output when a block's split has been folded: puts the thread's states. Several threads may have
-// parts of the same row.
-template <class F, class Fold, class Place>
-__device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place,
-                      long long first, const Patch& patch, int part = 0) {
+// Ends the work on an output: hands on the thread's states of rows up to `end`, in front of which there may be a
+// factor; or, where rows are folded too, those of all the block's rows, at `total`.
+template <class F, class Fold, class Place, class Put>
+__device__ void leave_states(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place,
+                             long long first, long long end, typename Fold::Row* total, Put put) {
   using Row = typename Fold::Row;
-  const Target& to = a.targets[Place::kNumber];
-  const long long lanes = a.head.lanes;
   if constexpr (Place::kTotal) {
-    const long long left = lanes - first;
+    const long long left = end - first;
     const int present = left <= 0 ? 0 : static_cast<int>(least((left + F::kRowStride - 1) / F::kRowStride, F::kRows));
-    Row* states = static_cast<Row*>(to.states) +
+    Row* states = static_cast<Row*>(a.targets[Place::kNumber].states) +
                   (static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x) * F::kThreads * Fold::kWidth;
-    fold_block<Fold, F::kThreads>(
-        folds, present, states,
-        static_cast<Row*>(to.merged) + (patch.split * a.head.blocks + patch.block) * Fold::kWidth);
+    fold_block<Fold, F::kThreads>(folds, present, states, total);
   } else {
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
       const long long row = first + k * F::kRowStride;
-      if (row >= lanes) break;
+      if (row >= end) break;
 #pragma unroll
       for (int w = 0; w < Fold::kWidth; ++w) {
         Row own;
@@ -203,10 +200,24 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
         folds[k].merge_into(&own, w);
         if constexpr (F::template in_front<Place::kNumber>())
           own.state.times(Scalar<double>(static_cast<double>(F::template factor<Place::kNumber>(a, rows, k).v)));
-        put_state<F, Fold>(a, to, own, row, w, patch.split, part);
+        put(own, row, w);
       }
     }
   }
+}
+
+// The same when a block's split has been folded. Several threads may have parts of the same row.
+template <class F, class Fold, class Place>
+__device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place place,
+                      long long first, const Patch& patch, int part = 0) {
+  using Row = typename Fold::Row;
+  const Target& to = a.targets[Place::kNumber];
+  Row* total = nullptr;
+  if constexpr (Place::kTotal)
+    total = static_cast<Row*>(to.merged) + (patch.split * a.head.blocks + patch.block) * Fold::kWidth;
+  leave_states<F>(a, rows, folds, place, first, a.head.lanes, total, [&](const Row& own, long long row, int w) {
+    put_state<F, Fold>(a, to, own, row, w, patch.split, part);
+  });
 }
 
 // Work of a thread on a strip of columns: the formula, as it is written out.
@@ -221,19 +232,14 @@ struct Written {
   __device__ void end(const typename F::Arguments&) const {}
 };
 
+// The columns from `begin` to `end` - 1, tile by tile.
 template <class F, class Work>
-__device__ __forceinline__ void sweep_by(const typename F::Arguments& a) {
+__device__ __forceinline__ void sweep_columns(const typename F::Arguments& a, const Rows<F>& rows, long long begin,
+                                              long long end, Work& work, typename F::States& states) {
   using L = typename F::L;
   extern __shared__ uint4 shared[];
-  const Patch patch(a.head);
-  const long long first = patch.block * (F::kThreads * F::kRows) + threadIdx.x;
-  Rows<F> rows;
-  rows.read(a, first);
-  typename F::States states;
-  states.init();
-  Work work(a, rows, patch);
-  for (long long tile = patch.begin; tile < patch.end; tile += F::kTile) {
-    int count = static_cast<int>(least(F::kTile, patch.end - tile));
+  for (long long tile = begin; tile < end; tile += F::kTile) {
+    int count = static_cast<int>(least(F::kTile, end - tile));
     if constexpr (F::kColumns > 1) count = opaque(count);
     const L* at = static_cast<const L*>(a.head.columns) + tile * F::kColumnNumbers;
     if constexpr (F::kStaged) {
@@ -250,6 +256,18 @@ __device__ __forceinline__ void sweep_by(const typename F::Arguments& a) {
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();
     });
   }
+}
+
+template <class F, class Work>
+__device__ __forceinline__ void sweep_by(const typename F::Arguments& a) {
+  const Patch patch(a.head);
+  const long long first = patch.block * (F::kThreads * F::kRows) + threadIdx.x;
+  Rows<F> rows;
+  rows.read(a, first, a.head.lanes);
+  typename F::States states;
+  states.init();
+  Work work(a, rows, patch);
+  sweep_columns<F>(a, rows, patch.begin, patch.end, work, states);
   work.end(a);
   states.each([&](auto& folds, auto place) { leave<F>(a, rows, folds, place, first, patch); });
 }

@@ -63,7 +63,7 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
   const Patch patch(head);
   const long long first = patch.block * T::kBlockRows + T::first_row();
   Rows<F> rows;
-  rows.read(a, first);
+  rows.read(a, first, a.head.lanes);
   typename F::States states;
   states.init();
   auto products = [&] {

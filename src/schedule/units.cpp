@@ -1,5 +1,5 @@
 // The load-balancing walk: tasks begin where their even share of all work does.
-#include "cpu/units.hpp"
+#include "schedule/units.hpp"
 
 #include <algorithm>
 
@@ -9,48 +9,46 @@
 namespace kernweave {
 namespace {
 
-std::int64_t padded_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
-
-// In pairs: those that the strips compute, and what rows and spans take besides.
-double work_of(const Range& rows, const PairSpan& span, const Tiling& tiling) {
-  const double high = static_cast<double>(padded_to(rows.size(), tiling.strip_rows()));
-  const double wide = static_cast<double>(padded_to(span.columns.size(), tiling.per_strip)) + kColumnsOfSpan;
-  return high * wide * (span.partial ? kWorkOfPartial : 1.0);
-}
-double work_of_rows(const Range& rows, const Tiling& tiling) {
-  return static_cast<double>(padded_to(rows.size(), tiling.strip_rows())) * kColumnsOfSpan;
+double padded_to(std::int64_t n, std::int64_t multiple) {
+  return static_cast<double>((n + multiple - 1) / multiple * multiple);
 }
 
 }  // namespace
 
-Units::Units(const PairSpans& spans, const Tiling& tiling) {
+// In pairs: those that are computed, and what rows and spans take besides.
+double Units::work_of(const Range& rows, const PairSpan& span) const {
+  const double wide = padded_to(span.columns.size(), shape_.column_step) + kColumnsOfSpan;
+  return padded_to(rows.size(), shape_.row_step) * wide * (span.partial ? kWorkOfPartial : 1.0);
+}
+double Units::work_of(const Range& rows) const { return padded_to(rows.size(), shape_.row_step) * kColumnsOfSpan; }
+
+Units::Units(const PairSpans& spans, const UnitShape& shape, const Dealing& dealing)
+    : shape_(shape), mixed_(dealing.mixed) {
   double all = 0;
   const auto each_tile = [&](auto visit) {
     for (std::int64_t b = 0; b < spans.blocks(); ++b) {
       const Range block = spans.rows_of(b);
-      for (std::int64_t row = block.from; row < block.to; row += tiling.rows)
-        visit(Range{row, std::min(row + tiling.rows, block.to)}, spans.begin(b), spans.end(b));
+      for (std::int64_t row = block.from; row < block.to; row += shape.rows)
+        visit(Range{row, std::min(row + shape.rows, block.to)}, spans.begin(b), spans.end(b));
     }
   };
   each_tile([&](const Range& rows, const PairSpan* first, const PairSpan* last) {
-    all += work_of_rows(rows, tiling);
+    all += work_of(rows);
     for (const PairSpan* span = first; span != last; ++span) {
-      all += work_of(rows, *span, tiling);
+      all += work_of(rows, *span);
       columns_[span->partial] += span->columns.size();
     }
   });
-  tasks_ = std::max<std::int64_t>(std::min<std::int64_t>(kTasks, static_cast<std::int64_t>(all / kPairsOfTask)), 1);
-  const double most = all / static_cast<double>(tasks_) / kUnitsOfTask;
-  each_tile([&](const Range& rows, const PairSpan* first, const PairSpan* last) {
-    add_rows(rows, first, last, tiling, most);
-  });
+  const auto by_work = static_cast<std::int64_t>(all / kPairsOfTask);
+  tasks_ = std::max<std::int64_t>(std::min(dealing.tasks, by_work), 1);
+  const double most = all / static_cast<double>(tasks_) / dealing.units_of_task;
+  each_tile([&](const Range& rows, const PairSpan* first, const PairSpan* last) { add_rows(rows, first, last, most); });
 }
 
 // Rows with more work than `most` are several units, which end within spans where these are long.
-void Units::add_rows(const Range& rows, const PairSpan* first, const PairSpan* last, const Tiling& tiling,
-                     double most) {
+void Units::add_rows(const Range& rows, const PairSpan* first, const PairSpan* last, double most) {
   const double so_far = ends_.empty() ? 0 : static_cast<double>(ends_.back());
-  double work = work_of_rows(rows, tiling), before = 0;
+  double work = work_of(rows), before = 0;
   const std::size_t first_unit = units_.size();
   std::int64_t from = static_cast<std::int64_t>(spans_.size());
   const auto end_unit = [&] {
@@ -63,12 +61,14 @@ void Units::add_rows(const Range& rows, const PairSpan* first, const PairSpan* l
   };
   for (const PairSpan* span = first; span != last; ++span) {
     PairSpan left = *span;
-    const double each = work_of(rows, {{0, tiling.columns}, span->partial}, tiling);
-    const std::int64_t step = std::max<std::int64_t>(static_cast<std::int64_t>(most / each), 1) * tiling.columns;
+    const double each = work_of(rows, {{0, shape_.columns}, span->partial});
+    const std::int64_t step = std::max<std::int64_t>(static_cast<std::int64_t>(most / each), 1) * shape_.columns;
     while (left.columns.size() > 0) {
       const PairSpan part{{left.columns.from, std::min(left.columns.from + step, left.columns.to)}, left.partial};
-      const double more = work_of(rows, part, tiling);
-      if (work > 0 && static_cast<std::int64_t>(spans_.size()) > from && work + more > 1.5 * most) end_unit();
+      const double more = work_of(rows, part);
+      const bool any = static_cast<std::int64_t>(spans_.size()) > from;
+      const bool other = any && !mixed_ && spans_.back().partial != part.partial;
+      if (other || (any && work + more > 1.5 * most)) end_unit();
       spans_.push_back(part);
       work += more;
       left.columns.from = part.columns.to;

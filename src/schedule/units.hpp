@@ -1,12 +1,24 @@
-// How restricted pairs are dealt out: units of about as much work each, by spans and tiling alone, so that no number of
+// How restricted pairs are dealt out: units of about as much work each, by spans and tiles alone, so that no number of
 // threads changes a bit.
 #pragma once
 #include <cstdint>
 #include <vector>
-#include "cpu/pass.hpp"
 #include "schedule/pair_map.hpp"
 
 namespace kernweave {
+
+// What a back end computes at a time: tiles of rows and columns, in steps of so many.
+struct UnitShape {
+  std::int64_t rows, row_step, columns, column_step;
+};
+
+// How finely pairs are dealt out: into at most so many tasks, of so many units each; may a unit have spans of both
+// kinds?
+struct Dealing {
+  std::int64_t tasks;
+  double units_of_task;
+  bool mixed;
+};
 
 // Some spans of some rows, of a tile or fewer. Units of the same rows follow each other.
 struct Unit {
@@ -17,8 +29,9 @@ struct Unit {
 
 class Units {
  public:
-  Units(const PairSpans& spans, const Tiling& tiling);
+  Units(const PairSpans& spans, const UnitShape& shape, const Dealing& dealing);
 
+  std::int64_t size() const { return static_cast<std::int64_t>(units_.size()); }
   std::int64_t tasks() const { return tasks_; }
   // Of all spans, so many as there are of a kind.
   std::int64_t columns(bool partial) const { return columns_[partial]; }
@@ -29,8 +42,12 @@ class Units {
   const PairSpan* end(const Unit& unit) const { return spans_.data() + unit.last; }
 
  private:
-  void add_rows(const Range& rows, const PairSpan* first, const PairSpan* last, const Tiling& tiling, double most);
+  void add_rows(const Range& rows, const PairSpan* first, const PairSpan* last, double most);
+  double work_of(const Range& rows, const PairSpan& span) const;
+  double work_of(const Range& rows) const;
 
+  const UnitShape shape_;
+  const bool mixed_;
   std::vector<Unit> units_;
   std::vector<PairSpan> spans_;
   std::vector<std::int64_t> ends_;  // the work up to the end of each unit

@@ -1,0 +1,92 @@
+// All points are on the device at once. Blocks of threads take units as they come; what they leave is merged in order.
+#include "cuda/unit_run.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, Room room) {
+  // Room for the totals of all units, and for the states that wait.
+  const Cut cut{(static_cast<std::int64_t>(table.units.size()) + 1) / 2, 2, 0, 1, kGpuUnits};
+  full->cut = cut;
+  if (partial) partial->cut = cut;
+  const Span rows{0, full->pass.all.lanes};
+  device::Device& device = *full->devices[0];
+  try {
+    device.enter();
+    PassRun run(*full, 0, task, rows);
+    run.enter_units(table, room, task.poll);
+    run.sweep_units(0, table.full);
+    if (partial) {
+      // Both bring their numbers by way of the same memory of the host.
+      device.wait();
+      PassRun other(*partial, 0, *task.restriction.task, rows);
+      other.enter_units(table, room, task.poll);
+      other.leave_to(run);
+      other.sweep_units(table.full, static_cast<std::int64_t>(table.units.size()));
+      device.wait();
+    }
+    run.end_units(table);
+  } catch (...) {
+    device.wait_after_failure();
+    throw;
+  }
+}
+
+// Makes the one window ready.
+void PassRun::enter_units(const UnitTable& table, Room room, const std::function<void(double)>& poll) {
+  device_.enter();
+  poll_ = &poll;
+  Needs needs = needs_of(pass_);
+  inputs_.count(&needs);
+  outputs_.count(&needs);
+  windows_ = fitting(needs, pass_, cut_, rows_, all_.sweep, budget(needs, room));
+  user_check(windows_.whole, Fault::memory, "restricted pairs of ", all_.lanes, " x ", all_.sweep,
+             " points do not fit the GPU's memory at once; use device = \"cpu\"");
+  place_numbers();
+  waiting_ = {table.rows, std::max<std::int64_t>(table.trays, 1),
+              std::min<std::int64_t>(kGpuUnits, static_cast<std::int64_t>(table.units.size()))};
+  enter(rows_, {0, all_.sweep});
+  const auto put = [&](device::Block* block, const auto& items, auto* at) {
+    const std::size_t bytes = items.size() * sizeof(items[0]);
+    device_.make_room(block, std::max<std::size_t>(bytes, 1), "the pairs");
+    device_.upload(block->at(), items.data(), bytes);
+    *at = device::address<std::remove_pointer_t<std::remove_pointer_t<decltype(at)>>>(block->at());
+  };
+  put(&units_, table.units, &head_.units);
+  put(&unit_spans_, table.spans, &head_.spans);
+  put(&unit_merges_, table.merges, &head_.merges);
+  head_.unit_rows = table.rows;
+}
+
+void PassRun::launch_units(const char* name, std::int64_t first, std::int64_t end, std::int64_t shared_bytes) {
+  const std::int64_t most = pass_.folds_all() ? kGpuUnits : std::int64_t{1} << 20;
+  for (head_.first_unit = first; head_.first_unit < end; head_.first_unit += most)
+    launch(name, std::min<std::int64_t>(most, end - head_.first_unit), 1, static_cast<unsigned>(pass_.shape.threads),
+           shared_bytes);
+}
+
+void PassRun::sweep_units(std::int64_t first, std::int64_t end) {
+  launch_units("sweep", first, end, pass_.shared_bytes());
+}
+
+void PassRun::leave_to(const PassRun& other) { outputs_.targets = other.outputs_.targets; }
+
+void PassRun::end_units(const UnitTable& table) {
+  launch_units("merge", 0, static_cast<std::int64_t>(table.merges.size()), 0);
+  if (pass_.folds_all()) {
+    head_.blocks = static_cast<std::int64_t>(table.units.size());
+    head_.splits = 1;
+    launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
+  }
+  for (const Keep keep : {pass_.lane_keep(), Keep::none}) outputs_.fetch(keep);
+  device_.wait();
+  outputs_.hand_over();
+}
+
+}  // namespace cuda
+}  // namespace kernweave

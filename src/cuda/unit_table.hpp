@@ -1,0 +1,27 @@
+// Units of restricted pairs as blocks of threads see them, and how many rows their threads have.
+#pragma once
+#include <vector>
+#include "kernweave/gpu/arguments.hpp"
+#include "schedule/units.hpp"
+
+namespace kernweave {
+namespace cuda {
+
+// Those of full spans come first. Each row is in one unit at least.
+struct UnitTable {
+  std::vector<gpu::Unit> units;
+  std::vector<gpu::UnitSpan> spans;
+  std::vector<gpu::UnitMerge> merges;
+  std::int64_t full = 0;   // units of full spans
+  std::int64_t trays = 0;  // of states that wait
+  std::int64_t rows = 0;   // of a tray
+};
+
+// For blocks of so many rows, computed together; columns in steps.
+UnitTable unit_table(const PairSpans& spans, std::int64_t rows, std::int64_t column_step);
+
+// Rows of a thread, at most so many, with which blocks of so many threads compute few rows that are not there.
+int rows_of_thread(const PairSpans& spans, int most, int threads);
+
+}  // namespace cuda
+}  // namespace kernweave
