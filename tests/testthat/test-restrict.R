@@ -103,6 +103,17 @@ test_that("complex formulas are restricted, and so are derivatives of derivative
   expect_close(second, (slope(1e-5) - slope(-1e-5)) / 2e-5, 1e-7)
 })
 
+test_that("each batch has the pairs of a restriction", {
+  z <- array(runif(60), c(10, 2, 3))
+  of <- g[1:10]
+  found <- reduction(exclude_diag(restrict(exp(-sqdist(Vi(z), Vj(z))), by = of)), "sum")
+  mask <- outer(of, of, "==") & !diag(10)
+  for (b in 1:3) {
+    D <- exp(-as.matrix(sqdist(Vi(z[, , b]), Vj(z[, , b]))))
+    expect_equal(found[, , b], rowSums(D * mask))
+  }
+})
+
 test_that("restricted sums have the same bits for any number of threads", {
   set.seed(3)
   n <- 3000
