@@ -113,7 +113,8 @@ summary.lazy_tensor <- function(object, ...) {
   structure(
     list(formula = format(object), dim = extent, width = width(object), kind = type_kind(object), pairs = pairs,
          dense_mb = pairs * width(object) * 8 / 2^20, operations = r_size(object$formula),
-         operands = trimws(operand_lines(object$formula))),
+         operands = trimws(operand_lines(object$formula)),
+         restricted = if (!is.null(object$pairs)) pair_text(object$pairs)),
     class = "summary.lazy_tensor"
   )
 }
@@ -125,6 +126,7 @@ print.summary.lazy_tensor <- function(x, ...) {
   cat("Lazy tensor of ", x$dim[1], " x ", x$dim[2], " pairs, ", x$width, components, x$kind, "\n", sep = "")
   cat("  formula     ", x$formula, "\n", sep = "")
   cat("  operands    ", paste(x$operands, collapse = "\n              "), "\n", sep = "")
+  if (!is.null(x$restricted)) cat("  pairs       ", x$restricted, "\n", sep = "")
   cat("  operations  ", x$operations, " for each pair at most\n", sep = "")
   cat("  as a matrix ", format(x$dense_mb, digits = 3), " MB, never made\n", sep = "")
   invisible(x)

@@ -159,6 +159,19 @@ test_that("products, operators and solvers have the restriction", {
   expect_equal(as.vector(found), solve(A + diag(0.1, 30), b[, 1])[at], tolerance = 1e-5)
 })
 
+test_that("models within groups are those of the groups", {
+  A <- as.matrix(kernel_matern(x, scale = 0.4, nu = 1.5)) * outer(g, g, "==")
+  b <- sin(1:30)
+  K <- function(scale) restrict(kernel_matern(x, scale = scale, nu = 1.5), by = g)
+  expected <- A[21:30, 1:20] %*% solve(A[1:20, 1:20] + diag(0.1, 20), b[1:20])
+  expect_equal(as.vector(conditional(K(0.4), b[1:20], seen = 1:20, ridge = 0.1)$mean), as.vector(expected))
+  M <- root_op(K(0.4), ridge = 0.1)
+  expect_equal(M %*% crossprod(as.matrix(M), b), A %*% b + 0.1 * b, ignore_attr = TRUE)
+  for (f in list(function(s) logdet(K(s), ridge = 0.1), function(s) sum(b * solve(K(s), b, ridge = 0.1)))) {
+    expect_equal(gradient(f)(0.4)[[1]], (f(0.4 + 1e-4) - f(0.4 - 1e-4)) / 2e-4, tolerance = 1e-5, ignore_attr = TRUE)
+  }
+})
+
 test_that("groups may come with operands, and placeholders and traced data have restrictions", {
   A <- exp(-as.matrix(sqdist(Vi(x), Vj(y)))) * outer(g, h, "==")
   K <- exp(-sqdist(Vi(x, by = g), Vj(y, by = h)))
@@ -184,6 +197,7 @@ test_that("groups may come with operands, and placeholders and traced data have 
 test_that("print and explain() say which pairs exist", {
   K <- restrict(kernel_gaussian(x), by = g)
   expect_output(print(K), "pairs: within 4 groups")
+  expect_output(print(summary(K)), "pairs +within 4 groups")
   share <- sum(outer(g, g, "==")) / 900 * 100
   expect_output(print(explain(K)), paste0(format(share, digits = 3), " % of all pairs in full spans, 0 %"))
   expect_output(print(exclude_diag(kernel_gaussian(x))), "where row_index\\(\\) != col_index\\(\\)")
