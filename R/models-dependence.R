@@ -127,7 +127,7 @@ dependence <- function(sets, k, l, null, R) {
   centred <- list(centred_kernel(K), centred_kernel(L))
   A <- centred_lazily(centred[[1]])
   B <- centred_lazily(centred[[2]])
-  sums <- as.vector(reduction(c(A * B, A^2, B^2, K * L, K^2, L^2), "sum", index = "ij"))
+  sums <- vapply(reduction(list(A * B, A^2, B^2, K * L, K^2, L^2), "sum"), sum, 0, USE.NAMES = FALSE)
   n <- nrow(sets$x)
   found <- if (null == "moments") {
     invariants <- lapply(centred, kernel_invariants)

@@ -114,10 +114,10 @@ centred_lazily <- function(centred) {
 kernel_invariants <- function(centred, exact_n = 2000) {
   A <- centred_lazily(centred)
   a <- centred$own - 2 * centred$means + centred$mean
-  rows <- reduction(c(A^2, A^3, A * Vj(a)), "sum", index = "j")
+  rows <- reduction(list(square = A^2, cube = A^3, along = A * Vj(a)), "sum")
   t3 <- third_trace(A, exact_n)
-  list(t1 = sum(a), t2 = sum(rows[, 1]), t3 = t3$value, s2 = sum(a^2), s3 = sum(a^3), u = sum(rows[, 2]),
-       r = sum(a * rows[, 1]), b = sum(a * rows[, 3]), t3.se = t3$se)
+  list(t1 = sum(a), t2 = sum(rows$square), t3 = t3$value, s2 = sum(a^2), s3 = sum(a^3), u = sum(rows$cube),
+       r = sum(a * rows$square), b = sum(a * rows$along), t3.se = t3$se)
 }
 
 # Exact by a product with all columns, where these are few enough to be kept.

@@ -48,7 +48,7 @@ maxvar_scale <- function(x, kernel = "gaussian") {
   negative_variance <- function(log_scale) {
     K <- k(x, scale = exp(log_scale))
     own <- as.vector(diag(K))
-    sums <- reduction(c(K, K^2), "sum", index = "ij", drop = TRUE) - c(sum(own), sum(own^2))
+    sums <- vapply(reduction(list(K, K^2), "sum"), sum, 0) - c(sum(own), sum(own^2))
     means <- sums / (n * (n - 1))
     means[1]^2 - means[2]
   }
