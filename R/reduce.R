@@ -28,6 +28,9 @@
 #' @param call compute now? `FALSE` gives a `lazy_reduction`
 #' @param drop `TRUE` gives a vector with the names of the points kept where the result is of one column; nothing else
 #'   is ever dropped, so that the shape does not depend on the number of points
+#' @param by groups of the points that are kept: a vector or factor with one for each. The result has a row for each
+#'   group, sorted and named by it, of the pairs of all its points; for sums, products, counts, means, extremes, `any`,
+#'   `all` and `logsumexp`. For pairs within groups see [restrict()]
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return A matrix with one row for each point kept (for `K` results with several components, an
 #'   array); for `min_argmin` a list of two; for several reductions a list of such; or a `lazy_reduction`.
@@ -43,9 +46,11 @@
 #' reduction(K, "sum", index = "j")
 #' reduction(sqdist(Vi(x), Vj(y)), "argKmin", K = 3)
 #' str(reduction(K, c("sum", "max", "argmax")))
+#' sum(K, index = "j", by = rep(c("a", "b"), 5))
 #' R <- reduction(K, "sum", call = FALSE)
 #' R
-reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, ...) {
+reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, by = NULL, ...) {
+  if (!is.null(by)) return(reduce_by(F, op, index, by, K = K, weight = weight, call = call, drop = drop, ...))
   if (is_lazy_complex(F)) return(reduce_complex(F, op, index, K, weight, call, drop, ...))
   if (is_several(F, op)) return(reduce_several(F, op, index, K, weight, call, drop, ...))
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
