@@ -193,7 +193,7 @@ can_be_stacked <- function(R, operands, data, count) {
   }, NA)
   count > 1 && prod(points) <= most_stacked && all(points > 0) && all(plain) && is.null(R$pairs) &&
     !"pair" %in% axes && !any(axes == "param" & lengths(lapply(data, batch_dim)) > 0) &&
-    call_options(R$settings)$device %in% c("auto", "cpu") &&
+    call_options(R$settings)$device %in% c("auto", "cpu", "gpu") &&
     !any(vapply(c(R$extents, formulas_of(R$outputs)), reads_places, NA, anyNA(R$extent)))
 }
 
