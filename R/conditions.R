@@ -21,6 +21,7 @@
 #' | `memory` | a result or workspace is too large |
 #' | `data` | data have missing or infinite values, are too few or all alike, or a factor has a new level |
 #' | `indefinite` | a matrix that must be positive definite is not |
+#' | `singular` | a model has no one solution: points on a line or twice in one place, a kernel of too high an order |
 #' | `internal` | a bug in kernweave; please report it |
 #'
 #' Warnings have the class `kernweave_warning` and one of these:
@@ -45,7 +46,7 @@
 NULL
 
 error_classes <- c("input", "value", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
-                   "no_gradient", "no_device", "unsupported", "memory", "data", "indefinite", "internal")
+                   "no_gradient", "no_device", "unsupported", "memory", "data", "indefinite", "singular", "internal")
 
 abort <- function(class, ..., call = user_call()) {
   condition <- structure(

@@ -85,7 +85,7 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
           ", not be `", deparse1(formula), "`")
   }
   where <- environment(formula)
-  data <- if (is.matrix(data)) as.data.frame(data) else data %or% where
+  data <- framed(data) %or% where
   left <- if (!one_sided) left_side(formula, data, where)
   if (inherits(left, "dist")) {
     abort("input", "the left side of the formula is a `dist` object; the points themselves are wanted")
@@ -99,6 +99,8 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   if (!is.null(subset)) parts <- lapply(parts, kept_rows, subset)
   apply_na_action(parts, terms, na.action)
 }
+
+framed <- function(data) if (is.matrix(data)) as.data.frame(data) else data
 
 # `.` stands for what the right side does not name.
 left_side <- function(formula, data, where) {

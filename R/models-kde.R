@@ -44,6 +44,7 @@ kde_lazy.formula <- function(x, data = NULL, bandwidth = c("nrd", "ml", "ucv"), 
   check_control(control)
   call <- match.call()
   where <- environment(x)
+  data <- framed(data)
   weights <- eval(substitute(weights), data, where)
   sides <- formula_sides(x, data, na.action, one_sided = TRUE, weights = weights,
                          subset = eval(substitute(subset), data, where))

@@ -46,6 +46,7 @@ local_reg.formula <- function(x, data = NULL, degree = 1, bandwidth = c("cv", "a
   check_control(control)
   call <- match.call()
   where <- environment(x)
+  data <- framed(data)
   weights <- eval(substitute(weights), data, where)
   sides <- formula_sides(x, data, na.action, weights = weights, subset = eval(substitute(subset), data, where))
   inputs <- fit_inputs(sides)

@@ -5,7 +5,8 @@
 #' Methods of `generics::tidy()`, `glance()` and `augment()`, which broom exports too: a row for each bandwidth; one row
 #' for the fit; the data with what was fitted to each row.
 #'
-#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()] or [permanova()] returned
+#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()] or
+#'   [permanova()] returned
 #' @param newdata places; by default the fit's own points
 #' @param se_fit,conf.level,interval standard errors, and what `.lower` and `.upper` are
 #' @param ... not used
@@ -77,4 +78,23 @@ tidy.silhouette_lazy <- function(x, ...) {
 tidy.permanova <- function(x, ...) {
   data.frame(term = rownames(x), df = x$Df, sumsq = x$SumOfSqs, r.squared = x$R2, statistic = x$F,
              p.value = x[["Pr(>F)"]])
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.kpca_lazy <- function(x, ...) {
+  data.frame(PC = seq_along(x$values), std.dev = x$sdev, value = unname(x$values),
+             percent = unname(x$values) / x$total, cumulative = unname(cumsum(x$values)) / x$total)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.kpca_lazy <- function(x, ...) data.frame(nobs = nobs(x), k = length(x$values), total = x$total)
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::augment
+augment.kpca_lazy <- function(x, newdata = NULL, ...) {
+  scores <- if (is.null(newdata)) x$scores else predict(x, newdata)
+  colnames(scores) <- paste0(".fitted", colnames(scores))
+  data.frame(augmented_points(x, newdata), scores, check.names = FALSE)
 }

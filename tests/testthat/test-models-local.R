@@ -17,6 +17,7 @@ test_that("fits and standard errors are those of sm", {
   expect_equal(unname(predict(zero, at)), c(-4.079768267, -93.682618076, 13.668639748, 4.578144491, -6.681871634),
                tolerance = 1e-9)
   one <- local_reg(accel ~ times, cycle, bandwidth = 2)
+  expect_equal(fitted(local_reg(accel ~ times, as.matrix(cycle), bandwidth = 2)), fitted(one), ignore_attr = TRUE)
   found <- predict(one, at, se.fit = TRUE)
   expect_equal(unname(found$fit), c(-3.863225963, -100.229616248, 19.548775777, 4.755554538, -5.946724619),
                tolerance = 1e-9)

@@ -1,0 +1,147 @@
+# Kernel principal components: the largest eigenvalues of a centred kernel matrix, and scores.
+
+#' Kernel principal components of many points
+#'
+#' The largest eigenvalues of the kernel matrix, its rows and columns centred, and the scores of the points, found from
+#' products with the matrix, which is never made. The variance in all is known exactly, so that shares are, too. Of
+#' equal eigenvalues the scores are any basis of their space; the largest entry of each column is positive.
+#'
+#' With `kernel = "linear"` the scores are those of [stats::prcomp()]; with `kernel = kernel_spec("energy", exponent =
+#' 2)` they are so up to a factor, as [stats::cmdscale()] has them. A `scale` that is not given is [median_scale()].
+#'
+#' @param x points, a matrix, data frame or vector; or a formula `~ a + b`
+#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
+#' @param k how many components
+#' @param kernel as in [kernel_spec()]
+#' @param center centre the kernel matrix?
+#' @param ... not used
+#' @return An object of class `kpca_lazy`: `values`, the eigenvalues; `scores`, a column for each, whose squares sum to
+#'   its value; `sdev`, their standard deviations; `total`, the sum of all eigenvalues; `vectors`; `residuals.norm`,
+#'   which bounds the error of each value. `kernlab::kpca()` has `values / n`, and scores times `sqrt(n)`.
+#' @seealso [keigen()] for eigenvalues of any operator, [kmeans_lazy()] to cluster what comes out
+#' @export
+#' @examples
+#' found <- kpca_lazy(iris[, 1:4], 3, kernel_spec("gaussian", scale = sqrt(2.5)))
+#' found
+#' predict(found, iris[1:2, 1:4] + 0.1)
+#' plot(found, col = iris$Species)
+#' kpca_lazy(~ Murder + Assault + Rape, scale(USArrests))
+kpca_lazy <- function(x, ...) UseMethod("kpca_lazy")
+
+#' @rdname kpca_lazy
+#' @export
+kpca_lazy.default <- function(x, k = 2, kernel = "gaussian", center = TRUE, ...) {
+  refuse_more(...)
+  inputs <- fit_matrix(x)
+  inputs$columns <- colnames(x)
+  kpca_of(inputs, k, kernel_spec(kernel), center, match.call())
+}
+
+#' @rdname kpca_lazy
+#' @export
+kpca_lazy.formula <- function(x, data = NULL, k = 2, kernel = "gaussian", center = TRUE, subset = NULL,
+                              na.action = NULL, ...) {
+  refuse_more(...)
+  call <- match.call()
+  data <- framed(data)
+  rows <- eval(substitute(subset), data, environment(x))
+  fit <- kpca_of(fit_inputs(formula_sides(x, data, na.action, one_sided = TRUE, subset = rows)), k,
+                 kernel_spec(kernel), center, call)
+  fit$formula <- x
+  fit
+}
+
+kpca_of <- function(inputs, k, kernel, center, call) {
+  check_flag(center, "center")
+  inputs <- without_constants(inputs)
+  x <- unname(strip_term(inputs$x))
+  n <- nrow(x)
+  if (n < 2) abort("data", "components need at least 2 rows, not ", n)
+  if (check_count(k, "k") > n) abort("shape", "`k` is ", k, ", and there are ", n, " rows")
+  kernel <- settled_kernel(check_order(kernel, if (center) 1 else 0, "components"), inputs$x)
+  K <- kernel_pairs(kernel, x)
+  means <- as.vector(K %*% rep(1 / n, n))
+  found <- keigen(if (center) centred_op(K) else as_op(K), k, tol = 1e-10)
+  found <- with_signs(found)
+  total <- sum(diag(K)) - if (center) n * mean(means) else 0
+  names <- paste0("PC", seq_len(k))
+  fit <- new_fit("kpca_lazy", call, inputs, kernel = kernel, center = center, means = means, total = total,
+                 values = stats::setNames(found$values, names), sdev = sqrt(pmax(found$values, 0) / (n - 1)),
+                 vectors = found$vectors, residuals.norm = found$residuals,
+                 scores = t(t(found$vectors) * sqrt(pmax(found$values, 0))))
+  dimnames(fit$scores) <- list(rownames(inputs$x), names)
+  null <- null_components(fit)
+  if (length(null)) {
+    warn("dropped", counted(length(null), "component"), " of nothing but rounding, from `", names[null[1]],
+         "` on: predict() leaves them out")
+  }
+  fit
+}
+
+null_components <- function(fit) which(fit$values <= 1e-12 * max(fit$values[1], 0))
+
+# Rows and columns of a symmetric matrix less their means.
+centred_op <- function(K) {
+  less_mean <- function(v) t(t(v) - colMeans(v))
+  function_op(function(v) less_mean(unname(K %*% less_mean(v))), nrow(K), symmetric = TRUE)
+}
+
+with_signs <- function(e) {
+  largest <- apply(abs(e$vectors), 2, which.max)
+  sign <- ifelse(e$vectors[cbind(largest, seq_along(largest))] < 0, -1, 1)
+  e$vectors <- t(t(e$vectors) * sign)
+  e
+}
+
+#' @rdname kpca_lazy
+#' @param object,newdata for `predict()`: what `kpca_lazy()` returned, and points; by default its own
+#' @export
+predict.kpca_lazy <- function(object, newdata = NULL, ...) {
+  if (is.null(newdata)) return(stats::napredict(object$na.action, object$scores))
+  null <- null_components(object)
+  kept <- setdiff(seq_along(object$values), null)
+  if (!length(kept)) abort("singular", "no component has a variance: there is nothing to predict")
+  V <- t(t(object$vectors[, kept, drop = FALSE]) / sqrt(object$values[kept]))
+  x <- strip_term(object$x)
+  scores <- at_complete(new_points(object, newdata), function(at) {
+    K <- kernel_pairs(object$kernel, unname(at), unname(x))
+    found <- unname(K %*% cbind(V, 1 / nrow(x)))
+    own <- found[, seq_along(kept), drop = FALSE]
+    if (!object$center) return(own)
+    shift <- outer(found[, length(kept) + 1] - mean(object$means), colSums(V)) +
+      rep(colSums(object$means * V), each = nrow(own))
+    own - shift
+  })
+  colnames(scores) <- names(object$values)[kept]
+  scores
+}
+
+#' @rdname kpca_lazy
+#' @param digits significant digits
+#' @export
+print.kpca_lazy <- function(x, digits = 4, ...) {
+  cat("Kernel PCA of ", format(nrow(x$x), big.mark = ","), " points, ", format(x$kernel),
+      if (!x$center) ", not centred", "\n", sep = "")
+  share <- x$values / x$total
+  table <- rbind(Value = x$values, Proportion = share, Cumulative = cumsum(share))
+  print(rbind(format(table[1, , drop = FALSE], digits = digits + 1),
+              formatC(table[-1, , drop = FALSE], format = "f", digits = 3)), quote = FALSE, right = TRUE)
+  invisible(x)
+}
+
+#' @rdname kpca_lazy
+#' @param components for `plot()`: which two are drawn
+#' @export
+plot.kpca_lazy <- function(x, components = 1:2, ...) {
+  most <- ncol(x$scores)
+  if (most == 1) components <- 1
+  if (!all(components %in% seq_len(most))) abort("index", "`components` must be among 1 to ", most)
+  share <- sprintf("PC%d (%.1f %%)", components, 100 * x$values[components] / x$total)
+  draw_scores(x$scores[, components, drop = FALSE], share, ...)
+  invisible(x)
+}
+
+draw_scores <- function(scores, labels, xlab = labels[1], ylab = labels[2], ...) {
+  if (ncol(scores) == 1) graphics::plot(scores[, 1], xlab = "point", ylab = labels[1], ...)
+  else graphics::plot(scores, xlab = xlab, ylab = ylab, ...)
+}
