@@ -106,6 +106,7 @@ solve_batches <- function(K, b, ...) {
           paste(batches, collapse = " x "))
   }
   at <- places_of_batches(own, batches)
+  if (!prod(batches)) return(array(0, c(if (length(dim(b)) < 2) length(b) else dim(b)[1:2], batches)))
   found <- lapply(seq_len(prod(batches)), function(k) {
     x <- solve(take_batch(K, k), one_batch(b, at[k]), ...)
     array(x, c(NROW(x), NCOL(x)))
@@ -144,7 +145,11 @@ batch_by_batch <- function(R, operands, data, batches) {
   structure(lapply(seq_along(R$groups), function(k) of_group(k, lapply(runs, `[[`, k))), names = names(runs[[1]]))
 }
 
-no_batch <- function(x, axis) if (axis == "param") numeric(ncol(x)) else matrix(0, nrow(x), ncol(x))
+# In place of a batch, where there is none: what has its shape.
+no_batch <- function(x, axis) {
+  if (length(dim(x)) <= 2) return(x)
+  if (axis == "param") numeric(ncol(x)) else matrix(0, nrow(x), ncol(x))
+}
 
 # Results of batches side by side, the batch axes last; of lists, item by item.
 together <- function(runs, batches, drop) {
@@ -169,6 +174,7 @@ side_by_side <- function(runs) vapply(runs, as.vector, as.vector(runs[[1]]))
 
 # What flows back to data that may be the same in several batches: a column for each batch.
 back_to <- function(columns, own, batches) {
+  if (!prod(batches)) return(own * 0)
   dim(columns) <- c(length(columns) / prod(batches), prod(batches))
   places <- places_of_batches(batch_dim(own), batches)
   sums <- if (anyDuplicated(places) || !length(places)) {

@@ -26,6 +26,7 @@
 #' head(sqdist(Vi(x), Vj(x)), 3)
 plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, main = formula_text(x$formula, 60L),
                              xlab = "j", ylab = "i", ...) {
+  refuse_batches_of(x, "plot()")
   most <- check_count(most, "most")
   if (width(x) != 1) abort("shape", "plot() draws one component, not ", width(x), "; take one by F[, , k]")
   rows <- sampled(need_extent(x, "i", "plot()"), most)

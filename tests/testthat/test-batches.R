@@ -127,6 +127,11 @@ test_that("functions of arrays have gradients, by tape and by placeholders", {
 test_that("none, one and many batches", {
   none <- array(0, c(7, 3, 0))
   expect_identical(dim(sum(sqdist(Vi(none), Vj(y[, , 1])), index = "j")), c(7L, 1L, 0L))
+  X <- Vi(none, name = "x")
+  Y <- Vj(y[, , 1], name = "y")
+  found <- vjp(sum(exp(-sqdist(X, Y)), index = "j", call = FALSE), list(X, Y))
+  expect_identical(found, list(x = none, y = 0 * y[, , 1]))
+  expect_identical(dim(solve(exp(-sqdist(X, Vj(none))), 1:7, ridge = 0.1)), c(7L, 0L))
   expect_equal(sum(sqdist(Vi(x[, , 1, drop = FALSE]), Vj(y[, , 1])), index = "j"),
                array(sum(sqdist(Vi(x[, , 1]), Vj(y[, , 1])), index = "j"), c(7, 1, 1)))
   many <- array(stats::rnorm(3 * 2 * 500), c(3, 2, 500))
@@ -137,7 +142,7 @@ test_that("none, one and many batches", {
 test_that("what does not fit, or has no batches yet, says so", {
   expect_error(sqdist(Vi(x), Vj(y[, , 1:3])), "batch axis 1", class = "kernweave_error_shape")
   K <- exp(-sqdist(Vi(x), Vj(x)))
-  for (code in expression(logdet(K), as_op(K), explain(K), solve(K)))
+  for (code in expression(logdet(K), as_op(K), explain(K), solve(K), plot(K)))
     expect_error(eval(code), "take_batch", class = "kernweave_error_unsupported", label = deparse(code))
   expect_error(take_batch(K, 5), "4 in all", class = "kernweave_error_index")
   expect_error(take_batch(x, 1), class = "kernweave_error_input")
