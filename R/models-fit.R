@@ -6,12 +6,15 @@
 #' @param max_iter most iterations
 #' @param lower,upper bounds of what is estimated, for each variable or for all, in its own units
 #' @param verbose tell of each start?
+#' @param dense_n up to so many rows matrices are made and factored; beyond, and with 0, systems are solved by products
+#' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]
 #' @return A list of class `kernweave_control`.
-#' @seealso [kde_lazy()], [local_reg()]
+#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()]
 #' @export
 #' @examples
 #' fit_control(tol = 1e-8)
-fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, verbose = FALSE) {
+fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, verbose = FALSE, dense_n = 1000,
+                        probes = 16, seed = 1, rank = NULL) {
   if (!is.numeric(tol) || length(tol) != 1 || !isTRUE(tol > 0)) {
     abort("value", "`tol` must be a positive number, not ", format_value(tol))
   }
@@ -22,7 +25,8 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
     }
   }
   structure(list(tol = tol, max_iter = check_count(max_iter, "max_iter"), lower = lower, upper = upper,
-                 verbose = verbose), class = "kernweave_control")
+                 verbose = verbose, dense_n = check_count(dense_n, "dense_n", least = 0), probes = probes, seed = seed,
+                 rank = rank), class = "kernweave_control")
 }
 
 check_control <- function(control) {

@@ -16,3 +16,61 @@ check_order <- function(k, most, what) {
   abort("unsupported", kernel_parts(k)$title, " is conditionally definite of order ", kernel_order(k), ", and ", what,
         " take kernels of order ", most, if (most > 0) " and less")
 }
+
+# --- systems ------------------------------------------------------------------------------------------------
+
+# Rows that weigh something.
+heavy_rows <- function(x, y, weights) {
+  w <- weights %or% rep(1, nrow(x))
+  heavy <- w > 0
+  list(x = x[heavy, , drop = FALSE], y = y[heavy, , drop = FALSE], w = w[heavy])
+}
+
+fit_solve <- function(K, b, ridge, control, ...) {
+  solve(K, b, ridge = ridge, tol = control$tol, method = if (nrow(K) <= control$dense_n) "dense" else "cg",
+        maxit = control$max_iter, rank = control$rank, ...)
+}
+
+convergence_of <- function(solution) {
+  report <- solve_report(solution)
+  report[intersect(c("method", "iterations", "residual", "products", "seconds"), names(report))]
+}
+
+# The kernel times the roots of the weights on both sides.
+weighed_pairs <- function(K, w) if (all(w == 1)) K else Vi(sqrt(w)) * K * Vj(sqrt(w))
+
+# --- generalised cross-validation ---------------------------------------------------------------------------
+
+fit_path <- function(op, y, ridge, control) {
+  ridge_path(op, y, ridge, probes = control$probes, seed = control$seed,
+             method = if (nrow(op) <= control$dense_n) "dense" else "lanczos", rank = control$rank)
+}
+
+# n rss / tr(I - S)^2 along a grid of ridges, with the least of it between: `op` may have fewer rows than the n
+# observations, those that a polynomial does not take. A ridge is `unit` times lambda.
+gcv_curve <- function(op, y, n, ridges, control, unit = 1) {
+  path <- fit_path(op, y, ridges, control)
+  square <- rowSums(as.matrix(path$square))
+  error <- rowSums(as.matrix(path$square_error))
+  known <- is.finite(path$trace_se) & path$trace_se < 0.1 * path$trace & error < 0.1 * square
+  table <- data.frame(lambda = path$ridge / unit, gcv = n * square / path$trace^2, edf = n - path$ridge * path$trace)
+  table$se <- 2 * table$gcv * path$trace_se / path$trace
+  table <- table[known, ]
+  if (nrow(table) < 4) abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
+  rownames(table) <- NULL
+  c(least_of(table), list(table = table))
+}
+
+least_of <- function(table) {
+  k <- which.min(table$gcv)
+  if (k %in% c(1, nrow(table))) {
+    warn("boundary", "generalised cross-validation is least at the end of its grid, lambda ",
+         format(table$lambda[k], digits = 3), ": there may be no noise, or no signal; give `lambda`")
+    return(list(lambda = table$lambda[k], value = table$gcv[k], edf = table$edf[k]))
+  }
+  at <- log(table$lambda)
+  curve <- stats::splinefun(at, log(table$gcv))
+  found <- stats::optimize(curve, at[k + c(-1, 1)], tol = 1e-6)
+  list(lambda = exp(found$minimum), value = exp(found$objective),
+       edf = stats::splinefun(at, table$edf)(found$minimum))
+}

@@ -5,8 +5,8 @@
 #' Methods of `generics::tidy()`, `glance()` and `augment()`, which broom exports too: a row for each bandwidth; one row
 #' for the fit; the data with what was fitted to each row.
 #'
-#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()] or
-#'   [permanova()] returned
+#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()],
+#'   [rbf_interpolate()] or [permanova()] returned
 #' @param newdata places; by default the fit's own points
 #' @param se_fit,conf.level,interval standard errors, and what `.lower` and `.upper` are
 #' @param ... not used
@@ -97,4 +97,29 @@ augment.kpca_lazy <- function(x, newdata = NULL, ...) {
   scores <- if (is.null(newdata)) x$scores else predict(x, newdata)
   colnames(scores) <- paste0(".fitted", colnames(scores))
   data.frame(augmented_points(x, newdata), scores, check.names = FALSE)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.rbf_interpolate <- function(x, ...) {
+  b <- as.matrix(coef(x))
+  out <- data.frame(term = rep(rownames(b) %or% character(), ncol(b)), estimate = as.vector(b))
+  if (ncol(b) > 1) out$response <- rep(colnames(b) %or% seq_len(ncol(b)), each = nrow(b))
+  out
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.rbf_interpolate <- function(x, ...) {
+  data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, gcv = if (is.null(x$gcv)) NA_real_ else min(x$gcv$gcv),
+             sigma = if (x$lambda == 0) NA_real_ else rbf_sigma(x)[1])
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::augment
+augment.rbf_interpolate <- function(x, newdata = NULL, ...) {
+  out <- data.frame(augmented_points(x, newdata), check.names = FALSE)
+  out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
+  if (is.null(newdata)) out$.resid <- unname(x$residuals)
+  out
 }

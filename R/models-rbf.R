@@ -1,0 +1,341 @@
+# Radial basis functions: interpolation and smoothing of scattered data, with a polynomial beside the kernel.
+
+#' Interpolation and smoothing by radial basis functions
+#'
+#' A sum of kernels at the points, one weight each, and a polynomial, which goes through the observations (`lambda` 0)
+#' or near them: the function that makes squared residuals and `lambda` times its own roughness least. The weights are
+#' orthogonal to the polynomials, so that kernels serve that are definite on such weights alone: thin plates, and
+#' functions such as the cube of the distance.
+#'
+#' A thin plate in two dimensions has its bending energy for the roughness, and `lambda` as `fields::Tps(lambda = ,
+#' scale.type = "unscaled")` has it. Generalised cross-validation makes `n rss / (n - edf)^2` least, from one Lanczos
+#' process for all `lambda`, and exactly up to `control$dense_n` points. A `scale` that is not given is 1 for thin
+#' plates and energies, [median_scale()] for others.
+#'
+#' @param x,y places, a matrix, data frame or vector, and values, a vector or a matrix with a column for each; or `x` a
+#'   formula
+#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
+#' @param kernel as in [kernel_spec()]
+#' @param degree of the polynomial, at least the order of the kernel less 1: 1 for thin plates, 0 for energies; -1 for
+#'   none
+#' @param lambda 0 or more; or `"gcv"`
+#' @param weights of the observations: the variance of one is like 1 / its weight
+#' @param control of systems: [fit_control()]
+#' @param ... not used
+#' @return An object of class `rbf_interpolate`: `coefficients` of the polynomial, in powers of the inputs,
+#'   `kernel.weights`, `lambda`, `edf` and, where it was looked for, `gcv`, a data frame of the curve.
+#' @seealso [local_reg()], [conditional()] for kriging with its variance
+#' @export
+#' @examples
+#' set.seed(1)
+#' i <- sample(length(volcano), 200)
+#' places <- cbind(row(volcano)[i], col(volcano)[i])
+#' fit <- rbf_interpolate(places, volcano[i])
+#' fit
+#' predict(fit, rbind(c(20.5, 30.5), c(44, 31)))
+#' predict(fit, rbind(c(20.5, 30.5)), gradient = TRUE)
+#' plot(fit)
+#' rbf_interpolate(dist ~ speed, cars, lambda = "gcv")
+rbf_interpolate <- function(x, ...) UseMethod("rbf_interpolate")
+
+#' @rdname rbf_interpolate
+#' @export
+rbf_interpolate.default <- function(x, y, kernel = "thin_plate", degree = 1, lambda = 0, weights = NULL,
+                                    control = fit_control(), ...) {
+  refuse_more(...)
+  if (missing(y)) abort("input", "`y` is not given")
+  inputs <- fit_matrix(x)
+  inputs$columns <- colnames(x)
+  rbf_of(inputs, y, kernel_spec(kernel), degree, lambda, weights, control, match.call())
+}
+
+#' @rdname rbf_interpolate
+#' @export
+rbf_interpolate.formula <- function(x, data = NULL, kernel = "thin_plate", degree = 1, lambda = 0, weights = NULL,
+                                    subset = NULL, na.action = NULL, control = fit_control(), ...) {
+  refuse_more(...)
+  call <- match.call()
+  data <- framed(data)
+  where <- environment(x)
+  weights <- eval(substitute(weights), data, where)
+  sides <- formula_sides(x, data, na.action, weights = weights, subset = eval(substitute(subset), data, where))
+  inputs <- fit_inputs(sides)
+  fit <- rbf_of(inputs, sides$left, kernel_spec(kernel), degree, lambda, inputs$weights, control, call)
+  fit$formula <- x
+  fit
+}
+
+rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
+  check_control(control)
+  if (!identical(lambda, "gcv")) check_lambda(lambda)
+  degree <- rbf_degree(degree, kernel)
+  inputs <- without_constants(inputs)
+  y <- check_response(y, nrow(inputs$x))
+  weights <- fit_weights(weights, nrow(inputs$x))
+  x <- unname(strip_term(inputs$x))
+  used <- heavy_rows(x, unname(y), weights)
+  kernel <- settled_kernel(rbf_scaled(kernel), structure(used$x, term = attr(inputs$x, "term")))
+  basis <- polynomial_basis(used$x, degree)
+  used$P <- polynomial(basis, used$x)
+  check_unisolvent(used, degree, lambda)
+  theta <- roughness_unit(kernel, ncol(x))
+  curve <- if (identical(lambda, "gcv")) rbf_curve(kernel, used, theta, control)
+  if (!is.null(curve)) lambda <- curve$lambda
+  found <- rbf_solved(kernel, used, theta * lambda, control)
+  fit <- new_fit("rbf_interpolate", call, inputs, kernel = kernel, degree = degree, lambda = lambda, basis = basis,
+                 data = used, weights = weights, kernel.weights = found$c, b = found$b,
+                 coefficients = raw_coefficients(basis, found$b, colnames(inputs$x) %or% inputs$names),
+                 edf = curve$edf %or% rbf_edf(kernel, used, theta * lambda, control), gcv = curve$table,
+                 convergence = found$convergence)
+  all <- rbf_values(fit, x)
+  fit[c("fitted.values", "residuals")] <- lapply(list(all, y - all), as_response, y, inputs$x)
+  fit
+}
+
+# --- kernels and polynomials --------------------------------------------------------------------------------
+
+rbf_degree <- function(degree, kernel) {
+  if (!is.numeric(degree) || length(degree) != 1 || !degree %in% -1:5) {
+    abort("value", "`degree` must be -1, 0, 1, ... 5, not ", format_value(degree))
+  }
+  order <- kernel_order(kernel)
+  if (isTRUE(degree < order - 1)) {
+    abort("value", kernel_parts(kernel)$title, " is conditionally definite of order ", order, ": `degree` must be ",
+          order - 1, " or more, not ", degree)
+  }
+  degree
+}
+
+check_lambda <- function(lambda) {
+  if (length(lambda) == 1 && isTRUE(is.numeric(lambda) && is.finite(lambda) && lambda >= 0)) return(lambda)
+  abort("value", "`lambda` must be 0 or more, or \"gcv\", not ", format_value(lambda))
+}
+
+# Kernels that are homogeneous but for polynomials need no scale.
+rbf_scaled <- function(k) {
+  free <- identical(kernel_parts(k)$name, "thin_plate") || identical(kernel_parts(k)$name, "energy")
+  if (free && is.null(kernel_parts(k)$parameters$scale)) update(k, scale = 1) else k
+}
+
+# What makes lambda a factor of the bending energy.
+roughness_unit <- function(k, D) {
+  parts <- kernel_parts(k)
+  scale <- parts$parameters$scale
+  if (!identical(parts$name, "thin_plate") || D != 2 || length(scale) != 1) return(1)
+  8 * pi * parts$parameters$variance / scale^2
+}
+
+# Monomials of centred and scaled inputs: a row of exponents for each.
+polynomial_basis <- function(x, degree) {
+  D <- ncol(x)
+  powers <- matrix(0, if (degree < 0) 0 else 1, D)
+  last <- powers
+  for (total in seq_len(max(degree, 0))) {
+    last <- unique(do.call(rbind, lapply(seq_len(D), function(d) t(t(last) + (seq_len(D) == d)))))
+    powers <- rbind(powers, last)
+  }
+  list(powers = powers, centre = colMeans(x), width = apply(x, 2, function(v) max(diff(range(v)) / 2, 1e-300)))
+}
+
+polynomial <- function(basis, at) {
+  z <- t((t(at) - basis$centre) / basis$width)
+  monomials(z, basis$powers)
+}
+
+monomials <- function(z, powers) {
+  out <- matrix(1, nrow(z), nrow(powers))
+  for (m in seq_len(nrow(powers))) for (d in which(powers[m, ] > 0)) out[, m] <- out[, m] * z[, d]^powers[m, d]
+  out
+}
+
+# Derivatives of the monomials by one input.
+polynomial_slope <- function(basis, at, d) {
+  z <- t((t(at) - basis$centre) / basis$width)
+  lower <- basis$powers
+  lower[, d] <- pmax(lower[, d] - 1, 0)
+  t(t(monomials(z, lower)) * basis$powers[, d] / basis$width[d])
+}
+
+# The same polynomial in powers of the inputs as they are.
+raw_coefficients <- function(basis, b, names) {
+  A <- basis$powers
+  m <- nrow(A)
+  expanded <- matrix(1, m, m)
+  for (d in seq_len(ncol(A))) {
+    a <- matrix(A[, d], m, m)
+    less <- pmax(a - t(a), 0)
+    expanded <- expanded * choose(a, t(a)) * (-basis$centre[d])^less / basis$width[d]^a
+  }
+  labels <- apply(A, 1, function(e) {
+    paste(paste0(names, ifelse(e > 1, paste0("^", e), ""))[e > 0], collapse = ":")
+  })
+  out <- crossprod(expanded, b)
+  rownames(out) <- if (m) ifelse(labels == "", "(Intercept)", labels)
+  if (ncol(b) == 1) out[, 1] else out
+}
+
+# --- systems ------------------------------------------------------------------------------------------------
+
+check_unisolvent <- function(used, degree, lambda) {
+  if (nrow(used$x) < max(1, ncol(used$P))) {
+    abort("data", "a polynomial of degree ", degree, " needs ", ncol(used$P), " points, not ", nrow(used$x))
+  }
+  rank <- if (ncol(used$P)) qr(used$P)$rank else 0
+  if (rank < ncol(used$P)) {
+    abort("singular", "the points lie on a line, a plane or another surface on which polynomials of degree ", degree,
+          " are not independent (", rank, " of ", ncol(used$P), "): use degree = ", degree - 1,
+          ", with a kernel that allows it, or leave out an input")
+  }
+  twins <- if (identical(lambda, 0) || identical(lambda, 0L)) coincident_rows(used$x)
+  if (length(twins)) {
+    abort("data", "points ", twins[1], " and ", twins[2], " coincide, and `lambda` is 0: nothing goes through both; ",
+          "with lambda > 0 there is a smooth")
+  }
+}
+
+# Two rows that are the same, the first such.
+coincident_rows <- function(x) {
+  o <- do.call(order, lapply(seq_len(ncol(x)), function(d) x[, d]))
+  same <- rowSums(x[o[-1], , drop = FALSE] != x[o[-length(o)], , drop = FALSE]) == 0
+  if (any(same)) sort(o[which(same)[1] + 0:1])
+}
+
+rbf_solved <- function(kernel, used, ridge, control) {
+  c <- with_singular(fit_solve(kernel_pairs(kernel, used$x), used$y, ridge / used$w, control,
+                               trend = if (ncol(used$P)) used$P), kernel)
+  b <- attr(c, "trend")
+  list(c = matrix(c, nrow(used$y)), b = if (is.null(b)) matrix(0, 0, ncol(used$y)) else matrix(b, ncol(used$P)),
+       convergence = convergence_of(c))
+}
+
+# What is not definite is so for its order, which of one's own kernel nobody knows, or by rounding.
+with_singular <- function(value, kernel) {
+  tryCatch(value, kernweave_error_indefinite = function(e) {
+    abort("singular", "the kernel matrix is not positive definite beside this polynomial: ",
+          if (is.na(kernel_order(kernel))) "a higher `degree`, " else "a shorter `scale`, ",
+          "or lambda > 0, would make it so (", conditionMessage(e), ")")
+  })
+}
+
+rbf_edf <- function(kernel, used, ridge, control) {
+  n <- nrow(used$x)
+  if (ridge == 0) return(n)
+  on <- beside_polynomial(kernel_pairs(kernel, used$x), used)
+  path <- with_singular(fit_path(on$op, NULL, ridge, control), kernel)
+  n - ridge * path$trace
+}
+
+rbf_curve <- function(kernel, used, theta, control) {
+  on <- beside_polynomial(kernel_pairs(kernel, used$x), used)
+  ridges <- on$size * 10^seq(-7, 3, by = 0.125)
+  with_singular(gcv_curve(on$op, on$y, nrow(used$x), ridges, control, theta), kernel)
+}
+
+# The weighed matrix on the complement of the polynomials, the observations there, and the mean of its eigenvalues.
+beside_polynomial <- function(K, used) {
+  root <- sqrt(used$w)
+  n <- length(root)
+  m <- ncol(used$P)
+  all <- sum(used$w * diag(K))
+  if (!m) return(list(op = weighed_pairs(K, used$w), y = root * used$y, size = all / n))
+  q <- qr(root * used$P)
+  rest <- function(v) qr.qty(q, v)[-seq_len(m), , drop = FALSE]
+  op <- function_op(function(v) {
+    v <- root * qr.qy(q, rbind(matrix(0, m, ncol(v)), v))
+    rest(root * unname(K %*% v))
+  }, n - m, symmetric = TRUE)
+  first <- root * qr.Q(q)
+  list(op = op, y = rest(root * used$y), size = (all - sum(first * unname(K %*% first))) / (n - m))
+}
+
+rbf_values <- function(fit, at) {
+  unname(kernel_pairs(fit$kernel, at, fit$data$x) %*% fit$kernel.weights) + polynomial(fit$basis, at) %*% fit$b
+}
+
+# --- methods ------------------------------------------------------------------------------------------------
+
+#' @rdname rbf_interpolate
+#' @param object,newdata for `predict()`: a fit, and places; by default the fit's own
+#' @param gradient the derivatives by the inputs, a column for each, instead of the values?
+#' @export
+predict.rbf_interpolate <- function(object, newdata = NULL, gradient = FALSE, ...) {
+  check_flag(gradient, "gradient")
+  if (is.null(newdata) && !gradient) return(fitted(object))
+  x <- if (is.null(newdata)) object$x else new_points(object, newdata)
+  f <- if (gradient) rbf_gradient else rbf_values
+  found <- at_complete(x, function(at) f(object, unname(at)))
+  if (gradient) return(structure(found, dimnames = list(rownames(x), colnames(object$x) %or% object$names)))
+  if (ncol(found) == 1) return(found[, 1])
+  structure(found, dimnames = list(rownames(x), colnames(object$data$y)))
+}
+
+rbf_gradient <- function(object, at) {
+  if (ncol(object$data$y) > 1) abort("unsupported", "gradients are those of one response, not of ", ncol(object$data$y))
+  if (!nrow(at)) return(at)
+  of_kernels <- gradient(function(p) sum(kernel_pairs(object$kernel, p, object$data$x) %*% object$kernel.weights))(at)
+  slopes <- lapply(seq_len(ncol(at)), function(d) polynomial_slope(object$basis, at, d) %*% object$b)
+  of_kernels$p + do.call(cbind, slopes)
+}
+
+#' @rdname rbf_interpolate
+#' @export
+coef.rbf_interpolate <- function(object, ...) object$coefficients
+
+#' @rdname rbf_interpolate
+#' @param digits significant digits
+#' @export
+print.rbf_interpolate <- function(x, digits = 4, ...) {
+  n <- nrow(x$data$x)
+  cat(format(x$kernel), ", ", if (x$degree < 0) "no polynomial" else paste("degree", x$degree), ", ",
+      if (x$lambda == 0) "interpolates " else "smooths ", format(n, big.mark = ","), " points in ",
+      counted(ncol(x$x), "dimension"), "\n", sep = "")
+  if (x$lambda == 0) cat("  largest residual ", format(max(abs(x$residuals)), digits = 2), "\n", sep = "")
+  else {
+    cat("  lambda ", format(x$lambda, digits = digits), if (!is.null(x$gcv)) " by cross-validation", ", edf ",
+        format(x$edf, digits = digits), ", sigma ", paste(format(rbf_sigma(x), digits = digits), collapse = " "), "\n",
+        sep = "")
+  }
+  if (is.matrix(x$coefficients)) print(x$coefficients, digits = digits)
+  else if (length(x$coefficients)) {
+    values <- vapply(x$coefficients, format, "", digits = digits)
+    cat("  polynomial: ", paste(names(x$coefficients), values, collapse = ", "), "\n", sep = "")
+  }
+  invisible(x)
+}
+
+# The deviation of the noise of an observation of weight 1.
+rbf_sigma <- function(fit) {
+  left <- fit$data$y - rbf_values(fit, fit$data$x)
+  sqrt(colSums(fit$data$w * left^2) / max(nrow(left) - fit$edf, 1e-8))
+}
+
+#' @rdname rbf_interpolate
+#' @param n for `plot()` of one or two inputs: places along each
+#' @export
+plot.rbf_interpolate <- function(x, n = if (ncol(x$x) == 1) 200 else 60, ...) {
+  if (ncol(x$data$y) > 1) abort("unsupported", "plot() draws one response, not ", ncol(x$data$y))
+  axes <- lapply(seq_len(ncol(x$x)), function(d) seq(min(x$data$x[, d]), max(x$data$x[, d]), length.out = n))
+  labels <- colnames(x$x) %or% x$names
+  response <- if (is.null(x$formula)) "response" else deparse1(x$formula[[2]])
+  if (length(axes) == 1) {
+    draw_rbf_curve(x, axes[[1]], labels, response, ...)
+  } else if (length(axes) == 2) {
+    height <- matrix(rbf_values(x, unname(as.matrix(expand.grid(axes)))), n)
+    draw_surface(axes, height, x$data$x, labels, ...)
+  } else {
+    graphics::plot(rbf_values(x, x$data$x), x$data$y, xlab = "fitted", ylab = response, ...)
+    graphics::abline(0, 1, lty = 2)
+  }
+  invisible(x)
+}
+
+draw_rbf_curve <- function(fit, at, labels, response, xlab = labels, ylab = response, ...) {
+  graphics::plot(fit$data$x, fit$data$y, xlab = xlab, ylab = ylab, pch = 19, cex = 0.5, col = "grey60", ...)
+  graphics::lines(at, rbf_values(fit, cbind(at)))
+}
+
+draw_surface <- function(axes, height, points, labels, xlab = labels[1], ylab = labels[2], ...) {
+  graphics::image(axes[[1]], axes[[2]], height, xlab = xlab, ylab = ylab, ...)
+  graphics::contour(axes[[1]], axes[[2]], height, add = TRUE)
+  graphics::points(points, pch = 19, cex = 0.3)
+}

@@ -1,0 +1,152 @@
+# Radial basis functions against dense saddle systems, and the numbers of fields.
+
+set.seed(1)
+picked <- sample(length(volcano), 200)
+places <- cbind(row(volcano)[picked], col(volcano)[picked])
+heights <- volcano[picked]
+between <- rbind(c(20.5, 30.5), c(44, 31), c(80.2, 5.5))
+
+plate <- function(d) ifelse(d == 0, 0, d^2 * log(d))
+cubed <- function(x, y, scale = 1) euclidean(x, y)^3
+
+# Weights and polynomial of (phi + diag(ridge)) c + P b = y, P'c = 0.
+dense_saddle <- function(phi, P, y, ridge) {
+  m <- ncol(P)
+  A <- rbind(cbind(phi + diag(ridge, nrow(phi)), P), cbind(t(P), matrix(0, m, m)))
+  solve(A, rbind(as.matrix(y), matrix(0, m, NCOL(y))))
+}
+
+test_that("a thin plate goes through its points, and between them is that of fields", {
+  fit <- rbf_interpolate(places, heights)
+  expect_lt(max(abs(residuals(fit))), 1e-9)
+  expect_equal(predict(fit, between), c(184.61332406, 164.93683197, 100.69616584), tolerance = 1e-9)
+  everywhere <- cbind(c(row(volcano)), c(col(volcano)))
+  expect_equal(sqrt(mean((predict(fit, everywhere) - volcano)^2)), 2.3485596, tolerance = 1e-7)
+  expect_equal(unname(coef(fit)), c(287.423, 0.2117, 0.03205), tolerance = 1e-3)
+  expect_equal(fit$edf, 200)
+  expect_output(print(fit), "polynomial: (Intercept) 287.4, x1 0.2117, x2 0.03205", fixed = TRUE)
+  iterated <- rbf_interpolate(places, heights, control = fit_control(tol = 1e-9, dense_n = 0))
+  expect_equal(predict(iterated, between), predict(fit, between), tolerance = 1e-6)
+  expect_identical(iterated$convergence$method, "cg")
+})
+
+test_that("lambda, degrees of freedom and cross-validation are those of Tps", {
+  set.seed(3)
+  noisy <- heights + stats::rnorm(200, sd = 5)
+  fit <- rbf_interpolate(places, noisy, lambda = "gcv")
+  # Tps(places, noisy, scale.type = "unscaled"): lambda 1.290604 to its own tolerance
+  expect_equal(c(fit$lambda, fit$edf), c(1.290604, 89.95489), tolerance = 5e-4)
+  expect_equal(min(fit$gcv$gcv), 41.88966, tolerance = 2e-4)
+  again <- rbf_interpolate(places, noisy, lambda = fit$lambda)
+  expect_equal(again$edf, fit$edf, tolerance = 1e-4)
+  expect_equal(200 * sum(residuals(again)^2) / (200 - again$edf)^2, 41.88966, tolerance = 1e-6)
+  set.seed(7)
+  before <- stats::runif(1)
+  set.seed(7)
+  iterated <- rbf_interpolate(places, noisy, lambda = "gcv", control = fit_control(dense_n = 0))
+  expect_identical(stats::runif(1), before)
+  expect_equal(log(iterated$lambda), log(fit$lambda), tolerance = 0.5)
+  expect_equal(iterated$gcv$gcv, fit$gcv$gcv[match(iterated$gcv$lambda, fit$gcv$lambda)], tolerance = 0.1)
+  skip_if_not_installed("fields")
+  theirs <- suppressMessages(fields::Tps(places, noisy, scale.type = "unscaled", lambda = 2))
+  ours <- rbf_interpolate(places, noisy, lambda = 2)
+  expect_equal(unname(fitted(ours)), as.vector(theirs$fitted.values), tolerance = 1e-9)
+  expect_equal(ours$edf, theirs$eff.df, tolerance = 1e-8)
+})
+
+test_that("kernels of every order, degrees, weights and several responses solve the dense saddle system", {
+  set.seed(5)
+  x <- matrix(stats::runif(90, 5, 9), 30)
+  y <- cbind(a = sin(x[, 1]), b = x[, 2]^2)
+  w <- stats::runif(30, 0.5, 2)
+  new <- matrix(stats::runif(12, 5, 9), 4)
+  d <- dense_distance(x)
+  cases <- list(
+    list(kernel = "thin_plate", degree = 1, phi = plate), list(kernel = "energy", degree = 0, phi = function(d) -d),
+    list(kernel = kernel_spec("gaussian", scale = 1), degree = -1, phi = function(d) exp(-d^2 / 2)),
+    list(kernel = kernel_spec("matern12", scale = 2), degree = 2, phi = function(d) exp(-d / 2)),
+    list(kernel = cubed, degree = 1, phi = function(d) d^3)
+  )
+  for (case in cases) for (lambda in c(0, 0.1)) {
+    fit <- rbf_interpolate(x, y, case$kernel, degree = case$degree, lambda = lambda, weights = w)
+    P <- switch(case$degree + 2, matrix(0, 30, 0), cbind(rep(1, 30)), cbind(1, x),
+                cbind(1, x, x[, c(1, 1, 1, 2, 2, 3)] * x[, c(1, 2, 3, 2, 3, 3)]))
+    Q <- switch(case$degree + 2, matrix(0, 4, 0), cbind(rep(1, 4)), cbind(1, new),
+                cbind(1, new, new[, c(1, 1, 1, 2, 2, 3)] * new[, c(1, 2, 3, 2, 3, 3)]))
+    dense <- dense_saddle(case$phi(d), P, y, lambda / w)
+    expect_equal(predict(fit, new), cbind(case$phi(dense_distance(new, x)), Q) %*% dense, tolerance = 1e-6,
+                 ignore_attr = TRUE)
+    expect_equal(unname(as.matrix(coef(fit))), unname(dense[-(1:30), , drop = FALSE]), tolerance = 1e-5)
+    smoother <- cbind(case$phi(d), P) %*% dense_saddle(case$phi(d), P, diag(30), lambda / w)
+    expect_equal(fit$edf, sum(diag(smoother)), tolerance = 1e-7)
+  }
+})
+
+test_that("gradients are differences of predictions", {
+  set.seed(6)
+  x <- matrix(stats::runif(80), 40)
+  for (case in list(list("thin_plate", 1), list("gaussian", 2), list(cubed, 1), list("energy", 0))) {
+    fit <- rbf_interpolate(x, sin(3 * x[, 1]) + x[, 2]^2, case[[1]], degree = case[[2]], lambda = 1e-3)
+    at <- matrix(stats::runif(10), 5)
+    step <- function(d, h) predict(fit, t(t(at) + h * (1:2 == d)))
+    differences <- sapply(1:2, function(d) (step(d, 1e-5) - step(d, -1e-5)) / 2e-5)
+    expect_equal(unname(predict(fit, at, gradient = TRUE)), differences, tolerance = 1e-5)
+  }
+})
+
+test_that("a shift and units of the inputs change nothing but the units of lambda", {
+  fit <- rbf_interpolate(places, heights, lambda = 2)
+  moved <- rbf_interpolate(1e-2 * places + 5e3, heights, lambda = 2 * 1e-4)
+  expect_equal(fitted(moved), fitted(fit), tolerance = 1e-6)
+  scaled <- rbf_interpolate(places, heights, kernel_spec("thin_plate", scale = 30), lambda = 2)
+  expect_equal(fitted(scaled), fitted(fit), tolerance = 1e-8)
+  twice <- rbf_interpolate(places[c(1:200, 1:50), ], heights[c(1:200, 1:50)], lambda = 2)
+  expect_equal(predict(rbf_interpolate(places, heights, lambda = 2, weights = rep(2:1, c(50, 150))), between),
+               predict(twice, between), tolerance = 1e-7)
+})
+
+test_that("formulas, missing rows, weights of 0 and names go through the door", {
+  fit <- rbf_interpolate(dist ~ speed, cars, lambda = 5)
+  expect_equal(formula(fit), dist ~ speed)
+  expect_named(coef(fit), c("(Intercept)", "speed"))
+  expect_equal(unname(predict(fit, data.frame(speed = c(10, NA)))[2]), NA_real_)
+  expect_equal(predict(update(fit, lambda = 6), cars[1:3, ]),
+               predict(rbf_interpolate(dist ~ speed, cars, lambda = 6), cars[1:3, ]))
+  holes <- rbf_interpolate(Ozone ~ Temp + Wind, airquality, lambda = 1, na.action = stats::na.exclude)
+  expect_equal(is.na(residuals(holes)), is.na(airquality$Ozone), ignore_attr = TRUE)
+  without <- rbf_interpolate(cars$speed, cars$dist, lambda = 5, weights = rep(0:1, c(5, 45)))
+  expect_equal(predict(without, 12), predict(rbf_interpolate(cars$speed[-(1:5)], cars$dist[-(1:5)], lambda = 5), 12))
+  expect_length(fitted(without), 50)
+  expect_warning(rbf_interpolate(cbind(places, 1), heights), class = "kernweave_warning_dropped")
+})
+
+test_that("what has no one solution is refused by class, and says what would do", {
+  line <- cbind(1:9, 1:9)
+  expect_error(rbf_interpolate(line, 1:9), "degree = 0", class = "kernweave_error_singular")
+  expect_equal(fitted(rbf_interpolate(line, 1:9, "energy", degree = 0)), 1:9, tolerance = 1e-8)
+  expect_error(rbf_interpolate(places[c(1:200, 3), ], c(heights, 1)), "3 and 201", class = "kernweave_error_data")
+  expect_error(rbf_interpolate(places[1:2, ], 1:2), "3 points", class = "kernweave_error_data")
+  expect_error(rbf_interpolate(places, heights, degree = 0), "order 2", class = "kernweave_error_value")
+  expect_error(rbf_interpolate(places, heights, cubed, degree = 0), "degree", class = "kernweave_error_singular")
+  expect_error(rbf_interpolate(places, heights, cubed, degree = 0, control = fit_control(dense_n = 0)), "degree",
+               class = "kernweave_error_singular")
+  expect_error(rbf_interpolate(places, heights, "gaussian", degree = -1), "scale", class = "kernweave_error_singular")
+  expect_error(rbf_interpolate(places, heights, lambda = -1), class = "kernweave_error_value")
+  expect_error(rbf_interpolate(places, heights, lambda = "cv"), class = "kernweave_error_value")
+  expect_error(rbf_interpolate(places, factor(heights)), class = "kernweave_error_input")
+  expect_error(rbf_interpolate(places, c(NA, heights[-1])), class = "kernweave_error_data")
+  expect_warning(rbf_interpolate(places, heights, lambda = "gcv"), class = "kernweave_warning_boundary")
+})
+
+test_that("curves, surfaces and fits are drawn, and told as data frames", {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  plate <- rbf_interpolate(places, heights)
+  expect_identical(plot(plate), plate)
+  expect_silent(plot(rbf_interpolate(dist ~ speed, cars, lambda = 5)))
+  expect_silent(plot(rbf_interpolate(Sepal.Length ~ ., iris[1:4], "energy", degree = 0, lambda = 1)))
+  skip_if_not_installed("generics")
+  expect_equal(generics::tidy(plate)$estimate, unname(coef(plate)))
+  expect_equal(generics::glance(plate)$edf, 200)
+  expect_equal(generics::augment(plate)$.fitted, heights, tolerance = 1e-9)
+})
