@@ -231,10 +231,7 @@ extents_of_data <- function(R, operands, data) {
 stacked_run <- function(R, operands, data, batches) {
   count <- prod(batches)
   points <- extents_of_data(R, operands, data)
-  to <- Map(function(operand, one) {
-    stacked <- operand$axis != "param"
-    new_operand(operand$name, operand$axis, operand$width, operand$kind, if (stacked) stack_up(one, batches) else one)
-  }, operands, data)
+  to <- Map(stacked_operand, operands, data, MoreArgs = list(batches = batches))
   restate <- function(formulas) r_restate(formulas, operands, to)
   outputs <- lapply(R$outputs, function(output) {
     given <- Filter(Negate(is.null), output[c("value", "weight")])
@@ -252,13 +249,33 @@ stacked_run <- function(R, operands, data, batches) {
   groups_of_batches(R, found, operands, data, batches)
 }
 
+# What is found out about numbers is kept with the operand that has them; so is the stacked one with that of a batch.
+stacked_operand <- function(operand, one, batches) {
+  make <- function(numbers) new_operand(operand$name, operand$axis, operand$width, operand$kind, numbers)
+  if (operand$axis == "param") return(make(one))
+  known <- operand$stacked
+  if (!is.null(operand$data) && identical(known$batches, batches)) return(known$operand)
+  stacked <- make(stack_up(one, batches))
+  if (!is.null(operand$data)) operand$stacked <- list(batches = batches, operand = stacked)
+  stacked
+}
+
 # Points of all batches, one batch behind the other.
 stack_up <- function(x, batches) {
   n <- NROW(x)
   if (length(dim(x)) <= 2) return(matrix(x, n)[rep(seq_len(n), prod(batches)), , drop = FALSE])
-  turned <- aperm(array(x, c(n, dim(x)[2], prod(batch_dim(x)))), c(1, 3, 2))
-  turned <- turned[, places_of_batches(batch_dim(x), batches), , drop = FALSE]
-  array(turned, c(n * prod(batches), dim(x)[2]))
+  width <- dim(x)[2]
+  places <- places_of_batches(batch_dim(x), batches)
+  x <- with_rows(x, n)[, outer((places - 1) * width, seq_len(width), `+`), drop = FALSE]
+  dim(x) <- c(n * length(places), width)
+  x
+}
+
+# The same numbers with so many rows, without names. Columns are copied much faster than aperm() moves numbers.
+with_rows <- function(x, rows) {
+  dimnames(x) <- NULL
+  dim(x) <- c(rows, length(x) / rows)
+  x
 }
 
 # Numbers of one output, with the batches last; places counted within a batch, and divided by its points.
@@ -277,9 +294,14 @@ as_one_batch_has_it <- function(result, output, points, batches) {
 }
 
 unstacked <- function(x, batches) {
-  extents <- c(dim(x)[1] / prod(batches), prod(batches), dim(x)[-1])
-  out <- aperm(array(x, extents), c(1, 2 + seq_along(extents[-(1:2)]), 2))
-  array(out, c(dim(out)[-length(dim(out))], batches))
+  count <- prod(batches)
+  points <- dim(x)[1] / count
+  others <- dim(x)[-1]
+  if (prod(others) > 1) {
+    x <- with_rows(x, points)[, outer((seq_len(prod(others)) - 1) * count, seq_len(count), `+`), drop = FALSE]
+  }
+  dim(x) <- c(points, others, batches)
+  x
 }
 
 within_batch <- function(x, output, points, batches) {
