@@ -29,7 +29,7 @@
 #' | class `kernweave_warning_...` | signalled when |
 #' |---|---|
 #' | `approximate` | a criterion takes a stand-in where it is not defined |
-#' | `boundary` | what is estimated lies at the end of where it was looked for |
+#' | `boundary` | what is estimated, or a scale, lies at the end of where it makes sense |
 #' | `convergence` | an iteration ended before it reached its tolerance; the message names a remedy |
 #' | `dropped` | a term or a column has nothing to say and is left out |
 #' | `empty` | a cluster has lost all its points |

@@ -9,7 +9,7 @@
 #' @param dense_n up to so many rows matrices are made and factored; beyond, and with 0, systems are solved by products
 #' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]
 #' @return A list of class `kernweave_control`.
-#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()]
+#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()]
 #' @export
 #' @examples
 #' fit_control(tol = 1e-8)
@@ -48,14 +48,14 @@ new_fit <- function(class, call, inputs, ...) {
 
 #' Methods of fits
 #'
-#' What [kde_lazy()] and [local_reg()] return has base R's methods: rows that a formula's `na.action` left out have
-#' missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`, `glance()`
+#' What [kde_lazy()], [local_reg()] and others return has base R's methods: rows that a formula's `na.action` left out
+#' have missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`, `glance()`
 #' and `augment()` of the generics package make data frames.
 #'
 #' @param object,x,formula a fit
 #' @param ... not used
 #' @return Numbers, a row for each observation.
-#' @seealso [kde_lazy()], [local_reg()]
+#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [kpca_lazy()]
 #' @name kernweave_fit
 #' @examples
 #' fit <- local_reg(accel ~ times, data = MASS::mcycle, bandwidth = 2)

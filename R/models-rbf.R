@@ -23,7 +23,8 @@
 #' @param control of systems: [fit_control()]
 #' @param ... not used
 #' @return An object of class `rbf_interpolate`: `coefficients` of the polynomial, in powers of the inputs,
-#'   `kernel.weights`, `lambda`, `edf` and, where it was looked for, `gcv`, a data frame of the curve.
+#'   `kernel.weights`, `lambda`, `edf` and, where it was looked for, `gcv`, a data frame of the curve, and
+#'   `criterion`, the least of it.
 #' @seealso [local_reg()], [conditional()] for kriging with its variance
 #' @export
 #' @examples
@@ -86,7 +87,7 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
                  data = used, weights = weights, kernel.weights = found$c, b = found$b,
                  coefficients = raw_coefficients(basis, found$b, colnames(inputs$x) %or% inputs$names),
                  edf = curve$edf %or% rbf_edf(kernel, used, theta * lambda, control), gcv = curve$table,
-                 convergence = found$convergence)
+                 criterion = curve$least, convergence = found$convergence)
   all <- rbf_values(fit, x)
   fit[c("fitted.values", "residuals")] <- lapply(list(all, y - all), as_response, y, inputs$x)
   fit

@@ -9,7 +9,7 @@ settled_kernel <- function(k, x) {
 
 # The kernel between two sets of points, which are one of them twice where `y` is not given. One's own functions take
 # lazy tensors alone.
-kernel_pairs <- function(k, x, y = x) k(Vi(x), Vj(y))
+kernel_pairs <- function(k, x, y = x) k(if (is_lazy(x)) x else Vi(x), Vj(y))
 
 check_order <- function(k, most, what) {
   if (!isTRUE(kernel_order(k) > most)) return(k)
@@ -48,7 +48,8 @@ fit_path <- function(op, y, ridge, control) {
 
 # n rss / tr(I - S)^2 along a grid of ridges, with the least of it between: `op` may have fewer rows than the n
 # observations, those that a polynomial does not take. A ridge is `unit` times lambda.
-gcv_curve <- function(op, y, n, ridges, control, unit = 1) {
+# `among`: one of the grid itself.
+gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE) {
   path <- fit_path(op, y, ridges, control)
   square <- rowSums(as.matrix(path$square))
   error <- rowSums(as.matrix(path$square_error))
@@ -56,21 +57,20 @@ gcv_curve <- function(op, y, n, ridges, control, unit = 1) {
   table <- data.frame(lambda = path$ridge / unit, gcv = n * square / path$trace^2, edf = n - path$ridge * path$trace)
   table$se <- 2 * table$gcv * path$trace_se / path$trace
   table <- table[known, ]
-  if (nrow(table) < 4) abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
+  if (nrow(table) < if (among) 1 else 4) abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
   rownames(table) <- NULL
-  c(least_of(table), list(table = table))
+  c(least_of(table, among), list(table = table))
 }
 
-least_of <- function(table) {
+least_of <- function(table, among = FALSE) {
   k <- which.min(table$gcv)
-  if (k %in% c(1, nrow(table))) {
+  if (!among && k %in% c(1, nrow(table))) {
     warn("boundary", "generalised cross-validation is least at the end of its grid, lambda ",
          format(table$lambda[k], digits = 3), ": there may be no noise, or no signal; give `lambda`")
-    return(list(lambda = table$lambda[k], value = table$gcv[k], edf = table$edf[k]))
   }
+  if (among || k %in% c(1, nrow(table))) return(list(lambda = table$lambda[k], edf = table$edf[k], least = table$gcv[k]))
   at <- log(table$lambda)
   curve <- stats::splinefun(at, log(table$gcv))
   found <- stats::optimize(curve, at[k + c(-1, 1)], tol = 1e-6)
-  list(lambda = exp(found$minimum), value = exp(found$objective),
-       edf = stats::splinefun(at, table$edf)(found$minimum))
+  list(lambda = exp(found$minimum), edf = stats::splinefun(at, table$edf)(found$minimum), least = exp(found$objective))
 }

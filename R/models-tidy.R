@@ -2,11 +2,11 @@
 
 #' Fits as data frames
 #'
-#' Methods of `generics::tidy()`, `glance()` and `augment()`, which broom exports too: a row for each bandwidth; one row
-#' for the fit; the data with what was fitted to each row.
+#' Methods of `generics::tidy()`, `glance()` and `augment()`, which broom exports too: a row for each bandwidth,
+#' component, coefficient or effect; one row for the fit; the data with what was fitted to each row.
 #'
-#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()],
-#'   [rbf_interpolate()] or [permanova()] returned
+#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()],
+#'   [kernel_ridge()] or [permanova()] returned
 #' @param newdata places; by default the fit's own points
 #' @param se_fit,conf.level,interval standard errors, and what `.lower` and `.upper` are
 #' @param ... not used
@@ -111,7 +111,7 @@ tidy.rbf_interpolate <- function(x, ...) {
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.rbf_interpolate <- function(x, ...) {
-  data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, gcv = if (is.null(x$gcv)) NA_real_ else min(x$gcv$gcv),
+  data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, gcv = x$criterion %or% NA_real_,
              sigma = if (x$lambda == 0) NA_real_ else rbf_sigma(x)[1])
 }
 
@@ -122,4 +122,26 @@ augment.rbf_interpolate <- function(x, newdata = NULL, ...) {
   out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
   if (is.null(newdata)) out$.resid <- unname(x$residuals)
   out
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.kernel_ridge <- function(x, conf.level = 0.95, ...) {
+  found <- marginal_effects(x, level = conf.level)
+  data.frame(unclass(found)[c("term", "contrast", "estimate", "std.error", "statistic", "p.value", "conf.low",
+                              "conf.high")], row.names = NULL)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.kernel_ridge <- function(x, ...) {
+  data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, r.squared = x$r.squared[1],
+             gcv = x$criterion %or% NA_real_, sigma = x$sigma[1], df.residual = x$df.residual)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::augment
+augment.kernel_ridge <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
+                                 conf.level = 0.95, ...) {
+  augment.local_reg(x, newdata, se_fit, interval, conf.level)
 }

@@ -1,0 +1,189 @@
+# Average marginal effects of a kernel ridge regression, with standard errors.
+
+#' Average marginal effects
+#'
+#' By how much the fitted response goes up with an input: the derivative at each point and its mean, in one pass for all
+#' inputs. Of a factor, of a logical and of a column with two values, it is the mean difference of fits with one level
+#' and with the first, all else as it is.
+#'
+#' Each mean is a linear function of the weights, `w' alpha`, so that its standard error is `sigma` times the length of
+#' `(K + lambda)^-1 w`: one system for each effect, all together, in place of the matrix of covariances. Where `KRLS`
+#' has another error of a column with two values, it is this one times `sqrt(2)`.
+#'
+#' @param object what [kernel_ridge()] returned, of one response
+#' @param variables names of inputs; all of them where it is `NULL`
+#' @param newdata places at which effects are averaged; by default those of the fit, by their weights
+#' @param se standard errors and tests, too?
+#' @param level of `conf.low` and `conf.high`
+#' @return A data frame of class `marginal_effects`: `term`, `contrast`, `estimate`, `std.error`, `statistic`,
+#'   `p.value`, `conf.low`, `conf.high`, and the quartiles of the effects at the points, `q25`, `q50`, `q75`. Its
+#'   attribute `pointwise` has these, a column for each row.
+#' @seealso [kernel_ridge()]
+#' @export
+#' @examples
+#' fit <- kernel_ridge(mpg ~ wt + hp + factor(cyl) + am, mtcars)
+#' found <- marginal_effects(fit)
+#' found
+#' plot(found)
+#' # the effect of weight, car by car
+#' head(attr(found, "pointwise")[, "wt"])
+marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE, level = 0.95) {
+  if (!inherits(object, "kernel_ridge")) {
+    abort("input", "`object` must be what kernel_ridge() returned, not ", describe(object))
+  }
+  if (ncol(object$data$y) > 1) abort("unsupported", "effects are those of one response, not of ", ncol(object$data$y))
+  check_flag(se, "se")
+  wanted <- effect_rows(object)
+  if (!is.null(variables)) wanted <- wanted[wanted$term %in% known_terms(variables, wanted$term), , drop = FALSE]
+  places <- effect_places(object, newdata)
+  found <- lapply(seq_len(nrow(wanted)), function(k) contrast_effect(object, places, wanted, k))
+  slopes <- which(!nzchar(wanted$high))
+  if (length(slopes)) found[slopes] <- slope_effects(object, places, wanted$column[slopes])
+  pointwise <- vapply(found, `[[`, numeric(nrow(places$x)), "at")
+  pointwise <- matrix(pointwise, nrow(places$x), dimnames = list(places$names, wanted$label))
+  out <- data.frame(term = wanted$term, contrast = wanted$contrast, estimate = colSums(places$w * pointwise))
+  if (se) out <- with_tests(out, object, vapply(found, `[[`, numeric(nrow(object$data$x)), "w"), level)
+  quartiles <- apply(pointwise, 2, stats::quantile, c(0.25, 0.5, 0.75))
+  out[c("q25", "q50", "q75")] <- t(quartiles)
+  rownames(out) <- wanted$label
+  structure(out, pointwise = pointwise, n = nrow(places$x), class = c("marginal_effects", "data.frame"))
+}
+
+known_terms <- function(variables, terms) {
+  unknown <- setdiff(variables, terms)
+  if (length(unknown)) abort("input", "there is no input `", unknown[1], "`", near_hint(unknown[1], unique(terms)))
+  variables
+}
+
+# A row for each effect: a column and, of contrasts, the rows of the inputs that are set to `high` and `low`.
+effect_rows <- function(fit) {
+  term <- attr(fit$x, "term")
+  names <- colnames(fit$x) %or% fit$term.names
+  rows <- lapply(unique(term), function(one) {
+    columns <- which(term == one)
+    label <- fit$term.names[one]
+    levels <- if (is.null(names(fit$xlevels)) && length(fit$xlevels)) fit$xlevels[[1]] else fit$xlevels[[label]]
+    if (!is.null(levels)) return(level_rows(label, columns, names, levels))
+    do.call(rbind, lapply(columns, function(column) {
+      value_rows(if (length(columns) > 1) names[column] else label, column, unname(fit$x[, column]))
+    }))
+  })
+  do.call(rbind, rows)
+}
+
+# Columns are named by variable and level; a level without rows has none.
+level_rows <- function(label, columns, names, levels) {
+  levels <- vapply(names[columns], function(one) {
+    fits <- levels[endsWith(one, levels)]
+    fits[which.max(nchar(fits))]
+  }, "", USE.NAMES = FALSE)
+  data.frame(term = label, contrast = paste(levels[-1], "-", levels[1]), column = columns[-1], base = columns[1],
+             high = "level", label = paste0(label, levels[-1]))
+}
+
+value_rows <- function(label, column, values) {
+  two <- sort(unique(values))
+  if (length(two) != 2) {
+    return(data.frame(term = label, contrast = "dy/dx", column = column, base = NA, high = "", label = label))
+  }
+  data.frame(term = label, contrast = paste(format(two[2]), "-", format(two[1])), column = column, base = NA,
+             high = "value", label = label)
+}
+
+# Where effects are averaged, in units of the fit, and by which weights.
+effect_places <- function(fit, newdata) {
+  x <- if (is.null(newdata)) fit$x else new_points(fit, newdata)
+  w <- if (is.null(newdata)) fit$weights
+  known <- stats::complete.cases(strip_term(x))
+  w <- (w %or% rep(1, nrow(x)))[known]
+  if (!sum(w) > 0) abort("data", "`newdata` has no complete row")
+  raw <- unname(strip_term(x)[known, , drop = FALSE])
+  list(raw = raw, x = scaled_columns(raw, fit$units$x), w = w / sum(w), names = rownames(x)[known])
+}
+
+# Derivatives by columns at each place, and of each mean the weights of alpha in it.
+slope_effects <- function(fit, places, columns) {
+  unit <- fit$units$y$width / fit$units$x$width
+  P <- Vi(places$x)
+  slopes <- lazy_gradient(kernel_pairs(fit$kernel, P, fit$data$x), P)
+  at <- unname(sum(slopes * Vj(fit$alpha), index = "j"))
+  w <- unname(sum(slopes * Vi(places$w), index = "i"))
+  lapply(columns, function(d) list(at = at[, d] * unit[d], w = w[, d] * unit[d]))
+}
+
+contrast_effect <- function(fit, places, wanted, k) {
+  if (!nzchar(wanted$high[k])) return(NULL)
+  ends <- lapply(contrast_ends(fit, places$raw, wanted[k, ]), scaled_columns, fit$units$x)
+  pairs <- lapply(ends, function(x) kernel_pairs(fit$kernel, x, fit$data$x))
+  unit <- fit$units$y$width
+  at <- unname(pairs$high %*% fit$alpha) - unname(pairs$low %*% fit$alpha)
+  w <- unname(t(pairs$high) %*% places$w) - unname(t(pairs$low) %*% places$w)
+  list(at = as.vector(at) * unit, w = as.vector(w) * unit)
+}
+
+# The same rows with one level, or value, and with the other.
+contrast_ends <- function(fit, raw, row) {
+  if (row$high == "value") {
+    two <- range(fit$x[, row$column])
+    return(list(high = replace_column(raw, row$column, two[2]), low = replace_column(raw, row$column, two[1])))
+  }
+  term <- attr(fit$x, "term")
+  none <- raw
+  none[, term == term[row$column]] <- 0
+  list(high = replace_column(none, row$column, 1 / sqrt(2)), low = replace_column(none, row$base, 1 / sqrt(2)))
+}
+
+replace_column <- function(x, column, value) {
+  x[, column] <- value
+  x
+}
+
+with_tests <- function(out, fit, w, level) {
+  if (!isTRUE(level > 0 && level < 1)) abort("value", "`level` must be between 0 and 1, not ", format_value(level))
+  out$std.error <- functional_se(fit, matrix(w, nrow(fit$data$x)))[, 1] / fit$units$y$width
+  out$statistic <- out$estimate / out$std.error
+  out$p.value <- 2 * stats::pnorm(-abs(out$statistic))
+  half <- stats::qnorm((1 + level) / 2) * out$std.error
+  out$conf.low <- out$estimate - half
+  out$conf.high <- out$estimate + half
+  out
+}
+
+#' @rdname marginal_effects
+#' @param x,digits,... for methods
+#' @export
+print.marginal_effects <- function(x, digits = 4, ...) {
+  if (is.null(attr(x, "n")) || !all(c("contrast", "estimate", "q25", "q50", "q75") %in% names(x))) {
+    return(print(as.data.frame(unclass(x)), digits = digits))
+  }
+  cat("Average marginal effects, ", format(attr(x, "n"), big.mark = ","), " points\n", sep = "")
+  labels <- ifelse(x$contrast == "dy/dx", row.names(x), paste(x$term, x$contrast))
+  table <- data.frame(estimate = x$estimate, row.names = labels)
+  if (!is.null(x$std.error)) {
+    table[c("std.error", "z value")] <- x[c("std.error", "statistic")]
+    table[["Pr(>|z|)"]] <- format.pval(x$p.value, digits = 2)
+  }
+  table[c("25%", "50%", "75%")] <- x[c("q25", "q50", "q75")]
+  print(table, digits = digits)
+  invisible(x)
+}
+
+#' @rdname marginal_effects
+#' @export
+plot.marginal_effects <- function(x, ...) {
+  draw_effects(x, ...)
+  invisible(x)
+}
+
+# Points with intervals, and in grey the quartiles of what effects are at each place.
+draw_effects <- function(x, xlab = "effect", ylab = "", ...) {
+  at <- rev(seq_len(nrow(x)))
+  span <- range(x$q25, x$q75, x$conf.low, x$conf.high, 0)
+  graphics::plot(x$estimate, at, xlim = span, ylim = c(0.5, nrow(x) + 0.5), yaxt = "n", pch = 19, xlab = xlab,
+                 ylab = ylab, ...)
+  graphics::axis(2, at, row.names(x), las = 1)
+  graphics::segments(x$q25, at, x$q75, at, lwd = 5, col = "grey80")
+  if (!is.null(x$conf.low)) graphics::segments(x$conf.low, at, x$conf.high, at)
+  graphics::points(x$estimate, at, pch = 19)
+  graphics::abline(v = 0, lty = 2)
+}

@@ -1,0 +1,302 @@
+# Kernel ridge regression, with its penalty by generalised cross-validation.
+
+#' Kernel ridge regression
+#'
+#' The function of the inputs that makes squared residuals and `lambda` times its own norm least: a weight for each
+#' observation, `(K + lambda) alpha = y`. The penalty is chosen by generalised cross-validation, whose whole curve comes
+#' from one Lanczos process, and is exact up to `control$dense_n` rows. [marginal_effects()] tells by how much the
+#' response goes up with each input, with standard errors.
+#'
+#' Inputs and response are brought to mean 0 and standard deviation 1 before, and results are in units of the data;
+#' `alpha`, `lambda` and `gcv` are of the scaled ones. A `scale` that is not given is [maxvar_scale()] of at most 2000
+#' of the points. `sigma2` is the mean square of the residuals. Standard errors of `predict()` are those of the
+#' estimate, which leaves its bias out.
+#'
+#' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops looking for `lambda` early: to compare, give it.
+#'
+#' @param x,y inputs, a matrix, data frame or vector, and the response, a vector or a matrix with a column for each; or
+#'   `x` a formula
+#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
+#' @param kernel as in [kernel_spec()], positive definite
+#' @param lambda a positive number; numbers, of which the one with the least criterion is taken; `NULL` for generalised
+#'   cross-validation; `"loo"` for leave-one-out, exactly, up to `control$dense_n` rows
+#' @param standardize bring inputs and response to mean 0 and standard deviation 1?
+#' @param weights of the observations: the variance of one is like 1 / its weight
+#' @param control of systems: [fit_control()]
+#' @param ... not used
+#' @return An object of class `kernel_ridge`: `alpha`, `lambda`, `edf`, the trace of the smoother, `gcv`, a data frame
+#'   of the curve, `criterion`, the least of it, `sigma2`, `r.squared`.
+#' @seealso [marginal_effects()]; [ridge_path()], which it rests on; [conditional()] for kriging
+#' @export
+#' @examples
+#' fit <- kernel_ridge(medv ~ crim + nox + rm + dis + ptratio + lstat, MASS::Boston)
+#' fit
+#' predict(fit, MASS::Boston[1:3, ], interval = "confidence")
+#' marginal_effects(fit)
+#' plot(fit, which = "gcv")
+kernel_ridge <- function(x, ...) UseMethod("kernel_ridge")
+
+#' @rdname kernel_ridge
+#' @export
+kernel_ridge.default <- function(x, y, kernel = "gaussian", lambda = NULL, standardize = TRUE, weights = NULL,
+                                 control = fit_control(), ...) {
+  refuse_more(...)
+  if (missing(y)) abort("input", "`y` is not given")
+  inputs <- fit_matrix(x)
+  inputs$columns <- colnames(x)
+  ridge_of(inputs, y, kernel_spec(kernel), lambda, standardize, weights, control, match.call())
+}
+
+#' @rdname kernel_ridge
+#' @export
+kernel_ridge.formula <- function(x, data = NULL, kernel = "gaussian", lambda = NULL, standardize = TRUE, weights = NULL,
+                                 subset = NULL, na.action = NULL, control = fit_control(), ...) {
+  refuse_more(...)
+  call <- match.call()
+  data <- framed(data)
+  where <- environment(x)
+  weights <- eval(substitute(weights), data, where)
+  sides <- formula_sides(x, data, na.action, weights = weights, subset = eval(substitute(subset), data, where))
+  inputs <- fit_inputs(sides)
+  fit <- ridge_of(inputs, sides$left, kernel_spec(kernel), lambda, standardize, inputs$weights, control, call)
+  fit$formula <- x
+  fit
+}
+
+ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, call) {
+  check_control(control)
+  check_flag(standardize, "standardize")
+  check_order(kernel, 0, "ridge regressions")
+  check_penalty(lambda)
+  terms <- attr(inputs$x, "term")
+  inputs <- without_constants(inputs)
+  terms <- inputs$names[unique(if (is.null(inputs$constant)) terms else terms[!inputs$constant])]
+  y <- check_response(y, nrow(inputs$x))
+  weights <- fit_weights(weights, nrow(inputs$x))
+  used <- heavy_rows(unname(strip_term(inputs$x)), unname(y), weights)
+  if (nrow(used$x) < 2) abort("data", "a regression needs at least 2 rows, not ", nrow(used$x))
+  to <- list(x = column_units(used$x, used$w, standardize), y = column_units(used$y, used$w, standardize))
+  part <- list(x = scaled_columns(used$x, to$x), y = scaled_columns(used$y, to$y), w = used$w)
+  kernel <- ridge_kernel(kernel, structure(part$x, term = attr(inputs$x, "term")))
+  chosen <- ridge_penalty(kernel, part, lambda, control)
+  alpha <- fit_solve(kernel_pairs(kernel, part$x), part$y, chosen$lambda / part$w, control)
+  fit <- new_fit("kernel_ridge", call, inputs, kernel = kernel, data = part, units = to, weights = weights,
+                 term.names = terms, alpha = matrix(alpha, nrow(part$y)), lambda = chosen$lambda,
+                 method = chosen$method, edf = chosen$edf, gcv = chosen$table, criterion = chosen$least,
+                 standardize = standardize, control = control, convergence = convergence_of(alpha))
+  with_residuals(fit, y, used)
+}
+
+with_residuals <- function(fit, y, used) {
+  own <- ridge_values(fit, fit$data$x)
+  left <- used$y - own
+  n <- nrow(own)
+  rss <- colSums(used$w * left^2)
+  middle <- colSums(used$w * used$y) / sum(used$w)
+  fit$sigma2 <- rss / n
+  fit$sigma <- sqrt(fit$sigma2)
+  fit$df.residual <- n - fit$edf
+  fit$r.squared <- 1 - rss / colSums(used$w * t(t(used$y) - middle)^2)
+  all <- if (n == nrow(y)) own else ridge_values(fit, scaled_columns(unname(strip_term(fit$x)), fit$units$x))
+  fit[c("fitted.values", "residuals")] <- lapply(list(all, y - all), as_response, y, fit$x)
+  fit
+}
+
+# --- units, kernels, penalties ------------------------------------------------------------------------------
+
+column_units <- function(x, w, standardize) {
+  if (!standardize) return(list(centre = rep(0, ncol(x)), width = rep(1, ncol(x))))
+  n <- nrow(x)
+  centre <- colSums(w * x) / sum(w)
+  width <- sqrt(colSums(w * t(t(x) - centre)^2) / sum(w) * n / (n - 1))
+  list(centre = centre, width = ifelse(width > 0, width, 1))
+}
+
+scaled_columns <- function(x, to) t((t(x) - to$centre) / to$width)
+
+# Scales that are open: products of points need none, others have one at which the kernel varies most.
+ridge_kernel <- function(k, x) {
+  parts <- kernel_parts(k)
+  open <- is.null(parts$op) && "scale" %in% names(parts$parameters) && is.null(parts$parameters$scale)
+  if (open && parts$name %in% c("linear", "polynomial")) k <- update(k, scale = 1)
+  else if (open && !parts$ard) k <- update(k, scale = maxvar_scale(some_points(x, 2000), k))
+  k <- settled_kernel(k, x)
+  warn_of_flat(k, some_points(strip_term(x), 500))
+  k
+}
+
+# A kernel that tells no two points apart, or all of them.
+warn_of_flat <- function(k, x) {
+  K <- as.matrix(kernel_pairs(k, x))
+  own <- diag(K)
+  if (nrow(x) < 3 || max(own) - min(own) > 1e-8 * max(abs(own))) return(invisible())
+  share <- (sum(K) - sum(own)) / (nrow(x) - 1) / sum(own)
+  if (share >= 1e-6 && share <= 1 - 1e-6) return(invisible())
+  warn("boundary", "points have a kernel of ", format(share, digits = 3), " with each other in the mean, ",
+       if (share < 0.5) "so that none says anything about another: a longer `scale`"
+       else "so that none differs from another: a shorter `scale`", ", or `standardize = TRUE`, would help")
+}
+
+check_penalty <- function(lambda) {
+  if (is.null(lambda) || identical(lambda, "loo")) return(invisible())
+  if (is.numeric(lambda) && length(lambda) && all(is.finite(lambda) & lambda > 0)) return(invisible())
+  abort("value", "`lambda` must be positive numbers, \"loo\" or NULL, not ", format_value(lambda))
+}
+
+ridge_penalty <- function(kernel, part, lambda, control) {
+  n <- nrow(part$x)
+  dense <- n <= control$dense_n
+  op <- weighed_pairs(kernel_pairs(kernel, part$x), part$w)
+  y <- sqrt(part$w) * part$y
+  if (length(lambda) == 1 && is.numeric(lambda)) {
+    return(list(lambda = lambda, edf = n - lambda * fit_path(op, NULL, lambda, control)$trace, method = "given"))
+  }
+  if (is.numeric(lambda)) {
+    found <- gcv_curve(op, y, n, sort(lambda), control, among = TRUE)
+    return(c(found, method = "the best given"))
+  }
+  size <- sum(part$w * diag(kernel_pairs(kernel, part$x))) / n
+  ridges <- size * 10^seq(-6, 2, by = if (dense) 0.125 else 0.25)
+  if (is.null(lambda)) return(c(gcv_curve(op, y, n, ridges, control), method = "cross-validation"))
+  if (!dense) {
+    abort("unsupported", "leaving one out needs a dense matrix, for up to ", control$dense_n, " rows, and there are ",
+          n, "; lambda = NULL is for any number")
+  }
+  c(loo_curve(as.matrix(op), y, ridges), method = "leaving one out")
+}
+
+# Of each ridge the mean square of what an observation differs from its fit without it.
+loo_curve <- function(B, y, ridges) {
+  e <- eigen(unname(B), symmetric = TRUE)
+  along <- crossprod(e$vectors, y)
+  n <- nrow(y)
+  one <- function(ridge) {
+    inverse <- 1 / (pmax(e$values, 0) + ridge)
+    left <- (e$vectors %*% (inverse * along)) / as.vector(e$vectors^2 %*% inverse)
+    c(lambda = ridge, gcv = sum(left^2) / n, edf = n - ridge * sum(inverse), se = 0)
+  }
+  table <- as.data.frame(t(vapply(ridges, one, numeric(4))))
+  c(least_of(table), list(table = table))
+}
+
+# --- predictions --------------------------------------------------------------------------------------------
+
+# At places that are in units of the fit.
+ridge_values <- function(fit, at) {
+  values <- unname(kernel_pairs(fit$kernel, at, fit$data$x) %*% fit$alpha)
+  t(t(values) * fit$units$y$width + fit$units$y$centre)
+}
+
+# Deviations of linear functions of alpha, a column of `w` for each: a row for each, a column for each response.
+functional_se <- function(fit, w) {
+  K <- kernel_pairs(fit$kernel, fit$data$x)
+  solved <- matrix(fit_solve(K, w, fit$lambda / fit$data$w, fit$control), nrow(w))
+  outer(sqrt(colSums(solved^2 / fit$data$w)), fit$sigma)
+}
+
+ridge_se <- function(fit, at) {
+  parts <- split(seq_len(nrow(at)), (seq_len(nrow(at)) - 1) %/% 256)
+  do.call(rbind, lapply(unname(parts), function(rows) {
+    functional_se(fit, unname(as.matrix(kernel_pairs(fit$kernel, fit$data$x, at[rows, , drop = FALSE]))))
+  }))
+}
+
+#' @rdname kernel_ridge
+#' @param object,newdata for `predict()`: a fit, and places; by default the fit's own
+#' @param se.fit standard errors, too?
+#' @param interval,level as in [stats::predict.lm()]
+#' @export
+predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
+                                 interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
+  interval <- one_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  q <- ncol(object$data$y)
+  if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
+  x <- if (is.null(newdata)) object$x else new_points(object, newdata)
+  errors <- se.fit || interval != "none"
+  found <- at_complete(x, function(at) {
+    at <- scaled_columns(unname(at), object$units$x)
+    cbind(ridge_values(object, at), if (errors && nrow(at)) ridge_se(object, at))
+  })
+  if (is.null(newdata)) found <- stats::napredict(object$na.action, found)
+  shaped <- function(columns) {
+    part <- found[, columns, drop = FALSE]
+    if (q == 1) part[, 1] else structure(part, dimnames = list(rownames(x), colnames(object$fitted.values)))
+  }
+  fit <- shaped(seq_len(q))
+  if (!errors) return(fit)
+  se <- shaped(q + seq_len(q))
+  if (interval != "none") fit <- with_interval(fit, se, object, interval, level)
+  if (!se.fit) return(fit)
+  list(fit = fit, se.fit = se, df = object$df.residual, residual.scale = object$sigma)
+}
+
+#' @rdname kernel_ridge
+#' @importFrom stats vcov
+#' @export
+vcov.kernel_ridge <- function(object, ...) {
+  n <- nrow(object$data$x)
+  if (n > object$control$dense_n) {
+    abort("memory", "the covariances of ", n, " weights are ", n, " x ", n, " numbers; marginal_effects() and ",
+          "predict(se.fit = TRUE) have the errors of what is wanted")
+  }
+  if (ncol(object$data$y) > 1) abort("unsupported", "covariances are those of one response")
+  K <- kernel_pairs(object$kernel, object$data$x)
+  inverse <- matrix(fit_solve(K, diag(n), object$lambda / object$data$w, object$control), n)
+  object$sigma2 / object$units$y$width^2 * inverse %*% (t(inverse) / object$data$w)
+}
+
+#' @rdname kernel_ridge
+#' @export
+coef.kernel_ridge <- function(object, ...) if (ncol(object$alpha) == 1) object$alpha[, 1] else object$alpha
+
+# --- methods ------------------------------------------------------------------------------------------------
+
+#' @rdname kernel_ridge
+#' @param digits significant digits
+#' @export
+print.kernel_ridge <- function(x, digits = 4, ...) {
+  title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
+  short <- function(v) paste(format(v, digits = digits), collapse = " ")
+  cat("Kernel ridge regression, ", title, ", ", format(nrow(x$x), big.mark = ","), " points\n  ", format(x$kernel),
+      "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", short(x$edf), "   R2 ", short(x$r.squared),
+      "   sigma ", short(x$sigma), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname kernel_ridge
+#' @export
+summary.kernel_ridge <- function(object, ...) {
+  structure(list(fit = object, effects = marginal_effects(object)), class = "summary.kernel_ridge")
+}
+
+#' @rdname kernel_ridge
+#' @export
+print.summary.kernel_ridge <- function(x, digits = 4, ...) {
+  print(x$fit, digits = digits)
+  cat("\n")
+  print(x$effects, digits = digits)
+  invisible(x)
+}
+
+#' @rdname kernel_ridge
+#' @param which for `plot()`: residuals against fitted values, the curve of the criterion, or effects with the quartiles
+#'   of what they are at each point
+#' @export
+plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects"), ...) {
+  which <- one_of(which[1], c("fitted", "gcv", "effects"), "which")
+  if (which == "effects") plot(marginal_effects(x), ...)
+  else if (which == "gcv") draw_criterion(x, ...)
+  else draw_residuals(x, ...)
+  invisible(x)
+}
+
+draw_residuals <- function(fit, xlab = "fitted", ylab = "residuals", ...) {
+  graphics::plot(as.vector(fit$fitted.values), as.vector(fit$residuals), xlab = xlab, ylab = ylab, ...)
+  graphics::abline(h = 0, lty = 2)
+}
+
+draw_criterion <- function(fit, xlab = "lambda", ylab = fit$method, ...) {
+  if (is.null(fit$gcv)) abort("input", "`lambda` was given: there is no curve to be drawn")
+  graphics::plot(fit$gcv$lambda, fit$gcv$gcv, type = "l", log = "xy", xlab = xlab, ylab = ylab, ...)
+  graphics::abline(v = fit$lambda, lty = 2)
+}

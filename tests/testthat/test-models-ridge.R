@@ -1,0 +1,185 @@
+# Kernel ridge regression against dense solutions, and the numbers of KRLS.
+
+skip_if_not_installed("MASS")
+prices <- medv ~ crim + nox + rm + dis + ptratio + lstat
+of_krls <- kernel_spec("gaussian", scale = sqrt(3))
+
+test_that("fits, effects and their errors are those of KRLS", {
+  fit <- kernel_ridge(prices, MASS::Boston, of_krls, lambda = 0.25)
+  expect_equal(c(fit$edf, fit$r.squared, fit$sigma2), c(69.16158185, 0.91028061, 7.57407124), tolerance = 1e-8)
+  expect_equal(unname(fitted(fit)[1:3]), c(27.39192405, 23.24098438, 34.30792645), tolerance = 1e-8)
+  effects <- marginal_effects(fit)
+  expect_equal(effects$estimate,
+               c(0.07400271, -16.24359007, 3.77927407, -1.09546782, -0.56750126, -0.56860897), tolerance = 1e-6)
+  expect_equal(effects$std.error, c(0.05632584, 3.21562339, 0.35511683, 0.15850478, 0.10198668, 0.04207859),
+               tolerance = 1e-6)
+  expect_equal(c(effects["rm", "q25"], effects["crim", "q75"]), c(0.9013, 0.1983), tolerance = 1e-4)
+  expect_output(print(effects), "Average marginal effects, 506 points")
+  expect_output(print(summary(fit)), "lambda 0.25 \\(given\\).*lstat")
+  iterated <- kernel_ridge(prices, MASS::Boston, of_krls, lambda = 0.25, control = fit_control(dense_n = 0, tol = 1e-9))
+  expect_equal(fitted(iterated), fitted(fit), tolerance = 1e-7)
+  expect_equal(marginal_effects(iterated)$std.error, effects$std.error, tolerance = 1e-6)
+  expect_equal(iterated$edf, fit$edf, tolerance = 0.1)
+})
+
+test_that("cross-validation, leaving one out and the default scale are those known", {
+  fit <- kernel_ridge(prices, MASS::Boston, of_krls)
+  expect_equal(log(fit$lambda), log(0.006938535), tolerance = 1e-3)
+  expect_equal(fit$criterion, 0.09970619, tolerance = 1e-6)
+  expect_equal(fit$edf, 163.77, tolerance = 1e-4)
+  out <- kernel_ridge(prices, MASS::Boston, of_krls, lambda = "loo")
+  expect_equal(out$lambda, 0.0184, tolerance = 5e-3)
+  # KRLS tells the sum of squares of the scaled response, times its deviation.
+  expect_equal(506 * out$criterion * stats::sd(MASS::Boston$medv), 573.1, tolerance = 1e-4)
+  among <- kernel_ridge(prices, MASS::Boston, of_krls, lambda = c(1, 0.01, 0.0001))
+  expect_equal(among$lambda, 0.01)
+  rough <- kernel_ridge(prices, MASS::Boston, of_krls, control = fit_control(dense_n = 0))
+  expect_lt(abs(log(rough$lambda / fit$lambda)), 0.3)
+  expect_equal(coef(kernel_ridge(prices, MASS::Boston, lambda = 1)$kernel)[["scale"]], 2.03204352, tolerance = 1e-5)
+})
+
+test_that("leaving one out is what leaving each out gives", {
+  set.seed(2)
+  x <- matrix(stats::rnorm(60), 20)
+  y <- x[, 1]^2 + stats::rnorm(20) / 5
+  k <- kernel_spec("gaussian", scale = 1)
+  fit <- kernel_ridge(x, y, k, lambda = "loo", standardize = FALSE)
+  apart <- function(lambda) {
+    mean(vapply(1:20, function(i) {
+      one <- kernel_ridge(x[-i, ], y[-i], k, lambda = lambda, standardize = FALSE)
+      (y[i] - predict(one, x[i, , drop = FALSE]))^2
+    }, 0))
+  }
+  expect_equal(fit$criterion, apart(fit$lambda), tolerance = 1e-5)
+  expect_lt(fit$criterion, min(apart(fit$lambda * 1.3), apart(fit$lambda / 1.3)))
+})
+
+test_that("weighed fits, effects of slopes, pairs of values and levels, and errors are dense formulas", {
+  set.seed(3)
+  n <- 40
+  data <- data.frame(a = stats::rnorm(n), b = stats::runif(n), two = rep(c(0, 3), length.out = n),
+                     g = factor(sample(c("low", "mid", "top"), n, TRUE)))
+  data$y <- data$a^2 + 2 * data$two + as.integer(data$g) + stats::rnorm(n) / 10
+  w <- stats::runif(n, 0.5, 2)
+  k <- kernel_spec("matern52", scale = 2)
+  fit <- kernel_ridge(y ~ a + b + two + g, data, k, lambda = 0.3, weights = w)
+  columns <- function(d) cbind(d$a, d$b, d$two, sapply(levels(data$g), function(l) (d$g == l) / sqrt(2)))
+  m <- colSums(w * columns(data)) / sum(w)
+  s <- sqrt(colSums(w * t(t(columns(data)) - m)^2) / sum(w) * n / (n - 1))
+  unit <- function(d) t((t(columns(d)) - m) / s)
+  my <- sum(w * data$y) / sum(w)
+  sy <- sqrt(sum(w * (data$y - my)^2) / sum(w) * n / (n - 1))
+  kernel <- function(p, q) {
+    r <- sqrt(5) * dense_distance(p, q) / 2
+    (1 + r + r^2 / 3) * exp(-r)
+  }
+  X <- unit(data)
+  A <- kernel(X, X) + diag(0.3 / w)
+  alpha <- solve(A, (data$y - my) / sy)
+  value <- function(d) as.vector(kernel(unit(d), X) %*% alpha) * sy + my
+  expect_equal(unname(fitted(fit)), value(data), tolerance = 1e-9)
+  expect_equal(fit$edf, sum(diag(kernel(X, X) %*% solve(A))), tolerance = 1e-9)
+  expect_equal(fit$sigma2, sum(w * (data$y - value(data))^2) / n)
+  expect_equal(vcov(fit), fit$sigma2 / sy^2 * solve(A) %*% diag(1 / w) %*% solve(A), tolerance = 1e-8)
+  effects <- marginal_effects(fit)
+  expect_identical(effects$term, c("a", "b", "two", "g", "g"))
+  expect_identical(effects$contrast[3:5], c("3 - 0", "mid - low", "top - low"))
+  set <- function(name, v) replace(data, name, list(v))
+  level <- function(v) factor(rep(v, n), levels(data$g))
+  h <- 1e-5
+  ends <- list(list(set("a", data$a + h), set("a", data$a - h), 2 * h),
+               list(set("b", data$b + h), set("b", data$b - h), 2 * h), list(set("two", 3), set("two", 0), 1),
+               list(set("g", level("mid")), set("g", level("low")), 1),
+               list(set("g", level("top")), set("g", level("low")), 1))
+  for (i in 1:5) {
+    at <- (value(ends[[i]][[1]]) - value(ends[[i]][[2]])) / ends[[i]][[3]]
+    expect_equal(unname(attr(effects, "pointwise")[, i]), at, tolerance = 1e-6)
+    expect_equal(effects$estimate[i], sum(w * at) / sum(w), tolerance = 1e-6)
+    v <- colSums(w * (kernel(unit(ends[[i]][[1]]), X) - kernel(unit(ends[[i]][[2]]), X))) / ends[[i]][[3]] / sum(w)
+    expect_equal(effects$std.error[i], fit$sigma * sqrt(sum(solve(A, v)^2 / w)), tolerance = 1e-5)
+  }
+  expect_equal(marginal_effects(fit, "g")$estimate, effects$estimate[4:5])
+  expect_equal(marginal_effects(fit, "a", data[1:5, ], se = FALSE)$estimate,
+               mean(attr(effects, "pointwise")[1:5, "a"]))
+  new <- predict(fit, data[1:4, ], se.fit = TRUE, interval = "confidence")
+  expect_equal(unname(new$se.fit), unname(fit$sigma * sqrt(colSums(solve(A, kernel(X, X[1:4, ]))^2 / w))),
+               tolerance = 1e-8)
+  expect_equal(unname(new$fit[, "upr"] - new$fit[, "fit"]), unname(stats::qt(0.975, n - fit$edf) * new$se.fit))
+})
+
+test_that("whole weights are rows repeated, and repeated data have a lambda as much larger", {
+  set.seed(4)
+  x <- matrix(stats::rnorm(60), 30)
+  y <- x[, 1] + stats::rnorm(30)
+  k <- kernel_spec("gaussian", scale = 1)
+  rows <- c(1:30, 1:10)
+  twice <- kernel_ridge(x[rows, ], y[rows], k, lambda = 0.5, standardize = FALSE)
+  weighed <- kernel_ridge(x, y, k, lambda = 0.5, weights = rep(2:1, c(10, 20)), standardize = FALSE)
+  expect_equal(predict(weighed, x), predict(twice, x), tolerance = 1e-9, ignore_attr = TRUE)
+  expect_equal(marginal_effects(weighed)$estimate, marginal_effects(twice)$estimate, tolerance = 1e-9)
+  all <- kernel_ridge(x[rep(1:30, 3), ], rep(y, 3), k, lambda = 1.5, standardize = FALSE)
+  once <- kernel_ridge(x, y, k, lambda = 0.5, standardize = FALSE)
+  expect_equal(predict(all, x), predict(once, x), tolerance = 1e-9, ignore_attr = TRUE)
+  none <- kernel_ridge(x, y, k, lambda = 0.5, weights = rep(0:1, c(5, 25)))
+  expect_equal(predict(none, x), predict(kernel_ridge(x[-(1:5), ], y[-(1:5)], k, lambda = 0.5), x), tolerance = 1e-9)
+})
+
+test_that("missing rows, several responses, few rows, equal rows and files do", {
+  holes <- kernel_ridge(Ozone ~ Temp + Wind, airquality, lambda = 0.1, na.action = stats::na.exclude)
+  expect_equal(is.na(fitted(holes)), is.na(airquality$Ozone), ignore_attr = TRUE)
+  expect_true(is.na(predict(holes, data.frame(Temp = NA, Wind = 3))))
+  both <- kernel_ridge(iris[, 1:2], iris[, 3:4], lambda = 0.1)
+  alone <- kernel_ridge(iris[, 1:2], iris[, 4], lambda = 0.1)
+  expect_equal(predict(both, iris[1:5, 1:2])[, "Petal.Width"], predict(alone, iris[1:5, 1:2]), ignore_attr = TRUE)
+  expect_error(marginal_effects(both), class = "kernweave_error_unsupported")
+  expect_error(predict(both, interval = "confidence"), class = "kernweave_error_unsupported")
+  set.seed(5)
+  wide <- kernel_ridge(matrix(stats::rnorm(60), 5), 1:5, lambda = 1)
+  expect_equal(nrow(marginal_effects(wide)), 12)
+  line <- kernel_ridge(cars$speed, cars$dist, lambda = 0.1)
+  expect_equal(dim(attr(marginal_effects(line), "pointwise")), c(50, 1))
+  linear <- kernel_ridge(cars$speed, cars$dist, "linear", lambda = 1e-8)
+  expect_equal(unname(fitted(linear)), unname(stats::fitted(stats::lm(dist ~ speed, cars))), tolerance = 1e-6)
+  expect_equal(marginal_effects(linear)$estimate, stats::coef(stats::lm(dist ~ speed, cars))[["speed"]],
+               tolerance = 1e-6)
+  file <- tempfile()
+  saveRDS(holes, file)
+  expect_equal(predict(readRDS(file), airquality[1:3, ]), predict(holes, airquality[1:3, ]))
+  expect_equal(update(holes, lambda = 0.2)$lambda, 0.2)
+})
+
+test_that("what is wrong or makes no sense is told by class", {
+  x <- as.matrix(cars)
+  expect_error(kernel_ridge(x, 1:50, lambda = 0), class = "kernweave_error_value")
+  expect_error(kernel_ridge(x, 1:50, "thin_plate"), class = "kernweave_error_unsupported")
+  expect_error(kernel_ridge(x, factor(1:50)), class = "kernweave_error_input")
+  expect_error(kernel_ridge(x, 1:49), class = "kernweave_error_shape")
+  expect_error(kernel_ridge(x[1, , drop = FALSE], 1), class = "kernweave_error_data")
+  expect_error(kernel_ridge(dist ~ speed, cars, lambda = "loo", control = fit_control(dense_n = 10)),
+               class = "kernweave_error_unsupported")
+  wild <- kernel_spec("gaussian", scale = 1e-6)
+  expect_warning(kernel_ridge(x + 1:50, 1:50, wild, lambda = 1, standardize = FALSE), "longer",
+                 class = "kernweave_warning_boundary")
+  expect_warning(kernel_ridge(x, 1:50, kernel_spec("gaussian", scale = 1e6), lambda = 1), "shorter",
+                 class = "kernweave_warning_boundary")
+  expect_warning(kernel_ridge(cbind(x, 1), 1:50, lambda = 1), class = "kernweave_warning_dropped")
+  set.seed(6)
+  noise <- matrix(stats::rnorm(200), 100)
+  expect_warning(kernel_ridge(noise, noise[, 1] + 2 * noise[, 2], "linear"), class = "kernweave_warning_boundary")
+  fit <- kernel_ridge(dist ~ speed, cars, lambda = 1, control = fit_control(dense_n = 10))
+  expect_error(vcov(fit), "marginal_effects", class = "kernweave_error_memory")
+  expect_error(marginal_effects(fit, "sped"), "speed", class = "kernweave_error_input")
+  expect_error(plot(fit, "gcv"), class = "kernweave_error_input")
+  expect_error(marginal_effects(stats::lm(dist ~ speed, cars)), class = "kernweave_error_input")
+})
+
+test_that("fits, curves and effects are drawn, and told as data frames", {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  fit <- kernel_ridge(mpg ~ wt + hp + am, mtcars)
+  for (which in c("fitted", "gcv", "effects")) expect_identical(plot(fit, which), fit)
+  skip_if_not_installed("generics")
+  expect_equal(generics::tidy(fit)$estimate, marginal_effects(fit)$estimate)
+  expect_equal(generics::glance(fit)$gcv, fit$criterion)
+  expect_equal(generics::augment(fit)$.fitted, unname(fitted(fit)))
+})
