@@ -156,3 +156,36 @@ setMethod("crossprod", signature("lazy_complex", "ANY"), function(x, y = NULL, .
   matrix_product(t(x), y)
 })
 setMethod("crossprod", signature("ANY", "lazy_complex"), function(x, y = NULL, ...) left_product(t(as.matrix(x)), y))
+setMethod("tcrossprod", signature("lazy_complex", "ANY"), function(x, y = NULL, ...) {
+  if (is.null(y)) abort("unsupported", "`y` is needed: tcrossprod(Z, y) of a complex lazy tensor is Z %*% t(y)")
+  matrix_product(x, t(as.matrix(y)))
+})
+
+# Those of the parts, each varying along both axes.
+by_parts <- function(x, f, ...) {
+  x <- as_whole(x)
+  complex_result(list(f(x$re, ...), f(x$im, ...)))
+}
+as_whole <- function(x) {
+  flat <- 0 * (row_index(need_extent(x, "i", "it")) + col_index(need_extent(x, "j", "it")))
+  each_part(x, function(part) if (has_axis(part, "i") && has_axis(part, "j")) part else part + flat)
+}
+
+setMethod("diag", "lazy_complex", function(x = 1, nrow, ncol, names = TRUE) by_parts(x, diag))
+setMethod("rowSums", "lazy_complex", function(x, na.rm = FALSE, dims = 1, ...) by_parts(x, rowSums, na.rm, dims))
+setMethod("colSums", "lazy_complex", function(x, na.rm = FALSE, dims = 1, ...) by_parts(x, colSums, na.rm, dims))
+setMethod("rowMeans", "lazy_complex", function(x, na.rm = FALSE, dims = 1, ...) by_parts(x, rowMeans, na.rm, dims))
+setMethod("colMeans", "lazy_complex", function(x, na.rm = FALSE, dims = 1, ...) by_parts(x, colMeans, na.rm, dims))
+
+#' @export
+solve.lazy_complex <- function(a, b, ...) {
+  abort("unsupported", "solve() of a complex lazy tensor is not defined; as.matrix() of one that is small, and base R")
+}
+
+#' @export
+plot.lazy_complex <- function(x, ...) {
+  abort("unsupported", "plot() draws real formulas: Mod(), Arg(), Re() or Im() of a complex one")
+}
+
+#' @export
+summary.lazy_complex <- function(object, ...) object

@@ -12,9 +12,9 @@ is_lazy_complex <- function(x) inherits(x, "lazy_complex")
 #' Complex data make a complex lazy tensor: `Vi(z)`, `Vj(z)`, `Pm(z)` and `Vij(z)` of complex numbers, a lazy tensor
 #' beside a complex number, as in `exp(2i * pi * Vi(x) * Vj(w))`, or `lazy_complex()` of two real ones. It knows
 #' `+ - * / ^ == !=`, `exp log sqrt sin cos sinh cosh`, `Re Im Mod Arg Conj abs`, `sum` and `mean` of components or, by
-#' `index`, of points, `reduction()` by these two, `%*%`, `crossprod` (without a conjugate, as in base R), `t`, `c`,
-#' `[` and `as.matrix`. Sums are complex numbers of R. `Re()`, `Im()`, `Mod()` and `Arg()` are real lazy tensors, which
-#' go wherever these go.
+#' `index`, of points, `reduction()` by these two, `%*%`, `crossprod` and `tcrossprod` (without a conjugate, as in base
+#' R), `rowSums` and its like, `diag`, `t`, `c`, `[` and `as.matrix`. Sums are complex numbers of R. `Re()`,
+#' `Im()`, `Mod()` and `Arg()` are real lazy tensors, which go wherever these go.
 #'
 #' Both parts are summed in one pass through the pairs. A function that [gradient()] differentiates may use complex
 #' formulas inside, as long as what it returns is real; [vjp()] takes a complex cotangent `g`, and gives the gradient
@@ -99,6 +99,7 @@ print.lazy_complex <- function(x, digits = getOption("digits"), ...) {
   cat("<complex lazy tensor> ", sub(", [a-z]+$", "", shape_text(whole)), "\n", sep = "")
   cat(sprintf("  %s  %s\n", c("re", "im"), format(x, digits = digits)), sep = "")
   writeLines(utils::head(operand_lines(whole$formula), 8))
+  writeLines(as.character(pair_lines(whole$pairs)))
   writeLines(settings_text(whole$settings))
   invisible(x)
 }

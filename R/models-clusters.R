@@ -211,7 +211,7 @@ as_kmeans <- function(x, cluster, centers, mass, iter) {
 #' @export
 predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
   if (is.null(newdata)) return(object$cluster)
-  x <- as_inputs(newdata, "newdata")
+  x <- as_inputs(columns_like(newdata, colnames(object$centers)), "newdata")
   if (ncol(x) != ncol(object$centers)) {
     abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the centres have ", ncol(object$centers))
   }

@@ -1,5 +1,11 @@
 # The door for data: points as numbers, from matrices, data frames, vectors and formulas.
 
+# Columns of x as `names` has them: by name where both have names, else by their number.
+columns_like <- function(x, names) {
+  if (is.null(names) || is.null(colnames(x)) || identical(colnames(x), names)) return(x)
+  if (all(names %in% colnames(x))) x[, names, drop = FALSE] else x
+}
+
 # Points as a matrix of doubles whose attribute "term" says to which variable each column belongs. Factors, texts have
 # a column for each level, times 1 / sqrt(2), so that two levels are at distance 1. Missing values stay.
 as_inputs <- function(x, argument, levels = NULL) {
@@ -41,7 +47,7 @@ dense_columns <- function(v, name) {
 }
 
 level_columns <- function(v, name, levels = NULL) {
-  if (is.character(v)) v <- factor(v, levels %or% sort(unique(v)))
+  if (is.character(v)) v <- factor(v)
   known <- levels %or% base::levels(v)
   unseen <- setdiff(unique(as.character(v[!is.na(v)])), known)
   if (length(unseen)) abort("data", "`", name, "` has the new level `", unseen[1], "`")
@@ -95,6 +101,7 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   if (!is.null(left) && NROW(left) != nrow(right) && ncol(right)) {
     abort("shape", "the left side has ", counted(NROW(left), "row"), ", the right side ", nrow(right))
   }
+  terms <- attr(right, "terms")  # they keep what scale() and poly() took from these rows, for rows to come
   parts <- list(left = left, right = right, weights = weights)
   if (!is.null(subset)) parts <- lapply(parts, kept_rows, subset)
   apply_na_action(parts, terms, na.action)
@@ -201,11 +208,7 @@ without_constants <- function(inputs) {
 # Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.
 new_points <- function(object, newdata) {
   if (is.null(object$terms)) {
-    columns <- object$columns
-    if (!is.null(columns) && !is.null(colnames(newdata)) && all(columns %in% colnames(newdata))) {
-      newdata <- newdata[, columns, drop = FALSE]
-    }
-    x <- as_inputs(newdata, "newdata", object$xlevels)
+    x <- as_inputs(columns_like(newdata, object$columns), "newdata", object$xlevels)
   } else {
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
     frame <- found_variables(stats::model.frame(object$terms, newdata, na.action = stats::na.pass), newdata)

@@ -18,8 +18,8 @@
 #'
 #' @param kernel a name: `"gaussian"`, `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`,
 #'   `"cauchy"`, `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
-#'   `"thin_plate"`, as in [ready-kernels]; or a function of `x`, `y`, `scale` and more that makes a lazy tensor, such
-#'   as [kernel_cauchy()]
+#'   `"thin_plate"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale` and more, that makes a
+#'   lazy tensor, such as [kernel_cauchy()]
 #' @param scale number, or one for each component; `NULL` to be found
 #' @param ... other parameters of the kernel, by name
 #' @param variance number that multiplies the kernel; `NULL` to be estimated
@@ -132,9 +132,16 @@ kernel_value <- function(parts, x, y, given) {
   if (!is.null(parameters$scale)) parameters$scale <- scale_of_columns(parameters$scale, x)
   others <- parameters[setdiff(names(parameters), "variance")]
   value <- if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
-           else do.call(parts$fun, c(list(x, y), others[names(others) %in% names(formals(parts$fun))]))
+           else do.call(parts$fun, c(own_points(parts$fun, x, y), others[names(others) %in% names(formals(parts$fun))]))
   if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
   if (identical(parameters$variance, 1)) value else parameters$variance * value
+}
+
+# A function of one's own gets lazy points, or, where it makes them itself by Vi(), what the kernel was given.
+own_points <- function(fun, x, y) {
+  if ("Vi" %in% all.names(body(fun))) return(list(x, if (is.null(y)) x else y))
+  if (is.null(y)) y <- if (is_lazy(x)) t(x) else x
+  list(if (is_lazy(x)) x else Vi(strip_term(x), name = "x"), if (is_lazy(y)) y else Vj(strip_term(y), name = "y"))
 }
 
 # On which sums a kernel is positive definite: the order of its row, of the worst of its parts; NA of one's own.

@@ -336,6 +336,9 @@ predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
 }
 
 with_interval <- function(fit, se, object, interval, level) {
+  if (!is.numeric(level) || length(level) != 1 || !isTRUE(level > 0 && level < 1)) {
+    abort("value", "`level` must be a number between 0 and 1, not ", format_value(level))
+  }
   if (interval == "prediction") se <- sqrt(se^2 + object$sigma^2)
   half <- stats::qt((1 + level) / 2, object$df.residual) * se
   cbind(fit = fit, lwr = fit - half, upr = fit + half)

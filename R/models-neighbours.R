@@ -50,7 +50,7 @@ knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is
   found <- nearest(points, metric, min(n, k + exclude_self + 1))
   if (exclude_self) found <- without_self(found)
   wanted <- seq_len(k)
-  tied <- if (ncol(found$index) > k) sum(found$value[, k + 1] == found$value[, k]) else 0
+  tied <- if (ncol(found$index) > k) sum(found$value[, k + 1] == found$value[, k] & !is.na(found$index[, k + 1])) else 0
   out <- list(nn.index = found$index[, wanted, drop = FALSE], nn.dist = found$value[, wanted, drop = FALSE])
   new_neighbours(lapply(out, named_rows, rownames(points$query)), "knn", n, metric, exclude_self, is.null(query), tied)
 }
@@ -65,9 +65,11 @@ refuse_classes <- function(k, cl, ...) {
 
 neighbour_points <- function(x, query, exclude_self) {
   check_flag(exclude_self, "exclude_self")
+  if (!is.null(query)) query <- columns_like(query, colnames(x))
+  levels <- levels_of(if (is.data.frame(x)) x else list(x))
   x <- check_complete(as_inputs(x, "x"), "x")
   if (is.null(query)) return(list(x = x, query = x))
-  query <- check_complete(as_inputs(query, "query"), "query")
+  query <- check_complete(as_inputs(query, "query", levels), "query")
   if (ncol(query) != ncol(x)) {
     abort("shape", "`query` has ", counted(ncol(query), "column"), ", and `x` has ", ncol(x))
   }
@@ -83,10 +85,11 @@ nearest <- function(points, metric, K) {
   found
 }
 
-# Each row without its own number, or without its last place where that is not there.
+# Each row without its own number, or without its last place where that is not there. A restricted distance may have
+# fewer pairs than places: these are NA.
 without_self <- function(found, rows = seq_len(nrow(found$index))) {
   K <- ncol(found$index)
-  self <- found$index == rows
+  self <- found$index == rows & !is.na(found$index)
   at <- ifelse(rowSums(self) > 0, max.col(self, ties.method = "first"), K)
   kept <- col(found$index) != at
   lapply(found, function(values) matrix(t(values)[t(kept)], nrow(values), byrow = TRUE))
@@ -185,6 +188,8 @@ nn_edges <- function(nn, about) {
     m <- length(nn$id)
     edges <- list(i = rep(seq_len(m), lengths(nn$id)), j = unlist(nn$id), x = unlist(nn$dist), m = m)
   }
+  there <- !is.na(edges$j)
+  edges[c("i", "j", "x")] <- lapply(edges[c("i", "j", "x")], `[`, there)
   c(edges, list(names = if (!is.null(names)) list(names, if (about$same) names)))
 }
 
@@ -210,10 +215,11 @@ print.kernweave_nn <- function(x, digits = 3, ...) {
           else paste("neighbours within", x$radius)
   cat(what, " of ", format(m, big.mark = ","), " ", among, " (", about$metric,
       if (about$exclude_self) ", self left out", ")\n", sep = "")
-  if (about$kind == "radius") {
+  distances <- distances[is.finite(distances)]
+  if (about$kind == "radius" && m > 0) {
     counts <- lengths(x$id)
     cat("  ", format(sum(counts), big.mark = ","), " in all, ", min(counts), " to ", max(counts), " each, ",
-        sum(counts == 0), " points without any\n", sep = "")
+        counted(sum(counts == 0), "point"), " without any\n", sep = "")
   }
   if (length(distances)) {
     shown <- vapply(c(min(distances), median(distances), max(distances)), format, "", digits = digits)

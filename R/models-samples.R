@@ -87,9 +87,11 @@ energy_test.formula <- function(x, data = NULL, exponent = 1, null = c("permutat
 # --- the samples --------------------------------------------------------------------------------------------
 
 refuse_more <- function(...) {
-  more <- list(...)
-  refuse_weights(more$weights)
-  if (length(more)) abort("input", "there is no argument `", (names(more) %or% "")[1], "`; see the help page")
+  if (!...length()) return(invisible())
+  names <- names(substitute(list(...)))[-1] %or% ""  # unevaluated: they may be columns of the data
+  if ("weights" %in% names) refuse_weights(TRUE)
+  abort("input", if (nzchar(names[1])) paste0("there is no argument `", names[1], "`; see the help page")
+                 else paste("there is an argument too many:", deparse1(substitute(list(...))[[2]])))
 }
 
 samples_name <- function(x, y, groups) {

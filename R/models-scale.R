@@ -59,7 +59,7 @@ maxvar_scale <- function(x, kernel = "gaussian") {
 with_scale <- function(k, x) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) return(with_scales(k, x))
-  if (!is.null(parts$parameters$scale)) return(k)
+  if (!is.null(parts$parameters$scale) || !"scale" %in% names(parts$parameters)) return(k)
   term <- attr(x, "term") %or% seq_len(ncol(x))
   if (!parts$ard) return(update(k, scale = median_scale(x)))
   update(k, scale = vapply(seq_len(max(term)), function(one) median_scale(x[, term == one, drop = FALSE]), 0))

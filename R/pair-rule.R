@@ -92,6 +92,15 @@ extent_of_pairs <- function(said) {
   as.numeric(c(known("i"), known("j")))
 }
 
+# Ranges that do not say of how many points they are may still reach beyond them.
+check_ranges_end <- function(ranges, extent) {
+  side <- which(ranges$last > extent[1:2])[1]
+  if (!is.na(side)) {
+    abort("shape", "there are ", extent[side], " points along ", c("i", "j")[side], ", but `ranges` reach ",
+          ranges$last[side])
+  }
+}
+
 # A formula over these pairs, if it has as many points.
 with_pairs <- function(F, pairs) {
   F$pairs <- pairs
@@ -103,6 +112,7 @@ with_pairs <- function(F, pairs) {
             pair_text(F$pairs), ") is of ", here[side])
     }
   }
+  check_ranges_end(said_of(pairs)$ranges, F$extent)
   extent <- F$extent
   extent[1:2] <- ifelse(is.na(extent[1:2]), here, extent[1:2])
   F$extent <- extent
@@ -182,6 +192,7 @@ rule_parts <- function(rule, extent) {
     abort("shape", "there are ", extent[wrong[1]], " points along ", c("i", "j")[wrong[1]], ", but what restricts the ",
           "pairs is of ", known[wrong[1]])
   }
+  check_ranges_end(said$ranges, extent)
   base <- base_of(said) %or% "none"
   parts <- list(order_i = NULL, order_j = NULL, rectangles = NULL, pattern = NULL)
   several <- base == "pattern" && said$pattern$formula$op != "Var"

@@ -25,6 +25,10 @@ reduce_by <- function(F, op, index, by, ...) {
 put_together <- function(rows, how, by) {
   plain <- plain_value(rows)
   n <- NROW(plain)
+  if (is.complex(plain)) {
+    parts <- lapply(list(Re(plain), Im(plain)), put_together, how, by)
+    return(complex_result(parts))
+  }
   if (is_traced(by) || !is.atomic(by) || length(by) != n) {
     abort("shape", "`by` must have a group for each of the ", n, " points that are kept, not be ", describe(by))
   }
@@ -32,7 +36,7 @@ put_together <- function(rows, how, by) {
   segments <- par_segments(by = by)
   if (is_traced(rows)) return(traced_groups(rows, how, by, segments))
   shape <- dim(plain) %or% n
-  found <- par_reduce(matrix(plain, n), how, segments)
+  found <- par_reduce(matrix(plain, n, prod(shape[-1])), how, segments)
   if (length(shape) <= 2) return(if (is.null(dim(plain))) found[, 1] else named_columns(found, plain))
   others <- dimnames(plain)[-1] %or% vector("list", length(shape) - 1)
   array(found, c(nrow(found), shape[-1]), c(list(rownames(found)), others))

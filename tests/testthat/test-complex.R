@@ -126,3 +126,26 @@ test_that("a complex tensor says what it is, and what it is not", {
   expect_error(crossprod(Z), "`y` is needed", class = "kernweave_error_unsupported")
   expect_error(Z[3], "F\\[I, \\]", class = "kernweave_error_index")
 })
+
+test_that("rows, columns and the diagonal of a complex tensor are those of its matrix, restricted or not", {
+  point <- matrix(c(0.1, -0.4, 0.7, 0.2, 0.9, -0.3, 0.5, 0.8), 4, dimnames = list(letters[1:4], NULL))
+  Z <- exp(1i * sum(Vi(point) * Vj(unname(point))))
+  dense <- exp(1i * point %*% t(unname(point)))
+  group <- c(1, 2, 1, 2)
+  same <- outer(group, group, "==")
+  for (of in list(rowSums, colSums, rowMeans, colMeans)) {
+    expect_equal(of(Z), of(dense))
+    expect_equal(of(restrict(Z, by = group)), of(dense * same))
+  }
+  expect_equal(unname(diag(Z)), diag(unname(dense)))
+  uneven <- lazy_complex(Vi(point[, 1]), Vj(1:3))  # each part varies along one axis
+  expect_equal(colSums(uneven), colSums(outer(unname(point[, 1]), 1i * 1:3, "+")))
+  expect_equal(unname(diag(uneven)), unname(point[1:3, 1]) + 1i * 1:3)
+  expect_equal(tcrossprod(Z, t(1:4)), dense %*% 1:4)
+  expect_equal(as.vector(reduction(Z, "sum", by = group)), c(sum(dense[group == 1, ]), sum(dense[group == 2, ])))
+  expect_output(print(restrict(Z, by = group)), "pairs: within 2 groups")
+  expect_error(tcrossprod(Z), "`y` is needed", class = "kernweave_error_unsupported")
+  expect_error(solve(Z, 1:4), "complex", class = "kernweave_error_unsupported")
+  expect_error(plot(Z), "Mod\\(\\)", class = "kernweave_error_unsupported")
+  expect_output(print(summary(Z)), "complex lazy tensor")
+})

@@ -103,3 +103,8 @@ test_that("mistakes are refused by class, and silhouettes print themselves", {
   expect_error(kmeans_lazy(petals, 3, weights = 1:3), class = "kernweave_error_shape")
   expect_error(kmeans_lazy(petals, 3, weights = -(1:150)), class = "kernweave_error_value")
 })
+
+test_that("new points go into clusters by the names of their columns", {
+  found <- kmeans_lazy(iris[, 1:4], iris[c(1, 51, 101), 1:4])
+  expect_equal(predict(found, iris[, 5:1]), found$cluster, ignore_attr = TRUE)
+})

@@ -112,3 +112,23 @@ test_that("factors, texts, logicals, integers and matrices among the data become
   scaled <- sweep(numbers, 2, c(1, 1, 2, 1, 1, 5, 5), "/")
   expect_equal(as.matrix(grouped(numbers)), dense_gaussian(scaled), ignore_attr = TRUE)
 })
+
+test_that("a kernel of one's own may be any formula of two points, with a scale or without", {
+  plain <- function(x, y) exp(-sqdist(x, y) / 2)
+  scaled <- function(x, y, scale) exp(-sqdist(x, y) / (2 * scale^2))
+  known <- kernel_spec("gaussian", scale = 1)
+  expect_equal(as.matrix(kernel_spec(plain)(1:4)), as.matrix(known(1:4)))
+  expect_equal(as.matrix(kernel_spec(plain)(Vi(1:4))), as.matrix(known(1:4)))
+  itself <- function(x, y) exp(-sqdist(Vi(x), Vj(y)) / 2)
+  expect_equal(as.matrix(kernel_spec(itself)(1:4)), as.matrix(known(1:4)))
+  for (kernel in list(plain, kernel_spec(scaled, scale = 1))) {
+    expect_equal(mmd_test(1:5, 3:9, kernel = kernel, null = "moments")[c("statistic", "p.value")],
+                 mmd_test(1:5, 3:9, kernel = known, null = "moments")[c("statistic", "p.value")])
+    expect_equal(ksd_test(c(0.3, -1, 2), function(x) -x, kernel = kernel)$estimate,
+                 ksd_test(c(0.3, -1, 2), function(x) -x, kernel = known)$estimate)
+  }
+  restricted <- function(x, y) exclude_diag(exp(-sqdist(x, y) / 2))
+  K <- dense_gaussian(c(1:5, 3:9)) * (1 - diag(12))
+  expect_equal(mmd_test(1:5, 3:9, kernel = restricted, R = 1)$statistic[["T"]],
+               dense_groups_statistic(K, rep(1:2, c(5, 7))))
+})

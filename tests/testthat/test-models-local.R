@@ -142,3 +142,16 @@ test_that("mistakes are refused by class, fits print themselves and are drawn", 
   expect_equal(generics::augment(fit, interval = "confidence")$.lower, unname(band[, "lwr"]))
   expect_equal(generics::glance(fit)$df, fit$df)
 })
+
+test_that("what a term took from the data, such as scale() and poly(), holds for new points", {
+  fits <- list(local_reg(mpg ~ scale(wt), mtcars), local_reg(mpg ~ poly(wt, 2), mtcars),
+               kde_lazy(~ scale(wt) + hp, mtcars))
+  for (fit in fits) {
+    expect_equal(predict(fit, mtcars[2:9, ]), fitted(fit)[2:9], ignore_attr = TRUE)
+    expect_equal(predict(fit, mtcars[3, ]), fitted(fit)[3], ignore_attr = TRUE)
+  }
+  text <- data.frame(y = c(1, 3, 2, 5, 4, 9), g = rep(c("a", "b", "c"), 2))
+  expect_error(predict(local_reg(y ~ g, text, bandwidth = 1), data.frame(g = "z")), "new level `z`",
+               class = "kernweave_error_data")
+  expect_error(predict(fits[[1]], interval = "confidence", level = 95), "`level`", class = "kernweave_error_value")
+})

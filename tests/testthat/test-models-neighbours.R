@@ -116,3 +116,21 @@ test_that("every row twice has its twin at distance 0 and then what it had", {
   expect_true(all(twice[, 1] == 0))
   expect_equal(twice[1:149, 2:3], once[, c(1, 1)], ignore_attr = TRUE)
 })
+
+test_that("columns of a query are found by name, and its levels are those of the points", {
+  cars <- mtcars[, c("mpg", "hp")]
+  expect_equal(knn(cars, cars[4:6, 2:1], k = 1)$nn.index[, 1], knn(cars, cars[4:6, ], k = 1)$nn.index[, 1])
+  expect_equal(radius_nn(as.matrix(cars), as.matrix(cars)[4:6, 2:1], radius = 9)$id,
+               radius_nn(as.matrix(cars), as.matrix(cars)[4:6, ], radius = 9)$id)
+  expect_equal(knn(c("a", "b", "c"), c("c", "b"), k = 1)$nn.index[, 1], 3:2)
+  expect_error(knn(c("a", "b"), c("b", "c"), k = 1), "new level `c`", class = "kernweave_error_data")
+})
+
+test_that("a restricted metric leaves places empty where a point has no more neighbours", {
+  within <- function(x, y) restrict(sqdist(x, y), by = c(1, 1, 2, 2, 2, 2))
+  found <- knn(1:6, k = 2, metric = within)
+  expect_equal(found$nn.index, rbind(c(2, NA), c(1, NA), c(4, 5), c(3, 5), c(4, 6), c(5, 4)))
+  expect_output(print(found), "min 1, median 1, max 4")
+  expect_equal(sum(nn_graph(found)), 10)
+  expect_output(print(radius_nn(numeric(), radius = 1)), "0 points")
+})

@@ -78,3 +78,13 @@ test_that("every row r times has the same V, and the level holds", {
   for (k in 1:2) expect_lt(mean(p[, k] <= 0.05), 0.05 + 3.3 * sqrt(0.05 * 0.95 / nrow(p)))
   expect_lt(ksd_test(stats::rt(200, 2), function(x) -x, null = "moments")$p.value, 0.01)
 })
+
+test_that("a kernel without derivatives at its middle is refused, and a sum of kernels is taken", {
+  for (kernel in list(kernel_spec("laplacian", 1), kernel_spec("gaussian", 1) + kernel_spec("matern12", 2))) {
+    expect_error(ksd_test(c(0.3, -1, 2), function(x) -x, kernel = kernel), "cusp",
+                 class = "kernweave_error_unsupported")
+  }
+  V <- function(k) ksd_test(c(0.3, -1, 2), function(x) -x, kernel = k)$estimate[["V"]]
+  both <- kernel_spec("gaussian", 1) + kernel_spec("cauchy", 2)
+  expect_equal(V(both), V(kernel_spec("gaussian", 1)) + V(kernel_spec("cauchy", 2)))
+})

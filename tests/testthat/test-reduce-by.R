@@ -54,3 +54,8 @@ test_that("what has no groups says so", {
   expect_error(mean(exclude_diag(D), index = "j", by = g), class = "kernweave_error_unsupported")
   expect_error(sum(sqdist(Vi(dim = 3), Vj(y)), index = "j", by = g), class = "kernweave_error_no_data")
 })
+
+test_that("groups of no rows are no rows of as many columns", {
+  none <- reduction(sqdist(Vi(matrix(0, 0, 2)), Vj(matrix(0, 3, 2))), "sum", by = factor(character()))
+  expect_equal(dim(none), c(0L, 1L))
+})

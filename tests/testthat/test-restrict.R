@@ -202,3 +202,13 @@ test_that("print and explain() say which pairs exist", {
   expect_output(print(explain(K)), paste0(format(share, digits = 3), " % of all pairs in full spans, 0 %"))
   expect_output(print(exclude_diag(kernel_gaussian(x))), "where row_index\\(\\) != col_index\\(\\)")
 })
+
+test_that("ranges that reach beyond the points are refused, at once or when the data come", {
+  beyond <- ranges(cbind(1, 9), cbind(1, 2), matrix(TRUE))
+  K <- sqdist(Vi(1:4), Vj(1:3))
+  expect_error(restrict(K, ranges = beyond), "4 points along i.*reach 9", class = "kernweave_error_shape")
+  expect_error(restrict(t(K), ranges = ranges(cbind(1, 2), cbind(1, 9), matrix(TRUE))), "4 points along j.*reach 9",
+               class = "kernweave_error_shape")
+  prepared <- as.function(sum(restrict(sqdist(Vi(dim = 1), Vj(dim = 1)), ranges = beyond), index = "j"))
+  expect_error(prepared(1:4, 1:3), "reach 9", class = "kernweave_error_shape")
+})
