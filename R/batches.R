@@ -74,17 +74,32 @@ one_batch <- function(x, at, axis = "i") {
 #' dim(K %*% rnorm(20))
 #' take_batch(K, 2)
 take_batch <- function(F, k) {
-  if (is_lazy_complex(F)) return(each_part(F, take_batch, k = k))
-  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
-  batches <- F$extent[-(1:2)]
+  if (!is_lazy(F) && !is_lazy_complex(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
+  batches <- (if (is_lazy_complex(F)) whole_of(F) else F)$extent[-(1:2)]
   k <- check_count(k, "k")
   if (k > prod(batches)) abort("index", "`k` is ", k, "; the formula has ", prod(batches), " in all")
+  if (!is_lazy_complex(F)) return(of_batch(F, k, batches))
+  parts <- each_part(F, of_batch, k, batches)
+  if (!is.null(parts$re$pairs)) parts$im$pairs <- parts$re$pairs  # one rule for both
+  parts
+}
+
+# Of a formula that goes with so many batches, itself or by what restricts it.
+of_batch <- function(F, k, batches) {
   from <- Filter(function(operand) length(batch_dim(operand$data)) > 0, operands_of(F$formula))
   to <- lapply(from, function(operand) {
     at <- places_of_batches(batch_dim(operand$data), batches)[k]
     new_operand(operand$name, operand$axis, operand$width, operand$kind, one_batch(operand$data, at, operand$axis))
   })
-  new_lazy(home_bound(r_restate(list(F$formula), from, to)[[1]]), F$extent[1:2], F$settings, F$pairs)
+  new_lazy(home_bound(r_restate(list(F$formula), from, to)[[1]]), F$extent[1:2], F$settings,
+           pairs_of_batch(F$pairs, k, batches))
+}
+
+pairs_of_batch <- function(pairs, k, batches) {
+  said <- if (!is.null(pairs)) said_of(pairs)
+  if (is.null(said$where) || !has_batches(said$where)) return(pairs)
+  said$where <- of_batch(said$where, k, batches)
+  new_pairs(said)
 }
 
 refuse_batches_of <- function(x, what) {

@@ -262,6 +262,10 @@ print.kde_lazy <- function(x, digits = 4, ...) {
 #' @export
 plot.kde_lazy <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = if (ncol(x$x) == 1) 512 else 60, ...) {
   D <- ncol(x$x)
+  n <- check_count(n, "n", least = 2)
+  if (!is.numeric(mass) || !all(mass > 0 & mass < 1)) {
+    abort("value", "`mass` must be shares between 0 and 1, not ", format_value(mass))
+  }
   if (D > 2) abort("unsupported", "plot() draws densities of one or two dimensions, not ", D, "; fit two at a time")
   axes <- lapply(seq_len(D), function(k) {
     seq(min(x$x[, k]), max(x$x[, k]), length.out = n) + 3 * sqrt(x$bandwidth[k, k]) * seq(-1, 1, length.out = n)

@@ -364,6 +364,7 @@ print.local_reg <- function(x, digits = 4, ...) {
 #' @param n for `plot()` of one input: places of the curve
 #' @export
 plot.local_reg <- function(x, n = 200, level = 0.95, ...) {
+  n <- check_count(n, "n", least = 2)
   if (ncol(x$data$y) > 1) abort("unsupported", "plot() draws one response, not ", ncol(x$data$y))
   if (ncol(x$x) == 1) draw_band(x, n, level, ...) else draw_observed(x, ...)
   invisible(x)

@@ -26,6 +26,7 @@ as_metric <- function(metric, argument = "metric") {
 
 # Lazy distances of points of plain numbers, refused where a row has none.
 metric_pairs <- function(metric, x, y = x) {
+  if (metric$name %in% c("braycurtis", "hellinger")) check_amounts(metric$name, x, y)
   if (metric$name == "braycurtis") check_not_empty(x)
   D <- metric$of(Vi(strip_term(x)), Vj(strip_term(y)))
   if (is_lazy(D) && width(D) == 1) return(D)
@@ -34,6 +35,12 @@ metric_pairs <- function(metric, x, y = x) {
 strip_term <- function(x) {
   attr(x, "term") <- NULL
   x
+}
+
+check_amounts <- function(name, x, y) {
+  negative <- which(rowSums(x < 0) > 0)
+  if (length(negative)) abort("data", name, " is a distance of amounts, and row ", first_few(negative), " is negative")
+  if (any(y < 0)) abort("data", name, " is a distance of amounts, and there are negative ones")
 }
 
 # Two rows that add up to 0 have no such distance.

@@ -58,6 +58,7 @@ squared_pairs <- function(metric, x) {
 design_blocks <- function(sides, by) {
   check_complete_design(sides$right)
   terms <- sides$terms
+  if (!is.null(attr(terms, "offset"))) abort("input", "offset() has no place in a design of distances")
   attr(terms, "intercept") <- 1L
   X <- stats::model.matrix(terms, sides$right)
   if (ncol(X) == 1) abort("input", "the right side of the formula names no variable")

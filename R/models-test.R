@@ -93,6 +93,7 @@ plot.kernweave_test <- function(x, breaks = "FD", main = x$method, xlab = names(
   statistic <- unname(x$statistic)
   moments <- x$moments %or% moments_of(x$replicates)
   ends <- moments[["mean"]] + sqrt(moments[["variance"]]) * c(-2.5, 5)
+  if (!isTRUE(moments[["variance"]] > 0)) abort("data", "plot(): all replicates are the same; there is nothing to draw")
   xlim <- range(statistic, x$replicates, if (is.null(x$replicates)) ends)
   at <- seq(xlim[1], xlim[2], length.out = 400)
   curve <- pearson_density(at, moments)

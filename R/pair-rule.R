@@ -115,9 +115,16 @@ with_pairs <- function(F, pairs) {
   check_ranges_end(said_of(pairs)$ranges, F$extent)
   extent <- F$extent
   extent[1:2] <- ifelse(is.na(extent[1:2]), here, extent[1:2])
-  F$extent <- extent
+  F$extent <- c(extent[1:2], batches_beside(F, said_of(pairs)$where))
   F
 }
+
+# A condition with batches restricts each in its own way.
+batches_beside <- function(F, where) {
+  met <- if (is.null(where) || !has_batches(where)) F else r_meet(list(without_pairs(F), where))
+  met$extent[-(1:2)]
+}
+without_pairs <- function(F) new_lazy(F$formula, F$extent, F$settings)
 
 # --- what the engine is given ------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ reduce_by <- function(F, op, index, by, ...) {
 }
 
 put_together <- function(rows, how, by) {
+  if (is_lazy_complex(rows)) return(each_part(rows, put_together, how, by))  # traced sums
   plain <- plain_value(rows)
   n <- NROW(plain)
   if (is.complex(plain)) {

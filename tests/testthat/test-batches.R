@@ -151,3 +151,28 @@ test_that("what does not fit, or has no batches yet, says so", {
   expect_error(solve(K, array(1, c(7, 1, 3))), "`b` has batches 3", class = "kernweave_error_shape")
   expect_output(print(K), "x 4 batches")
 })
+
+test_that("a condition with batches restricts each batch in its own way, of formulas without batches, too", {
+  point <- array(c(0.3, 1.2, -0.4, 0.8, 0.1, 0.9, -0.7, 1.5, 0.2, 0.6, -1.1, 0.4), c(4, 1, 3))
+  D <- sqdist(Vi(point), Vj(point))
+  near <- as.array(D) < 0.3
+  K <- restrict(exp(-D), where = D < 0.3)
+  dense <- exp(-as.array(D)) * near
+  for (k in 1:3) expect_equal(as.matrix(take_batch(K, k)), dense[, , k])
+  expect_equal(unname(drop(solve(K, 1:4, ridge = 1))), sapply(1:3, function(k) solve(dense[, , k] + diag(4), 1:4)),
+               tolerance = 1e-5)
+  plain <- restrict(exp(-sqdist(Vi(1:4), Vj(1:4))), where = D < 0.3)
+  dense <- as.vector(exp(-outer(1:4, 1:4, "-")^2)) * near
+  expect_equal(dim(plain), c(4L, 4L, 3L))
+  expect_equal(as.array(plain), dense)
+  expect_equal(as.array(t(plain)), aperm(dense, c(2, 1, 3)))
+  expect_equal(as.matrix(take_batch(plain, 2)), dense[, , 2])
+  expect_equal(as.matrix(take_batch(t(plain), 2)), t(dense[, , 2]))
+  expect_equal(drop(sum(plain, index = "j")), apply(dense, 3, rowSums))
+  expect_error(keigen(plain, 1), "batches", class = "kernweave_error_unsupported")
+  expect_error(restrict(Vi(array(0, c(4, 1, 2))) + Vj(1:4), where = D < 0.3), "batch", class = "kernweave_error_shape")
+  Z <- restrict(exp(1i * Vi(1:4) * Vj(1:4)), where = D < 0.3)
+  expect_equal(as.matrix(take_batch(Z, 3)), exp(1i * outer(1:4, 1:4)) * near[, , 3])
+  uneven <- take_batch(lazy_complex(Vi(point), Vj(1:4)), 2)  # the imaginary part has no batches
+  expect_equal(as.matrix(uneven), outer(point[, 1, 2], 1i * 1:4, "+"))
+})

@@ -143,6 +143,10 @@ test_that("rows, columns and the diagonal of a complex tensor are those of its m
   expect_equal(unname(diag(uneven)), unname(point[1:3, 1]) + 1i * 1:3)
   expect_equal(tcrossprod(Z, t(1:4)), dense %*% 1:4)
   expect_equal(as.vector(reduction(Z, "sum", by = group)), c(sum(dense[group == 1, ]), sum(dense[group == 2, ])))
+  power <- function(x) sum(Mod(reduction(exp(1i * Vi(x) * Vj(1:3)), "sum", by = c(1, 2, 1)))^2)
+  slope <- vapply(1:3, function(k) diff(vapply(c(-1, 1), function(s) power(c(0.1, 0.5, 0.9) + s * 1e-5 * (1:3 == k)),
+                                               0)) / 2e-5, 0)
+  expect_equal(gradient(power)(c(0.1, 0.5, 0.9))[[1]], slope, tolerance = 1e-6)
   expect_output(print(restrict(Z, by = group)), "pairs: within 2 groups")
   expect_error(tcrossprod(Z), "`y` is needed", class = "kernweave_error_unsupported")
   expect_error(solve(Z, 1:4), "complex", class = "kernweave_error_unsupported")

@@ -109,3 +109,14 @@ test_that("a density prints itself and is drawn in one and two dimensions", {
   expect_equal(generics::glance(fit)$criterion, fit$criterion)
   expect_equal(generics::augment(fit)$.fitted, unname(fitted(fit)))
 })
+
+test_that("wrong numbers for pictures are refused by class", {
+  pdf(NULL)
+  on.exit(dev.off())
+  fit <- kde_lazy(faithful)
+  expect_error(plot(fit, mass = 2), "`mass`", class = "kernweave_error_value")
+  expect_error(plot(fit, n = 0), "`n`", class = "kernweave_error_input")
+  expect_error(plot(local_reg(dist ~ speed, cars, bandwidth = 2), n = -1), "`n`", class = "kernweave_error_input")
+  expect_error(plot(energy_test(mpg ~ cyl, mtcars, R = 1)), "replicates", class = "kernweave_error_data")
+  expect_output(print(summary(kernel_spec("cauchy"))), "Cauchy")
+})

@@ -134,3 +134,10 @@ test_that("a restricted metric leaves places empty where a point has no more nei
   expect_equal(sum(nn_graph(found)), 10)
   expect_output(print(radius_nn(numeric(), radius = 1)), "0 points")
 })
+
+test_that("distances of amounts refuse negative numbers", {
+  for (metric in c("hellinger", "bray")) {
+    expect_error(knn(c(-1, 1, 2), k = 1, metric = metric), "row 1 is negative", class = "kernweave_error_data")
+    expect_error(permanova(mpg - 20 ~ am, mtcars, distance = metric), "negative", class = "kernweave_error_data")
+  }
+})

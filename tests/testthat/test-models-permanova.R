@@ -127,3 +127,7 @@ test_that("the table prints as anova tables do, and is drawn", {
   on.exit(grDevices::dev.off())
   expect_identical(plot(table), table)
 })
+
+test_that("an offset is refused, which a design of distances has no place for", {
+  expect_error(permanova(mpg ~ am + offset(wt), mtcars, R = 9), "offset", class = "kernweave_error_input")
+})
