@@ -75,6 +75,7 @@
 #' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
 #' | clusters, and how well points lie in them | `kmeans_lazy(x, 3)`; `silhouette_lazy(x, g)` |
 #' | a regression on many inputs; what each does | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
+#' | what it costs to move one cloud to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
 #' | principal components of a kernel | `kpca_lazy(x, k = 2)` |
 #' | a surface through points, or near them | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |
 #' | a density; a regression curve with intervals | `kde_lazy(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
@@ -94,7 +95,7 @@
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
 #' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()],
 #' [kmeans_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
-#' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()].
+#' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].

@@ -49,8 +49,8 @@ new_fit <- function(class, call, inputs, ...) {
 #' Methods of fits
 #'
 #' What [kde_lazy()], [local_reg()] and others return has base R's methods: rows that a formula's `na.action` left out
-#' have missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`, `glance()`
-#' and `augment()` of the generics package make data frames.
+#' have missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`,
+#' `glance()` and `augment()` of the generics package make data frames.
 #'
 #' @param object,x,formula a fit
 #' @param ... not used

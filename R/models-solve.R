@@ -57,20 +57,24 @@ gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE) {
   table <- data.frame(lambda = path$ridge / unit, gcv = n * square / path$trace^2, edf = n - path$ridge * path$trace)
   table$se <- 2 * table$gcv * path$trace_se / path$trace
   table <- table[known, ]
-  if (nrow(table) < if (among) 1 else 4) abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
+  if (nrow(table) < if (among) 1 else 4) {
+    abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
+  }
   rownames(table) <- NULL
   c(least_of(table, among), list(table = table))
 }
 
 least_of <- function(table, among = FALSE) {
   k <- which.min(table$gcv)
-  if (!among && k %in% c(1, nrow(table))) {
+  at_end <- k %in% c(1, nrow(table))
+  if (!among && at_end) {
     warn("boundary", "generalised cross-validation is least at the end of its grid, lambda ",
          format(table$lambda[k], digits = 3), ": there may be no noise, or no signal; give `lambda`")
   }
-  if (among || k %in% c(1, nrow(table))) return(list(lambda = table$lambda[k], edf = table$edf[k], least = table$gcv[k]))
+  if (among || at_end) return(list(lambda = table$lambda[k], edf = table$edf[k], least = table$gcv[k]))
   at <- log(table$lambda)
   curve <- stats::splinefun(at, log(table$gcv))
   found <- stats::optimize(curve, at[k + c(-1, 1)], tol = 1e-6)
-  list(lambda = exp(found$minimum), edf = stats::splinefun(at, table$edf)(found$minimum), least = exp(found$objective))
+  list(lambda = exp(found$minimum), edf = stats::splinefun(at, table$edf)(found$minimum),
+       least = exp(found$objective))
 }

@@ -6,7 +6,7 @@
 #' component, coefficient or effect; one row for the fit; the data with what was fitted to each row.
 #'
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()],
-#'   [kernel_ridge()] or [permanova()] returned
+#'   [kernel_ridge()], [sinkhorn()] or [permanova()] returned
 #' @param newdata places; by default the fit's own points
 #' @param se_fit,conf.level,interval standard errors, and what `.lower` and `.upper` are
 #' @param ... not used
@@ -144,4 +144,17 @@ glance.kernel_ridge <- function(x, ...) {
 augment.kernel_ridge <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
                                  conf.level = 0.95, ...) {
   augment.local_reg(x, newdata, se_fit, interval, conf.level)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.sinkhorn <- function(x, ...) {
+  data.frame(epsilon = x$epsilon, value = x$value, cost = x$cost, divergence = x$divergence %or% NA_real_,
+             distance = x$distance %or% NA_real_)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.sinkhorn <- function(x, ...) {
+  data.frame(n.x = length(x$f), n.y = length(x$g), iterations = x$iterations, marginal.error = x$marginal_error)
 }

@@ -1,0 +1,306 @@
+# Optimal transport between two clouds of points, smoothed by entropy.
+
+#' Optimal transport by Sinkhorn's iteration
+#'
+#' What it costs to move the masses of one cloud of points to another, at a cost of |x - y|^p, smoothed by `epsilon`
+#' times the entropy of the plan. Potentials are found in logarithms, so that nothing under- or overflows, with
+#' `epsilon` falling by halves from the largest cost; at the last `epsilon` the iteration goes on until the masses that
+#' leave and arrive are right to `tol`. The matrix of costs is never made.
+#'
+#' The smoothed cost of a cloud to itself is not 0; `debias` takes half of that of each cloud off, and the `divergence`
+#' that is left is 0 for equal clouds and positive for others.
+#'
+#' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value half of this one.
+#'
+#' @param x,y points: matrices, data frames or vectors
+#' @param a,b masses of the points, by default equal; their sums must be the same, and are brought to 1
+#' @param epsilon smoothing, in units of the cost; by default a hundredth of the mean cost
+#' @param p power of the distance, at least 1
+#' @param debias compute the divergence, too? It takes as long again
+#' @param tol error of the masses, in the sum of absolute differences
+#' @param max_iter most iterations at the last `epsilon`
+#' @return An object of class `sinkhorn`: `value`, the smoothed cost; `cost` of the plan alone; `divergence` and its
+#'   `distance`, `max(divergence, 0)^(1 / p)`; the potentials `f` and `g`; `marginal_error`; `iterations`.
+#' @seealso [transport_plan()], [energy_test()]
+#' @export
+#' @examples
+#' long <- as.matrix(iris[, 3:4])
+#' found <- sinkhorn(long[1:50, ], long[51:100, ], epsilon = 0.1)
+#' found
+#' head(predict(found))  # where each point goes in the mean
+#' plot(found)
+sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, debias = TRUE, tol = 1e-6, max_iter = 2000) {
+  call <- match.call()
+  check_flag(debias, "debias")
+  if (!is.numeric(p) || length(p) != 1 || !isTRUE(p >= 1 && is.finite(p))) {
+    abort("value", "`p` must be a number of at least 1, not ", format_value(p))
+  }
+  if (!is.numeric(tol) || length(tol) != 1 || !isTRUE(tol > 0)) {
+    abort("value", "`tol` must be a positive number, not ", format_value(tol))
+  }
+  max_iter <- check_count(max_iter, "max_iter")
+  clouds <- two_clouds(x, y, a, b)
+  left <- clouds$x
+  right <- clouds$y
+  epsilon <- check_epsilon(epsilon, left, right, p)
+  how <- list(epsilon = epsilon, p = p, tol = tol, max_iter = max_iter)
+  across <- two_potentials(left, right, how)
+  cost <- plan_cost(left, right, across, how)
+  fit <- list(call = call, x = clouds$all, kept = left, target = right, epsilon = epsilon, p = p,
+              value = sum(left$mass * across$f) + sum(right$mass * across$g), cost = cost, f = across$f, g = across$g,
+              marginal_error = across$error, iterations = across$iterations, tol = tol, engine = engine_used())
+  if (debias) {
+    own <- lapply(list(x = left, y = right), own_potential, how)
+    fit$own <- lapply(own, `[[`, "f")
+    fit$divergence <- fit$value - sum(left$mass * fit$own$x) - sum(right$mass * fit$own$y)
+    fit$distance <- max(fit$divergence, 0)^(1 / p)
+  }
+  structure(fit, class = "sinkhorn")
+}
+
+# --- arguments ----------------------------------------------------------------------------------------------
+
+# Points with a mass, their masses as logarithms too; `all`: the first cloud as it was given.
+two_clouds <- function(x, y, a, b) {
+  x <- complete_points(x, "x")
+  y <- complete_points(y, "y")
+  if (ncol(x) != ncol(y)) {
+    abort("shape", "`x` has ", counted(ncol(x), "column"), ", and `y` has ", ncol(y))
+  }
+  masses <- list(a = check_masses(a, nrow(x), "a"), b = check_masses(b, nrow(y), "b"))
+  sums <- vapply(masses, sum, 0)
+  if (!is.null(a) && !is.null(b) && abs(sums[1] - sums[2]) > 1e-8 * max(sums)) {
+    abort("value", "the masses `a` sum to ", format(sums[[1]], digits = 10), ", and `b` to ",
+          format(sums[[2]], digits = 10), ": they must be the same")
+  }
+  cloud <- function(points, mass) {
+    heavy <- mass > 0
+    mass <- mass[heavy] / sum(mass)
+    list(at = unname(strip_term(points))[heavy, , drop = FALSE], mass = mass, log = log(mass), heavy = heavy)
+  }
+  list(x = cloud(x, masses$a), y = cloud(y, masses$b), all = strip_term(x))
+}
+
+check_masses <- function(mass, n, argument) {
+  if (!n) abort("data", "a cloud needs a point, and there is none beside `", argument, "`")
+  if (is.null(mass)) return(rep(1 / n, n))
+  if (!is.numeric(mass) || length(mass) != n) {
+    abort("shape", "`", argument, "` must be ", counted(n, "number"), ", one for each point, not ", describe(mass))
+  }
+  if (!all(is.finite(mass) & mass >= 0) || !sum(mass) > 0) {
+    abort("value", "`", argument, "` must be masses, 0 or more and not all 0")
+  }
+  as.numeric(mass)
+}
+
+pair_cost <- function(x, y, p) {
+  square <- sqdist(Vi(x), Vj(y))
+  if (p == 2) square else if (p == 1) sqrt(square) else square^(p / 2)
+}
+
+check_epsilon <- function(epsilon, x, y, p) {
+  if (is.null(epsilon)) {
+    mean <- sum(x$mass * unname(pair_cost(x$at, y$at, p) %*% y$mass))
+    if (mean == 0) abort("data", "all points are in one place; give `epsilon`")
+    return(mean / 100)
+  }
+  if (is.numeric(epsilon) && length(epsilon) == 1 && isTRUE(epsilon > 0 && is.finite(epsilon))) return(epsilon)
+  abort("value", "`epsilon` must be a positive number, not ", format_value(epsilon))
+}
+
+# --- iterations ---------------------------------------------------------------------------------------------
+
+# -epsilon log sum_j exp((potential_j - cost_ij) / epsilon) mass_j, at any places.
+softmin <- function(at, cloud, potential, epsilon, p) {
+  shifted <- Vj(potential / epsilon + cloud$log) - pair_cost(at, cloud$at, p) / epsilon
+  -epsilon * as.vector(logsumexp(shifted, index = "j"))
+}
+
+# Halves from the largest cost there may be, down to the one asked for.
+falling <- function(x, y, how) {
+  corners <- apply(rbind(x$at, y$at), 2, range)
+  from <- sum((corners[2, ] - corners[1, ])^2)^(how$p / 2)
+  if (from <= how$epsilon) return(numeric())
+  how$epsilon * 2^(floor(log2(from / how$epsilon)):1)
+}
+
+# Of some of the points, from which those of all are one step away.
+coarse_points <- 5000
+
+some_of_cloud <- function(cloud) {
+  n <- length(cloud$mass)
+  rows <- unique(round(seq(1, n, length.out = min(n, coarse_points))))
+  mass <- cloud$mass[rows] / sum(cloud$mass[rows])
+  list(at = cloud$at[rows, , drop = FALSE], mass = mass, log = log(mass))
+}
+
+first_potential <- function(x, y, how) {
+  if (max(length(x$mass), length(y$mass)) > 2 * coarse_points) {
+    few <- some_of_cloud(x)
+    rough <- replace(how, c("tol", "max_iter"), c(1e-2, 100))
+    found <- two_potentials(few, some_of_cloud(y), rough, quiet = TRUE)
+    return(softmin(y$at, few, found$f, how$epsilon, how$p))
+  }
+  g <- numeric(length(y$mass))
+  for (epsilon in falling(x, y, how)) {
+    f <- softmin(x$at, y, g, epsilon, how$p)
+    g <- softmin(y$at, x, f, epsilon, how$p)
+  }
+  g
+}
+
+two_potentials <- function(x, y, how, quiet = FALSE) {
+  g <- first_potential(x, y, how)
+  step <- function(g) {
+    f <- softmin(x$at, y, g, how$epsilon, how$p)
+    list(f = f, g = softmin(y$at, x, f, how$epsilon, how$p))
+  }
+  for (iteration in seq_len(how$max_iter)) {
+    new <- step(g)
+    # Masses that arrive are right after a step; those of before tell by how much they were not.
+    error <- sum(y$mass * abs(expm1((g - new$g) / how$epsilon)))
+    g_before <- g
+    f <- new$f
+    g <- new$g
+    if (is.finite(error) && error < how$tol) break
+  }
+  if (!quiet && !isTRUE(error < how$tol)) warn_of_masses(error, how)
+  # The pair that belongs together: f of the last g, whose masses leave exactly.
+  list(f = f, g = g_before, error = error, iterations = iteration)
+}
+
+warn_of_masses <- function(error, how) {
+  warn("convergence", "masses are wrong by ", format(error, digits = 3), " after ", how$max_iter, " iterations, not by ",
+       format(how$tol), ": a larger `epsilon` or `max_iter` would help")
+}
+
+# Of a cloud to itself, where both potentials are one: half of the old and half of the new.
+own_potential <- function(cloud, how) {
+  f <- numeric(length(cloud$mass))
+  for (epsilon in falling(cloud, cloud, how)) f <- (f + softmin(cloud$at, cloud, f, epsilon, how$p)) / 2
+  for (iteration in seq_len(how$max_iter)) {
+    new <- softmin(cloud$at, cloud, f, how$epsilon, how$p)
+    error <- sum(cloud$mass * abs(expm1((f - new) / how$epsilon)))
+    f <- (f + new) / 2
+    if (is.finite(error) && error < how$tol) break
+  }
+  if (!isTRUE(error < how$tol)) warn_of_masses(error, how)
+  list(f = f, error = error, iterations = iteration)
+}
+
+# The plan as a formula: masses times exp((f + g - cost) / epsilon).
+plan_pairs <- function(x, y, potentials, how) {
+  exp(Vi(potentials$f / how$epsilon + x$log) + Vj(potentials$g / how$epsilon + y$log) -
+        pair_cost(x$at, y$at, how$p) / how$epsilon)
+}
+
+plan_cost <- function(x, y, potentials, how) {
+  moved <- plan_pairs(x, y, potentials, how) * pair_cost(x$at, y$at, how$p)
+  sum(sum(moved, index = "j"))
+}
+
+# --- methods ------------------------------------------------------------------------------------------------
+
+#' The plan of a transport
+#'
+#' How much mass goes from each point to each, as a lazy tensor: `%*%` moves what lies on the points, `sum()` gives the
+#' masses, and `as.matrix()` makes the matrix where it is small. Points without mass are not in it.
+#'
+#' @param object what [sinkhorn()] returned
+#' @return A lazy tensor of one component.
+#' @seealso [sinkhorn()]
+#' @export
+#' @examples
+#' found <- sinkhorn(c(0, 1, 2), c(0.5, 2.5), epsilon = 0.01)
+#' plan <- transport_plan(found)
+#' round(as.matrix(plan), 3)
+#' sum(plan, index = "i")
+transport_plan <- function(object) {
+  if (!inherits(object, "sinkhorn")) {
+    abort("input", "`object` must be what sinkhorn() returned, not ", describe(object))
+  }
+  plan_pairs(object$kept, object$target, object, object)
+}
+
+#' @rdname sinkhorn
+#' @param object,newdata for `predict()`: what `sinkhorn()` returned, and places; by default the points of `x`
+#' @param gradient the derivative by the points of `x` instead, for p = 2: of the divergence, or of the value where
+#'   `debias` is `FALSE`
+#' @param ... not used
+#' @export
+predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
+  check_flag(gradient, "gradient")
+  if (gradient) return(cloud_gradient(object, newdata))
+  at <- if (is.null(newdata)) object$x else as_inputs(newdata, "newdata")
+  if (ncol(at) != ncol(object$x)) {
+    abort("shape", "`newdata` has ", counted(ncol(at), "column"), ", and the clouds ", ncol(object$x))
+  }
+  map <- function(at) mean_target(unname(at), object$target, object$g, object)
+  found <- at_complete(check_finite(at, "newdata"), map)
+  colnames(found) <- colnames(object$x)
+  found
+}
+
+# Where the plan takes what lies at places, in the mean.
+mean_target <- function(at, cloud, potential, how) {
+  f <- softmin(at, cloud, potential, how$epsilon, how$p)
+  shares <- exp(Vi(f / how$epsilon) + Vj(potential / how$epsilon + cloud$log) -
+                  pair_cost(at, cloud$at, how$p) / how$epsilon)
+  unname(shares %*% cloud$at)
+}
+
+# Potentials are stationary, so that squared distances alone have a derivative in the points.
+cloud_gradient <- function(object, newdata) {
+  if (!is.null(newdata)) abort("input", "the gradient is by the points of `x`; `newdata` has no place there")
+  if (object$p != 2) abort("unsupported", "the gradient is known for p = 2, not for p = ", format(object$p))
+  x <- object$kept
+  own <- if (is.null(object$own)) x$at else mean_target(x$at, x, object$own$x, object)
+  out <- 0 * object$x
+  out[x$heavy, ] <- 2 * x$mass * (own - mean_target(x$at, object$target, object$g, object))
+  out
+}
+
+#' @rdname sinkhorn
+#' @param digits significant digits
+#' @export
+print.sinkhorn <- function(x, digits = 5, ...) {
+  short <- function(v) format(v, digits = digits)
+  count <- function(cloud) format(length(cloud$mass), big.mark = ",")
+  cat("Optimal transport, ", count(x$kept), " and ", count(x$target), " points in ", counted(ncol(x$x), "dimension"),
+      ", cost |x - y|", if (x$p != 1) paste0("^", format(x$p)), ", epsilon ", short(x$epsilon), "\n  cost of the plan ",
+      short(x$cost), sep = "")
+  if (!is.null(x$divergence)) {
+    cat("   debiased divergence ", short(x$divergence), "   distance ", short(x$distance), sep = "")
+  }
+  cat("\n  marginal error ", format(x$marginal_error, digits = 2), " after ", counted(x$iterations, "iteration"), "\n",
+      sep = "")
+  invisible(x)
+}
+
+#' @rdname sinkhorn
+#' @export
+summary.sinkhorn <- function(object, ...) object
+
+#' @rdname sinkhorn
+#' @param most for `plot()`: the most arrows
+#' @export
+plot.sinkhorn <- function(x, most = 200, ...) {
+  if (ncol(x$x) > 2) abort("unsupported", "plot() draws clouds of 1 or 2 dimensions, not of ", ncol(x$x))
+  rows <- unique(round(seq(1, nrow(x$kept$at), length.out = min(most, nrow(x$kept$at)))))
+  from <- x$kept$at[rows, , drop = FALSE]
+  to <- unname(predict(x, from))
+  if (ncol(x$x) == 1) {
+    graphics::plot(from, to, xlab = "from", ylab = "to", ...)
+    graphics::abline(0, 1, lty = 2)
+  } else draw_arrows(from, to, x, ...)
+  invisible(x)
+}
+
+draw_arrows <- function(from, to, fit, xlab = names[1], ylab = names[2], ...) {
+  names <- colnames(fit$x) %or% c("x1", "x2")
+  all <- rbind(fit$kept$at, fit$target$at)
+  graphics::plot(all, col = rep(c("steelblue", "firebrick"), c(nrow(fit$kept$at), nrow(fit$target$at))), pch = 19,
+                 cex = 0.5, xlab = xlab, ylab = ylab, ...)
+  long <- rowSums((to - from)^2) > 0
+  graphics::arrows(from[long, 1], from[long, 2], to[long, 1], to[long, 2], length = 0.05, col = "grey60")
+}

@@ -1,0 +1,125 @@
+# Optimal transport against dense iterations and the numbers of others.
+
+petals <- as.matrix(iris[, 3:4])
+from <- petals[1:50, ]
+to <- petals[51:100, ]
+
+# Plain matrices, iterated until nothing moves.
+dense_transport <- function(C, a, b, epsilon, steps = 5000) {
+  softmin <- function(C, h, mass) {
+    z <- t((h - t(C)) / epsilon + log(mass))
+    most <- apply(z, 1, max)
+    -epsilon * (most + log(rowSums(exp(z - most))))
+  }
+  g <- numeric(length(b))
+  for (k in seq_len(steps)) {
+    f <- softmin(C, g, b)
+    g <- softmin(t(C), f, a)
+  }
+  plan <- exp((outer(f, g, "+") - C) / epsilon) * outer(a, b)
+  list(value = sum(a * f) + sum(b * g), plan = plan, cost = sum(plan * C))
+}
+
+test_that("value, cost, divergence and map of two irises are those known", {
+  found <- sinkhorn(from, to, epsilon = 0.1, tol = 1e-9)
+  expect_equal(c(found$value, found$cost, found$divergence), c(9.2010868845, 9.1586720179, 9.0959370911),
+               tolerance = 1e-8)
+  expect_equal(found$distance, sqrt(found$divergence))
+  expect_equal(unname(predict(found)[1, ]), c(4.15215108, 1.27284527), tolerance = 1e-6)
+  expect_lt(found$marginal_error, 1e-9)
+  expect_output(print(sinkhorn(from, to, epsilon = 0.1)), "cost of the plan 9.1587   debiased divergence 9.0959")
+  # The exact assignment costs 9.1094.
+  expect_equal(sinkhorn(from, to, epsilon = 0.01, debias = FALSE)$cost, 9.1094, tolerance = 1e-3)
+})
+
+test_that("masses, any power and one dimension are dense iterations", {
+  set.seed(2)
+  x <- matrix(stats::rnorm(30), 15)
+  y <- matrix(stats::rnorm(40, 1), 20)
+  a <- stats::runif(15)
+  b <- stats::runif(20)
+  b <- b * sum(a) / sum(b)
+  for (p in c(1, 1.5, 2, 3)) {
+    found <- sinkhorn(x, y, a, b, epsilon = 0.5, p = p, tol = 1e-10)
+    cost <- function(x, y = x) dense_distance(x, y)^p
+    dense <- dense_transport(cost(x, y), a / sum(a), b / sum(b), 0.5)
+    expect_equal(found$value, dense$value, tolerance = 1e-8)
+    expect_equal(found$cost, dense$cost, tolerance = 1e-8)
+    own <- c(dense_transport(cost(x), a / sum(a), a / sum(a), 0.5)$value,
+             dense_transport(cost(y), b / sum(b), b / sum(b), 0.5)$value)
+    expect_equal(found$divergence, dense$value - mean(own), tolerance = 1e-7)
+    expect_equal(as.matrix(transport_plan(found)), dense$plan, tolerance = 1e-7, ignore_attr = TRUE)
+    expect_equal(predict(found), dense$plan %*% y / rowSums(dense$plan), tolerance = 1e-6, ignore_attr = TRUE)
+  }
+  line <- sinkhorn(c(0, 1, 2), c(0.5, 1.5, 2.5), epsilon = 1e-3)
+  expect_equal(c(line$cost, predict(line)), c(0.25, 0.5, 1.5, 2.5), tolerance = 1e-4)
+})
+
+test_that("gradients are differences of divergences and of values", {
+  set.seed(3)
+  x <- matrix(stats::rnorm(20), 10)
+  y <- matrix(stats::rnorm(24, 1), 12)
+  a <- c(0, rep(1, 9)) / 9
+  for (debias in c(TRUE, FALSE)) {
+    value <- function(x) {
+      found <- sinkhorn(x, y, a, epsilon = 0.5, debias = debias, tol = 1e-12)
+      if (debias) found$divergence else found$value
+    }
+    found <- predict(sinkhorn(x, y, a, epsilon = 0.5, debias = debias, tol = 1e-12), gradient = TRUE)
+    for (k in c(1, 4, 17)) {
+      h <- replace(0 * x, k, 1e-4)
+      expect_equal(found[k], (value(x + h) - value(x - h)) / 2e-4, tolerance = 1e-5)
+    }
+  }
+})
+
+test_that("equal clouds are at no distance, repeated points change nothing, points without mass take no part", {
+  same <- sinkhorn(from, from, epsilon = 0.1)
+  expect_lt(abs(same$divergence), 1e-6)
+  expect_gte(same$distance, 0)
+  once <- sinkhorn(from, to, epsilon = 0.1, tol = 1e-9)
+  tiled <- sinkhorn(from[rep(1:50, 3), ], to[rep(1:50, 2), ], epsilon = 0.1, tol = 1e-9)
+  expect_equal(c(tiled$value, tiled$divergence), c(once$value, once$divergence), tolerance = 1e-8)
+  without <- sinkhorn(rbind(from, 100), to, a = c(rep(1, 50), 0), b = rep(1, 50), epsilon = 0.1, tol = 1e-9)
+  expect_equal(without$value, once$value, tolerance = 1e-8)
+  expect_equal(dim(predict(without)), c(51, 2))
+  scaled <- sinkhorn(10 * from, 10 * to, epsilon = 10, tol = 1e-9)
+  expect_equal(scaled$divergence, 100 * once$divergence, tolerance = 1e-8)
+})
+
+test_that("a start from some of the points ends where all would", {
+  skip_if(Sys.getenv("KERNWEAVE_TESTS") == "quick")
+  rows <- rep(1:50, length.out = 10500)
+  once <- sinkhorn(from[rows, ], to, epsilon = 1, debias = FALSE, tol = 1e-5)
+  expect_equal(once$value, sinkhorn(from, to, epsilon = 1, debias = FALSE)$value, tolerance = 1e-4)
+})
+
+test_that("what cannot be moved is refused by class, and what has not converged is told", {
+  expect_error(sinkhorn(from, to, rep(1, 50), rep(2, 50)), "50.*100", class = "kernweave_error_value")
+  expect_error(sinkhorn(from, to, p = 0.5), class = "kernweave_error_value")
+  expect_error(sinkhorn(from, to, epsilon = 0), class = "kernweave_error_value")
+  expect_error(sinkhorn(from, to[, 1]), class = "kernweave_error_shape")
+  expect_error(sinkhorn(from, to, a = c(-1, rep(1, 49))), class = "kernweave_error_value")
+  expect_error(sinkhorn(from, to, a = 1:3), class = "kernweave_error_shape")
+  expect_error(sinkhorn(c(1, NA), 1:2), class = "kernweave_error_data")
+  expect_error(sinkhorn(c(1, 1), c(1, 1)), "epsilon", class = "kernweave_error_data")
+  expect_warning(few <- sinkhorn(from, to, epsilon = 0.001, debias = FALSE, max_iter = 5), "epsilon",
+                 class = "kernweave_warning_convergence")
+  expect_lt(few$value, 9.12)
+  found <- sinkhorn(from, to, epsilon = 0.5, p = 1)
+  expect_error(predict(found, gradient = TRUE), class = "kernweave_error_unsupported")
+  expect_error(predict(found, from[, 1]), class = "kernweave_error_shape")
+  expect_true(all(is.na(predict(found, rbind(c(1, NA), c(1, 2)))[1, ])))
+  expect_error(transport_plan(1), class = "kernweave_error_input")
+})
+
+test_that("maps are drawn, and results told as data frames", {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  found <- sinkhorn(from, to, epsilon = 0.5)
+  expect_identical(plot(found), found)
+  expect_silent(plot(sinkhorn(1:5, 2:7, epsilon = 0.5)))
+  skip_if_not_installed("generics")
+  expect_equal(generics::tidy(found)$divergence, found$divergence)
+  expect_equal(generics::glance(found)$iterations, found$iterations)
+})
