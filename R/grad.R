@@ -316,7 +316,7 @@ finish_group <- function(group, out, data, operands, outputs) {
   for (k in group$outputs) {
     part <- out[[k]]
     rows <- outputs[[k]]$rows
-    if (!is.null(rows)) part <- scatter_rows(part, row_numbers(rows, data, operands), NROW(own))
+    if (!is.null(rows)) part <- scatter_rows(part, row_numbers(rows, data, operands, NROW(part)), NROW(own))
     if (isTRUE(outputs[[k]]$transposed)) part <- t(part)
     if (like$axis == "param") part <- colSums(part)
     total <- total + part
@@ -326,11 +326,14 @@ finish_group <- function(group, out, data, operands, outputs) {
   if (is.null(shape)) structure(as.vector(total), names = names(own)) else array(total, shape, pair_dimnames(own))
 }
 
-# The numbers behind a formula of row numbers: a variable, or one gathered by another.
-row_numbers <- function(formula, data, operands) {
+# The numbers behind a formula of row numbers: a variable, one gathered by another, or the number of the row itself,
+# which has no operand.
+row_numbers <- function(formula, data, operands, n) {
   if (formula$op == "Gather") {
-    return(row_numbers(formula$args[[1]], data, operands)[row_numbers(formula$args[[2]], data, operands)])
+    at <- row_numbers(formula$args[[2]], data, operands, n)
+    return(row_numbers(formula$args[[1]], data, operands, max(at, 0))[at])
   }
+  if (is.null(formula$args)) return(seq_len(n))
   as.vector(data[[which(vapply(operands, identical, NA, formula$args))]])
 }
 

@@ -185,3 +185,22 @@ test_that("traced numbers for rows, components bound to them, and reductions tha
   expect_gradient(function(x) sum(as.matrix(reduction(K(x), "logsumexp", call = FALSE))^2), x)
   expect_gradient(function(x) sum(logsumexp(K(x), drop = TRUE)^2), x)
 })
+
+test_that("gradients go through a diagonal, whose rows are numbered by themselves", {
+  x <- matrix(c(0.3, -0.5, 0.8, 0.1, 0.6, -0.2), 3)
+  y <- matrix(c(0.2, 0.4, -0.6, 0.9, 0.5, -0.1, 0.7, -0.3), 4)
+  w <- c(1, -2, 3)
+  through <- list(
+    square = function(x) sum(w * diag(exp(sum(Vi(x) * Vj(x))))^2),
+    wide = function(x) sum(w * diag(exp(sum(Vi(x) * Vj(y))))),
+    long = function(x) sum(w * diag(exp(sum(Vi(y) * Vj(x))))),
+    taken = function(x) sum(w[1:2] * diag(exp(sum(Vi(x) * Vj(x)))[c(3, 1), 2:3])),
+    restricted = function(x) sum(w * diag(restrict(exp(sum(Vi(x) * Vj(x))), by = c(1, 2, 1)))),
+    complex = function(x) sum(w * Re(diag(exp(1i * sum(Vi(x) * Vj(x))))))
+  )
+  for (name in names(through)) {
+    f <- through[[name]]
+    slope <- vapply(1:6, function(k) diff(vapply(c(-1, 1), function(s) f(x + s * 1e-5 * (1:6 == k)), 0)) / 2e-5, 0)
+    expect_equal(as.vector(gradient(f)(x)[[1]]), slope, tolerance = 1e-6, info = name)
+  }
+})
