@@ -170,8 +170,8 @@ two_potentials <- function(x, y, how, quiet = FALSE) {
 }
 
 warn_of_masses <- function(error, how) {
-  warn("convergence", "masses are wrong by ", format(error, digits = 3), " after ", how$max_iter, " iterations, not by ",
-       format(how$tol), ": a larger `epsilon` or `max_iter` would help")
+  warn("convergence", "masses are wrong by ", format(error, digits = 3), " after ", how$max_iter, " iterations, not ",
+       "by ", format(how$tol), ": a larger `epsilon` or `max_iter` would help")
 }
 
 # Of a cloud to itself, where both potentials are one: half of the old and half of the new.
