@@ -189,3 +189,17 @@ plot.lazy_complex <- function(x, ...) {
 
 #' @export
 summary.lazy_complex <- function(object, ...) object
+
+# What would bind or multiply out the list of parts.
+#' @export
+cbind.lazy_complex <- function(...) refuse("cbind", "complex", "bind the data before Vi() or Vj()")
+
+#' @export
+rbind.lazy_complex <- function(...) refuse("rbind", "complex", "bind the data before Vi() or Vj()")
+
+#' @export
+determinant.lazy_complex <- function(x, ...) refuse("determinant", "complex", "as.matrix() gives the numbers")
+
+setMethod("kronecker", signature("lazy_complex", "ANY"), function(X, Y, FUN = "*", make.dimnames = FALSE, ...) {
+  refuse("kronecker", "complex", "as.matrix() gives the numbers")
+})

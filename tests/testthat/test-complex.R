@@ -125,6 +125,9 @@ test_that("a complex tensor says what it is, and what it is not", {
   expect_error(sqdist(Z, Vj(v)), class = "kernweave_error")
   expect_error(crossprod(Z), "`y` is needed", class = "kernweave_error_unsupported")
   expect_error(Z[3], "F\\[I, \\]", class = "kernweave_error_index")
+  for (bad in list(quote(cbind(Z, 1)), quote(rbind(1, Z)), quote(det(Z)), quote(kronecker(Z, diag(2))))) {
+    expect_error(eval(bad), "complex lazy tensor", class = "kernweave_error_unsupported")
+  }
 })
 
 test_that("rows, columns and the diagonal of a complex tensor are those of its matrix, restricted or not", {
