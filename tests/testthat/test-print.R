@@ -119,7 +119,7 @@ test_that("README and ?kernweave have one table of what is wanted, and all of it
     grDevices::dev.off()
     options(before)
   })
-  points <- matrix(seq_len(18) / 9, 6, 3)
+  points <- matrix((5 * seq_len(18)) %% 18 / 9, 6, 3)  # not on a line
   Z <- Vi(points)
   given <- list2env(list(a = 1:6, b = 1:5, x = points, y = y, X = Z, D = sqdist(Z, Y), K = exp(-sqdist(Z, Y) / 0.18),
                          S = exp(-sqdist(Z, Vj(points))), f = function(x) sum(x^2), start = c(1, 2),
