@@ -146,21 +146,6 @@ mean.lazy_complex <- function(x, index = NULL, ..., na.rm = FALSE) {
   each_part(x, mean)
 }
 
-setMethod("%*%", signature("lazy_complex", "ANY"), function(x, y) matrix_product(x, y))
-setMethod("%*%", signature("ANY", "lazy_complex"), function(x, y) left_product(x, y))
-setMethod("%*%", signature("lazy_complex", "lazy_complex"), function(x, y) matrix_product(x, y))
-setMethod("%*%", signature("lazy_complex", "lazy_tensor"), function(x, y) matrix_product(x, y))
-setMethod("%*%", signature("lazy_tensor", "lazy_complex"), function(x, y) matrix_product(x, y))
-setMethod("crossprod", signature("lazy_complex", "ANY"), function(x, y = NULL, ...) {
-  if (is.null(y)) abort("unsupported", "`y` is needed: crossprod(Z, y) of a complex lazy tensor is t(Z) %*% y")
-  matrix_product(t(x), y)
-})
-setMethod("crossprod", signature("ANY", "lazy_complex"), function(x, y = NULL, ...) left_product(t(as.matrix(x)), y))
-setMethod("tcrossprod", signature("lazy_complex", "ANY"), function(x, y = NULL, ...) {
-  if (is.null(y)) abort("unsupported", "`y` is needed: tcrossprod(Z, y) of a complex lazy tensor is Z %*% t(y)")
-  matrix_product(x, t(as.matrix(y)))
-})
-
 # Those of the parts, each varying along both axes.
 by_parts <- function(x, f, ...) {
   x <- as_whole(x)
@@ -170,12 +155,6 @@ as_whole <- function(x) {
   flat <- 0 * (row_index(need_extent(x, "i", "it")) + col_index(need_extent(x, "j", "it")))
   each_part(x, function(part) if (has_axis(part, "i") && has_axis(part, "j")) part else part + flat)
 }
-
-setMethod("diag", "lazy_complex", function(x = 1, nrow, ncol, names = TRUE) by_parts(x, diag))
-setMethod("rowSums", "lazy_complex", function(x, na.rm = FALSE, dims = 1, ...) by_parts(x, rowSums, na.rm, dims))
-setMethod("colSums", "lazy_complex", function(x, na.rm = FALSE, dims = 1, ...) by_parts(x, colSums, na.rm, dims))
-setMethod("rowMeans", "lazy_complex", function(x, na.rm = FALSE, dims = 1, ...) by_parts(x, rowMeans, na.rm, dims))
-setMethod("colMeans", "lazy_complex", function(x, na.rm = FALSE, dims = 1, ...) by_parts(x, colMeans, na.rm, dims))
 
 #' @export
 solve.lazy_complex <- function(a, b, ...) {
@@ -199,7 +178,3 @@ rbind.lazy_complex <- function(...) refuse("rbind", "complex", "bind the data be
 
 #' @export
 determinant.lazy_complex <- function(x, ...) refuse("determinant", "complex", "as.matrix() gives the numbers")
-
-setMethod("kronecker", signature("lazy_complex", "ANY"), function(X, Y, FUN = "*", make.dimnames = FALSE, ...) {
-  refuse("kronecker", "complex", "as.matrix() gives the numbers")
-})

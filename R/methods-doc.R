@@ -33,7 +33,9 @@
 #' @aliases %*%,linear_op,lazy_tensor-method
 #' @aliases %*%,linear_op,linear_op-method
 #' @aliases colMeans,kernweave_traced-method
+#' @aliases colMeans,lazy_complex-method
 #' @aliases colSums,kernweave_traced-method
+#' @aliases colSums,lazy_complex-method
 #' @aliases crossprod,ANY,kernweave_traced-method
 #' @aliases crossprod,ANY,lazy_complex-method
 #' @aliases crossprod,ANY,linear_op-method
@@ -57,6 +59,7 @@
 #' @aliases crossprod,linear_op,linear_op-method
 #' @aliases crossprod,linear_op,missing-method
 #' @aliases diag,kernweave_traced-method
+#' @aliases diag,lazy_complex-method
 #' @aliases kronecker,ANY,lazy_tensor-method
 #' @aliases kronecker,ANY,linear_op-method
 #' @aliases kronecker,Matrix,lazy_tensor-method
@@ -65,6 +68,7 @@
 #' @aliases kronecker,diagonalMatrix,linear_op-method
 #' @aliases kronecker,kernweave_traced,lazy_tensor-method
 #' @aliases kronecker,kernweave_traced,linear_op-method
+#' @aliases kronecker,lazy_complex,ANY-method
 #' @aliases kronecker,lazy_tensor,ANY-method
 #' @aliases kronecker,lazy_tensor,Matrix-method
 #' @aliases kronecker,lazy_tensor,diagonalMatrix-method
@@ -78,7 +82,9 @@
 #' @aliases kronecker,linear_op,lazy_tensor-method
 #' @aliases kronecker,linear_op,linear_op-method
 #' @aliases rowMeans,kernweave_traced-method
+#' @aliases rowMeans,lazy_complex-method
 #' @aliases rowSums,kernweave_traced-method
+#' @aliases rowSums,lazy_complex-method
 #' @aliases tcrossprod,ANY,kernweave_traced-method
 #' @aliases tcrossprod,ANY,linear_op-method
 #' @aliases tcrossprod,Matrix,linear_op-method
@@ -88,6 +94,7 @@
 #' @aliases tcrossprod,kernweave_traced,lazy_tensor-method
 #' @aliases tcrossprod,kernweave_traced,linear_op-method
 #' @aliases tcrossprod,kernweave_traced,missing-method
+#' @aliases tcrossprod,lazy_complex,ANY-method
 #' @aliases tcrossprod,lazy_tensor,diagonalMatrix-method
 #' @aliases tcrossprod,lazy_tensor,kernweave_traced-method
 #' @aliases tcrossprod,lazy_tensor,linear_op-method
