@@ -30,15 +30,8 @@ met_batches <- function(data, operands) {
 # Of the batches of a call, in order, those of an array: its only one along an axis of extent 1.
 places_of_batches <- function(own, batches) {
   own <- c(own, rep(1L, length(batches) - length(own)))
-  at <- rep(1, prod(batches))
-  step <- 1
-  each <- 1
-  for (axis in seq_along(batches)) {
-    if (own[axis] != 1) at <- at + step * ((seq_along(at) - 1) %/% each) %% batches[axis]
-    step <- step * own[axis]
-    each <- each * batches[axis]
-  }
-  at
+  along <- Map(function(own, all) if (own == 1) rep(1, all) else seq_len(all), own, batches)
+  as.vector(do.call(`[`, c(list(array(seq_len(prod(own)), own)), along)))
 }
 
 # The numbers of one batch, as data of an operand are.

@@ -188,15 +188,14 @@ reduce_complex <- function(F, op, index, K, weight, call, drop, ...) {
 }
 
 complex_product <- function(K, v, written) {
-  if (!has_axis(whole_of(as_complex(K)), "j")) abort("shape", "the left side of %*% has no points along j")
-  plain <- !is_lazy(v) && !is_lazy_complex(v)
-  if (plain) {
-    z <- parts_of(v)
-    K_whole <- whole_of(as_complex(K))
-    v <- lapply(z, function(part) if (!is.null(part)) columns_along_j(K_whole, part, written))
+  K <- as_complex(K)
+  whole <- whole_of(K)
+  if (!has_axis(whole, "j")) abort("shape", "the left side of %*% has no points along j")
+  if (!is_lazy(v) && !is_lazy_complex(v)) {
+    v <- lapply(parts_of(v), function(part) if (!is.null(part)) columns_along_j(whole, part, written))
     v <- if (is.null(v$im)) v$re else new_complex(v$re, v$im)
   }
-  reduction(complex_operator("*", as_complex(K), v), "sum", index = "j")
+  reduction(complex_operator("*", K, v), "sum", index = "j")
 }
 
 as_complex <- function(x) if (is_lazy_complex(x)) x else new_complex(x, as_lazy(0, x, "0"))

@@ -173,6 +173,16 @@ kernel_inputs <- function(sides) {
 # --- fits and their new points ------------------------------------------------------------------------------
 
 # What a fit keeps of its data: inputs and, of a formula, how to make them again. `names` are those of the terms.
+# Those of a formula, and its left side. Weights and rows are expressions, as the call has them: of columns of the data.
+formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NULL, one_sided = FALSE) {
+  data <- framed(data)
+  where <- environment(formula)
+  weights <- eval(weights, data, where)
+  sides <- formula_sides(formula, data, na.action, one_sided = one_sided, weights = weights,
+                         subset = eval(subset, data, where))
+  list(inputs = fit_inputs(sides), left = sides$left)
+}
+
 fit_inputs <- function(sides) {
   x <- kernel_inputs(sides)
   list(x = x, terms = sides$terms, xlevels = levels_of(sides$right), na.action = sides$dropped,

@@ -42,11 +42,8 @@ kpca_lazy.default <- function(x, k = 2, kernel = "gaussian", center = TRUE, ...)
 kpca_lazy.formula <- function(x, data = NULL, k = 2, kernel = "gaussian", center = TRUE, subset = NULL,
                               na.action = NULL, ...) {
   refuse_more(...)
-  call <- match.call()
-  data <- framed(data)
-  rows <- eval(substitute(subset), data, environment(x))
-  fit <- kpca_of(fit_inputs(formula_sides(x, data, na.action, one_sided = TRUE, subset = rows)), k,
-                 kernel_spec(kernel), center, call)
+  inputs <- formula_inputs(x, data, na.action, subset = substitute(subset), one_sided = TRUE)$inputs
+  fit <- kpca_of(inputs, k, kernel_spec(kernel), center, match.call())
   fit$formula <- x
   fit
 }

@@ -42,14 +42,8 @@ kde_lazy.formula <- function(x, data = NULL, bandwidth = c("nrd", "ml", "ucv"), 
                              na.action = NULL, control = fit_control(), ...) {
   refuse_more(...)
   check_control(control)
-  call <- match.call()
-  where <- environment(x)
-  data <- framed(data)
-  weights <- eval(substitute(weights), data, where)
-  sides <- formula_sides(x, data, na.action, one_sided = TRUE, weights = weights,
-                         subset = eval(substitute(subset), data, where))
-  inputs <- fit_inputs(sides)
-  fit <- kde_of(inputs, bandwidth, fit_weights(inputs$weights, nrow(inputs$x)), control, call)
+  inputs <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset), one_sided = TRUE)$inputs
+  fit <- kde_of(inputs, bandwidth, fit_weights(inputs$weights, nrow(inputs$x)), control, match.call())
   fit$formula <- x
   fit
 }

@@ -44,13 +44,9 @@ local_reg.formula <- function(x, data = NULL, degree = 1, bandwidth = c("cv", "a
                               na.action = NULL, control = fit_control(), ...) {
   refuse_more(...)
   check_control(control)
-  call <- match.call()
-  where <- environment(x)
-  data <- framed(data)
-  weights <- eval(substitute(weights), data, where)
-  sides <- formula_sides(x, data, na.action, weights = weights, subset = eval(substitute(subset), data, where))
-  inputs <- fit_inputs(sides)
-  fit <- local_of(inputs, sides$left, degree, bandwidth, inputs$weights, control, call)
+  found <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset))
+  inputs <- found$inputs
+  fit <- local_of(inputs, found$left, degree, bandwidth, inputs$weights, control, match.call())
   fit$formula <- x
   fit
 }

@@ -55,13 +55,9 @@ rbf_interpolate.default <- function(x, y, kernel = "thin_plate", degree = 1, lam
 rbf_interpolate.formula <- function(x, data = NULL, kernel = "thin_plate", degree = 1, lambda = 0, weights = NULL,
                                     subset = NULL, na.action = NULL, control = fit_control(), ...) {
   refuse_more(...)
-  call <- match.call()
-  data <- framed(data)
-  where <- environment(x)
-  weights <- eval(substitute(weights), data, where)
-  sides <- formula_sides(x, data, na.action, weights = weights, subset = eval(substitute(subset), data, where))
-  inputs <- fit_inputs(sides)
-  fit <- rbf_of(inputs, sides$left, kernel_spec(kernel), degree, lambda, inputs$weights, control, call)
+  found <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset))
+  inputs <- found$inputs
+  fit <- rbf_of(inputs, found$left, kernel_spec(kernel), degree, lambda, inputs$weights, control, match.call())
   fit$formula <- x
   fit
 }

@@ -52,13 +52,10 @@ kernel_ridge.default <- function(x, y, kernel = "gaussian", lambda = NULL, stand
 kernel_ridge.formula <- function(x, data = NULL, kernel = "gaussian", lambda = NULL, standardize = TRUE, weights = NULL,
                                  subset = NULL, na.action = NULL, control = fit_control(), ...) {
   refuse_more(...)
-  call <- match.call()
-  data <- framed(data)
-  where <- environment(x)
-  weights <- eval(substitute(weights), data, where)
-  sides <- formula_sides(x, data, na.action, weights = weights, subset = eval(substitute(subset), data, where))
-  inputs <- fit_inputs(sides)
-  fit <- ridge_of(inputs, sides$left, kernel_spec(kernel), lambda, standardize, inputs$weights, control, call)
+  found <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset))
+  inputs <- found$inputs
+  fit <- ridge_of(inputs, found$left, kernel_spec(kernel), lambda, standardize, inputs$weights, control,
+                  match.call())
   fit$formula <- x
   fit
 }
