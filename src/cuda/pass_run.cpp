@@ -54,13 +54,18 @@ PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, co
       inputs_(pass_, task, &device_, &staging_),
       outputs_(pass_, task, cut_, &device_) {}
 
-void PassRun::run(Room room, const std::function<void(double)>& poll) {
+// How many points of either side fit the memory of the device at once.
+void PassRun::begin(Room room, const std::function<void(double)>& poll) {
   device_.enter();
   poll_ = &poll;
   Needs needs = needs_of(pass_);
   inputs_.count(&needs);
   outputs_.count(&needs);
   windows_ = fitting(needs, pass_, cut_, rows_, all_.sweep, budget(needs, room));
+}
+
+void PassRun::run(Room room, const std::function<void(double)>& poll) {
+  begin(room, poll);
   place_numbers();
   for (const Span& lanes : spans(rows_, windows_.lanes)) {
     for (const Span& sweep : spans({0, all_.sweep}, windows_.sweep)) {

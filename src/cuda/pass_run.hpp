@@ -67,6 +67,7 @@ class PassRun {
   Span padded_rows(const Span& s) const;
   Span weights(const Span& columns) const;
 
+  void begin(Room room, const std::function<void(double)>& poll);
   double budget(const Needs& needs, Room room) const;
   template <class T>
   T* room_for(device::Block* block, const Span& points, std::int64_t bytes_each, const char* what);

@@ -39,12 +39,7 @@ void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const Unit
 
 // Makes the one window ready.
 void PassRun::enter_units(const UnitTable& table, Room room, const std::function<void(double)>& poll) {
-  device_.enter();
-  poll_ = &poll;
-  Needs needs = needs_of(pass_);
-  inputs_.count(&needs);
-  outputs_.count(&needs);
-  windows_ = fitting(needs, pass_, cut_, rows_, all_.sweep, budget(needs, room));
+  begin(room, poll);
   user_check(windows_.whole, Fault::memory, "restricted pairs of ", all_.lanes, " x ", all_.sweep,
              " points do not fit the GPU's memory at once; use device = \"cpu\"");
   place_numbers();
