@@ -173,10 +173,8 @@ together <- function(runs, batches, drop) {
   if (isTRUE(drop)) without_components(out) else out
 }
 
-without_components <- function(x) {
-  if (dim(x)[2] != 1) return(x)
-  array(x, dim(x)[-2], dimnames(x)[-2])
-}
+# Batches come last.
+without_components <- function(x) without_column(x, 2)
 
 side_by_side <- function(runs) vapply(runs, as.vector, as.vector(runs[[1]]))
 
@@ -253,7 +251,7 @@ stacked_run <- function(R, operands, data, batches) {
   whole$results <- as.character(seq_along(outputs))
   found <- Map(function(result, output) as_one_batch_has_it(result, output, points, batches), run_reduction(whole),
                R$outputs)
-  if (is.null(R$groups)) return(as_results(R, lapply(found, dropped_batches, R)))
+  if (is.null(R$groups)) return(as_results(R, lapply(found, dropped, R, without_components)))
   groups_of_batches(R, found, operands, data, batches)
 }
 
@@ -319,11 +317,6 @@ within_batch <- function(x, output, points, batches) {
   x[] <- x - before
   storage.mode(x) <- mode
   x
-}
-
-dropped_batches <- function(result, R) {
-  if (is.null(R$drop)) return(result)
-  if (is.list(result)) lapply(result, without_components) else without_components(result)
 }
 
 groups_of_batches <- function(R, found, operands, data, batches) {

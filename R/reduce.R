@@ -198,19 +198,18 @@ run_reduction <- function(R, data = NULL, owners = NULL) {
   as_results(R, lapply(out, dropped, R))
 }
 
-dropped <- function(result, R) {
+dropped <- function(result, R, drop = without_column) {
   if (is.null(R$drop)) return(result)
-  if (is.list(result)) lapply(result, rearranged, without_column) else rearranged(result, without_column)
+  if (is.list(result)) lapply(result, rearranged, drop) else rearranged(result, drop)
 }
 
 # One number for each point, without the extent of the one column.
-without_column <- function(result) {
+without_column <- function(result, at = length(dim(result))) {
   extents <- dim(result)
-  last <- length(extents)
-  if (extents[last] != 1) return(result)
+  if (extents[at] != 1) return(result)
   names <- dimnames(result)
-  if (last == 2) return(structure(as.vector(result), names = names[[1]]))
-  array(result, extents[-last], names[-last])
+  if (length(extents) == 2) return(structure(as.vector(result), names = names[[1]]))
+  array(result, extents[-at], names[-at])
 }
 
 # Data of each operand: its own, or what is given for it, or what a reduction computes for it. `known` keeps what has
