@@ -65,6 +65,16 @@ summary.silhouette_lazy <- function(object, ...) with_cluster_package("summary",
 #' @export
 plot.silhouette_lazy <- function(x, ...) with_cluster_package("plot", x, ...)
 
+# Bars of widths, the largest first in each cluster.
+#' @export
+plot_data.silhouette_lazy <- function(object, ...) {
+  group <- factor(object[, "cluster"], labels = attr(object, "labels") %or% sort(unique(object[, "cluster"])))
+  sorted <- order(group, -object[, "sil_width"])
+  bars <- bars_picture(object[sorted, "sil_width"], NULL, "silhouette width")
+  bars$layers$boxes$group <- group[sorted]
+  bars
+}
+
 # Its methods are those of the cluster package, which comes with R.
 with_cluster_package <- function(generic, x, ...) {
   if (!requireNamespace("cluster", quietly = TRUE)) {
@@ -221,4 +231,39 @@ predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
     out[known] <- nearest_center(check_finite(x[known, , drop = FALSE], "newdata"), object$centers)
   }
   stats::setNames(out, rownames(x))
+}
+
+#' @rdname kmeans_lazy
+#' @param x,y for `plot()`: the clusters, and the points, without which the centres alone are drawn
+#' @export
+plot.kmeans_lazy <- function(x, y = NULL, ...) {
+  draw_picture(plot_data(x, y), ...)
+  invisible(x)
+}
+
+# Two columns as they are; of more, the first two principal components of the points, or of the centres alone.
+#' @export
+plot_data.kmeans_lazy <- function(object, points = NULL, ...) {
+  centers <- unname(object$centers)
+  k <- nrow(centers)
+  at <- if (is.null(points)) centers else unname(strip_term(complete_points(points, "y")))
+  group <- if (is.null(points)) seq_len(k) else unname(object$cluster)
+  if (nrow(at) != length(group) || ncol(at) != ncol(centers)) {
+    abort("shape", "`y` is ", nrow(at), " x ", ncol(at), ", and the clusters are of ", counted(length(group), "point"),
+          " and ", counted(ncol(centers), "column"))
+  }
+  names <- colnames(object$centers) %or% paste0("x", seq_len(ncol(centers)))
+  if (ncol(at) > 2) {
+    main <- stats::prcomp(at)
+    centers <- stats::predict(main, centers)
+    names <- c("PC1", "PC2")
+    at <- cbind(main$x, 0)  # of one point there is one component
+    centers <- cbind(centers, 0)
+  } else if (ncol(at) == 1) {
+    at <- cbind(at, group)
+    centers <- cbind(centers, seq_len(k))
+    names <- c(names, "cluster")
+  }
+  picture(names[1], names[2], points = data.frame(x = at[, 1], y = at[, 2], group = factor(group)),
+          centres = data.frame(x = centers[, 1], y = centers[, 2]))
 }

@@ -171,19 +171,18 @@ print.marginal_effects <- function(x, digits = 4, ...) {
 #' @rdname marginal_effects
 #' @export
 plot.marginal_effects <- function(x, ...) {
-  draw_effects(x, ...)
+  draw_picture(plot_data(x), ...)
   invisible(x)
 }
 
 # Points with intervals, and in grey the quartiles of what effects are at each place.
-draw_effects <- function(x, xlab = "effect", ylab = "", ...) {
-  at <- rev(seq_len(nrow(x)))
-  span <- range(x$q25, x$q75, x$conf.low, x$conf.high, 0)
-  graphics::plot(x$estimate, at, xlim = span, ylim = c(0.5, nrow(x) + 0.5), yaxt = "n", pch = 19, xlab = xlab,
-                 ylab = ylab, ...)
-  graphics::axis(2, at, row.names(x), las = 1)
-  graphics::segments(x$q25, at, x$q75, at, lwd = 5, col = "grey80")
-  if (!is.null(x$conf.low)) graphics::segments(x$conf.low, at, x$conf.high, at)
-  graphics::points(x$estimate, at, pch = 19)
-  graphics::abline(v = 0, lty = 2)
+#' @export
+plot_data.marginal_effects <- function(object, ...) {
+  at <- rev(seq_len(nrow(object)))
+  across <- function(from, to) {
+    if (!is.null(object[[from]])) data.frame(x = object[[from]], y = at, xend = object[[to]], yend = at)
+  }
+  picture("effect", "", spread = across("q25", "q75"), intervals = across("conf.low", "conf.high"),
+          estimates = data.frame(x = object$estimate, y = at), upright = data.frame(x = 0),
+          ticks = list(y = rev(row.names(object))))
 }

@@ -130,15 +130,19 @@ print.kpca_lazy <- function(x, digits = 4, ...) {
 #' @param components for `plot()`: which two are drawn
 #' @export
 plot.kpca_lazy <- function(x, components = 1:2, ...) {
-  most <- ncol(x$scores)
-  if (most == 1) components <- 1
-  if (!all(components %in% seq_len(most))) abort("index", "`components` must be among 1 to ", most)
-  share <- sprintf("PC%d (%.1f %%)", components, 100 * x$values[components] / x$total)
-  draw_scores(x$scores[, components, drop = FALSE], share, ...)
+  draw_picture(plot_data(x, components), ...)
   invisible(x)
 }
 
-draw_scores <- function(scores, labels, xlab = labels[1], ylab = labels[2], ...) {
-  if (ncol(scores) == 1) graphics::plot(scores[, 1], xlab = "point", ylab = labels[1], ...)
-  else graphics::plot(scores, xlab = xlab, ylab = ylab, ...)
+#' @export
+plot_data.kpca_lazy <- function(object, components = 1:2, ...) {
+  most <- ncol(object$scores)
+  if (most == 1) components <- 1
+  if (!all(components %in% seq_len(most))) abort("index", "`components` must be among 1 to ", most)
+  share <- sprintf("PC%d (%.1f %%)", as.integer(components), 100 * object$values[components] / object$total)
+  scores <- unname(object$scores[, components, drop = FALSE])
+  if (length(components) == 1) {
+    return(picture("point", share, points = data.frame(x = seq_len(nrow(scores)), y = scores[, 1])))
+  }
+  picture(share[1], share[2], points = data.frame(x = scores[, 1], y = scores[, 2]))
 }

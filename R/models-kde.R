@@ -254,31 +254,33 @@ print.kde_lazy <- function(x, digits = 4, ...) {
 #' @param mass for two dimensions: what lies within each contour
 #' @param n places along each axis
 #' @export
-plot.kde_lazy <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = if (ncol(x$x) == 1) 512 else 60, ...) {
-  D <- ncol(x$x)
-  n <- check_count(n, "n", least = 2)
+plot.kde_lazy <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
+  draw_picture(plot_data(x, mass, n), ...)
+  invisible(x)
+}
+
+#' @export
+plot_data.kde_lazy <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
+  x <- unname(strip_term(object$x))
+  D <- ncol(x)
+  n <- check_count(n %or% c(512, 60)[min(D, 2)], "n", least = 2)
   if (!is.numeric(mass) || !all(mass > 0 & mass < 1)) {
     abort("value", "`mass` must be shares between 0 and 1, not ", format_value(mass))
   }
   if (D > 2) abort("unsupported", "plot() draws densities of one or two dimensions, not ", D, "; fit two at a time")
   axes <- lapply(seq_len(D), function(k) {
-    seq(min(x$x[, k]), max(x$x[, k]), length.out = n) + 3 * sqrt(x$bandwidth[k, k]) * seq(-1, 1, length.out = n)
+    seq(min(x[, k]), max(x[, k]), length.out = n) + 3 * sqrt(object$bandwidth[k, k]) * seq(-1, 1, length.out = n)
   })
-  places <- as.matrix(expand.grid(axes))
-  height <- exp(kde_log(x, unname(places)))
-  if (D == 1) draw_curve(x, axes[[1]], height, ...) else draw_contours(x, axes, matrix(height, n), mass, ...)
-  invisible(x)
+  names <- colnames(object$bandwidth)
+  places <- unname(as.matrix(expand.grid(axes)))
+  height <- exp(kde_log(object, places))
+  if (D == 1) {
+    return(picture(names, "Density", curve = data.frame(x = axes[[1]], y = height), rug = data.frame(x = x[, 1])))
+  }
+  grid <- data.frame(x = places[, 1], y = places[, 2], z = height)
+  picture(names[1], names[2], points = data.frame(x = x[, 1], y = x[, 2]),
+          contours = structure(grid, levels = mass_levels(object, mass), labels = paste0(100 * mass, " %")))
 }
 
-draw_curve <- function(fit, at, height, xlab = colnames(fit$bandwidth), ylab = "Density", ...) {
-  graphics::plot(at, height, type = "l", xlab = xlab, ylab = ylab, ...)
-  graphics::rug(fit$x[, 1])
-}
-
-# Contours at the densities that so much of the mass of the points exceeds.
-draw_contours <- function(fit, axes, height, mass, xlab = colnames(fit$bandwidth)[1], ylab = colnames(fit$bandwidth)[2],
-                          xlim = range(axes[[1]]), ylim = range(axes[[2]]), ...) {
-  levels <- stats::quantile(fit$fitted.values, 1 - mass)
-  graphics::plot(fit$x, pch = 19, cex = 0.3, col = "grey60", xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, ...)
-  graphics::contour(axes[[1]], axes[[2]], height, levels = levels, labels = paste0(100 * mass, " %"), add = TRUE)
-}
+# The densities that so much of the mass of the points exceeds.
+mass_levels <- function(fit, mass) unname(stats::quantile(fit$fitted.values, 1 - mass))

@@ -357,27 +357,25 @@ print.local_reg <- function(x, digits = 4, ...) {
 }
 
 #' @rdname local_reg
-#' @param n for `plot()` of one input: places of the curve
+#' @param n for `plot()` of one or two inputs: places along each
 #' @export
-plot.local_reg <- function(x, n = 200, level = 0.95, ...) {
-  n <- check_count(n, "n", least = 2)
-  if (ncol(x$data$y) > 1) abort("unsupported", "plot() draws one response, not ", ncol(x$data$y))
-  if (ncol(x$x) == 1) draw_band(x, n, level, ...) else draw_observed(x, ...)
+plot.local_reg <- function(x, n = NULL, level = 0.95, ...) {
+  draw_picture(plot_data(x, n, level), ...)
   invisible(x)
 }
 
-draw_band <- function(fit, n, level, xlab = names(fit$bandwidth),
-                      ylab = if (is.null(fit$formula)) "response" else deparse1(fit$formula[[2]]), ...) {
-  at <- seq(min(fit$data$x), max(fit$data$x), length.out = n)
-  values <- local_values(fit$data, fit$degree, fit$bandwidth, at)
-  band <- with_interval(values$fit[, 1], fit$sigma * sqrt(values$square), fit, "confidence", level)
-  graphics::plot(fit$data$x, fit$data$y, xlab = xlab, ylab = ylab, pch = 19, cex = 0.5, col = "grey60", ...)
-  graphics::matlines(at, band, lty = c(1, 2, 2), col = 1)
-}
-
-draw_observed <- function(fit, xlab = "fitted", ylab = "observed", ...) {
-  fitted <- as.vector(fit$data$y) - as.vector(fit$data$y - local_values(fit$data, fit$degree, fit$bandwidth,
-                                                                          fit$data$x)$fit)
-  graphics::plot(fitted, fit$data$y, xlab = xlab, ylab = ylab, ...)
-  graphics::abline(0, 1, lty = 2)
+#' @export
+plot_data.local_reg <- function(object, n = NULL, level = 0.95, ...) {
+  part <- object$data
+  refuse_many(ncol(part$y))
+  D <- ncol(part$x)
+  axes <- plot_axes(part$x, check_count(n %or% c(200, 60)[min(D, 2)], "n", least = 2))
+  at <- if (D < 3) unname(as.matrix(expand.grid(axes))) else part$x
+  values <- local_values(part, object$degree, object$bandwidth, at)
+  fit <- values$fit[, 1]
+  labels <- names(object$bandwidth)
+  if (D > 2) return(observed_picture(fit, part$y, response_name(object)))
+  if (D == 2) return(surface_picture(axes, fit, part$x, labels))
+  band <- with_interval(fit, object$sigma * sqrt(values$square), object, "confidence", level)
+  curve_picture(at[, 1], fit, part$x, part$y, labels, response_name(object), band[, 2:3])
 }

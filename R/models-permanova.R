@@ -190,8 +190,11 @@ permanova_table <- function(fit, found, metric, n, by) {
 #' @rdname permanova
 #' @export
 plot.permanova <- function(x, main = "Shares of the sum of squares", ...) {
-  shares <- x$R2[-nrow(x)]
-  names(shares) <- rownames(x)[-nrow(x)]
-  graphics::barplot(shares, main = main, ylab = "R2", ylim = c(0, 1), ...)
+  draw_picture(plot_data(x), main = main, ylim = c(0, 1), ...)
   invisible(x)
+}
+
+#' @export
+plot_data.permanova <- function(object, ...) {
+  bars_picture(object$R2[-nrow(object)], rownames(object)[-nrow(object)], "R2")
 }

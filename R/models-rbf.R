@@ -309,30 +309,20 @@ rbf_sigma <- function(fit) {
 #' @rdname rbf_interpolate
 #' @param n for `plot()` of one or two inputs: places along each
 #' @export
-plot.rbf_interpolate <- function(x, n = if (ncol(x$x) == 1) 200 else 60, ...) {
-  if (ncol(x$data$y) > 1) abort("unsupported", "plot() draws one response, not ", ncol(x$data$y))
-  axes <- lapply(seq_len(ncol(x$x)), function(d) seq(min(x$data$x[, d]), max(x$data$x[, d]), length.out = n))
-  labels <- colnames(x$x) %or% x$names
-  response <- if (is.null(x$formula)) "response" else deparse1(x$formula[[2]])
-  if (length(axes) == 1) {
-    draw_rbf_curve(x, axes[[1]], labels, response, ...)
-  } else if (length(axes) == 2) {
-    height <- matrix(rbf_values(x, unname(as.matrix(expand.grid(axes)))), n)
-    draw_surface(axes, height, x$data$x, labels, ...)
-  } else {
-    graphics::plot(rbf_values(x, x$data$x), x$data$y, xlab = "fitted", ylab = response, ...)
-    graphics::abline(0, 1, lty = 2)
-  }
+plot.rbf_interpolate <- function(x, n = NULL, ...) {
+  draw_picture(plot_data(x, n), ...)
   invisible(x)
 }
 
-draw_rbf_curve <- function(fit, at, labels, response, xlab = labels, ylab = response, ...) {
-  graphics::plot(fit$data$x, fit$data$y, xlab = xlab, ylab = ylab, pch = 19, cex = 0.5, col = "grey60", ...)
-  graphics::lines(at, rbf_values(fit, cbind(at)))
-}
-
-draw_surface <- function(axes, height, points, labels, xlab = labels[1], ylab = labels[2], ...) {
-  graphics::image(axes[[1]], axes[[2]], height, xlab = xlab, ylab = ylab, ...)
-  graphics::contour(axes[[1]], axes[[2]], height, add = TRUE)
-  graphics::points(points, pch = 19, cex = 0.3)
+#' @export
+plot_data.rbf_interpolate <- function(object, n = NULL, ...) {
+  part <- object$data
+  refuse_many(ncol(part$y))
+  D <- ncol(part$x)
+  axes <- plot_axes(part$x, check_count(n %or% c(200, 60)[min(D, 2)], "n", least = 2))
+  fit <- rbf_values(object, if (D < 3) unname(as.matrix(expand.grid(axes))) else part$x)[, 1]
+  labels <- colnames(object$x) %or% object$names
+  if (D > 2) return(observed_picture(fit, part$y, response_name(object)))
+  if (D == 2) return(surface_picture(axes, fit, part$x, labels))
+  curve_picture(axes[[1]], fit, part$x, part$y, labels, response_name(object))
 }

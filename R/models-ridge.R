@@ -280,20 +280,19 @@ print.summary.kernel_ridge <- function(x, digits = 4, ...) {
 #'   of what they are at each point
 #' @export
 plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects"), ...) {
-  which <- one_of(which[1], c("fitted", "gcv", "effects"), "which")
-  if (which == "effects") plot(marginal_effects(x), ...)
-  else if (which == "gcv") draw_criterion(x, ...)
-  else draw_residuals(x, ...)
+  draw_picture(plot_data(x, which), ...)
   invisible(x)
 }
 
-draw_residuals <- function(fit, xlab = "fitted", ylab = "residuals", ...) {
-  graphics::plot(as.vector(fit$fitted.values), as.vector(fit$residuals), xlab = xlab, ylab = ylab, ...)
-  graphics::abline(h = 0, lty = 2)
-}
-
-draw_criterion <- function(fit, xlab = "lambda", ylab = fit$method, ...) {
-  if (is.null(fit$gcv)) abort("input", "`lambda` was given: there is no curve to be drawn")
-  graphics::plot(fit$gcv$lambda, fit$gcv$gcv, type = "l", log = "xy", xlab = xlab, ylab = ylab, ...)
-  graphics::abline(v = fit$lambda, lty = 2)
+#' @export
+plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects"), ...) {
+  which <- one_of(which[1], c("fitted", "gcv", "effects"), "which")
+  if (which == "effects") return(plot_data(marginal_effects(object)))
+  if (which == "fitted") {
+    both <- data.frame(x = as.vector(object$fitted.values), y = as.vector(object$residuals))
+    return(picture("fitted", "residuals", points = both, across = data.frame(y = 0)))
+  }
+  if (is.null(object$gcv)) abort("input", "`lambda` was given: there is no curve to be drawn")
+  picture("lambda", object$method, curve = data.frame(x = object$gcv$lambda, y = object$gcv$gcv),
+          upright = data.frame(x = object$lambda), log = "xy")
 }

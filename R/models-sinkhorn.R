@@ -285,22 +285,25 @@ summary.sinkhorn <- function(object, ...) object
 #' @param most for `plot()`: the most arrows
 #' @export
 plot.sinkhorn <- function(x, most = 200, ...) {
-  if (ncol(x$x) > 2) abort("unsupported", "plot() draws clouds of 1 or 2 dimensions, not of ", ncol(x$x))
-  rows <- unique(round(seq(1, nrow(x$kept$at), length.out = min(most, nrow(x$kept$at)))))
-  from <- x$kept$at[rows, , drop = FALSE]
-  to <- unname(predict(x, from))
-  if (ncol(x$x) == 1) {
-    graphics::plot(from, to, xlab = "from", ylab = "to", ...)
-    graphics::abline(0, 1, lty = 2)
-  } else draw_arrows(from, to, x, ...)
+  draw_picture(plot_data(x, most), ...)
   invisible(x)
 }
 
-draw_arrows <- function(from, to, fit, xlab = names[1], ylab = names[2], ...) {
-  names <- colnames(fit$x) %or% c("x1", "x2")
-  all <- rbind(fit$kept$at, fit$target$at)
-  graphics::plot(all, col = rep(c("steelblue", "firebrick"), c(nrow(fit$kept$at), nrow(fit$target$at))), pch = 19,
-                 cex = 0.5, xlab = xlab, ylab = ylab, ...)
-  long <- rowSums((to - from)^2) > 0
-  graphics::arrows(from[long, 1], from[long, 2], to[long, 1], to[long, 2], length = 0.05, col = "grey60")
+# Arrows of the map; of one dimension, where each point goes.
+#' @export
+plot_data.sinkhorn <- function(object, most = 200, ...) {
+  if (ncol(object$x) > 2) abort("unsupported", "plot() draws clouds of 1 or 2 dimensions, not of ", ncol(object$x))
+  clouds <- list(object$kept$at, object$target$at)
+  rows <- unique(round(seq(1, nrow(clouds[[1]]), length.out = min(check_count(most, "most"), nrow(clouds[[1]])))))
+  from <- clouds[[1]][rows, , drop = FALSE]
+  to <- unname(predict(object, from))
+  if (ncol(object$x) == 1) {
+    return(picture("from", "to", points = data.frame(x = from[, 1], y = to[, 1]),
+                   line = data.frame(intercept = 0, slope = 1)))
+  }
+  names <- colnames(object$x) %or% c("x1", "x2")
+  all <- do.call(rbind, clouds)
+  group <- factor(rep(c("x", "y"), vapply(clouds, nrow, 0L)))
+  picture(names[1], names[2], arrows = data.frame(x = from[, 1], y = from[, 2], xend = to[, 1], yend = to[, 2]),
+          points = data.frame(x = all[, 1], y = all[, 2], group = group))
 }

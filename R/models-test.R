@@ -90,22 +90,27 @@ test_p_text <- function(x, digits) {
 #' @rdname kernweave_test
 #' @export
 plot.kernweave_test <- function(x, breaks = "FD", main = x$method, xlab = names(x$statistic), ...) {
-  statistic <- unname(x$statistic)
-  moments <- x$moments %or% moments_of(x$replicates)
-  ends <- moments[["mean"]] + sqrt(moments[["variance"]]) * c(-2.5, 5)
+  draw_picture(plot_data(x, breaks), main = main, xlab = xlab, ...)
+  invisible(x)
+}
+
+# The statistic beside its replicates, in bins, and the curve of their moments.
+#' @export
+plot_data.kernweave_test <- function(object, breaks = "FD", ...) {
+  statistic <- unname(object$statistic)
+  moments <- object$moments %or% moments_of(object$replicates)
   if (!isTRUE(moments[["variance"]] > 0)) abort("data", "plot(): all replicates are the same; there is nothing to draw")
-  xlim <- range(statistic, x$replicates, if (is.null(x$replicates)) ends)
-  at <- seq(xlim[1], xlim[2], length.out = 400)
+  ends <- moments[["mean"]] + sqrt(moments[["variance"]]) * c(-2.5, 5)
+  ends <- range(statistic, object$replicates, if (is.null(object$replicates)) ends)
+  at <- seq(ends[1], ends[2], length.out = 400)
   curve <- pearson_density(at, moments)
   curve[!is.finite(curve) | curve <= 0] <- NA  # where it begins it may be infinite
-  if (is.null(x$replicates)) {
-    graphics::plot(at, curve, type = "l", main = main, xlab = xlab, ylab = "Density", ...)
-  } else {
-    graphics::hist(x$replicates, breaks = breaks, freq = FALSE, main = main, xlab = xlab, xlim = xlim, ...)
-    graphics::lines(at, curve)
+  bins <- if (!is.null(object$replicates)) graphics::hist(object$replicates, breaks = breaks, plot = FALSE)
+  boxes <- if (!is.null(bins)) {
+    data.frame(xmin = bins$breaks[-length(bins$breaks)], xmax = bins$breaks[-1], ymin = 0, ymax = bins$density)
   }
-  graphics::abline(v = statistic, lwd = 2, lty = 2)
-  invisible(x)
+  picture(names(object$statistic), "Density", boxes = boxes, curve = data.frame(x = at, y = curve),
+          upright = data.frame(x = statistic), main = object$method)
 }
 
 moments_of <- function(replicates) {

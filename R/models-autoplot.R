@@ -1,0 +1,92 @@
+# The same pictures by ggplot2: methods of its autoplot(), registered where that is there.
+
+#' Fits and tests by ggplot2
+#'
+#' Methods of `ggplot2::autoplot()`, which draw what `plot()` draws, as an object to which layers, scales and themes are
+#' added.
+#'
+#' @param object what [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()],
+#'   [kpca_lazy()], [kmeans_lazy()], [silhouette_lazy()], [permanova()], [sinkhorn()] or a test of the package returned
+#' @param ... arguments of the object's `plot()` that say what is drawn, such as `n`, `which` or `components`
+#' @return A `ggplot`.
+#' @seealso [kernweave_fit], [kernweave_test], [tidy-fits]
+#' @name autoplot-fits
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
+#' fit <- local_reg(accel ~ times, MASS::mcycle, bandwidth = 2)
+#' ggplot2::autoplot(fit) + ggplot2::theme_minimal()
+NULL
+
+autoplot_picture <- function(object, ...) {
+  picture <- plot_data(object, ...)
+  drawn <- ggplot2::ggplot()
+  for (kind in names(picture$layers)) drawn <- drawn + geoms[[kind]](picture$layers[[kind]])
+  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = NULL, fill = NULL)
+  for (axis in c("x", "y")) {
+    scale <- getExportedValue("ggplot2", paste0("scale_", axis, "_continuous"))
+    texts <- picture$ticks[[axis]]
+    if (length(texts)) drawn <- drawn + scale(breaks = seq_along(texts), labels = texts)
+    if (grepl(axis, picture$log)) drawn <- drawn + scale(trans = "log10")
+  }
+  drawn
+}
+
+# Columns of a layer under the names ggplot2 has for them, and others that are said.
+drawn_by <- function(d, ...) {
+  columns <- intersect(c("x", "y", "xmin", "xmax", "ymin", "ymax", "xend", "yend"), names(d))
+  do.call(ggplot2::aes, lapply(c(stats::setNames(columns, columns), ...), as.name))
+}
+
+geoms <- list(
+  surface = function(d) ggplot2::geom_raster(drawn_by(d, fill = "z"), d),
+  contours = function(d) ggplot2::geom_contour(drawn_by(d, z = "z"), d, breaks = attr(d, "levels"), colour = "grey20"),
+  band = function(d) ggplot2::geom_ribbon(drawn_by(d), d, alpha = 0.15),
+  boxes = function(d) {
+    if (is.null(d$group)) ggplot2::geom_rect(drawn_by(d), d, fill = "grey85", colour = "grey40")
+    else ggplot2::geom_rect(drawn_by(d, fill = "group"), d)
+  },
+  points = function(d) {
+    if (is.null(d$group)) ggplot2::geom_point(drawn_by(d), d, colour = "grey50")
+    else ggplot2::geom_point(drawn_by(d, colour = "group"), d)
+  },
+  estimates = function(d) ggplot2::geom_point(drawn_by(d), d, size = 2),
+  centres = function(d) ggplot2::geom_point(drawn_by(d), d, shape = 3, size = 3),
+  curve = function(d) ggplot2::geom_line(drawn_by(d), d, na.rm = TRUE),
+  spread = function(d) ggplot2::geom_segment(drawn_by(d), d, linewidth = 2, colour = "grey80"),
+  intervals = function(d) ggplot2::geom_segment(drawn_by(d), d),
+  arrows = function(d) {
+    tip <- ggplot2::arrow(length = ggplot2::unit(0.05, "inches"))
+    ggplot2::geom_segment(drawn_by(d), d, colour = "grey60", arrow = tip)
+  },
+  rug = function(d) ggplot2::geom_rug(drawn_by(d), d, sides = "b"),
+  line = function(d) ggplot2::geom_abline(intercept = d$intercept, slope = d$slope, linetype = 2),
+  upright = function(d) ggplot2::geom_vline(xintercept = d$x, linetype = 2),
+  across = function(d) ggplot2::geom_hline(yintercept = d$y, linetype = 2)
+)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.kernweave_fit <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.kernweave_test <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.marginal_effects <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.kmeans_lazy <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.silhouette_lazy <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.permanova <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.sinkhorn <- function(object, ...) autoplot_picture(object, ...)

@@ -1,0 +1,163 @@
+# Pictures of fits and tests hold the numbers that they should, and both kinds of graphics draw them.
+
+flowers <- as.matrix(iris[, 1:4])
+long <- flowers[, 3:4]
+
+pictured <- function(object, ...) kernweave:::plot_data(object, ...)
+layer <- function(object, kind, ...) pictured(object, ...)$layers[[kind]]
+
+# One of each class, and of each number of dimensions that is drawn differently.
+all_pictures <- function() {
+  set.seed(1)
+  crash <- MASS::mcycle
+  houses <- kernel_ridge(medv ~ rm + lstat + zn, MASS::Boston[1:80, ])
+  groups <- kmeans_lazy(flowers, flowers[c(1, 51, 101), ])
+  list(
+    density = kde_lazy(~ eruptions, faithful), densities = kde_lazy(faithful),
+    line = local_reg(accel ~ times, crash, bandwidth = 2),
+    plane = local_reg(mpg ~ wt + hp, mtcars, bandwidth = c(1, 50)),
+    beyond = local_reg(mpg ~ wt + hp + qsec, mtcars, bandwidth = c(1, 50, 2)),
+    smooth = rbf_interpolate(dist ~ speed, cars, lambda = 5),
+    plate = rbf_interpolate(depth ~ long + lat, quakes[1:60, ], lambda = 1),
+    cube = rbf_interpolate(Sepal.Length ~ ., iris[1:60, 1:4], "energy", degree = 0, lambda = 1),
+    ridge = houses, effects = marginal_effects(houses), components = kpca_lazy(flowers, 2),
+    component = kpca_lazy(flowers, 1), clusters = groups, widths = silhouette_lazy(flowers, groups),
+    permuted = energy_test(cbind(mpg, wt) ~ am, mtcars, R = 49),
+    moments = hsic_test(mtcars$mpg, mtcars$wt, null = "moments"),
+    signs = ksd_test(as.vector(scale(trees$Volume)), function(x) -x, R = 49),
+    design = permanova(cbind(mpg, wt) ~ am + gear, mtcars, R = 49),
+    map = sinkhorn(long[1:20, ], long[51:75, ], epsilon = 0.5), shift = sinkhorn(1:5, 2:7, epsilon = 0.5)
+  )
+}
+
+test_that("every fit and every test is drawn, and is returned", {
+  in_nowhere({
+    pictures <- all_pictures()
+    for (name in names(pictures)) {
+      shown <- withVisible(plot(pictures[[name]]))
+      expect_false(shown$visible, label = name)
+      if (name != "widths") expect_identical(shown$value, pictures[[name]], label = name)
+    }
+  })
+})
+
+test_that("autoplot() draws the same by ggplot2", {
+  skip_if_not_installed("ggplot2")
+  in_nowhere({
+    pictures <- all_pictures()
+    for (name in names(pictures)) {
+      drawn <- ggplot2::autoplot(pictures[[name]])
+      expect_s3_class(drawn, "ggplot")
+      expect_silent(built <- ggplot2::ggplot_build(drawn))
+      layers <- pictured(pictures[[name]])$layers
+      expect_length(built$data, length(layers))
+      for (k in seq_along(layers)) {
+        expect_identical(nrow(built$data[[k]]) > 0, nrow(layers[[k]]) > 0, label = paste(name, names(layers)[k]))
+      }
+    }
+    drawn <- ggplot2::autoplot(pictures$ridge, which = "gcv")
+    expect_silent(built <- ggplot2::ggplot_build(drawn))
+    expect_equal(built$data[[1]]$y, log10(pictures$ridge$gcv$gcv))
+    expect_identical(built$plot$labels$x, "lambda")
+  })
+})
+
+test_that("a density is drawn on a grid, with contours that hold so much of the points", {
+  fit <- kde_lazy(faithful$eruptions, bandwidth = 0.3)
+  curve <- layer(fit, "curve", n = 50)
+  expect_equal(curve$y, vapply(curve$x, function(at) mean(dnorm(at, faithful$eruptions, 0.3)), 0))
+  expect_equal(range(curve$x), range(faithful$eruptions) + c(-0.9, 0.9))
+  both <- kde_lazy(faithful, bandwidth = c(0.3, 5))
+  contours <- layer(both, "contours", mass = c(0.5, 0.9), n = 7)
+  at <- function(x, y) mean(dnorm(x, faithful$eruptions, 0.3) * dnorm(y, faithful$waiting, 5))
+  expect_equal(contours$z, mapply(at, contours$x, contours$y))
+  own <- mapply(at, faithful$eruptions, faithful$waiting)
+  expect_equal(attr(contours, "levels"), unname(quantile(own, c(0.5, 0.1))))
+  expect_identical(attr(contours, "labels"), c("50 %", "90 %"))
+})
+
+test_that("curves and surfaces are predictions, with intervals", {
+  fit <- local_reg(accel ~ times, MASS::mcycle, bandwidth = 2)
+  drawn <- pictured(fit, n = 20, level = 0.9)
+  expected <- predict(fit, data.frame(times = drawn$layers$curve$x), interval = "confidence", level = 0.9)
+  expect_equal(drawn$layers$curve$y, unname(expected[, "fit"]))
+  expect_equal(as.matrix(drawn$layers$band[, 2:3]), expected[, 2:3], ignore_attr = TRUE)
+  expect_identical(drawn[c("xlab", "ylab")], list(xlab = "times", ylab = "accel"))
+  for (fit in list(local_reg(depth ~ long + lat, quakes[1:60, ], bandwidth = 3),
+                   rbf_interpolate(depth ~ long + lat, quakes[1:60, ], lambda = 1))) {
+    surface <- layer(fit, "surface", n = 6)
+    expect_identical(nrow(surface), 36L)
+    expect_equal(surface$z, unname(predict(fit, data.frame(long = surface$x, lat = surface$y))))
+    expect_equal(range(surface$y), range(quakes$lat[1:60]))
+  }
+  beyond <- local_reg(mpg ~ wt + hp + qsec, mtcars, bandwidth = c(1, 50, 2))
+  expect_equal(layer(beyond, "points"), data.frame(x = unname(fitted(beyond)), y = mtcars$mpg))
+})
+
+test_that("a ridge regression shows residuals, its criterion, or effects", {
+  fit <- kernel_ridge(medv ~ rm + lstat, MASS::Boston[1:80, ])
+  expect_equal(layer(fit, "points"), data.frame(x = unname(fitted(fit)), y = unname(residuals(fit))))
+  expect_equal(layer(fit, "curve", "gcv"), data.frame(x = fit$gcv$lambda, y = fit$gcv$gcv))
+  effects <- marginal_effects(fit)
+  drawn <- pictured(fit, "effects")
+  expect_equal(drawn$layers$intervals[, c("x", "xend")], as.data.frame(unclass(effects)[c("conf.low", "conf.high")]),
+               ignore_attr = TRUE)
+  expect_identical(drawn$ticks$y[drawn$layers$estimates$y], rownames(effects))
+  expect_null(layer(marginal_effects(fit, se = FALSE), "intervals"))
+})
+
+test_that("the bins of replicates hold all of them, and the curve has their moments", {
+  set.seed(1)
+  found <- energy_test(cbind(mpg, wt) ~ am, mtcars, R = 199)
+  bins <- layer(found, "boxes")
+  expect_equal(sum((bins$xmax - bins$xmin) * bins$ymax), 1)
+  expect_lte(min(bins$xmin), min(found$replicates))
+  expect_identical(layer(found, "upright")$x, unname(found$statistic))
+  curve <- layer(energy_test(cbind(mpg, wt) ~ vs, mtcars, null = "moments"), "curve")
+  expect_true(all(curve$y > 0, na.rm = TRUE))
+})
+
+test_that("bars, scores and arrows are those of the object", {
+  table <- permanova(cbind(mpg, wt) ~ am + gear, mtcars, R = 9)
+  drawn <- pictured(table)
+  expect_identical(drawn$layers$boxes$ymax, table$R2[1:3])
+  expect_identical(drawn$ticks$x, c("am", "gear", "Residual"))
+  fit <- kpca_lazy(flowers, 3)
+  expect_equal(layer(fit, "points", c(3, 1)), data.frame(x = unname(fit$scores[, 3]), y = unname(fit$scores[, 1])))
+  moved <- sinkhorn(long[1:20, ], long[51:75, ], epsilon = 0.5)
+  arrows <- layer(moved, "arrows")
+  expect_equal(as.matrix(arrows[c("xend", "yend")]), unname(predict(moved)), ignore_attr = TRUE)
+  expect_equal(table(layer(moved, "points")$group), table(rep(c("x", "y"), c(20, 25))), ignore_attr = TRUE)
+  expect_identical(nrow(layer(moved, "arrows", most = 7)), 7L)
+})
+
+test_that("clusters are drawn in their columns, or in principal components", {
+  two <- kmeans_lazy(long, long[c(1, 51, 101), ])
+  expect_equal(layer(two, "points", long)[c("x", "y")], as.data.frame(unname(long)), ignore_attr = TRUE)
+  expect_equal(layer(two, "centres", long), as.data.frame(two$centers), ignore_attr = TRUE)
+  expect_identical(nrow(layer(two, "points")), 3L)
+  four <- kmeans_lazy(flowers, flowers[c(1, 51, 101), ])
+  drawn <- layer(four, "points", flowers)
+  expect_equal(abs(as.matrix(drawn[, 1:2])), abs(prcomp(flowers)$x[, 1:2]), ignore_attr = TRUE)
+  expect_identical(as.integer(drawn$group), unname(four$cluster))
+  expect_equal(layer(kmeans_lazy(1:6, matrix(c(1, 6))), "points", 1:6)$y, rep(1:2, each = 3))
+  expect_error(pictured(two, long[1:9, ]), "9 x 2", class = "kernweave_error_shape")
+  widths <- silhouette_lazy(flowers, iris$Species)
+  bars <- layer(widths, "boxes")
+  expect_identical(levels(bars$group), levels(iris$Species))
+  expect_equal(sort(bars$ymax), sort(unname(widths[, "sil_width"])))
+})
+
+test_that("colours and symbols are for points, texts and ranges for the frame", {
+  in_nowhere({
+    fit <- kpca_lazy(flowers, 2)
+    expect_silent(plot(fit, col = iris$Species, pch = 3, main = "flowers", xlab = "first", xlim = c(-1, 1), asp = 1))
+    expect_silent(plot(rbf_interpolate(depth ~ long + lat, quakes[1:60, ], lambda = 1), col = gray.colors(9)))
+    plot(fit, xlim = c(-5, 5), xaxs = "i")
+    expect_equal(par("usr")[1:2], c(-5, 5))
+  })
+  for (responses in list(local_reg(cbind(mpg, wt) ~ hp, mtcars, bandwidth = 50),
+                         rbf_interpolate(cbind(mpg, wt) ~ hp, mtcars, lambda = 1))) {
+    expect_error(plot(responses), "one response", class = "kernweave_error_unsupported")
+  }
+})
