@@ -88,6 +88,8 @@
 #' `vignette("pairs")` for groups, conditions and blocks of pairs,
 #' `vignette("two-samples")`, `vignette("dependence")`, `vignette("communities")` and `vignette("stein")` for tests,
 #' `vignette("neighbours")` for neighbours and clusters, `vignette("densities")` for densities and regression curves,
+#' `vignette("house-prices")` for regression on many inputs, `vignette("own-kernel")` for a series taken apart,
+#' `vignette("moving-mass")` for transport, `vignette("points-on-a-map")` for spatial statistics,
 #' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
