@@ -48,10 +48,10 @@ one_batch <- function(x, at, axis = "i") {
 #' points of D components in each of B batches, and more axes are possible. For `Pm()` the first extent is 1. Formulas
 #' of batches have batches; what has none, or one along an axis, goes with all. Reductions, products and gradients are
 #' those of each batch by itself, and have the batch axes behind their own: a sum is an array of points x components x
-#' batches. [solve()][solve.lazy_tensor] solves each batch.
+#' batches. [solve()][solve.lazy_tensor] solves each batch, and [logdet()] takes the determinant of each.
 #'
 #' Many small batches are one job of all threads, large ones go one after the other. `take_batch()` gives the formula of
-#' one of them, for what takes no batches: operators, [logdet()], [explain()].
+#' one of them, for what takes no batches: operators and [explain()].
 #'
 #' @param F a lazy tensor
 #' @param k the number of a batch, counted through all batch axes, the first of which runs fastest
@@ -121,6 +121,17 @@ solve_batches <- function(K, b, ...) {
   })
   out <- together(found, batches, FALSE)
   if (length(dim(b)) < 2) without_components(out) else out
+}
+
+logdet_batches <- function(K, ...) {
+  batches <- K$extent[-(1:2)]
+  found <- lapply(seq_len(prod(batches)), function(k) {
+    value <- logdet(take_batch(K, k), ...)
+    if (!is_traced(value)) return(c(value, attr(value, "se")))
+    abort("no_gradient", "logdet() with batches has no gradient; write it batch by batch, with take_batch()")
+  })
+  each <- function(k) array(vapply(found, `[`, 0, k), batches)
+  structure(each(1), se = each(2))
 }
 
 # --- reductions -------------------------------------------------------------------------------------------------
@@ -235,10 +246,30 @@ extents_of_data <- function(R, operands, data) {
 }
 
 stacked_run <- function(R, operands, data, batches) {
-  count <- prod(batches)
   points <- extents_of_data(R, operands, data)
-  to <- Map(stacked_operand, operands, data, MoreArgs = list(batches = batches))
-  restate <- function(formulas) r_restate(formulas, operands, to)
+  whole <- kept_stack(R, operands, points, prod(batches))
+  stacked <- Map(stacked_operand, operands, data, MoreArgs = list(batches = batches))
+  stacked <- stacked[match_operands(prepared(whole$reduction)$operands, whole$operands)]
+  results <- run_reduction(whole$reduction, lapply(stacked, `[[`, "data"), stacked)
+  found <- Map(function(result, output) as_one_batch_has_it(result, output, points, batches), results, R$outputs)
+  if (is.null(R$groups)) return(as_results(R, lapply(found, dropped, R, without_components)))
+  groups_of_batches(R, found, operands, data, batches)
+}
+
+# The reduction of all batches at once waits for its data, so that one does for all calls with as many points.
+kept_stack <- function(R, operands, points, count) {
+  whole <- R$cache$stacked
+  if (!identical(whole$points, c(points, count))) {
+    R$cache$stacked <- whole <- list(points = c(points, count), operands = lapply(operands, waiting_operand))
+    whole$reduction <- stacked_reduction(R, operands, whole$operands, points, count)
+    R$cache$stacked <- whole
+  }
+  whole$reduction$settings <- R$settings
+  whole
+}
+
+stacked_reduction <- function(R, from, to, points, count) {
+  restate <- function(formulas) r_restate(formulas, from, to)
   outputs <- lapply(R$outputs, function(output) {
     given <- Filter(Negate(is.null), output[c("value", "weight")])
     output[names(given)] <- restate(given)
@@ -249,19 +280,19 @@ stacked_run <- function(R, operands, data, batches) {
   whole <- new_reduction(outputs, points * count, R$settings, new_pairs(list(ranges = blocks)),
                          extents = restate(R$extents))
   whole$results <- as.character(seq_along(outputs))
-  found <- Map(function(result, output) as_one_batch_has_it(result, output, points, batches), run_reduction(whole),
-               R$outputs)
-  if (is.null(R$groups)) return(as_results(R, lapply(found, dropped, R, without_components)))
-  groups_of_batches(R, found, operands, data, batches)
+  whole
+}
+
+waiting_operand <- function(operand, numbers = NULL) {
+  new_operand(operand$name, operand$axis, operand$width, operand$kind, numbers)
 }
 
 # What is found out about numbers is kept with the operand that has them; so is the stacked one with that of a batch.
 stacked_operand <- function(operand, one, batches) {
-  make <- function(numbers) new_operand(operand$name, operand$axis, operand$width, operand$kind, numbers)
-  if (operand$axis == "param") return(make(one))
+  if (operand$axis == "param") return(if (is.null(operand$data)) waiting_operand(operand, one) else operand)
   known <- operand$stacked
   if (!is.null(operand$data) && identical(known$batches, batches)) return(known$operand)
-  stacked <- make(stack_up(one, batches))
+  stacked <- waiting_operand(operand, stack_up(one, batches))
   if (!is.null(operand$data)) operand$stacked <- list(batches = batches, operand = stacked)
   stacked
 }
@@ -269,19 +300,18 @@ stacked_operand <- function(operand, one, batches) {
 # Points of all batches, one batch behind the other.
 stack_up <- function(x, batches) {
   n <- NROW(x)
-  if (length(dim(x)) <= 2) return(matrix(x, n)[rep(seq_len(n), prod(batches)), , drop = FALSE])
-  width <- dim(x)[2]
+  width <- NCOL(x)
   places <- places_of_batches(batch_dim(x), batches)
-  x <- with_rows(x, n)[, outer((places - 1) * width, seq_len(width), `+`), drop = FALSE]
-  dim(x) <- c(n * length(places), width)
-  x
+  x <- stretches(x, n, outer((places - 1) * width, seq_len(width), `+`))
+  r_dress(x, list(dim = c(n * length(places), width), dimnames = NULL))
 }
 
-# The same numbers with so many rows, without names. Columns are copied much faster than aperm() moves numbers.
-with_rows <- function(x, rows) {
-  dimnames(x) <- NULL
-  dim(x) <- c(rows, length(x) / rows)
-  x
+# Some of the stretches of so many numbers that an array is made of, where its numbers lie.
+stretches <- function(x, size, which) {
+  from <- (as.vector(which) - 1) * size + 1
+  offsets <- size * c(0, seq_along(which))
+  if (lies_there(x)) r_move_there(x, from, NULL, offsets, offsets[length(offsets)], NULL)
+  else r_move(x, from, NULL, offsets, NULL, FALSE, array_threads())
 }
 
 # Numbers of one output, with the batches last; places counted within a batch, and divided by its points.
@@ -304,10 +334,9 @@ unstacked <- function(x, batches) {
   points <- dim(x)[1] / count
   others <- dim(x)[-1]
   if (prod(others) > 1) {
-    x <- with_rows(x, points)[, outer((seq_len(prod(others)) - 1) * count, seq_len(count), `+`), drop = FALSE]
+    x <- stretches(x, points, outer((seq_len(prod(others)) - 1) * count, seq_len(count), `+`))
   }
-  dim(x) <- c(points, others, batches)
-  x
+  r_dress(x, list(dim = c(points, others, batches)))
 }
 
 within_batch <- function(x, output, points, batches) {

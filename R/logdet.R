@@ -18,6 +18,7 @@
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
 #' @param x,logarithm,... as in [base::determinant()]
 #' @return A number of class `kernweave_estimate` that prints its standard error; `determinant()` gives base R's list.
+#'   Of a formula with batches a number for each, and their standard errors in the attribute `se`.
 #' @seealso [solve()][solve.lazy_tensor], [preconditioner()], [trace_estimate()], [kernweave_estimate] for the number
 #' @export
 #' @examples
@@ -31,6 +32,10 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
     if (is.null(own)) return(logdet_of_op(with_ridge(K, check_ridge(ridge, square_extent(K)))))
     ridge <- own$ridge + ridge
     K <- own$K
+  }
+  if (is_lazy(K) && has_batches(K)) {
+    return(logdet_batches(K, ridge = ridge, probes = probes, seed = seed, se_tol = se_tol, method = method,
+                          precondition = precondition, rank = rank, local = local))
   }
   n <- check_square(K)
   probes <- check_count(probes, "probes")

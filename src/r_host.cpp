@@ -152,7 +152,8 @@ const double* RHost::on_host(int operand) {
 
 Result RHost::allocate(std::size_t, const Output& output, const Sizes& sizes, bool stays) {
   const double numbers = static_cast<double>(kept_rows(output.keep, sizes)) * output.width * output.places;
-  if (stays && time_to_collect(numbers * sizeof(double))) collect();
+  // What calls have left there and nobody has any more is young.
+  if (stays && time_to_collect(numbers * sizeof(double))) Rcpp::Function("gc")(Rcpp::_["full"] = false);
   buffers_.emplace_back(output, sizes, names_, stays);
   return buffers_.back().result();
 }

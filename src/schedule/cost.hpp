@@ -195,7 +195,7 @@ inline constexpr double kGpuBytesPerSecond = 16e9;
 inline constexpr double kGpuSecondsPerCall = 5e-5;
 // Driver, context, compiler: the first time a process asks (H100: 0.1 s context, 0.2 s first formula).
 inline constexpr double kGpuSecondsToStart = 0.4;
-// Results left on a device between two calls of R's collector, which takes 10 to 50 ms.
+// Results left on a device between two calls of R's collector for what is young, which takes a few milliseconds.
 inline constexpr double kGpuBytesBetweenCollections = 1e9;
 // Between two looks at the user's interrupt key.
 inline constexpr double kGpuSecondsOfLaunch = 0.05;

@@ -124,6 +124,36 @@ test_that("functions of arrays have gradients, by tape and by placeholders", {
   expect_equal(h(x1, y[, , 1]), sum(sqdist(Vi(x1), Vj(y[, , 1])), index = "j"))
 })
 
+test_that("determinants are those of each batch", {
+  K <- exp(-sqdist(Vi(x), Vj(x)))
+  found <- logdet(K, ridge = 0.1)
+  expect_equal(as.vector(found), vapply(1:4, function(k) as.numeric(logdet(take_batch(K, k), ridge = 0.1)), 0))
+  expect_identical(as.vector(attr(found, "se")), numeric(4))
+  two <- exp(-sqdist(Vi(array(x, c(7, 3, 2, 2))), Vj(array(x, c(7, 3, 2, 2)))))
+  expect_equal(dim(logdet(two, ridge = 0.1)), c(2L, 2L))
+  estimated <- logdet(K, ridge = 0.1, method = "lanczos", seed = 1)
+  expect_true(all(abs(estimated - found) <= 6 * attr(estimated, "se") + 1e-8))
+  expect_error(gradient(function(s) sum(logdet(exp(-sqdist(Vi(x), Vj(x)) * s), ridge = 0.1)))(1),
+               class = "kernweave_error_no_gradient")
+  expect_length(logdet(exp(-sqdist(Vi(array(0, c(7, 3, 0))), Vj(array(0, c(7, 3, 0)))))), 0)
+})
+
+test_that("a ready reduction runs again with other batches, on other threads, and when what it reads has changed", {
+  term <- exp(-sqdist(Vi(dim = 3), Vj(dim = 3)))
+  f <- as.function(sum(term, index = "j"))
+  for (k in list(1:4, 2:3, 1:4)) {
+    expect_equal(f(x[, , k], y[, , k]), by_batch(function(b) sum(exp(-sqdist(Vi(slice(x, k[b])), Vj(slice(y, k[b])))),
+                                                                 index = "j"), length(k)))
+  }
+  expect_equal(f(x[1:3, , ], y), f(x, y)[1:3, , , drop = FALSE])
+  R <- sum(exp(-sqdist(Vi(x), Vj(y))), index = "j", call = FALSE)
+  first <- as.matrix(R)
+  expect_identical(as.matrix(R), first)
+  expect_identical(as.matrix(lazy_set(R, threads = 1)), first)
+  expect_equal(as.matrix(lazy_set(R, precision = "float32")), first, tolerance = 1e-5)
+  expect_identical(as.matrix(unserialize(serialize(R, NULL))), first)
+})
+
 test_that("none, one and many batches", {
   none <- array(0, c(7, 3, 0))
   expect_identical(dim(sum(sqdist(Vi(none), Vj(y[, , 1])), index = "j")), c(7L, 1L, 0L))
@@ -142,7 +172,7 @@ test_that("none, one and many batches", {
 test_that("what does not fit, or has no batches yet, says so", {
   expect_error(sqdist(Vi(x), Vj(y[, , 1:3])), "batch axis 1", class = "kernweave_error_shape")
   K <- exp(-sqdist(Vi(x), Vj(x)))
-  for (code in expression(logdet(K), as_op(K), explain(K), solve(K), plot(K)))
+  for (code in expression(as_op(K), explain(K), solve(K), plot(K)))
     expect_error(eval(code), "take_batch", class = "kernweave_error_unsupported", label = deparse(code))
   expect_error(take_batch(K, 5), "4 in all", class = "kernweave_error_index")
   expect_error(take_batch(x, 1), class = "kernweave_error_input")
