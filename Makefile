@@ -34,7 +34,7 @@ run-tests = NOT_CRAN=true KERNWEAVE_TESTS=$(1) TESTTHAT_PARALLEL=true TESTTHAT_C
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
 
-demo: setup-demo $(STAMP) ## a picture from a sum too large for memory: kernweave-demo.png
+demo: setup-demo $(STAMP) ## a volcano kriged from scattered noisy altitudes: kernweave-demo.png
 	@$(RSCRIPT) tools/demo.R
 
 quick: setup-test $(STAMP) ## install into .lib/ and run a little of every test: a minute

@@ -75,13 +75,14 @@ check_path <- function(ridge, op) {
 dense_path <- function(op, y, ridge) {
   A <- unname(entries(op))
   if (length(A)) check_symmetric(A)
-  e <- if (length(A)) eigen(A, symmetric = TRUE) else list(values = numeric(), vectors = A)
+  # Without right-hand sides eigenvalues are enough, in a quarter of the time.
+  e <- if (length(A)) eigen(A, symmetric = TRUE, only.values = !ncol(y)) else list(values = numeric(), vectors = A)
   shifted <- outer(e$values, ridge, `+`)
   if (any(shifted <= 0)) {
     abort("indefinite", "the matrix is not positive definite: with a ridge of ", format(min(ridge)),
           " it has an eigenvalue of ", format(min(shifted), digits = 3))
   }
-  along <- crossprod(e$vectors, y)^2
+  along <- if (is.null(e$vectors)) matrix(0, nrow(A), 0) else crossprod(e$vectors, y)^2
   none <- numeric(length(ridge))
   list(ridge = ridge, form = crossprod(1 / shifted, along), form_error = matrix(0, length(ridge), ncol(y)),
        square = crossprod(1 / shifted^2, along), square_error = matrix(0, length(ridge), ncol(y)),

@@ -1,6 +1,52 @@
-# make demo: a volcano from scattered noisy altitudes, kriged with a matrix that is never made.
+# make demo: a volcano kriged from scattered noisy altitudes. How it varies is learned from the altitudes themselves, by
+# likelihood; then a map, and a map of how sure that map is; then both beside the survey.
 
 library(kernweave)
+
+# --- the data: a few hundred places of a volcano, at each an altitude that is off by some metres ---------------
+
+set.seed(20)
+truth <- datasets::volcano                  # altitudes on a grid of 10 m
+extent <- 10 * (dim(truth) - 1)
+noise <- 2
+cells <- sample(length(truth), 500)
+places <- 10 * (arrayInd(cells, dim(truth)) - 1)
+seen <- truth[cells] + noise * stats::rnorm(length(cells))
+
+# --- kriging ---------------------------------------------------------------------------------------------------
+
+covariance <- function(x, y, spread, range) spread^2 * kernel_matern(x, y, scale = range, nu = 3 / 2)
+
+# What the altitudes say of their own spread, range and noise: the parameters under which they are likeliest.
+likeliest <- function(places, seen, start) {
+  z <- seen - mean(seen)
+  minus_log_likelihood <- function(spread, range, noise) {
+    K <- covariance(places, places, exp(spread), exp(range))
+    (sum(z * solve(K, z, ridge = exp(2 * noise))) + logdet(K, ridge = exp(2 * noise)) + length(z) * log(2 * pi)) / 2
+  }
+  o <- objective(minus_log_likelihood, start = lapply(start, log))
+  found <- stats::optim(o$par, o$fn, o$gr, method = "BFGS", control = list(fnscale = length(z), reltol = 1e-7))
+  errors <- sqrt(diag(solve(o$he(found$par))))
+  data.frame(estimate = exp(found$par), low = exp(found$par - 1.96 * errors), high = exp(found$par + 1.96 * errors))
+}
+
+# Altitudes at new places, with standard errors; what is the same everywhere is estimated, too.
+krige <- function(at, places, seen, p) {
+  all <- rbind(places, at)
+  conditional(covariance(all, all, p[["spread"]], p[["range"]]), seen, ridge = p[["noise"]]^2,
+              trend = matrix(1, nrow(all)), method = "exact")
+}
+
+started <- Sys.time()
+found <- likeliest(places, seen, start = list(spread = 30, range = 80, noise = 2))
+p <- stats::setNames(found$estimate, rownames(found))
+grid <- 10 * (as.matrix(expand.grid(seq_len(nrow(truth)), seq_len(ncol(truth)))) - 1)
+fit <- krige(grid, places, seen, p)
+estimate <- matrix(fit$mean, nrow(truth))
+error <- matrix(sqrt(fit$variance), nrow(truth))
+took <- as.numeric(Sys.time() - started, units = "secs")
+
+# --- the picture -----------------------------------------------------------------------------------------------
 
 # Light from the north-west on the slopes of a surface.
 hillshade <- function(z, cell) {
@@ -10,70 +56,60 @@ hillshade <- function(z, cell) {
   pmin(pmax(light * 1.45, 0.45), 1.15)
 }
 
+coloured <- function(z, range, palette) {
+  palette[findInterval(z, seq(range[1], range[2], length.out = 256), all.inside = TRUE)]
+}
+
 # Altitude as colour, slope as light.
-relief <- function(z, cell, range) {
-  palette <- grDevices::col2rgb(grDevices::hcl.colors(256, "Terrain 2"))
-  colour <- palette[, findInterval(z, seq(range[1], range[2], length.out = 256), all.inside = TRUE)]
-  lit <- pmin(colour * rep(as.vector(hillshade(z, cell)), each = 3), 255)
-  shown <- matrix(grDevices::rgb(lit[1, ], lit[2, ], lit[3, ], maxColorValue = 255), nrow(z))
-  grDevices::as.raster(t(shown)[ncol(z):1, ])
+relief <- function(z, range) {
+  lit <- pmin(grDevices::col2rgb(coloured(z, range, terrain)) * rep(as.vector(hillshade(z, 10)), each = 3), 255)
+  grDevices::as.raster(t(matrix(grDevices::rgb(t(lit), maxColorValue = 255), nrow(z)))[ncol(z):1, ])
 }
 
-frame <- function(title) {
+terrain <- grDevices::hcl.colors(256, "Terrain 2")
+doubt <- grDevices::hcl.colors(256, "Lajolla")
+
+frame <- function(title, said) {
   graphics::plot(NA, xlim = c(0, extent[1]), ylim = c(0, extent[2]), asp = 1, axes = FALSE, xlab = "", ylab = "",
-                 xaxs = "i", yaxs = "i", main = title)
+                 xaxs = "i", yaxs = "i")
+  graphics::mtext(title, side = 3, line = 1.3, adj = 0, cex = 1.05, font = 2)
+  graphics::mtext(said, side = 3, line = 0.2, adj = 0, cex = 0.8, col = "grey30")
 }
 
-panel <- function(z, range, title) {
-  frame(title)
-  graphics::rasterImage(relief(z, extent[1] / (nrow(z) - 1), range), 0, 0, extent[1], extent[2], interpolate = TRUE)
-  graphics::contour(seq(0, extent[1], length.out = nrow(z)), seq(0, extent[2], length.out = ncol(z)), z,
-                    levels = seq(90, 200, 10), add = TRUE, drawlabels = FALSE, col = "#00000030")
+filled <- function(raster) graphics::rasterImage(raster, 0, 0, extent[1], extent[2], interpolate = TRUE)
+
+lines_of <- function(z, levels, ...) {
+  graphics::contour(10 * (seq_len(nrow(z)) - 1), 10 * (seq_len(ncol(z)) - 1), z, levels = levels, add = TRUE, ...)
 }
 
-draw <- function(file, points, seen, estimate, truth) {
-  range <- range(truth)
-  level <- findInterval(seen, seq(range[1], range[2], length.out = 256), all.inside = TRUE)
-  shade <- grDevices::hcl.colors(256, "Terrain 2")[level]
-  grDevices::png(file, width = 1650, height = 470, res = 130,
+draw <- function(file) {
+  grDevices::png(file, width = 1800, height = 1340, res = 150,
                  type = if (capabilities("cairo")) "cairo" else getOption("bitmapType"))
   on.exit(grDevices::dev.off())
-  graphics::par(mfrow = c(1, 3), mar = c(0.5, 0.5, 2.2, 0.5), bg = "white", font.main = 1, cex.main = 1.25)
-  frame(sprintf("%d altitudes, known to within %g m", nrow(points), noise))
+  graphics::par(mfrow = c(2, 2), mar = c(0.5, 0.5, 3, 0.5), bg = "white")
+  range <- range(truth)
+  frame(sprintf("%d altitudes", nrow(places)), sprintf("each off by some %g m", noise))
   graphics::rect(0, 0, extent[1], extent[2], col = "#f4f1ea", border = NA)
-  graphics::points(points, pch = 21, bg = shade, col = "#00000060", cex = 0.85)
-  panel(estimate, range, "the surface between them")
-  panel(truth, range, "Maunga Whau as surveyed")
+  graphics::points(places, pch = 21, bg = coloured(seen, range, terrain), col = "#00000060", cex = 1)
+  frame("The surface between them", sprintf("off by %.1f m in the mean", sqrt(mean((estimate - truth)^2))))
+  filled(relief(estimate, range))
+  lines_of(estimate, seq(90, 200, 10), drawlabels = FALSE, col = "#00000030")
+  frame("How sure it is", "standard error in metres: small near altitudes, large beyond them")
+  shown <- coloured(error, c(0.6 * min(error), stats::quantile(error, 0.99)), doubt)
+  filled(grDevices::as.raster(t(matrix(shown, nrow(error)))[ncol(error):1, ]))
+  lines_of(error, c(2, 3, 5), col = "#00000080")
+  graphics::points(places, pch = 19, cex = 0.25, col = "#00000080")
+  frame("Maunga Whau as surveyed", sprintf("%.0f %% of it within 1.96 standard errors",
+                                           100 * mean(abs(estimate - truth) < 1.96 * error)))
+  filled(relief(truth, range))
+  lines_of(truth, seq(90, 200, 10), drawlabels = FALSE, col = "#00000030")
 }
 
-set.seed(20)
-truth <- datasets::volcano                  # altitudes on a grid of 10 m
-extent <- 10 * (dim(truth) - 1)
-n <- 700
-noise <- 2
-length_scale <- 55
-spread <- 30
-
-cells <- sample(length(truth), n)
-points <- 10 * (arrayInd(cells, dim(truth)) - 1)
-seen <- truth[cells] + noise * stats::rnorm(n)
-level <- mean(seen)
-
-started <- Sys.time()
-gauss <- function(x, y) spread^2 * exp(-sqdist(x, y) / (2 * length_scale^2))
-K <- gauss(Vi(points), Vj(points, name = "others"))
-print(K)
-weights <- solve(K, seen - level, ridge = noise^2, method = "cg")
-
-fine <- lapply(2 * dim(truth) - 1, function(size) seq(0, 1, length.out = size))
-grid <- cbind(rep(fine[[1]], length(fine[[2]])) * extent[1], rep(fine[[2]], each = length(fine[[1]])) * extent[2])
-estimate <- matrix(level + gauss(Vi(grid), Vj(points)) %*% weights, length(fine[[1]]))
-took <- as.numeric(Sys.time() - started, units = "secs")
-
 file <- file.path(Sys.getenv("KERNWEAVE_SOURCE", "."), "kernweave-demo.png")
-draw(file, points, seen, estimate, truth)
-at_survey <- estimate[seq(1, nrow(estimate), 2), seq(1, ncol(estimate), 2)]
-print(solve_report(weights))
-cat(sprintf("root mean square error over the volcano: %.1f m, from altitudes known to within %g m\n",
-            sqrt(mean((at_survey - truth)^2)), noise))
+draw(file)
+cat(sprintf("%d altitudes of a volcano; what they say of themselves, in metres:\n", nrow(places)))
+print(found, digits = 3)
+cat(sprintf("kriged at %s places: off by %.1f m in the mean, %.0f %% within 1.96 standard errors\n",
+            format(nrow(grid), big.mark = ","), sqrt(mean((estimate - truth)^2)),
+            100 * mean(abs(estimate - truth) < 1.96 * error)))
 cat(sprintf("%.1f seconds; %s written\n", took, basename(file)))
