@@ -78,6 +78,7 @@
 #' | what it costs to move one cloud to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
 #' | principal components of a kernel | `kpca_lazy(x, k = 2)` |
 #' | a surface through points, or near them | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |
+#' | kriging, with standard errors | `predict(gp_fit(x, z, kernel = kernel_spec(scale = 1)), y, se.fit = TRUE)` |
 #' | a density; a regression curve with intervals | `kde_lazy(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
 #'
@@ -90,6 +91,7 @@
 #' `vignette("neighbours")` for neighbours and clusters, `vignette("densities")` for densities and regression curves,
 #' `vignette("house-prices")` for regression on many inputs, `vignette("own-kernel")` for a series taken apart,
 #' `vignette("moving-mass")` for transport, `vignette("points-on-a-map")` for spatial statistics,
+#' `vignette("kriging")` for Gaussian processes,
 #' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
@@ -97,7 +99,7 @@
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
 #' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()],
 #' [kmeans_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
-#' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [sinkhorn()].
+#' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].

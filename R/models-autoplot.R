@@ -6,7 +6,8 @@
 #' added.
 #'
 #' @param object what [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()],
-#'   [kpca_lazy()], [kmeans_lazy()], [silhouette_lazy()], [permanova()], [sinkhorn()] or a test of the package returned
+#'   [gp_fit()], [kpca_lazy()], [kmeans_lazy()], [silhouette_lazy()], [permanova()], [sinkhorn()] or a test of the
+#'   package returned
 #' @param ... arguments of the object's `plot()` that say what is drawn, such as `n`, `which` or `components`
 #' @return A `ggplot`.
 #' @seealso [kernweave_fit], [kernweave_test], [tidy-fits]

@@ -82,9 +82,10 @@ first_few <- function(rows) {
 # --- formulas -----------------------------------------------------------------------------------------------
 
 # Both sides of a formula by the same rows: `left` as it evaluates, NULL where there is none, `right` a data frame of
-# the variables, `weights` of the rows, `dropped` the rows that na.action left out. The left side is evaluated by
-# itself, so that it may be a data frame.
-formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, weights = NULL, subset = NULL) {
+# the variables, `weights` of the rows, `beside` what else has a row for each, `dropped` the rows that na.action left
+# out. The left side is evaluated by itself, so that it may be a data frame.
+formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, weights = NULL, subset = NULL,
+                          beside = NULL) {
   if (!inherits(formula, "formula")) abort("input", "`formula` must be a formula, not ", describe(formula))
   if (length(formula) != if (one_sided) 2 else 3) {
     abort("input", "the formula must have ", if (one_sided) "one side, as in ~ x" else "two sides, as in y ~ x",
@@ -102,7 +103,7 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
     abort("shape", "the left side has ", counted(NROW(left), "row"), ", the right side ", nrow(right))
   }
   terms <- attr(right, "terms")  # they keep what scale() and poly() took from these rows, for rows to come
-  parts <- list(left = left, right = right, weights = weights)
+  parts <- list(left = left, right = right, weights = weights, beside = beside)
   if (!is.null(subset)) parts <- lapply(parts, kept_rows, subset)
   apply_na_action(parts, terms, na.action)
 }
@@ -174,13 +175,14 @@ kernel_inputs <- function(sides) {
 
 # What a fit keeps of its data: inputs and, of a formula, how to make them again. `names` are those of the terms.
 # Those of a formula, and its left side. Weights and rows are expressions, as the call has them: of columns of the data.
-formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NULL, one_sided = FALSE) {
+formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NULL, one_sided = FALSE,
+                           beside = NULL) {
   data <- framed(data)
   where <- environment(formula)
   weights <- eval(weights, data, where)
   sides <- formula_sides(formula, data, na.action, one_sided = one_sided, weights = weights,
-                         subset = eval(subset, data, where))
-  list(inputs = fit_inputs(sides), left = sides$left)
+                         subset = eval(subset, data, where), beside = beside)
+  list(inputs = fit_inputs(sides), left = sides$left, beside = sides$beside)
 }
 
 fit_inputs <- function(sides) {

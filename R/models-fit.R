@@ -4,29 +4,31 @@
 #'
 #' @param tol relative change of the criterion at which an optimisation ends
 #' @param max_iter most iterations
-#' @param lower,upper bounds of what is estimated, for each variable or for all, in its own units
+#' @param lower,upper bounds of what is estimated, for each variable or for all, in its own units; for [gp_fit()] by
+#'   name
+#' @param start for [gp_fit()]: where its parameters begin, by name, as `c(scale = 2, nugget = 1)`
 #' @param verbose tell of each start?
 #' @param dense_n up to so many rows matrices are made and factored; beyond, and with 0, systems are solved by products
 #' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]
 #' @return A list of class `kernweave_control`.
-#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()]
+#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()]
 #' @export
 #' @examples
 #' fit_control(tol = 1e-8)
 fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, verbose = FALSE, dense_n = 1000,
-                        probes = 16, seed = 1, rank = NULL) {
+                        probes = 16, seed = 1, rank = NULL, start = NULL) {
   if (!is.numeric(tol) || length(tol) != 1 || !isTRUE(tol > 0)) {
     abort("value", "`tol` must be a positive number, not ", format_value(tol))
   }
   check_flag(verbose, "verbose")
-  for (bound in list(lower, upper)) {
+  for (bound in list(lower, upper, start)) {
     if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0))) {
-      abort("value", "`lower` and `upper` must be positive numbers, not ", format_value(bound))
+      abort("value", "`lower`, `upper` and `start` must be positive numbers, not ", format_value(bound))
     }
   }
   structure(list(tol = tol, max_iter = check_count(max_iter, "max_iter"), lower = lower, upper = upper,
                  verbose = verbose, dense_n = check_count(dense_n, "dense_n", least = 0), probes = probes, seed = seed,
-                 rank = rank), class = "kernweave_control")
+                 rank = rank, start = start), class = "kernweave_control")
 }
 
 check_control <- function(control) {
@@ -55,7 +57,8 @@ new_fit <- function(class, call, inputs, ...) {
 #' @param object,x,formula a fit
 #' @param ... not used
 #' @return Numbers, a row for each observation.
-#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [kpca_lazy()]
+#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()],
+#'   [kpca_lazy()]
 #' @name kernweave_fit
 #' @examples
 #' fit <- local_reg(accel ~ times, data = MASS::mcycle, bandwidth = 2)

@@ -142,11 +142,16 @@ sketched_third_trace <- function(A, columns = 32) {
 
 # Random signs that leave the stream of random numbers where it was.
 private_signs <- function(n, columns, seed = 1) {
+  privately(seed, matrix(sample(c(-1, 1), n * columns, replace = TRUE), n))
+}
+
+# What is drawn after a seed, with the stream put back.
+privately <- function(seed, drawn) {
   before <- get0(".Random.seed", globalenv(), inherits = FALSE)
   on.exit(if (is.null(before)) rm(".Random.seed", envir = globalenv())
           else assign(".Random.seed", before, envir = globalenv()))
   set.seed(seed, kind = "Mersenne-Twister", normal.kind = "Inversion", sample.kind = "Rejection")
-  matrix(sample(c(-1, 1), n * columns, replace = TRUE), n)
+  drawn
 }
 
 # Of a matrix that is constant on blocks of labels: b its numbers, n how many rows have each label.

@@ -6,7 +6,7 @@
 #' component, coefficient or effect; one row for the fit; the data with what was fitted to each row.
 #'
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()],
-#'   [kernel_ridge()], [sinkhorn()] or [permanova()] returned
+#'   [kernel_ridge()], [gp_fit()], [sinkhorn()] or [permanova()] returned
 #' @param newdata places; by default the fit's own points
 #' @param se_fit,conf.level,interval standard errors, and what `.lower` and `.upper` are
 #' @param ... not used
@@ -143,6 +143,37 @@ glance.kernel_ridge <- function(x, ...) {
 #' @exportS3Method generics::augment
 augment.kernel_ridge <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
                                  conf.level = 0.95, ...) {
+  augment.local_reg(x, newdata, se_fit, interval, conf.level)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.gp_fit <- function(x, conf.level = 0.95, ...) {
+  covariance <- coef(x, "covariance")
+  beta <- coef(x)
+  of_logs <- sqrt(diag(vcov(x, "covariance")))
+  ends <- confint(x, level = conf.level)
+  estimate <- c(covariance, beta)
+  error <- c(covariance * of_logs[names(covariance)], sqrt(diag(x$vcov)))
+  rows <- c(match(names(covariance), colnames(x$information)), length(of_logs) + seq_along(beta))
+  data.frame(term = names(estimate), group = rep(c("covariance", "trend"), c(length(covariance), length(beta))),
+             estimate = unname(estimate), std.error = unname(error), conf.low = unname(ends[rows, 1]),
+             conf.high = unname(ends[rows, 2]))
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.gp_fit <- function(x, ...) {
+  value <- logLik(x)
+  data.frame(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
+             BIC = stats::BIC(value), sigma2 = x$variance, nugget = x$nugget, iterations = x$convergence$iterations,
+             residual = x$convergence$residual)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::augment
+augment.gp_fit <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
+                           conf.level = 0.95, ...) {
   augment.local_reg(x, newdata, se_fit, interval, conf.level)
 }
 

@@ -1,0 +1,290 @@
+# Parameters of Gaussian processes: starts, bounds, and steps by the average information.
+
+# Estimates, from rows of the model: list(state, steps, rows, converged), the state of the last step.
+gp_estimate <- function(model, rows) {
+  part <- model_rows(model, rows)
+  bounds <- gp_bounds(part)
+  start <- gp_start(part, bounds)
+  found <- c(gp_climb(part, start, bounds), list(model = part, bounds = bounds))
+  if (!is.finite(found$state$value)) {
+    abort("singular", "the covariance matrix is not positive definite at any start: a nugget, or another kernel, ",
+          "would make it so")
+  }
+  if (!found$converged) {
+    warn("convergence", "the likelihood was still rising after ", found$steps, " steps, by about ",
+         format(found$decrement^2 / 2, digits = 2), ": give `start` or bounds in fit_control(), fix a parameter, or ",
+         "raise `max_iter`")
+  }
+  warn_of_bounds(found, bounds)
+  found
+}
+
+model_rows <- function(model, rows) {
+  if (length(rows) == length(model$y)) return(model)
+  q <- qr(model$Q[rows, , drop = FALSE])
+  if (q$rank < ncol(model$Q)) {
+    abort("data", "the trend's columns are not independent on the ", length(rows), " rows of `estimate_on`; take more")
+  }
+  model$x <- model$x[rows, , drop = FALSE]
+  model$y <- model$y[rows]
+  model$w <- model$w[rows]
+  model$Q <- qr.Q(q)
+  model$log_R <- model$log_R + sum(log(abs(diag(qr.R(q)))))
+  model$dense <- length(rows) <= model$control$dense_n
+  model
+}
+
+# Half of the rows at random, and half their nearest neighbours, so that short distances are among them.
+rows_for_estimate <- function(x, most, seed) {
+  n <- nrow(x)
+  if (n <= most) return(seq_len(n))
+  order <- privately(seed, sample.int(n))
+  first <- order[seq_len(ceiling(most / 2))]
+  near <- as.vector(knn(x, x[first, , drop = FALSE], k = 2, exclude_self = FALSE)$nn.index)
+  sort(utils::head(unique(c(first, near, order)), most))
+}
+
+# --- bounds and starts --------------------------------------------------------------------------------------
+
+# Scales between a tenth of the shortest distance and ten times the diameter; variances by the spread of the response.
+gp_bounds <- function(model) {
+  layout <- model$layout
+  spans <- apply(model$x, 2, function(v) diff(range(v)))
+  spread <- log(spread_of(model))
+  start <- gp_theta(model$values, layout)
+  lower <- ifelse(layout$part == "kernel", start - log(1e3), spread - log(1e10))
+  upper <- ifelse(layout$part == "kernel", start + log(1e3), spread + log(1e8))
+  scales <- grep("scale$", layout$name)
+  if (length(scales)) {
+    shortest <- shortest_distance(model$x, spans)
+    each <- ard_spans(model, spans)
+    own <- if (is.null(each)) NULL else each[layout$index[scales]]
+    lower[scales] <- log((own %or% 1) * (if (is.null(own)) shortest$plain else shortest$scaled) / 10)
+    upper[scales] <- if (is.null(own)) log(10 * sqrt(sum(spans^2))) else log(100 * own)
+  }
+  given <- given_bounds(model$control, layout)
+  list(lower = pmax(lower, given$lower), upper = pmin(upper, given$upper), floor = log(1e-8),
+       given = given$lower > lower | given$upper < upper)
+}
+
+spread_of <- function(model) {
+  left <- model$y - model$Q %*% crossprod(model$Q, model$y)
+  sum(left^2) / max(1, length(left) - ncol(model$Q))
+}
+
+# The range of each term, where each has its scale.
+ard_spans <- function(model, spans) {
+  parts <- kernel_parts(model$kernel)
+  if (!parts$ard || !is.null(parts$op)) return(NULL)
+  vapply(seq_len(max(model$term)), function(one) sqrt(sum(spans[model$term == one]^2)), 0)
+}
+
+shortest_distance <- function(x, spans) {
+  x <- unique(x)
+  one <- function(x) min(knn(x, k = 1)$nn.dist)
+  list(plain = one(x), scaled = one(t(t(x) / spans)))
+}
+
+# Bounds of fit_control(): by name of the parameter, or of scales where they have no names.
+given_bounds <- function(control, layout) {
+  one <- function(bound, none) {
+    out <- rep(none, nrow(layout))
+    if (is.null(bound)) return(out)
+    names <- names(bound) %or% if (length(bound) == 1) "scale" else layout$label[layout$name == "scale"]
+    for (k in seq_along(bound)) out[layout$label == names[k] | layout$name == names[k]] <- log(bound[[k]])
+    unknown <- setdiff(names, c(layout$label, layout$name))
+    if (length(unknown)) {
+      abort("input", "fit_control() has a bound of `", unknown[1], "`, which is not estimated",
+            near_hint(unknown[1], layout$label))
+    }
+    out
+  }
+  list(lower = one(control$lower, -Inf), upper = one(control$upper, Inf))
+}
+
+# The best of a grid of scales and nuggets, on few rows, from which three climbs start.
+gp_start <- function(model, bounds) {
+  theta <- within_bounds(gp_theta(model$values, model$layout), model, bounds)
+  if (!is.null(model$control$start)) {
+    given <- given_bounds(list(lower = model$control$start), model$layout)$lower
+    return(within_bounds(ifelse(is.finite(given), given, theta), model, bounds))
+  }
+  few <- model_rows(model, rows_for_estimate(model$x, 300, model$control$seed))
+  few$dense <- TRUE
+  grid <- gp_grid(few, theta, bounds)
+  if (is.null(grid)) return(theta)
+  best <- lapply(utils::head(grid, 3), function(start) gp_climb(few, start, bounds, goal = 0.1)$state)
+  best[[which.max(vapply(best, `[[`, 0, "value"))]]$theta
+}
+
+gp_grid <- function(model, theta, bounds) {
+  layout <- model$layout
+  scales <- grep("scale$", layout$name)
+  by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
+  ratios <- if (any(layout$part == "nugget")) c(1e-3, 0.1, 1) else NA
+  places <- expand.grid(by = by, ratio = ratios)
+  starts <- lapply(seq_len(nrow(places)), function(k) {
+    at <- theta
+    at[scales] <- at[scales] + places$by[k]
+    profiled(model, within_bounds(at, model, bounds), places$ratio[k], bounds)
+  })
+  values <- vapply(starts, `[[`, 0, "value")
+  lapply(starts[order(-values)][is.finite(sort(-values))], `[[`, "theta")
+}
+
+# The variance at which the likelihood is largest for a ratio of nugget to variance, where both are free.
+profiled <- function(model, theta, ratio, bounds) {
+  layout <- model$layout
+  v <- which(layout$part == "variance")
+  g <- which(layout$part == "nugget")
+  spread <- spread_of(model)
+  if (length(v)) theta[v] <- log(spread)
+  if (length(g)) theta[g] <- log(ratio * if (length(v)) spread else model$values$variance)
+  both <- length(v) && (length(g) || model$values$nugget == 0)
+  values <- gp_values(model$values, layout, theta)
+  system <- gp_system(model, values)
+  weights <- if (!is.null(system)) gp_weights(model, system)
+  if (is.null(weights)) return(list(theta = theta, value = -Inf))
+  value <- gp_log_likelihood(model, system$logdet, weights)
+  if (both) {
+    n <- gp_rows(model)
+    by <- max(weights$form / n, 1e-300)
+    theta[c(v, g)] <- theta[c(v, g)] + log(by)
+    value <- value + (weights$form - n - n * log(by)) / 2
+  }
+  list(theta = within_bounds(theta, model, bounds), value = value)
+}
+
+# --- steps --------------------------------------------------------------------------------------------------
+
+# A nugget is no less than 1e-8 of the variance.
+lower_bounds <- function(theta, model, bounds) {
+  layout <- model$layout
+  v <- which(layout$part == "variance")
+  g <- which(layout$part == "nugget")
+  lower <- bounds$lower
+  if (length(g)) {
+    variance <- if (length(v)) theta[[v]] else log(model$values$variance)
+    lower[g] <- max(lower[g], variance + bounds$floor)
+  }
+  lower
+}
+
+within_bounds <- function(theta, model, bounds) {
+  theta <- pmin(theta, bounds$upper)
+  pmax(theta, lower_bounds(theta, model, bounds))
+}
+
+# Steps of the average information, as long as a trust region allows, and from the fifth on with what the scores have
+# told of the curvature since. The end is where the score is within `goal` standard errors of nought, or nearer to it is
+# nowhere to be found.
+gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.01) {
+  at <- gp_state(model, theta)
+  H <- at$information
+  mu <- 0
+  most <- min(model$control$max_iter, if (model$dense) 100 else 30)
+  out <- function(converged, steps) {
+    list(state = at, steps = steps, converged = converged, decrement = decrement_of(at, at$information, model, bounds))
+  }
+  if (!is.finite(at$value)) return(list(state = at, steps = 0, converged = FALSE, decrement = Inf))
+  for (step in seq_len(most)) {
+    if (model$control$verbose) {
+      message("step ", step, ": logLik ", format(at$value, digits = 10), "  ",
+              paste(names(theta), format(exp(at$theta), digits = 4), collapse = "  "))
+    }
+    if (decrement_of(at, H, model, bounds) < goal) return(out(TRUE, step - 1))
+    found <- gp_step(model, at, H, mu, bounds)
+    if (is.null(found)) return(out(decrement_of(at, at$information, model, bounds) < max(0.1, goal), step))
+    H <- if (step < 5) found$at$information else secant(H, found$at$theta - at$theta, at$score - found$at$score)
+    at <- found$at
+    mu <- found$mu
+  }
+  out(FALSE, most)
+}
+
+# Directions in which there is room: a column for each parameter that is not at a bound its score pushes against. A
+# nugget at its floor moves with the variance.
+free_directions <- function(at, model, bounds) {
+  lower <- lower_bounds(at$theta, model, bounds)
+  low <- at$theta <= lower + 1e-9 & at$score < 0
+  stuck <- low | at$theta >= bounds$upper - 1e-9 & at$score > 0
+  Z <- diag(1, length(stuck))
+  v <- which(model$layout$part == "variance")
+  g <- which(model$layout$part == "nugget" & low & lower > bounds$lower)
+  if (length(v) && length(g)) Z[g, v] <- 1
+  Z[, !stuck, drop = FALSE]
+}
+
+# How many standard errors the score is from nought.
+decrement_of <- function(at, H, model, bounds) {
+  Z <- free_directions(at, model, bounds)
+  sqrt(max(0, sum(at$score * damped_step(H, at$score, Z, 0))))
+}
+
+# (H + mu diag H)^-1 score along Z, without directions that the information does not see.
+damped_step <- function(H, score, Z, mu) {
+  if (!ncol(Z)) return(0 * score)
+  B <- crossprod(Z, H %*% Z)
+  unit <- sqrt(pmax(diag(B), 1e-10 * max(diag(B), 1e-10)))
+  e <- eigen(B / outer(unit, unit), symmetric = TRUE)
+  along <- crossprod(e$vectors, crossprod(Z, score) / unit) / (pmax(e$values, 1e-8) + mu)
+  as.vector(Z %*% ((e$vectors %*% along) / unit))
+}
+
+# One step that is better, or NULL where none is left.
+gp_step <- function(model, at, H, mu, bounds) {
+  Z <- free_directions(at, model, bounds)
+  for (try in seq_len(if (model$dense) 12 else 4)) {
+    move <- damped_step(H, at$score, Z, mu)
+    theta <- within_bounds(at$theta + move * min(1, 2 / max(abs(move), 1e-300)), model, bounds)
+    moved <- theta - at$theta
+    if (max(abs(moved)) < 1e-9) return(NULL)
+    promised <- sum(at$score * moved) - sum(moved * (H %*% moved)) / 2
+    new <- gp_state(model, theta)
+    good <- if (is.finite(new$value)) kept_promise(model, at, new, promised, bounds) else -Inf
+    if (good > -Inf) {
+      return(list(at = new, mu = if (good > 0.75) mu / 5 else if (good < 0.25) max(4 * mu, 0.1) else mu))
+    }
+    mu <- max(10 * mu, 0.1)
+  }
+  NULL
+}
+
+# How much of what was promised a step has brought, -Inf where it made things worse. By products the likelihood and its
+# score have errors of their own, so that the score decides: a step is to bring it nearer to nought.
+kept_promise <- function(model, at, new, promised, bounds) {
+  gain <- new$value - at$value
+  if (model$dense) return(if (gain > -1e-10 * (1 + abs(at$value))) gain / max(promised, 1e-12) else -Inf)
+  left <- decrement_of(new, new$information, model, bounds) / decrement_of(at, at$information, model, bounds)
+  if (gain > -5 && (gain > 1 || left < 0.9)) max(1 - left, 0.25) else -Inf
+}
+
+# The update of Broyden, Fletcher, Goldfarb and Shanno, where the curvature it saw is positive.
+secant <- function(H, s, y) {
+  Hs <- as.vector(H %*% s)
+  if (sum(s * y) <= 1e-3 * sum(s * Hs)) return(H)
+  H + outer(y, y) / sum(s * y) - outer(Hs, Hs) / sum(s * Hs)
+}
+
+warn_of_bounds <- function(found, bounds) {
+  at <- found$state
+  if (!length(at$theta)) return(invisible())
+  lower <- lower_bounds(at$theta, found$model, bounds)
+  low <- at$theta <= lower + 1e-6
+  high <- at$theta >= bounds$upper - 1e-6
+  for (k in which(low | high)) {
+    meaning <- if (bounds$given[k]) "the bound of fit_control()"
+               else meaning_of_bound(found$model$layout[k, ], high[k])
+    warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(exp(at$theta[k]), digits = 3), ": ",
+         meaning)
+  }
+}
+
+meaning_of_bound <- function(row, high) {
+  if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
+  else if (row$part == "variance" && !high) "beside the trend the data show noise alone"
+  else if (grepl("scale$", row$name) && high) {
+    "it is not identified: something as smooth as the trend explains what is left, or the variable says nothing"
+  } else if (grepl("scale$", row$name)) "points do not resemble their neighbours, or are further apart than the scale"
+  else "the data do not tell it"
+}

@@ -1,0 +1,234 @@
+# Likelihoods of Gaussian processes: value, score and average information, from a factor or from products alone.
+#
+# A model has the points `x`, their `term`, the response `y`, weights `w`, the trend `Q` with orthonormal columns and
+# `log_R`, the logarithm of the determinant of what was divided out of it; a kernel of variance 1, `method`, `control`,
+# and `layout`, a data frame of what is estimated: `label`, `part` ("variance", "kernel", "nugget"), `name` and `index`
+# of the parameter. Values are list(variance, kernel, nugget); what is estimated is positive, by logarithms.
+
+gp_layout <- function(values, free, term_labels) {
+  rows <- lapply(intersect(names(values$kernel), free), function(name) {
+    n <- length(values$kernel[[name]])
+    more <- if (n == 1) "" else if (name == "scale" && n == length(term_labels)) paste0(".", term_labels)
+            else paste0(".", seq_len(n))
+    data.frame(label = paste0(name, more), part = "kernel", name = name, index = seq_len(n))
+  })
+  one <- function(part) if (part %in% free) data.frame(label = part, part = part, name = part, index = 1)
+  out <- do.call(rbind, c(list(one("variance")), rows, list(one("nugget"))))
+  out %or% data.frame(label = character(), part = character(), name = character(), index = integer())
+}
+
+gp_theta <- function(values, layout) {
+  found <- vapply(seq_len(nrow(layout)), function(k) {
+    part <- values[[layout$part[k]]]
+    if (layout$part[k] == "kernel") part[[layout$name[k]]][layout$index[k]] else part
+  }, 0)
+  stats::setNames(log(found), layout$label)
+}
+
+gp_values <- function(values, layout, theta) {
+  for (k in seq_len(nrow(layout))) {
+    number <- exp(theta[[k]])
+    if (layout$part[k] == "kernel") values$kernel[[layout$name[k]]][layout$index[k]] <- number
+    else values[[layout$part[k]]] <- number
+  }
+  values
+}
+
+# --- kernels with numbers -----------------------------------------------------------------------------------
+
+# A scale for each term is one for each of its columns.
+column_of_parameter <- function(model, name, n) {
+  each <- name == "scale" && kernel_parts(model$kernel)$ard && !is.null(model$term) && n == max(model$term)
+  if (each) model$term else seq_len(n)
+}
+
+gp_pairs <- function(model, numbers) do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers))
+
+gp_numbers <- function(model, values) {
+  numbers <- values$kernel
+  for (name in names(numbers)) {
+    numbers[[name]] <- numbers[[name]][column_of_parameter(model, name, length(numbers[[name]]))]
+  }
+  numbers
+}
+
+# The derivatives of the kernel in its free parameters, as components of one lazy tensor, and for each component which
+# row of the layout it belongs to.
+gp_slopes <- function(model, values) {
+  layout <- model$layout
+  free <- unique(layout$name[layout$part == "kernel"])
+  if (!length(free)) return(NULL)
+  numbers <- gp_numbers(model, values)
+  operands <- Map(function(number, k) Pm(number, name = paste0("p", k)), numbers[free], seq_along(free))
+  K <- gp_pairs(model, replace(numbers, free, operands))
+  rows <- lapply(free, function(name) {
+    mine <- which(layout$part == "kernel" & layout$name == name)
+    mine[column_of_parameter(model, name, length(mine))]
+  })
+  list(tensor = do.call(c, unname(lapply(operands, function(p) lazy_gradient(K, p)))), row = unlist(rows))
+}
+
+# --- systems ------------------------------------------------------------------------------------------------
+
+# What is asked of A = variance K + nugget / w: its log-determinant, solutions, and, for the score, the traces of
+# A^-1 A_k of the kernel's parameters and of the nugget, and the products A_k u. NULL where it is not definite.
+gp_system <- function(model, values) if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values)
+
+dense_gp_system <- function(model, values) {
+  noise <- values$nugget / model$w
+  A <- values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
+  diag(A) <- diag(A) + noise
+  root <- tryCatch(chol.default(A), error = function(e) NULL)
+  if (is.null(root) || any(!is.finite(root))) return(NULL)
+  derivatives <- function() {
+    inverse <- chol2inv(root)
+    slopes <- dense_gp_slopes(model, values)
+    list(kernel = vapply(slopes, function(B) sum(inverse * B), 0), nugget = sum(diag(inverse) * noise),
+         applied = function(u) lapply(slopes, function(B) B %*% u))
+  }
+  list(logdet = 2 * sum(log(diag(root))), noise = noise, derivatives = derivatives,
+       solve = function(b, ...) backsolve(root, backsolve(root, b, transpose = TRUE)))
+}
+
+# Derivatives by the logarithms of the kernel's parameters, as matrices.
+dense_gp_slopes <- function(model, values) {
+  slopes <- gp_slopes(model, values)
+  by <- values$variance * exp(gp_theta(values, model$layout))
+  lapply(which(model$layout$part == "kernel"), function(row) {
+    parts <- lapply(which(slopes$row == row), function(c) as.matrix(slopes$tensor[, , c]))
+    by[[row]] * unname(Reduce(`+`, parts))
+  })
+}
+
+# By products: the trace of A^-1 A_k is the derivative of the log-determinant, which gradient() estimates with the noise
+# of what the preconditioner leaves, and not of the whole.
+lazy_gp_system <- function(model, values) {
+  noise <- values$nugget / model$w
+  control <- model$control
+  K <- values$variance * gp_pairs(model, gp_numbers(model, values))
+  solved <- function(b, tol = control$tol) {
+    x <- quietly_solved(solve(K, b, ridge = noise, tol = tol, method = "cg", maxit = control$max_iter,
+                              rank = control$rank))
+    report <- solve_report(x)
+    structure(matrix(as.vector(x), nrow(b)), residual = max(report$residual), converged = report$converged)
+  }
+  list(logdet = NULL, noise = noise, solve = solved, derivatives = function() lazy_gp_derivatives(model, values),
+       value = function() logdet(K, noise, control$probes, control$seed, method = "lanczos", rank = control$rank))
+}
+
+# What was not reached is told at the end, once.
+quietly_solved <- function(value) {
+  withCallingHandlers(value, kernweave_warning_convergence = function(w) invokeRestart("muffleWarning"))
+}
+
+lazy_gp_derivatives <- function(model, values) {
+  layout <- model$layout
+  control <- model$control
+  mine <- layout$part == "kernel"
+  theta <- gp_theta(values, layout)
+  of_logdet <- function(kernel, nugget) {
+    logdet(values$variance * gp_pairs(model, traced_numbers(model, values, kernel)), exp(nugget) / model$w,
+           control$probes, control$seed, method = "lanczos", rank = control$rank)
+  }
+  noisy <- values$nugget > 0
+  wrt <- c(if (any(mine)) "kernel", if (noisy) "nugget")
+  found <- if (length(wrt)) value_and_gradient(of_logdet, wrt)(theta[mine], if (noisy) log(values$nugget) else -Inf)
+  slopes <- gp_slopes(model, values)
+  by <- values$variance * exp(theta[mine])
+  applied <- function(u) {
+    each <- lapply(seq_len(ncol(u)), function(k) {
+      reduction(slopes$tensor * Vj(u[, k]), "sum", index = "j")
+    })
+    lapply(seq_along(by), function(j) {
+      columns <- slopes$row == which(mine)[j]
+      by[[j]] * vapply(each, function(product) rowSums(product[, columns, drop = FALSE]), numeric(nrow(u)))
+    })
+  }
+  list(logdet = found$value, kernel = as.vector(found$gradient$kernel),
+       nugget = if (noisy) found$gradient$nugget else 0,
+       applied = if (any(mine)) applied else function(u) list())
+}
+
+# Numbers of the kernel by their logarithms, which may be traced.
+traced_numbers <- function(model, values, logarithms) {
+  layout <- model$layout[model$layout$part == "kernel", ]
+  numbers <- gp_numbers(model, values)
+  for (name in unique(layout$name)) {
+    at <- which(layout$name == name)
+    numbers[[name]] <- exp(logarithms[at[column_of_parameter(model, name, length(at))]])
+  }
+  numbers
+}
+
+# --- the likelihood -----------------------------------------------------------------------------------------
+
+# Generalised least squares, and what the likelihood is made of: b the coefficients of Q, alpha = P y, U with
+# P = A^-1 - U U', `form` = y' P y.
+gp_weights <- function(model, system) {
+  n <- length(model$y)
+  p <- ncol(model$Q)
+  solved <- system$solve(cbind(model$y, model$Q))
+  of_trend <- solved[, -1, drop = FALSE]
+  C <- if (p) tryCatch(chol.default(crossprod(model$Q, of_trend)), error = function(e) NULL) else matrix(0, 0, 0)
+  if (is.null(C)) return(NULL)
+  U <- if (p) of_trend %*% backsolve(C, diag(p)) else matrix(0, n, 0)
+  b <- if (p) backsolve(C, crossprod(U, model$y)) else matrix(0, 0, 1)
+  alpha <- solved[, 1] - of_trend %*% b
+  list(b = b, alpha = as.vector(alpha), U = U, C = C, form = sum(model$y * alpha),
+       logdet_trend = if (p) 2 * sum(log(diag(C))) + 2 * model$log_R else 0,
+       residual = attr(solved, "residual") %or% 0, converged = attr(solved, "converged") %or% TRUE)
+}
+
+is_reml <- function(model) model$method == "REML"
+gp_rows <- function(model) length(model$y) - is_reml(model) * ncol(model$Q)
+
+gp_log_likelihood <- function(model, logdet, weights) {
+  more <- if (is_reml(model)) weights$logdet_trend else 0
+  -(gp_rows(model) * log(2 * pi) + as.numeric(logdet) + more + weights$form) / 2
+}
+
+# Value, score and average information at logarithms theta; -Inf where the matrix is not definite.
+gp_state <- function(model, theta) {
+  values <- gp_values(model$values, model$layout, theta)
+  system <- gp_system(model, values)
+  weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system))
+  if (is.null(weights)) return(list(theta = theta, values = values, value = -Inf))
+  slopes <- unless_indefinite_gp(system$derivatives())
+  if (is.null(slopes)) return(list(theta = theta, values = values, value = -Inf))
+  value <- gp_log_likelihood(model, system$logdet %or% slopes$logdet %or% system$value(), weights)
+  c(list(theta = theta, values = values, value = value, weights = weights),
+    gp_score(model, values, system, weights, slopes))
+}
+
+unless_indefinite_gp <- function(value) {
+  tryCatch(value, kernweave_error_indefinite = function(e) NULL, kernweave_error_value = function(e) NULL)
+}
+
+# Products of the derivatives with alpha and U give the forms of the score, and with one more system the information:
+# those of the variance are A less the noise, of which A alpha and A U are known.
+gp_score <- function(model, values, system, weights, slopes) {
+  layout <- model$layout
+  n <- length(model$y)
+  u <- cbind(weights$alpha, weights$U)
+  p <- ncol(model$Q)
+  of_noise <- system$noise * u
+  A_u <- cbind(model$y - model$Q %*% weights$b, if (p) model$Q %*% backsolve(weights$C, diag(p)))
+  of_kernel <- slopes$applied(u)
+  products <- lapply(seq_len(nrow(layout)), function(k) {
+    switch(layout$part[k], variance = A_u - of_noise, nugget = of_noise,
+           of_kernel[[sum(layout$part[seq_len(k)] == "kernel")]])
+  })
+  traces <- unlist(lapply(seq_len(nrow(layout)), function(k) {
+    switch(layout$part[k], variance = n - slopes$nugget, nugget = slopes$nugget,
+           slopes$kernel[sum(layout$part[seq_len(k)] == "kernel")])
+  }))
+  forms <- vapply(products, function(B) colSums(u * B), numeric(1 + p))
+  forms <- matrix(forms, 1 + p)
+  beside <- if (is_reml(model)) colSums(forms[-1, , drop = FALSE]) else 0
+  W <- matrix(vapply(products, function(B) B[, 1], numeric(n)), n)
+  solved <- system$solve(W, tol = max(model$control$tol, 1e-5))
+  information <- (crossprod(W, solved) - crossprod(crossprod(weights$U, W))) / 2
+  dimnames(information) <- list(layout$label, layout$label)
+  list(score = stats::setNames((forms[1, ] - traces + beside) / 2, layout$label),
+       information = (information + t(information)) / 2)
+}

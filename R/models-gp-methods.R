@@ -1,0 +1,212 @@
+# Methods of Gaussian process fits: parameters with intervals, likelihoods, residuals, print.
+
+#' Methods of Gaussian processes
+#'
+#' What [gp_fit()] returns has base R's methods. Parameters of the covariance are positive and estimated by their
+#' logarithms: their covariance matrix, `vcov(which = "covariance")`, is that of the logarithms, and intervals are
+#' those of these, taken back.
+#'
+#' @param object,x what [gp_fit()] returned
+#' @param newdata places; by default the fit's own
+#' @param se.fit standard errors, too?
+#' @param interval,level `"confidence"` of the process, or `"prediction"` of an observation of weight 1, which adds the
+#'   nugget
+#' @param type for `predict()`: the trend and the process, or the `"trend"` alone; for `residuals()`: what is left,
+#'   `"pearson"` divided by the deviation of its noise, or `"loo"`, what an observation differs from its prediction by
+#'   all others, with the covariance as it is, for up to `control$dense_n` rows
+#' @param nsim,seed as in [stats::simulate()]
+#' @param conditional draws after the data, or before them?
+#' @param noise draws of observations, with noise, or of the process without?
+#' @param which coefficients of the trend, or parameters of the covariance; for `plot()` the fit or its standard error
+#' @param parm names or numbers of parameters; by default all of them
+#' @param digits significant digits
+#' @param n for `plot()` of one or two inputs: places along each
+#' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
+#' @return `predict()`: numbers; with an interval a matrix of `fit`, `lwr` and `upr`; with `se.fit` a list as that of
+#'   [stats::predict.lm()]. `simulate()`: a data frame with a column for each draw.
+#' @seealso [gp_fit()]
+#' @name gp_fit-methods
+#' @examples
+#' fit <- gp_fit(accel ~ times, MASS::mcycle)
+#' confint(fit)
+#' AIC(update(fit, method = "ML"), update(fit, kernel = "gaussian", method = "ML"))
+#' head(residuals(fit, "loo"))
+#' at <- data.frame(times = seq(5, 55, by = 10))
+#' predict(fit, at, se.fit = TRUE)$se.fit
+#' simulate(fit, nsim = 2, seed = 1, newdata = at)
+NULL
+
+#' @rdname gp_fit-methods
+#' @export
+coef.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
+  which <- one_of(which[1], c("trend", "covariance"), "which")
+  if (which == "trend") object$coefficients else covariance_parameters(object)
+}
+
+# All of them, those that were given, too.
+covariance_parameters <- function(fit) {
+  layout <- gp_layout(fit$data$values, c("variance", names(fit$data$values$kernel), "nugget"), term_labels(fit))
+  exp(gp_theta(fit$data$values, layout))
+}
+
+#' @rdname gp_fit-methods
+#' @export
+vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
+  which <- one_of(which[1], c("trend", "covariance"), "which")
+  if (which == "trend") return(object$vcov)
+  information <- object$information
+  if (is.null(information)) return(matrix(0, 0, 0))
+  out <- information
+  out[] <- NA_real_
+  inner <- setdiff(colnames(information), object$at_bound)
+  if (length(inner)) {
+    out[inner, inner] <- tryCatch(solve(information[inner, inner, drop = FALSE]), error = function(e) NA_real_)
+  }
+  out
+}
+
+#' @rdname gp_fit-methods
+#' @export
+confint.gp_fit <- function(object, parm, level = 0.95, ...) {
+  check_level(level)
+  z <- stats::qnorm((1 + level) / 2)
+  logs <- log(covariance_parameters(object))[colnames(object$information)]
+  half <- z * sqrt(diag(vcov(object, "covariance")))
+  beta <- object$coefficients
+  wide <- z * sqrt(diag(object$vcov))
+  out <- rbind(cbind(exp(logs - half), exp(logs + half)), cbind(beta - wide, beta + wide))
+  ends <- c(1 - level, 1 + level) / 2
+  dimnames(out) <- list(c(names(logs), names(beta)), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
+  if (missing(parm)) return(out)
+  unknown <- if (is.character(parm)) setdiff(parm, rownames(out))
+  if (length(unknown)) {
+    abort("input", "there is no parameter `", unknown[1], "`", near_hint(unknown[1], rownames(out)))
+  }
+  out[parm, , drop = FALSE]
+}
+
+check_level <- function(level) {
+  if (is.numeric(level) && length(level) == 1 && isTRUE(level > 0 && level < 1)) return(invisible())
+  abort("value", "`level` must be a number between 0 and 1, not ", format_value(level))
+}
+
+#' @rdname gp_fit-methods
+#' @export
+logLik.gp_fit <- function(object, ...) {
+  model <- object$data
+  found <- object$log_likelihood
+  if (is.null(found)) {
+    system <- gp_system(model, model$values)
+    found <- gp_value(model, NULL, system, gp_weights(model, system))
+  }
+  structure(found$value, nall = length(model$y), nobs = gp_rows(model), df = length(coef(object)) + nrow(model$layout),
+            std.error = found$se, class = "logLik")
+}
+
+#' @rdname gp_fit-methods
+#' @export
+residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...) {
+  type <- one_of(type[1], c("response", "pearson", "loo"), "type")
+  left <- object$residuals
+  if (type == "pearson") {
+    if (object$nugget == 0) abort("unsupported", "without a nugget there is no noise to divide residuals by")
+    left <- left / sqrt(object$nugget / (object$weights %or% 1))
+  }
+  if (type == "loo") left[object$data$rows] <- loo_residuals(object)
+  stats::naresid(object$na.action, left)
+}
+
+# (P y)_i / P_ii, where the trend is estimated without the row, too.
+loo_residuals <- function(fit) {
+  model <- fit$data
+  n <- length(model$y)
+  if (!model$dense) {
+    abort("unsupported", "leaving one out needs a dense matrix, for up to ", model$control$dense_n, " rows of ",
+          "fit_control(dense_n = ), and there are ", n)
+  }
+  system <- gp_system(model, model$values)
+  weights <- gp_weights(model, system)
+  weights$alpha / (diag(system$solve(diag(n))) - rowSums(weights$U^2))
+}
+
+# --- print --------------------------------------------------------------------------------------------------
+
+#' @rdname gp_fit-methods
+#' @export
+print.gp_fit <- function(x, digits = 4, ...) {
+  print_gp_title(x)
+  print(parameter_table(x, digits), quote = FALSE, right = TRUE)
+  beta <- coef(x)
+  if (length(beta)) {
+    each <- paste0(names(beta), " ", vapply(beta, format, "", digits = digits), " (se ",
+                   vapply(sqrt(diag(x$vcov)), format, "", digits = digits), ")")
+    cat("trend: ", paste(each, collapse = ", "), "\n", sep = "")
+  }
+  if (!is.null(x$log_likelihood)) print_gp_likelihood(logLik(x), digits)
+  invisible(x)
+}
+
+print_gp_title <- function(x) {
+  model <- x$data
+  n <- length(model$y)
+  kernel <- if (is.null(kernel_parts(x$kernel)$op)) kernel_parts(x$kernel)$title else format(x$kernel)
+  cat("Gaussian process, ", kernel, ", ", x$method, ", ", format(n, big.mark = ","), " points, ",
+      if (model$dense) "dense" else "by products", "\n  ",
+      if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ",
+      sub("^~", "~ ", deparse1(x$trend$formula)), "\n", sep = "")
+  if (x$estimated_on < n && nrow(model$layout)) {
+    cat("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points\n", sep = "")
+  }
+}
+
+parameter_table <- function(x, digits) {
+  found <- covariance_parameters(x)
+  table <- matrix("", length(found), 3, dimnames = list(names(found), c("estimate", "2.5 %", "97.5 %")))
+  table[, 1] <- vapply(found, format, "", digits = digits)
+  free <- intersect(names(found), colnames(x$information))
+  table[setdiff(names(found), free), 2] <- "given"
+  table[intersect(free, x$at_bound), 2] <- "at its bound"
+  inner <- setdiff(free, x$at_bound)
+  ends <- confint(x)[inner, , drop = FALSE]
+  for (row in inner) table[row, 2:3] <- vapply(ends[row, ], format, "", digits = digits - 1)
+  table
+}
+
+print_gp_likelihood <- function(value, digits) {
+  se <- attr(value, "std.error")
+  cat("logLik ", format(as.numeric(value), nsmall = 1, digits = digits),
+      if (se > 0) paste0(" (se ", format(se, digits = 2), ")"), " on ", attr(value, "df"), " df\n", sep = "")
+}
+
+#' @rdname gp_fit-methods
+#' @export
+summary.gp_fit <- function(object, ...) {
+  beta <- coef(object)
+  se <- sqrt(diag(object$vcov))
+  table <- cbind(Estimate = beta, `Std. Error` = se, `z value` = beta / se,
+                 `Pr(>|z|)` = 2 * stats::pnorm(-abs(beta / se)))
+  value <- logLik(object)
+  structure(list(fit = object, coefficients = table, residuals = stats::quantile(object$residuals), logLik = value,
+                 AIC = stats::AIC(value), BIC = stats::BIC(value)), class = "summary.gp_fit")
+}
+
+#' @rdname gp_fit-methods
+#' @export
+print.summary.gp_fit <- function(x, digits = 4, ...) {
+  fit <- x$fit
+  print_gp_title(fit)
+  cat("\nCovariance:\n")
+  print(parameter_table(fit, digits), quote = FALSE, right = TRUE)
+  if (nrow(x$coefficients)) {
+    cat("\nTrend:\n")
+    stats::printCoefmat(x$coefficients, digits = digits, signif.stars = FALSE)
+  }
+  cat("\nResiduals:\n")
+  print(stats::setNames(x$residuals, c("Min", "1Q", "Median", "3Q", "Max")), digits = digits)
+  cat("\n")
+  print_gp_likelihood(x$logLik, digits)
+  cat("AIC ", format(x$AIC, digits = digits + 2), ", BIC ", format(x$BIC, digits = digits + 2), "; ",
+      counted(fit$convergence$iterations, "step"), " in ", format(fit$convergence$seconds, digits = 2), " s\n",
+      sep = "")
+  invisible(x)
+}

@@ -1,0 +1,136 @@
+# Gaussian processes at new places: means with standard errors, draws, pictures.
+
+#' @rdname gp_fit-methods
+#' @export
+predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
+                           level = 0.95, type = c("response", "trend"), ...) {
+  interval <- one_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  type <- one_of(type[1], c("response", "trend"), "type")
+  check_level(level)
+  if (type == "trend" && interval == "prediction") {
+    abort("input", "the trend has a confidence interval; a prediction is that of type = \"response\"")
+  }
+  check_flag(se.fit, "se.fit")
+  errors <- se.fit || interval != "none"
+  if (is.null(newdata) && !errors && type == "response") return(fitted(object))
+  found <- at_gp_places(object, newdata, function(x, F, offset) {
+    beside <- as.vector(F %*% coef(object)) + offset
+    if (!nrow(x)) return(cbind(beside, if (errors) beside))
+    if (type == "trend") return(cbind(beside, if (errors) sqrt(rowSums((F %*% object$vcov) * F))))
+    cbind(beside + gp_kriged(object, x), if (errors) gp_se(object, x, F))
+  })
+  fit <- found[, 1]
+  if (!errors) return(fit)
+  se <- found[, 2]
+  spread <- list(df.residual = Inf, sigma = sqrt(object$nugget))
+  if (interval != "none") fit <- with_interval(fit, se, spread, interval, level)
+  if (!se.fit) return(fit)
+  list(fit = fit, se.fit = se, df = Inf, residual.scale = spread$sigma)
+}
+
+# f(inputs, regressors, offset) of places that are complete; NA elsewhere.
+at_gp_places <- function(object, newdata, f) {
+  own <- is.null(newdata)
+  x <- if (own) object$x else new_points(object, newdata)
+  trend <- if (own) own_trend(object) else new_trend(object, newdata, nrow(x))
+  D <- ncol(x)
+  p <- ncol(trend$F)
+  all <- cbind(strip_term(x), trend$F, trend$offset)
+  rownames(all) <- rownames(x)
+  found <- at_complete(all, function(at) {
+    at <- unname(at)
+    f(at[, seq_len(D), drop = FALSE], at[, D + seq_len(p), drop = FALSE], at[, D + p + 1])
+  })
+  if (own) stats::napredict(object$na.action, found) else found
+}
+
+# The regressors of the fit's own rows, of which all but the offset is kept.
+own_trend <- function(object) list(F = object$regressors$F, offset = object$regressors$offset)
+
+gp_se <- function(object, x, F) sqrt(pmax(gp_conditional(object, x, F)$variance, 0))
+
+# The process after the data at places: `...` what conditional() takes beside.
+gp_conditional <- function(object, x, F, ...) {
+  model <- object$data
+  n <- length(model$y)
+  both <- rbind(model$x, x)
+  p <- ncol(F)
+  trend <- if (p) rbind(model$Q, F %*% backsolve(model$R, diag(p)))
+  quietly_solved(conditional(
+    gp_cross(object, both, both), model$y, seen = seq_len(n), ridge = object$nugget / model$w, trend = trend, ...,
+    solver = if (model$dense) "dense" else "cg", tol = object$control$tol, maxit = object$control$max_iter,
+    rank = object$control$rank
+  ))
+}
+
+#' @rdname gp_fit-methods
+#' @export
+simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE, noise = !conditional,
+                            ...) {
+  nsim <- check_count(nsim, "nsim")
+  check_flag(conditional, "conditional")
+  check_flag(noise, "noise")
+  drawn <- with_state(seed, at_gp_places(object, newdata, function(x, F, offset) {
+    weights <- if (is.null(newdata) && nrow(x) == nrow(object$x)) object$weights
+    draws <- if (conditional) draws_after(object, x, F, offset, nsim) else draws_before(object, x, F, offset, nsim)
+    if (noise) draws + sqrt(object$nugget / pmax(weights %or% 1, 1e-300)) * stats::rnorm(length(draws)) else draws
+  }))
+  names <- list(rownames(drawn$value), paste0("sim_", seq_len(nsim)))
+  structure(as.data.frame(structure(drawn$value, dimnames = names)), seed = drawn$mark)
+}
+
+draws_after <- function(object, x, F, offset, nsim) {
+  found <- gp_conditional(object, x, F, method = "pathwise", draws = nsim)
+  unname(found$draws) + offset
+}
+
+draws_before <- function(object, x, F, offset, nsim) {
+  mean <- as.vector(F %*% coef(object)) + offset
+  if (!nrow(x)) return(matrix(0, 0, nsim))
+  mean + unname(as.matrix(simulate(gp_cross(object, x, x), nsim = nsim, tol = max(object$control$tol, 1e-6))))
+}
+
+# What is drawn after a seed, or from where the generator is, with what stats::simulate() keeps of it.
+with_state <- function(seed, drawn) {
+  if (!exists(".Random.seed", globalenv(), inherits = FALSE)) stats::runif(1)
+  before <- get(".Random.seed", globalenv(), inherits = FALSE)
+  if (is.null(seed)) return(list(value = drawn, mark = before))
+  on.exit(assign(".Random.seed", before, envir = globalenv()))
+  set.seed(seed)
+  list(value = drawn, mark = structure(seed, kind = as.list(RNGkind())))
+}
+
+# --- pictures -----------------------------------------------------------------------------------------------
+
+#' @rdname gp_fit-methods
+#' @export
+plot.gp_fit <- function(x, which = c("fit", "se"), n = NULL, level = 0.95, ...) {
+  draw_picture(plot_data(x, which, n, level), ...)
+  invisible(x)
+}
+
+#' @export
+plot_data.gp_fit <- function(object, which = c("fit", "se"), n = NULL, level = 0.95, ...) {
+  which <- one_of(which[1], c("fit", "se"), "which")
+  D <- ncol(object$x)
+  axes <- plot_axes(object$x, check_count(n %or% c(200, 40)[min(D, 2)], "n", least = 2))
+  places <- if (D <= 2) grid_places(object, axes)
+  labels <- colnames(object$x) %or% object$names
+  response <- response_name(object)
+  observed <- object$fitted.values + object$residuals
+  if (is.null(places)) return(observed_picture(object$fitted.values, observed, response))
+  if (D == 2 && which == "fit") return(surface_picture(axes, predict(object, places), object$data$x, labels))
+  found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level)
+  if (D == 2) return(surface_picture(axes, found$se.fit, object$data$x, labels))
+  if (which == "se") return(picture(labels, "standard error", curve = data.frame(x = axes[[1]], y = found$se.fit)))
+  curve_picture(axes[[1]], found$fit[, 1], object$x, observed, labels, response, found$fit[, 2:3])
+}
+
+# Places of a grid as new data, where numbers of the inputs tell the trend, too.
+grid_places <- function(fit, axes) {
+  variables <- if (is.null(fit$terms)) fit$names else all.vars(fit$terms)
+  needed <- all.vars(fit$trend$terms)
+  if (length(variables) != length(axes) || length(fit$xlevels) || !all(needed %in% variables)) return(NULL)
+  grid <- stats::setNames(expand.grid(axes), variables)
+  if (isTRUE(all.equal(unname(strip_term(new_points(fit, grid))), unname(as.matrix(grid))))) grid
+}

@@ -1,0 +1,75 @@
+# Trends of Gaussian processes: formulas of regressors, on the data and at new places.
+
+# The variables of a trend, as they are in the data: terms, and a frame of them or NULL where there is none.
+trend_variables <- function(trend, data, response = NULL) {
+  if (!inherits(trend, "formula")) {
+    abort("input", "`trend` must be a formula, such as ~ 1, ~ long + lat or ~ 0, not ", describe(trend))
+  }
+  if (length(trend) != 2) {
+    abort("input", "`trend` has one side, as in ~ ", deparse1(trend[[3]]), ", not `", deparse1(trend), "`")
+  }
+  known <- if (is.data.frame(data)) data[setdiff(names(data), response)]
+  terms <- if (is.null(known)) stats::terms(trend) else stats::terms(trend, data = known)
+  if (length(attr(terms, "variables")) == 1) return(list(terms = terms, formula = trend))
+  made <- function() stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
+  frame <- found_variables(made(), data)
+  list(terms = attr(frame, "terms"), formula = trend, frame = frame)
+}
+
+# Of the rows that are used: the matrix of regressors, the offset, and what makes both again at new places.
+trend_columns <- function(trend, frame, n) {
+  if (is.null(frame)) return(c(constant_trend(trend, n), trend[c("terms", "formula")]))
+  found <- frame_columns(trend$terms, frame)
+  check_complete(cbind(found$F, found$offset), "trend")
+  c(found, trend[c("terms", "formula")], list(xlevels = stats::.getXlevels(trend$terms, frame)))
+}
+
+constant_trend <- function(trend, n) {
+  intercept <- attr(trend$terms, "intercept")
+  list(F = matrix(1, n, intercept, dimnames = list(NULL, rep("(Intercept)", intercept))), offset = numeric(n))
+}
+
+frame_columns <- function(terms, frame, contrasts = NULL) {
+  attr(frame, "terms") <- terms
+  F <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
+  offset <- stats::model.offset(frame) %or% numeric(nrow(F))
+  contrasts <- attr(F, "contrasts")
+  list(F = matrix(F, nrow(F), dimnames = list(NULL, colnames(F))), offset = offset, contrasts = contrasts)
+}
+
+# The same at new places, a row for each of n.
+new_trend <- function(object, newdata, n) {
+  trend <- object$trend
+  if (length(attr(trend$terms, "variables")) == 1) return(constant_trend(trend, n))
+  if (is.null(object$terms)) newdata <- trend_data(newdata, object$names)
+  else if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
+  made <- function() stats::model.frame(trend$terms, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
+  frame <- tryCatch(found_variables(made(), newdata), simpleError = function(e) {
+    abort("data", "in the trend: ", conditionMessage(e))
+  })
+  frame_columns(trend$terms, frame, trend$contrasts)
+}
+
+# Points as a data frame for formulas: columns by their names, or x1, x2, ...
+trend_data <- function(x, names) {
+  if (is.data.frame(x)) return(x)
+  if (is.null(dim(x))) return(stats::setNames(data.frame(x), names[1]))
+  x <- as.matrix(x)
+  if (is.null(colnames(x)) && ncol(x) == length(names)) colnames(x) <- names
+  as.data.frame(x)
+}
+
+# Regressors with orthonormal columns, and what they were multiplied by.
+orthonormal_trend <- function(F) {
+  n <- nrow(F)
+  p <- ncol(F)
+  if (n <= p) abort("data", "a trend of ", counted(p, "coefficient"), " needs more rows than that, not ", n)
+  if (!p) return(list(Q = matrix(0, n, 0), R = matrix(0, 0, 0), log_R = 0))
+  q <- qr(F)
+  if (q$rank < p) {
+    abort("singular", "the trend's columns are not independent: `", colnames(F)[q$pivot[q$rank + 1]],
+          "` follows from the others; leave it out")
+  }
+  R <- qr.R(q)
+  list(Q = qr.Q(q), R = R, log_R = sum(log(abs(diag(R)))))
+}
