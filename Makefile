@@ -29,7 +29,7 @@ run-tests = NOT_CRAN=true KERNWEAVE_TESTS=$(1) TESTTHAT_PARALLEL=true TESTTHAT_C
   'testthat::test_dir("tests/testthat", package = "kernweave", load_package = "installed")'
 
 .NOTPARALLEL:
-.PHONY: help demo quick test night check docs bench guard clean setup-demo setup-test setup-check setup-guard
+.PHONY: help demo quick test night check docs site bench guard clean setup-demo setup-test setup-check setup-guard
 
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -55,6 +55,9 @@ docs: setup-check ## write what is generated: operations, RcppExports, NAMESPACE
 	@$(MAKE) --no-print-directory $(STAMP)
 	$(RSCRIPT) -e 'roxygen2::roxygenise(load_code = roxygen2::load_installed)'
 
+site: setup-check $(STAMP) ## README, vignettes, help pages and news as a folder of HTML: site/index.html
+	@$(RSCRIPT) tools/site.R
+
 bench: setup-demo $(STAMP) ## run the benchmarks
 	$(RSCRIPT) bench/run.R
 	$(RSCRIPT) bench/peers.R
@@ -65,7 +68,7 @@ guard: setup-guard $(STAMP) ## count instructions a pair, which may not exceed t
 
 clean: ## remove all that was built
 	./cleanup
-	rm -rf $(LIB) kernweave-demo.png
+	rm -rf $(LIB) kernweave-demo.png site
 
 setup-demo setup-test setup-check setup-guard:
 	@tools/setup.sh $(@:setup-%=%)
