@@ -493,6 +493,10 @@ r_test_columns <- function(matrix, preconditioner, thin, b, start, local, number
     .Call(`_kernweave_r_test_columns`, matrix, preconditioner, thin, b, start, local, number)
 }
 
+r_test_built <- function(description, number) {
+    .Call(`_kernweave_r_test_built`, description, number)
+}
+
 r_column_kernels <- function() {
     .Call(`_kernweave_r_column_kernels`)
 }

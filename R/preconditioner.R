@@ -49,17 +49,11 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
 
 # By what it stands on: landmarks, and where there are neighbours, these.
 supported <- function(K, ridge, support, entries = native_entries(K), started = proc.time()[["elapsed"]]) {
-  local <- !is.null(support$neighbours)
-  shift <- if (!local) ridge + max(support$residual, 1e-14)
-  description <- c(
-    list(entries = entries, ridge = ridge, threads = call_options(K$settings)$threads %or% 0L, shift = shift),
-    list(landmarks = support$chosen, order = support$order, neighbours = support$neighbours),
-    thin_products(K, support$chosen, support$order)
-  )
+  pointer <- r_preconditioner(native_support(K, ridge, support, entries))
   structure(
-    list(pointer = r_preconditioner(description), n = length(ridge), rank = length(support$chosen),
-         landmarks = support$chosen, residual = support$residual, neighbours = NROW(support$neighbours) * local,
-         ridge = range(ridge), support = support, traced = FALSE, seconds = proc.time()[["elapsed"]] - started),
+    list(pointer = pointer, n = length(ridge), rank = length(support$chosen), landmarks = support$chosen,
+         residual = support$residual, neighbours = NROW(support$neighbours), ridge = range(ridge), support = support,
+         traced = FALSE, seconds = proc.time()[["elapsed"]] - started),
     class = "kernweave_preconditioner"
   )
 }
@@ -231,6 +225,14 @@ native_entries <- function(K) {
   K <- as_masked(K, "entries")
   list(block = entries_plan(K, c("i", "j"), "both"), pairs = entries_plan(K, c("i", "i"), "i"),
        settings = call_options(K$settings))
+}
+
+# What a preconditioner is built of.
+native_support <- function(K, ridge, support, entries = native_entries(K)) {
+  c(list(entries = entries, ridge = ridge, threads = call_options(K$settings)$threads %or% 0L,
+         shift = if (is.null(support$neighbours)) ridge + max(support$residual, 1e-14)),
+    list(landmarks = support$chosen, order = support$order, neighbours = support$neighbours),
+    thin_products(K, support$chosen, support$order))
 }
 
 entries_plan <- function(K, axes, keep) {

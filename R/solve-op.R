@@ -95,7 +95,13 @@ inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE
   }
   ridge <- check_ridge(own$ridge + ridge, n)
   P <- precondition
-  if (iterates) P <- chosen_preconditioner(P, plain_tensor(own$K), check_ridge(plain_value(ridge), n), rank, local)
+  if (iterates) {
+    K <- plain_tensor(own$K)
+    at <- check_ridge(plain_value(ridge), n)
+    check_symmetric_system(K, at, is_refined(K))
+    P <- chosen_preconditioner(P, K, at, rank, local)
+    if (!is.null(P)) P$symmetric <- TRUE  # and is not looked at again
+  }
   function_op(symmetric = TRUE, n = n, f = function(v) {
     plain_columns(solve(own$K, v, ridge = ridge, tol = tol, method = method, maxit = maxit,
                         precondition = P %or% FALSE))

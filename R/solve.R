@@ -131,6 +131,15 @@ check_symmetric_by_products <- function(op, n) {
   }
 }
 
+# Are products in less than float64, and solutions corrected by others?
+is_refined <- function(K) call_options(K$settings)$precision != "float64"
+
+# As products are that the system is solved by.
+check_symmetric_system <- function(K, ridge, refined) {
+  K <- if (refined) K else lazy_set(K, precision = "float64")
+  check_symmetric_by_products(native_system(K, ridge, 2), length(ridge))
+}
+
 # Of a vector, whose squares may overflow or vanish.
 length_of <- function(v) {
   most <- max(abs(v), 0)
@@ -139,8 +148,8 @@ length_of <- function(v) {
 
 solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, maxit) {
   exact <- lazy_set(K, precision = "float64")
-  refined <- method != "minres" && call_options(K$settings)$precision != "float64"
-  check_symmetric_by_products(native_system(if (refined) K else exact, ridge, 2), nrow(b))
+  refined <- method != "minres" && is_refined(K)
+  if (!is.list(precondition) || !isTRUE(precondition$symmetric)) check_symmetric_system(K, ridge, refined)
   P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
   rough <- if (refined) native_system(K, ridge, ncol(b))
   c(iterate(native_system(exact, ridge, ncol(b)), b, tol, method, maxit, live_pointer(P), start, rough),

@@ -1487,6 +1487,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_test_built
+Rcpp::List r_test_built(Rcpp::List description, int number);
+RcppExport SEXP _kernweave_r_test_built(SEXP descriptionSEXP, SEXP numberSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
+    Rcpp::traits::input_parameter< int >::type number(numberSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_test_built(description, number));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_column_kernels
 std::string r_column_kernels();
 RcppExport SEXP _kernweave_r_column_kernels() {
@@ -1700,6 +1711,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cpu_loops", (DL_FUNC) &_kernweave_r_cpu_loops, 2},
     {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
     {"_kernweave_r_test_columns", (DL_FUNC) &_kernweave_r_test_columns, 7},
+    {"_kernweave_r_test_built", (DL_FUNC) &_kernweave_r_test_built, 2},
     {"_kernweave_r_column_kernels", (DL_FUNC) &_kernweave_r_column_kernels, 0},
     {"_kernweave_r_power", (DL_FUNC) &_kernweave_r_power, 6},
     {"_kernweave_r_executables", (DL_FUNC) &_kernweave_r_executables, 1},

@@ -30,6 +30,19 @@ solve::Places landmarks_from_r(const Rcpp::List& description) {
   return Rcpp::as<solve::Places>(description["landmarks"]);
 }
 
+solve::Neighbours neighbours_from_r(const Rcpp::List& description) {
+  const Rcpp::IntegerMatrix at = description["neighbours"];
+  solve::Neighbours neighbours{Rcpp::as<solve::Places>(description["order"]), {}};
+  neighbours.at.resize(at.nrow(), at.ncol());
+  for (R_xlen_t k = 0; k < at.size(); ++k) neighbours.at.data()[k] = at[k] == NA_INTEGER ? -1 : at[k] - 1;
+  return neighbours;
+}
+
+device::Device* home_from_r(const Rcpp::List& description) {
+  const solve::Thin thin = thin_from_r(description);
+  return thin.to ? thin.to->home() : nullptr;
+}
+
 solve::Preconditioner* preconditioner_behind(SEXP pointer) {
   if (Rf_isNull(pointer)) return nullptr;
   internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer), "a preconditioner of another session");

@@ -3,6 +3,7 @@
 #include "r_operator.hpp"
 #include "solve/preconditioner.hpp"
 #include "solve/entries.hpp"
+#include "solve/two_part.hpp"
 
 namespace kernweave {
 
@@ -10,6 +11,9 @@ void poll_r(double);
 
 solve::Entries entries_from_r(const Rcpp::List& from);
 solve::Places landmarks_from_r(const Rcpp::List& description);
+solve::Neighbours neighbours_from_r(const Rcpp::List& description);
+// Where products with the columns at the landmarks are at home.
+device::Device* home_from_r(const Rcpp::List& description);
 
 // Ready for a call: its products read the data as they lie now. Null for R's NULL.
 solve::Preconditioner* preconditioner_behind(SEXP pointer);

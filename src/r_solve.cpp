@@ -23,14 +23,6 @@ SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& de
   return Rcpp::XPtr<solve::Preconditioner>(made.release(), true, R_NilValue, description);
 }
 
-solve::Neighbours neighbours_from_r(const Rcpp::List& description) {
-  const Rcpp::IntegerMatrix at = description["neighbours"];
-  solve::Neighbours neighbours{Rcpp::as<solve::Places>(description["order"]), {}};
-  neighbours.at.resize(at.nrow(), at.ncol());
-  for (R_xlen_t k = 0; k < at.size(); ++k) neighbours.at.data()[k] = at[k] == NA_INTEGER ? -1 : at[k] - 1;
-  return neighbours;
-}
-
 const char* end_name(solve::Solution::End end) {
   switch (end) {
     case solve::Solution::End::cap: return "cap";
@@ -109,7 +101,7 @@ SEXP r_preconditioner(Rcpp::List description) {
           description);
     return kernweave::preconditioner_to_r(
         kernweave::solve::two_part_preconditioner(&numbers, landmarks, kernweave::neighbours_from_r(description), ridge,
-                                                  threads, kernweave::poll_r),
+                                                  kernweave::home_from_r(description), threads, kernweave::poll_r),
         description);
   });
 }

@@ -2,11 +2,10 @@
 #include "border.hpp"
 #include "device/device.hpp"
 #include "device/probe.hpp"
-#include "r_operator.hpp"
+#include "r_preconditioner.hpp"
 #include "solve/column_kernels.hpp"
 #include "solve/conjugate_gradients.hpp"
 #include "solve/quadrature.hpp"
-#include "solve/two_part.hpp"
 
 namespace kernweave {
 namespace {
@@ -43,16 +42,22 @@ Rcpp::List applied(solve::Preconditioner* p, const Block& b, device::Device* hom
                             Rcpp::_["inverse"] = block_to_r(inverse.to_host()));
 }
 
+device::Device* device_of(int number) {
+  if (number < 0) return nullptr;
+  const Verdict ready = device::probe(number);
+  user_check(ready.yes, Fault::no_device, ready.why);
+  return &device::open(number);
+}
+
 Rcpp::List weighed(solve::Preconditioner* p, device::Device* home) {
   const solve::InverseWeights weights = solve::inverse_weights(p, home);
   const solve::WeightedPairs pairs =
       solve::weighted_pairs(*p, 7, std::min<solve::Index>(90, weights.cross.cols() - 7), home);
-  return Rcpp::List::create(Rcpp::_["own"] = block_to_r(weights.own),
-                            Rcpp::_["cross"] = block_to_r(weights.cross.to_host()),
-                            Rcpp::_["diagonal"] = vector_to_r(weights.diagonal),
-                            Rcpp::_["rows"] = block_to_r(pairs.rows.to_host()),
-                            Rcpp::_["columns"] = block_to_r(pairs.columns.to_host()),
-                            Rcpp::_["weights"] = block_to_r(pairs.weights.to_host()));
+  return Rcpp::List::create(
+      Rcpp::_["own"] = block_to_r(weights.own), Rcpp::_["cross"] = block_to_r(weights.cross.to_host()),
+      Rcpp::_["diagonal"] = vector_to_r(weights.diagonal), Rcpp::_["rows"] = block_to_r(pairs.rows.to_host()),
+      Rcpp::_["columns"] = block_to_r(pairs.columns.to_host()),
+      Rcpp::_["weights"] = block_to_r(pairs.weights.to_host()));
 }
 
 }  // namespace
@@ -66,11 +71,7 @@ Rcpp::List r_test_columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thi
   return kernweave::at_border([&] {
     namespace solve = kernweave::solve;
     const solve::Poll poll = [](double) {};
-    if (number >= 0) {
-      const kernweave::Verdict ready = kernweave::device::probe(number);
-      kernweave::user_check(ready.yes, kernweave::Fault::no_device, ready.why);
-    }
-    kernweave::device::Device* const home = number < 0 ? nullptr : &kernweave::device::open(number);
+    kernweave::device::Device* const home = kernweave::device_of(number);
     kernweave::Lodger op(kernweave::operator_from_r(matrix, poll), home);
     auto* const p = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(preconditioner));
     p->bind({kernweave::operator_from_r(thin["from"], poll), kernweave::operator_from_r(thin["to"], poll)});
@@ -87,6 +88,25 @@ Rcpp::List r_test_columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thi
         Rcpp::_["half"] = kernweave::block_to_r(half.x.to_host()),
         Rcpp::_["left"] = kernweave::block_to_r(half.left.to_host()), Rcpp::_["steps"] = half.iterations,
         Rcpp::_["applied"] = kernweave::applied(p, sides, home), Rcpp::_["weights"] = weights);
+  });
+}
+
+// A preconditioner with neighbours that is built on a device of this number, or with -1 on the host: its determinant,
+// and the weights of all its pairs, which are products of the sparse factor's numbers.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_test_built(Rcpp::List description, int number) {
+  return kernweave::at_border([&] {
+    namespace solve = kernweave::solve;
+    solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
+    const auto built = solve::two_part_preconditioner(
+        &numbers, kernweave::landmarks_from_r(description), kernweave::neighbours_from_r(description),
+        kernweave::vector_from_r(description["ridge"]), kernweave::device_of(number), 2, kernweave::poll_r);
+    const solve::WeightedPairs pairs =
+        solve::weighted_pairs(*built, 0, Rf_xlength(SEXP(description["order"])), nullptr);
+    return Rcpp::List::create(Rcpp::_["logdet"] = built->logdet,
+                              Rcpp::_["rows"] = kernweave::block_to_r(pairs.rows.block()),
+                              Rcpp::_["columns"] = kernweave::block_to_r(pairs.columns.block()),
+                              Rcpp::_["weights"] = kernweave::block_to_r(pairs.weights.block()));
   });
 }
 

@@ -11,11 +11,12 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 const char* const kNames[] = {"weighed_sum",   "scaled_rows",       "moved",          "partial_dots", "partial_sums",
-                              "partial_forms", "factor_by_columns", "factor_by_rows", "listed_pairs"};
+                              "partial_forms", "factor_by_columns", "factor_by_rows", "listed_pairs", "forward_rows",
+                              "entries_left",  "last_columns"};
 
 std::string written() {
   std::ostringstream out;
-  out << "#include \"kernweave/gpu/columns.hpp\"\n";
+  out << "#include \"kernweave/gpu/factor.hpp\"\n";
   for (const char* name : kNames)
     out << "extern \"C\" __global__ void __launch_bounds__(" << kThreads << ") " << name
         << "(const kernweave::gpu::ColumnTask t) {\n"

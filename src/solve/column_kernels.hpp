@@ -1,4 +1,4 @@
-// Launches of the kernels for long columns (kernweave/gpu/columns.hpp) on a device.
+// Launches on a device of the kernels for long columns and sparse factors (kernweave/gpu/columns.hpp, factor.hpp).
 #pragma once
 #include "device/device.hpp"
 #include "kernweave/gpu/columns.hpp"

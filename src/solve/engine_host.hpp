@@ -1,6 +1,7 @@
 // The executor's host within a solver: results go where they are wanted.
 #pragma once
 #include <map>
+#include <memory>
 #include <vector>
 #include "base/error.hpp"
 #include "execute/data.hpp"
@@ -44,5 +45,15 @@ class EngineHost : public Host {
   const Poll poll_;
   std::map<int, std::vector<double>> fetched_;
 };
+
+// Operands that a device is to have all of: who has nobody that keeps a copy gets one of `copies`.
+inline void make_resident(std::vector<OperandData>* operands, std::vector<std::unique_ptr<Kept>>* copies) {
+  for (OperandData& operand : *operands) {
+    operand.resident = true;
+    if (operand.view.kept) continue;
+    copies->push_back(std::make_unique<Kept>());
+    operand.view.kept = copies->back().get();
+  }
+}
 
 }  // namespace kernweave::solve

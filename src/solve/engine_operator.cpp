@@ -119,12 +119,7 @@ class Engine : public Operator {
     if (there_[k]) return *there_[k];
     there_[k] = std::make_unique<Run>(poll_);
     there_[k]->operands = plans_[k].operands;
-    for (OperandData& operand : there_[k]->operands) {
-      operand.resident = true;
-      if (operand.view.kept) continue;
-      copies_.push_back(std::make_unique<Kept>());
-      operand.view.kept = copies_.back().get();
-    }
+    make_resident(&there_[k]->operands, &copies_);
     Settings settings = settings_;
     if (holder_) settings.device = holder_;
     start(there_[k].get(), k, settings, nullptr);

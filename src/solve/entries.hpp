@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <vector>
+#include "base/threads.hpp"
 #include "execute/run.hpp"
 #include "solve/engine_operator.hpp"
 
@@ -11,12 +12,19 @@ using Places = std::vector<double>;  // row numbers as the engine gathers them: 
 
 // 1 to n.
 Places all_places(Index n);
+// The same places as rows from 0.
+std::vector<int> rows_at(const Places& places);
+// Some places out of `all`, as a column of a device, or of the host.
+Columns places_on(device::Device* device, const double* places, Index count, Index all);
 
 // A prepared plan that reads a formula at the places that two of its operands hold.
 struct EntriesPlan {
   std::shared_ptr<Prepared> prepared;
   std::vector<OperandData> operands;
   int rows, columns;
+  // The same with data that lie on a device, and who keeps these there.
+  std::vector<OperandData> there{};
+  std::vector<std::unique_ptr<Kept>> copies{};
 };
 
 class Entries {
@@ -25,11 +33,17 @@ class Entries {
       : block_(std::move(block)), pairs_(std::move(pairs)), settings_(settings), poll_(std::move(poll)) {}
 
   void block(const Places& rows, const Places& columns, Block* out);
+  // Numbers lie where the places do: computed there, where the engine can, else by way of the host.
+  void block(const Columns& rows, const Columns& columns, Columns* out);
   // Number k is that of row rows[k] and column columns[k].
-  void pairs(const Places& rows, const Places& columns, Vector* out);
+  void pairs(const Columns& rows, const Columns& columns, Columns* out);
+
+  int threads() const { return allowed_threads(settings_.threads); }
 
  private:
-  void run(EntriesPlan* plan, const Places& rows, const Places& columns, double* out);
+  void run(EntriesPlan* plan, const View& rows, const View& columns, double* out);
+  void run_where_they_are(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
+  void run_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
 
   EntriesPlan block_, pairs_;
   const Settings settings_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solve/long_columns.hpp"
 #include "solve/random.hpp"
 
 namespace kernweave::solve {
@@ -115,11 +116,15 @@ class Pivoting {
     const Eigen::LLT<Block> own(residual(kept));
     Block columns;
     entries_->block(among_, places(kept), &columns);
-    columns.noalias() -= factor_.leftCols(rank_) * factor_rows(kept).transpose();
-    own.matrixL().transpose().solveInPlace<Eigen::OnTheRight>(columns);
+    const int threads = entries_->threads();
+    add_product(&columns, factor_.leftCols(rank_), -factor_rows(kept).transpose(), threads);
     make_room(count);
-    factor_.middleCols(rank_, count) = columns;
-    left_ -= columns.rowwise().squaredNorm();
+    each_piece(left_.size(), count, threads, [&](Index first, Index last, Index) {
+      auto rows = columns.middleRows(first, last - first);
+      own.matrixL().transpose().solveInPlace<Eigen::OnTheRight>(rows);
+      factor_.block(first, rank_, last - first, count) = rows;
+      left_.segment(first, last - first) -= rows.rowwise().squaredNorm();
+    });
     lowest_ = std::min(lowest_, left_.minCoeff());
     left_ = left_.cwiseMax(0.0);
     for (const Index k : kept) left_[k] = 0;

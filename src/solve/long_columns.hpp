@@ -53,7 +53,7 @@ inline void add_multiple(Block* x, const Block& d, const Row& by, int threads) {
 }
 
 // x += d by.
-inline void add_product(Block* x, const Block& d, const Block& by, int threads) {
+inline void add_product(Block* x, const Eigen::Ref<const Block>& d, const Block& by, int threads) {
   each_piece(d.rows(), d.cols(), threads, [&](Index first, Index last, Index) {
     x->middleRows(first, last - first).noalias() += d.middleRows(first, last - first) * by;
   });

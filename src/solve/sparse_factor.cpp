@@ -1,6 +1,8 @@
 // Both products are sums over what a row or a column holds, so that threads do not meet.
 #include "solve/sparse_factor.hpp"
 
+#include <algorithm>
+
 namespace kernweave::solve {
 
 void SparseFactor::turn() {
@@ -12,19 +14,35 @@ void SparseFactor::turn() {
   for (std::size_t i = 0; i < n; ++i) starts_[i + 1] += starts_[i];
   columns_.resize(begin(points()));
   row_values_.resize(begin(points()));
+  // Each thread looks at all columns for entries of its own rows, which are about as many as another's.
   std::vector<long long> next(starts_.begin(), starts_.end() - 1);
-  for (Index i = 0; i < points(); ++i)
-    for (Index s = 0; s < most(); ++s) {
-      if (at_(s, i) < 0) continue;
-      const auto e = static_cast<std::size_t>(next[static_cast<std::size_t>(at_(s, i))]++);
-      columns_[e] = static_cast<int>(i);
-      row_values_[e] = values_(s, i);
-    }
+  const auto border = [&](std::int64_t part) {
+    if (part == threads_) return static_cast<std::ptrdiff_t>(n);
+    const long long before = starts_.back() / threads_ * part;
+    return std::lower_bound(starts_.begin(), starts_.end(), before) - starts_.begin();
+  };
+  share_out(
+      threads_, threads_, [](double) {},
+      [&](int, std::int64_t part, const Heartbeat&) {
+        const auto first = border(part), last = border(part + 1);
+        for (Index i = 0; i < points(); ++i)
+          for (Index s = 0; s < most(); ++s) {
+            const int row = at_(s, i);
+            if (row < 0 || row < first || row >= last) continue;
+            const auto e = static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++);
+            columns_[e] = static_cast<int>(i);
+            row_values_[e] = values_(s, i);
+          }
+      });
+}
+
+void SparseFactor::describe_places(device::Device* device, gpu::ColumnTask* task) const {
+  task->slots = static_cast<int>(most());
+  task->places = at_there_.on(device, at_.data(), static_cast<std::size_t>(at_.size()));
 }
 
 void SparseFactor::describe(device::Device* device, gpu::ColumnTask* task) const {
-  task->slots = static_cast<int>(most());
-  task->places = at_there_.on(device, at_.data(), static_cast<std::size_t>(at_.size()));
+  describe_places(device, task);
   task->values = values_there_.on(device, values_.data(), static_cast<std::size_t>(values_.size()));
 }
 

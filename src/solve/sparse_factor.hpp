@@ -31,7 +31,10 @@ class SparseFactor {
   void from_left(const Columns& x, bool transposed, Columns* y) const;
   // The diagonal of U U'.
   Vector squares_of_rows() const;
-  // As from_left() reads it on a device.
+  // Columns for points from number `from` on.
+  void put_columns(Index from, const Block& some) { values_.middleCols(from, some.cols()) = some; }
+  // As kernels read it: the places, which are there from the start, and all once the numbers are.
+  void describe_places(device::Device* device, gpu::ColumnTask* task) const;
   void describe(device::Device* device, gpu::ColumnTask* task) const;
 
   // x becomes x U^-1, that is the solutions y of U' y = x for right-hand sides that are rows: what a column says of its

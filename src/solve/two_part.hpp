@@ -29,8 +29,9 @@ InverseWeights inverse_weights(Preconditioner* preconditioner, device::Device* h
 // Of `count` points of the order from number `from` on.
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
 
-// With no landmarks, the sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.
+// With no landmarks, the sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point. On the
+// device `home` where there is one.
 PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,
-                                              const Vector& ridge, int threads, const Poll& poll);
+                                              const Vector& ridge, device::Device* home, int threads, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -59,6 +59,30 @@ wait_for <- function(said, pattern, seconds = 60) {
   paste(readLines(said, warn = FALSE), collapse = " ")
 }
 
+# What a function finds with each list of arguments where a driver of no GPU stands in for one: its memory is the host's
+# (tests/testthat/cuda/driver.cpp). In another R, since a process opens a driver once.
+found_under_driver <- function(f, cases) {
+  testthat::skip_on_cran()
+  testthat::skip_on_os("windows")
+  folder <- tempfile("driver")
+  dir.create(folder)
+  built <- run_cxx(c("-O1", "-shared", "-fPIC", paste0("-I", include_dir()), cuda_file("driver.cpp"), "-o",
+                     file.path(folder, "libcuda.so.1")))
+  expect_true(built$ok, label = built$output)
+  found <- tempfile(fileext = ".rds")
+  code <- c(
+    "Sys.setenv(R_USER_CACHE_DIR = tempfile())",
+    paste("f <-", paste(deparse(f), collapse = "\n")),
+    paste0("cases <- ", paste(deparse(cases), collapse = "")),
+    sprintf("saveRDS(lapply(cases, function(case) do.call(f, case)), \"%s\")", found),
+    "cat('all done')"
+  )
+  said <- another_r(code, env = c(paste0("LD_LIBRARY_PATH=", folder, ":", Sys.getenv("LD_LIBRARY_PATH")),
+                                  paste0("KERNWEAVE_NVRTC=", file.path(folder, "libcuda.so.1"))))
+  expect_match(wait_for(said, "all done|rror"), "all done$")
+  readRDS(found)
+}
+
 # Of every operation, its arguments along every axis.
 operation_on <- function(row, shape, axes, M, N) {
   arguments <- Map(function(width, kind, axis) {

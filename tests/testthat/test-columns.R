@@ -28,26 +28,8 @@ expect_same_columns <- function(there, here) {
 }
 
 test_that("columns on a device are worked on as those on the host are", {
-  skip_on_cran()
-  skip_on_os("windows")
-  folder <- tempfile("driver")
-  dir.create(folder)
-  built <- run_cxx(c("-O1", "-shared", "-fPIC", paste0("-I", include_dir()), cuda_file("driver.cpp"), "-o",
-                     file.path(folder, "libcuda.so.1")))
-  expect_true(built$ok, label = built$output)
   cases <- list(list(), list(columns = 3), list(local = FALSE), list(n = 60, columns = 1))
-  found <- tempfile(fileext = ".rds")
-  code <- c(
-    "Sys.setenv(R_USER_CACHE_DIR = tempfile())",
-    paste("solved_on <-", paste(deparse(solved_on), collapse = "\n")),
-    paste0("cases <- ", paste(deparse(cases), collapse = "")),
-    sprintf("saveRDS(lapply(cases, function(case) do.call(solved_on, c(0, case))), \"%s\")", found),
-    "cat('all done')"
-  )
-  said <- another_r(code, env = c(paste0("LD_LIBRARY_PATH=", folder, ":", Sys.getenv("LD_LIBRARY_PATH")),
-                                  paste0("KERNWEAVE_NVRTC=", file.path(folder, "libcuda.so.1"))))
-  expect_match(wait_for(said, "all done|rror"), "all done$")
-  there <- readRDS(found)
+  there <- found_under_driver(solved_on, lapply(cases, function(case) c(0, case)))
   for (k in seq_along(cases)) expect_same_columns(there[[k]], do.call(solved_on, c(-1, cases[[k]])))
 })
 

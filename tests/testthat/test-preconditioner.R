@@ -50,6 +50,22 @@ test_that("a preconditioner is a function of the matrix, and the last one is kep
   expect_false(identical(of()$landmarks, first$landmarks) && identical(of()$pointer, first$pointer))
 })
 
+test_that("an inverse finds out once that its matrix is symmetric", {
+  set.seed(4)
+  x <- matrix(stats::runif(300), 150)
+  y <- matrix(stats::runif(300), 150)
+  looked <- 0
+  what <- "check_symmetric_by_products"
+  suppressMessages(trace(what, function() looked <<- looked + 1, where = asNamespace("kernweave"), print = FALSE))
+  on.exit(suppressMessages(untrace(what, where = asNamespace("kernweave"))))
+  K <- exp(-sqdist(Vi(x), Vj(x)))
+  inverse <- solve(K, ridge = 0.1, method = "cg", tol = 1e-10)
+  for (k in 1:2) expect_equal(inverse %*% y, solve(as.matrix(K) + diag(0.1, 150), y), tolerance = 1e-6)
+  expect_identical(looked, 1)
+  expect_error(solve(exp(-sqdist(Vi(x), Vj(y))), ridge = 0.1, method = "cg"), "not symmetric",
+               class = "kernweave_error_indefinite")
+})
+
 test_that("an objective keeps landmarks and neighbours while parameters are near", {
   set.seed(3)
   x <- matrix(stats::runif(800), 400)

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "kernweave/gpu/columns.hpp"
+#include "kernweave/gpu/factor.hpp"
 
 namespace {
 
@@ -30,6 +30,9 @@ const std::map<std::string, Kernel>& kernels() {
       {"factor_by_columns", gpu::factor_by_columns},
       {"factor_by_rows", gpu::factor_by_rows},
       {"listed_pairs", gpu::listed_pairs},
+      {"forward_rows", gpu::forward_rows},
+      {"entries_left", gpu::entries_left},
+      {"last_columns", gpu::last_columns},
   };
   return all;
 }

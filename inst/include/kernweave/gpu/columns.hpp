@@ -98,25 +98,6 @@ KW_FN void factor_by_rows(const ColumnTask& t, long long at) {
   t.out[at] = sum;
 }
 
-// Pairs of neighbours and their weights: of point k from `together` on those are listed from starts[k] on, row by row
-// of the lower triangle of its members, itself the last. Rows go to `out`, columns to `second`, weights to `third`;
-// `x_at` has the points' rows in the matrix, from 0. A thread for each pair that a point may have.
-KW_FN void listed_pairs(const ColumnTask& t, long long at) {
-  const long long most = (t.slots + 1LL) * (t.slots + 2) / 2, k = at / most, pair = at % most;
-  const long long begin = t.starts[k];
-  if (begin + pair >= t.starts[k + 1]) return;
-  const long long point = t.together + k;
-  int members = 0, a = 0;
-  while ((members + 1LL) * (members + 2) / 2 < t.starts[k + 1] - begin) ++members;  // beside itself
-  while ((a + 1LL) * (a + 2) / 2 <= pair) ++a;
-  const int b = static_cast<int>(pair - a * (a + 1LL) / 2);
-  const auto place = [&](int m) { return m == members ? point : t.places[point * t.slots + m]; };
-  const auto number = [&](int m) { return t.values[point * (t.slots + 1) + (m == members ? t.slots : m)]; };
-  t.out[begin + pair] = t.x_at[place(a)] + 1.0;
-  t.second[begin + pair] = t.x_at[place(b)] + 1.0;
-  t.third[begin + pair] = (a == b ? 1 : 2) * number(a) * number(b);
-}
-
 }  // namespace gpu
 }  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -1,0 +1,198 @@
+// Some points at a time: entries between the members of each, less the inner products of what landmarks explain of
+// them, and the last column of the inverse of what is left. Nothing but the factor's numbers leaves a device.
+#include "solve/factor_columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+constexpr Index kPointsHere = 2048;     // at once, on the host: a million pairs at 30 neighbours
+constexpr Index kPairsThere = 1 << 23;  // at once, on a device: three lists of them are 200 MB
+constexpr double kShareOfMemory = 0.5;  // that is free on a device, for what landmarks explain
+constexpr Index kRowsOfBlock = 32;      // of a landmarks' factor that are solved with at once
+constexpr double kNothing = 1e-14;      // of a point's variance, is rounding
+
+// The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. A point that lies where
+// one before it does has nothing left to say: it is left out. False where S is not positive definite.
+bool last_column(Block* s, double* u, Index slots) {
+  const Index n = s->rows();
+  std::vector<bool> out(static_cast<std::size_t>(n), false);
+  for (Index j = 0; j < n; ++j) {
+    const double all = (*s)(j, j);
+    double left = all - s->row(j).head(j).squaredNorm();
+    out[static_cast<std::size_t>(j)] = j + 1 < n && !(left > kNothing * all);
+    if (out[static_cast<std::size_t>(j)]) {
+      s->col(j).setZero();
+      s->row(j).head(j).setZero();
+      (*s)(j, j) = 1;
+      continue;
+    }
+    if (!(left > 0)) return false;
+    const double root = std::sqrt(left);
+    (*s)(j, j) = root;
+    for (Index i = j + 1; i < n; ++i) (*s)(i, j) = ((*s)(i, j) - s->row(i).head(j).dot(s->row(j).head(j))) / root;
+  }
+  Vector x = Vector::Zero(n);
+  x[n - 1] = 1 / (*s)(n - 1, n - 1);
+  for (Index j = n - 1; j-- > 0;)
+    x[j] = out[static_cast<std::size_t>(j)] ? 0 : -s->col(j).tail(n - 1 - j).dot(x.tail(n - 1 - j)) / (*s)(j, j);
+  for (Index k = 0; k + 1 < n; ++k) u[k] = x[k];
+  u[slots] = x[n - 1];
+  return true;
+}
+
+// L^-1 for products of blocks of rows: each block's own inverse, and less its product with L where they meet rows
+// before.
+Block blockwise_inverse(const Block& l) {
+  Block turned = l.triangularView<Eigen::Lower>();
+  for (Index from = 0; from < l.rows(); from += kRowsOfBlock) {
+    const Index count = std::min(kRowsOfBlock, l.rows() - from);
+    const Block own = l.block(from, from, count, count);
+    auto before = turned.block(from, 0, count, from);
+    const Block solved = own.triangularView<Eigen::Lower>().solve(Block(-before));
+    before = solved;
+    turned.block(from, from, count, count) = own.triangularView<Eigen::Lower>().solve(Block::Identity(count, count));
+  }
+  return turned;
+}
+
+bool has_room(device::Device* device, Index rank, Index points) {
+  device->enter();
+  const double needed = static_cast<double>(rank) * static_cast<double>(points) * sizeof(double);
+  return needed <= kShareOfMemory * static_cast<double>(device->free_memory());
+}
+
+class Builder {
+ public:
+  Builder(const LeftByLandmarks& of, device::Device* home, const Poll& poll, SparseFactor* factor)
+      : of_(of), factor_(*factor), poll_(poll) {
+    rank_ = static_cast<Index>(of.landmarks.size());
+    points_ = factor->points();
+    home_ = home && has_room(home, rank_, points_) ? home : nullptr;
+    at_once_ = home_ ? std::max<Index>(1, kPairsThere / of.pairs.most()) : kPointsHere;
+  }
+
+  void run() {
+    explain();
+    for (Index from = 0; from < points_; from += at_once_) {
+      poll_(0.0);
+      const PairStarts starts = of_.pairs.starts(from, std::min(at_once_, points_ - from));
+      of_.pairs.list(starts, home_, &rows_, &columns_);
+      if (home_) rows_.kept()->range = columns_.kept()->range = Kept::Range{1, static_cast<double>(rank_ + points_)};
+      of_.entries->pairs(rows_, columns_, &numbers_);
+      if (home_) fill_there(starts);
+      else fill_here(starts);
+    }
+  }
+
+ private:
+  // L^-1 A[S, R], a column for each point of the rest.
+  void explain() {
+    explained_.make(rank_ ? home_ : nullptr, rank_, points_);
+    if (!rank_) return;
+    const Columns landmarks = places(of_.landmarks.data(), rank_);
+    const RowScales turned(home_ ? flat(blockwise_inverse(of_.cholesky.matrixL())) : Vector());
+    Columns some;
+    for (Index from = 0; from < points_; from += at_once_) {
+      const Index count = std::min(at_once_, points_ - from);
+      of_.entries->block(landmarks, places(of_.pairs.order().data() + from, count), &some);
+      if (home_) solve_there(turned, some, from);
+      else solve_here(some.block(), from);
+    }
+  }
+
+  Columns places(const double* first, Index count) const { return places_on(home_, first, count, rank_ + points_); }
+  static Vector flat(const Block& b) { return Eigen::Map<const Vector>(b.data(), b.size()); }
+
+  void user_check_definite(bool yes, Index point) const {
+    user_check(yes, Fault::indefinite, "the matrix is not positive definite, as far as point ", point + 1,
+               " and its neighbours tell; a ridge may be missing");
+  }
+
+  // --- on the host ---
+
+  void solve_here(const Block& some, Index from) {
+    Block* const to = explained_.here();
+    of_.pairs.each_task(some.cols(), [&](Index first, Index n) {
+      auto part = to->middleCols(from + first, n);
+      part = some.middleCols(first, n);
+      of_.cholesky.matrixL().solveInPlace(part);
+    });
+  }
+
+  void fill_here(const PairStarts& starts) {
+    of_.pairs.each_point(starts.points(), [&](Index k) {
+      fill(starts.from + k, numbers_.block().data() + starts.at[static_cast<std::size_t>(k)]);
+    });
+  }
+
+  void fill(Index point, const double* numbers) {
+    const std::vector<Index> all = of_.pairs.members(point);
+    const auto n = static_cast<Index>(all.size());
+    Block s(n, n), w(rank_, n);
+    for (Index a = 0; a < n; ++a) {
+      for (Index b = 0; b <= a; ++b) s(a, b) = *numbers++;
+      s(a, a) += of_.ridge[all[static_cast<std::size_t>(a)]];
+      w.col(a) = explained_.block().col(all[static_cast<std::size_t>(a)]);
+    }
+    if (rank_) s.selfadjointView<Eigen::Lower>().rankUpdate(w.transpose(), -1.0);
+    user_check_definite(last_column(&s, factor_.column(point), factor_.most()), point);
+  }
+
+  // --- on a device ---
+
+  void solve_there(const RowScales& turned, const Columns& some, Index from) {
+    gpu::ColumnTask task{};
+    task.rows = rank_;
+    task.x = some.at();
+    task.out = explained_.at(from);
+    task.values = turned.on(home_);
+    for (Index first = 0; first < rank_; first += kRowsOfBlock) {
+      task.together = static_cast<int>(first);
+      task.parts = std::min(kRowsOfBlock, rank_ - first);
+      task.count = task.parts * some.cols();
+      launch(home_, "forward_rows", task);
+    }
+  }
+
+  void fill_there(const PairStarts& starts) {
+    const Index sides = factor_.most() / 2 + 1;
+    Columns found(home_, factor_.most() + 1, starts.points());
+    gpu::ColumnTask task{};
+    of_.pairs.describe(starts, home_, &task);
+    task.rows = rank_;
+    task.x = explained_.at();
+    task.out = numbers_.at();
+    task.row_values = ridges_.on(home_);
+    task.count = starts.points() * (sides * (sides + 1) / 2);
+    launch(home_, "entries_left", task);
+    task.second = found.at();
+    task.by[0] = kNothing;
+    task.count = starts.points();
+    launch(home_, "last_columns", task);
+    const Block some = found.to_host();
+    for (Index k = 0; k < some.cols(); ++k) user_check_definite(some(factor_.most(), k) > 0, starts.from + k);
+    factor_.put_columns(starts.from, some);
+  }
+
+  const LeftByLandmarks& of_;
+  SparseFactor& factor_;
+  const Poll& poll_;
+  const RowScales ridges_{of_.ridge};
+  Index rank_, points_, at_once_;
+  device::Device* home_;
+  Columns explained_;
+  Columns rows_, columns_, numbers_;  // of listed pairs
+};
+
+}  // namespace
+
+void build_columns(const LeftByLandmarks& of, device::Device* home, const Poll& poll, SparseFactor* factor) {
+  Builder(of, home, poll, factor).run();
+}
+
+}  // namespace kernweave::solve
