@@ -47,7 +47,7 @@ at_gp_places <- function(object, newdata, f) {
 # The regressors of the fit's own rows, of which all but the offset is kept.
 own_trend <- function(object) list(F = object$regressors$F, offset = object$regressors$offset)
 
-gp_se <- function(object, x, F) sqrt(pmax(gp_conditional(object, x, F)$variance, 0))
+gp_se <- function(object, x, F) sqrt(pmax(gp_conditional(object, x, F, method = "exact")$variance, 0))
 
 # The process after the data at places: `...` what conditional() takes beside.
 gp_conditional <- function(object, x, F, ...) {

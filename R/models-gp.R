@@ -33,7 +33,9 @@
 #' `predict()` tells the trend and the process without the noise, so that it smooths at the observations unless the
 #' nugget is 0. Standard errors count what is not known of the trend's coefficients, and take the covariance as known;
 #' `interval = "prediction"` adds the nugget. `simulate()` draws the process after the data at new places, or, not
-#' `conditional`, before them.
+#' `conditional`, before them. Beyond `control$dense_n` rows an exact error takes a system for each place, and draws one
+#' for each draw, whatever the number of places: for errors of a large map, `apply(simulate(fit, 100, newdata = map), 1,
+#' sd)` is quicker.
 #'
 #' @param x,y inputs, a matrix, data frame or vector, and the response, a vector; or `x` a formula, whose right side has
 #'   the kernel's variables
