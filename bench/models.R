@@ -1,12 +1,12 @@
-# Tests, neighbours, clusters and local fits beside the packages that R's statisticians know: seconds at a size where
-# both run, then ours alone at a large one, with the peak of memory that R counts.
+# Tests, neighbours, clusters, fits and transport beside the packages that R's statisticians know: seconds at a size
+# where both run, then ours alone at a large one, with the peak of memory that R counts.
 #
-#   Rscript bench/models.R [points beside others] [points alone] [threads]
+#   Rscript bench/models.R [points beside others] [points alone] [threads] [lines whose names match this]
 
 library(kernweave)
 
 given <- commandArgs(TRUE)
-given <- c(given, c("1000", "100000", "2")[seq_len(3) > length(given)])
+given <- c(given, c("1000", "100000", "2", "")[seq_len(4) > length(given)])
 n <- as.integer(given[1])
 large <- as.numeric(given[2])
 options(kernweave.threads = as.integer(given[3]))
@@ -21,6 +21,7 @@ cost <- function(call) {
 have <- function(package) requireNamespace(package, quietly = TRUE)
 
 case <- function(name, ours, peer = NULL, theirs = NULL) {
+  if (!grepl(given[4], name)) return(invisible())
   a <- cost(ours)
   b <- if (!is.null(peer) && have(peer)) cost(theirs) else c(NA, NA)
   beside <- if (!is.na(b[1])) sprintf("   %-9s %8.3f s %6.0f MB   x %.1f", peer, b[1], b[2], b[1] / a[1])
@@ -30,9 +31,20 @@ case <- function(name, ours, peer = NULL, theirs = NULL) {
 points_of <- function(n) {
   set.seed(1)
   x <- matrix(stats::rnorm(3 * n), n)
-  list(x = x, y = matrix(stats::rnorm(2 * n), n), g = rep(1:2, length.out = n), cl = rep(1:20, length.out = n),
-       frame = data.frame(a = x[, 1], b = x[, 2], z = sin(2 * x[, 1]) + x[, 3], g = factor(rep(1:3, length.out = n))))
+  noise <- stats::rnorm(n) / 2
+  list(x = x, y = matrix(stats::rnorm(2 * n), n), to = matrix(stats::rnorm(3 * n, 1, 0.7), n),
+       g = rep(1:2, length.out = n), cl = rep(1:20, length.out = n),
+       frame = data.frame(a = x[, 1], b = x[, 2], z = sin(2 * x[, 1]) + x[, 3] + noise,
+                          g = factor(rep(1:3, length.out = n))))
 }
+
+ridge <- function(d, lambda) kernel_ridge(d$x, d$frame$z, kernel_spec("gaussian", 1), lambda)
+# The largest squared distance between points of either cloud.
+blur <- function(d) {
+  all <- rbind(d$x, d$to)
+  0.02 * max(max(sqdist(Vi(all), Vj(all)), index = "j"))
+}
+transport <- function(d) sinkhorn(d$x, d$to, epsilon = blur(d))
 
 cat("beside others,", n, "points,", getOption("kernweave.threads"), "threads\n")
 d <- points_of(n)
@@ -60,6 +72,18 @@ case("kde_lazy, values at the points", function() fitted(kde_lazy(d$x)), "ks",
 case("local_reg, 2 inputs, given bandwidth", function() local_reg(z ~ a + b, d$frame, bandwidth = 0.3), "sm",
      function() sm::sm.regression(d$frame[, c("a", "b")], d$frame$z, h = c(0.3, 0.3), nbins = 0, display = "none",
                                   eval.points = as.matrix(d$frame[, c("a", "b")]), eval.grid = FALSE))
+case("kpca_lazy, 5 components", function() kpca_lazy(d$x, 5, kernel_spec("gaussian", 1)), "kernlab",
+     function() kernlab::kpca(d$x, kernel = "rbfdot", kpar = list(sigma = 1 / 2), features = 5))
+case("rbf_interpolate, thin plate, 2 inputs", function() rbf_interpolate(d$x[, 1:2], d$frame$z), "fields",
+     function() fields::Tps(d$x[, 1:2], d$frame$z, lambda = 1e-9, scale.type = "unscaled"))
+case("rbf_interpolate, lambda by GCV", function() rbf_interpolate(d$x[, 1:2], d$frame$z, lambda = "gcv"), "fields",
+     function() fields::Tps(d$x[, 1:2], d$frame$z, scale.type = "unscaled"))
+case("kernel_ridge, lambda 1, with effects", function() marginal_effects(ridge(d, 1)), "KRLS",
+     function() KRLS::krls(d$x, d$frame$z, lambda = 1, sigma = 2, print.level = 0))
+case("kernel_ridge, lambda by GCV", function() ridge(d, NULL), "KRLS",
+     function() KRLS::krls(d$x, d$frame$z, sigma = 2, derivative = FALSE, print.level = 0))
+case("sinkhorn, 2 % of the squared diameter", function() transport(d), "T4transport",
+     function() T4transport::sinkhorn(d$x, d$to, lambda = blur(d)))
 
 if (large > 0) {
   cat("\nalone,", format(large, big.mark = ","), "points\n")
@@ -69,6 +93,9 @@ if (large > 0) {
   case("kmeans_lazy, 20 clusters, one start", function() suppressWarnings(kmeans_lazy(d$x, 20, nstart = 1)))
   case("kde_lazy, values at the points", function() fitted(kde_lazy(d$x)))
   case("local_reg, 2 inputs, given bandwidth", function() local_reg(z ~ a + b, d$frame, bandwidth = 0.3))
+  case("radius_nn, 20 neighbours in the mean", function() radius_nn(d$x, radius = 0.12 * (1e5 / large)^(1 / 3)))
+  case("kernel_ridge, lambda 1", function() ridge(d, 1))
+  case("sinkhorn, 2 % of the squared diameter", function() transport(d))
   case("energy_test, moments", function() energy_test(d$x, groups = d$g, null = "moments"))
   case("dcor_test, moments", function() dcor_test(d$x, d$y))
   K <- kernel_energy(d$x)
