@@ -125,7 +125,10 @@ given <- function(arguments, frame) {
 
 # "; did you mean `x`?", or where to look.
 near_hint <- function(typed, known, otherwise = "") {
-  near <- r_nearest(as.character(typed)[1], known)
+  typed <- as.character(typed)[1]
+  near <- r_nearest(typed, known)
+  longer <- known[nchar(typed) > 1 & startsWith(known, typed)]
+  if (!nzchar(near) && length(longer) == 1) near <- longer
   if (nzchar(near)) paste0("; did you mean `", near, "`?") else otherwise
 }
 

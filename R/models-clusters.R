@@ -246,7 +246,8 @@ plot.kmeans_lazy <- function(x, y = NULL, ...) {
 plot_data.kmeans_lazy <- function(object, points = NULL, ...) {
   centers <- unname(object$centers)
   k <- nrow(centers)
-  at <- if (is.null(points)) centers else unname(strip_term(complete_points(points, "y")))
+  at <- centers
+  if (!is.null(points)) at <- unname(strip_term(complete_points(columns_like(points, colnames(object$centers)), "y")))
   group <- if (is.null(points)) seq_len(k) else unname(object$cluster)
   if (nrow(at) != length(group) || ncol(at) != ncol(centers)) {
     abort("shape", "`y` is ", nrow(at), " x ", ncol(at), ", and the clusters are of ", counted(length(group), "point"),

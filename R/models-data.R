@@ -9,6 +9,7 @@ columns_like <- function(x, names) {
 # Points as a matrix of doubles whose attribute "term" says to which variable each column belongs. Factors, texts have
 # a column for each level, times 1 / sqrt(2), so that two levels are at distance 1. Missing values stay.
 as_inputs <- function(x, argument, levels = NULL) {
+  check_given(x, argument)
   if (inherits(x, "dist")) {
     abort("input", "`", argument, "` is a `dist` object; the points themselves are wanted, a row for each")
   }
@@ -17,6 +18,8 @@ as_inputs <- function(x, argument, levels = NULL) {
   columns <- variable_columns(x, argument, levels[[1]])
   structure(columns, term = if (is.null(dim(x))) rep(1L, ncol(columns)) else seq_len(ncol(columns)))
 }
+
+check_given <- function(x, argument) if (missing(x)) abort("input", "`", argument, "` is not given")
 
 inputs_of_frame <- function(x, argument, levels = NULL) {
   if (!ncol(x)) abort("shape", "`", argument, "` has no columns")
@@ -104,8 +107,25 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   }
   terms <- attr(right, "terms")  # they keep what scale() and poly() took from these rows, for rows to come
   parts <- list(left = left, right = right, weights = weights, beside = beside)
-  if (!is.null(subset)) parts <- lapply(parts, kept_rows, subset)
-  apply_na_action(parts, terms, na.action)
+  if (!is.null(subset)) parts <- lapply(parts, kept_rows, checked_subset(subset, nrow(right)))
+  sides <- apply_na_action(parts, terms, na.action)
+  if (ncol(right) && !nrow(sides$right)) {
+    abort("data", if (!nrow(right)) "the data have no rows"
+                  else if (!nrow(parts$right)) paste("`subset` keeps none of", counted(nrow(right), "row"))
+                  else paste("no row is complete:", counted(nrow(parts$right), "row"), "with missing values"))
+  }
+  sides
+}
+
+checked_subset <- function(subset, n) {
+  if (is.logical(subset) && length(subset) != n) {
+    abort("shape", "`subset` has ", counted(length(subset), "number"), " for ", counted(n, "row"))
+  }
+  if (is.logical(subset)) return(subset)
+  if (!is.numeric(subset)) abort("input", "`subset` must be logical or row numbers, not ", describe(subset))
+  beyond <- !abs(subset) %in% seq_len(n)
+  if (any(beyond)) abort("index", "`subset` has ", format(subset[beyond][1]), ", and there are ", counted(n, "row"))
+  subset
 }
 
 framed <- function(data) if (is.matrix(data)) as.data.frame(data) else data
@@ -119,12 +139,14 @@ left_side <- function(formula, data, where) {
 }
 
 # Variables that are not there are an error of ours, with the nearest name.
-found_variables <- function(value, data) {
+found_variables <- function(value, data, place = "the formula") {
   withCallingHandlers(value, error = function(e) {
     if (inherits(e, "kernweave_error")) return()
     said <- conditionMessage(e)
     absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
-    abort("input", "in the formula: ", said, if (length(absent) && is.data.frame(data)) near_hint(absent, names(data)))
+    hint <- if (length(absent) && is.data.frame(data)) near_hint(absent, names(data))
+    if (length(absent) && place == "`newdata`") abort("input", "`newdata` has no variable `", absent, "`", hint)
+    abort("input", "in ", place, ": ", said, hint)
   })
 }
 
@@ -147,7 +169,10 @@ droplevels_of <- function(v) if (is.data.frame(v) && ncol(v)) droplevels(v) else
 
 apply_na_action <- function(parts, terms, na.action) {
   na.action <- na.action %or% getOption("na.action") %or% "na.omit"
-  if (is.character(na.action)) na.action <- get(na.action, mode = "function", envir = asNamespace("stats"))
+  if (is.character(na.action)) {
+    na.action <- get0(na.action, asNamespace("stats"), mode = "function") %or%
+      one_of(na.action, c("na.omit", "na.exclude", "na.fail", "na.pass"), "na.action")
+  }
   present <- parts[!vapply(parts, function(part) is.null(part) || NCOL(part) == 0, NA)]
   missing <- Reduce(`|`, lapply(present, function(part) !stats::complete.cases(part)))
   out <- c(parts, list(terms = terms))
@@ -177,11 +202,12 @@ kernel_inputs <- function(sides) {
 # Those of a formula, and its left side. Weights and rows are expressions, as the call has them: of columns of the data.
 formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NULL, one_sided = FALSE,
                            beside = NULL) {
-  data <- framed(data)
+  data <- found_variables(framed(data), NULL, "`data`")
   where <- environment(formula)
-  weights <- eval(weights, data, where)
-  sides <- formula_sides(formula, data, na.action, one_sided = one_sided, weights = weights,
-                         subset = eval(subset, data, where), beside = beside)
+  weights <- found_variables(eval(weights, data, where), data, "`weights`")
+  subset <- found_variables(eval(subset, data, where), data, "`subset`")
+  sides <- formula_sides(formula, data, na.action, one_sided = one_sided, weights = weights, subset = subset,
+                         beside = beside)
   list(inputs = fit_inputs(sides), left = sides$left, beside = sides$beside)
 }
 
@@ -197,6 +223,7 @@ levels_of <- function(variables) {
 }
 
 fit_matrix <- function(x) {
+  check_given(x, "x")
   names <- if (is.data.frame(x)) names(x) else colnames(x)
   levels <- levels_of(if (is.data.frame(x)) x else list(x))
   x <- complete_points(x, "x")
@@ -220,21 +247,44 @@ without_constants <- function(inputs) {
 # Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.
 new_points <- function(object, newdata) {
   if (is.null(object$terms)) {
-    x <- as_inputs(columns_like(newdata, object$columns), "newdata", object$xlevels)
+    newdata <- columns_like(newdata, object$columns)
+    if (is.data.frame(newdata)) check_kinds(newdata, object$xlevels)
+    x <- as_inputs(newdata, "newdata", object$xlevels)
   } else {
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-    frame <- found_variables(stats::model.frame(object$terms, newdata, na.action = stats::na.pass), newdata)
+    made <- function() stats::model.frame(object$terms, newdata, na.action = stats::na.pass)
+    frame <- found_variables(made(), newdata, "`newdata`")
+    check_kinds(frame, object$xlevels)
     x <- inputs_of_frame(frame, "newdata", object$xlevels)
   }
-  if (!is.null(object$constant)) x <- x[, !object$constant, drop = FALSE]
-  if (ncol(x) != ncol(object$x)) {
-    abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", ncol(object$x))
-  }
+  all <- length(object$constant)
+  if (ncol(x) != if (all) all else ncol(object$x)) refuse_columns(x, newdata, object)
+  if (all) x <- x[, !object$constant, drop = FALSE]
   check_finite(x, "newdata")
+}
+
+# Levels stay levels, and numbers numbers.
+check_kinds <- function(frame, levels) {
+  for (name in names(frame)) {
+    texts <- is.factor(frame[[name]]) || is.character(frame[[name]])
+    if (texts == is.null(levels[[name]])) {
+      abort("input", "`", name, "` was ", if (texts) "numbers" else "a factor", " in the fit, and is ",
+            describe(frame[[name]]), " in `newdata`")
+    }
+  }
+}
+
+refuse_columns <- function(x, newdata, object) {
+  wanted <- if (length(object$constant)) length(object$constant) else ncol(object$x)
+  lacking <- setdiff(object$columns, colnames(newdata))
+  abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", wanted,
+        if (is.null(dim(newdata)) && length(newdata) == wanted) ": one place is a row, as in rbind(c(1, 2))"
+        else if (length(lacking) && !is.null(colnames(newdata))) paste0(": there is no `", lacking[1], "`"))
 }
 
 # f() of the rows that are complete, NA elsewhere: a vector, or a matrix with as many columns.
 at_complete <- function(x, f) {
+  force(x)  # generics of the methods package wrap the errors of what they evaluate
   known <- rowSums(is.na(x)) == 0
   value <- f(strip_term(x[known, , drop = FALSE]))
   out <- matrix(NA_real_, nrow(x), NCOL(value), dimnames = list(rownames(x), colnames(value)))

@@ -51,7 +51,8 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE
 
 known_terms <- function(variables, terms) {
   unknown <- setdiff(variables, terms)
-  if (length(unknown)) abort("input", "there is no input `", unknown[1], "`", near_hint(unknown[1], unique(terms)))
+  there <- paste0("; there are ", paste0("`", unique(terms), "`", collapse = ", "))
+  if (length(unknown)) abort("input", "there is no input `", unknown[1], "`", near_hint(unknown[1], terms, there))
   variables
 }
 

@@ -70,12 +70,12 @@ NULL
 #' @rdname kernweave_fit
 #' @importFrom stats fitted
 #' @export
-fitted.kernweave_fit <- function(object, ...) stats::napredict(object$na.action, object$fitted.values)
+fitted.kernweave_fit <- function(object, ...) stats::napredict(object$na.action, object[["fitted.values"]])
 
 #' @rdname kernweave_fit
 #' @importFrom stats residuals
 #' @export
-residuals.kernweave_fit <- function(object, ...) stats::naresid(object$na.action, object$residuals)
+residuals.kernweave_fit <- function(object, ...) stats::naresid(object$na.action, object[["residuals"]])
 
 #' @rdname kernweave_fit
 #' @importFrom stats nobs
@@ -102,6 +102,23 @@ coef.kernweave_fit <- function(object, ...) object$bandwidth
 #' @rdname kernweave_fit
 #' @export
 summary.kernweave_fit <- function(object, ...) object
+
+#' @rdname kernweave_fit
+#' @importFrom stats sigma
+#' @export
+sigma.kernweave_fit <- function(object, ...) {
+  found <- if (inherits(object, "rbf_interpolate")) rbf_sigma(object) else object$sigma
+  found %or% abort("unsupported", "a fit of class ", class(object)[1], " has no deviation of noise")
+}
+
+#' @rdname kernweave_fit
+#' @importFrom stats deviance
+#' @export
+deviance.kernweave_fit <- function(object, ...) {
+  if (is.null(object[["residuals"]])) abort("unsupported", "a fit of class ", class(object)[1], " has no residuals")
+  squares <- (object$weights %or% 1) * object[["residuals"]]^2
+  if (is.matrix(squares)) colSums(squares) else sum(squares)
+}
 
 # Rows of weight 0 take no part.
 fit_weights <- function(weights, n) {

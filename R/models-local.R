@@ -74,7 +74,9 @@ local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
 }
 
 check_response <- function(y, n) {
-  if (is.factor(y) || is.character(y)) abort("input", "the response is a factor: this is regression only")
+  if (is.factor(y) || is.character(y)) {
+    abort("input", "the response must be numbers, not ", describe(y), ": this is regression only")
+  }
   if (is.data.frame(y)) y <- as.matrix(y)
   if (!is.numeric(y) && !is.logical(y)) abort("input", "the response must be numbers, not ", describe(y))
   if (NROW(y) != n) abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
@@ -253,7 +255,8 @@ check_widths <- function(bandwidth, D) {
   if (!length(bandwidth) %in% c(1, D)) {
     abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
   }
-  if (!all(is.finite(bandwidth) & bandwidth > 0)) abort("value", "`bandwidth` must be positive and finite")
+  right <- is.finite(bandwidth) & bandwidth > 0
+  if (!all(right)) abort("value", "`bandwidth` must be positive and finite, not ", format(bandwidth[!right][1]))
   rep_len(as.numeric(bandwidth), D)
 }
 

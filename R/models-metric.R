@@ -16,7 +16,13 @@ metric_aliases <- c(bray = "braycurtis", "bray-curtis" = "braycurtis", maximum =
 
 # A name, or a function of lazy points, as list(name, of = function(x, y)).
 as_metric <- function(metric, argument = "metric") {
-  if (is.function(metric)) return(list(name = "own metric", of = metric))
+  if (is.function(metric)) {
+    points <- names(formals(args(metric)))
+    if (length(points) < 2 && !"..." %in% points) {
+      abort("input", "`", argument, "` must be a function of two points, not of ", counted(length(points), "argument"))
+    }
+    return(list(name = "own metric", of = metric))
+  }
   if (is.character(metric) && length(metric) == 1 && metric %in% names(metric_aliases)) {
     metric <- metric_aliases[[metric]]
   }

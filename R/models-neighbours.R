@@ -64,6 +64,7 @@ refuse_classes <- function(k, cl, ...) {
 }
 
 neighbour_points <- function(x, query, exclude_self) {
+  check_given(x, "x")
   check_flag(exclude_self, "exclude_self")
   if (!is.null(query)) query <- columns_like(query, colnames(x))
   levels <- levels_of(if (is.data.frame(x)) x else list(x))
@@ -71,7 +72,8 @@ neighbour_points <- function(x, query, exclude_self) {
   if (is.null(query)) return(list(x = x, query = x))
   query <- check_complete(as_inputs(query, "query", levels), "query")
   if (ncol(query) != ncol(x)) {
-    abort("shape", "`query` has ", counted(ncol(query), "column"), ", and `x` has ", ncol(x))
+    abort("shape", "`query` has ", counted(ncol(query), "column"), ", and `x` has ", ncol(x),
+          if (length(query) == 1) "; the second argument is points: `k` and `radius` are given by name")
   }
   list(x = x, query = query)
 }
@@ -108,7 +110,9 @@ new_neighbours <- function(parts, kind, n, metric, exclude_self, same, tied = NU
 #' @rdname knn
 #' @export
 radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_self = is.null(query)) {
-  if (missing(radius)) abort("input", "`radius` is not given")
+  if (missing(radius)) {
+    abort("input", "`radius` is not given", if (length(query) == 1) "; the second argument is points, it goes by name")
+  }
   if (!is.numeric(radius) || length(radius) != 1 || !isTRUE(radius >= 0)) {
     abort("value", "`radius` must be a number of at least 0, not ", format_value(radius))
   }

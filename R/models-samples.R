@@ -90,7 +90,9 @@ refuse_more <- function(...) {
   if (!...length()) return(invisible())
   names <- names(substitute(list(...)))[-1] %or% ""  # unevaluated: they may be columns of the data
   if ("weights" %in% names) refuse_weights(TRUE)
-  abort("input", if (nzchar(names[1])) paste0("there is no argument `", names[1], "`; see the help page")
+  known <- setdiff(names(formals(sys.function(sys.parent()))), "...")
+  abort("input", if (nzchar(names[1])) paste0("there is no argument `", names[1], "`",
+                                              near_hint(names[1], known, "; see the help page"))
                  else paste("there is an argument too many:", deparse1(substitute(list(...))[[2]])))
 }
 
@@ -109,8 +111,9 @@ pooled <- function(x, y, groups) {
     abort("input", "`y` is a factor; labels of the rows of `x` are given by `groups = `, a second sample by `y`")
   }
   both <- matched_columns(x, y)
-  x <- rbind_inputs(both$x, both$y)
-  list(x = check_complete(as_inputs(x, "x and y"), "x and y"), codes = rep(1:2, c(NROW(both$x), NROW(both$y))),
+  complete_points(both$x, "x")
+  complete_points(both$y, "y")
+  list(x = as_inputs(rbind_inputs(both$x, both$y), "x and y"), codes = rep(1:2, c(NROW(both$x), NROW(both$y))),
        labels = c("x", "y"))
 }
 
@@ -166,7 +169,7 @@ formula_sample <- function(formula, data, na.action, strata) {
 
 # Strata are looked for among the data, and lose the rows that the formula lost.
 strata_of <- function(strata, data, where, dropped) {
-  strata <- eval(strata, if (is.data.frame(data)) data, where)
+  strata <- found_variables(eval(strata, if (is.data.frame(data)) data, where), data, "`strata`")
   if (is.null(dropped) || is.null(strata)) strata else strata[-dropped]
 }
 

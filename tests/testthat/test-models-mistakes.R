@@ -1,0 +1,94 @@
+# What goes wrong in a first hour is said in words that help: by class, with the argument, the name or the sizes.
+
+flowers <- iris[, 1:4]
+places <- as.matrix(quakes[1:40, 1:2])
+geyser <- kde_lazy(faithful)
+by_formula <- kde_lazy(~ eruptions + waiting, faithful)
+stopping <- local_reg(dist ~ speed, cars, bandwidth = 2)
+cars_of <- kernel_ridge(mpg ~ wt + hp + factor(cyl), mtcars, lambda = 1)
+plate <- rbf_interpolate(places, quakes$depth[1:40], lambda = 1)
+components <- kpca_lazy(flowers)
+
+expect_said <- function(object, class, ...) {
+  caught <- tryCatch(object, error = function(e) e)
+  label <- paste(deparse(substitute(object)), collapse = " ")
+  expect_s3_class(caught, paste0("kernweave_error_", class))
+  if (!inherits(caught, "error")) return(invisible())
+  for (words in c(...)) expect_match(conditionMessage(caught), words, fixed = TRUE, label = label)
+}
+
+test_that("what is not given or not there is named", {
+  expect_said(kde_lazy(), "input", "`x` is not given")
+  expect_said(knn(), "input", "`x` is not given")
+  expect_said(sinkhorn(flowers), "input", "`y` is not given")
+  expect_said(local_reg(dist ~ speed, no_such_data), "input", "in `data`", "no_such_data")
+  expect_said(local_reg(dist ~ speed, cars, weights = sped), "input", "in `weights`", "did you mean `speed`")
+  expect_said(local_reg(dist ~ speed, cars, subset = sped > 3), "input", "in `subset`", "did you mean `speed`")
+  expect_said(permanova(flowers ~ Species, iris, strata = species), "input", "in `strata`", "did you mean `Species`")
+  expect_said(kernel_ridge(mpg ~ wt, mtcars, na.action = "na.exlude"), "input", "did you mean `na.exclude`")
+  expect_said(marginal_effects(cars_of, "weight"), "input", "there are `wt`, `hp`, `factor(cyl)`")
+})
+
+test_that("an argument that is not there has its nearest beside it", {
+  expect_said(kde_lazy(faithful, bandwith = 1), "input", "`bandwith`", "did you mean `bandwidth`")
+  expect_said(update(stopping, bandwith = 1), "input", "did you mean `bandwidth`")
+  expect_said(kernel_ridge(mpg ~ wt, mtcars, lamda = 1), "input", "did you mean `lambda`")
+  expect_said(kde_lazy(faithful, colour = 1), "input", "`colour`", "see the help page")
+  expect_said(energy_test(mpg ~ am, mtcars, null = "perm"), "input", "did you mean `permutation`")
+  expect_said(predict(stopping, cars, interval = "conf"), "input", "did you mean `confidence`")
+})
+
+test_that("rows that are left are counted", {
+  expect_said(kernel_ridge(mpg ~ wt, mtcars, subset = cyl == 5), "data", "`subset` keeps none of 32 rows")
+  expect_said(kernel_ridge(mpg ~ wt, mtcars, subset = "a"), "input", "`subset` must be")
+  expect_said(kernel_ridge(mpg ~ wt, mtcars, subset = 1:99), "index", "`subset` has 33", "32 rows")
+  expect_said(kernel_ridge(mpg ~ wt, mtcars, subset = c(TRUE, FALSE)), "shape", "2 numbers for 32 rows")
+  expect_said(local_reg(mpg ~ wt, transform(mtcars, wt = NA_real_)), "data", "no row is complete: 32 rows")
+  expect_said(local_reg(mpg ~ wt, mtcars[0, ]), "data", "no rows")
+  expect_equal(nobs(local_reg(mpg ~ wt, mtcars, subset = -(1:2), bandwidth = 1)), 30)
+  expect_said(energy_test(airquality$Ozone, airquality$Wind), "data", "`x` has missing values in 37 rows")
+  expect_said(energy_test(airquality$Wind, airquality$Ozone), "data", "`y` has missing values in 37 rows")
+})
+
+test_that("new data that do not fit say what they lack", {
+  expect_said(predict(geyser, data.frame(eruptions = 3)), "shape", "1 column, and the fit 2", "no `waiting`")
+  expect_said(predict(geyser, c(3, 70)), "shape", "one place is a row")
+  expect_said(predict(by_formula, data.frame(eruptions = 3)), "input", "`newdata` has no variable `waiting`")
+  expect_said(predict(stopping, data.frame(sped = 3)), "input", "no variable `speed`; did you mean `sped`")
+  expect_said(predict(components, flowers[1:3]), "shape", "3 columns, and the fit 4", "no `Petal.Width`")
+  expect_said(predict(plate, data.frame(long = 180)), "shape", "1 column, and the fit 2")
+  dropped <- suppressWarnings(kernel_ridge(cbind(mtcars$wt, 1, mtcars$hp), mtcars$mpg, lambda = 1))
+  expect_said(predict(dropped, cbind(1, 2)), "shape", "2 columns, and the fit 3")
+  expect_length(predict(dropped, cbind(1, 1, 2)), 1)
+})
+
+test_that("texts are not taken for numbers, nor numbers for levels", {
+  expect_said(predict(stopping, data.frame(speed = "12")), "input", "`speed` was numbers in the fit", "character")
+  expect_said(predict(geyser, data.frame(eruptions = "3", waiting = 70)), "input", "`eruptions` was numbers")
+  grouped <- kernel_ridge(mpg ~ wt + g, transform(mtcars, g = factor(cyl)), lambda = 1)
+  expect_said(predict(grouped, data.frame(wt = 3, g = 4)), "input", "`g` was a factor in the fit")
+  expect_equal(predict(grouped, data.frame(wt = 3, g = "4")), predict(grouped, data.frame(wt = 3, g = factor(4, 4:6))))
+  expect_said(predict(cars_of, data.frame(wt = 3, hp = 100, cyl = 5)), "data", "new level `5`")
+  expect_said(kernel_ridge(mtcars, "mpg"), "input", "the response must be numbers", "character vector of length 1")
+})
+
+test_that("points are not taken for numbers of neighbours", {
+  expect_said(knn(flowers, 5), "shape", "`query` has 1 column", "`k` and `radius` are given by name")
+  expect_said(radius_nn(flowers, 0.5), "input", "`radius` is not given", "by name")
+  expect_said(knn(flowers, metric = function(x) x), "input", "`metric` must be a function of two points", "1 argument")
+  expect_said(permanova(flowers ~ Species, iris, distance = function(x) x), "input", "`distance` must be a function")
+  expect_s3_class(knn(flowers, k = 2, metric = manhattan), "kernweave_nn")
+  expect_said(local_reg(dist ~ speed, cars, bandwidth = -1), "value", "`bandwidth`", "not -1")
+})
+
+test_that("deviance and the deviation of the noise are those of the residuals", {
+  expect_equal(sigma(stopping)^2 * df.residual(stopping), deviance(stopping))
+  expect_equal(deviance(stopping), sum((cars$dist - fitted(stopping))^2))
+  weighed <- kernel_ridge(mpg ~ wt, mtcars, weights = hp, lambda = 1)
+  expect_equal(deviance(weighed), sum(mtcars$hp * residuals(weighed)^2))
+  expect_equal(deviance(local_reg(cbind(mpg, hp) ~ wt, mtcars, bandwidth = 1))[["mpg"]],
+               deviance(local_reg(mpg ~ wt, mtcars, bandwidth = 1)))
+  expect_equal(sigma(plate)^2, deviance(plate) / (40 - plate$edf))
+  expect_said(sigma(geyser), "unsupported", "kde_lazy")
+  expect_said(deviance(components), "unsupported", "kpca_lazy")
+})
