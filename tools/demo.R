@@ -1,5 +1,5 @@
 # make demo: a volcano kriged from scattered noisy altitudes. How it varies is learned from the altitudes themselves, by
-# likelihood; then a map, and a map of how sure that map is; then both beside the survey.
+# likelihood; then there is a map, and a map of how sure that map is, and the survey beside them.
 
 library(kernweave)
 
@@ -15,35 +15,13 @@ seen <- truth[cells] + noise * stats::rnorm(length(cells))
 
 # --- kriging ---------------------------------------------------------------------------------------------------
 
-covariance <- function(x, y, spread, range) spread^2 * kernel_matern(x, y, scale = range, nu = 3 / 2)
-
-# What the altitudes say of their own spread, range and noise: the parameters under which they are likeliest.
-likeliest <- function(places, seen, start) {
-  z <- seen - mean(seen)
-  minus_log_likelihood <- function(spread, range, noise) {
-    K <- covariance(places, places, exp(spread), exp(range))
-    (sum(z * solve(K, z, ridge = exp(2 * noise))) + logdet(K, ridge = exp(2 * noise)) + length(z) * log(2 * pi)) / 2
-  }
-  o <- objective(minus_log_likelihood, start = lapply(start, log))
-  found <- stats::optim(o$par, o$fn, o$gr, method = "BFGS", control = list(fnscale = length(z), reltol = 1e-7))
-  errors <- sqrt(diag(solve(o$he(found$par))))
-  data.frame(estimate = exp(found$par), low = exp(found$par - 1.96 * errors), high = exp(found$par + 1.96 * errors))
-}
-
-# Altitudes at new places, with standard errors; what is the same everywhere is estimated, too.
-krige <- function(at, places, seen, p) {
-  all <- rbind(places, at)
-  conditional(covariance(all, all, p[["spread"]], p[["range"]]), seen, ridge = p[["noise"]]^2,
-              trend = matrix(1, nrow(all)), method = "exact")
-}
-
 started <- Sys.time()
-found <- likeliest(places, seen, start = list(spread = 30, range = 80, noise = 2))
-p <- stats::setNames(found$estimate, rownames(found))
-grid <- 10 * (as.matrix(expand.grid(seq_len(nrow(truth)), seq_len(ncol(truth)))) - 1)
-fit <- krige(grid, places, seen, p)
-estimate <- matrix(fit$mean, nrow(truth))
-error <- matrix(sqrt(fit$variance), nrow(truth))
+survey <- data.frame(east = places[, 1], north = places[, 2], altitude = seen)
+fit <- gp_fit(altitude ~ east + north, survey, kernel = "matern32")
+grid <- 10 * (expand.grid(east = seq_len(nrow(truth)), north = seq_len(ncol(truth))) - 1)
+kriged <- predict(fit, grid, se.fit = TRUE)
+estimate <- matrix(kriged$fit, nrow(truth))
+error <- matrix(kriged$se.fit, nrow(truth))
 took <- as.numeric(Sys.time() - started, units = "secs")
 
 # --- the picture -----------------------------------------------------------------------------------------------
@@ -107,8 +85,7 @@ draw <- function(file) {
 
 file <- file.path(Sys.getenv("KERNWEAVE_SOURCE", "."), "kernweave-demo.png")
 draw(file)
-cat(sprintf("%d altitudes of a volcano; what they say of themselves, in metres:\n", nrow(places)))
-print(found, digits = 3)
+print(fit)
 cat(sprintf("kriged at %s places: off by %.1f m in the mean, %.0f %% within 1.96 standard errors\n",
             format(nrow(grid), big.mark = ","), sqrt(mean((estimate - truth)^2)),
             100 * mean(abs(estimate - truth) < 1.96 * error)))
