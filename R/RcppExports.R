@@ -441,6 +441,10 @@ r_facts <- function(data) {
     .Call(`_kernweave_r_facts`, data)
 }
 
+r_test_trend <- function(op, least, most) {
+    .Call(`_kernweave_r_test_trend`, op, least, most)
+}
+
 r_fold <- function(op, values, weights, K, cuts) {
     .Call(`_kernweave_r_fold`, op, values, weights, K, cuts)
 }

@@ -91,10 +91,17 @@ nearest <- function(points, metric, K) {
 # fewer pairs than places: these are NA.
 without_self <- function(found, rows = seq_len(nrow(found$index))) {
   K <- ncol(found$index)
-  self <- found$index == rows & !is.na(found$index)
+  # Most are the first.
+  others <- which(is.na(found$index[, 1]) | found$index[, 1] != rows)
+  self <- found$index[others, , drop = FALSE] == rows[others]
+  self[is.na(self)] <- FALSE
   at <- ifelse(rowSums(self) > 0, max.col(self, ties.method = "first"), K)
-  kept <- col(found$index) != at
-  lapply(found, function(values) matrix(t(values)[t(kept)], nrow(values), byrow = TRUE))
+  kept <- col(self) != at
+  lapply(found, function(values) {
+    out <- values[, -1, drop = FALSE]
+    out[others, ] <- matrix(t(values[others, , drop = FALSE])[t(kept)], length(others), byrow = TRUE)
+    out
+  })
 }
 
 named_rows <- function(values, names) {

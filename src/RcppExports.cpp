@@ -1339,6 +1339,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_test_trend
+std::vector<std::string> r_test_trend(std::string op, std::vector<double> least, std::vector<double> most);
+RcppExport SEXP _kernweave_r_test_trend(SEXP opSEXP, SEXP leastSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type least(leastSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_test_trend(op, least, most));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_fold
 Rcpp::List r_fold(std::string op, Rcpp::NumericVector values, Rcpp::NumericVector weights, int K, Rcpp::IntegerVector cuts);
 RcppExport SEXP _kernweave_r_fold(SEXP opSEXP, SEXP valuesSEXP, SEXP weightsSEXP, SEXP KSEXP, SEXP cutsSEXP) {
@@ -1698,6 +1710,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
     {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
     {"_kernweave_r_facts", (DL_FUNC) &_kernweave_r_facts, 1},
+    {"_kernweave_r_test_trend", (DL_FUNC) &_kernweave_r_test_trend, 3},
     {"_kernweave_r_fold", (DL_FUNC) &_kernweave_r_fold, 5},
     {"_kernweave_r_gpu_free_memory", (DL_FUNC) &_kernweave_r_gpu_free_memory, 0},
     {"_kernweave_r_gpu_hold", (DL_FUNC) &_kernweave_r_gpu_hold, 1},

@@ -108,12 +108,24 @@ Known known_from_r(const Rcpp::NumericVector& extents, SEXP pairs) {
   return known;
 }
 
+namespace {
+
+// For tests and timings, which compare both ways: TRUE for boxes wherever they may be, FALSE for none.
+Boxes boxes_of_tests() {
+  const SEXP told = Rf_GetOption1(Rf_install("kernweave.boxes"));
+  if (TYPEOF(told) != LGLSXP || Rf_length(told) != 1) return Boxes::trial;
+  return LOGICAL(told)[0] == TRUE ? Boxes::always : Boxes::none;
+}
+
+}  // namespace
+
 Settings settings_from_r(const Rcpp::List& options) {
   Settings settings;
   settings.device = Rcpp::as<std::string>(options["device"]);
   if (options.containsElementNamed("threads") && !Rf_isNull(options["threads"]))
     settings.threads = Rcpp::as<int>(options["threads"]);
   settings.gpu_bytes = Rcpp::as<double>(options["gpu_mb"]) * 1e6;
+  settings.boxes = boxes_of_tests();
   return settings;
 }
 

@@ -16,6 +16,7 @@
 #include "execute/backends.hpp"
 #include "device/nvrtc.hpp"
 #include "expr/table.hpp"
+#include "expr/trend.hpp"
 #include "plan/lower.hpp"
 #include "plan/show.hpp"
 #include "r_job.hpp"
@@ -35,6 +36,23 @@ Rcpp::List r_facts(Rcpp::NumericMatrix data) {
   return Rcpp::List::create(Rcpp::_["rows"] = static_cast<double>(f.rows), Rcpp::_["least"] = f.least,
                             Rcpp::_["largest"] = f.largest, Rcpp::_["finite"] = f.finite, Rcpp::_["centre"] = centre,
                             Rcpp::_["reach"] = f.reach);
+}
+
+// How the value of an operation changes with each argument, these being from `least` to `most`.
+// [[Rcpp::export(rng = false)]]
+std::vector<std::string> r_test_trend(std::string op, std::vector<double> least, std::vector<double> most) {
+  return kernweave::at_border([&] {
+    kernweave::Op found{};
+    kernweave::internal_check(kernweave::find_op(op, &found), "no operation ", op);
+    std::vector<kernweave::Between> args;
+    for (std::size_t k = 0; k < least.size(); ++k) args.push_back({least[k], most[k]});
+    std::vector<std::string> trends;
+    for (const kernweave::Trend trend : kernweave::try_out(kernweave::row(found), args).trends) {
+      const char* const names[] = {"uneven", "flat", "grows", "falls"};
+      trends.push_back(names[static_cast<int>(trend)]);
+    }
+    return trends;
+  });
 }
 
 // One reduction over given numbers, cut into pieces that are folded apart and merged in order: for tests.

@@ -17,6 +17,8 @@ struct StateKernel {
   void (*lane_restart)(void* state);  // of states that add: as if nothing had been added
   void (*lane_look)(void* state);     // begins the sample: terms are not taken in until lane_end_look()
   void (*lane_end_look)(void* state);
+  void (*lane_names)(void* state, const long long* names);  // of states that note places (red/term_order.hpp)
+  double (*lane_limit)(const void* state);                  // limit() in the lane in which most terms matter; NaN: all
   std::int64_t row_bytes;
   std::int64_t (*row_storage)(int places);
   void (*row_init)(void* rows, std::int64_t count, void* storage,

@@ -52,7 +52,7 @@ void RowStates::merge_rows(RowStates& later, std::int64_t count, std::size_t par
 
 // Results lie as rows x places x components.
 void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result,
-                       const Result& result) {
+                       const Result& result, const std::int64_t* order) {
   const Output& output = *shape_->parts[part].output;
   const std::int64_t places = output.places;
   values_.resize(static_cast<std::size_t>(count * places));
@@ -62,8 +62,11 @@ void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first,
     if (shape_->parts[part].turned)
       for (double& value : values_) value = 0.0 - value;
     for (std::int64_t p = 0; p < places; ++p) {
-      const std::int64_t to = first + rows_of_result * (p + places * c);
-      result.put(to, count, values_.data() + p, indices_.data() + p, places);
+      const std::int64_t column = rows_of_result * (p + places * c);
+      if (!order) result.put(column + first, count, values_.data() + p, indices_.data() + p, places);
+      for (std::int64_t r = 0; r < count && order; ++r)
+        result.put(column + order[first + r], values_[static_cast<std::size_t>(r * places + p)],
+                   indices_[static_cast<std::size_t>(r * places + p)]);
     }
   }
 }

@@ -35,9 +35,9 @@ class RowStates {
   void merge(RowStates& later);
   // Takes in the rows of one block in order, where a part folds the rows too.
   void merge_rows(RowStates& later, std::int64_t count, std::size_t part);
-  // Writes the rows of a part to its result, the first one to row `first`.
+  // Writes the rows of a part to its result, the first one to row `first`; with an order, row k of it to row order[k].
   void finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result,
-              const Result& result);
+              const Result& result, const std::int64_t* order = nullptr);
 
  private:
   void shift_addresses(std::vector<std::int64_t>* memory, std::int64_t sign) const;

@@ -65,7 +65,7 @@ Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t lanes
 }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes,
-               const OutputGroup& group, const Traversal& traversal) {
+               const OutputGroup& group, const Traversal& traversal, const std::vector<Ref>& asked) {
   Pass pass;
   pass.lanes_along_i = group.along_i;
   for (int number : group.outputs) pass.outputs.push_back({number, 0});
@@ -91,16 +91,17 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   Layout layout(plan, variant, needed, read_until(variant.program, fused), &pass);
   choose_output_modes(plan, variant, &layout, &needed, &pass);
   emit(plan, variant, group, needed, kernel, fused, &layout, &pass);
+  for (const Ref& ref : asked) pass.asked.push_back(layout.operand(ref, Region::pair));
   return pass;
 }
 
 }  // namespace
 
 std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                          int number_bytes, const Traversal& traversal) {
+                          int number_bytes, const Traversal& traversal, const std::vector<Ref>& asked) {
   std::vector<Pass> passes;
   for (const OutputGroup& group : output_groups(variant))
-    passes.push_back(make_pass(plan, variant, sizes, kernel, number_bytes, group, traversal));
+    passes.push_back(make_pass(plan, variant, sizes, kernel, number_bytes, group, traversal, asked));
   return passes;
 }
 

@@ -61,6 +61,7 @@ struct Pass {
   std::vector<Instruction> operands;                  // of the fused loop that runs pairs, if one does
   void (*run_pairs)(const Frame& frame) = nullptr;    // the machine, or that loop
   std::vector<PassOutput> outputs;
+  std::vector<Operand> asked;             // where pairs find the values that were asked for
   std::int64_t lane_state_bytes = 0;  // of one strip of lanes
   int scratch = 0;                    // vectors that operations with their own loop need
 
@@ -71,6 +72,6 @@ struct Pass {
 // The passes that give all outputs of a variant: those kept along i (or folded altogether, or kept pair by
 // pair) have their lanes along i, those kept along j along j.
 std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                          int number_bytes, const Traversal& traversal = {});
+                          int number_bytes, const Traversal& traversal = {}, const std::vector<Ref>& asked = {});
 
 }  // namespace kernweave

@@ -1,11 +1,13 @@
 // Schedule to tiles to threads. How the pairs are cut depends on the sizes and the instruction set alone, and
 // what the tasks find is merged in order, so the number of threads changes no bit.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <memory>
 
 #include "base/error.hpp"
 #include "cpu/pass.hpp"
+#include "cpu/boxed_pass.hpp"
 #include "cpu/cpu.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/pack_states.hpp"
@@ -55,15 +57,18 @@ class Passes : public TileExecutable {
         sizes_(schedule.sizes),
         chunk_(schedule.traversal.chunk),
         kernel_(kernel),
-        passes_(compile(plan, variant_, sizes_, kernel, sizeof(T), schedule.traversal)) {}
+        passes_(compile(plan, variant_, sizes_, kernel, sizeof(T), schedule.traversal)),
+        schedule_(schedule) {}
 
   void run(const Task& task) override {
     if (plan_.pairs == Pairs::restricted) return run_restricted(task);
+    if (schedule_.traversal.boxes != Boxes::none && boxed().run(task, threads(task))) return;
     for (const auto& pass : ready()) pass->run(task, threads(task));
   }
   SpanFolder* folder(std::size_t k) override { return made()[k].get(); }
   void release() override {
     ready_.clear();
+    boxed_ = nullptr;
     if (const auto partial = partial_.lock()) partial->release();
   }
 
@@ -102,6 +107,11 @@ class Passes : public TileExecutable {
         ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, sizes_, kernel_, pass, chunk_));
     return ready_;
   }
+  BoxedPass<T>& boxed() {
+    warm_up();
+    if (!boxed_) boxed_ = std::make_unique<BoxedPass<T>>(plan_, variant_, sizes_, kernel_, schedule_);
+    return *boxed_;
+  }
   int threads(const Task& task) const { return sizes_.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads); }
 
   // The units of each pass, for as long as the map is the same.
@@ -132,7 +142,9 @@ class Passes : public TileExecutable {
   const std::int64_t chunk_;
   const TileKernel& kernel_;
   const std::vector<Pass> passes_;
+  const Schedule schedule_;
   std::vector<std::unique_ptr<ReadyPass<T>>> ready_;
+  std::unique_ptr<BoxedPass<T>> boxed_;
   std::weak_ptr<TileExecutable> partial_;  // what runs partial spans, and lets its memory go with this
   std::weak_ptr<const PairMap> dealt_;
   bool swapped_ = false;
@@ -156,6 +168,19 @@ class Cpu : public Backend {
     const double work = sizes.pairs() * instructions * kCpuSecondsPerInstruction;
     const double transfers = home == Home::device ? transfer_seconds(plan, variant, sizes) : 0;
     return kCpuSecondsPerCall + transfers + work / allowed_threads(0);
+  }
+
+  // Points of a strip's own box and of what is near it, as a cube of as many points has them: a guess, the trial
+  // decides. Where there are pairs enough for a trial, it never says that all are better.
+  double seconds_by_boxes(const Plan& plan, const Variant& variant, const Sizes& sizes,
+                          const Growth& growth) const override {
+    const double all = seconds(plan, variant, sizes, Home::host), points = static_cast<double>(sizes.i + sizes.j);
+    const double tree = kSecondsPerPointOfLevel * points * std::log2(points) / allowed_threads(0);
+    if (tree > kMostOfTree * all) return tree + all;
+    const double d = std::max(1, growth.components()), places = variant.outputs[0].places;
+    const double along = static_cast<double>(variant.outputs[0].keep == Keep::i ? sizes.j : sizes.i);
+    const double near = std::pow(std::pow(places, 1 / d) + 2 * std::pow(16.0, 1 / d), d);
+    return tree + all * std::min(near / along, 0.9);
   }
 
   double working_bytes(const Plan&, const Variant& variant, const Sizes&) const override {

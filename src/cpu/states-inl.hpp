@@ -6,6 +6,11 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
+template <class State, class = void>
+constexpr bool kNotesPlaces = false;
+template <class State>
+constexpr bool kNotesPlaces<State, decltype(void(State::names))> = true;
+
 template <template <class> class State, class T>
 struct StateFunctions {
   using Lanes = State<Pack<T>>;
@@ -24,6 +29,24 @@ struct StateFunctions {
   static void lane_end_look(void* state) {
     if constexpr (Lanes::kLooks) static_cast<Lanes*>(state)->end_look();
     else (void)state;
+  }
+  static void lane_names(void* state, const Index* names) {
+    if constexpr (kNotesPlaces<Lanes>) static_cast<Lanes*>(state)->names = names;
+    else (void)state, (void)names;
+  }
+  // Of all lanes the one in which most matters.
+  static double lane_limit(const void* state) {
+    if constexpr (Lanes::kMatters == red::Matters::all) return primitive::infinity() - primitive::infinity();
+    else {
+      constexpr bool kLeast = Lanes::kMatters == red::Matters::least;
+      const auto limit = static_cast<const Lanes*>(state)->limit();
+      double most = lane(limit, 0);
+      for (int k = 1; k < Pack<T>::kLanes; ++k) {
+        const double other = lane(limit, k);
+        if (kLeast ? !(other <= most) : other < most) most = other;
+      }
+      return all(limit == limit) ? most : primitive::infinity() - primitive::infinity();
+    }
   }
   static std::int64_t row_storage(int places) { return One::storage(places); }
   static void row_init(void* rows, std::int64_t count, void* storage, int places) {
@@ -54,7 +77,8 @@ struct StateFunctions {
 
   static constexpr StateKernel kernel() {
     return {Lanes::kAdds,  Lanes::kLooks, sizeof(Lanes), lane_storage, lane_init, lane_restart, lane_look,
-            lane_end_look, sizeof(One),   row_storage,   row_init,     flush,     merge,        finish};
+            lane_end_look, lane_names,    lane_limit,    sizeof(One),  row_storage, row_init,   flush,
+            merge,         finish};
   }
 };
 

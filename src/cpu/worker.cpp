@@ -127,6 +127,14 @@ void TileWorker<T>::expect_share(std::int64_t column, std::int64_t end_column, s
 }
 
 template <class T>
+void TileWorker<T>::row_panel(std::int64_t first_row, std::int64_t rows, T* to) {
+  const std::int64_t padded = padded_to(rows, pass_.tiling.strip());
+  pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded);
+  run_along(pass_.lane, Space::lane, padded);
+  fill_panel(Space::lane, padded, to);
+}
+
+template <class T>
 void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
   const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs);
   for (const Packed& p : pass_.packed) {
@@ -183,15 +191,19 @@ void TileWorker<T>::init_states(std::int64_t strips) {
   });
 }
 
-// A tile is looked at first where all states do, and some columns come to each of a list's places.
+// Where all states do.
 template <class T>
-bool TileWorker<T>::looks_first(std::int64_t columns) const {
-  const auto looks = [&](const RowShape::Part& part) {
-    return part.kernel->looks && columns >= kLookedAtOfPlace * part.output->places;
-  };
+bool TileWorker<T>::looks() const {
   const std::vector<RowShape::Part>& parts = job_.shape->parts;
   return !parts.empty() && pass_.components[static_cast<int>(Space::pairs)] == 0 &&
-         std::all_of(parts.begin(), parts.end(), looks);
+         std::all_of(parts.begin(), parts.end(), [](const RowShape::Part& part) { return part.kernel->looks; });
+}
+
+// A tile is looked at first where some columns come to each of a list's places.
+template <class T>
+bool TileWorker<T>::looks_first(std::int64_t columns) const {
+  const auto enough = [&](const RowShape::Part& part) { return columns >= kLookedAtOfPlace * part.output->places; };
+  return looks() && std::all_of(job_.shape->parts.begin(), job_.shape->parts.end(), enough);
 }
 
 template <class T>
@@ -300,10 +312,7 @@ template <class T>
 void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, const PairSpan* first, const PairSpan* last,
                           RowStates* states, const std::function<void()>& beat) {
   const Tiling& t = pass_.tiling;
-  const std::int64_t padded_rows = padded_to(rows, t.strip());
-  pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded_rows);
-  run_along(pass_.lane, Space::lane, padded_rows);
-  fill_panel(Space::lane, padded_rows, space(Space::lane_panel));
+  row_panel(first_row, rows, space(Space::lane_panel));
   init_states(padded_to(rows, t.strip_rows()) / t.strip_rows());
   looked_ = false;
   std::int64_t unseen = 0;
@@ -314,6 +323,41 @@ void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, const PairS
   }
   flush(states, rows, false);
   beat();
+}
+
+template <class T>
+void TileWorker<T>::begin_strip(const Index* names) {
+  init_states(1);
+  each_state(1, [&](const RowShape::Part& part, char* state) { part.kernel->lane_names(state, names); });
+}
+
+template <class T>
+void TileWorker<T>::fold_strip(const T* rows, const T* columns, std::int64_t count, std::int64_t number) {
+  spaces_[static_cast<int>(Space::lane_panel)] = const_cast<T*>(rows);
+  spaces_[static_cast<int>(Space::sweep_panel)] = const_cast<T*>(columns);
+  run_strip(0, 0, number, count);
+}
+
+template <class T>
+void TileWorker<T>::look_at_strip(const T* rows, const T* columns, std::int64_t count) {
+  each_state(1, [](const RowShape::Part& part, char* state) { part.kernel->lane_look(state); });
+  fold_strip(rows, columns, count, 0);
+  each_state(1, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
+}
+
+// Of one output.
+template <class T>
+double TileWorker<T>::limit() const {
+  const RowShape::Part& part = job_.shape->parts[0];
+  const char* state = states_ + part.lane_state;
+  const bool least = row(part.output->red).matters == red::Matters::least;
+  double most = part.kernel->lane_limit(state);
+  for (int v = 1; v < pass_.tiling.vectors; ++v) {
+    state += part.kernel->lane_bytes;
+    const double other = part.kernel->lane_limit(state);
+    if (!(least ? other <= most : most <= other)) most = other;
+  }
+  return most;
 }
 
 template class TileWorker<float>;

@@ -37,11 +37,28 @@ class TileWorker {
 
   // Numbers in the panel of one tile of columns.
   static std::int64_t panel_numbers(const Pass& pass) { return pass.numbers_in(Space::sweep_panel); }
-  // Computes the panel of the tile that begins at `column`.
+  // Computes the panel of the tile that begins at `column`, and that of a block of rows.
   void panel(std::int64_t column, std::int64_t end_column, T* to);
+  void row_panel(std::int64_t first_row, std::int64_t rows, T* to);
   // Folds the columns of some spans into states of the rows from `first_row` on.
   void block(std::int64_t first_row, std::int64_t rows, const PairSpan* first, const PairSpan* last, RowStates* states,
              const std::function<void()>& beat);
+
+  // One strip of rows alone, for those who make panels themselves. Its terms may come in any order: they are called by
+  // `names`. A worker that folds strips folds no blocks.
+  void begin_strip(const Index* names);
+  // Columns of which the first is term `number`.
+  void fold_strip(const T* rows, const T* columns, std::int64_t count, std::int64_t number);
+  // The same columns, looked at for a bound (red/list_bound.hpp), before any has been folded.
+  void look_at_strip(const T* rows, const T* columns, std::int64_t count);
+  bool looks() const;
+  // In the lane and the state in which most terms matter; NaN where all do.
+  double limit() const;
+  void end_strip(std::int64_t rows, bool adding, RowStates* states) { flush(states, rows, adding); }
+  // What an output kept pair by pair is in the rows of the first column.
+  const T* values() const {
+    return spaces_[static_cast<int>(Space::pairs)] + pass_.outputs[0].values * pass_.stride(Space::pairs);
+  }
 
  private:
   const double* centre(const Packed& p) const {

@@ -42,6 +42,23 @@ Span span_of(const Evaluator& evaluator, const Ref& ref) {
   return span;
 }
 
+std::vector<Growth> growths_of(const Plan& plan, Data* data) {
+  std::vector<Growth> growths(plan.variants.size());
+  for (std::size_t v = 0; v < growths.size(); ++v) {
+    const Variant& variant = plan.variants[v];
+    if (!may_be_bounded(plan, variant)) continue;
+    for (std::size_t k = 0; k < plan.variables.size(); ++k)
+      if (plan.variables[k].axis == Axis::param) data->on_host(k);
+    Evaluator evaluator(plan, variant.program, data->views());
+    evaluator.run(Region::param);
+    growths[v] = growth_of(plan, variant, [&](const Ref& ref) {
+      const Span span = span_of(evaluator, ref);
+      return Between{span.least, span.most};
+    });
+  }
+  return growths;
+}
+
 // What lies on a device is not fetched where its owner knows the range.
 void note_kept_range(std::size_t k, Data* data, Facts* facts) {
   const Kept* kept = data->views()[k].kept;
@@ -71,10 +88,12 @@ std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
 }
 
 Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres,
-                      Data* data) {
+                      Boxes boxes, Data* data) {
   const Wanted wanted = wanted_facts(plan, sizes);
   Findings found;
   found.home = data->resident() ? Home::device : Home::host;
+  found.boxes = boxes;
+  if (boxes_are_worth_a_thought(boxes, sizes)) found.growths = growths_of(plan, data);
   for (std::size_t k = 0; k < plan.variables.size(); ++k) {
     Facts facts;
     facts.rows = data->views()[k].rows;

@@ -10,7 +10,7 @@ namespace kernweave {
 std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data);
 
 Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres,
-                      Data* data);
+                      Boxes boxes, Data* data);
 
 // Does it matter to these which numbers an operand has?
 bool asks_of(const Plan& plan, const Sizes& sizes, int operand);

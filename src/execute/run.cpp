@@ -37,7 +37,7 @@ double factor_of(const Finish& finish, const Sizes& sizes) {
 
 Findings PlanRun::look() {
   centres_ = centres_for(plan, &data);
-  Findings findings = findings_for(plan, sizes, centres_, &data);
+  Findings findings = findings_for(plan, sizes, centres_, boxes, &data);
   check_gathers(plan, sizes, findings.variables);
   return findings;
 }
@@ -97,6 +97,7 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
   }
   if (!in_two_steps(plan, sizes_)) {
     first_ = std::make_unique<PlanRun>(plan, sizes_, operands_, host);
+    first_->boxes = settings_.boxes;
     if (!pairs_.map) return;
     ordered_ = std::make_unique<Ordered>(pairs_, sizes_);
     keep_to_able_device();

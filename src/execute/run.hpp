@@ -15,6 +15,7 @@ struct Settings {
   std::string device = "auto";
   int threads = 0;                                             // at most; 0 lets the engine decide
   double gpu_bytes = std::numeric_limits<double>::infinity();  // the most it may take of a GPU's memory
+  Boxes boxes = Boxes::trial;                                  // where they may be
 };
 
 // One plan of a call (the sums, what comes after them, or all at once) at sizes that are known.
@@ -38,6 +39,7 @@ class PlanRun {
   const Plan& plan;
   const Sizes sizes;
   Data data;
+  Boxes boxes = Boxes::trial;
 
  private:
   Findings look();

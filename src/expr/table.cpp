@@ -261,7 +261,7 @@ const std::vector<RedRow>& red_rows() {
 #define REDUCTION(Name, fn, inputs, results, kind, saves, ...) \
   {#Name, #fn, Inputs::inputs, Results::results, KindRule::kind, Saves::saves, \
    state_row<red::Name<Lane>>(), red::Name<Lane>::kAdds, \
-   red::Name<Lane>::kExponents, red::Name<Lane>::kShort},
+   red::Name<Lane>::kExponents, red::Name<Lane>::kMatters, red::Name<Lane>::kShort},
 #include "kernweave/reductions.def"
   };
   return rows;

@@ -7,6 +7,7 @@
 #include "kernweave/names.hpp"
 #include "expr/type.hpp"
 #include "kernweave/read.hpp"
+#include "kernweave/red/state.hpp"
 
 namespace kernweave {
 
@@ -75,7 +76,8 @@ struct RedRow {
   StateRow state;
   bool adds;       // does it add numbers up?
   bool exponents;  // are the values exponents, so that an absolute error in them is a relative error of a term?
-  bool is_short;   // is there a short way for most terms?
+  red::Matters matters;
+  bool is_short;  // is there a short way for most terms?
 
   bool picks() const { return is_short && !adds; }  // does it let most terms pass, once it has seen some?
 };

@@ -1,6 +1,7 @@
 // The interface of a back end. Implemented to the right, listed once in execute/backends.cpp.
 #pragma once
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -96,6 +97,10 @@ class Backend {
   virtual bool by_name_only() const { return false; }
   virtual Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
   virtual double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const = 0;
+  // By boxes of points; infinite where it knows none.
+  virtual double seconds_by_boxes(const Plan&, const Variant&, const Sizes&, const Growth&) const {
+    return std::numeric_limits<double>::infinity();
+  }
   virtual double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
   // Is it there? Asked last, since a device may have to be started to know.
   virtual Verdict ready() const { return {}; }

@@ -2,6 +2,7 @@
 #include "schedule/choose.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "expr/show.hpp"
@@ -74,6 +75,11 @@ Wanted wanted_facts(const Plan& plan, const Sizes& sizes) {
   return wanted;
 }
 
+bool boxes_are_worth_a_thought(Boxes boxes, const Sizes& sizes) {
+  const bool any = std::min(sizes.i, sizes.j) > 0;
+  return any && (boxes == Boxes::always || (boxes == Boxes::trial && sizes.pairs() >= kFewestPairsOfBoxes));
+}
+
 bool in_two_steps(const Plan& plan, const Sizes& sizes) {
   if (!plan.stages || std::min(sizes.i, sizes.j) < 1) return false;
   const bool separable = plan.stages->separable;
@@ -123,6 +129,7 @@ struct Candidate {
   std::size_t variant;
   double seconds;
   double strain;
+  Boxes boxes = Boxes::none;
 };
 
 // Candidates: what facts allow and back ends can do, the fastest first. No device is started to know that.
@@ -136,8 +143,16 @@ std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findin
     if (unknown || strain > 1) continue;
     for (const Backend* backend : able) {
       const Verdict verdict = backend->can(plan, variant, sizes);
-      if (verdict.yes) found.push_back({backend, v, backend->seconds(plan, variant, sizes, findings.home), strain});
-      else *refusal = sentence(backend->name(), ": ", verdict.why);
+      if (!verdict.yes) {
+        *refusal = sentence(backend->name(), ": ", verdict.why);
+        continue;
+      }
+      const double seconds = backend->seconds(plan, variant, sizes, findings.home);
+      found.push_back({backend, v, seconds, strain});
+      if (findings.growths.empty() || !findings.growths[v].verdict.yes) continue;
+      const double boxed = backend->seconds_by_boxes(plan, variant, sizes, findings.growths[v]);
+      const bool told = findings.boxes == Boxes::always && std::isfinite(boxed);
+      if (told || boxed < seconds) found.push_back({backend, v, told ? 0 : boxed, strain, findings.boxes});
     }
   }
   std::stable_sort(found.begin(), found.end(),
@@ -145,12 +160,23 @@ std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findin
   return found;
 }
 
-Schedule scheduled(const Candidate& c, const Sizes& sizes, const std::string& reason, const std::string& missed) {
+// Why boxes, or why not, where that was asked.
+std::string by_boxes(const Candidate& c, const Findings& findings) {
+  if (c.boxes != Boxes::none) return ", by boxes of points";
+  if (findings.growths.empty() || findings.growths[c.variant].verdict.yes) return "";
+  const std::string& no = findings.growths[c.variant].verdict.why;
+  return no.empty() ? "" : ", all pairs: " + no;
+}
+
+Schedule scheduled(const Candidate& c, const Sizes& sizes, const std::string& reason, const std::string& missed,
+                   const Findings& findings) {
   Schedule schedule;
   schedule.backend = c.backend;
   schedule.variant = static_cast<int>(c.variant);
   schedule.sizes = sizes;
   schedule.reason = reason;
+  schedule.traversal.boxes = c.boxes;
+  if (c.boxes != Boxes::none) schedule.growth = findings.growths[c.variant];
   schedule.missed = missed;
   schedule.strain = c.strain;
   schedule.seconds = c.seconds;
@@ -168,7 +194,8 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, 
     const Variant& variant = plan.variants[c.variant];
     const Verdict ready = c.backend->ready_for(plan, variant, sizes);
     if (ready.yes)
-      return scheduled(c, sizes, why(*c.backend, variant, device, able.size()), c.backend == missing ? "" : missed);
+      return scheduled(c, sizes, why(*c.backend, variant, device, able.size()) + by_boxes(c, findings),
+                       c.backend == missing ? "" : missed, findings);
     missing = c.backend;
     missed = ready.why;
   }
@@ -183,8 +210,12 @@ std::vector<Schedule> candidates(const Plan& plan, const Sizes& sizes, const Fin
   for (const Candidate& c : ranked(plan, sizes, findings, named(device, backends), &refusal)) {
     const Variant& variant = plan.variants[c.variant];
     if (!c.backend->ready_for(plan, variant, sizes).yes) continue;
+    if (c.boxes != Boxes::none) {
+      all.push_back(scheduled(c, sizes, "a candidate", "", findings));
+      continue;
+    }
     for (const Traversal& traversal : c.backend->traversals(plan, variant, sizes)) {
-      all.push_back(scheduled(c, sizes, "a candidate", ""));
+      all.push_back(scheduled(c, sizes, "a candidate", "", findings));
       all.back().traversal = traversal;
     }
   }

@@ -64,6 +64,27 @@ inline constexpr double kCpuSecondsPerInstruction = 3e-11;
 // A call that computes nothing: plan to instructions, memory, results.
 inline constexpr double kCpuSecondsPerCall = 1e-5;
 
+// --- boxes of points ---
+
+// Pairs from which boxes are thought of: below, all pairs take some milliseconds.
+inline constexpr double kFewestPairsOfBoxes = 1e7;
+// Seconds for a point and level of a tree, on one thread: 1e6 points of three components and 16 levels took 0.3 s. They
+// pay where that is a small part of what all pairs take, for a trial may tell that they are as fast.
+inline constexpr double kSecondsPerPointOfLevel = 2e-8;
+inline constexpr double kMostOfTree = 0.08;
+// Rows of a trial, and the part of all columns that they may look at: more, and all pairs, whose loops are longer, are
+// as fast.
+inline constexpr long long kRowsOfTrial = 64;
+inline constexpr double kMostSeenInBoxes = 0.2;
+// Components above which two leaves are taken as one, and above twice as many four.
+inline constexpr int kFewestOfJoinedLeaves = 3;
+// Columns around a strip that are looked at for a first limit, for each place of a list; and places above which the
+// look takes longer than the entries that it spares.
+inline constexpr long long kLookedInBoxes = 6;
+inline constexpr long long kMostLookedPlaces = 32;
+// Strips of rows of a task: some 100 microseconds of work.
+inline constexpr long long kStripsOfTask = 64;
+
 // --- GPU ---
 
 // Threads of a block, rows of a thread, columns in a row of its code: the fastest of eight shapes for Gaussian,

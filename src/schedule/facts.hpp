@@ -34,6 +34,8 @@ struct Findings {
   std::vector<Facts> variables;
   std::vector<std::vector<Span>> factors;  // of each variant's requirements
   Home home = Home::host;
+  Boxes boxes = Boxes::trial;
+  std::vector<Growth> growths;  // of each variant, where boxes are thought of
 };
 
 }  // namespace kernweave

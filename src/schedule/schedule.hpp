@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+#include "plan/growth.hpp"
 #include "plan/plan.hpp"
 
 namespace kernweave {
@@ -22,14 +23,19 @@ struct Sizes {
 // Where the data of a call lie and its results shall stay.
 enum class Home { host, device };
 
+// Are pairs left out by bounds on boxes of points? `trial`: some rows tell whether that pays.
+enum class Boxes { none, trial, always };
+
 // How a back end goes through the pairs, as data. 0: as it thinks best at these sizes.
 struct Traversal {
   std::int64_t rows = 0, columns = 0;  // of a tile
   std::int64_t chunk = 0;              // columns of a task, where several tasks have the same rows
   int code = 0;                        // which of several codes for the same pairs
+  Boxes boxes = Boxes::none;
 
   bool operator==(const Traversal& o) const {
-    return rows == o.rows && columns == o.columns && chunk == o.chunk && code == o.code;
+    return rows == o.rows && columns == o.columns && chunk == o.chunk && code == o.code &&
+           boxes == o.boxes;
   }
 };
 
@@ -39,6 +45,7 @@ struct Schedule {
   int variant = 0;
   Sizes sizes;
   Traversal traversal{};
+  Growth growth{};     // what boxes stand on
   std::string reason;  // why this back end and this variant, for explain()
   std::string missed;  // why a cheaper back end is not there, if one is not
   double strain = 0;   // how much of what the variant's condition allows the data take up

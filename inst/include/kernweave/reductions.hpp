@@ -28,6 +28,10 @@
 //     step_next(value, weight, index)  step() for an index beyond all that have come
 //     step_lane(lane, number, place)   the same for one lane of many
 //     middle()                         half of what is asked for is no more than this
+//   kMatters    not all terms matter (red/state.hpp). Then it has
+//     limit()                          of the least: values of at least this change nothing; of those that are not 0:
+//                                      values up to this, where all are 0 or more
+//               and, if it notes where terms stood, `names`, by which they may come in any order (red/term_order.hpp)
 //   kLooks      a bound from a sample of the terms spares it many others (red/list_bound.hpp). Then the terms between
 //               look() and end_look(), all of them plain, go to look_at(value) and come again later
 #pragma once

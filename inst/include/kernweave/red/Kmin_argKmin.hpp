@@ -19,9 +19,10 @@ struct Places<T, 0> {
 };
 
 template <class L, int kPlaces>
-struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
+struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
   using Number = typename L::Number;
   static constexpr bool kShort = true, kLooks = L::kLanes > 1;
+  static constexpr Matters kMatters = Matters::least;
   static_assert(kPlaces == 0 || L::kLanes == 1, "lists within a state are of one lane");
 
   L bound;  // values of at least this cannot enter: the last place of a full list, else the sample's bound, or NaN
@@ -65,7 +66,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
               [&](int l) { step_lane(l, lane(value, l), static_cast<Place>(lane(index, l))); });
   }
   KW_FN void step_lane(int lane, Number value, Place index) {
-    if (value == value) take(lane, value, index);
+    if (value == value) take(lane, value, this->called(index));
   }
   // A full list takes in only what is less: what came earlier wins a tie.
   KW_FN void step_next(L value, L weight, typename L::Indices index) {
@@ -75,6 +76,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
     step(value, weight, index, typename L::Mask(true));
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
+  KW_FN L limit() const { return bound; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
 
   template <class M, int kOther>
@@ -139,14 +141,14 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L> {
     if (is_long(k())) {
       const LongList<Number, Place> list = long_list(lane);
       list.take(value, index);
-      if (list.full()) bound = with_lane(bound, lane, *list.value);
+      if (list.full()) bound = with_lane(bound, lane, this->shut_out(*list.value));
       return;
     }
     const int first = lane * k(), last = first + k() - 1;
     if (k() == 0 || !before(value, index, last)) return;
     if constexpr (kPlaces > 0) take_at_once(value, index);
     else take_in_turn(first, last, value, index);
-    if (where.at[last] != 0) bound = with_lane(bound, lane, least.at[last]);
+    if (where.at[last] != 0) bound = with_lane(bound, lane, this->shut_out(least.at[last]));
   }
   // Insertion from the last place upwards. Empty places are passed over, not moved.
   KW_FN void take_in_turn(int first, int last, Number value, Place index) {

@@ -8,6 +8,7 @@ namespace red {
 
 template <class L>
 struct Any : StateDefaults {
+  static constexpr Matters kMatters = Matters::not_zero;
   L found;  // 1 or 0
 
   KW_FN void init(void*, int) { found = L(0.0); }
@@ -19,6 +20,7 @@ struct Any : StateDefaults {
     found = select(truth(found), found, from_lane<L>(later.found, lane));
   }
   KW_FN void finish(L* values, Index*) const { values[0] = found; }
+  KW_FN L limit() const { return select(truth(found), infinity<L>(), L(0.0)); }
 };
 
 }  // namespace red

@@ -1,7 +1,7 @@
 // Bound from a sample, for lists: a number that at least K of a lane's terms are below, so that few others enter. The
 // sampled terms are dealt out to three groups a place; the K-th smallest of the groups' least terms is that number.
 #pragma once
-#include "../lane.hpp"
+#include "term_order.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -48,17 +48,12 @@ struct SampledBound<L, true> {
         lesser(one, other).store(of(g - 1));
         greater(one, other).store(of(g));
       }
-    return above(L::load(of(places - 1)));
+    // There may be fewer terms than places.
+    return just_above(L::load(of(places - 1)));
   }
 
  private:
   KW_FN Number* of(int g) const { return least + g * L::kLanes; }
-  // The next larger number. NaN, which bounds nothing, where it is infinite: there may be fewer terms than places.
-  KW_FN static L above(L x) {
-    constexpr bool kFloat = sizeof(Number) == 4;
-    constexpr double kStep = kFloat ? 0x1p-22 : 0x1p-51, kLeast = kFloat ? 0x1p-126 : 0x1p-1022;
-    return select(x < infinity<L>(), x + (abs(x) * L(kStep) + L(kLeast)), nan<L>());
-  }
 };
 
 }  // namespace red

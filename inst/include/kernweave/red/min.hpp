@@ -8,6 +8,7 @@ namespace red {
 
 template <class L>
 struct Min : StateDefaults {
+  static constexpr Matters kMatters = Matters::least;
   L least;
 
   KW_FN void init(void*, int) { least = infinity<L>(); }
@@ -17,6 +18,7 @@ struct Min : StateDefaults {
     take(from_lane<L>(later.least, lane));
   }
   KW_FN void finish(L* values, Index*) const { values[0] = least; }
+  KW_FN L limit() const { return select(is_nan(least), -infinity<L>(), least); }
 
  private:
   KW_FN void take(L value) { least = select(is_nan(value), value, select(value < least, value, least)); }

@@ -1,15 +1,17 @@
 // MinArgMin: the smallest value so far and where it stood. NaN never wins.
 #pragma once
 #include "state.hpp"
+#include "term_order.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
 template <class L>
-struct MinArgMin : StateDefaults {
+struct MinArgMin : StateDefaults, TermOrder<L> {
   using Number = typename L::Number;
   static constexpr bool kShort = true;
+  static constexpr Matters kMatters = Matters::least;
 
   L least;
   L bound;                             // the least, NaN until one has come: no value of at least this can win
@@ -28,9 +30,10 @@ struct MinArgMin : StateDefaults {
   }
   KW_FN void step_lane(int lane, Number value, typename L::Place index) {
     if (!(value == value)) nan_seen = with_lane(nan_seen, lane, value);
-    take(lane, value, index);
+    take(lane, value, this->called(index));
   }
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
+  KW_FN L limit() const { return bound; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
   // As in lists, of which this is the shortest.
   KW_FN L middle() const { return least; }
@@ -57,7 +60,7 @@ struct MinArgMin : StateDefaults {
     const bool first = where[k] == 0 && value == value;
     if (!first && !(value < now) && !(value == now && index < where[k])) return;
     least = with_lane(least, k, value);
-    bound = with_lane(bound, k, value);
+    bound = with_lane(bound, k, this->shut_out(value));
     where[k] = index;
   }
 };

@@ -6,9 +6,13 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
+// Which terms may change a result: all; the least; those that are not 0.
+enum class Matters { all, least, not_zero };
+
 // A state derives from this, and says itself what is otherwise with it (../reductions.hpp).
 struct StateDefaults {
   static constexpr bool kAdds = false, kExponents = false, kShort = false, kLooks = false;
+  static constexpr Matters kMatters = Matters::all;
   KW_FN static constexpr long long storage(int) { return 0; }
 };
 

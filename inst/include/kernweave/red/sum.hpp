@@ -9,6 +9,7 @@ namespace red {
 template <class L>
 struct Sum : StateDefaults {
   static constexpr bool kAdds = true;
+  static constexpr Matters kMatters = Matters::not_zero;
   L total;
 
   KW_FN void init(void*, int) { total = L(0.0); }
@@ -22,6 +23,7 @@ struct Sum : StateDefaults {
   }
   KW_FN void times(L factor) { total = total * factor; }
   KW_FN void finish(L* values, Index*) const { values[0] = total; }
+  KW_FN static L limit() { return L(0.0); }
 };
 
 }  // namespace red

@@ -1,0 +1,107 @@
+// Level by level while there are fewer boxes than threads have to do, then box by box, each with all that is in it.
+#include "cpu/box_tree.hpp"
+
+#include <limits>
+
+#include "base/threads.hpp"
+
+namespace kernweave {
+namespace {
+
+// The level from which boxes are dealt out whole.
+constexpr int kDealtLevel = 6;
+
+}  // namespace
+
+template <class T>
+BoxTree<T>::BoxTree(const Coordinates<T>& points, std::int64_t grain, int threads,
+                    const std::function<void(double)>& poll)
+    : grain_(grain) {
+  set_out(points);
+  grains_ = (boxed_ + grain - 1) / grain;
+  while ((grains_ >> (levels_ + 1)) > 0) ++levels_;
+  least_.assign(points.size(), std::vector<T>(std::size_t{2} << levels_));
+  most_ = least_;
+  std::vector<Room> rooms(static_cast<std::size_t>(threads));
+  const auto each_box = [&](int level, auto work) {
+    const std::int64_t boxes = std::int64_t{1} << level;
+    share_out(static_cast<int>(std::min<std::int64_t>(threads, boxes)), boxes, [&](double) { poll(0.0); },
+              [&](int worker, std::int64_t number, const Heartbeat&) {
+                work(boxes + number, &rooms[static_cast<std::size_t>(worker)]);
+              });
+  };
+  const int dealt = std::min(levels_, kDealtLevel);
+  for (int level = 0; level < dealt; ++level)
+    each_box(level, [&](std::int64_t box, Room* room) { split(level, box, room); });
+  each_box(dealt, [&](std::int64_t box, Room* room) { split_all(dealt, box, room); });
+  sorted_.clear();
+}
+
+template <class T>
+void BoxTree<T>::set_out(const Coordinates<T>& points) {
+  const std::size_t count = points.empty() ? 0 : points[0].size();
+  std::vector<std::int64_t> wild;
+  order_.reserve(count);
+  for (std::size_t p = 0; p < count; ++p) {
+    const auto fits = [&](const std::vector<T>& axis) { return fits_in_box(axis[p]); };
+    const bool all_fit = std::all_of(points.begin(), points.end(), fits);
+    (all_fit ? order_ : wild).push_back(static_cast<std::int64_t>(p));
+  }
+  boxed_ = static_cast<std::int64_t>(order_.size());
+  for (const std::vector<T>& axis : points) {
+    sorted_.emplace_back();
+    sorted_.back().reserve(order_.size());
+    for (const std::int64_t p : order_) sorted_.back().push_back(axis[static_cast<std::size_t>(p)]);
+  }
+  order_.insert(order_.end(), wild.begin(), wild.end());
+}
+
+template <class T>
+void BoxTree<T>::bound(std::int64_t box, const Range& range) {
+  for (std::size_t d = 0; d < sorted_.size(); ++d) {
+    T least = std::numeric_limits<T>::infinity(), most = -least;
+    for (std::int64_t p = range.from; p < range.to; ++p) {
+      const T x = sorted_[d][static_cast<std::size_t>(p)];
+      least = x < least ? x : least;
+      most = most < x ? x : most;
+    }
+    least_[d][static_cast<std::size_t>(box)] = least;
+    most_[d][static_cast<std::size_t>(box)] = most;
+  }
+}
+
+// Puts the points of a box in order of its halves.
+template <class T>
+void BoxTree<T>::split(int level, std::int64_t box, Room* room) {
+  const Range range = points_of(level, box), first = points_of(level + 1, 2 * box);
+  bound(box, range);
+  std::size_t widest = 0;
+  const auto b = static_cast<std::size_t>(box);
+  for (std::size_t d = 1; d < sorted_.size(); ++d)
+    if (most_[d][b] - least_[d][b] > most_[widest][b] - least_[widest][b]) widest = d;
+  if (range.size() <= 1) return;
+  const auto size = static_cast<std::size_t>(range.size()), from = static_cast<std::size_t>(range.from);
+  room->items.resize(size);
+  for (std::size_t k = 0; k < size; ++k) room->items[k] = {sorted_[widest][from + k], static_cast<std::int32_t>(k)};
+  const auto less = [](const Item& x, const Item& y) { return x.key < y.key; };
+  std::nth_element(room->items.begin(), room->items.begin() + (first.to - range.from), room->items.end(), less);
+  const auto rearrange = [&](auto* all, auto* here) {
+    here->assign(all->begin() + range.from, all->begin() + range.to);
+    for (std::size_t k = 0; k < size; ++k) (*all)[from + k] = (*here)[static_cast<std::size_t>(room->items[k].at)];
+  };
+  for (std::vector<T>& axis : sorted_) rearrange(&axis, &room->numbers);
+  rearrange(&order_, &room->order);
+}
+
+template <class T>
+void BoxTree<T>::split_all(int level, std::int64_t box, Room* room) {
+  if (level == levels_) return bound(box, points_of(level, box));
+  split(level, box, room);
+  split_all(level + 1, 2 * box, room);
+  split_all(level + 1, 2 * box + 1, room);
+}
+
+template class BoxTree<float>;
+template class BoxTree<double>;
+
+}  // namespace kernweave

@@ -1,0 +1,68 @@
+// A tree of boxes around points: halves of halves, each split at the median of its widest axis. Points of a box are a
+// range of their order.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <vector>
+#include "schedule/pair_map.hpp"
+
+namespace kernweave {
+
+// Coordinates of points, axis by axis.
+template <class T>
+using Coordinates = std::vector<std::vector<T>>;
+
+// Can a point with this coordinate be in a box? Of numbers up to so much, squares and their sums are finite.
+template <class T>
+bool fits_in_box(T x) {
+  constexpr double kMost = sizeof(T) == 4 ? 1e15 : 1e150;
+  return std::fabs(static_cast<double>(x)) <= kMost;
+}
+
+template <class T>
+class BoxTree {
+ public:
+  // Of all points that can be in a box. Every box but the last of its level has a multiple of `grain` points; so many
+  // are those of a leaf, or nearly twice as many. `poll`: as share_out() has it.
+  BoxTree(const Coordinates<T>& points, std::int64_t grain, int threads, const std::function<void(double)>& poll);
+
+  // Level 0 is the root. Boxes of level l are number 2^l .. 2^(l+1) - 1; those in box b, 2 b and 2 b + 1.
+  int levels() const { return levels_; }
+  Range points_of(int level, std::int64_t box) const {
+    const std::int64_t first = (box - (std::int64_t{1} << level)) << (levels_ - level);
+    return {start(first), start(first + (std::int64_t{1} << (levels_ - level)))};
+  }
+  // Corners along an axis, by box.
+  const T* least(std::size_t axis) const { return least_[axis].data(); }
+  const T* most(std::size_t axis) const { return most_[axis].data(); }
+
+  // The points in order: first those in boxes, then those that can be in none, not finite or nearly not.
+  const std::vector<std::int64_t>& order() const { return order_; }
+  std::int64_t boxed() const { return boxed_; }
+
+ private:
+  struct Item {
+    T key;
+    std::int32_t at;
+  };
+  struct Room {
+    std::vector<Item> items;
+    std::vector<T> numbers;
+    std::vector<std::int64_t> order;
+  };
+  std::int64_t start(std::int64_t leaf) const { return std::min(boxed_, grain_ * ((grains_ * leaf) >> levels_)); }
+  void set_out(const Coordinates<T>& points);
+  void bound(std::int64_t box, const Range& range);
+  void split(int level, std::int64_t box, Room* room);
+  void split_all(int level, std::int64_t box, Room* room);
+
+  std::int64_t grain_, grains_ = 0, boxed_ = 0;
+  int levels_ = 0;
+  Coordinates<T> sorted_;  // those of points in boxes, in order, while the tree is made
+  Coordinates<T> least_, most_;
+  std::vector<std::int64_t> order_;
+};
+
+}  // namespace kernweave

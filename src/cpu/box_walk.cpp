@@ -1,0 +1,148 @@
+// The bound of a box is the formula itself, of the points of both boxes that are nearest to each other: formulas that
+// know differences alone are given the gap between the boxes, and 0.
+#include "cpu/box_walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "schedule/cost.hpp"
+
+namespace kernweave {
+namespace {
+
+// Of boxes that are bounded at a time.
+constexpr int kLevelsAtOnce = 4;
+
+// How much nearer, or farther, boxes are taken to be than they are: so much that no rounding, of functions whose last
+// bits go up and down either, puts a pair beyond the bound of its box. It costs a thousandth of the points.
+template <class T>
+constexpr T kMargin = sizeof(T) == 4 ? static_cast<T>(0x1p-10) : static_cast<T>(0x1p-20);
+
+}  // namespace
+
+template <class T>
+BoxWalk<T>::BoxWalk(const BoxJob<T>& job) : job_(job), pairs_(*job.pairs), bounds_(*job.bounds) {
+  const Pass& pass = *job.bounds->pass;
+  const auto numbers = [&](Space space) {
+    return static_cast<std::size_t>(pass.components[static_cast<int>(space)] * pass.stride(space));
+  };
+  gaps_.resize(numbers(Space::lane_panel));
+  zeros_.resize(numbers(Space::sweep_panel));
+  const std::int64_t places = job.pairs->shape->parts[0].output->places;
+  if (pairs_.looks() && places <= kMostLookedPlaces) looked_at_ = kLookedInBoxes * places;
+  least_.resize(job.axes.size());
+  most_.resize(job.axes.size());
+}
+
+template <class T>
+void BoxWalk<T>::begin() {
+  pairs_.begin();
+  bounds_.begin();
+}
+
+template <class T>
+std::int64_t BoxWalk<T>::strip(const T* rows, std::int64_t count, RowStates* states) {
+  rows_ = rows;
+  count_ = count;
+  states_ = states;
+  seen_ = 0;
+  pairs_.begin_strip(job_.columns->names());
+  limit_ = std::numeric_limits<double>::quiet_NaN();
+  if (!surround(rows, count)) fold(job_.columns->boxed());
+  else if (job_.columns->boxed().size() > 0) stack_.push_back({-HUGE_VAL, 1, 0});
+  while (!stack_.empty()) {
+    const Box box = stack_.back();
+    stack_.pop_back();
+    if (!matters(box.rank)) continue;
+    if (box.level < job_.leaf_level) {
+      open(box);
+      continue;
+    }
+    if (seen_ == 0 && looked_at_ > 0) look_around(box);
+    fold(job_.columns->tree().points_of(box.level, box.number));
+  }
+  fold(job_.columns->others());
+  pairs_.end_strip(count, false, states);
+  return seen_;
+}
+
+// The rows' own box; no where a row can be in none.
+template <class T>
+bool BoxWalk<T>::surround(const T* rows, std::int64_t count) {
+  const std::int64_t wide = job_.pairs->pass->tiling.strip_rows();
+  for (std::size_t d = 0; d < job_.axes.size(); ++d) {
+    const T* const x = rows + job_.axes[d].of_pairs * wide;
+    least_[d] = *std::min_element(x, x + count);
+    most_[d] = *std::max_element(x, x + count);
+    for (std::int64_t r = 0; r < count; ++r)
+      if (!fits_in_box(x[r])) return false;
+  }
+  return true;
+}
+
+// Of some boxes of the same level, side by side.
+template <class T>
+void BoxWalk<T>::bound(std::int64_t first, std::int64_t count) {
+  const BoxTree<T>& tree = job_.columns->tree();
+  const std::int64_t wide = job_.bounds->pass->tiling.strip_rows();
+  for (std::size_t d = 0; d < job_.axes.size(); ++d) {
+    const T *least = tree.least(d) + first, *most = tree.most(d) + first;
+    T* const gap = gaps_.data() + job_.axes[d].of_bounds * wide;
+    for (std::int64_t b = 0; b < count; ++b) {
+      const T above = least[b] - most_[d], below = least_[d] - most[b];
+      const T near = std::max(std::max(above, below), T(0)), far = std::max(most[b] - least_[d], most_[d] - least[b]);
+      gap[b] = job_.grows == job_.least ? near * (1 - kMargin<T>) : far * (1 + kMargin<T>);
+    }
+  }
+  bounds_.fold_strip(gaps_.data(), zeros_.data(), 1, 0);
+}
+
+// Boxes some levels down that matter, the best on top.
+template <class T>
+void BoxWalk<T>::open(const Box& box) {
+  const std::int64_t wide = job_.bounds->pass->tiling.strip_rows();
+  int levels = (job_.leaf_level - box.level - 1) % kLevelsAtOnce + 1;
+  while ((std::int64_t{1} << levels) > wide) --levels;
+  const std::int64_t first = box.number << levels, count = std::int64_t{1} << levels;
+  bound(first, count);
+  const T* const value = bounds_.values();
+  const auto from = static_cast<std::ptrdiff_t>(stack_.size());
+  for (std::int64_t b = 0; b < count; ++b) {
+    const double rank = !(value[b] == value[b]) ? -HUGE_VAL : job_.least ? value[b] : -value[b];
+    if (matters(rank)) stack_.push_back({rank, first + b, box.level + levels});
+  }
+  const auto worse = [](const Box& a, const Box& b) { return a.rank > b.rank; };
+  std::sort(stack_.begin() + from, stack_.end(), worse);
+}
+
+template <class T>
+void BoxWalk<T>::fold(const Range& columns) {
+  if (columns.size() == 0) return;
+  pairs_.fold_strip(rows_, job_.columns->panel(columns.from), columns.size(), columns.from);
+  pairs_.end_strip(count_, true, states_);
+  seen_ += columns.size();
+  note_limit();
+}
+
+template <class T>
+void BoxWalk<T>::note_limit() {
+  const double limit = pairs_.limit();
+  limit_ = job_.least ? limit : -limit;
+}
+
+// What is around the first leaf gives a list its first limit, before anything has entered it.
+template <class T>
+void BoxWalk<T>::look_around(Box box) {
+  const BoxTree<T>& tree = job_.columns->tree();
+  for (; box.level > 0 && tree.points_of(box.level, box.number).size() < looked_at_; --box.level) box.number /= 2;
+  const Range columns = tree.points_of(box.level, box.number);
+  if (columns.size() < looked_at_) return;
+  pairs_.look_at_strip(rows_, job_.columns->panel(columns.from), columns.size());
+  note_limit();
+}
+
+template class BoxWalk<float>;
+template class BoxWalk<double>;
+
+}  // namespace kernweave

@@ -1,0 +1,57 @@
+// Components are gathered one after the other, so that each is read from a memory that is not too large.
+#include "cpu/boxed_points.hpp"
+
+#include <cstring>
+
+namespace kernweave {
+
+template <class T>
+BoxedPoints<T>::BoxedPoints(Coordinates<T> values, const PanelShape& shape, std::shared_ptr<const BoxTree<T>> tree,
+                            std::int64_t grain)
+    : values_(std::move(values)), shape_(shape), tree_(std::move(tree)) {
+  const std::vector<std::int64_t>& order = tree_->order();
+  const auto padded = [&](std::int64_t points) { return (points + grain - 1) / grain * grain; };
+  const auto points = static_cast<std::int64_t>(order.size());
+  first_other_ = padded(tree_->boxed());
+  const std::int64_t places = first_other_ + padded(points - tree_->boxed());
+  const auto last_boxed = order.begin() + tree_->boxed();
+  rows_.assign(order.begin(), last_boxed);
+  // Where nobody is, the last point stands once more.
+  rows_.resize(static_cast<std::size_t>(first_other_), rows_.empty() ? 0 : rows_.back());
+  rows_.insert(rows_.end(), last_boxed, order.end());
+  rows_.resize(static_cast<std::size_t>(places), rows_.empty() ? 0 : rows_.back());
+  names_.push_back(0);
+  for (const std::int64_t row : rows_) names_.push_back(row + 1);
+  panel_.resize(static_cast<std::size_t>(places * shape_.components));
+  for (int c = 0; c < shape_.components && points > 0; ++c) {
+    const std::vector<T>& from = values_[static_cast<std::size_t>(c)];
+    for (std::int64_t p = 0; p < places; ++p) {
+      const std::int64_t row = rows_[static_cast<std::size_t>(p)];
+      panel_[static_cast<std::size_t>(shape_.place(p, c))] = from[static_cast<std::size_t>(row)];
+    }
+  }
+}
+
+template <class T>
+bool same_numbers(const Coordinates<T>& a, const Coordinates<T>& b) {
+  const auto same = [](const std::vector<T>& x, const std::vector<T>& y) {
+    return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0);
+  };
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), same);
+}
+
+template <class T>
+Coordinates<T> components_at(const Coordinates<T>& values, const std::vector<int>& at) {
+  Coordinates<T> found;
+  for (const int c : at) found.push_back(values[static_cast<std::size_t>(c)]);
+  return found;
+}
+
+template class BoxedPoints<float>;
+template class BoxedPoints<double>;
+template bool same_numbers(const Coordinates<float>&, const Coordinates<float>&);
+template bool same_numbers(const Coordinates<double>&, const Coordinates<double>&);
+template Coordinates<float> components_at(const Coordinates<float>&, const std::vector<int>&);
+template Coordinates<double> components_at(const Coordinates<double>&, const std::vector<int>&);
+
+}  // namespace kernweave

@@ -1,0 +1,60 @@
+// What pairs read of the points of an axis, in the order of a tree of boxes.
+#pragma once
+#include <memory>
+#include <vector>
+#include "cpu/box_tree.hpp"
+#include "cpu/worker.hpp"
+
+namespace kernweave {
+
+// How a panel lies: so many points side by side, of so many components each.
+struct PanelShape {
+  std::int64_t wide;
+  int components;
+
+  std::int64_t place(std::int64_t point, int component) const {
+    return (point / wide * components + component) * wide + point % wide;
+  }
+};
+
+template <class T>
+class BoxedPoints {
+ public:
+  // `values`: of each component of the panel, in the order of the data. Boxes and strips begin at multiples of `grain`.
+  BoxedPoints(Coordinates<T> values, const PanelShape& shape, std::shared_ptr<const BoxTree<T>> tree,
+              std::int64_t grain);
+
+  const BoxTree<T>& tree() const { return *tree_; }
+  const std::shared_ptr<const BoxTree<T>>& shared_tree() const { return tree_; }
+  const Coordinates<T>& values() const { return values_; }
+  const PanelShape& shape() const { return shape_; }
+
+  // Points by their places: those in boxes from 0 on, as the tree numbers them, the others from `others` on.
+  Range boxed() const { return {0, tree_->boxed()}; }
+  Range others() const {
+    return {first_other_, first_other_ + static_cast<std::int64_t>(tree_->order().size()) - tree_->boxed()};
+  }
+  // From a place on where a strip begins.
+  const T* panel(std::int64_t place) const { return panel_.data() + place * shape_.components; }
+  // Rows of the data by place, and those that terms are called by, which both count from 1.
+  const std::int64_t* rows() const { return rows_.data(); }
+  const Index* names() const { return names_.data(); }
+
+ private:
+  Coordinates<T> values_;
+  PanelShape shape_;
+  std::shared_ptr<const BoxTree<T>> tree_;
+  std::int64_t first_other_ = 0;
+  std::vector<T> panel_;
+  std::vector<std::int64_t> rows_;
+  std::vector<Index> names_;
+};
+
+// The same numbers, bit for bit?
+template <class T>
+bool same_numbers(const Coordinates<T>& a, const Coordinates<T>& b);
+
+template <class T>
+Coordinates<T> components_at(const Coordinates<T>& values, const std::vector<int>& at);
+
+}  // namespace kernweave

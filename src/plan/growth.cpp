@@ -1,0 +1,180 @@
+// One walk over the steps of pairs: what is known of each value, from what is known of its arguments.
+#include "plan/growth.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.hpp"
+#include "plan/output_groups.hpp"
+#include "plan/regions.hpp"
+
+namespace kernweave {
+namespace {
+
+constexpr Between kAnything{-HUGE_VAL, HUGE_VAL};
+
+// What is known of a value of pairs: it is a difference, or follows the sizes of differences in some way.
+struct Known {
+  bool difference = false;
+  Trend trend = Trend::flat;
+  Between interval = kAnything;
+};
+
+bool same(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.index; }
+
+class Walk {
+ public:
+  Walk(const Plan& plan, const Variant& variant, const OnceBetween& once, Growth* growth)
+      : plan_(plan), program_(variant.program), once_(once), growth_(growth), known_(program_.slots.size()) {}
+
+  // No: `why` tells.
+  bool step(const Step& step) {
+    Known found;
+    if (points(step, &found) || scaled(step, &found) || square(step, &found) || any(step, &found)) {
+      if (found.difference || found.trend != Trend::uneven) {
+        known_[static_cast<std::size_t>(step.out)] = found;
+        return true;
+      }
+    }
+    if (why.empty()) why = sentence(row(step.op).fn, "() neither grows nor falls with differences of points");
+    return false;
+  }
+  std::optional<Known> known(const Ref& ref) {
+    if (region(ref) == Region::param) return Known{false, Trend::flat, once_(ref)};
+    if (is_slot(ref) && region(ref) != Region::row && region(ref) != Region::column)
+      return known_[static_cast<std::size_t>(ref.index)];
+    return std::nullopt;
+  }
+
+  std::string why;
+
+ private:
+  Region region(const Ref& ref) const { return region_read(ref, plan_, program_); }
+
+  // Two points, one of each axis: a difference, or a function of it.
+  bool points(const Step& step, Known* found) {
+    if (step.in.size() != 2) return false;
+    const bool forth = region(step.in[0]) == Region::row && region(step.in[1]) == Region::column;
+    const bool back = region(step.in[0]) == Region::column && region(step.in[1]) == Region::row;
+    if ((!forth && !back) || !note(step.in[back], step.in[forth])) return false;
+    found->difference = step.op == Op::Subtract;
+    if (found->difference) return true;
+    const Tried tried = try_points(row(step.op));
+    *found = {false, tried.trends[0], tried.value};
+    if (found->trend == Trend::uneven) note_otherwise(step);
+    return true;
+  }
+  void note_otherwise(const Step& step) {
+    why = sentence("it depends on points otherwise than by their differences, in ", row(step.op).fn, "()");
+  }
+  // Each component of a point has its partner, always the same.
+  bool note(const Ref& at_row, const Ref& at_column) {
+    if (at_row.width != at_column.width) return false;
+    for (const Difference& d : growth_->differences) {
+      const bool one = same(d.row, at_row), other = same(d.column, at_column);
+      if (one && other) return true;
+      if (one || other) return false;
+    }
+    growth_->differences.push_back({at_row, at_column});
+    return true;
+  }
+  // The opposite or a multiple of a difference.
+  bool scaled(const Step& step, Known* found) {
+    const bool product = step.op == Op::Mult || step.op == Op::Divide;
+    if (step.op != Op::Minus && !product) return false;
+    const auto differs = [&](std::size_t k) {
+      const auto of = known(step.in[k]);
+      return of && of->difference;
+    };
+    const auto fixed = [&](std::size_t k) { return region(step.in[k]) == Region::param; };
+    found->difference =
+        (differs(0) && (!product || fixed(1))) || (step.op == Op::Mult && fixed(0) && differs(1));
+    return found->difference;
+  }
+  // The product of a difference and itself.
+  bool square(const Step& step, Known* found) {
+    const bool product = step.op == Op::Mult || step.op == Op::Scalprod;
+    if (!product || !same(step.in[0], step.in[1])) return false;
+    const auto of = known(step.in[0]);
+    if (!of || !of->difference) return false;
+    *found = {false, Trend::grows, {0, HUGE_VAL}};
+    return true;
+  }
+  bool any(const Step& step, Known* found) {
+    std::vector<Between> intervals;
+    std::vector<Known> args;
+    std::size_t differences = 0, at = 0;
+    for (std::size_t k = 0; k < step.in.size(); ++k) {
+      const auto of = known(step.in[k]);
+      if (!of) {
+        note_otherwise(step);
+        return false;
+      }
+      args.push_back(*of);
+      intervals.push_back(of->interval);
+      if (of->difference) ++differences, at = k;
+    }
+    if (differences > 1 || args.empty()) return false;
+    const Tried tried = differences ? try_difference(row(step.op), intervals, at) : try_out(row(step.op), intervals);
+    if (differences) args[at].trend = Trend::grows;
+    Trend all = Trend::flat;
+    for (std::size_t k = 0; k < args.size(); ++k) {
+      if (args[k].trend == Trend::flat) continue;
+      const Trend own = tried.trends[k], seen = args[k].trend == Trend::falls ? opposite(own) : own;
+      all = both(all, seen);
+    }
+    *found = {false, all, tried.value};
+    if (row(step.op).kind == KindRule::logical) found->interval = {0, 1, true};
+    return true;
+  }
+
+  const Plan& plan_;
+  const Program& program_;
+  const OnceBetween& once_;
+  Growth* const growth_;
+  std::vector<std::optional<Known>> known_;
+};
+
+}  // namespace
+
+int Growth::components() const {
+  int components = 0;
+  for (const Difference& d : differences) components += d.row.width;
+  return components;
+}
+
+bool may_be_bounded(const Plan& plan, const Variant& variant) {
+  if (plan.pairs == Pairs::restricted || !plan.batch.empty() || variant.outputs.size() != 1) return false;
+  const Output& o = variant.outputs[0];
+  const bool one_number = o.width == 1 && o.value.width == 1, kept = o.keep == Keep::i || o.keep == Keep::j;
+  const bool weighed = o.weight.from != Ref::From::number || variant.program.numbers[o.weight.index] != 1.0;
+  return one_number && kept && !weighed && row(o.red).matters != red::Matters::all && is_slot(o.value);
+}
+
+Growth growth_of(const Plan& plan, const Variant& variant, const OnceBetween& once) {
+  Growth growth;
+  const auto refused = [&](const std::string& why) {
+    growth.verdict = Verdict::no(why);
+    return growth;
+  };
+  Walk walk(plan, variant, once, &growth);
+  const std::vector<bool> needed = needed_steps(variant, {0});
+  for (std::size_t s = 0; s < needed.size(); ++s) {
+    const Step& step = variant.program.steps[s];
+    if (needed[s] && home(variant.program, step) == Region::pair && !walk.step(step)) return refused(walk.why);
+  }
+  const Output& output = variant.outputs[0];
+  const auto value = walk.known(output.value);
+  if (!value || value->difference) return refused("its value is a difference, or no value of pairs");
+  if (value->trend != Trend::grows && value->trend != Trend::falls) return refused("it is the same for all pairs");
+  // Whole numbers are added up without rounding, in any order.
+  const Between& i = value->interval;
+  if (row(output.red).matters == red::Matters::not_zero && !(i.whole && i.least >= 0 && i.most <= 1))
+    return refused("all its terms are added up");
+  growth.grows = value->trend == Trend::grows;
+  growth.verdict = {};
+  return growth;
+}
+
+}  // namespace kernweave

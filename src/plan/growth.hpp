@@ -1,0 +1,32 @@
+// Whether the value of an output depends on points by their differences alone, and grows, or falls, when one of these
+// does in size: what lets boxes of points bound it.
+#pragma once
+#include <functional>
+#include <vector>
+#include "base/verdict.hpp"
+#include "expr/trend.hpp"
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+// Two values, one of each axis, of which all components are taken off each other, one by one.
+struct Difference {
+  Ref row, column;
+};
+
+struct Growth {
+  Verdict verdict = Verdict::no("");
+  bool grows = true;  // or falls, as differences grow
+  std::vector<Difference> differences;
+
+  int components() const;
+};
+
+// `once`: between what numbers the components of a value lie that is the same for all points.
+using OnceBetween = std::function<Between(const Ref&)>;
+
+// Could a variant's outputs be bounded at all? One output of one component, to whose reduction not all terms matter.
+bool may_be_bounded(const Plan& plan, const Variant& variant);
+Growth growth_of(const Plan& plan, const Variant& variant, const OnceBetween& once);
+
+}  // namespace kernweave

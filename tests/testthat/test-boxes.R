@@ -1,0 +1,159 @@
+# A tree of boxes leaves out pairs that cannot matter, and changes no bit: all that is found is found among all pairs.
+
+with_boxes <- function(on, code) {
+  old <- options(kernweave.boxes = on)
+  on.exit(options(old))
+  code
+}
+why <- function(R) with_boxes(TRUE, explain(lazy_set(R, device = "cpu")))$schedule$why
+expect_boxes <- function(R, label) expect_match(why(R), "by boxes of points", fixed = TRUE, label = label)
+
+# Points of all kinds that trees have trouble with.
+clouds <- list(
+  uniform = function(n, d) matrix(runif(n * d), n),
+  lattice = function(n, d) matrix(sample(0:3, n * d, replace = TRUE) + 0, n),
+  equal = function(n, d) matrix(rep(rnorm(d), each = n), n),
+  twins = function(n, d) matrix(rnorm(n * d), n)[sample(ceiling(n / 3), n, replace = TRUE), , drop = FALSE],
+  clusters = function(n, d) matrix(rnorm(n * d, sd = 1e-3), n) + sample(c(-1, 0, 7), n, replace = TRUE),
+  far = function(n, d) matrix(rnorm(n * d), n) + 1e6,
+  line = function(n, d) matrix(rnorm(n * d), n) * rep(c(1, rep(1e-9, d - 1)), each = n),
+  wild = function(n, d) {
+    x <- matrix(rnorm(n * d), n)
+    x[sample(length(x), min(length(x), 3))] <- c(NaN, Inf, -Inf)[seq_len(min(length(x), 3))]
+    x
+  },
+  huge = function(n, d) matrix(rnorm(n * d), n) * rep_len(c(1, 1, 1, 1e200), n)
+)
+
+distances <- list(
+  sqdist = function(x, y) sqdist(x, y),
+  euclidean = function(x, y) euclidean(x, y),
+  manhattan = function(x, y) manhattan(x, y),
+  chebyshev = function(x, y) chebyshev(x, y),
+  minkowski = function(x, y) minkowski(x, y, 3),
+  weighted = function(x, y) weighted_sqdist(Pm(0.3), x, y),
+  power = function(x, y) sum(abs(x - y)^0.5),
+  log = function(x, y) log(1 + sqdist(x, y)),
+  cauchy = function(x, y) 1 / (1 + sqdist(x, y)),
+  gauss = function(x, y) exp(-sqdist(x, y)),
+  both = function(x, y) 2 * sqdist(x, y) + manhattan(x, y) - 1,
+  inside = function(x, y) relu(1 - manhattan(x, y))
+)
+
+reductions <- list(
+  function(F, index) reduction(F, "Kmin_argKmin", K = 1, index = index, call = FALSE),
+  function(F, index) reduction(F, "Kmin_argKmin", K = 4, index = index, call = FALSE),
+  function(F, index) reduction(F, "argKmin", K = 40, index = index, call = FALSE),
+  function(F, index) reduction(F, "Kmax_argKmax", K = 3, index = index, call = FALSE),
+  function(F, index) reduction(F, "min_argmin", index = index, call = FALSE),
+  function(F, index) reduction(F, "argmax", index = index, call = FALSE),
+  function(F, index) min(F, index = index, call = FALSE),
+  function(F, index) max(F, index = index, call = FALSE),
+  function(F, index) reduction(F <= 0.7, "count", index = index, call = FALSE),
+  function(F, index) reduction(F > 0.7, "count", index = index, call = FALSE),
+  function(F, index) any(F < 0.1, index = index, call = FALSE),
+  function(F, index) all(F < 3, index = index, call = FALSE)
+)
+
+one_of <- function(list) list[[sample(length(list), 1)]]
+
+test_that("boxes find what all pairs find, ties and numbers that are none included", {
+  set.seed(1)
+  for (k in seq_len(by_tier(200, 700, 6000))) {
+    d <- sample(c(1, 2, 3, 4, 5, 8), 1)
+    size <- function() sample(c(1, 2, 7, 16, 17, 65, 300), 1)
+    kinds <- sample(names(clouds), 2, replace = TRUE)
+    x <- clouds[[kinds[1]]](size(), d)
+    y <- if (runif(1) < 0.3) x else clouds[[kinds[2]]](size(), d)
+    distance <- sample(names(distances), 1)
+    number <- sample(length(reductions), 1)
+    precision <- sample(c("float64", "float32"), 1)
+    R <- reductions[[number]](distances[[distance]](Vi(x), Vj(y)), sample(c("i", "j"), 1))
+    R <- lazy_set(R, device = "cpu", precision = precision)
+    boxes <- with_boxes(TRUE, run_reduction(R))
+    all <- with_boxes(FALSE, run_reduction(R))
+    same <- identical(boxes, all)
+    if (!same) {
+      fail(paste("problem", k, "d", d, nrow(x), "x", nrow(y), paste(kinds, collapse = " "), distance, "reduction",
+                 number, precision))
+    }
+  }
+  succeed()
+})
+
+test_that("formulas that grow or fall with differences of points are bounded, and explain() says why others are not", {
+  x <- Vi(matrix(rnorm(60), 20))
+  y <- Vj(matrix(rnorm(90), 30))
+  k <- function(F, ...) reduction(F, "argKmin", K = 3, call = FALSE, ...)
+  scale <- Pm(2)
+  less <- Pm(-2)
+  for (name in names(distances)) expect_boxes(k(distances[[name]](x, y)), name)
+  expect_boxes(k(sqdist(x, y) * scale), "a scale")
+  expect_boxes(k(sqdist(x, y) * less), "a scale that turns the direction")
+  expect_boxes(k(sqdist(sqrt(abs(x)), sqrt(abs(y)))), "what is made of the points of each axis")
+  expect_boxes(k(sqdist(x[, , 1], y[, , 1]) + abs(x[, , 2] - y[, , 3])), "some components")
+  expect_boxes(k(sum(x != y)), "how many differ")
+  expect_boxes(reduction(sqdist(x, y) < 1, "count", call = FALSE), "how many are near")
+  w <- Vj(runif(30))
+  for (F in list(w * sqdist(x, y), sqdist(x, y) + w, canberra(x, y), cosine(x, y), sum(x * y))) {
+    expect_match(why(k(F)), "all pairs: it depends on points otherwise than by their differences")
+  }
+  expect_match(why(k(sin(sqdist(x, y)))), "all pairs: sin() neither grows nor falls", fixed = TRUE)
+  expect_match(why(k(sum(x - y))), "all pairs: ")
+  expect_match(why(k(sqdist(x, y) * (4 - manhattan(x, y)))), "all pairs: multiply() neither", fixed = TRUE)
+  for (R in list(sum(sqdist(x, y), index = "j", call = FALSE), k(sqdist(x, y), index = "ij"),
+                 k(exclude_diag(sqdist(x, t(x)))))) {
+    expect_false(grepl("boxes", why(R)))
+  }
+})
+
+test_that("trends are those of the functions", {
+  trends <- function(op, least, most) r_test_trend(op, least, most)
+  expect_identical(trends("Sqrt", 0, Inf), "grows")
+  expect_identical(trends("Sqrt", -1, 1), "uneven")
+  expect_identical(trends("Square", 0, Inf), "grows")
+  expect_identical(trends("Square", -Inf, 0), "falls")
+  expect_identical(trends("Square", -1, 2), "uneven")
+  expect_identical(trends("Acos", -1, 1), "falls")
+  expect_identical(trends("Acos", -1, 2), "uneven")
+  expect_identical(trends("Sin", 0, 1), "grows")
+  expect_identical(trends("Sin", 0, 3), "uneven")
+  expect_identical(trends("Gamma", 0, Inf), "uneven")
+  expect_identical(trends("Gamma", 2, Inf), "grows")
+  expect_identical(trends("Mult", c(0, -2), c(Inf, -1)), c("falls", "grows"))
+  expect_identical(trends("Mod", c(0, 1e9), c(Inf, 1e9)), c("uneven", "flat"))
+  expect_identical(trends("Mod", c(0, 1e9), c(10, 1e9)), c("grows", "flat"))
+  expect_identical(trends("Powf", c(0, 0.3), c(Inf, 0.3)), c("grows", "flat"))
+  expect_identical(trends("Powf", c(0, -2), c(Inf, -2)), c("falls", "flat"))
+  expect_identical(trends("Max", 0, Inf), "grows")
+  expect_identical(trends("LessThan", c(0, 3), c(Inf, 3)), c("falls", "flat"))
+})
+
+test_that("any number of threads finds the same, and so does a second call, or one with other points", {
+  set.seed(2)
+  x <- matrix(rnorm(6000), 2000)
+  near <- function(x, threads) {
+    with_kernweave(with_boxes(TRUE, Kmin_argKmin(sqdist(Vi(x), Vj(x)), K = 5)), device = "cpu", threads = threads)
+  }
+  all <- function(x) with_boxes(FALSE, Kmin_argKmin(sqdist(Vi(x), Vj(x)), K = 5))
+  one <- near(x, 1)
+  expect_identical(one, all(x))
+  expect_identical(near(x, 3), one)
+  expect_identical(near(x, 3), one)
+  x[7, 2] <- x[7, 2] + 1
+  expect_identical(near(x, 2), all(x))
+})
+
+test_that("large problems are boxes' by themselves where that pays, and a trial leaves them where not", {
+  set.seed(3)
+  x <- matrix(runif(3 * 21000), 21000)
+  R <- reduction(sqdist(Vi(x), Vj(x)), "argKmin", K = 3, call = FALSE)
+  R <- lazy_set(R, device = "cpu")
+  expect_match(explain(R)$schedule$why, "by boxes")
+  expect_identical(run_reduction(R), with_boxes(FALSE, run_reduction(R)))
+  few <- reduction(sqdist(Vi(x[1:2000, ]), Vj(x[1:2000, ])), "argKmin", K = 3, call = FALSE)
+  expect_false(grepl("by boxes", explain(lazy_set(few, device = "cpu"))$schedule$why))
+  # All are as near: nobody can be left out.
+  y <- matrix(1, 21000, 3)
+  expect_identical(argKmin(sqdist(Vi(y), Vj(y)), K = 3), matrix(rep(1:3, each = 21000), 21000))
+})
