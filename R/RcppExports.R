@@ -261,6 +261,14 @@ r_push_forward <- function(reduction, wrt, tangents) {
     .Call(`_kernweave_r_push_forward`, reduction, wrt, tangents)
 }
 
+r_far_plan <- function(plan, data, operands, extents, tol, proof, price, threads) {
+    .Call(`_kernweave_r_far_plan`, plan, data, operands, extents, tol, proof, price, threads)
+}
+
+r_far_product <- function(pointer, weights, bounds, threads) {
+    .Call(`_kernweave_r_far_product`, pointer, weights, bounds, threads)
+}
+
 r_index_add <- function(x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads) {
     .Call(`_kernweave_r_index_add`, x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads)
 }

@@ -22,6 +22,10 @@
 #' | `data` | data have missing or infinite values, are too few or all alike, or a factor has a new level |
 #' | `indefinite` | a matrix that must be positive definite is not |
 #' | `singular` | a model has no one solution: points on a line or twice in one place, a kernel of too high an order |
+#' | `not_a_distance` | a formula that is to be approximated is no function of one distance |
+#' | `dimension` | its points have too many components |
+#' | `tolerance` | a tolerance is out of reach |
+#' | `audit_failed` | rows that were computed again differ by more than the tolerance |
 #' | `internal` | a bug in kernweave; please report it |
 #'
 #' Warnings have the class `kernweave_warning` and one of these:
@@ -47,7 +51,8 @@
 NULL
 
 error_classes <- c("input", "value", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
-                   "no_gradient", "no_device", "unsupported", "memory", "data", "indefinite", "singular", "internal")
+                   "no_gradient", "no_device", "unsupported", "memory", "data", "indefinite", "singular",
+                   "not_a_distance", "dimension", "tolerance", "audit_failed", "internal")
 
 abort <- function(class, ..., call = user_call()) {
   condition <- structure(

@@ -5,6 +5,7 @@
 print.linear_op <- function(x, digits = getOption("digits"), ...) {
   cat("<linear operator> ", op_shape_text(x), "\n  ", op_text(x, 500L, digits), "\n", sep = "")
   writeLines(vapply(Filter(function(op) op$kind == "lowrank", op_leaves(x)), low_rank_text, ""))
+  for (op in Filter(function(op) !is.null(approximation_of(op)), op_leaves(x))) writeLines(approximation_text(op))
   writeLines(settings_text(x$settings))
   invisible(x)
 }

@@ -204,7 +204,11 @@ rule_parts <- function(rule, extent) {
   parts <- list(order_i = NULL, order_j = NULL, rectangles = NULL, pattern = NULL)
   several <- base == "pattern" && said$pattern$formula$op != "Var"
   parts["where"] <- list(both_hold(condition_beside(said, base), if (several) said$pattern)$formula)
-  if (base == "ranges") parts$rectangles <- said$ranges$rectangles
+  if (base == "ranges") {
+    parts$rectangles <- said$ranges$rectangles
+    parts["order_i"] <- list(said$ranges$order$i)
+    parts["order_j"] <- list(said$ranges$order$j)
+  }
   if (base == "pattern") parts$pattern <- entries_of(said$pattern)
   if (base == "by") parts[c("order_i", "order_j", "rectangles")] <- group_rectangles(said$by)
   parts

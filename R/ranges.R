@@ -133,6 +133,7 @@ check_ranges <- function(ranges) {
 swapped_ranges <- function(ranges) {
   names(ranges$rectangles) <- names(ranges$rectangles)[c(3, 4, 1, 2)]
   ranges[c("extent", "last", "blocks")] <- lapply(ranges[c("extent", "last", "blocks")], rev)
+  if (!is.null(ranges$order)) ranges$order <- list(i = ranges$order$j, j = ranges$order$i)
   ranges
 }
 

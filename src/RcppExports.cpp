@@ -766,6 +766,36 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_far_plan
+SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof, double price, int threads);
+RcppExport SEXP _kernweave_r_far_plan(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP proofSEXP, SEXP priceSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< bool >::type proof(proofSEXP);
+    Rcpp::traits::input_parameter< double >::type price(priceSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_plan(plan, data, operands, extents, tol, proof, price, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_product
+Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds, int threads);
+RcppExport SEXP _kernweave_r_far_product(SEXP pointerSEXP, SEXP weightsSEXP, SEXP boundsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< bool >::type bounds(boundsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_product(pointer, weights, bounds, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_index_add
 Rcpp::List r_index_add(SEXP x, bool own, SEXP index, SEXP source, Rcpp::NumericVector extents, Rcpp::NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan, int threads);
 RcppExport SEXP _kernweave_r_index_add(SEXP xSEXP, SEXP ownSEXP, SEXP indexSEXP, SEXP sourceSEXP, SEXP extentsSEXP, SEXP stepsSEXP, SEXP alphaSEXP, SEXP opSEXP, SEXP includeSEXP, SEXP reproducibleSEXP, SEXP planSEXP, SEXP threadsSEXP) {
@@ -1665,6 +1695,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
     {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
+    {"_kernweave_r_far_plan", (DL_FUNC) &_kernweave_r_far_plan, 8},
+    {"_kernweave_r_far_product", (DL_FUNC) &_kernweave_r_far_product, 4},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},

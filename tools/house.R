@@ -8,7 +8,7 @@ at_root <- function(...) file.path(root, ...)
 # A room may include itself and what stands to its left. Rooms that share a place do not know each other: devices and
 # formulas, the back ends.
 rooms <- c(base = 1, device = 2, expr = 2, arrays = 3, plan = 3, schedule = 4, reference = 5, cpu = 5, cuda = 5,
-           execute = 6, solve = 7)
+           execute = 6, far = 6, solve = 7)
 at_the_border <- 8
 
 engine_files <- function() {
@@ -122,7 +122,8 @@ gate_errors <- function() {
     if (length(at)) paste0(file, ":", at, " signals without a class")
   }))
   text <- source_lines("R/conditions.R")
-  classes <- eval(parse(text = text[grep("^error_classes", text) + 0:1])[[1]][[3]])
+  assigned <- Filter(function(line) identical(line[[2]], quote(error_classes)), parse(text = text))
+  classes <- eval(assigned[[1]][[3]])
   documented <- vapply(classes, function(class) any(grepl(paste0("^#' \\| `", class, "` \\|"), text)), NA)
   engine <- unlist(regmatches(source_lines("src/base/error.cpp"),
                               gregexpr("return \"[a-z_]+\"", source_lines("src/base/error.cpp"))))

@@ -1,0 +1,221 @@
+# Approximated kernel matrices: sums over far pairs by series of the formula, over near ones pair by pair. The operator
+# is of kind "function"; `approximated` is an environment with
+#   tensor, tol, certify   what was asked for; `used`, the tolerance that audits have left
+#   plan                   what C++ and R hold of it, NULL until it is needed
+#   transposed             the same of t(tensor), once it is needed
+#   audit                  what the first product showed
+
+#' Approximate a kernel matrix
+#'
+#' `approximate(K)` is an operator whose products with vectors take time for the points, not for the pairs: a million
+#' by a million points in three dimensions take seconds. Pairs of boxes of points that are far from each other are
+#' replaced by a series of the formula, or left out where it is negligible; near pairs are computed as they are.
+#'
+#' `K` must be a formula of the distance of points in one, two or three dimensions: `sqdist()`, norms of `Vi(x) - Vj(y)`
+#' with scales of each component, and what is made of these; factors of a row or a column alone may stand beside it. No
+#' table of kernels is behind it: the series is that of the formula.
+#'
+#' `tol` is relative to the largest value of the formula and the sum of the weights' sizes: no sum over j of K times b
+#' is off by more than `tol * max|K| * sum|b|`.
+#' With `certify = "proof"` that is so for sure: what is dropped is added up, and what the series leaves out is bounded
+#' by evaluating the formula on complex discs. With `"audit"`, the default, errors are taken to cancel as they do in
+#' practice, and the first product is checked on 64 random rows: their relative error (root mean square, of each
+#' column) is at most `tol`, or the series is made anew with a fourth of it, once, or it is an error. It is faster, and
+#' far below the bound. `error_bound()` is the proved or expected bound of a product, row by row.
+#'
+#' The operator is one like others ([linear_op]): it has `%*%`, `crossprod()`, `t()`, `+ ridge`,
+#' [solve()][solve.linear_op] and [keigen()]. Results are the same bits for any number of threads.
+#'
+#' @param K a lazy tensor of one component over points along i and j that have their data
+#' @param tol tolerance, from 1e-12 to 0.1
+#' @param certify `"audit"` or `"proof"`
+#' @param A what `approximate()` returned
+#' @param b a vector, or a matrix with a row for each column of `A`
+#' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix as `A %*% b` has
+#'   its rows and columns, by how much each number may be off.
+#' @seealso [audit()] for more rows, [linear_op], [lowrank()] for smooth kernels in many dimensions
+#' @export
+#' @examples
+#' x <- matrix(runif(15000), 5000)
+#' K <- kernel_matern(x, x, scale = 0.2, nu = 1.5)
+#' A <- approximate(K, tol = 1e-5)
+#' b <- rnorm(5000)
+#' exact <- K %*% b
+#' sqrt(sum((A %*% b - exact)^2) / sum(exact^2))
+#' A
+approximate <- function(K, tol = 1e-6, certify = c("audit", "proof")) {
+  check_approximated(K)
+  usable <- is.numeric(tol) && length(tol) == 1 && !is.na(tol) && tol >= 1e-12 && tol <= 0.1
+  if (!usable) abort("tolerance", "`tol` must be a number from 1e-12 to 0.1, not ", format_value(tol))
+  certify <- check_method(certify, c("audit", "proof"), "certify")
+  state <- new_approximation(K, tol, certify)
+  plan <- plan_of_approximation(state)
+  extent <- as.numeric(K$extent[1:2])
+  new_op("function", extent, apply = function(v) approximated_product(state, v),
+         apply_transposed = function(v) approximated_product(transposed_approximation(state), v),
+         dimnames = list(point_names(K, "i"), point_names(K, "j")), label = "approximation",
+         symmetric = if (extent[1] == extent[2] && plan$same) TRUE else NA, settings = K$settings,
+         approximated = state)
+}
+
+# What an operator is an approximation by; NULL of others.
+approximation_of <- function(op) if (is_op(op)) .subset2(op, "approximated")
+
+check_approximated <- function(K) {
+  if (!is_lazy(K)) abort("input", "`K` must be a lazy tensor, not ", describe(K))
+  refuse_batches_of(K, "approximate()")
+  if (width(K) != 1) abort("shape", "`K` must have one component, not ", width(K))
+  for (axis in c("i", "j")) need_extent(K, axis, "approximate()")
+  if (!is.null(K$pairs)) {
+    abort("unsupported", "`K` is restricted to some of its pairs, of which approximate() makes no use")
+  }
+  if (length(traced_operands(K))) {
+    abort("no_gradient", "an approximation has no derivative in what the formula is made of; approximate the formula ",
+          "of the derivative")
+  }
+}
+
+new_approximation <- function(tensor, tol, certify) {
+  state <- new.env(parent = topenv())
+  state$tensor <- tensor
+  state$tol <- state$used <- tol
+  state$certify <- certify
+  state
+}
+
+# Made anew in another session.
+plan_of_approximation <- function(state) {
+  if (!is.null(state$plan) && !is_dead(state$plan$pointer)) return(state$plan)
+  K <- state$tensor
+  written <- lazy_set(without_pairs(K), device = "reference", precision = "float64")
+  R <- reduction(written, "sum", index = "j", call = FALSE)
+  ready <- prepared(R)
+  plan <- r_far_plan(ready$plan, operand_data(ready$operands, list(), list()), ready$operands,
+                     as.numeric(K$extent[1:2]), state$used, state$certify == "proof", price_of_pair(state),
+                     threads_of(K))
+  if (is.numeric(plan)) {
+    abort("dimension", "`K` is a formula of points of ", plan, " components; series pay in up to 3: there are ",
+          "lowrank() for smooth kernels, and restrict() for those that vanish")
+  }
+  if (is.character(plan)) abort("not_a_distance", "`K` is no formula of one distance: ", plan)
+  state$plan <- plan
+}
+
+threads_of <- function(K) call_options(K$settings)$threads %or% 0L
+
+# Beside a term of a series, as measured (design/024-far.md).
+price_of_pair <- function(state) state$price %or% if (near_precision(state) == "float64") 7 else 3
+
+# float32 is off by some 1e-7 of each number, which a tolerance of less would feel.
+near_precision <- function(state) if (state$certify == "audit" && state$used >= 1e-6) "float32" else "float64"
+
+transposed_approximation <- function(state) {
+  if (is.null(state$transposed)) {
+    state$transposed <- new_approximation(t(state$tensor), state$used, state$certify)
+    state$transposed$audit <- state$audit
+  }
+  state$transposed
+}
+
+# --- products ----------------------------------------------------------------------------------------------------
+
+approximated_product <- function(state, v) {
+  out <- unaudited_product(state, v)
+  if (state$certify == "proof" || !is.null(state$audit) || !length(v)) return(out)
+  error <- relative_error(state, v, out)
+  if (error > state$tol) {
+    state$used <- state$tol / 4
+    state$plan <- NULL
+    out <- unaudited_product(state, v)
+    error <- relative_error(state, v, out)
+  }
+  if (error > state$tol) {
+    abort("audit_failed", "the relative error of the product is ", format(error, digits = 2), " on ", audit_rows,
+          " random rows, more than `tol` = ", format(state$tol), "; `certify = \"proof\"` bounds it beforehand")
+  }
+  state$audit <- error
+  out
+}
+
+unaudited_product <- function(state, v) {
+  plan <- plan_of_approximation(state)
+  v <- unname(as.matrix(v))
+  storage.mode(v) <- "double"
+  if (any(!is.finite(v))) abort("value", "the vector that an approximation multiplies must be finite")
+  far <- r_far_product(plan$pointer, v, FALSE, threads_of(state$tensor))$sums
+  if (!length(plan$near$i_from)) return(far)
+  far + unname(near_pairs(state, plan) %*% v)
+}
+
+# The formula over near pairs alone: boxes are ranges of points in their order.
+near_pairs <- function(state, plan) {
+  if (!is.null(state$plan$near_tensor)) return(state$plan$near_tensor)
+  near <- plan$near
+  count <- length(near$i_from)
+  blocks <- structure(list(rectangles = near, order = list(i = plan$order_i, j = plan$order_j),
+                           extent = as.numeric(state$tensor$extent[1:2]), last = c(max(near$i_to), max(near$j_to)),
+                           blocks = c(count, count), named = count), class = "kernweave_ranges")
+  state$plan$near_tensor <- lazy_set(restrict(state$tensor, ranges = blocks), precision = near_precision(state))
+}
+
+#' @rdname approximate
+#' @export
+error_bound <- function(A, b) {
+  state <- approximation_of(A)
+  if (is.null(state)) abort("input", "`A` must be what approximate() returned, not ", describe(A))
+  b <- unname(as.matrix(plain_value(b)))
+  if (nrow(b) != A$dim[2]) abort("shape", "`b` has ", nrow(b), " rows, and `A` ", A$dim[2], " columns")
+  plan <- plan_of_approximation(state)
+  storage.mode(b) <- "double"
+  r_far_product(plan$pointer, b, TRUE, threads_of(state$tensor))$bounds
+}
+
+# --- audits ------------------------------------------------------------------------------------------------------
+
+audit_rows <- 64
+
+# Of some rows, computed pair by pair: the largest of the columns' relative errors.
+relative_error <- function(state, v, found, rows = audit_rows, seed = 1) {
+  K <- state$tensor
+  n <- as.numeric(K$extent[1])
+  at <- random_order(n, seed)[seq_len(min(rows, n))]
+  exact <- lazy_set(take_points(K, at, "i", "rows"), precision = "float64") %*% v
+  off <- colSums((found[at, , drop = FALSE] - exact)^2)
+  size <- colSums(exact^2)
+  sqrt(max(ifelse(off == 0, 0, off / size)))
+}
+
+#' @rdname audit
+#' @param b numbers that an approximation multiplies, to be compared; random signs where there are none
+#' @export
+audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
+  state <- approximation_of(x)
+  if (is.null(state)) abort("input", "`x` must be what approximate() returned: other operators' products are exact")
+  n <- x$dim[1]
+  at <- audited_rows(n, rows, seed)
+  v <- if (is.null(b)) random_signs(x$dim[2], 1, 1) else unname(as.matrix(b))
+  exact <- lazy_set(take_points(state$tensor, at, "i", "rows"), precision = "float64") %*% v
+  found <- unaudited_product(state, v)[at, , drop = FALSE]
+  audited(max(abs(found - exact)) / max(abs(exact), .Machine$double.xmin), at, n)
+}
+
+# What print() says of one.
+approximation_text <- function(op) {
+  state <- approximation_of(op)
+  plan <- plan_of_approximation(state)
+  levels <- plan$levels
+  c(paste0("  approximates ", formula_text(state$tensor$formula, 400L)),
+    paste0("  ", format(plan$near_pairs / max(op$dim[1], 1), digits = 3, big.mark = ","), " near pairs a row, ",
+           format(sum(levels$far_pairs), big.mark = ",", scientific = FALSE), " pairs of boxes by series of up to ",
+           max(levels$terms, 0), " terms, ", format(plan$bytes / 2^20, digits = 2), " MB"),
+    paste0("  ", error_sentence(state, plan)))
+}
+
+error_sentence <- function(state, plan) {
+  if (state$certify == "proof") {
+    return(paste0("error <= ", format(state$used * plan$scale, digits = 3), " * sum|b| (proved)"))
+  }
+  if (is.null(state$audit)) return(paste0("tol = ", format(state$tol), ", to be audited by the first product"))
+  paste0("relative error ", format(state$audit, digits = 2), " on ", audit_rows, " rows (audited; tol = ",
+         format(state$tol), ")")
+}

@@ -1,0 +1,132 @@
+// One class for each number of components; whoever asks does not see which.
+#include "far/approximation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.hpp"
+#include "far/product.hpp"
+
+namespace kernweave {
+namespace far {
+namespace {
+
+constexpr int kSamples = 4096;  // of the formula, for its largest value
+
+double largest_sample(const Profile& k, double most) {
+  double largest = 0;
+  for (int i = 0; i <= kSamples; ++i) {
+    const double size = std::abs(k.at(most * i / kSamples));
+    if (std::isfinite(size)) largest = std::max(largest, size);
+  }
+  return largest;
+}
+
+template <int D>
+class Approximated : public Approximation {
+ public:
+  Approximated(Cut cut, const Wish& wish, const arrays::Workers& workers)
+      : cut_(std::move(cut)), cube_(Cube<D>::around(cut_.rows.points, cut_.columns.points)) {
+    const bool one_tree = cut_.rows.points == cut_.columns.points;
+    same = one_tree && cut_.rows.factors == cut_.columns.factors;
+    targets_.emplace(cut_.rows.points, cube_, workers);
+    if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
+    scale = largest_sample(cut_.profile, D * cube_.width * cube_.width);
+    user_check(scale > 0, Fault::input, "the formula is 0, or not a number, at all distances of these points");
+    const Demands demands{wish.tolerance * scale, wish.grade};
+    plan_ = levels_of<D>(cut_.profile, demands, cube_, *targets_, sources(), wish.prices, workers);
+    for (Side* side : {&cut_.rows, &cut_.columns}) side->points = {};
+  }
+
+  void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
+                double* bounds) const override {
+    const std::int64_t m = cut_.rows.count, n = cut_.columns.count;
+    std::vector<double> sorted(static_cast<std::size_t>(n * columns)),
+        sums(static_cast<std::size_t>(m * columns), 0.0), off(bounds ? sums.size() : 0, 0.0);
+    const std::vector<double>&of_rows = cut_.rows.factors, &of_columns = cut_.columns.factors;
+    for (std::int64_t c = 0; c < columns; ++c)
+      for (std::int64_t p = 0; p < n; ++p) {
+        const auto from = static_cast<std::size_t>(order_of_columns()[static_cast<std::size_t>(p)]);
+        sorted[static_cast<std::size_t>(p + c * n)] =
+            weights[from + static_cast<std::size_t>(c * n)] * (of_columns.empty() ? 1 : of_columns[from]);
+      }
+    add_far<D>(plan_, cube_, *targets_, sources(), sorted.data(), columns, workers, sums.data(),
+               bounds ? off.data() : nullptr);
+    for (std::int64_t c = 0; c < columns; ++c)
+      for (std::int64_t p = 0; p < m; ++p) {
+        const auto to = static_cast<std::size_t>(order_of_rows()[static_cast<std::size_t>(p)]);
+        const double factor = of_rows.empty() ? 1 : of_rows[to];
+        const auto at = static_cast<std::size_t>(p + c * m), place = to + static_cast<std::size_t>(c * m);
+        out[place] = sums[at] * factor;
+        if (bounds) bounds[place] = off[at] * std::abs(factor);
+      }
+  }
+
+  const std::vector<int>& order_of_rows() const override { return targets_->order; }
+  const std::vector<int>& order_of_columns() const override { return sources().order; }
+  const std::vector<NearRectangle>& near() const override { return plan_.near; }
+  double near_pairs() const override { return plan_.near_pairs; }
+
+  std::vector<LevelReport> levels() const override {
+    std::vector<LevelReport> out;
+    for (const Level<D>& level : plan_.levels) {
+      LevelReport report{level.half, level.terms.terms().degrees, level.terms.count(), 0, 0, 0, 0, 0};
+      for (const BoxClass& of : level.classes)
+        ++(of.kind == BoxClass::Kind::skip ? report.skipped
+           : of.kind == BoxClass::Kind::far ? report.far
+                                            : report.split);
+      for (const std::vector<FarPair>& pairs : level.far)
+        for (const FarPair& pair : pairs) ++(pair.turn == FarPair::kSkipped ? report.pairs_skipped : report.pairs_far);
+      out.push_back(report);
+    }
+    return out;
+  }
+
+  double bytes() const override {
+    double all = static_cast<double>(plan_.near.size()) * sizeof(NearRectangle);
+    for (const Level<D>& level : plan_.levels) {
+      all += level.terms.bytes();
+      for (const std::vector<FarPair>& pairs : level.far) all += static_cast<double>(pairs.size()) * sizeof(FarPair);
+    }
+    for (const Tree<D>* tree : {&*targets_, sources_ ? &*sources_ : nullptr})
+      if (tree) all += tree->size() * (sizeof(int) + D * sizeof(double));
+    return all;
+  }
+
+ private:
+  const Tree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
+
+  Cut cut_;
+  const Cube<D> cube_;
+  std::optional<Tree<D>> targets_, sources_;
+  Levels<D> plan_;
+};
+
+void check_finite(const Side& side, const char* axis) {
+  const auto wrong = [](double x) { return !std::isfinite(x); };
+  const auto find = [&](const std::vector<double>& numbers) {
+    const auto at = std::find_if(numbers.begin(), numbers.end(), wrong);
+    if (at != numbers.end())
+      fail(Fault::input, "point ", (at - numbers.begin()) % side.count + 1, " along ", axis, " is not finite");
+  };
+  find(side.points);
+  find(side.factors);
+}
+
+}  // namespace
+
+std::unique_ptr<Approximation> Approximation::make(Cut cut, const Wish& wish, const arrays::Workers& workers) {
+  check_finite(cut.rows, "i");
+  check_finite(cut.columns, "j");
+  switch (cut.width) {
+    case 1: return std::make_unique<Approximated<1>>(std::move(cut), wish, workers);
+    case 2: return std::make_unique<Approximated<2>>(std::move(cut), wish, workers);
+    case 3: return std::make_unique<Approximated<3>>(std::move(cut), wish, workers);
+    default: break;
+  }
+  fail(Fault::unsupported, "points of ", cut.width, " components");
+}
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,46 @@
+// A matrix of a formula of the distance, taken apart into far and near pairs; multiplies by what the far ones come to.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "far/cut.hpp"
+#include "far/levels.hpp"
+
+namespace kernweave {
+namespace far {
+
+// What is asked for. The tolerance is relative to the largest value of the formula.
+struct Wish {
+  double tolerance = 1e-6;
+  Grade grade = Grade::audit;
+  Prices prices;
+};
+
+// A level, for people to read.
+struct LevelReport {
+  double half;
+  int degrees, terms, skipped, far, split;  // the last three are numbers of classes
+  double pairs_skipped, pairs_far;
+};
+
+class Approximation {
+ public:
+  static std::unique_ptr<Approximation> make(Cut cut, const Wish& wish, const arrays::Workers& workers);
+  virtual ~Approximation() = default;
+
+  // `weights` and results by the points as they came, column by column; `bounds` as add_far() has them, or null.
+  virtual void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
+                        double* bounds) const = 0;
+  virtual const std::vector<int>& order_of_rows() const = 0;
+  virtual const std::vector<int>& order_of_columns() const = 0;
+  virtual const std::vector<NearRectangle>& near() const = 0;
+  virtual std::vector<LevelReport> levels() const = 0;
+  virtual double near_pairs() const = 0;
+  virtual double bytes() const = 0;
+
+  double scale = 0;   // the largest value of the formula, without factors of rows and columns
+  bool same = false;  // are the points of both sides the same, and their factors?
+};
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,85 @@
+// Regions are cut into cells, each bounded by one disc; cells that are not tight enough are halved.
+#include "far/bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kernweave {
+namespace far {
+namespace {
+
+using Complex = Disc::Complex;
+
+constexpr double kNothing = std::numeric_limits<double>::infinity();
+constexpr double kPi = 3.141592653589793;
+// Halvings of a stretch of squared distances, and of a cell. Bounds are tight before, unless something is singular.
+constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9;
+constexpr double kTight = 1.25, kTightOfCell = 3;
+constexpr int kCells = 8;  // of the half turn, to begin with
+
+double largest(const Profile& k, double least, double most, double enough, int depth) {
+  const double bound = k.over(Disc::between(least, most)).size();
+  if (bound <= enough || depth >= kHalvings || (bound == kNothing && depth >= kHalvingsInTheDark)) return bound;
+  const double middle = (least + most) / 2, inside = std::abs(k.at(middle));
+  if (inside > enough || bound <= kTight * inside) return bound;
+  const double below = largest(k, least, middle, enough, depth + 1);
+  return below == kNothing ? below : std::max(below, largest(k, middle, most, enough, depth + 1));
+}
+
+// Part of an ellipse around a stretch: z = middle + half (u + 1 / u) / 2 with |u| from t0 to t1 and the angle from a0
+// to a1; beside it c from c0 to c1.
+struct Cell {
+  double t0, t1, a0, a1, c0, c1;
+};
+
+double largest_in(const Profile& k, const Stretch& s, const Cell& cell, double enough, int depth) {
+  const double t = (cell.t0 + cell.t1) / 2, angle = (cell.a0 + cell.a1) / 2, c = (cell.c0 + cell.c1) / 2;
+  const double half_t = (cell.t1 - cell.t0) / 2, half_a = (cell.a1 - cell.a0) / 2, half_c = (cell.c1 - cell.c0) / 2;
+  const Complex u = std::polar(t, angle), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
+  const double around_z =
+      s.half * 0.5 * (half_t * (1 + 1 / (cell.t0 * cell.t0)) + half_a * (cell.t1 + 1 / cell.t0));
+  const double around = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
+  const double bound = k.over(Disc(z * z + c, around, false)).size();
+  if (depth <= 0 || bound <= enough) return bound;
+  const double inside = k.over(Disc(z * z + c, 0, false)).size();
+  if (std::isfinite(bound) && bound <= kTightOfCell * inside) return bound;
+  Cell one = cell, other = cell;
+  const double long_t = s.half * half_t, long_a = s.half * half_a * t, long_c = half_c / (2 * std::abs(z) + 1e-300);
+  if (long_c >= long_t && long_c >= long_a) one.c1 = other.c0 = c;
+  else if (long_a >= long_t) one.a1 = other.a0 = angle;
+  else one.t1 = other.t0 = t;
+  const double first = largest_in(k, s, one, enough, depth - 1);
+  return first == kNothing ? first : std::max(first, largest_in(k, s, other, enough, depth - 1));
+}
+
+// On the upper half of the filled ellipse; the lower half has the same, as k is real on real numbers.
+double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, double enough) {
+  double most = 0;
+  for (int part = 0; part < kCells && most < kNothing; ++part) {
+    const Cell cell{1, rho, kPi * part / kCells, kPi * (part + 1) / kCells, s.c_least, s.c_most};
+    most = std::max(most, largest_in(k, s, cell, enough, kHalvingsOfCell));
+  }
+  return most;
+}
+
+}  // namespace
+
+double largest(const Profile& k, double least, double most, double enough) {
+  return largest(k, least, most, enough, 0);
+}
+
+double interpolation_error(const Profile& k, const Stretch& s, int points, double goal) {
+  const double enough = std::abs(k.at(s.c_least)) + std::abs(k.at(s.c_most)) + 1e-300;
+  double best = kNothing;
+  for (const double rho : {1.25, 1.5, 1.8, 2.1, 2.3, 2.6, 3.0, 3.7, 5.0, 7.0, 10.0}) {
+    const double most = largest_on_ellipse(k, s, rho, std::isfinite(enough) ? enough : 0);
+    if (most == kNothing) break;
+    best = std::min(best, 4 * most * std::pow(rho, 1 - points) / (rho - 1));
+    if (best <= goal) break;
+  }
+  return best;
+}
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,19 @@
+// How large a formula of the squared distance can be, and how far its Chebyshev series can be off.
+#pragma once
+#include "far/profile.hpp"
+
+namespace kernweave {
+namespace far {
+
+// No less than |k| on squared distances from `least` to `most`. Once it is below `enough` it is not made tighter.
+double largest(const Profile& k, double least, double most, double enough);
+
+// Of z -> k(z^2 + c) for z no farther than `half` from `middle` and c from `c_least` to `c_most`: no less than what
+// interpolation in `points` Chebyshev points may be off by. Infinite where nothing could be shown.
+struct Stretch {
+  double middle, half, c_least, c_most;
+};
+double interpolation_error(const Profile& k, const Stretch& stretch, int points, double goal);
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,40 @@
+// Pairs of boxes with the same offset up to signs and the order of axes: may they be left out, or replaced by a series,
+// and by how much is that off?
+#pragma once
+#include <vector>
+
+#include "far/offset.hpp"
+#include "far/profile.hpp"
+
+namespace kernweave {
+namespace far {
+
+// How a bound is reckoned: sums of what is dropped are never exceeded; roots of sums of squares are what signs that
+// cancel leave, and have to be audited.
+enum class Grade { proof, audit };
+
+struct Demands {
+  double tolerance = 0;  // of the value of a pair
+  Grade grade = Grade::audit;
+};
+
+struct BoxClass {
+  enum class Kind { skip, far, split } kind = Kind::split;
+  double bound = 0;  // of what skipping, or the series, is off by
+  int degrees = 0;   // of the polynomials along each axis, and one
+  // Of the series, along each axis in turn by degree in the target and in the source; those below `least` are dropped.
+  std::vector<double> coefficients;
+  double least = 0;
+  double kept = 0;  // how many are not
+};
+
+// The largest number of degrees.
+template <int D>
+constexpr int kMostDegreesOf = D == 1 ? 40 : D == 2 ? 24 : 14;
+
+// Of boxes whose sides are twice `half` long.
+template <int D>
+BoxClass analysed(const Profile& k, const Demands& demands, const Offset<D>& offset, double half);
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,33 @@
+// Takes a formula apart at the squared distance: the points that it is a distance of, what it is a formula of, and
+// factors of either side alone.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/verdict.hpp"
+#include "base/view.hpp"
+#include "far/profile.hpp"
+#include "plan/plan.hpp"
+
+namespace kernweave {
+namespace far {
+
+// The points of one side, their components one after the other, and a factor of each; no factors where all are 1.
+struct Side {
+  std::int64_t count = 0;
+  std::vector<double> points, factors;
+};
+
+struct Cut {
+  int width = 0;  // components of the points
+  Side rows, columns;
+  Profile profile;
+};
+
+// Of the plan of a formula as it is written, reduced over either axis. Of no use to formulas that are no function of a
+// distance: then it says why.
+Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns, Cut* cut);
+
+}  // namespace far
+}  // namespace kernweave

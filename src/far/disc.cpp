@@ -1,0 +1,124 @@
+// Each rule: the image of the centre, and no less than how far from it images of the disc can be.
+#include "far/disc.hpp"
+
+#include <algorithm>
+
+namespace kernweave {
+namespace far {
+namespace {
+
+using Complex = Disc::Complex;
+using Mask = Disc::Mask;
+
+// What is computed is off by some last digits.
+constexpr double kRounding = 1e-15;
+
+Disc rounded(const Disc& a) {
+  const double wider = a.radius + kRounding * (std::abs(a.centre) + a.radius);
+  return std::isfinite(wider) ? Disc(a.centre, wider, a.real) : Disc::nowhere();
+}
+Disc made(Complex centre, double radius, const Disc& a, const Disc& b) {
+  return rounded({centre, radius, a.real && b.real});
+}
+Disc made(Complex centre, double radius, const Disc& a) { return made(centre, radius, a, a); }
+
+Mask compared(const Disc& a, const Disc& b, bool always, bool never) {
+  if (!a.real || !b.real || !a.known() || !b.known()) return Mask::unknown;
+  return always ? Mask::yes : never ? Mask::no : Mask::unknown;
+}
+
+Disc inverse(const Disc& a) {
+  const double far = std::abs(a.centre);
+  if (!(far > a.radius)) return Disc::nowhere();
+  return made(1.0 / a.centre, a.radius / (far * (far - a.radius)), a);
+}
+
+// Does it keep away from the real numbers that are not positive?
+bool leaves_cut(const Disc& a) {
+  return (a.centre.real() > 0 ? std::abs(a.centre) : std::abs(a.centre.imag())) > a.radius;
+}
+
+Disc whole_power(const Disc& a, double times) {
+  Disc power(1.0);
+  for (int k = 0; k < std::abs(times); ++k) power = power * a;
+  return times < 0 ? inverse(power) : power;
+}
+
+}  // namespace
+
+Mask operator&&(Mask a, Mask b) {
+  if (a.answer() == Mask::no || b.answer() == Mask::no) return Mask::no;
+  return a.answer() == Mask::yes && b.answer() == Mask::yes ? Mask::yes : Mask::unknown;
+}
+Mask operator||(Mask a, Mask b) { return !(!a && !b); }
+Mask operator!(Mask a) {
+  return a.answer() == Mask::unknown ? Mask::unknown : a.answer() == Mask::yes ? Mask::no : Mask::yes;
+}
+
+Disc operator+(const Disc& a, const Disc& b) { return made(a.centre + b.centre, a.radius + b.radius, a, b); }
+Disc operator-(const Disc& a, const Disc& b) { return made(a.centre - b.centre, a.radius + b.radius, a, b); }
+Disc operator-(const Disc& a) { return {-a.centre, a.radius, a.real}; }
+Disc operator*(const Disc& a, const Disc& b) {
+  if (!a.known() || !b.known()) return Disc::nowhere();
+  const double spread = std::abs(a.centre) * b.radius + std::abs(b.centre) * a.radius + a.radius * b.radius;
+  return made(a.centre * b.centre, spread, a, b);
+}
+Disc operator/(const Disc& a, const Disc& b) { return a * inverse(b); }
+Disc square(const Disc& a) { return a * a; }
+
+Mask operator<(const Disc& a, const Disc& b) { return compared(a, b, a.most() < b.least(), a.least() >= b.most()); }
+Mask operator<=(const Disc& a, const Disc& b) { return compared(a, b, a.most() <= b.least(), a.least() > b.most()); }
+Mask operator==(const Disc& a, const Disc& b) {
+  if (a.known() && b.known() && std::abs(a.centre - b.centre) > a.radius + b.radius) return Mask::no;
+  return a.radius == 0 && b.radius == 0 ? Mask::yes : Mask::unknown;
+}
+Mask differs(const Disc& a, const Disc& b) { return !(a == b); }
+Mask truth(const Disc& a) { return !(a == Disc(0.0)); }
+Mask is_nan(const Disc& a) { return a.known() ? Mask::no : Mask::unknown; }
+// Where nobody can tell, real numbers are between all of both.
+Disc select(Mask test, const Disc& yes, const Disc& no) {
+  if (test.answer() == Mask::yes) return yes;
+  if (test.answer() == Mask::no) return no;
+  if (!yes.real || !no.real || !yes.known() || !no.known()) return Disc::nowhere();
+  return Disc::between(std::min(yes.least(), no.least()), std::max(yes.most(), no.most()));
+}
+
+Disc abs(const Disc& a) { return a.real ? select(a < Disc(0.0), -a, a) : Disc::nowhere(); }
+Disc nearest(const Disc& a) { return a.real ? Disc(a.centre, a.radius + 0.5, true) : Disc::nowhere(); }
+
+Disc exp(const Disc& a) {
+  const Complex e = std::exp(a.centre);
+  return made(e, std::abs(e) * std::expm1(a.radius), a);
+}
+Disc exp2(const Disc& a) { return exp(a * Disc(0.6931471805599453)); }
+Disc exp2_minus(const Disc& a) { return exp2(-a); }
+Disc log(const Disc& a) {
+  if (!leaves_cut(a)) return Disc::nowhere();
+  return made(std::log(a.centre), -std::log1p(-a.radius / std::abs(a.centre)), a);
+}
+// The sum of two roots is no shorter than either.
+Disc sqrt(const Disc& a) {
+  if (a.real && a.least() >= 0) return rounded(Disc::between(std::sqrt(a.least()), std::sqrt(a.most())));
+  if (!leaves_cut(a)) return Disc::nowhere();
+  const Complex root = std::sqrt(a.centre);
+  return made(root, a.radius / std::abs(root), a);
+}
+Disc inverse_sqrt(const Disc& a) { return inverse(sqrt(a)); }
+Disc rsqrt(const Disc& a) { return inverse_sqrt(a); }
+Disc sin(const Disc& a) {
+  const double along = std::cosh(a.radius) - 1, across = std::sinh(a.radius);
+  const Complex s = std::sin(a.centre), c = std::cos(a.centre);
+  return made(s, std::abs(s) * along + std::abs(c) * across, a);
+}
+Disc cos(const Disc& a) { return sin(a + Disc(1.5707963267948966)); }
+Disc tanh(const Disc& a) { return Disc(1.0) - Disc(2.0) / (exp(a + a) + Disc(1.0)); }
+Disc pow(const Disc& a, const Disc& b) {
+  const double times = b.centre.real();
+  if (b.radius == 0 && times == std::round(times) && std::abs(times) <= 64) return whole_power(a, times);
+  if (a.real && a.least() >= 0 && b.radius == 0 && times > 0)
+    return rounded(Disc::between(std::pow(a.least(), times), std::pow(a.most(), times)));
+  return exp(b * log(a));
+}
+
+}  // namespace far
+}  // namespace kernweave

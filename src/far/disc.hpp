@@ -1,0 +1,84 @@
+// Complex discs, a lane of their own: rows run on one bound a formula over a region, and show it to be analytic there.
+// Knows no operation.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "kernweave/names.hpp"
+
+namespace kernweave {
+namespace far {
+
+// All numbers no farther than `radius` from `centre`. Of a stretch of real numbers alone it is an interval, on which
+// comparisons may be settled and functions need not be analytic. Where nothing is known the radius is infinite.
+struct Disc {
+  using Number = double;
+  using Complex = std::complex<double>;
+
+  class Mask {
+   public:
+    enum Answer { no, yes, unknown };
+    Mask(Answer answer) : answer_(answer) {}
+    Answer answer() const { return answer_; }
+    friend Mask operator&&(Mask a, Mask b);
+    friend Mask operator||(Mask a, Mask b);
+    friend Mask operator!(Mask a);
+
+   private:
+    Answer answer_;
+  };
+
+  Complex centre = 0;
+  double radius = 0;
+  bool real = true;
+
+  Disc() = default;
+  Disc(double x) : Disc(std::isfinite(x) ? Disc(x, 0, true) : nowhere()) {}
+  Disc(Complex centre, double radius, bool real) : centre(centre), radius(radius), real(real) {}
+  static Disc nowhere() { return {0, std::numeric_limits<double>::infinity(), false}; }
+  static Disc between(double least, double most) { return {(least + most) / 2, (most - least) / 2, true}; }
+
+  bool known() const { return std::isfinite(radius); }
+  double size() const { return std::abs(centre) + radius; }  // infinite where nothing is known
+  double least() const { return centre.real() - radius; }
+  double most() const { return centre.real() + radius; }
+
+  friend Disc operator+(const Disc& a, const Disc& b);
+  friend Disc operator-(const Disc& a, const Disc& b);
+  friend Disc operator-(const Disc& a);
+  friend Disc operator*(const Disc& a, const Disc& b);
+  friend Disc operator/(const Disc& a, const Disc& b);
+  friend Disc square(const Disc& a);
+
+  friend Mask operator<(const Disc& a, const Disc& b);
+  friend Mask operator<=(const Disc& a, const Disc& b);
+  friend Mask operator==(const Disc& a, const Disc& b);
+  friend Mask differs(const Disc& a, const Disc& b);
+  friend Mask truth(const Disc& a);
+  friend Mask is_nan(const Disc& a);
+  // Where nobody can tell, real numbers are between all of both.
+  friend Disc select(Mask test, const Disc& yes, const Disc& no);
+
+  friend Disc abs(const Disc& a);
+  friend Disc nearest(const Disc& a);
+  friend Disc exp(const Disc& a);
+  friend Disc exp2(const Disc& a);
+  friend Disc exp2_minus(const Disc& a);
+  friend Disc log(const Disc& a);
+  friend Disc sqrt(const Disc& a);
+  friend Disc inverse_sqrt(const Disc& a);
+  friend Disc rsqrt(const Disc& a);
+  friend Disc sin(const Disc& a);
+  friend Disc cos(const Disc& a);
+  friend Disc tanh(const Disc& a);
+  friend Disc pow(const Disc& a, const Disc& b);
+};
+
+// All values of an operation, element by element, of arguments in discs lie in the one that this gives.
+using BoundedFn = Disc (*)(const Disc* in);
+BoundedFn bounded(Op op);
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,225 @@
+// From the whole cube down: pairs of boxes are candidates until their class and their sizes say what becomes of them.
+#include "far/levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace far {
+namespace {
+
+constexpr std::size_t kMostCandidates = 200000000;
+constexpr int kStretches = 256;         // of the target boxes of a level, each the work of one thread
+constexpr double kPairsAtOnce = 40000;  // boxes with fewer pairs are not split (measured: 20 000 to 80 000 are alike)
+// Terms that moving a point's number in or out of a series comes to, and that a series takes by itself; measured.
+constexpr double kTermsOfPoint = 0.02, kTermsOfSeries = 0.3;
+
+template <int D>
+class Planner {
+ public:
+  using Box = typename Tree<D>::Box;
+  using Candidates = std::vector<std::vector<int>>;  // of each target box, source boxes
+
+  Planner(const Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
+          const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers)
+      : k_(k), demands_(demands), cube_(cube), targets_(targets), sources_(sources), prices_(prices),
+        workers_(workers) {}
+
+  Levels<D> run() {
+    Levels<D> all;
+    Candidates candidates = {{0}};
+    near_.resize(targets_.boxes.size());
+    for (std::size_t l = 0; l < targets_.boxes.size(); ++l) {
+      near_[l].resize(targets_.boxes[l].size());
+      if (l >= sources_.boxes.size() || candidates.empty()) continue;
+      candidates = plan_level(l, candidates, &all);
+    }
+    collect_near(&all);
+    return all;
+  }
+
+ private:
+  Candidates plan_level(std::size_t l, const Candidates& candidates, Levels<D>* all) {
+    const std::vector<Box>&targets = targets_.boxes[l], &sources = sources_.boxes[l];
+    const double half = cube_.width / 2 / std::ldexp(1.0, static_cast<int>(l));
+    const auto offset = [&](std::size_t t, int s) {
+      Offset<D> o;
+      for (std::size_t d = 0; d < D; ++d) o[d] = targets[t].at[d] - sources[static_cast<std::size_t>(s)].at[d];
+      return folded<D>(o);
+    };
+    std::map<Offset<D>, int> numbers = classes_met(candidates, offset);
+    std::vector<BoxClass> classes(numbers.size());
+    std::vector<Offset<D>> places(numbers.size());
+    for (const auto& entry : numbers) places[static_cast<std::size_t>(entry.second)] = entry.first;
+    arrays::each_task(workers_, static_cast<Index>(classes.size()), [&](Index c) {
+      classes[static_cast<std::size_t>(c)] = analysed<D>(k_, demands_, places[static_cast<std::size_t>(c)], half);
+    });
+    const auto count = static_cast<Index>(targets.size()), stretches = std::min<Index>(count, kStretches);
+    std::vector<std::vector<FarPair>> far(static_cast<std::size_t>(stretches));
+    Candidates next(targets.size());
+    arrays::each_task(workers_, stretches, [&](Index stretch) {
+      std::vector<FarPair>& mine = far[static_cast<std::size_t>(stretch)];
+      const auto end = static_cast<std::size_t>(partition::even_split(count, stretches, stretch + 1));
+      for (auto t = static_cast<std::size_t>(partition::even_split(count, stretches, stretch)); t < end; ++t)
+        for (const int s : candidates[t]) {
+          const Folded<D> at = offset(t, s);
+          const int number = numbers.find(at.at)->second;
+          const BoxClass& of = classes[static_cast<std::size_t>(number)];
+          const Box &target = targets[t], &source = sources[static_cast<std::size_t>(s)];
+          const FarPair pair{static_cast<int>(t), s, number, at.turn};
+          const double pairs = static_cast<double>(target.size()) * source.size();
+          if (of.kind == BoxClass::Kind::skip)
+            mine.push_back({pair.target, pair.source, pair.box_class, FarPair::kSkipped});
+          else if (of.kind == BoxClass::Kind::far && is_worth(of, target, source, pairs)) mine.push_back(pair);
+          else if (pairs <= kPairsAtOnce || target.children == 0 || source.children == 0)
+            near_[l][t].push_back({source.begin, source.end});
+          else next[t].push_back(s);
+        }
+      std::stable_sort(mine.begin(), mine.end(), [](const FarPair& a, const FarPair& b) {
+        return a.box_class != b.box_class ? a.box_class < b.box_class : a.turn < b.turn;
+      });
+    });
+    std::vector<bool> used(classes.size(), false);
+    for (const std::vector<FarPair>& pairs : far)
+      for (const FarPair& pair : pairs) {
+        const bool skipped = pair.turn == FarPair::kSkipped;
+        if (!skipped) used[static_cast<std::size_t>(pair.box_class)] = true;
+        (skipped ? all->skipped_pairs : all->far_pairs) += 1;
+      }
+    LevelTerms<D> terms(&classes, used);
+    all->levels.push_back({half, std::move(classes), std::move(far), std::move(terms)});
+    return children_of(l, next);
+  }
+
+  template <class At>
+  std::map<Offset<D>, int> classes_met(const Candidates& candidates, At at) {
+    std::mutex door;
+    std::set<Offset<D>> met;
+    arrays::each_piece(workers_, static_cast<Index>(candidates.size()), [&](Index, Index first, Index last) {
+      std::set<Offset<D>> mine;
+      for (auto t = static_cast<std::size_t>(first); t < static_cast<std::size_t>(last); ++t)
+        for (const int s : candidates[t]) mine.insert(at(t, s).at);
+      const std::lock_guard<std::mutex> inside(door);
+      met.insert(mine.begin(), mine.end());
+    });
+    std::map<Offset<D>, int> numbers;
+    for (const Offset<D>& offset : met) numbers.emplace(offset, static_cast<int>(numbers.size()));
+    return numbers;
+  }
+
+  // Is the series less work than the pairs?
+  bool is_worth(const BoxClass& of, const Box& target, const Box& source, double pairs) const {
+    const double of_points = kTermsOfSeries + kTermsOfPoint * (target.size() + source.size());
+    return pairs * prices_.pair > of.kept + of_points * power(of.degrees, D);
+  }
+
+  // What is nowhere far would come to pairs of all boxes.
+  static void check_is_some_use(const Candidates& candidates) {
+    std::size_t all = 0;
+    for (const std::vector<int>& of_box : candidates) all += of_box.size();
+    user_check(all <= kMostCandidates, Fault::unsupported,
+               "the formula has hardly a series at these distances: nearly all pairs would be computed");
+  }
+
+  Candidates children_of(std::size_t l, const Candidates& next) const {
+    if (l + 1 >= targets_.boxes.size() || l + 1 >= sources_.boxes.size()) return {};
+    Candidates children(targets_.boxes[l + 1].size());
+    bool any = false;
+    for (std::size_t t = 0; t < next.size(); ++t) {
+      const Box& target = targets_.boxes[l][t];
+      for (int child = 0; child < target.children; ++child) {
+        std::vector<int>& mine = children[static_cast<std::size_t>(target.first_child + child)];
+        for (const int s : next[t]) {
+          const Box& source = sources_.boxes[l][static_cast<std::size_t>(s)];
+          for (int c = 0; c < source.children; ++c) mine.push_back(source.first_child + c);
+        }
+        any = any || !mine.empty();
+      }
+    }
+    check_is_some_use(children);
+    return any ? children : Candidates();
+  }
+
+  // --- near pairs ---
+
+  struct Columns {
+    int begin, end;
+  };
+
+  // Columns of boxes above hold for those below, so rows are those of the lowest boxes that have columns of their own.
+  void collect_near(Levels<D>* all) const {
+    std::vector<std::vector<bool>> below(near_.size());  // does it, or what it is made of, have columns?
+    for (std::size_t l = near_.size(); l-- > 0;) {
+      below[l].resize(near_[l].size());
+      for (std::size_t t = 0; t < near_[l].size(); ++t) {
+        const Box& box = targets_.boxes[l][t];
+        bool any = !near_[l][t].empty();
+        for (int c = box.first_child; c < box.first_child + box.children && !any; ++c)
+          any = below[l + 1][static_cast<std::size_t>(c)];
+        below[l][t] = any;
+      }
+    }
+    struct Visit {
+      std::size_t level, box;
+      std::vector<Columns> columns;
+    };
+    std::vector<Visit> pending = {{0, 0, {}}};
+    while (!pending.empty()) {
+      Visit visit = std::move(pending.back());
+      pending.pop_back();
+      const Box& box = targets_.boxes[visit.level][visit.box];
+      const std::vector<Columns>& own = near_[visit.level][visit.box];
+      visit.columns.insert(visit.columns.end(), own.begin(), own.end());
+      const auto has = [&](int child) { return below[visit.level + 1][static_cast<std::size_t>(child)]; };
+      bool deeper = false;
+      for (int c = 0; c < box.children; ++c) deeper = deeper || has(box.first_child + c);
+      if (!deeper) {
+        add_rows(box, std::move(visit.columns), all);
+        continue;
+      }
+      for (int c = box.children - 1; c >= 0; --c)
+        pending.push_back({visit.level + 1, static_cast<std::size_t>(box.first_child + c), visit.columns});
+    }
+  }
+
+  static void add_rows(const Box& box, std::vector<Columns> columns, Levels<D>* all) {
+    std::sort(columns.begin(), columns.end(), [](const Columns& a, const Columns& b) { return a.begin < b.begin; });
+    const std::size_t first = all->near.size();
+    for (const Columns& c : columns) {
+      all->near_pairs += static_cast<double>(box.size()) * (c.end - c.begin);
+      if (all->near.size() > first && all->near.back().column_end == c.begin) all->near.back().column_end = c.end;
+      else all->near.push_back({box.begin, box.end, c.begin, c.end});
+    }
+  }
+
+  const Profile& k_;
+  const Demands demands_;
+  const Cube<D>& cube_;
+  const Tree<D>&targets_, &sources_;
+  const Prices prices_;
+  const arrays::Workers& workers_;
+  std::vector<std::vector<std::vector<Columns>>> near_;  // of each level's boxes
+};
+
+}  // namespace
+
+template <int D>
+Levels<D> levels_of(const Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
+                    const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers) {
+  return Planner<D>(k, demands, cube, targets, sources, prices, workers).run();
+}
+
+template Levels<1> levels_of(const Profile&, const Demands&, const Cube<1>&, const Tree<1>&, const Tree<1>&,
+                             const Prices&, const arrays::Workers&);
+template Levels<2> levels_of(const Profile&, const Demands&, const Cube<2>&, const Tree<2>&, const Tree<2>&,
+                             const Prices&, const arrays::Workers&);
+template Levels<3> levels_of(const Profile&, const Demands&, const Cube<3>&, const Tree<3>&, const Tree<3>&,
+                             const Prices&, const arrays::Workers&);
+
+}  // namespace far
+}  // namespace kernweave

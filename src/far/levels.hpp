@@ -1,0 +1,53 @@
+// Which pairs of boxes are left out, which have series, and which are computed pair by pair: level by level.
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "far/box_class.hpp"
+#include "far/terms.hpp"
+#include "far/tree.hpp"
+#include "base/threads.hpp"
+
+namespace kernweave {
+namespace far {
+
+// A pair of boxes, for whose points a series or nothing stands.
+struct FarPair {
+  static constexpr int kSkipped = -1;
+  int target, source;
+  int box_class, turn;  // no turn where the pair is left out
+};
+
+template <int D>
+struct Level {
+  double half;
+  std::vector<BoxClass> classes;
+  // Of stretches of target boxes, each for one thread: pairs of a class and a turn lie together.
+  std::vector<std::vector<FarPair>> far;
+  LevelTerms<D> terms;
+};
+
+// Rows from .. to - 1 with columns from .. to - 1, by places in the trees' orders.
+struct NearRectangle {
+  int row, row_end, column, column_end;
+};
+
+// What a pair costs beside a term of a series; as measured (design/024-far.md).
+struct Prices {
+  double pair = 3;
+};
+
+template <int D>
+struct Levels {
+  std::vector<Level<D>> levels;
+  std::vector<NearRectangle> near;  // rows in order, those of the same rows side by side, columns in order
+  double near_pairs = 0, far_pairs = 0, skipped_pairs = 0;
+};
+
+template <int D>
+Levels<D> levels_of(const Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
+                    const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers);
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,61 @@
+// From one box of a level to another, in boxes; and the same up to signs and the order of the axes, since a distance
+// knows neither.
+#pragma once
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace kernweave {
+namespace far {
+
+template <int D>
+using Offset = std::array<int, D>;
+
+// How an offset comes out of the one with sizes in falling order: a number for its signs and the order of its axes.
+constexpr int kTurns = 48;
+
+template <int D>
+struct Folded {
+  Offset<D> at;  // none negative, falling
+  int turn;
+};
+
+// Axis d of the folded offset is axis order[d] of the offset.
+template <int D>
+Offset<D> axes_of(int turn) {
+  const int number = turn >> 3;
+  if constexpr (D == 1) return {0};
+  else if constexpr (D == 2) return {number, 1 - number};
+  else {
+    const int first = number / 2, low = first == 0 ? 1 : 0, high = 3 - first - low;
+    return number % 2 ? Offset<D>{first, high, low} : Offset<D>{first, low, high};
+  }
+}
+// Is the offset negative along this axis?
+inline bool is_turned(int turn, int axis) { return turn >> axis & 1; }
+
+template <int D>
+Folded<D> folded(const Offset<D>& offset) {
+  Offset<D> size, axes;
+  int signs = 0;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    size[axis] = std::abs(offset[axis]);
+    if (offset[axis] < 0) signs |= 1 << d;
+    axes[axis] = d;
+  }
+  const auto size_of = [&](std::size_t place) { return size[static_cast<std::size_t>(axes[place])]; };
+  for (std::size_t a = 0; a < D; ++a)
+    for (std::size_t b = a + 1; b < D; ++b)
+      if (size_of(b) > size_of(a)) std::swap(axes[a], axes[b]);
+  Folded<D> found;
+  for (std::size_t d = 0; d < D; ++d) found.at[d] = size[static_cast<std::size_t>(axes[d])];
+  int number = 0;
+  if constexpr (D == 2) number = axes[0];
+  if constexpr (D == 3) number = axes[0] * 2 + (axes[1] > axes[2]);
+  found.turn = signs | number << 3;
+  return found;
+}
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,43 @@
+// A formula of one number, the squared distance of two points: its value, and a bound of it on discs.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "expr/table.hpp"
+#include "far/disc.hpp"
+
+namespace kernweave {
+namespace far {
+
+class Profile {
+ public:
+  static constexpr int kMostPlaces = 96;  // values at once; formulas that somebody writes have a tenth of that
+
+  // Places of values: the squared distance, which is there from the first, then what is added.
+  int add_number(double number);
+  int add_step(Op op, const std::vector<int>& in);
+  bool full() const { return places() >= kMostPlaces; }
+  void end_with(int place) { result_ = place; }
+
+  double at(double square) const;
+  Disc over(const Disc& square) const;
+
+ private:
+  struct Step {
+    Lane (*value)(const Lane* in);
+    BoundedFn bounded;
+    std::array<int, 3> in;
+  };
+  int places() const { return 1 + static_cast<int>(numbers_.size() + steps_.size()); }
+  template <class L, class Apply>
+  L run(L square, Apply apply) const;
+
+  std::vector<double> numbers_;
+  std::vector<int> at_;  // of each number, its place
+  std::vector<Step> steps_;
+  std::vector<int> out_;  // of each step, the place of its value
+  int result_ = 0;
+};
+
+}  // namespace far
+}  // namespace kernweave

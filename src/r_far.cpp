@@ -1,0 +1,108 @@
+// R's way to approximated matrices: a formula and its data to far and near pairs, weights to sums and bounds.
+#include "border.hpp"
+#include "far/approximation.hpp"
+#include "r_arrays.hpp"
+#include "r_data.hpp"
+#include "r_host.hpp"
+#include "r_plan.hpp"
+
+namespace kernweave {
+namespace {
+
+using far::Approximation;
+
+SEXP approximation_tag() { return Rf_install("kernweave_approximation"); }
+
+const Approximation& approximation_behind(SEXP pointer) {
+  const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == approximation_tag();
+  internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no approximation of this session");
+  return *static_cast<const Approximation*>(R_ExternalPtrAddr(pointer));
+}
+
+std::vector<View> views_of(const Plan& plan, const Given& given) {
+  const std::vector<OperandData> operands = operands_of(given);
+  RHost host(given, {});
+  Data data(plan, operands, &host);
+  data.all_on_host();
+  return data.views();
+}
+
+// Places from 1.
+Rcpp::IntegerVector order_to_r(const std::vector<int>& order) {
+  Rcpp::IntegerVector out(order.begin(), order.end());
+  return out + 1;
+}
+
+Rcpp::List near_to_r(const std::vector<far::NearRectangle>& near) {
+  const auto n = static_cast<R_xlen_t>(near.size());
+  Rcpp::NumericVector i_from(n), i_to(n), j_from(n), j_to(n);
+  for (R_xlen_t k = 0; k < n; ++k) {
+    const far::NearRectangle& r = near[static_cast<std::size_t>(k)];
+    i_from[k] = r.row + 1;
+    i_to[k] = r.row_end;
+    j_from[k] = r.column + 1;
+    j_to[k] = r.column_end;
+  }
+  return Rcpp::List::create(Rcpp::_["i_from"] = i_from, Rcpp::_["i_to"] = i_to, Rcpp::_["j_from"] = j_from,
+                            Rcpp::_["j_to"] = j_to);
+}
+
+Rcpp::DataFrame levels_to_r(const std::vector<far::LevelReport>& levels) {
+  Rcpp::NumericVector half, far_pairs, skipped_pairs;
+  Rcpp::IntegerVector degrees, terms, far, skipped, split;
+  for (const far::LevelReport& level : levels) {
+    half.push_back(level.half);
+    degrees.push_back(level.degrees);
+    terms.push_back(level.terms);
+    far.push_back(level.far);
+    skipped.push_back(level.skipped);
+    split.push_back(level.split);
+    far_pairs.push_back(level.pairs_far);
+    skipped_pairs.push_back(level.pairs_skipped);
+  }
+  return Rcpp::DataFrame::create(Rcpp::_["half"] = half, Rcpp::_["degrees"] = degrees, Rcpp::_["terms"] = terms,
+                                 Rcpp::_["far"] = far, Rcpp::_["skipped"] = skipped, Rcpp::_["split"] = split,
+                                 Rcpp::_["far_pairs"] = far_pairs, Rcpp::_["skipped_pairs"] = skipped_pairs);
+}
+
+}  // namespace
+}  // namespace kernweave
+
+// Of the plan of a formula as it is written. A text that says why, where it is no formula of a distance.
+// [[Rcpp::export(rng = false)]]
+SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof,
+                double price, int threads) {
+  return kernweave::at_border([&]() -> SEXP {
+    const auto& prepared = kernweave::plan_behind(plan);
+    kernweave::far::Cut cut;
+    const kernweave::Verdict verdict = kernweave::far::take_apart(
+        prepared->plan, kernweave::views_of(prepared->plan, {data, operands}), static_cast<std::int64_t>(extents[0]),
+        static_cast<std::int64_t>(extents[1]), &cut);
+    if (!verdict.yes) return Rcpp::wrap(verdict.why);
+    if (cut.width > 3) return Rcpp::wrap(cut.width);
+    const kernweave::far::Wish wish{
+        tol, proof ? kernweave::far::Grade::proof : kernweave::far::Grade::audit, {price}};
+    auto made = kernweave::Approximation::make(std::move(cut), wish, kernweave::workers_from_r(threads));
+    const kernweave::Approximation& a = *made;
+    const Rcpp::XPtr<kernweave::Approximation> pointer(made.release(), true, kernweave::approximation_tag());
+    return Rcpp::List::create(
+        Rcpp::_["pointer"] = pointer, Rcpp::_["order_i"] = kernweave::order_to_r(a.order_of_rows()),
+        Rcpp::_["order_j"] = kernweave::order_to_r(a.order_of_columns()),
+        Rcpp::_["near"] = kernweave::near_to_r(a.near()),
+        Rcpp::_["levels"] = kernweave::levels_to_r(a.levels()), Rcpp::_["scale"] = a.scale, Rcpp::_["same"] = a.same,
+        Rcpp::_["near_pairs"] = a.near_pairs(), Rcpp::_["bytes"] = a.bytes());
+  });
+}
+
+// What far pairs come to, and with `bounds` by how much that may be off: lists of matrices.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds, int threads) {
+  return kernweave::at_border([&] {
+    const kernweave::Approximation& a = kernweave::approximation_behind(pointer);
+    const auto rows = static_cast<int>(a.order_of_rows().size());
+    Rcpp::NumericMatrix out(rows, weights.ncol()), off(bounds ? rows : 0, weights.ncol());
+    a.multiply(weights.begin(), weights.ncol(), kernweave::workers_from_r(threads), out.begin(),
+               bounds ? off.begin() : nullptr);
+    return Rcpp::List::create(Rcpp::_["sums"] = out, Rcpp::_["bounds"] = off);
+  });
+}

@@ -1,0 +1,155 @@
+# Approximated matrices: what is stated of their errors, against every row computed pair by pair.
+
+profiles <- list(
+  gaussian = function(s) exp(-s / 2), laplacian = function(s) exp(-sqrt(s)),
+  matern32 = function(s) (1 + sqrt(3 * s)) * exp(-sqrt(3 * s)), cauchy = function(s) 1 / (1 + s),
+  energy = function(s) -sqrt(s), multiquadric = function(s) sqrt(1 + s), thin_plate = function(s) xlogx(s),
+  power = function(s) s^0.75, ratio = function(s) log(1 + s) / (2 + s),
+  compact = function(s) relu(1 - s)^3, wave = function(s) cos(sqrt(s)) * exp(-s)
+)
+
+# Points of one of several kinds, and those they meet.
+clouds <- function(kind, n, d) {
+  x <- matrix(stats::runif(n * d), n)
+  if (kind == "clusters") x <- x[rep_len(1:5, n), , drop = FALSE] + 0.01 * x
+  if (kind == "twice") x <- x[rep_len(seq_len(n / 2), n), , drop = FALSE]
+  if (kind == "outlier") x[1, ] <- 30
+  if (kind == "one place") x[] <- 0.5
+  y <- switch(kind, apart = matrix(stats::runif(n * d), n) + 3, other = matrix(stats::runif(70 * d), 70))
+  list(x = x, y = if (is.null(y)) x else y)
+}
+
+# Series even where pairs would be less work.
+eager <- function(A, price = 1e4) {
+  state <- kernweave:::approximation_of(A)
+  state$plan <- NULL
+  state$price <- price
+  A
+}
+
+test_that("no error is larger than its proved bound, and no bound than the tolerance", {
+  set.seed(4)
+  cases <- if (reaches("all")) 2000 else 150
+  series <- 0
+  for (k in seq_len(cases)) {
+    d <- sample(1:3, 1)
+    kind <- sample(c("uniform", "clusters", "twice", "outlier", "one place", "apart", "other"), 1)
+    n <- if (d == 3) 250 else 500
+    points <- clouds(kind, n, d)
+    name <- sample(names(profiles), 1)
+    scale <- 10^stats::runif(1, -1.5, 1)
+    tol <- 10^-sample(if (d == 3) 1:5 else 1:9, 1)
+    X <- Vi(points$x)
+    Y <- if (identical(points$x, points$y)) Vj(points$x) else Vj(points$y)
+    K <- profiles[[name]](sqdist(X, Y) / scale^2)
+    label <- paste(k, name, kind, "D", d, "scale", format(scale, digits = 3), "tol", tol)
+    A <- eager(approximate(K, tol, "proof"))
+    b <- matrix(stats::rnorm(2 * nrow(points$y)), ncol = 2)
+    b[, 2] <- abs(b[, 2])
+    off <- abs(A %*% b - K %*% b)
+    plan <- kernweave:::plan_of_approximation(kernweave:::approximation_of(A))
+    series <- series + (sum(plan$levels$far_pairs) > 0)
+    sizes <- plan$scale * colSums(abs(b))
+    bound <- error_bound(A, b)
+    expect_true(all(off <= bound + 1e-12 * rep(sizes, each = nrow(off))), label = label)
+    expect_true(all(bound <= tol * (1 + 1e-9) * rep(sizes, each = nrow(off))), label = label)
+  }
+  expect_gt(series, cases / 3)
+})
+
+test_that("audited products are as near as they say", {
+  set.seed(5)
+  for (d in 1:3) for (name in c("gaussian", "matern32", "energy")) {
+    x <- matrix(stats::runif(3000 * d), 3000)
+    K <- profiles[[name]](sqdist(Vi(x), Vj(x)) / 0.3^2)
+    A <- eager(approximate(K, 1e-5), 30)
+    b <- stats::rnorm(3000)
+    exact <- K %*% b
+    found <- A %*% b
+    expect_lt(sqrt(sum((found - exact)^2) / sum(exact^2)), 2e-5)
+    expect_output(print(A), "audited")
+    expect_lt(audit(A, rows = 50)$error, 1e-3)
+  }
+})
+
+test_that("results are the same bits for any number of threads", {
+  set.seed(6)
+  x <- matrix(stats::runif(12000), ncol = 2)
+  b <- matrix(stats::rnorm(12000), ncol = 2)
+  K <- function(threads) lazy_set(kernel_matern(x, scale = 0.2, nu = 0.5), threads = threads)
+  products <- lapply(1:3, function(threads) eager(approximate(K(threads), 1e-6, "proof"), 20) %*% b)
+  expect_identical(products[[2]], products[[1]])
+  expect_identical(products[[3]], products[[1]])
+})
+
+test_that("scales, weights, factors of either side and single components are found in the formula", {
+  set.seed(7)
+  x <- matrix(stats::runif(1200), ncol = 3)
+  y <- matrix(stats::runif(900), ncol = 3)
+  u <- stats::runif(400)
+  v <- stats::runif(300)
+  b <- stats::rnorm(300)
+  X <- Vi(x)
+  Y <- Vj(y)
+  formulas <- list(
+    kernel_matern(x, y, scale = c(0.2, 0.5, 1), nu = 1.5), exp(-norm2(X - Y) / 0.3), exp(-sum(square(X - Y) * Pm(1:3))),
+    exp(-sqdist(2 * X, 2 * Y)), Vi(u) * exp(-sqdist(X, Y)) * Vj(v), -exp(-sqdist(X, Y)) / Vj(1 + v),
+    exp(-abs(Vi(u) - Vj(v))), exp(-square(Vi(u) - Vj(v))) + 1 / (1 + abs(Vi(u) - Vj(v))), kernel_energy(x, y),
+    exp(-sqdist(Pm(2) * sin(X), sin(Y) * 2)), kernel_rational_quadratic(x[, 1:2], y[, 1:2], alpha = 0.7)
+  )
+  for (K in formulas) {
+    A <- eager(approximate(K, 1e-6, "proof"))
+    exact <- K %*% b
+    expect_lte(max(abs(A %*% b - exact)), max(error_bound(A, b)) + 1e-10)
+    expect_lte(max(abs(t(A) %*% u - t(K) %*% u)), 1e-4 * sum(abs(u)))
+  }
+})
+
+test_that("an approximation is an operator like others", {
+  set.seed(8)
+  x <- matrix(stats::runif(4000), ncol = 2)
+  K <- kernel_matern(x, scale = 0.2, nu = 1.5)
+  A <- eager(approximate(K, 1e-8, "proof"), 20)
+  b <- stats::rnorm(2000)
+  expect_true(A$symmetric)
+  expect_equal(dim(A), c(2000L, 2000L))
+  expect_equal((A + 0.1 * identity_op(2000)) %*% b, K %*% b + 0.1 * b, tolerance = 1e-6)
+  expect_equal(crossprod(A, b), crossprod(K, b), tolerance = 1e-6)
+  expect_equal(as.vector(solve(A, b, ridge = 0.5, tol = 1e-8)), as.vector(solve(K, b, ridge = 0.5, tol = 1e-8)),
+               tolerance = 1e-5)
+  expect_equal(keigen(A, 2)$values, keigen(K, 2)$values, tolerance = 1e-6)
+  again <- unserialize(serialize(A, NULL))
+  expect_equal(again %*% b, A %*% b)
+  expect_output(print(A), "proved")
+})
+
+test_that("few points, none, and those in one place", {
+  for (n in c(1, 2, 33)) for (d in 1:3) {
+    x <- matrix(stats::runif(n * d), n)
+    K <- kernel_gaussian(x)
+    expect_equal(approximate(K, 1e-6, "proof") %*% rep(1, n), K %*% rep(1, n), tolerance = 1e-6)
+  }
+  same <- matrix(0.3, 500, 2)
+  expect_equal(as.vector(eager(approximate(kernel_matern(same), 1e-6)) %*% rep(1, 500)), rep(500, 500))
+})
+
+test_that("what cannot be approximated says why", {
+  x <- matrix(stats::runif(60), 20)
+  X <- Vi(x)
+  Y <- Vj(x)
+  refused <- function(code, class, pattern = "") {
+    expect_error(code, pattern, class = paste0("kernweave_error_", class))
+  }
+  refused(approximate(X | Y), "not_a_distance", "kernel_linear|scalprod")
+  refused(approximate(manhattan(X, Y)), "not_a_distance", "manhattan")
+  refused(approximate(exp(-sqdist(X, Y)) + Vj(x[, 1])), "not_a_distance", "beside the distance")
+  refused(approximate(exp(-sqdist(X, Y)) + exp(-sqdist(2 * X, Y))), "not_a_distance", "several distances")
+  refused(approximate(exp(-sqdist(X, Y)) * row_index()), "not_a_distance", "row numbers")
+  refused(approximate(kernel_gaussian(matrix(0, 5, 4))), "dimension", "4 components")
+  refused(approximate(kernel_gaussian(x), 1e-14), "tolerance")
+  refused(approximate(exclude_diag(kernel_gaussian(x))), "unsupported")
+  refused(approximate(x), "input")
+  refused(approximate(kernel_gaussian(replace(x, 5, NaN))), "input", "point 5 along i")
+  refused(approximate(kernel_gaussian(x)) %*% c(NA, 1:19), "value")
+  refused(approximate(kernel_gaussian(x)) %*% 1:3, "shape")
+})
