@@ -178,7 +178,7 @@ within_bounds <- function(theta, model, bounds) {
 # Steps of the average information, as long as a trust region allows, and from the fifth on with what the scores have
 # told of the curvature since. The end is where the score is within `goal` standard errors of nought, or nearer to it is
 # nowhere to be found.
-gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.01) {
+gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.05) {
   at <- gp_state(model, theta)
   H <- at$information
   mu <- 0

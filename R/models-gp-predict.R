@@ -47,10 +47,13 @@ at_gp_places <- function(object, newdata, f) {
 # The regressors of the fit's own rows, of which all but the offset is kept.
 own_trend <- function(object) list(F = object$regressors$F, offset = object$regressors$offset)
 
-gp_se <- function(object, x, F) sqrt(pmax(gp_conditional(object, x, F, method = "exact")$variance, 0))
+# A variance has come within `tol` of itself where it ends, and its root is twice as near.
+gp_se <- function(object, x, F) {
+  sqrt(gp_conditional(object, x, F, method = "exact", tol = min(100 * object$control$tol, 1e-2))$variance)
+}
 
 # The process after the data at places: `...` what conditional() takes beside.
-gp_conditional <- function(object, x, F, ...) {
+gp_conditional <- function(object, x, F, ..., tol = object$control$tol) {
   model <- object$data
   n <- length(model$y)
   both <- rbind(model$x, x)
@@ -58,8 +61,7 @@ gp_conditional <- function(object, x, F, ...) {
   trend <- if (p) rbind(model$Q, F %*% backsolve(model$R, diag(p)))
   quietly_solved(conditional(
     gp_cross(object, both, both), model$y, seen = seq_len(n), ridge = object$nugget / model$w, trend = trend, ...,
-    solver = if (model$dense) "dense" else "cg", tol = object$control$tol, maxit = object$control$max_iter,
-    rank = object$control$rank
+    tol = tol, solver = if (model$dense) "dense" else "cg", maxit = object$control$max_iter, rank = object$control$rank
   ))
 }
 
