@@ -55,8 +55,8 @@ new_fit <- function(class, call, inputs, ...) {
 #' `glance()` and `augment()` of the generics package make data frames.
 #'
 #' @param object,x,formula a fit
-#' @param ... not used
-#' @return Numbers, a row for each observation.
+#' @param ... for `update()`: arguments that change
+#' @return Numbers, a row for each observation; of `update()` a fit.
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()],
 #'   [kpca_lazy()]
 #' @name kernweave_fit
@@ -93,6 +93,18 @@ weights.kernweave_fit <- function(object, ...) stats::naresid(object$na.action, 
 formula.kernweave_fit <- function(x, ...) {
   if (is.null(x$terms)) abort("input", "the fit was made of points, not of a formula")
   x$formula
+}
+
+#' @rdname kernweave_fit
+#' @param formula. a new formula, in which `.` stands for what was there; only for fits made of one
+#' @param evaluate run the new call, or return it?
+#' @export
+update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
+  call <- object$call
+  if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
+  given <- match.call(expand.dots = FALSE)$...
+  for (name in names(given)) call[[name]] <- given[[name]]
+  if (evaluate) eval(call, parent.frame()) else call
 }
 
 #' @rdname kernweave_fit

@@ -22,10 +22,10 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   fit <- found[, 1]
   if (!errors) return(fit)
   se <- found[, 2]
-  spread <- list(df.residual = Inf, sigma = sqrt(object$nugget))
-  if (interval != "none") fit <- with_interval(fit, se, spread, interval, level)
+  normal <- list(df.residual = Inf, sigma = object$sigma)
+  if (interval != "none") fit <- with_interval(fit, se, normal, interval, level)
   if (!se.fit) return(fit)
-  list(fit = fit, se.fit = se, df = Inf, residual.scale = spread$sigma)
+  list(fit = fit, se.fit = se, df = Inf, residual.scale = object$sigma)
 }
 
 # f(inputs, regressors, offset) of places that are complete; NA elsewhere.
@@ -73,9 +73,9 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
   check_flag(conditional, "conditional")
   check_flag(noise, "noise")
   drawn <- with_state(seed, at_gp_places(object, newdata, function(x, F, offset) {
-    weights <- if (is.null(newdata) && nrow(x) == nrow(object$x)) object$weights
+    weights <- if (is.null(newdata)) object$weights
     draws <- if (conditional) draws_after(object, x, F, offset, nsim) else draws_before(object, x, F, offset, nsim)
-    if (noise) draws + sqrt(object$nugget / pmax(weights %or% 1, 1e-300)) * stats::rnorm(length(draws)) else draws
+    if (noise) draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws)) else draws
   }))
   names <- list(rownames(drawn$value), paste0("sim_", seq_len(nsim)))
   structure(as.data.frame(structure(drawn$value, dimnames = names)), seed = drawn$mark)

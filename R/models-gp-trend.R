@@ -12,7 +12,7 @@ trend_variables <- function(trend, data, response = NULL) {
   terms <- if (is.null(known)) stats::terms(trend) else stats::terms(trend, data = known)
   if (length(attr(terms, "variables")) == 1) return(list(terms = terms, formula = trend))
   made <- function() stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
-  frame <- found_variables(made(), data)
+  frame <- found_variables(made(), data, "the trend")
   list(terms = attr(frame, "terms"), formula = trend, frame = frame)
 }
 
@@ -44,9 +44,7 @@ new_trend <- function(object, newdata, n) {
   if (is.null(object$terms)) newdata <- trend_data(newdata, object$names)
   else if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
   made <- function() stats::model.frame(trend$terms, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
-  frame <- tryCatch(found_variables(made(), newdata), simpleError = function(e) {
-    abort("data", "in the trend: ", conditionMessage(e))
-  })
+  frame <- found_variables(made(), newdata, "`newdata`")
   frame_columns(trend$terms, frame, trend$contrasts)
 }
 

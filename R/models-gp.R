@@ -226,7 +226,7 @@ gp_fitted <- function(model, settings) {
   system <- if (is.null(weights) || !model$dense && all) gp_system(model, model$values)
   if (is.null(weights)) weights <- if (!is.null(system)) gp_weights(model, system)
   if (is.null(weights)) {
-    abort("singular", "the covariance matrix of all rows is not positive definite; a nugget would make it so")
+    abort("singular", "the covariance matrix is not positive definite; a nugget would make it so")
   }
   value <- if (all && !is.null(estimate) || model$dense) gp_value(model, estimate, system, weights)
   if (isFALSE(weights$converged)) warn_of_residual(model, weights$residual)
@@ -257,9 +257,9 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   names <- colnames(trend$F)
   beta <- if (p) backsolve(model$R, found$weights$b) else numeric()
   fit <- new_fit("gp_fit", call, inputs, kernel = do.call(update, c(list(model$kernel), values$kernel)),
-                 variance = values$variance, nugget = values$nugget, method = model$method, weights = weights,
-                 trend = trend[setdiff(names(trend), c("F", "offset"))], regressors = trend[c("F", "offset")],
-                 data = model,
+                 variance = values$variance, nugget = values$nugget, sigma = sqrt(values$nugget),
+                 method = model$method, weights = weights, trend = trend[setdiff(names(trend), c("F", "offset"))],
+                 regressors = trend[c("F", "offset")], data = model,
                  coefficients = stats::setNames(as.vector(beta), names),
                  vcov = structure(tcrossprod(root), dimnames = list(names, names)), alpha = found$weights$alpha,
                  information = found$estimate$state$information, log_likelihood = found$value,
