@@ -23,6 +23,9 @@
 #' column) is at most `tol`, or the series is made anew with a fourth of it, once, or it is an error. It is faster, and
 #' far below the bound. `error_bound()` is the proved or expected bound of a product, row by row.
 #'
+#' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; `mean` and a
+#' `weight` go with it. Of pairs that do not exist, [exclude_diag()] is known.
+#'
 #' The operator is one like others ([linear_op]): it has `%*%`, `crossprod()`, `t()`, `+ ridge`,
 #' [solve()][solve.linear_op] and [keigen()]. Results are the same bits for any number of threads.
 #'
@@ -66,8 +69,8 @@ check_approximated <- function(K) {
   refuse_batches_of(K, "approximate()")
   if (width(K) != 1) abort("shape", "`K` must have one component, not ", width(K))
   for (axis in c("i", "j")) need_extent(K, axis, "approximate()")
-  if (!is.null(K$pairs)) {
-    abort("unsupported", "`K` is restricted to some of its pairs, of which approximate() makes no use")
+  if (!is.null(K$pairs) && !lacks_diagonal(K)) {
+    abort("unsupported", "`K` is restricted to some of its pairs; approximate() knows exclude_diag() alone")
   }
   if (length(traced_operands(K))) {
     abort("no_gradient", "an approximation has no derivative in what the formula is made of; approximate the formula ",
@@ -75,9 +78,18 @@ check_approximated <- function(K) {
   }
 }
 
+# Restricted to all pairs but those of a point with itself.
+lacks_diagonal <- function(K) {
+  said <- said_of(K$pairs)
+  others <- said[c("by", "ranges", "pattern")]
+  all(vapply(others, is.null, NA)) && identical(format(said$where), format(row_index() != col_index()))
+}
+
 new_approximation <- function(tensor, tol, certify) {
   state <- new.env(parent = topenv())
   state$tensor <- tensor
+  state$all <- without_pairs(tensor)
+  state$diagonal <- if (!is.null(tensor$pairs)) diag(state$all)
   state$tol <- state$used <- tol
   state$certify <- certify
   state
@@ -87,7 +99,7 @@ new_approximation <- function(tensor, tol, certify) {
 plan_of_approximation <- function(state) {
   if (!is.null(state$plan) && !is_dead(state$plan$pointer)) return(state$plan)
   K <- state$tensor
-  written <- lazy_set(without_pairs(K), device = "reference", precision = "float64")
+  written <- lazy_set(state$all, device = "reference", precision = "float64")
   R <- reduction(written, "sum", index = "j", call = FALSE)
   ready <- prepared(R)
   plan <- r_far_plan(ready$plan, operand_data(ready$operands, list(), list()), ready$operands,
@@ -142,9 +154,9 @@ unaudited_product <- function(state, v) {
   v <- unname(as.matrix(v))
   storage.mode(v) <- "double"
   if (any(!is.finite(v))) abort("value", "the vector that an approximation multiplies must be finite")
-  far <- r_far_product(plan$pointer, v, FALSE, threads_of(state$tensor))$sums
-  if (!length(plan$near$i_from)) return(far)
-  far + unname(near_pairs(state, plan) %*% v)
+  out <- r_far_product(plan$pointer, v, FALSE, threads_of(state$tensor))$sums
+  if (length(plan$near$i_from)) out <- out + unname(near_pairs(state, plan) %*% v)
+  if (is.null(state$diagonal)) out else out - state$diagonal * v
 }
 
 # The formula over near pairs alone: boxes are ranges of points in their order.
@@ -155,7 +167,7 @@ near_pairs <- function(state, plan) {
   blocks <- structure(list(rectangles = near, order = list(i = plan$order_i, j = plan$order_j),
                            extent = as.numeric(state$tensor$extent[1:2]), last = c(max(near$i_to), max(near$j_to)),
                            blocks = c(count, count), named = count), class = "kernweave_ranges")
-  state$plan$near_tensor <- lazy_set(restrict(state$tensor, ranges = blocks), precision = near_precision(state))
+  state$plan$near_tensor <- lazy_set(restrict(state$all, ranges = blocks), precision = near_precision(state))
 }
 
 #' @rdname approximate
@@ -168,6 +180,27 @@ error_bound <- function(A, b) {
   plan <- plan_of_approximation(state)
   storage.mode(b) <- "double"
   r_far_product(plan$pointer, b, TRUE, threads_of(state$tensor))$bounds
+}
+
+# --- reductions --------------------------------------------------------------------------------------------------
+
+# Sums and means with a tolerance: products with the weights.
+reduce_approximately <- function(F, op, index, tol, weight, drop, ...) {
+  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor where there is a `tol`, not ", describe(F))
+  row <- reduction_row(op)
+  index <- check_index(index)
+  if (!row$fn %in% c("sum", "mean") || index == "ij") {
+    abort("unsupported", "`tol` is for sums and means over one axis, not for ", row$fn, "() over ", index)
+  }
+  weight <- check_weight(weight, F, row)
+  F <- do.call(lazy_set, c(list(F), list(...)))
+  if (index == "i") F <- t(F)
+  A <- approximate(F, tol)
+  n <- A$dim[2]
+  w <- if (is.null(weight)) matrix(1, n) else run_single(if (index == "i") t(weight) else weight, "j")
+  out <- A %*% w
+  if (row$fn == "mean") out <- out / (n - !is.null(F$pairs))
+  if (drop) without_column(out) else out
 }
 
 # --- audits ------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@
 #' | least squares of a rectangular lazy tensor | `least_squares(K, 1:6, ridge = 0.1)` |
 #' | a likelihood, or cross-validation, along many ridges | `ridge_path(S, 1:6, ridge = c(0.01, 0.1))` |
 #' | an approximation of few columns | `lowrank(S, ridge = 0.01)` |
+#' | sums of a million points in seconds, with a tolerance | `approximate(S, tol = 1e-6) %*% z` |
 #' | a matrix that is made of kernels, and never itself made | `K %*% t(K) + 2 * S + identity_op(6)` |
 #' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
 #' | the gradient of an R function with lazy tensors inside | `value_and_gradient(f)(x)`; `objective(f, start)` |

@@ -31,6 +31,8 @@
 #' @param by groups of the points that are kept: a vector or factor with one for each. The result has a row for each
 #'   group, sorted and named by it, of the pairs of all its points; for sums, products, counts, means, extremes, `any`,
 #'   `all` and `logsumexp`. For pairs within groups see [restrict()]
+#' @param tol a tolerance for sums and means of a formula of a distance: far pairs are approximated, see
+#'   [approximate()]; `NULL` adds up all
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return A matrix with one row for each point kept (for `K` results with several components, an
 #'   array); for `min_argmin` a list of two; for several reductions a list of such; or a `lazy_reduction`.
@@ -49,7 +51,9 @@
 #' sum(K, index = "j", by = rep(c("a", "b"), 5))
 #' R <- reduction(K, "sum", call = FALSE)
 #' R
-reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, by = NULL, ...) {
+reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, by = NULL, tol = NULL,
+                      ...) {
+  if (!is.null(tol)) return(reduce_approximately(F, op, index, tol, weight, drop, ...))
   if (!is.null(by)) return(reduce_by(F, op, index, by, K = K, weight = weight, call = call, drop = drop, ...))
   if (is_lazy_complex(F)) return(reduce_complex(F, op, index, K, weight, call, drop, ...))
   if (is_several(F, op)) return(reduce_several(F, op, index, K, weight, call, drop, ...))

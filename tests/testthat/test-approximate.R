@@ -123,6 +123,27 @@ test_that("an approximation is an operator like others", {
   expect_output(print(A), "proved")
 })
 
+test_that("sums and means take a tolerance, and the diagonal may be left out", {
+  set.seed(9)
+  x <- matrix(stats::runif(4000), ncol = 2)
+  y <- matrix(stats::runif(2400), ncol = 2)
+  b <- stats::rnorm(1200)
+  K <- kernel_matern(x, y, scale = 0.2, nu = 1.5)
+  near <- function(found, exact) expect_lt(max(abs(found - exact)), 1e-4 * max(abs(exact)))
+  near(sum(K * Vj(b), index = "j", tol = 1e-6), sum(K * Vj(b), index = "j"))
+  near(sum(K, index = "i", tol = 1e-6), sum(K, index = "i"))
+  near(reduction(K, "mean", tol = 1e-6, drop = TRUE), reduction(K, "mean", drop = TRUE))
+  near(reduction(K, "sum", weight = Vj(cbind(b, 1)), tol = 1e-6), reduction(K, "sum", weight = Vj(cbind(b, 1))))
+  apart <- exclude_diag(kernel_gaussian(x, scale = 0.1))
+  near(sum(apart, index = "j", tol = 1e-6), sum(apart, index = "j"))
+  near(reduction(apart, "mean", tol = 1e-6), reduction(apart, "mean"))
+  A <- approximate(apart, 1e-7, "proof")
+  near(A %*% rep(1, 2000), apart %*% rep(1, 2000))
+  expect_lt(audit(A)$error, 1e-4)
+  expect_error(reduction(K, "max", tol = 1e-3), "sums and means", class = "kernweave_error_unsupported")
+  expect_error(reduction(K, "sum", index = "ij", tol = 1e-3), class = "kernweave_error_unsupported")
+})
+
 test_that("few points, none, and those in one place", {
   for (n in c(1, 2, 33)) for (d in 1:3) {
     x <- matrix(stats::runif(n * d), n)
@@ -147,7 +168,7 @@ test_that("what cannot be approximated says why", {
   refused(approximate(exp(-sqdist(X, Y)) * row_index()), "not_a_distance", "row numbers")
   refused(approximate(kernel_gaussian(matrix(0, 5, 4))), "dimension", "4 components")
   refused(approximate(kernel_gaussian(x), 1e-14), "tolerance")
-  refused(approximate(exclude_diag(kernel_gaussian(x))), "unsupported")
+  refused(approximate(restrict(kernel_gaussian(x), by = rep(1:2, 10))), "unsupported", "exclude_diag")
   refused(approximate(x), "input")
   refused(approximate(kernel_gaussian(replace(x, 5, NaN))), "input", "point 5 along i")
   refused(approximate(kernel_gaussian(x)) %*% c(NA, 1:19), "value")
