@@ -151,22 +151,47 @@ first_potential <- function(x, y, how) {
 
 two_potentials <- function(x, y, how, quiet = FALSE) {
   g <- first_potential(x, y, how)
-  step <- function(g) {
-    f <- softmin(x$at, y, g, how$epsilon, how$p)
-    list(f = f, g = softmin(y$at, x, f, how$epsilon, how$p))
-  }
+  past <- NULL
+  reached <- -Inf
   for (iteration in seq_len(how$max_iter)) {
-    new <- step(g)
-    # Masses that arrive are right after a step; those of before tell by how much they were not.
-    error <- sum(y$mass * abs(expm1((g - new$g) / how$epsilon)))
-    g_before <- g
-    f <- new$f
-    g <- new$g
-    if (is.finite(error) && error < how$tol) break
+    f <- softmin(x$at, y, g, how$epsilon, how$p)
+    value <- sum(x$mass * f) + sum(y$mass * g)
+    # A plain step never lowers the value; one that did is taken back, and a plain one made in its place.
+    if (!is.null(past) && !isTRUE(value >= reached - 1e-12 * abs(reached))) {
+      g <- past$g + past$step
+      past <- NULL
+      f <- softmin(x$at, y, g, how$epsilon, how$p)
+      value <- sum(x$mass * f) + sum(y$mass * g)
+    }
+    reached <- value
+    step <- softmin(y$at, x, f, how$epsilon, how$p) - g
+    # Masses that leave are right with this f; those that arrive are not, by so much.
+    error <- sum(y$mass * abs(expm1(-step / how$epsilon)))
+    if (is.finite(error) && error < how$tol || iteration == how$max_iter) break
+    past <- remembered(past, g, step)
+    g <- g + combined_step(past, step, y$mass)
   }
   if (!quiet && !isTRUE(error < how$tol)) warn_of_masses(error, how)
-  # The pair that belongs together: f of the last g, whose masses leave exactly.
-  list(f = f, g = g_before, error = error, iterations = iteration)
+  list(f = f, g = g, error = error, iterations = iteration)
+}
+
+# Anderson's acceleration: the last five differences of potentials and of their steps, and of their combinations the
+# one after which the step would be least.
+remembered <- function(past, g, step, most = 5) {
+  if (is.null(past)) return(list(g = g, step = step))
+  kept <- function(old, new) {
+    all <- cbind(old, new)
+    all[, seq(max(1, ncol(all) - most + 1), ncol(all)), drop = FALSE]
+  }
+  list(g = g, step = step, of_g = kept(past$of_g, g - past$g), of_step = kept(past$of_step, step - past$step))
+}
+
+combined_step <- function(past, step, mass) {
+  if (is.null(past$of_step)) return(step)
+  root <- sqrt(mass)
+  shares <- qr.coef(qr(root * past$of_step), root * step)
+  shares[is.na(shares)] <- 0  # differences that others already tell
+  step - as.vector((past$of_g + past$of_step) %*% shares)
 }
 
 warn_of_masses <- function(error, how) {

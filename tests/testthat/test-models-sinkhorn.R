@@ -123,3 +123,18 @@ test_that("maps are drawn, and results told as data frames", {
   expect_equal(generics::tidy(found)$divergence, found$divergence)
   expect_equal(generics::glance(found)$iterations, found$iterations)
 })
+
+test_that("a small epsilon has right masses after few iterations, also where plain steps crawl", {
+  for (epsilon in c(0.3, 0.1)) {
+    found <- expect_silent(sinkhorn(1:5, 2:6, epsilon = epsilon))
+    expect_lt(found$iterations, 60)
+    plan <- as.matrix(transport_plan(found))
+    expect_equal(rowSums(plan), rep(0.2, 5), tolerance = 1e-12)
+    expect_lt(sum(abs(colSums(plan) - 0.2)), 1e-6)
+    # Of this form, and with these masses, there is one plan.
+    of_potentials <- log(0.04) + (outer(found$f, found$g, "+") - outer(1:5, 2:6, "-")^2) / epsilon
+    expect_equal(log(plan), of_potentials, tolerance = 1e-12, ignore_attr = TRUE)
+  }
+  hard <- expect_silent(sinkhorn(iris[1:50, 3:4], iris[51:100, 3:4], epsilon = 0.001, debias = FALSE))
+  expect_equal(hard$cost, 9.1094003, tolerance = 1e-7)
+})
