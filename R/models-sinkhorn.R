@@ -179,11 +179,11 @@ two_potentials <- function(x, y, how, quiet = FALSE) {
 # one after which the step would be least.
 remembered <- function(past, g, step, most = 5) {
   if (is.null(past)) return(list(g = g, step = step))
-  kept <- function(old, new) {
+  last_few <- function(old, new) {
     all <- cbind(old, new)
     all[, seq(max(1, ncol(all) - most + 1), ncol(all)), drop = FALSE]
   }
-  list(g = g, step = step, of_g = kept(past$of_g, g - past$g), of_step = kept(past$of_step, step - past$step))
+  list(g = g, step = step, of_g = last_few(past$of_g, g - past$g), of_step = last_few(past$of_step, step - past$step))
 }
 
 combined_step <- function(past, step, mass) {
