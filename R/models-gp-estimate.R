@@ -52,7 +52,8 @@ gp_bounds <- function(model) {
   spans <- apply(model$x, 2, function(v) diff(range(v)))
   spread <- log(spread_of(model))
   start <- gp_theta(model$values, layout)
-  lower <- ifelse(layout$part == "kernel", start - log(1e3), spread - log(1e10))
+  least <- c(variance = 1e-6, nugget = 1e-12)[layout$part]
+  lower <- ifelse(layout$part == "kernel", start - log(1e3), spread + log(least))
   upper <- ifelse(layout$part == "kernel", start + log(1e3), spread + log(1e8))
   scales <- grep("scale$", layout$name)
   if (length(scales)) {
@@ -270,7 +271,8 @@ warn_of_bounds <- function(found, bounds) {
   lower <- lower_bounds(at$theta, found$model, bounds)
   low <- at$theta <= lower + 1e-6
   high <- at$theta >= bounds$upper - 1e-6
-  for (k in which(low | high)) {
+  vanished <- low & found$model$layout$part == "variance"  # and then nothing is told of its kernel
+  for (k in which(if (any(vanished)) vanished else low | high)) {
     meaning <- if (bounds$given[k]) "the bound of fit_control()"
                else meaning_of_bound(found$model$layout[k, ], high[k])
     warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(exp(at$theta[k]), digits = 3), ": ",

@@ -58,9 +58,12 @@ vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
   if (is.null(information)) return(matrix(0, 0, 0))
   out <- information
   out[] <- NA_real_
-  inner <- setdiff(colnames(information), object$at_bound)
+  unit <- sqrt(diag(information))
+  inner <- setdiff(colnames(information)[unit > 0], object$at_bound)
+  by <- outer(unit[inner], unit[inner])
   if (length(inner)) {
-    out[inner, inner] <- tryCatch(solve(information[inner, inner, drop = FALSE]), error = function(e) NA_real_)
+    own <- information[inner, inner, drop = FALSE] / by
+    out[inner, inner] <- tryCatch(solve(own) / by, error = function(e) NA_real_)
   }
   out
 }

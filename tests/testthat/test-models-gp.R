@@ -138,6 +138,20 @@ test_that("the score is the slope of the likelihood, is nought at its top, and p
   }
 })
 
+test_that("units, the order of rows, rotations and far origins change nothing else", {
+  there <- coef(curve, "covariance")
+  units <- gp_fit(I(1000 * accel) ~ I(times / 1e4), MASS::mcycle, method = "ML")
+  expect_equal(coef(units, "covariance") * c(1e-6, 1e4, 1e-6), there, tolerance = 1e-4)
+  expect_equal(as.numeric(logLik(units)) + 133 * log(1000), as.numeric(logLik(curve)), tolerance = 1e-8)
+  mixed <- update(curve, data = MASS::mcycle[(50 * 1:133) %% 133 + 1, ], weights = rep(1, 133))
+  expect_equal(coef(mixed, "covariance"), there, tolerance = 1e-4)
+  x <- as.matrix(few[1:60, c("long", "lat")])
+  turned <- x %*% matrix(c(0.6, 0.8, -0.8, 0.6), 2) * 1000 + 1e6
+  one <- gp_fit(x, few$depth[1:60])
+  other <- gp_fit(turned, few$depth[1:60] + 1e4)
+  expect_equal(coef(other, "covariance") / c(1, 1000, 1), coef(one, "covariance"), tolerance = 1e-3)
+})
+
 test_that("fits by products are those of the factor, within their error", {
   for (fit in list(curve, update(map, method = "REML"))) {
     other <- products(fit)
