@@ -361,6 +361,10 @@ r_set <- function(x, y, op, multiset, threads) {
     .Call(`_kernweave_r_set`, x, y, op, multiset, threads)
 }
 
+r_compare_slices <- function(points, directions, groups, sizes, bytes, shares, factor, threads) {
+    .Call(`_kernweave_r_compare_slices`, points, directions, groups, sizes, bytes, shares, factor, threads)
+}
+
 r_landmarks <- function(entries, among, diagonal, most, seed) {
     .Call(`_kernweave_r_landmarks`, entries, among, diagonal, most, seed)
 }

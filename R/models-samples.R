@@ -12,6 +12,15 @@
 #' curve. That is quicker for many points, and good down to 0.001, where it is cut off; where the tail matters, permute.
 #' Factors among the variables have a column for each level, two levels being at distance 1.
 #'
+#' With `slices` no pairs are looked at. A distance of points is, up to a known factor, the mean distance of their
+#' projections over all directions, and on a line sorting gives what all pairs would. So many random directions,
+#' independent of each other, make an unbiased estimate of the statistic of all pairs, whose standard error is told; on
+#' a line it is exact. What it is off by depends on directions, not on how many points there are, while time grows with
+#' points times slices: that is for many points in four dimensions and more. The permutation test is that of the
+#' estimate, with the same directions for all relabellings, and holds its level with few slices, too. Slices are of
+#' distances alone: `energy_test()` of exponent 1, or `kernel = "energy"`, with permutations; they are computed on the
+#' CPU.
+#'
 #' The scale of a kernel that has none is [median_scale()] of all points, which does not depend on the labels.
 #' Random numbers are R's: `set.seed()` rules.
 #'
@@ -23,12 +32,15 @@
 #' @param null `"permutation"` or `"moments"`
 #' @param R number of permutations
 #' @param strata labels; rows are permuted within them alone
+#' @param slices number of random directions in the place of all pairs, a hundred to some thousands; `NULL` for the
+#'   exact statistic
 #' @param data,na.action for a formula: where its variables are, and what is done with missing ones
 #' @param ... for a formula, the other arguments
 #' @return A test of class [kernweave_test] and `htest`. `estimate` of two groups: for `mmd_test()` the unbiased squared
 #'   discrepancy, which may be negative, and the biased one, not squared; for `energy_test()` the energy distance.
 #'   `pairwise` has the squared discrepancies, or energy distances, of all pairs of groups; `replicates` or `moments`
-#'   what the statistic is by chance.
+#'   what the statistic is by chance. With `slices`, `stderr` is the standard error of the statistic as an estimate of
+#'   that of all pairs.
 #' @seealso [dcor_test()] for dependence, [permanova()] for designs, [kernweave_test] for plotting
 #' @name two-samples
 #' @examples
@@ -36,6 +48,10 @@
 #' energy_test(iris[1:50, 1:4], iris[51:100, 1:4], R = 199)
 #' mmd_test(cbind(mpg, wt) ~ cyl, data = mtcars, R = 199)
 #' mmd_test(cbind(mpg, wt) ~ cyl, data = mtcars, null = "moments")
+#' # forty dimensions: sorts along 200 directions in the place of pairs
+#' x <- matrix(rnorm(40 * 500), 500)
+#' y <- matrix(rnorm(40 * 500, sd = 1.1), 500)
+#' energy_test(x, y, R = 99, slices = 200)
 #' # the cars' weights, in numbers of one's own kernel
 #' mmd_test(mtcars$wt, groups = mtcars$am, kernel = kernel_spec("matern32", scale = 0.5), R = 199)
 NULL
@@ -47,19 +63,21 @@ mmd_test <- function(x, ...) UseMethod("mmd_test")
 #' @rdname two-samples
 #' @export
 mmd_test.default <- function(x, y = NULL, groups = NULL, kernel = "gaussian", null = c("permutation", "moments"),
-                             R = 999, strata = NULL, ...) {
+                             R = 999, strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  mmd_of(pooled(x, y, groups), kernel, one_of(null[1], c("permutation", "moments"), "null"), R, strata, name)
+  null <- one_of(null[1], c("permutation", "moments"), "null")
+  mmd_of(pooled(x, y, groups), kernel, null, R, strata, slices, name)
 }
 
 #' @rdname two-samples
 #' @export
 mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", null = c("permutation", "moments"), R = 999,
-                             strata = NULL, na.action = NULL, ...) {
+                             strata = NULL, slices = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata))
-  mmd_of(sample, kernel, one_of(null[1], c("permutation", "moments"), "null"), R, sample$strata, deparse1(x))
+  null <- one_of(null[1], c("permutation", "moments"), "null")
+  mmd_of(sample, kernel, null, R, sample$strata, slices, deparse1(x))
 }
 
 #' @rdname two-samples
@@ -69,19 +87,21 @@ energy_test <- function(x, ...) UseMethod("energy_test")
 #' @rdname two-samples
 #' @export
 energy_test.default <- function(x, y = NULL, groups = NULL, exponent = 1, null = c("permutation", "moments"), R = 999,
-                                strata = NULL, ...) {
+                                strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  energy_of(pooled(x, y, groups), exponent, one_of(null[1], c("permutation", "moments"), "null"), R, strata, name)
+  null <- one_of(null[1], c("permutation", "moments"), "null")
+  energy_of(pooled(x, y, groups), exponent, null, R, strata, slices, name)
 }
 
 #' @rdname two-samples
 #' @export
 energy_test.formula <- function(x, data = NULL, exponent = 1, null = c("permutation", "moments"), R = 999,
-                                strata = NULL, na.action = NULL, ...) {
+                                strata = NULL, slices = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata))
-  energy_of(sample, exponent, one_of(null[1], c("permutation", "moments"), "null"), R, sample$strata, deparse1(x))
+  null <- one_of(null[1], c("permutation", "moments"), "null")
+  energy_of(sample, exponent, null, R, sample$strata, slices, deparse1(x))
 }
 
 # --- the samples --------------------------------------------------------------------------------------------
@@ -175,9 +195,9 @@ strata_of <- function(strata, data, where, dropped) {
 
 # --- the statistics -----------------------------------------------------------------------------------------
 
-mmd_of <- function(sample, kernel, null, R, strata, name) {
+mmd_of <- function(sample, kernel, null, R, strata, slices, name) {
   k <- test_kernel(kernel, sample$x)
-  found <- compared(sample, k, null, R, strata)
+  found <- compared(sample, k, null, R, strata, slices)
   estimate <- if (found$g == 2) {
     c("unbiased MMD^2" = unbiased_discrepancy(found), "biased MMD" = sqrt(max(0, found$pairwise[1, 2])))
   }
@@ -185,9 +205,9 @@ mmd_of <- function(sample, kernel, null, R, strata, name) {
                scale = kernel_parts(k)$parameters$scale)
 }
 
-energy_of <- function(sample, exponent, null, R, strata, name) {
+energy_of <- function(sample, exponent, null, R, strata, slices, name) {
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
-  found <- compared(sample, k, null, R, strata)
+  found <- compared(sample, k, null, R, strata, slices)
   estimate <- if (found$g == 2) c("energy distance" = found$pairwise[1, 2])
   samples_test(c(E = found$statistic), found, estimate, "Energy test of equal distributions", name,
                exponent = exponent)
@@ -200,9 +220,13 @@ check_exponent <- function(exponent) {
 }
 
 samples_test <- function(statistic, found, estimate, method, name, ...) {
-  method <- paste0(method, " (", found$g, " groups, ", null_text(found$null), ")")
+  sliced <- !is.null(found$slices)
+  method <- paste0(method, " (", found$g, " groups, ", if (sliced) paste0(counted(found$slices, "slice"), ", "),
+                   null_text(found$null), ")")
+  engine <- engine_used()
+  if (sliced) engine[c("device", "precision")] <- c("cpu", "float64")
   as_test(statistic, found$null, estimate, method, name, found$n, pairwise = found$pairwise, sizes = found$sizes,
-          engine = engine_used(), ...)
+          engine = engine, slices = found$slices, stderr = found$stderr, ...)
 }
 
 # Device, precision and threads that hold for the call.
@@ -212,7 +236,8 @@ engine_used <- function() {
   values[c("device", "precision", "threads")]
 }
 
-compared <- function(sample, k, null, R, strata) {
+compared <- function(sample, k, null, R, strata, slices) {
+  if (!is.null(slices)) return(compared_by_slices(sample, k, R, strata, check_slices(slices, k, null)))
   x <- sample$x
   check_distinct(x)
   K <- k(x)

@@ -6,7 +6,8 @@ as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
   out <- list(statistic = statistic, parameter = if (R) c(R = R) else c(n = n), p.value = null$p.value,
               estimate = estimate, method = method, data.name = data.name, replicates = null$replicates,
               moments = null$moments)
-  structure(c(out[!vapply(out, is.null, NA)], list(...)), class = c("kernweave_test", "htest"))
+  out <- c(out, list(...))
+  structure(out[!vapply(out, is.null, NA)], class = c("kernweave_test", "htest"))
 }
 
 # "999 permutations", "all 70 permutations", "moments of all permutations".
@@ -73,6 +74,10 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
              if (!is.null(x$parameter)) paste(names(x$parameter), "=", format(unname(x$parameter), digits = digits)),
              paste("p-value", test_p_text(x, digits)))
   cat(paste(shown, collapse = ", "), "\n", sep = "")
+  if (!is.null(x$stderr)) {
+    error <- format(x$stderr, digits = max(1L, digits - 2L))
+    cat("standard error of ", names(x$statistic), ", for its slices: ", error, "\n", sep = "")
+  }
   if (!is.null(x$alternative)) cat("alternative hypothesis: ", x$alternative, "\n", sep = "")
   if (!is.null(x$estimate)) {
     cat("sample estimates:\n")

@@ -98,6 +98,14 @@ if (large > 0) {
   case("sinkhorn, 2 % of the squared diameter", function() transport(d))
   case("energy_test, moments", function() energy_test(d$x, groups = d$g, null = "moments"))
   case("dcor_test, moments", function() dcor_test(d$x, d$y))
+  wide <- matrix(stats::rnorm(100 * large), 2 * large)
+  sides <- rep(1:2, each = large)
+  case("energy_test, 1000 slices, 2 x n, D = 50", function() {
+    energy_test(wide, groups = sides, slices = 1000, R = 1)
+  })
+  case("energy_test, 100 slices, 99 permutations", function() {
+    energy_test(wide, groups = sides, slices = 100, R = 99)
+  })
   K <- kernel_energy(d$x)
   Z <- matrix(stats::rbinom(128 * large, 1, 0.5) * 1, large)
   case("energy_test, 128 of its permutations", function() K %*% Z)

@@ -1088,6 +1088,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_compare_slices
+Rcpp::List r_compare_slices(Rcpp::NumericMatrix points, Rcpp::NumericMatrix directions, Rcpp::IntegerVector groups, Rcpp::NumericVector sizes, Rcpp::List bytes, Rcpp::NumericVector shares, Rcpp::NumericMatrix factor, int threads);
+RcppExport SEXP _kernweave_r_compare_slices(SEXP pointsSEXP, SEXP directionsSEXP, SEXP groupsSEXP, SEXP sizesSEXP, SEXP bytesSEXP, SEXP sharesSEXP, SEXP factorSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type directions(directionsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type groups(groupsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type sizes(sizesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type bytes(bytesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type shares(sharesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_compare_slices(points, directions, groups, sizes, bytes, shares, factor, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_landmarks
 Rcpp::List r_landmarks(Rcpp::List entries, Rcpp::NumericVector among, Rcpp::NumericVector diagonal, int most, double seed);
 RcppExport SEXP _kernweave_r_landmarks(SEXP entriesSEXP, SEXP amongSEXP, SEXP diagonalSEXP, SEXP mostSEXP, SEXP seedSEXP) {
@@ -1720,6 +1737,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_group_integers", (DL_FUNC) &_kernweave_r_group_integers, 2},
     {"_kernweave_r_order_of_groups", (DL_FUNC) &_kernweave_r_order_of_groups, 3},
     {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
+    {"_kernweave_r_compare_slices", (DL_FUNC) &_kernweave_r_compare_slices, 8},
     {"_kernweave_r_landmarks", (DL_FUNC) &_kernweave_r_landmarks, 5},
     {"_kernweave_r_landmark_factor", (DL_FUNC) &_kernweave_r_landmark_factor, 5},
     {"_kernweave_r_sketched_factor", (DL_FUNC) &_kernweave_r_sketched_factor, 5},

@@ -166,5 +166,6 @@ test_that("an argument that is not there is named, whatever it stands for", {
   expect_error(energy_test(mpg ~ am, mtcars, subset = cyl == 4), "no argument `subset`",
                class = "kernweave_error_input")
   expect_error(energy_test(mpg ~ am, mtcars, weights = wt), "weight", class = "kernweave_error_unsupported")
-  expect_error(energy_test(1:3, 2:5, NULL, 1, "moments", 9, NULL, 3), "too many: 3", class = "kernweave_error_input")
+  expect_error(energy_test(1:3, 2:5, NULL, 1, "moments", 9, NULL, NULL, 3), "too many: 3",
+               class = "kernweave_error_input")
 })

@@ -1,0 +1,46 @@
+# Tests of equal distributions by slices: random directions, and a sort for each, in the place of all pairs.
+
+check_slices <- function(slices, k, null) {
+  slices <- check_count(slices, "slices")
+  parts <- kernel_parts(k)
+  if (!identical(parts$name, "energy") || !identical(as.numeric(parts$parameters$exponent), 1)) {
+    abort("unsupported", "`slices` are of the distance itself: kernel \"energy\", exponent 1, not ", format(k))
+  }
+  if (null == "moments") {
+    abort("unsupported", "moments are sums over pairs, which `slices` do without; they go with permutations")
+  }
+  slices
+}
+
+compared_by_slices <- function(sample, k, R, strata, slices) {
+  x <- scaled_points(sample$x, kernel_parts(k)$parameters)
+  check_distinct(x)
+  sizes <- tabulate(sample$codes)
+  n <- nrow(x)
+  g <- length(sizes)
+  strata <- check_strata(strata, n, "permutation")
+  weights <- outer(sizes, sizes) / outer(sizes, sizes, "+") * (1 - diag(g))
+  directions <- random_directions(ncol(x), slices)
+  plan <- relabellings(sample$codes, check_replicates(R), strata)
+  found <- compare_slices(x, directions, sample$codes, weights, plan$count, plan$codes)
+  by_slice <- colSums(matrix(found$distances, g^2) * as.vector(weights)) / 2
+  means <- rowMeans(found$distances, dims = 2)
+  within <- diag(means)
+  pairwise <- means * (1 - diag(g))
+  dimnames(pairwise) <- list(sample$labels, sample$labels)
+  list(statistic = mean(by_slice), null = from_replicates(mean(by_slice), found$numbers, plan$exhaustive),
+       S = -outer(sizes, sizes) * unname(pairwise + outer(within, within, "+")) / 2, n = n, g = g,
+       sizes = stats::setNames(sizes, sample$labels), pairwise = pairwise, own = rep(0, g), slices = slices,
+       stderr = slices_error(by_slice, ncol(x)))
+}
+
+# So that the kernel is minus their distance.
+scaled_points <- function(x, parameters) {
+  by <- parameters$variance / scale_of_columns(parameters$scale, x)
+  if (all(by == 1)) x else x * rep(by, length.out = ncol(x))[col(x)]
+}
+
+# Directions are independent; on a line there is but one.
+slices_error <- function(by_slice, dimensions) {
+  if (dimensions == 1) 0 else stats::sd(by_slice) / sqrt(length(by_slice))
+}

@@ -1,0 +1,48 @@
+# Groups of points compared by their projections on directions, in which sorting does what all pairs would.
+
+# Independent directions of as many dimensions, a column each, by R's random numbers.
+random_directions <- function(dimensions, count) {
+  directions <- matrix(stats::rnorm(dimensions * count), dimensions)
+  directions / rep(sqrt(colSums(directions^2)), each = dimensions)
+}
+
+# A distance is this times its mean over directions.
+per_direction <- function(dimensions) sqrt(pi) * exp(lgamma((dimensions + 1) / 2) - lgamma(dimensions / 2))
+
+# Of groups and, at the same sorts, of `count` labellings of their rows, which codes_of() gives for some numbers:
+# `distances` are energy distances, group by group by direction, mean distances within on their diagonals; `numbers` are
+# means over directions of sums over pairs of groups of their distances times `weights`. Labellings that take more than
+# `bytes` are compared some after the others, at sorts of their own.
+compare_slices <- function(x, directions, codes, weights, count, codes_of, bytes = 256e6) {
+  sizes <- tabulate(codes)
+  unit <- per_direction(ncol(x))
+  factor <- chol(unit * labelling_form(sizes, weights))
+  shares <- sizes[-length(sizes)] / length(codes)
+  scan <- function(from) {
+    of <- labelling_bytes(codes_of, seq(from, min(count, from + size - 1)), length(sizes))
+    r_compare_slices(x, directions, codes, sizes, of, shares, factor, array_threads())
+  }
+  size <- 8 * max(1, bytes %/% (length(codes) * length(shares)))
+  found <- lapply(seq(1, count, by = size), scan)
+  list(distances = unit * found[[1]]$distances,
+       numbers = unlist(lapply(found, `[[`, "numbers"))[seq_len(count)])
+}
+
+# The weighted sum of squared differences of the groups' shares, twice, as a form in what their counts are ahead of
+# expectation: of all groups but the last, since these add up to 0.
+labelling_form <- function(sizes, weights) {
+  g <- length(sizes)
+  diag(weights) <- 0
+  shares <- rbind(diag(1 / sizes[-g], g - 1), -1 / sizes[g])
+  2 * crossprod(shares, (diag(rowSums(weights), g) - weights) %*% shares)
+}
+
+# Raw vectors, those of all groups but the last for eight labellings, then for the next eight.
+labelling_bytes <- function(codes_of, at, g) {
+  eights <- split(at, (seq_along(at) - 1) %/% 8)
+  unlist(lapply(eights, function(eight) {
+    codes <- t(codes_of(eight))
+    codes <- rbind(codes, matrix(g, 8 - nrow(codes), ncol(codes)))
+    lapply(seq_len(g - 1), function(group) packBits(codes == group))
+  }), recursive = FALSE)
+}
