@@ -107,6 +107,7 @@ with_cluster_package <- function(generic, x, ...) {
 #' found <- kmeans_lazy(iris[, 1:4], 3)
 #' found$size
 #' table(found$cluster, iris$Species)
+#' plot(found, iris[, 1:4])
 #' predict(found, iris[c(1, 51, 101), 1:4])
 #' silhouette_lazy(iris[, 1:4], found)
 kmeans_lazy <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
