@@ -7,7 +7,7 @@
 #' @param lower,upper bounds of what is estimated, for each variable or for all, in its own units; for [gp_fit()] by
 #'   name
 #' @param start for [gp_fit()]: where its parameters begin, by name, as `c(scale = 2, nugget = 1)`
-#' @param verbose tell of each start?
+#' @param verbose tell of each start or step?
 #' @param dense_n up to so many rows matrices are made and factored; beyond, and with 0, systems are solved by products
 #' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]
 #' @return A list of class `kernweave_control`.

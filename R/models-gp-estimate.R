@@ -177,11 +177,12 @@ within_bounds <- function(theta, model, bounds) {
 }
 
 # Steps of the average information, as long as a trust region allows, and from the fifth on with what the scores have
-# told of the curvature since. The end is where the score is within `goal` standard errors of nought, or nearer to it is
-# nowhere to be found.
+# told of the curvature since. The end is where the score is within `goal` standard errors of nought, or gets no nearer
+# for the noise it has by products.
 gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.05) {
   at <- gp_state(model, theta)
   H <- at$information
+  before <- Inf
   mu <- 0
   most <- min(model$control$max_iter, if (model$dense) 100 else 30)
   out <- function(converged, steps) {
@@ -189,11 +190,10 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
   }
   if (!is.finite(at$value)) return(list(state = at, steps = 0, converged = FALSE, decrement = Inf))
   for (step in seq_len(most)) {
-    if (model$control$verbose) {
-      message("step ", step, ": logLik ", format(at$value, digits = 10), "  ",
-              paste(names(theta), format(exp(at$theta), digits = 4), collapse = "  "))
-    }
-    if (decrement_of(at, H, model, bounds) < goal) return(out(TRUE, step - 1))
+    away <- decrement_of(at, H, model, bounds)
+    if (model$control$verbose) tell_step(step, at, away)
+    if (away < goal || !model$dense && away < 3 * goal && away > before / 2) return(out(TRUE, step - 1))
+    before <- away
     found <- gp_step(model, at, H, mu, bounds)
     if (is.null(found)) return(out(decrement_of(at, at$information, model, bounds) < max(0.1, goal), step))
     H <- if (step < 5) found$at$information else secant(H, found$at$theta - at$theta, at$score - found$at$score)
@@ -201,6 +201,12 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
     mu <- found$mu
   }
   out(FALSE, most)
+}
+
+tell_step <- function(step, at, away) {
+  numbers <- paste(names(at$theta), vapply(exp(at$theta), format, "", digits = 4), collapse = ", ")
+  message("step ", step, ": logLik ", format(at$value, digits = 10), ", ", format(away, digits = 2),
+          " standard errors from the top, ", numbers)
 }
 
 # Directions in which there is room: a column for each parameter that is not at a bound its score pushes against. A
