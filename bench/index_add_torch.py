@@ -1,6 +1,7 @@
 # What torch.index_add_ takes for the shapes of bench/arrays_gpu.R, in place, by events: medians, as lines of a file.
+# Calls of few items follow each other: a share of twenty.
 #
-#   python3 bench/index_add_torch.py OUT.csv
+#   python3 bench/index_add_torch.py OUT.csv [least items] [most items]
 import sys
 import torch
 
@@ -18,15 +19,16 @@ def index_of(like, extent, items):
     return index
 
 
-def milliseconds(call, turns):
+def milliseconds(call, turns, calls):
     took = []
     for turn in range(turns + 2):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
-        call()
+        for _ in range(calls):
+            call()
         end.record()
         end.synchronize()
-        took.append(begin.elapsed_time(end))
+        took.append(begin.elapsed_time(end) / calls)
     return sorted(took[2:])[turns // 2]
 
 
@@ -36,10 +38,13 @@ cases = [("1", 1, 2**25, 15, "first"), ("2", 1024, 32768, 15, "first"), ("3", 2*
          ("9", 128, 4000000, 4000000, "uniform"), ("10-10", 1, 10, 100000000, "uniform"),
          ("10-1000", 1, 1000, 100000000, "uniform"), ("10-1000000", 1, 1000000, 100000000, "uniform")]
 
+least, most = [float(x) for x in sys.argv[2:4] + ["0", "inf"][len(sys.argv[2:4]):]]
 torch.manual_seed(1)
 with open(sys.argv[1], "w") as out:
     out.write("case,type,mode,ms\n")
     for name, before, extent, items, like in cases:
+        if not least <= items <= most:
+            continue
         index = index_of(like, extent, items)
         for kind in ("float64", "float32"):
             x = torch.zeros(extent, before, device="cuda", dtype=getattr(torch, kind)).squeeze()
@@ -47,7 +52,7 @@ with open(sys.argv[1], "w") as out:
             for mode in ("atomic", "deterministic") if kind == "float64" else ("atomic",):
                 torch.use_deterministic_algorithms(mode == "deterministic")
                 try:
-                    ms = milliseconds(lambda: x.index_add_(0, index, source), 7)
+                    ms = milliseconds(lambda: x.index_add_(0, index, source), 7, 20 if items < 2000 else 1)
                     out.write(f"{name},{kind},{mode},{ms:.4f}\n")
                 except RuntimeError as error:
                     print(name, kind, mode, error)

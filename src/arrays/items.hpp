@@ -50,6 +50,8 @@ struct Items {
   // NaN has two kinds, told apart by their low bits.
   KW_FN bool is_missing(double value) const { return value != value && low_bits(value) == low_bits(not_available); }
   KW_FN Index place(Index k) const { return order ? order[k] : k + 1; }
+  KW_FN double as_double(int value) const { return value == missing ? not_available : value; }
+  KW_FN double as_double(double value) const { return value; }
 
  private:
   KW_FN static std::uint32_t low_bits(double value) {
@@ -60,8 +62,6 @@ struct Items {
   struct Counting1 {
     Index operator[](Index k) const { return k + 1; }
   };
-  KW_FN double as_double(int value) const { return value == missing ? not_available : value; }
-  double as_double(double value) const { return value; }
   template <class Number, class Order>
   void copy(const Number* numbers, Order at, Index count, double* to) const {
     for (Index k = 0; k < count; ++k) to[k] = as_double(numbers[static_cast<Index>(at[k]) - 1]);

@@ -4,7 +4,7 @@
 # Lengths that are hard to share out; more than a piece has, more than a tile, next to none.
 layouts <- list(
   one = 300000L, equal = rep(7L, 30000), huge = c(1L, 200000L, 0L, 3L, 70000L),
-  zeros = c(integer(70000), 5L, integer(40000)), tiles = c(1408L, 1407L, 1L, 5632L, 5631L, 1409L),
+  zeros = c(integer(70000), 5L, integer(40000)), tiles = c(352L, 351L, 1L, 353L, 64L, 65L, 704L, 705L, 5632L),
   zipf = as.integer(ceiling(60000 / seq_len(3000)^1.2)),
   singles = rep(1L, 50000), mixed = rep(c(0L, 1L, 2L, 0L, 9L, 400L), 500), few = c(2L, 0L, 4L)
 )
@@ -70,6 +70,10 @@ test_that("missing items, and sums too large for an integer, are on the GPU what
     expect_identical(r, c(.Machine$integer.max, NA))
     expect_warning(r <- suppressMessages(par_scan(to(large), "sum", s)), class = "kernweave_warning_overflow")
     expect_identical(r, c(rep(.Machine$integer.max, 2), NA, NA))
+    # Nothing is known of what comes after it.
+    expect_warning(r <- suppressMessages(par_scan(to(c(large[1:2], -9L, 7L)), "sum", par_segments(lengths = c(3, 1)))),
+                   class = "kernweave_warning_overflow")
+    expect_identical(r, c(.Machine$integer.max, NA, NA, 7L))
   }
 })
 
@@ -155,7 +159,8 @@ test_that("orders, sorted vectors and segments in order are on the GPU what they
   set.seed(8)
   for (n in c(1, 2, 1000, 1e5)) {
     keys <- list(stats::rnorm(n), sample(.Machine$integer.max, n, TRUE) * sample(c(-1L, 1L), n, TRUE),
-                 sample(c(-3:3, NA), n, TRUE), sample(awkward_numbers, n, TRUE), rep(5, n), round(stats::runif(n), 2))
+                 sample(c(-3:3, NA), n, TRUE), sample(awkward_numbers, n, TRUE), rep(5, n), round(stats::runif(n), 2),
+                 sort(sample.int(n, n, TRUE)))
     for (x in keys) for (decreasing in c(FALSE, TRUE)) {
       same_there(function(to) par_order(to(x), decreasing = decreasing), label = paste("order", n, typeof(x)))
       same_there(function(to) par_sort(to(x), decreasing = decreasing), label = paste("sort", n, typeof(x)))
@@ -163,9 +168,10 @@ test_that("orders, sorted vectors and segments in order are on the GPU what they
     same_there(function(to) par_order(lapply(keys[c(3, 4, 1)], to), decreasing = c(TRUE, FALSE, TRUE)))
     same_there(function(to) par_order(to(keys[[1]]), nearly = 5))
   }
-  for (lengths in layouts) {
-    x <- items_of(lengths, "double")
-    same_there(function(to) par_order(to(x), par_segments(lengths = lengths)), label = "order of segments")
+  tiles <- list(windows = sample(0:300, 300, TRUE), one_each = c(1024L, 1000L, 1023L, 900L), longer = c(1025L, 0L, 3L))
+  for (lengths in c(layouts, tiles)) for (type in c("double", "integer")) for (decreasing in c(FALSE, TRUE)) {
+    x <- items_of(lengths, type, missing = TRUE)
+    same_there(function(to) par_order(to(x), par_segments(lengths = lengths), decreasing), label = "order of segments")
   }
 })
 
@@ -204,7 +210,9 @@ test_that("rows are joined on the GPU as on the CPU", {
   set.seed(10)
   tables <- list(list(sample(3000L, 5000, TRUE), sample(4000L, 4000, TRUE)), list(c(1, 1, 2), c(2, 2, 3)),
                  list(sample(awkward_numbers, 50, TRUE), sample(awkward_numbers, 40, TRUE)),
-                 list(rep(1L, 900), rep(1L, 800)), list(c(NA, 1L, 2L), c(2L, NA, NA)))
+                 list(rep(1L, 900), rep(1L, 800)), list(c(NA, 1L, 2L), c(2L, NA, NA)),
+                 list(sort(sample(3000L, 5000, TRUE)), sort(sample(4000L, 4000, TRUE))),
+                 list(rep(c(1, 2, 3), c(500, 1, 40)), rep(c(1, 2, 3), c(3, 700, 5))))
   for (table in tables) for (type in c("inner", "left", "right", "outer")) for (na in c("match", "never")) {
     same_there(function(to) par_join(to(table[[1]]), to(table[[2]]), type, na), label = paste("join", type, na))
   }
@@ -215,7 +223,7 @@ test_that("slices are added on the GPU as on the CPU, in all ways", {
   set.seed(11)
   shapes <- list(list(50, 1), list(c(5, 40), 2), list(c(300, 7), 1), list(c(7, 300), 2), list(c(3, 20, 5), 2),
                  list(c(200, 9), 2), list(c(130, 4, 2), 2))
-  for (shape in shapes) for (items in c(1, 15, 64, 65, 700, 20000)) for (type in c("double", "integer")) {
+  for (shape in shapes) for (items in c(1, 15, 64, 65, 1024, 1025, 20000)) for (type in c("double", "integer")) {
     extents <- shape[[1]]
     dim <- shape[[2]]
     if (prod(extents[-dim]) * items > 3e6) next

@@ -1,9 +1,9 @@
-// Adding slices on a device. Few items are put in order by every block, a thread taking those of one number; many come
-// sorted by their numbers, and pieces of them hand over what they know of their first and of their last number, as
-// items of a next level. So every number's items are added in their order, and nothing depends on who comes first.
+// Adding slices on a device. Of few items a thread takes those of one number; many come sorted by their numbers, and
+// pieces of them hand over what they know of their first and of their last number, as items of a next level. So every
+// number's items are added in their order, and nothing depends on who comes first.
 #pragma once
 #include "arrays/combine.hpp"
-#include "arrays/cuda/runtime.cuh"
+#include "arrays/cuda/rank.cuh"
 #include "arrays/cuda/tuning.hpp"
 #include "arrays/cuda/verbs.hpp"
 
@@ -49,27 +49,37 @@ struct Adding {
   }
 };
 
-// A block has the items in order; its y is the place of an item, whose thread goes on if no item of the same number
-// comes before.
+// Items by their numbers, or nothing where each block sorts them.
+struct SortedItems {
+  const int *numbers, *order;
+};
+
+// Threads of a block: lanes along x, places of sorted items along y. A thread goes on if no item of the same number
+// comes before its own.
 template <class Op>
-__global__ void __launch_bounds__(kAddThreads) add_few(const Adding<Op> a, const int* index, int count) {
-  __shared__ int numbers[kFewItems], items[kFewItems];
-  const int thread = static_cast<int>(threadIdx.x);
-  if (thread < count) {
-    const int own = index[thread];
-    int before = 0;
-    for (int k = 0; k < count; ++k) before += index[k] < own || (index[k] == own && k < thread);
-    numbers[before] = own;
-    items[before] = thread;
+__global__ void __launch_bounds__(kAddThreads) add_few(const Adding<Op> a, const int* index, SortedItems sorted,
+                                                       int count) {
+  __shared__ int numbers[kFewItems], order[kFewItems];
+  if (!sorted.numbers) {
+    const int item = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+    if (item < count) {
+      const int place = rank_of(index, count, item);
+      numbers[place] = index[item];
+      order[place] = item + 1;
+    }
+    __syncthreads();
+    sorted = {numbers, order};
   }
-  __syncthreads();
-  const int first = static_cast<int>(blockIdx.y), number = numbers[first];
-  if (first > 0 && numbers[first - 1] == number) return;
-  const Index at = static_cast<Index>(blockIdx.x) * kAddThreads + thread;
-  if (at >= a.shape.slice()) return;
+  const Index at = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const int first = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
+  if (at >= a.shape.slice() || first >= count) return;
+  const int number = sorted.numbers[first];
+  if (first > 0 && sorted.numbers[first - 1] == number) return;
   const auto lane = a.lane(at);
+  const auto last = partition::upper_bound(sorted.numbers, first, count, number);
   typename Op::State state = NeutralOf<Op>::state();
-  for (int k = first; k < count && numbers[k] == number; ++k) state = Op::combine(state, a.term(lane, items[k]));
+#pragma unroll kAddInFlight
+  for (Index k = first; k < last; ++k) state = Op::combine(state, a.term(lane, sorted.order[k] - 1));
   a.put(lane, number, state);
 }
 
@@ -157,41 +167,40 @@ __global__ void __launch_bounds__(kAddThreads) add_pieces(const __grid_constant_
   if (lane < a.shape.slice() && piece < level.pieces) PieceAdder<Op>(a, level, piece, lane).run();
 }
 
-// How a level is cut: by sizes alone.
-struct LevelCut {
-  int lanes = 1;  // of a block
-  Index pieces = 1;
+// Threads of a block: lanes, and pieces or places that they see together.
+inline dim3 lanes_of_block(Index slice) {
+  int lanes = 1;
+  while (lanes < kAddThreads && lanes < slice) lanes *= 2;
+  return dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(kAddThreads / lanes));
+}
 
-  LevelCut(Index slice, Index items) {
-    while (lanes < kAddThreads && lanes < slice) lanes *= 2;
-    const Index strips = (slice + lanes - 1) / lanes, together = kAddThreads / lanes;
-    const Index most = std::max<Index>(1, kMostAddBlocks * together / strips);
-    if (items > kLeastAddPiece) pieces = std::min(most, (items + kLeastAddPiece / 4 - 1) / (kLeastAddPiece / 4));
-  }
-};
+// How many pieces a level is cut into: by sizes alone.
+inline Index level_pieces(Index slice, Index items, dim3 threads) {
+  if (items <= kLeastAddPiece) return 1;
+  const Index most = std::max<Index>(1, kMostAddBlocks * threads.y / blocks_for(slice, threads.x));
+  return std::min(most, (items + kLeastAddPiece / 4 - 1) / (kLeastAddPiece / 4));
+}
 
 template <class Op>
 void add_sorted(Device& gpu, const Adding<Op>& a, Level<Op> level) {
   using State = typename Op::State;
   const Index slice = a.shape.slice();
+  const dim3 threads = lanes_of_block(slice);
   Block numbers[2], states[2];  // of this level and of the next
   for (int turn = 0;; turn = 1 - turn) {
-    const LevelCut cut(slice, level.count);
-    level.pieces = cut.pieces;
+    level.pieces = level_pieces(slice, level.count, threads);
     level.next_numbers = nullptr;
     level.next_states = nullptr;
-    if (cut.pieces > 1) {
-      numbers[turn] = room_for<int>(gpu, 2 * cut.pieces);
-      states[turn] = room_for<State>(gpu, 2 * cut.pieces * slice);
+    if (level.pieces > 1) {
+      numbers[turn] = room_for<int>(gpu, 2 * level.pieces);
+      states[turn] = room_for<State>(gpu, 2 * level.pieces * slice);
       level.next_numbers = pointer<int>(numbers[turn]);
       level.next_states = pointer<State>(states[turn]);
     }
-    const unsigned together = static_cast<unsigned>(kAddThreads / cut.lanes);
-    const dim3 blocks(blocks_for(slice, cut.lanes), blocks_for(cut.pieces, together));
-    add_pieces<Op><<<blocks, dim3(static_cast<unsigned>(cut.lanes), together), 0, stream_of(gpu)>>>(a, level);
-    check(cudaGetLastError(), "starting a kernel");
-    if (cut.pieces == 1) return;
-    level = Level<Op>{level.next_numbers, nullptr, level.next_states, 2 * cut.pieces, 0, nullptr, nullptr};
+    launch(gpu, add_pieces<Op>, dim3(blocks_for(slice, threads.x), blocks_for(level.pieces, threads.y)), threads, a,
+           level);
+    if (level.pieces == 1) return;
+    level = Level<Op>{level.next_numbers, nullptr, level.next_states, 2 * level.pieces, 0, nullptr, nullptr};
   }
 }
 
@@ -201,19 +210,19 @@ void add_by(Device& gpu, const AddTask& task, const typename Op::Value* source, 
   const Adding<Op> a{task.shape, task.steps, static_cast<FactorOf<Op>>(task.alpha), source, array, overflow};
   const Index slice = task.shape.slice();
   if (slice == 0 || task.count == 0) return;
-  if (task.count <= kFewItems)
-    return launch(gpu, add_few<Op>, dim3(blocks_for(slice, kAddThreads), static_cast<unsigned>(task.count)),
-                  kAddThreads, a, task.index, static_cast<int>(task.count));
   Block numbers, order;
-  Level<Op> level{task.sorted_keys, task.order, nullptr, task.count, 0, nullptr, nullptr};
-  if (!task.sorted_keys) {
+  SortedItems sorted{task.sorted_keys, task.order};
+  if (!sorted.numbers && task.count > kFewItems) {
     numbers = room_for<int>(gpu, task.count);
     order = room_for<int>(gpu, task.count);
+    sorted = {pointer<int>(numbers), pointer<int>(order)};
     sort_index(gpu, task.index, task.count, task.shape.extent, pointer<int>(numbers), pointer<int>(order));
-    level.numbers = pointer<int>(numbers);
-    level.order = pointer<int>(order);
   }
-  add_sorted(gpu, a, level);
+  if (task.count > kRankedItems)
+    return add_sorted(gpu, a, Level<Op>{sorted.numbers, sorted.order, nullptr, task.count, 0, nullptr, nullptr});
+  const dim3 threads = lanes_of_block(slice);
+  launch(gpu, add_few<Op>, dim3(blocks_for(slice, threads.x), blocks_for(task.count, threads.y)), threads, a,
+         task.index, sorted, static_cast<int>(task.count));
 }
 
 }  // namespace kernweave::arrays::cuda

@@ -1,8 +1,11 @@
-// Joins on a device: both tables sorted, two ways through them, running totals of partners, and a walk along these.
+// Joins on a device: both tables sorted, one way through them that counts partners, running totals of these, and a walk
+// along the totals.
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 #include "arrays/cuda/radix.cuh"
 #include "arrays/cuda/search.cuh"
+#include "arrays/cuda/totals.cuh"
 #include "arrays/cuda/walk.cuh"
 
 namespace kernweave::arrays::cuda {
@@ -10,48 +13,62 @@ namespace {
 
 constexpr int kAlone = -1;  // first partner of a row that has none
 
-// Of rows of x: partners, and the first of them among the sorted rows of y.
-struct Partners {
-  Block counts, first;
+// Of a row of x: partners, and the first of them among the sorted rows of y.
+struct alignas(8) Partners {
+  int count, first;
 };
 
+struct CountOf {
+  int least;
+  KW_FN Index operator()(const Partners& partners) const { return max(partners.count, least); }
+};
+
+// Told of each row of x where its key begins in y, and of each row of y whether x has its key.
 template <class Key>
-Partners find_partners(Device& gpu, const Sorting<Key>& x, const Sorting<Key>& y, const JoinOf& task,
-                       int* y_matched) {
-  const Missing missing{task.missing_match, kAlone};
-  const Block lower = room_for<int>(gpu, x.count), upper = room_for<int>(gpu, x.count),
-              unused = room_for<int>(gpu, y.count);
-  const Key *const x_keys = pointer<Key>(x.keys[0]), *const y_keys = pointer<Key>(y.keys[0]);
-  pass_through(gpu, TwoLists<Key>{x_keys, y_keys, x.count, y.count}, {pointer<int>(lower), nullptr},
-               {pointer<int>(unused), y_matched}, missing);
-  pass_through(gpu, TwoLists<Key>{y_keys, x_keys, y.count, x.count}, {}, {pointer<int>(upper), nullptr}, missing);
-  Partners found{room_for<int>(gpu, x.count), room_for<int>(gpu, x.count)};
-  const int *const from = pointer<int>(lower), *const to = pointer<int>(upper), *const rows = pointer<int>(x.rows[0]);
-  int *const counts = pointer<int>(found.counts), *const first = pointer<int>(found.first);
-  const int least = task.keep_x ? 1 : 0;
-  for_each_number(gpu, x.count, [=] __device__(Index k) {
-    const int row = rows[k] - 1, partners = to[k] - from[k];
-    counts[row] = max(partners, least);
-    first[row] = partners > 0 ? from[k] : kAlone;
-  });
-  return found;
-}
+struct FindPartners {
+  const Key* y_keys;
+  Index y_count;
+  const int *x_rows, *y_rows;
+  bool missing_match;
+  Partners* partners;
+  std::uint8_t* alone;  // rows of y that x has not; null where nobody asks
+
+  __device__ void of_a(Index k, Key key, Index place, bool equal) const {
+    const bool has = equal && (missing_match || !is_missing_key(key));
+    partners[x_rows[k] - 1] = has ? Partners{static_cast<int>(run_at(place, key)), static_cast<int>(place)}
+                                  : Partners{0, kAlone};
+  }
+  __device__ void of_b(Index k, Key key, Index, bool equal) const {
+    if (alone) alone[y_rows[k] - 1] = !(equal && (missing_match || !is_missing_key(key)));
+  }
+
+ private:
+  // How many rows of y have the key, looked for in ever larger steps: most keys have few.
+  __device__ Index run_at(Index place, Key key) const {
+    constexpr Index kFirst = 4, kGrowth = 16;
+    Index run = 0;
+    for (Index most = kFirst;; most *= kGrowth) {
+      run = partition::run_length(y_keys, place, y_count, key, most, partition::Less());
+      if (run < most) return run;
+    }
+  }
+};
 
 struct WritePair : ItemsAlone {
-  const int *first, *y_rows;
+  const Partners* partners;
+  const int* y_rows;
   int *x, *y;
   int none;
   __device__ void operator()(Index item, Index object, Index rank) const {
     x[item] = static_cast<int>(object + 1);
-    y[item] = first[object] == kAlone ? none : y_rows[first[object] + rank];
+    const int first = partners[object].first;
+    y[item] = first == kAlone ? none : y_rows[first + rank];
   }
 };
 
-// Rows of y without a partner, in their order.
-Made rows_alone(Device& gpu, const int* matched, const int* rows, Index count) {
-  const Block flags = room_for<std::uint8_t>(gpu, count), number = room_for<Index>(gpu, 1);
-  auto* const flag = pointer<std::uint8_t>(flags);
-  for_each_number(gpu, count, [=] __device__(Index k) { flag[rows[k] - 1] = !matched[k]; });
+// Rows that are flagged, in their order.
+Made flagged_rows(Device& gpu, const std::uint8_t* flag, Index count) {
+  const Block number = room_for<Index>(gpu, 1);
   Made made{room_for<int>(gpu, count), 0};
   with_scratch(gpu, "rows without a partner", [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceSelect::Flagged(scratch, bytes, thrust::make_counting_iterator(1), flag,
@@ -72,18 +89,26 @@ Sorting<KeyOf<Item>> sorted_rows(Device& gpu, const Item* items, Index count, co
 
 template <class Item>
 Pairs pairs_of(Device& gpu, const Item* x_items, const Item* y_items, const JoinOf& task, int none) {
+  using Key = KeyOf<Item>;
   const auto x = sorted_rows(gpu, x_items, task.x.count, task), y = sorted_rows(gpu, y_items, task.y.count, task);
-  const Block matched = room_for<int>(gpu, y.count), offsets = room_for<Index>(gpu, x.count + 1);
-  clear(gpu, matched, static_cast<std::size_t>(y.count) * sizeof(int));
-  const Partners found = find_partners(gpu, x, y, task, pointer<int>(matched));
-  const Index* const ends = pointer<Index>(offsets) + 1;
-  const Index pairs = offsets_of(gpu, Whole{pointer<int>(found.counts), nullptr, x.count}, pointer<Index>(offsets));
-  const Made alone = task.keep_y ? rows_alone(gpu, pointer<int>(matched), pointer<int>(y.rows[0]), y.count) : Made();
+  const Block partners = room_for<Partners>(gpu, x.count), offsets = room_for<Index>(gpu, x.count + 1);
+  Block flags;
+  if (task.keep_y) flags = room_for<std::uint8_t>(gpu, y.count);
+  auto* const of_rows = pointer<Partners>(partners);
+  auto* const flag = pointer<std::uint8_t>(flags);
+  const auto *const x_keys = pointer<Key>(x.keys[0]), *const y_keys = pointer<Key>(y.keys[0]);
+  const int *const x_rows = pointer<int>(x.rows[0]), *const y_rows = pointer<int>(y.rows[0]);
+  pass_through(gpu, TwoLists<Key>{x_keys, y_keys, x.count, y.count},
+               FindPartners<Key>{y_keys, y.count, x_rows, y_rows, task.missing_match, of_rows, flag});
+  const auto counts = thrust::make_transform_iterator(static_cast<const Partners*>(of_rows),
+                                                      CountOf{task.keep_x ? 1 : 0});
+  const Index pairs = running_totals(gpu, counts, x.count, pointer<Index>(offsets));
+  const Made alone = flag ? flagged_rows(gpu, flag, y.count) : Made();
   Pairs made{room_for<int>(gpu, pairs + alone.count, "pairs"), room_for<int>(gpu, pairs + alone.count, "pairs"),
              pairs + alone.count};
   int *const to_x = pointer<int>(made.x), *const to_y = pointer<int>(made.y);
-  walk_all(gpu, Objects<const Index*>{ends, x.count, pairs},
-           WritePair{{}, pointer<int>(found.first), pointer<int>(y.rows[0]), to_x, to_y, none});
+  walk_all(gpu, Objects<const Index*>{pointer<Index>(offsets) + 1, x.count, pairs},
+           WritePair{{}, of_rows, y_rows, to_x, to_y, none});
   const int* const rows = pointer<int>(alone.block);
   for_each_number(gpu, alone.count, [=] __device__(Index k) {
     to_x[pairs + k] = none;

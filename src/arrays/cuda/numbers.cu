@@ -1,9 +1,9 @@
 // Looks at numbers on a device before anything is done with them, and changes of their type.
-#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include "arrays/cuda/keys.cuh"
+#include "arrays/cuda/totals.cuh"
 #include "arrays/cuda/verbs.hpp"
 
 namespace kernweave::arrays::cuda {
@@ -81,13 +81,8 @@ void to_doubles(Device& gpu, const int* from, Index count, int missing, double n
 void copy_numbers(Device& gpu, const void* from, std::size_t bytes, void* to) { copy(gpu, to, from, bytes); }
 
 Index offsets_of(Device& gpu, const Whole& counts, Index* offsets) {
-  check(cudaMemsetAsync(offsets, 0, sizeof(Index), stream_of(gpu)), "clearing memory");
-  if (counts.count == 0) return 0;
   const auto numbers = thrust::make_transform_iterator(thrust::make_counting_iterator(Index{0}), AsIndex{counts});
-  with_scratch(gpu, "running totals", [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceScan::InclusiveSum(scratch, bytes, numbers, offsets + 1, counts.count, stream_of(gpu));
-  });
-  return fetched(gpu, offsets + counts.count);
+  return running_totals(gpu, numbers, counts.count, offsets);
 }
 
 void narrow(Device& gpu, const Index* from, Index count, int* to) {

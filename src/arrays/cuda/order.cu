@@ -1,7 +1,12 @@
-// Orders on a device: by one column after the other, the last one first; groups of equal keys; sorted items.
+// Orders on a device: by one column after the other, the last one first, or of segments by one column; groups of equal
+// keys; sorted items.
+#include <cub/device/device_reduce.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 #include "arrays/cuda/radix.cuh"
+#include "arrays/cuda/rank.cuh"
+#include "arrays/cuda/tile_order.cuh"
 #include "arrays/cuda/verbs.hpp"
 #include "arrays/cuda/walk.cuh"
 
@@ -36,6 +41,81 @@ struct WriteCode : ItemsAlone {
     codes[order[item] - 1] = static_cast<int>(object + 1);
   }
 };
+
+struct LengthOf {
+  Whole offsets;
+  KW_FN Index operator()(Index k) const { return offsets[k + 1] - offsets[k]; }
+};
+
+// Items of the longest segment. Waits.
+Index longest_of(Device& gpu, const Whole& offsets) {
+  const Block most = room_for<Index>(gpu, 1);
+  const auto lengths = thrust::make_transform_iterator(thrust::make_counting_iterator(Index{0}), LengthOf{offsets});
+  with_scratch(gpu, "lengths of segments", [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceReduce::Max(scratch, bytes, lengths, pointer<Index>(most), offsets.count - 1, stream_of(gpu));
+  });
+  return fetched(gpu, pointer<Index>(most));
+}
+
+// How many bits tell so many things apart.
+int bits_for(Index things) {
+  int bits = 0;
+  while ((things - 1) >> bits > 0) ++bits;
+  return bits;
+}
+
+// A word has the number of a segment, of a key the bits in which keys differ, and which item of the segment it is.
+template <class Key>
+struct WriteWord : ItemsAlone {
+  const Key* keys;
+  int first_bit, key_bits, rank_bits;
+  std::uint64_t* to;
+  __device__ void operator()(Index item, Index object, Index rank) const {
+    const std::uint64_t key = (keys[item] >> first_bit) & ((std::uint64_t{1} << key_bits) - 1);
+    to[item] = (static_cast<std::uint64_t>(object) << key_bits | key) << rank_bits | static_cast<std::uint64_t>(rank);
+  }
+};
+
+// Rows of segments, one after the other, by words; none where 64 bits do not hold them.
+template <class Item>
+std::optional<Block> order_by_words(Device& gpu, const Item* items, Index count, bool decreasing,
+                                    const Whole& offsets, Index longest) {
+  using Key = KeyOf<Item>;
+  const Index segments = offsets.count - 1;
+  const int rank_bits = bits_for(longest), segment_bits = bits_for(segments);
+  Sorting<Key> keys(gpu, count);
+  keys.fill(gpu, KeysOf<Item>{items, nullptr, decreasing});
+  const int key_bits = keys.last_bit - keys.first_bit;
+  if (segment_bits + key_bits + rank_bits > 64 || key_bits == 64) return std::nullopt;
+  Sorting<std::uint64_t> words(gpu, count);
+  auto* const word = pointer<std::uint64_t>(words.keys[0]);
+  walk_all(gpu, Objects<Whole>{offsets.from(1), segments, count},
+           WriteWord<Key>{{}, pointer<Key>(keys.keys[0]), keys.first_bit, key_bits, rank_bits, word});
+  words.first_bit = rank_bits;
+  words.last_bit = rank_bits + key_bits + segment_bits;
+  words.sort_keys(gpu);
+  const auto* const sorted = pointer<std::uint64_t>(words.keys[0]);
+  Block rows = room_for<int>(gpu, count);
+  int* const to = pointer<int>(rows);
+  for_each_number(gpu, count, [=] __device__(Index k) {
+    const Index segment = segment_bits == 0 ? 0 : static_cast<Index>(sorted[k] >> (key_bits + rank_bits));
+    const std::uint64_t rank = sorted[k] & ((std::uint64_t{1} << rank_bits) - 1);
+    to[k] = static_cast<int>(offsets[segment] + static_cast<Index>(rank) + 1);
+  });
+  return rows;
+}
+
+template <class Item>
+std::optional<Block> order_in_segments(Device& gpu, const Item* items, Index count, bool decreasing,
+                                       const Whole& offsets) {
+  const Index longest = longest_of(gpu, offsets);
+  const auto tiles = tiles_of(offsets, count, longest);
+  if (!tiles) return order_by_words(gpu, items, count, decreasing, offsets, longest);
+  Block rows = room_for<int>(gpu, count);
+  launch(gpu, order_tiles<Item>, dim3(blocks_for(tiles->tiles, kOrderThreads / kWarp)), kOrderThreads, items,
+         decreasing, *tiles, pointer<int>(rows));
+  return rows;
+}
 
 template <class Key>
 struct IsHead {
@@ -97,9 +177,16 @@ std::optional<Block> sorted_of(Device& gpu, const Item* items, Index count, bool
 Block order_of(Device& gpu, const OrderOf& task) {
   Block rows;
   const Index count = task.columns.front().count;
+  const Whole& offsets = task.offsets;
+  if (offsets && task.columns.size() == 1) {
+    std::optional<Block> found;
+    with_array(task.columns[0], [&](auto* items) {
+      found = order_in_segments(gpu, items, count, task.decreasing[0], offsets);
+    });
+    if (found) return std::move(*found);
+  }
   for (std::size_t c = task.columns.size(); c-- > 0;)
     with_array(task.columns[c], [&](auto* items) { order_further(gpu, items, count, task.decreasing[c], &rows); });
-  const Whole& offsets = task.offsets;
   if (!offsets) return rows;
   const Block numbers = room_for<std::uint32_t>(gpu, count);
   auto* const to = pointer<std::uint32_t>(numbers);
@@ -121,6 +208,14 @@ Grouped groups_of(Device& gpu, const Column& keys) {
 }
 
 void sort_index(Device& gpu, const int* index, Index count, Index extent, int* keys, int* order) {
+  if (count <= kRankedItems) {
+    const int all = static_cast<int>(count);
+    return for_each_number(gpu, count, [=] __device__(Index k) {
+      const int place = rank_of(index, all, static_cast<int>(k));
+      keys[place] = index[k];
+      order[place] = static_cast<int>(k + 1);
+    });
+  }
   Sorting<std::uint32_t> sorting(gpu, count);
   sorting.number(gpu);
   copy(gpu, pointer<void>(sorting.keys[0]), index, static_cast<std::size_t>(count) * sizeof(int));

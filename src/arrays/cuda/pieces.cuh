@@ -1,8 +1,8 @@
-// What reductions and scans on a device have in common: states that also know of missing items, pieces, and the tiles
-// in which a block goes through its piece.
+// What reductions and scans on a device have in common: states that also know of missing items, pieces, and how a warp
+// goes through its piece. Warps do not wait for each other.
 #pragma once
-#include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
+#include <cub/util_ptx.cuh>
 #include "arrays/cuda/runtime.cuh"
 #include "arrays/cuda/tuning.hpp"
 #include "arrays/request.hpp"
@@ -11,20 +11,29 @@ namespace kernweave::arrays::cuda {
 
 using partition::Place;
 
-// An operator, and with kNotes whether one of its items was not available: a result that is NaN is R's NA then.
+constexpr unsigned kAllLanes = ~0u;
+__device__ inline int lane_of_warp() { return static_cast<int>(threadIdx.x) % kWarp; }
+
+// An operator; with kNotes, whether one of its items was not available: a result that is NaN is R's NA then. And does
+// it begin anew? What comes before it is another segment's then.
 template <class Operator, bool kNotes>
 struct Noting {
   static constexpr int kResults = Operator::kResults;
   Operator operation;
-  bool missing;
+  bool missing, anew;
 
   KW_FN void init() {
     operation.init();
-    missing = false;
+    missing = anew = false;
   }
   KW_FN void take(const Items& items, double value, Index place) {
     operation.take(value, place);
     if (kNotes && value != value) missing |= items.is_missing(value);
+  }
+  KW_FN void take(const Items& items, int value, Index place) {
+    if constexpr (Operator::kReadsIntegers) operation.take(value, place);
+    else operation.take(items.as_double(value), place);
+    if (kNotes) missing |= value == items.missing;
   }
   KW_FN void merge(const Noting& later) {
     operation.merge(later.operation);
@@ -37,35 +46,56 @@ struct Noting {
   }
 };
 
-// A state, and whether it begins anew: what comes before it is another segment's then.
-template <class State>
-struct Flagged {
-  State state;
-  int anew;
-};
-
 struct Then {
   template <class State>
-  __device__ Flagged<State> operator()(Flagged<State> before, const Flagged<State>& later) const {
-    if (later.anew) return later;
-    before.state.merge(later.state);
-    return before;
-  }
-};
-struct Merge {
-  template <class State>
   __device__ State operator()(State before, const State& later) const {
+    if (later.anew) return later;
     before.merge(later);
     return before;
   }
 };
+
+// What all lanes have, each lane's items being later than those of the lane before: every lane gets the same.
+template <class State>
+__device__ State merged_by_warp(State own) {
+#pragma unroll
+  for (int apart = 1; apart < kWarp; apart *= 2) {
+    State other = cub::ShuffleIndex<kWarp>(own, lane_of_warp() ^ apart, kAllLanes);
+    if (lane_of_warp() & apart) {
+      other.merge(own);
+      own = other;
+    } else {
+      own.merge(other);
+    }
+  }
+  return own;
+}
 
 // What a piece knows of the segment that it begins within, if it ends there, and of the one that it leaves open.
 template <class State>
 struct Open {
   State head, tail;
   Index head_of;  // the segment; -1 for none
-  int anew;       // has the tail's segment begun in the piece?
+};
+
+// The numbers of a column, integers or doubles, in its order.
+template <class Number>
+struct ColumnOf {
+  Items items;
+  const Number* numbers;
+  __device__ Number at(Index k) const { return numbers[items.order ? items.order[k] - 1 : k]; }
+};
+
+// Calls f with the type of the numbers.
+template <class F>
+void with_numbers(const Items& items, F f) {
+  if (items.integers) f(Type<int>());
+  else f(Type<double>());
+}
+
+// The limits of a piece.
+struct Stretch {
+  Place from, to;
 };
 
 // Items, cut into segments and into pieces.
@@ -78,18 +108,30 @@ struct Pieces {
   State begin;  // of every segment
   Open<State>* open;
 
-  __device__ Place place(Index piece) const {
-    return partition::walk_to(ends, segments, count, partition::even_split(count + segments, pieces, piece));
+  // Blocks of warps with a piece each.
+  dim3 blocks(Index columns) const {
+    return dim3(blocks_for(pieces, kPieceThreads / kWarp), static_cast<unsigned>(columns));
+  }
+  __device__ Index piece() const {
+    return static_cast<Index>(blockIdx.x) * (kPieceThreads / kWarp) + threadIdx.x / kWarp;
+  }
+  // Both ends are looked for at the same time.
+  __device__ Stretch stretch(Index piece) const {
+    const Index diagonal = partition::even_split(count + segments, pieces, piece + lane_of_warp() % 2);
+    const Place found = partition::walk_to(ends, segments, count, diagonal);
+    const auto of_lane = [&](int lane) {
+      return Place{__shfl_sync(kAllLanes, found.object, lane), __shfl_sync(kAllLanes, found.item, lane)};
+    };
+    return {of_lane(0), of_lane(1)};
   }
   __device__ Index begin_of(Index segment) const { return segment == 0 ? 0 : ends[segment - 1]; }
   __device__ bool begun_before(Place at) const { return at.object < segments && at.item > begin_of(at.object); }
-  __device__ Items column(Index number) const {
-    Items own = items;
-    if (own.integers) own.integers += number * rows;
-    else own.doubles += number * rows;
-    return own;
+  template <class Number>
+  __device__ ColumnOf<Number> column(Index number) const {
+    if constexpr (std::is_same_v<Number, int>) return {items, items.integers + number * rows};
+    else return {items, items.doubles + number * rows};
   }
-  __device__ Open<State>& mine() const { return open[blockIdx.y * pieces + blockIdx.x]; }
+  __device__ Open<State>& of(Index piece) const { return open[blockIdx.y * pieces + piece]; }
 };
 
 inline Index pieces_for(Index items_and_segments) {
@@ -97,72 +139,77 @@ inline Index pieces_for(Index items_and_segments) {
   return std::max<Index>(1, std::min<Index>(kMostPieces, most));
 }
 
-// The next tile of a piece, in shared memory: ends of segments, counted from its first item, and values.
-template <int kThreads, int kEach>
-struct TileOf {
-  static constexpr int kItems = kThreads * kEach;
-  double values[kItems];
-  int ends[kItems];
-
-  // What the tile may hold is loaded at once, before it is known where it ends.
-  __device__ void load(const Items& items, const Whole& all_ends, Place at, Place to) {
-    const Index items_left = to.item - at.item, ends_left = to.object - at.object;
+// Items first .. first + count - 1, as many for each lane, a warp's width apart; all loads are on their way together.
+template <int kEach, class Number>
+__device__ void fetch(const ColumnOf<Number>& column, Index first, int count, Number (&to)[kEach]) {
+  const auto fetch_by = [&](auto at) {
 #pragma unroll
     for (int v = 0; v < kEach; ++v) {
-      const int k = v * kThreads + static_cast<int>(threadIdx.x);
-      if (k < ends_left) ends[k] = clipped(all_ends[at.object + k] - at.item);
-      if (k < items_left) values[k] = items.at(at.item + k);
+      const int k = v * kWarp + lane_of_warp();
+      to[v] = k < count ? column.numbers[at(first + k)] : Number();
     }
-    __syncthreads();
-  }
-  // How many segments end in it, of as many items and ends as it has room for.
-  __device__ int ends_within(Place at, Place to) const { return ends_before(at, to, room(at, to)); }
-  __device__ static int room(Place at, Place to) { return limited(to.item - at.item + to.object - at.object); }
-  // Where a thread begins.
-  __device__ int ends_before(Place at, Place to, int diagonal) const {
-    return static_cast<int>(partition::merge_path(ends, limited(to.object - at.object), partition::Counting(),
-                                                  limited(to.item - at.item), diagonal));
-  }
-  // Items up to the first end, or to the end of the piece.
-  __device__ Index first_run(Place at, Place to) const { return at.object < to.object ? ends[0] : to.item - at.item; }
+  };
+  if (column.items.order) fetch_by([&](Index k) { return column.items.order[k] - 1; });
+  else fetch_by([](Index k) { return k; });
+}
 
- private:
-  __device__ static int limited(Index count) { return count < kItems ? static_cast<int>(count) : kItems; }
-  __device__ static int clipped(Index end) { return end < (1 << 30) ? static_cast<int>(end) : 1 << 30; }
+// 16 bytes.
+template <class Number>
+struct alignas(16) Vector {
+  static constexpr int kWide = 16 / sizeof(Number);
+  Number numbers[kWide];
 };
 
-// Items first .. last - 1, by all threads of a block in turn.
-template <class State>
-__device__ void fold_in_turn(const Items& items, Index first, Index last, State* state) {
-  constexpr int kAtOnce = kStream.each;
-  Index k = first + threadIdx.x;
-  const Index step = blockDim.x;
-  for (; k + (kAtOnce - 1) * step < last; k += kAtOnce * step) {
-    double values[kAtOnce];
+// Items first .. last - 1, by all lanes of a warp in turn: some up to where 16 bytes begin, then so many at a time.
+template <class State, class Number>
+__device__ void fold_in_turn(const ColumnOf<Number>& column, Index first, Index last, State* state) {
+  constexpr int kWide = Vector<Number>::kWide;
+  const auto one_by_one = [&](Index from, Index to) {
+#pragma unroll 4
+    for (Index k = from + lane_of_warp(); k < to; k += kWarp)
+      state->take(column.items, column.at(k), column.items.place(k));
+  };
+  if (column.items.order) return one_by_one(first, last);
+  const auto at = reinterpret_cast<std::uintptr_t>(column.numbers + first);
+  const Index begin = min(last, first + static_cast<Index>(-at % sizeof(Vector<Number>) / sizeof(Number)));
+  const Index vectors = (last - begin) / kWide;
+  const auto* const from = reinterpret_cast<const Vector<Number>*>(column.numbers + begin);
+  const auto take = [&](const Vector<Number>& own, Index k) {
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) values[u] = items.at(k + u * step);
+    for (int w = 0; w < kWide; ++w) state->take(column.items, own.numbers[w], begin + k * kWide + w + 1);
+  };
+  one_by_one(first, begin);
+  Index k = lane_of_warp();
+  for (; k + (kInFlight - 1) * kWarp < vectors; k += kInFlight * kWarp) {
+    Vector<Number> own[kInFlight];
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) state->take(items, values[u], items.place(k + u * step));
+    for (int v = 0; v < kInFlight; ++v) own[v] = from[k + v * kWarp];
+#pragma unroll
+    for (int v = 0; v < kInFlight; ++v) take(own[v], k + v * kWarp);
   }
-  for (; k < last; k += step) state->take(items, items.at(k), items.place(k));
+  for (; k < vectors; k += kWarp) {
+    const Vector<Number> own = from[k];
+    take(own, k);
+  }
+  one_by_one(begin + vectors * kWide, last);
 }
 
 // What comes before each piece, and is not over: by one block, whose threads have as many pieces each.
 // use(piece, before) is called for all.
 template <class State, class Use>
 __device__ void carry_on(const Pieces<State>& p, Use use) {
-  using Scan = cub::BlockScan<Flagged<State>, kCarryThreads>;
+  using Scan = cub::BlockScan<State, kCarryThreads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ typename Scan::TempStorage scratch;
   const Open<State>* const open = p.open + blockIdx.x * p.pieces;
   const Index first = partition::even_split(p.pieces, kCarryThreads, threadIdx.x);
   const Index last = partition::even_split(p.pieces, kCarryThreads, threadIdx.x + 1);
-  Flagged<State> all{p.begin, 0}, before{p.begin, 0};
-  all.state.init();
-  for (Index k = first; k < last; ++k) all = Then()(all, Flagged<State>{open[k].tail, open[k].anew});
-  Scan(scratch).ExclusiveScan(all, before, Flagged<State>{p.begin, 1}, Then());
+  State all, before;
+  all.init();
+  for (Index k = first; k < last; ++k) all = Then()(all, open[k].tail);
+  Scan(scratch).ExclusiveScan(all, before, p.begin, Then());
   for (Index k = first; k < last; ++k) {
-    use(k, before.state);
-    before = Then()(before, Flagged<State>{open[k].tail, open[k].anew});
+    use(k, before);
+    before = Then()(before, open[k].tail);
   }
 }
 
@@ -176,6 +223,7 @@ Pieces<State> cut_into_pieces(const Request& request, const Items& items, Index 
   p.count = rows;
   p.pieces = pieces_for(p.count + p.segments);
   p.begin.init();
+  p.begin.anew = true;
   if (request.begins) p.begin.take(items, request.init, 0);
   return p;
 }

@@ -6,11 +6,12 @@
 
 namespace kernweave::arrays::cuda {
 
-// What all keys have in common is in both; `inexact` where an item is not what its key tells.
+// What all keys have in common is in both; `inexact` where an item is not what its key tells, `unsorted` where a key is
+// less than the one before it.
 template <class Key>
 struct Common {
   Key any, all;
-  int inexact;
+  int inexact, unsorted;
 };
 
 template <class Key>
@@ -51,7 +52,7 @@ __global__ void __launch_bounds__(kStream.threads) fill_keys(KeysOf<Item> from, 
   using Key = KeyOf<Item>;
   using Bits = typename Atomic<Key>::Of;
   Key any = 0, all = ~Key{0};
-  bool inexact = false;
+  bool inexact = false, unsorted = from.order != nullptr;
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index k = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; k < count; k += step) {
     const Item item = from.item(k);
@@ -60,12 +61,14 @@ __global__ void __launch_bounds__(kStream.threads) fill_keys(KeysOf<Item> from, 
     any |= key;
     all &= key;
     inexact |= !tells_all(item);
+    unsorted = unsorted || (k > 0 && key < from.key(from.items[k - 1]));
   }
   for (int apart = 16; apart > 0; apart /= 2) {
     any |= __shfl_xor_sync(~0u, any, apart);
     all &= __shfl_xor_sync(~0u, all, apart);
   }
   if (inexact) common->inexact = 1;
+  if (unsorted) common->unsorted = 1;
   if (threadIdx.x % 32 > 0) return;
   atomicOr(reinterpret_cast<Bits*>(&common->any), static_cast<Bits>(any));
   atomicAnd(reinterpret_cast<Bits*>(&common->all), static_cast<Bits>(all));
@@ -77,13 +80,13 @@ struct Sorting {
   Block keys[2], rows[2];
   Index count;
   int first_bit = 0, last_bit = 8 * sizeof(Key);
-  bool inexact = false;
+  bool inexact = false, sorted = false;
 
   Sorting(Device& gpu, Index count) : keys{room_for<Key>(gpu, count), room_for<Key>(gpu, count)}, count(count) {}
 
   template <class Item>
   void fill(Device& gpu, const KeysOf<Item>& from) {
-    const Common<Key> nothing{0, static_cast<Key>(~Key{0}), 0};
+    const Common<Key> nothing{0, static_cast<Key>(~Key{0}), 0, 0};
     const Block common = room_for<Common<Key>>(gpu, 1);
     gpu.upload(common.at(), &nothing, sizeof nothing);
     auto* const at = pointer<Common<Key>>(common);
@@ -92,6 +95,7 @@ struct Sorting {
            pointer<Key>(keys[0]), at);
     const Common<Key> found = fetched(gpu, at);
     inexact = found.inexact;
+    sorted = !found.unsorted;
     const std::uint64_t differ = static_cast<Key>(found.any ^ found.all);
     first_bit = 0;
     last_bit = 0;
@@ -100,7 +104,7 @@ struct Sorting {
   }
 
   void sort_keys(Device& gpu) {
-    if (first_bit == last_bit) return;
+    if (sorted || first_bit == last_bit) return;
     cub::DoubleBuffer<Key> buffers(pointer<Key>(keys[0]), pointer<Key>(keys[1]));
     with_scratch(gpu, "sorting", [&](void* scratch, std::size_t& bytes) {
       return cub::DeviceRadixSort::SortKeys(scratch, bytes, buffers, static_cast<int>(count), first_bit, last_bit,
@@ -111,7 +115,7 @@ struct Sorting {
 
   // With the rows, which must be there.
   void sort(Device& gpu) {
-    if (first_bit == last_bit) return;
+    if (sorted || first_bit == last_bit) return;
     cub::DoubleBuffer<Key> buffers(pointer<Key>(keys[0]), pointer<Key>(keys[1]));
     cub::DoubleBuffer<int> numbers(pointer<int>(rows[0]), pointer<int>(rows[1]));
     with_scratch(gpu, "sorting", [&](void* scratch, std::size_t& bytes) {

@@ -26,9 +26,10 @@ inline void check(cudaError_t status, const char* doing) {
 inline unsigned blocks_for(Index items, Index each) { return static_cast<unsigned>((items + each - 1) / each); }
 
 template <class... Parameters, class... Arguments>
-void launch(const Device& gpu, void (*kernel)(Parameters...), dim3 blocks, int threads, const Arguments&... arguments) {
+void launch(const Device& gpu, void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
+            const Arguments&... arguments) {
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;
-  kernel<<<blocks, static_cast<unsigned>(threads), 0, stream_of(gpu)>>>(arguments...);
+  kernel<<<blocks, threads, 0, stream_of(gpu)>>>(arguments...);
   check(cudaGetLastError(), "starting a kernel");
 }
 

@@ -1,6 +1,7 @@
 // Scans on a device in three phases, as on the CPU (arrays/scan.cpp): what each piece knows of the segment that it
 // leaves open, what comes before each piece, and then the items of each piece one by one.
 #pragma once
+#include <limits>
 #include "arrays/cuda/pieces.cuh"
 
 namespace kernweave::arrays::cuda {
@@ -17,39 +18,56 @@ struct Scanned {
   Pieces<State> pieces;
   RunningTo to;
   bool exclusive;
-
-  // What comes of item k of the column.
-  __device__ void write(Index column, const Items& items, Index k, double running) const {
-    const Index at = column * pieces.rows + items.place(k) - 1;
-    if (to.doubles) {
-      to.doubles[at] = running;
-      return;
-    }
-    constexpr double kMost = 2147483647;
-    const bool fits = running >= -kMost && running <= kMost;
-    to.integers[at] = fits ? static_cast<int>(running) : items.missing;
-    if (!fits && running == running) *to.overflow = 1;
-  }
 };
 
+// A running result on its way: whole numbers stay whole, of which the least stands for what is missing.
+template <class Operator>
+using ResultOf = std::conditional_t<Operator::kReadsIntegers, Index, double>;
+constexpr Index kMissingResult = std::numeric_limits<Index>::min();
+
+template <class Operator>
+__device__ ResultOf<Operator> result_of(const Noting<Operator, true>& running, const Items& items) {
+  if constexpr (Operator::kReadsIntegers) {
+    return running.operation.missing ? kMissingResult : running.operation.total.total.v;
+  } else {
+    double found;
+    running.finish(items, &found);
+    return found;
+  }
+}
+
+__device__ inline bool is_missing_result(Index result) { return result == kMissingResult; }
+__device__ inline bool is_missing_result(double result) { return result != result; }
+__device__ inline double as_double(Index result, const Items& items) {
+  return is_missing_result(result) ? items.not_available : static_cast<double>(result);
+}
+__device__ inline double as_double(double result, const Items&) { return result; }
+// `large` where it is none.
+template <class Result>
+__device__ int as_integer(Result result, const Items& items, bool* large) {
+  constexpr Result kMost = 2147483647;
+  const bool fits = result >= -kMost && result <= kMost;
+  *large |= !fits && !is_missing_result(result);
+  return fits ? static_cast<int>(result) : items.missing;
+}
+
 // Of the segment that is open at the end of a piece, the items that lie in it.
-template <class State>
-__global__ void __launch_bounds__(kReduceTile.threads) look_at_pieces(const __grid_constant__ Scanned<State> s) {
-  using Fold = cub::BlockReduce<State, kReduceTile.threads>;
-  __shared__ typename Fold::TempStorage scratch;
+template <class State, class Number>
+__global__ void __launch_bounds__(kPieceThreads) look_at_pieces(const __grid_constant__ Scanned<State> s) {
   const Pieces<State>& p = s.pieces;
-  const Place from = p.place(blockIdx.x), to = p.place(blockIdx.x + 1);
-  const Index begin = to.object < p.segments ? p.begin_of(to.object) : p.count;
-  State own;
-  own.init();
-  fold_in_turn(p.column(blockIdx.y), max(from.item, begin), to.item, &own);
-  const State all = Fold(scratch).Reduce(own, Merge());
-  if (threadIdx.x > 0) return;
-  Open<State>& mine = p.mine();
-  mine.anew = begin >= from.item;
-  mine.tail = p.begin;
-  if (!mine.anew) mine.tail.init();
-  mine.tail.merge(all);
+  const Index piece = p.piece();
+  if (piece >= p.pieces) return;
+  const Stretch own = p.stretch(piece);
+  const Index begin = own.to.object < p.segments ? p.begin_of(own.to.object) : p.count;
+  State found;
+  found.init();
+  fold_in_turn(p.template column<Number>(blockIdx.y), max(own.from.item, begin), own.to.item, &found);
+  const State all = merged_by_warp(found);
+  if (lane_of_warp() > 0) return;
+  State& tail = p.of(piece).tail;
+  tail = p.begin;
+  if (begin < own.from.item) tail.init();
+  tail.merge(all);
 }
 
 // From here on `head` has what comes before each piece, of the segment that is open there.
@@ -59,83 +77,163 @@ __global__ void __launch_bounds__(kCarryThreads) carry_scan(const __grid_constan
   carry_on(s.pieces, [&](Index piece, const State& before) { open[piece].head = before; });
 }
 
-// A block's way through a piece.
-template <class State>
+// Items or their results, each lane's side by side; and of each lane's items a bit where a segment begins.
+struct ScanTile {
+  static constexpr int kItems = kScanTile.items();
+  double slots[kItems];
+  unsigned begins[kWarp];
+};
+
+// A warp's way through a piece. All lanes know the same, but for the items that they take.
+template <class State, class Number>
 class PieceScanner {
  public:
-  static constexpr int kThreads = kScanTile.threads, kEach = kScanTile.each;
-  using Tile = TileOf<kThreads, kEach>;
-  using Scan = cub::BlockScan<Flagged<State>, kThreads>;
-  struct Shared {
-    Tile tile;
-    State before;
-    typename Scan::TempStorage scan;
-  };
+  static constexpr int kEach = kScanTile.each;
+  using Result = decltype(result_of(State(), Items()));
 
-  __device__ PieceScanner(const Scanned<State>& s, Shared* shared)
-      : s_(s), shared_(*shared), items_(s.pieces.column(blockIdx.y)) {}
+  __device__ PieceScanner(const Scanned<State>& s, Index piece, ScanTile* tile)
+      : s_(s),
+        tile_(*tile),
+        column_(s.pieces.template column<Number>(blockIdx.y)),
+        stretch_(s.pieces.stretch(piece)),
+        object_(stretch_.from.object) {
+    before_ = s.pieces.begun_before(stretch_.from) ? s.pieces.of(piece).head : s.pieces.begin;
+  }
 
   __device__ void run() {
-    Place at = s_.pieces.place(blockIdx.x);
-    const Place to = s_.pieces.place(blockIdx.x + 1);
-    if (threadIdx.x == 0) shared_.before = s_.pieces.begun_before(at) ? s_.pieces.mine().head : s_.pieces.begin;
-    while (at.item < to.item || at.object < to.object) {
-      shared_.tile.load(items_, s_.pieces.ends, at, to);
-      at = scan_tile(at, to);
+    Number next[kEach];
+    fetch(column_, stretch_.from.item, count_at(stretch_.from.item), next);
+    for (Index first = stretch_.from.item; first < stretch_.to.item; first += ScanTile::kItems) {
+      __syncwarp();
+      put_side_by_side(next);
+      mark_begins(first, count_at(first));
+      __syncwarp();
+      fetch(column_, first + ScanTile::kItems, count_at(first + ScanTile::kItems), next);
+      if (__any_sync(kAllLanes, tile_.begins[lane_of_warp()] != 0)) scan<true>(first, count_at(first));
+      else scan<false>(first, count_at(first));
     }
+    if (large_) *s_.to.overflow = 1;
   }
 
  private:
-  __device__ Place scan_tile(Place at, Place to) {
-    const int all = Tile::room(at, to), ends = shared_.tile.ends_within(at, to);
-    const int from = min(static_cast<int>(threadIdx.x) * kEach, all), until = min(from + kEach, all);
-    const int object = shared_.tile.ends_before(at, to, from), item = from - object;
-    const auto nothing = [](int, const State&, const State&) {};
-    Flagged<State> own, before, total;
-    own.state.init();
-    own.anew = 0;
-    walk(at, object, item, until - from, ends, &own, nothing);
-    Scan(shared_.scan).ExclusiveScan(own, before, Flagged<State>{shared_.before, 1}, Then(), total);
-    walk(at, object, item, until - from, ends, &before, [&](int k, const State& now, const State& after) {
-      double running[State::kResults];
-      (s_.exclusive ? now : after).finish(items_, running);
-      shared_.tile.values[k] = running[0];
-    });
-    __syncthreads();
-    for (int k = static_cast<int>(threadIdx.x); k < all - ends; k += kThreads)
-      s_.write(blockIdx.y, items_, at.item + k, shared_.tile.values[k]);
-    if (threadIdx.x == 0) shared_.before = Then()(Flagged<State>{shared_.before, 1}, total).state;
-    __syncthreads();
-    return {at.object + ends, at.item + all - ends};
+  __device__ int count_at(Index first) const {
+    const Index left = stretch_.to.item - first;
+    return left < ScanTile::kItems ? static_cast<int>(left) : ScanTile::kItems;
+  }
+  template <class T>
+  __device__ T* slots() const {
+    return reinterpret_cast<T*>(tile_.slots);
   }
 
-  // Goes so many steps; running(item, state before it, state after it).
-  template <class Running>
-  __device__ void walk(Place at, int object, int item, int steps, int ends, Flagged<State>* now,
-                       const Running& running) const {
-    for (int k = 0; k < steps; ++k) {
-      if (object < ends && shared_.tile.ends[object] <= item) {
-        now->state = s_.pieces.begin;
-        now->anew = 1;
-        ++object;
-      } else {
-        const State before = now->state;
-        now->state.take(items_, shared_.tile.values[item], items_.place(at.item + item));
-        running(item, before, now->state);
-        ++item;
-      }
+  __device__ void put_side_by_side(const Number (&items)[kEach]) const {
+#pragma unroll
+    for (int v = 0; v < kEach; ++v) slots<Number>()[v * kWarp + lane_of_warp()] = items[v];
+    tile_.begins[lane_of_warp()] = 0;
+    __syncwarp();
+  }
+
+  // Where a segment ends, the next one that has items begins.
+  __device__ void mark_begins(Index first, int count) {
+    for (int found = kWarp; found == kWarp;) {
+      const Index object = object_ + lane_of_warp();
+      const Index at = object < stretch_.to.object ? s_.pieces.ends[object] - first : count;
+      if (at < count) atomicOr(&tile_.begins[at / kEach], 1u << (at % kEach));
+      found = __popc(__ballot_sync(kAllLanes, at < count));
+      object_ += found;
+    }
+  }
+
+  // With kCut, segments begin in the tile.
+  template <bool kCut>
+  __device__ void scan(Index first, int count) {
+    const int begin = lane_of_warp() * kEach;
+    const Lane own{kCut ? tile_.begins[lane_of_warp()] : 0u, first + begin, count - begin};
+    Number items[kEach];
+#pragma unroll
+    for (int v = 0; v < kEach; ++v) items[v] = slots<Number>()[begin + v];
+    State all;
+    all.init();
+    step<kCut>(items, own, &all, [](int, bool, const State&) {});
+    State before = all_before<kCut>(all);
+    __syncwarp();
+    auto* const results = slots<Result>();
+    step<kCut>(items, own, &before, [&](int v, bool after, const State& running) {
+      if (after != s_.exclusive) results[begin + v] = result_of(running, column_.items);
+    });
+    __syncwarp();
+    if (s_.to.integers) {
+      write(first, count, s_.to.integers, [&](Result result) { return as_integer(result, column_.items, &large_); });
+    } else {
+      write(first, count, s_.to.doubles, [&](Result result) { return as_double(result, column_.items); });
+    }
+  }
+
+  // Of each lane, what comes before its items; `before_` is what comes before the next tile from here on.
+  template <bool kCut>
+  __device__ State all_before(State own) {
+    const int lane = lane_of_warp();
+#pragma unroll
+    for (int apart = 1; apart < kWarp; apart *= 2) {
+      const State other = cub::ShuffleIndex<kWarp>(own, max(lane - apart, 0), kAllLanes);
+      if (lane >= apart) own = one_by_one<kCut>(other, own);
+    }
+    const State start = before_, other = cub::ShuffleIndex<kWarp>(own, max(lane - 1, 0), kAllLanes);
+    before_ = one_by_one<kCut>(start, cub::ShuffleIndex<kWarp>(own, kWarp - 1, kAllLanes));
+    if (lane == 0) return start;
+    return one_by_one<kCut>(start, other);
+  }
+  template <bool kCut>
+  __device__ static State one_by_one(State before, const State& later) {
+    if constexpr (kCut) return Then()(before, later);
+    before.merge(later);
+    return before;
+  }
+
+  // What a lane has of a tile: where segments begin, its first item, and how many.
+  struct Lane {
+    unsigned begins;
+    Index first;
+    int count;
+  };
+
+  // Takes a lane's items one by one; calls running(number, false, state before it) and running(number, true, state
+  // after it).
+  template <bool kCut, class Running>
+  __device__ void step(const Number (&items)[kEach], const Lane& own, State* now, const Running& running) const {
+#pragma unroll
+    for (int v = 0; v < kEach; ++v) {
+      if (v >= own.count) continue;
+      if (kCut && (own.begins >> v & 1)) *now = s_.pieces.begin;
+      running(v, false, *now);
+      now->take(column_.items, items[v], column_.items.place(own.first + v));
+      running(v, true, *now);
+    }
+  }
+
+  template <class To, class Change>
+  __device__ void write(Index first, int count, To* to, const Change& change) const {
+    To* const out = to + blockIdx.y * s_.pieces.rows;
+#pragma unroll
+    for (int v = 0; v < kEach; ++v) {
+      const int k = v * kWarp + lane_of_warp();
+      if (k < count) out[column_.items.place(first + k) - 1] = change(slots<Result>()[k]);
     }
   }
 
   const Scanned<State>& s_;
-  Shared& shared_;
-  const Items items_;
+  ScanTile& tile_;
+  const ColumnOf<Number> column_;
+  const Stretch stretch_;
+  Index object_;  // the first whose end has not been seen
+  State before_;  // of the segment that is open
+  bool large_ = false;
 };
 
-template <class State>
-__global__ void __launch_bounds__(kScanTile.threads) scan_pieces(const __grid_constant__ Scanned<State> s) {
-  __shared__ typename PieceScanner<State>::Shared shared;
-  PieceScanner<State>(s, &shared).run();
+template <class State, class Number>
+__global__ void __launch_bounds__(kPieceThreads) scan_pieces(const __grid_constant__ Scanned<State> s) {
+  __shared__ ScanTile tiles[kPieceThreads / kWarp];
+  const Index piece = s.pieces.piece();
+  if (piece < s.pieces.pieces) PieceScanner<State, Number>(s, piece, tiles + threadIdx.x / kWarp).run();
 }
 
 template <class Operator>
@@ -143,14 +241,15 @@ void scan_by(Device& gpu, const Request& request, bool exclusive, const Items& i
              const Whole& offsets, const RunningTo& to) {
   using State = Noting<Operator, true>;
   Scanned<State> s{cut_into_pieces<State>(request, items, rows, offsets), to, exclusive};
-  const Index pieces = s.pieces.pieces;
-  const Block open = room_for<Open<State>>(gpu, pieces * columns);
+  const Block open = room_for<Open<State>>(gpu, s.pieces.pieces * columns);
   s.pieces.open = pointer<Open<State>>(open);
-  const auto across = static_cast<unsigned>(columns);
-  const dim3 blocks(static_cast<unsigned>(pieces), across);
-  launch(gpu, look_at_pieces<State>, blocks, kReduceTile.threads, s);
-  launch(gpu, carry_scan<State>, dim3(across), kCarryThreads, s);
-  launch(gpu, scan_pieces<State>, blocks, kScanTile.threads, s);
+  const dim3 blocks = s.pieces.blocks(columns);
+  with_numbers(items, [&](auto type) {
+    using Number = typename decltype(type)::Of;
+    launch(gpu, look_at_pieces<State, Number>, blocks, kPieceThreads, s);
+    launch(gpu, carry_scan<State>, dim3(static_cast<unsigned>(columns)), kCarryThreads, s);
+    launch(gpu, scan_pieces<State, Number>, blocks, kPieceThreads, s);
+  });
 }
 
 }  // namespace kernweave::arrays::cuda

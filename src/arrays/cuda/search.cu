@@ -4,11 +4,33 @@
 namespace kernweave::arrays::cuda {
 namespace {
 
+// Items that are missing have no place.
+struct WritePlaces {
+  Places to_a, to_b;
+  int none;
+
+  template <class Key>
+  __device__ void of_a(Index k, Key key, Index place, bool equal) const {
+    write(to_a, k, !is_missing_key(key), place, equal);
+  }
+  template <class Key>
+  __device__ void of_b(Index k, Key key, Index place, bool equal) const {
+    write(to_b, k, !is_missing_key(key), place, equal);
+  }
+
+ private:
+  __device__ void write(const Places& to, Index k, bool known, Index place, bool equal) const {
+    if (to.at) to.at[k] = known ? static_cast<int>(place) : none;
+    if (to.matched) to.matched[k] = known && equal;
+  }
+};
+
 template <class Item>
-void pass(Device& gpu, const Item* needles, Index count, const Item* list, Index length, bool equal_too,
-          const Missing& missing, const Places& of_needles, const Places& of_list) {
-  if (equal_too) pass_through(gpu, TwoLists<Item>{list, needles, length, count}, of_list, of_needles, missing);
-  else pass_through(gpu, TwoLists<Item>{needles, list, count, length}, of_needles, of_list, missing);
+void pass(Device& gpu, const Item* needles, Index count, const Item* list, Index length, bool equal_too, int none,
+          const Places& of_needles, const Places& of_list) {
+  if (equal_too)
+    pass_through(gpu, TwoLists<Item>{list, needles, length, count}, WritePlaces{of_list, of_needles, none});
+  else pass_through(gpu, TwoLists<Item>{needles, list, count, length}, WritePlaces{of_needles, of_list, none});
 }
 
 template <class Item>
@@ -26,11 +48,10 @@ void look_up(Device& gpu, const Item* needles, Index count, const Item* list, In
 
 void search_sorted(Device& gpu, const Column& needles, const Column& list, bool equal_too, int none,
                    const Places& of_needles, const Places& of_list) {
-  const Missing missing{false, none};
   if (needles.integers)
-    pass(gpu, needles.integers, needles.count, list.integers, list.count, equal_too, missing, of_needles, of_list);
+    pass(gpu, needles.integers, needles.count, list.integers, list.count, equal_too, none, of_needles, of_list);
   else
-    pass(gpu, needles.doubles, needles.count, list.doubles, list.count, equal_too, missing, of_needles, of_list);
+    pass(gpu, needles.doubles, needles.count, list.doubles, list.count, equal_too, none, of_needles, of_list);
 }
 
 void search_each(Device& gpu, const Column& needles, const Column& list, bool equal_too, int none, int* at) {

@@ -1,5 +1,6 @@
-// One way through two sorted lists on a device: of each item, how many of the other list come before it. Lists are of
-// items or of keys (arrays/cuda/keys.cuh), and equal items of the first come before those of the second.
+// One way through two sorted lists on a device: of each item, how many of the other list come before it, and whether
+// an equal one is there. Lists are of items or of keys (arrays/cuda/keys.cuh), and equal items of the first come before
+// those of the second.
 #pragma once
 #include "arrays/cuda/keys.cuh"
 #include "arrays/cuda/tuning.hpp"
@@ -20,12 +21,6 @@ struct TwoLists {
   }
 };
 
-// Are missing items keys like others? If not, their place is this number.
-struct Missing {
-  bool count;
-  int place;
-};
-
 template <class Item>
 __global__ void __launch_bounds__(256) cut_lists(TwoLists<Item> lists, Index tiles, Index* cuts) {
   const Index tile = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -40,9 +35,10 @@ __device__ void load_keys(const Item* items, Index all, Index first, int count, 
     if (first + k >= 0 && first + k < all) to[k + 1] = sortable(items[first + k]);
 }
 
-template <class Item>
+// Calls found.of_a(number, key, place, equal) and found.of_b() for all items.
+template <class Item, class Found>
 __global__ void __launch_bounds__(kSearchTile.threads) search_tiles(TwoLists<Item> lists, const Index* cuts,
-                                                                    Places of_a, Places of_b, Missing missing) {
+                                                                    Found found) {
   using Key = KeyOf<Item>;
   constexpr int kThreads = kSearchTile.threads, kEach = kSearchTile.each, kItems = kSearchTile.items();
   __shared__ Key keys[kItems + 4];
@@ -62,29 +58,24 @@ __global__ void __launch_bounds__(kSearchTile.threads) search_tiles(TwoLists<Ite
     else places[a_own + j++] = i;
   }
   __syncthreads();
-  for (int k = thread; k < a_own && of_a.at; k += kThreads) {
+  for (int k = thread; k < a_own; k += kThreads) {
     const int next = places[k];
-    const bool counts = missing.count || !is_missing_key(a_keys[k]);
-    of_a.at[a + k] = counts ? static_cast<int>(b + next) : missing.place;
-    if (of_a.matched) of_a.matched[a + k] = counts && b + next < lists.b_count && b_keys[next] == a_keys[k];
+    found.of_a(a + k, a_keys[k], b + next, b + next < lists.b_count && b_keys[next] == a_keys[k]);
   }
-  for (int k = thread; k < b_own && of_b.at; k += kThreads) {
+  for (int k = thread; k < b_own; k += kThreads) {
     const int next = places[a_own + k];
-    const bool counts = missing.count || !is_missing_key(b_keys[k]);
-    of_b.at[b + k] = counts ? static_cast<int>(a + next) : missing.place;
-    if (of_b.matched) of_b.matched[b + k] = counts && a + next > 0 && a_keys[next - 1] == b_keys[k];
+    found.of_b(b + k, b_keys[k], a + next, a + next > 0 && a_keys[next - 1] == b_keys[k]);
   }
 }
 
-template <class Item>
-void pass_through(Device& gpu, const TwoLists<Item>& lists, const Places& of_a, const Places& of_b,
-                  const Missing& missing) {
+template <class Item, class Found>
+void pass_through(Device& gpu, const TwoLists<Item>& lists, const Found& found) {
   const Index tiles = lists.tiles();
   if (tiles == 0) return;
   const Block cuts = room_for<Index>(gpu, tiles + 1);
   launch(gpu, cut_lists<Item>, dim3(blocks_for(tiles + 1, 256)), 256, lists, tiles, pointer<Index>(cuts));
-  launch(gpu, search_tiles<Item>, dim3(static_cast<unsigned>(tiles)), kSearchTile.threads, lists,
-         static_cast<const Index*>(pointer<Index>(cuts)), of_a, of_b, missing);
+  launch(gpu, search_tiles<Item, Found>, dim3(static_cast<unsigned>(tiles)), kSearchTile.threads, lists,
+         static_cast<const Index*>(pointer<Index>(cuts)), found);
 }
 
 }  // namespace kernweave::arrays::cuda
