@@ -50,6 +50,7 @@ rows_for_estimate <- function(x, most, seed) {
 gp_bounds <- function(model) {
   layout <- model$layout
   spans <- apply(model$x, 2, function(v) diff(range(v)))
+  spans[spans == 0] <- 1  # a column may be constant on some of the rows
   spread <- log(spread_of(model))
   start <- gp_theta(model$values, layout)
   least <- c(variance = 1e-6, nugget = 1e-12)[layout$part]

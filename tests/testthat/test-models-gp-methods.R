@@ -177,3 +177,13 @@ test_that("rows that are missing or few, files, subsets, other kernels and own o
   bad <- update(curve, control = fit_control(start = c(scale = 30, nugget = 10)))
   expect_equal(as.numeric(logLik(bad)), as.numeric(logLik(curve)), tolerance = 1e-7)
 })
+
+test_that("a column that only rows without weight tell apart does no harm", {
+  two <- cbind(few$long, rep(0:1, c(140, 10)))[101:150, ]
+  for (ard in c(FALSE, TRUE)) {
+    fit <- suppressWarnings(suppressMessages(
+      gp_fit(two, few$depth[101:150], weights = rep(1:0, c(40, 10)), kernel = kernel_spec("matern32", ard = ard))
+    ))
+    expect_true(all(is.finite(fitted(fit))))
+  }
+})
