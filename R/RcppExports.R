@@ -265,6 +265,10 @@ r_far_plan <- function(plan, data, operands, extents, tol, proof, price, threads
     .Call(`_kernweave_r_far_plan`, plan, data, operands, extents, tol, proof, price, threads)
 }
 
+r_far_points <- function(plan, data, operands, n) {
+    .Call(`_kernweave_r_far_points`, plan, data, operands, n)
+}
+
 r_far_product <- function(pointer, weights, bounds, threads) {
     .Call(`_kernweave_r_far_product`, pointer, weights, bounds, threads)
 }

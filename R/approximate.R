@@ -19,9 +19,10 @@
 #' is off by more than `tol * max|K| * sum|b|`.
 #' With `certify = "proof"` that is so for sure: what is dropped is added up, and what the series leaves out is bounded
 #' by evaluating the formula on complex discs. With `"audit"`, the default, errors are taken to cancel as they do in
-#' practice, and the first product is checked on 64 random rows: their relative error (root mean square, of each
-#' column) is at most `tol`, or the series is made anew with a fourth of it, once, or it is an error. It is faster, and
-#' far below the bound. `error_bound()` is the proved or expected bound of a product, row by row.
+#' practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column),
+#' relative to the rows or, where terms cancel, to what rows are if terms have random signs, is at most `tol`; or the series is
+#' made anew with a fourth of it, once; or it is an error. An audit is faster, and errors are far below the bound.
+#' `error_bound()` is the proved or expected bound of a product, row by row.
 #'
 #' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; `mean` and a
 #' `weight` go with it. Of pairs that do not exist, [exclude_diag()] is known.
@@ -207,14 +208,16 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, ...) {
 
 audit_rows <- 64
 
-# Of some rows, computed pair by pair: the largest of the columns' relative errors.
+# Of some rows, computed pair by pair: the largest of the columns' errors, relative to the rows or, where terms cancel,
+# to what they would be if terms had random signs.
 relative_error <- function(state, v, found, rows = audit_rows, seed = 1) {
   K <- state$tensor
   n <- as.numeric(K$extent[1])
   at <- random_order(n, seed)[seq_len(min(rows, n))]
-  exact <- lazy_set(take_points(K, at, "i", "rows"), precision = "float64") %*% v
+  some <- lazy_set(take_points(K, at, "i", "rows"), precision = "float64")
+  exact <- some %*% v
   off <- colSums((found[at, , drop = FALSE] - exact)^2)
-  size <- colSums(exact^2)
+  size <- pmax(colSums(exact^2), colSums(some^2 %*% v^2))
   sqrt(max(ifelse(off == 0, 0, off / size)))
 }
 

@@ -191,6 +191,8 @@ thin_products <- function(K, landmarks, rest) {
 # through in prefixes that double, so that two thirds of all pairs are looked at.
 nearest_before <- function(K, order, deviation, m) {
   n <- length(order)
+  points <- if (n > many_points && !may_be_compiled(call_options(K$settings))) points_of_distance(K)
+  if (!is.null(points)) return(nearest_points_before(points[order, , drop = FALSE], min(m, n - 1)))
   m <- min(m, max(n - 1, 1))
   found <- matrix(NA_integer_, m, n)
   high <- min(n, first_prefix)
@@ -209,13 +211,49 @@ nearest_before <- function(K, order, deviation, m) {
   found
 }
 
+# The same by distances, which boxes of points answer in time for the points. A mask would be pairs that boxes know
+# nothing of, so twice as many are looked for, of which two thirds and more come before.
+nearest_points_before <- function(points, m) {
+  n <- nrow(points)
+  found <- matrix(NA_integer_, m, n)
+  low <- 0
+  high <- min(n, first_prefix)
+  while (low < n) {
+    rows <- seq.int(low + 1, high)
+    among <- sqdist(Vi(points[rows, , drop = FALSE]), Vj(points[seq_len(high), , drop = FALSE]))
+    if (low == 0) among <- lazy_if(col_index() < row_index(), among, Inf)
+    at <- argKmin(among, K = min(2 * m, high))
+    at[at >= rows] <- NA
+    found[, rows] <- packed_first(t(at), m)
+    low <- high
+    high <- min(n, ceiling(1.5 * high))
+  }
+  found
+}
+
+# Below, all pairs take no longer.
+many_points <- 20000
+
+# Of a formula that falls with one distance of points to themselves, the points; else NULL.
+points_of_distance <- function(K) {
+  if (!is.null(K$pairs)) return(NULL)
+  R <- reduction(lazy_set(K, device = "reference", precision = "float64"), "sum", index = "j", call = FALSE)
+  ready <- prepared(R)
+  r_far_points(ready$plan, operand_data(ready$operands, list(), list()), ready$operands, as.numeric(K$extent[1]))
+}
+
 # Some millions of pairs, which are looked at in no time; with less there are more prefixes.
 first_prefix <- 2048
 
-# Missing ones last, in each column.
-packed_first <- function(at) {
-  if (!anyNA(at)) return(at)
-  apply(at, 2, function(column) c(column[!is.na(column)], column[is.na(column)]))
+# Missing ones last, in each column; so many rows.
+packed_first <- function(at, m = nrow(at)) {
+  there <- !is.na(at)
+  counts <- colSums(there)
+  place <- sequence(counts)
+  some <- place <= m
+  out <- matrix(NA_integer_, m, ncol(at))
+  out[cbind(place, rep(seq_along(counts), counts))[some, , drop = FALSE]] <- at[there][some]
+  out
 }
 
 # --- for C++ --------------------------------------------------------------------------------------------------

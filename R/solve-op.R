@@ -5,14 +5,15 @@
 #' An operator that is a lazy tensor and a diagonal, as `K + 0.1 * identity_op(n)` is, is solved as
 #' [solve()][solve.lazy_tensor] solves `K` with a `ridge`. A low rank and a diagonal, as [lowrank()] with a ridge and
 #' `tcrossprod(as_op(F)) + diagonal_op(d)` with a thin `F` are, is solved exactly in time for `F`. Any other one is made
-#' a matrix up to 2000 rows, and solved by conjugate gradients without a preconditioner beyond: it must be symmetric and
-#' positive definite then.
+#' a matrix up to 2000 rows, and solved by conjugate gradients beyond: it must be symmetric and positive definite then.
+#' What [approximate()] gave, with a diagonal or none, has the preconditioner of its formula, others have none.
 #'
 #' Without `b`, the result is the inverse as an operator, with a preconditioner that is built once: `Ki %*% b`.
 #'
 #' @param a an operator, see [identity_op()]
 #' @inheritParams solve.lazy_tensor
-#' @param ... for an operator that is a lazy tensor and a diagonal: more arguments of [solve()][solve.lazy_tensor]
+#' @param ... for an operator that is a lazy tensor, or an approximation, and a diagonal: more arguments of
+#'   [solve()][solve.lazy_tensor]; of an approximation, `precondition`, `rank` and `local`
 #' @return Numbers shaped and named like `b`, which [solve_report()] reads; without `b`, an operator.
 #' @seealso [solve()][solve.lazy_tensor], [least_squares()], [lowrank()], [solve_report()], [linear_op]
 #' @export
@@ -29,7 +30,9 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   own <- tensor_and_ridge(a)
   if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, maxit, ...))
   if (!is.null(own)) return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, maxit = maxit, ...))
-  refuse_others(list(...), solve.linear_op, "solve() of this operator")
+  approximated <- approximated_and_ridge(a)
+  how <- if (!is.null(approximated)) preconditioner_arguments(...)
+  else refuse_others(list(...), solve.linear_op, "solve() of this operator")
   ridge <- check_ridge(ridge, n)
   check_tolerance(tol)
   started <- proc.time()[["elapsed"]]
@@ -42,7 +45,7 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   low <- if (method == "auto") low_rank_and_diagonal(A)
   found <- if (!is.null(low)) solve_low_rank(low, b$values)
   else if (small || !ncol(b$values)) list(x = dense_solution(A, b$values), method = "dense", converged = TRUE)
-  else by_products(A, b$values, tol, method, maxit)
+  else by_products(A, b$values, tol, method, maxit, approximated_preconditioner(approximated, ridge, how))
   x <- found$x
   found$x <- NULL
   report <- structure(c(found, list(tol = tol, n = n, ridge = min(ridge, Inf),
@@ -78,10 +81,37 @@ dense_solution <- function(A, b) {
   })
 }
 
-by_products <- function(A, b, tol, method, maxit) {
+by_products <- function(A, b, tol, method, maxit, P = NULL) {
   if (isFALSE(A$symmetric)) abort("indefinite", "the operator is not symmetric: conjugate gradients cannot solve it")
-  check_symmetric_by_products(native_operator(A, 2), nrow(b))
-  iterate(native_operator(A, ncol(b), ladder = TRUE), b, tol, method, maxit)
+  if (!isTRUE(A$symmetric)) check_symmetric_by_products(native_operator(A, 2), nrow(b))
+  c(iterate(native_operator(A, ncol(b), ladder = TRUE), b, tol, method, maxit, live_pointer(P)),
+    if (!is.null(P)) list(preconditioner = P))
+}
+
+# Of an operator that is an approximation and diagonals: what is approximated, and the sum of these; else NULL.
+approximated_and_ridge <- function(op) {
+  state <- approximation_of(op)
+  if (!is.null(state)) return(list(K = state$tensor, ridge = 0))
+  if (op$kind != "sum") return(NULL)
+  kinds <- vapply(op$parts, `[[`, "", "kind")
+  states <- lapply(op$parts, approximation_of)
+  of <- which(!vapply(states, is.null, NA))
+  if (length(of) != 1 || !all(kinds[-of] == "diagonal")) return(NULL)
+  terms <- Map(function(part, by) by * unname(part$values), op$parts[-of], op$coefficients[-of])
+  by <- op$coefficients[of]
+  list(K = if (by == 1) states[[of]]$tensor else by * states[[of]]$tensor, ridge = Reduce(`+`, terms))
+}
+
+preconditioner_arguments <- function(precondition = TRUE, rank = NULL, local = TRUE, ...) {
+  refuse_others(list(...), preconditioner_arguments, "solve() of an approximation")
+  list(precondition = precondition, rank = rank, local = local)
+}
+
+approximated_preconditioner <- function(found, ridge, how) {
+  if (is.null(found)) return(NULL)
+  ridge <- found$ridge + ridge
+  if (is_traced(ridge) || any(ridge < 0)) return(NULL)
+  chosen_preconditioner(how$precondition, found$K, rep_len(as.numeric(ridge), found$K$extent[1]), how$rank, how$local)
 }
 
 inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {

@@ -783,6 +783,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_far_points
+SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n);
+RcppExport SEXP _kernweave_r_far_points(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_points(plan, data, operands, n));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_far_product
 Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds, int threads);
 RcppExport SEXP _kernweave_r_far_product(SEXP pointerSEXP, SEXP weightsSEXP, SEXP boundsSEXP, SEXP threadsSEXP) {
@@ -1713,6 +1726,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
     {"_kernweave_r_far_plan", (DL_FUNC) &_kernweave_r_far_plan, 8},
+    {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 4},
     {"_kernweave_r_far_product", (DL_FUNC) &_kernweave_r_far_product, 4},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},

@@ -94,6 +94,23 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
   });
 }
 
+// The points, scaled so that their distance is a plain one, of a formula that falls with the distance of points to
+// themselves; NULL where it is another.
+// [[Rcpp::export(rng = false)]]
+SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
+  return kernweave::at_border([&]() -> SEXP {
+    const auto& prepared = kernweave::plan_behind(plan);
+    const auto count = static_cast<std::int64_t>(n);
+    kernweave::far::Cut cut;
+    const kernweave::Verdict verdict = kernweave::far::take_apart(
+        prepared->plan, kernweave::views_of(prepared->plan, {data, operands}), count, count, &cut);
+    if (!verdict.yes || !kernweave::far::falls_between_same(cut)) return R_NilValue;
+    Rcpp::NumericMatrix points(static_cast<int>(count), cut.width);
+    std::copy(cut.rows.points.begin(), cut.rows.points.end(), points.begin());
+    return points;
+  });
+}
+
 // What far pairs come to, and with `bounds` by how much that may be off: lists of matrices.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds, int threads) {

@@ -269,5 +269,23 @@ Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t
   return {};
 }
 
+bool falls_between_same(const Cut& cut) {
+  if (!cut.rows.factors.empty() || !cut.columns.factors.empty() || cut.rows.points != cut.columns.points) return false;
+  double most = 0;
+  for (int d = 0; d < cut.width; ++d) {
+    const auto first = cut.rows.points.begin() + d * cut.rows.count;
+    const auto ends = std::minmax_element(first, first + cut.rows.count);
+    most += (*ends.second - *ends.first) * (*ends.second - *ends.first);
+  }
+  constexpr int kSamples = 100;
+  double before = cut.profile.at(0);
+  for (int k = 1; k <= kSamples; ++k) {
+    const double now = cut.profile.at(most * k * k / (kSamples * kSamples));
+    if (!(now <= before)) return false;
+    before = now;
+  }
+  return true;
+}
+
 }  // namespace far
 }  // namespace kernweave

@@ -29,5 +29,9 @@ struct Cut {
 // distance: then it says why.
 Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns, Cut* cut);
 
+// Are the points of both sides the same, without factors, and does the formula fall as they move apart? As far as
+// samples tell.
+bool falls_between_same(const Cut& cut);
+
 }  // namespace far
 }  // namespace kernweave

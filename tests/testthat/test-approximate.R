@@ -123,6 +123,23 @@ test_that("an approximation is an operator like others", {
   expect_output(print(A), "proved")
 })
 
+test_that("a system of an approximation has the preconditioner of its formula", {
+  set.seed(10)
+  x <- matrix(stats::runif(9000), ncol = 3)
+  y <- sin(6 * x[, 1]) + stats::rnorm(3000, sd = 0.1)
+  K <- kernel_matern(x, scale = 0.3, nu = 1.5)
+  A <- approximate(K, 1e-9, "proof")
+  exact <- solve(K, y, ridge = 1e-2, method = "dense")
+  found <- solve(A, y, ridge = 1e-2, tol = 1e-8)
+  expect_equal(as.vector(found), as.vector(exact), tolerance = 1e-5)
+  expect_lt(solve_report(found)$iterations, 40)
+  with_diagonal <- solve(2 * A + diagonal_op(rep(0.02, 3000)), 2 * y, tol = 1e-8)
+  expect_equal(as.vector(with_diagonal), as.vector(exact), tolerance = 1e-5)
+  plain <- solve(A, y, ridge = 1e-2, tol = 1e-4, precondition = FALSE)
+  expect_gt(solve_report(plain)$iterations, solve_report(found)$iterations)
+  expect_error(solve(A, y, ridge = 1e-2, ranks = 5), class = "kernweave_error_input")
+})
+
 test_that("sums and means take a tolerance, and the diagonal may be left out", {
   set.seed(9)
   x <- matrix(stats::runif(4000), ncol = 2)

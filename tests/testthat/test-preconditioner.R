@@ -98,3 +98,20 @@ test_that("of a smooth kernel that leaves much beside the ridge more landmarks a
   expect_equal(rank(kernel_gaussian(x, scale = 0.2), 1e-7), 500)
   expect_equal(rank(kernel_matern(x, scale = 0.2, nu = 0.5), 1e-7), 300)
 })
+
+test_that("the nearest before are found by boxes as by all pairs", {
+  set.seed(11)
+  x <- matrix(stats::runif(9000), ncol = 3)
+  x[2000:2100, ] <- x[1:101, ]
+  K <- kernel_matern(x, scale = c(0.2, 0.4, 0.3), nu = 1.5)
+  points <- kernweave:::points_of_distance(K)
+  expect_equal(as.matrix(stats::dist(points)), as.matrix(stats::dist(x %*% diag(1 / c(0.2, 0.4, 0.3)))))
+  all <- kernweave:::nearest_before(K, seq_len(3000), rep(1, 3000), 5)
+  boxes <- kernweave:::nearest_points_before(points, 5)
+  there <- !is.na(boxes)
+  expect_gt(mean(there), 0.99)
+  distance <- function(found) sqrt(rowSums((points[found[there], ] - points[col(found)[there], ])^2))
+  expect_equal(distance(boxes), distance(all))
+  expect_null(kernweave:::points_of_distance(kernel_linear(x)))
+  expect_null(kernweave:::points_of_distance(sqdist(Vi(x), Vj(x))))
+})
