@@ -19,9 +19,9 @@
 #' is off by more than `tol * max|K| * sum|b|`.
 #' With `certify = "proof"` that is so for sure: what is dropped is added up, and what the series leaves out is bounded
 #' by evaluating the formula on complex discs. With `"audit"`, the default, errors are taken to cancel as they do in
-#' practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column),
-#' relative to the rows or, where terms cancel, to what rows are if terms have random signs, is at most `tol`; or the series is
-#' made anew with a fourth of it, once; or it is an error. An audit is faster, and errors are far below the bound.
+#' practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column) is at
+#' most `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs; or the series
+#' is made anew with a fourth of it, once; or it is an error. An audit is faster, and errors are far below the bound.
 #' `error_bound()` is the proved or expected bound of a product, row by row.
 #'
 #' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; `mean` and a
