@@ -3,7 +3,9 @@
 #' Nearest neighbours
 #'
 #' `knn()` finds the `k` nearest of the points `x` for each of them, or for each row of `query`; `radius_nn()` all
-#' within a radius. Exactly, for any distance, in memory for the results alone.
+#' within a radius. Exactly, for any distance, in memory for the results alone. Where a distance grows with the
+#' differences of points, as those of Euclid, Manhattan and Minkowski do, most pairs of many points are never looked at:
+#' a tree of boxes tells that they are farther apart.
 #'
 #' Among themselves, points are not their own neighbours: they are left out by their number, so that twins at distance 0
 #' stay. Of points at the same distance the one of smaller number comes first, whatever the device.

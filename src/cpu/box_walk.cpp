@@ -42,29 +42,40 @@ void BoxWalk<T>::begin() {
 }
 
 template <class T>
-std::int64_t BoxWalk<T>::strip(const T* rows, std::int64_t count, RowStates* states) {
+void BoxWalk<T>::strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, RowStates* states,
+                       const GiveUp& give_up) {
+  columns_ = &columns;
+  leaf_level_ = std::max(columns.tree().levels() - job_.joined, 0);
   rows_ = rows;
   count_ = count;
   states_ = states;
-  seen_ = 0;
-  pairs_.begin_strip(job_.columns->names());
+  any_seen_ = false;
+  pairs_.begin_strip(columns_->names());
   limit_ = std::numeric_limits<double>::quiet_NaN();
-  if (!surround(rows, count)) fold(job_.columns->boxed());
-  else if (job_.columns->boxed().size() > 0) stack_.push_back({-HUGE_VAL, 1, 0});
-  while (!stack_.empty()) {
+  if (!surround(rows, count)) fold(columns_->boxed());
+  else if (columns_->boxed().size() > 0) stack_.push_back({-HUGE_VAL, 1, 0});
+  while (!stack_.empty() && !(give_up && give_up())) {
     const Box box = stack_.back();
     stack_.pop_back();
     if (!matters(box.rank)) continue;
-    if (box.level < job_.leaf_level) {
+    if (box.level < leaf_level_) {
       open(box);
       continue;
     }
-    if (seen_ == 0 && looked_at_ > 0) look_around(box);
-    fold(job_.columns->tree().points_of(box.level, box.number));
+    if (!any_seen_ && looked_at_ > 0) look_around(box);
+    fold(columns_->tree().points_of(box.level, box.number));
   }
-  fold(job_.columns->others());
+  stack_.clear();
+  fold(columns_->others());
   pairs_.end_strip(count, false, states);
-  return seen_;
+}
+
+template <class T>
+void BoxWalk<T>::all_columns(const T* rows, const BoxedPoints<T>& columns) {
+  pairs_.begin_strip(nullptr);
+  if (pairs_.looks())
+    pairs_.look_at_strip(rows, columns.panel(0), std::min<std::int64_t>(kMostColumns, columns.boxed().size()));
+  pairs_.fold_strip(rows, columns.panel(0), columns.boxed().size(), 0);
 }
 
 // The rows' own box; no where a row can be in none.
@@ -84,7 +95,7 @@ bool BoxWalk<T>::surround(const T* rows, std::int64_t count) {
 // Of some boxes of the same level, side by side.
 template <class T>
 void BoxWalk<T>::bound(std::int64_t first, std::int64_t count) {
-  const BoxTree<T>& tree = job_.columns->tree();
+  const BoxTree<T>& tree = columns_->tree();
   const std::int64_t wide = job_.bounds->pass->tiling.strip_rows();
   for (std::size_t d = 0; d < job_.axes.size(); ++d) {
     const T *least = tree.least(d) + first, *most = tree.most(d) + first;
@@ -102,7 +113,7 @@ void BoxWalk<T>::bound(std::int64_t first, std::int64_t count) {
 template <class T>
 void BoxWalk<T>::open(const Box& box) {
   const std::int64_t wide = job_.bounds->pass->tiling.strip_rows();
-  int levels = (job_.leaf_level - box.level - 1) % kLevelsAtOnce + 1;
+  int levels = (leaf_level_ - box.level - 1) % kLevelsAtOnce + 1;
   while ((std::int64_t{1} << levels) > wide) --levels;
   const std::int64_t first = box.number << levels, count = std::int64_t{1} << levels;
   bound(first, count);
@@ -119,9 +130,9 @@ void BoxWalk<T>::open(const Box& box) {
 template <class T>
 void BoxWalk<T>::fold(const Range& columns) {
   if (columns.size() == 0) return;
-  pairs_.fold_strip(rows_, job_.columns->panel(columns.from), columns.size(), columns.from);
+  pairs_.fold_strip(rows_, columns_->panel(columns.from), columns.size(), columns.from);
   pairs_.end_strip(count_, true, states_);
-  seen_ += columns.size();
+  any_seen_ = true;
   note_limit();
 }
 
@@ -134,11 +145,11 @@ void BoxWalk<T>::note_limit() {
 // What is around the first leaf gives a list its first limit, before anything has entered it.
 template <class T>
 void BoxWalk<T>::look_around(Box box) {
-  const BoxTree<T>& tree = job_.columns->tree();
+  const BoxTree<T>& tree = columns_->tree();
   for (; box.level > 0 && tree.points_of(box.level, box.number).size() < looked_at_; --box.level) box.number /= 2;
   const Range columns = tree.points_of(box.level, box.number);
   if (columns.size() < looked_at_) return;
-  pairs_.look_at_strip(rows_, job_.columns->panel(columns.from), columns.size());
+  pairs_.look_at_strip(rows_, columns_->panel(columns.from), columns.size());
   note_limit();
 }
 

@@ -1,6 +1,7 @@
 // The walk of a strip of rows through a tree of boxes of columns: the nearest boxes first, and no box of which the best
 // that a pair could have does not matter any more.
 #pragma once
+#include <functional>
 #include <vector>
 #include "cpu/boxed_points.hpp"
 
@@ -19,8 +20,7 @@ struct BoxJob {
   std::vector<BoxAxis> axes;
   bool grows;  // with differences, or falls
   bool least;  // do the least terms matter, or those that are not 0?
-  const BoxedPoints<T>* columns = nullptr;
-  int leaf_level = 0;
+  int joined = 0;  // levels of leaves that are taken as one
 };
 
 template <class T>
@@ -32,8 +32,12 @@ class BoxWalk {
   void begin();
   // What reads data.
   TileWorker<T>& reader() { return pairs_; }
-  // All that matters to a strip of rows is taken into their states. Returns how many columns were looked at.
-  std::int64_t strip(const T* rows, std::int64_t count, RowStates* states);
+  // All that matters to a strip of rows is taken into their states, unless it is told, between two boxes, to give up.
+  using GiveUp = std::function<bool()>;
+  void strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, RowStates* states,
+             const GiveUp& give_up = nullptr);
+  // The same rows and all columns in boxes, as they come; finds nothing, but how long that takes.
+  void all_columns(const T* rows, const BoxedPoints<T>& columns);
 
  private:
   struct Box {
@@ -54,8 +58,11 @@ class BoxWalk {
   std::vector<T> gaps_, zeros_;  // panels of what bounds read
   std::vector<T> least_, most_;  // corners of the rows' own box
   std::vector<Box> stack_;
+  const BoxedPoints<T>* columns_ = nullptr;
+  int leaf_level_ = 0;
   const T* rows_ = nullptr;
-  std::int64_t count_ = 0, seen_ = 0;
+  std::int64_t count_ = 0;
+  bool any_seen_ = false;
   std::int64_t looked_at_ = 0;  // columns that are looked at for a first limit; 0: none are
   RowStates* states_ = nullptr;
   double limit_ = 0;  // ranks of at least this do not matter; NaN: all do

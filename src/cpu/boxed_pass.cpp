@@ -2,6 +2,7 @@
 #include "cpu/boxed_pass.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "schedule/cost.hpp"
 
@@ -14,9 +15,10 @@ std::vector<Ref> refs_of(const Growth& growth) {
   return refs;
 }
 
-// The same value, pair by pair.
-Variant pair_by_pair(Variant variant) {
+// What bounds the value, pair by pair.
+Variant pair_by_pair(Variant variant, const Growth& growth) {
   Output& o = variant.outputs[0];
+  o.value = growth.value;
   o.red = Red::Sum;
   o.keep = Keep::both;
   o.places = 1;
@@ -40,7 +42,8 @@ BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, const Sizes& s
                         const Schedule& schedule)
     : growth_(schedule.growth),
       always_(schedule.traversal.boxes == Boxes::always),
-      bounded_(pair_by_pair(variant)),
+      conditional_(!same_value(growth_.value, variant.outputs[0].value)),
+      bounded_(pair_by_pair(variant, growth_)),
       pass_(compiled(plan, variant, sizes, kernel, schedule.traversal)),
       of_bounds_(compiled(plan, bounded_, {1, 1, {}}, kernel, {})),
       shape_(pass_, variant, kernel),
@@ -48,7 +51,8 @@ BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, const Sizes& s
       run_{&plan, &variant, &pass_, &kernel, &shape_, pass_.lanes_along_i ? sizes.i : sizes.j,
            pass_.lanes_along_i ? sizes.j : sizes.i},
       bounds_{&plan, &bounded_, &of_bounds_, &kernel, &no_shape_, 1, 1},
-      job_{&run_, &bounds_, {}, growth_.grows, row(variant.outputs[0].red).matters == red::Matters::least} {
+      job_{&run_, &bounds_, {}, growth_.grows, row(variant.outputs[0].red).matters == red::Matters::least,
+           joined_levels(growth_.components())} {
   const std::vector<int> of_pairs = places(pass_, true), of_bounds = places(of_bounds_, true);
   for (std::size_t d = 0; d < of_pairs.size(); ++d) job_.axes.push_back({of_pairs[d], of_bounds[d]});
 }
@@ -80,6 +84,9 @@ typename BoxedPass<T>::Worker& BoxedPass<T>::worker(int number) {
   return *worker;
 }
 
+template <class T>
+BoxedPass<T>::~BoxedPass() = default;
+
 // What pairs read of the points of an axis, by component.
 template <class T>
 Coordinates<T> BoxedPass<T>::read(bool rows, int threads) {
@@ -105,48 +112,107 @@ Coordinates<T> BoxedPass<T>::read(bool rows, int threads) {
   return values;
 }
 
-// Points that lie as those of the other axis do have the same tree.
+// Of restricted pairs each rectangle.
 template <class T>
-void BoxedPass<T>::set_out(int threads) {
-  const std::int64_t grain = pass_.tiling.strip_rows();
-  const auto place = [&](bool rows, const std::unique_ptr<BoxedPoints<T>>& other, std::unique_ptr<BoxedPoints<T>>* to) {
-    Coordinates<T> values = read(rows, threads);
-    if (*to && same_numbers(values, (*to)->values())) return;
-    paid_ = Paid::untried;
-    const Coordinates<T> points = components_at(values, places(pass_, rows));
-    std::shared_ptr<const BoxTree<T>> tree;
-    if (other && same_numbers(points, components_at(other->values(), places(pass_, !rows))))
-      tree = other->shared_tree();
-    else tree = std::make_shared<BoxTree<T>>(points, grain, threads, run_.task->poll);
-    *to = std::make_unique<BoxedPoints<T>>(std::move(values), shape_of(pass_, rows), std::move(tree), grain);
+std::vector<Rectangle> BoxedPass<T>::rectangles(const Restriction& restriction) const {
+  if (!restriction.pairs.map) return {{{0, run_.lanes}, {0, run_.sweep}}};
+  const PairSpans& spans = restriction.pairs.along(pass_.lanes_along_i);
+  std::vector<Rectangle> all;
+  for (std::int64_t b = 0; b < spans.blocks(); ++b)
+    all.push_back({spans.rows_of(b), spans.begin(b) == spans.end(b) ? Range() : spans.begin(b)->columns});
+  return all;
+}
+
+// Nothing is made anew where all lies as it did.
+template <class T>
+void BoxedPass<T>::set_out(const Restriction& restriction, int threads) {
+  Coordinates<T> columns = read(false, threads), rows = read(true, threads);
+  const std::vector<Rectangle> extents = rectangles(restriction);
+  const auto same = [](const Part& part, const Rectangle& r) {
+    return part.extent.rows == r.rows && part.extent.columns == r.columns;
   };
-  place(false, rows_, &columns_);
-  place(true, columns_, &rows_);
-  job_.columns = columns_.get();
-  job_.leaf_level = std::max(columns_->tree().levels() - joined_levels(growth_.components()), 0);
+  if (same_numbers(columns, columns_) && same_numbers(rows, rows_) &&
+      std::equal(parts_.begin(), parts_.end(), extents.begin(), extents.end(), same))
+    return;
+  columns_ = std::move(columns);
+  rows_ = std::move(rows);
+  paid_ = Paid::untried;
+  parts_.clear();
+  strips_.clear();
+  for (const Rectangle& extent : extents) add_part(extent, threads);
 }
 
-// Returns how many columns were looked at.
+// Rows that lie as the columns do have the same tree.
 template <class T>
-std::int64_t BoxedPass<T>::strip(Worker* worker, std::int64_t place, std::int64_t count, bool kept) {
-  worker->states.init(shape_, count);
-  const std::int64_t seen = worker->walk.strip(rows_->panel(place), count, &worker->states);
-  if (kept)
-    worker->states.finish(0, count, place, run_.lanes, run_.task->results[shape_.parts[0].number], rows_->rows());
-  return seen;
+void BoxedPass<T>::add_part(const Rectangle& extent, int threads) {
+  const std::int64_t grain = pass_.tiling.strip_rows();
+  const auto tree = [&](const Coordinates<T>& points) {
+    const bool large = extent.rows.size() + extent.columns.size() >= kFewestOfSharedTree;
+    return std::make_shared<const BoxTree<T>>(points, grain, large ? threads : 1, run_.task->poll);
+  };
+  const Coordinates<T> of_columns = part_of(columns_, places(pass_, false), extent.columns),
+                       of_rows = part_of(rows_, places(pass_, true), extent.rows);
+  const auto tree_of_columns = tree(of_columns);
+  const auto tree_of_rows = same_numbers(of_rows, of_columns) ? tree_of_columns : tree(of_rows);
+  const auto set_out = [&](const Coordinates<T>& values, const Range& points, bool rows, const auto& in_order) {
+    return std::make_unique<BoxedPoints<T>>(values, points.from, shape_of(pass_, rows), in_order, grain);
+  };
+  parts_.push_back({extent, set_out(rows_, extent.rows, true, tree_of_rows),
+                    set_out(columns_, extent.columns, false, tree_of_columns)});
+  deal_out(parts_.back(), parts_.back().rows->boxed());
+  deal_out(parts_.back(), parts_.back().rows->others());
 }
 
-// Some strips from everywhere look at few columns.
+template <class T>
+void BoxedPass<T>::deal_out(const Part& part, const Range& places) {
+  const std::int64_t step = pass_.tiling.strip_rows() * kStripsOfTask;
+  for (std::int64_t from = places.from; from < places.to; from += step)
+    strips_.push_back({&part, {from, std::min(from + step, places.to)}});
+}
+
+template <class T>
+void BoxedPass<T>::strip(Worker* worker, const Strips& strips, std::int64_t place) {
+  const std::int64_t count = std::min(pass_.tiling.strip_rows(), strips.places.to - place);
+  const Part& part = *strips.part;
+  worker->states.init(shape_, count);
+  worker->walk.strip(part.rows->panel(place), count, *part.columns, &worker->states);
+  worker->states.finish(0, count, place, run_.lanes, run_.task->results[shape_.parts[0].number], part.rows->rows());
+}
+
+// Some strips from everywhere are faster by boxes, most of them: one may have been held up.
 template <class T>
 bool BoxedPass<T>::pays(const Task& task) {
-  const std::int64_t wide = pass_.tiling.strip_rows(), strips = rows_->boxed().to / wide,
-                     tried = std::min<std::int64_t>(strips, kRowsOfTrial / wide);
-  double seen = 0;
+  const auto strips = static_cast<std::int64_t>(strips_.size()),
+             tried = std::min<std::int64_t>(strips, kRowsOfTrial / pass_.tiling.strip_rows());
+  std::int64_t faster = 0;
   for (std::int64_t k = 0; k < tried; ++k) {
-    seen += static_cast<double>(strip(&worker(0), strips * k / tried * wide, wide, false));
+    faster += is_faster(strips_[static_cast<std::size_t>(strips * k / tried)]);
     task.poll(0.0);
   }
-  return tried > 0 && seen <= kMostSeenInBoxes * static_cast<double>(tried) * static_cast<double>(run_.sweep);
+  return 2 * faster > tried;
+}
+
+template <class T>
+bool BoxedPass<T>::is_faster(const Strips& some) {
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](const Clock::time_point& start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  const Part& part = *some.part;
+  Worker& here = worker(0);
+  const T* const rows = part.rows->panel(some.places.from);
+  Clock::time_point start = Clock::now();
+  here.walk.all_columns(rows, *part.columns);
+  const double most = since(start) * kWorthOfBoxes * (conditional_ ? kWorkOfFused : 1.0);
+  const std::int64_t count = std::min(pass_.tiling.strip_rows(), some.places.size());
+  here.states.init(shape_, count);
+  start = Clock::now();
+  bool faster = true;
+  here.walk.strip(rows, count, *part.columns, &here.states, [&] {
+    faster = faster && since(start) < most;
+    return !faster;
+  });
+  return faster;
 }
 
 template <class T>
@@ -155,19 +221,17 @@ bool BoxedPass<T>::run(const Task& task, int threads) {
   if (static_cast<int>(workers_.size()) < threads) workers_.resize(static_cast<std::size_t>(threads));
   for (const auto& worker : workers_)
     if (worker) worker->begun = false;
-  set_out(threads);
+  set_out(task.restriction, threads);
   if (!always_ && paid_ == Paid::untried) paid_ = pays(task) ? Paid::yes : Paid::no;
   if (!always_ && paid_ == Paid::no) return false;
-  const std::int64_t wide = pass_.tiling.strip_rows(), step = wide * kStripsOfTask;
-  for (const Range& places : {rows_->boxed(), rows_->others()})
-    share_out(threads, (places.size() + step - 1) / step, task.poll,
-              [&](int number, std::int64_t k, const Heartbeat& beat) {
-                const std::int64_t from = places.from + k * step, to = std::min(from + step, places.to);
-                for (std::int64_t place = from; place < to; place += wide) {
-                  strip(&worker(number), place, std::min(wide, to - place), true);
-                  beat();
-                }
-              });
+  share_out(threads, static_cast<std::int64_t>(strips_.size()), task.poll,
+            [&](int number, std::int64_t k, const Heartbeat& beat) {
+              const Strips& some = strips_[static_cast<std::size_t>(k)];
+              for (std::int64_t place = some.places.from; place < some.places.to; place += pass_.tiling.strip_rows()) {
+                strip(&worker(number), some, place);
+                beat();
+              }
+            });
   return true;
 }
 

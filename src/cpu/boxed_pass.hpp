@@ -1,5 +1,6 @@
 // One pass by boxes: rows and columns in the order of trees, strip by strip.
 #pragma once
+#include <deque>
 #include <memory>
 #include <vector>
 #include "base/threads.hpp"
@@ -13,6 +14,7 @@ class BoxedPass {
  public:
   BoxedPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
             const Schedule& schedule);
+  ~BoxedPass();
 
   // No, having done nothing, where a trial tells that all pairs are as fast.
   bool run(const Task& task, int threads);
@@ -28,20 +30,37 @@ class BoxedPass {
                 const Traversal& traversal) const;
   std::vector<int> places(const Pass& pass, bool row) const;
   Worker& worker(int number);
+  // Rows and columns of which all pairs are there.
+  struct Part {
+    Rectangle extent;
+    std::unique_ptr<BoxedPoints<T>> rows, columns;
+  };
+  // Some strips of a part.
+  struct Strips {
+    const Part* part;
+    Range places;
+  };
   Coordinates<T> read(bool rows, int threads);
-  void set_out(int threads);
+  std::vector<Rectangle> rectangles(const Restriction& restriction) const;
+  void set_out(const Restriction& restriction, int threads);
+  void add_part(const Rectangle& extent, int threads);
+  void deal_out(const Part& part, const Range& places);
   bool pays(const Task& task);
-  std::int64_t strip(Worker* worker, std::int64_t place, std::int64_t count, bool kept);
+  bool is_faster(const Strips& some);
+  void strip(Worker* worker, const Strips& strips, std::int64_t place);
 
   const Growth growth_;
   const bool always_;
+  const bool conditional_;  // does the formula say which pairs there are?
   Variant bounded_;
   const Pass pass_, of_bounds_;
   const RowShape shape_, no_shape_;
   PassRun run_, bounds_;
   BoxJob<T> job_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<BoxedPoints<T>> rows_, columns_;
+  Coordinates<T> rows_, columns_;  // of all points, as they lie
+  std::deque<Part> parts_;
+  std::vector<Strips> strips_;
   enum class Paid { untried, yes, no } paid_ = Paid::untried;
 };
 

@@ -6,9 +6,9 @@
 namespace kernweave {
 
 template <class T>
-BoxedPoints<T>::BoxedPoints(Coordinates<T> values, const PanelShape& shape, std::shared_ptr<const BoxTree<T>> tree,
-                            std::int64_t grain)
-    : values_(std::move(values)), shape_(shape), tree_(std::move(tree)) {
+BoxedPoints<T>::BoxedPoints(const Coordinates<T>& values, std::int64_t first, const PanelShape& shape,
+                            std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain)
+    : shape_(shape), tree_(std::move(tree)) {
   const std::vector<std::int64_t>& order = tree_->order();
   const auto padded = [&](std::int64_t points) { return (points + grain - 1) / grain * grain; };
   const auto points = static_cast<std::int64_t>(order.size());
@@ -20,11 +20,12 @@ BoxedPoints<T>::BoxedPoints(Coordinates<T> values, const PanelShape& shape, std:
   rows_.resize(static_cast<std::size_t>(first_other_), rows_.empty() ? 0 : rows_.back());
   rows_.insert(rows_.end(), last_boxed, order.end());
   rows_.resize(static_cast<std::size_t>(places), rows_.empty() ? 0 : rows_.back());
+  for (std::int64_t& row : rows_) row += first;
   names_.push_back(0);
   for (const std::int64_t row : rows_) names_.push_back(row + 1);
   panel_.resize(static_cast<std::size_t>(places * shape_.components));
   for (int c = 0; c < shape_.components && points > 0; ++c) {
-    const std::vector<T>& from = values_[static_cast<std::size_t>(c)];
+    const std::vector<T>& from = values[static_cast<std::size_t>(c)];
     for (std::int64_t p = 0; p < places; ++p) {
       const std::int64_t row = rows_[static_cast<std::size_t>(p)];
       panel_[static_cast<std::size_t>(shape_.place(p, c))] = from[static_cast<std::size_t>(row)];
@@ -41,17 +42,20 @@ bool same_numbers(const Coordinates<T>& a, const Coordinates<T>& b) {
 }
 
 template <class T>
-Coordinates<T> components_at(const Coordinates<T>& values, const std::vector<int>& at) {
-  Coordinates<T> found;
-  for (const int c : at) found.push_back(values[static_cast<std::size_t>(c)]);
-  return found;
+Coordinates<T> part_of(const Coordinates<T>& values, const std::vector<int>& components, const Range& points) {
+  Coordinates<T> part;
+  for (const int c : components) {
+    const std::vector<T>& all = values[static_cast<std::size_t>(c)];
+    part.emplace_back(all.begin() + points.from, all.begin() + points.to);
+  }
+  return part;
 }
 
 template class BoxedPoints<float>;
 template class BoxedPoints<double>;
 template bool same_numbers(const Coordinates<float>&, const Coordinates<float>&);
 template bool same_numbers(const Coordinates<double>&, const Coordinates<double>&);
-template Coordinates<float> components_at(const Coordinates<float>&, const std::vector<int>&);
-template Coordinates<double> components_at(const Coordinates<double>&, const std::vector<int>&);
+template Coordinates<float> part_of(const Coordinates<float>&, const std::vector<int>&, const Range&);
+template Coordinates<double> part_of(const Coordinates<double>&, const std::vector<int>&, const Range&);
 
 }  // namespace kernweave

@@ -20,14 +20,13 @@ struct PanelShape {
 template <class T>
 class BoxedPoints {
  public:
-  // `values`: of each component of the panel, in the order of the data. Boxes and strips begin at multiples of `grain`.
-  BoxedPoints(Coordinates<T> values, const PanelShape& shape, std::shared_ptr<const BoxTree<T>> tree,
-              std::int64_t grain);
+  // `values`: of each component of the panel, in the order of the data, of which the tree has those from `first` on.
+  // Boxes and strips begin at multiples of `grain`.
+  BoxedPoints(const Coordinates<T>& values, std::int64_t first, const PanelShape& shape,
+              std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain);
 
   const BoxTree<T>& tree() const { return *tree_; }
   const std::shared_ptr<const BoxTree<T>>& shared_tree() const { return tree_; }
-  const Coordinates<T>& values() const { return values_; }
-  const PanelShape& shape() const { return shape_; }
 
   // Points by their places: those in boxes from 0 on, as the tree numbers them, the others from `others` on.
   Range boxed() const { return {0, tree_->boxed()}; }
@@ -41,7 +40,6 @@ class BoxedPoints {
   const Index* names() const { return names_.data(); }
 
  private:
-  Coordinates<T> values_;
   PanelShape shape_;
   std::shared_ptr<const BoxTree<T>> tree_;
   std::int64_t first_other_ = 0;
@@ -54,7 +52,8 @@ class BoxedPoints {
 template <class T>
 bool same_numbers(const Coordinates<T>& a, const Coordinates<T>& b);
 
+// Some components of some points.
 template <class T>
-Coordinates<T> components_at(const Coordinates<T>& values, const std::vector<int>& at);
+Coordinates<T> part_of(const Coordinates<T>& values, const std::vector<int>& components, const Range& points);
 
 }  // namespace kernweave

@@ -61,9 +61,12 @@ class Passes : public TileExecutable {
         schedule_(schedule) {}
 
   void run(const Task& task) override {
+    if (run_by_boxes(task)) return;
     if (plan_.pairs == Pairs::restricted) return run_restricted(task);
-    if (schedule_.traversal.boxes != Boxes::none && boxed().run(task, threads(task))) return;
     for (const auto& pass : ready()) pass->run(task, threads(task));
+  }
+  bool run_by_boxes(const Task& task) override {
+    return schedule_.traversal.boxes != Boxes::none && boxed().run(task, threads(task));
   }
   SpanFolder* folder(std::size_t k) override { return made()[k].get(); }
   void release() override {
@@ -175,7 +178,8 @@ class Cpu : public Backend {
   double seconds_by_boxes(const Plan& plan, const Variant& variant, const Sizes& sizes,
                           const Growth& growth) const override {
     const double all = seconds(plan, variant, sizes, Home::host), points = static_cast<double>(sizes.i + sizes.j);
-    const double tree = kSecondsPerPointOfLevel * points * std::log2(points) / allowed_threads(0);
+    const double of_point = kSecondsPerPointOfLevel + kSecondsPerComponentOfLevel * growth.components();
+    const double tree = of_point * points * std::log2(points) / allowed_threads(0);
     if (tree > kMostOfTree * all) return tree + all;
     const double d = std::max(1, growth.components()), places = variant.outputs[0].places;
     const double along = static_cast<double>(variant.outputs[0].keep == Keep::i ? sizes.j : sizes.i);

@@ -9,6 +9,7 @@
 #include "execute/backends.hpp"
 #include "execute/facts.hpp"
 #include "execute/ordered.hpp"
+#include "plan/output_groups.hpp"
 #include "schedule/choose.hpp"
 
 namespace kernweave {
@@ -97,7 +98,7 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
   }
   if (!in_two_steps(plan, sizes_)) {
     first_ = std::make_unique<PlanRun>(plan, sizes_, operands_, host);
-    first_->boxes = settings_.boxes;
+    allow_boxes();
     if (!pairs_.map) return;
     ordered_ = std::make_unique<Ordered>(pairs_, sizes_);
     keep_to_able_device();
@@ -190,6 +191,16 @@ void Execution::agree_on_device() {
   first_->reconsider();
 }
 
+// Of restricted pairs: rectangles, each by itself, or what a formula leaves, whose plan then runs for all pairs, if its
+// numbers are those that full spans have.
+void Execution::allow_boxes() {
+  const bool rectangles = !pairs_.map || (pairs_.along(true).rectangles() && pairs_.along(false).rectangles());
+  first_->boxes = rectangles ? settings_.boxes : Boxes::none;
+  if (!partial_) return;
+  const bool alike = in_float32(partial_->plan) == in_float32(first_->plan);
+  partial_->boxes = pairs_.map->by_formula && alike ? settings_.boxes : Boxes::none;
+}
+
 // Values of pairs that do not exist are 0 where every pair has its own.
 void Execution::run_restricted(const std::vector<Result>& results) {
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
@@ -200,13 +211,15 @@ void Execution::run_restricted(const std::vector<Result>& results) {
   Task task = first_->task(settings_, host_, here);
   task.restriction.pairs = pairs_;
   std::optional<Task> of_partial;
+  bool done = false;
   if (partial_) {
     partial_->schedule(first_->schedule(settings_.device).backend->name());
     of_partial.emplace(partial_->task(settings_, host_, here));
     task.restriction.partial = partial_->executable(prepared_.get(), host_);
     task.restriction.task = &*of_partial;
+    done = task.restriction.partial->run_by_boxes(*of_partial);
   }
-  first_->executable(prepared_.get(), host_)->run(task);
+  if (!done) first_->executable(prepared_.get(), host_)->run(task);
   if (ordered_->any()) ordered_->put_back(outputs, results);
 }
 
@@ -275,6 +288,8 @@ Schedule Execution::schedule() {
   if (!after_.empty())
     chosen.reason += prepared_->plan.stages->separable ? ", separable: each axis by itself"
                                                        : ", factors along the kept axis after the sum";
+  if (partial_ && partial_->schedule(chosen.backend->name()).traversal.boxes != Boxes::none)
+    chosen.reason += ", by boxes of points";
   chosen.sizes = sizes_;
   return chosen;
 }

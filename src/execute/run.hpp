@@ -39,7 +39,7 @@ class PlanRun {
   const Plan& plan;
   const Sizes sizes;
   Data data;
-  Boxes boxes = Boxes::trial;
+  Boxes boxes = Boxes::none;  // how far they are wanted
 
  private:
   Findings look();
@@ -85,6 +85,7 @@ class Execution {
   };
   std::vector<Result> room_for_results(bool stays);
   void keep_to_able_device();
+  void allow_boxes();
   void agree_on_device();
   void run_restricted(const std::vector<Result>& results);
   void run_in_two_steps(bool stays, const std::vector<Result>& results);

@@ -20,12 +20,6 @@ double empty_result(const RedRow& r) {
   return value.v;
 }
 
-// Row numbers skip NaN; an exponential of -Inf is 0.
-double neutral_value(const RedRow& r) {
-  if (r.results == Results::value_index) return std::numeric_limits<double>::quiet_NaN();
-  return r.exponents ? -std::numeric_limits<double>::infinity() : empty_result(r);
-}
-
 // A logical stays one where its neutral element is.
 Expr or_else(Expr allowed, Expr f, double otherwise) {
   const double as_logical = otherwise != 0 ? 1 : 0;
@@ -36,10 +30,17 @@ Expr or_else(Expr allowed, Expr f, double otherwise) {
 
 }  // namespace
 
+// Row numbers skip NaN; an exponential of -Inf is 0.
+double neutral_value(Red red) {
+  const RedRow& r = row(red);
+  if (r.results == Results::value_index) return std::numeric_limits<double>::quiet_NaN();
+  return r.exponents ? -std::numeric_limits<double>::infinity() : empty_result(r);
+}
+
 std::vector<OutputFormula> where_allowed(const std::vector<OutputFormula>& outputs, Expr allowed) {
   std::vector<OutputFormula> out = outputs;
   for (OutputFormula& o : out) {
-    o.value = or_else(allowed, o.value, neutral_value(row(o.red)));
+    o.value = or_else(allowed, o.value, neutral_value(o.red));
     if (o.weight) o.weight = or_else(allowed, o.weight, 0);
   }
   return out;

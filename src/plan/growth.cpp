@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "plan/existing.hpp"
 #include "plan/output_groups.hpp"
 #include "plan/regions.hpp"
 
@@ -20,8 +21,6 @@ struct Known {
   Trend trend = Trend::flat;
   Between interval = kAnything;
 };
-
-bool same(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.index; }
 
 class Walk {
  public:
@@ -72,7 +71,7 @@ class Walk {
   bool note(const Ref& at_row, const Ref& at_column) {
     if (at_row.width != at_column.width) return false;
     for (const Difference& d : growth_->differences) {
-      const bool one = same(d.row, at_row), other = same(d.column, at_column);
+      const bool one = same_value(d.row, at_row), other = same_value(d.column, at_column);
       if (one && other) return true;
       if (one || other) return false;
     }
@@ -95,7 +94,7 @@ class Walk {
   // The product of a difference and itself.
   bool square(const Step& step, Known* found) {
     const bool product = step.op == Op::Mult || step.op == Op::Scalprod;
-    if (!product || !same(step.in[0], step.in[1])) return false;
+    if (!product || !same_value(step.in[0], step.in[1])) return false;
     const auto of = known(step.in[0]);
     if (!of || !of->difference) return false;
     *found = {false, Trend::grows, {0, HUGE_VAL}};
@@ -136,6 +135,22 @@ class Walk {
   std::vector<std::optional<Known>> known_;
 };
 
+// A value that says nothing where a condition is false is bounded by what it is else.
+Ref without_condition(const Variant& variant, const Output& output) {
+  const Step* const made = variant.program.maker(output.value);
+  if (!made || made->op != Op::Select) return output.value;
+  const double neutral = neutral_value(output.red);
+  const auto says_nothing = [&](const Ref& ref) {
+    if (ref.from != Ref::From::number) return false;
+    const double number = variant.program.numbers[static_cast<std::size_t>(ref.index)];
+    return number == neutral || (std::isnan(number) && std::isnan(neutral));
+  };
+  for (const int k : {1, 2})
+    if (says_nothing(made->in[static_cast<std::size_t>(k)]) && is_slot(made->in[static_cast<std::size_t>(3 - k)]))
+      return made->in[static_cast<std::size_t>(3 - k)];
+  return output.value;
+}
+
 }  // namespace
 
 int Growth::components() const {
@@ -145,7 +160,9 @@ int Growth::components() const {
 }
 
 bool may_be_bounded(const Plan& plan, const Variant& variant) {
-  if (plan.pairs == Pairs::restricted || !plan.batch.empty() || variant.outputs.size() != 1) return false;
+  const auto of_pairs = [](const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; };
+  if (!plan.batch.empty() || variant.outputs.size() != 1) return false;
+  if (std::any_of(plan.variables.begin(), plan.variables.end(), of_pairs)) return false;
   const Output& o = variant.outputs[0];
   const bool one_number = o.width == 1 && o.value.width == 1, kept = o.keep == Keep::i || o.keep == Keep::j;
   const bool weighed = o.weight.from != Ref::From::number || variant.program.numbers[o.weight.index] != 1.0;
@@ -159,13 +176,15 @@ Growth growth_of(const Plan& plan, const Variant& variant, const OnceBetween& on
     return growth;
   };
   Walk walk(plan, variant, once, &growth);
-  const std::vector<bool> needed = needed_steps(variant, {0});
+  Variant bounded = variant;
+  bounded.outputs[0].value = growth.value = without_condition(variant, variant.outputs[0]);
+  const std::vector<bool> needed = needed_steps(bounded, {0});
   for (std::size_t s = 0; s < needed.size(); ++s) {
     const Step& step = variant.program.steps[s];
     if (needed[s] && home(variant.program, step) == Region::pair && !walk.step(step)) return refused(walk.why);
   }
   const Output& output = variant.outputs[0];
-  const auto value = walk.known(output.value);
+  const auto value = walk.known(growth.value);
   if (!value || value->difference) return refused("its value is a difference, or no value of pairs");
   if (value->trend != Trend::grows && value->trend != Trend::falls) return refused("it is the same for all pairs");
   // Whole numbers are added up without rounding, in any order.

@@ -15,6 +15,7 @@ struct Difference {
 };
 
 struct Growth {
+  Ref value{};  // what is bounded: the output's value, or, where this says nothing if a condition is false, the rest
   Verdict verdict = Verdict::no("");
   bool grows = true;  // or falls, as differences grow
   std::vector<Difference> differences;
@@ -22,10 +23,13 @@ struct Growth {
   int components() const;
 };
 
+inline bool same_value(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.index; }
+
 // `once`: between what numbers the components of a value lie that is the same for all points.
 using OnceBetween = std::function<Between(const Ref&)>;
 
-// Could a variant's outputs be bounded at all? One output of one component, to whose reduction not all terms matter.
+// Could a variant's outputs be bounded at all? One output of one component, to whose reduction not all terms matter,
+// and no data of pairs.
 bool may_be_bounded(const Plan& plan, const Variant& variant);
 Growth growth_of(const Plan& plan, const Variant& variant, const OnceBetween& once);
 

@@ -77,6 +77,8 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual void run(const Task& task) = 0;
+  // By boxes of points, where that is scheduled; no, having done nothing, where it does not pay.
+  virtual bool run_by_boxes(const Task&) { return false; }
 
   virtual Grain grain() { return {}; }
   // These rows of the results, to their places among all; for outputs that keep rows. False where they met what the

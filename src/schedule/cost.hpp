@@ -68,14 +68,18 @@ inline constexpr double kCpuSecondsPerCall = 1e-5;
 
 // Pairs from which boxes are thought of: below, all pairs take some milliseconds.
 inline constexpr double kFewestPairsOfBoxes = 1e7;
-// Seconds for a point and level of a tree, on one thread: 1e6 points of three components and 16 levels took 0.3 s. They
-// pay where that is a small part of what all pairs take, for a trial may tell that they are as fast.
-inline constexpr double kSecondsPerPointOfLevel = 2e-8;
-inline constexpr double kMostOfTree = 0.08;
-// Rows of a trial, and the part of all columns that they may look at: more, and all pairs, whose loops are longer, are
-// as fast.
+// Seconds for a point and level of a tree, and for each of its components, on one thread: 1e5 points and 12 levels took
+// 26 ms of two components, 30 of three, 60 of eight. A tree is tried where that is a small part of what all pairs take.
+inline constexpr double kSecondsPerPointOfLevel = 8e-9;
+inline constexpr double kSecondsPerComponentOfLevel = 4e-9;
+inline constexpr double kMostOfTree = 0.06;
+// Rows of a trial, and how much of the time of all pairs most of them may take by boxes.
 inline constexpr long long kRowsOfTrial = 64;
-inline constexpr double kMostSeenInBoxes = 0.2;
+inline constexpr double kWorthOfBoxes = 0.9;
+// Where a formula says which pairs exist, what all pairs take of that: their loops are compiled whole, too.
+inline constexpr double kWorkOfFused = 0.25;
+// Points from which threads make a tree together: fewer are sorted as threads start.
+inline constexpr long long kFewestOfSharedTree = 20000;
 // Components above which two leaves are taken as one, and above twice as many four.
 inline constexpr int kFewestOfJoinedLeaves = 3;
 // Columns around a strip that are looked at for a first limit, for each place of a list; and places above which the

@@ -8,9 +8,7 @@
 namespace kernweave {
 namespace {
 
-bool same(const PairSpan& a, const PairSpan& b) {
-  return a.columns.from == b.columns.from && a.columns.to == b.columns.to && a.partial == b.partial;
-}
+bool same(const PairSpan& a, const PairSpan& b) { return a.columns == b.columns && a.partial == b.partial; }
 
 void append(const PairSpan& span, std::vector<PairSpan>* to) {
   if (span.columns.size() <= 0) return;
@@ -40,6 +38,12 @@ void PairSpans::add_block(std::int64_t end, const std::vector<PairSpan>& spans) 
   spans_.insert(spans_.end(), joined.begin(), joined.end());
   row_ends_.push_back(end);
   span_ends_.push_back(static_cast<std::int64_t>(spans_.size()));
+}
+
+bool PairSpans::rectangles() const {
+  for (std::int64_t b = 0; b < blocks(); ++b)
+    if (end(b) - begin(b) > 1 || (end(b) != begin(b) && begin(b)->partial)) return false;
+  return true;
 }
 
 double PairSpans::pairs_in(bool partial) const {

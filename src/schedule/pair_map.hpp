@@ -12,6 +12,7 @@ struct Range {
   std::int64_t from = 0, to = 0;
 
   std::int64_t size() const { return to - from; }
+  friend bool operator==(const Range& a, const Range& b) { return a.from == b.from && a.to == b.to; }
 };
 
 // Columns of a block of rows. In a partial one a formula says which pairs exist; in one that is not, all do.
@@ -34,6 +35,8 @@ class PairSpans {
   Range rows_of(std::int64_t block) const;
   const PairSpan* begin(std::int64_t block) const { return spans_.data() + first_of(block); }
   const PairSpan* end(std::int64_t block) const { return spans_.data() + first_of(block + 1); }
+  // Are the pairs of each block a rectangle, or none?
+  bool rectangles() const;
   // In full spans, in partial ones.
   double full_pairs() const { return pairs_in(false); }
   double partial_pairs() const { return pairs_in(true); }
@@ -65,11 +68,17 @@ PairSpans spans_of(std::int64_t rows, std::int64_t columns, std::vector<Rectangl
 using Order = std::vector<std::int64_t>;
 class PairMap {
  public:
-  PairMap(PairSpans along_i, Order order_i, Order order_j)
-      : along_i_(std::move(along_i)), order_i_(std::move(order_i)), order_j_(std::move(order_j)) {}
+  // `by_formula`: does a formula alone say which pairs exist?
+  PairMap(PairSpans along_i, Order order_i, Order order_j, bool by_formula)
+      : by_formula(by_formula),
+        along_i_(std::move(along_i)),
+        order_i_(std::move(order_i)),
+        order_j_(std::move(order_j)) {}
 
   const PairSpans& along(bool i) const;
   const Order& order(bool i) const { return i ? order_i_ : order_j_; }
+
+  const bool by_formula;
 
  private:
   const PairSpans along_i_;

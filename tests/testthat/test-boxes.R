@@ -101,8 +101,7 @@ test_that("formulas that grow or fall with differences of points are bounded, an
   expect_match(why(k(sin(sqdist(x, y)))), "all pairs: sin() neither grows nor falls", fixed = TRUE)
   expect_match(why(k(sum(x - y))), "all pairs: ")
   expect_match(why(k(sqdist(x, y) * (4 - manhattan(x, y)))), "all pairs: multiply() neither", fixed = TRUE)
-  for (R in list(sum(sqdist(x, y), index = "j", call = FALSE), k(sqdist(x, y), index = "ij"),
-                 k(exclude_diag(sqdist(x, t(x)))))) {
+  for (R in list(sum(sqdist(x, y), index = "j", call = FALSE), k(sqdist(x, y), index = "ij"))) {
     expect_false(grepl("boxes", why(R)))
   }
 })
@@ -146,7 +145,7 @@ test_that("any number of threads finds the same, and so does a second call, or o
 
 test_that("large problems are boxes' by themselves where that pays, and a trial leaves them where not", {
   set.seed(3)
-  x <- matrix(runif(3 * 21000), 21000)
+  x <- matrix(runif(3 * 30000), 30000)
   R <- reduction(sqdist(Vi(x), Vj(x)), "argKmin", K = 3, call = FALSE)
   R <- lazy_set(R, device = "cpu")
   expect_match(explain(R)$schedule$why, "by boxes")
@@ -154,6 +153,37 @@ test_that("large problems are boxes' by themselves where that pays, and a trial 
   few <- reduction(sqdist(Vi(x[1:2000, ]), Vj(x[1:2000, ])), "argKmin", K = 3, call = FALSE)
   expect_false(grepl("by boxes", explain(lazy_set(few, device = "cpu"))$schedule$why))
   # All are as near: nobody can be left out.
-  y <- matrix(1, 21000, 3)
-  expect_identical(argKmin(sqdist(Vi(y), Vj(y)), K = 3), matrix(rep(1:3, each = 21000), 21000))
+  y <- matrix(1, 30000, 3)
+  expect_identical(argKmin(sqdist(Vi(y), Vj(y)), K = 3), matrix(rep(1:3, each = 30000), 30000))
+})
+
+test_that("restricted pairs are found among those that exist: without the diagonal, in windows, in groups", {
+  set.seed(4)
+  restrictions <- list(
+    diagonal = function(F, n) exclude_diag(F),
+    window = function(F, n) restrict(F, where = abs(row_index() - col_index()) < 40),
+    parity = function(F, n) restrict(F, where = (row_index() + col_index()) %% 2 == 0, exclude_diag = TRUE),
+    nothing = function(F, n) restrict(F, where = row_index() > 1e9),
+    groups = function(F, n) restrict(F, by = list(sample(5, n, TRUE), sample(5, n, TRUE))),
+    sorted = function(F, n) restrict(F, by = sort(sample(letters[1:4], n, TRUE))),
+    ranges = function(F, n) restrict(F, ranges = ranges(c(10, n - 10), c(n - 5, 5), diag(2) > 0)),
+    both = function(F, n) restrict(F, by = sample(3, n, TRUE), exclude_diag = TRUE)
+  )
+  taken <- c()
+  for (k in seq_len(by_tier(60, 250, 2000))) {
+    n <- sample(c(30, 65, 200), 1)
+    d <- sample(1:4, 1)
+    x <- clouds[[sample(names(clouds), 1)]](n, d)
+    how <- sample(names(restrictions), 1)
+    distance <- sample(names(distances), 1)
+    F <- restrictions[[how]](distances[[distance]](Vi(x), Vj(x)), n)
+    number <- sample(length(reductions), 1)
+    R <- lazy_set(reductions[[number]](F, sample(c("i", "j"), 1)), device = "cpu",
+                  precision = sample(c("float64", "float32"), 1))
+    if (!identical(with_boxes(TRUE, run_reduction(R)), with_boxes(FALSE, run_reduction(R)))) {
+      fail(paste("problem", k, "d", d, n, how, distance, "reduction", number))
+    }
+    if (grepl("boxes of points", why(R))) taken <- union(taken, how)
+  }
+  expect_setequal(taken, setdiff(names(restrictions), "both"))
 })
