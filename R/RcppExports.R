@@ -545,3 +545,7 @@ r_units <- function(pairs, along_i, rows, columns) {
     .Call(`_kernweave_r_units`, pairs, along_i, rows, columns)
 }
 
+r_test_disc <- function(op, centre, radius, real, args) {
+    .Call(`_kernweave_r_test_disc`, op, centre, radius, real, args)
+}
+

@@ -216,8 +216,12 @@ relative_error <- function(state, v, found, rows = audit_rows, seed = 1) {
   at <- random_order(n, seed)[seq_len(min(rows, n))]
   some <- lazy_set(take_points(K, at, "i", "rows"), precision = "float64")
   exact <- some %*% v
-  off <- colSums((found[at, , drop = FALSE] - exact)^2)
-  size <- pmax(colSums(exact^2), colSums(some^2 %*% v^2))
+  squares <- some^2 %*% v^2
+  found <- found[at, , drop = FALSE]
+  nowhere <- !is.finite(found) & !is.finite(exact)
+  found[nowhere] <- exact[nowhere] <- squares[nowhere] <- 0
+  off <- colSums((found - exact)^2)
+  size <- pmax(colSums(exact^2), colSums(squares))
   sqrt(max(ifelse(off == 0, 0, off / size)))
 }
 

@@ -1658,6 +1658,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_test_disc
+Rcpp::List r_test_disc(std::string op, Rcpp::ComplexVector centre, Rcpp::NumericVector radius, Rcpp::LogicalVector real, Rcpp::NumericMatrix args);
+RcppExport SEXP _kernweave_r_test_disc(SEXP opSEXP, SEXP centreSEXP, SEXP radiusSEXP, SEXP realSEXP, SEXP argsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< Rcpp::ComplexVector >::type centre(centreSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type radius(radiusSEXP);
+    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type real(realSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type args(argsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_test_disc(op, centre, radius, real, args));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_first_not_whole", (DL_FUNC) &_kernweave_r_first_not_whole, 3},
@@ -1796,6 +1810,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_run_blocks", (DL_FUNC) &_kernweave_r_run_blocks, 6},
     {"_kernweave_r_candidates", (DL_FUNC) &_kernweave_r_candidates, 4},
     {"_kernweave_r_units", (DL_FUNC) &_kernweave_r_units, 4},
+    {"_kernweave_r_test_disc", (DL_FUNC) &_kernweave_r_test_disc, 5},
     {NULL, NULL, 0}
 };
 

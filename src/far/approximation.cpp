@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/error.hpp"
@@ -13,14 +14,37 @@ namespace far {
 namespace {
 
 constexpr int kSamples = 4096;  // of the formula, for its largest value
+constexpr double kSmallest = 1e-290;  // a largest value with digits to spare
 
-double largest_sample(const Profile& k, double most) {
+// Squared distances.
+struct Reach {
+  double least = 0, most = 0;
+};
+
+double largest_sample(const Profile& k, const Reach& reach) {
   double largest = 0;
-  for (int i = 0; i <= kSamples; ++i) {
-    const double size = std::abs(k.at(most * i / kSamples));
+  const auto look = [&](double square) {
+    const double size = std::abs(k.at(square));
     if (std::isfinite(size)) largest = std::max(largest, size);
-  }
+  };
+  for (int i = 0; i <= kSamples; ++i) look(reach.least + (reach.most - reach.least) * i / kSamples);
+  for (int i = 1; i <= kSamples && largest < kSmallest; ++i)  // what there is at small distances alone
+    look(reach.least + (reach.most - reach.least) * std::exp2(-64.0 * i / kSamples));
   return largest;
+}
+
+// Of points of one side and the other.
+template <int D>
+Reach reach_of(const std::vector<double>& a, const std::vector<double>& b) {
+  Reach reach;
+  for (int d = 0; d < D; ++d) {
+    const Span one = span<D>(a, d), other = span<D>(b, d);
+    const double gap = std::max({0.0, one.least - other.most, other.least - one.most}),
+                 most = std::max(one.most - other.least, other.most - one.least);
+    reach.least += gap * gap;
+    reach.most += most * most;
+  }
+  return reach;
 }
 
 template <int D>
@@ -32,11 +56,19 @@ class Approximated : public Approximation {
     same = one_tree && cut_.rows.factors == cut_.columns.factors;
     targets_.emplace(cut_.rows.points, cube_, workers);
     if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
-    scale = largest_sample(cut_.profile, D * cube_.width * cube_.width);
+    if (cut_.rows.count > 0 && cut_.columns.count > 0)
+      scale = largest_sample(cut_.profile, reach_of<D>(cut_.rows.points, cut_.columns.points));
+    // Where it is nothing at all, what it is elsewhere.
+    if (scale < kSmallest) scale = largest_sample(cut_.profile, {0, D * cube_.width * cube_.width});
     user_check(scale > 0, Fault::input, "the formula is 0, or not a number, at all distances of these points");
     const Demands demands{wish.tolerance * scale, wish.grade};
     plan_ = levels_of<D>(cut_.profile, demands, cube_, *targets_, sources(), wish.prices, workers);
-    for (Side* side : {&cut_.rows, &cut_.columns}) side->points = {};
+    for (Side* side : {&cut_.rows, &cut_.columns}) {
+      side->points = {};
+      double most = side->factors.empty() ? 1 : 0;
+      for (const double factor : side->factors) most = std::max(most, std::abs(factor));
+      scale *= most;
+    }
   }
 
   void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
@@ -117,6 +149,8 @@ void check_finite(const Side& side, const char* axis) {
 }  // namespace
 
 std::unique_ptr<Approximation> Approximation::make(Cut cut, const Wish& wish, const arrays::Workers& workers) {
+  for (const Side* side : {&cut.rows, &cut.columns})
+    user_check(side->count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
   check_finite(cut.rows, "i");
   check_finite(cut.columns, "j");
   switch (cut.width) {

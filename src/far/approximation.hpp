@@ -38,7 +38,7 @@ class Approximation {
   virtual double near_pairs() const = 0;
   virtual double bytes() const = 0;
 
-  double scale = 0;   // the largest value of the formula, without factors of rows and columns
+  double scale = 0;   // the largest value of the formula, times the largest factors of rows and columns
   bool same = false;  // are the points of both sides the same, and their factors?
 };
 

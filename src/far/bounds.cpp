@@ -14,17 +14,19 @@ using Complex = Disc::Complex;
 constexpr double kNothing = std::numeric_limits<double>::infinity();
 constexpr double kPi = 3.141592653589793;
 // Halvings of a stretch of squared distances, and of a cell. Bounds are tight before, unless something is singular.
-constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9;
+constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMostHalvings = 2000;
 constexpr double kTight = 1.25, kTightOfCell = 3;
 constexpr int kCells = 8;  // of the half turn, to begin with
+constexpr double kRounding = 1e-14;
 
-double largest(const Profile& k, double least, double most, double enough, int depth) {
+// `left`: of the halvings of the whole stretch.
+double largest(const Profile& k, double least, double most, double enough, int depth, int* left) {
   const double bound = k.over(Disc::between(least, most)).size();
   if (bound <= enough || depth >= kHalvings || (bound == kNothing && depth >= kHalvingsInTheDark)) return bound;
   const double middle = (least + most) / 2, inside = std::abs(k.at(middle));
-  if (inside > enough || bound <= kTight * inside) return bound;
-  const double below = largest(k, least, middle, enough, depth + 1);
-  return below == kNothing ? below : std::max(below, largest(k, middle, most, enough, depth + 1));
+  if (inside > enough || bound <= kTight * inside || --*left < 0) return bound;
+  const double below = largest(k, least, middle, enough, depth + 1, left);
+  return below == kNothing ? below : std::max(below, largest(k, middle, most, enough, depth + 1, left));
 }
 
 // Part of an ellipse around a stretch: z = middle + half (u + 1 / u) / 2 with |u| from t0 to t1 and the angle from a0
@@ -39,7 +41,8 @@ double largest_in(const Profile& k, const Stretch& s, const Cell& cell, double e
   const Complex u = std::polar(t, angle), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
   const double around_z =
       s.half * 0.5 * (half_t * (1 + 1 / (cell.t0 * cell.t0)) + half_a * (cell.t1 + 1 / cell.t0));
-  const double around = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
+  const double exact = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
+  const double around = exact + kRounding * (exact + std::norm(z) + std::abs(c));
   const double bound = k.over(Disc(z * z + c, around, false)).size();
   if (depth <= 0 || bound <= enough) return bound;
   const double inside = k.over(Disc(z * z + c, 0, false)).size();
@@ -51,6 +54,16 @@ double largest_in(const Profile& k, const Stretch& s, const Cell& cell, double e
   else one.t1 = other.t0 = t;
   const double first = largest_in(k, s, one, enough, depth - 1);
   return first == kNothing ? first : std::max(first, largest_in(k, s, other, enough, depth - 1));
+}
+
+// No more than it is on the ellipse, at little cost.
+double sampled_on_ellipse(const Profile& k, const Stretch& s, double rho) {
+  double most = 0;
+  for (int part = 0; part <= kCells; ++part) {
+    const Complex u = std::polar(rho, kPi * part / kCells), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
+    for (const double c : {s.c_least, s.c_most}) most = std::max(most, k.over(Disc(z * z + c, 0, false)).size());
+  }
+  return most;
 }
 
 // On the upper half of the filled ellipse; the lower half has the same, as k is real on real numbers.
@@ -66,16 +79,20 @@ double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, double
 }  // namespace
 
 double largest(const Profile& k, double least, double most, double enough) {
-  return largest(k, least, most, enough, 0);
+  int left = kMostHalvings;
+  return largest(k, least, most, enough, 0, &left);
 }
 
-double interpolation_error(const Profile& k, const Stretch& s, int points, double goal) {
+double interpolation_error(const Profile& k, const Stretch& s, int points, double goal, double allowed) {
   const double enough = std::abs(k.at(s.c_least)) + std::abs(k.at(s.c_most)) + 1e-300;
   double best = kNothing;
   for (const double rho : {1.25, 1.5, 1.8, 2.1, 2.3, 2.6, 3.0, 3.7, 5.0, 7.0, 10.0}) {
+    const double times = 4 * std::pow(rho, 1 - points) / (rho - 1), sampled = sampled_on_ellipse(k, s, rho);
+    if (sampled == kNothing) break;
+    if (times * sampled > allowed) continue;
     const double most = largest_on_ellipse(k, s, rho, std::isfinite(enough) ? enough : 0);
     if (most == kNothing) break;
-    best = std::min(best, 4 * most * std::pow(rho, 1 - points) / (rho - 1));
+    best = std::min(best, times * most);
     if (best <= goal) break;
   }
   return best;

@@ -9,11 +9,12 @@ namespace far {
 double largest(const Profile& k, double least, double most, double enough);
 
 // Of z -> k(z^2 + c) for z no farther than `half` from `middle` and c from `c_least` to `c_most`: no less than what
-// interpolation in `points` Chebyshev points may be off by. Infinite where nothing could be shown.
+// interpolation in `points` Chebyshev points may be off by. Once it is below `goal` it is not made tighter; infinite
+// where nothing could be shown, or nothing as small as what is allowed.
 struct Stretch {
   double middle, half, c_least, c_most;
 };
-double interpolation_error(const Profile& k, const Stretch& stretch, int points, double goal);
+double interpolation_error(const Profile& k, const Stretch& stretch, int points, double goal, double allowed);
 
 }  // namespace far
 }  // namespace kernweave

@@ -22,18 +22,19 @@ constexpr double kPi = 3.141592653589793;
 // coefficients.
 constexpr double kOfSeries = 0.1, kOfDegrees = 0.25;
 // Later axes add their errors times the growth of interpolation along those before, which is less than this in all.
-constexpr double kGrowth = 13;
+constexpr double kGrowth = 15;
 constexpr double kRounding = 1e-18;  // coefficients are not smaller, relative to the largest value
 
 template <int D>
 constexpr std::array<int, 3> kPoints = D == 3 ? std::array<int, 3>{12, 20, 30} : std::array<int, 3>{12, 24, 48};
 
-// Squared distances along one axis.
+// Squared distances along one axis. The box of a point at its edge is a matter of rounding.
+constexpr double kEdge = 0x1p-20;
 struct Reach {
   double least, most;
 };
 Reach reach_of(int offset, double half) {
-  const double near = std::max(0, offset - 1) * 2 * half, far = (offset + 1) * 2 * half;
+  const double near = std::max(0.0, 2.0 * (offset - 1) - kEdge) * half, far = (2.0 * (offset + 1) + kEdge) * half;
   return {near * near, far * far};
 }
 
@@ -48,7 +49,7 @@ double error_of_series(const Profile& k, const Offset<D>& offset, double half, i
       stretch.c_least += other.least;
       stretch.c_most += other.most;
     }
-    all += growth * interpolation_error(k, stretch, points, allowed / kGrowth);
+    all += growth * interpolation_error(k, stretch, points, allowed / kGrowth, allowed);
     growth *= 1 + 2 / kPi * std::log(points);
     if (!(all <= allowed)) break;
   }
@@ -154,10 +155,16 @@ std::vector<double> of_both_boxes(std::vector<double> coefficients, const PairTa
   return coefficients;
 }
 
+// Of a series of so many degrees, a few per cent of the products of polynomials are kept: no fewer than these.
+template <int D>
+double least_terms(int degrees) {
+  return 0.5 * std::pow(degrees, 4 * D / 3.0);
+}
+
 // The class by interpolation in so many points, if that is enough.
 template <int D>
-bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, double half, int points,
-            BoxClass* found) {
+bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, double half, double most_terms,
+            int points, BoxClass* found) {
   const double tolerance = demands.tolerance;
   const bool squares = demands.grade == Grade::audit;
   const double tail = error_of_series<D>(k, offset, half, points, kOfSeries * tolerance);
@@ -167,7 +174,9 @@ bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, d
   const std::vector<double> out = left_out<D>(of_difference, table, squares);
   const auto enough = std::find_if(out.begin() + 1, out.end(), [&](double o) { return o <= kOfDegrees * tolerance; });
   if (enough == out.end()) return false;
-  found->degrees = static_cast<int>(enough - out.begin());
+  const auto degrees = static_cast<int>(enough - out.begin());
+  if (least_terms<D>(degrees) > most_terms) return false;
+  found->degrees = degrees;
   found->coefficients = of_both_boxes<D>(of_difference, table, found->degrees);
   const double room = squares ? kOfDegrees * tolerance * tolerance : tolerance - *enough - tail;
   double dropped = 0;
@@ -182,7 +191,7 @@ bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, d
 }  // namespace
 
 template <int D>
-BoxClass analysed(const Profile& k, const Demands& demands, const Offset<D>& offset, double half) {
+BoxClass analysed(const Profile& k, const Demands& demands, const Offset<D>& offset, double half, double most_terms) {
   BoxClass found;
   double least = 0, most = 0;
   for (const int along : offset) {
@@ -197,14 +206,19 @@ BoxClass analysed(const Profile& k, const Demands& demands, const Offset<D>& off
       return found;
     }
   }
+  if (most_terms <= 0) return found;
   for (const int points : kPoints<D>)
-    if (is_far<D>(k, demands, offset, half, points, &found)) break;
+    if (is_far<D>(k, demands, offset, half, most_terms, points, &found)) break;
+  if (found.kept > most_terms) {
+    found.kind = BoxClass::Kind::split;
+    found.coefficients = {};
+  }
   return found;
 }
 
-template BoxClass analysed<1>(const Profile&, const Demands&, const Offset<1>&, double);
-template BoxClass analysed<2>(const Profile&, const Demands&, const Offset<2>&, double);
-template BoxClass analysed<3>(const Profile&, const Demands&, const Offset<3>&, double);
+template BoxClass analysed<1>(const Profile&, const Demands&, const Offset<1>&, double, double);
+template BoxClass analysed<2>(const Profile&, const Demands&, const Offset<2>&, double, double);
+template BoxClass analysed<3>(const Profile&, const Demands&, const Offset<3>&, double, double);
 
 }  // namespace far
 }  // namespace kernweave

@@ -32,9 +32,9 @@ struct BoxClass {
 template <int D>
 constexpr int kMostDegreesOf = D == 1 ? 40 : D == 2 ? 24 : 14;
 
-// Of boxes whose sides are twice `half` long.
+// Of boxes whose sides are twice `half` long. Series of more terms than `most_terms` are of no use to any of them.
 template <int D>
-BoxClass analysed(const Profile& k, const Demands& demands, const Offset<D>& offset, double half);
+BoxClass analysed(const Profile& k, const Demands& demands, const Offset<D>& offset, double half, double most_terms);
 
 }  // namespace far
 }  // namespace kernweave

@@ -46,12 +46,15 @@ class Finder {
     profile_ = &cut->profile;
     const Ref rest = without_factors(plan_.variants.back().outputs[0].value);
     int value = place_of(rest);
-    if (negative_) value = profile_->add_step(Op::Minus, {value});
+    for (const Factor& constant : constants_)
+      value = new_step(constant.divides ? Op::Divide : Op::Mult, {value, place_of(constant.ref)});
+    if (negative_) value = new_step(Op::Minus, {value});
     profile_->end_with(value);
     if (!distance_) throw Refused{"it has no distance of points along i and j"};
     cut->width = distance_->width;
     cut->rows = side(Region::row, rows, distance_->row, of_rows_);
     cut->columns = side(Region::column, columns, distance_->column, of_columns_);
+    scale_points(cut);
   }
 
  private:
@@ -78,7 +81,7 @@ class Finder {
 
   // --- factors of a side ---
 
-  // What is left of the value when factors of rows or columns alone are taken off.
+  // What is left of the value when factors of rows or columns alone, and constant ones, are taken off.
   Ref without_factors(Ref value) {
     while (const Step* const step = step_of_pair(value)) {
       if (step->op == Op::Minus) {
@@ -96,8 +99,8 @@ class Finder {
   }
   bool note_factor(const Ref& ref, bool divides) {
     const Depends on = depends(ref);
-    if (ref.width != 1 || (on != Depends::row && on != Depends::column)) return false;
-    (on == Depends::row ? of_rows_ : of_columns_).push_back({ref, divides});
+    if (ref.width != 1 || on == Depends::pair) return false;
+    (on == Depends::row ? of_rows_ : on == Depends::column ? of_columns_ : constants_).push_back({ref, divides});
     return true;
   }
 
@@ -172,19 +175,33 @@ class Finder {
 
   // --- the formula of it ---
 
+  int new_number(double number) {
+    refuse_longer();
+    return profile_->add_number(number);
+  }
+  int new_step(Op op, const std::vector<int>& in) {
+    refuse_longer();
+    return profile_->add_step(op, in);
+  }
+  void refuse_longer() const {
+    if (profile_->full() || depth_ > Profile::kMostPlaces) throw Refused{"it is too long"};
+  }
+
   // Where the profile has the value, which it gets here if it is new.
   int place_of(const Ref& ref) {
     const Depends on = depends(ref);
     if (on == Depends::param) {
       if (ref.width != 1) throw Refused{"it has several components"};
-      return profile_->add_number(evaluator_.read(ref)[0].v);
+      return new_number(evaluator_.read(ref)[0].v);
     }
     const Step* const step = step_of_pair(ref);
     if (!step) throw Refused{sentence("`", name_of(ref), "` enters beside the distance")};
     const auto known = places_.find(ref.index);
     if (known != places_.end()) return known->second;
-    if (profile_->full()) throw Refused{"it is too long"};
+    ++depth_;
+    refuse_longer();
     const int place = place_of_step(*step);
+    --depth_;
     places_[ref.index] = place;
     return place;
   }
@@ -194,14 +211,14 @@ class Finder {
     if (is_distance(step, &found, &root)) {
       if (distance_ && !same(*distance_, found)) throw Refused{"it has several distances"};
       distance_ = found;
-      return root ? profile_->add_step(Op::Sqrt, {0}) : 0;
+      return root ? new_step(Op::Sqrt, {0}) : 0;
     }
     const OpRow& r = row(step.op);
     if (r.form != Form::elementwise || step.width != 1)
       throw Refused{sentence("`", r.fn, "()` of points is no function of their distance")};
     std::vector<int> in;
     for (const Ref& ref : step.in) in.push_back(place_of(ref));
-    return profile_->add_step(step.op, in);
+    return new_step(step.op, in);
   }
   std::string name_of(const Ref& ref) const {
     if (ref.from == Ref::From::variable) return plan_.variables[static_cast<std::size_t>(ref.index)].name;
@@ -216,17 +233,33 @@ class Finder {
     out.count = count;
     out.points.resize(static_cast<std::size_t>(count * width));
     if (!factors.empty()) out.factors.resize(static_cast<std::size_t>(count));
-    const std::vector<double> scale = scales();
     for (std::int64_t p = 0; p < count; ++p) {
       if (region == Region::row) evaluator_.at_row(p);
       else evaluator_.at_column(p);
       evaluator_.run(region);
       const Read<Lane> point = evaluator_.read(at);
       for (int d = 0; d < width; ++d)
-        out.points[static_cast<std::size_t>(p + d * count)] = point[d].v * scale[static_cast<std::size_t>(d)];
+        out.points[static_cast<std::size_t>(p + d * count)] = point[at.width == 1 ? 0 : d].v;
       if (!factors.empty()) out.factors[static_cast<std::size_t>(p)] = product(factors, 0);
     }
     return out;
+  }
+  // Of numbers far from 0, the digits that tell them apart would be lost with those behind, so they come nearer first.
+  void scale_points(Cut* cut) {
+    const std::vector<double> scale = scales();
+    for (std::size_t d = 0; d < scale.size(); ++d) {
+      if (scale[d] == 1) continue;
+      double nearest = HUGE_VAL;
+      each_number(cut, d, [&](double& x) { nearest = std::abs(x) < std::abs(nearest) ? x : nearest; });
+      each_number(cut, d, [&](double& x) { x = (x - nearest) * scale[d]; });
+    }
+  }
+  template <class F>
+  static void each_number(Cut* cut, std::size_t component, F f) {
+    for (Side* side : {&cut->rows, &cut->columns}) {
+      const auto n = static_cast<std::size_t>(side->count);
+      std::for_each_n(side->points.begin() + static_cast<std::ptrdiff_t>(component * n), n, f);
+    }
   }
   // By what components are multiplied, so that the distance is a plain one.
   std::vector<double> scales() {
@@ -253,8 +286,9 @@ class Finder {
   Evaluator evaluator_;
   Profile* profile_ = nullptr;
   std::optional<Distance> distance_;
-  std::vector<Factor> of_rows_, of_columns_;
+  std::vector<Factor> of_rows_, of_columns_, constants_;
   bool negative_ = false;
+  int depth_ = 0;  // of steps that the present one is part of
   std::map<int, int> places_;
 };
 

@@ -10,11 +10,11 @@ namespace {
 using Complex = Disc::Complex;
 using Mask = Disc::Mask;
 
-// What is computed is off by some last digits.
-constexpr double kRounding = 1e-15;
+// What is computed is off by some last digits, and of the smallest numbers there are fewer.
+constexpr double kRounding = 1e-15, kSmallest = 1e-300;
 
 Disc rounded(const Disc& a) {
-  const double wider = a.radius + kRounding * (std::abs(a.centre) + a.radius);
+  const double wider = a.radius + kRounding * (std::abs(a.centre) + a.radius) + kSmallest;
   return std::isfinite(wider) ? Disc(a.centre, wider, a.real) : Disc::nowhere();
 }
 Disc made(Complex centre, double radius, const Disc& a, const Disc& b) {
@@ -23,7 +23,7 @@ Disc made(Complex centre, double radius, const Disc& a, const Disc& b) {
 Disc made(Complex centre, double radius, const Disc& a) { return made(centre, radius, a, a); }
 
 Mask compared(const Disc& a, const Disc& b, bool always, bool never) {
-  if (!a.real || !b.real || !a.known() || !b.known()) return Mask::unknown;
+  if (!a.real || !b.real || !a.known() || !b.known()) return Mask::nowhere;
   return always ? Mask::yes : never ? Mask::no : Mask::unknown;
 }
 
@@ -48,11 +48,19 @@ Disc whole_power(const Disc& a, double times) {
 
 Mask operator&&(Mask a, Mask b) {
   if (a.answer() == Mask::no || b.answer() == Mask::no) return Mask::no;
+  if (a.answer() == Mask::nowhere || b.answer() == Mask::nowhere) return Mask::nowhere;
   return a.answer() == Mask::yes && b.answer() == Mask::yes ? Mask::yes : Mask::unknown;
 }
 Mask operator||(Mask a, Mask b) { return !(!a && !b); }
 Mask operator!(Mask a) {
-  return a.answer() == Mask::unknown ? Mask::unknown : a.answer() == Mask::yes ? Mask::no : Mask::yes;
+  return a.answer() == Mask::yes ? Mask::no : a.answer() == Mask::no ? Mask::yes : a;
+}
+
+Disc Disc::between(double least, double most) {
+  const double centre = least / 2 + most / 2;
+  Disc d(centre, std::max(most - centre, centre - least), true);
+  while (d.known() && (d.least() > least || d.most() < most)) d.radius = std::nextafter(d.radius, HUGE_VAL);
+  return d.known() ? d : nowhere();
 }
 
 Disc operator+(const Disc& a, const Disc& b) { return made(a.centre + b.centre, a.radius + b.radius, a, b); }
@@ -70,16 +78,15 @@ Mask operator<(const Disc& a, const Disc& b) { return compared(a, b, a.most() < 
 Mask operator<=(const Disc& a, const Disc& b) { return compared(a, b, a.most() <= b.least(), a.least() > b.most()); }
 Mask operator==(const Disc& a, const Disc& b) {
   if (a.known() && b.known() && std::abs(a.centre - b.centre) > a.radius + b.radius) return Mask::no;
-  return a.radius == 0 && b.radius == 0 ? Mask::yes : Mask::unknown;
+  return compared(a, b, a.radius == 0 && b.radius == 0, false);
 }
 Mask differs(const Disc& a, const Disc& b) { return !(a == b); }
 Mask truth(const Disc& a) { return !(a == Disc(0.0)); }
-Mask is_nan(const Disc& a) { return a.known() ? Mask::no : Mask::unknown; }
-// Where nobody can tell, real numbers are between all of both.
+Mask is_nan(const Disc& a) { return a.known() ? Mask::no : Mask::nowhere; }
 Disc select(Mask test, const Disc& yes, const Disc& no) {
   if (test.answer() == Mask::yes) return yes;
   if (test.answer() == Mask::no) return no;
-  if (!yes.real || !no.real || !yes.known() || !no.known()) return Disc::nowhere();
+  if (test.answer() == Mask::nowhere || !yes.real || !no.real || !yes.known() || !no.known()) return Disc::nowhere();
   return Disc::between(std::min(yes.least(), no.least()), std::max(yes.most(), no.most()));
 }
 
@@ -88,14 +95,18 @@ Disc nearest(const Disc& a) { return a.real ? Disc(a.centre, a.radius + 0.5, tru
 
 Disc exp(const Disc& a) {
   const Complex e = std::exp(a.centre);
+  // Of a centre too small for all of its digits, the rest may be far larger.
+  if (std::abs(e) < kSmallest) return made(0, std::exp(a.centre.real() + a.radius), a);
   return made(e, std::abs(e) * std::expm1(a.radius), a);
 }
 Disc exp2(const Disc& a) { return exp(a * Disc(0.6931471805599453)); }
 Disc exp2_minus(const Disc& a) { return exp2(-a); }
+Disc expm1(const Disc& a) { return exp(a) - Disc(1.0); }
 Disc log(const Disc& a) {
   if (!leaves_cut(a)) return Disc::nowhere();
   return made(std::log(a.centre), -std::log1p(-a.radius / std::abs(a.centre)), a);
 }
+Disc log1p(const Disc& a) { return log(Disc(1.0) + a); }
 // The sum of two roots is no shorter than either.
 Disc sqrt(const Disc& a) {
   if (a.real && a.least() >= 0) return rounded(Disc::between(std::sqrt(a.least()), std::sqrt(a.most())));
@@ -111,6 +122,8 @@ Disc sin(const Disc& a) {
   return made(s, std::abs(s) * along + std::abs(c) * across, a);
 }
 Disc cos(const Disc& a) { return sin(a + Disc(1.5707963267948966)); }
+Disc sinh(const Disc& a) { return (exp(a) - exp(-a)) * Disc(0.5); }
+Disc cosh(const Disc& a) { return (exp(a) + exp(-a)) * Disc(0.5); }
 Disc tanh(const Disc& a) { return Disc(1.0) - Disc(2.0) / (exp(a + a) + Disc(1.0)); }
 Disc pow(const Disc& a, const Disc& b) {
   const double times = b.centre.real();

@@ -19,7 +19,9 @@ struct Disc {
 
   class Mask {
    public:
-    enum Answer { no, yes, unknown };
+    // `unknown`: an interval has numbers for which it is so, and others. `nowhere`: of complex numbers, and where
+    // nothing is known, comparisons say nothing, and what depends on them is not analytic.
+    enum Answer { no, yes, unknown, nowhere };
     Mask(Answer answer) : answer_(answer) {}
     Answer answer() const { return answer_; }
     friend Mask operator&&(Mask a, Mask b);
@@ -38,7 +40,7 @@ struct Disc {
   Disc(double x) : Disc(std::isfinite(x) ? Disc(x, 0, true) : nowhere()) {}
   Disc(Complex centre, double radius, bool real) : centre(centre), radius(radius), real(real) {}
   static Disc nowhere() { return {0, std::numeric_limits<double>::infinity(), false}; }
-  static Disc between(double least, double most) { return {(least + most) / 2, (most - least) / 2, true}; }
+  static Disc between(double least, double most);  // all of that at least
 
   bool known() const { return std::isfinite(radius); }
   double size() const { return std::abs(centre) + radius; }  // infinite where nothing is known
@@ -58,7 +60,7 @@ struct Disc {
   friend Mask differs(const Disc& a, const Disc& b);
   friend Mask truth(const Disc& a);
   friend Mask is_nan(const Disc& a);
-  // Where nobody can tell, real numbers are between all of both.
+  // Where it is so for some, real numbers are between all of both.
   friend Disc select(Mask test, const Disc& yes, const Disc& no);
 
   friend Disc abs(const Disc& a);
@@ -66,13 +68,17 @@ struct Disc {
   friend Disc exp(const Disc& a);
   friend Disc exp2(const Disc& a);
   friend Disc exp2_minus(const Disc& a);
+  friend Disc expm1(const Disc& a);
   friend Disc log(const Disc& a);
+  friend Disc log1p(const Disc& a);
   friend Disc sqrt(const Disc& a);
   friend Disc inverse_sqrt(const Disc& a);
   friend Disc rsqrt(const Disc& a);
   friend Disc sin(const Disc& a);
   friend Disc cos(const Disc& a);
   friend Disc tanh(const Disc& a);
+  friend Disc sinh(const Disc& a);
+  friend Disc cosh(const Disc& a);
   friend Disc pow(const Disc& a, const Disc& b);
 };
 

@@ -83,7 +83,7 @@ inline void each_strip(const far::BoxPoints<D>& box, int degrees, F f) {
   Vector polynomials[D][far::kMostDegrees];
   for (int p = 0; p < box.count; p += kLanes) {
     for (int d = 0; d < D; ++d) {
-      const Vector u = (load(box.at[d] + p) - box.centre[d]) * (1 / box.half);
+      const Vector u = ((load(box.at[d] + p) - box.centre[d]) - box.rest[d]) * (1 / box.half);
       Vector* const t = polynomials[d];
       t[0] = Vector{} + 1.0;
       if (degrees > 1) t[1] = u;

@@ -17,12 +17,13 @@ struct Terms {
   int count;
 };
 
-// Points of a box: where its first lies, and how places in the box go from -1 to 1.
+// Points of a box: where its first lies, and how places in the box go from -1 to 1. The centre is in two parts, for
+// boxes may be small beside their distance from the origin.
 template <int D>
 struct BoxPoints {
   std::array<const double*, D> at;
   int count;
-  std::array<double, D> centre;
+  std::array<double, D> centre, rest;
   double half;
 };
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
-#include <set>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -13,11 +13,17 @@ namespace kernweave {
 namespace far {
 namespace {
 
-constexpr std::size_t kMostCandidates = 200000000;
+// Candidates that are too many where they are most of all pairs of boxes.
+constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
 constexpr int kStretches = 256;         // of the target boxes of a level, each the work of one thread
-constexpr double kPairsAtOnce = 40000;  // boxes with fewer pairs are not split (measured: 20 000 to 80 000 are alike)
+// Boxes whose pairs cost no more are not split; between 20 000 and 80 000 pairs there was no difference.
+constexpr double kTermsAtOnce = 160000;
 // Terms that moving a point's number in or out of a series comes to, and that a series takes by itself; measured.
 constexpr double kTermsOfPoint = 0.02, kTermsOfSeries = 0.3;
+// A tenth of what finding a series of 1, 2, and 3 components takes: a plan is rarely for one product.
+constexpr double kTermsOfClass[] = {5e5, 2e6, 1e7};
+constexpr std::size_t kClassesAtOnce = 16;
+constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; from then on, no more are looked for
 
 template <int D>
 class Planner {
@@ -52,13 +58,10 @@ class Planner {
       for (std::size_t d = 0; d < D; ++d) o[d] = targets[t].at[d] - sources[static_cast<std::size_t>(s)].at[d];
       return folded<D>(o);
     };
-    std::map<Offset<D>, int> numbers = classes_met(candidates, offset);
-    std::vector<BoxClass> classes(numbers.size());
-    std::vector<Offset<D>> places(numbers.size());
-    for (const auto& entry : numbers) places[static_cast<std::size_t>(entry.second)] = entry.first;
-    arrays::each_task(workers_, static_cast<Index>(classes.size()), [&](Index c) {
-      classes[static_cast<std::size_t>(c)] = analysed<D>(k_, demands_, places[static_cast<std::size_t>(c)], half);
+    const std::map<Offset<D>, Met> met = classes_met(candidates, offset, [&](std::size_t t, int s) {
+      return static_cast<double>(targets[t].size()) * sources[static_cast<std::size_t>(s)].size();
     });
+    std::vector<BoxClass> classes = classes_of(met, half);
     const auto count = static_cast<Index>(targets.size()), stretches = std::min<Index>(count, kStretches);
     std::vector<std::vector<FarPair>> far(static_cast<std::size_t>(stretches));
     Candidates next(targets.size());
@@ -68,7 +71,7 @@ class Planner {
       for (auto t = static_cast<std::size_t>(partition::even_split(count, stretches, stretch)); t < end; ++t)
         for (const int s : candidates[t]) {
           const Folded<D> at = offset(t, s);
-          const int number = numbers.find(at.at)->second;
+          const int number = met.find(at.at)->second.number;
           const BoxClass& of = classes[static_cast<std::size_t>(number)];
           const Box &target = targets[t], &source = sources[static_cast<std::size_t>(s)];
           const FarPair pair{static_cast<int>(t), s, number, at.turn};
@@ -76,7 +79,7 @@ class Planner {
           if (of.kind == BoxClass::Kind::skip)
             mine.push_back({pair.target, pair.source, pair.box_class, FarPair::kSkipped});
           else if (of.kind == BoxClass::Kind::far && is_worth(of, target, source, pairs)) mine.push_back(pair);
-          else if (pairs <= kPairsAtOnce || target.children == 0 || source.children == 0)
+          else if (pairs * prices_.pair <= kTermsAtOnce || target.children == 0 || source.children == 0)
             near_[l][t].push_back({source.begin, source.end});
           else next[t].push_back(s);
         }
@@ -96,20 +99,52 @@ class Planner {
     return children_of(l, next);
   }
 
-  template <class At>
-  std::map<Offset<D>, int> classes_met(const Candidates& candidates, At at) {
+  // What boxes of a class come to.
+  struct Met {
+    double pairs = 0, most_pairs = 0;  // of points: of all boxes, of the largest two
+    int number = 0;
+
+    void add(const Met& other) {
+      pairs += other.pairs;
+      most_pairs = std::max(most_pairs, other.most_pairs);
+    }
+  };
+  template <class At, class PairsOf>
+  std::map<Offset<D>, Met> classes_met(const Candidates& candidates, At at, PairsOf pairs_of) {
     std::mutex door;
-    std::set<Offset<D>> met;
+    std::map<Offset<D>, Met> met;
     arrays::each_piece(workers_, static_cast<Index>(candidates.size()), [&](Index, Index first, Index last) {
-      std::set<Offset<D>> mine;
+      std::map<Offset<D>, Met> mine;
       for (auto t = static_cast<std::size_t>(first); t < static_cast<std::size_t>(last); ++t)
-        for (const int s : candidates[t]) mine.insert(at(t, s).at);
+        for (const int s : candidates[t]) {
+          const double pairs = pairs_of(t, s);
+          mine[at(t, s).at].add({pairs, pairs});
+        }
       const std::lock_guard<std::mutex> inside(door);
-      met.insert(mine.begin(), mine.end());
+      for (const auto& entry : mine) met[entry.first].add(entry.second);
     });
-    std::map<Offset<D>, int> numbers;
-    for (const Offset<D>& offset : met) numbers.emplace(offset, static_cast<int>(numbers.size()));
-    return numbers;
+    int count = 0;
+    for (auto& entry : met) entry.second.number = count++;
+    return met;
+  }
+
+  // Some at once, so that what they take is known before there are more.
+  std::vector<BoxClass> classes_of(const std::map<Offset<D>, Met>& met, double half) {
+    std::vector<std::pair<Offset<D>, Met>> all(met.begin(), met.end());
+    std::vector<BoxClass> classes(all.size());
+    double numbers = 0;
+    for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+      last = std::min(all.size(), first + kClassesAtOnce);
+      const bool room = numbers < kMostNumbers;
+      arrays::each_task(workers_, static_cast<Index>(last - first), [&](Index c) {
+        const auto& entry = all[first + static_cast<std::size_t>(c)];
+        const bool pays = room && entry.second.pairs * prices_.pair > kTermsOfClass[D - 1];
+        classes[first + static_cast<std::size_t>(c)] =
+            analysed<D>(k_, demands_, entry.first, half, pays ? entry.second.most_pairs * prices_.pair : 0);
+      });
+      for (std::size_t c = first; c < last; ++c) numbers += static_cast<double>(classes[c].coefficients.size());
+    }
+    return classes;
   }
 
   // Is the series less work than the pairs?
@@ -119,15 +154,20 @@ class Planner {
   }
 
   // What is nowhere far would come to pairs of all boxes.
-  static void check_is_some_use(const Candidates& candidates) {
-    std::size_t all = 0;
-    for (const std::vector<int>& of_box : candidates) all += of_box.size();
-    user_check(all <= kMostCandidates, Fault::unsupported,
+  void check_is_some_use(std::size_t l, const Candidates& next) const {
+    double all = 0;
+    for (std::size_t t = 0; t < next.size(); ++t)
+      for (const int s : next[t])
+        all += static_cast<double>(targets_.boxes[l][t].children) *
+               sources_.boxes[l][static_cast<std::size_t>(s)].children;
+    const double boxes = static_cast<double>(targets_.boxes[l + 1].size()) * sources_.boxes[l + 1].size();
+    user_check(all <= kMostCandidates || all <= kMostOfAll * boxes, Fault::unsupported,
                "the formula has hardly a series at these distances: nearly all pairs would be computed");
   }
 
   Candidates children_of(std::size_t l, const Candidates& next) const {
     if (l + 1 >= targets_.boxes.size() || l + 1 >= sources_.boxes.size()) return {};
+    check_is_some_use(l, next);
     Candidates children(targets_.boxes[l + 1].size());
     bool any = false;
     for (std::size_t t = 0; t < next.size(); ++t) {
@@ -141,7 +181,6 @@ class Planner {
         any = any || !mine.empty();
       }
     }
-    check_is_some_use(children);
     return any ? children : Candidates();
   }
 

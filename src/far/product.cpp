@@ -57,7 +57,10 @@ class LevelProduct {
     BoxPoints<D> found;
     for (std::size_t d = 0; d < D; ++d) {
       found.at[d] = tree.components[d].data() + box.begin;
-      found.centre[d] = cube_.least[d] + level_.half * (2 * box.at[d] + 1);
+      const double least = cube_.least[d], halves = 2.0 * box.at[d] + 1, along = level_.half * halves,
+                   centre = least + along, of_along = centre - least;
+      found.centre[d] = centre;
+      found.rest[d] = std::fma(level_.half, halves, -along) + ((least - (centre - of_along)) + (along - of_along));
     }
     found.count = box.size();
     found.half = level_.half;

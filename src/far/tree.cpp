@@ -21,18 +21,24 @@ std::int64_t key_of(const std::array<std::int64_t, D>& places, int bits) {
 }  // namespace
 
 template <int D>
+Span span(const std::vector<double>& points, int component) {
+  const std::size_t n = points.size() / D, first = static_cast<std::size_t>(component) * n;
+  Span found{HUGE_VAL, -HUGE_VAL};
+  for (std::size_t p = 0; p < n; ++p) {
+    found.least = std::min(found.least, points[first + p]);
+    found.most = std::max(found.most, points[first + p]);
+  }
+  return found;
+}
+
+template <int D>
 Cube<D> Cube<D>::around(const std::vector<double>& a, const std::vector<double>& b) {
   Cube cube;
   cube.width = 0;
   for (std::size_t d = 0; d < D; ++d) {
-    double least = HUGE_VAL, most = -HUGE_VAL;
-    for (const std::vector<double>* points : {&a, &b}) {
-      const std::size_t n = points->size() / D;
-      const auto ends = std::minmax_element(points->begin() + static_cast<std::ptrdiff_t>(d * n),
-                                            points->begin() + static_cast<std::ptrdiff_t>((d + 1) * n));
-      least = std::min(least, *ends.first);
-      most = std::max(most, *ends.second);
-    }
+    const Span one = span<D>(a, static_cast<int>(d)), other = span<D>(b, static_cast<int>(d));
+    const double least = std::min(one.least, other.least), most = std::max(one.most, other.most);
+    if (!(least <= most)) continue;  // no points at all
     cube.least[d] = least;
     cube.width = std::max(cube.width, most - least);
   }
@@ -101,6 +107,9 @@ void Tree<D>::split(const std::vector<std::int64_t>& keys) {
   }
 }
 
+template Span span<1>(const std::vector<double>&, int);
+template Span span<2>(const std::vector<double>&, int);
+template Span span<3>(const std::vector<double>&, int);
 template struct Cube<1>;
 template struct Cube<2>;
 template struct Cube<3>;

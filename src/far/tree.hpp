@@ -9,6 +9,14 @@
 namespace kernweave {
 namespace far {
 
+// From the least to the largest of one component of points, which have their components one after the other. Of no
+// points, from infinity to its opposite.
+struct Span {
+  double least, most;
+};
+template <int D>
+Span span(const std::vector<double>& points, int component);
+
 // The cube that all points lie in.
 template <int D>
 struct Cube {
