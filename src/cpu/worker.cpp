@@ -345,14 +345,14 @@ void TileWorker<T>::look_at_strip(const T* rows, const T* columns, std::int64_t 
   each_state(1, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
 }
 
-// Of one output.
+// Of one output. NaN stays NaN.
 template <class T>
 double TileWorker<T>::limit() const {
   const RowShape::Part& part = job_.shape->parts[0];
   const char* state = states_ + part.lane_state;
   const bool least = row(part.output->red).matters == red::Matters::least;
   double most = part.kernel->lane_limit(state);
-  for (int v = 1; v < pass_.tiling.vectors; ++v) {
+  for (int v = 1; v < pass_.tiling.vectors && most == most; ++v) {
     state += part.kernel->lane_bytes;
     const double other = part.kernel->lane_limit(state);
     if (!(least ? other <= most : most <= other)) most = other;
