@@ -55,11 +55,20 @@ approximate <- function(K, tol = 1e-6, certify = c("audit", "proof")) {
   state <- new_approximation(K, tol, certify)
   plan <- plan_of_approximation(state)
   extent <- as.numeric(K$extent[1:2])
+  tell_of_near(plan, extent)
   new_op("function", extent, apply = function(v) approximated_product(state, v),
          apply_transposed = function(v) approximated_product(transposed_approximation(state), v),
          dimnames = list(point_names(K, "i"), point_names(K, "j")), label = "approximation",
          symmetric = if (extent[1] == extent[2] && plan$same) TRUE else NA, settings = K$settings,
          approximated = state)
+}
+
+# Nothing is gained where most pairs are near, which is said where it takes long.
+tell_of_near <- function(plan, extent) {
+  share <- plan$near_pairs / max(prod(extent), 1)
+  if (share < 0.5 || plan$near_pairs < 1e9) return(invisible())
+  message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: one point may lie far ",
+          "from all others, which then share a box, or the formula has hardly a series")
 }
 
 # What an operator is an approximation by; NULL of others.

@@ -125,6 +125,12 @@ test_that("few points, none, and those in one place", {
   expect_equal(as.vector(eager(approximate(kernel_matern(same), 1e-6)) %*% rep(1, 500)), rep(500, 500))
 })
 
+test_that("an outlier that leaves all points in one box is told of", {
+  x <- c(stats::runif(40000), 1e12)
+  expect_message(approximate(kernel_laplacian(x)), "% of all pairs are near")
+  expect_silent(approximate(kernel_laplacian(x[-40001])))
+})
+
 test_that("what cannot be approximated says why", {
   x <- matrix(stats::runif(60), 20)
   X <- Vi(x)
