@@ -1,5 +1,9 @@
 # make demo: a volcano kriged from scattered noisy altitudes. How it varies is learned from the altitudes themselves, by
 # likelihood; then there is a map, and a map of how sure that map is, and the survey beside them.
+#
+#   Rscript tools/demo.R [the picture's file, kernweave-demo.png if none is named]
+#
+# That of the README is man/figures/volcano.jpg, half as wide.
 
 library(kernweave)
 
@@ -61,8 +65,9 @@ lines_of <- function(z, levels, ...) {
 }
 
 draw <- function(file) {
-  grDevices::png(file, width = 1800, height = 1340, res = 150,
-                 type = if (capabilities("cairo")) "cairo" else getOption("bitmapType"))
+  type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
+  if (endsWith(file, ".jpg")) grDevices::jpeg(file, 900, 670, res = 75, quality = 85, type = type)
+  else grDevices::png(file, 1800, 1340, res = 150, type = type)
   on.exit(grDevices::dev.off())
   graphics::par(mfrow = c(2, 2), mar = c(0.5, 0.5, 3, 0.5), bg = "white")
   range <- range(truth)
@@ -83,7 +88,7 @@ draw <- function(file) {
   lines_of(truth, seq(90, 200, 10), drawlabels = FALSE, col = "#00000030")
 }
 
-file <- file.path(Sys.getenv("KERNWEAVE_SOURCE", "."), "kernweave-demo.png")
+file <- file.path(Sys.getenv("KERNWEAVE_SOURCE", "."), c(commandArgs(TRUE), "kernweave-demo.png")[1])
 draw(file)
 print(fit)
 cat(sprintf("kriged at %s places: off by %.1f m in the mean, %.0f %% within 1.96 standard errors\n",

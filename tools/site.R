@@ -1,5 +1,6 @@
 # make site: the README, the vignettes, the help pages and the news as a folder of HTML, site/, that needs no server and
-# no network. The help pages are listed by what one wants to do.
+# no network: reference by topic, articles, search, light and dark. pkgdown makes it where it is installed, else
+# tools/site/plain.R does, with the same lists, the same looks and the same search.
 #
 #   Rscript tools/site.R [vignettes to be made, all if none is named]
 
@@ -30,127 +31,84 @@ tasks <- list(
   "Come from rkeops" = "rkeops"
 )
 
+# Vignettes by what one came for; those in none of these are listed last.
+readings <- list(
+  "Begin" = c("kernweave", "any-formula", "coming-from-keops"),
+  "Compare samples" = c("two-samples", "dependence", "communities", "stein"),
+  "Fit and predict" = c("densities", "house-prices", "own-kernel", "kriging", "points-on-a-map"),
+  "Neighbours and transport" = c("neighbours", "moving-mass"),
+  "Go further" = c("pairs", "millions", "solving", "fitting", "arrays", "extending")
+)
+
 root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
 site <- file.path(root, "site")
+at_site <- function(...) file.path(site, ...)
 unlink(site, recursive = TRUE)
-for (folder in file.path(site, c("articles", "reference"))) dir.create(folder, recursive = TRUE)
+for (folder in at_site(c("articles", "reference"))) dir.create(folder, recursive = TRUE)
 
-style <- "
-body { max-width: 46em; margin: 0 auto; padding: 0 1em 3em; font: 16px/1.5 system-ui, sans-serif; color: #222; }
-nav { border-bottom: 1px solid #ddd; padding: 1em 0; margin-bottom: 1em; } nav a { margin-right: 1.5em; }
-a { color: #2166ac; text-decoration: none; } a:hover { text-decoration: underline; }
-pre { background: #f6f6f4; padding: .7em; overflow-x: auto; font-size: 13.5px; line-height: 1.4; }
-code { font-size: 90%; } pre code { font-size: 100%; }
-table { border-collapse: collapse; } td, th { padding: .2em .8em .2em 0; text-align: left; vertical-align: top; }
-img { max-width: 100%; } h1 { font-size: 1.7em; } h2 { font-size: 1.3em; margin-top: 1.6em; }
-"
-writeLines(style, file.path(site, "site.css"))
-
-escaped <- function(text) gsub("<", "&lt;", gsub("&", "&amp;", text, fixed = TRUE), fixed = TRUE)
-link <- function(to, text) sprintf("<a href=\"%s\">%s</a>", to, text)
-
-# A page; `up` is the way from its folder to the first page.
-navigation <- function(up) {
-  paste0("<nav>", link(paste0(up, "index.html"), "<b>kernweave</b>"),
-         link(paste0(up, "articles/index.html"), "Articles"), link(paste0(up, "reference/index.html"), "Reference"),
-         link(paste0(up, "news.html"), "News"), "</nav>")
+named_files <- function(folder, ending) {
+  files <- list.files(file.path(root, folder), paste0("[.]", ending, "$"), full.names = TRUE)
+  stats::setNames(files, sub(paste0("[.]", ending, "$"), "", basename(files)))
 }
 
-head_of <- function(title, up) {
-  c("<!DOCTYPE html>", "<html lang=\"en\"><head><meta charset=\"utf-8\">",
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
-    sprintf("<title>%s</title>", title), sprintf("<link rel=\"stylesheet\" href=\"%ssite.css\">", up), "</head><body>",
-    navigation(up))
-}
-
-# A vignette that is named is one that can be read.
-vignette_links <- function(html, up) {
-  gsub("(<code[^>]*>vignette\\((&quot;|\")([a-z-]+)(&quot;|\")\\)</code>)",
-       sprintf("<a href=\"%sarticles/\\3.html\">\\1</a>", up), html)
-}
-
-write_page <- function(file, title, body, up = "") {
-  body <- vignette_links(body, up)
-  writeLines(c(head_of(title, up), body, "</body></html>"), file.path(site, file), useBytes = TRUE)
-}
-
-# --- pages of markdown -----------------------------------------------------------------------------------------
-
-html_of <- function(markdown, folder) {
-  out <- tempfile(fileext = ".html")
-  rmarkdown::pandoc_convert(normalizePath(markdown), to = "html", from = "gfm", output = out, wd = folder)
-  readLines(out, encoding = "UTF-8")
-}
-
-write_page("index.html", "kernweave", html_of(file.path(root, "README.md"), root))
-write_page("news.html", "kernweave: news", html_of(file.path(root, "NEWS.md"), root))
-
-# --- vignettes -------------------------------------------------------------------------------------------------
-
-header_of <- function(file) rmarkdown::yaml_front_matter(file)$title
-
-vignettes <- list.files(file.path(root, "vignettes"), "[.]Rmd$", full.names = TRUE)
-names(vignettes) <- sub("[.]Rmd$", "", basename(vignettes))
-vignettes <- vignettes[c("kernweave", setdiff(names(vignettes), "kernweave"))]
-
+vignettes <- named_files("vignettes", "Rmd")
+titles <- vapply(vignettes, function(file) rmarkdown::yaml_front_matter(file)$title, "")
 wanted <- commandArgs(TRUE)
-for (name in if (length(wanted)) wanted else names(vignettes)) {
-  before <- tempfile(fileext = ".html")
-  writeLines(navigation("../"), before)
-  rmarkdown::render(
-    vignettes[[name]], quiet = TRUE, output_dir = file.path(site, "articles"), intermediates_dir = tempfile(),
-    envir = new.env(parent = globalenv()),
-    output_format = rmarkdown::html_vignette(css = file.path(site, "site.css"),
-                                             includes = rmarkdown::includes(before_body = before))
-  )
-  message("articles/", name)
-}
-titles <- vapply(vignettes, header_of, "")
-write_page("articles/index.html", "kernweave: articles", up = "../", c(
-  "<h1>Articles</h1>", "<ul>", sprintf("<li>%s</li>", link(paste0(names(titles), ".html"), titles)), "</ul>"))
+if (!length(wanted)) wanted <- names(vignettes)
 
-# --- help pages ------------------------------------------------------------------------------------------------
-
-pages <- list.files(file.path(root, "man"), "[.]Rd$", full.names = TRUE)
-names(pages) <- sub("[.]Rd$", "", basename(pages))
-parsed <- lapply(pages, tools::parse_Rd)
+parsed <- lapply(named_files("man", "Rd"), tools::parse_Rd)
 tagged <- function(rd, tag) {
   vapply(rd[vapply(rd, attr, "", "Rd_tag") == tag], function(part) trimws(paste(unlist(part), collapse = "")), "")
 }
 aliases <- lapply(parsed, tagged, "\\alias")
-links <- stats::setNames(paste0(rep(names(aliases), lengths(aliases)), ".html"), unlist(aliases))
+topic_titles <- vapply(parsed, tagged, "", "\\title")
 
-elsewhere <- tools::findHTMLlinks(level = 1)
-
-# Pages of R's own packages are where R's manuals are; others are named without a link.
-other_links <- function(html) {
-  base <- rownames(utils::installed.packages(priority = "base"))
-  html <- gsub(sprintf("href=\"../../(%s)/html/", paste(base, collapse = "|")),
-               "href=\"https://stat.ethz.ch/R-manual/R-release/library/\\1/html/", html)
-  gsub("<a href=\"../../[^\"]*\">(.*?)</a>", "\\1", html, perl = TRUE)
+# What a page is of for who looks for a function.
+own_aliases <- function(name) {
+  all <- aliases[[name]]
+  setdiff(all, grep("-(class|method|package)$|,|^\\[|<-|[.](lazy_|kernweave_|linear_op$)", all, value = TRUE))
 }
 
-for (name in names(parsed)) {
-  out <- tempfile()
-  tools::Rd2HTML(parsed[[name]], out, package = "kernweave", Links = links, Links2 = elsewhere, dynamic = FALSE)
-  html <- other_links(readLines(out, encoding = "UTF-8"))
-  body <- seq(grep("<h2>", html)[1], grep("</body>", html)[1] - 1)
-  write_page(paste0("reference/", name, ".html"), paste("kernweave:", name), html[body], up = "../")
+whole <- function(groups, all) {
+  groups <- c(lapply(groups, intersect, all), list("More" = setdiff(all, unlist(groups))))
+  groups[lengths(groups) > 0]
+}
+tasks <- whole(tasks, names(parsed))
+readings <- whole(readings, names(vignettes))
+
+with_pkgdown <- requireNamespace("pkgdown", quietly = TRUE)
+invisible(file.copy(file.path(root, "tools/site", c("site.css", "site.js")), site))
+source(file.path(root, "tools/site", if (with_pkgdown) "pkgdown.R" else "plain.R"))
+
+# --- what the search looks through -----------------------------------------------------------------------------
+
+# Headings of a page, which have an id to go to.
+headings <- function(url) {
+  html <- paste(readLines(at_site(url), encoding = "UTF-8"), collapse = "\n")
+  found <- regmatches(html, gregexpr("(?s)<h[23][^>]*id=\"[^\"]+\"[^>]*>.*?</h[23]>", html, perl = TRUE))[[1]]
+  id <- sub("(?s)^<h[23][^>]*id=\"([^\"]+)\".*", "\\1", found, perl = TRUE)
+  data.frame(name = trimws(gsub("<[^>]*>", "", found)), url = sprintf("%s#%s", url, id))
 }
 
-listed <- function(name) {
-  own <- setdiff(aliases[[name]], grep("-(class|method|package)$|,|^\\[|<-|[.]lazy_|[.]kernweave_", aliases[[name]],
-                                       value = TRUE))
-  shown <- if (length(own)) paste0("<code>", escaped(own), "</code>") else paste0("<code>", name, "</code>")
-  if (length(shown) > 8) shown <- c(shown[1:8], "...")
-  sprintf("<tr><td>%s</td><td>%s</td></tr>", link(paste0(name, ".html"), paste(shown, collapse = " ")),
-          escaped(tagged(parsed[[name]], "\\title")))
+places_of <- function(url, title) {
+  at <- data.frame(name = title, url = url)
+  transform(rbind(at, headings(url)), page = title)
 }
 
-tasks <- c(tasks, list("More" = setdiff(names(pages), unlist(tasks))))
-body <- unlist(lapply(names(tasks), function(task) {
-  there <- intersect(tasks[[task]], names(pages))
-  if (length(there)) c(sprintf("<h2>%s</h2>", task), "<table>", vapply(there, listed, ""), "</table>")
-}))
-write_page("reference/index.html", "kernweave: reference", c("<h1>Reference</h1>", body), up = "../")
+topic_places <- function(name) {
+  data.frame(name = c(own_aliases(name), topic_titles[[name]]), url = paste0("reference/", name, ".html"),
+             page = topic_titles[[name]])
+}
+
+article_places <- function(name) places_of(paste0("articles/", name, ".html"), titles[[name]])
+
+quoted <- function(text) {
+  text <- gsub("&amp;", "&", gsub("&gt;", ">", gsub("&lt;", "<", text, fixed = TRUE), fixed = TRUE), fixed = TRUE)
+  encodeString(text, quote = "\"")
+}
+
+places <- unique(do.call(rbind, c(lapply(names(parsed), topic_places), lapply(wanted, article_places),
+                                  list(places_of("index.html", "kernweave")))))
+rows <- sprintf("  { name: %s, page: %s, url: %s },", quoted(places$name), quoted(places$page), quoted(places$url))
+writeLines(c("window.places = [", rows, "];"), at_site("places.js"), useBytes = TRUE)
 message("site/index.html")

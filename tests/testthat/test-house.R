@@ -17,7 +17,7 @@ test_that("every exported function has a help page with an example", {
   root <- source_tree()
   lines <- readLines(file.path(root, "NAMESPACE"))
   exports <- sub("^export[(](.*)[)]$", "\\1", grep("^export[(]", lines, value = TRUE))
-  pages <- lapply(list.files(file.path(root, "man"), full.names = TRUE), readLines)
+  pages <- lapply(list.files(file.path(root, "man"), pattern = "[.]Rd$", full.names = TRUE), readLines)
   for (name in exports) {
     page <- Filter(function(lines) any(lines == paste0("\\alias{", name, "}")), pages)
     expect_true(length(page) == 1 && any(grepl("^\\\\examples", page[[1]])), label = name)
