@@ -67,8 +67,8 @@ approximate <- function(K, tol = 1e-6, certify = c("audit", "proof")) {
 tell_of_near <- function(plan, extent) {
   share <- plan$near_pairs / max(prod(extent), 1)
   if (share < 0.5 || plan$near_pairs < 1e9) return(invisible())
-  message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: one point may lie far ",
-          "from all others, which then share a box, or the formula has hardly a series")
+  message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: one point may lie ",
+          "far from all others, which then share a box, or the formula has hardly a series")
 }
 
 # What an operator is an approximation by; NULL of others.
