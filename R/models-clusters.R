@@ -92,7 +92,8 @@ with_cluster_package <- function(generic, x, ...) {
 #' A number of centres is started by k-means++, with R's random numbers, `nstart` times, and the best is kept. A cluster
 #' that has lost all its points takes the point that is farthest from its centre, with a warning.
 #'
-#' @param x points: a matrix, a data frame or a vector, without missing values
+#' @param x points: a matrix, a data frame or a vector, without missing values; for `plot()` the
+#'   clusters
 #' @param centers a number of clusters, or a matrix of centres to start from
 #' @param iter.max most iterations
 #' @param nstart number of starts, where `centers` is a number
@@ -235,7 +236,7 @@ predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
 }
 
 #' @rdname kmeans_lazy
-#' @param x,y for `plot()`: the clusters, and the points, without which the centres alone are drawn
+#' @param y for `plot()`: the points, without which the centres alone are drawn
 #' @export
 plot.kmeans_lazy <- function(x, y = NULL, ...) {
   draw_picture(plot_data(x, y), ...)
