@@ -12,6 +12,7 @@ new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) {
 }
 
 setOldClass("lazy_tensor")
+setOldClass("linear_op")  # whose methods are in files before its own
 setOldClass("kernweave_traced")
 
 # What is saved and loaded elsewhere, or sent to another process, finds its methods there only if the namespace is

@@ -14,8 +14,6 @@ new_op <- function(kind, dim, ..., symmetric = NA, settings = NULL) {
   asS4(home_bound(x))
 }
 
-setOldClass("linear_op")
-
 is_op <- function(x) inherits(x, "linear_op")
 
 lazy_op <- function(tensor) {
