@@ -109,18 +109,22 @@ new_approximation <- function(tensor, tol, certify) {
 plan_of_approximation <- function(state) {
   if (!is.null(state$plan) && !is_dead(state$plan$pointer)) return(state$plan)
   K <- state$tensor
-  written <- lazy_set(state$all, device = "reference", precision = "float64")
-  R <- reduction(written, "sum", index = "j", call = FALSE)
-  ready <- prepared(R)
-  plan <- r_far_plan(ready$plan, operand_data(ready$operands, list(), list()), ready$operands,
-                     as.numeric(K$extent[1:2]), state$used, state$certify == "proof", price_of_pair(state),
-                     threads_of(K))
+  written <- plan_as_written(state$all)
+  plan <- r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used,
+                     state$certify == "proof", price_of_pair(state), threads_of(K))
   if (is.numeric(plan)) {
     abort("dimension", "`K` is a formula of points of ", plan, " components; series pay in up to 3: there are ",
           "lowrank() for smooth kernels, and restrict() for those that vanish")
   }
   if (is.character(plan)) abort("not_a_distance", "`K` is no formula of one distance: ", plan)
   state$plan <- plan
+}
+
+# The plan of a formula without rewriting, and its data.
+plan_as_written <- function(K) {
+  R <- reduction(lazy_set(K, device = "reference", precision = "float64"), "sum", index = "j", call = FALSE)
+  ready <- prepared(R)
+  list(plan = ready$plan, data = operand_data(ready$operands, list(), list()), operands = ready$operands)
 }
 
 threads_of <- function(K) call_options(K$settings)$threads %or% 0L
@@ -195,8 +199,9 @@ error_bound <- function(A, b) {
 # --- reductions --------------------------------------------------------------------------------------------------
 
 # Sums and means with a tolerance: products with the weights.
-reduce_approximately <- function(F, op, index, tol, weight, drop, ...) {
+reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor where there is a `tol`, not ", describe(F))
+  if (any(others)) abort("unsupported", "a reduction with `tol` takes no `", names(others)[others][1], "`")
   row <- reduction_row(op)
   index <- check_index(index)
   if (!row$fn %in% c("sum", "mean") || index == "ij") {
@@ -217,13 +222,14 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, ...) {
 
 audit_rows <- 64
 
+exact_rows <- function(state, at) lazy_set(take_points(state$tensor, at, "i", "rows"), precision = "float64")
+
 # Of some rows, computed pair by pair: the largest of the columns' errors, relative to the rows or, where terms cancel,
 # to what they would be if terms had random signs.
-relative_error <- function(state, v, found, rows = audit_rows, seed = 1) {
-  K <- state$tensor
-  n <- as.numeric(K$extent[1])
-  at <- random_order(n, seed)[seq_len(min(rows, n))]
-  some <- lazy_set(take_points(K, at, "i", "rows"), precision = "float64")
+relative_error <- function(state, v, found) {
+  n <- as.numeric(state$tensor$extent[1])
+  at <- random_order(n, 1)[seq_len(min(audit_rows, n))]
+  some <- exact_rows(state, at)
   exact <- some %*% v
   squares <- some^2 %*% v^2
   found <- found[at, , drop = FALSE]
@@ -243,7 +249,7 @@ audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
   n <- x$dim[1]
   at <- audited_rows(n, rows, seed)
   v <- if (is.null(b)) random_signs(x$dim[2], 1, 1) else unname(as.matrix(b))
-  exact <- lazy_set(take_points(state$tensor, at, "i", "rows"), precision = "float64") %*% v
+  exact <- exact_rows(state, at) %*% v
   found <- unaudited_product(state, v)[at, , drop = FALSE]
   audited(max(abs(found - exact)) / max(abs(exact), .Machine$double.xmin), at, n)
 }

@@ -237,9 +237,8 @@ many_points <- 20000
 # Of a formula that falls with one distance of points to themselves, the points; else NULL.
 points_of_distance <- function(K) {
   if (!is.null(K$pairs)) return(NULL)
-  R <- reduction(lazy_set(K, device = "reference", precision = "float64"), "sum", index = "j", call = FALSE)
-  ready <- prepared(R)
-  r_far_points(ready$plan, operand_data(ready$operands, list(), list()), ready$operands, as.numeric(K$extent[1]))
+  written <- plan_as_written(K)
+  r_far_points(written$plan, written$data, written$operands, as.numeric(K$extent[1]))
 }
 
 # Some millions of pairs, which are looked at in no time; with less there are more prefixes.

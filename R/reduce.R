@@ -53,7 +53,10 @@
 #' R
 reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, by = NULL, tol = NULL,
                       ...) {
-  if (!is.null(tol)) return(reduce_approximately(F, op, index, tol, weight, drop, ...))
+  if (!is.null(tol)) {
+    others <- c(K = !is.null(K), by = !is.null(by), call = !isTRUE(call))
+    return(reduce_approximately(F, op, index, tol, weight, drop, others, ...))
+  }
   if (!is.null(by)) return(reduce_by(F, op, index, by, K = K, weight = weight, call = call, drop = drop, ...))
   if (is_lazy_complex(F)) return(reduce_complex(F, op, index, K, weight, call, drop, ...))
   if (is_several(F, op)) return(reduce_several(F, op, index, K, weight, call, drop, ...))

@@ -27,6 +27,12 @@ std::vector<View> views_of(const Plan& plan, const Given& given) {
   return data.views();
 }
 
+Verdict taken_apart(SEXP plan, const Given& given, double rows, double columns, far::Cut* cut) {
+  const Plan& written = plan_behind(plan)->plan;
+  return far::take_apart(written, views_of(written, given), static_cast<std::int64_t>(rows),
+                         static_cast<std::int64_t>(columns), cut);
+}
+
 // Places from 1.
 Rcpp::IntegerVector order_to_r(const std::vector<int>& order) {
   Rcpp::IntegerVector out(order.begin(), order.end());
@@ -73,11 +79,8 @@ Rcpp::DataFrame levels_to_r(const std::vector<far::LevelReport>& levels) {
 SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof,
                 double price, int threads) {
   return kernweave::at_border([&]() -> SEXP {
-    const auto& prepared = kernweave::plan_behind(plan);
     kernweave::far::Cut cut;
-    const kernweave::Verdict verdict = kernweave::far::take_apart(
-        prepared->plan, kernweave::views_of(prepared->plan, {data, operands}), static_cast<std::int64_t>(extents[0]),
-        static_cast<std::int64_t>(extents[1]), &cut);
+    const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], &cut);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
     if (cut.width > 3) return Rcpp::wrap(cut.width);
     const kernweave::far::Wish wish{
@@ -99,13 +102,10 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
   return kernweave::at_border([&]() -> SEXP {
-    const auto& prepared = kernweave::plan_behind(plan);
-    const auto count = static_cast<std::int64_t>(n);
     kernweave::far::Cut cut;
-    const kernweave::Verdict verdict = kernweave::far::take_apart(
-        prepared->plan, kernweave::views_of(prepared->plan, {data, operands}), count, count, &cut);
+    const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, n, n, &cut);
     if (!verdict.yes || !kernweave::far::falls_between_same(cut)) return R_NilValue;
-    Rcpp::NumericMatrix points(static_cast<int>(count), cut.width);
+    Rcpp::NumericMatrix points(static_cast<int>(n), cut.width);
     std::copy(cut.rows.points.begin(), cut.rows.points.end(), points.begin());
     return points;
   });

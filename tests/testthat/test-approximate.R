@@ -113,6 +113,9 @@ test_that("sums and means take a tolerance, and the diagonal may be left out", {
   expect_lt(audit(A)$error, 1e-4)
   expect_error(reduction(K, "max", tol = 1e-3), "sums and means", class = "kernweave_error_unsupported")
   expect_error(reduction(K, "sum", index = "ij", tol = 1e-3), class = "kernweave_error_unsupported")
+  for (code in expression(reduction(K, "sum", tol = 1e-3, by = rep(1:2, 1000)), reduction(K, "sum", tol = 1e-3, K = 2),
+                          reduction(K, "sum", tol = 1e-3, call = FALSE)))
+    expect_error(eval(code), "takes no", class = "kernweave_error_unsupported", label = deparse(code))
 })
 
 test_that("few points, none, and those in one place", {
