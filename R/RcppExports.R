@@ -269,6 +269,10 @@ r_far_points <- function(plan, data, operands, n) {
     .Call(`_kernweave_r_far_points`, plan, data, operands, n)
 }
 
+r_far_truncated <- function(plan, data, operands, extents, tol, relative, threads) {
+    .Call(`_kernweave_r_far_truncated`, plan, data, operands, extents, tol, relative, threads)
+}
+
 r_far_product <- function(pointer, weights, bounds, threads) {
     .Call(`_kernweave_r_far_product`, pointer, weights, bounds, threads)
 }

@@ -33,11 +33,12 @@
 #' @param K a lazy tensor of one component over points along i and j that have their data
 #' @param tol tolerance, from 1e-12 to 0.1
 #' @param certify `"audit"` or `"proof"`
-#' @param A what `approximate()` returned
+#' @param A what `approximate()` returned, or [sparsify()]
 #' @param b a vector, or a matrix with a row for each column of `A`
 #' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix as `A %*% b` has
 #'   its rows and columns, by how much each number may be off.
-#' @seealso [audit()] for more rows, [linear_op], [lowrank()] for smooth kernels in many dimensions
+#' @seealso [audit()] for more rows, [linear_op]; in many dimensions [lowrank()] for smooth kernels, [sparsify()] for
+#'   those that vanish
 #' @export
 #' @examples
 #' x <- matrix(runif(15000), 5000)
@@ -114,10 +115,15 @@ plan_of_approximation <- function(state) {
                      state$certify == "proof", price_of_pair(state), threads_of(K))
   if (is.numeric(plan)) {
     abort("dimension", "`K` is a formula of points of ", plan, " components; series pay in up to 3: there are ",
-          "lowrank() for smooth kernels, and restrict() for those that vanish")
+          "lowrank() for smooth kernels, and sparsify() for those that vanish")
   }
-  if (is.character(plan)) abort("not_a_distance", "`K` is no formula of one distance: ", plan)
+  check_is_of_distance(plan, "K")
   state$plan <- plan
+}
+
+# C++ says why it could not take the formula apart.
+check_is_of_distance <- function(plan, argument) {
+  if (is.character(plan)) abort("not_a_distance", "`", argument, "` is no formula of one distance: ", plan)
 }
 
 # The plan of a formula without rewriting, and its data.
@@ -176,11 +182,7 @@ unaudited_product <- function(state, v) {
 # The formula over near pairs alone: boxes are ranges of points in their order.
 near_pairs <- function(state, plan) {
   if (!is.null(state$plan$near_tensor)) return(state$plan$near_tensor)
-  near <- plan$near
-  count <- length(near$i_from)
-  blocks <- structure(list(rectangles = near, order = list(i = plan$order_i, j = plan$order_j),
-                           extent = as.numeric(state$tensor$extent[1:2]), last = c(max(near$i_to), max(near$j_to)),
-                           blocks = c(count, count), named = count), class = "kernweave_ranges")
+  blocks <- ranges_in_order(plan, state$tensor$extent)
   state$plan$near_tensor <- lazy_set(restrict(state$all, ranges = blocks), precision = near_precision(state))
 }
 
@@ -188,9 +190,13 @@ near_pairs <- function(state, plan) {
 #' @export
 error_bound <- function(A, b) {
   state <- approximation_of(A)
-  if (is.null(state)) abort("input", "`A` must be what approximate() returned, not ", describe(A))
+  truncated <- if (is_lazy(A)) truncation_of(A)
+  if (is.null(state) && is.null(truncated)) {
+    abort("input", "`A` must be what approximate() or sparsify() returned, not ", describe(A))
+  }
   b <- unname(as.matrix(plain_value(b)))
-  if (nrow(b) != A$dim[2]) abort("shape", "`b` has ", nrow(b), " rows, and `A` ", A$dim[2], " columns")
+  if (nrow(b) != dim(A)[2]) abort("shape", "`b` has ", nrow(b), " rows, and `A` ", dim(A)[2], " columns")
+  if (!is.null(truncated)) return(bound_of_truncation(A, truncated, b))
   plan <- plan_of_approximation(state)
   storage.mode(b) <- "double"
   r_far_product(plan$pointer, b, TRUE, threads_of(state$tensor))$bounds

@@ -26,6 +26,7 @@
 #' | only pairs that fulfil a condition | `restrict(K, where = Vj(y)[, , 1] < Vi(x)[, , 1])` |
 #' | many small problems at once | `sum(sqdist(Vi(array(x, c(50, 3, 2))), Vj(y)), index = "j")` |
 #' | only blocks of pairs, of clusters near each other | `restrict(S, ranges = ranges(at, at, near))` |
+#' | only pairs whose values count | `sparsify(S, tol = 1e-6)` |
 #' | to solve (S + ridge) w = z, S a kernel over the same points twice | `solve(S, z, ridge = 0.01)` |
 #' | the logarithm of its determinant, with a standard error | `logdet(S, ridge = 0.01)` |
 #' | its largest eigenvalues, with vectors | `keigen(S, 3)` |

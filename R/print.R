@@ -81,6 +81,7 @@ print.lazy_tensor <- function(x, digits = getOption("digits"), ...) {
   cat("<lazy tensor> ", shape_text(x), "\n  ", formula_text(x$formula, digits = digits), "\n", sep = "")
   writeLines(utils::head(operand_lines(x$formula), 8))
   writeLines(as.character(pair_lines(x$pairs)))
+  writeLines(as.character(truncation_line(x)))
   writeLines(settings_text(x$settings))
   writeLines(still_lazy(x$formula))
   invisible(x)

@@ -125,6 +125,15 @@ block_pairs <- function(pairs, m, n) {
   unname(pairs)
 }
 
+# Rectangles of points in an order of their own: a list that has them as `near`, with `order_i` and `order_j`.
+ranges_in_order <- function(found, extent) {
+  near <- found$near
+  count <- length(near$i_from)
+  structure(list(rectangles = near, order = list(i = found$order_i, j = found$order_j),
+                 extent = as.numeric(extent[1:2]), last = c(max(0, near$i_to), max(0, near$j_to)),
+                 blocks = c(count, count), named = count), class = "kernweave_ranges")
+}
+
 check_ranges <- function(ranges) {
   if (is.null(ranges) || inherits(ranges, "kernweave_ranges")) return(ranges)
   abort("input", "`ranges` must be made by ranges(), not ", describe(ranges))

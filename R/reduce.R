@@ -213,7 +213,7 @@ dropped <- function(result, R, drop = without_column) {
 # One number for each point, without the extent of the one column.
 without_column <- function(result, at = length(dim(result))) {
   extents <- dim(result)
-  if (extents[at] != 1) return(result)
+  if (!length(extents) || extents[at] != 1) return(result)
   names <- dimnames(result)
   if (length(extents) == 2) return(structure(as.vector(result), names = names[[1]]))
   array(result, extents[-at], names[-at])

@@ -796,6 +796,22 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_far_truncated
+SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool relative, int threads);
+RcppExport SEXP _kernweave_r_far_truncated(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP relativeSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< bool >::type relative(relativeSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_truncated(plan, data, operands, extents, tol, relative, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_far_product
 Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds, int threads);
 RcppExport SEXP _kernweave_r_far_product(SEXP pointerSEXP, SEXP weightsSEXP, SEXP boundsSEXP, SEXP threadsSEXP) {
@@ -1741,6 +1757,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
     {"_kernweave_r_far_plan", (DL_FUNC) &_kernweave_r_far_plan, 8},
     {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 4},
+    {"_kernweave_r_far_truncated", (DL_FUNC) &_kernweave_r_far_truncated, 7},
     {"_kernweave_r_far_product", (DL_FUNC) &_kernweave_r_far_product, 4},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},

@@ -1,6 +1,7 @@
 // R's way to approximated matrices: a formula and its data to far and near pairs, weights to sums and bounds.
 #include "border.hpp"
 #include "far/approximation.hpp"
+#include "far/truncation.hpp"
 #include "r_arrays.hpp"
 #include "r_data.hpp"
 #include "r_host.hpp"
@@ -108,6 +109,23 @@ SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
     Rcpp::NumericMatrix points(static_cast<int>(n), cut.width);
     std::copy(cut.rows.points.begin(), cut.rows.points.end(), points.begin());
     return points;
+  });
+}
+
+// Which pairs are left of a formula as it is written where small values are left out; a text, as above.
+// [[Rcpp::export(rng = false)]]
+SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol,
+                     bool relative, int threads) {
+  return kernweave::at_border([&]() -> SEXP {
+    kernweave::far::Cut cut;
+    const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], &cut);
+    if (!verdict.yes) return Rcpp::wrap(verdict.why);
+    const auto found = kernweave::far::truncated(cut, {tol, relative}, kernweave::workers_from_r(threads));
+    return Rcpp::List::create(
+        Rcpp::_["order_i"] = kernweave::order_to_r(found.rows),
+        Rcpp::_["order_j"] = kernweave::order_to_r(found.columns),
+        Rcpp::_["near"] = kernweave::near_to_r(found.kept), Rcpp::_["kept"] = found.kept_pairs,
+        Rcpp::_["left_out"] = found.largest_left_out, Rcpp::_["scale"] = found.scale);
   });
 }
 

@@ -7,31 +7,17 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "far/bounds.hpp"
 #include "far/product.hpp"
 
 namespace kernweave {
 namespace far {
 namespace {
 
-constexpr int kSamples = 4096;  // of the formula, for its largest value
-constexpr double kSmallest = 1e-290;  // a largest value with digits to spare
-
 // Squared distances.
 struct Reach {
   double least = 0, most = 0;
 };
-
-double largest_sample(const Profile& k, const Reach& reach) {
-  double largest = 0;
-  const auto look = [&](double square) {
-    const double size = std::abs(k.at(square));
-    if (std::isfinite(size)) largest = std::max(largest, size);
-  };
-  for (int i = 0; i <= kSamples; ++i) look(reach.least + (reach.most - reach.least) * i / kSamples);
-  for (int i = 1; i <= kSamples && largest < kSmallest; ++i)  // what there is at small distances alone
-    look(reach.least + (reach.most - reach.least) * std::exp2(-64.0 * i / kSamples));
-  return largest;
-}
 
 // Of points of one side and the other.
 template <int D>
@@ -56,10 +42,11 @@ class Approximated : public Approximation {
     same = one_tree && cut_.rows.factors == cut_.columns.factors;
     targets_.emplace(cut_.rows.points, cube_, workers);
     if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
+    const Reach reach = reach_of<D>(cut_.rows.points, cut_.columns.points);
     if (cut_.rows.count > 0 && cut_.columns.count > 0)
-      scale = largest_sample(cut_.profile, reach_of<D>(cut_.rows.points, cut_.columns.points));
+      scale = largest_found(cut_.profile, reach.least, reach.most);
     // Where it is nothing at all, what it is elsewhere.
-    if (scale < kSmallest) scale = largest_sample(cut_.profile, {0, D * cube_.width * cube_.width});
+    if (scale < kSmallestScale) scale = largest_found(cut_.profile, 0, D * cube_.width * cube_.width);
     user_check(scale > 0, Fault::input, "the formula is 0, or not a number, at all distances of these points");
     const Demands demands{wish.tolerance * scale, wish.grade};
     plan_ = levels_of<D>(cut_.profile, demands, cube_, *targets_, sources(), wish.prices, workers);

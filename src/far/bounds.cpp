@@ -18,6 +18,7 @@ constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMost
 constexpr double kTight = 1.25, kTightOfCell = 3;
 constexpr int kCells = 8;  // of the half turn, to begin with
 constexpr double kRounding = 1e-14;
+constexpr int kSamples = 4096;
 
 // `left`: of the halvings of the whole stretch.
 double largest(const Profile& k, double least, double most, double enough, int depth, int* left) {
@@ -77,6 +78,18 @@ double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, double
 }
 
 }  // namespace
+
+double largest_found(const Profile& k, double least, double most) {
+  double found = 0;
+  const auto look = [&](double square) {
+    const double size = std::abs(k.at(square));
+    if (std::isfinite(size)) found = std::max(found, size);
+  };
+  for (int i = 0; i <= kSamples; ++i) look(least + (most - least) * i / kSamples);
+  for (int i = 1; i <= kSamples && found < kSmallestScale; ++i)  // what there is at small distances alone
+    look(least + (most - least) * std::exp2(-64.0 * i / kSamples));
+  return found;
+}
 
 double largest(const Profile& k, double least, double most, double enough) {
   int left = kMostHalvings;

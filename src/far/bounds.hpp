@@ -5,6 +5,11 @@
 namespace kernweave {
 namespace far {
 
+// A largest value with digits to spare.
+constexpr double kSmallestScale = 1e-290;
+// The largest |k| that samples of squared distances find: from `least` to `most`, of those where it is finite.
+double largest_found(const Profile& k, double least, double most);
+
 // No less than |k| on squared distances from `least` to `most`. Once it is below `enough` it is not made tighter.
 double largest(const Profile& k, double least, double most, double enough);
 

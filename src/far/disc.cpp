@@ -68,6 +68,7 @@ Disc operator-(const Disc& a, const Disc& b) { return made(a.centre - b.centre, 
 Disc operator-(const Disc& a) { return {-a.centre, a.radius, a.real}; }
 Disc operator*(const Disc& a, const Disc& b) {
   if (!a.known() || !b.known()) return Disc::nowhere();
+  if (a.is_nothing() || b.is_nothing()) return {0, 0, a.real && b.real};
   const double spread = std::abs(a.centre) * b.radius + std::abs(b.centre) * a.radius + a.radius * b.radius;
   return made(a.centre * b.centre, spread, a, b);
 }

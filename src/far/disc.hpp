@@ -43,6 +43,7 @@ struct Disc {
   static Disc between(double least, double most);  // all of that at least
 
   bool known() const { return std::isfinite(radius); }
+  bool is_nothing() const { return centre == 0.0 && radius == 0; }
   double size() const { return std::abs(centre) + radius; }  // infinite where nothing is known
   double least() const { return centre.real() - radius; }
   double most() const { return centre.real() + radius; }

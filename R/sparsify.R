@@ -1,0 +1,85 @@
+# Kernels that vanish: pairs whose values are small for sure are left out. What is left is a restriction to ranges,
+# which knows, as `truncated`, a list of
+#   formula    that it is of: of others nothing is stated
+#   kept       how many pairs are left
+#   left_out   no value is larger of a pair that is not
+
+#' Leave out small values of a kernel
+#'
+#' `sparsify(F)` is `F` restricted to the pairs of points whose values may be larger than `tol` times the largest one.
+#' They are computed exactly; what is left out is never looked at. It pays where a kernel decays, or is 0 from some
+#' distance on, well within the reach of the points, in any number of dimensions.
+#'
+#' `F` must be a formula of one distance, as [approximate()] takes it, of points with any number of components; factors
+#' of a row or a column alone may stand beside it. Points are put into boxes, halves of halves by medians, as tight as
+#' they fit. The formula is bounded on stretches of the distance by the rules of its operations, whichever it has: pairs
+#' of boxes whose distances all have small values are left out. Operations that have no such rule keep their pairs.
+#'
+#' *What is promised:* no value that is left out is larger than `tol * max|F|`, where `max|F|` is the largest value of
+#' the formula at distances that these points can have, as samples find it, times the largest factors; or, with
+#' `relative = FALSE`, larger than `tol`. So a sum over j of `F` times b is off by no more than that times `sum|b|` over
+#' the pairs left out, which `error_bound()` gives row by row. With `tol = 0` all values that are not 0 are kept.
+#'
+#' What comes back is a lazy tensor whose pairs are restricted ([restrict()]): all reductions, products,
+#' [solve()][solve.lazy_tensor] and gradients know it. They run over the pairs that are left, of which a small value makes no
+#' difference to sums, but `min` or `logsumexp` would meet those left out. In a gradient, which pairs there are does not
+#' change with the points.
+#'
+#' @param F a lazy tensor of one component over points along i and j that have their data; other restrictions than by
+#'   ranges may have been made
+#' @param tol up to which size values may be left out
+#' @param relative is `tol` a share of the largest value?
+#' @return `F` with the restriction.
+#' @seealso [approximate()] for sums over all pairs in up to three dimensions, [restrict()], [error_bound()]
+#' @export
+#' @examples
+#' x <- matrix(runif(20000), ncol = 2)
+#' K <- sparsify(kernel_gaussian(x, scale = 0.02), tol = 1e-6)
+#' K
+#' density <- rowSums(K)
+#' max(error_bound(K, rep(1, 10000)))
+#' # a kernel that is 0 from a distance of 0.05 on
+#' r <- sqrt(sqdist(Vi(x), Vj(x))) / 0.05
+#' sparsify(relu(1 - r)^4 * (4 * r + 1), tol = 0)
+sparsify <- function(F, tol = 1e-6, relative = TRUE) {
+  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
+  refuse_batches_of(F, "sparsify()")
+  if (width(F) != 1) abort("shape", "`F` must have one component, not ", width(F))
+  for (axis in c("i", "j")) need_extent(F, axis, "sparsify()")
+  check_flag(relative, "relative")
+  usable <- is.numeric(tol) && length(tol) == 1 && !is.na(tol) && tol >= 0 && tol < if (relative) 1 else Inf
+  if (!usable) {
+    abort("tolerance", "`tol` must be a number from 0 to ", if (relative) "less than 1" else "less than Inf", ", not ",
+          format_value(tol))
+  }
+  plain <- without_pairs(plain_tensor(F))
+  written <- plan_as_written(plain)
+  found <- r_far_truncated(written$plan, written$data, written$operands, as.numeric(F$extent[1:2]), tol, relative,
+                           threads_of(F))
+  check_is_of_distance(found, "F")
+  ranges <- ranges_in_order(found, F$extent)
+  ranges$truncated <- list(formula = F$formula, kept = found$kept, left_out = found$left_out)
+  restrict(F, ranges = ranges)
+}
+
+# What is stated of a formula that was truncated itself; NULL of others with the same pairs.
+truncation_of <- function(F) {
+  truncated <- if (!is.null(F$pairs)) F$pairs$rule$said$ranges$truncated
+  if (identical(truncated$formula, F$formula)) truncated
+}
+
+truncation_line <- function(F) {
+  truncated <- truncation_of(F)
+  if (is.null(truncated)) return(NULL)
+  share <- 100 * truncated$kept / max(prod(F$extent[1:2]), 1)
+  paste0("  ", format(share, digits = 2), " % of pairs, left-out values <= ", format(truncated$left_out, digits = 3))
+}
+
+# Weights of what is left out are all weights but those of what is kept.
+bound_of_truncation <- function(F, truncated, b) {
+  size <- abs(b)
+  kept <- with_pairs(Vj(size), F$pairs)
+  kept <- reduction(lazy_set(kept, precision = "float64"), "sum", index = "j")
+  all <- rep(colSums(size), each = nrow(kept))
+  truncated$left_out * pmax(all * (1 + 1e-12) - kept, 0)
+}

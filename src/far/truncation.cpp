@@ -1,0 +1,200 @@
+// Boxes of rows each go through the tree of columns: a box whose squared distances are all negligible is left out, one
+// that has no such distance is kept whole, others are opened.
+#include "far/truncation.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "base/error.hpp"
+#include "cpu/box_tree.hpp"
+#include "far/bounds.hpp"
+#include "far/negligible.hpp"
+
+namespace kernweave {
+namespace far {
+namespace {
+
+using Box = std::int64_t;
+
+// Points of the smallest boxes, or nearly twice as many. There are more where so many rectangles of pairs would be left
+// that they are memory and no gain.
+constexpr std::int64_t kGrain = 16;
+constexpr std::int64_t kMostRectangles = 4000000;
+// Distances of points are rounded, and so are those of boxes.
+constexpr double kRounding = 0x1p-20;
+
+Coordinates<double> coordinates_of(const Side& side, int width) {
+  Coordinates<double> out;
+  for (int d = 0; d < width; ++d) {
+    const auto first = side.points.begin() + d * side.count;
+    out.emplace_back(first, first + side.count);
+  }
+  return out;
+}
+
+double largest_factor(const Side& side, const char* axis) {
+  if (side.factors.empty()) return 1;
+  double most = 0;
+  for (std::size_t p = 0; p < side.factors.size(); ++p) {
+    user_check(std::isfinite(side.factors[p]), Fault::input, "the factor of point ", p + 1, " along ", axis,
+               " is not finite");
+    most = std::max(most, std::abs(side.factors[p]));
+  }
+  return most;
+}
+
+// Squared distances of two boxes.
+struct Reach {
+  double least = 0, most = 0;
+};
+
+class Walk {
+ public:
+  Walk(const BoxTree<double>& rows, const BoxTree<double>& columns, std::size_t width)
+      : rows_(rows), columns_(columns), width_(width) {}
+
+  Reach reach(Box row, Box column) const {
+    Reach all;
+    const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(column);
+    for (std::size_t d = 0; d < width_; ++d) {
+      const double low = rows_.least(d)[r] - columns_.most(d)[c], high = rows_.most(d)[r] - columns_.least(d)[c];
+      const double gap = std::max({0.0, low, -high}), most = std::max(-low, high);
+      all.least += gap * gap;
+      all.most += most * most;
+    }
+    return {all.least * (1 - kRounding), all.most * (1 + kRounding)};
+  }
+
+  // Columns that are kept of a box of rows: stretches of their order, those that touch as one. Without an answer, all.
+  std::vector<Range> kept(Box row, const Negligible* negligible) const {
+    struct Visit {
+      int level;
+      Box box;
+    };
+    std::vector<Range> out;
+    if (columns_.boxed() > 0) {
+      std::vector<Visit> pending = {{0, 1}};
+      while (!pending.empty()) {
+        const Visit visit = pending.back();
+        pending.pop_back();
+        const Reach here = reach(row, visit.box);
+        if (negligible->covers(here.least, here.most)) continue;
+        if (visit.level == columns_.levels() || !negligible->meets(here.least, here.most)) {
+          add(columns_.points_of(visit.level, visit.box), &out);
+          continue;
+        }
+        pending.push_back({visit.level + 1, 2 * visit.box + 1});
+        pending.push_back({visit.level + 1, 2 * visit.box});
+      }
+    }
+    add({columns_.boxed(), static_cast<std::int64_t>(columns_.order().size())}, &out);
+    return out;
+  }
+
+ private:
+  static void add(const Range& range, std::vector<Range>* out) {
+    if (range.size() == 0) return;
+    if (!out->empty() && out->back().to == range.from) out->back().to = range.to;
+    else out->push_back(range);
+  }
+
+  const BoxTree<double>&rows_, &columns_;
+  const std::size_t width_;
+};
+
+void keep(const Range& rows, const std::vector<Range>& columns, Truncation* out) {
+  for (const Range& c : columns) {
+    out->kept.push_back({static_cast<int>(rows.from), static_cast<int>(rows.to), static_cast<int>(c.from),
+                         static_cast<int>(c.to)});
+    out->kept_pairs += static_cast<double>(rows.size()) * static_cast<double>(c.size());
+  }
+}
+
+// What may be left out of the formula of the distance, without factors.
+double enough_of(const Allowance& allowance, double largest, double factors) {
+  if (allowance.relative) return allowance.tolerance * largest;
+  return factors > 0 ? allowance.tolerance / factors : std::numeric_limits<double>::max();
+}
+
+std::vector<int> as_int(const std::vector<std::int64_t>& order) { return {order.begin(), order.end()}; }
+
+// Trees of both sides.
+struct Trees {
+  BoxTree<double> rows;
+  std::optional<BoxTree<double>> other;
+  const BoxTree<double>& columns() const { return other ? *other : rows; }
+};
+
+Trees trees_of(const Cut& cut, std::int64_t grain, const arrays::Workers& workers) {
+  const auto tree_of = [&](const Side& side) {
+    return BoxTree<double>(coordinates_of(side, cut.width), grain, workers.threads, workers.poll);
+  };
+  Trees trees{tree_of(cut.rows), std::nullopt};
+  if (cut.rows.points != cut.columns.points) trees.other.emplace(tree_of(cut.columns));
+  return trees;
+}
+
+// What is kept of each of the smallest boxes of rows; false where it is too much.
+bool kept_of_leaves(const Walk& walk, std::int64_t leaves, const Negligible* negligible,
+                    const arrays::Workers& workers, std::vector<std::vector<Range>>* kept) {
+  kept->assign(static_cast<std::size_t>(leaves), {});
+  std::atomic<std::int64_t> rectangles{0};
+  arrays::each_task(workers, leaves, [&](Index leaf) {
+    if (rectangles > kMostRectangles) return;
+    std::vector<Range>& mine = (*kept)[static_cast<std::size_t>(leaf)];
+    mine = walk.kept(leaves + leaf, negligible);
+    rectangles += static_cast<std::int64_t>(mine.size());
+  });
+  return rectangles <= kMostRectangles;
+}
+
+void check_counts(const Cut& cut) {
+  for (const Side* side : {&cut.rows, &cut.columns})
+    user_check(side->count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
+}
+
+// Pairs in rectangles: of each of the smallest boxes of rows, then of rows that no box can have.
+void keep_all(const Trees& trees, const std::vector<std::vector<Range>>& kept, Truncation* out) {
+  const BoxTree<double>& rows = trees.rows;
+  out->rows = as_int(rows.order());
+  out->columns = as_int(trees.columns().order());
+  const auto leaves = static_cast<std::int64_t>(kept.size());
+  for (std::int64_t leaf = 0; leaf < leaves; ++leaf)
+    keep(rows.points_of(rows.levels(), leaves + leaf), kept[static_cast<std::size_t>(leaf)], out);
+  const Range wild{rows.boxed(), static_cast<std::int64_t>(out->rows.size())};
+  const auto all = static_cast<std::int64_t>(out->columns.size());
+  if (wild.size() > 0 && all > 0) keep(wild, {{0, all}}, out);
+}
+
+}  // namespace
+
+Truncation truncated(const Cut& cut, const Allowance& allowance, const arrays::Workers& workers) {
+  check_counts(cut);
+  Truncation out;
+  const double factors = largest_factor(cut.rows, "i") * largest_factor(cut.columns, "j");
+  std::optional<Negligible> negligible;
+  for (std::int64_t grain = kGrain;; grain *= 2) {
+    const Trees trees = trees_of(cut, grain, workers);
+    const Walk walk(trees.rows, trees.columns(), static_cast<std::size_t>(cut.width));
+    const bool boxes = trees.rows.boxed() > 0 && trees.columns().boxed() > 0;
+    if (boxes && !negligible) {
+      const Reach reach = walk.reach(1, 1);
+      const double largest = largest_found(cut.profile, reach.least, reach.most);
+      const double enough = enough_of(allowance, largest, factors);
+      negligible.emplace(cut.profile, reach.most, enough);
+      out.scale = largest * factors;
+      out.largest_left_out = enough * factors;
+    }
+    const std::int64_t leaves = trees.rows.boxed() > 0 ? std::int64_t{1} << trees.rows.levels() : 0;
+    std::vector<std::vector<Range>> kept;
+    if (!kept_of_leaves(walk, leaves, negligible ? &*negligible : nullptr, workers, &kept)) continue;
+    keep_all(trees, kept, &out);
+    return out;
+  }
+}
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,30 @@
+// Which pairs of points a formula of their distance is negligible for: boxes of points in any number of components, as
+// they fit, and what is left of pairs of boxes.
+#pragma once
+#include <vector>
+
+#include "arrays/pieces.hpp"
+#include "far/cut.hpp"
+#include "far/levels.hpp"
+
+namespace kernweave {
+namespace far {
+
+// Up to which size values may be left out.
+struct Allowance {
+  double tolerance = 0;
+  bool relative = true;  // to the largest value
+};
+
+struct Truncation {
+  std::vector<int> rows, columns;    // the points in order
+  std::vector<NearRectangle> kept;   // by places in that order; rows in order, columns in order
+  double kept_pairs = 0;
+  double largest_left_out = 0;  // no value is larger of a pair that is not kept
+  double scale = 0;             // the largest value of the formula, times the largest factors of rows and columns
+};
+
+Truncation truncated(const Cut& cut, const Allowance& allowance, const arrays::Workers& workers);
+
+}  // namespace far
+}  // namespace kernweave
