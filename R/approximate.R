@@ -37,8 +37,8 @@
 #' @param b a vector, or a matrix with a row for each column of `A`
 #' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix as `A %*% b` has
 #'   its rows and columns, by how much each number may be off.
-#' @seealso [audit()] for more rows, [linear_op]; in many dimensions [lowrank()] for smooth kernels, [sparsify()] for
-#'   those that vanish
+#' @seealso [explain()] for boxes, work and bounds, [audit()] for more rows, [linear_op]; in many dimensions [lowrank()]
+#'   for smooth kernels, [sparsify()] for those that vanish
 #' @export
 #' @examples
 #' x <- matrix(runif(15000), 5000)
@@ -68,8 +68,9 @@ approximate <- function(K, tol = 1e-6, certify = c("audit", "proof")) {
 tell_of_near <- function(plan, extent) {
   share <- plan$near_pairs / max(prod(extent), 1)
   if (share < 0.5 || plan$near_pairs < 1e9) return(invisible())
-  message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: one point may lie ",
-          "far from all others, which then share a box, or the formula has hardly a series")
+  why <- if (nzchar(plan$no_series)) plan$no_series
+  else "one point may lie far from all others, which then share a box, or the formula has hardly a series"
+  message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: ", why)
 }
 
 # What an operator is an approximation by; NULL of others.

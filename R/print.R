@@ -183,11 +183,13 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 
 #' Explain how a formula would be computed
 #'
-#' Shows the formula as written and after rewriting with the rules that fired, the steps of the plan
-#' with where they run, and, where the data are there, the device, why it was chosen, and the time
-#' and memory to expect.
+#' Of a lazy tensor or a reduction, shows the formula as written and after rewriting with the rules that fired, the steps
+#' of the plan with where they run, and, where the data are there, the device, why it was chosen, and the time and memory
+#' to expect. Of what [approximate()] returned, shows the formula of the squared distance `s` of points that
+#' are scaled as it has them, the boxes of each level, how many classes of pairs of boxes are left out, have a series or
+#' are split, the pairs that are near, what shares of the work they are, and the bound.
 #'
-#' @param x a lazy tensor or a lazy reduction
+#' @param x a lazy tensor, a lazy reduction, or an operator that [approximate()] returned
 #' @param index for a lazy tensor: the axis folded away by a sum
 #' @param cuda `TRUE` shows the code that a GPU is given, too; there need not be one
 #' @param ... not used
@@ -199,11 +201,13 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' d <- Vi(x) - Vj(x)
 #' explain(exp(-sum(d * d) / 2))
 #' explain(exp(-sum(d * d) / 2), cuda = TRUE)
+#' explain(approximate(kernel_gaussian(x)))
 explain <- function(x, ...) UseMethod("explain")
 
 #' @export
 explain.default <- function(x, ...) {
-  abort("input", "`x` must be a lazy tensor or a lazy reduction, not ", describe(x), "; see Vi() and Vj()")
+  abort("input", "`x` must be a lazy tensor, a lazy reduction or what approximate() returned, not ", describe(x),
+        "; see Vi() and Vj()")
 }
 
 #' @rdname explain

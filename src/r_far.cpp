@@ -55,7 +55,7 @@ Rcpp::List near_to_r(const std::vector<far::NearRectangle>& near) {
 }
 
 Rcpp::DataFrame levels_to_r(const std::vector<far::LevelReport>& levels) {
-  Rcpp::NumericVector half, far_pairs, skipped_pairs;
+  Rcpp::NumericVector half, far_pairs, skipped_pairs, work;
   Rcpp::IntegerVector degrees, terms, far, skipped, split;
   for (const far::LevelReport& level : levels) {
     half.push_back(level.half);
@@ -66,10 +66,12 @@ Rcpp::DataFrame levels_to_r(const std::vector<far::LevelReport>& levels) {
     split.push_back(level.split);
     far_pairs.push_back(level.pairs_far);
     skipped_pairs.push_back(level.pairs_skipped);
+    work.push_back(level.work);
   }
   return Rcpp::DataFrame::create(Rcpp::_["half"] = half, Rcpp::_["degrees"] = degrees, Rcpp::_["terms"] = terms,
                                  Rcpp::_["far"] = far, Rcpp::_["skipped"] = skipped, Rcpp::_["split"] = split,
-                                 Rcpp::_["far_pairs"] = far_pairs, Rcpp::_["skipped_pairs"] = skipped_pairs);
+                                 Rcpp::_["far_pairs"] = far_pairs, Rcpp::_["skipped_pairs"] = skipped_pairs,
+                                 Rcpp::_["work"] = work);
 }
 
 }  // namespace
@@ -94,7 +96,8 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
         Rcpp::_["order_j"] = kernweave::order_to_r(a.order_of_columns()),
         Rcpp::_["near"] = kernweave::near_to_r(a.near()),
         Rcpp::_["levels"] = kernweave::levels_to_r(a.levels()), Rcpp::_["scale"] = a.scale, Rcpp::_["same"] = a.same,
-        Rcpp::_["near_pairs"] = a.near_pairs(), Rcpp::_["bytes"] = a.bytes());
+        Rcpp::_["near_pairs"] = a.near_pairs(), Rcpp::_["bytes"] = a.bytes(),
+        Rcpp::_["formula"] = a.formula(), Rcpp::_["factors"] = a.factors(), Rcpp::_["no_series"] = a.why_no_series());
   });
 }
 

@@ -90,7 +90,7 @@ class Approximated : public Approximation {
   std::vector<LevelReport> levels() const override {
     std::vector<LevelReport> out;
     for (const Level<D>& level : plan_.levels) {
-      LevelReport report{level.half, level.terms.terms().degrees, level.terms.count(), 0, 0, 0, 0, 0};
+      LevelReport report{level.half, level.terms.terms().degrees, level.terms.count(), 0, 0, 0, 0, 0, level.work};
       for (const BoxClass& of : level.classes)
         ++(of.kind == BoxClass::Kind::skip ? report.skipped
            : of.kind == BoxClass::Kind::far ? report.far
@@ -100,6 +100,15 @@ class Approximated : public Approximation {
       out.push_back(report);
     }
     return out;
+  }
+
+  std::string formula() const override { return cut_.profile.text(); }
+  std::string why_no_series() const override {
+    return far::why_no_series(cut_.profile, 0, D * cube_.width * cube_.width);
+  }
+  std::string factors() const override {
+    const bool rows = !cut_.rows.factors.empty(), columns = !cut_.columns.factors.empty();
+    return rows && columns ? "of rows and columns" : rows ? "of rows" : columns ? "of columns" : "";
   }
 
   double bytes() const override {

@@ -1,6 +1,7 @@
 // A matrix of a formula of the distance, taken apart into far and near pairs; multiplies by what the far ones come to.
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "far/cut.hpp"
@@ -20,7 +21,7 @@ struct Wish {
 struct LevelReport {
   double half;
   int degrees, terms, skipped, far, split;  // the last three are numbers of classes
-  double pairs_skipped, pairs_far;
+  double pairs_skipped, pairs_far, work;
 };
 
 class Approximation {
@@ -37,6 +38,11 @@ class Approximation {
   virtual std::vector<LevelReport> levels() const = 0;
   virtual double near_pairs() const = 0;
   virtual double bytes() const = 0;
+
+  // The formula of the squared distance, and why it has no series, where an operation has none.
+  virtual std::string formula() const = 0;
+  virtual std::string why_no_series() const = 0;
+  virtual std::string factors() const = 0;  // on which sides there are some
 
   double scale = 0;   // the largest value of the formula, times the largest factors of rows and columns
   bool same = false;  // are the points of both sides the same, and their factors?

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.hpp"
+
 namespace kernweave {
 namespace far {
 namespace {
@@ -89,6 +91,17 @@ double largest_found(const Profile& k, double least, double most) {
   for (int i = 1; i <= kSamples && found < kSmallestScale; ++i)  // what there is at small distances alone
     look(least + (most - least) * std::exp2(-64.0 * i / kSamples));
   return found;
+}
+
+std::string why_no_series(const Profile& k, double least, double most) {
+  constexpr int kPlaces = 20;
+  std::vector<Disc> places;
+  for (int i = 1; i < kPlaces; ++i) {
+    const double square = least + (most - least) * i / kPlaces;
+    places.emplace_back(square, 1e-9 * square, false);
+  }
+  const OpRow* const found = k.without_disc(places);
+  return found ? sentence("`", found->symbol.empty() ? found->fn : found->symbol.c_str(), "` has no series") : "";
 }
 
 double largest(const Profile& k, double least, double most, double enough) {

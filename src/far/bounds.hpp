@@ -1,5 +1,7 @@
 // How large a formula of the squared distance can be, and how far its Chebyshev series can be off.
 #pragma once
+#include <string>
+
 #include "far/profile.hpp"
 
 namespace kernweave {
@@ -9,6 +11,10 @@ namespace far {
 constexpr double kSmallestScale = 1e-290;
 // The largest |k| that samples of squared distances find: from `least` to `most`, of those where it is finite.
 double largest_found(const Profile& k, double least, double most);
+
+// Why there is no series at such distances, as the end of a sentence: an operation that has none; empty where it is
+// none of them.
+std::string why_no_series(const Profile& k, double least, double most);
 
 // No less than |k| on squared distances from `least` to `most`. Once it is below `enough` it is not made tighter.
 double largest(const Profile& k, double least, double most, double enough);

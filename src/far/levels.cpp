@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "far/bounds.hpp"
 
 namespace kernweave {
 namespace far {
@@ -87,16 +88,29 @@ class Planner {
         return a.box_class != b.box_class ? a.box_class < b.box_class : a.turn < b.turn;
       });
     });
-    std::vector<bool> used(classes.size(), false);
+    std::vector<bool> used(classes.size(), false), to(targets.size(), false), from(sources.size(), false);
+    double work = 0;
     for (const std::vector<FarPair>& pairs : far)
       for (const FarPair& pair : pairs) {
         const bool skipped = pair.turn == FarPair::kSkipped;
-        if (!skipped) used[static_cast<std::size_t>(pair.box_class)] = true;
         (skipped ? all->skipped_pairs : all->far_pairs) += 1;
+        if (skipped) continue;
+        const BoxClass& of = classes[static_cast<std::size_t>(pair.box_class)];
+        used[static_cast<std::size_t>(pair.box_class)] = true;
+        to[static_cast<std::size_t>(pair.target)] = from[static_cast<std::size_t>(pair.source)] = true;
+        work += of.kept + kTermsOfSeries * power(of.degrees, D);
       }
     LevelTerms<D> terms(&classes, used);
-    all->levels.push_back({half, std::move(classes), std::move(far), std::move(terms)});
+    const double of_point = kTermsOfPoint * power(terms.terms().degrees, D);
+    work += of_point * (points_in(targets, to) + points_in(sources, from));
+    all->levels.push_back({half, std::move(classes), std::move(far), std::move(terms), work});
     return children_of(l, next);
+  }
+
+  static double points_in(const std::vector<Box>& boxes, const std::vector<bool>& which) {
+    double all = 0;
+    for (std::size_t b = 0; b < boxes.size(); ++b) all += which[b] ? boxes[b].size() : 0;
+    return all;
   }
 
   // What boxes of a class come to.
@@ -161,8 +175,10 @@ class Planner {
         all += static_cast<double>(targets_.boxes[l][t].children) *
                sources_.boxes[l][static_cast<std::size_t>(s)].children;
     const double boxes = static_cast<double>(targets_.boxes[l + 1].size()) * sources_.boxes[l + 1].size();
-    user_check(all <= kMostCandidates || all <= kMostOfAll * boxes, Fault::unsupported,
-               "the formula has hardly a series at these distances: nearly all pairs would be computed");
+    if (all <= kMostCandidates || all <= kMostOfAll * boxes) return;
+    const std::string why = why_no_series(k_, 0, D * cube_.width * cube_.width);
+    fail(Fault::unsupported, "the formula has hardly a series at these distances: ", why, why.empty() ? "" : ", and ",
+         "nearly all pairs would be computed");
   }
 
   Candidates children_of(std::size_t l, const Candidates& next) const {

@@ -26,6 +26,7 @@ struct Level {
   // Of stretches of target boxes, each for one thread: pairs of a class and a turn lie together.
   std::vector<std::vector<FarPair>> far;
   LevelTerms<D> terms;
+  double work;  // of its series, in terms
 };
 
 // Rows from .. to - 1 with columns from .. to - 1, by places in the trees' orders.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "expr/show.hpp"
+
 namespace kernweave {
 namespace far {
 
@@ -14,17 +16,17 @@ int Profile::add_number(double number) {
 
 int Profile::add_step(Op op, const std::vector<int>& in) {
   out_.push_back(places());
-  Step step{row(op).value, bounded(op), {}};
+  Step step{op, row(op).value, bounded(op), {}};
   std::copy(in.begin(), in.end(), step.in.begin());
   steps_.push_back(step);
   return out_.back();
 }
 
-template <class L, class Apply>
-L Profile::run(L square, Apply apply) const {
+template <class L, class Number, class Apply>
+L Profile::run(L square, Number number, Apply apply) const {
   std::array<L, kMostPlaces> values;
   values[0] = square;
-  for (std::size_t k = 0; k < numbers_.size(); ++k) values[static_cast<std::size_t>(at_[k])] = L(numbers_[k]);
+  for (std::size_t k = 0; k < numbers_.size(); ++k) values[static_cast<std::size_t>(at_[k])] = number(numbers_[k]);
   for (std::size_t k = 0; k < steps_.size(); ++k) {
     L in[3];
     for (std::size_t a = 0; a < 3; ++a) in[a] = values[static_cast<std::size_t>(steps_[k].in[a])];
@@ -34,11 +36,39 @@ L Profile::run(L square, Apply apply) const {
 }
 
 double Profile::at(double square) const {
-  return run(Lane(square), [](const Step& step, const Lane* in) { return step.value(in); }).v;
+  const auto number = [](double x) { return Lane(x); };
+  return run(Lane(square), number, [](const Step& step, const Lane* in) { return step.value(in); }).v;
 }
 
 Disc Profile::over(const Disc& square) const {
-  return run(square, [](const Step& step, const Disc* in) { return step.bounded(in); });
+  const auto number = [](double x) { return Disc(x); };
+  return run(square, number, [](const Step& step, const Disc* in) { return step.bounded(in); });
+}
+
+std::string Profile::text() const {
+  Pool pool(false);
+  const Expr s = pool.variable({"s", Axis::param, Source::data, 1, Kind::real, Axes::none(), 0});
+  const auto number = [&](double x) { return pool.number(x); };
+  return show(run(s, number, [&](const Step& step, const Expr* in) {
+    return pool.make(step.op, {in, in + row(step.op).arity});
+  }));
+}
+
+const OpRow* Profile::without_disc(const std::vector<Disc>& squares) const {
+  std::vector<bool> ever(steps_.size(), false), asked(steps_.size(), false);
+  const auto number = [](double x) { return Disc(x); };
+  for (const Disc& square : squares)
+    run(square, number, [&](const Step& step, const Disc* in) {
+      const auto at = static_cast<std::size_t>(&step - steps_.data());
+      const Disc out = step.bounded(in);
+      const bool known = std::all_of(in, in + row(step.op).arity, [](const Disc& d) { return d.known(); });
+      if (known) asked[at] = true;
+      if (out.known()) ever[at] = true;
+      return out;
+    });
+  for (std::size_t k = 0; k < steps_.size(); ++k)
+    if (asked[k] && !ever[k]) return &row(steps_[k].op);
+  return nullptr;
 }
 
 }  // namespace far

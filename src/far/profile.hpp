@@ -1,6 +1,7 @@
 // A formula of one number, the squared distance of two points: its value, and a bound of it on discs.
 #pragma once
 #include <array>
+#include <string>
 #include <vector>
 
 #include "expr/table.hpp"
@@ -19,18 +20,26 @@ class Profile {
   bool full() const { return places() >= kMostPlaces; }
   void end_with(int place) { result_ = place; }
 
+  // As R writes it, of `s`.
+  std::string text() const;
+  // The first operation that has no value on discs around any of these squared distances though its arguments have; a
+  // null pointer where there is none.
+  const OpRow* without_disc(const std::vector<Disc>& squares) const;
+
   double at(double square) const;
   Disc over(const Disc& square) const;
 
  private:
   struct Step {
+    Op op;
     Lane (*value)(const Lane* in);
     BoundedFn bounded;
     std::array<int, 3> in;
   };
   int places() const { return 1 + static_cast<int>(numbers_.size() + steps_.size()); }
-  template <class L, class Apply>
-  L run(L square, Apply apply) const;
+  // Numbers become values by `number`, steps by `apply`.
+  template <class L, class Number, class Apply>
+  L run(L square, Number number, Apply apply) const;
 
   std::vector<double> numbers_;
   std::vector<int> at_;  // of each number, its place

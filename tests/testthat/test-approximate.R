@@ -3,6 +3,8 @@
 profiles <- list(gaussian = function(s) exp(-s / 2), energy = function(s) -sqrt(s),
                  matern32 = function(s) (1 + sqrt(3 * s)) * exp(-sqrt(3 * s)))
 
+plan_of <- function(A) kernweave:::plan_of_approximation(kernweave:::approximation_of(A))
+
 # Series even where pairs would be less work.
 eager <- function(A, price = 1e4) {
   state <- kernweave:::approximation_of(A)
@@ -116,6 +118,32 @@ test_that("sums and means take a tolerance, and the diagonal may be left out", {
   for (code in expression(reduction(K, "sum", tol = 1e-3, by = rep(1:2, 1000)), reduction(K, "sum", tol = 1e-3, K = 2),
                           reduction(K, "sum", tol = 1e-3, call = FALSE)))
     expect_error(eval(code), "takes no", class = "kernweave_error_unsupported", label = deparse(code))
+})
+
+test_that("explain() shows the formula of the distance, the levels, the work and the bound", {
+  x <- with_local_seed(11, matrix(stats::runif(6000), ncol = 2))
+  shown <- function(A) utils::capture.output(explain(A))
+  A <- eager(approximate(Vi(x[, 1]) * (kernel_matern(x, scale = 0.1, nu = 0.5) + 2), 1e-6, "proof"), 30)
+  lines <- shown(A)
+  expect_match(lines, "exp[(]-sqrt[(]s / 0.01[)][)] [+] 2$", all = FALSE)
+  expect_match(lines, "beside factors of rows$", all = FALSE)
+  expect_match(lines, "[(]proved[)]", all = FALSE)
+  found <- explain(A)
+  kept <- plan_of(A)
+  expect_true(all(found$work > 0))
+  expect_identical(found$near_pairs, kept$near_pairs)
+  expect_match(lines, paste0("% near pairs, ", round(100 * found$work[["series"]] / sum(found$work)), " % series"),
+               all = FALSE)
+  expect_identical(sum(grepl("^ +[0-9.]+( +[0-9,]+){6}$", lines)), nrow(found$levels))
+  rough <- approximate(floor(sqdist(Vi(x[1:100, ]), Vj(x[1:100, ]))), 1e-6)
+  expect_match(shown(rough), "`floor` has no series: pairs are left out or near", all = FALSE)
+  expect_match(shown(rough), "to be audited", all = FALSE)
+  rough %*% rep(1, 100)
+  expect_match(shown(rough), "(audited; ", fixed = TRUE, all = FALSE)
+  expect_match(shown(approximate(exp(-abs(Vi(x[1:9, 1]) - Vj(x[1:9, 2])) %% 2))), "`%%` has no series", all = FALSE)
+  for (smooth in list(log(sqdist(Vi(x[1:9, ]), Vj(x[1:9, ]))), 1 / sqdist(Vi(x[1:9, ]), Vj(x[1:9, ]))))
+    expect_no_match(shown(approximate(smooth)), "has no series")
+  expect_error(explain(identity_op(3)), "approximate", class = "kernweave_error_input")
 })
 
 test_that("few points, none, and those in one place", {

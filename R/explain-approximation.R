@@ -1,0 +1,48 @@
+# What explain() shows of an approximated matrix: the cut of its formula, its levels, its work.
+
+#' @rdname explain
+#' @export
+explain.linear_op <- function(x, ...) {
+  state <- approximation_of(x)
+  if (is.null(state)) {
+    abort("input", "`x` must be an operator that approximate() returned: of others, print() shows the algebra, and ",
+          "explain() of a lazy tensor how its products are computed")
+  }
+  plan <- plan_of_approximation(state)
+  levels <- plan$levels
+  classes <- levels$skipped + levels$far + levels$split > 0
+  pairs <- plan$near_pairs * price_of_pair(state)
+  structure(list(
+    written = formula_text(state$tensor$formula, 100000L, 15), formula = plan$formula, factors = plan$factors,
+    dim = x$dim, no_series = plan$no_series, levels = levels[classes, ], near_pairs = plan$near_pairs,
+    precision = near_precision(state), work = c(near = pairs, series = sum(levels$work)), bytes = plan$bytes,
+    bound = state$used * plan$scale, certify = state$certify, stated = error_sentence(state, plan)
+  ), class = c("kernweave_explained_approximation", "kernweave_explanation"))
+}
+
+#' @export
+print.kernweave_explained_approximation <- function(x, digits = getOption("digits"), ...) {
+  cat("as written\n  ", few_digits(x$written, digits), "\n", sep = "")
+  cat("formula of the squared distance s\n  ", few_digits(x$formula, digits), "\n", sep = "")
+  if (nzchar(x$factors)) cat("  beside factors ", x$factors, "\n", sep = "")
+  if (nzchar(x$no_series)) cat("  ", x$no_series, ": pairs are left out or near\n", sep = "")
+  cat("levels, with their classes of pairs of boxes\n")
+  writeLines(paste0("  ", level_lines(x$levels)))
+  cat("near pairs\n  ", format(x$near_pairs / max(x$dim[1], 1), digits = 3, big.mark = ","), " a row, ",
+      format(100 * x$near_pairs / max(prod(x$dim), 1), digits = 2), " % of all, in ", x$precision, "\n", sep = "")
+  share <- format(100 * x$work / max(sum(x$work), 1), digits = 1, scientific = FALSE, trim = TRUE)
+  cat("work of a product\n  ", share[1], " % near pairs, ", share[2], " % series; ", format(x$bytes / 2^20, digits = 2),
+      " MB are kept\n", sep = "")
+  cat("error\n  ", x$stated, "\n", sep = "")
+  if (x$certify == "audit") cat("  expected to be some ", format(x$bound, digits = 3), " * sqrt(sum(b^2))\n", sep = "")
+  invisible(x)
+}
+
+level_lines <- function(levels) {
+  plain <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
+  shown <- data.frame(side = format(2 * levels$half, digits = 3), degrees = levels$degrees, terms = plain(levels$terms),
+                      `left out` = levels$skipped, series = levels$far, split = levels$split,
+                      `pairs by series` = plain(levels$far_pairs), check.names = FALSE)
+  lines <- rbind(names(shown), as.matrix(shown))
+  apply(apply(lines, 2, format, justify = "right"), 1, paste, collapse = "  ")
+}
