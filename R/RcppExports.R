@@ -545,8 +545,8 @@ r_candidates <- function(plan, data, extents, settings) {
     .Call(`_kernweave_r_candidates`, plan, data, extents, settings)
 }
 
-r_units <- function(pairs, along_i, rows, columns) {
-    .Call(`_kernweave_r_units`, pairs, along_i, rows, columns)
+r_units <- function(pairs, along_i, rows, columns, grouped) {
+    .Call(`_kernweave_r_units`, pairs, along_i, rows, columns, grouped)
 }
 
 r_test_disc <- function(op, centre, radius, real, args) {

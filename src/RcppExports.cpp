@@ -1662,15 +1662,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_units
-Rcpp::NumericMatrix r_units(SEXP pairs, bool along_i, int rows, int columns);
-RcppExport SEXP _kernweave_r_units(SEXP pairsSEXP, SEXP along_iSEXP, SEXP rowsSEXP, SEXP columnsSEXP) {
+Rcpp::NumericMatrix r_units(SEXP pairs, bool along_i, int rows, int columns, bool grouped);
+RcppExport SEXP _kernweave_r_units(SEXP pairsSEXP, SEXP along_iSEXP, SEXP rowsSEXP, SEXP columnsSEXP, SEXP groupedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
     Rcpp::traits::input_parameter< bool >::type along_i(along_iSEXP);
     Rcpp::traits::input_parameter< int >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_units(pairs, along_i, rows, columns));
+    Rcpp::traits::input_parameter< bool >::type grouped(groupedSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_units(pairs, along_i, rows, columns, grouped));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1826,7 +1827,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_grain", (DL_FUNC) &_kernweave_r_grain, 4},
     {"_kernweave_r_run_blocks", (DL_FUNC) &_kernweave_r_run_blocks, 6},
     {"_kernweave_r_candidates", (DL_FUNC) &_kernweave_r_candidates, 4},
-    {"_kernweave_r_units", (DL_FUNC) &_kernweave_r_units, 4},
+    {"_kernweave_r_units", (DL_FUNC) &_kernweave_r_units, 5},
     {"_kernweave_r_test_disc", (DL_FUNC) &_kernweave_r_test_disc, 5},
     {NULL, NULL, 0}
 };

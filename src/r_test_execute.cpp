@@ -135,25 +135,26 @@ Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents,
   });
 }
 
-// How the CPU deals restricted pairs out with tiles of so many rows and columns: a rectangle for each span of a unit,
-// with the task that has it: for tests.
+// How the CPU deals restricted pairs out with tiles of so many rows and columns, `grouped` where they may come in any
+// order: a rectangle for each span of a unit, with the task that has it, and the rows that the unit is of: for tests.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix r_units(SEXP pairs, bool along_i, int rows, int columns) {
+Rcpp::NumericMatrix r_units(SEXP pairs, bool along_i, int rows, int columns, bool grouped) {
   return kernweave::at_border([&] {
     const kernweave::ExistingPairs existing = kernweave::pairs_from_r(pairs);
     constexpr std::int64_t kRowStep = 8, kColumnStep = 4, kMostTasks = 64, kOfTask = 8;
     const kernweave::Units units(existing.along(along_i), {rows, kRowStep, columns, kColumnStep},
-                                 {kMostTasks, kOfTask, true});
+                                 {kMostTasks, kOfTask, true, grouped});
     std::vector<double> found;
     for (std::int64_t task = 0; task < units.tasks(); ++task) {
       const kernweave::Range mine = units.of_task(task);
       for (std::int64_t u = mine.from; u < mine.to; ++u)
         for (const kernweave::PairSpan* span = units.begin(units[u]); span != units.end(units[u]); ++span)
-          for (const std::int64_t number : {task + 1, units[u].rows.from + 1, units[u].rows.to, span->columns.from + 1,
-                                            span->columns.to, std::int64_t{span->partial}})
+          for (const std::int64_t number :
+               {task + 1, units[u].rows.from + 1, units[u].rows.to, span->columns.from + 1, span->columns.to,
+                std::int64_t{span->partial}, units[u].of.from + 1, units[u].of.to})
             found.push_back(static_cast<double>(number));
     }
-    constexpr int kNumbers = 6;
+    constexpr int kNumbers = 8;
     return Rcpp::NumericMatrix(kNumbers, static_cast<int>(found.size()) / kNumbers, found.begin());
   });
 }

@@ -51,6 +51,14 @@ class RowStates {
   std::vector<long long> indices_;
 };
 
+// The states of some rows, from row `first` on of those.
+struct StatesFrom {
+  RowStates* states;
+  std::int64_t first = 0;
+
+  void* at(std::size_t part, int component, std::int64_t row) const { return states->at(part, component, first + row); }
+};
+
 // Folds of one term each, for outputs kept pair by pair.
 class SingleFold {
  public:

@@ -64,6 +64,16 @@ Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t lanes
   return t;
 }
 
+// Row numbers are not asked for, and nothing is read or written pair by pair.
+bool in_any_order(const Variant& variant, const Pass& pass) {
+  const auto no_number = [&](const PassOutput& o) {
+    return row(variant.outputs[o.number].red).results == Results::value && o.mode != PassOutput::Mode::written;
+  };
+  const auto of_pairs = [](const Packed& p) { return p.space == Space::pairs; };
+  return std::all_of(pass.outputs.begin(), pass.outputs.end(), no_number) &&
+         std::none_of(pass.packed.begin(), pass.packed.end(), of_pairs);
+}
+
 Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes,
                const OutputGroup& group, const Traversal& traversal, const std::vector<Ref>& asked) {
   Pass pass;
@@ -91,6 +101,7 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   Layout layout(plan, variant, needed, read_until(variant.program, fused), &pass);
   choose_output_modes(plan, variant, &layout, &needed, &pass);
   emit(plan, variant, group, needed, kernel, fused, &layout, &pass);
+  pass.in_any_order = in_any_order(variant, pass);
   for (const Ref& ref : asked) pass.asked.push_back(layout.operand(ref, Region::pair));
   return pass;
 }

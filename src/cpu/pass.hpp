@@ -63,6 +63,7 @@ struct Pass {
   std::vector<PassOutput> outputs;
   std::vector<Operand> asked;             // where pairs find the values that were asked for
   std::int64_t lane_state_bytes = 0;  // of one strip of lanes
+  bool in_any_order = false;          // may columns be folded in any order, without their numbers?
   int scratch = 0;                    // vectors that operations with their own loop need
 
   std::int64_t stride(Space space) const;  // numbers from component to component

@@ -84,9 +84,9 @@ class ReadyPass : public SpanFolder {
     const bool again = columns_met > kWorthSharing * job_.sweep;
     job_.columns = again && share_columns(threads) ? columns_.data() : nullptr;
   }
-  void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last, RowStates* states,
+  void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
                   const Heartbeat& beat) override {
-    workers_[worker].tiles.block(rows.from, rows.size(), first, last, states, beat);
+    workers_[worker].tiles.block(rows, first, last, states, beat);
   }
   void finish(const Task& task, std::vector<PassStates>* pieces) {
     job_.task = &task;
@@ -102,11 +102,12 @@ class ReadyPass : public SpanFolder {
     const std::int64_t chunks = piece.chunks.size();
     share_out(threads, piece.tasks(), task.poll, [&](int worker, std::int64_t number, const Heartbeat& beat) {
       const std::int64_t block = piece.blocks.from + number / chunks, chunk = piece.chunks.from + number % chunks;
-      const std::int64_t first = chunk * cut_.chunk_columns, rows = found_.rows_of(block);
+      const std::int64_t first = chunk * cut_.chunk_columns, row = block * pass_.tiling.rows,
+                         rows = found_.rows_of(block);
       auto& [tiles, states, begun] = workers_[worker];
       states.init(shape_, rows);
       const PairSpan columns{{first, std::min(first + cut_.chunk_columns, job_.sweep)}};
-      tiles.block(block * pass_.tiling.rows, rows, &columns, &columns + 1, &states, beat);
+      tiles.block({row, row + rows}, &columns, &columns + 1, {&states}, beat);
       found_.take(block, chunk, &states);
     });
   }

@@ -125,8 +125,8 @@ class Passes : public TileExecutable {
     swapped_ = pairs.swapped;
     const Tiling& t = pass.tiling;
     const UnitShape shape{t.rows, t.strip_rows(), t.columns, t.per_strip};
-    if (units_.size() <= k)
-      units_.emplace_back(pairs.along(pass.lanes_along_i), shape, Dealing{kTasks, kUnitsOfTask, true});
+    const Dealing dealing{kTasks, kUnitsOfTask, true, pass.in_any_order};
+    if (units_.size() <= k) units_.emplace_back(pairs.along(pass.lanes_along_i), shape, dealing);
     return units_[k];
   }
   void run_restricted(const Task& task) {

@@ -19,17 +19,17 @@ void SpanRun::run(const Task& task, int threads, const Units& units) {
     for (std::int64_t u = mine.from; u < mine.to; ++u) {
       const Unit& unit = units[u];
       if (u == mine.from || unit.begins) {
-        states.init(shape(), unit.rows.size());
+        states.init(shape(), unit.of.size());
         whole = unit.begins;
       }
       fold(worker, units, unit, &states, beat);
       if (u + 1 < mine.to && !unit.ends) continue;
       for (std::size_t p = 0; p < shape().parts.size(); ++p)
-        if (folds_rows(p)) found.total.merge_rows(states, unit.rows.size(), p);
+        if (folds_rows(p)) found.total.merge_rows(states, unit.of.size(), p);
       if (whole && unit.ends) {
-        finish_rows(unit.rows, &states);
+        finish_rows(unit.of, &states);
       } else {
-        found.open.push_back({unit.rows, {}});
+        found.open.push_back({unit.of, {}});
         std::swap(found.open.back().states, states);
       }
     }
@@ -43,7 +43,8 @@ void SpanRun::fold(int worker, const Units& units, const Unit& unit, RowStates* 
   const PairSpan* const end = units.end(unit);
   for (const PairSpan *first = units.begin(unit), *last = first; first != end; first = last) {
     while (last != end && last->partial == first->partial) ++last;
-    (first->partial ? partial_ : full_)->fold_spans(worker, unit.rows, first, last, states, beat);
+    const StatesFrom here{states, unit.rows.from - unit.of.from};
+    (first->partial ? partial_ : full_)->fold_spans(worker, unit.rows, first, last, here, beat);
   }
 }
 

@@ -19,8 +19,8 @@ class SpanFolder {
   virtual const RowShape& shape() const = 0;
   // `columns`: those of all blocks of rows.
   virtual void begin_spans(const Task& task, int threads, std::int64_t columns) = 0;
-  virtual void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last, RowStates* states,
-                          const Heartbeat& beat) = 0;
+  virtual void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last,
+                          const StatesFrom& states, const Heartbeat& beat) = 0;
 };
 
 class SpanRun {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cpu/panel_copy.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
@@ -57,12 +58,13 @@ void TileWorker<T>::begin() {
 }
 
 template <class T>
-void TileWorker<T>::pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded) {
+void TileWorker<T>::pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded,
+                               std::int64_t place) {
   for (const Packed& p : pass_.packed) {
     if (p.space != s) continue;
     const std::int64_t stride = pass_.stride(s);
-    pack(p.reading, *job_.plan, job_.task->data, axis, first, count, padded, centre(p), space(s) + p.component * stride,
-         stride);
+    pack(p.reading, *job_.plan, job_.task->data, axis, first, count, padded, centre(p),
+         space(s) + p.component * stride + place, stride);
   }
 }
 
@@ -80,29 +82,14 @@ void TileWorker<T>::run_along(const std::vector<Instruction>& program, Space s, 
   job_.kernel->run(frame);
 }
 
-// `wide` points of a panel's component lie together. With a constant number the copy is one instruction.
-template <class T, int kWide>
-void copy_component(const T* from, std::int64_t count, std::int64_t apart, T* to) {
-  for (std::int64_t p = 0; p < count; p += kWide, to += apart) std::copy_n(from + p, kWide, to);
-}
-
 template <class T>
 void TileWorker<T>::fill_panel(Space axis, std::int64_t count, T* out) {
-  const bool lanes = axis == Space::lane;
-  const Space panel = lanes ? Space::lane_panel : Space::sweep_panel;
+  const Space panel = axis == Space::lane ? Space::lane_panel : Space::sweep_panel;
   const std::int64_t wide = pass_.stride(panel), apart = wide * pass_.components[static_cast<int>(panel)];
   for (const Panel& p : pass_.panels)
-    for (int d = 0; d < p.width && p.from == axis; ++d) {
-      const T* from = space(axis) + (p.component + d) * pass_.stride(axis);
-      T* to = out + (p.place + d) * wide;
-      switch (wide) {
-        case 4: copy_component<T, 4>(from, count, apart, to); break;
-        case 8: copy_component<T, 8>(from, count, apart, to); break;
-        case 16: copy_component<T, 16>(from, count, apart, to); break;
-        default:
-          for (std::int64_t first = 0; first < count; first += wide, to += apart) std::copy_n(from + first, wide, to);
-      }
-    }
+    for (int d = 0; d < p.width && p.from == axis; ++d)
+      copy_component(space(axis) + (p.component + d) * pass_.stride(axis), count, wide, apart,
+                     out + (p.place + d) * wide);
 }
 
 template <class T>
@@ -110,8 +97,13 @@ void TileWorker<T>::panel(std::int64_t column, std::int64_t end_column, T* to) {
   const std::int64_t columns = std::min(pass_.tiling.columns, end_column - column),
                      padded = padded_to(columns, pass_.tiling.strip());
   pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, column), columns, padded);
-  run_along(pass_.sweep, Space::sweep, padded);
-  fill_panel(Space::sweep, padded, to);
+  finish_panel(Space::sweep, padded, to);
+}
+
+template <class T>
+void TileWorker<T>::finish_panel(Space axis, std::int64_t padded, T* to) {
+  run_along(axis == Space::lane ? pass_.lane : pass_.sweep, axis, padded);
+  fill_panel(axis, padded, to);
 }
 
 // Of the columns from `column` on, the part that falls to one strip of this tile: a tile's numbers are too few for the
@@ -130,8 +122,7 @@ template <class T>
 void TileWorker<T>::row_panel(std::int64_t first_row, std::int64_t rows, T* to) {
   const std::int64_t padded = padded_to(rows, pass_.tiling.strip());
   pack_space(Space::lane, job_.lane_axis(), job_.point(first_row, 0), rows, padded);
-  run_along(pass_.lane, Space::lane, padded);
-  fill_panel(Space::lane, padded, to);
+  finish_panel(Space::lane, padded, to);
 }
 
 template <class T>
@@ -216,7 +207,7 @@ void TileWorker<T>::look(std::int64_t strips, std::int64_t first_row, std::int64
 
 // What adds up is flushed after every tile, the rest when the last one is done.
 template <class T>
-void TileWorker<T>::flush(RowStates* states, std::int64_t rows, bool adding) {
+void TileWorker<T>::flush(const StatesFrom& states, std::int64_t rows, bool adding) {
   const Tiling& t = pass_.tiling;
   for (std::size_t p = 0; p < job_.shape->parts.size(); ++p) {
     const RowShape::Part& part = job_.shape->parts[p];
@@ -226,7 +217,7 @@ void TileWorker<T>::flush(RowStates* states, std::int64_t rows, bool adding) {
       const int count = static_cast<int>(std::min<std::int64_t>(t.lanes, rows - row));
       char* state = lane_states(strip) + part.lane_state + vector * part.kernel->lane_bytes;
       for (int c = 0; c < part.output->width; ++c, state += t.vectors * part.kernel->lane_bytes) {
-        part.kernel->flush(states->at(p, c, row), state, count);
+        part.kernel->flush(states.at(p, c, row), state, count);
         if (adding) part.kernel->lane_restart(state);
       }
     }
@@ -276,52 +267,94 @@ Range TileWorker<T>::with_own_panel(const Range& columns) const {
   return {columns.from, columns.to - first < kFewestColumns ? columns.to : first};
 }
 
-// Tile by tile. `unseen`: numbers of columns met since the last look at the clock; returns those met since.
+// One tile of columns for all strips of rows. Where columns come from data, those `expected` next are asked for.
 template <class T>
-std::int64_t TileWorker<T>::columns_of(const Range& range, bool shared, std::int64_t first_row, std::int64_t rows,
-                                       std::int64_t unseen, RowStates* states, const std::function<void()>& beat) {
+void TileWorker<T>::tile(const Block& block, std::int64_t column, std::int64_t columns, const Range& expected) {
   const Tiling& t = pass_.tiling;
-  const std::int64_t strips = padded_to(rows, t.strip_rows()) / t.strip_rows();
   const bool has_pairs = pass_.components[static_cast<int>(Space::pairs)] > 0;
   const std::int64_t of_column = std::max(pass_.components[static_cast<int>(Space::sweep_panel)], 1);
+  for (std::int64_t strip = 0; strip < block.strips; ++strip) {
+    const std::int64_t row = block.rows.from + strip * t.strip_rows(),
+                       here = std::min(t.strip_rows(), block.rows.to - row);
+    if (has_pairs) pack_pairs(row, here, column, columns);
+    if (expected.size() > 0) expect_share(expected.from, expected.to, strip, block.strips);
+    run_strip(strip, row, column, columns);
+    if (has_pairs) multiply(strip, columns);
+    if (has_pairs) write_pairs(row, here, column, columns);
+    if ((unseen_ += columns * of_column) >= kNumbersOfBeat) {
+      (*block.beat)();
+      unseen_ = 0;
+    }
+  }
+  flush(block.states, block.rows.size(), true);
+}
+
+template <class T>
+void TileWorker<T>::columns_of(const Block& block, const Range& range, bool shared) {
+  const Tiling& t = pass_.tiling;
   for (std::int64_t column = range.from; column < range.to; column += t.columns) {
     const std::int64_t columns = std::min(t.columns, range.to - column);
     spaces_[static_cast<int>(Space::sweep_panel)] = shared ? shared_panel(column) : own_panel_;
     if (!shared) panel(column, range.to, own_panel_);
-    if (column == range.from && !looked_ && looks_first(columns)) look(strips, first_row, column, columns);
+    if (column == range.from && !looked_ && looks_first(columns)) look(block.strips, block.rows.from, column, columns);
     looked_ = true;
-    for (std::int64_t strip = 0; strip < strips; ++strip) {
-      const std::int64_t row = first_row + strip * t.strip_rows(),
-                         here = std::min(t.strip_rows(), first_row + rows - row);
-      if (has_pairs) pack_pairs(row, here, column, columns);
-      if (!shared) expect_share(column + t.columns, range.to, strip, strips);
-      run_strip(strip, row, column, columns);
-      if (has_pairs) multiply(strip, columns);
-      if (has_pairs) write_pairs(row, here, column, columns);
-      if ((unseen += columns * of_column) >= kNumbersOfBeat) {
-        beat();
-        unseen = 0;
-      }
-    }
-    flush(states, rows, true);
+    tile(block, column, columns, shared ? Range() : Range{column + t.columns, range.to});
   }
-  return unseen;
+}
+
+// What has been set out of some columns, for all rows; of those that are missing in a strip, the last one once more.
+template <class T>
+void TileWorker<T>::take_joined(const Block& block, std::int64_t columns, std::int64_t last) {
+  if (columns == 0) return;
+  const std::int64_t padded = padded_to(columns, pass_.tiling.strip());
+  if (padded > columns) pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, last), 1, padded - columns, columns);
+  spaces_[static_cast<int>(Space::sweep_panel)] = own_panel_;
+  finish_panel(Space::sweep, padded, own_panel_);
+  tile(block, 0, columns, {});
+}
+
+// Columns of short spans lie side by side in a tile: each span by itself would begin and end within a strip, and set
+// out all loops anew.
+template <class T>
+void TileWorker<T>::joined_spans(const Block& block, const PairSpan* first, const PairSpan* last) {
+  const std::int64_t most = pass_.tiling.columns;
+  std::int64_t filled = 0, place = 0;
+  for (; first != last; ++first) {
+    Range left = first->columns;
+    for (const bool alone = job_.columns && left.size() >= most; left.size() > 0;) {
+      if (alone || filled == most) take_joined(block, filled, place), filled = 0;
+      if (alone) break;
+      const std::int64_t here = std::min(left.size(), most - filled);
+      pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, left.from), here, here, filled);
+      filled += here;
+      left.from += here;
+      place = left.from - 1;
+    }
+    span_alone(block, left);
+  }
+  take_joined(block, filled, place);
 }
 
 template <class T>
-void TileWorker<T>::block(std::int64_t first_row, std::int64_t rows, const PairSpan* first, const PairSpan* last,
-                          RowStates* states, const std::function<void()>& beat) {
-  const Tiling& t = pass_.tiling;
-  row_panel(first_row, rows, space(Space::lane_panel));
-  init_states(padded_to(rows, t.strip_rows()) / t.strip_rows());
+void TileWorker<T>::span_alone(const Block& block, const Range& columns) {
+  const Range own = with_own_panel(columns);
+  columns_of(block, own, false);
+  columns_of(block, {own.to, columns.to}, true);
+}
+
+template <class T>
+void TileWorker<T>::block(const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
+                          const std::function<void()>& beat) {
+  const std::int64_t wide = pass_.tiling.strip_rows();
+  const Block block{rows, padded_to(rows.size(), wide) / wide, states, &beat};
+  row_panel(rows.from, rows.size(), space(Space::lane_panel));
+  init_states(block.strips);
   looked_ = false;
-  std::int64_t unseen = 0;
-  for (; first != last; ++first) {
-    const Range own = with_own_panel(first->columns), rest{own.to, first->columns.to};
-    unseen = columns_of(own, false, first_row, rows, unseen, states, beat);
-    unseen = columns_of(rest, true, first_row, rows, unseen, states, beat);
-  }
-  flush(states, rows, false);
+  unseen_ = 0;
+  if (last - first > 1 && pass_.in_any_order) joined_spans(block, first, last);
+  else
+    for (; first != last; ++first) span_alone(block, first->columns);
+  flush(states, rows.size(), false);
   beat();
 }
 

@@ -40,8 +40,8 @@ class TileWorker {
   // Computes the panel of the tile that begins at `column`, and that of a block of rows.
   void panel(std::int64_t column, std::int64_t end_column, T* to);
   void row_panel(std::int64_t first_row, std::int64_t rows, T* to);
-  // Folds the columns of some spans into states of the rows from `first_row` on.
-  void block(std::int64_t first_row, std::int64_t rows, const PairSpan* first, const PairSpan* last, RowStates* states,
+  // Folds the columns of some spans into the states of some rows.
+  void block(const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
              const std::function<void()>& beat);
 
   // One strip of rows alone, for those who make panels themselves. Its terms may come in any order: they are called by
@@ -54,7 +54,7 @@ class TileWorker {
   bool looks() const;
   // In the lane and the state in which most terms matter; NaN where all do.
   double limit() const;
-  void end_strip(std::int64_t rows, bool adding, RowStates* states) { flush(states, rows, adding); }
+  void end_strip(std::int64_t rows, bool adding, RowStates* states) { flush({states}, rows, adding); }
   // What an output kept pair by pair is in the rows of the first column.
   const T* values() const {
     return spaces_[static_cast<int>(Space::pairs)] + pass_.outputs[0].values * pass_.stride(Space::pairs);
@@ -71,7 +71,9 @@ class TileWorker {
     return const_cast<T*>(static_cast<const T*>(job_.columns)) +
            column * pass_.components[static_cast<int>(Space::sweep_panel)];
   }
-  void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded);
+  void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded, std::int64_t place = 0);
+  // From what has been packed.
+  void finish_panel(Space axis, std::int64_t padded, T* to);
   void expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip, std::int64_t strips);
   void run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded);
   void fill_panel(Space axis, std::int64_t count, T* to);
@@ -82,12 +84,22 @@ class TileWorker {
   void look(std::int64_t strips, std::int64_t first_row, std::int64_t column, std::int64_t columns);
   template <class F>
   void each_state(std::int64_t strips, F f);
-  void flush(RowStates* states, std::int64_t rows, bool adding);
+  void flush(const StatesFrom& states, std::int64_t rows, bool adding);
   void multiply(std::int64_t strip, std::int64_t columns);
   void write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
   Range with_own_panel(const Range& columns) const;
-  std::int64_t columns_of(const Range& columns, bool shared, std::int64_t first_row, std::int64_t rows,
-                          std::int64_t unseen, RowStates* states, const std::function<void()>& beat);
+  // Rows that are worked on.
+  struct Block {
+    Range rows;
+    std::int64_t strips;
+    StatesFrom states;
+    const std::function<void()>* beat;
+  };
+  void tile(const Block& block, std::int64_t column, std::int64_t columns, const Range& expected);
+  void columns_of(const Block& block, const Range& columns, bool shared);
+  void take_joined(const Block& block, std::int64_t columns, std::int64_t last);
+  void joined_spans(const Block& block, const PairSpan* first, const PairSpan* last);
+  void span_alone(const Block& block, const Range& columns);
   char* lane_states(std::int64_t strip) { return states_ + strip * job_.pass->lane_state_bytes; }
 
   const PassRun& job_;
@@ -99,7 +111,8 @@ class TileWorker {
   char* storage_ = nullptr;
   char* scratch_ = nullptr;
   char* room_ = nullptr;
-  bool looked_ = false;  // at the first tile of the present block
+  bool looked_ = false;      // at the first tile of the present block
+  std::int64_t unseen_ = 0;  // numbers of columns met since the last look at the clock
 };
 
 }  // namespace kernweave

@@ -24,48 +24,48 @@ double Units::work_of(const Range& rows) const { return padded_to(rows.size(), s
 
 Units::Units(const PairSpans& spans, const UnitShape& shape, const Dealing& dealing)
     : shape_(shape), mixed_(dealing.mixed) {
+  const RowCosts costs{shape.rows, shape.row_step, kColumnsOfSpan, kRowsOfColumn};
+  const std::vector<RowPiece> pieces =
+      dealing.grouped ? grouped_rows(spans, costs) : tiles_of_rows(spans, shape.rows);
   double all = 0;
-  const auto each_tile = [&](auto visit) {
-    for (std::int64_t b = 0; b < spans.blocks(); ++b) {
-      const Range block = spans.rows_of(b);
-      for (std::int64_t row = block.from; row < block.to; row += shape.rows)
-        visit(Range{row, std::min(row + shape.rows, block.to)}, spans.begin(b), spans.end(b));
+  for (const RowPiece& piece : pieces) {
+    all += work_of(piece.rows);
+    for (const PairSpan& span : piece.spans) {
+      all += work_of(piece.rows, span);
+      columns_[span.partial] += span.columns.size();
     }
-  };
-  each_tile([&](const Range& rows, const PairSpan* first, const PairSpan* last) {
-    all += work_of(rows);
-    for (const PairSpan* span = first; span != last; ++span) {
-      all += work_of(rows, *span);
-      columns_[span->partial] += span->columns.size();
-    }
-  });
+  }
   const auto by_work = static_cast<std::int64_t>(all / kPairsOfTask);
   tasks_ = std::max<std::int64_t>(std::min(dealing.tasks, by_work), 1);
   const double most = all / static_cast<double>(tasks_) / dealing.units_of_task;
-  each_tile([&](const Range& rows, const PairSpan* first, const PairSpan* last) { add_rows(rows, first, last, most); });
+  for (const RowPiece& piece : pieces) add_piece(piece, most);
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const auto same = [&](std::size_t v) { return v < units_.size() && units_[v].of.from == units_[u].of.from; };
+    units_[u].begins = u == 0 || !same(u - 1);
+    units_[u].ends = !same(u + 1);
+  }
 }
 
-// Rows with more work than `most` are several units, which end within spans where these are long.
-void Units::add_rows(const Range& rows, const PairSpan* first, const PairSpan* last, double most) {
+// What is more work than `most` is several units, which end within spans where these are long.
+void Units::add_piece(const RowPiece& piece, double most) {
   const double so_far = ends_.empty() ? 0 : static_cast<double>(ends_.back());
-  double work = work_of(rows), before = 0;
-  const std::size_t first_unit = units_.size();
+  double work = work_of(piece.rows), before = 0;
   std::int64_t from = static_cast<std::int64_t>(spans_.size());
   const auto end_unit = [&] {
     const auto to = static_cast<std::int64_t>(spans_.size());
-    units_.push_back({rows, from, to, units_.size() == first_unit, false});
+    units_.push_back({piece.rows, piece.of, from, to, false, false});
     ends_.push_back(static_cast<std::int64_t>(so_far + before + work));
     before += work;
     work = 0;
     from = to;
   };
-  for (const PairSpan* span = first; span != last; ++span) {
-    PairSpan left = *span;
-    const double each = work_of(rows, {{0, shape_.columns}, span->partial});
+  for (const PairSpan& span : piece.spans) {
+    PairSpan left = span;
+    const double each = work_of(piece.rows, {{0, shape_.columns}, span.partial});
     const std::int64_t step = std::max<std::int64_t>(static_cast<std::int64_t>(most / each), 1) * shape_.columns;
     while (left.columns.size() > 0) {
       const PairSpan part{{left.columns.from, std::min(left.columns.from + step, left.columns.to)}, left.partial};
-      const double more = work_of(rows, part);
+      const double more = work_of(piece.rows, part);
       const bool any = static_cast<std::int64_t>(spans_.size()) > from;
       const bool other = any && !mixed_ && spans_.back().partial != part.partial;
       if (other || (any && work + more > 1.5 * most)) end_unit();
@@ -75,7 +75,6 @@ void Units::add_rows(const Range& rows, const PairSpan* first, const PairSpan* l
     }
   }
   end_unit();
-  units_.back().ends = true;
 }
 
 Range Units::of_task(std::int64_t task) const {

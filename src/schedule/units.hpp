@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <vector>
-#include "schedule/pair_map.hpp"
+#include "schedule/row_groups.hpp"
 
 namespace kernweave {
 
@@ -13,18 +13,19 @@ struct UnitShape {
 };
 
 // How finely pairs are dealt out: into at most so many tasks, of so many units each; may a unit have spans of both
-// kinds?
+// kinds; may rows fold the columns that they share together, in another order (schedule/row_groups.hpp)?
 struct Dealing {
   std::int64_t tasks;
   double units_of_task;
-  bool mixed;
+  bool mixed, grouped = false;
 };
 
-// Some spans of some rows, of a tile or fewer. Units of the same rows follow each other.
+// Some spans of some rows, of a tile or fewer, and the rows among which these are done. Units of the same such rows
+// follow each other.
 struct Unit {
-  Range rows;
+  Range rows, of;
   std::int64_t first, last;  // of all spans of the units
-  bool begins, ends;         // is it the first, the last of its rows?
+  bool begins, ends;         // is it the first, the last of those?
 };
 
 class Units {
@@ -42,7 +43,7 @@ class Units {
   const PairSpan* end(const Unit& unit) const { return spans_.data() + unit.last; }
 
  private:
-  void add_rows(const Range& rows, const PairSpan* first, const PairSpan* last, double most);
+  void add_piece(const RowPiece& piece, double most);
   double work_of(const Range& rows, const PairSpan& span) const;
   double work_of(const Range& rows) const;
 

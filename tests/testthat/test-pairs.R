@@ -78,7 +78,10 @@ test_that("units have each pair once, in order, and tasks about as many", {
   kept <- list(restrict(F, by = rep(1:40, sizes)), exclude_diag(F), restrict(F, where = row_index() < col_index()),
                restrict(F, ranges = ranges(sizes, rev(sizes), matrix(runif(1600) < 0.1, 40))))
   for (K in kept) for (along_i in c(TRUE, FALSE)) for (tile in list(c(128, 512), c(16, 32))) {
-    units <- kernweave:::r_units(kernweave:::pair_argument(K$pairs, c(n, n)), along_i, tile[1], tile[2])
+    of_pairs <- function(grouped) {
+      kernweave:::r_units(kernweave:::pair_argument(K$pairs, c(n, n)), along_i, tile[1], tile[2], grouped)
+    }
+    units <- of_pairs(FALSE)
     met <- matrix(0, n, n)
     for (u in seq_len(ncol(units))) {
       rows <- units[2, u]:units[3, u]
@@ -92,7 +95,47 @@ test_that("units have each pair once, in order, and tasks about as many", {
     if (tile[1] == 128) expect_lt(max(work), 2 * mean(work))
     expect_false(is.unsorted(units[1, ]))
     expect_false(is.unsorted(units[2, ] * 1e6 + units[4, ]))
+    expect_identical(units[7:8, ], units[2:3, ])
+    grouped <- of_pairs(TRUE)
+    for (u in seq_len(ncol(grouped))) {
+      rows <- grouped[2, u]:grouped[3, u]
+      columns <- grouped[4, u]:grouped[5, u]
+      met[rows, columns] <- met[rows, columns] - 1
+    }
+    expect_true(all(met == 0), label = "the same pairs in any order")
+    expect_true(all(grouped[7, ] <= grouped[2, ] & grouped[3, ] <= grouped[8, ]))
+    expect_true(all(grouped[8, ] - grouped[7, ] < tile[1]))
+    expect_false(is.unsorted(grouped[7, ]))
   }
+})
+
+test_that("columns that small blocks share are folded for all of them, and the sums are those of the pairs", {
+  set.seed(6)
+  boxes <- rep(sample(c(1, 5, 17, 40), 60, TRUE), length.out = 60)
+  n <- sum(boxes)
+  near <- abs(outer(1:60, 1:60, "-")) < 9
+  near[cbind(sample(60, 200, TRUE), sample(60, 200, TRUE))] <- FALSE
+  x <- runif(n)
+  y <- runif(n)
+  there <- near[rep(1:60, boxes), rep(1:60, boxes)]
+  K <- restrict(exp(-abs(Vi(x) - Vj(y))), ranges = ranges(boxes, boxes, near))
+  units <- kernweave:::r_units(kernweave:::pair_argument(K$pairs, c(n, n)), TRUE, 128, 512, TRUE)
+  expect_gt(sum((units[3, ] - units[2, ] + 1) * (units[5, ] - units[4, ] + 1) * (units[2, ] == units[7, ]) *
+                  (units[3, ] == units[8, ])), 0.5 * sum(there))
+  D <- exp(-abs(outer(x, y, "-")))
+  w <- cbind(runif(n), rnorm(n))
+  for (isa in instruction_sets) for (precision in c("float64", "float32")) with_isa(isa, {
+    near_enough <- function(found, wanted) {
+      expect_equal(as.vector(found), as.vector(wanted), tolerance = if (precision == "float64") 1e-13 else 1e-5)
+    }
+    of <- function(...) lazy_set(K, device = "cpu", precision = precision, ...)
+    near_enough(of() %*% w, (D * there) %*% w)
+    near_enough(t(of()) %*% w, t(D * there) %*% w)
+    near_enough(sum(of(), index = "ij"), sum(D * there))
+    near_enough(max(of(), index = "j"), apply(ifelse(there, D, -Inf), 1, max))
+    expect_identical(argKmin(of(), K = 2), argKmin(lazy_set(K, device = "reference", precision = precision), K = 2))
+    expect_identical(of(threads = 3) %*% w, of(threads = 1) %*% w)
+  })
 })
 
 test_that("kernels of units give what plain loops give, as they are written for formulas", {
