@@ -47,7 +47,8 @@ inline constexpr long long kTasks = 64;
 // Pairs below which a task is not cut further: about 50 microseconds of work, twice a thread's start.
 inline constexpr double kPairsOfTask = 65536;
 // Of restricted pairs: columns that take as long as it takes to begin a span of a block of rows, or these rows; rows
-// that take as long as it takes to set out a column for them; how much longer a pair takes where a formula says whether it exists; units of a task, to be dealt out.
+// that take as long as it takes to set out a column for them; how much longer a pair takes where a formula says whether
+// it exists; units of a task, to be dealt out.
 inline constexpr double kColumnsOfSpan = 24;
 inline constexpr double kRowsOfColumn = 8;
 inline constexpr double kWorkOfPartial = 2;
