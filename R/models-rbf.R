@@ -218,8 +218,7 @@ rbf_edf <- function(kernel, used, ridge, control) {
   n <- nrow(used$x)
   if (ridge == 0) return(n)
   on <- beside_polynomial(kernel_pairs(kernel, used$x), used)
-  path <- with_singular(fit_path(on$op, NULL, ridge, control), kernel)
-  n - ridge * path$trace
+  n - ridge * with_singular(fit_trace(on$op, n, ridge, control), kernel)$trace
 }
 
 rbf_curve <- function(kernel, used, theta, control) {

@@ -12,6 +12,9 @@
 #' of the points. `sigma2` is the mean square of the residuals. Standard errors of `predict()` are those of the
 #' estimate, which leaves its bias out.
 #'
+#' Beyond `control$dense_n` rows `edf` is an estimate, with its standard error beside it. Where `lambda` is given it
+#' takes four random probes if these tell it to half of a hundredth, else `control$probes`.
+#'
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops looking for `lambda` early: to compare, give it.
 #'
 #' @param x,y inputs, a matrix, data frame or vector, and the response, a vector or a matrix with a column for each; or
@@ -24,8 +27,8 @@
 #' @param weights of the observations: the variance of one is like 1 / its weight
 #' @param control of systems: [fit_control()]
 #' @param ... not used
-#' @return An object of class `kernel_ridge`: `alpha`, `lambda`, `edf`, the trace of the smoother, `gcv`, a data frame
-#'   of the curve, `criterion`, the least of it, `sigma2`, `r.squared`.
+#' @return An object of class `kernel_ridge`: `alpha`, `lambda`, `edf`, the trace of the smoother, and `edf_se`, its
+#'   standard error, `gcv`, a data frame of the curve, `criterion`, the least of it, `sigma2`, `r.squared`.
 #' @seealso [marginal_effects()]; [ridge_path()], which it rests on; [conditional()] for kriging
 #' @export
 #' @examples
@@ -79,8 +82,9 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   alpha <- fit_solve(kernel_pairs(kernel, part$x), part$y, chosen$lambda / part$w, control)
   fit <- new_fit("kernel_ridge", call, inputs, kernel = kernel, data = part, units = to, weights = weights,
                  term.names = terms, alpha = matrix(alpha, nrow(part$y)), lambda = chosen$lambda,
-                 method = chosen$method, edf = chosen$edf, gcv = chosen$table, criterion = chosen$least,
-                 standardize = standardize, control = control, convergence = convergence_of(alpha))
+                 method = chosen$method, edf = chosen$edf, edf_se = chosen$edf_se %or% 0, gcv = chosen$table,
+                 criterion = chosen$least, standardize = standardize, control = control,
+                 convergence = convergence_of(alpha))
   with_residuals(fit, y, used)
 }
 
@@ -146,7 +150,8 @@ ridge_penalty <- function(kernel, part, lambda, control) {
   op <- weighed_pairs(kernel_pairs(kernel, part$x), part$w)
   y <- sqrt(part$w) * part$y
   if (length(lambda) == 1 && is.numeric(lambda)) {
-    return(list(lambda = lambda, edf = n - lambda * fit_path(op, NULL, lambda, control)$trace, method = "given"))
+    path <- fit_trace(op, n, lambda, control)
+    return(list(lambda = lambda, edf = n - lambda * path$trace, edf_se = lambda * path$trace_se, method = "given"))
   }
   if (is.numeric(lambda)) {
     found <- gcv_curve(op, y, n, sort(lambda), control, among = TRUE)
@@ -255,7 +260,8 @@ print.kernel_ridge <- function(x, digits = 4, ...) {
   title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
   short <- function(v) paste(format(v, digits = digits), collapse = " ")
   cat("Kernel ridge regression, ", title, ", ", format(nrow(x$x), big.mark = ","), " points\n  ", format(x$kernel),
-      "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", short(x$edf), "   R2 ", short(x$r.squared),
+      "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", short(x$edf),
+      if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"), "   R2 ", short(x$r.squared),
       "   sigma ", short(x$sigma), "\n", sep = "")
   invisible(x)
 }

@@ -46,6 +46,16 @@ fit_path <- function(op, y, ridge, control) {
              method = if (nrow(op) <= control$dense_n) "dense" else "lanczos", rank = control$rank)
 }
 
+# The trace of the inverse at one ridge, of probes as many as tell the degrees of freedom, n - ridge trace, to half of a
+# hundredth: most often few.
+fit_trace <- function(op, n, ridge, control) {
+  few <- control
+  few$probes <- min(4, control$probes)
+  path <- fit_path(op, NULL, ridge, few)
+  known <- ridge * path$trace_se <= 0.005 * (n - ridge * path$trace)
+  if (known || few$probes == control$probes) path else fit_path(op, NULL, ridge, control)
+}
+
 # n rss / tr(I - S)^2 along a grid of ridges, with the least of it between: `op` may have fewer rows than the n
 # observations, those that a polynomial does not take. A ridge is `unit` times lambda.
 # `among`: one of the grid itself.
@@ -61,7 +71,8 @@ gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE) {
     abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
   }
   rownames(table) <- NULL
-  c(least_of(table, among), list(table = table))
+  best <- table[which.min(table$gcv), ]
+  c(least_of(table, among), list(edf_se = (n - best$edf) * best$se / best$gcv / 2, table = table))
 }
 
 least_of <- function(table, among = FALSE) {

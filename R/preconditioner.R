@@ -119,6 +119,7 @@ check_diagonal <- function(diagonal, ridge) {
     abort("indefinite", "the matrix is not positive definite: its diagonal has ",
           format(min(diagonal + ridge), digits = 3), " at point ", which.min(diagonal + ridge))
   }
+  if (!any(diagonal > 0)) abort("indefinite", "the diagonal of the matrix is 0, so that no point is a landmark")
   diagonal
 }
 
@@ -172,7 +173,8 @@ landmarks_of <- function(K, entries, diagonal, rank, seed) {
 
 # By a generator of our own, so that R's is asked for one number alone.
 random_order <- function(n, seed) order(r_uniforms(n, seed))
-random_signs <- function(rows, columns, seed) matrix(sign(r_uniforms(rows * columns, seed) - 0.5), rows)
+# The same as those of C++: of the order's own seed, the points that come first would all have one sign.
+random_signs <- function(rows, columns, seed) matrix(sign(r_uniforms(rows * columns, seed + 2^40) - 0.5), rows)
 
 two_parts <- function(K, found, diagonal, neighbours, seed) {
   rest <- setdiff(random_order(length(diagonal), seed), found$chosen)

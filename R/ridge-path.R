@@ -11,7 +11,7 @@
 #' too much, as for small ridges, a ridge is `refined` by systems with a [preconditioner()] whose landmarks and
 #' neighbours are kept along the path. So are three of the others, which tell what the probes missed, and make the
 #' standard errors of the rest several times smaller. `se_tol` asks for more, where differences of likelihoods matter.
-#' Up to 1000 points all is exact, by eigenvalues.
+#' A single ridge is refined at once. Up to 1000 points all is exact, by eigenvalues.
 #'
 #' With a variance, `variance K + nugget` is `variance` times the matrix of this page with `ridge = nugget / variance`.
 #' A form of two vectors, `u' A^-1 v`, is a quarter of the difference of those of `u + v` and `u - v`.
@@ -56,9 +56,12 @@ ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol 
   }
   check_symmetric_op(op)
   seed <- check_seed(seed)
-  path <- path_by_rules(op, y, ridge, probes, seed, tol, check_count(steps, "steps", least = 2))
   own <- tensor_and_ridge(op)
-  if (refine && !is.null(own)) path <- refined_path(path, own, y, probes, seed, tol, se_tol, rank, local)
+  refine <- refine && !is.null(own)
+  steps <- check_count(steps, "steps", least = 2)
+  path <- if (refine && length(ridge) == 1) unknown_path(y, ridge)
+  else path_by_rules(op, y, ridge, probes, seed, tol, steps)
+  if (refine) path <- refined_path(path, own, y, probes, seed, tol, se_tol, rank, local)
   path_frame(path, n)
 }
 
@@ -137,6 +140,14 @@ probe_estimate <- function(bounds, others) {
 
 # --- by systems -----------------------------------------------------------------------------------------------
 
+# Nothing known yet, so that all will be refined.
+unknown_path <- function(y, ridge) {
+  none <- rep(NA_real_, length(ridge))
+  of_y <- matrix(NA_real_, length(ridge), ncol(y))
+  list(ridge = ridge, form = of_y, form_error = of_y, square = of_y, square_error = of_y, logdet = none,
+       logdet_se = none, trace = none, trace_se = none, refined = logical(length(ridge)), cut = none)
+}
+
 refined_path <- function(path, own, y, probes, seed, tol, se_tol, rank, local) {
   P <- NULL
   refine <- function(path, which) {
@@ -190,7 +201,7 @@ controlled <- function(path, anchors) {
 
 refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
   if (ncol(y)) {
-    x <- solve(K, y, ridge = ridge, tol = tol / 100, method = "cg", precondition = P)
+    x <- solve(K, y, ridge = ridge, tol = tol / 100, method = "cg", precondition = P %or% FALSE)
     left <- solve_report(x)$residual * sqrt(colSums(y^2))
     size <- sqrt(colSums(x^2))
     path$form[k, ] <- colSums(x * y)

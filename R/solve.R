@@ -257,7 +257,7 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   }
   K <- as_masked(K, "a preconditioner")
   pairs <- pairs_of(K)
-  if (is.null(pairs)) return(kept_preconditioner(K, ridge, rank, local))
+  if (is.null(pairs)) return(if (!isFALSE(any(diag(K) > 0))) kept_preconditioner(K, ridge, rank, local))
   say_once("pairs", "The matrix of pairs `", pairs, "` is solved with without a preconditioner, since its rows are ",
            "not gathered. (Said once.)")
   NULL

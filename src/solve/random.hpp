@@ -21,8 +21,11 @@ inline double random_uniform(std::uint64_t seed, std::uint64_t place) {
   return static_cast<double>(random_bits(seed, place) >> 11) * 0x1p-53;
 }
 
+// Signs have seeds of their own, so that a probe is independent of an order of points that has its seed.
+constexpr std::uint64_t kSigns = std::uint64_t{1} << 40;
+
 inline double random_sign(std::uint64_t seed, std::uint64_t place) {
-  return random_bits(seed, place) >> 63 ? 1.0 : -1.0;
+  return random_bits(seed + kSigns, place) >> 63 ? 1.0 : -1.0;
 }
 
 }  // namespace kernweave::solve

@@ -19,7 +19,10 @@ test_that("fits, effects and their errors are those of KRLS", {
   iterated <- kernel_ridge(prices, MASS::Boston, of_krls, lambda = 0.25, control = fit_control(dense_n = 0, tol = 1e-9))
   expect_equal(fitted(iterated), fitted(fit), tolerance = 1e-7)
   expect_equal(marginal_effects(iterated)$std.error, effects$std.error, tolerance = 1e-6)
-  expect_equal(iterated$edf, fit$edf, tolerance = 0.1)
+  expect_lt(abs(iterated$edf - fit$edf), 4 * iterated$edf_se)
+  expect_lt(iterated$edf_se, 0.01 * fit$edf)
+  expect_output(print(iterated), "edf [0-9.]+ \\(se ")
+  expect_identical(fit$edf_se, 0)
 })
 
 test_that("cross-validation, leaving one out and the default scale are those known", {

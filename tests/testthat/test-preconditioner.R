@@ -115,3 +115,24 @@ test_that("the nearest before are found by boxes as by all pairs", {
   expect_null(kernweave:::points_of_distance(kernel_linear(x)))
   expect_null(kernweave:::points_of_distance(sqdist(Vi(x), Vj(x))))
 })
+
+test_that("probes of a seed are independent of the order of points of that seed", {
+  for (seed in c(0, 1, 77)) {
+    signs <- random_signs(4000, 2, seed)
+    order <- random_order(4000, seed)
+    for (part in split(order, rep(1:4, each = 1000))) expect_lt(max(abs(colMeans(signs[part, ]))), 4 / sqrt(1000))
+  }
+})
+
+test_that("a matrix whose diagonal is 0 has no landmarks, and is solved without or refused as not definite", {
+  set.seed(5)
+  x <- matrix(stats::rnorm(40), 20)
+  none <- 0 * kernel_gaussian(x)
+  expect_equal(as.vector(solve(none, 1:20, ridge = 2, method = "cg")), 1:20 / 2, tolerance = 1e-6)
+  expect_equal(as.numeric(logdet(none, ridge = 2, method = "lanczos")), 20 * log(2), tolerance = 1e-9)
+  distances <- sqrt(sqdist(Vi(x), Vj(x)))
+  for (call in expression(solve(distances, 1:20, ridge = 0.1, method = "cg"), preconditioner(distances, 0.1),
+                          logdet(distances, 0.1, method = "lanczos"))) {
+    expect_error(eval(call), class = "kernweave_error_indefinite")
+  }
+})

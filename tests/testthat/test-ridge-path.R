@@ -105,6 +105,20 @@ test_that("a standard error may be asked for everywhere", {
   expect_identical(which.max(likelihood(path)), which.max(likelihood(truth)))
 })
 
+test_that("a single ridge is refined at once, to the same numbers", {
+  data <- noisy(700)
+  for (name in names(spectra)) for (ridge in c(0.01, 1)) {
+    K <- spectra[[name]](data$x)
+    exact <- by_eigenvalues(as.matrix(K), data$y, ridge)
+    found <- ridge_path(K, data$y, ridge, method = "lanczos", seed = 1)
+    expect_true(found$refined)
+    expect_equal(c(found$form, found$square), c(exact$form, exact$square), tolerance = 1e-4)
+    expect_lt(abs(found$df - exact$df), 4 * found$df_se + 1e-3)
+    expect_lt(abs(found$logdet - exact$logdet), 4 * found$logdet_se + 1e-3)
+    expect_lt(found$df_se, 0.02 * exact$df)
+  }
+})
+
 test_that("several columns, none, and operators with a diagonal of their own", {
   data <- noisy(300)
   K <- spectra$matern12(data$x)

@@ -99,7 +99,7 @@ test_that("an estimated log-determinant has second derivatives, with little nois
   at <- list(scale = -1, size = 0.2, ridge = -4)
   second <- function(...) do.call(hessian(value(...)), at)
   expect_equal(second(smooth, method = "lanczos", seed = 1), second(smooth, method = "dense"), tolerance = 0.01)
-  expect_equal(second(rough, method = "lanczos", seed = 1), second(rough, method = "dense"), tolerance = 0.03)
+  expect_equal(second(rough, method = "lanczos", seed = 1), second(rough, method = "dense"), tolerance = 0.06)
   expect_equal(second(rough, method = "lanczos", seed = 1, precondition = FALSE, probes = 256),
                second(rough, method = "dense"), tolerance = 0.1)
   of_points <- function(method) {
