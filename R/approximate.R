@@ -69,7 +69,7 @@ tell_of_near <- function(plan, extent) {
   share <- plan$near_pairs / max(prod(extent), 1)
   if (share < 0.5 || plan$near_pairs < 1e9) return(invisible())
   why <- if (nzchar(plan$no_series)) plan$no_series
-  else "one point may lie far from all others, which then share a box, or the formula has hardly a series"
+  else "points may lie in few places that are tiny beside their distance, or the formula has hardly a series"
   message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: ", why)
 }
 
@@ -184,7 +184,9 @@ unaudited_product <- function(state, v) {
 near_pairs <- function(state, plan) {
   if (!is.null(state$plan$near_tensor)) return(state$plan$near_tensor)
   blocks <- ranges_in_order(plan, state$tensor$extent)
-  state$plan$near_tensor <- lazy_set(restrict(state$all, ranges = blocks), precision = near_precision(state))
+  # Beside points far away, those of all others have few digits left in float32.
+  precision <- if (plan$strays > 0) "float64" else near_precision(state)
+  state$plan$near_tensor <- lazy_set(restrict(state$all, ranges = blocks), precision = precision)
 }
 
 #' @rdname approximate

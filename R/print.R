@@ -183,11 +183,11 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 
 #' Explain how a formula would be computed
 #'
-#' Of a lazy tensor or a reduction, shows the formula as written and after rewriting with the rules that fired, the steps
-#' of the plan with where they run, and, where the data are there, the device, why it was chosen, and the time and memory
-#' to expect. Of what [approximate()] returned, shows the formula of the squared distance `s` of points that
-#' are scaled as it has them, the boxes of each level, how many classes of pairs of boxes are left out, have a series or
-#' are split, the pairs that are near, what shares of the work they are, and the bound.
+#' Of a lazy tensor or a reduction, shows the formula as written and after rewriting with the rules that fired, the
+#' steps of the plan with where they run, and, where the data are there, the device, why it was chosen, and the time
+#' and memory to expect. Of what [approximate()] returned, shows the formula of the squared distance `s` of points that
+#' are scaled as it has them, the boxes of each level, how many classes of pairs of boxes are left out, have a series
+#' or are split, the pairs that are near, what shares of the work they are, and the bound.
 #'
 #' @param x a lazy tensor, a lazy reduction, or an operator that [approximate()] returned
 #' @param index for a lazy tensor: the axis folded away by a sum

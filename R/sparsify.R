@@ -21,9 +21,9 @@
 #' the pairs left out, which `error_bound()` gives row by row. With `tol = 0` all values that are not 0 are kept.
 #'
 #' What comes back is a lazy tensor whose pairs are restricted ([restrict()]): all reductions, products,
-#' [solve()][solve.lazy_tensor] and gradients know it. They run over the pairs that are left: to a sum, small
-#' values make no difference, but `min` or `logsumexp` of all pairs would meet them. In a gradient, which pairs there are
-#' does not change with the points.
+#' [solve()][solve.lazy_tensor] and gradients know it. They run over the pairs that are left: to a sum, small values
+#' make no difference, but `min` or `logsumexp` of all pairs would meet them. In a gradient, which pairs there are does
+#' not change with the points.
 #'
 #' @param F a lazy tensor of one component over points along i and j that have their data; other restrictions than by
 #'   ranges may have been made

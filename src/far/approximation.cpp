@@ -19,14 +19,18 @@ struct Reach {
   double least = 0, most = 0;
 };
 
-// Of points of one side and the other.
+// Of points in boxes of one side and the other.
 template <int D>
-Reach reach_of(const std::vector<double>& a, const std::vector<double>& b) {
+Reach reach_of(const Tree<D>& a, const Tree<D>& b) {
   Reach reach;
-  for (int d = 0; d < D; ++d) {
-    const Span one = span<D>(a, d), other = span<D>(b, d);
-    const double gap = std::max({0.0, one.least - other.most, other.least - one.most}),
-                 most = std::max(one.most - other.least, other.most - one.least);
+  if (a.boxed() == 0 || b.boxed() == 0) return reach;
+  const auto ends = [](const Tree<D>& tree, std::size_t d) {
+    return std::minmax_element(tree.components[d].begin(), tree.components[d].begin() + tree.boxed());
+  };
+  for (std::size_t d = 0; d < D; ++d) {
+    const auto one = ends(a, d), other = ends(b, d);
+    const double gap = std::max({0.0, *one.first - *other.second, *other.first - *one.second}),
+                 most = std::max(*one.second - *other.first, *other.second - *one.first);
     reach.least += gap * gap;
     reach.most += most * most;
   }
@@ -42,7 +46,7 @@ class Approximated : public Approximation {
     same = one_tree && cut_.rows.factors == cut_.columns.factors;
     targets_.emplace(cut_.rows.points, cube_, workers);
     if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
-    const Reach reach = reach_of<D>(cut_.rows.points, cut_.columns.points);
+    const Reach reach = reach_of<D>(*targets_, sources());
     if (cut_.rows.count > 0 && cut_.columns.count > 0)
       scale = largest_found(cut_.profile, reach.least, reach.most);
     // Where it is nothing at all, what it is elsewhere.
@@ -109,6 +113,10 @@ class Approximated : public Approximation {
   std::string factors() const override {
     const bool rows = !cut_.rows.factors.empty(), columns = !cut_.columns.factors.empty();
     return rows && columns ? "of rows and columns" : rows ? "of rows" : columns ? "of columns" : "";
+  }
+
+  double strays() const override {
+    return targets_->size() - targets_->boxed() + (sources().size() - sources().boxed());
   }
 
   double bytes() const override {

@@ -37,6 +37,7 @@ class Approximation {
   virtual const std::vector<NearRectangle>& near() const = 0;
   virtual std::vector<LevelReport> levels() const = 0;
   virtual double near_pairs() const = 0;
+  virtual double strays() const = 0;  // points of both sides in no box
   virtual double bytes() const = 0;
 
   // The formula of the squared distance, and why it has no series, where an operation has none.

@@ -207,6 +207,7 @@ class Planner {
   };
 
   // Columns of boxes above hold for those below, so rows are those of the lowest boxes that have columns of their own.
+  // Points in no box are near to all.
   void collect_near(Levels<D>* all) const {
     std::vector<std::vector<bool>> below(near_.size());  // does it, or what it is made of, have columns?
     for (std::size_t l = near_.size(); l-- > 0;) {
@@ -223,7 +224,9 @@ class Planner {
       std::size_t level, box;
       std::vector<Columns> columns;
     };
+    const int columns = sources_.size(), boxed = sources_.boxed();
     std::vector<Visit> pending = {{0, 0, {}}};
+    if (boxed < columns) pending[0].columns.push_back({boxed, columns});
     while (!pending.empty()) {
       Visit visit = std::move(pending.back());
       pending.pop_back();
@@ -240,6 +243,8 @@ class Planner {
       for (int c = box.children - 1; c >= 0; --c)
         pending.push_back({visit.level + 1, static_cast<std::size_t>(box.first_child + c), visit.columns});
     }
+    if (targets_.boxed() < targets_.size() && columns > 0)
+      add_rows({targets_.boxed(), targets_.size(), 0, 0, {}}, {{0, columns}}, all);
   }
 
   static void add_rows(const Box& box, std::vector<Columns> columns, Levels<D>* all) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "arrays/radix_order.hpp"
 
@@ -18,71 +19,160 @@ std::int64_t key_of(const std::array<std::int64_t, D>& places, int bits) {
   return key;
 }
 
+template <int D>
+std::array<double, D> point_of(const std::vector<double>& points, std::size_t p) {
+  std::array<double, D> out;
+  for (std::size_t d = 0; d < D; ++d) out[d] = points[p + d * (points.size() / D)];
+  return out;
+}
+
+// From the least to the largest of each component.
+template <int D>
+struct Spans {
+  std::array<double, D> least, most;
+
+  Spans() {
+    least.fill(HUGE_VAL);
+    most.fill(-HUGE_VAL);
+  }
+  void take(const std::array<double, D>& point) {
+    for (std::size_t d = 0; d < D; ++d) {
+      least[d] = std::min(least[d], point[d]);
+      most[d] = std::max(most[d], point[d]);
+    }
+  }
+  bool has(const std::array<double, D>& point) const {
+    for (std::size_t d = 0; d < D; ++d)
+      if (!(least[d] <= point[d] && point[d] <= most[d])) return false;
+    return true;
+  }
+  double width() const {
+    double width = 0;
+    for (std::size_t d = 0; d < D; ++d) width = std::max(width, most[d] - least[d]);
+    return width;
+  }
+  Cube<D> cube() const {
+    Cube<D> cube;
+    if (!(least[0] <= most[0])) return cube;  // no points at all
+    cube.least = least;
+    if (width() > 0) cube.width = width();  // else all points coincide
+    return cube;
+  }
+};
+
+// Strays are looked for by a sample of each side, without its ends: they lie farther from the rest of it than so many
+// times its width, and are no larger share of their side, but for one.
+constexpr std::size_t kSample = 4096, kEnds = 64;  // of which one part at each end
+constexpr double kFarAway = 1000, kMostStrays = 0.001;
+
+template <int D>
+Spans<D> fence_of(const std::vector<double>& a, const std::vector<double>& b) {
+  Spans<D> fence;
+  for (const std::vector<double>* points : {&a, &b}) {
+    const std::size_t count = points->size() / D, step = count / kSample + 1;
+    for (std::size_t d = 0; d < D && count > 0; ++d) {
+      std::vector<double> sample;
+      for (std::size_t p = 0; p < count; p += step) sample.push_back((*points)[p + d * count]);
+      std::sort(sample.begin(), sample.end());
+      const std::size_t end = sample.size() / kEnds;
+      fence.least[d] = std::min(fence.least[d], sample[end]);
+      fence.most[d] = std::max(fence.most[d], sample[sample.size() - 1 - end]);
+    }
+  }
+  const double farther = kFarAway * fence.width();
+  for (std::size_t d = 0; d < D; ++d) {
+    fence.least[d] -= farther;
+    fence.most[d] += farther;
+  }
+  return fence;
+}
+
 }  // namespace
 
 template <int D>
-Span span(const std::vector<double>& points, int component) {
-  const std::size_t n = points.size() / D, first = static_cast<std::size_t>(component) * n;
-  Span found{HUGE_VAL, -HUGE_VAL};
-  for (std::size_t p = 0; p < n; ++p) {
-    found.least = std::min(found.least, points[first + p]);
-    found.most = std::max(found.most, points[first + p]);
+bool Cube<D>::has(const std::vector<double>& points, std::size_t p) const {
+  for (std::size_t d = 0; d < D; ++d) {
+    const double along = points[p + d * (points.size() / D)] - least[d];
+    if (!(along >= 0 && along <= width)) return false;
   }
-  return found;
+  return true;
 }
 
 template <int D>
 Cube<D> Cube<D>::around(const std::vector<double>& a, const std::vector<double>& b) {
-  Cube cube;
-  cube.width = 0;
-  for (std::size_t d = 0; d < D; ++d) {
-    const Span one = span<D>(a, static_cast<int>(d)), other = span<D>(b, static_cast<int>(d));
-    const double least = std::min(one.least, other.least), most = std::max(one.most, other.most);
-    if (!(least <= most)) continue;  // no points at all
-    cube.least[d] = least;
-    cube.width = std::max(cube.width, most - least);
+  Spans<D> all;
+  for (const std::vector<double>* points : {&a, &b})
+    for (std::size_t p = 0; p < points->size() / D; ++p) all.take(point_of<D>(*points, p));
+  const Spans<D> fence = fence_of<D>(a, b);
+  if (fence.width() >= all.width() || !(fence.width() > 0)) return all.cube();
+  Spans<D> within;
+  for (const std::vector<double>* points : {&a, &b}) {
+    const std::size_t count = points->size() / D;
+    double strays = 0;
+    for (std::size_t p = 0; p < count; ++p) {
+      const std::array<double, D> point = point_of<D>(*points, p);
+      if (fence.has(point)) within.take(point);
+      else ++strays;
+    }
+    if (strays > 1 + kMostStrays * static_cast<double>(count)) return all.cube();
   }
-  if (!(cube.width > 0)) cube.width = 1;  // all points coincide
-  return cube;
+  return within.cube();
+}
+
+// The numbers of points, those that are in the cube first.
+template <int D>
+std::vector<int> Tree<D>::inside_then_outside(const std::vector<double>& points, const Cube<D>& cube,
+                                              int* inside) const {
+  std::vector<int> numbers(points.size() / D);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const auto is_inside = [&](int p) { return cube.has(points, static_cast<std::size_t>(p)); };
+  const auto end = std::stable_partition(numbers.begin(), numbers.end(), is_inside);
+  *inside = static_cast<int>(end - numbers.begin());
+  return numbers;
 }
 
 template <int D>
 Tree<D>::Tree(const std::vector<double>& points, const Cube<D>& cube, const arrays::Workers& workers) {
-  const auto n = static_cast<std::int64_t>(points.size() / D);
+  const std::size_t n = points.size() / D;
   const double cells = std::ldexp(1.0, kHalvings), scale = cells / cube.width;
-  std::vector<std::int64_t> keys(static_cast<std::size_t>(n));
-  arrays::each_piece(workers, n, [&](Index, Index first, Index last) {
-    for (Index p = first; p < last; ++p) {
+  int inside = 0;
+  const std::vector<int> numbers = inside_then_outside(points, cube, &inside);
+  std::vector<std::int64_t> keys(static_cast<std::size_t>(inside));
+  arrays::each_piece(workers, inside, [&](Index, Index first, Index last) {
+    for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) {
       std::array<std::int64_t, D> places;
       for (std::size_t d = 0; d < D; ++d) {
-        const double place = (points[static_cast<std::size_t>(p) + d * static_cast<std::size_t>(n)] - cube.least[d]);
+        const double place = points[static_cast<std::size_t>(numbers[k]) + d * n] - cube.least[d];
         places[d] = static_cast<std::int64_t>(std::min(cells - 1, std::max(0.0, place * scale)));
       }
-      keys[static_cast<std::size_t>(p)] = key_of<D>(places, kHalvings);
+      keys[k] = key_of<D>(places, kHalvings);
     }
   });
   order.resize(keys.size());
-  const arrays::Keys columns({{arrays::KeyType::int64, keys.data()}}, n, workers);
+  const arrays::Keys columns({{arrays::KeyType::int64, keys.data()}}, inside, workers);
   arrays::radix_order(columns, {{}, 0, workers}, order.data(), nullptr);
-  for (int& number : order) --number;
   std::vector<std::int64_t> sorted(keys.size());
-  for (std::size_t d = 0; d < D; ++d) components[d].resize(keys.size() + kBehind);
-  arrays::each_piece(workers, n, [&](Index, Index first, Index last) {
-    for (auto p = static_cast<std::size_t>(first); p < static_cast<std::size_t>(last); ++p) {
-      const auto from = static_cast<std::size_t>(order[p]);
-      sorted[p] = keys[from];
-      for (std::size_t d = 0; d < D; ++d) components[d][p] = points[from + d * keys.size()];
+  arrays::each_piece(workers, inside, [&](Index, Index first, Index last) {
+    for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) {
+      const auto from = static_cast<std::size_t>(order[k] - 1);
+      sorted[k] = keys[from];
+      order[k] = numbers[from];
     }
   });
+  order.insert(order.end(), numbers.begin() + inside, numbers.end());
+  for (std::size_t d = 0; d < D; ++d) components[d].resize(n + kBehind);
+  arrays::each_piece(workers, static_cast<Index>(n), [&](Index, Index first, Index last) {
+    for (auto p = static_cast<std::size_t>(first); p < static_cast<std::size_t>(last); ++p)
+      for (std::size_t d = 0; d < D; ++d) components[d][p] = points[static_cast<std::size_t>(order[p]) + d * n];
+  });
   for (std::vector<double>& component : components)
-    std::fill(component.begin() + static_cast<std::ptrdiff_t>(n), component.end(),
-              n > 0 ? component[static_cast<std::size_t>(n - 1)] : 0.0);
+    std::fill(component.begin() + static_cast<std::ptrdiff_t>(n), component.end(), n > 0 ? component[n - 1] : 0.0);
   split(sorted);
 }
 
 template <int D>
 void Tree<D>::split(const std::vector<std::int64_t>& keys) {
-  boxes.push_back({Box{0, size(), 0, 0, {}}});
+  boxes.push_back({Box{0, static_cast<int>(keys.size()), 0, 0, {}}});
   for (int level = 0; level + 1 < kHalvings; ++level) {
     std::vector<Box> next;
     const int behind = D * (kHalvings - 1 - level);  // bits of places within a box of the next level
@@ -107,9 +197,6 @@ void Tree<D>::split(const std::vector<std::int64_t>& keys) {
   }
 }
 
-template Span span<1>(const std::vector<double>&, int);
-template Span span<2>(const std::vector<double>&, int);
-template Span span<3>(const std::vector<double>&, int);
 template struct Cube<1>;
 template struct Cube<2>;
 template struct Cube<3>;

@@ -9,15 +9,8 @@
 namespace kernweave {
 namespace far {
 
-// From the least to the largest of one component of points, which have their components one after the other. Of no
-// points, from infinity to its opposite.
-struct Span {
-  double least, most;
-};
-template <int D>
-Span span(const std::vector<double>& points, int component);
-
-// The cube that all points lie in.
+// The cube that points lie in: all of them, or all but a few strays that are so far from the others that these would
+// share a box.
 template <int D>
 struct Cube {
   std::array<double, D> least{};
@@ -25,6 +18,8 @@ struct Cube {
 
   // Of points in two lists, their components one after the other.
   static Cube around(const std::vector<double>& a, const std::vector<double>& b);
+  // Is point number p of a list in it?
+  bool has(const std::vector<double>& points, std::size_t p) const;
 };
 
 template <int D>
@@ -43,17 +38,19 @@ class Tree {
     int size() const { return end - begin; }
   };
 
-  // A last level has no boxes with children.
+  // Points outside of the cube are in no box. A last level has no boxes with children.
   Tree(const std::vector<double>& points, const Cube<D>& cube, const arrays::Workers& workers);
 
   int size() const { return static_cast<int>(order.size()); }
+  int boxed() const { return boxes[0][0].size(); }
   int levels() const { return static_cast<int>(boxes.size()); }
 
-  std::vector<int> order;                        // the number of each point
+  std::vector<int> order;                        // the number of each point, those in no box behind the others
   std::array<std::vector<double>, D> components; // in order; the last point once more, `kBehind` times
   std::vector<std::vector<Box>> boxes;           // of each level, in order
 
  private:
+  std::vector<int> inside_then_outside(const std::vector<double>& points, const Cube<D>& cube, int* inside) const;
   void split(const std::vector<std::int64_t>& keys);
 };
 

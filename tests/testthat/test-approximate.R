@@ -156,10 +156,33 @@ test_that("few points, none, and those in one place", {
   expect_equal(as.vector(eager(approximate(kernel_matern(same), 1e-6)) %*% rep(1, 500)), rep(500, 500))
 })
 
-test_that("an outlier that leaves all points in one box is told of", {
-  x <- c(stats::runif(40000), 1e12)
+test_that("a few points far from all others are near to all, and the others as without them", {
+  with_local_seed(12, for (d in 1:3) for (far in c(1e4, 1e9)) {
+    x <- matrix(stats::runif(3000 * d), ncol = d)
+    x[c(7, 2000, 2001), ] <- far * stats::runif(3 * d, 1, 2)
+    b <- stats::rnorm(3000)
+    for (K in list(kernel_matern(x, scale = 0.5, nu = 1.5), kernel_energy(x, x[1:2500, ]))) {
+      v <- b[seq_len(ncol(K))]
+      exact <- K %*% v
+      audited <- eager(approximate(K, 1e-4), 30)
+      plan <- plan_of(audited)
+      expect_equal(plan$strays, 3 + sum(c(7, 2000, 2001) <= ncol(K)))
+      expect_lt(plan$near_pairs / prod(dim(K)), if (d == 3) 0.75 else 0.35)
+      expect_lte(sqrt(sum((audited %*% v - exact)^2) / sum(exact^2)), 2e-4)
+      proved <- eager(approximate(K, 1e-4, "proof"), 30)
+      size <- 1e-11 * as.vector(abs(K) %*% abs(v))
+      expect_true(all(abs(proved %*% v - exact) <= error_bound(proved, v) + size))
+      expect_true(all(error_bound(proved, v)[c(7, 2000, 2001)] == 0))
+      turned <- error_bound(eager(approximate(t(K), 1e-4, "proof"), 30), b)
+      expect_lte(max(abs(t(proved) %*% b - crossprod(K, b))), max(turned) + max(size))
+    }
+  })
+})
+
+test_that("points in two tiny places far apart, which share a box each, are told of", {
+  x <- c(stats::runif(40000), 1e13 + seq_len(100))
   expect_message(approximate(kernel_laplacian(x)), "% of all pairs are near")
-  expect_silent(approximate(kernel_laplacian(x[-40001])))
+  expect_silent(approximate(kernel_laplacian(c(x[1:40000], 1e13))))
 })
 
 test_that("what cannot be approximated says why", {
