@@ -41,7 +41,9 @@ variable_columns <- function(v, name, levels = NULL) {
   columns <- if (is.matrix(v)) v else matrix(v, ncol = 1, dimnames = list(names(v), name))
   if (!ncol(columns)) abort("shape", "`", name, "` has no columns")
   names <- colnames(columns) %or% paste0(name, seq_len(ncol(columns)))
-  matrix(as.numeric(columns), nrow(columns), ncol(columns), dimnames = list(rownames(columns), names))
+  attributes(columns) <- list(dim = dim(columns), dimnames = list(rownames(columns), names))
+  storage.mode(columns) <- "double"
+  columns
 }
 
 dense_columns <- function(v, name) {
@@ -65,6 +67,7 @@ complete_points <- function(x, argument) check_complete(as_inputs(x, argument), 
 
 check_complete <- function(x, argument) {
   force(x)  # generics of the methods package wrap the errors of what they evaluate
+  if (is.finite(sum(x))) return(x)
   missing <- which(rowSums(is.na(x)) > 0)
   if (length(missing)) {
     abort("data", "`", argument, "` has missing values in ", counted(length(missing), "row"), ": ", first_few(missing))

@@ -50,10 +50,11 @@ knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is
   metric <- as_metric(metric)
   # One more than is wanted tells whether the last place was tied; another is for the point itself.
   found <- nearest(points, metric, min(n, k + exclude_self + 1))
-  if (exclude_self) found <- without_self(found)
-  wanted <- seq_len(k)
-  tied <- if (ncol(found$index) > k) sum(found$value[, k + 1] == found$value[, k] & !is.na(found$index[, k + 1])) else 0
-  out <- list(nn.index = found$index[, wanted, drop = FALSE], nn.dist = found$value[, wanted, drop = FALSE])
+  places <- neighbour_places(found$index, exclude_self)
+  at <- function(which) list(nn.index = places(found$index, which), nn.dist = rooted(places(found$value, which), metric))
+  out <- at(seq_len(k))
+  following <- if (k < ncol(found$index) - exclude_self) at(k + 1)
+  tied <- sum(following$nn.dist == out$nn.dist[, k] & !is.na(following$nn.index))
   new_neighbours(lapply(out, named_rows, rownames(points$query)), "knn", n, metric, exclude_self, is.null(query), tied)
 }
 
@@ -80,30 +81,32 @@ neighbour_points <- function(x, query, exclude_self) {
   list(x = x, query = query)
 }
 
-# Squared distances have the same order, and are quicker.
+# Squared distances have the same order, and are quicker: values are still to be rooted().
 nearest <- function(points, metric, K) {
-  euclidean <- metric$name == "euclidean"
-  D <- metric_pairs(if (euclidean) as_metric("sqeuclidean") else metric, points$query, points$x)
-  found <- Kmin_argKmin(D, K = K)
-  if (euclidean) found$value <- sqrt(found$value)
-  found
+  quicker <- if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
+  Kmin_argKmin(metric_pairs(quicker, points$query, points$x), K = K)
 }
 
-# Each row without its own number, or without its last place where that is not there. A restricted distance may have
-# fewer pairs than places: these are NA.
-without_self <- function(found, rows = seq_len(nrow(found$index))) {
-  K <- ncol(found$index)
+rooted <- function(values, metric) if (metric$name == "euclidean") sqrt(values) else values
+
+# What takes some places out of what was found. Without `exclude_self` as they stand; else each row without its own
+# number, or without its last place where that is not there. A restricted distance may have fewer pairs than places:
+# these are NA.
+neighbour_places <- function(index, exclude_self, rows = seq_len(nrow(index))) {
+  if (!exclude_self) return(function(values, places) values[, places, drop = FALSE])
+  K <- ncol(index)
   # Most are the first.
-  others <- which(is.na(found$index[, 1]) | found$index[, 1] != rows)
-  self <- found$index[others, , drop = FALSE] == rows[others]
+  others <- which(is.na(index[, 1]) | index[, 1] != rows)
+  self <- index[others, , drop = FALSE] == rows[others]
   self[is.na(self)] <- FALSE
   at <- ifelse(rowSums(self) > 0, max.col(self, ties.method = "first"), K)
   kept <- col(self) != at
-  lapply(found, function(values) {
-    out <- values[, -1, drop = FALSE]
-    out[others, ] <- matrix(t(values[others, , drop = FALSE])[t(kept)], length(others), byrow = TRUE)
+  function(values, places) {
+    out <- values[, 1 + places, drop = FALSE]
+    of_others <- matrix(t(values[others, , drop = FALSE])[t(kept)], length(others), K - 1, byrow = TRUE)
+    out[others, ] <- of_others[, places, drop = FALSE]
     out
-  })
+  }
 }
 
 named_rows <- function(values, names) {
@@ -158,11 +161,13 @@ filled_lists <- function(points, metric, counts, exclude_self) {
   for (rows in split(seq_len(m), size)) {
     most <- min(max(counts[rows], 1) + exclude_self, nrow(points$x))
     found <- nearest(list(query = points$query[rows, , drop = FALSE], x = points$x), metric, most)
-    if (exclude_self) found <- without_self(found, rows)
+    places <- neighbour_places(found$index, exclude_self, rows)
+    index <- places(found$index, seq_len(most - exclude_self))
+    value <- rooted(places(found$value, seq_len(most - exclude_self)), metric)
     for (k in seq_along(rows)) {
-      places <- seq_len(counts[rows[k]])
-      id[[rows[k]]] <- found$index[k, places]
-      dist[[rows[k]]] <- found$value[k, places]
+      here <- seq_len(counts[rows[k]])
+      id[[rows[k]]] <- index[k, here]
+      dist[[rows[k]]] <- value[k, here]
     }
   }
   list(id = id, dist = dist)
