@@ -13,10 +13,6 @@ using Mask = Disc::Mask;
 // What is computed is off by some last digits, and of the smallest numbers there are fewer.
 constexpr double kRounding = 1e-15, kSmallest = 1e-300;
 
-Disc rounded(const Disc& a) {
-  const double wider = a.radius + kRounding * (std::abs(a.centre) + a.radius) + kSmallest;
-  return std::isfinite(wider) ? Disc(a.centre, wider, a.real) : Disc::nowhere();
-}
 Disc made(Complex centre, double radius, const Disc& a, const Disc& b) {
   return rounded({centre, radius, a.real && b.real});
 }
@@ -25,12 +21,6 @@ Disc made(Complex centre, double radius, const Disc& a) { return made(centre, ra
 Mask compared(const Disc& a, const Disc& b, bool always, bool never) {
   if (!a.real || !b.real || !a.known() || !b.known()) return Mask::nowhere;
   return always ? Mask::yes : never ? Mask::no : Mask::unknown;
-}
-
-Disc inverse(const Disc& a) {
-  const double far = std::abs(a.centre);
-  if (!(far > a.radius)) return Disc::nowhere();
-  return made(1.0 / a.centre, a.radius / (far * (far - a.radius)), a);
 }
 
 // Does it keep away from the real numbers that are not positive?
@@ -45,6 +35,16 @@ Disc whole_power(const Disc& a, double times) {
 }
 
 }  // namespace
+
+Disc rounded(const Disc& a) {
+  const double wider = a.radius + kRounding * (std::abs(a.centre) + a.radius) + kSmallest;
+  return std::isfinite(wider) ? Disc(a.centre, wider, a.real) : Disc::nowhere();
+}
+Disc inverse(const Disc& a) {
+  const double far = std::abs(a.centre);
+  if (!(far > a.radius)) return Disc::nowhere();
+  return made(1.0 / a.centre, a.radius / (far * (far - a.radius)), a);
+}
 
 Mask operator&&(Mask a, Mask b) {
   if (a.answer() == Mask::no || b.answer() == Mask::no) return Mask::no;

@@ -81,7 +81,23 @@ struct Disc {
   friend Disc sinh(const Disc& a);
   friend Disc cosh(const Disc& a);
   friend Disc pow(const Disc& a, const Disc& b);
+  // In disc_slopes.cpp.
+  friend Disc sinpi(const Disc& a);
+  friend Disc cospi(const Disc& a);
+  friend Disc atan(const Disc& a);
+  friend Disc asinh(const Disc& a);
+  friend Disc asin(const Disc& a);
+  friend Disc acos(const Disc& a);
+  friend Disc atanh(const Disc& a);
+  friend Disc acosh(const Disc& a);
+  friend Disc softplus(const Disc& a);
+  friend Disc erf(const Disc& a);
+  friend Disc erfc(const Disc& a);
 };
+
+Disc inverse(const Disc& a);
+// Wider by what is off in the last digits.
+Disc rounded(const Disc& a);
 
 // All values of an operation, element by element, of arguments in discs lie in the one that this gives.
 using BoundedFn = Disc (*)(const Disc* in);

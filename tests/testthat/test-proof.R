@@ -1,75 +1,4 @@
-# What is proved of approximated matrices: discs of every operation, every pair once, and the bounds of random problems.
-
-rows_of_ops <- kernweave:::r_operations()
-elementwise <- rows_of_ops[rows_of_ops$form == "elementwise", ]
-
-# On complex numbers: all operations that may say anything there.
-complex_values <- list(
-  Add = function(x, y) x + y, Subtract = function(x, y) x - y, Mult = function(x, y) x * y,
-  Divide = function(x, y) x / y, Inv = function(x) 1 / x, Minus = function(x) -x, Square = function(x) x * x, Exp = exp,
-  Log = log, Sqrt = sqrt, Rsqrt = function(x) 1 / sqrt(x), InvSqrt = function(x) 1 / sqrt(x),
-  Exp2 = function(x) exp(x * log(2)), Exp2Minus = function(x) exp(-x * log(2)), Sin = sin, Cos = cos,
-  Tan = function(x) sin(x) / cos(x), Sinh = sinh, Cosh = cosh, Tanh = function(x) 1 - 2 / (exp(2 * x) + 1),
-  Expm1 = function(x) exp(x) - 1, Log1p = function(x) log(1 + x), XLogX = function(x) x * log(x),
-  SinXDivX = function(x) sin(x) / x, Sigmoid = function(x) 1 / (1 + exp(-x)), Powf = function(x, y) exp(y * log(x)),
-  Equal = function(x, y) 0 * x, NotEqual = function(x, y) 0 * x + 1, Select = function(x, y, z) y
-)
-
-random_size <- function(least, most) 10^stats::runif(1, least, most)
-
-# Discs of the arguments, those behind the first often numbers alone, as in formulas.
-random_discs <- function(arity, complex) {
-  centre <- vapply(seq_len(arity), function(k) {
-    at <- sample(c(-1, 1), 1) * random_size(-2, 2)
-    if (stats::runif(1) < 0.4) at <- round(2 * at) / 2
-    at + if (complex) 1i * sample(c(0, 1, -1), 1) * random_size(-2, 2) else 0i
-  }, 0i)
-  radius <- vapply(seq_len(arity), function(k) random_size(-4, 1.5), 0)
-  if (stats::runif(1) < 0.3) radius[1] <- Mod(centre[1])
-  real <- rep(!complex, arity)
-  fixed <- seq_len(arity) > 1 & stats::runif(arity) < 0.5
-  centre[fixed] <- sample(c(-2, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 70), sum(fixed), TRUE)
-  radius[fixed] <- 0
-  real[fixed] <- TRUE
-  list(centre = centre, radius = radius, real = real)
-}
-
-# Points of a disc: within, at the edge, and of intervals the halves in it, at which something may jump.
-points_of <- function(centre, radius, real, count) {
-  if (real) {
-    middle <- Re(centre)
-    grid <- seq(ceiling(2 * (middle - radius)), by = 1, length.out = 9) / 2
-    inside <- pmin(pmax(c(middle + radius * c(-1, 0, 1), grid), middle - radius), middle + radius)
-    return(complex(real = sample(c(inside, stats::runif(count, middle - radius, middle + radius)), count)))
-  }
-  centre + radius * sqrt(sample(c(1, stats::runif(1)), count, TRUE)) * exp(2i * pi * stats::runif(count))
-}
-
-# How far values of the operation lie outside of its disc, in digits that are lost; NULL where the disc says nothing.
-outside_disc <- function(op, complex) {
-  arity <- elementwise$arity[elementwise$name == op]
-  discs <- random_discs(arity, complex)
-  args <- lapply(seq_len(arity), function(k) points_of(discs$centre[k], discs$radius[k], discs$real[k], 40))
-  found <- kernweave:::r_test_disc(op, discs$centre, discs$radius, discs$real, Re(do.call(cbind, args)))
-  if (!is.finite(found$radius)) return(NULL)
-  value <- if (!complex) found$values
-  else if (is.null(complex_values[[op]])) NaN
-  else do.call(complex_values[[op]], args)
-  beyond <- Mod(value - found$centre) - found$radius
-  beyond[is.na(beyond)] <- Inf
-  max(beyond) / (Mod(found$centre) + found$radius + 1e-3)
-}
-
-test_that("values of every operation lie in the disc of its arguments' discs", {
-  with_local_seed(31, for (op in elementwise$name) for (complex in c(FALSE, TRUE)) {
-    beyond <- unlist(replicate(by_tier(40, 100, 5000), outside_disc(op, complex)))
-    expect_lt(max(0, beyond), 1e-11, label = paste(op, if (complex) "of complex" else "of real", "numbers"))
-    known <- if (complex) op %in% names(complex_values) else op != "TanPi"
-    expect_identical(length(beyond) > 0, known, label = paste("discs of", op, if (complex) "of complex numbers"))
-  })
-})
-
-# --- random problems -----------------------------------------------------------------------------------------------
+# What is proved of approximated matrices: every pair once, and the bounds of random problems.
 
 # Series even where pairs would be less work.
 eager <- function(A, price = sample(c(1e3, 1e4, 1e5), 1)) {
@@ -85,14 +14,16 @@ smooth_parts <- list(
   function(s) exp(-s), function(s) exp(-sqrt(s)), function(s) 1 / (1 + s), function(s) sqrt(1 + s),
   function(s) cos(sqrt(s)), function(s) log(1 + s), function(s) tanh(s), function(s) sin(s),
   function(s) s^1.5, function(s) 1 / (0.3 + sqrt(s)),
-  function(s) log1p(s), function(s) 1 / cosh(sqrt(s)), function(s) xlogx(s), function(s) sinxdivx(s)
+  function(s) log1p(s), function(s) 1 / cosh(sqrt(s)), function(s) xlogx(s), function(s) sinxdivx(s),
+  function(s) erfc(s), function(s) erf(sqrt(s)), function(s) softplus(1 - s), function(s) atan(s),
+  function(s) asinh(s), function(s) acos(1 / (1 + s)), function(s) atanh(1 / (2 + s)), function(s) acosh(2 + s)
 )
 rough_parts <- list(
   function(s) relu(1 - s), function(s) (s < 1), function(s) lazy_if(s < 0.5, 2, 1), function(s) abs(0.5 - s),
   function(s) min2(s, 1), function(s) max2(0.2, 1 - sqrt(s)), function(s) floor(2 * s), function(s) sign(0.4 - s),
-  function(s) heaviside(1 - s), function(s) erfc(s), function(s) clamp(s, 0.1, 0.9), function(s) softplus(1 - s),
-  function(s) atan(s), function(s) lgamma(1 + s), function(s) s %% 1, function(s) round(s), function(s) 1 / (s - 0.3),
-  function(s) log(s), function(s) sqrt(0.7 - s), function(s) digamma(s + 0.5), function(s) asinh(s),
+  function(s) heaviside(1 - s), function(s) clamp(s, 0.1, 0.9), function(s) sinpi(s),
+  function(s) lgamma(1 + s), function(s) s %% 1, function(s) round(s), function(s) 1 / (s - 0.3),
+  function(s) log(s), function(s) sqrt(0.7 - s), function(s) digamma(s + 0.5),
   function(s) (s == 0)
 )
 random_formula <- function(s) {
@@ -184,6 +115,16 @@ test_that("no error is larger than its proved bound", {
 })
 
 # --- pairs, digits, edges ------------------------------------------------------------------------------------------
+
+test_that("smooth parts have series", {
+  x <- with_local_seed(42, matrix(stats::runif(400), 200))
+  for (part in smooth_parts) {
+    K <- part(sqdist(Vi(x), Vj(x)))
+    plan <- plan_of(eager(approximate(K, 1e-6, "proof"), 1e5))
+    expect_gt(sum(plan$levels$far_pairs), 0, label = format(K))
+    expect_identical(plan$no_series, "", label = format(K))
+  }
+})
 
 test_that("every pair is counted once", {
   with_local_seed(33, for (d in 1:3) for (k in seq_len(by_tier(2, 4, 60))) {
