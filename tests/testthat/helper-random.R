@@ -293,3 +293,6 @@ shrink_formula <- function(tree, fails) {
     tree <- smaller
   }
 }
+
+# A number of any size from 10^least to 10^most.
+random_size <- function(least, most) 10^stats::runif(1, least, most)

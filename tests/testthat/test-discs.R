@@ -38,8 +38,6 @@ complex_values <- list(
   Equal = function(x, y) 0 * x, NotEqual = function(x, y) 0 * x + 1, Select = function(x, y, z) y
 )
 
-random_size <- function(least, most) 10^stats::runif(1, least, most)
-
 # Discs of the arguments, those behind the first often numbers alone, as in formulas.
 random_discs <- function(arity, complex) {
   centre <- vapply(seq_len(arity), function(k) {
