@@ -161,7 +161,7 @@ namespace {
 std::string cpu_text(const Plan& plan, const Variant& variant, const Sizes& sizes) {
   const Verdict verdict = cpu_backend().can(plan, variant, sizes);
   if (!verdict.yes) return "not on the CPU: " + verdict.why + '\n';
-  const bool narrow = in_float32(plan);
+  const bool narrow = in_float32(plan, std::max(sizes.i, sizes.j));
   const TileKernel& kernel = narrow ? instruction_set().float32 : instruction_set().float64;
   std::string text;
   for (const Pass& pass : compile(plan, variant, sizes, kernel, narrow ? 4 : 8)) text += show(pass, kernel);
@@ -314,7 +314,7 @@ Rcpp::DataFrame r_cpu_loops(SEXP plan, double points) {
     const kernweave::Plan& all = kernweave::plan_behind(plan)->plan;
     const kernweave::Plan& p = all.stages && !all.stages->separable ? all.stages->sums : all;
     const std::int64_t n = static_cast<std::int64_t>(points);
-    const bool narrow = kernweave::in_float32(p);
+    const bool narrow = kernweave::in_float32(p, n);
     const kernweave::TileKernel& kernel =
         narrow ? kernweave::instruction_set().float32 : kernweave::instruction_set().float64;
     Rcpp::CharacterVector forms;

@@ -202,7 +202,8 @@ class Cpu : public Backend {
 
   std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
     const InstructionSet& set = instruction_set();
-    if (in_float32(plan)) return std::make_unique<Passes<float>>(plan, schedule, set.float32);
+    const bool narrow = in_float32(plan, std::max(schedule.sizes.i, schedule.sizes.j));
+    if (narrow) return std::make_unique<Passes<float>>(plan, schedule, set.float32);
     return std::make_unique<Passes<double>>(plan, schedule, set.float64);
   }
 };

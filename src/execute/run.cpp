@@ -197,7 +197,8 @@ void Execution::allow_boxes() {
   const bool rectangles = !pairs_.map || (pairs_.along(true).rectangles() && pairs_.along(false).rectangles());
   first_->boxes = rectangles ? settings_.boxes : Boxes::none;
   if (!partial_) return;
-  const bool alike = in_float32(partial_->plan) == in_float32(first_->plan);
+  const std::int64_t largest = std::max(sizes_.i, sizes_.j);
+  const bool alike = in_float32(partial_->plan, largest) == in_float32(first_->plan, largest);
   partial_->boxes = pairs_.map->by_formula && alike ? settings_.boxes : Boxes::none;
 }
 

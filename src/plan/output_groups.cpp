@@ -64,10 +64,43 @@ std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& ne
   return reads;
 }
 
+namespace {
+
+// A row number, read by comparisons with others alone.
+bool is_only_compared(const Plan& plan, int number) {
+  const auto counts = [&](const Ref& ref) {
+    return ref.from == Ref::From::variable && plan.variables[ref.index].source == Source::counter;
+  };
+  const auto is_it = [&](const Ref& ref) { return ref.from == Ref::From::variable && ref.index == number; };
+  if (plan.variables[number].source != Source::counter) return false;
+  for (const Variant& variant : plan.variants) {
+    for (const Output& o : variant.outputs)
+      if (is_it(o.value) || is_it(o.weight)) return false;
+    for (const Step& step : variant.program.steps) {
+      const bool compares = step.in.size() == 2 && row(step.op).kind == KindRule::logical &&
+                            std::all_of(step.in.begin(), step.in.end(), counts);
+      if (!compares && std::any_of(step.in.begin(), step.in.end(), is_it)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 bool in_float32(const Plan& plan) {
   if (plan.precision.compute == Format::float64) return false;
   return std::none_of(plan.variables.begin(), plan.variables.end(),
                       [](const Variable& v) { return v.kind == Kind::integer; });
+}
+
+bool in_float32(const Plan& plan, std::int64_t largest_row) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 24;
+  if (plan.precision.compute == Format::float64) return false;
+  for (std::size_t k = 0; k < plan.variables.size(); ++k) {
+    if (plan.variables[k].kind != Kind::integer) continue;
+    if (largest_row > kExact || !is_only_compared(plan, static_cast<int>(k))) return false;
+  }
+  return true;
 }
 
 }  // namespace kernweave

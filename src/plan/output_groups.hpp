@@ -27,5 +27,7 @@ std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& ne
 
 // Are the pairs computed in float32? Row numbers and codes must be exact, and a float32 counts only to 16 million.
 bool in_float32(const Plan& plan);
+// The same where no row number is larger than this: those that are exact, and only compared with others, may be.
+bool in_float32(const Plan& plan, std::int64_t largest_row);
 
 }  // namespace kernweave

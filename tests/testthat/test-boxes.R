@@ -94,6 +94,9 @@ test_that("formulas that grow or fall with differences of points are bounded, an
   expect_boxes(k(sqdist(x[, , 1], y[, , 1]) + abs(x[, , 2] - y[, , 3])), "some components")
   expect_boxes(k(sum(x != y)), "how many differ")
   expect_boxes(reduction(sqdist(x, y) < 1, "count", call = FALSE), "how many are near")
+  narrow <- function(F) lazy_set(k(F), precision = "float32")
+  expect_boxes(narrow(exclude_diag(sqdist(x, y))), "no diagonal, whose row numbers float32 has exactly")
+  expect_false(grepl("boxes", why(narrow(restrict(sqdist(x, y), where = row_index() + 1 < col_index())))))
   w <- Vj(runif(30))
   for (F in list(w * sqdist(x, y), sqdist(x, y) + w, canberra(x, y), cosine(x, y), sum(x * y))) {
     expect_match(why(k(F)), "all pairs: it depends on points otherwise than by their differences")
