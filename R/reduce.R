@@ -199,7 +199,7 @@ run_reduction <- function(R, data = NULL, owners = NULL) {
   if (any_batches(data)) return(run_batches(R, ready$operands, data))
   pairs <- pair_argument(R$pairs, if (!is.null(R$pairs)) extent_of_call(R, data, ready$operands))
   run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options, pairs)
-  out <- if (interactive()) timed(run, options) else run()
+  out <- if (interactive()) timed(run, options, R = R) else run()
   if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
   if (!is.null(R$pairs)) out <- as_pairs_lie(R, out, data, ready$operands)
   as_results(R, lapply(out, dropped, R))

@@ -47,17 +47,58 @@ more_cores <- function(threads, cores) {
          "options(kernweave.threads = ", cores, "), or KERNWEAVE_THREADS=", cores, " in the environment.")
 }
 
-# Tells how to have all cores after a call that someone has waited for, once a session.
-timed <- function(run, options, patience = 5) {
-  if (!is.null(seen_options$told_of_cores)) return(run())
+# Tells how to have results sooner after a call that someone has waited for: each way once a session.
+timed <- function(run, options, patience = 5, R = NULL) {
   started <- proc.time()[[3]]
   out <- run()
   seconds <- proc.time()[[3]] - started
-  if (seconds < patience || !options$device %in% c("auto", "cpu") || "gpu" %in% r_devices()) return(out)
-  hint <- more_cores(r_threads(options$threads %or% 0L), r_cores())
-  if (length(hint)) message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
-  seen_options$told_of_cores <- TRUE
+  on_cpu <- options$device %in% c("auto", "cpu") && !"gpu" %in% r_devices()
+  if (seconds < patience || !on_cpu) return(out)
+  if (is.null(seen_options$told_of_cores)) {
+    hint <- more_cores(r_threads(options$threads %or% 0L), r_cores())
+    if (length(hint)) message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
+    seen_options$told_of_cores <- TRUE
+  }
+  if (!is.null(R) && seconds >= 2 * patience && is.null(seen_options$told_of_tolerance)) {
+    hint <- with_tolerance(R, seconds)
+    if (length(hint)) {
+      message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
+      seen_options$told_of_tolerance <- TRUE
+    }
+  }
   out
+}
+
+# How long a sum that took so many seconds would take approximated, where that is a fifth of them at most. It is
+# planned for some of its points: pairs that are near one point, and work for each point, are then about as many.
+with_tolerance <- function(R, seconds, points = 20000, tol = 1e-6) {
+  K <- summed_over_pairs(R)
+  if (is.null(K)) return(NULL)
+  extent <- K$extent[1:2]
+  started <- proc.time()[[3]]
+  for (side in 1:2) {
+    n <- extent[side]
+    if (n > points) K <- take_points(K, random_order(n, 1)[seq_len(points)], c("i", "j")[side], "some")
+  }
+  state <- new_approximation(K, tol, "audit")
+  plan <- tryCatch(plan_of_approximation(state), kernweave_error = function(e) NULL)
+  if (is.null(plan)) return(NULL)
+  planned <- proc.time()[[3]] - started
+  work <- max(extent / K$extent[1:2]) * (plan$near_pairs + sum(plan$levels$work) / price_of_pair(state))
+  later <- seconds * work / prod(extent) + planned
+  if (later > seconds / 5) return(NULL)
+  paste0("With `tol = ", format(tol), "` this sum would take about ", format(later, digits = 1),
+         " s (see approximate()).")
+}
+
+# The formula of a plain sum over one axis of all pairs; NULL of other reductions.
+summed_over_pairs <- function(R) {
+  output <- R$outputs[[1]]
+  plain <- length(R$outputs) == 1 && output$op == "Sum" && output$keep %in% c("i", "j") && is.null(R$pairs) &&
+    is.null(R$groups) && length(R$extent) == 2 && !anyNA(R$extent)
+  if (!plain) return(NULL)
+  K <- new_lazy(output$value, R$extent, R$settings)
+  if (width(K) == 1 && has_axis(K, "i") && has_axis(K, "j") && !length(traced_operands(K))) K
 }
 
 cache_line <- function() {

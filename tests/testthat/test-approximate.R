@@ -146,6 +146,35 @@ test_that("explain() shows the formula of the distance, the levels, the work and
   expect_error(explain(identity_op(3)), "approximate", class = "kernweave_error_input")
 })
 
+test_that("who has waited for a sum is told once of the tolerance, if it would be worth it", {
+  seen <- kernweave:::seen_options
+  before <- mget(c("told_of_cores", "told_of_tolerance"), seen, ifnotfound = list(NULL))
+  on.exit(list2env(before, seen))
+  list2env(list(told_of_cores = TRUE, told_of_tolerance = NULL), seen)
+  x <- with_local_seed(13, matrix(stats::runif(4000), ncol = 2))
+  waited <- function(F, index = "j", patience = 0, op = "sum") {
+    kernweave:::timed(function() 7, list(device = "cpu"), patience, reduction(F, op, index = index, call = FALSE))
+  }
+  K <- kernel_gaussian(x)
+  skip_if("gpu" %in% kernweave:::r_devices(), "where there is a GPU, nothing is said")
+  expect_silent(waited(K, patience = 60))
+  for (other in list(list(K, "ij"), list(K, "j", 0, "max"), list(exclude_diag(K)), list(Vi(x) | Vj(x)),
+                     list(exp(Vi(x[, 1]) - Vj(x))), list(kernel_gaussian(matrix(0, 9, 4)))))
+    expect_silent(do.call(waited, other))
+  hint <- function(K, seconds, ...) {
+    kernweave:::with_tolerance(reduction(K, "sum", index = "j", call = FALSE), seconds, ...)
+  }
+  many <- kernel_matern(with_local_seed(14, stats::runif(20000)), scale = 0.05)
+  said <- hint(many, 1e5, 5000)
+  expect_match(said, "^With `tol = 1e-06` this sum would take about [0-9e+]+ s ")
+  predicted <- as.numeric(sub(".* about ([0-9e+]+) s .*", "\\1", said))
+  plan <- plan_of(approximate(many))
+  work <- (plan$near_pairs + sum(plan$levels$work) / 3) / prod(dim(many))
+  expect_lt(abs(log(predicted / (1e5 * work))), log(2.5))
+  expect_null(hint(many, 1e-9, 5000))
+  expect_null(hint(floor(sqdist(Vi(x), Vj(x))), 1e5))
+})
+
 test_that("few points, none, and those in one place", {
   for (n in c(1, 2, 33)) for (d in 1:3) {
     x <- matrix(stats::runif(n * d), n)
