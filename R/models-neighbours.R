@@ -51,7 +51,9 @@ knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is
   # One more than is wanted tells whether the last place was tied; another is for the point itself.
   found <- nearest(points, metric, min(n, k + exclude_self + 1))
   places <- neighbour_places(found$index, exclude_self)
-  at <- function(which) list(nn.index = places(found$index, which), nn.dist = rooted(places(found$value, which), metric))
+  at <- function(which) {
+    list(nn.index = places(found$index, which), nn.dist = rooted(places(found$value, which), metric))
+  }
   out <- at(seq_len(k))
   following <- if (k < ncol(found$index) - exclude_self) at(k + 1)
   tied <- sum(following$nn.dist == out$nn.dist[, k] & !is.na(following$nn.index))

@@ -85,7 +85,7 @@ Shared map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns) {
                     : !Rf_isNull(rectangles) ? spans_of(rows, columns, rectangles_from_r(rectangles))
                                              : spans_of(rows, columns, {{{0, rows}, {0, columns}}});
   if (Rf_isNull(where))
-    return std::make_shared<PairMap>(std::move(spans), std::move(order_i), std::move(order_j), false);
+    return std::make_shared<PairMap>(std::move(spans), std::move(order_i), std::move(order_j), nullptr);
   Formulas formulas;
   const Expr allowed = settle({formulas.read(where)})[0];
   const Rcpp::List operands = formulas.operands();
@@ -95,8 +95,9 @@ Shared map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns) {
   for (const OperandData& operand : operands_of({data, operands})) views.push_back(operand.view);
   PairBounds bounds(allowed, views, rows, columns, order_i, order_j);
   PairSpans left = refined(spans, &bounds);
-  const bool by_formula = Rf_isNull(pattern) && Rf_isNull(rectangles);
-  return std::make_shared<PairMap>(std::move(left), std::move(order_i), std::move(order_j), by_formula);
+  const Shared whole =
+      Rf_isNull(pattern) ? std::make_shared<PairMap>(std::move(spans), Order(), Order(), nullptr) : nullptr;
+  return std::make_shared<PairMap>(std::move(left), std::move(order_i), std::move(order_j), whole);
 }
 
 }  // namespace

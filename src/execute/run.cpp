@@ -191,15 +191,15 @@ void Execution::agree_on_device() {
   first_->reconsider();
 }
 
-// Of restricted pairs: rectangles, each by itself, or what a formula leaves, whose plan then runs for all pairs, if its
-// numbers are those that full spans have.
+// Of restricted pairs: rectangles, each by itself, or what a formula leaves of rectangles, whose plan then runs for all
+// pairs of these, if its numbers are those that full spans have.
 void Execution::allow_boxes() {
-  const bool rectangles = !pairs_.map || (pairs_.along(true).rectangles() && pairs_.along(false).rectangles());
-  first_->boxes = rectangles ? settings_.boxes : Boxes::none;
+  first_->boxes = !pairs_.map || pairs_.map->rectangles() ? settings_.boxes : Boxes::none;
   if (!partial_) return;
   const std::int64_t largest = std::max(sizes_.i, sizes_.j);
   const bool alike = in_float32(partial_->plan, largest) == in_float32(first_->plan, largest);
-  partial_->boxes = pairs_.map->by_formula && alike ? settings_.boxes : Boxes::none;
+  const PairMap* const whole = pairs_.map->whole.get();
+  partial_->boxes = whole && whole->rectangles() && alike ? settings_.boxes : Boxes::none;
 }
 
 // Values of pairs that do not exist are 0 where every pair has its own.
@@ -216,6 +216,7 @@ void Execution::run_restricted(const std::vector<Result>& results) {
   if (partial_) {
     partial_->schedule(first_->schedule(settings_.device).backend->name());
     of_partial.emplace(partial_->task(settings_, host_, here));
+    of_partial->restriction.pairs = {pairs_.map->whole, pairs_.swapped};
     task.restriction.partial = partial_->executable(prepared_.get(), host_);
     task.restriction.task = &*of_partial;
     done = task.restriction.partial->run_by_boxes(*of_partial);

@@ -68,17 +68,19 @@ PairSpans spans_of(std::int64_t rows, std::int64_t columns, std::vector<Rectangl
 using Order = std::vector<std::int64_t>;
 class PairMap {
  public:
-  // `by_formula`: does a formula alone say which pairs exist?
-  PairMap(PairSpans along_i, Order order_i, Order order_j, bool by_formula)
-      : by_formula(by_formula),
+  // `whole`: the pairs of which a formula says which exist; null where none does, or one that is not enough.
+  PairMap(PairSpans along_i, Order order_i, Order order_j, std::shared_ptr<const PairMap> whole)
+      : whole(std::move(whole)),
         along_i_(std::move(along_i)),
         order_i_(std::move(order_i)),
         order_j_(std::move(order_j)) {}
 
   const PairSpans& along(bool i) const;
   const Order& order(bool i) const { return i ? order_i_ : order_j_; }
+  // Are the pairs of each row, and of each column, a rectangle?
+  bool rectangles() const { return along(true).rectangles() && along(false).rectangles(); }
 
-  const bool by_formula;
+  const std::shared_ptr<const PairMap> whole;
 
  private:
   const PairSpans along_i_;
