@@ -261,8 +261,8 @@ r_push_forward <- function(reduction, wrt, tangents) {
     .Call(`_kernweave_r_push_forward`, reduction, wrt, tangents)
 }
 
-r_far_plan <- function(plan, data, operands, extents, tol, proof, price, threads) {
-    .Call(`_kernweave_r_far_plan`, plan, data, operands, extents, tol, proof, price, threads)
+r_far_plan <- function(plan, data, operands, extents, tol, proof, prices, threads) {
+    .Call(`_kernweave_r_far_plan`, plan, data, operands, extents, tol, proof, prices, threads)
 }
 
 r_far_points <- function(plan, data, operands, n) {
@@ -275,6 +275,30 @@ r_far_truncated <- function(plan, data, operands, extents, tol, relative, thread
 
 r_far_product <- function(pointer, weights, bounds, threads) {
     .Call(`_kernweave_r_far_product`, pointer, weights, bounds, threads)
+}
+
+r_far_device <- function(device) {
+    .Call(`_kernweave_r_far_device`, device)
+}
+
+r_far_sides <- function(plan, operands) {
+    .Call(`_kernweave_r_far_sides`, plan, operands)
+}
+
+r_far_there <- function(pointer, device) {
+    .Call(`_kernweave_r_far_there`, pointer, device)
+}
+
+r_far_in_order_there <- function(pointer, of_rows, numbers, columns) {
+    .Call(`_kernweave_r_far_in_order_there`, pointer, of_rows, numbers, columns)
+}
+
+r_far_product_there <- function(pointer, weights, columns) {
+    .Call(`_kernweave_r_far_product_there`, pointer, weights, columns)
+}
+
+r_far_put_back_there <- function(pointer, sums, near, columns) {
+    .Call(`_kernweave_r_far_put_back_there`, pointer, sums, near, columns)
 }
 
 r_index_add <- function(x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads) {
@@ -551,5 +575,9 @@ r_units <- function(pairs, along_i, rows, columns, grouped) {
 
 r_test_disc <- function(op, centre, radius, real, args) {
     .Call(`_kernweave_r_test_disc`, op, centre, radius, real, args)
+}
+
+r_far_kernels <- function(components) {
+    .Call(`_kernweave_r_far_kernels`, components)
 }
 

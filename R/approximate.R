@@ -20,8 +20,9 @@
 #' With `certify = "proof"` that is so for sure: what is dropped is added up, and what the series leaves out is bounded
 #' by evaluating the formula on complex discs. With `"audit"`, the default, errors are taken to cancel as they do in
 #' practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column) is at
-#' most `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs; or the series
-#' is made anew with a fourth of it, once; or it is an error. An audit is faster, and errors are far below the bound.
+#' most `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs. Else near pairs
+#' are computed in float64, if they were not, then the series is made anew with a fourth of it, once; then it is an
+#' error. An audit is faster, and errors are far below the bound.
 #' `error_bound()` is the proved or expected bound of a product, row by row.
 #'
 #' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; `mean` and a
@@ -29,6 +30,9 @@
 #'
 #' The operator is one like others ([linear_op]): it has `%*%`, `crossprod()`, `t()`, `+ ridge`,
 #' [solve()][solve.linear_op] and [keigen()]. Results are the same bits for any number of threads.
+#'
+#' On a GPU, which is taken where there is one ([kernweave_options()]), points, boxes and series stay there from product
+#' to product, and so do results; a vector that lies there ([on_device()]) is not sent again.
 #'
 #' @param K a lazy tensor of one component over points along i and j that have their data
 #' @param tol tolerance, from 1e-12 to 0.1
@@ -111,15 +115,21 @@ new_approximation <- function(tensor, tol, certify) {
 plan_of_approximation <- function(state) {
   if (!is.null(state$plan) && !is_dead(state$plan$pointer)) return(state$plan)
   K <- state$tensor
-  written <- plan_as_written(state$all)
+  written <- written_plan(state)
   plan <- r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used,
-                     state$certify == "proof", price_of_pair(state), threads_of(K))
+                     state$certify == "proof", prices_of_pairs(state), threads_of(K))
   if (is.numeric(plan)) {
     abort("dimension", "`K` is a formula of points of ", plan, " components; series pay in up to 3: there are ",
           "lowrank() for smooth kernels, and sparsify() for those that vanish")
   }
   check_is_of_distance(plan, "K")
   state$plan <- plan
+}
+
+# Of another session, it is made anew.
+written_plan <- function(state) {
+  if (is.null(state$written) || is_dead(state$written$plan)) state$written <- plan_as_written(state$all)
+  state$written
 }
 
 # C++ says why it could not take the formula apart.
@@ -136,15 +146,23 @@ plan_as_written <- function(K) {
 
 threads_of <- function(K) call_options(K$settings)$threads %or% 0L
 
-# Beside a term of a series, as measured (design/024-far.md).
-price_of_pair <- function(state) state$price %or% if (near_precision(state) == "float64") 7 else 3
+# Of a pair beside a term of a series, and of boxes that are not split, as measured (design/024-far.md).
+prices_of_pairs <- function(state) {
+  single <- near_precision(state) == "float32"
+  if (!is.null(state$prices)) state$prices
+  else if (is.null(gpu_of_approximation(state))) c(if (single) 3 else 7, 160000)
+  else c(if (single) 1 else 4, 1e6)
+}
 
-# float32 is off by some 1e-7 of each number, which a tolerance of less would feel.
-near_precision <- function(state) if (state$certify == "audit" && state$used >= 1e-6) "float32" else "float64"
+# float32 is off by some 1e-7 of each number, which a tolerance of less would feel; and others, if an audit says so.
+near_precision <- function(state) {
+  state$near %or% if (state$certify == "audit" && state$used >= 1e-6) "float32" else "float64"
+}
 
 transposed_approximation <- function(state) {
   if (is.null(state$transposed)) {
     state$transposed <- new_approximation(t(state$tensor), state$used, state$certify)
+    state$transposed$near <- state$near
     state$transposed$audit <- state$audit
   }
   state$transposed
@@ -156,9 +174,8 @@ approximated_product <- function(state, v) {
   out <- unaudited_product(state, v)
   if (state$certify == "proof" || !is.null(state$audit) || !length(v)) return(out)
   error <- relative_error(state, v, out)
-  if (error > state$tol) {
-    state$used <- state$tol / 4
-    state$plan <- NULL
+  for (improve in list(near_in_float64, series_of_more_terms)) {
+    if (error <= state$tol || !improve(state)) next
     out <- unaudited_product(state, v)
     error <- relative_error(state, v, out)
   }
@@ -170,24 +187,45 @@ approximated_product <- function(state, v) {
   out
 }
 
+# Once each, where an audit has failed: is anything better now?
+near_in_float64 <- function(state) {
+  if (near_precision(state) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
+  state$near <- "float64"
+  state$plan[c("near_tensor", "there")] <- NULL
+  TRUE
+}
+series_of_more_terms <- function(state) {
+  state$used <- state$tol / 4
+  state$plan <- NULL
+  TRUE
+}
+
 unaudited_product <- function(state, v) {
   plan <- plan_of_approximation(state)
+  gpu <- gpu_of_approximation(state)
+  if (!is.null(gpu) && is_on_device(v)) return(less_diagonal(state, product_there(state, plan, gpu, v), v))
   v <- unname(as.matrix(v))
   storage.mode(v) <- "double"
-  if (any(!is.finite(v))) abort("value", "the vector that an approximation multiplies must be finite")
+  if (!is.null(gpu)) return(less_diagonal(state, product_there(state, plan, gpu, v), v))
+  if (any(!is.finite(v))) refuse_infinite_weights()
   out <- r_far_product(plan$pointer, v, FALSE, threads_of(state$tensor))$sums
   if (length(plan$near$i_from)) out <- out + unname(near_pairs(state, plan) %*% v)
-  if (is.null(state$diagonal)) out else out - state$diagonal * v
+  less_diagonal(state, out, v)
 }
+
+less_diagonal <- function(state, out, v) if (is.null(state$diagonal)) out else out - state$diagonal * v
+
+refuse_infinite_weights <- function() abort("value", "the vector that an approximation multiplies must be finite")
 
 # The formula over near pairs alone: boxes are ranges of points in their order.
 near_pairs <- function(state, plan) {
   if (!is.null(state$plan$near_tensor)) return(state$plan$near_tensor)
-  blocks <- ranges_in_order(plan, state$tensor$extent)
-  # Beside points far away, those of all others have few digits left in float32.
-  precision <- if (plan$strays > 0) "float64" else near_precision(state)
-  state$plan$near_tensor <- lazy_set(restrict(state$all, ranges = blocks), precision = precision)
+  near <- restrict(state$all, ranges = ranges_in_order(plan, state$tensor$extent))
+  state$plan$near_tensor <- lazy_set(near, precision = precision_beside(state, plan))
 }
+
+# Beside points far away, those of all others have few digits left in float32.
+precision_beside <- function(state, plan) if (plan$strays > 0) "float64" else near_precision(state)
 
 #' @rdname approximate
 #' @export

@@ -11,11 +11,12 @@ explain.linear_op <- function(x, ...) {
   plan <- plan_of_approximation(state)
   levels <- plan$levels
   classes <- levels$skipped + levels$far + levels$split > 0
-  pairs <- plan$near_pairs * price_of_pair(state)
+  pairs <- plan$near_pairs * prices_of_pairs(state)[1]
   structure(list(
     written = formula_text(state$tensor$formula, 100000L, 15), formula = plan$formula, factors = plan$factors,
     dim = x$dim, no_series = plan$no_series, levels = levels[classes, ], near_pairs = plan$near_pairs,
-    precision = near_precision(state), work = c(near = pairs, series = sum(levels$work)), bytes = plan$bytes,
+    precision = precision_beside(state, plan), gpu = gpu_of_approximation(state),
+    work = c(near = pairs, series = sum(levels$work)), bytes = plan$bytes,
     bound = state$used * plan$scale, certify = state$certify, stated = error_sentence(state, plan)
   ), class = c("kernweave_explained_approximation", "kernweave_explanation"))
 }
@@ -32,7 +33,7 @@ print.kernweave_explained_approximation <- function(x, digits = getOption("digit
       format(100 * x$near_pairs / max(prod(x$dim), 1), digits = 2), " % of all, in ", x$precision, "\n", sep = "")
   share <- format(100 * x$work / max(sum(x$work), 1), digits = 1, scientific = FALSE, trim = TRUE)
   cat("work of a product\n  ", share[1], " % near pairs, ", share[2], " % series; ", format(x$bytes / 2^20, digits = 2),
-      " MB are kept\n", sep = "")
+      " MB are kept", if (!is.null(x$gpu)) paste(", on GPU", x$gpu), "\n", sep = "")
   cat("error\n  ", x$stated, "\n", sep = "")
   if (x$certify == "audit") cat("  expected to be some ", format(x$bound, digits = 3), " * sqrt(sum(b^2))\n", sep = "")
   invisible(x)

@@ -51,5 +51,6 @@ product_plan <- function(K, width) {
 operator_product <- function(op, v) {
   if (!ncol(v)) return(matrix(0, op$dim[1], 0))
   if (is_followed(op, v)) return(followed_product(op, v))
+  if (!is.null(approximation_of(op))) return(op$apply(v))  # its result may stay on a GPU
   r_operator_product(native_operator(op, ncol(v)), v)
 }

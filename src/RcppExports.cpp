@@ -767,8 +767,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_plan
-SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof, double price, int threads);
-RcppExport SEXP _kernweave_r_far_plan(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP proofSEXP, SEXP priceSEXP, SEXP threadsSEXP) {
+SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof, Rcpp::NumericVector prices, int threads);
+RcppExport SEXP _kernweave_r_far_plan(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP proofSEXP, SEXP pricesSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
@@ -777,9 +777,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< bool >::type proof(proofSEXP);
-    Rcpp::traits::input_parameter< double >::type price(priceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prices(pricesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_plan(plan, data, operands, extents, tol, proof, price, threads));
+    rcpp_result_gen = Rcpp::wrap(r_far_plan(plan, data, operands, extents, tol, proof, prices, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -822,6 +822,76 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type bounds(boundsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_far_product(pointer, weights, bounds, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_device
+int r_far_device(std::string device);
+RcppExport SEXP _kernweave_r_far_device(SEXP deviceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type device(deviceSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_device(device));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_sides
+Rcpp::IntegerVector r_far_sides(SEXP plan, int operands);
+RcppExport SEXP _kernweave_r_far_sides(SEXP planSEXP, SEXP operandsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< int >::type operands(operandsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_sides(plan, operands));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_there
+SEXP r_far_there(SEXP pointer, int device);
+RcppExport SEXP _kernweave_r_far_there(SEXP pointerSEXP, SEXP deviceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< int >::type device(deviceSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_there(pointer, device));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_in_order_there
+SEXP r_far_in_order_there(SEXP pointer, bool of_rows, SEXP numbers, int columns);
+RcppExport SEXP _kernweave_r_far_in_order_there(SEXP pointerSEXP, SEXP of_rowsSEXP, SEXP numbersSEXP, SEXP columnsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< bool >::type of_rows(of_rowsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type numbers(numbersSEXP);
+    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_in_order_there(pointer, of_rows, numbers, columns));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_product_there
+SEXP r_far_product_there(SEXP pointer, SEXP weights, int columns);
+RcppExport SEXP _kernweave_r_far_product_there(SEXP pointerSEXP, SEXP weightsSEXP, SEXP columnsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_product_there(pointer, weights, columns));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_put_back_there
+SEXP r_far_put_back_there(SEXP pointer, SEXP sums, SEXP near, int columns);
+RcppExport SEXP _kernweave_r_far_put_back_there(SEXP pointerSEXP, SEXP sumsSEXP, SEXP nearSEXP, SEXP columnsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type sums(sumsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type near(nearSEXP);
+    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_put_back_there(pointer, sums, near, columns));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1689,6 +1759,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_far_kernels
+std::string r_far_kernels(int components);
+RcppExport SEXP _kernweave_r_far_kernels(SEXP componentsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type components(componentsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_kernels(components));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_first_not_whole", (DL_FUNC) &_kernweave_r_first_not_whole, 3},
@@ -1760,6 +1840,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 4},
     {"_kernweave_r_far_truncated", (DL_FUNC) &_kernweave_r_far_truncated, 7},
     {"_kernweave_r_far_product", (DL_FUNC) &_kernweave_r_far_product, 4},
+    {"_kernweave_r_far_device", (DL_FUNC) &_kernweave_r_far_device, 1},
+    {"_kernweave_r_far_sides", (DL_FUNC) &_kernweave_r_far_sides, 2},
+    {"_kernweave_r_far_there", (DL_FUNC) &_kernweave_r_far_there, 2},
+    {"_kernweave_r_far_in_order_there", (DL_FUNC) &_kernweave_r_far_in_order_there, 4},
+    {"_kernweave_r_far_product_there", (DL_FUNC) &_kernweave_r_far_product_there, 3},
+    {"_kernweave_r_far_put_back_there", (DL_FUNC) &_kernweave_r_far_put_back_there, 4},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
@@ -1829,6 +1915,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_candidates", (DL_FUNC) &_kernweave_r_candidates, 4},
     {"_kernweave_r_units", (DL_FUNC) &_kernweave_r_units, 5},
     {"_kernweave_r_test_disc", (DL_FUNC) &_kernweave_r_test_disc, 5},
+    {"_kernweave_r_far_kernels", (DL_FUNC) &_kernweave_r_far_kernels, 1},
     {NULL, NULL, 0}
 };
 

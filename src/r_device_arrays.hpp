@@ -13,6 +13,7 @@ class OnDevice {
  public:
   // The device on which the numbers of this vector lie.
   explicit OnDevice(SEXP vector);
+  explicit OnDevice(device::Device* gpu) : gpu_(gpu) {}
 
   device::Device& gpu() const { return *gpu_; }
   const arrays::cuda::Verbs& verbs() const { return *arrays::cuda::compiled_verbs(); }

@@ -1,6 +1,7 @@
 // R's way to approximated matrices: a formula and its data to far and near pairs, weights to sums and bounds.
+#include "r_far.hpp"
+
 #include "border.hpp"
-#include "far/approximation.hpp"
 #include "far/truncation.hpp"
 #include "r_arrays.hpp"
 #include "r_data.hpp"
@@ -13,12 +14,6 @@ namespace {
 using far::Approximation;
 
 SEXP approximation_tag() { return Rf_install("kernweave_approximation"); }
-
-const Approximation& approximation_behind(SEXP pointer) {
-  const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == approximation_tag();
-  internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no approximation of this session");
-  return *static_cast<const Approximation*>(R_ExternalPtrAddr(pointer));
-}
 
 std::vector<View> views_of(const Plan& plan, const Given& given) {
   const std::vector<OperandData> operands = operands_of(given);
@@ -75,19 +70,26 @@ Rcpp::DataFrame levels_to_r(const std::vector<far::LevelReport>& levels) {
 }
 
 }  // namespace
+
+const far::Approximation& approximation_behind(SEXP pointer) {
+  const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == approximation_tag();
+  internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no approximation of this session");
+  return *static_cast<const Approximation*>(R_ExternalPtrAddr(pointer));
+}
+
 }  // namespace kernweave
 
 // Of the plan of a formula as it is written. A text that says why, where it is no formula of a distance.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof,
-                double price, int threads) {
+                Rcpp::NumericVector prices, int threads) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::far::Cut cut;
     const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], &cut);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
     if (cut.width > 3) return Rcpp::wrap(cut.width);
     const kernweave::far::Wish wish{
-        tol, proof ? kernweave::far::Grade::proof : kernweave::far::Grade::audit, {price}};
+        tol, proof ? kernweave::far::Grade::proof : kernweave::far::Grade::audit, {prices[0], prices[1]}};
     auto made = kernweave::Approximation::make(std::move(cut), wish, kernweave::workers_from_r(threads));
     const kernweave::Approximation& a = *made;
     const Rcpp::XPtr<kernweave::Approximation> pointer(made.release(), true, kernweave::approximation_tag());

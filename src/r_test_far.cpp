@@ -1,6 +1,7 @@
 // A window for the tests into what is proved of formulas: operations on discs, and their values.
 #include "border.hpp"
 #include "expr/table.hpp"
+#include "far/device_kernels.hpp"
 #include "far/disc.hpp"
 
 // The disc that an element-wise operation makes of discs, of an infinite radius where nothing is known; and its values:
@@ -27,3 +28,6 @@ Rcpp::List r_test_disc(std::string op, Rcpp::ComplexVector centre, Rcpp::Numeric
     return Rcpp::List::create(Rcpp::_["centre"] = middle, Rcpp::_["radius"] = out.radius, Rcpp::_["values"] = values);
   });
 }
+
+// [[Rcpp::export(rng = false)]]
+std::string r_far_kernels(int components) { return kernweave::far::kernels_text(components); }

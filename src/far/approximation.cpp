@@ -86,6 +86,10 @@ class Approximated : public Approximation {
       }
   }
 
+  std::unique_ptr<DeviceProduct> on(device::Device* device) const override {
+    return product_on<D>(device, plan_, cube_, *targets_, sources(), cut_.rows.factors, cut_.columns.factors);
+  }
+
   const std::vector<int>& order_of_rows() const override { return targets_->order; }
   const std::vector<int>& order_of_columns() const override { return sources().order; }
   const std::vector<NearRectangle>& near() const override { return plan_.near; }

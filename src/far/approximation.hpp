@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "far/cut.hpp"
+#include "far/device_product.hpp"
 #include "far/levels.hpp"
 
 namespace kernweave {
@@ -32,6 +33,8 @@ class Approximation {
   // `weights` and results by the points as they came, column by column; `bounds` as add_far() has them, or null.
   virtual void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
                         double* bounds) const = 0;
+  // The far part on a device, which has all it needs from then on.
+  virtual std::unique_ptr<DeviceProduct> on(device::Device* device) const = 0;
   virtual const std::vector<int>& order_of_rows() const = 0;
   virtual const std::vector<int>& order_of_columns() const = 0;
   virtual const std::vector<NearRectangle>& near() const = 0;

@@ -17,8 +17,6 @@ namespace {
 // Candidates that are too many where they are most of all pairs of boxes.
 constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
 constexpr int kStretches = 256;         // of the target boxes of a level, each the work of one thread
-// Boxes whose pairs cost no more are not split; between 20 000 and 80 000 pairs there was no difference.
-constexpr double kTermsAtOnce = 160000;
 // Terms that moving a point's number in or out of a series comes to, and that a series takes by itself; measured.
 constexpr double kTermsOfPoint = 0.02, kTermsOfSeries = 0.3;
 // A tenth of what finding a series of 1, 2, and 3 components takes: a plan is rarely for one product.
@@ -80,7 +78,7 @@ class Planner {
           if (of.kind == BoxClass::Kind::skip)
             mine.push_back({pair.target, pair.source, pair.box_class, FarPair::kSkipped});
           else if (of.kind == BoxClass::Kind::far && is_worth(of, target, source, pairs)) mine.push_back(pair);
-          else if (pairs * prices_.pair <= kTermsAtOnce || target.children == 0 || source.children == 0)
+          else if (pairs * prices_.pair <= prices_.at_once || target.children == 0 || source.children == 0)
             near_[l][t].push_back({source.begin, source.end});
           else next[t].push_back(s);
         }
@@ -100,7 +98,7 @@ class Planner {
         to[static_cast<std::size_t>(pair.target)] = from[static_cast<std::size_t>(pair.source)] = true;
         work += of.kept + kTermsOfSeries * power(of.degrees, D);
       }
-    LevelTerms<D> terms(&classes, used);
+    LevelTerms<D> terms(&classes, used, workers_);
     const double of_point = kTermsOfPoint * power(terms.terms().degrees, D);
     work += of_point * (points_in(targets, to) + points_in(sources, from));
     all->levels.push_back({half, std::move(classes), std::move(far), std::move(terms), work});

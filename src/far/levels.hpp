@@ -34,9 +34,10 @@ struct NearRectangle {
   int row, row_end, column, column_end;
 };
 
-// What a pair costs beside a term of a series; as measured (design/024-far.md).
+// What a pair costs beside a term of a series, and the terms that boxes not to be split may come to; as measured
+// (design/024-far.md).
 struct Prices {
-  double pair = 3;
+  double pair = 3, at_once = 160000;
 };
 
 template <int D>

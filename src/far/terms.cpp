@@ -42,7 +42,8 @@ std::array<int, D> sorted(std::array<int, D> degrees) {
 }  // namespace
 
 template <int D>
-LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used) {
+LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used,
+                          const arrays::Workers& workers) {
   for (std::size_t c = 0; c < classes->size(); ++c)
     if (used[c]) degrees_ = std::max(degrees_, (*classes)[c].degrees);
   if (any()) {
@@ -50,10 +51,11 @@ LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool
     make_turns();
   }
   matrices_.resize(classes->size());
-  for (std::size_t c = 0; c < classes->size(); ++c) {
+  arrays::each_task(workers, static_cast<Index>(classes->size()), [&](Index task) {
+    const auto c = static_cast<std::size_t>(task);
     if (used[c]) matrices_[c] = matrix_of((*classes)[c]);
     (*classes)[c].coefficients = {};
-  }
+  });
 }
 
 template <int D>

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "arrays/pieces.hpp"
 #include "far/box_class.hpp"
 #include "far/kernels.hpp"
 
@@ -23,7 +24,7 @@ template <int D>
 class LevelTerms {
  public:
   // Of the classes that are used; coefficients of all are given back.
-  LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used);
+  LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
 
   bool any() const { return degrees_ > 0; }
   Terms terms() const { return {degrees_, set_.data(), count()}; }

@@ -132,6 +132,16 @@ std::vector<int> Tree<D>::inside_then_outside(const std::vector<double>& points,
 }
 
 template <int D>
+Centre<D>::Centre(const Cube<D>& cube, const std::array<int, D>& place, double half) {
+  for (std::size_t d = 0; d < D; ++d) {
+    const double least = cube.least[d], halves = 2.0 * place[d] + 1, along = half * halves, centre = least + along,
+                 of_along = centre - least;
+    at[d] = centre;
+    rest[d] = std::fma(half, halves, -along) + ((least - (centre - of_along)) + (along - of_along));
+  }
+}
+
+template <int D>
 Tree<D>::Tree(const std::vector<double>& points, const Cube<D>& cube, const arrays::Workers& workers) {
   const std::size_t n = points.size() / D;
   const double cells = std::ldexp(1.0, kHalvings), scale = cells / cube.width;
@@ -200,6 +210,9 @@ void Tree<D>::split(const std::vector<std::int64_t>& keys) {
 template struct Cube<1>;
 template struct Cube<2>;
 template struct Cube<3>;
+template struct Centre<1>;
+template struct Centre<2>;
+template struct Centre<3>;
 template class Tree<1>;
 template class Tree<2>;
 template class Tree<3>;

@@ -22,6 +22,15 @@ struct Cube {
   bool has(const std::vector<double>& points, std::size_t p) const;
 };
 
+// The centre of a box of a level, in two parts: boxes may be small beside their distance from the origin.
+template <int D>
+struct Centre {
+  std::array<double, D> at, rest;
+
+  // Of the box with this place in the grid of its level, whose sides are twice `half` long.
+  Centre(const Cube<D>& cube, const std::array<int, D>& place, double half);
+};
+
 template <int D>
 class Tree {
  public:

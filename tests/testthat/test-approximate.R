@@ -9,7 +9,7 @@ plan_of <- function(A) kernweave:::plan_of_approximation(kernweave:::approximati
 eager <- function(A, price = 1e4) {
   state <- kernweave:::approximation_of(A)
   state$plan <- NULL
-  state$price <- price
+  state$prices <- c(price, 160000)
   A
 }
 

@@ -1,0 +1,68 @@
+# Products of approximations on a GPU: points, boxes and series lie there in the order of boxes, and so do weights
+# between the two parts of a product.
+
+# The GPU that products go to, by its number; NULL for the CPU.
+gpu_of_approximation <- function(state) {
+  number <- r_far_device(call_options(state$tensor$settings)$device)
+  if (number >= 0 && !is.null(sides_of_operands(state))) number
+}
+
+# The axis of each operand in the matrix, where formulas are transposed, too: 1 for i, 2 for j. NULL where one is along
+# both, or is no matrix of numbers.
+sides_of_operands <- function(state) {
+  if (is.null(state$sides)) {
+    operands <- written_plan(state)$operands
+    plain <- vapply(operands, function(operand) is.double(operand$data), NA)
+    state$sides <- list(if (all(plain)) r_far_sides(state$written$plan, length(operands)))
+  }
+  sides <- state$sides[[1]]
+  if (!any(sides == 3)) sides
+}
+
+product_there <- function(state, plan, gpu, v) {
+  there <- boxes_there(state, plan, gpu)
+  columns <- NCOL(v)
+  found <- r_far_product_there(there$pointer, v, columns)
+  if (is.null(found)) refuse_infinite_weights()
+  near <- if (length(plan$near$i_from)) near_sums(state, plan, there, columns)(found$sorted)
+  r_far_put_back_there(there$pointer, found$sums, near, columns)
+}
+
+# What lies on a GPU, sent once: `pointer` to boxes and series, the `near` pairs of the formula, and the functions that
+# sum these, by the number of columns.
+boxes_there <- function(state, plan, gpu) {
+  key <- as.character(gpu)
+  kept <- plan$there[[key]]
+  if (!is.null(kept)) return(kept)
+  there <- new.env(parent = topenv())
+  there$pointer <- r_far_there(plan$pointer, gpu)
+  there$sums <- list()
+  state$plan$there[[key]] <- there
+}
+
+# Near pairs times weights of so many columns, all in the order of boxes.
+near_sums <- function(state, plan, there, columns) {
+  key <- as.character(columns)
+  if (is.null(there$near)) there$near <- near_in_order(state, plan, there$pointer)
+  if (is.null(there$sums[[key]])) {
+    sums <- reduction(there$near * Vj(dim = columns, name = "weights"), "sum", index = "j", call = FALSE)
+    there$sums[[key]] <- as.function(sums)
+  }
+  there$sums[[key]]
+}
+
+# The formula over near pairs, of points in the order of boxes.
+near_in_order <- function(state, plan, pointer) {
+  K <- state$all
+  operands <- written_plan(state)$operands
+  sorted <- Map(operand_in_order, operands, sides_of_operands(state), MoreArgs = list(pointer = pointer))
+  formula <- home_bound(r_restate(list(K$formula), operands, sorted)[[1]])
+  near <- restrict(new_lazy(formula, K$extent, K$settings), ranges = ranges_in_order(plan["near"], K$extent))
+  lazy_set(near, precision = precision_beside(state, plan))
+}
+
+operand_in_order <- function(operand, side, pointer) {
+  if (side == 0) return(operand)
+  numbers <- r_far_in_order_there(pointer, side == 1, operand$data, NCOL(operand$data))
+  new_operand(operand$name, operand$axis, operand$width, operand$kind, numbers)
+}

@@ -1,0 +1,237 @@
+// Kernels for pairs of points far apart: moments of boxes, series from box to box, values at points. Each sum has one
+// order, whatever blocks of threads come first.
+#pragma once
+#include "far_task.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+// The place of a point along an axis of a box, from -1 to 1.
+__device__ inline double place_in_box(const FarTask& t, const FarCentre& centre, int point, int axis) {
+  return ((t.points[axis * t.behind + point] - centre.at[axis]) - centre.rest[axis]) / t.half;
+}
+
+// --- moments ---
+
+// Of points `first`.., their weights and Chebyshev polynomials.
+template <int D>
+__device__ void write_polynomials(const FarTask& t, const FarCentre& centre, int first, int count, double* room) {
+  for (int k = threadIdx.x; k < count * D; k += kFarThreads) {
+    const int point = k % count, axis = k / count;
+    double* const to = room + point * far_point_numbers<D>();
+    if (axis == 0) to[0] = t.weights[first + point];
+    const double u = place_in_box(t, centre, first + point, axis);
+    double before = u, now = 1;  // T_{a - 1}, T_a
+    for (int a = 0; a < t.degrees; ++a) {
+      to[1 + axis * kFarDegrees<D> + a] = now;
+      const double next = 2 * u * now - before;
+      before = now;
+      now = next;
+    }
+  }
+}
+
+// Sums over points of a box of their weights times each term; to `series` by the number of the stretch. A thread has
+// the last axis's degrees of one choice of those before, of some of the points.
+template <int D>
+__device__ void far_moments(const FarTask& t) {
+  extern __shared__ double room[];
+  constexpr int kMost = kFarDegrees<D>;
+  const FarPoints stretch = t.stretches[blockIdx.x];
+  const FarCentre centre = t.centres[stretch.place];
+  const int p = t.degrees, leading = far_power(p, D - 1), slices = far_slices(leading);
+  const int own = threadIdx.x % leading, slice = threadIdx.x / leading;
+  double sums[kMost];
+#pragma unroll
+  for (int c = 0; c < kMost; ++c) sums[c] = 0;
+  for (int first = stretch.begin; first < stretch.end; first += kFarPoints) {
+    const int count = stretch.end - first < kFarPoints ? stretch.end - first : kFarPoints;
+    __syncthreads();
+    write_polynomials<D>(t, centre, first, count, room);
+    __syncthreads();
+    for (int k = slice; slice < slices && k < count; k += slices) {
+      const double* const of = room + k * far_point_numbers<D>();
+      double weight = of[0];
+      if (D == 2) weight *= of[1 + own];
+      if (D == 3) weight *= of[1 + own / p] * of[1 + kMost + own % p];
+      const double* const last = of + 1 + (D - 1) * kMost;
+#pragma unroll
+      for (int c = 0; c < kMost; ++c)
+        if (c < p) sums[c] += weight * last[c];
+    }
+  }
+  __syncthreads();
+  if (slice < slices) {
+#pragma unroll
+    for (int c = 0; c < kMost; ++c)
+      if (c < p) room[(slice * leading + own) * p + c] = sums[c];
+  }
+  __syncthreads();
+  for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
+    double sum = 0;
+    for (int s = 0; s < slices; ++s) sum += room[s * leading * p + t.set[k]];
+    t.series[blockIdx.x * static_cast<long long>(t.room) + k] = sum;
+  }
+}
+
+// What stretches of a box have found, in their order.
+__device__ inline void far_added(const FarTask& t) {
+  const long long box = blockIdx.x;
+  for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
+    double sum = 0;
+    for (int s = t.part_starts[box]; s < t.part_starts[box + 1]; ++s)
+      sum += t.parts[s * static_cast<long long>(t.room) + k];
+    t.series[box * t.room + k] = sum;
+  }
+}
+
+// --- from box to box ---
+
+// Calls f(pair, term, its place where axes are turned, its sign) for all of a batch.
+template <class F>
+__device__ void each_turned(const FarTask& t, const FarBatch& batch, F f) {
+  const int* const turned = t.turned + batch.turn * t.terms;
+  for (int at = threadIdx.x; at < batch.count * t.terms; at += kFarThreads) {
+    const int pair = at / t.terms, k = at % t.terms, place = turned[k];
+    if (place < 0) f(pair, k, ~place, -1.0);
+    else f(pair, k, place, 1.0);
+  }
+}
+
+// A batch's moments, turned, times the matrix of its class, turned back: to `found` by the number of the pair. Lanes of
+// a warp are pairs of `width`, and beside these, blocks of rows.
+__device__ inline void far_apply(const FarTask& t) {
+  extern __shared__ double room[];
+  const FarBatch batch = t.batches[blockIdx.x];
+  const int stride = t.width + 1;
+  double* const in = room;
+  double* const out = room + t.room * stride;
+  each_turned(t, batch, [&](int pair, int k, int place, double sign) {
+    in[place * stride + pair] = sign * t.series[t.sources[batch.first + pair] * static_cast<long long>(t.room) + k];
+  });
+  __syncthreads();
+  const int pair = threadIdx.x % t.width;
+  const int* const starts = t.starts + batch.box_class * (t.blocks + 1);
+  const double2* const numbers = reinterpret_cast<const double2*>(t.numbers);
+  for (int block = threadIdx.x / t.width; block < t.blocks; block += kFarThreads / t.width) {
+    double a = 0, b = 0, c = 0, d = 0;
+    const int end = starts[block + 1];
+#pragma unroll 4
+    for (int e = starts[block]; e < end; ++e) {
+      const double x = in[t.columns[e] * stride + pair];
+      const double2 first = numbers[2 * e], last = numbers[2 * e + 1];
+      a += first.x * x;
+      b += first.y * x;
+      c += last.x * x;
+      d += last.y * x;
+    }
+    double* const to = out + block * kFarRowsOfBlock * stride + pair;
+    to[0] = a;
+    to[stride] = b;
+    to[2 * stride] = c;
+    to[3 * stride] = d;
+  }
+  __syncthreads();
+  each_turned(t, batch, [&](int pair_of_term, int k, int place, double sign) {
+    t.found[(batch.first + pair_of_term) * static_cast<long long>(t.room) + k] =
+        sign * out[place * stride + pair_of_term];
+  });
+}
+
+// What a target's pairs have found, in their order.
+__device__ inline void far_collected(const FarTask& t) {
+  const long long target = t.first + blockIdx.x;
+  for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
+    double sum = 0;
+    for (int s = t.pair_starts[blockIdx.x]; s < t.pair_starts[blockIdx.x + 1]; ++s)
+      sum += t.found[t.pairs[s] * static_cast<long long>(t.room) + k];
+    t.series[target * t.room + k] = sum;
+  }
+}
+
+// --- values ---
+
+// Sum over the last axis's degrees of coefficients times polynomials.
+template <int kMost>
+__device__ double along_last(const double* coefficients, const double (&polynomials)[kMost], int degrees) {
+  double sum = 0;
+#pragma unroll
+  for (int c = 0; c < kMost; ++c)
+    if (c < degrees) sum += coefficients[c] * polynomials[c];
+  return sum;
+}
+
+// Sum over the degrees of an axis, whose place is u, of polynomials times what f(degree) has.
+template <class F>
+__device__ double along_axis(double u, int degrees, F f) {
+  double sum = 0, before = u, now = 1;
+  for (int a = 0; a < degrees; ++a) {
+    sum += now * f(a);
+    const double next = 2 * u * now - before;
+    before = now;
+    now = next;
+  }
+  return sum;
+}
+
+// Adds to the sum of each point of a stretch the value of its box's series. A thread has a point.
+template <int D>
+__device__ void far_evaluated(const FarTask& t) {
+  extern __shared__ double room[];
+  constexpr int kMost = kFarDegrees<D>;
+  const FarPoints stretch = t.stretches[blockIdx.x];
+  const int p = t.degrees, all = far_power(p, D);
+  for (int k = threadIdx.x; k < all; k += kFarEvaluated) room[k] = 0;
+  __syncthreads();
+  for (int k = threadIdx.x; k < t.terms; k += kFarEvaluated)
+    room[t.set[k]] = t.series[stretch.place * static_cast<long long>(t.room) + k];
+  __syncthreads();
+  const int point = stretch.begin + threadIdx.x;
+  if (point >= stretch.end) return;
+  const FarCentre centre = t.centres[stretch.place];
+  double u[D], last[kMost];
+  for (int d = 0; d < D; ++d) u[d] = place_in_box(t, centre, point, d);
+#pragma unroll
+  for (int c = 0; c < kMost; ++c) last[c] = c == 0 ? 1 : c == 1 ? u[D - 1] : 2 * u[D - 1] * last[c - 1] - last[c - 2];
+  if constexpr (D == 1) t.sums[point] += along_last(room, last, p);
+  if constexpr (D == 2)
+    t.sums[point] += along_axis(u[0], p, [&](int a) { return along_last(room + a * p, last, p); });
+  if constexpr (D == 3)
+    t.sums[point] += along_axis(u[0], p, [&](int a) {
+      return along_axis(u[1], p, [&](int b) { return along_last(room + (a * p + b) * p, last, p); });
+    });
+}
+
+// --- orders ---
+
+__device__ inline long long far_number() { return blockIdx.x * static_cast<long long>(kFarThreads) + threadIdx.x; }
+
+__device__ inline void far_cleared(const FarTask& t) {
+  const long long at = far_number();
+  if (at < t.count) t.sums[at] = 0;
+}
+// Weights, from the order of points to that of boxes.
+__device__ inline void far_sorted(const FarTask& t) {
+  const long long at = far_number(), point = at % t.rows;
+  if (at >= t.count) return;
+  const double weight = t.weights[at - point + t.order[point]];
+  t.sums[at] = weight;
+  if (!(weight - weight == 0)) *t.not_finite = 1;
+}
+// Weights times a factor of each point.
+__device__ inline void far_scaled(const FarTask& t) {
+  const long long at = far_number();
+  if (at < t.count) t.sums[at] = t.weights[at] * t.factors[at % t.rows];
+}
+// Two sums, the first times a factor of its point where there are any, from the order of boxes to that of points.
+__device__ inline void far_put_back(const FarTask& t) {
+  const long long at = far_number(), point = at % t.rows;
+  if (at >= t.count) return;
+  const double far = t.weights[at] * (t.factors ? t.factors[point] : 1.0);
+  t.sums[at - point + t.order[point]] = far + (t.more ? t.more[at] : 0.0);
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

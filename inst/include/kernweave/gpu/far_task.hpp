@@ -1,0 +1,95 @@
+// Arguments of the kernels for pairs of points far apart (far.hpp). The host's compiler and the device's read the same
+// text.
+#pragma once
+#include "../lane.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+inline constexpr int kFarThreads = 256;
+inline constexpr int kFarPoints = 32;        // whose polynomials a block of threads has at once
+inline constexpr int kFarStretch = 512;      // points of a box that one block of threads sums up
+inline constexpr int kFarEvaluated = 128;    // points of a box that one block of threads evaluates a series at
+inline constexpr int kFarRowsOfBlock = 4;    // rows of a class's matrix that share their columns
+inline constexpr int kFarMostBatch = 32;     // pairs of boxes at once, of one class and turn
+
+// Degrees along one axis are fewer than this.
+template <int D>
+inline constexpr int kFarDegrees = D == 1 ? 40 : D == 2 ? 24 : 14;
+
+// Some points of a box, which has a number among the boxes of its level that take part.
+struct FarPoints {
+  int begin, end, place;
+};
+
+// Where places in a box go from -1 to 1; the centre is in two parts.
+struct FarCentre {
+  double at[3], rest[3];
+};
+
+// Pairs of boxes whose series is the same matrix, turned the same way.
+struct FarBatch {
+  int first, count, box_class, turn;
+};
+
+// Arguments of each of the kernels; which of them it reads stands with it.
+struct FarTask {
+  // Points in the order of boxes, their components one after the other, `behind` apart; a number for each.
+  const double* points;
+  long long behind;
+  const double* weights;
+  double* sums;
+  // Boxes.
+  const FarPoints* stretches;
+  const FarCentre* centres;
+  double half;
+  // Numbers of a level's terms; those of a box are `room` apart.
+  const int* set;
+  int degrees, terms, room;
+  double *series, *parts;
+  const int* part_starts;
+  // From box to box. Of each turn, the place of each term: ~place where it changes its sign. Of each class, where the
+  // entries of each block of rows begin.
+  const FarBatch* batches;
+  const int *sources, *turned, *starts, *columns;
+  const double* numbers;
+  int blocks, width;
+  double* found;
+  // The pairs of each target, from target `first` on.
+  const int *pair_starts, *pairs;
+  int first;
+  // Numbers from one order to another: of column c from c * rows on.
+  long long count, rows;
+  const int* order;
+  const double *factors, *more;
+  int* not_finite;  // 1 where a weight is not
+};
+
+// --- memory that a block of threads shares, in numbers ---
+
+KW_FN constexpr int far_power(int base, int exponent) {
+  return exponent == 0 ? 1 : base * far_power(base, exponent - 1);
+}
+
+// Threads that have the same leading degrees, each of them every so many-th point.
+KW_FN constexpr int far_slices(int leading) {
+  return kFarThreads / leading < kFarPoints ? kFarThreads / leading : kFarPoints;
+}
+// A weight and the polynomials of a point; odd, so that points lie in different banks.
+template <int D>
+KW_FN constexpr int far_point_numbers() {
+  return 1 + D * kFarDegrees<D> + (D * kFarDegrees<D>) % 2;
+}
+template <int D>
+KW_FN constexpr int far_moments_numbers(int degrees) {
+  const int of_points = kFarPoints * far_point_numbers<D>(),
+            of_sums = far_slices(far_power(degrees, D - 1)) * far_power(degrees, D);
+  return of_points > of_sums ? of_points : of_sums;
+}
+// What pairs have of a term lies side by side; one number more, so that terms lie in different banks.
+KW_FN constexpr int far_apply_numbers(int rows, int width) { return 2 * rows * (width + 1); }
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

@@ -1,0 +1,87 @@
+// Trees and boxes on a device: points in order, and the stretches of them that blocks of threads have.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "device/copy.hpp"
+#include "device/device.hpp"
+#include "far/tree.hpp"
+#include "kernweave/gpu/far_task.hpp"
+
+namespace kernweave {
+namespace far {
+
+using device::Block;
+using device::Device;
+
+template <class T>
+Block sent(Device* device, const std::vector<T>& numbers) {
+  Block block = device->allocate(std::max<std::size_t>(numbers.size(), 1) * sizeof(T), "boxes of points");
+  if (!numbers.empty()) device->upload(block.at(), numbers.data(), numbers.size() * sizeof(T));
+  return block;
+}
+template <class T>
+T* there(const Block& block) {
+  return device::address<T>(block.at());
+}
+inline Block room_for(Device* device, std::int64_t numbers) {
+  return device->allocate(static_cast<std::size_t>(std::max<std::int64_t>(numbers, 1)) * sizeof(double),
+                          "series of boxes");
+}
+
+// Points of a tree on the device, the number of each where they came from, and a factor of each.
+template <int D>
+struct PointsThere {
+  PointsThere(Device* device, const Tree<D>& tree, const std::vector<double>& of_points)
+      : count(tree.size()), order(sent(device, tree.order)) {
+    std::vector<double> numbers, sorted;
+    for (const std::vector<double>& component : tree.components)
+      numbers.insert(numbers.end(), component.begin(), component.begin() + tree.size());
+    points = sent(device, numbers);
+    if (of_points.empty()) return;
+    for (const int number : tree.order) sorted.push_back(of_points[static_cast<std::size_t>(number)]);
+    factors = sent(device, sorted);
+  }
+
+  int count;
+  Block order, points, factors;
+};
+
+// Boxes of a level that take part, and the stretches of their points that blocks of threads have.
+template <int D>
+struct BoxesThere {
+  std::vector<int> place;  // of each box; -1 where it takes no part
+  int count = 0, stretch_count = 0;
+  Block centres, stretches, starts;  // where stretches of each box begin
+
+  // Boxes that take part are those whose place is 0 now.
+  void number() {
+    for (int& p : place)
+      if (p == 0) p = count++;
+  }
+  void send(Device* device, const Cube<D>& cube, const std::vector<typename Tree<D>::Box>& boxes, double half,
+            int most_points) {
+    std::vector<gpu::FarCentre> all;
+    std::vector<gpu::FarPoints> cut;
+    std::vector<int> first;
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+      if (place[b] < 0) continue;
+      const Centre<D> centre(cube, boxes[b].at, half);
+      gpu::FarCentre own{};
+      std::copy(centre.at.begin(), centre.at.end(), own.at);
+      std::copy(centre.rest.begin(), centre.rest.end(), own.rest);
+      all.push_back(own);
+      first.push_back(static_cast<int>(cut.size()));
+      for (int at = boxes[b].begin; at < boxes[b].end; at += most_points)
+        cut.push_back({at, std::min(boxes[b].end, at + most_points), place[b]});
+    }
+    stretch_count = static_cast<int>(cut.size());
+    first.push_back(stretch_count);
+    centres = sent(device, all);
+    stretches = sent(device, cut);
+    starts = sent(device, first);
+  }
+};
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,25 @@
+// Launches of the kernels for pairs of points far apart (kernweave/gpu/far.hpp).
+#pragma once
+#include <string>
+
+#include "device/device.hpp"
+#include "kernweave/gpu/far_task.hpp"
+
+namespace kernweave {
+namespace far {
+
+// How many blocks of how many threads, with how much shared memory.
+struct Grid {
+  std::int64_t blocks;
+  int threads = gpu::kFarThreads;
+  std::int64_t shared_bytes = 0;
+};
+
+// The kernel of that name, for points of `components`.
+void launch(device::Device* device, int components, const char* kernel, const Grid& grid, const gpu::FarTask& task);
+
+// The text that a device's compiler is given.
+std::string kernels_text(int components);
+
+}  // namespace far
+}  // namespace kernweave

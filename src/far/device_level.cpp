@@ -1,0 +1,214 @@
+// Pairs of boxes lie in batches of a class and a turn; what they find waits, pair by pair, until the pairs of a target
+// are added up in their order: sums have the same bits each time.
+#include "far/device_level.hpp"
+
+#include <numeric>
+
+namespace kernweave {
+namespace far {
+namespace {
+
+using gpu::FarTask;
+
+static_assert(gpu::kFarDegrees<1> == kMostDegreesOf<1> && gpu::kFarDegrees<2> == kMostDegreesOf<2> &&
+              gpu::kFarDegrees<3> == kMostDegreesOf<3> && gpu::kFarRowsOfBlock == kRowsOfBlock);
+
+constexpr std::size_t kWaitingBytes = std::size_t{1} << 30;  // of what pairs have found
+constexpr std::int64_t kSharedBytes = 110 * 1024;            // of a batch, so that two are on a multiprocessor
+
+std::int64_t bytes_of(std::int64_t numbers) { return numbers * static_cast<std::int64_t>(sizeof(double)); }
+
+// In the order of classes and turns, otherwise as they are.
+std::vector<FarPair> by_kind(const std::vector<FarPair>& pairs) {
+  int classes = 0;
+  for (const FarPair& pair : pairs) classes = std::max(classes, pair.box_class + 1);
+  const auto kind = [](const FarPair& pair) { return static_cast<std::size_t>(pair.box_class * kTurns + pair.turn); };
+  std::vector<int> next(static_cast<std::size_t>(classes * kTurns) + 1, 0);
+  for (const FarPair& pair : pairs) ++next[kind(pair) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<FarPair> sorted(pairs.size());
+  for (const FarPair& pair : pairs) sorted[static_cast<std::size_t>(next[kind(pair)]++)] = pair;
+  return sorted;
+}
+
+}  // namespace
+
+template <int D>
+LevelThere<D>::LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
+                          const Tree<D>& sources, std::size_t number)
+    : device_(device), terms_(level.terms.count()), padded_(level.terms.padded()),
+      degrees_(level.terms.terms().degrees), half_(level.half) {
+  targets_.place.assign(targets.boxes[number].size(), -1);
+  sources_.place.assign(sources.boxes[number].size(), -1);
+  for (const std::vector<FarPair>& pairs : level.far)
+    for (const FarPair& pair : pairs) {
+      if (pair.turn == FarPair::kSkipped) continue;
+      targets_.place[static_cast<std::size_t>(pair.target)] = 0;
+      sources_.place[static_cast<std::size_t>(pair.source)] = 0;
+    }
+  targets_.number();
+  sources_.number();
+  targets_.send(device, cube, targets.boxes[number], half_, gpu::kFarEvaluated);
+  sources_.send(device, cube, sources.boxes[number], half_, gpu::kFarStretch);
+  send_terms(level.terms);
+  send_matrices(level);
+  for (width_ = gpu::kFarMostBatch; width_ > 1 && shared_bytes() > kSharedBytes;) width_ /= 2;
+  send_pairs(level.far);
+}
+
+template <int D>
+std::int64_t LevelThere<D>::shared_bytes() const {
+  return bytes_of(gpu::far_apply_numbers(padded_, width_));
+}
+
+template <int D>
+void LevelThere<D>::add(const PointsThere<D>& targets, const PointsThere<D>& sources, const double* weights,
+                        double* sums, const SeriesRoom& room) const {
+  FarTask task{};
+  task.half = half_;
+  task.set = there<int>(set_);
+  task.degrees = degrees_;
+  task.terms = terms_;
+  task.room = padded_;
+  find_moments(task, sources, weights, room);
+  for (const PairsThere& pairs : pairs_) apply(task, pairs, room);
+  task.points = there<double>(targets.points);
+  task.behind = targets.count;
+  task.sums = sums;
+  task.stretches = there<gpu::FarPoints>(targets_.stretches);
+  task.centres = there<gpu::FarCentre>(targets_.centres);
+  task.series = there<double>(room.series);
+  launch(device_, D, "evaluated",
+         {targets_.stretch_count, gpu::kFarEvaluated, bytes_of(power(degrees_, D))}, task);
+}
+
+template <int D>
+void LevelThere<D>::find_moments(FarTask task, const PointsThere<D>& sources, const double* weights,
+                                 const SeriesRoom& room) const {
+  task.points = there<double>(sources.points);
+  task.behind = sources.count;
+  task.weights = weights;
+  task.stretches = there<gpu::FarPoints>(sources_.stretches);
+  task.centres = there<gpu::FarCentre>(sources_.centres);
+  task.series = there<double>(has_parts() ? room.parts : room.moments);
+  launch(device_, D, "moments",
+         {sources_.stretch_count, gpu::kFarThreads, bytes_of(gpu::far_moments_numbers<D>(degrees_))}, task);
+  if (!has_parts()) return;
+  task.parts = task.series;
+  task.part_starts = there<int>(sources_.starts);
+  task.series = there<double>(room.moments);
+  launch(device_, D, "added", {sources_.count}, task);
+}
+
+template <int D>
+void LevelThere<D>::apply(FarTask task, const PairsThere& pairs, const SeriesRoom& room) const {
+  task.series = there<double>(room.moments);
+  task.batches = there<gpu::FarBatch>(pairs.batch);
+  task.sources = there<int>(pairs.sources);
+  task.turned = there<int>(turned_);
+  task.starts = there<int>(starts_);
+  task.columns = there<int>(columns_);
+  task.numbers = there<double>(numbers_);
+  task.blocks = blocks_;
+  task.width = width_;
+  task.found = there<double>(room.waiting);
+  launch(device_, D, "apply", {pairs.batches, gpu::kFarThreads, shared_bytes()}, task);
+  task.series = there<double>(room.series);
+  task.pair_starts = there<int>(pairs.starts);
+  task.pairs = there<int>(pairs.numbers);
+  task.first = pairs.first_target;
+  launch(device_, D, "collected", {pairs.targets}, task);
+}
+
+template <int D>
+void LevelThere<D>::send_terms(const LevelTerms<D>& terms) {
+  set_ = sent(device_, std::vector<int>(terms.terms().set, terms.terms().set + terms_));
+  std::vector<int> turned;
+  for (int number = 0; number < kTurns; ++number) {
+    const auto& turn = terms.turn(number);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(terms_); ++k)
+      turned.push_back(turn.place.empty() ? 0 : turn.sign[k] < 0 ? ~turn.place[k] : turn.place[k]);
+  }
+  turned_ = sent(device_, turned);
+}
+
+template <int D>
+void LevelThere<D>::send_matrices(const Level<D>& level) {
+  std::vector<int> starts, columns;
+  std::vector<double> numbers;
+  blocks_ = padded_ / kRowsOfBlock;
+  for (std::size_t c = 0; c < level.classes.size(); ++c) {
+    const ClassMatrix& matrix = level.terms.matrix(static_cast<int>(c));
+    const auto before = static_cast<int>(columns.size());
+    for (std::size_t b = 0; b <= static_cast<std::size_t>(blocks_); ++b)
+      starts.push_back(before + (matrix.first.empty() ? 0 : matrix.first[b]));
+    columns.insert(columns.end(), matrix.columns.begin(), matrix.columns.end());
+    numbers.insert(numbers.end(), matrix.numbers.begin(), matrix.numbers.end());
+  }
+  starts_ = sent(device_, starts);
+  columns_ = sent(device_, columns);
+  numbers_ = sent(device_, numbers);
+}
+
+// As many stretches of targets together as have room for what their pairs find.
+template <int D>
+void LevelThere<D>::send_pairs(const std::vector<std::vector<FarPair>>& far) {
+  const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(padded_));
+  std::vector<FarPair> together;
+  for (const std::vector<FarPair>& stretch : far) {
+    if (!together.empty() && together.size() + stretch.size() > most) send_some_pairs(&together);
+    std::copy_if(stretch.begin(), stretch.end(), std::back_inserter(together),
+                 [](const FarPair& pair) { return pair.turn != FarPair::kSkipped; });
+  }
+  if (!together.empty()) send_some_pairs(&together);
+}
+
+template <int D>
+void LevelThere<D>::send_some_pairs(std::vector<FarPair>* pairs) {
+  const std::vector<FarPair> sorted = by_kind(*pairs);
+  pairs->clear();
+  std::vector<gpu::FarBatch> batches;
+  std::vector<int> sources, targets;
+  for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
+    const FarPair& head = sorted[first];
+    for (; last < sorted.size() && last - first < static_cast<std::size_t>(width_); ++last)
+      if (sorted[last].box_class != head.box_class || sorted[last].turn != head.turn) break;
+    batches.push_back({static_cast<int>(first), static_cast<int>(last - first), head.box_class, head.turn});
+  }
+  for (const FarPair& pair : sorted) {
+    sources.push_back(sources_.place[static_cast<std::size_t>(pair.source)]);
+    targets.push_back(targets_.place[static_cast<std::size_t>(pair.target)]);
+  }
+  const auto ends = std::minmax_element(targets.begin(), targets.end());
+  PairsThere out;
+  out.first_target = *ends.first;
+  out.targets = *ends.second - *ends.first + 1;
+  out.batches = static_cast<int>(batches.size());
+  out.count = static_cast<int>(sorted.size());
+  out.batch = sent(device_, batches);
+  out.sources = sent(device_, sources);
+  send_by_target(targets, &out);
+  most_pairs_ = std::max(most_pairs_, out.count);
+  pairs_.push_back(std::move(out));
+}
+
+// Numbers of the pairs of each target, in order.
+template <int D>
+void LevelThere<D>::send_by_target(const std::vector<int>& targets, PairsThere* out) const {
+  std::vector<int> starts(static_cast<std::size_t>(out->targets) + 1, 0), numbers(targets.size());
+  const auto own = [&](int target) { return static_cast<std::size_t>(target - out->first_target); };
+  for (const int target : targets) ++starts[own(target) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<int> next(starts.begin(), starts.end() - 1);
+  for (std::size_t k = 0; k < targets.size(); ++k)
+    numbers[static_cast<std::size_t>(next[own(targets[k])]++)] = static_cast<int>(k);
+  out->starts = sent(device_, starts);
+  out->numbers = sent(device_, numbers);
+}
+
+template class LevelThere<1>;
+template class LevelThere<2>;
+template class LevelThere<3>;
+
+}  // namespace far
+}  // namespace kernweave

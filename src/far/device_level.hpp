@@ -1,0 +1,60 @@
+// A level's far pairs on a device: boxes, matrices of classes, and batches of pairs.
+#pragma once
+#include "far/device_boxes.hpp"
+#include "far/device_kernels.hpp"
+#include "far/levels.hpp"
+
+namespace kernweave {
+namespace far {
+
+// Pairs of boxes of some targets.
+struct PairsThere {
+  int batches = 0, first_target = 0, targets = 0, count = 0;
+  Block batch, sources, starts, numbers;
+};
+
+// Numbers of boxes, which one level after the other uses.
+struct SeriesRoom {
+  Block moments, series, parts, waiting;
+};
+
+template <int D>
+class LevelThere {
+ public:
+  LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
+             const Tree<D>& sources, std::size_t number);
+
+  // How many numbers it needs of each kind.
+  std::int64_t moments() const { return std::int64_t{sources_.count} * padded_; }
+  std::int64_t series() const { return std::int64_t{targets_.count} * padded_; }
+  std::int64_t parts() const { return has_parts() ? std::int64_t{sources_.stretch_count} * padded_ : 0; }
+  std::int64_t waiting() const { return std::int64_t{most_pairs_} * padded_; }
+
+  void add(const PointsThere<D>& targets, const PointsThere<D>& sources, const double* weights, double* sums,
+           const SeriesRoom& room) const;
+
+ private:
+  std::int64_t shared_bytes() const;
+  bool has_parts() const { return sources_.stretch_count > sources_.count; }
+
+  void send_terms(const LevelTerms<D>& terms);
+  void send_matrices(const Level<D>& level);
+  void send_pairs(const std::vector<std::vector<FarPair>>& far);
+  void send_some_pairs(std::vector<FarPair>* pairs);
+  void send_by_target(const std::vector<int>& targets, PairsThere* out) const;
+
+  void find_moments(gpu::FarTask task, const PointsThere<D>& sources, const double* weights,
+                    const SeriesRoom& room) const;
+  void apply(gpu::FarTask task, const PairsThere& pairs, const SeriesRoom& room) const;
+
+  Device* const device_;
+  const int terms_, padded_, degrees_;
+  const double half_;
+  int blocks_ = 0, width_ = 0, most_pairs_ = 0;
+  BoxesThere<D> targets_, sources_;
+  Block set_, turned_, starts_, columns_, numbers_;
+  std::vector<PairsThere> pairs_;
+};
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,122 @@
+// Level by level, as on the host (product.cpp).
+#include "far/device_product.hpp"
+
+#include "far/device_level.hpp"
+
+namespace kernweave {
+namespace far {
+namespace {
+
+using gpu::FarTask;
+
+template <int D>
+class ProductThere : public DeviceProduct {
+ public:
+  ProductThere(Device* device, const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets,
+               const Tree<D>& sources, const std::vector<double>& of_rows, const std::vector<double>& of_columns)
+      : device_(device), targets_(device, targets, of_rows) {
+    if (&targets != &sources || of_rows != of_columns)
+      sources_ = std::make_unique<PointsThere<D>>(device, sources, of_columns);
+    std::int64_t moments = 0, series = 0, parts = 0, waiting = 0;
+    for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+      if (!plan.levels[l].terms.any()) continue;
+      levels_.push_back(
+          std::make_unique<LevelThere<D>>(device, plan.levels[l], cube, targets, sources, l));
+      const LevelThere<D>& level = *levels_.back();
+      moments = std::max(moments, level.moments());
+      series = std::max(series, level.series());
+      parts = std::max(parts, level.parts());
+      waiting = std::max(waiting, level.waiting());
+    }
+    room_ = {room_for(device, moments), room_for(device, series), room_for(device, parts), room_for(device, waiting)};
+    not_finite_ = room_for(device, 1);
+    weights_ = room_for(device, of_columns.empty() ? 0 : sources.size());
+  }
+
+  bool sort(bool of_rows, const double* numbers, int columns, double* sorted) override {
+    int not_finite = 0;
+    device_->enter();
+    device_->upload(not_finite_.at(), &not_finite, sizeof not_finite);
+    FarTask task = numbers_of(of_rows ? targets_ : from(), columns);
+    task.weights = numbers;
+    task.sums = sorted;
+    task.not_finite = there<int>(not_finite_);
+    each_number("sorted", task);
+    device_->download(&not_finite, not_finite_.at(), sizeof not_finite);
+    return not_finite == 0;
+  }
+
+  void multiply(const double* sorted, int columns, double* sums) override {
+    FarTask task = numbers_of(targets_, columns);
+    task.sums = sums;
+    each_number("cleared", task);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const double* const weights = with_factors(sorted + c * from().count);
+      for (const auto& level : levels_)
+        level->add(targets_, from(), weights, sums + c * targets_.count, room_);
+    }
+  }
+
+  void put_back(const double* sums, const double* near, int columns, double* out) override {
+    FarTask task = numbers_of(targets_, columns);
+    task.weights = sums;
+    task.factors = targets_.factors ? there<double>(targets_.factors) : nullptr;
+    task.more = near;
+    task.sums = out;
+    each_number("put_back", task);
+  }
+
+ private:
+  const PointsThere<D>& from() const { return sources_ ? *sources_ : targets_; }
+
+  static FarTask numbers_of(const PointsThere<D>& points, int columns) {
+    FarTask task{};
+    task.rows = points.count;
+    task.count = points.count * std::int64_t{columns};
+    task.order = there<int>(points.order);
+    return task;
+  }
+  void each_number(const char* kernel, const FarTask& task) {
+    device_->enter();
+    launch(device_, D, kernel, {(task.count + gpu::kFarThreads - 1) / gpu::kFarThreads}, task);
+  }
+  const double* with_factors(const double* weights) {
+    if (!from().factors) return weights;
+    FarTask task = numbers_of(from(), 1);
+    task.weights = weights;
+    task.factors = there<double>(from().factors);
+    task.sums = there<double>(weights_);
+    each_number("scaled", task);
+    return task.sums;
+  }
+
+  Device* const device_;
+  const PointsThere<D> targets_;
+  std::unique_ptr<const PointsThere<D>> sources_;  // null where they are the targets
+  std::vector<std::unique_ptr<LevelThere<D>>> levels_;
+  SeriesRoom room_;
+  Block weights_, not_finite_;
+};
+
+}  // namespace
+
+template <int D>
+std::unique_ptr<DeviceProduct> product_on(Device* device, const Levels<D>& plan, const Cube<D>& cube,
+                                          const Tree<D>& targets, const Tree<D>& sources,
+                                          const std::vector<double>& of_rows, const std::vector<double>& of_columns) {
+  device->enter();
+  return std::make_unique<ProductThere<D>>(device, plan, cube, targets, sources, of_rows, of_columns);
+}
+
+template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<1>&, const Cube<1>&, const Tree<1>&,
+                                                   const Tree<1>&, const std::vector<double>&,
+                                                   const std::vector<double>&);
+template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<2>&, const Cube<2>&, const Tree<2>&,
+                                                   const Tree<2>&, const std::vector<double>&,
+                                                   const std::vector<double>&);
+template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<3>&, const Cube<3>&, const Tree<3>&,
+                                                   const Tree<3>&, const std::vector<double>&,
+                                                   const std::vector<double>&);
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,12 @@
+// What R holds of an approximation.
+#pragma once
+#include <Rcpp.h>
+
+#include "far/approximation.hpp"
+
+namespace kernweave {
+
+// The one behind an external pointer of this session.
+const far::Approximation& approximation_behind(SEXP pointer);
+
+}  // namespace kernweave

@@ -1,0 +1,102 @@
+# Approximated matrices on a GPU: the same boxes and series as on the CPU, and near pairs by the engine.
+
+test_that("kernels for far pairs compile, with no header but ours", {
+  skip_without_compiler()
+  for (components in 1:3) {
+    expect_gt(length(kernweave:::r_cuda_compile(kernweave:::r_far_kernels(components), 90L)), 1000)
+  }
+})
+
+test_that("near pairs in the order of boxes are those in the order of points", {
+  set.seed(8)
+  x <- matrix(stats::runif(6000), 2000)
+  y <- matrix(stats::runif(3000), 1000)
+  b <- matrix(stats::rnorm(2000), 1000)
+  state <- kernweave:::approximation_of(approximate(kernel_matern(x, y, scale = 0.1, nu = 1.5), 1e-6))
+  plan <- kernweave:::plan_of_approximation(state)
+  near <- unname(kernweave:::near_pairs(state, plan) %*% b)
+  K <- restrict(kernel_matern(x[plan$order_i, ], y[plan$order_j, ], scale = 0.1, nu = 1.5),
+                ranges = kernweave:::ranges_in_order(plan["near"], c(2000, 1000)))
+  expect_equal(unname(K %*% b[plan$order_j, ]), near[plan$order_i, ], tolerance = 1e-6)
+})
+
+# --- on a GPU -----------------------------------------------------------------------------------------------------
+
+profiles <- list(gaussian = function(s) exp(-s / 2), energy = function(s) -sqrt(s),
+                 matern32 = function(s) (1 + sqrt(3 * s)) * exp(-sqrt(3 * s)))
+
+# The same plan on the CPU and there, with many series: pairs have a high price.
+both <- function(K, tol = 1e-6, certify = "audit") {
+  lapply(c(cpu = "cpu", gpu = "gpu"), function(device) {
+    A <- approximate(lazy_set(K, device = device), tol, certify)
+    state <- kernweave:::approximation_of(A)
+    state$plan <- NULL
+    state$prices <- c(30, 1e5)
+    A
+  })
+}
+
+test_that("on a GPU products are those of the CPU, and the same bits each time", {
+  skip_without_gpu()
+  set.seed(5)
+  for (d in 1:3) for (name in names(profiles)) for (same in c(TRUE, FALSE)) {
+    x <- matrix(stats::runif(12000 * d), 12000)
+    y <- if (same) x else matrix(stats::runif(9000 * d), 9000)
+    weight <- stats::runif(12000)
+    K <- profiles[[name]](sqdist(Vi(x), Vj(y)) / 0.2^2)
+    if (name == "matern32") K <- Vi(weight) * K
+    b <- matrix(stats::rnorm(2 * nrow(y)), nrow(y))
+    A <- both(K)
+    found <- A$gpu %*% b
+    expect_true(is_on_device(found))
+    expect_gt(sum(kernweave:::approximation_of(A$gpu)$plan$levels$far_pairs), 0)
+    here <- A$cpu %*% b
+    expect_lt(max(abs(found - here)), 5e-6 * max(abs(here)), label = paste(d, name, same))
+    expect_identical(A$gpu %*% b, found)
+    expect_identical(A$gpu %*% on_device(b), found)
+  }
+})
+
+test_that("on a GPU a proof holds, crossprod() and pairs without the diagonal included", {
+  skip_without_gpu()
+  set.seed(6)
+  x <- matrix(stats::rnorm(9000), 3000)
+  b <- stats::rnorm(3000)
+  K <- profiles$matern32(sqdist(Vi(x), Vj(x)) / 0.5^2)
+  for (tol in c(1e-3, 1e-8, 1e-10)) {
+    A <- both(K, tol, "proof")$gpu
+    exact <- lazy_set(K, device = "cpu", precision = "float64") %*% b
+    expect_true(all(abs(A %*% b - exact) <= error_bound(A, b) + 1e-12 * max(abs(exact)) * sqrt(length(b))))
+  }
+  D <- both(exclude_diag(K))$gpu
+  expect_lt(max(abs(D %*% b - (exact - b))), 1e-5 * max(abs(exact)))
+  y <- matrix(stats::rnorm(6000), 2000)
+  E <- profiles$energy(sqdist(Vi(x), Vj(y)))
+  expect_lt(max(abs(crossprod(both(E)$gpu, b) - t(lazy_set(E, device = "cpu")) %*% b)), 1e-5 * sum(abs(b)))
+})
+
+test_that("on a GPU a weight that is not finite is an error, wherever it lies", {
+  skip_without_gpu()
+  x <- matrix(stats::runif(3000), 1000)
+  A <- approximate(lazy_set(kernel_energy(x, x), device = "gpu"))
+  b <- replace(stats::rnorm(1000), 77, Inf)
+  expect_error(A %*% b, class = "kernweave_error_value")
+  expect_error(A %*% on_device(b), class = "kernweave_error_value")
+})
+
+test_that("on a GPU boxes of many points, many terms, coincident points and none are right", {
+  skip_without_gpu()
+  set.seed(7)
+  x <- rbind(matrix(stats::runif(9000, 0, 1e-3), 3000), matrix(stats::runif(30000), 10000),
+             matrix(rep(0.5, 3 * 2000), 2000))
+  b <- stats::rnorm(nrow(x))
+  for (tol in c(1e-4, 1e-11)) {
+    K <- profiles$gaussian(sqdist(Vi(x), Vj(x)) / 0.3^2)
+    A <- both(K, tol)
+    here <- A$cpu %*% b
+    expect_lt(max(abs(A$gpu %*% b - here)), 1e-2 * tol * sum(abs(b)))
+  }
+  one <- x[1, , drop = FALSE]
+  K <- profiles$energy(sqdist(Vi(x), Vj(one)))
+  expect_equal(as.vector(both(K)$gpu %*% 2), as.vector(lazy_set(K, device = "cpu") %*% 2), tolerance = 1e-6)
+})
