@@ -171,11 +171,12 @@ void BoxedPass<T>::deal_out(const Part& part, const Range& places) {
 }
 
 template <class T>
-void BoxedPass<T>::strip(Worker* worker, const Strips& strips, std::int64_t place) {
+void BoxedPass<T>::strip(Worker* worker, const Strips& strips, std::int64_t place, RowStates* total) {
   const std::int64_t count = std::min(pass_.tiling.strip_rows(), strips.places.to - place);
   const Part& part = *strips.part;
   worker->states.init(shape_, count);
   worker->walk.strip(part.rows->panel(place), count, *part.columns, &worker->states);
+  if (folds_rows()) return total->merge_rows(worker->states, count, 0);
   worker->states.finish(0, count, place, run_.lanes, run_.task->results[shape_.parts[0].number], part.rows->rows());
 }
 
@@ -224,14 +225,19 @@ bool BoxedPass<T>::run(const Task& task, int threads) {
   set_out(task.restriction, threads);
   if (!always_ && paid_ == Paid::untried) paid_ = pays(task) ? Paid::yes : Paid::no;
   if (!always_ && paid_ == Paid::no) return false;
+  totals_.resize(folds_rows() ? strips_.size() : 0);
+  for (RowStates& total : totals_) total.init(shape_, 1);
   share_out(threads, static_cast<std::int64_t>(strips_.size()), task.poll,
             [&](int number, std::int64_t k, const Heartbeat& beat) {
               const Strips& some = strips_[static_cast<std::size_t>(k)];
+              RowStates* const total = folds_rows() ? &totals_[static_cast<std::size_t>(k)] : nullptr;
               for (std::int64_t place = some.places.from; place < some.places.to; place += pass_.tiling.strip_rows()) {
-                strip(&worker(number), some, place);
+                strip(&worker(number), some, place, total);
                 beat();
               }
             });
+  for (std::size_t k = 1; k < totals_.size(); ++k) totals_[0].merge(totals_[k]);
+  if (folds_rows()) totals_[0].finish(0, 1, 0, 1, task.results[shape_.parts[0].number]);
   return true;
 }
 

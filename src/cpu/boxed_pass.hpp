@@ -47,7 +47,8 @@ class BoxedPass {
   void deal_out(const Part& part, const Range& places);
   bool pays(const Task& task);
   bool is_faster(const Strips& some);
-  void strip(Worker* worker, const Strips& strips, std::int64_t place);
+  void strip(Worker* worker, const Strips& strips, std::int64_t place, RowStates* total);
+  bool folds_rows() const { return shape_.parts[0].output->keep == Keep::none; }
 
   const Growth growth_;
   const bool always_;
@@ -61,6 +62,7 @@ class BoxedPass {
   Coordinates<T> rows_, columns_;  // of all points, as they lie
   std::deque<Part> parts_;
   std::vector<Strips> strips_;
+  std::vector<RowStates> totals_;  // of strips, where rows are folded, too
   enum class Paid { untried, yes, no } paid_ = Paid::untried;
 };
 

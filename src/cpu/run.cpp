@@ -182,7 +182,7 @@ class Cpu : public Backend {
     const double tree = of_point * points * std::log2(points) / allowed_threads(0);
     if (tree > kMostOfTree * all) return tree + all;
     const double d = std::max(1, growth.components()), places = variant.outputs[0].places;
-    const double along = static_cast<double>(variant.outputs[0].keep == Keep::i ? sizes.j : sizes.i);
+    const double along = static_cast<double>(variant.outputs[0].keep == Keep::j ? sizes.i : sizes.j);
     const double near = std::pow(std::pow(places, 1 / d) + 2 * std::pow(16.0, 1 / d), d);
     return tree + all * std::min(near / along, 0.9);
   }

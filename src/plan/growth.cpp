@@ -164,7 +164,9 @@ bool may_be_bounded(const Plan& plan, const Variant& variant) {
   if (!plan.batch.empty() || variant.outputs.size() != 1) return false;
   if (std::any_of(plan.variables.begin(), plan.variables.end(), of_pairs)) return false;
   const Output& o = variant.outputs[0];
-  const bool one_number = o.width == 1 && o.value.width == 1, kept = o.keep == Keep::i || o.keep == Keep::j;
+  const bool one_number = o.width == 1 && o.value.width == 1;
+  const bool folds_rows = o.keep == Keep::none && row(o.red).results == Results::value;
+  const bool kept = o.keep == Keep::i || o.keep == Keep::j || folds_rows;
   const bool weighed = o.weight.from != Ref::From::number || variant.program.numbers[o.weight.index] != 1.0;
   return one_number && kept && !weighed && row(o.red).matters != red::Matters::all && is_slot(o.value);
 }

@@ -29,7 +29,7 @@ inline bool same_value(const Ref& a, const Ref& b) { return a.from == b.from && 
 using OnceBetween = std::function<Between(const Ref&)>;
 
 // Could a variant's outputs be bounded at all? One output of one component, to whose reduction not all terms matter,
-// and no data of pairs.
+// and no data of pairs. Over both axes a row has what is found along one: no numbers of pairs may be asked for.
 bool may_be_bounded(const Plan& plan, const Variant& variant);
 Growth growth_of(const Plan& plan, const Variant& variant, const OnceBetween& once);
 

@@ -68,7 +68,7 @@ test_that("boxes find what all pairs find, ties and numbers that are none includ
     distance <- sample(names(distances), 1)
     number <- sample(length(reductions), 1)
     precision <- sample(c("float64", "float32"), 1)
-    R <- reductions[[number]](distances[[distance]](Vi(x), Vj(y)), sample(c("i", "j"), 1))
+    R <- reductions[[number]](distances[[distance]](Vi(x), Vj(y)), sample(c("i", "j", "ij"), 1))
     R <- lazy_set(R, device = "cpu", precision = precision)
     same <- with_isa(sample(instruction_sets, 1), {
       identical(with_boxes(TRUE, run_reduction(R)), with_boxes(FALSE, run_reduction(R)))
@@ -104,6 +104,9 @@ test_that("formulas that grow or fall with differences of points are bounded, an
   expect_match(why(k(sin(sqdist(x, y)))), "all pairs: sin() neither grows nor falls", fixed = TRUE)
   expect_match(why(k(sum(x - y))), "all pairs: ")
   expect_match(why(k(sqdist(x, y) * (4 - manhattan(x, y)))), "all pairs: multiply() neither", fixed = TRUE)
+  for (R in list(max(sqdist(x, y), index = "ij", call = FALSE), any(sqdist(x, y) < 1, index = "ij", call = FALSE))) {
+    expect_boxes(R, "both axes")
+  }
   for (R in list(sum(sqdist(x, y), index = "j", call = FALSE), k(sqdist(x, y), index = "ij"))) {
     expect_false(grepl("boxes", why(R)))
   }
@@ -183,7 +186,7 @@ test_that("restricted pairs are found among those that exist: without the diagon
     distance <- sample(names(distances), 1)
     F <- restrictions[[how]](distances[[distance]](Vi(x), Vj(x)), n)
     number <- sample(length(reductions), 1)
-    R <- lazy_set(reductions[[number]](F, sample(c("i", "j"), 1)), device = "cpu",
+    R <- lazy_set(reductions[[number]](F, sample(c("i", "j", "ij"), 1)), device = "cpu",
                   precision = sample(c("float64", "float32"), 1))
     same <- with_isa(sample(instruction_sets, 1), {
       identical(with_boxes(TRUE, run_reduction(R)), with_boxes(FALSE, run_reduction(R)))
