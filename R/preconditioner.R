@@ -30,7 +30,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   n <- check_square(K)
   if (n == 0) abort("shape", "a preconditioner is of points, and there are none")
   traced <- is_traced_system(K, ridge)
-  K <- as_masked(lazy_set(plain_tensor(K), precision = "float64"), "a preconditioner")
+  K <- as_masked(lazy_set(plain_tensor(untruncated(K)), precision = "float64"), "a preconditioner")
   ridge <- check_ridge(plain_value(ridge), n)
   check_flag(local, "local")
   check_entries(K)

@@ -251,6 +251,7 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   }
   check_flag(precondition, "precondition")
   if (!precondition) return(NULL)
+  K <- untruncated(K)
   if (!is.null(said_of(K$pairs)$ranges)) {
     say_once("ranges", "A matrix that is restricted by ranges is solved with without a preconditioner. (Said once.)")
     return(NULL)

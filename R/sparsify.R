@@ -23,7 +23,7 @@
 #' What comes back is a lazy tensor whose pairs are restricted ([restrict()]): all reductions, products,
 #' [solve()][solve.lazy_tensor] and gradients know it. They run over the pairs that are left: to a sum, small values
 #' make no difference, but `min` or `logsumexp` of all pairs would meet them. In a gradient, which pairs there are does
-#' not change with the points.
+#' not change with the points. Systems have the preconditioner of the formula with all its pairs.
 #'
 #' @param F a lazy tensor of one component over points along i and j that have their data; other restrictions than by
 #'   ranges may have been made
@@ -66,6 +66,16 @@ sparsify <- function(F, tol = 1e-6, relative = TRUE) {
 truncation_of <- function(F) {
   truncated <- if (!is.null(F$pairs)) F$pairs$rule$said$ranges$truncated
   if (identical(truncated$formula, F$formula)) truncated
+}
+
+# The formula before values were left out that hardly count, which has entries and a preconditioner.
+untruncated <- function(F) {
+  if (is.null(truncation_of(F))) return(F)
+  said <- said_of(F$pairs)
+  said["ranges"] <- list(NULL)
+  if (all(vapply(said, is.null, NA))) return(without_pairs(F))
+  F$pairs <- new_pairs(said)
+  F
 }
 
 truncation_line <- function(F) {
