@@ -52,6 +52,11 @@ gp_numbers <- function(model, values) {
   numbers
 }
 
+# As operands whose names do not tell their numbers, so that formulas are the same for all of these.
+named_parameters <- function(numbers) {
+  Map(function(number, k) Pm(number, name = paste0("p", k)), numbers, seq_along(numbers))
+}
+
 # The derivatives of the kernel in its free parameters, as components of one lazy tensor, and for each component which
 # row of the layout it belongs to.
 gp_slopes <- function(model, values) {
@@ -59,7 +64,7 @@ gp_slopes <- function(model, values) {
   free <- unique(layout$name[layout$part == "kernel"])
   if (!length(free)) return(NULL)
   numbers <- gp_numbers(model, values)
-  operands <- Map(function(number, k) Pm(number, name = paste0("p", k)), numbers[free], seq_along(free))
+  operands <- named_parameters(numbers[free])
   K <- gp_pairs(model, replace(numbers, free, operands))
   rows <- lapply(free, function(name) {
     mine <- which(layout$part == "kernel" & layout$name == name)
@@ -72,7 +77,10 @@ gp_slopes <- function(model, values) {
 
 # What is asked of A = variance K + nugget / w: its log-determinant, solutions, and, for the score, the traces of
 # A^-1 A_k of the kernel's parameters and of the nugget, and the products A_k u. NULL where it is not definite.
-gp_system <- function(model, values) if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values)
+# `near`: a state of the same rows, whose preconditioner may serve.
+gp_system <- function(model, values, near = NULL) {
+  if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values, near)
+}
 
 dense_gp_system <- function(model, values) {
   noise <- values$nugget / model$w
@@ -101,19 +109,34 @@ dense_gp_slopes <- function(model, values) {
 }
 
 # By products: the trace of A^-1 A_k is the derivative of the log-determinant, which gradient() estimates with the noise
-# of what the preconditioner leaves, and not of the whole.
-lazy_gp_system <- function(model, values) {
+# of what the preconditioner leaves, and not of the whole. One preconditioner serves all that is asked of the matrix.
+lazy_gp_system <- function(model, values, near) {
   noise <- values$nugget / model$w
   control <- model$control
-  K <- values$variance * gp_pairs(model, gp_numbers(model, values))
-  solved <- function(b, tol = control$tol) {
+  K <- Pm(values$variance, name = "variance") * gp_pairs(model, named_parameters(gp_numbers(model, values)))
+  found <- gp_preconditioner(K, noise, control, values, near)
+  P <- found$P
+  solved <- function(b, tol = control$tol, start = NULL) {
     x <- quietly_solved(solve(K, b, ridge = noise, tol = tol, method = "cg", maxit = control$max_iter,
-                              rank = control$rank))
+                              precondition = P, start = start))
+    P$symmetric <<- TRUE  # and is not looked at again
     report <- solve_report(x)
     structure(matrix(as.vector(x), nrow(b)), residual = max(report$residual), converged = report$converged)
   }
-  list(logdet = NULL, noise = noise, solve = solved, derivatives = function() lazy_gp_derivatives(model, values),
-       value = function() logdet(K, noise, control$probes, control$seed, method = "lanczos", rank = control$rank))
+  of_logdet <- function(...) logdet(..., control$probes, control$seed, method = "lanczos", precondition = P)
+  list(logdet = NULL, noise = noise, solve = solved, preconditioner = found, value = function() of_logdet(K, noise),
+       derivatives = function() lazy_gp_derivatives(model, values, of_logdet))
+}
+
+# The preconditioner, and the values for which its landmarks and neighbours were found. Where all of these are within a
+# factor of two they stay, so that probes make of both states one function, whose noise does not jump.
+gp_preconditioner <- function(K, noise, control, values, near) {
+  before <- near$preconditioner
+  if (!is.null(before) && identical(near$values, values)) return(before)
+  if (is.null(before) || any(abs(log(unlist(before$values) / unlist(values))) > log(2), na.rm = TRUE)) {
+    return(list(P = preconditioner(K, noise, rank = control$rank), values = values))
+  }
+  list(P = preconditioner(K, noise, like = before$P), values = before$values)
 }
 
 # What was not reached is told at the end, once.
@@ -121,18 +144,16 @@ quietly_solved <- function(value) {
   withCallingHandlers(value, kernweave_warning_convergence = function(w) invokeRestart("muffleWarning"))
 }
 
-lazy_gp_derivatives <- function(model, values) {
+lazy_gp_derivatives <- function(model, values, of_logdet) {
   layout <- model$layout
-  control <- model$control
   mine <- layout$part == "kernel"
   theta <- gp_theta(values, layout)
-  of_logdet <- function(kernel, nugget) {
-    logdet(values$variance * gp_pairs(model, traced_numbers(model, values, kernel)), exp(nugget) / model$w,
-           control$probes, control$seed, method = "lanczos", rank = control$rank)
+  traced <- function(kernel, nugget) {
+    of_logdet(values$variance * gp_pairs(model, traced_numbers(model, values, kernel)), exp(nugget) / model$w)
   }
   noisy <- values$nugget > 0
   wrt <- c(if (any(mine)) "kernel", if (noisy) "nugget")
-  found <- if (length(wrt)) value_and_gradient(of_logdet, wrt)(theta[mine], if (noisy) log(values$nugget) else -Inf)
+  found <- if (length(wrt)) value_and_gradient(traced, wrt)(theta[mine], if (noisy) log(values$nugget) else -Inf)
   slopes <- gp_slopes(model, values)
   by <- values$variance * exp(theta[mine])
   applied <- function(u) {
@@ -164,17 +185,17 @@ traced_numbers <- function(model, values, logarithms) {
 
 # Generalised least squares, and what the likelihood is made of: b the coefficients of Q, alpha = P y, U with
 # P = A^-1 - U U', `form` = y' P y.
-gp_weights <- function(model, system) {
+gp_weights <- function(model, system, start = NULL) {
   n <- length(model$y)
   p <- ncol(model$Q)
-  solved <- system$solve(cbind(model$y, model$Q))
+  solved <- system$solve(cbind(model$y, model$Q), start = start)
   of_trend <- solved[, -1, drop = FALSE]
   C <- if (p) tryCatch(chol.default(crossprod(model$Q, of_trend)), error = function(e) NULL) else matrix(0, 0, 0)
   if (is.null(C)) return(NULL)
   U <- if (p) of_trend %*% backsolve(C, diag(p)) else matrix(0, n, 0)
   b <- if (p) backsolve(C, crossprod(U, model$y)) else matrix(0, 0, 1)
   alpha <- solved[, 1] - of_trend %*% b
-  list(b = b, alpha = as.vector(alpha), U = U, C = C, form = sum(model$y * alpha),
+  list(b = b, alpha = as.vector(alpha), U = U, C = C, solved = matrix(solved, n), form = sum(model$y * alpha),
        logdet_trend = if (p) 2 * sum(log(diag(C))) + 2 * model$log_R else 0,
        residual = attr(solved, "residual") %or% 0, converged = attr(solved, "converged") %or% TRUE)
 }
@@ -187,22 +208,26 @@ gp_log_likelihood <- function(model, logdet, weights) {
   -(gp_rows(model) * log(2 * pi) + as.numeric(logdet) + more + weights$form) / 2
 }
 
-# Value, score and average information at logarithms theta; -Inf where the matrix is not definite.
-gp_state <- function(model, theta) {
+# Value, score and average information at logarithms theta; -Inf where the matrix is not definite. Solutions begin at
+# those of a state that is near.
+gp_state <- function(model, theta, near = NULL) {
   values <- gp_values(model$values, model$layout, theta)
-  system <- gp_system(model, values)
-  weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system))
+  system <- unless_indefinite_gp(gp_system(model, values, near))
+  weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system, near$weights$solved))
   if (is.null(weights)) return(list(theta = theta, values = values, value = -Inf))
   slopes <- unless_indefinite_gp(system$derivatives())
   if (is.null(slopes)) return(list(theta = theta, values = values, value = -Inf))
   value <- gp_log_likelihood(model, system$logdet %or% slopes$logdet %or% system$value(), weights)
-  c(list(theta = theta, values = values, value = value, weights = weights),
+  c(list(theta = theta, values = values, value = value, weights = weights, preconditioner = system$preconditioner),
     gp_score(model, values, system, weights, slopes))
 }
 
 unless_indefinite_gp <- function(value) {
   tryCatch(value, kernweave_error_indefinite = function(e) NULL, kernweave_error_value = function(e) NULL)
 }
+
+# Steps and standard errors are off by less than these solutions.
+tol_of_information <- 1e-3
 
 # Products of the derivatives with alpha and U give the forms of the score, and with one more system the information:
 # those of the variance are A less the noise, of which A alpha and A U are known.
@@ -226,7 +251,7 @@ gp_score <- function(model, values, system, weights, slopes) {
   forms <- matrix(forms, 1 + p)
   beside <- if (is_reml(model)) colSums(forms[-1, , drop = FALSE]) else 0
   W <- matrix(vapply(products, function(B) B[, 1], numeric(n)), n)
-  solved <- system$solve(W, tol = max(model$control$tol, 1e-5))
+  solved <- system$solve(W, tol = max(model$control$tol, tol_of_information))
   information <- (crossprod(W, solved) - crossprod(crossprod(weights$U, W))) / 2
   dimnames(information) <- list(layout$label, layout$label)
   list(score = stats::setNames((forms[1, ] - traces + beside) / 2, layout$label),

@@ -20,7 +20,7 @@
 #' @param which coefficients of the trend, or parameters of the covariance; for `plot()` the fit or its standard error
 #' @param parm names or numbers of parameters; by default all of them
 #' @param digits significant digits
-#' @param n for `plot()` of one or two inputs: places along each
+#' @param n for `plot()` of one or two inputs: places along each; `simulate()` has none, but `nsim`
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
 #' @return `predict()`: numbers; with an interval a matrix of `fit`, `lwr` and `upr`; with `se.fit` a list as that of
 #'   [stats::predict.lm()]. `simulate()`: a data frame with a column for each draw.

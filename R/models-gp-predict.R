@@ -68,7 +68,9 @@ gp_conditional <- function(object, x, F, ..., tol = object$control$tol) {
 #' @rdname gp_fit-methods
 #' @export
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE, noise = !conditional,
-                            ...) {
+                            n, ...) {
+  refuse_more(...)
+  if (!missing(n)) abort("input", "there is no argument `n`; the number of draws is `nsim`, as in stats::simulate()")
   nsim <- check_count(nsim, "nsim")
   check_flag(conditional, "conditional")
   check_flag(noise, "noise")

@@ -25,14 +25,16 @@ most_kept <- 256e6
 # A number for each slot, its place, and both by rows; the data by which it is known.
 bytes_of <- function(P, data) 24 * P$n * (P$neighbours + 1) + 8 * sum(lengths(data))
 
-# Parameters within a factor of two of those that a support was found for may have it.
+# Parameters and ridges within a factor of two of those that a support was found for may have it. Then probes make of
+# both one function, whose noise does not jump.
 by_kept_support <- function(K, ridge, rank, local, structure, parameters) {
   found <- preconditioners$supports$last
-  near <- identical(found$structure, structure) && all(mapply(are_near, found$parameters, parameters))
+  numbers <- c(parameters, list(ridge))
+  near <- identical(found$structure, structure) && all(mapply(are_near, found$numbers, numbers))
   if (near) return(supported(K, ridge, found$support))
   P <- preconditioner(K, ridge, rank, local)
-  if (is.environment(preconditioners$supports) && P$neighbours) {
-    preconditioners$supports$last <- list(structure = structure, parameters = parameters, support = P$support)
+  if (is.environment(preconditioners$supports)) {
+    preconditioners$supports$last <- list(structure = structure, numbers = numbers, support = P$support)
   }
   P
 }

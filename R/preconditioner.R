@@ -16,6 +16,9 @@
 #' @param local use neighbours where landmarks are not enough?
 #' @param neighbours how many of them a point has
 #' @param seed a whole number that decides what is random: the same matrix has the same preconditioner
+#' @param like a preconditioner of another matrix of as many points: its landmarks and neighbours are taken, which
+#'   hardly depend on a kernel's parameters and take longest to find; `rank`, `local`, `neighbours` and `seed` then say
+#'   nothing
 #' @return An object of class `kernweave_preconditioner`, which prints what it is; `solve(P, b)` applies it. For
 #'   [gradient()] it is a constant: it makes systems quicker to solve, and has no derivative itself.
 #' @seealso [solve()][solve.lazy_tensor], [logdet()]; [lowrank()] for landmarks as an operator
@@ -26,7 +29,7 @@
 #' P <- preconditioner(K, ridge = 1e-3, rank = 100)
 #' P
 #' solve_report(solve(K, rnorm(1000), ridge = 1e-3, precondition = P, method = "cg"))
-preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1) {
+preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1, like = NULL) {
   n <- check_square(K)
   if (n == 0) abort("shape", "a preconditioner is of points, and there are none")
   traced <- is_traced_system(K, ridge)
@@ -39,12 +42,25 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   neighbours <- check_count(neighbours, "neighbours")
   diagonal <- check_diagonal(diag(K), ridge)
   entries <- native_entries(K)
-  found <- if (is.null(rank)) default_landmarks(K, entries, diagonal, min(ridge), seed)
-           else landmarks_of(K, entries, diagonal, min(check_count(rank, "rank"), n), seed)
-  support <- if (local && found$residual > min(ridge)) two_parts(K, found, diagonal, neighbours, seed) else found
+  support <- if (is.null(like)) found_support(K, ridge, entries, diagonal, rank, local, neighbours, seed)
+             else support_of(like, n)
   P <- supported(K, ridge, support, entries, started)
   P$traced <- traced
   P
+}
+
+found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, seed) {
+  found <- if (is.null(rank)) default_landmarks(K, entries, diagonal, min(ridge), seed)
+           else landmarks_of(K, entries, diagonal, min(check_count(rank, "rank"), length(diagonal)), seed)
+  if (local && found$residual > min(ridge)) two_parts(K, found, diagonal, neighbours, seed) else found
+}
+
+support_of <- function(P, n) {
+  if (!inherits(P, "kernweave_preconditioner")) {
+    abort("input", "`like` must be what preconditioner() returned, not ", describe(P))
+  }
+  if (P$n != n) abort("shape", "the preconditioner `like` is of ", P$n, " points, the matrix of ", n)
+  P$support
 }
 
 # By what it stands on: landmarks, and where there are neighbours, these.

@@ -58,6 +58,8 @@ test_that("draws after the data have the mean and the covariance of predictions,
   gp_fit(accel ~ times, MASS::mcycle, estimate_on = 60)
   expect_identical(.Random.seed, before)
   expect_identical(dim(simulate(curve)), c(133L, 1L))
+  expect_error(simulate(curve, n = 3), "`nsim`", class = "kernweave_error_input")
+  expect_error(simulate(curve, draws = 3), "no argument `draws`", class = "kernweave_error_input")
   through <- gp_fit(c(1, 2, 4), c(3, 1, 2), nugget = 0, variance = 1, kernel = kernel_spec(scale = 1))
   expect_equal(simulate(through, newdata = c(1, 2, 4))$sim_1, c(3, 1, 2), tolerance = 1e-6)
 })

@@ -82,7 +82,7 @@ test_that("an objective keeps landmarks and neighbours while parameters are near
   values <- c(values, o$fn(0.25), o$fn(0.3))
   expect_identical(last(), first)
   o$fn(0.5)
-  expect_false(identical(last()$parameters, first$parameters))
+  expect_false(identical(last()$numbers, first$numbers))
   dense <- function(scale) {
     A <- exp(-as.matrix(stats::dist(x)) / scale) + diag(0.01, 400)
     sum(y * solve(A, y)) + as.numeric(determinant(A)$modulus)
@@ -135,4 +135,23 @@ test_that("a matrix whose diagonal is 0 has no landmarks, and is solved without 
                           logdet(distances, 0.1, method = "lanczos"))) {
     expect_error(eval(call), class = "kernweave_error_indefinite")
   }
+})
+
+test_that("landmarks and neighbours may be those of another matrix, whose numbers are near", {
+  set.seed(6)
+  x <- matrix(stats::runif(1200), 600)
+  b <- stats::rnorm(600)
+  for (nu in c(0.5, 2.5)) {
+    first <- preconditioner(kernel_matern(x, scale = 0.3, nu = nu), 0.01)
+    K <- kernel_matern(x, scale = 0.4, nu = nu)
+    P <- preconditioner(K, 0.02, like = first)
+    expect_identical(P[c("landmarks", "neighbours")], first[c("landmarks", "neighbours")])
+    found <- solve(K, b, ridge = 0.02, method = "cg", precondition = P, tol = 1e-9)
+    expect_equal(as.vector(found), as.vector(solve(K, b, ridge = 0.02)), tolerance = 1e-6)
+    own <- solve(K, b, ridge = 0.02, method = "cg", tol = 1e-9)
+    expect_lte(solve_report(found)$iterations, 2 * solve_report(own)$iterations)
+  }
+  expect_error(preconditioner(K, like = 3), "`like`", class = "kernweave_error_input")
+  few <- kernel_gaussian(x[1:9, ])
+  expect_error(preconditioner(few, 1, like = first), "600 points", class = "kernweave_error_shape")
 })
