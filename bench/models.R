@@ -32,12 +32,20 @@ points_of <- function(n) {
   set.seed(1)
   x <- matrix(stats::rnorm(3 * n), n)
   noise <- stats::rnorm(n) / 2
-  list(x = x, y = matrix(stats::rnorm(2 * n), n), to = matrix(stats::rnorm(3 * n, 1, 0.7), n),
+  list(x = x, field = field_of(x), y = matrix(stats::rnorm(2 * n), n), to = matrix(stats::rnorm(3 * n, 1, 0.7), n),
        g = rep(1:2, length.out = n), cl = rep(1:20, length.out = n),
        frame = data.frame(a = x[, 1], b = x[, 2], z = sin(2 * x[, 1]) + x[, 3] + noise,
                           g = factor(rep(1:3, length.out = n))))
 }
 
+# A field that resembles a draw of a Gaussian process, by random waves, and noise of a quarter of its variance.
+field_of <- function(x, waves = 200) {
+  long <- matrix(stats::rnorm(3 * waves), 3) / rep(sqrt(stats::rgamma(waves, 1.5, 1.5)), each = 3)
+  at <- x %*% long + rep(2 * pi * stats::runif(waves), each = nrow(x))
+  rowSums(cos(at)) * sqrt(2 / waves) + stats::rnorm(nrow(x)) / 2
+}
+
+process <- function(d, kernel = "matern32", ...) gp_fit(d$x, d$field, kernel = kernel, ...)
 ridge <- function(d, lambda) kernel_ridge(d$x, d$frame$z, kernel_spec("gaussian", 1), lambda)
 # The largest squared distance between points of either cloud.
 blur <- function(d) {
@@ -82,6 +90,15 @@ case("kernel_ridge, lambda 1, with effects", function() marginal_effects(ridge(d
      function() KRLS::krls(d$x, d$frame$z, lambda = 1, sigma = 2, print.level = 0))
 case("kernel_ridge, lambda by GCV", function() ridge(d, NULL), "KRLS",
      function() KRLS::krls(d$x, d$frame$z, sigma = 2, derivative = FALSE, print.level = 0))
+case("gp_fit, Matern 3/2 with noise, REML", function() process(d), "fields",
+     function() suppressPackageStartupMessages({
+       library(fields)  # it looks for its functions by their names
+       fields::spatialProcess(d$x, d$field, mKrig.args = list(m = 1), REML = TRUE,
+                              cov.args = list(Covariance = "Matern", smoothness = 1.5))
+     }))
+case("gp_fit, exponential, ML", function() process(d, "exponential", method = "ML"), "nlme",
+     function() nlme::gls(z ~ 1, data.frame(d$x, z = d$field), method = "ML",
+                          correlation = nlme::corExp(c(0.5, 0.2), form = ~ X1 + X2 + X3, nugget = TRUE)))
 case("sinkhorn, 2 % of the squared diameter", function() transport(d), "T4transport",
      function() T4transport::sinkhorn(d$x, d$to, lambda = blur(d)))
 
@@ -95,6 +112,9 @@ if (large > 0) {
   case("local_reg, 2 inputs, given bandwidth", function() local_reg(z ~ a + b, d$frame, bandwidth = 0.3))
   case("radius_nn, 20 neighbours in the mean", function() radius_nn(d$x, radius = 0.12 * (1e5 / large)^(1 / 3)))
   case("kernel_ridge, lambda 1", function() ridge(d, 1))
+  case("kernel_ridge, lambda 1, with effects", function() marginal_effects(ridge(d, 1)))
+  case("gp_fit, estimated on 5000 rows", function() process(d, estimate_on = 5000))
+  case("gp_fit, REML of all rows", function() process(d))
   case("sinkhorn, 2 % of the squared diameter", function() transport(d))
   case("energy_test, moments", function() energy_test(d$x, groups = d$g, null = "moments"))
   case("dcor_test, moments", function() dcor_test(d$x, d$y))
@@ -109,4 +129,53 @@ if (large > 0) {
   K <- kernel_energy(d$x)
   Z <- matrix(stats::rbinom(128 * large, 1, 0.5) * 1, large)
   case("energy_test, 128 of its permutations", function() K %*% Z)
+}
+
+# Rows that are repeated have answers that follow from those of the rows once: what large sizes give against what small
+# ones give by a dense matrix. Relative differences, for about as many rows.
+tile <- function(name, wanted, found) {
+  if (!grepl(given[4], paste("tiles,", name))) return(invisible())
+  took <- system.time(found <- found())[["elapsed"]]
+  wanted <- wanted()
+  off <- max(abs(found - wanted)) / max(abs(wanted))
+  cat(sprintf("%-44s %8.3f s   off by %.1e\n", paste("tiles,", name), took, off))
+}
+
+if (large > 0) {
+  r <- max(2, large %/% 150)
+  cat("\n150 rows,", r, "times\n")
+  flowers <- as.matrix(datasets::iris[, 1:4])
+  rows <- rep(seq_len(150), r)
+  many <- flowers[rows, ]
+  kinds <- datasets::iris$Species
+  at <- flowers[seq(1, 150, by = 10), ] + 0.1
+  gaussian <- kernel_spec("gaussian", scale = 1.3)
+  tile("energy_test", function() r * energy_test(flowers, groups = kinds, R = 1)$statistic,
+       function() energy_test(many, groups = kinds[rows], R = 1)$statistic)
+  tile("mmd_test", function() r * mmd_test(flowers, groups = kinds, kernel = gaussian, R = 1)$statistic,
+       function() mmd_test(many, groups = kinds[rows], kernel = gaussian, R = 1)$statistic)
+  labels <- kmeans_lazy(flowers, flowers[c(1, 51, 101), ])$cluster
+  tile("silhouette_lazy", function() {
+    sums <- t(rowsum(as.matrix(stats::dist(flowers)), labels))
+    counts <- c(table(labels))
+    own <- sums[cbind(1:150, labels)] * r / (r * counts[labels] - 1)
+    means <- t(t(sums) / counts)
+    means[cbind(1:150, labels)] <- Inf
+    other <- apply(means, 1, min)
+    mean((other - own) / pmax(own, other))
+  }, function() mean(silhouette_lazy(many, labels[rows])[, "sil_width"]))
+  tile("kmeans_lazy", function() r * kmeans_lazy(flowers, flowers[c(1, 51, 101), ])$tot.withinss,
+       function() kmeans_lazy(many, flowers[c(1, 51, 101), ])$tot.withinss)
+  tile("kde_lazy", function() predict(kde_lazy(flowers, 0.4), at), function() predict(kde_lazy(many, 0.4), at))
+  tile("local_reg", function() predict(local_reg(flowers[, 1:2], flowers[, 3], bandwidth = 0.5), at[, 1:2]),
+       function() predict(local_reg(many[, 1:2], many[, 3], bandwidth = 0.5), at[, 1:2]))
+  of_ridge <- function(x, lambda) kernel_ridge(x[, 1:3], x[, 4], gaussian, lambda, standardize = FALSE)
+  tile("kernel_ridge", function() predict(of_ridge(flowers, 0.1), at[, 1:3]),
+       function() predict(of_ridge(many, 0.1 * r), at[, 1:3]))
+  of_process <- function(x, nugget) gp_fit(x[, 1:3], x[, 4], kernel = gaussian, variance = 1, nugget = nugget)
+  tile("gp_fit", function() predict(of_process(flowers, 0.1), at[, 1:3]),
+       function() predict(of_process(many, 0.1 * r), at[, 1:3]))
+  tile("sinkhorn", function() sinkhorn(flowers[1:75, ], flowers[76:150, ], epsilon = 0.2)$divergence, function() {
+    sinkhorn(many[rows <= 75, ], many[rows > 75, ], epsilon = 0.2)$divergence
+  })
 }
