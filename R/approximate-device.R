@@ -1,8 +1,9 @@
 # Products of approximations on a GPU: points, boxes and series lie there in the order of boxes, and so do weights
 # between the two parts of a product.
 
-# The GPU that products go to, by its number; NULL for the CPU.
+# The GPU that products go to, by its number; NULL for the CPU, which alone knows derivatives.
 gpu_of_approximation <- function(state) {
+  if (!is.null(state$derivative) || width(state$tensor) != 1) return(NULL)
   number <- r_far_device(call_options(state$tensor$settings)$device)
   if (number >= 0 && !is.null(sides_of_operands(state))) number
 }

@@ -3,6 +3,7 @@
 #   tensor, tol, certify   what was asked for; `used`, the tolerance that audits have left
 #   plan                   what C++ and R hold of it, NULL until it is needed
 #   transposed             the same of t(tensor), once it is needed
+#   derivatives            the same of its derivatives, once they are needed
 #   audit                  what the first product showed
 
 #' Approximate a kernel matrix
@@ -21,12 +22,19 @@
 #' by evaluating the formula on complex discs. With `"audit"`, the default, errors are taken to cancel as they do in
 #' practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column) is at
 #' most `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs. Else near pairs
-#' are computed in float64, if they were not, then the series is made anew with a fourth of it, once; then it is an
-#' error. An audit is faster, and errors are far below the bound.
+#' are computed in float64, if they were not, then the series is made anew with a fourth of it, and with a sixteenth;
+#' then it is an error. An audit is faster, and errors are far below the bound.
 #' `error_bound()` is the proved or expected bound of a product, row by row.
 #'
 #' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; `mean` and a
-#' `weight` go with it. Of pairs that do not exist, [exclude_diag()] is known.
+#' `weight` go with it, and `F` may be a formula times the difference of the points. Of pairs that do not exist,
+#' [exclude_diag()] is known.
+#'
+#' Within [gradient()] and its like, products have derivatives in what they multiply, and in what the formula is made
+#' of: points of either side, scales, factors. A derivative of a formula of the distance is one of the distance times
+#' the difference of the points, or its square for scales of single components; each is approximated by itself, with the
+#' same `tol` and `certify`, relative to its own largest value. A derivative that is no such formula is an error of
+#' class `kernweave_error_no_gradient` that names it. Second derivatives are known in what is multiplied alone.
 #'
 #' The operator is one like others ([linear_op]): it has `%*%`, `crossprod()`, `t()`, `+ ridge`,
 #' [solve()][solve.linear_op] and [keigen()]. Results are the same bits for any number of threads.
@@ -41,8 +49,8 @@
 #' @param b a vector, or a matrix with a row for each column of `A`
 #' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix as `A %*% b` has
 #'   its rows and columns, by how much each number may be off.
-#' @seealso [explain()] for boxes, work and bounds, [audit()] for more rows, [linear_op]; in many dimensions [lowrank()]
-#'   for smooth kernels, [sparsify()] for those that vanish
+#' @seealso [explain()] for boxes, work and bounds, [audit()] for more rows, [gradient()], [linear_op]; in many
+#'   dimensions [lowrank()] for smooth kernels, [sparsify()] for those that vanish
 #' @export
 #' @examples
 #' x <- matrix(runif(15000), 5000)
@@ -52,20 +60,30 @@
 #' exact <- K %*% b
 #' sqrt(sum((A %*% b - exact)^2) / sum(exact^2))
 #' A
+#'
+#' # the gradient of an energy of the points, in the points and in the scale
+#' energy <- function(x, scale) sum(b * (approximate(kernel_matern(x, x, scale, nu = 1.5), tol = 1e-5) %*% b))
+#' slope <- gradient(energy)(x, 0.2)
+#' slope$scale
+#' head(slope$x)
 approximate <- function(K, tol = 1e-6, certify = c("audit", "proof")) {
   check_approximated(K)
-  usable <- is.numeric(tol) && length(tol) == 1 && !is.na(tol) && tol >= 1e-12 && tol <= 0.1
-  if (!usable) abort("tolerance", "`tol` must be a number from 1e-12 to 0.1, not ", format_value(tol))
-  certify <- check_method(certify, c("audit", "proof"), "certify")
-  state <- new_approximation(K, tol, certify)
-  plan <- plan_of_approximation(state)
+  if (width(K) != 1) abort("shape", "`K` must have one component, not ", width(K))
+  state <- new_approximation(plain_tensor(K), tol, check_method(certify, c("audit", "proof"), "certify"))
+  tell_of_near(plan_of_approximation(state), as.numeric(K$extent[1:2]))
+  approximation_op(state, K)
+}
+
+# `K`: the formula, which may have traced operands.
+approximation_op <- function(state, K) {
   extent <- as.numeric(K$extent[1:2])
-  tell_of_near(plan, extent)
+  traced <- length(traced_operands(K)) > 0
+  symmetric <- !traced && extent[1] == extent[2] && plan_of_approximation(state)$same
   new_op("function", extent, apply = function(v) approximated_product(state, v),
          apply_transposed = function(v) approximated_product(transposed_approximation(state), v),
          dimnames = list(point_names(K, "i"), point_names(K, "j")), label = "approximation",
-         symmetric = if (extent[1] == extent[2] && plan$same) TRUE else NA, settings = K$settings,
-         approximated = state)
+         symmetric = if (symmetric) TRUE else NA, settings = K$settings, approximated = state,
+         tensor = if (traced) K)
 }
 
 # Nothing is gained where most pairs are near, which is said where it takes long.
@@ -83,14 +101,9 @@ approximation_of <- function(op) if (is_op(op)) .subset2(op, "approximated")
 check_approximated <- function(K) {
   if (!is_lazy(K)) abort("input", "`K` must be a lazy tensor, not ", describe(K))
   refuse_batches_of(K, "approximate()")
-  if (width(K) != 1) abort("shape", "`K` must have one component, not ", width(K))
   for (axis in c("i", "j")) need_extent(K, axis, "approximate()")
   if (!is.null(K$pairs) && !lacks_diagonal(K)) {
     abort("unsupported", "`K` is restricted to some of its pairs; approximate() knows exclude_diag() alone")
-  }
-  if (length(traced_operands(K))) {
-    abort("no_gradient", "an approximation has no derivative in what the formula is made of; approximate the formula ",
-          "of the derivative")
   }
 }
 
@@ -102,6 +115,8 @@ lacks_diagonal <- function(K) {
 }
 
 new_approximation <- function(tensor, tol, certify) {
+  usable <- is.numeric(tol) && length(tol) == 1 && !is.na(tol) && tol >= 1e-12 && tol <= 0.1
+  if (!usable) abort("tolerance", "`tol` must be a number from 1e-12 to 0.1, not ", format_value(tol))
   state <- new.env(parent = topenv())
   state$tensor <- tensor
   state$all <- without_pairs(tensor)
@@ -122,7 +137,7 @@ plan_of_approximation <- function(state) {
     abort("dimension", "`K` is a formula of points of ", plan, " components; series pay in up to 3: there are ",
           "lowrank() for smooth kernels, and sparsify() for those that vanish")
   }
-  check_is_of_distance(plan, "K")
+  if (is.character(plan)) refuse_plan(state, plan)
   state$plan <- plan
 }
 
@@ -130,6 +145,12 @@ plan_of_approximation <- function(state) {
 written_plan <- function(state) {
   if (is.null(state$written) || is_dead(state$written$plan)) state$written <- plan_as_written(state$all)
   state$written
+}
+
+refuse_plan <- function(state, why) {
+  if (is.null(state$derivative)) check_is_of_distance(why, "K")
+  abort("no_gradient", "an approximation has no derivative in `", state$derivative, "`, which is no formula of the ",
+        "distance and a difference of the points: ", why)
 }
 
 # C++ says why it could not take the formula apart.
@@ -160,6 +181,7 @@ near_precision <- function(state) {
 }
 
 transposed_approximation <- function(state) {
+  if (plan_of_approximation(state)$same) return(state)
   if (is.null(state$transposed)) {
     state$transposed <- new_approximation(t(state$tensor), state$used, state$certify)
     state$transposed$near <- state$near
@@ -170,14 +192,16 @@ transposed_approximation <- function(state) {
 
 # --- products ----------------------------------------------------------------------------------------------------
 
-approximated_product <- function(state, v) {
-  out <- unaudited_product(state, v)
+# The formula times each column of v, its components side by side; with `u`, times that number of each row, and added up
+# over columns.
+approximated_product <- function(state, v, u = NULL) {
+  out <- unaudited_product(state, v, u)
   if (state$certify == "proof" || !is.null(state$audit) || !length(v)) return(out)
-  error <- relative_error(state, v, out)
-  for (improve in list(near_in_float64, series_of_more_terms)) {
+  error <- relative_error(state, v, out, u)
+  for (improve in list(near_in_float64, series_of_more_terms, series_of_more_terms)) {
     if (error <= state$tol || !improve(state)) next
-    out <- unaudited_product(state, v)
-    error <- relative_error(state, v, out)
+    out <- unaudited_product(state, v, u)
+    error <- relative_error(state, v, out, u)
   }
   if (error > state$tol) {
     abort("audit_failed", "the relative error of the product is ", format(error, digits = 2), " on ", audit_rows,
@@ -187,7 +211,7 @@ approximated_product <- function(state, v) {
   out
 }
 
-# Once each, where an audit has failed: is anything better now?
+# Where an audit has failed: is anything better now?
 near_in_float64 <- function(state) {
   if (near_precision(state) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
   state$near <- "float64"
@@ -195,25 +219,57 @@ near_in_float64 <- function(state) {
   TRUE
 }
 series_of_more_terms <- function(state) {
-  state$used <- state$tol / 4
+  state$used <- min(state$tol, state$used) / 4
   state$plan <- NULL
   TRUE
 }
 
-unaudited_product <- function(state, v) {
+unaudited_product <- function(state, v, u = NULL) {
   plan <- plan_of_approximation(state)
-  gpu <- gpu_of_approximation(state)
+  gpu <- if (plan$plain && is.null(u)) gpu_of_approximation(state)
   if (!is.null(gpu) && is_on_device(v)) return(less_diagonal(state, product_there(state, plan, gpu, v), v))
-  v <- unname(as.matrix(v))
-  storage.mode(v) <- "double"
+  v <- columns_of_numbers(v)
   if (!is.null(gpu)) return(less_diagonal(state, product_there(state, plan, gpu, v), v))
-  if (any(!is.finite(v))) refuse_infinite_weights()
-  out <- r_far_product(plan$pointer, v, FALSE, threads_of(state$tensor))$sums
-  if (length(plan$near$i_from)) out <- out + unname(near_pairs(state, plan) %*% v)
-  less_diagonal(state, out, v)
+  if (!is.null(u)) u <- finite_columns(u)
+  out <- by_rows(r_far_product(plan$pointer, finite_columns(v), FALSE, threads_of(state$tensor))$sums, u)
+  if (length(plan$near$i_from)) out <- out + unname(pair_sums(near_pairs(state, plan), v, u))
+  less_diagonal(state, out, v, u)
 }
 
-less_diagonal <- function(state, out, v) if (is.null(state$diagonal)) out else out - state$diagonal * v
+columns_of_numbers <- function(v) {
+  v <- unname(as.matrix(v))
+  storage.mode(v) <- "double"
+  v
+}
+finite_columns <- function(v) {
+  v <- columns_of_numbers(v)
+  if (any(!is.finite(v))) refuse_infinite_weights()
+  v
+}
+
+less_diagonal <- function(state, out, v, u = NULL) {
+  if (is.null(state$diagonal)) return(out)
+  components <- NCOL(state$diagonal)
+  if (components == 1) return(out - by_rows(as.vector(state$diagonal) * v, u))
+  each <- rep(seq_len(ncol(v)), each = components)
+  out - by_rows(v[, each, drop = FALSE] * state$diagonal[, rep(seq_len(components), ncol(v)), drop = FALSE], u)
+}
+
+# Columns times numbers of the rows, those of each component added up.
+by_rows <- function(x, u) {
+  if (is.null(u)) return(x)
+  many <- ncol(x) %/% max(ncol(u), 1)
+  x <- x * u[, rep(seq_len(ncol(u)), each = many), drop = FALSE]
+  added <- lapply(seq_len(many), function(d) rowSums(x[, seq(d, by = many, length.out = ncol(u)), drop = FALSE]))
+  matrix(unlist(added), nrow(x), many)
+}
+
+# The same products pair by pair.
+pair_sums <- function(F, v, u = NULL) {
+  if (!is.null(u)) return(reduction((Vi(u) | Vj(v)) * F, "sum"))
+  if (width(F) == 1) return(F %*% v)
+  do.call(cbind, lapply(seq_len(ncol(v)), function(k) F %*% v[, k]))
+}
 
 refuse_infinite_weights <- function() abort("value", "the vector that an approximation multiplies must be finite")
 
@@ -237,10 +293,12 @@ error_bound <- function(A, b) {
   }
   b <- unname(as.matrix(plain_value(b)))
   if (nrow(b) != dim(A)[2]) abort("shape", "`b` has ", nrow(b), " rows, and `A` ", dim(A)[2], " columns")
-  if (!is.null(truncated)) return(bound_of_truncation(A, truncated, b))
-  plan <- plan_of_approximation(state)
-  storage.mode(b) <- "double"
-  r_far_product(plan$pointer, b, TRUE, threads_of(state$tensor))$bounds
+  if (!is.null(truncated)) bound_of_truncation(A, truncated, b) else bound_of(state, b)
+}
+
+bound_of <- function(state, v) {
+  v <- finite_columns(v)
+  r_far_product(plan_of_approximation(state)$pointer, v, TRUE, threads_of(state$tensor))$bounds
 }
 
 # --- reductions --------------------------------------------------------------------------------------------------
@@ -257,12 +315,20 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   weight <- check_weight(weight, F, row)
   F <- do.call(lazy_set, c(list(F), list(...)))
   if (index == "i") F <- t(F)
-  A <- approximate(F, tol)
-  n <- A$dim[2]
+  n <- need_extent(F, "j", "a reduction with `tol`")
   w <- if (is.null(weight)) matrix(1, n) else run_single(if (index == "i") t(weight) else weight, "j")
-  out <- A %*% w
+  out <- if (width(F) == 1) approximate(F, tol) %*% w else approximated_components(F, tol, w)
   if (row$fn == "mean") out <- out / (n - !is.null(F$pairs))
-  if (drop) without_column(out) else out
+  if (drop) rearranged(out, without_column) else out
+}
+
+approximated_components <- function(F, tol, w) {
+  check_approximated(F)
+  if (length(traced_operands(F)) || is_traced(w)) {
+    abort("no_gradient", "approximated sums of several components have no derivative; take one component after the ",
+          "other")
+  }
+  named(approximated_product(new_approximation(F, tol, "audit"), w), point_names(F, "i"), NULL)
 }
 
 # --- audits ------------------------------------------------------------------------------------------------------
@@ -273,18 +339,20 @@ exact_rows <- function(state, at) lazy_set(take_points(state$tensor, at, "i", "r
 
 # Of some rows, computed pair by pair: the largest of the columns' errors, relative to the rows or, where terms cancel,
 # to what they would be if terms had random signs.
-relative_error <- function(state, v, found) {
-  n <- as.numeric(state$tensor$extent[1])
-  at <- random_order(n, 1)[seq_len(min(audit_rows, n))]
+relative_error <- function(state, v, found, u = NULL) {
+  rows <- if (is.null(u)) seq_len(state$tensor$extent[1]) else which(rowSums(u != 0) > 0)
+  at <- rows[random_order(length(rows), 1)[seq_len(min(audit_rows, length(rows)))]]
   some <- exact_rows(state, at)
-  exact <- some %*% v
-  squares <- some^2 %*% v^2
+  of_rows <- if (!is.null(u)) u[at, , drop = FALSE]
+  exact <- pair_sums(some, v, of_rows)
+  squares <- if (is.null(u)) pair_sums(some^2, v^2)
+             else reduction(((Vi(of_rows) | Vj(v)) * some)^2, "sum")
   found <- found[at, , drop = FALSE]
   nowhere <- !is.finite(found) & !is.finite(exact)
   found[nowhere] <- exact[nowhere] <- squares[nowhere] <- 0
   off <- colSums((found - exact)^2)
   size <- pmax(colSums(exact^2), colSums(squares))
-  sqrt(max(ifelse(off == 0, 0, off / size)))
+  sqrt(max(0, ifelse(off == 0, 0, off / size)))
 }
 
 #' @rdname audit

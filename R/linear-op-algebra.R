@@ -164,6 +164,8 @@ turned_function <- function(x) {
     abort("unsupported", "nobody knows the transpose of an operator made of a function; give function_op() ",
           "`symmetric = TRUE` or `transposed`, which multiplies by it")
   }
+  state <- approximation_of(x)
+  if (!is.null(state)) return(approximation_op(transposed_approximation(state), t(x$tensor %or% state$tensor)))
   op_of_function(x$apply_transposed, rev(x$dim), x$symmetric, x$apply, rev(x$dimnames), x$label)
 }
 

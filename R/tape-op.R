@@ -5,11 +5,13 @@
 
 traced_leaves <- function(op) {
   found <- lapply(op_leaves(op), function(leaf) {
-    switch(leaf$kind, lazy = lapply(traced_operands(leaf$tensor), `[[`, "traced"), diagonal = list(leaf$values),
+    switch(leaf$kind, lazy = , `function` = traced_values(leaf$tensor), diagonal = list(leaf$values),
            dense = list(leaf$matrix), lowrank = list(leaf$factor))
   })
   Filter(is_traced, unlist(found, recursive = FALSE))
 }
+
+traced_values <- function(F) if (!is.null(F)) lapply(traced_operands(F), `[[`, "traced")
 
 level_of_op <- function(op) highest_level(traced_leaves(op))
 
@@ -17,7 +19,7 @@ level_of_op <- function(op) highest_level(traced_leaves(op))
 lowered_op <- function(op, level) {
   over_leaves(op, function(leaf) {
     switch(leaf$kind,
-      lazy = leaf$tensor <- lowered_formula(leaf$tensor, level)$F,
+      lazy = , `function` = if (!is.null(leaf$tensor)) leaf$tensor <- lowered_formula(leaf$tensor, level)$F,
       diagonal = leaf$values <- lowered(leaf$values, level),
       dense = leaf$matrix <- lowered(leaf$matrix, level),
       lowrank = leaf$factor <- lowered(leaf$factor, level)
@@ -81,6 +83,7 @@ kronecker_product <- function(A, B, v) {
 # A function whose products are plain is linear in v alone: what flows back is a product with the transpose. One that
 # holds traced values, or whose transpose nobody knows, is followed as it runs.
 followed_function <- function(op, v) {
+  if (!is.null(approximation_of(op))) return(approximated_entry(op, v))
   of_numbers <- op$apply(plain_value(v))
   if (!is_traced(v)) return(of_numbers)
   if (!is_traced(of_numbers) && knows_transpose(op)) return(linear_entry(op, v, of_numbers))

@@ -99,6 +99,7 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
         Rcpp::_["near"] = kernweave::near_to_r(a.near()),
         Rcpp::_["levels"] = kernweave::levels_to_r(a.levels()), Rcpp::_["scale"] = a.scale, Rcpp::_["same"] = a.same,
         Rcpp::_["near_pairs"] = a.near_pairs(), Rcpp::_["bytes"] = a.bytes(),
+        Rcpp::_["plain"] = a.plain(),
         Rcpp::_["strays"] = a.strays(), Rcpp::_["formula"] = a.formula(), Rcpp::_["factors"] = a.factors(),
         Rcpp::_["no_series"] = a.why_no_series());
   });
@@ -126,6 +127,7 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
     kernweave::far::Cut cut;
     const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], &cut);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
+    if (cut.power > 0 || cut.components() > 1) return Rcpp::wrap("a difference or a vector stands beside it");
     const auto found = kernweave::far::truncated(cut, {tol, relative}, kernweave::workers_from_r(threads));
     return Rcpp::List::create(
         Rcpp::_["order_i"] = kernweave::order_to_r(found.rows),
@@ -135,13 +137,15 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
   });
 }
 
-// What far pairs come to, and with `bounds` by how much that may be off: lists of matrices.
+// What far pairs come to, and with `bounds` by how much that may be off: matrices, of which each column of weights has
+// a column for each component of the formula.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds, int threads) {
   return kernweave::at_border([&] {
     const kernweave::Approximation& a = kernweave::approximation_behind(pointer);
     const auto rows = static_cast<int>(a.order_of_rows().size());
-    Rcpp::NumericMatrix out(rows, weights.ncol()), off(bounds ? rows : 0, weights.ncol());
+    const int columns = weights.ncol() * a.components();
+    Rcpp::NumericMatrix out(rows, columns), off(bounds ? rows : 0, columns);
     a.multiply(weights.begin(), weights.ncol(), kernweave::workers_from_r(threads), out.begin(),
                bounds ? off.begin() : nullptr);
     return Rcpp::List::create(Rcpp::_["sums"] = out, Rcpp::_["bounds"] = off);

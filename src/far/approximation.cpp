@@ -43,50 +43,55 @@ class Approximated : public Approximation {
   Approximated(Cut cut, const Wish& wish, const arrays::Workers& workers)
       : cut_(std::move(cut)), cube_(Cube<D>::around(cut_.rows.points, cut_.columns.points)) {
     const bool one_tree = cut_.rows.points == cut_.columns.points;
-    same = one_tree && cut_.rows.factors == cut_.columns.factors;
+    same = one_tree && cut_.rows.factors == cut_.columns.factors && cut_.power % 2 == 0;
     targets_.emplace(cut_.rows.points, cube_, workers);
     if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
     const Reach reach = reach_of<D>(*targets_, sources());
     if (cut_.rows.count > 0 && cut_.columns.count > 0)
-      scale = largest_found(cut_.profile, reach.least, reach.most);
+      scale = largest_found(cut_.profile, reach.least, reach.most, cut_.power);
     // Where it is nothing at all, what it is elsewhere.
-    if (scale < kSmallestScale) scale = largest_found(cut_.profile, 0, D * cube_.width * cube_.width);
+    if (scale < kSmallestScale) scale = largest_found(cut_.profile, 0, D * cube_.width * cube_.width, cut_.power);
     user_check(scale > 0, Fault::input, "the formula is 0, or not a number, at all distances of these points");
-    const Demands demands{wish.tolerance * scale, wish.grade};
-    plan_ = levels_of<D>(cut_.profile, demands, cube_, *targets_, sources(), wish.prices, workers);
+    const Demands demands{wish.tolerance * scale, wish.grade, cut_.power};
+    // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
+    Prices prices = wish.prices;
+    prices.pair /= 1 + cut_.power * D;
+    plan_ = levels_of<D>(cut_.profile, demands, cube_, *targets_, sources(), prices, workers);
     for (Side* side : {&cut_.rows, &cut_.columns}) {
       side->points = {};
-      double most = side->factors.empty() ? 1 : 0;
-      for (const double factor : side->factors) most = std::max(most, std::abs(factor));
-      scale *= most;
+      if (!side->factors.empty()) scale *= largest_of(side->factors);
     }
+    scale *= largest_of(cut_.numbers);
   }
 
   void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
                 double* bounds) const override {
-    const std::int64_t m = cut_.rows.count, n = cut_.columns.count;
+    const std::int64_t m = cut_.rows.count, n = cut_.columns.count, found = cut_.power > 0 ? D : 1;
     std::vector<double> sorted(static_cast<std::size_t>(n * columns)),
-        sums(static_cast<std::size_t>(m * columns), 0.0), off(bounds ? sums.size() : 0, 0.0);
-    const std::vector<double>&of_rows = cut_.rows.factors, &of_columns = cut_.columns.factors;
+        sums(static_cast<std::size_t>(m * columns * found), 0.0), off(bounds ? sums.size() : 0, 0.0);
+    const std::vector<double>& of_columns = cut_.columns.factors;
     for (std::int64_t c = 0; c < columns; ++c)
       for (std::int64_t p = 0; p < n; ++p) {
         const auto from = static_cast<std::size_t>(order_of_columns()[static_cast<std::size_t>(p)]);
         sorted[static_cast<std::size_t>(p + c * n)] =
             weights[from + static_cast<std::size_t>(c * n)] * (of_columns.empty() ? 1 : of_columns[from]);
       }
-    add_far<D>(plan_, cube_, *targets_, sources(), sorted.data(), columns, workers, sums.data(),
+    add_far<D>(plan_, cube_, *targets_, sources(), cut_.power, sorted.data(), columns, workers, sums.data(),
                bounds ? off.data() : nullptr);
     for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t p = 0; p < m; ++p) {
-        const auto to = static_cast<std::size_t>(order_of_rows()[static_cast<std::size_t>(p)]);
-        const double factor = of_rows.empty() ? 1 : of_rows[to];
-        const auto at = static_cast<std::size_t>(p + c * m), place = to + static_cast<std::size_t>(c * m);
-        out[place] = sums[at] * factor;
-        if (bounds) bounds[place] = off[at] * std::abs(factor);
-      }
+      for (std::int64_t d = 0; d < components(); ++d)
+        for (std::int64_t p = 0; p < m; ++p) {
+          const auto to = static_cast<std::size_t>(order_of_rows()[static_cast<std::size_t>(p)]);
+          const double factor = factor_at(to, static_cast<std::size_t>(d));
+          const auto at = static_cast<std::size_t>(p + (c * found + (found > 1 ? d : 0)) * m),
+                     place = to + static_cast<std::size_t>((c * components() + d) * m);
+          out[place] = sums[at] * factor;
+          if (bounds) bounds[place] = off[at] * std::abs(factor);
+        }
   }
 
   std::unique_ptr<DeviceProduct> on(device::Device* device) const override {
+    internal_check(plain(), "a difference on a device");
     return product_on<D>(device, plan_, cube_, *targets_, sources(), cut_.rows.factors, cut_.columns.factors);
   }
 
@@ -94,6 +99,8 @@ class Approximated : public Approximation {
   const std::vector<int>& order_of_columns() const override { return sources().order; }
   const std::vector<NearRectangle>& near() const override { return plan_.near; }
   double near_pairs() const override { return plan_.near_pairs; }
+  int components() const override { return cut_.components(); }
+  bool plain() const override { return cut_.power == 0 && cut_.components() == 1; }
 
   std::vector<LevelReport> levels() const override {
     std::vector<LevelReport> out;
@@ -135,6 +142,18 @@ class Approximated : public Approximation {
   }
 
  private:
+  static double largest_of(const std::vector<double>& numbers) {
+    double most = 0;
+    for (const double number : numbers) most = std::max(most, std::abs(number));
+    return most;
+  }
+  // Of a row, for a component of the formula.
+  double factor_at(std::size_t row, std::size_t component) const {
+    const std::vector<double>& of_rows = cut_.rows.factors;
+    const auto count = static_cast<std::size_t>(cut_.rows.count);
+    const double factor = of_rows.empty() ? 1 : of_rows[of_rows.size() > count ? row + component * count : row];
+    return factor * cut_.numbers[component];
+  }
   const Tree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
 
   Cut cut_;

@@ -30,7 +30,8 @@ class Approximation {
   static std::unique_ptr<Approximation> make(Cut cut, const Wish& wish, const arrays::Workers& workers);
   virtual ~Approximation() = default;
 
-  // `weights` and results by the points as they came, column by column; `bounds` as add_far() has them, or null.
+  // `weights` and results by the points as they came, column by column; results are those of each component of the
+  // formula, side by side for each column of weights. `bounds` as add_far() has them, or null.
   virtual void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
                         double* bounds) const = 0;
   // The far part on a device, which has all it needs from then on.
@@ -41,6 +42,8 @@ class Approximation {
   virtual std::vector<LevelReport> levels() const = 0;
   virtual double near_pairs() const = 0;
   virtual double strays() const = 0;  // points of both sides in no box
+  virtual int components() const = 0;
+  virtual bool plain() const = 0;     // one component, without a difference
   virtual double bytes() const = 0;
 
   // The formula of the squared distance, and why it has no series, where an operation has none.
@@ -49,7 +52,7 @@ class Approximation {
   virtual std::string factors() const = 0;  // on which sides there are some
 
   double scale = 0;   // the largest value of the formula, times the largest factors of rows and columns
-  bool same = false;  // are the points of both sides the same, and their factors?
+  bool same = false;  // is the matrix its own transpose, as the points of both sides are the same, and their factors?
 };
 
 }  // namespace far

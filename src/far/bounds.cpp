@@ -81,10 +81,10 @@ double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, double
 
 }  // namespace
 
-double largest_found(const Profile& k, double least, double most) {
+double largest_found(const Profile& k, double least, double most, int power) {
   double found = 0;
   const auto look = [&](double square) {
-    const double size = std::abs(k.at(square));
+    const double size = std::abs(k.at(square)) * std::pow(square, power / 2.0);
     if (std::isfinite(size)) found = std::max(found, size);
   };
   for (int i = 0; i <= kSamples; ++i) look(least + (most - least) * i / kSamples);

@@ -9,8 +9,9 @@ namespace far {
 
 // A largest value with digits to spare.
 constexpr double kSmallestScale = 1e-290;
-// The largest |k| that samples of squared distances find: from `least` to `most`, of those where it is finite.
-double largest_found(const Profile& k, double least, double most);
+// The largest |k| that samples of squared distances find: from `least` to `most`, of those where it is finite. With a
+// power, of |k| times the distance to it.
+double largest_found(const Profile& k, double least, double most, int power = 0);
 
 // Why there is no series at such distances, as the end of a sentence: an operation that has none; empty where it is
 // none of them.

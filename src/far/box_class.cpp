@@ -34,8 +34,17 @@ struct Reach {
   double least, most;
 };
 Reach reach_of(int offset, double half) {
-  const double near = std::max(0.0, 2.0 * (offset - 1) - kEdge) * half, far = (2.0 * (offset + 1) + kEdge) * half;
+  const double near = std::max(0.0, 2.0 * (offset - 1) - kEdge) * half, far = reach_along(offset, half);
   return {near * near, far * far};
+}
+
+// The tolerance of the formula alone, where a component of the difference is multiplied by it.
+template <int D>
+Demands without_difference(Demands demands, const Offset<D>& offset, double half) {
+  double most = 0;
+  for (const int along : offset) most = std::max(most, reach_along(along, half));
+  demands.tolerance /= std::pow(most, demands.power);
+  return demands;
 }
 
 template <int D>
@@ -190,8 +199,11 @@ bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, d
 
 }  // namespace
 
+double reach_along(int offset, double half) { return (2.0 * (std::abs(offset) + 1) + kEdge) * half; }
+
 template <int D>
-BoxClass analysed(const Profile& k, const Demands& demands, const Offset<D>& offset, double half, double most_terms) {
+BoxClass analysed(const Profile& k, const Demands& asked, const Offset<D>& offset, double half, double most_terms) {
+  const Demands demands = without_difference<D>(asked, offset, half);
   BoxClass found;
   double least = 0, most = 0;
   for (const int along : offset) {

@@ -16,11 +16,12 @@ enum class Grade { proof, audit };
 struct Demands {
   double tolerance = 0;  // of the value of a pair
   Grade grade = Grade::audit;
+  int power = 0;  // of a component of the difference, which the formula is multiplied by
 };
 
 struct BoxClass {
   enum class Kind { skip, far, split } kind = Kind::split;
-  double bound = 0;  // of what skipping, or the series, is off by
+  double bound = 0;  // of what skipping, or the series, is off by; times the difference, if that is multiplied
   int degrees = 0;   // of the polynomials along each axis, and one
   // Of the series, along each axis in turn by degree in the target and in the source; those below `least` are dropped.
   std::vector<double> coefficients;
@@ -31,6 +32,9 @@ struct BoxClass {
 // The largest number of degrees.
 template <int D>
 constexpr int kMostDegreesOf = D == 1 ? 40 : D == 2 ? 24 : 14;
+
+// How far points of two boxes can be apart along an axis.
+double reach_along(int offset, double half);
 
 // Of boxes whose sides are twice `half` long. Series of more terms than `most_terms` are of no use to any of them.
 template <int D>

@@ -14,15 +14,22 @@ namespace kernweave {
 namespace far {
 
 // The points of one side, their components one after the other, and a factor of each; no factors where all are 1.
+// Factors of rows may be one for each component of the formula.
 struct Side {
   std::int64_t count = 0;
   std::vector<double> points, factors;
 };
 
+// The formula is the profile, times the difference of the points to a power, component by component, times numbers and
+// factors.
 struct Cut {
   int width = 0;  // components of the points
   Side rows, columns;
   Profile profile;
+  int power = 0;
+  std::vector<double> numbers = {1};  // one for each component of the formula
+
+  int components() const { return static_cast<int>(numbers.size()); }
 };
 
 // Of the plan of a formula as it is written, reduced over either axis. Of no use to formulas that are no function of a

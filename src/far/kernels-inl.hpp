@@ -77,19 +77,22 @@ inline void multiply(const far::BlockRows& matrix, const double* in, double* out
 
 // --- points ---
 
-// Calls f(first point, points, polynomials) with T_0 to T_{degrees - 1} of each axis for a vector of points.
+// Calls f(first point, points, polynomials) with T_0 to T_{degrees - 1} of each axis for a vector of points. Lanes
+// behind the last point are at the centre: the next box may be so far that polynomials there are no numbers.
 template <int D, class F>
 inline void each_strip(const far::BoxPoints<D>& box, int degrees, F f) {
   Vector polynomials[D][far::kMostDegrees];
   for (int p = 0; p < box.count; p += kLanes) {
+    const int count = box.count - p < kLanes ? box.count - p : kLanes;
     for (int d = 0; d < D; ++d) {
-      const Vector u = ((load(box.at[d] + p) - box.centre[d]) - box.rest[d]) * (1 / box.half);
+      Vector u = ((load(box.at[d] + p) - box.centre[d]) - box.rest[d]) * (1 / box.half);
+      for (int k = count; k < kLanes; ++k) u[k] = 0;
       Vector* const t = polynomials[d];
       t[0] = Vector{} + 1.0;
       if (degrees > 1) t[1] = u;
       for (int a = 2; a < degrees; ++a) t[a] = 2.0 * u * t[a - 1] - t[a - 2];
     }
-    f(p, box.count - p < kLanes ? box.count - p : kLanes, polynomials);
+    f(p, count, polynomials);
   }
 }
 

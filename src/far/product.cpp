@@ -1,4 +1,9 @@
 // Level by level; sums of one box are those of one thread, in an order that the plan has fixed.
+//
+// A formula times a power of a component of the difference, x - y = u + o - v for places u and v in the boxes of target
+// and source and the offset o of these: moments are those of weights times powers of v, on the way from box to box they
+// become series of (o - v)^q, and at the points these are multiplied by powers of u. So nothing cancels but what is of
+// the size of the boxes.
 #include "far/product.hpp"
 
 #include <algorithm>
@@ -9,6 +14,20 @@ namespace far {
 namespace {
 
 constexpr Index kBoxesAtOnce = 8;  // that a thread takes
+constexpr int kColumnsAtOnce = 16;
+constexpr int kBinomial[3][3] = {{1, 0, 0}, {1, 1, 0}, {1, 2, 1}};
+
+double to_power(double x, int power) { return power == 0 ? 1 : x * to_power(x, power - 1); }
+
+// One column of weights as several: by themselves, then for each power and component.
+template <int D>
+struct Spread {
+  int power;
+
+  int count() const { return 1 + power * D; }
+  int components() const { return power ? D : 1; }
+  int at(int exponent, int component) const { return exponent == 0 ? 0 : 1 + (exponent - 1) * D + component; }
+};
 
 template <int D>
 class LevelProduct {
@@ -16,9 +35,9 @@ class LevelProduct {
   using Box = typename Tree<D>::Box;
 
   LevelProduct(const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources,
-               std::size_t number, const arrays::Workers& workers)
+               std::size_t number, int power, const arrays::Workers& workers)
       : level_(level), cube_(cube), targets_(targets), sources_(sources), target_boxes_(targets.boxes[number]),
-        source_boxes_(sources.boxes[number]), workers_(workers), padded_(level.terms.padded()) {
+        source_boxes_(sources.boxes[number]), workers_(workers), spread_{power}, padded_(level.terms.padded()) {
     target_place_.assign(target_boxes_.size(), -1);
     source_place_.assign(source_boxes_.size(), -1);
     for (const std::vector<FarPair>& pairs : level.far)
@@ -31,13 +50,14 @@ class LevelProduct {
     sources_with_ = numbered(&source_place_);
   }
 
-  void add(const double* weights, double* sums) {
-    moments_.resize(static_cast<std::size_t>(sources_with_ * padded_));
-    series_.assign(static_cast<std::size_t>(targets_with_ * padded_), 0.0);
-    find_moments(weights);
+  void add(const double* weights, int columns, double* sums) {
+    slots_ = columns * spread_.count();
+    moments_.resize(static_cast<std::size_t>(sources_with_ * slots_ * padded_));
+    series_.assign(static_cast<std::size_t>(targets_with_ * slots_ * padded_), 0.0);
+    find_moments(weights, columns);
     arrays::each_task(workers_, static_cast<Index>(level_.far.size()),
                       [&](Index stretch) { apply(level_.far[static_cast<std::size_t>(stretch)]); });
-    evaluate(sums);
+    evaluate(columns, sums);
   }
 
  private:
@@ -47,10 +67,10 @@ class LevelProduct {
       if (place == 0) place = count++;
     return count;
   }
-  double* moments_at(int box) { return &moments_[at(source_place_, box)]; }
-  double* series_at(int box) { return &series_[at(target_place_, box)]; }
-  std::size_t at(const std::vector<int>& places, int box) const {
-    return static_cast<std::size_t>(places[static_cast<std::size_t>(box)]) * static_cast<std::size_t>(padded_);
+  double* moments_at(int box, int slot) { return &moments_[at(source_place_, box, slot)]; }
+  double* series_at(int box, int slot) { return &series_[at(target_place_, box, slot)]; }
+  std::size_t at(const std::vector<int>& places, int box, int slot) const {
+    return static_cast<std::size_t>((Index{places[static_cast<std::size_t>(box)]} * slots_ + slot) * padded_);
   }
 
   BoxPoints<D> points(const Tree<D>& tree, const Box& box) const {
@@ -79,52 +99,125 @@ class LevelProduct {
     });
   }
 
-  void find_moments(const double* weights) {
+  static double place_in(const BoxPoints<D>& box, std::size_t axis, int point) {
+    return ((box.at[axis][point] - box.centre[axis]) - box.rest[axis]) / box.half;
+  }
+
+  void find_moments(const double* weights, int columns) {
     const Terms terms = level_.terms.terms();
     const auto room = static_cast<std::size_t>(power(terms.degrees, D) * kernels().lanes);
     each_box(source_boxes_, source_place_, room, [&](int number, const Box& box, double* mine) {
-      double* const out = moments_at(number);
-      moments_of<D>(kernels())(points(sources_, box), weights + box.begin, terms, mine, out);
-      std::fill(out + terms.count, out + padded_, 0.0);
+      const BoxPoints<D> in_box = points(sources_, box);
+      std::vector<double> times;
+      const auto add = [&](const double* of_points, int slot) {
+        double* const out = moments_at(number, slot);
+        moments_of<D>(kernels())(in_box, of_points, terms, mine, out);
+        std::fill(out + terms.count, out + padded_, 0.0);
+      };
+      for (int c = 0; c < columns; ++c) {
+        const double* const own = weights + Index{c} * sources_.size() + box.begin;
+        add(own, c * spread_.count());
+        for (int d = 0; spread_.power > 0 && d < D; ++d) {
+          times.assign(own, own + box.size());
+          for (int exponent = 1; exponent <= spread_.power; ++exponent) {
+            for (int p = 0; p < box.size(); ++p)
+              times[static_cast<std::size_t>(p)] *= place_in(in_box, static_cast<std::size_t>(d), p);
+            add(times.data(), c * spread_.count() + spread_.at(exponent, d));
+          }
+        }
+      }
     });
   }
 
-  // Batches of pairs of one class and turn: gathered side by side, multiplied, and added up where they belong.
+  // What a product adds to, and by what it is multiplied.
+  struct Share {
+    int slot;
+    double times;
+  };
+  // Of the product with moments of each power of v, for boxes at an offset.
+  std::vector<std::vector<Share>> shares(const FarPair& pair) const {
+    std::vector<std::vector<Share>> out(static_cast<std::size_t>(spread_.count()));
+    out[0].push_back({0, 1});
+    const Box &target = target_boxes_[static_cast<std::size_t>(pair.target)],
+              &source = source_boxes_[static_cast<std::size_t>(pair.source)];
+    for (int d = 0; spread_.power > 0 && d < D; ++d) {
+      const double offset = 2.0 * (target.at[static_cast<std::size_t>(d)] - source.at[static_cast<std::size_t>(d)]);
+      for (int q = 1; q <= spread_.power; ++q)
+        for (int r = 0; r <= q; ++r)
+          out[static_cast<std::size_t>(spread_.at(r, d))].push_back(
+              {spread_.at(q, d), (r % 2 ? -1 : 1) * kBinomial[q][r] * to_power(offset, q - r)});
+    }
+    return out;
+  }
+
+  // Batches of columns of pairs of one class and turn: gathered side by side, multiplied, and added up where they
+  // belong.
   void apply(const std::vector<FarPair>& pairs) {
-    const int terms = level_.terms.count();
     std::vector<double> in(static_cast<std::size_t>(padded_ * kBatch), 0.0), out(in.size());
     for (std::size_t first = 0, last = 0; first < pairs.size(); first = last) {
       const FarPair& head = pairs[first];
       last = first + 1;
       if (head.turn == FarPair::kSkipped) continue;
-      while (last < pairs.size() && last - first < kBatch && pairs[last].box_class == head.box_class &&
-             pairs[last].turn == head.turn)
-        ++last;
-      const auto& turn = level_.terms.turn(head.turn);
-      const double* from[kBatch];
-      for (std::size_t b = 0; b < kBatch; ++b) from[b] = moments_at(pairs[std::min(first + b, last - 1)].source);
-      for (int k = 0; k < terms; ++k) {
-        double* const row = &in[static_cast<std::size_t>(turn.place[static_cast<std::size_t>(k)] * kBatch)];
-        const double sign = turn.sign[static_cast<std::size_t>(k)];
-        for (int b = 0; b < kBatch; ++b) row[b] = sign * from[b][k];
-      }
-      kernels().multiply(level_.terms.matrix(head.box_class).rows(), in.data(), out.data());
-      double* to[kBatch];
-      const auto count = static_cast<int>(last - first);
-      for (int b = 0; b < count; ++b) to[b] = series_at(pairs[first + static_cast<std::size_t>(b)].target);
-      for (int k = 0; k < terms; ++k) {
-        const double* const row = &out[static_cast<std::size_t>(turn.place[static_cast<std::size_t>(k)] * kBatch)];
-        const double sign = turn.sign[static_cast<std::size_t>(k)];
-        for (int b = 0; b < count; ++b) to[b][k] += sign * row[b];
+      while (last < pairs.size() && pairs[last].box_class == head.box_class && pairs[last].turn == head.turn) ++last;
+      const std::vector<std::vector<Share>> parts = shares(head);
+      const Index all = static_cast<Index>(last - first) * slots_;
+      for (Index from = 0; from < all; from += kBatch)
+        multiply(&pairs[first], from, std::min<Index>(all, from + kBatch), parts, in.data(), out.data());
+    }
+  }
+  void multiply(const FarPair* pairs, Index from, Index to, const std::vector<std::vector<Share>>& parts, double* in,
+                double* out) {
+    const int terms = level_.terms.count();
+    const auto& turn = level_.terms.turn(pairs->turn);
+    const double* moments[kBatch];
+    for (Index b = 0; b < kBatch; ++b) {
+      const Index at = std::min(from + b, to - 1);
+      moments[b] = moments_at(pairs[at / slots_].source, static_cast<int>(at % slots_));
+    }
+    for (int k = 0; k < terms; ++k) {
+      double* const row = in + turn.place[static_cast<std::size_t>(k)] * kBatch;
+      const double sign = turn.sign[static_cast<std::size_t>(k)];
+      for (int b = 0; b < kBatch; ++b) row[b] = sign * moments[b][k];
+    }
+    kernels().multiply(level_.terms.matrix(pairs->box_class).rows(), in, out);
+    for (Index at = from; at < to; ++at) {
+      const auto slot = static_cast<int>(at % slots_), own = slot % spread_.count(), column = slot - own;
+      double* const turned = in;  // which is done with
+      for (int k = 0; k < terms; ++k)
+        turned[k] = turn.sign[static_cast<std::size_t>(k)] *
+                    out[turn.place[static_cast<std::size_t>(k)] * kBatch + (at - from)];
+      for (const Share& share : parts[static_cast<std::size_t>(own)]) {
+        double* const sums = series_at(pairs[at / slots_].target, column + share.slot);
+        for (int k = 0; k < terms; ++k) sums[k] += share.times * turned[k];
       }
     }
   }
 
-  void evaluate(double* sums) {
+  void evaluate(int columns, double* sums) {
     const Terms terms = level_.terms.terms();
     const auto room = static_cast<std::size_t>(power(terms.degrees, D));
     each_box(target_boxes_, target_place_, room, [&](int number, const Box& box, double* mine) {
-      evaluate_of<D>(kernels())(points(targets_, box), series_at(number), terms, mine, sums + box.begin);
+      const BoxPoints<D> in_box = points(targets_, box);
+      std::vector<double> found;
+      const auto add = [&](int slot, double* out) {
+        evaluate_of<D>(kernels())(in_box, series_at(number, slot), terms, mine, out);
+      };
+      for (int c = 0; c < columns; ++c)
+        for (int d = 0; d < spread_.components(); ++d) {
+          double* const out = sums + Index{c * spread_.components() + d} * targets_.size() + box.begin;
+          if (spread_.power == 0) {
+            add(c, out);
+            continue;
+          }
+          for (int q = 0; q <= spread_.power; ++q) {
+            found.assign(static_cast<std::size_t>(box.size()), 0.0);
+            add(c * spread_.count() + spread_.at(q, d), found.data());
+            const double times = kBinomial[spread_.power][q] * to_power(in_box.half, spread_.power);
+            for (int p = 0; p < box.size(); ++p)
+              out[p] += times * to_power(place_in(in_box, static_cast<std::size_t>(d), p), spread_.power - q) *
+                        found[static_cast<std::size_t>(p)];
+          }
+        }
     });
   }
 
@@ -133,25 +226,32 @@ class LevelProduct {
   const Tree<D>&targets_, &sources_;
   const std::vector<Box>&target_boxes_, &source_boxes_;
   const arrays::Workers& workers_;
+  const Spread<D> spread_;
   const int padded_;
+  int slots_ = 0;  // series of a box
   std::vector<int> target_place_, source_place_;  // of each box among those that take part; -1 for others
   Index targets_with_ = 0, sources_with_ = 0;
   std::vector<double> moments_, series_;
 };
 
-// What a class may be off by, times the sizes of the weights that it is applied to.
+// What a class may be off by, times the sizes of the weights that it is applied to, and of the difference.
 template <int D>
-void add_bounds(const Levels<D>& plan, const Tree<D>& targets, const Tree<D>& sources, const double* weights,
-                double* bound) {
+void add_bounds(const Levels<D>& plan, const Tree<D>& targets, const Tree<D>& sources, int power, int component,
+                const double* weights, double* bound) {
   std::vector<double> before(static_cast<std::size_t>(sources.size()) + 1, 0.0);
   for (std::size_t p = 1; p < before.size(); ++p) before[p] = before[p - 1] + std::abs(weights[p - 1]);
+  const auto axis = static_cast<std::size_t>(component);
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    const Level<D>& level = plan.levels[l];
     std::vector<double> of_box(targets.boxes[l].size(), 0.0);
-    for (const std::vector<FarPair>& pairs : plan.levels[l].far)
+    for (const std::vector<FarPair>& pairs : level.far)
       for (const FarPair& pair : pairs) {
         const auto& source = sources.boxes[l][static_cast<std::size_t>(pair.source)];
-        of_box[static_cast<std::size_t>(pair.target)] +=
-            plan.levels[l].classes[static_cast<std::size_t>(pair.box_class)].bound *
+        const auto target = static_cast<std::size_t>(pair.target);
+        const int offset = targets.boxes[l][target].at[axis] - source.at[axis];
+        of_box[target] +=
+            level.classes[static_cast<std::size_t>(pair.box_class)].bound *
+            to_power(reach_along(offset, level.half), power) *
             (before[static_cast<std::size_t>(source.end)] - before[static_cast<std::size_t>(source.begin)]);
       }
     for (std::size_t t = 0; t < of_box.size(); ++t)
@@ -162,24 +262,27 @@ void add_bounds(const Levels<D>& plan, const Tree<D>& targets, const Tree<D>& so
 }  // namespace
 
 template <int D>
-void add_far(const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources,
+void add_far(const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources, int power,
              const double* weights, int columns, const arrays::Workers& workers, double* sums, double* bound) {
+  const Spread<D> spread{power};
+  const auto of = [&](int c) { return weights + Index{c} * sources.size(); };
+  const auto place = [&](int c, int d) { return Index{c * spread.components() + d} * targets.size(); };
+  const int at_once = std::max(1, kColumnsAtOnce / spread.count());
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     if (!plan.levels[l].terms.any()) continue;
-    LevelProduct<D> level(plan.levels[l], cube, targets, sources, l, workers);
-    for (int c = 0; c < columns; ++c)
-      level.add(weights + std::int64_t{c} * sources.size(), sums + std::int64_t{c} * targets.size());
+    LevelProduct<D> level(plan.levels[l], cube, targets, sources, l, power, workers);
+    for (int c = 0; c < columns; c += at_once) level.add(of(c), std::min(at_once, columns - c), sums + place(c, 0));
   }
   for (int c = 0; bound && c < columns; ++c)
-    add_bounds<D>(plan, targets, sources, weights + std::int64_t{c} * sources.size(),
-                  bound + std::int64_t{c} * targets.size());
+    for (int d = 0; d < spread.components(); ++d)
+      add_bounds<D>(plan, targets, sources, power, d, of(c), bound + place(c, d));
 }
 
-template void add_far(const Levels<1>&, const Cube<1>&, const Tree<1>&, const Tree<1>&, const double*, int,
+template void add_far(const Levels<1>&, const Cube<1>&, const Tree<1>&, const Tree<1>&, int, const double*, int,
                       const arrays::Workers&, double*, double*);
-template void add_far(const Levels<2>&, const Cube<2>&, const Tree<2>&, const Tree<2>&, const double*, int,
+template void add_far(const Levels<2>&, const Cube<2>&, const Tree<2>&, const Tree<2>&, int, const double*, int,
                       const arrays::Workers&, double*, double*);
-template void add_far(const Levels<3>&, const Cube<3>&, const Tree<3>&, const Tree<3>&, const double*, int,
+template void add_far(const Levels<3>&, const Cube<3>&, const Tree<3>&, const Tree<3>&, int, const double*, int,
                       const arrays::Workers&, double*, double*);
 
 }  // namespace far

@@ -1,0 +1,93 @@
+# Approximations on the tape. A derivative of a formula of the distance is one of the distance and of the difference of
+# the points, and has a series of its own.
+
+# A product with numbers; the formula or these may be traced.
+approximated_entry <- function(op, v) {
+  state <- approximation_of(op)
+  level <- max(level_of(v), level_of_op(op))
+  if (level == 0L) return(approximated_product(state, v))
+  lower <- lowered_op(op, level)
+  inner <- lowered(v, level)
+  values <- Filter(function(x) level_of(x) == level, traced_values(op$tensor))
+  record(c(values, list(v)), approximated_entry(lower, inner), function(g) {
+    c(if (length(values)) through_approximation(op, level, inner, g),
+      list(if (level_of(v) == level) operator_product(t(lower), g)))
+  })
+}
+
+# Cotangents of the traced operands of a level, from that of the product with v.
+through_approximation <- function(op, level, v, g) {
+  state <- approximation_of(op)
+  found <- lowered_formula(op$tensor, level)
+  if (length(traced_operands(found$F)) || is_traced(v) || is_traced(g)) {
+    abort("no_gradient", "in what an approximated formula is made of there are first derivatives alone; without `tol` ",
+          "there are those of any order")
+  }
+  values <- Filter(function(x) level_of(x) == level, traced_values(op$tensor))
+  operands <- lapply(found$operands, function(F) F$formula$args)
+  terms <- derivative_terms(found$F, operands)
+  places <- match_operands(operands, r_operands(list(found$F$formula)))
+  # What several operands were made of moves them all.
+  first <- match_operands(values, values)
+  lapply(seq_along(values), function(k) {
+    if (first[k] != k) return(NULL)
+    own <- first == k
+    sums <- through_terms(state, do.call(c, terms[own]), operands[[k]]$name, paste(places[own], collapse = " "), v, g)
+    shaped_like(sums, plain_value(values[[k]]))
+  })
+}
+
+# The derivatives of a formula in each of some operands at each pair: formulas, and what their sums are kept by.
+derivative_terms <- function(F, operands) {
+  R <- new_reduction(list(sum_output(F$formula, "i")), F$extent, F$settings)
+  form <- reduced_form(R, R$outputs[[1]])
+  Map(function(operand, terms) {
+    lapply(terms, function(term) {
+      if (!is.null(term$rows) || isTRUE(term$transposed)) {
+        abort("no_gradient", "an approximation has no derivative in `", operand$name,
+              "`, of which the formula takes some rows; take them before")
+      }
+      list(keep = term$keep, F = new_lazy(home_bound(term$value), F$extent, F$settings, F$pairs))
+    })
+  }, operands, r_pull_back(form, number_formula(1), operands))
+}
+
+# The sum of all terms: over j of what keeps i, the reverse, and over both. `key` tells derivatives of one state apart.
+through_terms <- function(state, terms, name, key, v, g) {
+  keeps <- vapply(terms, `[[`, "", "keep")
+  total <- 0
+  for (keep in unique(keeps)) {
+    F <- Reduce(`+`, lapply(terms[keeps == keep], `[[`, "F"))
+    known <- paste(key, keep)
+    sums <- if (keep == "j") derivative_sums(state, known, t(F), name, g, v)
+            else derivative_sums(state, known, F, name, v, g)
+    total <- total + if (keep == "none") colSums(sums) else sums
+  }
+  total
+}
+
+# Kept with what is approximated, for the next cotangent.
+derivative_sums <- function(state, key, F, name, v, u) {
+  if (!(has_axis(F, "i") && has_axis(F, "j"))) return(sums_of_one_side(F, v, u))
+  if (is.null(state$derivatives[[key]])) {
+    made <- new_approximation(F, state$tol, state$certify)
+    made$derivative <- name
+    made$prices <- state$prices
+    state$derivatives[[key]] <- made
+  }
+  approximated_product(state$derivatives[[key]], v, u)
+}
+
+# The same of a formula that does not vary along both axes.
+sums_of_one_side <- function(F, v, u) {
+  along_j <- has_axis(F, "j")
+  axis <- if (along_j) "j" else if (has_axis(F, "i")) "i" else "none"
+  f <- run_single(new_lazy(F$formula, ifelse(c("i", "j") == axis, F$extent[1:2], NA), F$settings), axis)
+  columns <- lapply(seq_len(ncol(f)), function(d) {
+    of_weights <- if (along_j) v * f[, d] else v
+    of_rows <- if (along_j) u else u * f[, d]
+    sums <- drop(of_rows %*% colSums(of_weights))
+    if (is.null(F$pairs)) sums else sums - rowSums(of_rows * of_weights)
+  })
+  matrix(unlist(columns), nrow(u), ncol(f))
+}
