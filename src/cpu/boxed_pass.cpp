@@ -15,6 +15,12 @@ std::vector<Ref> refs_of(const Growth& growth) {
   return refs;
 }
 
+Variant of_one_output(Variant variant, std::size_t number) {
+  const Output one = variant.outputs[number];
+  variant.outputs = {one};
+  return variant;
+}
+
 // What bounds the value, pair by pair.
 Variant pair_by_pair(Variant variant, const Growth& growth) {
   Output& o = variant.outputs[0];
@@ -38,20 +44,22 @@ int joined_levels(int components) {
 }  // namespace
 
 template <class T>
-BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                        const Schedule& schedule)
-    : growth_(schedule.growth),
+BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const Sizes& sizes,
+                        const TileKernel& kernel, const Schedule& schedule)
+    : number_(output),
+      growth_(schedule.growths[output]),
       always_(schedule.traversal.boxes == Boxes::always),
-      conditional_(!same_value(growth_.value, variant.outputs[0].value)),
-      bounded_(pair_by_pair(variant, growth_)),
-      pass_(compiled(plan, variant, sizes, kernel, schedule.traversal)),
+      conditional_(!same_value(growth_.value, variant.outputs[output].value)),
+      alone_(of_one_output(variant, output)),
+      bounded_(pair_by_pair(alone_, growth_)),
+      pass_(compiled(plan, alone_, sizes, kernel, schedule.traversal)),
       of_bounds_(compiled(plan, bounded_, {1, 1, {}}, kernel, {})),
-      shape_(pass_, variant, kernel),
+      shape_(pass_, alone_, kernel),
       no_shape_(of_bounds_, bounded_, kernel),
-      run_{&plan, &variant, &pass_, &kernel, &shape_, pass_.lanes_along_i ? sizes.i : sizes.j,
+      run_{&plan, &alone_, &pass_, &kernel, &shape_, pass_.lanes_along_i ? sizes.i : sizes.j,
            pass_.lanes_along_i ? sizes.j : sizes.i},
       bounds_{&plan, &bounded_, &of_bounds_, &kernel, &no_shape_, 1, 1},
-      job_{&run_, &bounds_, {}, growth_.grows, row(variant.outputs[0].red).matters == red::Matters::least,
+      job_{&run_, &bounds_, {}, growth_.grows, row(alone_.outputs[0].red).matters == red::Matters::least,
            joined_levels(growth_.components())} {
   const std::vector<int> of_pairs = places(pass_, true), of_bounds = places(of_bounds_, true);
   for (std::size_t d = 0; d < of_pairs.size(); ++d) job_.axes.push_back({of_pairs[d], of_bounds[d]});
@@ -177,12 +185,12 @@ void BoxedPass<T>::strip(Worker* worker, const Strips& strips, std::int64_t plac
   worker->states.init(shape_, count);
   worker->walk.strip(part.rows->panel(place), count, *part.columns, &worker->states);
   if (folds_rows()) return total->merge_rows(worker->states, count, 0);
-  worker->states.finish(0, count, place, run_.lanes, run_.task->results[shape_.parts[0].number], part.rows->rows());
+  worker->states.finish(0, count, place, run_.lanes, run_.task->results[number_], part.rows->rows());
 }
 
 // Some strips from everywhere are faster by boxes, most of them: one may have been held up.
 template <class T>
-bool BoxedPass<T>::pays(const Task& task) {
+bool BoxedPass<T>::most_are_faster(const Task& task) {
   const auto strips = static_cast<std::int64_t>(strips_.size()),
              tried = std::min<std::int64_t>(strips, kRowsOfTrial / pass_.tiling.strip_rows());
   std::int64_t faster = 0;
@@ -217,14 +225,18 @@ bool BoxedPass<T>::is_faster(const Strips& some) {
 }
 
 template <class T>
-bool BoxedPass<T>::run(const Task& task, int threads) {
+bool BoxedPass<T>::pays(const Task& task, int threads) {
   run_.task = bounds_.task = &task;
   if (static_cast<int>(workers_.size()) < threads) workers_.resize(static_cast<std::size_t>(threads));
   for (const auto& worker : workers_)
     if (worker) worker->begun = false;
   set_out(task.restriction, threads);
-  if (!always_ && paid_ == Paid::untried) paid_ = pays(task) ? Paid::yes : Paid::no;
-  if (!always_ && paid_ == Paid::no) return false;
+  if (!always_ && paid_ == Paid::untried) paid_ = most_are_faster(task) ? Paid::yes : Paid::no;
+  return always_ || paid_ == Paid::yes;
+}
+
+template <class T>
+void BoxedPass<T>::run(const Task& task, int threads) {
   totals_.resize(folds_rows() ? strips_.size() : 0);
   for (RowStates& total : totals_) total.init(shape_, 1);
   share_out(threads, static_cast<std::int64_t>(strips_.size()), task.poll,
@@ -237,11 +249,28 @@ bool BoxedPass<T>::run(const Task& task, int threads) {
               }
             });
   for (std::size_t k = 1; k < totals_.size(); ++k) totals_[0].merge(totals_[k]);
-  if (folds_rows()) totals_[0].finish(0, 1, 0, 1, task.results[shape_.parts[0].number]);
+  if (folds_rows()) totals_[0].finish(0, 1, 0, 1, task.results[number_]);
+}
+
+template <class T>
+BoxedPasses<T>::BoxedPasses(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
+                            const Schedule& schedule) {
+  for (std::size_t k = 0; k < variant.outputs.size(); ++k)
+    passes_.push_back(std::make_unique<BoxedPass<T>>(plan, variant, k, sizes, kernel, schedule));
+}
+
+template <class T>
+BoxedPasses<T>::~BoxedPasses() = default;
+
+template <class T>
+bool BoxedPasses<T>::run(const Task& task, int threads) {
+  for (const auto& pass : passes_)
+    if (!pass->pays(task, threads)) return false;
+  for (const auto& pass : passes_) pass->run(task, threads);
   return true;
 }
 
-template class BoxedPass<float>;
-template class BoxedPass<double>;
+template class BoxedPasses<float>;
+template class BoxedPasses<double>;
 
 }  // namespace kernweave

@@ -1,4 +1,4 @@
-// One pass by boxes: rows and columns in the order of trees, strip by strip.
+// One output by boxes: rows and columns in the order of trees, strip by strip.
 #pragma once
 #include <deque>
 #include <memory>
@@ -12,12 +12,13 @@ namespace kernweave {
 template <class T>
 class BoxedPass {
  public:
-  BoxedPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
+  BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const Sizes& sizes, const TileKernel& kernel,
             const Schedule& schedule);
   ~BoxedPass();
 
-  // No, having done nothing, where a trial tells that all pairs are as fast.
-  bool run(const Task& task, int threads);
+  // Sets all out for a run. No where a trial tells that all pairs are as fast.
+  bool pays(const Task& task, int threads);
+  void run(const Task& task, int threads);
 
  private:
   struct Worker {
@@ -45,14 +46,16 @@ class BoxedPass {
   void set_out(const Restriction& restriction, int threads);
   void add_part(const Rectangle& extent, int threads);
   void deal_out(const Part& part, const Range& places);
-  bool pays(const Task& task);
+  bool most_are_faster(const Task& task);
   bool is_faster(const Strips& some);
   void strip(Worker* worker, const Strips& strips, std::int64_t place, RowStates* total);
   bool folds_rows() const { return shape_.parts[0].output->keep == Keep::none; }
 
+  const std::size_t number_;  // of the output
   const Growth growth_;
   const bool always_;
   const bool conditional_;  // does the formula say which pairs there are?
+  const Variant alone_;      // with that output alone
   Variant bounded_;
   const Pass pass_, of_bounds_;
   const RowShape shape_, no_shape_;
@@ -64,6 +67,21 @@ class BoxedPass {
   std::vector<Strips> strips_;
   std::vector<RowStates> totals_;  // of strips, where rows are folded, too
   enum class Paid { untried, yes, no } paid_ = Paid::untried;
+};
+
+// All outputs.
+template <class T>
+class BoxedPasses {
+ public:
+  BoxedPasses(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
+              const Schedule& schedule);
+  ~BoxedPasses();
+
+  // No, where a trial of one of them tells that all pairs are as fast.
+  bool run(const Task& task, int threads);
+
+ private:
+  std::vector<std::unique_ptr<BoxedPass<T>>> passes_;
 };
 
 }  // namespace kernweave

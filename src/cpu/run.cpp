@@ -110,9 +110,9 @@ class Passes : public TileExecutable {
         ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, sizes_, kernel_, pass, chunk_));
     return ready_;
   }
-  BoxedPass<T>& boxed() {
+  BoxedPasses<T>& boxed() {
     warm_up();
-    if (!boxed_) boxed_ = std::make_unique<BoxedPass<T>>(plan_, variant_, sizes_, kernel_, schedule_);
+    if (!boxed_) boxed_ = std::make_unique<BoxedPasses<T>>(plan_, variant_, sizes_, kernel_, schedule_);
     return *boxed_;
   }
   int threads(const Task& task) const { return sizes_.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads); }
@@ -147,7 +147,7 @@ class Passes : public TileExecutable {
   const std::vector<Pass> passes_;
   const Schedule schedule_;
   std::vector<std::unique_ptr<ReadyPass<T>>> ready_;
-  std::unique_ptr<BoxedPass<T>> boxed_;
+  std::unique_ptr<BoxedPasses<T>> boxed_;
   std::weak_ptr<TileExecutable> partial_;  // what runs partial spans, and lets its memory go with this
   std::weak_ptr<const PairMap> dealt_;
   bool swapped_ = false;
@@ -176,15 +176,18 @@ class Cpu : public Backend {
   // Points of a strip's own box and of what is near it, as a cube of as many points has them: a guess, the trial
   // decides. Where there are pairs enough for a trial, it never says that all are better.
   double seconds_by_boxes(const Plan& plan, const Variant& variant, const Sizes& sizes,
-                          const Growth& growth) const override {
+                          const Growths& growths) const override {
     const double all = seconds(plan, variant, sizes, Home::host), points = static_cast<double>(sizes.i + sizes.j);
-    const double of_point = kSecondsPerPointOfLevel + kSecondsPerComponentOfLevel * growth.components();
-    const double tree = of_point * points * std::log2(points) / allowed_threads(0);
-    if (tree > kMostOfTree * all) return tree + all;
-    const double d = std::max(1, growth.components()), places = variant.outputs[0].places;
-    const double along = static_cast<double>(variant.outputs[0].keep == Keep::j ? sizes.i : sizes.j);
-    const double near = std::pow(std::pow(places, 1 / d) + 2 * std::pow(16.0, 1 / d), d);
-    return tree + all * std::min(near / along, 0.9);
+    double trees = 0, share = 0;
+    for (std::size_t k = 0; k < growths.size(); ++k) {
+      const Output& output = variant.outputs[k];
+      const double of_point = kSecondsPerPointOfLevel + kSecondsPerComponentOfLevel * growths[k].components();
+      trees += of_point * points * std::log2(points) / allowed_threads(0);
+      const double d = std::max(1, growths[k].components()), places = output.places;
+      const double along = static_cast<double>(output.keep == Keep::j ? sizes.i : sizes.j);
+      share += std::pow(std::pow(places, 1 / d) + 2 * std::pow(16.0, 1 / d), d) / along;
+    }
+    return trees + all * (trees > kMostOfTree * all ? 1.0 : std::min(share, 0.9));
   }
 
   double working_bytes(const Plan&, const Variant& variant, const Sizes&) const override {

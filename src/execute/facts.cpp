@@ -42,8 +42,8 @@ Span span_of(const Evaluator& evaluator, const Ref& ref) {
   return span;
 }
 
-std::vector<Growth> growths_of(const Plan& plan, Data* data) {
-  std::vector<Growth> growths(plan.variants.size());
+std::vector<Growths> growths_of(const Plan& plan, Data* data) {
+  std::vector<Growths> growths(plan.variants.size());
   for (std::size_t v = 0; v < growths.size(); ++v) {
     const Variant& variant = plan.variants[v];
     if (!may_be_bounded(plan, variant)) continue;
@@ -51,10 +51,11 @@ std::vector<Growth> growths_of(const Plan& plan, Data* data) {
       if (plan.variables[k].axis == Axis::param) data->on_host(k);
     Evaluator evaluator(plan, variant.program, data->views());
     evaluator.run(Region::param);
-    growths[v] = growth_of(plan, variant, [&](const Ref& ref) {
+    const auto once = [&](const Ref& ref) {
       const Span span = span_of(evaluator, ref);
       return Between{span.least, span.most};
-    });
+    };
+    for (std::size_t k = 0; k < variant.outputs.size(); ++k) growths[v].push_back(growth_of(plan, variant, k, once));
   }
   return growths;
 }

@@ -24,7 +24,7 @@ struct Entry {
 bool same(const Schedule& a, const Schedule& b) {
   return a.backend == b.backend && a.variant == b.variant && a.sizes.i == b.sizes.i && a.sizes.j == b.sizes.j &&
          a.sizes.batch == b.sizes.batch && a.sizes.share == b.sizes.share && a.strain == b.strain &&
-         a.traversal == b.traversal && a.growth.grows == b.growth.grows;
+         a.traversal == b.traversal && are_alike(a.growths, b.growths);
 }
 
 }  // namespace

@@ -161,17 +161,29 @@ int Growth::components() const {
 
 bool may_be_bounded(const Plan& plan, const Variant& variant) {
   const auto of_pairs = [](const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; };
-  if (!plan.batch.empty() || variant.outputs.size() != 1) return false;
-  if (std::any_of(plan.variables.begin(), plan.variables.end(), of_pairs)) return false;
-  const Output& o = variant.outputs[0];
-  const bool one_number = o.width == 1 && o.value.width == 1;
-  const bool folds_rows = o.keep == Keep::none && row(o.red).results == Results::value;
-  const bool kept = o.keep == Keep::i || o.keep == Keep::j || folds_rows;
-  const bool weighed = o.weight.from != Ref::From::number || variant.program.numbers[o.weight.index] != 1.0;
-  return one_number && kept && !weighed && row(o.red).matters != red::Matters::all && is_slot(o.value);
+  if (!plan.batch.empty() || std::any_of(plan.variables.begin(), plan.variables.end(), of_pairs)) return false;
+  return std::all_of(variant.outputs.begin(), variant.outputs.end(), [&](const Output& o) {
+    const bool one_number = o.width == 1 && o.value.width == 1;
+    const bool folds_rows = o.keep == Keep::none && row(o.red).results == Results::value;
+    const bool kept = o.keep == Keep::i || o.keep == Keep::j || folds_rows;
+    const bool weighed = o.weight.from != Ref::From::number || variant.program.numbers[o.weight.index] != 1.0;
+    return one_number && kept && !weighed && row(o.red).matters != red::Matters::all && is_slot(o.value);
+  });
 }
 
-Growth growth_of(const Plan& plan, const Variant& variant, const OnceBetween& once) {
+Verdict verdict_of(const Growths& growths) {
+  if (growths.empty()) return Verdict::no("");
+  for (const Growth& growth : growths)
+    if (!growth.verdict.yes) return growth.verdict;
+  return {};
+}
+
+bool are_alike(const Growths& a, const Growths& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Growth& x, const Growth& y) { return x.grows == y.grows; });
+}
+
+Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, const OnceBetween& once) {
   Growth growth;
   const auto refused = [&](const std::string& why) {
     growth.verdict = Verdict::no(why);
@@ -179,13 +191,13 @@ Growth growth_of(const Plan& plan, const Variant& variant, const OnceBetween& on
   };
   Walk walk(plan, variant, once, &growth);
   Variant bounded = variant;
-  bounded.outputs[0].value = growth.value = without_condition(variant, variant.outputs[0]);
-  const std::vector<bool> needed = needed_steps(bounded, {0});
+  bounded.outputs[number].value = growth.value = without_condition(variant, variant.outputs[number]);
+  const std::vector<bool> needed = needed_steps(bounded, {static_cast<int>(number)});
   for (std::size_t s = 0; s < needed.size(); ++s) {
     const Step& step = variant.program.steps[s];
     if (needed[s] && home(variant.program, step) == Region::pair && !walk.step(step)) return refused(walk.why);
   }
-  const Output& output = variant.outputs[0];
+  const Output& output = variant.outputs[number];
   const auto value = walk.known(growth.value);
   if (!value || value->difference) return refused("its value is a difference, or no value of pairs");
   if (value->trend != Trend::grows && value->trend != Trend::falls) return refused("it is the same for all pairs");

@@ -100,7 +100,7 @@ class Backend {
   virtual Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
   virtual double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const = 0;
   // By boxes of points; infinite where it knows none.
-  virtual double seconds_by_boxes(const Plan&, const Variant&, const Sizes&, const Growth&) const {
+  virtual double seconds_by_boxes(const Plan&, const Variant&, const Sizes&, const Growths&) const {
     return std::numeric_limits<double>::infinity();
   }
   virtual double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;

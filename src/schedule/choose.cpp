@@ -149,7 +149,7 @@ std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findin
       }
       const double seconds = backend->seconds(plan, variant, sizes, findings.home);
       found.push_back({backend, v, seconds, strain});
-      if (findings.growths.empty() || !findings.growths[v].verdict.yes) continue;
+      if (findings.growths.empty() || !verdict_of(findings.growths[v]).yes) continue;
       const double boxed = backend->seconds_by_boxes(plan, variant, sizes, findings.growths[v]);
       const bool told = findings.boxes == Boxes::always && std::isfinite(boxed);
       if (told || boxed < seconds) found.push_back({backend, v, told ? 0 : boxed, strain, findings.boxes});
@@ -163,8 +163,8 @@ std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findin
 // Why boxes, or why not, where that was asked.
 std::string by_boxes(const Candidate& c, const Findings& findings) {
   if (c.boxes != Boxes::none) return ", by boxes of points";
-  if (findings.growths.empty() || findings.growths[c.variant].verdict.yes) return "";
-  const std::string& no = findings.growths[c.variant].verdict.why;
+  if (findings.growths.empty() || verdict_of(findings.growths[c.variant]).yes) return "";
+  const std::string no = verdict_of(findings.growths[c.variant]).why;
   return no.empty() ? "" : ", all pairs: " + no;
 }
 
@@ -176,7 +176,7 @@ Schedule scheduled(const Candidate& c, const Sizes& sizes, const std::string& re
   schedule.sizes = sizes;
   schedule.reason = reason;
   schedule.traversal.boxes = c.boxes;
-  if (c.boxes != Boxes::none) schedule.growth = findings.growths[c.variant];
+  if (c.boxes != Boxes::none) schedule.growths = findings.growths[c.variant];
   schedule.missed = missed;
   schedule.strain = c.strain;
   schedule.seconds = c.seconds;

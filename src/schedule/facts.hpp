@@ -35,7 +35,7 @@ struct Findings {
   std::vector<std::vector<Span>> factors;  // of each variant's requirements
   Home home = Home::host;
   Boxes boxes = Boxes::trial;
-  std::vector<Growth> growths;  // of each variant, where boxes are thought of
+  std::vector<Growths> growths;  // of each variant, where boxes are thought of
 };
 
 }  // namespace kernweave

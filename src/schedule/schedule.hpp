@@ -45,7 +45,7 @@ struct Schedule {
   int variant = 0;
   Sizes sizes;
   Traversal traversal{};
-  Growth growth{};     // what boxes stand on
+  Growths growths{};   // what boxes stand on
   std::string reason;  // why this back end and this variant, for explain()
   std::string missed;  // why a cheaper back end is not there, if one is not
   double strain = 0;   // how much of what the variant's condition allows the data take up

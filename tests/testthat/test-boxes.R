@@ -81,6 +81,23 @@ test_that("boxes find what all pairs find, ties and numbers that are none includ
   succeed()
 })
 
+test_that("several outputs go by boxes where all of them may", {
+  set.seed(7)
+  for (k in seq_len(by_tier(20, 60, 500))) {
+    x <- clouds[[sample(names(clouds), 1)]](sample(c(17, 65, 200), 1), 2)
+    F <- distances[[sample(names(distances), 1)]](Vi(x), Vj(x))
+    if (runif(1) < 0.3) F <- exclude_diag(F)
+    G <- list(a = F, b = sqdist(Vi(x), Vj(x)) < 0.5, c = F)
+    R <- reduction(G, c("argKmin", "count", one_of(c("min", "max", "argmax"))), K = 3, index = sample(c("i", "j"), 1),
+                   call = FALSE)
+    R <- lazy_set(R, device = "cpu", precision = sample(c("float64", "float32"), 1), threads = sample(2, 1))
+    expect_identical(with_boxes(TRUE, run_reduction(R)), with_boxes(FALSE, run_reduction(R)))
+    expect_boxes(R, "three outputs")
+  }
+  few <- reduction(sqdist(Vi(x), Vj(x)), c("argKmin", "sum"), K = 3, call = FALSE)
+  expect_false(grepl("boxes", why(few)))
+})
+
 test_that("formulas that grow or fall with differences of points are bounded, and explain() says why others are not", {
   x <- Vi(matrix(rnorm(60), 20))
   y <- Vj(matrix(rnorm(90), 30))
