@@ -333,6 +333,10 @@ r_low_rank_weights <- function(preconditioner, v) {
     .Call(`_kernweave_r_low_rank_weights`, preconditioner, v)
 }
 
+r_low_rank_inverse_trace <- function(preconditioner) {
+    .Call(`_kernweave_r_low_rank_inverse_trace`, preconditioner)
+}
+
 r_remove <- function(x, at, places, threads) {
     .Call(`_kernweave_r_remove`, x, at, places, threads)
 }

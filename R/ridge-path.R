@@ -242,7 +242,7 @@ trace_by_systems <- function(P, u, v) {
   rest <- colSums((u - v) * v)
   known <- if (is.null(P)) 0
   else if (P$neighbours) sum(r_inverse_weights(P$pointer)$diagonal)
-  else sum(r_low_rank_weights(P$pointer, v)$diagonal) + mean(colSums(v^2))
+  else r_low_rank_inverse_trace(P$pointer)
   if (is.null(P)) rest <- colSums(u * v)
   value <- known + mean(rest)
   list(value = value, se = sqrt(stats::var(rest) / length(rest) + (rounding_of_traces * value)^2))

@@ -1002,6 +1002,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_low_rank_inverse_trace
+double r_low_rank_inverse_trace(SEXP preconditioner);
+RcppExport SEXP _kernweave_r_low_rank_inverse_trace(SEXP preconditionerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_low_rank_inverse_trace(preconditioner));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_remove
 SEXP r_remove(SEXP x, SEXP at, bool places, int threads);
 RcppExport SEXP _kernweave_r_remove(SEXP xSEXP, SEXP atSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
@@ -1854,6 +1864,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
     {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
     {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
+    {"_kernweave_r_low_rank_inverse_trace", (DL_FUNC) &_kernweave_r_low_rank_inverse_trace, 1},
     {"_kernweave_r_remove", (DL_FUNC) &_kernweave_r_remove, 4},
     {"_kernweave_r_insert", (DL_FUNC) &_kernweave_r_insert, 5},
     {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 4},

@@ -115,3 +115,14 @@ Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v) {
                               Rcpp::_["diagonal"] = kernweave::vector_to_r(found.diagonal));
   });
 }
+
+// The trace of the inverse of a preconditioner of low rank.
+// [[Rcpp::export(rng = false)]]
+double r_low_rank_inverse_trace(SEXP preconditioner) {
+  return kernweave::at_border([&] {
+    const kernweave::solve::Preconditioner* p = kernweave::preconditioner_behind(preconditioner);
+    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
+    kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
+    return kernweave::solve::low_rank_inverse_trace(&numbers, *p, kernweave::landmarks_from_r(description));
+  });
+}

@@ -19,5 +19,6 @@ struct LowRankWeights {
 // Of a preconditioner of low rank.
 LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const Places& landmarks,
                                 const Block& v);
+double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const Places& landmarks);
 
 }  // namespace kernweave::solve
