@@ -3,9 +3,9 @@
 #' Kernel ridge regression
 #'
 #' The function of the inputs that makes squared residuals and `lambda` times its own norm least: a weight for each
-#' observation, `(K + lambda) alpha = y`. The penalty is chosen by generalised cross-validation, whose whole curve comes
-#' from one Lanczos process, and is exact up to `control$dense_n` rows. [marginal_effects()] tells by how much the
-#' response goes up with each input, with standard errors.
+#' observation, `(K + lambda) alpha = y`. The penalty is chosen by generalised cross-validation, whose curve comes from
+#' one Lanczos process, is refined about its least, and is exact up to `control$dense_n` rows. [marginal_effects()]
+#' tells by how much the response goes up with each input, with standard errors.
 #'
 #' Inputs and response are brought to mean 0 and standard deviation 1 before, and results are in units of the data;
 #' `alpha`, `lambda` and `gcv` are of the scaled ones. A `scale` that is not given is [maxvar_scale()] of at most 2000

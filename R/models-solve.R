@@ -41,9 +41,33 @@ weighed_pairs <- function(K, w) if (all(w == 1)) K else Vi(sqrt(w)) * K * Vj(sqr
 
 # --- generalised cross-validation ---------------------------------------------------------------------------
 
-fit_path <- function(op, y, ridge, control) {
+fit_path <- function(op, y, ridge, control, ...) {
   ridge_path(op, y, ridge, probes = control$probes, seed = control$seed,
-             method = if (nrow(op) <= control$dense_n) "dense" else "lanczos", rank = control$rank)
+             method = if (nrow(op) <= control$dense_n) "dense" else "lanczos", rank = control$rank, ...)
+}
+
+# Along a grid: where systems can make it better, few probes and steps tell where the criterion is least, and five
+# ridges about that place are refined, until the least of them is among those.
+curve_path <- function(op, y, n, ridges, control) {
+  if (!is_lazy(op) || nrow(op) <= control$dense_n || length(ridges) < 6) return(fit_path(op, y, ridges, control))
+  few <- control
+  few$probes <- min(4, control$probes)
+  path <- fit_path(op, y, ridges, few, refine = FALSE, steps = 60)
+  repeat {
+    table <- gcv_table(path, n)
+    least <- if (any(table$known)) which.min(ifelse(table$known, table$gcv, Inf)) else length(ridges)
+    near <- setdiff(intersect(least + -2:2, seq_along(ridges)), which(path$refined))
+    if (!length(near)) return(path)
+    for (k in near) path[k, ] <- fit_path(op, y, ridges[k], control)
+  }
+}
+
+# The criterion along a path, and where it is known to a tenth.
+gcv_table <- function(path, n) {
+  square <- rowSums(as.matrix(path$square))
+  error <- rowSums(as.matrix(path$square_error))
+  known <- is.finite(path$trace_se) & path$trace_se < 0.1 * path$trace & error < 0.1 * square
+  data.frame(gcv = n * square / path$trace^2, known = known)
 }
 
 # The trace of the inverse at one ridge, of probes as many as tell the degrees of freedom, n - ridge trace, to half of a
@@ -60,13 +84,11 @@ fit_trace <- function(op, n, ridge, control) {
 # observations, those that a polynomial does not take. A ridge is `unit` times lambda.
 # `among`: one of the grid itself.
 gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE) {
-  path <- fit_path(op, y, ridges, control)
-  square <- rowSums(as.matrix(path$square))
-  error <- rowSums(as.matrix(path$square_error))
-  known <- is.finite(path$trace_se) & path$trace_se < 0.1 * path$trace & error < 0.1 * square
-  table <- data.frame(lambda = path$ridge / unit, gcv = n * square / path$trace^2, edf = n - path$ridge * path$trace)
+  path <- curve_path(op, y, n, ridges, control)
+  found <- gcv_table(path, n)
+  table <- data.frame(lambda = path$ridge / unit, gcv = found$gcv, edf = n - path$ridge * path$trace)
   table$se <- 2 * table$gcv * path$trace_se / path$trace
-  table <- table[known, ]
+  table <- table[found$known, ]
   if (nrow(table) < if (among) 1 else 4) {
     abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
   }

@@ -41,6 +41,27 @@ test_that("cross-validation, leaving one out and the default scale are those kno
   expect_equal(coef(kernel_ridge(prices, MASS::Boston, lambda = 1)$kernel)[["scale"]], 2.03204352, tolerance = 1e-5)
 })
 
+test_that("by products the least of the curve is that of eigenvalues, at every noise, from few refined ridges", {
+  set.seed(12)
+  x <- matrix(stats::rnorm(1200), 400)
+  for (noise in c(0.5, 0.05)) for (name in c("gaussian", "matern52")) {
+    y <- sin(2 * x[, 1]) + x[, 2] + noise * stats::rnorm(400)
+    exact <- kernel_ridge(x, y, kernel_spec(name, 1))
+    found <- kernel_ridge(x, y, kernel_spec(name, 1), control = fit_control(dense_n = 0))
+    expect_lt(abs(log(found$lambda / exact$lambda)), 0.1)
+    expect_equal(found$criterion, exact$criterion, tolerance = 0.01)
+    expect_lt(abs(found$edf - exact$edf), 0.02 * exact$edf)
+    k <- which.min(found$gcv$gcv)
+    both <- merge(found$gcv[k + -1:1, ], transform(exact$gcv, lambda = lambda * (1 + 1e-12)), by = NULL)
+    both <- both[abs(log(both$lambda.x / both$lambda.y)) < 1e-6, ]
+    expect_identical(nrow(both), 3L)
+    expect_equal(both$gcv.x, both$gcv.y, tolerance = 0.01)
+  }
+  none <- sin(2 * x[, 1]) + x[, 2]
+  expect_warning(kernel_ridge(x, none, kernel_spec("gaussian", 1), control = fit_control(dense_n = 0)),
+                 class = "kernweave_warning_boundary")
+})
+
 test_that("leaving one out is what leaving each out gives", {
   set.seed(2)
   x <- matrix(stats::rnorm(60), 20)
