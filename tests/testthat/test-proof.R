@@ -2,21 +2,26 @@
 
 # --- random problems -----------------------------------------------------------------------------------------------
 
-# By how much an error is larger than its bound, and that than the tolerance; in shares of the sum of sizes.
+# By how much an error is larger than its bound, in shares of the sum of sizes, and what that is of what was promised.
 beyond_bounds <- function(problem) {
   K <- problem$K
   A <- eager(approximate(K, problem$tol, "proof"), random_price())
-  beyond <- beyond(A %*% problem$b, K %*% problem$b, error_bound(A, problem$b), abs(K) %*% abs(problem$b))
-  c(beyond, series = sum(plan_of(A)$levels$far_pairs) > 0)
+  bound <- error_bound(A, problem$b)
+  c(beyond(A %*% problem$b, K %*% problem$b, bound, abs(K) %*% abs(problem$b)), stated(plan_of(A), bound, problem))
 }
 beyond_bounds_of_difference <- function(problem) {
   F <- problem$F
   b <- problem$b
   state <- kernweave:::new_approximation(F, problem$tol, "proof")
   state$prices <- c(random_price(), 160000)
-  beyond <- beyond(kernweave:::approximated_product(state, b), kernweave:::pair_sums(F, b),
-                   kernweave:::bound_of(state, b), kernweave:::pair_sums(abs(F), abs(b)))
-  c(beyond, series = sum(kernweave:::plan_of_approximation(state)$levels$far_pairs) > 0)
+  bound <- kernweave:::bound_of(state, b)
+  beyond <- beyond(kernweave:::approximated_product(state, b), kernweave:::pair_sums(F, b), bound,
+                   kernweave:::pair_sums(abs(F), abs(b)))
+  c(beyond, stated(kernweave:::plan_of_approximation(state), bound, problem))
+}
+stated <- function(plan, bound, problem) {
+  sizes <- rep(colSums(abs(problem$b)), each = length(bound) / ncol(problem$b))
+  list(of_promise = max(bound / (problem$tol * plan$scale * sizes)), series = sum(plan$levels$far_pairs) > 0)
 }
 beyond <- function(found, exact, bound, sizes) {
   rounding <- 1e-12 * sizes + 1e-300
@@ -33,6 +38,7 @@ expect_bounded <- function(cases, seed, random, beyond) {
     if (is.null(found)) next  # a formula that is nowhere a number
     expect_lte(found$error, 0, label = paste(k, problem$text))
     expect_identical(found$lost, 0L, label = paste(k, problem$text))
+    expect_lte(found$of_promise, 1 + 1e-9, label = paste(k, problem$text))
     series <- series + found$series
   })
   expect_gt(series, cases / 4)
