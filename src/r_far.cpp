@@ -23,10 +23,10 @@ std::vector<View> views_of(const Plan& plan, const Given& given) {
   return data.views();
 }
 
-Verdict taken_apart(SEXP plan, const Given& given, double rows, double columns, far::Cut* cut) {
+Verdict taken_apart(SEXP plan, const Given& given, double rows, double columns, int threads, far::Cut* cut) {
   const Plan& written = plan_behind(plan)->plan;
   return far::take_apart(written, views_of(written, given), static_cast<std::int64_t>(rows),
-                         static_cast<std::int64_t>(columns), cut);
+                         static_cast<std::int64_t>(columns), workers_from_r(threads), cut);
 }
 
 // Places from 1.
@@ -85,7 +85,8 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
                 Rcpp::NumericVector prices, int threads) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::far::Cut cut;
-    const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], &cut);
+    const kernweave::Verdict verdict =
+        kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], threads, &cut);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
     if (cut.width > 3) return Rcpp::wrap(cut.width);
     const kernweave::far::Wish wish{
@@ -111,7 +112,7 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
 SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::far::Cut cut;
-    const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, n, n, &cut);
+    const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, n, n, 0, &cut);
     if (!verdict.yes || !kernweave::far::falls_between_same(cut)) return R_NilValue;
     Rcpp::NumericMatrix points(static_cast<int>(n), cut.width);
     std::copy(cut.rows.points.begin(), cut.rows.points.end(), points.begin());
@@ -125,7 +126,8 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
                      bool relative, int threads) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::far::Cut cut;
-    const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], &cut);
+    const kernweave::Verdict verdict =
+        kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], threads, &cut);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
     if (cut.power > 0 || cut.components() > 1) return Rcpp::wrap("a difference or a vector stands beside it");
     const auto found = kernweave::far::truncated(cut, {tol, relative}, kernweave::workers_from_r(threads));

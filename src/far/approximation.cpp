@@ -24,13 +24,9 @@ template <int D>
 Reach reach_of(const Tree<D>& a, const Tree<D>& b) {
   Reach reach;
   if (a.boxed() == 0 || b.boxed() == 0) return reach;
-  const auto ends = [](const Tree<D>& tree, std::size_t d) {
-    return std::minmax_element(tree.components[d].begin(), tree.components[d].begin() + tree.boxed());
-  };
   for (std::size_t d = 0; d < D; ++d) {
-    const auto one = ends(a, d), other = ends(b, d);
-    const double gap = std::max({0.0, *one.first - *other.second, *other.first - *one.second}),
-                 most = std::max(*one.second - *other.first, *other.second - *one.first);
+    const double gap = std::max({0.0, a.least[d] - b.most[d], b.least[d] - a.most[d]}),
+                 most = std::max(a.most[d] - b.least[d], b.most[d] - a.least[d]);
     reach.least += gap * gap;
     reach.most += most * most;
   }
@@ -41,7 +37,7 @@ template <int D>
 class Approximated : public Approximation {
  public:
   Approximated(Cut cut, const Wish& wish, const arrays::Workers& workers)
-      : cut_(std::move(cut)), cube_(Cube<D>::around(cut_.rows.points, cut_.columns.points)) {
+      : cut_(std::move(cut)), cube_(Cube<D>::around(cut_.rows.points, cut_.columns.points, workers)) {
     const bool one_tree = cut_.rows.points == cut_.columns.points;
     same = one_tree && cut_.rows.factors == cut_.columns.factors && cut_.power % 2 == 0;
     targets_.emplace(cut_.rows.points, cube_, workers);
@@ -92,7 +88,8 @@ class Approximated : public Approximation {
 
   std::unique_ptr<DeviceProduct> on(device::Device* device) const override {
     internal_check(plain(), "a difference on a device");
-    return product_on<D>(device, plan_, cube_, *targets_, sources(), cut_.rows.factors, cut_.columns.factors);
+    return product_on<D>(device, plan_, cube_, *targets_, sources(),
+                         {cut_.rows.factors, cut_.columns.factors, cut_.numbers[0]});
   }
 
   const std::vector<int>& order_of_rows() const override { return targets_->order; }

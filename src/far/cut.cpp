@@ -13,8 +13,8 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(const Plan& plan, const std::vector<View>& data)
-      : plan_(plan), data_(data), evaluator_(plan, plan.variants.back().program, data) {
+  Cutter(const Plan& plan, const std::vector<View>& data, const arrays::Workers& workers)
+      : plan_(plan), data_(data), workers_(workers), evaluator_(plan, plan.variants.back().program, data) {
     evaluator_.run(Region::param);
   }
 
@@ -65,15 +65,19 @@ class Cutter {
     const bool wide = std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.ref.width > 1; });
     const int many = factors.empty() ? 0 : wide ? components : 1;
     out.factors.resize(static_cast<std::size_t>(count * many));
-    for (std::int64_t p = 0; p < count; ++p) {
-      if (region == Region::row) evaluator_.at_row(p);
-      else evaluator_.at_column(p);
-      evaluator_.run(region);
-      const Read<Lane> point = evaluator_.read(at);
-      for (int d = 0; d < width; ++d)
-        out.points[static_cast<std::size_t>(p + d * count)] = point[at.width == 1 ? 0 : d].v;
-      for (int d = 0; d < many; ++d) out.factors[static_cast<std::size_t>(p + d * count)] = product(factors, d);
-    }
+    arrays::each_piece(workers_, count, [&](Index, Index first, Index last) {
+      Evaluator own = evaluator_;
+      for (Index p = first; p < last; ++p) {
+        if (region == Region::row) own.at_row(p);
+        else own.at_column(p);
+        own.run(region);
+        const Read<Lane> point = own.read(at);
+        for (int d = 0; d < width; ++d)
+          out.points[static_cast<std::size_t>(p + d * count)] = point[at.width == 1 ? 0 : d].v;
+        for (int d = 0; d < many; ++d)
+          out.factors[static_cast<std::size_t>(p + d * count)] = product(factors, d, own);
+      }
+    });
     return out;
   }
   // Of numbers far from 0, the digits that tell them apart would be lost with those behind, so they come nearer first.
@@ -92,10 +96,10 @@ class Cutter {
       std::for_each_n(side->points.begin() + static_cast<std::ptrdiff_t>(component * n), n, f);
     }
   }
-  double product(const std::vector<Factor>& factors, int component) const {
+  static double product(const std::vector<Factor>& factors, int component, const Evaluator& evaluator) {
     double all = 1;
     for (const Factor& factor : factors) {
-      const double number = evaluator_.read(factor.ref)[factor.ref.width == 1 ? 0 : component].v;
+      const double number = evaluator.read(factor.ref)[factor.ref.width == 1 ? 0 : component].v;
       all = factor.divides ? all / number : all * number;
     }
     return all;
@@ -103,14 +107,16 @@ class Cutter {
 
   const Plan& plan_;
   const std::vector<View>& data_;
+  const arrays::Workers& workers_;
   Evaluator evaluator_;
 };
 
 }  // namespace
 
-Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns, Cut* cut) {
+Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
+                   const arrays::Workers& workers, Cut* cut) {
   try {
-    Cutter(plan, data).take_apart(rows, columns, cut);
+    Cutter(plan, data, workers).take_apart(rows, columns, cut);
   } catch (const Refused& refused) {
     return Verdict::no(refused.why);
   }

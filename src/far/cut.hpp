@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "arrays/pieces.hpp"
 #include "base/verdict.hpp"
 #include "base/view.hpp"
 #include "far/profile.hpp"
@@ -34,7 +35,8 @@ struct Cut {
 
 // Of the plan of a formula as it is written, reduced over either axis. Of no use to formulas that are no function of a
 // distance: then it says why.
-Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns, Cut* cut);
+Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
+                   const arrays::Workers& workers, Cut* cut);
 
 // Are the points of both sides the same, without factors, and does the formula fall as they move apart? As far as
 // samples tell.

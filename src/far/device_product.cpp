@@ -13,10 +13,10 @@ template <int D>
 class ProductThere : public DeviceProduct {
  public:
   ProductThere(Device* device, const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets,
-               const Tree<D>& sources, const std::vector<double>& of_rows, const std::vector<double>& of_columns)
-      : device_(device), targets_(device, targets, of_rows) {
-    if (&targets != &sources || of_rows != of_columns)
-      sources_ = std::make_unique<PointsThere<D>>(device, sources, of_columns);
+               const Tree<D>& sources, const Beside& beside)
+      : device_(device), number_(beside.number), targets_(device, targets, beside.of_rows) {
+    if (&targets != &sources || beside.of_rows != beside.of_columns)
+      sources_ = std::make_unique<PointsThere<D>>(device, sources, beside.of_columns);
     std::int64_t moments = 0, series = 0, parts = 0, waiting = 0;
     for (std::size_t l = 0; l < plan.levels.size(); ++l) {
       if (!plan.levels[l].terms.any()) continue;
@@ -30,7 +30,7 @@ class ProductThere : public DeviceProduct {
     }
     room_ = {room_for(device, moments), room_for(device, series), room_for(device, parts), room_for(device, waiting)};
     not_finite_ = room_for(device, 1);
-    weights_ = room_for(device, of_columns.empty() ? 0 : sources.size());
+    weights_ = room_for(device, beside.of_columns.empty() ? 0 : sources.size());
   }
 
   bool sort(bool of_rows, const double* numbers, int columns, double* sorted) override {
@@ -62,6 +62,7 @@ class ProductThere : public DeviceProduct {
     task.weights = sums;
     task.factors = targets_.factors ? there<double>(targets_.factors) : nullptr;
     task.more = near;
+    task.number = number_;
     task.sums = out;
     each_number("put_back", task);
   }
@@ -91,6 +92,7 @@ class ProductThere : public DeviceProduct {
   }
 
   Device* const device_;
+  const double number_;
   const PointsThere<D> targets_;
   std::unique_ptr<const PointsThere<D>> sources_;  // null where they are the targets
   std::vector<std::unique_ptr<LevelThere<D>>> levels_;
@@ -102,21 +104,17 @@ class ProductThere : public DeviceProduct {
 
 template <int D>
 std::unique_ptr<DeviceProduct> product_on(Device* device, const Levels<D>& plan, const Cube<D>& cube,
-                                          const Tree<D>& targets, const Tree<D>& sources,
-                                          const std::vector<double>& of_rows, const std::vector<double>& of_columns) {
+                                          const Tree<D>& targets, const Tree<D>& sources, const Beside& beside) {
   device->enter();
-  return std::make_unique<ProductThere<D>>(device, plan, cube, targets, sources, of_rows, of_columns);
+  return std::make_unique<ProductThere<D>>(device, plan, cube, targets, sources, beside);
 }
 
 template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<1>&, const Cube<1>&, const Tree<1>&,
-                                                   const Tree<1>&, const std::vector<double>&,
-                                                   const std::vector<double>&);
+                                                   const Tree<1>&, const Beside&);
 template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<2>&, const Cube<2>&, const Tree<2>&,
-                                                   const Tree<2>&, const std::vector<double>&,
-                                                   const std::vector<double>&);
+                                                   const Tree<2>&, const Beside&);
 template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<3>&, const Cube<3>&, const Tree<3>&,
-                                                   const Tree<3>&, const std::vector<double>&,
-                                                   const std::vector<double>&);
+                                                   const Tree<3>&, const Beside&);
 
 }  // namespace far
 }  // namespace kernweave

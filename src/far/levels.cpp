@@ -125,9 +125,11 @@ class Planner {
   std::map<Offset<D>, Met> classes_met(const Candidates& candidates, At at, PairsOf pairs_of) {
     std::mutex door;
     std::map<Offset<D>, Met> met;
-    arrays::each_piece(workers_, static_cast<Index>(candidates.size()), [&](Index, Index first, Index last) {
+    const auto count_of = static_cast<Index>(candidates.size()), stretches = std::min<Index>(count_of, kStretches);
+    arrays::each_task(workers_, stretches, [&](Index stretch) {
       std::map<Offset<D>, Met> mine;
-      for (auto t = static_cast<std::size_t>(first); t < static_cast<std::size_t>(last); ++t)
+      const auto end = static_cast<std::size_t>(partition::even_split(count_of, stretches, stretch + 1));
+      for (auto t = static_cast<std::size_t>(partition::even_split(count_of, stretches, stretch)); t < end; ++t)
         for (const int s : candidates[t]) {
           const double pairs = pairs_of(t, s);
           mine[at(t, s).at].add({pairs, pairs});

@@ -75,13 +75,10 @@ class LevelProduct {
 
   BoxPoints<D> points(const Tree<D>& tree, const Box& box) const {
     BoxPoints<D> found;
-    for (std::size_t d = 0; d < D; ++d) {
-      found.at[d] = tree.components[d].data() + box.begin;
-      const double least = cube_.least[d], halves = 2.0 * box.at[d] + 1, along = level_.half * halves,
-                   centre = least + along, of_along = centre - least;
-      found.centre[d] = centre;
-      found.rest[d] = std::fma(level_.half, halves, -along) + ((least - (centre - of_along)) + (along - of_along));
-    }
+    const Centre<D> centre(cube_, box.at, level_.half);
+    found.centre = centre.at;
+    found.rest = centre.rest;
+    for (std::size_t d = 0; d < D; ++d) found.at[d] = tree.components[d].data() + box.begin;
     found.count = box.size();
     found.half = level_.half;
     return found;

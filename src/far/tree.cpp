@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 
 #include "arrays/radix_order.hpp"
@@ -41,6 +42,12 @@ struct Spans {
       most[d] = std::max(most[d], point[d]);
     }
   }
+  void take(const Spans& other) {
+    for (std::size_t d = 0; d < D; ++d) {
+      least[d] = std::min(least[d], other.least[d]);
+      most[d] = std::max(most[d], other.most[d]);
+    }
+  }
   bool has(const std::array<double, D>& point) const {
     for (std::size_t d = 0; d < D; ++d)
       if (!(least[d] <= point[d] && point[d] <= most[d])) return false;
@@ -59,6 +66,23 @@ struct Spans {
     return cube;
   }
 };
+
+// Of the points that f(point) calls for.
+template <int D, class F>
+Spans<D> spans_of(const std::vector<double>& points, const arrays::Workers& workers, F f) {
+  Spans<D> all;
+  std::mutex door;
+  arrays::each_piece(workers, static_cast<Index>(points.size() / D), [&](Index, Index first, Index last) {
+    Spans<D> mine;
+    for (Index p = first; p < last; ++p) {
+      const std::array<double, D> point = point_of<D>(points, static_cast<std::size_t>(p));
+      if (f(point)) mine.take(point);
+    }
+    const std::lock_guard<std::mutex> inside(door);
+    all.take(mine);
+  });
+  return all;
+}
 
 // Strays are looked for by a sample of each side, without its ends: they lie farther from the rest of it than so many
 // times its width, and are no larger share of their side, but for one.
@@ -90,19 +114,19 @@ Spans<D> fence_of(const std::vector<double>& a, const std::vector<double>& b) {
 }  // namespace
 
 template <int D>
-bool Cube<D>::has(const std::vector<double>& points, std::size_t p) const {
+bool Cube<D>::has(const std::array<double, D>& point) const {
   for (std::size_t d = 0; d < D; ++d) {
-    const double along = points[p + d * (points.size() / D)] - least[d];
+    const double along = point[d] - least[d];
     if (!(along >= 0 && along <= width)) return false;
   }
   return true;
 }
 
 template <int D>
-Cube<D> Cube<D>::around(const std::vector<double>& a, const std::vector<double>& b) {
+Cube<D> Cube<D>::around(const std::vector<double>& a, const std::vector<double>& b, const arrays::Workers& workers) {
   Spans<D> all;
   for (const std::vector<double>* points : {&a, &b})
-    for (std::size_t p = 0; p < points->size() / D; ++p) all.take(point_of<D>(*points, p));
+    all.take(spans_of<D>(*points, workers, [](const auto&) { return true; }));
   const Spans<D> fence = fence_of<D>(a, b);
   if (fence.width() >= all.width() || !(fence.width() > 0)) return all.cube();
   Spans<D> within;
@@ -116,7 +140,9 @@ Cube<D> Cube<D>::around(const std::vector<double>& a, const std::vector<double>&
     }
     if (strays > 1 + kMostStrays * static_cast<double>(count)) return all.cube();
   }
-  return within.cube();
+  Cube<D> cube = within.cube();
+  cube.has_all = false;
+  return cube;
 }
 
 // The numbers of points, those that are in the cube first.
@@ -125,7 +151,9 @@ std::vector<int> Tree<D>::inside_then_outside(const std::vector<double>& points,
                                               int* inside) const {
   std::vector<int> numbers(points.size() / D);
   std::iota(numbers.begin(), numbers.end(), 0);
-  const auto is_inside = [&](int p) { return cube.has(points, static_cast<std::size_t>(p)); };
+  *inside = static_cast<int>(numbers.size());
+  if (cube.has_all) return numbers;
+  const auto is_inside = [&](int p) { return cube.has(point_of<D>(points, static_cast<std::size_t>(p))); };
   const auto end = std::stable_partition(numbers.begin(), numbers.end(), is_inside);
   *inside = static_cast<int>(end - numbers.begin());
   return numbers;
@@ -147,6 +175,9 @@ Tree<D>::Tree(const std::vector<double>& points, const Cube<D>& cube, const arra
   const double cells = std::ldexp(1.0, kHalvings), scale = cells / cube.width;
   int inside = 0;
   const std::vector<int> numbers = inside_then_outside(points, cube, &inside);
+  const Spans<D> boxed = spans_of<D>(points, workers, [&](const auto& point) { return cube.has(point); });
+  least = boxed.least;
+  most = boxed.most;
   std::vector<std::int64_t> keys(static_cast<std::size_t>(inside));
   arrays::each_piece(workers, inside, [&](Index, Index first, Index last) {
     for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) {

@@ -15,11 +15,11 @@ template <int D>
 struct Cube {
   std::array<double, D> least{};
   double width = 1;
+  bool has_all = true;
 
   // Of points in two lists, their components one after the other.
-  static Cube around(const std::vector<double>& a, const std::vector<double>& b);
-  // Is point number p of a list in it?
-  bool has(const std::vector<double>& points, std::size_t p) const;
+  static Cube around(const std::vector<double>& a, const std::vector<double>& b, const arrays::Workers& workers);
+  bool has(const std::array<double, D>& point) const;
 };
 
 // The centre of a box of a level, in two parts: boxes may be small beside their distance from the origin.
@@ -56,6 +56,7 @@ class Tree {
 
   std::vector<int> order;                        // the number of each point, those in no box behind the others
   std::array<std::vector<double>, D> components; // in order; the last point once more, `kBehind` times
+  std::array<double, D> least, most;             // of each component, over the points in boxes
   std::vector<std::vector<Box>> boxes;           // of each level, in order
 
  private:

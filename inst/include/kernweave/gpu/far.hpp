@@ -224,11 +224,12 @@ __device__ inline void far_scaled(const FarTask& t) {
   const long long at = far_number();
   if (at < t.count) t.sums[at] = t.weights[at] * t.factors[at % t.rows];
 }
-// Two sums, the first times a factor of its point where there are any, from the order of boxes to that of points.
+// Two sums, the first times a number, and a factor of its point where there are any, from the order of boxes to that of
+// points.
 __device__ inline void far_put_back(const FarTask& t) {
   const long long at = far_number(), point = at % t.rows;
   if (at >= t.count) return;
-  const double far = t.weights[at] * (t.factors ? t.factors[point] : 1.0);
+  const double far = t.number * t.weights[at] * (t.factors ? t.factors[point] : 1.0);
   t.sums[at - point + t.order[point]] = far + (t.more ? t.more[at] : 0.0);
 }
 

@@ -63,6 +63,7 @@ struct FarTask {
   long long count, rows;
   const int* order;
   const double *factors, *more;
+  double number;  // that all are multiplied by
   int* not_finite;  // 1 where a weight is not
 };
 
