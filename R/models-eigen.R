@@ -7,7 +7,8 @@
 #' equal eigenvalues the scores are any basis of their space; the largest entry of each column is positive.
 #'
 #' With `kernel = "linear"` the scores are those of [stats::prcomp()]; with `kernel = kernel_spec("energy", exponent =
-#' 2)` they are so up to a factor, as [stats::cmdscale()] has them. A `scale` that is not given is [median_scale()].
+#' 2)` they are so up to a factor, as [stats::cmdscale()] has them. A `scale` that is not given is 1 for a linear
+#' kernel, and [median_scale()] for others.
 #'
 #' @param x points, a matrix, data frame or vector; or a formula `~ a + b`
 #' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
@@ -55,7 +56,7 @@ kpca_of <- function(inputs, k, kernel, center, call) {
   n <- nrow(x)
   if (n < 2) abort("data", "components need at least 2 rows, not ", n)
   if (check_count(k, "k") > n) abort("shape", "`k` is ", k, ", and there are ", n, " rows")
-  kernel <- settled_kernel(check_order(kernel, if (center) 1 else 0, "components"), inputs$x)
+  kernel <- settled_kernel(in_own_units(check_order(kernel, if (center) 1 else 0, "components")), inputs$x)
   K <- kernel_pairs(kernel, x)
   means <- as.vector(K %*% rep(1 / n, n))
   found <- keigen(if (center) centred_op(K) else as_op(K), k, tol = 1e-10)
@@ -73,6 +74,12 @@ kpca_of <- function(inputs, k, kernel, center, call) {
          "` on: predict() leaves them out")
   }
   fit
+}
+
+# A scale of a linear kernel would be a factor of the scores, and no more.
+in_own_units <- function(k) {
+  parts <- kernel_parts(k)
+  if (identical(parts$name, "linear") && is.null(parts$parameters$scale)) update(k, scale = 1) else k
 }
 
 null_components <- function(fit) which(fit$values <= 1e-12 * max(fit$values[1], 0))
@@ -94,6 +101,7 @@ with_signs <- function(e) {
 #' @param object,newdata for `predict()`: what `kpca_lazy()` returned, and points; by default its own
 #' @export
 predict.kpca_lazy <- function(object, newdata = NULL, ...) {
+  refuse_more(...)
   if (is.null(newdata)) return(stats::napredict(object$na.action, object$scores))
   null <- null_components(object)
   kept <- setdiff(seq_along(object$values), null)

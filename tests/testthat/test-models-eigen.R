@@ -30,7 +30,7 @@ test_that("scores are dense eigenvectors, with signs by the largest entry, and p
 })
 
 test_that("a linear kernel gives prcomp, and squared distances give cmdscale", {
-  linear <- kpca_lazy(flowers, 3, kernel_spec("linear", scale = 1))
+  linear <- kpca_lazy(flowers, 3, "linear")
   plain <- stats::prcomp(flowers)
   expect_equal(linear$sdev, plain$sdev[1:3], tolerance = 1e-8)
   expect_equal(abs(linear$scores), abs(plain$x[, 1:3]), tolerance = 1e-6, ignore_attr = TRUE)
