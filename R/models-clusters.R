@@ -7,8 +7,8 @@
 #' it of `dist(x)`, in memory for a number for each point and cluster.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values
-#' @param cluster the cluster of each point: whole numbers, a factor or texts; or what [stats::kmeans()] or
-#'   [kmeans_lazy()] returned
+#' @param cluster the cluster of each point: whole numbers, a factor or texts; or what [stats::kmeans()],
+#'   [kmeans_lazy()], `cluster::pam()` or `clara()` returned
 #' @param metric as in [knn()]
 #' @param object,... for methods
 #' @return A matrix of class `silhouette`, with columns `cluster`, `neighbor` and `sil_width`: `plot()` and `summary()`
@@ -24,7 +24,7 @@ silhouette_lazy <- function(x, cluster, metric = "euclidean") {
   call <- sys.call()
   if (missing(cluster)) abort("input", "`cluster` is not given: a label for each row of `x`")
   x <- complete_points(x, "x")
-  if (inherits(cluster, "kmeans")) cluster <- cluster$cluster
+  cluster <- clusters_of(cluster)
   groups <- grouped(x, cluster, "cluster")
   sums <- metric_pairs(as_metric(metric), x) %*% one_hot(groups$codes)
   sizes <- tabulate(groups$codes)
@@ -40,6 +40,16 @@ silhouette_lazy <- function(x, cluster, metric = "euclidean") {
   rownames(out) <- rownames(x)
   structure(out, Ordered = FALSE, call = call, labels = if (!is.numeric(cluster)) groups$labels,
             class = c("silhouette_lazy", "silhouette"))
+}
+
+# Labels, also where they are part of what found the clusters.
+clusters_of <- function(cluster) {
+  if (inherits(cluster, c("dist", "data.frame")) || is.matrix(cluster) && ncol(cluster) > 1) {
+    abort("input", "`cluster` must be a label for each row, not ", describe(cluster),
+          "; the points go first, as in silhouette_lazy(x, cluster)")
+  }
+  if (inherits(cluster, "kmeans")) return(cluster$cluster)
+  if (inherits(cluster, "partition")) cluster$clustering else cluster
 }
 
 one_hot <- function(codes, k = max(codes)) outer(codes, seq_len(k), "==") * 1
@@ -225,7 +235,8 @@ predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
   if (is.null(newdata)) return(object$cluster)
   x <- as_inputs(columns_like(newdata, colnames(object$centers)), "newdata")
   if (ncol(x) != ncol(object$centers)) {
-    abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the centres have ", ncol(object$centers))
+    abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the centres have ", ncol(object$centers),
+          columns_hint(newdata, colnames(object$centers), ncol(object$centers)))
   }
   known <- rowSums(is.na(x)) == 0
   out <- rep(NA_integer_, nrow(x))

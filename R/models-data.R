@@ -85,6 +85,18 @@ first_few <- function(rows) {
   paste0(paste(utils::head(rows, 5), collapse = ", "), if (length(rows) > 5) ", ...")
 }
 
+# --- words ---------------------------------------------------------------------------------------------------
+
+# What there is in the place of what was asked for.
+there_are <- function(known) if (length(known)) paste0("; there are ", paste0("`", known, "`", collapse = ", "))
+
+# As one_of(), of words that may be cut short where these are arguments of statistics, as base R's match.arg() has it:
+# interval = "conf".
+choice_of <- function(value, known, argument) {
+  whole <- if (is.character(value) && length(value) == 1) pmatch(value, known) else NA
+  if (is.na(whole)) one_of(value, known, argument) else known[whole]
+}
+
 # --- formulas -----------------------------------------------------------------------------------------------
 
 # Both sides of a formula by the same rows: `left` as it evaluates, NULL where there is none, `right` a data frame of
@@ -98,10 +110,10 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
           ", not be `", deparse1(formula), "`")
   }
   where <- environment(formula)
-  data <- framed(data) %or% where
+  data <- found_variables(framed(data), NULL, "`data`") %or% where
   left <- if (!one_sided) left_side(formula, data, where)
   if (inherits(left, "dist")) {
-    abort("input", "the left side of the formula is a `dist` object; the points themselves are wanted")
+    abort("input", "the left side of the formula is a `dist` object; the points themselves are wanted, and `distance`")
   }
   terms <- right_terms(formula, data)
   right <- found_variables(stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE), data)
@@ -131,7 +143,18 @@ checked_subset <- function(subset, n) {
   subset
 }
 
-framed <- function(data) if (is.matrix(data)) as.data.frame(data) else data
+framed <- function(data) {
+  if (is.matrix(data)) return(as.data.frame(data))
+  if (is.null(data) || is.list(data) || is.environment(data)) return(data)
+  abort("input", "`data` must be a data frame, not ", describe(data))
+}
+
+# Which rows, looked for among the data.
+subset_of <- function(subset, data, where) {
+  if (is.null(subset)) return(NULL)
+  data <- found_variables(framed(data), NULL, "`data`")
+  found_variables(eval(subset, data, where), data, "`subset`")
+}
 
 # `.` stands for what the right side does not name.
 left_side <- function(formula, data, where) {
@@ -208,7 +231,7 @@ formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NU
   data <- found_variables(framed(data), NULL, "`data`")
   where <- environment(formula)
   weights <- found_variables(eval(weights, data, where), data, "`weights`")
-  subset <- found_variables(eval(subset, data, where), data, "`subset`")
+  subset <- subset_of(subset, data, where)
   sides <- formula_sides(formula, data, na.action, one_sided = one_sided, weights = weights, subset = subset,
                          beside = beside)
   list(inputs = fit_inputs(sides), left = sides$left, beside = sides$beside)
@@ -255,6 +278,7 @@ new_points <- function(object, newdata) {
     x <- as_inputs(newdata, "newdata", object$xlevels)
   } else {
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
+    refuse_functions(object$terms, newdata)
     made <- function() stats::model.frame(object$terms, newdata, na.action = stats::na.pass)
     frame <- found_variables(made(), newdata, "`newdata`")
     check_kinds(frame, object$xlevels)
@@ -264,6 +288,15 @@ new_points <- function(object, newdata) {
   if (ncol(x) != if (all) all else ncol(object$x)) refuse_columns(x, newdata, object)
   if (all) x <- x[, !object$constant, drop = FALSE]
   check_finite(x, "newdata")
+}
+
+# A variable that is not there must not be a function that has its name, such as rm().
+refuse_functions <- function(terms, newdata) {
+  for (name in setdiff(all.vars(terms), names(newdata))) {
+    if (is.function(get0(name, environment(terms)))) {
+      abort("input", "`newdata` has no variable `", name, "`", near_hint(name, names(newdata)))
+    }
+  }
 }
 
 # Levels stay levels, and numbers numbers.
@@ -279,10 +312,15 @@ check_kinds <- function(frame, levels) {
 
 refuse_columns <- function(x, newdata, object) {
   wanted <- if (length(object$constant)) length(object$constant) else ncol(object$x)
-  lacking <- setdiff(object$columns, colnames(newdata))
   abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", wanted,
-        if (is.null(dim(newdata)) && length(newdata) == wanted) ": one place is a row, as in rbind(c(1, 2))"
-        else if (length(lacking) && !is.null(colnames(newdata))) paste0(": there is no `", lacking[1], "`"))
+        columns_hint(newdata, object$columns, wanted))
+}
+
+# Points that lost a dimension, or lack a column.
+columns_hint <- function(points, names, wanted) {
+  if (is.null(dim(points)) && length(points) == wanted) return(": one place is a row, as in rbind(c(1, 2))")
+  lacking <- setdiff(names, colnames(points))
+  if (length(lacking) && !is.null(colnames(points))) paste0(": there is no `", lacking[1], "`")
 }
 
 # f() of the rows that are complete, NA elsewhere: a vector, or a matrix with as many columns.

@@ -21,7 +21,7 @@
 #' @param exponent of the distances, above 0 and below 2
 #' @param null `"moments"` or `"permutation"`
 #' @param R number of permutations
-#' @param data,na.action for a formula: where its variables are, and what is done with missing ones
+#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
 #' @param ... for a formula, the other arguments
 #' @return A test of class [kernweave_test] and `htest`; `estimate` has the criterion and its normalised form, which is
 #'   1 where the matrices are alike, or distance covariance and correlation.
@@ -47,17 +47,17 @@ hsic_test.default <- function(x, y, kernel = "gaussian", kernel_y = kernel, null
                               R = 999, ...) {
   refuse_more(...)
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
-  hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, one_of(null[1], c("moments", "permutation"), "null"), R,
-          name)
+  null <- choice_of(null[1], c("moments", "permutation"), "null")
+  hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, null, R, name)
 }
 
 #' @rdname independence
 #' @export
 hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = kernel,
-                              null = c("moments", "permutation"), R = 999, na.action = NULL, ...) {
+                              null = c("moments", "permutation"), R = 999, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
-  hsic_of(formula_sets(x, data, na.action), kernel, kernel_y, one_of(null[1], c("moments", "permutation"), "null"), R,
-          deparse1(x))
+  sets <- formula_sets(x, data, na.action, substitute(subset))
+  hsic_of(sets, kernel, kernel_y, choice_of(null[1], c("moments", "permutation"), "null"), R, deparse1(x))
 }
 
 #' @rdname independence
@@ -69,16 +69,16 @@ dcor_test <- function(x, ...) UseMethod("dcor_test")
 dcor_test.default <- function(x, y, exponent = 1, null = c("moments", "permutation"), R = 999, ...) {
   refuse_more(...)
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
-  dcor_of(both_sets(x, if (!missing(y)) y), exponent, one_of(null[1], c("moments", "permutation"), "null"), R, name)
+  dcor_of(both_sets(x, if (!missing(y)) y), exponent, choice_of(null[1], c("moments", "permutation"), "null"), R, name)
 }
 
 #' @rdname independence
 #' @export
 dcor_test.formula <- function(x, data = NULL, exponent = 1, null = c("moments", "permutation"), R = 999,
-                              na.action = NULL, ...) {
+                              subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
-  dcor_of(formula_sets(x, data, na.action), exponent, one_of(null[1], c("moments", "permutation"), "null"), R,
-          deparse1(x))
+  sets <- formula_sets(x, data, na.action, substitute(subset))
+  dcor_of(sets, exponent, choice_of(null[1], c("moments", "permutation"), "null"), R, deparse1(x))
 }
 
 both_sets <- function(x, y) {
@@ -86,8 +86,8 @@ both_sets <- function(x, y) {
   check_sets(complete_points(x, "x"), complete_points(y, "y"))
 }
 
-formula_sets <- function(formula, data, na.action) {
-  sides <- formula_sides(formula, data, na.action)
+formula_sets <- function(formula, data, na.action, subset) {
+  sides <- formula_sides(formula, data, na.action, subset = subset_of(subset, data, environment(formula)))
   check_sets(complete_points(sides$left, "left side"), kernel_inputs(sides), c("left side", "right side"))
 }
 

@@ -24,6 +24,7 @@
 #' fit <- kernel_ridge(mpg ~ wt + hp + factor(cyl) + am, mtcars)
 #' found <- marginal_effects(fit)
 #' found
+#' confint(found, level = 0.9)
 #' plot(found)
 #' # the effect of weight, car by car
 #' head(attr(found, "pointwise")[, "wt"])
@@ -51,8 +52,9 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE
 
 known_terms <- function(variables, terms) {
   unknown <- setdiff(variables, terms)
-  there <- paste0("; there are ", paste0("`", unique(terms), "`", collapse = ", "))
-  if (length(unknown)) abort("input", "there is no input `", unknown[1], "`", near_hint(unknown[1], terms, there))
+  if (length(unknown)) {
+    abort("input", "there is no input `", unknown[1], "`", near_hint(unknown[1], terms, there_are(unique(terms))))
+  }
   variables
 }
 
@@ -140,7 +142,7 @@ replace_column <- function(x, column, value) {
 }
 
 with_tests <- function(out, fit, w, level) {
-  if (!isTRUE(level > 0 && level < 1)) abort("value", "`level` must be between 0 and 1, not ", format_value(level))
+  check_level(level)
   out$std.error <- functional_se(fit, matrix(w, nrow(fit$data$x)))[, 1] / fit$units$y$width
   out$statistic <- out$estimate / out$std.error
   out$p.value <- 2 * stats::pnorm(-abs(out$statistic))
@@ -151,7 +153,7 @@ with_tests <- function(out, fit, w, level) {
 }
 
 #' @rdname marginal_effects
-#' @param x,digits,... for methods
+#' @param x,digits,... for methods; what `marginal_effects()` returned
 #' @export
 print.marginal_effects <- function(x, digits = 4, ...) {
   if (is.null(attr(x, "n")) || !all(c("contrast", "estimate", "q25", "q50", "q75") %in% names(x))) {
@@ -167,6 +169,25 @@ print.marginal_effects <- function(x, digits = 4, ...) {
   table[c("25%", "50%", "75%")] <- x[c("q25", "q50", "q75")]
   print(table, digits = digits)
   invisible(x)
+}
+
+#' @rdname marginal_effects
+#' @export
+coef.marginal_effects <- function(object, ...) stats::setNames(object$estimate, row.names(object))
+
+#' @rdname marginal_effects
+#' @param parm for `confint()`: names or numbers of effects; by default all of them
+#' @importFrom stats confint
+#' @export
+confint.marginal_effects <- function(object, parm, level = 0.95, ...) {
+  if (is.null(object$std.error)) abort("input", "`se = FALSE` left the standard errors out: there are no intervals")
+  check_level(level)
+  parm <- if (missing(parm)) row.names(object) else if (is.numeric(parm)) row.names(object)[parm] else parm
+  at <- match(known_terms(parm, row.names(object)), row.names(object))
+  tails <- c((1 - level) / 2, (1 + level) / 2)
+  out <- object$estimate[at] + outer(object$std.error[at], stats::qnorm(tails))
+  dimnames(out) <- list(parm, paste(format(100 * tails, trim = TRUE, digits = 3), "%"))
+  out
 }
 
 #' @rdname marginal_effects

@@ -52,10 +52,11 @@ new_fit <- function(class, call, inputs, ...) {
 #'
 #' What [kde_lazy()], [local_reg()] and others return has base R's methods: rows that a formula's `na.action` left out
 #' have missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`,
-#' `glance()` and `augment()` of the generics package make data frames.
+#' `glance()` and `augment()` of the generics package make data frames. `lines()` adds the curve of a fit of one input
+#' to a picture.
 #'
 #' @param object,x,formula a fit
-#' @param ... for `update()`: arguments that change
+#' @param ... for `update()`: arguments that change; for `lines()` those of [graphics::lines()]
 #' @return Numbers, a row for each observation; of `update()` a fit.
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()],
 #'   [kpca_lazy()]
@@ -64,7 +65,9 @@ new_fit <- function(class, call, inputs, ...) {
 #' fit <- local_reg(accel ~ times, data = MASS::mcycle, bandwidth = 2)
 #' head(cbind(fitted(fit), residuals(fit)))
 #' nobs(fit)
-#' update(fit, bandwidth = 3)
+#' plot(accel ~ times, MASS::mcycle)
+#' lines(fit, col = "red")
+#' lines(update(fit, bandwidth = 3), lty = 2)
 NULL
 
 #' @rdname kernweave_fit

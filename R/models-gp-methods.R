@@ -39,7 +39,7 @@ NULL
 #' @rdname gp_fit-methods
 #' @export
 coef.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
-  which <- one_of(which[1], c("trend", "covariance"), "which")
+  which <- choice_of(which[1], c("trend", "covariance"), "which")
   if (which == "trend") object$coefficients else covariance_parameters(object)
 }
 
@@ -52,7 +52,7 @@ covariance_parameters <- function(fit) {
 #' @rdname gp_fit-methods
 #' @export
 vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
-  which <- one_of(which[1], c("trend", "covariance"), "which")
+  which <- choice_of(which[1], c("trend", "covariance"), "which")
   if (which == "trend") return(object$vcov)
   information <- object$information
   if (is.null(information)) return(matrix(0, 0, 0))
@@ -109,7 +109,7 @@ logLik.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...) {
-  type <- one_of(type[1], c("response", "pearson", "loo"), "type")
+  type <- choice_of(type[1], c("response", "pearson", "loo"), "type")
   left <- object$residuals
   if (type == "pearson") {
     if (object$nugget == 0) abort("unsupported", "without a nugget there is no noise to divide residuals by")

@@ -4,8 +4,8 @@
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
                            level = 0.95, type = c("response", "trend"), ...) {
-  interval <- one_of(interval[1], c("none", "confidence", "prediction"), "interval")
-  type <- one_of(type[1], c("response", "trend"), "type")
+  interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  type <- choice_of(type[1], c("response", "trend"), "type")
   check_level(level)
   if (type == "trend" && interval == "prediction") {
     abort("input", "the trend has a confidence interval; a prediction is that of type = \"response\"")
@@ -115,7 +115,7 @@ plot.gp_fit <- function(x, which = c("fit", "se"), n = NULL, level = 0.95, ...) 
 
 #' @export
 plot_data.gp_fit <- function(object, which = c("fit", "se"), n = NULL, level = 0.95, ...) {
-  which <- one_of(which[1], c("fit", "se"), "which")
+  which <- choice_of(which[1], c("fit", "se"), "which")
   D <- ncol(object$x)
   axes <- plot_axes(object$x, check_count(n %or% c(200, 40)[min(D, 2)], "n", least = 2))
   places <- if (D <= 2) grid_places(object, axes)

@@ -108,7 +108,7 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control) 
   }
   if (!identical(estimate_on, Inf)) estimate_on <- check_count(estimate_on, "estimate_on", least = 3)
   c(gp_variance(kernel, variance), list(nugget = nugget, estimate_on = estimate_on, control = control,
-    method = one_of(if (length(method) > 1) method[1] else method, c("REML", "ML"), "method")))
+    method = choice_of(method[1], c("REML", "ML"), "method")))
 }
 
 # One variance in front of a kernel of variance 1: that given here or there, or to be estimated (NULL), or 1 where the

@@ -75,7 +75,7 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
 
 kde_bandwidth <- function(x, bandwidth, mass, control) {
   if (is.character(bandwidth)) {
-    method <- one_of(bandwidth[1], c("nrd", "ml", "ucv"), "bandwidth")
+    method <- choice_of(bandwidth[1], c("nrd", "ml", "ucv"), "bandwidth")
     if (method == "nrd") return(list(H = reference_bandwidth(x, mass), method = method))
     return(searched_bandwidth(x, mass, method, control))
   }
@@ -191,7 +191,8 @@ bandwidth_root <- function(H) {
 #' @param type `"density"`, or `"score"`, the gradient of its logarithm
 #' @export
 predict.kde_lazy <- function(object, newdata = NULL, log = FALSE, loo = FALSE, type = c("density", "score"), ...) {
-  type <- one_of(type[1], c("density", "score"), "type")
+  refuse_more(...)
+  type <- choice_of(type[1], c("density", "score"), "type")
   if (loo && !is.null(newdata)) abort("input", "`loo = TRUE` is for the fit's own points; leave out `newdata`")
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
   out <- at_complete(x, function(at) {

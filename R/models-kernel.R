@@ -84,8 +84,8 @@ check_parameter_names <- function(given, known, title) {
   if (!all(nzchar(given))) abort("input", "parameters of a kernel are given by name, as in scale = 2")
   wrong <- setdiff(given, known)
   if (!length(wrong)) return(invisible())
-  there <- if (length(known)) paste0("; there are ", paste0("`", known, "`", collapse = ", "))
-  abort("input", title, " has no parameter `", wrong[1], "`", if (length(known)) near_hint(wrong[1], known, there))
+  hint <- if (length(known)) near_hint(wrong[1], known, there_are(known))
+  abort("input", title, " has no parameter `", wrong[1], "`", hint)
 }
 
 check_parameter <- function(value, name) {

@@ -78,7 +78,10 @@ check_response <- function(y, n) {
     abort("input", "the response must be numbers, not ", describe(y), ": this is regression only")
   }
   if (is.data.frame(y)) y <- as.matrix(y)
-  if (!is.numeric(y) && !is.logical(y)) abort("input", "the response must be numbers, not ", describe(y))
+  if (!is.numeric(y) && !is.logical(y)) {
+    abort("input", "the response must be numbers, not ", describe(y),
+          if (inherits(y, "formula")) "; a formula goes first, then the data")
+  }
   if (NROW(y) != n) abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
   y <- if (is.matrix(y)) y else matrix(y, ncol = 1)
   storage.mode(y) <- "double"
@@ -246,7 +249,7 @@ local_bandwidth <- function(part, degree, bandwidth, control, names) {
   D <- ncol(part$x)
   spans <- apply(part$x, 2, function(v) diff(range(v)))
   found <- if (is.numeric(bandwidth)) list(h = check_widths(bandwidth, D), method = "given")
-           else searched_widths(part, degree, one_of(bandwidth[1], c("cv", "aicc"), "bandwidth"), control, spans)
+           else searched_widths(part, degree, choice_of(bandwidth[1], c("cv", "aicc"), "bandwidth"), control, spans)
   names(found$h) <- names
   c(found, list(limits = 100 * spans))
 }
@@ -316,7 +319,7 @@ minimised <- function(f, start, bounds, control) {
 #' @export
 predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
                               interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
-  interval <- one_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   q <- ncol(object$data$y)
   if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)

@@ -24,7 +24,8 @@
 #' @param ... not used
 #' @return `knn()`: a list of class `kernweave_nn` with matrices `nn.index` and `nn.dist`, as `FNN::get.knn()` has it.
 #'   `radius_nn()`: one with lists `id` and `dist`, nearest first, and `radius`, as `dbscan::frNN()` has it.
-#'   `nn_graph()`: a sparse matrix of class `dgCMatrix`.
+#'   `nn_graph()`: a sparse matrix of class `dgCMatrix`. `as.data.frame()`: a row for each neighbour, with columns
+#'   `query`, `neighbour` and `distance`.
 #' @seealso [argKmin()] for what is behind it, [silhouette_lazy()]; `class::knn()` classifies
 #' @export
 #' @examples
@@ -36,6 +37,7 @@
 #' near <- knn(iris[train, 1:4], iris[-train, 1:4], k = 5)$nn.index
 #' votes <- apply(near, 1, function(i) names(which.max(table(iris$Species[train][i]))))
 #' table(votes, iris$Species[-train])
+#' head(as.data.frame(nn))
 #' G <- nn_graph(nn, symmetrize = "union")
 #' table(Matrix::rowSums(G))
 #' radius_nn(iris[, 1:4], radius = 0.5)
@@ -75,9 +77,11 @@ neighbour_points <- function(x, query, exclude_self) {
   levels <- levels_of(if (is.data.frame(x)) x else list(x))
   x <- check_complete(as_inputs(x, "x"), "x")
   if (is.null(query)) return(list(x = x, query = x))
+  given <- query
   query <- check_complete(as_inputs(query, "query", levels), "query")
   if (ncol(query) != ncol(x)) {
     abort("shape", "`query` has ", counted(ncol(query), "column"), ", and `x` has ", ncol(x),
+          columns_hint(given, colnames(x), ncol(x)),
           if (length(query) == 1) "; the second argument is points: `k` and `radius` are given by name")
   }
   list(x = x, query = query)
@@ -184,8 +188,8 @@ nn_graph <- function(nn, weights = c("one", "distance"), symmetrize = c("none", 
   if (!inherits(nn, "kernweave_nn")) {
     abort("input", "`nn` must be what knn() or radius_nn() returned, not ", describe(nn))
   }
-  weights <- one_of(weights[1], c("one", "distance"), "weights")
-  symmetrize <- one_of(symmetrize[1], c("none", "union", "mutual"), "symmetrize")
+  weights <- choice_of(weights[1], c("one", "distance"), "weights")
+  symmetrize <- choice_of(symmetrize[1], c("none", "union", "mutual"), "symmetrize")
   about <- attr(nn, "about")
   if (symmetrize != "none" && !about$same) {
     abort("input", "`symmetrize` is for neighbours of points among themselves; these are of `query`")
@@ -206,7 +210,8 @@ nn_edges <- function(nn, about) {
   } else {
     names <- names(nn$id)
     m <- length(nn$id)
-    edges <- list(i = rep(seq_len(m), lengths(nn$id)), j = unlist(nn$id), x = unlist(nn$dist), m = m)
+    edges <- list(i = rep(seq_len(m), lengths(nn$id)), j = unlist(nn$id, use.names = FALSE),
+                  x = unlist(nn$dist, use.names = FALSE), m = m)
   }
   there <- !is.na(edges$j)
   edges[c("i", "j", "x")] <- lapply(edges[c("i", "j", "x")], `[`, there)
@@ -221,6 +226,16 @@ symmetric_graph <- function(edges, n, symmetrize) {
   repeated <- duplicated(key)
   kept <- if (symmetrize == "union") !repeated else repeated
   Matrix::sparseMatrix(i[kept], j[kept], x = c(edges$x, edges$x)[kept], dims = c(n, n), dimnames = edges$names)
+}
+
+#' @rdname knn
+#' @param row.names,optional as in [as.data.frame()]
+#' @export
+as.data.frame.kernweave_nn <- function(x, row.names = NULL, optional = FALSE, ...) {
+  edges <- nn_edges(x, attr(x, "about"))
+  by_query <- order(edges$i)  # and as they were within, the nearest first
+  columns <- lapply(list(query = edges$i, neighbour = edges$j, distance = edges$x), `[`, by_query)
+  data.frame(columns, row.names = row.names)
 }
 
 #' @rdname knn

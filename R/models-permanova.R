@@ -17,6 +17,7 @@
 #' @param null `"permutation"` or `"moments"`
 #' @param R number of permutations
 #' @param strata labels, looked for among `data`; rows are permuted within them alone
+#' @param subset which rows, looked for among `data`
 #' @param na.action what is done with missing values on either side
 #' @param x,main,... for methods: what `permanova()` returned, a title, more arguments of [graphics::barplot()]
 #' @return A data frame of classes `permanova` and `anova` with a row for each term, the residuals and the total, and
@@ -30,11 +31,13 @@
 #' permanova(cbind(mpg, wt) ~ factor(cyl) * am, data = mtcars, distance = "manhattan", R = 199)
 #' permanova(USArrests ~ state.region, null = "moments")
 permanova <- function(formula, data = NULL, distance = "euclidean", by = c("terms", "margin", "model"),
-                      null = c("permutation", "moments"), R = 999, strata = NULL, na.action = NULL) {
-  by <- one_of(by[1], c("terms", "margin", "model"), "by")
-  null <- one_of(null[1], c("permutation", "moments"), "null")
-  sides <- formula_sides(formula, data, na.action)
-  strata <- strata_of(substitute(strata), data, environment(formula), sides$dropped)
+                      null = c("permutation", "moments"), R = 999, strata = NULL, subset = NULL,
+                      na.action = NULL) {
+  by <- choice_of(by[1], c("terms", "margin", "model"), "by")
+  null <- choice_of(null[1], c("permutation", "moments"), "null")
+  subset <- subset_of(substitute(subset), data, environment(formula))
+  sides <- formula_sides(formula, data, na.action, subset = subset)
+  strata <- strata_of(substitute(strata), data, environment(formula), subset, sides$dropped)
   x <- check_complete(as_inputs(sides$left, "left side"), "left side")
   design <- design_blocks(sides, by)
   metric <- as_metric(distance, "distance")

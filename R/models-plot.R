@@ -48,6 +48,21 @@ bars_picture <- function(heights, labels, ylab, main = NULL) {
           ticks = list(x = labels), main = main)
 }
 
+#' @rdname kernweave_fit
+#' @importFrom graphics lines
+#' @export
+lines.kernweave_fit <- function(x, ...) {
+  curve <- fitted_curve(x)
+  graphics::lines(curve$x, curve$y, ...)
+  invisible(x)
+}
+
+fitted_curve <- function(fit) {
+  if (ncol(fit$x) > 1) abort("unsupported", "lines() draws fits of one input; this has ", ncol(fit$x))
+  curve <- (if (inherits(fit, "kernel_ridge")) plot_data(fit, "curve") else plot_data(fit))$layers$curve
+  curve %or% abort("unsupported", "lines() draws curves, and a fit of class ", class(fit)[1], " is none")
+}
+
 # --- base graphics ------------------------------------------------------------------------------------------
 
 # What `...` says of colours and symbols is said of the layer the picture is of.
@@ -90,7 +105,7 @@ group_colours <- function(group, otherwise) {
 painters <- list(
   surface = function(d, col = hcl.colors(64, "YlOrRd", rev = TRUE), ...) {
     grid <- grid_matrix(d)
-    graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col)
+    graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, useRaster = TRUE)  # cells of it have no seams
     graphics::box()
   },
   contours = function(d) {

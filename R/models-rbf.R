@@ -25,7 +25,7 @@
 #' @return An object of class `rbf_interpolate`: `coefficients` of the polynomial, in powers of the inputs,
 #'   `kernel.weights`, `lambda`, `edf` and, where it was looked for, `gcv`, a data frame of the curve, and
 #'   `criterion`, the least of it.
-#' @seealso [local_reg()], [conditional()] for kriging with its variance
+#' @seealso [gp_fit()] for surfaces with standard errors, which these have not; [local_reg()]
 #' @export
 #' @examples
 #' set.seed(1)
@@ -255,6 +255,7 @@ rbf_values <- function(fit, at) {
 #' @param gradient the derivatives by the inputs, a column for each, instead of the values?
 #' @export
 predict.rbf_interpolate <- function(object, newdata = NULL, gradient = FALSE, ...) {
+  refuse_more(...)
   check_flag(gradient, "gradient")
   if (is.null(newdata) && !gradient) return(fitted(object))
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
@@ -287,9 +288,9 @@ print.rbf_interpolate <- function(x, digits = 4, ...) {
       counted(ncol(x$x), "dimension"), "\n", sep = "")
   if (x$lambda == 0) cat("  largest residual ", format(max(abs(x$residuals)), digits = 2), "\n", sep = "")
   else {
-    cat("  lambda ", format(x$lambda, digits = digits), if (!is.null(x$gcv)) " by cross-validation", ", edf ",
-        format(x$edf, digits = digits), ", sigma ", paste(format(rbf_sigma(x), digits = digits), collapse = " "), "\n",
-        sep = "")
+    cat("  lambda ", format(x$lambda, digits = digits), if (!is.null(x$gcv)) " by generalised cross-validation",
+        ", edf ", format(x$edf, digits = digits), ", sigma ",
+        paste(format(rbf_sigma(x), digits = digits), collapse = " "), "\n", sep = "")
   }
   if (is.matrix(x$coefficients)) print(x$coefficients, digits = digits)
   else if (length(x$coefficients)) {

@@ -159,7 +159,7 @@ ridge_penalty <- function(kernel, part, lambda, control) {
   }
   size <- sum(part$w * diag(kernel_pairs(kernel, part$x))) / n
   ridges <- size * 10^seq(-6, 2, by = if (dense) 0.125 else 0.25)
-  if (is.null(lambda)) return(c(gcv_curve(op, y, n, ridges, control), method = "cross-validation"))
+  if (is.null(lambda)) return(c(gcv_curve(op, y, n, ridges, control), method = "generalised cross-validation"))
   if (!dense) {
     abort("unsupported", "leaving one out needs a dense matrix, for up to ", control$dense_n, " rows, and there are ",
           n, "; lambda = NULL is for any number")
@@ -210,7 +210,7 @@ ridge_se <- function(fit, at) {
 #' @export
 predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
                                  interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
-  interval <- one_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   q <- ncol(object$data$y)
   if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
@@ -282,17 +282,18 @@ print.summary.kernel_ridge <- function(x, digits = 4, ...) {
 }
 
 #' @rdname kernel_ridge
-#' @param which for `plot()`: residuals against fitted values, the curve of the criterion, or effects with the quartiles
-#'   of what they are at each point
+#' @param which for `plot()`: residuals against fitted values, the curve of the criterion, effects with the quartiles of
+#'   what they are at each point, or, of one input, the curve of the fit
 #' @export
-plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects"), ...) {
+plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects", "curve"), ...) {
   draw_picture(plot_data(x, which), ...)
   invisible(x)
 }
 
 #' @export
-plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects"), ...) {
-  which <- one_of(which[1], c("fitted", "gcv", "effects"), "which")
+plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects", "curve"), ...) {
+  which <- choice_of(which[1], c("fitted", "gcv", "effects", "curve"), "which")
+  if (which == "curve") return(ridge_curve(object))
   if (which == "effects") return(plot_data(marginal_effects(object)))
   if (which == "fitted") {
     both <- data.frame(x = as.vector(object$fitted.values), y = as.vector(object$residuals))
@@ -301,4 +302,14 @@ plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects")
   if (is.null(object$gcv)) abort("input", "`lambda` was given: there is no curve to be drawn")
   picture("lambda", object$method, curve = data.frame(x = object$gcv$lambda, y = object$gcv$gcv),
           upright = data.frame(x = object$lambda), log = "xy")
+}
+
+# Of one input: the fit and the observations.
+ridge_curve <- function(object) {
+  if (ncol(object$x) > 1) abort("unsupported", "a curve is of one input; this fit has ", ncol(object$x))
+  refuse_many(ncol(object$data$y))
+  x <- unname(strip_term(object$x))
+  at <- matrix(plot_axes(x, 200)[[1]])
+  curve_picture(at[, 1], ridge_values(object, scaled_columns(at, object$units$x)), x,
+                object$fitted.values + object$residuals, colnames(object$x) %or% object$names, response_name(object))
 }

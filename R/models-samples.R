@@ -34,7 +34,7 @@
 #' @param strata labels; rows are permuted within them alone
 #' @param slices number of random directions in the place of all pairs, a hundred to some thousands; `NULL` for the
 #'   exact statistic
-#' @param data,na.action for a formula: where its variables are, and what is done with missing ones
+#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
 #' @param ... for a formula, the other arguments
 #' @return A test of class [kernweave_test] and `htest`. `estimate` of two groups: for `mmd_test()` the unbiased squared
 #'   discrepancy, which may be negative, and the biased one, not squared; for `energy_test()` the energy distance.
@@ -66,17 +66,17 @@ mmd_test.default <- function(x, y = NULL, groups = NULL, kernel = "gaussian", nu
                              R = 999, strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  null <- one_of(null[1], c("permutation", "moments"), "null")
+  null <- choice_of(null[1], c("permutation", "moments"), "null")
   mmd_of(pooled(x, y, groups), kernel, null, R, strata, slices, name)
 }
 
 #' @rdname two-samples
 #' @export
 mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", null = c("permutation", "moments"), R = 999,
-                             strata = NULL, slices = NULL, na.action = NULL, ...) {
+                             strata = NULL, slices = NULL, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
-  sample <- formula_sample(x, data, na.action, substitute(strata))
-  null <- one_of(null[1], c("permutation", "moments"), "null")
+  sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
+  null <- choice_of(null[1], c("permutation", "moments"), "null")
   mmd_of(sample, kernel, null, R, sample$strata, slices, deparse1(x))
 }
 
@@ -90,17 +90,17 @@ energy_test.default <- function(x, y = NULL, groups = NULL, exponent = 1, null =
                                 strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  null <- one_of(null[1], c("permutation", "moments"), "null")
+  null <- choice_of(null[1], c("permutation", "moments"), "null")
   energy_of(pooled(x, y, groups), exponent, null, R, strata, slices, name)
 }
 
 #' @rdname two-samples
 #' @export
 energy_test.formula <- function(x, data = NULL, exponent = 1, null = c("permutation", "moments"), R = 999,
-                                strata = NULL, slices = NULL, na.action = NULL, ...) {
+                                strata = NULL, slices = NULL, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
-  sample <- formula_sample(x, data, na.action, substitute(strata))
-  null <- one_of(null[1], c("permutation", "moments"), "null")
+  sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
+  null <- choice_of(null[1], c("permutation", "moments"), "null")
   energy_of(sample, exponent, null, R, sample$strata, slices, deparse1(x))
 }
 
@@ -112,7 +112,7 @@ refuse_more <- function(...) {
   if ("weights" %in% names) refuse_weights(TRUE)
   known <- setdiff(names(formals(sys.function(sys.parent()))), "...")
   abort("input", if (nzchar(names[1])) paste0("there is no argument `", names[1], "`",
-                                              near_hint(names[1], known, "; see the help page"))
+                                              near_hint(names[1], known, there_are(known)))
                  else paste("there is an argument too many:", deparse1(substitute(list(...))[[2]])))
 }
 
@@ -158,7 +158,8 @@ rbind_inputs <- function(x, y) {
   rbind(as.matrix(x), as.matrix(y))
 }
 
-grouped <- function(x, groups, argument) {
+# `hint`: what is said beside numbers that are no labels.
+grouped <- function(x, groups, argument, hint = NULL) {
   if (is.data.frame(groups) && ncol(groups) == 1) groups <- groups[[1]]
   if (!is.atomic(groups) || length(dim(groups)) > 1) {
     abort("input", "`", argument, "` must be a label for each row, not ", describe(groups))
@@ -170,26 +171,32 @@ grouped <- function(x, groups, argument) {
     abort("data", "`", argument, "` has missing labels in ", counted(sum(is.na(groups)), "row"), ": ",
           first_few(which(is.na(groups))))
   }
+  if (is.double(groups) && !is.object(groups) && any(groups != round(groups))) {
+    abort("input", "`", argument, "` must be labels: whole numbers, a factor or texts, not ",
+          format(groups[groups != round(groups)][1]), hint)
+  }
   groups <- droplevels(as.factor(groups))
   if (nlevels(groups) < 2) abort("data", "`", argument, "` has ", counted(nlevels(groups), "group"), "; two are needed")
   list(x = x, codes = as.integer(groups), labels = levels(groups))
 }
 
-formula_sample <- function(formula, data, na.action, strata) {
-  sides <- formula_sides(formula, data, na.action)
+formula_sample <- function(formula, data, na.action, strata, subset) {
+  subset <- subset_of(subset, data, environment(formula))
+  sides <- formula_sides(formula, data, na.action, subset = subset)
   if (ncol(sides$right) != 1) {
     abort("input", "the right side of the formula must be one factor, the groups, not ",
           counted(ncol(sides$right), "variable"), "; the variables stand on the left")
   }
   x <- complete_points(sides$left, "left side")
-  sample <- grouped(x, sides$right[[1]], names(sides$right))
-  sample$strata <- strata_of(strata, data, environment(formula), sides$dropped)
+  sample <- grouped(x, sides$right[[1]], names(sides$right), "; groups stand on the right, the variables on the left")
+  sample$strata <- strata_of(strata, data, environment(formula), subset, sides$dropped)
   sample
 }
 
 # Strata are looked for among the data, and lose the rows that the formula lost.
-strata_of <- function(strata, data, where, dropped) {
+strata_of <- function(strata, data, where, subset, dropped) {
   strata <- found_variables(eval(strata, if (is.data.frame(data)) data, where), data, "`strata`")
+  if (!is.null(subset)) strata <- kept_rows(strata, subset)
   if (is.null(dropped) || is.null(strata)) strata else strata[-dropped]
 }
 

@@ -27,7 +27,7 @@
 #' ksd_test(x, function(x) -x)
 #' ksd_test(rt(200, 3), function(x) -x, null = "moments")
 ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs", "moments"), R = 999) {
-  null <- one_of(null[1], c("signs", "moments"), "null")
+  null <- choice_of(null[1], c("signs", "moments"), "null")
   name <- deparse1(substitute(x))
   if (missing(score)) abort("input", "`score` is not given: gradients of a log density at `x`, or a function of `x`")
   x <- complete_points(x, "x")

@@ -69,7 +69,7 @@ NULL
 #' @export
 print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   digits <- max(1L, digits - 2L)
-  cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n", sep = "")
+  cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n", kernel_line(x$kernel), sep = "")
   shown <- c(paste(names(x$statistic), "=", format(unname(x$statistic), digits = digits)),
              if (!is.null(x$parameter)) paste(names(x$parameter), "=", format(unname(x$parameter), digits = digits)),
              paste("p-value", test_p_text(x, digits)))
@@ -85,6 +85,12 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   }
   cat("\n")
   invisible(x)
+}
+
+# Of one kernel, or of those of x and y.
+kernel_line <- function(kernel) {
+  if (length(kernel) > 1) kernel <- paste("of", names(kernel), kernel, collapse = ", ")
+  if (length(kernel)) paste0("kernel: ", kernel, "\n")
 }
 
 test_p_text <- function(x, digits) {

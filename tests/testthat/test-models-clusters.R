@@ -108,3 +108,13 @@ test_that("new points go into clusters by the names of their columns", {
   found <- kmeans_lazy(iris[, 1:4], iris[c(1, 51, 101), 1:4])
   expect_equal(predict(found, iris[, 5:1]), found$cluster, ignore_attr = TRUE)
 })
+
+test_that("silhouettes take what the cluster package found, and tell points from clusters", {
+  skip_if_not_installed("cluster")
+  for (found in list(cluster::pam(petals, 3), cluster::clara(petals, 3))) {
+    expect_equal(silhouette_lazy(petals, found)[, "sil_width"],
+                 silhouette_lazy(petals, found$clustering)[, "sil_width"])
+  }
+  expect_error(silhouette_lazy(found$clustering, dist(petals)), "the points go first", class = "kernweave_error_input")
+  expect_error(silhouette_lazy(found$clustering, petals), "the points go first", class = "kernweave_error_input")
+})

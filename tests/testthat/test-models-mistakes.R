@@ -33,9 +33,26 @@ test_that("an argument that is not there has its nearest beside it", {
   expect_said(kde_lazy(faithful, bandwith = 1), "input", "`bandwith`", "did you mean `bandwidth`")
   expect_said(update(stopping, bandwith = 1), "input", "did you mean `bandwidth`")
   expect_said(kernel_ridge(mpg ~ wt, mtcars, lamda = 1), "input", "did you mean `lambda`")
-  expect_said(kde_lazy(faithful, colour = 1), "input", "`colour`", "see the help page")
-  expect_said(energy_test(mpg ~ am, mtcars, null = "perm"), "input", "did you mean `permutation`")
-  expect_said(predict(stopping, cars, interval = "conf"), "input", "did you mean `confidence`")
+  expect_said(kde_lazy(faithful, colour = 1), "input", "`colour`; there are `x`, `bandwidth`, `weights`, `control`")
+  expect_said(energy_test(mpg ~ am, mtcars, nperm = 9), "input", "`nperm`; there are", "`R`", "`subset`")
+  expect_said(energy_test(mpg ~ am, mtcars, null = "permutaton"), "input", "did you mean `permutation`")
+  expect_said(predict(stopping, cars, interval = "confidance"), "input", "did you mean `confidence`")
+})
+
+test_that("words may be cut short as base R's may, if there is one that they can mean", {
+  expect_identical(predict(stopping, cars, interval = "conf"), predict(stopping, cars, interval = "confidence"))
+  expect_identical(energy_test(mpg ~ am, mtcars, null = "mom")$p.value,
+                   energy_test(mpg ~ am, mtcars, null = "moments")$p.value)
+  expect_said(plot(cars_of, which = ""), "input", "`which` must be one of")
+  expect_identical(choice_of("a", c("ab", "a", "abc"), "x"), "a")
+  expect_said(choice_of("ab", c("abc", "abd"), "x"), "input", "`x` must be one of")
+  expect_said(choice_of(NULL, c("abc", "abd"), "x"), "input", "not NULL")
+})
+
+test_that("predict() does not leave aside what it has not", {
+  expect_said(predict(plate, se.fit = TRUE), "input", "no argument `se.fit`")
+  expect_said(predict(geyser, se.fit = TRUE), "input", "no argument `se.fit`")
+  expect_said(predict(components, k = 2), "input", "no argument `k`")
 })
 
 test_that("rows that are left are counted", {
@@ -57,6 +74,11 @@ test_that("new data that do not fit say what they lack", {
   expect_said(predict(stopping, data.frame(sped = 3)), "input", "no variable `speed`; did you mean `sped`")
   expect_said(predict(components, flowers[1:3]), "shape", "3 columns, and the fit 4", "no `Petal.Width`")
   expect_said(predict(plate, data.frame(long = 180)), "shape", "1 column, and the fit 2")
+  rooms <- kernel_ridge(medv ~ rm + lstat, MASS::Boston[1:50, ], lambda = 1)
+  expect_said(predict(rooms, MASS::Boston[1:3, "lstat", drop = FALSE]), "input", "`newdata` has no variable `rm`")
+  expect_said(predict(kmeans_lazy(flowers, 2), flowers[1:3]), "shape", "3 columns", "there is no `Petal.Width`")
+  expect_said(knn(as.matrix(flowers), unlist(flowers[1, ])), "shape", "one place is a row")
+  expect_said(knn(flowers, flowers[1:2, 1:3]), "shape", "there is no `Petal.Width`")
   dropped <- suppressWarnings(kernel_ridge(cbind(mtcars$wt, 1, mtcars$hp), mtcars$mpg, lambda = 1))
   expect_said(predict(dropped, cbind(1, 2)), "shape", "2 columns, and the fit 3")
   expect_length(predict(dropped, cbind(1, 1, 2)), 1)
@@ -70,6 +92,9 @@ test_that("texts are not taken for numbers, nor numbers for levels", {
   expect_equal(predict(grouped, data.frame(wt = 3, g = "4")), predict(grouped, data.frame(wt = 3, g = factor(4, 4:6))))
   expect_said(predict(cars_of, data.frame(wt = 3, hp = 100, cyl = 5)), "data", "new level `5`")
   expect_said(kernel_ridge(mtcars, "mpg"), "input", "the response must be numbers", "character vector of length 1")
+  expect_said(kernel_ridge(mtcars, mpg ~ wt), "input", "the response must be numbers", "a formula goes first")
+  expect_said(kernel_ridge(mpg ~ wt, "mtcars"), "input", "`data` must be a data frame, not a character vector")
+  expect_said(permanova(flowers ~ Species, 1:3), "input", "`data` must be a data frame")
 })
 
 test_that("points are not taken for numbers of neighbours", {

@@ -141,3 +141,19 @@ test_that("distances of amounts refuse negative numbers", {
     expect_error(permanova(mpg - 20 ~ am, mtcars, distance = metric), "negative", class = "kernweave_error_data")
   }
 })
+
+test_that("neighbours are a data frame, a row for each, the nearest of the first point first", {
+  x <- as.matrix(iris[1:20, 1:4])
+  nn <- knn(x, k = 3)
+  frame <- as.data.frame(nn)
+  expect_named(frame, c("query", "neighbour", "distance"))
+  expect_identical(frame$query, rep(1:20, each = 3))
+  expect_identical(frame$neighbour, as.vector(t(unname(nn$nn.index))))
+  expect_identical(frame$distance, as.vector(t(unname(nn$nn.dist))))
+  expect_identical(row.names(frame), as.character(1:60))
+  near <- radius_nn(x, radius = 0.3)
+  frame <- as.data.frame(near)
+  expect_identical(frame$query, rep(1:20, lengths(near$id)))
+  expect_identical(frame$distance, unlist(near$dist, use.names = FALSE))
+  expect_equal(nrow(as.data.frame(radius_nn(x, radius = 0))), 2 * sum(dist(x) == 0))
+})

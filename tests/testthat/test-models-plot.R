@@ -164,3 +164,29 @@ test_that("colours and symbols are for points, texts and ranges for the frame", 
     expect_error(plot(responses), "one response", class = "kernweave_error_unsupported")
   }
 })
+
+test_that("lines() adds the curve of any fit of one input, and refuses others", {
+  drawn <- function(fit) {
+    in_nowhere({
+      plot(1:2)
+      expect_identical(lines(fit, col = "red"), fit)
+    })
+    kernweave:::fitted_curve(fit)
+  }
+  ridge <- kernel_ridge(dist ~ speed, cars, lambda = 1)
+  at <- drawn(ridge)
+  expect_equal(at$y, predict(ridge, data.frame(speed = at$x)))
+  process <- gp_fit(dist ~ speed, cars, kernel = kernel_spec("matern52", 5), variance = 400, nugget = 200)
+  for (fit in list(local_reg(dist ~ speed, cars, bandwidth = 2), rbf_interpolate(dist ~ speed, cars, lambda = 5),
+                   process)) {
+    at <- drawn(fit)
+    expect_equal(at$y, as.vector(predict(fit, data.frame(speed = at$x))), tolerance = 1e-8)
+  }
+  at <- drawn(kde_lazy(~ speed, cars))
+  expect_equal(sum(at$y) * diff(at$x[1:2]), 1, tolerance = 1e-3)
+  expect_error(lines(kde_lazy(faithful)), "fits of one input; this has 2", class = "kernweave_error_unsupported")
+  expect_error(lines(kpca_lazy(cars$speed, 1)), "kpca_lazy", class = "kernweave_error_unsupported")
+  expect_equal(layer(ridge, "points", "curve"), data.frame(x = cars$speed, y = cars$dist))
+  expect_error(plot(kernel_ridge(mpg ~ wt + hp, mtcars, lambda = 1), which = "curve"), "of one input",
+               class = "kernweave_error_unsupported")
+})

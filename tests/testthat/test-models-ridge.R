@@ -207,3 +207,16 @@ test_that("fits, curves and effects are drawn, and told as data frames", {
   expect_equal(generics::glance(fit)$gcv, fit$criterion)
   expect_equal(generics::augment(fit)$.fitted, unname(fitted(fit)))
 })
+
+test_that("effects have coef() and confint()", {
+  fit <- kernel_ridge(mpg ~ wt + hp + factor(cyl), mtcars, lambda = 1)
+  effects <- marginal_effects(fit, level = 0.9)
+  expect_equal(coef(effects), setNames(effects$estimate, c("wt", "hp", "factor(cyl)6", "factor(cyl)8")))
+  expect_equal(unname(confint(effects, level = 0.9)), unname(cbind(effects$conf.low, effects$conf.high)))
+  expect_equal(colnames(confint(effects)), c("2.5 %", "97.5 %"))
+  expect_equal(confint(effects, "hp"), confint(effects)[2, , drop = FALSE])
+  expect_equal(confint(effects, 2), confint(effects, "hp"))
+  expect_error(confint(effects, "weight"), "no input `weight`; there are `wt`", class = "kernweave_error_input")
+  expect_error(confint(effects, level = 2), "`level`", class = "kernweave_error_value")
+  expect_error(confint(marginal_effects(fit, se = FALSE)), "no intervals", class = "kernweave_error_input")
+})

@@ -94,7 +94,7 @@ test_that("mistakes are refused by class", {
   expect_error(energy_test(petals, groups = rep(1, 150)), class = "kernweave_error_data")
   expect_error(energy_test(petals, groups = c(NA, iris$Species[-1])), class = "kernweave_error_data")
   expect_error(energy_test(petals, groups = iris$Species, exponent = 2), class = "kernweave_error_value")
-  expect_error(energy_test(petals, groups = iris$Species, null = "moment"), "moments", class = "kernweave_error_input")
+  expect_error(energy_test(petals, groups = iris$Species, null = "momant"), "moments", class = "kernweave_error_input")
   expect_error(energy_test(petals, groups = iris$Species, weights = 1:150), class = "kernweave_error_unsupported")
   expect_error(energy_test(petals, groups = iris$Species, exponant = 1), class = "kernweave_error_input")
   expect_error(energy_test(c(1, NA), c(2, 3)), class = "kernweave_error_data")
@@ -163,9 +163,37 @@ test_that("the answer is the same on every device, and near it in float32", {
 })
 
 test_that("an argument that is not there is named, whatever it stands for", {
-  expect_error(energy_test(mpg ~ am, mtcars, subset = cyl == 4), "no argument `subset`",
+  expect_error(energy_test(mpg ~ am, mtcars, subst = cyl == 4), "no argument `subst`; did you mean `subset`",
                class = "kernweave_error_input")
   expect_error(energy_test(mpg ~ am, mtcars, weights = wt), "weight", class = "kernweave_error_unsupported")
   expect_error(energy_test(1:3, 2:5, NULL, 1, "moments", 9, NULL, NULL, 3), "too many: 3",
                class = "kernweave_error_input")
+})
+
+test_that("tests of a formula take some rows, and labels that are no measurements", {
+  kept <- mtcars[mtcars$hp > 100, ]
+  same <- function(a, b) expect_equal(a$statistic, b$statistic)
+  same(energy_test(mpg ~ am, mtcars, subset = hp > 100, R = 9), energy_test(mpg ~ am, kept, R = 9))
+  same(mmd_test(mpg ~ am, mtcars, subset = hp > 100, R = 9), mmd_test(mpg ~ am, kept, R = 9))
+  same(dcor_test(mpg ~ wt, mtcars, subset = hp > 100), dcor_test(mpg ~ wt, kept))
+  same(hsic_test(mpg ~ wt, mtcars, subset = hp > 100), hsic_test(mpg ~ wt, kept))
+  expect_equal(permanova(mpg ~ am, mtcars, subset = hp > 100, R = 9)$F, permanova(mpg ~ am, kept, R = 9)$F)
+  # strata lose the rows that `subset` and missing values lose
+  gone <- transform(mtcars, mpg = replace(mpg, 3:4, NA))
+  p_of <- function(data, ...) {
+    set.seed(1)
+    energy_test(mpg ~ am, data, R = 99, strata = gear, ...)$p.value
+  }
+  expect_equal(p_of(gone, subset = hp > 100), p_of(gone[gone$hp > 100 & !is.na(gone$mpg), ]))
+  expect_error(energy_test(Species ~ Sepal.Length, iris), "whole numbers.*5.1; groups stand on the right",
+               class = "kernweave_error_input")
+  expect_error(silhouette_lazy(iris[, 1:4], iris$Sepal.Width), "`cluster` must be labels",
+               class = "kernweave_error_input")
+})
+
+test_that("printing names the kernels and their scales", {
+  expect_output(print(mmd_test(mpg ~ am, mtcars, R = 9)), "kernel: Gaussian, scale", fixed = TRUE)
+  expect_output(print(hsic_test(mpg ~ wt, mtcars)), "kernel: of x Gaussian, scale .*, of y Gaussian, scale")
+  expect_output(print(ksd_test(mtcars$wt, function(x) -x, R = 9)), "kernel: Inverse multiquadric, scale")
+  expect_false(any(grepl("kernel", capture.output(energy_test(mpg ~ am, mtcars, R = 9)))))
 })
