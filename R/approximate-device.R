@@ -20,6 +20,11 @@ sides_of_operands <- function(state) {
   if (!any(sides == 3)) sides
 }
 
+# There, a pair of a point with itself is one of the same places.
+knows_diagonal_in_order <- function(state, plan) {
+  is.null(state$tensor$pairs) || identical(plan$order_i, plan$order_j)
+}
+
 product_there <- function(state, plan, gpu, v) {
   there <- boxes_there(state, plan, gpu)
   columns <- NCOL(v)
@@ -58,7 +63,8 @@ near_in_order <- function(state, plan, pointer) {
   operands <- written_plan(state)$operands
   sorted <- Map(operand_in_order, operands, sides_of_operands(state), MoreArgs = list(pointer = pointer))
   formula <- home_bound(r_restate(list(K$formula), operands, sorted)[[1]])
-  near <- restrict(new_lazy(formula, K$extent, K$settings), ranges = ranges_in_order(plan["near"], K$extent))
+  near <- restrict(new_lazy(formula, K$extent, K$settings), ranges = ranges_in_order(plan["near"], K$extent),
+                   exclude_diag = !is.null(state$tensor$pairs))
   lazy_set(near, precision = precision_beside(state, plan))
 }
 

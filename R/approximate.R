@@ -107,20 +107,12 @@ check_approximated <- function(K) {
   }
 }
 
-# Restricted to all pairs but those of a point with itself.
-lacks_diagonal <- function(K) {
-  said <- said_of(K$pairs)
-  others <- said[c("by", "ranges", "pattern")]
-  all(vapply(others, is.null, NA)) && identical(format(said$where), format(row_index() != col_index()))
-}
-
 new_approximation <- function(tensor, tol, certify) {
   usable <- is.numeric(tol) && length(tol) == 1 && !is.na(tol) && tol >= 1e-12 && tol <= 0.1
   if (!usable) abort("tolerance", "`tol` must be a number from 1e-12 to 0.1, not ", format_value(tol))
   state <- new.env(parent = topenv())
   state$tensor <- tensor
   state$all <- without_pairs(tensor)
-  state$diagonal <- if (!is.null(tensor$pairs)) diag(state$all)
   state$tol <- state$used <- tol
   state$certify <- certify
   state
@@ -138,6 +130,7 @@ plan_of_approximation <- function(state) {
           "lowrank() for smooth kernels, and sparsify() for those that vanish")
   }
   if (is.character(plan)) refuse_plan(state, plan)
+  plan$diagonal <- far_diagonal(state, plan)
   state$plan <- plan
 }
 
@@ -196,6 +189,8 @@ transposed_approximation <- function(state) {
 # over columns.
 approximated_product <- function(state, v, u = NULL) {
   out <- unaudited_product(state, v, u)
+  # Of numbers that float32 has no room for.
+  if (!is_on_device(out) && !all(is.finite(out)) && near_in_float64(state)) out <- unaudited_product(state, v, u)
   if (state$certify == "proof" || !is.null(state$audit) || !length(v)) return(out)
   error <- relative_error(state, v, out, u)
   for (improve in list(near_in_float64, series_of_more_terms, series_of_more_terms)) {
@@ -213,7 +208,7 @@ approximated_product <- function(state, v, u = NULL) {
 
 # Where an audit has failed: is anything better now?
 near_in_float64 <- function(state) {
-  if (near_precision(state) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
+  if (precision_beside(state, state$plan) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
   state$near <- "float64"
   state$plan[c("near_tensor", "there")] <- NULL
   TRUE
@@ -226,14 +221,14 @@ series_of_more_terms <- function(state) {
 
 unaudited_product <- function(state, v, u = NULL) {
   plan <- plan_of_approximation(state)
-  gpu <- if (plan$plain && is.null(u)) gpu_of_approximation(state)
-  if (!is.null(gpu) && is_on_device(v)) return(less_diagonal(state, product_there(state, plan, gpu, v), v))
+  gpu <- if (plan$plain && is.null(u) && knows_diagonal_in_order(state, plan)) gpu_of_approximation(state)
+  if (!is.null(gpu) && is_on_device(v)) return(less_diagonal(plan, product_there(state, plan, gpu, v), v))
   v <- columns_of_numbers(v)
-  if (!is.null(gpu)) return(less_diagonal(state, product_there(state, plan, gpu, v), v))
+  if (!is.null(gpu)) return(less_diagonal(plan, product_there(state, plan, gpu, v), v))
   if (!is.null(u)) u <- finite_columns(u)
   out <- by_rows(r_far_product(plan$pointer, finite_columns(v), FALSE, threads_of(state$tensor))$sums, u)
   if (length(plan$near$i_from)) out <- out + unname(pair_sums(near_pairs(state, plan), v, u))
-  less_diagonal(state, out, v, u)
+  less_diagonal(plan, out, v, u)
 }
 
 columns_of_numbers <- function(v) {
@@ -245,14 +240,6 @@ finite_columns <- function(v) {
   v <- columns_of_numbers(v)
   if (any(!is.finite(v))) refuse_infinite_weights()
   v
-}
-
-less_diagonal <- function(state, out, v, u = NULL) {
-  if (is.null(state$diagonal)) return(out)
-  components <- NCOL(state$diagonal)
-  if (components == 1) return(out - by_rows(as.vector(state$diagonal) * v, u))
-  each <- rep(seq_len(ncol(v)), each = components)
-  out - by_rows(v[, each, drop = FALSE] * state$diagonal[, rep(seq_len(components), ncol(v)), drop = FALSE], u)
 }
 
 # Columns times numbers of the rows, those of each component added up.
@@ -276,12 +263,13 @@ refuse_infinite_weights <- function() abort("value", "the vector that an approxi
 # The formula over near pairs alone: boxes are ranges of points in their order.
 near_pairs <- function(state, plan) {
   if (!is.null(state$plan$near_tensor)) return(state$plan$near_tensor)
-  near <- restrict(state$all, ranges = ranges_in_order(plan, state$tensor$extent))
+  near <- restrict(state$all, ranges = ranges_in_order(plan, state$tensor$extent),
+                   exclude_diag = !is.null(state$tensor$pairs))
   state$plan$near_tensor <- lazy_set(near, precision = precision_beside(state, plan))
 }
 
-# Beside points far away, those of all others have few digits left in float32.
-precision_beside <- function(state, plan) if (plan$strays > 0) "float64" else near_precision(state)
+# Beside points far away, those of all others have few digits left in float32; nearly the same points have none.
+precision_beside <- function(state, plan) if (plan$strays > 0 || plan$rough) "float64" else near_precision(state)
 
 #' @rdname approximate
 #' @export
@@ -318,7 +306,7 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   n <- need_extent(F, "j", "a reduction with `tol`")
   w <- if (is.null(weight)) matrix(1, n) else run_single(if (index == "i") t(weight) else weight, "j")
   out <- if (width(F) == 1) approximate(F, tol) %*% w else approximated_components(F, tol, w)
-  if (row$fn == "mean") out <- out / (n - !is.null(F$pairs))
+  if (row$fn == "mean") out <- out / (if (is.null(F$pairs)) n else n - (seq_len(F$extent[1]) <= n))
   if (drop) rearranged(out, without_column) else out
 }
 
@@ -351,6 +339,7 @@ relative_error <- function(state, v, found, u = NULL) {
   nowhere <- !is.finite(found) & !is.finite(exact)
   found[nowhere] <- exact[nowhere] <- squares[nowhere] <- 0
   off <- colSums((found - exact)^2)
+  if (anyNA(off)) return(Inf)
   size <- pmax(colSums(exact^2), colSums(squares))
   sqrt(max(0, ifelse(off == 0, 0, off / size)))
 }

@@ -87,7 +87,9 @@ sums_of_one_side <- function(F, v, u) {
     of_weights <- if (along_j) v * f[, d] else v
     of_rows <- if (along_j) u else u * f[, d]
     sums <- drop(of_rows %*% colSums(of_weights))
-    if (is.null(F$pairs)) sums else sums - rowSums(of_rows * of_weights)
+    if (is.null(F$pairs)) return(sums)
+    both <- seq_len(min(nrow(u), nrow(v)))
+    replace(sums, both, sums[both] - rowSums(of_rows[both, , drop = FALSE] * of_weights[both, , drop = FALSE]))
   })
   matrix(unlist(columns), nrow(u), ncol(f))
 }

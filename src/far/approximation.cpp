@@ -48,6 +48,7 @@ class Approximated : public Approximation {
     // Where it is nothing at all, what it is elsewhere.
     if (scale < kSmallestScale) scale = largest_found(cut_.profile, 0, D * cube_.width * cube_.width, cut_.power);
     user_check(scale > 0, Fault::input, "the formula is 0, or not a number, at all distances of these points");
+    rough = is_rough_at_nothing(cut_.profile, cube_.width, cut_.power, scale);
     const Demands demands{wish.tolerance * scale, wish.grade, cut_.power};
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
     Prices prices = wish.prices;

@@ -93,6 +93,13 @@ double largest_found(const Profile& k, double least, double most, int power) {
   return found;
 }
 
+bool is_rough_at_nothing(const Profile& k, double width, int power, double scale) {
+  constexpr double kOfScale = 0.01, kOfWidth = 0x1p-24;
+  const double step = width * kOfWidth, there = k.at(step * step) * std::pow(step, power);
+  const double jump = there - (power > 0 ? 0 : k.at(0));
+  return !(std::abs(jump) <= kOfScale * scale);
+}
+
 std::string why_no_series(const Profile& k, double least, double most) {
   constexpr int kPlaces = 20;
   std::vector<Disc> places;

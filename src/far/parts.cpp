@@ -109,8 +109,11 @@ Part Parts::of(const Ref& ref) {
       part.numbers.resize(static_cast<std::size_t>(ref.width));
       for (int d = 0; d < ref.width; ++d) part.numbers[static_cast<std::size_t>(d)] = evaluator_.read(ref)[d].v;
       return part;
-    case Depends::row: part.rows = {{ref, false}}; return part;
-    case Depends::column: part.columns = {{ref, false}}; return part;
+    case Depends::row:
+    case Depends::column:
+      if (const std::optional<Part> factors = of_side(ref, 0)) return *factors;
+      (depends(ref) == Depends::row ? part.rows : part.columns) = {{ref, false}};
+      return part;
     case Depends::pair: break;
   }
   const Step* const step = program_.maker(ref);
@@ -123,6 +126,25 @@ Part Parts::of(const Ref& ref) {
   --depth_;
   known_[ref.index] = part;
   return part;
+}
+
+// What depends on one side alone as a product of numbers and data, so that it is known again in other products. What
+// steps between have made is gone when factors are read, so there is none of that; nor are there many factors.
+std::optional<Part> Parts::of_side(const Ref& ref, int depth) {
+  constexpr int kDeepest = 32;
+  constexpr std::size_t kMostFactors = 8;
+  if (depends(ref) == Depends::param) return of(ref);
+  const Step* const step = program_.maker(ref);
+  if (!step) return depends(ref) == Depends::row ? Part{{{ref, false}}, {}} : Part{{}, {{ref, false}}};
+  const bool known = step->op == Op::Mult || step->op == Op::Divide || step->op == Op::Inv || step->op == Op::Square ||
+                     step->op == Op::Minus;
+  const std::optional<Part> a = known && depth < kDeepest ? of_side(step->in[0], depth + 1) : std::nullopt;
+  if (!a) return {};
+  std::optional<Part> b = step->op == Op::Square ? a : Part();
+  if (step->op == Op::Minus) b->numbers = {-1};
+  if (step->op == Op::Mult || step->op == Op::Divide) b = of_side(step->in[1], depth + 1);
+  if (!b || a->rows.size() + a->columns.size() + b->rows.size() + b->columns.size() > kMostFactors) return {};
+  return product(step->op == Op::Inv ? inverse(*a) : *a, step->op == Op::Divide ? inverse(*b) : *b);
 }
 
 Part Parts::of_step(const Step& step) {
@@ -169,6 +191,7 @@ Part Parts::of_step(const Step& step) {
       both.place = times(a.place, b.place);
       return folded(both, fold_width(step), "scalprod");
     }
+    case Op::Select: return choice(step);
     case Op::Sum: return folded(of(step.in[0]), fold_width(step), "sum");
     default: return plain_step(step);
   }
@@ -186,18 +209,38 @@ Part Parts::sum(const Step& step) {
   for (const Ref& ref : step.in)
     if (depends(ref) == Depends::row || depends(ref) == Depends::column)
       throw Refused{sentence("`", name_of(ref), "` enters beside the distance")};
-  if (!same(a.rows, b.rows) || !same(a.columns, b.columns) || a.power != b.power)
-    throw Refused{"it is a sum of terms with different factors"};
   Part both = a;
+  const Places places = united(a, b, "it is a sum", &both);
+  both.place = new_step(step.op, {places.one, places.other});
+  return both;
+}
+
+// Two terms with the same factors, as places of the profile beside these.
+Parts::Places Parts::united(const Part& a, const Part& b, const char* what, Part* both) {
+  if (!same(a.rows, b.rows) || !same(a.columns, b.columns) || a.power != b.power)
+    throw Refused{sentence(what, " of terms with different factors")};
   if (is_uniform(a) && is_uniform(b)) {
-    both.numbers = {1};
-    both.place = new_step(step.op, {place_of(a), place_of(b)});
-    return both;
+    both->numbers = {1};
+    return {place_of(a), place_of(b)};
   }
   const std::optional<double> times = ratio(b.numbers, a.numbers);
-  if (!times) throw Refused{"it is a sum of terms whose components have different weights"};
-  const Part one{{}, {}, {1}, a.place}, other{{}, {}, {*times}, b.place};
-  both.place = new_step(step.op, {place_of(one), place_of(other)});
+  if (!times) throw Refused{sentence(what, " of terms whose components have different weights")};
+  return {place_of({{}, {}, {1}, a.place}), place_of({{}, {}, {*times}, b.place})};
+}
+
+// One of two terms with the same factors, or of one and nothing.
+Part Parts::choice(const Step& step) {
+  const int test = plain(step.in[0], step);
+  const Part a = of(step.in[1]), b = of(step.in[2]);
+  Part both = is_zero(a) ? b : a;
+  Places places;
+  if (is_zero(a) || is_zero(b)) {
+    const int some = both.place == Part::kOne ? new_number(1) : both.place, none = new_number(0);
+    places = is_zero(a) ? Places{none, some} : Places{some, none};
+  } else {
+    places = united(a, b, "it is a choice", &both);
+  }
+  both.place = new_step(Op::Select, {test, places.one, places.other});
   return both;
 }
 

@@ -60,8 +60,14 @@ class Parts {
   std::string name_of(const Ref& ref) const;
   bool same(const Ref& a, const Ref& b) const;
   bool same(std::vector<Factor> a, std::vector<Factor> b) const;
+  std::optional<Part> of_side(const Ref& ref, int depth);
   Part of_step(const Step& step);
   Part sum(const Step& step);
+  struct Places {
+    int one = 0, other = 0;
+  };
+  Places united(const Part& a, const Part& b, const char* what, Part* both);
+  Part choice(const Step& step);
   Part plain_step(const Step& step);
   Part difference(const Ref& a, const Ref& b, int width);
   Part folded(Part part, int width, const char* fn);

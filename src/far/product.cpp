@@ -15,9 +15,8 @@ namespace {
 
 constexpr Index kBoxesAtOnce = 8;  // that a thread takes
 constexpr int kColumnsAtOnce = 16;
-constexpr int kBinomial[3][3] = {{1, 0, 0}, {1, 1, 0}, {1, 2, 1}};
-
 double to_power(double x, int power) { return power == 0 ? 1 : x * to_power(x, power - 1); }
+double binomial(int n, int k) { return k == 0 ? 1 : binomial(n - 1, k - 1) * n / k; }
 
 // One column of weights as several: by themselves, then for each power and component.
 template <int D>
@@ -142,7 +141,7 @@ class LevelProduct {
       for (int q = 1; q <= spread_.power; ++q)
         for (int r = 0; r <= q; ++r)
           out[static_cast<std::size_t>(spread_.at(r, d))].push_back(
-              {spread_.at(q, d), (r % 2 ? -1 : 1) * kBinomial[q][r] * to_power(offset, q - r)});
+              {spread_.at(q, d), (r % 2 ? -1 : 1) * binomial(q, r) * to_power(offset, q - r)});
     }
     return out;
   }
@@ -209,7 +208,7 @@ class LevelProduct {
           for (int q = 0; q <= spread_.power; ++q) {
             found.assign(static_cast<std::size_t>(box.size()), 0.0);
             add(c * spread_.count() + spread_.at(q, d), found.data());
-            const double times = kBinomial[spread_.power][q] * to_power(in_box.half, spread_.power);
+            const double times = binomial(spread_.power, q) * to_power(in_box.half, spread_.power);
             for (int p = 0; p < box.size(); ++p)
               out[p] += times * to_power(place_in(in_box, static_cast<std::size_t>(d), p), spread_.power - q) *
                         found[static_cast<std::size_t>(p)];

@@ -66,7 +66,17 @@ test_that("so are those of points on both sides, scales by component, factors of
     of_points = function(p) function(x, b) list(K = exp(-sqdist(2 * sin(Vi(x)), Vj(p$x))), b = b),
     constant = function(p) function(s, a, b) list(K = a - kernel_energy(p$x, p$x, s), b = b),
     constant_row = function(p) function(s, u, b) list(K = Vi(u) * (kernel_gaussian(p$x, p$x, s) + s), b = b),
-    squares = function(p) function(x, s, b) list(K = -sqdist(Vi(x), Vj(p$x)) / s, b = b)
+    squares = function(p) function(x, s, b) list(K = -sqdist(Vi(x), Vj(p$x)) / s, b = b),
+    compact = function(p) function(x, s, w, b) {
+      list(K = relu(1 - sqdist(Vi(x), Vj(p$x)) / s)^4 * Vj(w), b = b)
+    },
+    exponent = function(p) function(x, a, w, b) list(K = (1 + sqdist(Vi(x), Vj(p$x)))^(-Pm(a)) * Vj(w), b = b),
+    kernels = function(p) function(x, s, a, w, b) {
+      list(K = (kernel_gaussian(x, p$x, s) + a * kernel_matern(x, p$x, 2 * s, nu = 1.5)) * Vj(w), b = b)
+    },
+    twice = function(p) function(x, s, u, b) {
+      list(K = Vi(u)^2 * kernel_gaussian(x, p$x, s) - Vi(u)^2 * kernel_cauchy(x, p$x, s), b = b)
+    }
   )
   for (name in names(builds)) {
     p <- problem(300, 300, 2, 50 + match(name, names(builds)))
@@ -168,6 +178,7 @@ test_that("sums of formulas of several components are those of all pairs", {
   formulas <- list(
     exp(-s) * (X - Y), 2 * (X - Y) / (1 + s), -(exp(-s) * (X - Y) + (X - Y) / (1 + s)),
     Vi(p$u) * exp(-s) * (X - Y) * Vj(p$w),
+    exp(-s) * (X - Y)^3, exp(-s) * square(X - Y) * (Y - X)^2,
     exp(-s) * square(X - Y) * Pm(c(2, -3)), exp(-s) * (X - Y) * Vi(p$x), exp(-s) * Pm(c(1, 2)) * Vi(p$u)
   )
   for (F in formulas) {

@@ -110,6 +110,44 @@ test_that("sums and means take a tolerance, and the diagonal may be left out", {
     expect_error(eval(code), "takes no", class = "kernweave_error_unsupported", label = deparse(code))
 })
 
+test_that("pairs of a point with itself are left out, whatever they are, near or far, of as many points or not", {
+  set.seed(19)
+  formulas <- list(inverse = function(s) 1 / sqrt(s), smooth = function(s) exp(-s), log = function(s) log(s))
+  for (name in names(formulas)) for (rows in c(300, 200, 400)) {
+    x <- matrix(stats::runif(600), 300)
+    y <- rbind(x, x + 1)[seq_len(rows), ]
+    K <- exclude_diag(formulas[[name]](sqdist(Vi(x), Vj(y))))
+    dense <- as.matrix(lazy_set(formulas[[name]](sqdist(Vi(x), Vj(y))), precision = "float64"))
+    dense[cbind(seq_len(min(300, rows)), seq_len(min(300, rows)))] <- 0
+    b <- cbind(stats::rnorm(rows), 1)
+    for (price in c(1, 1e6)) for (certify in c("audit", "proof")) {
+      label <- paste(name, rows, price, certify)
+      expect_equal(eager(approximate(K, 1e-7, certify), price) %*% b, dense %*% b, tolerance = 1e-6, label = label)
+      expect_equal(eager(approximate(t(K), 1e-7, certify), price) %*% b[rep_len(seq_len(rows), 300), ],
+                   t(dense) %*% b[rep_len(seq_len(rows), 300), ], tolerance = 1e-6, label = label)
+    }
+    for (fn in c("sum", "mean")) for (index in c("i", "j")) {
+      expect_equal(reduction(K, fn, index, tol = 1e-7), reduction(K, fn, index), tolerance = 1e-6,
+                   label = paste(name, rows, fn, index))
+    }
+  }
+})
+
+test_that("points that float32 cannot tell apart are near in float64 where the formula needs it", {
+  set.seed(20)
+  x <- c(stats::runif(1000), 1 + 1e-9 * stats::runif(50))
+  w <- stats::rnorm(1050)
+  K <- exclude_diag(1 / sqrt(sqdist(Vi(x), Vj(x))))
+  exact <- lazy_set(K, precision = "float64") %*% w
+  expect_equal(eager(approximate(K, 1e-4), 1) %*% w, exact, tolerance = 1e-7)
+  toward <- sign(Vi(x) - Vj(x)) * exp(-abs(Vi(x) - Vj(x)))
+  expect_equal(eager(approximate(toward, 1e-4), 1) %*% abs(w), lazy_set(toward, precision = "float64") %*% abs(w),
+               tolerance = 1e-5)
+  B <- eager(approximate(exp(-sqdist(Vi(x), Vj(x))), 1e-5), 1)
+  invisible(B %*% w)
+  expect_equal(B %*% (1e40 * abs(w)), 1e40 * (B %*% abs(w)), tolerance = 1e-5)
+})
+
 test_that("explain() shows the formula of the distance, the levels, the work and the bound", {
   x <- with_local_seed(11, matrix(stats::runif(6000), ncol = 2))
   shown <- function(A) utils::capture.output(explain(A))
