@@ -60,6 +60,12 @@ Disc erf_at(Complex z) {
   return rounded({1, exp(Disc(-z * z, kRounding * std::norm(z), false)).size(), false});
 }
 
+// log(1 + z) with all digits, however small z is.
+Complex log_behind_one(Complex z) {
+  if (std::abs(z) > 0.5) return std::log(1.0 + z);
+  return {std::log1p(z.real() * (2 + z.real()) + z.imag() * z.imag()) / 2, std::atan2(z.imag(), 1 + z.real())};
+}
+
 const Disc& smaller(const Disc& a, const Disc& b) { return a.size() < b.size() ? a : b; }
 
 }  // namespace
@@ -98,7 +104,7 @@ Disc acosh(const Disc& a) {
 // log(1 + exp(z)) in the strip where neither it nor z + log(1 + exp(-z)) has a cut, so that they are the same.
 Disc softplus(const Disc& a) {
   const auto value = [](auto x, double along) {
-    return along > 0 ? x + std::log(1.0 + std::exp(-x)) : std::log(1.0 + std::exp(x));
+    return along > 0 ? x + log_behind_one(std::exp(-x)) : log_behind_one(std::exp(x));
   };
   if (a.real) return rising([](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }, a);
   if (!(std::abs(a.centre.imag()) + a.radius < kPi)) return Disc::nowhere();

@@ -81,6 +81,15 @@ outside_disc <- function(op, complex) {
   max(beyond) / (Mod(found$centre) + found$radius + 1e-3)
 }
 
+test_that("tiny values have discs that are as tight", {
+  for (at in c(-30, -37, -45, -200) + c(0.7i, -2i, 0i, 1i)) {
+    disc <- kernweave:::r_test_disc("Softplus", at, 0, FALSE, matrix(Re(at)))
+    small <- exp(at)
+    expect_lt(Mod(disc$centre - small * (1 - small / 2)), 1e-13 * Mod(small))
+    expect_lt(disc$radius, 1e-13 * Mod(small))
+  }
+})
+
 test_that("values of every operation lie in the disc of its arguments' discs", {
   with_local_seed(31, for (op in elementwise$name) for (complex in c(FALSE, TRUE)) {
     beyond <- unlist(replicate(by_tier(40, 100, 5000), outside_disc(op, complex)))
