@@ -301,6 +301,7 @@ with_first_places <- function(R, result, output, data, operands) {
   rows <- over_same_pairs(R, new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents), data,
                           operands)
   n <- nrow(rows$value)
+  if (n == 0) return(result)
   width <- length(rows$value) / n / output$K
   places <- array((rows$index - 1) * n + seq_len(n), c(n, output$K, width))
   values <- array(rows$value * output$finish$sign, dim(places))

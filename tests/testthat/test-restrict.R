@@ -203,6 +203,12 @@ test_that("print and explain() say which pairs exist", {
   expect_output(print(exclude_diag(kernel_gaussian(x))), "where row_index\\(\\) != col_index\\(\\)")
 })
 
+test_that("of no pairs at all there is no least one, whatever the order of their groups", {
+  F <- restrict(sqdist(Vi(matrix(0, 0, 2)), Vj(matrix(1, 6, 2))), by = list(integer(0), c(1, 2, 1, 2, 1, 2)))
+  expect_identical(as.vector(reduction(F, "argmin", index = "ij")), NA_integer_)
+  expect_identical(as.vector(reduction(F, "min_argmin", index = "ij")$value), Inf)
+})
+
 test_that("ranges that reach beyond the points are refused, at once or when the data come", {
   beyond <- ranges(cbind(1, 9), cbind(1, 2), matrix(TRUE))
   K <- sqdist(Vi(1:4), Vj(1:3))
