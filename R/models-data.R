@@ -25,7 +25,8 @@ inputs_of_frame <- function(x, argument, levels = NULL) {
   if (!ncol(x)) abort("shape", "`", argument, "` has no columns")
   parts <- lapply(names(x), function(name) variable_columns(x[[name]], name, levels[[name]]))
   columns <- do.call(cbind, parts)
-  if (is.character(attr(x, "row.names"))) rownames(columns) <- attr(x, "row.names")
+  # Of rows that are counted through names would say nothing; after some have been left out they tell which are there.
+  if (!identical(attr(x, "row.names"), seq_len(nrow(x)))) rownames(columns) <- row.names(x)
   structure(columns, term = rep(seq_along(parts), vapply(parts, ncol, 0L)))
 }
 

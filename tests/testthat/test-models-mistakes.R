@@ -117,3 +117,22 @@ test_that("deviance and the deviation of the noise are those of the residuals", 
   expect_said(sigma(geyser), "unsupported", "kde_lazy")
   expect_said(deviance(components), "unsupported", "kpca_lazy")
 })
+
+test_that("after rows are left out, names tell which are there", {
+  fits <- list(kernel_ridge(Ozone ~ Wind, airquality, lambda = 1), local_reg(Ozone ~ Wind, airquality, bandwidth = 2),
+               rbf_interpolate(Ozone ~ Wind, airquality, lambda = 1),
+               gp_fit(Ozone ~ Wind, airquality, kernel = kernel_spec("matern52", 5), variance = 900, nugget = 600))
+  kept <- names(residuals(lm(Ozone ~ Wind, airquality)))
+  for (fit in fits) {
+    expect_identical(names(residuals(fit)), kept)
+    expect_identical(names(fitted(fit)), kept)
+    expect_identical(names(predict(fit, airquality[c(3, 7), ])), c("3", "7"))
+    expect_null(names(predict(fit, data.frame(Wind = 7:9))))
+    every <- update(fit, na.action = na.exclude)
+    expect_length(residuals(every), 153)
+    expect_identical(unname(residuals(every)[as.integer(kept)]), unname(residuals(fit)))
+  }
+  expect_null(names(fitted(stopping)))
+  expect_identical(names(fitted(local_reg(dist ~ speed, cars, subset = speed > 9, bandwidth = 2))),
+                   as.character(which(cars$speed > 9)))
+})
