@@ -164,7 +164,7 @@ threads_of <- function(K) call_options(K$settings)$threads %or% 0L
 prices_of_pairs <- function(state) {
   single <- near_precision(state) == "float32"
   if (!is.null(state$prices)) state$prices
-  else if (is.null(gpu_of_approximation(state))) c(if (single) 3 else 7, 160000)
+  else if (is.null(gpu_of_approximation(state))) c(if (single) 3 else 5, 160000)
   else c(if (single) 1 else 4, 1e6)
 }
 

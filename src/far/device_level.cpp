@@ -67,6 +67,7 @@ void LevelThere<D>::add(const PointsThere<D>& targets, const PointsThere<D>& sou
   FarTask task{};
   task.half = half_;
   task.set = there<int>(set_);
+  task.ends = there<int>(ends_);
   task.degrees = degrees_;
   task.terms = terms_;
   task.room = padded_;
@@ -122,7 +123,9 @@ void LevelThere<D>::apply(FarTask task, const PairsThere& pairs, const SeriesRoo
 
 template <int D>
 void LevelThere<D>::send_terms(const LevelTerms<D>& terms) {
-  set_ = sent(device_, std::vector<int>(terms.terms().set, terms.terms().set + terms_));
+  const Terms of = terms.terms();
+  set_ = sent(device_, std::vector<int>(of.set, of.set + terms_));
+  ends_ = sent(device_, std::vector<int>(of.ends, of.ends + power(degrees_, D - 1)));
   std::vector<int> turned;
   for (int number = 0; number < kTurns; ++number) {
     const auto& turn = terms.turn(number);

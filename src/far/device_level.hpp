@@ -52,7 +52,7 @@ class LevelThere {
   const double half_;
   int blocks_ = 0, width_ = 0, most_pairs_ = 0;
   BoxesThere<D> targets_, sources_;
-  Block set_, turned_, starts_, columns_, numbers_;
+  Block set_, ends_, turned_, starts_, columns_, numbers_;
   std::vector<PairsThere> pairs_;
 };
 

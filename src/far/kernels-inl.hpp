@@ -77,21 +77,32 @@ inline void multiply(const far::BlockRows& matrix, const double* in, double* out
 
 // --- points ---
 
-// Calls f(first point, points, polynomials) with T_0 to T_{degrees - 1} of each axis for a vector of points. Lanes
-// behind the last point are at the centre: the next box may be so far that polynomials there are no numbers.
+// Points at once, some vectors of them: coefficients, and moments on their way to memory and back, are for all.
+constexpr int kStrips = 4, kTogether = kStrips * kLanes;
+typedef Vector Strip[kStrips];
+
+template <class F>
+inline void each_vector(F f) {
+  downward<kStrips - 1>(f);
+}
+
+// Calls f(first point, points, polynomials) with T_0 to T_{degrees - 1} of each axis. Lanes behind the last point are
+// at the centre: the next box may be so far that polynomials there are no numbers.
 template <int D, class F>
 inline void each_strip(const far::BoxPoints<D>& box, int degrees, F f) {
-  Vector polynomials[D][far::kMostDegrees];
-  for (int p = 0; p < box.count; p += kLanes) {
-    const int count = box.count - p < kLanes ? box.count - p : kLanes;
-    for (int d = 0; d < D; ++d) {
-      Vector u = ((load(box.at[d] + p) - box.centre[d]) - box.rest[d]) * (1 / box.half);
-      for (int k = count; k < kLanes; ++k) u[k] = 0;
-      Vector* const t = polynomials[d];
-      t[0] = Vector{} + 1.0;
-      if (degrees > 1) t[1] = u;
-      for (int a = 2; a < degrees; ++a) t[a] = 2.0 * u * t[a - 1] - t[a - 2];
-    }
+  Strip polynomials[D][far::kMostDegrees];
+  for (int p = 0; p < box.count; p += kTogether) {
+    const int count = box.count - p < kTogether ? box.count - p : kTogether;
+    for (int d = 0; d < D; ++d)
+      each_vector([&](auto w) {
+        Vector u = ((load(box.at[d] + p + w * kLanes) - box.centre[d]) - box.rest[d]) * (1 / box.half);
+        const int there = count - w * kLanes;
+        for (int k = there < 0 ? 0 : there; k < kLanes; ++k) u[k] = 0;
+        Strip* const t = polynomials[d];
+        t[0][w] = Vector{} + 1.0;
+        if (degrees > 1) t[1][w] = u;
+        for (int a = 2; a < degrees; ++a) t[a][w] = 2.0 * u * t[a - 1][w] - t[a - 2][w];
+      });
     f(p, count, polynomials);
   }
 }
@@ -100,21 +111,28 @@ template <int D>
 void moments(const far::BoxPoints<D>& box, const double* weights, const far::Terms& terms, double* room, double* out) {
   const int p = terms.degrees, all = far::power(p, D);
   for (int k = 0; k < all * kLanes; ++k) room[k] = 0;
-  const auto add = [&](int at, Vector v) { store(load(room + at * kLanes) + v, room + at * kLanes); };
-  each_strip<D>(box, p, [&](int first, int count, const Vector (*t)[far::kMostDegrees]) {
-    Vector w{};
-    for (int k = 0; k < count; ++k) w[k] = weights[first + k];
-    for (int a = 0; a < p; ++a) {
-      const Vector of_a = w * t[0][a];
-      if constexpr (D == 1) add(a, of_a);
-      else
-        for (int b = 0; b < p; ++b) {
-          const Vector of_b = of_a * t[1][b];
-          if constexpr (D == 2) add(a * p + b, of_b);
-          else
-            for (int c = 0; c < p; ++c) add((a * p + b) * p + c, of_b * t[D - 1][c]);
-        }
+  const auto add_along_last = [&](int leading, const Strip& of, const Strip* last) {
+    double* to = room + leading * p * kLanes;
+    for (int c = 0; c < terms.ends[leading]; ++c, to += kLanes) {
+      Vector sum = load(to);
+      each_vector([&](auto w) { sum += of[w] * last[c][w]; });
+      store(sum, to);
     }
+  };
+  each_strip<D>(box, p, [&](int first, int count, const Strip (*t)[far::kMostDegrees]) {
+    Strip weight{}, of_a, of_b;
+    for (int k = 0; k < count; ++k) weight[k / kLanes][k % kLanes] = weights[first + k];
+    if constexpr (D == 1) add_along_last(0, weight, t[0]);
+    else
+      for (int a = 0; a < p; ++a) {
+        each_vector([&](auto w) { of_a[w] = weight[w] * t[0][a][w]; });
+        if constexpr (D == 2) add_along_last(a, of_a, t[1]);
+        else
+          for (int b = 0; b < p; ++b) {
+            each_vector([&](auto w) { of_b[w] = of_a[w] * t[1][b][w]; });
+            add_along_last(a * p + b, of_b, t[D - 1]);
+          }
+      }
   });
   for (int k = 0; k < terms.count; ++k) {
     const Vector v = load(room + terms.set[k] * kLanes);
@@ -130,22 +148,26 @@ void evaluate(const far::BoxPoints<D>& box, const double* coefficients, const fa
   const int p = terms.degrees, all = far::power(p, D);
   for (int k = 0; k < all; ++k) room[k] = 0;
   for (int k = 0; k < terms.count; ++k) room[terms.set[k]] = coefficients[k];
-  each_strip<D>(box, p, [&](int first, int count, const Vector (*t)[far::kMostDegrees]) {
-    Vector sum{};
-    for (int a = 0; a < p; ++a) {
-      Vector of_a{};
-      if constexpr (D == 1) of_a += room[a];
-      else
-        for (int b = 0; b < p; ++b) {
-          Vector of_b{};
-          if constexpr (D == 2) of_b += room[a * p + b];
-          else
-            for (int c = 0; c < p; ++c) of_b += room[(a * p + b) * p + c] * t[D - 1][c];
-          of_a += of_b * t[1 % D][b];
+  // sums += by times what the last axis comes to.
+  const auto add_along_last = [&](int leading, const Strip* last, const Strip& by, Strip* sums) {
+    Strip found{};
+    for (int c = 0; c < terms.ends[leading]; ++c)
+      each_vector([&](auto w) { found[w] += room[leading * p + c] * last[c][w]; });
+    each_vector([&](auto w) { (*sums)[w] += found[w] * by[w]; });
+  };
+  each_strip<D>(box, p, [&](int first, int count, const Strip (*t)[far::kMostDegrees]) {
+    Strip sums{};
+    if constexpr (D == 1) add_along_last(0, t[0], t[0][0], &sums);
+    else
+      for (int a = 0; a < p; ++a) {
+        if constexpr (D == 2) add_along_last(a, t[1], t[0][a], &sums);
+        else {
+          Strip of_a{};
+          for (int b = 0; b < p; ++b) add_along_last(a * p + b, t[D - 1], t[1][b], &of_a);
+          each_vector([&](auto w) { sums[w] += of_a[w] * t[0][a][w]; });
         }
-      sum += of_a * t[0][a];
-    }
-    for (int k = 0; k < count; ++k) out[first + k] += sum[k];
+      }
+    for (int k = 0; k < count; ++k) out[first + k] += sums[k / kLanes][k % kLanes];
   });
 }
 

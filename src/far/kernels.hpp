@@ -10,11 +10,13 @@ constexpr int kBatch = 16;        // pairs of boxes at once
 constexpr int kRowsOfBlock = 4;   // rows of a class's matrix that share their columns
 constexpr int kMostDegrees = 48;  // of a polynomial along one axis
 
-// Products of Chebyshev polynomials of the places in a box, of degrees below `degrees` along each axis; of these, some.
+// Products of Chebyshev polynomials of the places in a box, of degrees below `degrees` along each axis; of these, some:
+// none of degrees from `ends` on along the last axis, for each choice of degrees along the others.
 struct Terms {
   int degrees;
   const int* set;
   int count;
+  const int* ends;
 };
 
 // Points of a box: where its first lies, and how places in the box go from -1 to 1. The centre is in two parts, for

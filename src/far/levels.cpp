@@ -19,6 +19,8 @@ constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
 constexpr int kStretches = 256;         // of the target boxes of a level, each the work of one thread
 // Terms that moving a point's number in or out of a series comes to, and that a series takes by itself; measured.
 constexpr double kTermsOfPoint = 0.02, kTermsOfSeries = 0.3;
+// What a term takes beside one of fewer components: of three there are more than the first-level cache has room for.
+constexpr double kTerm[] = {1, 1, 1.5};
 // A tenth of what finding a series of 1, 2, and 3 components takes: a plan is rarely for one product.
 constexpr double kTermsOfClass[] = {5e5, 2e6, 1e7};
 constexpr std::size_t kClassesAtOnce = 16;
@@ -64,6 +66,7 @@ class Planner {
     const auto count = static_cast<Index>(targets.size()), stretches = std::min<Index>(count, kStretches);
     std::vector<std::vector<FarPair>> far(static_cast<std::size_t>(stretches));
     Candidates next(targets.size());
+    const double at_once = kTerm[D - 1] * prices_.at_once;
     arrays::each_task(workers_, stretches, [&](Index stretch) {
       std::vector<FarPair>& mine = far[static_cast<std::size_t>(stretch)];
       const auto end = static_cast<std::size_t>(partition::even_split(count, stretches, stretch + 1));
@@ -78,7 +81,7 @@ class Planner {
           if (of.kind == BoxClass::Kind::skip)
             mine.push_back({pair.target, pair.source, pair.box_class, FarPair::kSkipped});
           else if (of.kind == BoxClass::Kind::far && is_worth(of, target, source, pairs)) mine.push_back(pair);
-          else if (pairs * prices_.pair <= prices_.at_once || target.children == 0 || source.children == 0)
+          else if (pairs * prices_.pair <= at_once || target.children == 0 || source.children == 0)
             near_[l][t].push_back({source.begin, source.end});
           else next[t].push_back(s);
         }
@@ -100,7 +103,7 @@ class Planner {
       }
     LevelTerms<D> terms(&classes, used, workers_);
     const double of_point = kTermsOfPoint * power(terms.terms().degrees, D);
-    work += of_point * (points_in(targets, to) + points_in(sources, from));
+    work = kTerm[D - 1] * (work + of_point * (points_in(targets, to) + points_in(sources, from)));
     all->levels.push_back({half, std::move(classes), std::move(far), std::move(terms), work});
     return children_of(l, next);
   }
@@ -164,7 +167,7 @@ class Planner {
   // Is the series less work than the pairs?
   bool is_worth(const BoxClass& of, const Box& target, const Box& source, double pairs) const {
     const double of_points = kTermsOfSeries + kTermsOfPoint * (target.size() + source.size());
-    return pairs * prices_.pair > of.kept + of_points * power(of.degrees, D);
+    return pairs * prices_.pair > kTerm[D - 1] * (of.kept + of_points * power(of.degrees, D));
   }
 
   // What is nowhere far would come to pairs of all boxes.

@@ -95,9 +95,13 @@ void LevelTerms<D>::collect(const std::vector<BoxClass>& classes, const std::vec
   }
   std::sort(order.begin(), order.end());
   place_.assign(needed.size(), -1);
+  ends_.assign(static_cast<std::size_t>(power(degrees_, D - 1)), 0);
   for (const auto& entry : order) {
-    place_[static_cast<std::size_t>(std::get<2>(entry))] = count();
-    set_.push_back(std::get<2>(entry));
+    const int number = std::get<2>(entry);
+    place_[static_cast<std::size_t>(number)] = count();
+    set_.push_back(number);
+    int& end = ends_[static_cast<std::size_t>(number / degrees_)];
+    end = std::max(end, number % degrees_ + 1);
   }
 }
 

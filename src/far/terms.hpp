@@ -27,7 +27,7 @@ class LevelTerms {
   LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
 
   bool any() const { return degrees_ > 0; }
-  Terms terms() const { return {degrees_, set_.data(), count()}; }
+  Terms terms() const { return {degrees_, set_.data(), count(), ends_.data()}; }
   int count() const { return static_cast<int>(set_.size()); }
   int padded() const { return (count() + kRowsOfBlock - 1) / kRowsOfBlock * kRowsOfBlock; }
   const ClassMatrix& matrix(int box_class) const { return matrices_[static_cast<std::size_t>(box_class)]; }
@@ -52,6 +52,7 @@ class LevelTerms {
 
   int degrees_ = 0;
   std::vector<int> set_;    // numbers of terms, in order
+  std::vector<int> ends_;   // of the last axis's degrees
   std::vector<int> place_;  // of each number, -1 where it is not needed
   std::vector<ClassMatrix> matrices_;
   std::vector<Turn> turns_;

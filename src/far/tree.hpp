@@ -37,7 +37,7 @@ class Tree {
   // Halvings of the cube: as many as whole numbers of 63 bits have room for, and those of `int`.
   static constexpr int kHalvings = D == 3 ? 21 : 30;
   // Points that a box is not split for, and what may be read behind the last one.
-  static constexpr int kFewest = 32, kBehind = 16;
+  static constexpr int kFewest = 32, kBehind = 32;
 
   struct Box {
     int begin, end;              // points, in order

@@ -41,7 +41,7 @@ __device__ void far_moments(const FarTask& t) {
   const FarPoints stretch = t.stretches[blockIdx.x];
   const FarCentre centre = t.centres[stretch.place];
   const int p = t.degrees, leading = far_power(p, D - 1), slices = far_slices(leading);
-  const int own = threadIdx.x % leading, slice = threadIdx.x / leading;
+  const int own = threadIdx.x % leading, slice = threadIdx.x / leading, end = t.ends[own];
   double sums[kMost];
 #pragma unroll
   for (int c = 0; c < kMost; ++c) sums[c] = 0;
@@ -58,7 +58,7 @@ __device__ void far_moments(const FarTask& t) {
       const double* const last = of + 1 + (D - 1) * kMost;
 #pragma unroll
       for (int c = 0; c < kMost; ++c)
-        if (c < p) sums[c] += weight * last[c];
+        if (c < end) sums[c] += weight * last[c];
     }
   }
   __syncthreads();
@@ -194,12 +194,12 @@ __device__ void far_evaluated(const FarTask& t) {
   for (int d = 0; d < D; ++d) u[d] = place_in_box(t, centre, point, d);
 #pragma unroll
   for (int c = 0; c < kMost; ++c) last[c] = c == 0 ? 1 : c == 1 ? u[D - 1] : 2 * u[D - 1] * last[c - 1] - last[c - 2];
-  if constexpr (D == 1) t.sums[point] += along_last(room, last, p);
-  if constexpr (D == 2)
-    t.sums[point] += along_axis(u[0], p, [&](int a) { return along_last(room + a * p, last, p); });
+  const auto of_last = [&](int leading) { return along_last(room + leading * p, last, t.ends[leading]); };
+  if constexpr (D == 1) t.sums[point] += of_last(0);
+  if constexpr (D == 2) t.sums[point] += along_axis(u[0], p, of_last);
   if constexpr (D == 3)
     t.sums[point] += along_axis(u[0], p, [&](int a) {
-      return along_axis(u[1], p, [&](int b) { return along_last(room + (a * p + b) * p, last, p); });
+      return along_axis(u[1], p, [&](int b) { return of_last(a * p + b); });
     });
 }
 

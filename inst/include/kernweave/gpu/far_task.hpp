@@ -44,8 +44,9 @@ struct FarTask {
   const FarPoints* stretches;
   const FarCentre* centres;
   double half;
-  // Numbers of a level's terms; those of a box are `room` apart.
-  const int* set;
+  // Numbers of a level's terms; those of a box are `room` apart. None has a degree from `ends` on along the last axis,
+  // for each choice of degrees along the others.
+  const int *set, *ends;
   int degrees, terms, room;
   double *series, *parts;
   const int* part_starts;
