@@ -1,15 +1,11 @@
-# Kernel ridge regression, with its penalty by cross-validation.
+# Kernel ridge regression, with its penalty by generalised cross-validation.
 
 #' Kernel ridge regression
 #'
 #' The function of the inputs that makes squared residuals and `lambda` times its own norm least: a weight for each
-#' observation, `(K + lambda) alpha = y`. The penalty is chosen by cross-validation. [marginal_effects()] tells by how
-#' much the response goes up with each input, with standard errors.
-#'
-#' Up to `control$dense_n` rows each observation is left out in turn, exactly; beyond, and with `lambda = "gcv"`,
-#' cross-validation is generalised, which takes the mean leverage for that of each: its curve comes from one Lanczos
-#' process and is refined about its least. Where some points lie far from all others, as in small samples of skewed
-#' variables, it may penalise far too little.
+#' observation, `(K + lambda) alpha = y`. The penalty is chosen by generalised cross-validation, whose curve comes from
+#' one Lanczos process, is refined about its least, and is exact up to `control$dense_n` rows. [marginal_effects()]
+#' tells by how much the response goes up with each input, with standard errors.
 #'
 #' Inputs and response are brought to mean 0 and standard deviation 1 before, and results are in units of the data;
 #' `alpha`, `lambda` and `gcv` are of the scaled ones. A `scale` that is not given is [maxvar_scale()] of at most 2000
@@ -25,9 +21,8 @@
 #'   `x` a formula
 #' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
 #' @param kernel as in [kernel_spec()], positive definite
-#' @param lambda a positive number; numbers, of which the one with the least criterion is taken; `"loo"` for
-#'   leave-one-out, up to `control$dense_n` rows; `"gcv"` for generalised cross-validation; `NULL` for the first of
-#'   these that the number of rows allows
+#' @param lambda a positive number; numbers, of which the one with the least criterion is taken; `NULL` for generalised
+#'   cross-validation; `"loo"` for leave-one-out, exactly, up to `control$dense_n` rows
 #' @param standardize bring inputs and response to mean 0 and standard deviation 1?
 #' @param weights of the observations: the variance of one is like 1 / its weight
 #' @param control of systems: [fit_control()]
@@ -144,9 +139,9 @@ warn_of_flat <- function(k, x) {
 }
 
 check_penalty <- function(lambda) {
-  if (is.null(lambda) || identical(lambda, "loo") || identical(lambda, "gcv")) return(invisible())
+  if (is.null(lambda) || identical(lambda, "loo")) return(invisible())
   if (is.numeric(lambda) && length(lambda) && all(is.finite(lambda) & lambda > 0)) return(invisible())
-  abort("value", "`lambda` must be positive numbers, \"loo\", \"gcv\" or NULL, not ", format_value(lambda))
+  abort("value", "`lambda` must be positive numbers, \"loo\" or NULL, not ", format_value(lambda))
 }
 
 ridge_penalty <- function(kernel, part, lambda, control) {
@@ -159,35 +154,31 @@ ridge_penalty <- function(kernel, part, lambda, control) {
     return(list(lambda = lambda, edf = n - lambda * path$trace, edf_se = lambda * path$trace_se, method = "given"))
   }
   if (is.numeric(lambda)) {
-    found <- if (dense) loo_curve(as.matrix(op), y, sort(lambda), among = TRUE)
-             else gcv_curve(op, y, n, sort(lambda), control, among = TRUE)
+    found <- gcv_curve(op, y, n, sort(lambda), control, among = TRUE)
     return(c(found, method = "the best given"))
   }
   size <- sum(part$w * diag(kernel_pairs(kernel, part$x))) / n
   ridges <- size * 10^seq(-6, 2, by = if (dense) 0.125 else 0.25)
-  if (identical(lambda, "gcv") || is.null(lambda) && !dense) {
-    return(c(gcv_curve(op, y, n, ridges, control), method = "generalised cross-validation"))
-  }
+  if (is.null(lambda)) return(c(gcv_curve(op, y, n, ridges, control), method = "generalised cross-validation"))
   if (!dense) {
     abort("unsupported", "leaving one out needs a dense matrix, for up to ", control$dense_n, " rows, and there are ",
-          n, "; lambda = \"gcv\" is for any number")
+          n, "; lambda = NULL is for any number")
   }
   c(loo_curve(as.matrix(op), y, ridges), method = "leaving one out")
 }
 
 # Of each ridge the mean square of what an observation differs from its fit without it.
-loo_curve <- function(B, y, ridges, among = FALSE) {
+loo_curve <- function(B, y, ridges) {
   e <- eigen(unname(B), symmetric = TRUE)
   along <- crossprod(e$vectors, y)
-  squares <- e$vectors^2
   n <- nrow(y)
   one <- function(ridge) {
     inverse <- 1 / (pmax(e$values, 0) + ridge)
-    left <- (e$vectors %*% (inverse * along)) / as.vector(squares %*% inverse)
+    left <- (e$vectors %*% (inverse * along)) / as.vector(e$vectors^2 %*% inverse)
     c(lambda = ridge, gcv = sum(left^2) / n, edf = n - ridge * sum(inverse), se = 0)
   }
   table <- as.data.frame(t(vapply(ridges, one, numeric(4))))
-  c(least_of(table, among), list(table = table))
+  c(least_of(table), list(table = table))
 }
 
 # --- predictions --------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ least_of <- function(table, among = FALSE) {
   k <- which.min(table$gcv)
   at_end <- k %in% c(1, nrow(table))
   if (!among && at_end) {
-    warn("boundary", "cross-validation is least at the end of its grid, lambda ",
+    warn("boundary", "generalised cross-validation is least at the end of its grid, lambda ",
          format(table$lambda[k], digits = 3), ": there may be no noise, or no signal; give `lambda`")
   }
   if (among || at_end) return(list(lambda = table$lambda[k], edf = table$edf[k], least = table$gcv[k]))
