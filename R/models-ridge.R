@@ -7,6 +7,9 @@
 #' one Lanczos process, is refined about its least, and is exact up to `control$dense_n` rows. [marginal_effects()]
 #' tells by how much the response goes up with each input, with standard errors.
 #'
+#' Where some points lie far from all others, as in small samples of skewed variables, generalised cross-validation may
+#' penalise far too little, since it takes the mean leverage for each point's own: `lambda = "loo"` leaves each out.
+#'
 #' Inputs and response are brought to mean 0 and standard deviation 1 before, and results are in units of the data;
 #' `alpha`, `lambda` and `gcv` are of the scaled ones. A `scale` that is not given is [maxvar_scale()] of at most 2000
 #' of the points. `sigma2` is the mean square of the residuals. Standard errors of `predict()` are those of the

@@ -1,5 +1,5 @@
 # Approximated products beside exact ones: Rscript bench/far.R [more]. On the CPU in processors' seconds, the exact
-# product from some rows; on a GPU, where there is one, in milliseconds by the clock, data there and results not fetched.
+# product from some rows; on a GPU, where there is one, in milliseconds by the clock, data there, results not fetched.
 # "more" has other clouds, two dimensions, proofs and other tolerances on the CPU, ten million points on a GPU.
 
 suppressPackageStartupMessages(library(kernweave))
