@@ -22,8 +22,8 @@
 #' by evaluating the formula on complex discs. With `"audit"`, the default, errors are taken to cancel as they do in
 #' practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column) is at
 #' most `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs. Else near pairs
-#' are computed in float64, if they were not, then the series is made anew with a fourth of it, and with a sixteenth;
-#' then it is an error. An audit is faster, and errors are far below the bound.
+#' are computed in float64, if they were not, then the series is made anew, up to three times, with a fourth of it or
+#' what the error asks for; then it is an error. An audit is faster, and errors are far below the bound.
 #' `error_bound()` is the proved or expected bound of a product, row by row.
 #'
 #' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; `mean` and a
@@ -193,8 +193,8 @@ approximated_product <- function(state, v, u = NULL) {
   if (!is_on_device(out) && !all(is.finite(out)) && near_in_float64(state)) out <- unaudited_product(state, v, u)
   if (state$certify == "proof" || !is.null(state$audit) || !length(v)) return(out)
   error <- relative_error(state, v, out, u)
-  for (improve in list(near_in_float64, series_of_more_terms, series_of_more_terms)) {
-    if (error <= state$tol || !improve(state)) next
+  for (improve in c(near_in_float64, rep(list(series_of_more_terms), 3))) {
+    if (error <= state$tol || !improve(state, error)) next
     out <- unaudited_product(state, v, u)
     error <- relative_error(state, v, out, u)
   }
@@ -207,14 +207,15 @@ approximated_product <- function(state, v, u = NULL) {
 }
 
 # Where an audit has failed: is anything better now?
-near_in_float64 <- function(state) {
+near_in_float64 <- function(state, error = NULL) {
   if (precision_beside(state, state$plan) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
   state$near <- "float64"
   state$plan[c("near_tensor", "there")] <- NULL
   TRUE
 }
-series_of_more_terms <- function(state) {
-  state$used <- min(state$tol, state$used) / 4
+series_of_more_terms <- function(state, error) {
+  enough <- if (is.finite(error)) state$used * state$tol / error / 2 else Inf
+  state$used <- min(state$tol / 4, state$used / 4, enough)
   state$plan <- NULL
   TRUE
 }
@@ -341,6 +342,8 @@ relative_error <- function(state, v, found, u = NULL) {
   off <- colSums((found - exact)^2)
   if (anyNA(off)) return(Inf)
   size <- pmax(colSums(exact^2), colSums(squares))
+  # Where all is 0, nothing but what was promised can be asked for.
+  off[size == 0 & sqrt(off) <= state$tol * state$plan$scale * sum(abs(v)) * max(1, abs(of_rows %or% 1))] <- 0
   sqrt(max(0, ifelse(off == 0, 0, off / size)))
 }
 

@@ -47,7 +47,9 @@ class Approximated : public Approximation {
       scale = largest_found(cut_.profile, reach.least, reach.most, cut_.power);
     // Where it is nothing at all, what it is elsewhere.
     if (scale < kSmallestScale) scale = largest_found(cut_.profile, 0, D * cube_.width * cube_.width, cut_.power);
-    user_check(scale > 0, Fault::input, "the formula is 0, or not a number, at all distances of these points");
+    const bool is_number = std::isfinite(cut_.profile.at(reach.least)) || std::isfinite(cut_.profile.at(reach.most));
+    user_check(scale > 0 || is_number, Fault::input, "the formula is not a number at any distance of these points");
+    scale = std::max(scale, kSmallestScale);  // of a formula that is 0
     rough = is_rough_at_nothing(cut_.profile, cube_.width, cut_.power, scale);
     const Demands demands{wish.tolerance * scale, wish.grade, cut_.power};
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.

@@ -211,6 +211,32 @@ test_that("few points, none, and those in one place", {
   }
   same <- matrix(0.3, 500, 2)
   expect_equal(as.vector(eager(approximate(kernel_matern(same), 1e-6)) %*% rep(1, 500)), rep(500, 500))
+  apart <- Vi(same) - Vj(same)
+  expect_equal(sum(apart^3 / (1 + sqdist(Vi(same), Vj(same))), index = "j", tol = 1e-5), matrix(0, 500, 2))
+})
+
+test_that("a formula that is 0 at all distances has sums of 0, and one that is no number is refused", {
+  x <- with_local_seed(21, matrix(stats::runif(400), 200))
+  compact <- function(x, y) relu(1 - sqdist(Vi(x), Vj(y)))^3
+  for (K in list(0 * kernel_gaussian(x), compact(x, x + 10), compact(matrix(1e7, 1, 2), x), Pm(0) * compact(x, x))) {
+    expect_identical(as.vector(eager(approximate(K)) %*% rep(1, 200)), rep(0, nrow(K)))
+  }
+  v <- gradient(function(v) sum((approximate(Pm(v) * kernel_gaussian(x)) %*% rep(1, 200))))(0)$v
+  expect_equal(v, sum(kernel_gaussian(x), index = "ij")[1], tolerance = 1e-5)
+  expect_error(approximate(sqrt(-1 - sqdist(Vi(x), Vj(x)))), "not a number", class = "kernweave_error_input")
+})
+
+test_that("an audit asks for as many terms as clusters that are far smaller than the kernel need", {
+  set.seed(22)
+  x <- matrix(stats::runif(900), 300) * 1e-4 + sample(3, 300, replace = TRUE)
+  s <- sqdist(Vi(x), Vj(x))
+  F <- exclude_diag((Vi(x) - Vj(x)) / (s + 0.02)^1.5)
+  b <- cbind(stats::rnorm(300), 1)
+  for (tol in 10^-(3:6)) {
+    state <- kernweave:::new_approximation(F, tol, "audit")
+    state$prices <- c(1e5, 160000)
+    expect_equal(kernweave:::approximated_product(state, b), kernweave:::pair_sums(F, b), tolerance = tol)
+  }
 })
 
 test_that("a few points far from all others are near to all, and the others as without them", {
