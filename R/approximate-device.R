@@ -9,7 +9,7 @@ gpu_of_approximation <- function(state) {
 }
 
 # The axis of each operand in the matrix, where formulas are transposed, too: 1 for i, 2 for j. NULL where one is along
-# both, or is no matrix of numbers.
+# both, is read by row numbers, or is no matrix of numbers.
 sides_of_operands <- function(state) {
   if (is.null(state$sides)) {
     operands <- written_plan(state)$operands

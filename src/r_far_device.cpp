@@ -68,14 +68,20 @@ int r_far_device(std::string device) {
   });
 }
 
-// Along which axes the plan of a formula has each of so many operands: 1 for i, 2 for j, 3 for both.
+// Along which axes the plan of a formula has each of so many operands: 1 for i, 2 for j, 3 for both, and for points
+// that are read by row numbers.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector r_far_sides(SEXP plan, int operands) {
   return kernweave::at_border([&] {
+    const kernweave::Plan& written = kernweave::plan_behind(plan)->plan;
     Rcpp::IntegerVector sides(operands);
-    for (const kernweave::Variable& v : kernweave::plan_behind(plan)->plan.variables)
-      if (v.source == kernweave::Source::data)
-        sides[v.operand] |= v.axis == kernweave::Axis::i ? 1 : v.axis == kernweave::Axis::j ? 2 : 0;
+    const auto note = [&](const kernweave::Variable& v, int bits) {
+      if (v.source == kernweave::Source::data) sides[v.operand] |= bits;
+    };
+    for (const kernweave::Variable& v : written.variables)
+      note(v, v.axis == kernweave::Axis::i ? 1 : v.axis == kernweave::Axis::j ? 2 : 0);
+    for (const kernweave::GatherBound& bound : written.gathers)
+      note(written.variables[static_cast<std::size_t>(bound.variable)], 3);
     return sides;
   });
 }

@@ -20,6 +20,17 @@ test_that("near pairs in the order of boxes are those in the order of points", {
   expect_equal(unname(K %*% b[plan$order_j, ]), near[plan$order_i, ], tolerance = 1e-6)
 })
 
+test_that("which axis of the matrix an operand is along is known where formulas are turned round or take rows", {
+  x <- matrix(stats::runif(60), 20)
+  y <- matrix(stats::runif(90), 30)
+  sides <- function(K) kernweave:::sides_of_operands(kernweave:::new_approximation(K, 1e-6, "audit"))
+  K <- Vi(stats::runif(20)) * kernel_energy(x, y)
+  expect_identical(sides(K), c(1L, 1L, 2L))
+  expect_identical(sides(t(K)), c(2L, 2L, 1L))
+  expect_null(sides(K[20:1, ]))
+  expect_null(sides(K[, c(1, 3)]))
+})
+
 # --- on a GPU -----------------------------------------------------------------------------------------------------
 
 profiles <- list(gaussian = function(s) exp(-s / 2), energy = function(s) -sqrt(s),
