@@ -163,14 +163,13 @@ class Approximated : public Approximation {
 };
 
 void check_finite(const Side& side, const char* axis) {
-  const auto wrong = [](double x) { return !std::isfinite(x); };
-  const auto find = [&](const std::vector<double>& numbers) {
-    const auto at = std::find_if(numbers.begin(), numbers.end(), wrong);
+  const auto find = [&](const std::vector<double>& numbers, const char* what) {
+    const auto at = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
     if (at != numbers.end())
-      fail(Fault::input, "point ", (at - numbers.begin()) % side.count + 1, " along ", axis, " is not finite");
+      fail(Fault::input, what, "point ", (at - numbers.begin()) % side.count + 1, " along ", axis, " is not finite");
   };
-  find(side.points);
-  find(side.factors);
+  find(side.points, "");
+  find(side.factors, "the factor of ");
 }
 
 }  // namespace

@@ -285,6 +285,7 @@ test_that("what cannot be approximated says why", {
   refused(approximate(restrict(kernel_gaussian(x), by = rep(1:2, 10))), "unsupported", "exclude_diag")
   refused(approximate(x), "input")
   refused(approximate(kernel_gaussian(replace(x, 5, NaN))), "input", "point 5 along i")
+  refused(approximate(kernel_gaussian(x) / Vj(c(1:6, 0, 8:20))), "input", "the factor of point 7 along j")
   refused(approximate(kernel_gaussian(x)) %*% c(NA, 1:19), "value")
   refused(approximate(kernel_gaussian(x)) %*% 1:3, "shape")
 })
