@@ -50,7 +50,7 @@ class Approximated : public Approximation {
     const bool is_number = std::isfinite(cut_.profile.at(reach.least)) || std::isfinite(cut_.profile.at(reach.most));
     user_check(scale > 0 || is_number, Fault::input, "the formula is not a number at any distance of these points");
     scale = std::max(scale, kSmallestScale);  // of a formula that is 0
-    rough = is_rough_at_nothing(cut_.profile, cube_.width, cut_.power, scale);
+    rough = is_rough(cut_.profile, cube_.width, cut_.power, scale);
     const Demands demands{wish.tolerance * scale, wish.grade, cut_.power};
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
     Prices prices = wish.prices;

@@ -51,7 +51,7 @@ class Approximation {
   virtual std::string why_no_series() const = 0;
   virtual std::string factors() const = 0;  // on which sides there are some
 
-  bool rough = false;  // is it known at distances near 0 from points in float64 alone?
+  bool rough = false;  // is it known of points in float64 alone?
   double scale = 0;   // the largest value of the formula, times the largest factors of rows and columns
   bool same = false;  // is the matrix its own transpose, as the points of both sides are the same, and their factors?
 };

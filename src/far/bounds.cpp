@@ -93,11 +93,24 @@ double largest_found(const Profile& k, double least, double most, int power) {
   return found;
 }
 
-bool is_rough_at_nothing(const Profile& k, double width, int power, double scale) {
-  constexpr double kOfScale = 0.01, kOfWidth = 0x1p-24;
-  const double step = width * kOfWidth, there = k.at(step * step) * std::pow(step, power);
-  const double jump = there - (power > 0 ? 0 : k.at(0));
-  return !(std::abs(jump) <= kOfScale * scale);
+// Where it changes most between places is looked at more closely, down to the step that rounding makes.
+bool is_rough(const Profile& k, double width, int power, double scale) {
+  constexpr double kOfScale = 0.01, kOfWidth = 0x1p-24, kReach = 2;
+  constexpr int kPlaces = 1000;
+  const double step = width * kOfWidth, first = power > 0 ? step : 0;
+  const auto value = [&](double r) { return k.at(r * r) * std::pow(r, power); };
+  const auto change = [&](double from, double to) { return std::abs(value(to) - value(from)); };
+  const auto place = [&](int i) { return std::max(first, kReach * width * i / kPlaces); };
+  const bool turns = power > 0 && std::abs(value(step)) > kOfScale * scale;
+  if (turns || !std::isfinite(value(first))) return true;
+  double from = first, to = place(1);
+  for (int i = 1; i < kPlaces; ++i)
+    if (change(place(i), place(i + 1)) > change(from, to)) from = place(i), to = place(i + 1);
+  while (to - from > step) {
+    const double middle = (from + to) / 2;
+    (change(from, middle) > change(middle, to) ? to : from) = middle;
+  }
+  return change(from, to) > kOfScale * scale;
 }
 
 std::string why_no_series(const Profile& k, double least, double most) {

@@ -13,9 +13,9 @@ constexpr double kSmallestScale = 1e-290;
 // power, of |k| times the distance to it.
 double largest_found(const Profile& k, double least, double most, int power = 0);
 
-// May values near distance 0 be others where points are rounded to float32, within a cube so wide? Of a formula that is
-// infinite there, or jumps, or turns with the difference; `scale` is its largest value.
-bool is_rough_at_nothing(const Profile& k, double width, int power, double scale);
+// May values be far others where points are rounded to float32, within a cube so wide? Of a formula that is infinite at
+// distance 0, that jumps, or turns with the difference; `scale` is its largest value.
+bool is_rough(const Profile& k, double width, int power, double scale);
 
 // Why there is no series at such distances, as the end of a sentence: an operation that has none; empty where it is
 // none of them.

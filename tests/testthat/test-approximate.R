@@ -143,6 +143,9 @@ test_that("points that float32 cannot tell apart are near in float64 where the f
   toward <- sign(Vi(x) - Vj(x)) * exp(-abs(Vi(x) - Vj(x)))
   expect_equal(eager(approximate(toward, 1e-4), 1) %*% abs(w), lazy_set(toward, precision = "float64") %*% abs(w),
                tolerance = 1e-5)
+  wide <- 1000 * stats::runif(1050)^4
+  inside <- sqdist(Vi(wide), Vj(wide)) < 0.01
+  expect_equal(eager(approximate(inside, 1e-4), 1) %*% w, lazy_set(inside, precision = "float64") %*% w)
   B <- eager(approximate(exp(-sqdist(Vi(x), Vj(x))), 1e-5), 1)
   invisible(B %*% w)
   expect_equal(B %*% (1e40 * abs(w)), 1e40 * (B %*% abs(w)), tolerance = 1e-5)
