@@ -63,7 +63,10 @@
 #' A
 #'
 #' # the gradient of an energy of the points, in the points and in the scale
-#' energy <- function(x, scale) sum(b * (approximate(kernel_matern(x, x, scale, nu = 1.5), tol = 1e-5) %*% b))
+#' energy <- function(x, scale) {
+#'   A <- approximate(kernel_matern(x, x, scale, nu = 1.5), tol = 1e-5)
+#'   sum(b * (A %*% b))
+#' }
 #' slope <- gradient(energy)(x, 0.2)
 #' slope$scale
 #' head(slope$x)
