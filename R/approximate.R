@@ -103,12 +103,17 @@ tell_of_near <- function(plan, extent) {
 approximation_of <- function(op) if (is_op(op)) .subset2(op, "approximated")
 
 check_approximated <- function(K) {
-  if (!is_lazy(K)) abort("input", "`K` must be a lazy tensor, not ", describe(K))
-  refuse_batches_of(K, "approximate()")
-  for (axis in c("i", "j")) need_extent(K, axis, "approximate()")
+  check_all_pairs(K, "K", "approximate()")
   if (!is.null(K$pairs) && !lacks_diagonal(K)) {
     abort("unsupported", "`K` is restricted to some of its pairs; approximate() knows exclude_diag() alone")
   }
+}
+
+# A formula whose points along both axes are known.
+check_all_pairs <- function(K, argument, fun) {
+  if (!is_lazy(K)) abort("input", "`", argument, "` must be a lazy tensor, not ", describe(K))
+  refuse_batches_of(K, fun)
+  for (axis in c("i", "j")) need_extent(K, axis, fun)
 }
 
 new_approximation <- function(tensor, tol, certify) {
@@ -229,11 +234,13 @@ series_of_more_terms <- function(state, error) {
 unaudited_product <- function(state, v, u = NULL) {
   plan <- plan_of_approximation(state)
   gpu <- if (plan$plain && is.null(u) && knows_diagonal_in_order(state, plan)) gpu_of_approximation(state)
-  if (!is.null(gpu) && is_on_device(v)) return(less_diagonal(plan, product_there(state, plan, gpu, v), v))
-  v <- columns_of_numbers(v)
-  if (!is.null(gpu)) return(less_diagonal(plan, product_there(state, plan, gpu, v), v))
+  if (!is.null(gpu)) {
+    if (!is_on_device(v)) v <- columns_of_numbers(v)
+    return(less_diagonal(plan, product_there(state, plan, gpu, v), v))
+  }
+  v <- finite_columns(v)
   if (!is.null(u)) u <- finite_columns(u)
-  out <- by_rows(r_far_product(plan$pointer, finite_columns(v), FALSE, threads_of(state$tensor))$sums, u)
+  out <- by_rows(r_far_product(plan$pointer, v, FALSE, threads_of(state$tensor))$sums, u)
   if (length(plan$near$i_from)) out <- out + unname(pair_sums(near_pairs(state, plan), v, u))
   less_diagonal(plan, out, v, u)
 }

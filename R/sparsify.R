@@ -42,10 +42,8 @@
 #' r <- sqrt(sqdist(Vi(x), Vj(x))) / 0.05
 #' sparsify(relu(1 - r)^4 * (4 * r + 1), tol = 0)
 sparsify <- function(F, tol = 1e-6, relative = TRUE) {
-  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
-  refuse_batches_of(F, "sparsify()")
+  check_all_pairs(F, "F", "sparsify()")
   if (width(F) != 1) abort("shape", "`F` must have one component, not ", width(F))
-  for (axis in c("i", "j")) need_extent(F, axis, "sparsify()")
   check_flag(relative, "relative")
   usable <- is.numeric(tol) && length(tol) == 1 && !is.na(tol) && tol >= 0 && tol < if (relative) 1 else Inf
   if (!usable) {

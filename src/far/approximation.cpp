@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "base/error.hpp"
@@ -14,22 +13,12 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// Squared distances.
-struct Reach {
-  double least = 0, most = 0;
-};
-
 // Of points in boxes of one side and the other.
 template <int D>
 Reach reach_of(const Tree<D>& a, const Tree<D>& b) {
   Reach reach;
   if (a.boxed() == 0 || b.boxed() == 0) return reach;
-  for (std::size_t d = 0; d < D; ++d) {
-    const double gap = std::max({0.0, a.least[d] - b.most[d], b.least[d] - a.most[d]}),
-                 most = std::max(a.most[d] - b.least[d], b.most[d] - a.least[d]);
-    reach.least += gap * gap;
-    reach.most += most * most;
-  }
+  for (std::size_t d = 0; d < D; ++d) reach.add(a.least[d], a.most[d], b.least[d], b.most[d]);
   return reach;
 }
 
@@ -175,8 +164,7 @@ void check_finite(const Side& side, const char* axis) {
 }  // namespace
 
 std::unique_ptr<Approximation> Approximation::make(Cut cut, const Wish& wish, const arrays::Workers& workers) {
-  for (const Side* side : {&cut.rows, &cut.columns})
-    user_check(side->count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
+  check_counts(cut);
   check_finite(cut.rows, "i");
   check_finite(cut.columns, "j");
   switch (cut.width) {

@@ -81,6 +81,13 @@ double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, double
 
 }  // namespace
 
+void Reach::add(double least_of_one, double most_of_one, double least_of_other, double most_of_other) {
+  const double low = least_of_one - most_of_other, high = most_of_one - least_of_other;
+  const double gap = std::max({0.0, low, -high}), farthest = std::max(-low, high);
+  least += gap * gap;
+  most += farthest * farthest;
+}
+
 double largest_found(const Profile& k, double least, double most, int power) {
   double found = 0;
   const auto look = [&](double square) {

@@ -7,6 +7,14 @@
 namespace kernweave {
 namespace far {
 
+// Squared distances.
+struct Reach {
+  double least = 0, most = 0;
+
+  // With one component more, of points that have numbers from `least` to `most` of it, and of others.
+  void add(double least_of_one, double most_of_one, double least_of_other, double most_of_other);
+};
+
 // A largest value with digits to spare.
 constexpr double kSmallestScale = 1e-290;
 // The largest |k| that samples of squared distances find: from `least` to `most`, of those where it is finite. With a

@@ -30,9 +30,6 @@ constexpr std::array<int, 3> kPoints = D == 3 ? std::array<int, 3>{12, 20, 30} :
 
 // Squared distances along one axis. The box of a point at its edge is a matter of rounding.
 constexpr double kEdge = 0x1p-20;
-struct Reach {
-  double least, most;
-};
 Reach reach_of(int offset, double half) {
   const double near = std::max(0.0, 2.0 * (offset - 1) - kEdge) * half, far = reach_along(offset, half);
   return {near * near, far * far};

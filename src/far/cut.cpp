@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.hpp"
 #include "far/parts.hpp"
@@ -121,6 +122,11 @@ Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t
     return Verdict::no(refused.why);
   }
   return {};
+}
+
+void check_counts(const Cut& cut) {
+  for (const Side* side : {&cut.rows, &cut.columns})
+    user_check(side->count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
 }
 
 bool falls_between_same(const Cut& cut) {

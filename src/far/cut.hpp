@@ -38,6 +38,9 @@ struct Cut {
 Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
                    const arrays::Workers& workers, Cut* cut);
 
+// Places of points are numbers of type int.
+void check_counts(const Cut& cut);
+
 // Are the points of both sides the same, without factors, and does the formula fall as they move apart? As far as
 // samples tell.
 bool falls_between_same(const Cut& cut);

@@ -5,7 +5,7 @@
 
 #include "device/copy.hpp"
 #include "device/device.hpp"
-#include "far/tree.hpp"
+#include "far/levels.hpp"
 #include "kernweave/gpu/far_task.hpp"
 
 namespace kernweave {
@@ -47,25 +47,20 @@ struct PointsThere {
   Block order, points, factors;
 };
 
-// Boxes of a level that take part, and the stretches of their points that blocks of threads have.
+// Boxes of a level that have series, and the stretches of their points that blocks of threads have.
 template <int D>
 struct BoxesThere {
-  std::vector<int> place;  // of each box; -1 where it takes no part
-  int count = 0, stretch_count = 0;
+  int count, stretch_count;
   Block centres, stretches, starts;  // where stretches of each box begin
 
-  // Boxes that take part are those whose place is 0 now.
-  void number() {
-    for (int& p : place)
-      if (p == 0) p = count++;
-  }
-  void send(Device* device, const Cube<D>& cube, const std::vector<typename Tree<D>::Box>& boxes, double half,
-            int most_points) {
+  BoxesThere(Device* device, const Cube<D>& cube, const std::vector<typename Tree<D>::Box>& boxes,
+             const NumberedBoxes& which, double half, int most_points)
+      : count(which.count) {
     std::vector<gpu::FarCentre> all;
     std::vector<gpu::FarPoints> cut;
     std::vector<int> first;
     for (std::size_t b = 0; b < boxes.size(); ++b) {
-      if (place[b] < 0) continue;
+      if (!which.has(b)) continue;
       const Centre<D> centre(cube, boxes[b].at, half);
       gpu::FarCentre own{};
       std::copy(centre.at.begin(), centre.at.end(), own.at);
@@ -73,7 +68,7 @@ struct BoxesThere {
       all.push_back(own);
       first.push_back(static_cast<int>(cut.size()));
       for (int at = boxes[b].begin; at < boxes[b].end; at += most_points)
-        cut.push_back({at, std::min(boxes[b].end, at + most_points), place[b]});
+        cut.push_back({at, std::min(boxes[b].end, at + most_points), which.number[b]});
     }
     stretch_count = static_cast<int>(cut.size());
     first.push_back(stretch_count);

@@ -12,9 +12,7 @@ namespace {
 
 constexpr int kGivenShared = 48 * 1024;  // that a block of threads may have without asking
 
-}  // namespace
-
-std::string kernels_text(int components) {
+std::string written(int components) {
   std::ostringstream out;
   out << "#include \"kernweave/gpu/far.hpp\"\n";
   const auto kernel = [&](const char* name, int threads, bool of_points) {
@@ -28,6 +26,13 @@ std::string kernels_text(int components) {
   kernel("moments", gpu::kFarThreads, true);
   kernel("evaluated", gpu::kFarEvaluated, true);
   return out.str();
+}
+
+}  // namespace
+
+const std::string& kernels_text(int components) {
+  static const std::string texts[] = {written(1), written(2), written(3)};
+  return texts[components - 1];
 }
 
 void launch(device::Device* device, int components, const char* kernel, const Grid& grid, const gpu::FarTask& task) {

@@ -19,7 +19,7 @@ struct Grid {
 void launch(device::Device* device, int components, const char* kernel, const Grid& grid, const gpu::FarTask& task);
 
 // The text that a device's compiler is given.
-std::string kernels_text(int components);
+const std::string& kernels_text(int components);
 
 }  // namespace far
 }  // namespace kernweave

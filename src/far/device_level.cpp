@@ -37,23 +37,13 @@ template <int D>
 LevelThere<D>::LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
                           const Tree<D>& sources, std::size_t number)
     : device_(device), terms_(level.terms.count()), padded_(level.terms.padded()),
-      degrees_(level.terms.terms().degrees), half_(level.half) {
-  targets_.place.assign(targets.boxes[number].size(), -1);
-  sources_.place.assign(sources.boxes[number].size(), -1);
-  for (const std::vector<FarPair>& pairs : level.far)
-    for (const FarPair& pair : pairs) {
-      if (pair.turn == FarPair::kSkipped) continue;
-      targets_.place[static_cast<std::size_t>(pair.target)] = 0;
-      sources_.place[static_cast<std::size_t>(pair.source)] = 0;
-    }
-  targets_.number();
-  sources_.number();
-  targets_.send(device, cube, targets.boxes[number], half_, gpu::kFarEvaluated);
-  sources_.send(device, cube, sources.boxes[number], half_, gpu::kFarStretch);
+      degrees_(level.terms.terms().degrees), half_(level.half),
+      targets_(device, cube, targets.boxes[number], level.targets, half_, gpu::kFarEvaluated),
+      sources_(device, cube, sources.boxes[number], level.sources, half_, gpu::kFarStretch) {
   send_terms(level.terms);
   send_matrices(level);
   for (width_ = gpu::kFarMostBatch; width_ > 1 && shared_bytes() > kSharedBytes;) width_ /= 2;
-  send_pairs(level.far);
+  send_pairs(level);
 }
 
 template <int D>
@@ -155,19 +145,19 @@ void LevelThere<D>::send_matrices(const Level<D>& level) {
 
 // As many stretches of targets together as have room for what their pairs find.
 template <int D>
-void LevelThere<D>::send_pairs(const std::vector<std::vector<FarPair>>& far) {
+void LevelThere<D>::send_pairs(const Level<D>& level) {
   const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(padded_));
   std::vector<FarPair> together;
-  for (const std::vector<FarPair>& stretch : far) {
-    if (!together.empty() && together.size() + stretch.size() > most) send_some_pairs(&together);
+  for (const std::vector<FarPair>& stretch : level.far) {
+    if (!together.empty() && together.size() + stretch.size() > most) send_some_pairs(level, &together);
     std::copy_if(stretch.begin(), stretch.end(), std::back_inserter(together),
                  [](const FarPair& pair) { return pair.turn != FarPair::kSkipped; });
   }
-  if (!together.empty()) send_some_pairs(&together);
+  if (!together.empty()) send_some_pairs(level, &together);
 }
 
 template <int D>
-void LevelThere<D>::send_some_pairs(std::vector<FarPair>* pairs) {
+void LevelThere<D>::send_some_pairs(const Level<D>& level, std::vector<FarPair>* pairs) {
   const std::vector<FarPair> sorted = by_kind(*pairs);
   pairs->clear();
   std::vector<gpu::FarBatch> batches;
@@ -179,8 +169,8 @@ void LevelThere<D>::send_some_pairs(std::vector<FarPair>* pairs) {
     batches.push_back({static_cast<int>(first), static_cast<int>(last - first), head.box_class, head.turn});
   }
   for (const FarPair& pair : sorted) {
-    sources.push_back(sources_.place[static_cast<std::size_t>(pair.source)]);
-    targets.push_back(targets_.place[static_cast<std::size_t>(pair.target)]);
+    sources.push_back(level.sources.number[static_cast<std::size_t>(pair.source)]);
+    targets.push_back(level.targets.number[static_cast<std::size_t>(pair.target)]);
   }
   const auto ends = std::minmax_element(targets.begin(), targets.end());
   PairsThere out;

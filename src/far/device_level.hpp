@@ -2,7 +2,6 @@
 #pragma once
 #include "far/device_boxes.hpp"
 #include "far/device_kernels.hpp"
-#include "far/levels.hpp"
 
 namespace kernweave {
 namespace far {
@@ -39,8 +38,8 @@ class LevelThere {
 
   void send_terms(const LevelTerms<D>& terms);
   void send_matrices(const Level<D>& level);
-  void send_pairs(const std::vector<std::vector<FarPair>>& far);
-  void send_some_pairs(std::vector<FarPair>* pairs);
+  void send_pairs(const Level<D>& level);
+  void send_some_pairs(const Level<D>& level, std::vector<FarPair>* pairs);
   void send_by_target(const std::vector<int>& targets, PairsThere* out) const;
 
   void find_moments(gpu::FarTask task, const PointsThere<D>& sources, const double* weights,

@@ -104,7 +104,8 @@ class Planner {
     LevelTerms<D> terms(&classes, used, workers_);
     const double of_point = kTermsOfPoint * power(terms.terms().degrees, D);
     work = kTerm[D - 1] * (work + of_point * (points_in(targets, to) + points_in(sources, from)));
-    all->levels.push_back({half, std::move(classes), std::move(far), std::move(terms), work});
+    all->levels.push_back({half, std::move(classes), std::move(far), std::move(terms), NumberedBoxes(to),
+                           NumberedBoxes(from), work});
     return children_of(l, next);
   }
 
@@ -270,6 +271,10 @@ class Planner {
 };
 
 }  // namespace
+
+NumberedBoxes::NumberedBoxes(const std::vector<bool>& which) {
+  for (const bool has_series : which) number.push_back(has_series ? count++ : -1);
+}
 
 template <int D>
 Levels<D> levels_of(const Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,

@@ -19,6 +19,15 @@ struct FarPair {
   int box_class, turn;  // no turn where the pair is left out
 };
 
+// Boxes of a level that have series: the number of each among them, -1 of others.
+struct NumberedBoxes {
+  explicit NumberedBoxes(const std::vector<bool>& which);
+  bool has(std::size_t box) const { return number[box] >= 0; }
+
+  std::vector<int> number;
+  int count = 0;
+};
+
 template <int D>
 struct Level {
   double half;
@@ -26,6 +35,7 @@ struct Level {
   // Of stretches of target boxes, each for one thread: pairs of a class and a turn lie together.
   std::vector<std::vector<FarPair>> far;
   LevelTerms<D> terms;
+  NumberedBoxes targets, sources;
   double work;  // of its series, in terms
 };
 

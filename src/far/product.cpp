@@ -36,23 +36,12 @@ class LevelProduct {
   LevelProduct(const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources,
                std::size_t number, int power, const arrays::Workers& workers)
       : level_(level), cube_(cube), targets_(targets), sources_(sources), target_boxes_(targets.boxes[number]),
-        source_boxes_(sources.boxes[number]), workers_(workers), spread_{power}, padded_(level.terms.padded()) {
-    target_place_.assign(target_boxes_.size(), -1);
-    source_place_.assign(source_boxes_.size(), -1);
-    for (const std::vector<FarPair>& pairs : level.far)
-      for (const FarPair& pair : pairs) {
-        if (pair.turn == FarPair::kSkipped) continue;
-        target_place_[static_cast<std::size_t>(pair.target)] = 0;
-        source_place_[static_cast<std::size_t>(pair.source)] = 0;
-      }
-    targets_with_ = numbered(&target_place_);
-    sources_with_ = numbered(&source_place_);
-  }
+        source_boxes_(sources.boxes[number]), workers_(workers), spread_{power}, padded_(level.terms.padded()) {}
 
   void add(const double* weights, int columns, double* sums) {
     slots_ = columns * spread_.count();
-    moments_.resize(static_cast<std::size_t>(sources_with_ * slots_ * padded_));
-    series_.assign(static_cast<std::size_t>(targets_with_ * slots_ * padded_), 0.0);
+    moments_.resize(static_cast<std::size_t>(Index{level_.sources.count} * slots_ * padded_));
+    series_.assign(static_cast<std::size_t>(Index{level_.targets.count} * slots_ * padded_), 0.0);
     find_moments(weights, columns);
     arrays::each_task(workers_, static_cast<Index>(level_.far.size()),
                       [&](Index stretch) { apply(level_.far[static_cast<std::size_t>(stretch)]); });
@@ -60,16 +49,10 @@ class LevelProduct {
   }
 
  private:
-  static Index numbered(std::vector<int>* places) {
-    int count = 0;
-    for (int& place : *places)
-      if (place == 0) place = count++;
-    return count;
-  }
-  double* moments_at(int box, int slot) { return &moments_[at(source_place_, box, slot)]; }
-  double* series_at(int box, int slot) { return &series_[at(target_place_, box, slot)]; }
-  std::size_t at(const std::vector<int>& places, int box, int slot) const {
-    return static_cast<std::size_t>((Index{places[static_cast<std::size_t>(box)]} * slots_ + slot) * padded_);
+  double* moments_at(int box, int slot) { return &moments_[at(level_.sources, box, slot)]; }
+  double* series_at(int box, int slot) { return &series_[at(level_.targets, box, slot)]; }
+  std::size_t at(const NumberedBoxes& boxes, int box, int slot) const {
+    return static_cast<std::size_t>((Index{boxes.number[static_cast<std::size_t>(box)]} * slots_ + slot) * padded_);
   }
 
   BoxPoints<D> points(const Tree<D>& tree, const Box& box) const {
@@ -83,12 +66,12 @@ class LevelProduct {
     return found;
   }
   template <class Work>
-  void each_box(const std::vector<Box>& boxes, const std::vector<int>& places, std::size_t room, Work work) const {
+  void each_box(const std::vector<Box>& boxes, const NumberedBoxes& which, std::size_t room, Work work) const {
     const auto count = static_cast<Index>(boxes.size()), tasks = (count + kBoxesAtOnce - 1) / kBoxesAtOnce;
     arrays::each_task(workers_, tasks, [&](Index task) {
       std::vector<double> mine;
       for (Index b = task * kBoxesAtOnce; b < std::min(count, (task + 1) * kBoxesAtOnce); ++b) {
-        if (places[static_cast<std::size_t>(b)] < 0) continue;
+        if (!which.has(static_cast<std::size_t>(b))) continue;
         mine.resize(room);
         work(static_cast<int>(b), boxes[static_cast<std::size_t>(b)], mine.data());
       }
@@ -102,7 +85,7 @@ class LevelProduct {
   void find_moments(const double* weights, int columns) {
     const Terms terms = level_.terms.terms();
     const auto room = static_cast<std::size_t>(power(terms.degrees, D) * kernels().lanes);
-    each_box(source_boxes_, source_place_, room, [&](int number, const Box& box, double* mine) {
+    each_box(source_boxes_, level_.sources, room, [&](int number, const Box& box, double* mine) {
       const BoxPoints<D> in_box = points(sources_, box);
       std::vector<double> times;
       const auto add = [&](const double* of_points, int slot) {
@@ -192,7 +175,7 @@ class LevelProduct {
   void evaluate(int columns, double* sums) {
     const Terms terms = level_.terms.terms();
     const auto room = static_cast<std::size_t>(power(terms.degrees, D));
-    each_box(target_boxes_, target_place_, room, [&](int number, const Box& box, double* mine) {
+    each_box(target_boxes_, level_.targets, room, [&](int number, const Box& box, double* mine) {
       const BoxPoints<D> in_box = points(targets_, box);
       std::vector<double> found;
       const auto add = [&](int slot, double* out) {
@@ -225,8 +208,6 @@ class LevelProduct {
   const Spread<D> spread_;
   const int padded_;
   int slots_ = 0;  // series of a box
-  std::vector<int> target_place_, source_place_;  // of each box among those that take part; -1 for others
-  Index targets_with_ = 0, sources_with_ = 0;
   std::vector<double> moments_, series_;
 };
 

@@ -46,11 +46,6 @@ double largest_factor(const Side& side, const char* axis) {
   return most;
 }
 
-// Squared distances of two boxes.
-struct Reach {
-  double least = 0, most = 0;
-};
-
 class Walk {
  public:
   Walk(const BoxTree<double>& rows, const BoxTree<double>& columns, std::size_t width)
@@ -59,12 +54,8 @@ class Walk {
   Reach reach(Box row, Box column) const {
     Reach all;
     const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(column);
-    for (std::size_t d = 0; d < width_; ++d) {
-      const double low = rows_.least(d)[r] - columns_.most(d)[c], high = rows_.most(d)[r] - columns_.least(d)[c];
-      const double gap = std::max({0.0, low, -high}), most = std::max(-low, high);
-      all.least += gap * gap;
-      all.most += most * most;
-    }
+    for (std::size_t d = 0; d < width_; ++d)
+      all.add(rows_.least(d)[r], rows_.most(d)[r], columns_.least(d)[c], columns_.most(d)[c]);
     return {all.least * (1 - kRounding), all.most * (1 + kRounding)};
   }
 
@@ -149,11 +140,6 @@ bool kept_of_leaves(const Walk& walk, std::int64_t leaves, const Negligible* neg
     rectangles += static_cast<std::int64_t>(mine.size());
   });
   return rectangles <= kMostRectangles;
-}
-
-void check_counts(const Cut& cut) {
-  for (const Side* side : {&cut.rows, &cut.columns})
-    user_check(side->count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
 }
 
 // Pairs in rectangles: of each of the smallest boxes of rows, then of rows that no box can have.
