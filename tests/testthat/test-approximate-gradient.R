@@ -41,7 +41,9 @@ test_that("gradients in points, scales, factors and weights are those of all pai
   for (d in 1:3) for (name in names(kernels)) {
     p <- problem(300, 250, d, 10 * d + match(name, names(kernels)))
     build <- function(x, y, s, a, b) list(K = a * kernels[[name]](x, y, s), b = b)
-    for (h in if (d == 2) c(0.5, 0.1, 0.02) else sample(c(0.5, 0.1, 0.02), 1)) {
+    # Each width for some kernels, always the same: a derivative that is one number may cancel to next to nothing.
+    widths <- c(0.5, 0.1, 0.02)
+    for (h in if (d == 2) widths else widths[(d + match(name, names(kernels))) %% 3 + 1]) {
       expect_near_gradients(build, list(x = p$x, y = p$y, s = h, a = 1.5, b = p$b), p$g, paste(name, d, h))
     }
   }
