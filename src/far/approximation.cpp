@@ -2,6 +2,7 @@
 #include "far/approximation.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <optional>
 
@@ -12,6 +13,25 @@
 namespace kernweave {
 namespace far {
 namespace {
+
+// The first item of which it is so, or -1.
+template <class Test>
+Index first_of(Index items, const arrays::Workers& workers, Test test) {
+  std::atomic<Index> first{items};
+  arrays::each_piece(workers, items, [&](Index, Index begin, Index end) {
+    Index at = begin;
+    while (at < end && !test(at)) ++at;
+    if (at == end) return;
+    for (Index before = first; at < before && !first.compare_exchange_weak(before, at);) {}
+  });
+  return first == items ? -1 : first.load();
+}
+
+bool are_same(const std::vector<double>& a, const std::vector<double>& b, const arrays::Workers& workers) {
+  if (a.size() != b.size()) return false;
+  const auto differ = [&](Index k) { return a[static_cast<std::size_t>(k)] != b[static_cast<std::size_t>(k)]; };
+  return first_of(static_cast<Index>(a.size()), workers, differ) < 0;
+}
 
 // Of points in boxes of one side and the other.
 template <int D>
@@ -27,8 +47,8 @@ class Approximated : public Approximation {
  public:
   Approximated(Cut cut, const Wish& wish, const arrays::Workers& workers)
       : cut_(std::move(cut)), cube_(Cube<D>::around(cut_.rows.points, cut_.columns.points, workers)) {
-    const bool one_tree = cut_.rows.points == cut_.columns.points;
-    same = one_tree && cut_.rows.factors == cut_.columns.factors && cut_.power % 2 == 0;
+    const bool one_tree = are_same(cut_.rows.points, cut_.columns.points, workers);
+    same = one_tree && are_same(cut_.rows.factors, cut_.columns.factors, workers) && cut_.power % 2 == 0;
     targets_.emplace(cut_.rows.points, cube_, workers);
     if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
     const Reach reach = reach_of<D>(*targets_, sources());
@@ -94,13 +114,12 @@ class Approximated : public Approximation {
   std::vector<LevelReport> levels() const override {
     std::vector<LevelReport> out;
     for (const Level<D>& level : plan_.levels) {
-      LevelReport report{level.half, level.terms.terms().degrees, level.terms.count(), 0, 0, 0, 0, 0, level.work};
+      LevelReport report{level.half, level.terms.terms().degrees, level.terms.count(), 0, 0, 0, level.pairs_skipped,
+                         level.pairs_far, level.work};
       for (const BoxClass& of : level.classes)
         ++(of.kind == BoxClass::Kind::skip ? report.skipped
            : of.kind == BoxClass::Kind::far ? report.far
                                             : report.split);
-      for (const std::vector<FarPair>& pairs : level.far)
-        for (const FarPair& pair : pairs) ++(pair.turn == FarPair::kSkipped ? report.pairs_skipped : report.pairs_far);
       out.push_back(report);
     }
     return out;
@@ -151,11 +170,11 @@ class Approximated : public Approximation {
   Levels<D> plan_;
 };
 
-void check_finite(const Side& side, const char* axis) {
+void check_finite(const Side& side, const char* axis, const arrays::Workers& workers) {
   const auto find = [&](const std::vector<double>& numbers, const char* what) {
-    const auto at = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
-    if (at != numbers.end())
-      fail(Fault::input, what, "point ", (at - numbers.begin()) % side.count + 1, " along ", axis, " is not finite");
+    const Index at = first_of(static_cast<Index>(numbers.size()), workers,
+                              [&](Index k) { return !std::isfinite(numbers[static_cast<std::size_t>(k)]); });
+    if (at >= 0) fail(Fault::input, what, "point ", at % side.count + 1, " along ", axis, " is not finite");
   };
   find(side.points, "");
   find(side.factors, "the factor of ");
@@ -165,8 +184,8 @@ void check_finite(const Side& side, const char* axis) {
 
 std::unique_ptr<Approximation> Approximation::make(Cut cut, const Wish& wish, const arrays::Workers& workers) {
   check_counts(cut);
-  check_finite(cut.rows, "i");
-  check_finite(cut.columns, "j");
+  check_finite(cut.rows, "i", workers);
+  check_finite(cut.columns, "j", workers);
   switch (cut.width) {
     case 1: return std::make_unique<Approximated<1>>(std::move(cut), wish, workers);
     case 2: return std::make_unique<Approximated<2>>(std::move(cut), wish, workers);

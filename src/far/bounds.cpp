@@ -2,6 +2,7 @@
 #include "far/bounds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -38,7 +39,12 @@ struct Cell {
   double t0, t1, a0, a1, c0, c1;
 };
 
-double largest_in(const Profile& k, const Stretch& s, const Cell& cell, double enough, int depth) {
+// What is known of a bound beforehand: no more than `enough` need not be told apart, more than `too_much` is nothing.
+struct Sought {
+  double enough, too_much;
+};
+
+double largest_in(const Profile& k, const Stretch& s, const Cell& cell, const Sought& sought, int depth) {
   const double t = (cell.t0 + cell.t1) / 2, angle = (cell.a0 + cell.a1) / 2, c = (cell.c0 + cell.c1) / 2;
   const double half_t = (cell.t1 - cell.t0) / 2, half_a = (cell.a1 - cell.a0) / 2, half_c = (cell.c1 - cell.c0) / 2;
   const Complex u = std::polar(t, angle), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
@@ -47,16 +53,17 @@ double largest_in(const Profile& k, const Stretch& s, const Cell& cell, double e
   const double exact = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
   const double around = exact + kRounding * (exact + std::norm(z) + std::abs(c));
   const double bound = k.over(Disc(z * z + c, around, false)).size();
-  if (depth <= 0 || bound <= enough) return bound;
+  if (bound <= sought.enough) return bound;
   const double inside = k.over(Disc(z * z + c, 0, false)).size();
-  if (std::isfinite(bound) && bound <= kTightOfCell * inside) return bound;
+  const bool is_last = depth <= 0 || (std::isfinite(bound) && bound <= kTightOfCell * inside);
+  if (is_last || inside > sought.too_much) return bound > sought.too_much ? kNothing : bound;
   Cell one = cell, other = cell;
   const double long_t = s.half * half_t, long_a = s.half * half_a * t, long_c = half_c / (2 * std::abs(z) + 1e-300);
   if (long_c >= long_t && long_c >= long_a) one.c1 = other.c0 = c;
   else if (long_a >= long_t) one.a1 = other.a0 = angle;
   else one.t1 = other.t0 = t;
-  const double first = largest_in(k, s, one, enough, depth - 1);
-  return first == kNothing ? first : std::max(first, largest_in(k, s, other, enough, depth - 1));
+  const double first = largest_in(k, s, one, sought, depth - 1);
+  return first == kNothing ? first : std::max(first, largest_in(k, s, other, sought, depth - 1));
 }
 
 // No more than it is on the ellipse, at little cost.
@@ -69,12 +76,13 @@ double sampled_on_ellipse(const Profile& k, const Stretch& s, double rho) {
   return most;
 }
 
-// On the upper half of the filled ellipse; the lower half has the same, as k is real on real numbers.
-double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, double enough) {
+// On the upper half of the filled ellipse; the lower half has the same, as k is real on real numbers. From the left,
+// where distances are small, and formulas large or not analytic.
+double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, const Sought& sought) {
   double most = 0;
-  for (int part = 0; part < kCells && most < kNothing; ++part) {
+  for (int part = kCells; part-- > 0 && most < kNothing;) {
     const Cell cell{1, rho, kPi * part / kCells, kPi * (part + 1) / kCells, s.c_least, s.c_most};
-    most = std::max(most, largest_in(k, s, cell, enough, kHalvingsOfCell));
+    most = std::max(most, largest_in(k, s, cell, sought, kHalvingsOfCell));
   }
   return most;
 }
@@ -136,17 +144,27 @@ double largest(const Profile& k, double least, double most, double enough) {
   return largest(k, least, most, enough, 0, &left);
 }
 
+// The ellipse is the smallest one that promises enough by samples, or the one that promises most; smaller ones, whose
+// bounds are tighter, where that does not hold what it promised.
 double interpolation_error(const Profile& k, const Stretch& s, int points, double goal, double allowed) {
-  const double enough = std::abs(k.at(s.c_least)) + std::abs(k.at(s.c_most)) + 1e-300;
-  double best = kNothing;
-  for (const double rho : {1.25, 1.5, 1.8, 2.1, 2.3, 2.6, 3.0, 3.7, 5.0, 7.0, 10.0}) {
-    const double times = 4 * std::pow(rho, 1 - points) / (rho - 1), sampled = sampled_on_ellipse(k, s, rho);
+  constexpr std::array<double, 11> kRhos{1.25, 1.5, 1.8, 2.1, 2.3, 2.6, 3.0, 3.7, 5.0, 7.0, 10.0};
+  constexpr double kSlack = 4;  // what bounds of cells are larger than samples by, or less
+  const auto times = [&](std::size_t e) { return 4 * std::pow(kRhos[e], 1 - points) / (kRhos[e] - 1); };
+  std::vector<double> promised;
+  std::size_t chosen = 0;
+  for (std::size_t e = 0; e < kRhos.size(); ++e) {
+    const double sampled = sampled_on_ellipse(k, s, kRhos[e]);
     if (sampled == kNothing) break;
-    if (times * sampled > allowed) continue;
-    const double most = largest_on_ellipse(k, s, rho, std::isfinite(enough) ? enough : 0);
-    if (most == kNothing) break;
-    best = std::min(best, times * most);
-    if (best <= goal) break;
+    promised.push_back(times(e) * sampled);
+    if (promised[e] <= promised[chosen]) chosen = e;
+    if (promised[e] * kSlack <= goal) break;
+  }
+  const double there = std::abs(k.at(s.c_least)) + std::abs(k.at(s.c_most));
+  double best = kNothing;
+  for (std::size_t e = promised.empty() ? 0 : chosen + 1; e-- > 0 && best > goal;) {
+    if (!(promised[e] <= allowed)) break;
+    const Sought sought{std::max(goal / times(e), std::isfinite(there) ? there : 0), allowed / times(e)};
+    best = std::min(best, times(e) * largest_on_ellipse(k, s, kRhos[e], sought));
   }
   return best;
 }

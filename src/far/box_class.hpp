@@ -1,9 +1,8 @@
 // Pairs of boxes with the same offset up to signs and the order of axes: may they be left out, or replaced by a series,
 // and by how much is that off?
 #pragma once
-#include <vector>
-
 #include "far/offset.hpp"
+#include "far/pair_series.hpp"
 #include "far/profile.hpp"
 
 namespace kernweave {
@@ -22,11 +21,8 @@ struct Demands {
 struct BoxClass {
   enum class Kind { skip, far, split } kind = Kind::split;
   double bound = 0;  // of what skipping, or the series, is off by; times the difference, if that is multiplied
-  int degrees = 0;   // of the polynomials along each axis, and one
-  // Of the series, along each axis in turn by degree in the target and in the source; those below `least` are dropped.
-  std::vector<double> coefficients;
-  double least = 0;
-  double kept = 0;  // how many are not
+  PairSeries series;
+  double kept = 0;  // how many of its coefficients are
 };
 
 // The largest number of degrees.

@@ -33,12 +33,12 @@ inline Block room_for(Device* device, std::int64_t numbers) {
 template <int D>
 struct PointsThere {
   PointsThere(Device* device, const Tree<D>& tree, const std::vector<double>& of_points)
-      : count(tree.size()), order(sent(device, tree.order)) {
-    std::vector<double> numbers, sorted;
-    for (const std::vector<double>& component : tree.components)
-      numbers.insert(numbers.end(), component.begin(), component.begin() + tree.size());
-    points = sent(device, numbers);
+      : count(tree.size()), order(sent(device, tree.order)), points(room_for(device, std::int64_t{count} * D)) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
+    for (std::size_t d = 0; d < D && count > 0; ++d)
+      device->upload(points.at() + d * bytes, tree.components[d].data(), bytes);
     if (of_points.empty()) return;
+    std::vector<double> sorted;
     for (const int number : tree.order) sorted.push_back(of_points[static_cast<std::size_t>(number)]);
     factors = sent(device, sorted);
   }

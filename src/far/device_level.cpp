@@ -18,17 +18,12 @@ constexpr std::int64_t kSharedBytes = 110 * 1024;            // of a batch, so t
 
 std::int64_t bytes_of(std::int64_t numbers) { return numbers * static_cast<std::int64_t>(sizeof(double)); }
 
-// In the order of classes and turns, otherwise as they are.
-std::vector<FarPair> by_kind(const std::vector<FarPair>& pairs) {
-  int classes = 0;
-  for (const FarPair& pair : pairs) classes = std::max(classes, pair.box_class + 1);
-  const auto kind = [](const FarPair& pair) { return static_cast<std::size_t>(pair.box_class * kTurns + pair.turn); };
-  std::vector<int> next(static_cast<std::size_t>(classes * kTurns) + 1, 0);
-  for (const FarPair& pair : pairs) ++next[kind(pair) + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  std::vector<FarPair> sorted(pairs.size());
-  for (const FarPair& pair : pairs) sorted[static_cast<std::size_t>(next[kind(pair)]++)] = pair;
-  return sorted;
+// f(pair) for those of some stretches of targets that have series.
+template <int D, class F>
+void each_pair(const Level<D>& level, std::size_t first, std::size_t last, F f) {
+  for (std::size_t stretch = first; stretch < last; ++stretch)
+    for (const FarPair& pair : level.far[stretch])
+      if (pair.turn != FarPair::kSkipped) f(pair);
 }
 
 }  // namespace
@@ -147,37 +142,44 @@ void LevelThere<D>::send_matrices(const Level<D>& level) {
 template <int D>
 void LevelThere<D>::send_pairs(const Level<D>& level) {
   const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(padded_));
-  std::vector<FarPair> together;
-  for (const std::vector<FarPair>& stretch : level.far) {
-    if (!together.empty() && together.size() + stretch.size() > most) send_some_pairs(level, &together);
-    std::copy_if(stretch.begin(), stretch.end(), std::back_inserter(together),
-                 [](const FarPair& pair) { return pair.turn != FarPair::kSkipped; });
+  std::size_t first = 0, together = 0;
+  for (std::size_t stretch = 0; stretch < level.far.size(); ++stretch) {
+    const std::size_t own = level.far[stretch].size();
+    if (together > 0 && together + own > most) {
+      send_some_pairs(level, first, stretch);
+      first = stretch;
+      together = 0;
+    }
+    together += own;
   }
-  if (!together.empty()) send_some_pairs(level, &together);
+  send_some_pairs(level, first, level.far.size());
 }
 
+// Pairs in the order of classes and turns, otherwise as they are.
 template <int D>
-void LevelThere<D>::send_some_pairs(const Level<D>& level, std::vector<FarPair>* pairs) {
-  const std::vector<FarPair> sorted = by_kind(*pairs);
-  pairs->clear();
+void LevelThere<D>::send_some_pairs(const Level<D>& level, std::size_t first, std::size_t last) {
+  const auto kind = [](const FarPair& pair) { return static_cast<std::size_t>(pair.box_class * kTurns + pair.turn); };
+  std::vector<int> next(level.classes.size() * kTurns + 1, 0);
+  each_pair(level, first, last, [&](const FarPair& pair) { ++next[kind(pair) + 1]; });
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  if (next.back() == 0) return;
   std::vector<gpu::FarBatch> batches;
-  std::vector<int> sources, targets;
-  for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
-    const FarPair& head = sorted[first];
-    for (; last < sorted.size() && last - first < static_cast<std::size_t>(width_); ++last)
-      if (sorted[last].box_class != head.box_class || sorted[last].turn != head.turn) break;
-    batches.push_back({static_cast<int>(first), static_cast<int>(last - first), head.box_class, head.turn});
-  }
-  for (const FarPair& pair : sorted) {
-    sources.push_back(level.sources.number[static_cast<std::size_t>(pair.source)]);
-    targets.push_back(level.targets.number[static_cast<std::size_t>(pair.target)]);
-  }
+  for (std::size_t k = 0; k + 1 < next.size(); ++k)
+    for (int at = next[k]; at < next[k + 1]; at += width_)
+      batches.push_back({at, std::min(width_, next[k + 1] - at), static_cast<int>(k) / kTurns,
+                         static_cast<int>(k) % kTurns});
+  std::vector<int> sources(static_cast<std::size_t>(next.back())), targets(sources.size());
+  each_pair(level, first, last, [&](const FarPair& pair) {
+    const auto at = static_cast<std::size_t>(next[kind(pair)]++);
+    sources[at] = level.sources.number[static_cast<std::size_t>(pair.source)];
+    targets[at] = level.targets.number[static_cast<std::size_t>(pair.target)];
+  });
   const auto ends = std::minmax_element(targets.begin(), targets.end());
   PairsThere out;
   out.first_target = *ends.first;
   out.targets = *ends.second - *ends.first + 1;
   out.batches = static_cast<int>(batches.size());
-  out.count = static_cast<int>(sorted.size());
+  out.count = static_cast<int>(sources.size());
   out.batch = sent(device_, batches);
   out.sources = sent(device_, sources);
   send_by_target(targets, &out);

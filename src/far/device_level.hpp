@@ -39,7 +39,7 @@ class LevelThere {
   void send_terms(const LevelTerms<D>& terms);
   void send_matrices(const Level<D>& level);
   void send_pairs(const Level<D>& level);
-  void send_some_pairs(const Level<D>& level, std::vector<FarPair>* pairs);
+  void send_some_pairs(const Level<D>& level, std::size_t first, std::size_t last);
   void send_by_target(const std::vector<int>& targets, PairsThere* out) const;
 
   void find_moments(gpu::FarTask task, const PointsThere<D>& sources, const double* weights,

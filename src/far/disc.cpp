@@ -25,7 +25,7 @@ Mask compared(const Disc& a, const Disc& b, bool always, bool never) {
 
 // Does it keep away from the real numbers that are not positive?
 bool leaves_cut(const Disc& a) {
-  return (a.centre.real() > 0 ? std::abs(a.centre) : std::abs(a.centre.imag())) > a.radius;
+  return (a.centre.real() > 0 ? size_of(a.centre) : std::abs(a.centre.imag())) > a.radius;
 }
 
 Disc whole_power(const Disc& a, double times) {
@@ -37,11 +37,11 @@ Disc whole_power(const Disc& a, double times) {
 }  // namespace
 
 Disc rounded(const Disc& a) {
-  const double wider = a.radius + kRounding * (std::abs(a.centre) + a.radius) + kSmallest;
+  const double wider = a.radius + kRounding * (size_of(a.centre) + a.radius) + kSmallest;
   return std::isfinite(wider) ? Disc(a.centre, wider, a.real) : Disc::nowhere();
 }
 Disc inverse(const Disc& a) {
-  const double far = std::abs(a.centre);
+  const double far = size_of(a.centre);
   if (!(far > a.radius)) return Disc::nowhere();
   return made(1.0 / a.centre, a.radius / (far * (far - a.radius)), a);
 }
@@ -69,7 +69,7 @@ Disc operator-(const Disc& a) { return {-a.centre, a.radius, a.real}; }
 Disc operator*(const Disc& a, const Disc& b) {
   if (!a.known() || !b.known()) return Disc::nowhere();
   if (a.is_nothing() || b.is_nothing()) return {0, 0, a.real && b.real};
-  const double spread = std::abs(a.centre) * b.radius + std::abs(b.centre) * a.radius + a.radius * b.radius;
+  const double spread = size_of(a.centre) * b.radius + size_of(b.centre) * a.radius + a.radius * b.radius;
   return made(a.centre * b.centre, spread, a, b);
 }
 Disc operator/(const Disc& a, const Disc& b) { return a * inverse(b); }
@@ -78,7 +78,7 @@ Disc square(const Disc& a) { return a * a; }
 Mask operator<(const Disc& a, const Disc& b) { return compared(a, b, a.most() < b.least(), a.least() >= b.most()); }
 Mask operator<=(const Disc& a, const Disc& b) { return compared(a, b, a.most() <= b.least(), a.least() > b.most()); }
 Mask operator==(const Disc& a, const Disc& b) {
-  if (a.known() && b.known() && std::abs(a.centre - b.centre) > a.radius + b.radius) return Mask::no;
+  if (a.known() && b.known() && size_of(a.centre - b.centre) > a.radius + b.radius) return Mask::no;
   return compared(a, b, a.radius == 0 && b.radius == 0, false);
 }
 Mask differs(const Disc& a, const Disc& b) { return !(a == b); }
@@ -97,15 +97,15 @@ Disc nearest(const Disc& a) { return a.real ? Disc(a.centre, a.radius + 0.5, tru
 Disc exp(const Disc& a) {
   const Complex e = std::exp(a.centre);
   // Of a centre too small for all of its digits, the rest may be far larger.
-  if (std::abs(e) < kSmallest) return made(0, std::exp(a.centre.real() + a.radius), a);
-  return made(e, std::abs(e) * std::expm1(a.radius), a);
+  if (size_of(e) < kSmallest) return made(0, std::exp(a.centre.real() + a.radius), a);
+  return made(e, size_of(e) * std::expm1(a.radius), a);
 }
 Disc exp2(const Disc& a) { return exp(a * Disc(0.6931471805599453)); }
 Disc exp2_minus(const Disc& a) { return exp2(-a); }
 Disc expm1(const Disc& a) { return exp(a) - Disc(1.0); }
 Disc log(const Disc& a) {
   if (!leaves_cut(a)) return Disc::nowhere();
-  return made(std::log(a.centre), -std::log1p(-a.radius / std::abs(a.centre)), a);
+  return made(std::log(a.centre), -std::log1p(-a.radius / size_of(a.centre)), a);
 }
 Disc log1p(const Disc& a) { return log(Disc(1.0) + a); }
 // The sum of two roots is no shorter than either.
@@ -113,14 +113,14 @@ Disc sqrt(const Disc& a) {
   if (a.real && a.least() >= 0) return rounded(Disc::between(std::sqrt(a.least()), std::sqrt(a.most())));
   if (!leaves_cut(a)) return Disc::nowhere();
   const Complex root = std::sqrt(a.centre);
-  return made(root, a.radius / std::abs(root), a);
+  return made(root, a.radius / size_of(root), a);
 }
 Disc inverse_sqrt(const Disc& a) { return inverse(sqrt(a)); }
 Disc rsqrt(const Disc& a) { return inverse_sqrt(a); }
 Disc sin(const Disc& a) {
   const double along = std::cosh(a.radius) - 1, across = std::sinh(a.radius);
   const Complex s = std::sin(a.centre), c = std::cos(a.centre);
-  return made(s, std::abs(s) * along + std::abs(c) * across, a);
+  return made(s, size_of(s) * along + size_of(c) * across, a);
 }
 Disc cos(const Disc& a) { return sin(a + Disc(1.5707963267948966)); }
 Disc sinh(const Disc& a) { return (exp(a) - exp(-a)) * Disc(0.5); }

@@ -11,6 +11,12 @@
 namespace kernweave {
 namespace far {
 
+// The size of a complex number: the root of its square, but where that is too large or too small for its digits.
+inline double size_of(std::complex<double> z) {
+  const double square = std::norm(z);
+  return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::abs(z);
+}
+
 // All numbers no farther than `radius` from `centre`. Of a stretch of real numbers alone it is an interval, on which
 // comparisons may be settled and functions need not be analytic. Where nothing is known the radius is infinite.
 struct Disc {
@@ -44,7 +50,7 @@ struct Disc {
 
   bool known() const { return std::isfinite(radius); }
   bool is_nothing() const { return centre == 0.0 && radius == 0; }
-  double size() const { return std::abs(centre) + radius; }  // infinite where nothing is known
+  double size() const { return size_of(centre) + radius; }  // infinite where nothing is known
   double least() const { return centre.real() - radius; }
   double most() const { return centre.real() + radius; }
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <mutex>
+#include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
@@ -26,11 +27,28 @@ constexpr double kTermsOfClass[] = {5e5, 2e6, 1e7};
 constexpr std::size_t kClassesAtOnce = 16;
 constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; from then on, no more are looked for
 
+// Pairs in the order of classes and turns, otherwise as they are.
+std::vector<FarPair> by_kind(const std::vector<FarPair>& pairs, std::size_t classes) {
+  const auto kind = [](const FarPair& pair) {
+    return static_cast<std::size_t>(pair.box_class * (kTurns + 1) + pair.turn - FarPair::kSkipped);
+  };
+  std::vector<int> next(classes * (kTurns + 1) + 1, 0);
+  for (const FarPair& pair : pairs) ++next[kind(pair) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<FarPair> sorted(pairs.size());
+  for (const FarPair& pair : pairs) sorted[static_cast<std::size_t>(next[kind(pair)]++)] = pair;
+  return sorted;
+}
+
 template <int D>
 class Planner {
  public:
   using Box = typename Tree<D>::Box;
-  using Candidates = std::vector<std::vector<int>>;  // of each target box, source boxes
+  // A source box; the number of its offset among those that a stretch has met, times that of turns, and its turn.
+  struct Candidate {
+    int source, kind = 0;
+  };
+  using Candidates = std::vector<std::vector<Candidate>>;  // of each target box
 
   Planner(const Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
           const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers)
@@ -39,75 +57,74 @@ class Planner {
 
   Levels<D> run() {
     Levels<D> all;
-    Candidates candidates = {{0}};
+    Candidates candidates = {{{0}}};
     near_.resize(targets_.boxes.size());
     for (std::size_t l = 0; l < targets_.boxes.size(); ++l) {
       near_[l].resize(targets_.boxes[l].size());
       if (l >= sources_.boxes.size() || candidates.empty()) continue;
-      candidates = plan_level(l, candidates, &all);
+      candidates = plan_level(l, std::move(candidates), &all);
     }
-    collect_near(&all);
+    all.near = near_rectangles<D>(near_, targets_, sources_);
+    for (const NearRectangle& r : all.near)
+      all.near_pairs += static_cast<double>(r.row_end - r.row) * (r.column_end - r.column);
     return all;
   }
 
  private:
-  Candidates plan_level(std::size_t l, const Candidates& candidates, Levels<D>* all) {
-    const std::vector<Box>&targets = targets_.boxes[l], &sources = sources_.boxes[l];
+  // What there is of an offset: pairs of points of all its boxes, and of the largest two.
+  struct Met {
+    double pairs = 0, most_pairs = 0;
+
+    void add(const Met& other) {
+      pairs += other.pairs;
+      most_pairs = std::max(most_pairs, other.most_pairs);
+    }
+  };
+  struct Offsets {
+    std::map<Offset<D>, Met> all;
+    std::vector<std::vector<int>> numbers;  // in order, of those that each stretch has met
+  };
+  // What has become of the candidates of a level.
+  struct Sorted {
+    std::vector<std::vector<FarPair>> far;  // of each stretch
+    std::vector<bool> to, from;             // boxes that have series
+    std::vector<double> far_pairs;          // of each class
+    double skipped_pairs = 0;
+    Candidates next;  // those whose children are
+  };
+
+  Candidates plan_level(std::size_t l, Candidates candidates, Levels<D>* all) {
     const double half = cube_.width / 2 / std::ldexp(1.0, static_cast<int>(l));
-    const auto offset = [&](std::size_t t, int s) {
-      Offset<D> o;
-      for (std::size_t d = 0; d < D; ++d) o[d] = targets[t].at[d] - sources[static_cast<std::size_t>(s)].at[d];
-      return folded<D>(o);
-    };
-    const std::map<Offset<D>, Met> met = classes_met(candidates, offset, [&](std::size_t t, int s) {
-      return static_cast<double>(targets[t].size()) * sources[static_cast<std::size_t>(s)].size();
-    });
-    std::vector<BoxClass> classes = classes_of(met, half);
-    const auto count = static_cast<Index>(targets.size()), stretches = std::min<Index>(count, kStretches);
-    std::vector<std::vector<FarPair>> far(static_cast<std::size_t>(stretches));
-    Candidates next(targets.size());
-    const double at_once = kTerm[D - 1] * prices_.at_once;
-    arrays::each_task(workers_, stretches, [&](Index stretch) {
-      std::vector<FarPair>& mine = far[static_cast<std::size_t>(stretch)];
-      const auto end = static_cast<std::size_t>(partition::even_split(count, stretches, stretch + 1));
-      for (auto t = static_cast<std::size_t>(partition::even_split(count, stretches, stretch)); t < end; ++t)
-        for (const int s : candidates[t]) {
-          const Folded<D> at = offset(t, s);
-          const int number = met.find(at.at)->second.number;
-          const BoxClass& of = classes[static_cast<std::size_t>(number)];
-          const Box &target = targets[t], &source = sources[static_cast<std::size_t>(s)];
-          const FarPair pair{static_cast<int>(t), s, number, at.turn};
-          const double pairs = static_cast<double>(target.size()) * source.size();
-          if (of.kind == BoxClass::Kind::skip)
-            mine.push_back({pair.target, pair.source, pair.box_class, FarPair::kSkipped});
-          else if (of.kind == BoxClass::Kind::far && is_worth(of, target, source, pairs)) mine.push_back(pair);
-          else if (pairs * prices_.pair <= at_once || target.children == 0 || source.children == 0)
-            near_[l][t].push_back({source.begin, source.end});
-          else next[t].push_back(s);
-        }
-      std::stable_sort(mine.begin(), mine.end(), [](const FarPair& a, const FarPair& b) {
-        return a.box_class != b.box_class ? a.box_class < b.box_class : a.turn < b.turn;
-      });
-    });
-    std::vector<bool> used(classes.size(), false), to(targets.size(), false), from(sources.size(), false);
-    double work = 0;
-    for (const std::vector<FarPair>& pairs : far)
-      for (const FarPair& pair : pairs) {
-        const bool skipped = pair.turn == FarPair::kSkipped;
-        (skipped ? all->skipped_pairs : all->far_pairs) += 1;
-        if (skipped) continue;
-        const BoxClass& of = classes[static_cast<std::size_t>(pair.box_class)];
-        used[static_cast<std::size_t>(pair.box_class)] = true;
-        to[static_cast<std::size_t>(pair.target)] = from[static_cast<std::size_t>(pair.source)] = true;
-        work += of.kept + kTermsOfSeries * power(of.degrees, D);
-      }
+    const Offsets offsets = offsets_of(l, &candidates);
+    std::vector<BoxClass> classes = classes_of(offsets.all, half);
+    Sorted sorted = sorted_by_class(l, candidates, offsets, classes);
+    std::vector<bool> used;
+    double work = 0, far_pairs = 0;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      used.push_back(sorted.far_pairs[c] > 0);
+      far_pairs += sorted.far_pairs[c];
+      work += sorted.far_pairs[c] * (classes[c].kept + kTermsOfSeries * power(classes[c].series.degrees, D));
+    }
     LevelTerms<D> terms(&classes, used, workers_);
     const double of_point = kTermsOfPoint * power(terms.terms().degrees, D);
-    work = kTerm[D - 1] * (work + of_point * (points_in(targets, to) + points_in(sources, from)));
-    all->levels.push_back({half, std::move(classes), std::move(far), std::move(terms), NumberedBoxes(to),
-                           NumberedBoxes(from), work});
-    return children_of(l, next);
+    work += of_point * (points_in(targets_.boxes[l], sorted.to) + points_in(sources_.boxes[l], sorted.from));
+    all->levels.push_back({half, std::move(classes), std::move(sorted.far), std::move(terms),
+                           NumberedBoxes(sorted.to), NumberedBoxes(sorted.from), kTerm[D - 1] * work, far_pairs,
+                           sorted.skipped_pairs});
+    return children_of(l, sorted.next);
   }
+
+  // f(stretch, target) for the target boxes of each stretch.
+  template <class F>
+  void each_target(std::size_t count, F f) const {
+    const auto all = static_cast<Index>(count);
+    arrays::each_task(workers_, stretches_of(count), [&](Index stretch) {
+      const auto end = static_cast<std::size_t>(partition::even_split(all, stretches_of(count), stretch + 1));
+      for (auto t = static_cast<std::size_t>(partition::even_split(all, stretches_of(count), stretch)); t < end; ++t)
+        f(static_cast<std::size_t>(stretch), t);
+    });
+  }
+  static Index stretches_of(std::size_t targets) { return std::min<Index>(static_cast<Index>(targets), kStretches); }
 
   static double points_in(const std::vector<Box>& boxes, const std::vector<bool>& which) {
     double all = 0;
@@ -115,39 +132,43 @@ class Planner {
     return all;
   }
 
-  // What boxes of a class come to.
-  struct Met {
-    double pairs = 0, most_pairs = 0;  // of points: of all boxes, of the largest two
-    int number = 0;
-
-    void add(const Met& other) {
-      pairs += other.pairs;
-      most_pairs = std::max(most_pairs, other.most_pairs);
-    }
-  };
-  template <class At, class PairsOf>
-  std::map<Offset<D>, Met> classes_met(const Candidates& candidates, At at, PairsOf pairs_of) {
-    std::mutex door;
-    std::map<Offset<D>, Met> met;
-    const auto count_of = static_cast<Index>(candidates.size()), stretches = std::min<Index>(count_of, kStretches);
-    arrays::each_task(workers_, stretches, [&](Index stretch) {
-      std::map<Offset<D>, Met> mine;
-      const auto end = static_cast<std::size_t>(partition::even_split(count_of, stretches, stretch + 1));
-      for (auto t = static_cast<std::size_t>(partition::even_split(count_of, stretches, stretch)); t < end; ++t)
-        for (const int s : candidates[t]) {
-          const double pairs = pairs_of(t, s);
-          mine[at(t, s).at].add({pairs, pairs});
-        }
-      const std::lock_guard<std::mutex> inside(door);
-      for (const auto& entry : mine) met[entry.first].add(entry.second);
+  // Candidates get their kind.
+  Offsets offsets_of(std::size_t l, Candidates* candidates) const {
+    struct Own {
+      std::unordered_map<std::int64_t, int> number;
+      std::vector<std::pair<Offset<D>, Met>> met;
+    };
+    std::vector<Own> of_stretch(static_cast<std::size_t>(stretches_of(candidates->size())));
+    each_target(candidates->size(), [&](std::size_t stretch, std::size_t t) {
+      Own& own = of_stretch[stretch];
+      const Box& target = targets_.boxes[l][t];
+      for (Candidate& c : (*candidates)[t]) {
+        const Box& source = sources_.boxes[l][static_cast<std::size_t>(c.source)];
+        Offset<D> offset;
+        for (std::size_t d = 0; d < D; ++d) offset[d] = target.at[d] - source.at[d];
+        const Folded<D> at = folded<D>(offset);
+        const auto found = own.number.try_emplace(number_of<D>(at.at), static_cast<int>(own.met.size()));
+        if (found.second) own.met.push_back({at.at, {}});
+        const int number = found.first->second;
+        c.kind = number * kTurns + at.turn;
+        const double pairs = pairs_of(target, source);
+        own.met[static_cast<std::size_t>(number)].second.add({pairs, pairs});
+      }
     });
-    int count = 0;
-    for (auto& entry : met) entry.second.number = count++;
-    return met;
+    Offsets out;
+    for (const Own& own : of_stretch)
+      for (const auto& entry : own.met) out.all[entry.first].add(entry.second);
+    std::map<Offset<D>, int> number;
+    for (const auto& entry : out.all) number.emplace(entry.first, static_cast<int>(number.size()));
+    for (const Own& own : of_stretch) {
+      out.numbers.emplace_back();
+      for (const auto& entry : own.met) out.numbers.back().push_back(number.at(entry.first));
+    }
+    return out;
   }
 
   // Some at once, so that what they take is known before there are more.
-  std::vector<BoxClass> classes_of(const std::map<Offset<D>, Met>& met, double half) {
+  std::vector<BoxClass> classes_of(const std::map<Offset<D>, Met>& met, double half) const {
     std::vector<std::pair<Offset<D>, Met>> all(met.begin(), met.end());
     std::vector<BoxClass> classes(all.size());
     double numbers = 0;
@@ -160,24 +181,76 @@ class Planner {
         classes[first + static_cast<std::size_t>(c)] =
             analysed<D>(k_, demands_, entry.first, half, pays ? entry.second.most_pairs * prices_.pair : 0);
       });
-      for (std::size_t c = first; c < last; ++c) numbers += static_cast<double>(classes[c].coefficients.size());
+      for (std::size_t c = first; c < last; ++c)
+        numbers += static_cast<double>(classes[c].series.coefficients.size());
     }
     return classes;
+  }
+
+  Sorted sorted_by_class(std::size_t l, const Candidates& candidates, const Offsets& offsets,
+                         const std::vector<BoxClass>& classes) {
+    const std::size_t stretches = offsets.numbers.size();
+    Sorted out;
+    out.far.resize(stretches);
+    out.to.resize(candidates.size());
+    out.from.resize(sources_.boxes[l].size());
+    out.far_pairs.resize(classes.size());
+    out.next.resize(candidates.size());
+    each_target(candidates.size(), [&](std::size_t stretch, std::size_t t) {
+      const Box& target = targets_.boxes[l][t];
+      for (const Candidate& c : candidates[t]) {
+        const int number = offsets.numbers[stretch][static_cast<std::size_t>(c.kind / kTurns)];
+        const Box& source = sources_.boxes[l][static_cast<std::size_t>(c.source)];
+        const FarPair pair{static_cast<int>(t), c.source, number, c.kind % kTurns};
+        switch (fate_of(classes[static_cast<std::size_t>(number)], target, source)) {
+          case Fate::skipped: out.far[stretch].push_back({pair.target, pair.source, number, FarPair::kSkipped}); break;
+          case Fate::far: out.far[stretch].push_back(pair); break;
+          case Fate::near: near_[l][t].push_back({source.begin, source.end}); break;
+          case Fate::split: out.next[t].push_back(c); break;
+        }
+      }
+    });
+    arrays::each_task(workers_, static_cast<Index>(stretches), [&](Index stretch) {
+      std::vector<FarPair>& mine = out.far[static_cast<std::size_t>(stretch)];
+      mine = by_kind(mine, classes.size());
+    });
+    for (const std::vector<FarPair>& pairs : out.far)
+      for (const FarPair& pair : pairs) {
+        if (pair.turn == FarPair::kSkipped) {
+          ++out.skipped_pairs;
+          continue;
+        }
+        ++out.far_pairs[static_cast<std::size_t>(pair.box_class)];
+        out.to[static_cast<std::size_t>(pair.target)] = out.from[static_cast<std::size_t>(pair.source)] = true;
+      }
+    return out;
+  }
+
+  enum class Fate { skipped, far, near, split };
+  Fate fate_of(const BoxClass& of, const Box& target, const Box& source) const {
+    const double pairs = pairs_of(target, source);
+    if (of.kind == BoxClass::Kind::skip) return Fate::skipped;
+    if (of.kind == BoxClass::Kind::far && is_worth(of, target, source, pairs)) return Fate::far;
+    const bool few = pairs * prices_.pair <= kTerm[D - 1] * prices_.at_once;
+    return few || target.children == 0 || source.children == 0 ? Fate::near : Fate::split;
+  }
+  static double pairs_of(const Box& target, const Box& source) {
+    return static_cast<double>(target.size()) * source.size();
   }
 
   // Is the series less work than the pairs?
   bool is_worth(const BoxClass& of, const Box& target, const Box& source, double pairs) const {
     const double of_points = kTermsOfSeries + kTermsOfPoint * (target.size() + source.size());
-    return pairs * prices_.pair > kTerm[D - 1] * (of.kept + of_points * power(of.degrees, D));
+    return pairs * prices_.pair > kTerm[D - 1] * (of.kept + of_points * power(of.series.degrees, D));
   }
 
   // What is nowhere far would come to pairs of all boxes.
   void check_is_some_use(std::size_t l, const Candidates& next) const {
     double all = 0;
     for (std::size_t t = 0; t < next.size(); ++t)
-      for (const int s : next[t])
+      for (const Candidate& c : next[t])
         all += static_cast<double>(targets_.boxes[l][t].children) *
-               sources_.boxes[l][static_cast<std::size_t>(s)].children;
+               sources_.boxes[l][static_cast<std::size_t>(c.source)].children;
     const double boxes = static_cast<double>(targets_.boxes[l + 1].size()) * sources_.boxes[l + 1].size();
     if (all <= kMostCandidates || all <= kMostOfAll * boxes) return;
     const std::string why = why_no_series(k_, 0, D * cube_.width * cube_.width);
@@ -193,72 +266,15 @@ class Planner {
     for (std::size_t t = 0; t < next.size(); ++t) {
       const Box& target = targets_.boxes[l][t];
       for (int child = 0; child < target.children; ++child) {
-        std::vector<int>& mine = children[static_cast<std::size_t>(target.first_child + child)];
-        for (const int s : next[t]) {
-          const Box& source = sources_.boxes[l][static_cast<std::size_t>(s)];
-          for (int c = 0; c < source.children; ++c) mine.push_back(source.first_child + c);
+        std::vector<Candidate>& mine = children[static_cast<std::size_t>(target.first_child + child)];
+        for (const Candidate& of : next[t]) {
+          const Box& source = sources_.boxes[l][static_cast<std::size_t>(of.source)];
+          for (int c = 0; c < source.children; ++c) mine.push_back({source.first_child + c});
         }
         any = any || !mine.empty();
       }
     }
     return any ? children : Candidates();
-  }
-
-  // --- near pairs ---
-
-  struct Columns {
-    int begin, end;
-  };
-
-  // Columns of boxes above hold for those below, so rows are those of the lowest boxes that have columns of their own.
-  // Points in no box are near to all.
-  void collect_near(Levels<D>* all) const {
-    std::vector<std::vector<bool>> below(near_.size());  // does it, or what it is made of, have columns?
-    for (std::size_t l = near_.size(); l-- > 0;) {
-      below[l].resize(near_[l].size());
-      for (std::size_t t = 0; t < near_[l].size(); ++t) {
-        const Box& box = targets_.boxes[l][t];
-        bool any = !near_[l][t].empty();
-        for (int c = box.first_child; c < box.first_child + box.children && !any; ++c)
-          any = below[l + 1][static_cast<std::size_t>(c)];
-        below[l][t] = any;
-      }
-    }
-    struct Visit {
-      std::size_t level, box;
-      std::vector<Columns> columns;
-    };
-    const int columns = sources_.size(), boxed = sources_.boxed();
-    std::vector<Visit> pending = {{0, 0, {}}};
-    if (boxed < columns) pending[0].columns.push_back({boxed, columns});
-    while (!pending.empty()) {
-      Visit visit = std::move(pending.back());
-      pending.pop_back();
-      const Box& box = targets_.boxes[visit.level][visit.box];
-      const std::vector<Columns>& own = near_[visit.level][visit.box];
-      visit.columns.insert(visit.columns.end(), own.begin(), own.end());
-      const auto has = [&](int child) { return below[visit.level + 1][static_cast<std::size_t>(child)]; };
-      bool deeper = false;
-      for (int c = 0; c < box.children; ++c) deeper = deeper || has(box.first_child + c);
-      if (!deeper) {
-        add_rows(box, std::move(visit.columns), all);
-        continue;
-      }
-      for (int c = box.children - 1; c >= 0; --c)
-        pending.push_back({visit.level + 1, static_cast<std::size_t>(box.first_child + c), visit.columns});
-    }
-    if (targets_.boxed() < targets_.size() && columns > 0)
-      add_rows({targets_.boxed(), targets_.size(), 0, 0, {}}, {{0, columns}}, all);
-  }
-
-  static void add_rows(const Box& box, std::vector<Columns> columns, Levels<D>* all) {
-    std::sort(columns.begin(), columns.end(), [](const Columns& a, const Columns& b) { return a.begin < b.begin; });
-    const std::size_t first = all->near.size();
-    for (const Columns& c : columns) {
-      all->near_pairs += static_cast<double>(box.size()) * (c.end - c.begin);
-      if (all->near.size() > first && all->near.back().column_end == c.begin) all->near.back().column_end = c.end;
-      else all->near.push_back({box.begin, box.end, c.begin, c.end});
-    }
   }
 
   const Profile& k_;
@@ -267,7 +283,7 @@ class Planner {
   const Tree<D>&targets_, &sources_;
   const Prices prices_;
   const arrays::Workers& workers_;
-  std::vector<std::vector<std::vector<Columns>>> near_;  // of each level's boxes
+  NearColumns near_;
 };
 
 }  // namespace

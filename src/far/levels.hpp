@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "far/box_class.hpp"
+#include "far/near_rows.hpp"
 #include "far/terms.hpp"
 #include "far/tree.hpp"
 #include "base/threads.hpp"
@@ -37,11 +38,7 @@ struct Level {
   LevelTerms<D> terms;
   NumberedBoxes targets, sources;
   double work;  // of its series, in terms
-};
-
-// Rows from .. to - 1 with columns from .. to - 1, by places in the trees' orders.
-struct NearRectangle {
-  int row, row_end, column, column_end;
+  double pairs_far, pairs_skipped;  // of boxes
 };
 
 // What a pair costs beside a term of a series, and the terms that boxes not to be split may come to; as measured
@@ -53,8 +50,8 @@ struct Prices {
 template <int D>
 struct Levels {
   std::vector<Level<D>> levels;
-  std::vector<NearRectangle> near;  // rows in order, those of the same rows side by side, columns in order
-  double near_pairs = 0, far_pairs = 0, skipped_pairs = 0;
+  std::vector<NearRectangle> near;
+  double near_pairs = 0;
 };
 
 template <int D>

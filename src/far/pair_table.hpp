@@ -6,6 +6,9 @@
 namespace kernweave {
 namespace far {
 
+// How what is dropped of them adds up: sizes, or squares.
+enum class Count { sizes, squares };
+
 // For m below `degrees`, a and b below `terms`.
 struct PairTable {
   PairTable(int degrees, int terms);
@@ -18,7 +21,9 @@ struct PairTable {
     double all = 0;
     std::vector<double> outside;
   };
-  const Mass& mass(int m, bool squares) const { return (squares ? squares_ : sizes_)[static_cast<std::size_t>(m)]; }
+  const Mass& mass(int m, Count count) const {
+    return (count == Count::squares ? squares_ : sizes_)[static_cast<std::size_t>(m)];
+  }
 
   const int degrees, terms;
   std::vector<double> numbers;

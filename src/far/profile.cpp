@@ -24,7 +24,13 @@ int Profile::add_step(Op op, const std::vector<int>& in) {
 
 template <class L, class Number, class Apply>
 L Profile::run(L square, Number number, Apply apply) const {
-  std::array<L, kMostPlaces> values;
+  return places() <= kFewPlaces ? run_in<kFewPlaces>(square, number, apply)
+                                : run_in<kMostPlaces>(square, number, apply);
+}
+
+template <int kPlaces, class L, class Number, class Apply>
+L Profile::run_in(L square, Number number, Apply apply) const {
+  std::array<L, kPlaces> values;
   values[0] = square;
   for (std::size_t k = 0; k < numbers_.size(); ++k) values[static_cast<std::size_t>(at_[k])] = number(numbers_[k]);
   for (std::size_t k = 0; k < steps_.size(); ++k) {

@@ -12,7 +12,7 @@ namespace far {
 
 class Profile {
  public:
-  static constexpr int kMostPlaces = 96;  // values at once; formulas that somebody writes have a tenth of that
+  static constexpr int kMostPlaces = 96, kFewPlaces = 16;  // values at once; of most formulas that somebody writes
 
   // Places of values: the squared distance, which is there from the first, then what is added.
   int add_number(double number);
@@ -40,6 +40,8 @@ class Profile {
   // Numbers become values by `number`, steps by `apply`.
   template <class L, class Number, class Apply>
   L run(L square, Number number, Apply apply) const;
+  template <int kPlaces, class L, class Number, class Apply>
+  L run_in(L square, Number number, Apply apply) const;
 
   std::vector<double> numbers_;
   std::vector<int> at_;  // of each number, its place

@@ -1,4 +1,4 @@
-// A coefficient's place among those of its class tells the degrees in target and source; a term's number, its degrees.
+// A term's number tells its degrees, a digit an axis.
 #include "far/terms.hpp"
 
 #include <algorithm>
@@ -8,30 +8,6 @@
 namespace kernweave {
 namespace far {
 namespace {
-
-// Degrees in the target and in the source, axis by axis.
-template <int D>
-struct Pair {
-  std::array<int, D> target, source;
-};
-template <int D>
-Pair<D> pair_at(std::size_t at, int degrees) {
-  Pair<D> found;
-  const auto wide = static_cast<std::size_t>(degrees);
-  for (std::size_t d = D; d-- > 0;) {
-    found.source[d] = static_cast<int>(at % wide);
-    at /= wide;
-    found.target[d] = static_cast<int>(at % wide);
-    at /= wide;
-  }
-  return found;
-}
-
-template <int D, class F>
-void each_kept(const BoxClass& of, F f) {
-  for (std::size_t at = 0; at < of.coefficients.size(); ++at)
-    if (std::abs(of.coefficients[at]) >= of.least) f(pair_at<D>(at, of.degrees), of.coefficients[at]);
-}
 
 template <int D>
 std::array<int, D> sorted(std::array<int, D> degrees) {
@@ -45,7 +21,7 @@ template <int D>
 LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used,
                           const arrays::Workers& workers) {
   for (std::size_t c = 0; c < classes->size(); ++c)
-    if (used[c]) degrees_ = std::max(degrees_, (*classes)[c].degrees);
+    if (used[c]) degrees_ = std::max(degrees_, (*classes)[c].series.degrees);
   if (any()) {
     collect(*classes, used);
     make_turns();
@@ -53,8 +29,8 @@ LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool
   matrices_.resize(classes->size());
   arrays::each_task(workers, static_cast<Index>(classes->size()), [&](Index task) {
     const auto c = static_cast<std::size_t>(task);
-    if (used[c]) matrices_[c] = matrix_of((*classes)[c]);
-    (*classes)[c].coefficients = {};
+    if (used[c]) matrices_[c] = matrix_of((*classes)[c].series);
+    (*classes)[c].series = {};
   });
 }
 
@@ -75,13 +51,19 @@ typename LevelTerms<D>::Degrees LevelTerms<D>::degrees_of(int number) const {
 // In order of parity, which is that of what classes have zeros at, and then of degree.
 template <int D>
 void LevelTerms<D>::collect(const std::vector<BoxClass>& classes, const std::vector<bool>& used) {
-  std::vector<bool> needed(static_cast<std::size_t>(power(degrees_, D)));
-  for (std::size_t c = 0; c < classes.size(); ++c)
+  const auto all = static_cast<std::size_t>(power(degrees_, D));
+  std::vector<char> met(all), needed(all);  // in one order of the axes, in any
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const PairSeries& series = classes[c].series;
     if (used[c])
-      each_kept<D>(classes[c], [&](const Pair<D>& pair, double) {
-        needed[static_cast<std::size_t>(number_of(sorted<D>(pair.target)))] = true;
-        needed[static_cast<std::size_t>(number_of(sorted<D>(pair.source)))] = true;
+      series.each<D>(degrees_, [&](int target, int source, double coefficient) {
+        if (!series.keeps(coefficient)) return;
+        met[static_cast<std::size_t>(target)] = met[static_cast<std::size_t>(source)] = 1;
       });
+  }
+  for (std::size_t number = 0; number < all; ++number)
+    if (met[number])
+      needed[static_cast<std::size_t>(number_of(sorted<D>(degrees_of(static_cast<int>(number)))))] = 1;
   std::vector<std::tuple<int, int, int>> order;
   for (std::size_t number = 0; number < needed.size(); ++number) {
     const Degrees degrees = degrees_of(static_cast<int>(number));
@@ -129,16 +111,20 @@ void LevelTerms<D>::make_turns() {
 }
 
 template <int D>
-ClassMatrix LevelTerms<D>::matrix_of(const BoxClass& of) const {
+ClassMatrix LevelTerms<D>::matrix_of(const PairSeries& series) const {
   const auto n = static_cast<std::size_t>(count()), blocks = static_cast<std::size_t>(padded() / kRowsOfBlock);
   std::vector<int> at(blocks * n, -1);  // where a block has a column
-  const auto block_of = [&](const Pair<D>& pair) {
-    return static_cast<std::size_t>(place_[static_cast<std::size_t>(number_of(pair.target))] / kRowsOfBlock);
+  // f(row of the matrix, the entry of `at` that has it, coefficient) where both terms are among those of the level.
+  const auto each = [&](auto f) {
+    series.each<D>(degrees_, [&](int target, int source, double coefficient) {
+      const int row = place_[static_cast<std::size_t>(target)], column = place_[static_cast<std::size_t>(source)];
+      if (row >= 0 && column >= 0)
+        f(row, &at[static_cast<std::size_t>(row / kRowsOfBlock) * n + static_cast<std::size_t>(column)], coefficient);
+    });
   };
-  const auto column_of = [&](const Pair<D>& pair) {
-    return static_cast<std::size_t>(place_[static_cast<std::size_t>(number_of(pair.source))]);
-  };
-  each_kept<D>(of, [&](const Pair<D>& pair, double) { at[block_of(pair) * n + column_of(pair)] = 0; });
+  each([&](int, int* entry, double coefficient) {
+    if (series.keeps(coefficient)) *entry = 0;
+  });
   ClassMatrix matrix;
   for (std::size_t block = 0; block < blocks; ++block) {
     matrix.first.push_back(static_cast<int>(matrix.columns.size()));
@@ -151,15 +137,9 @@ ClassMatrix LevelTerms<D>::matrix_of(const BoxClass& of) const {
   matrix.first.push_back(static_cast<int>(matrix.columns.size()));
   matrix.numbers.assign(matrix.columns.size() * kRowsOfBlock, 0.0);
   // Small ones beside kept ones are there for nothing, so they are taken, too.
-  for (std::size_t k = 0; k < of.coefficients.size(); ++k) {
-    const Pair<D> pair = pair_at<D>(k, of.degrees);
-    const int target = place_[static_cast<std::size_t>(number_of(pair.target))],
-              source = place_[static_cast<std::size_t>(number_of(pair.source))];
-    if (target < 0 || source < 0) continue;
-    const int entry = at[static_cast<std::size_t>(target / kRowsOfBlock) * n + static_cast<std::size_t>(source)];
-    if (entry < 0) continue;
-    matrix.numbers[static_cast<std::size_t>(entry * kRowsOfBlock + target % kRowsOfBlock)] = of.coefficients[k];
-  }
+  each([&](int row, const int* entry, double coefficient) {
+    if (*entry >= 0) matrix.numbers[static_cast<std::size_t>(*entry * kRowsOfBlock + row % kRowsOfBlock)] = coefficient;
+  });
   return matrix;
 }
 

@@ -48,7 +48,7 @@ class LevelTerms {
   Degrees degrees_of(int number) const;
   void collect(const std::vector<BoxClass>& classes, const std::vector<bool>& used);
   void make_turns();
-  ClassMatrix matrix_of(const BoxClass& of) const;
+  ClassMatrix matrix_of(const PairSeries& series) const;
 
   int degrees_ = 0;
   std::vector<int> set_;    // numbers of terms, in order

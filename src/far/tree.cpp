@@ -12,11 +12,25 @@ namespace kernweave {
 namespace far {
 namespace {
 
+// The bits of each byte, D apart.
 template <int D>
-std::int64_t key_of(const std::array<std::int64_t, D>& places, int bits) {
+std::array<std::int64_t, 256> spread_bytes() {
+  std::array<std::int64_t, 256> out{};
+  for (std::size_t byte = 0; byte < out.size(); ++byte)
+    for (int bit = 0; bit < 8; ++bit) out[byte] |= static_cast<std::int64_t>(byte >> bit & 1) << (bit * D);
+  return out;
+}
+
+// Bits of the places in turn, the highest first.
+template <int D>
+std::int64_t key_of(const std::array<std::int64_t, D>& places) {
+  static const std::array<std::int64_t, 256> spread = spread_bytes<D>();
   std::int64_t key = 0;
-  for (int bit = bits - 1; bit >= 0; --bit)
-    for (int d = 0; d < D; ++d) key = key << 1 | (places[static_cast<std::size_t>(d)] >> bit & 1);
+  for (int d = 0; d < D; ++d)
+    for (int byte = 0; 8 * byte < Tree<D>::kHalvings; ++byte) {
+      const auto bits = static_cast<std::size_t>(places[static_cast<std::size_t>(d)] >> (8 * byte) & 255);
+      key |= spread[bits] << (8 * byte * D + D - 1 - d);
+    }
   return key;
 }
 
@@ -186,7 +200,7 @@ Tree<D>::Tree(const std::vector<double>& points, const Cube<D>& cube, const arra
         const double place = points[static_cast<std::size_t>(numbers[k]) + d * n] - cube.least[d];
         places[d] = static_cast<std::int64_t>(std::min(cells - 1, std::max(0.0, place * scale)));
       }
-      keys[k] = key_of<D>(places, kHalvings);
+      keys[k] = key_of<D>(places);
     }
   });
   order.resize(keys.size());

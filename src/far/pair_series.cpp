@@ -1,0 +1,141 @@
+// Axis by axis, a polynomial of the difference becomes products. Rows that come to little are left out before the last
+// axis: of three axes, nine in ten.
+#include "far/pair_series.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+
+#include "far/kernels.hpp"
+
+namespace kernweave {
+namespace far {
+namespace {
+
+constexpr double kOfRows = 0.1;  // of the room for what is dropped: that for whole rows
+
+double counted(double number, Count count) { return count == Count::squares ? number * number : std::abs(number); }
+
+// Sizes of numbers in four steps for each power of two, so that the smallest can be dropped without sorting.
+class Sizes {
+ public:
+  static constexpr int kBins = 1024;
+
+  Sizes(const std::vector<double>& numbers, Count count) {
+    for (const double number : numbers) in_[bin(number)] += counted(number, count);
+  }
+  // Of the smallest, as many as come to less than `room`: what they come to, and the least number that is not one.
+  void drop(double room, double* dropped, double* least) const {
+    int b = 0;
+    for (*dropped = 0; b < kBins - 1 && *dropped + in_[static_cast<std::size_t>(b)] < room; ++b)
+      *dropped += in_[static_cast<std::size_t>(b)];
+    *least = b == 0 ? 0 : std::ldexp(1 + b % 4 / 4.0, b / 4 - kLowest);
+  }
+
+ private:
+  static constexpr int kLowest = 100;  // the power of a half of the lowest bin
+  static std::size_t bin(double number) {
+    std::int64_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    const std::int64_t step = ((bits & INT64_MAX) >> 50) - (1023 - kLowest) * 4;
+    return static_cast<std::size_t>(std::min<std::int64_t>(kBins - 1, std::max<std::int64_t>(0, step)));
+  }
+  std::array<double, kBins> in_{};
+};
+
+// The pairs of degrees that polynomials of the difference have, and the coefficients of each polynomial.
+std::vector<PairSeries::Degrees> pairs_of(const PairTable& table, int degrees) {
+  std::vector<PairSeries::Degrees> pairs;
+  for (int a = 0; a < degrees; ++a)
+    for (int b = 0; b < degrees && a + b < table.degrees; ++b) pairs.push_back({a, b});
+  return pairs;
+}
+std::vector<double> table_of(const PairTable& table, const std::vector<PairSeries::Degrees>& pairs) {
+  std::vector<double> out;
+  for (int m = 0; m < table.degrees; ++m)
+    for (const PairSeries::Degrees& p : pairs) out.push_back(table.at(m, p.target, p.source));
+  return out;
+}
+
+// What a row of the last axis comes to at most, for each: numbers of the difference's polynomials lead.
+std::vector<double> sizes_of_rows(const std::vector<double>& numbers, const PairTable& table, Count count) {
+  const std::size_t many = numbers.size() / static_cast<std::size_t>(table.degrees);
+  std::vector<double> sizes(many, 0.0);
+  for (std::size_t m = 0; m < static_cast<std::size_t>(table.degrees); ++m) {
+    const double all = table.mass(static_cast<int>(m), count).all;
+    const double mass = count == Count::squares ? std::sqrt(all) : all;
+    for (std::size_t r = 0; r < many; ++r) sizes[r] += std::abs(numbers[m * many + r]) * mass;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<double> along_axis(const std::vector<double>& numbers, int from, const std::vector<double>& table, int to) {
+  const auto rest = static_cast<std::int64_t>(numbers.size()) / from;
+  std::vector<double> out(static_cast<std::size_t>(rest * to));
+  kernels().transform(numbers.data(), from, rest, table.data(), to, out.data());
+  return out;
+}
+
+// Of each axis: what the coefficients of a degree along it come to, times what of its products is outside.
+template <int D>
+std::vector<double> left_out(const std::vector<double>& of_difference, const PairTable& table, Count count) {
+  const auto points = static_cast<std::size_t>(table.degrees);
+  std::array<std::vector<double>, D> along;
+  along.fill(std::vector<double>(points, 0.0));
+  for (std::size_t at = 0; at < of_difference.size(); ++at) {
+    std::array<std::size_t, D> m;
+    double whole = counted(of_difference[at], count);
+    std::size_t rest = at;
+    for (std::size_t d = D; d-- > 0; rest /= points) {
+      m[d] = rest % points;
+      whole *= table.mass(static_cast<int>(m[d]), count).all;
+    }
+    for (std::size_t d = 0; d < D; ++d) along[d][m[d]] += whole;
+  }
+  std::vector<double> out(static_cast<std::size_t>(table.terms) + 1, 0.0);
+  for (std::size_t m = 0; m < points; ++m) {
+    const PairTable::Mass& mass = table.mass(static_cast<int>(m), count);
+    for (std::size_t q = 1; q < out.size(); ++q)
+      for (std::size_t d = 0; d < D; ++d) out[q] += along[d][m] * mass.outside[q] / mass.all;
+  }
+  if (count == Count::squares)
+    for (double& number : out) number = std::sqrt(number);
+  return out;
+}
+
+template <int D>
+PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTable& table, int degrees, Count count,
+                         double room, double* dropped) {
+  PairSeries out;
+  out.degrees = degrees;
+  out.pairs = pairs_of(table, degrees);
+  const std::vector<double> products = table_of(table, out.pairs);
+  const auto many = static_cast<int>(out.pairs.size());
+  std::vector<double> numbers = of_difference;
+  for (int d = 0; d + 1 < D; ++d) numbers = along_axis(numbers, table.degrees, products, many);
+  const std::vector<double> sizes = sizes_of_rows(numbers, table, count);
+  double of_rows = 0, least = 0;
+  Sizes(sizes, count).drop(kOfRows * room, &of_rows, &least);
+  for (std::size_t r = 0; r < sizes.size(); ++r)
+    if (sizes[r] >= least) out.rows.push_back(static_cast<int>(r));
+  std::vector<double> kept;
+  for (std::size_t m = 0; m < static_cast<std::size_t>(table.degrees); ++m)
+    for (const int r : out.rows) kept.push_back(numbers[m * sizes.size() + static_cast<std::size_t>(r)]);
+  out.coefficients = along_axis(kept, table.degrees, products, many);
+  Sizes(out.coefficients, count).drop(room - of_rows, dropped, &out.least);
+  *dropped += of_rows;
+  return out;
+}
+
+template std::vector<double> left_out<1>(const std::vector<double>&, const PairTable&, Count);
+template std::vector<double> left_out<2>(const std::vector<double>&, const PairTable&, Count);
+template std::vector<double> left_out<3>(const std::vector<double>&, const PairTable&, Count);
+template PairSeries of_both_boxes<1>(const std::vector<double>&, const PairTable&, int, Count, double, double*);
+template PairSeries of_both_boxes<2>(const std::vector<double>&, const PairTable&, int, Count, double, double*);
+template PairSeries of_both_boxes<3>(const std::vector<double>&, const PairTable&, int, Count, double, double*);
+
+}  // namespace far
+}  // namespace kernweave

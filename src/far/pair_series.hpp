@@ -1,0 +1,59 @@
+// A series on the differences of two boxes as products of polynomials of both: its coefficients, less the small ones.
+#pragma once
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "far/pair_table.hpp"
+
+namespace kernweave {
+namespace far {
+
+struct PairSeries {
+  struct Degrees {
+    int target, source;
+  };
+  int degrees = 0;            // of the polynomials along each axis, and one
+  std::vector<Degrees> pairs;  // those along one axis that may be met
+  // Rows of coefficients, one for each of the pairs along the last axis. A row's number is that of its pairs along the
+  // axes before.
+  std::vector<int> rows;
+  std::vector<double> coefficients;
+  double least = 0;  // those below are dropped
+
+  bool keeps(double coefficient) const { return std::abs(coefficient) >= least; }
+
+  // f(term of the target, of the source, coefficient) for each, dropped or not: a term's number has a digit an axis, of
+  // so many values.
+  template <int D, class F>
+  void each(int digits, F f) const {
+    const auto many = pairs.size();
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      std::array<std::size_t, D> at{};
+      auto rest = static_cast<std::size_t>(rows[r]);
+      for (std::size_t d = D - 1; d-- > 0; rest /= many) at[d] = rest % many;
+      int target = 0, source = 0;
+      for (std::size_t d = 0; d + 1 < D; ++d) {
+        target = (target + pairs[at[d]].target) * digits;
+        source = (source + pairs[at[d]].source) * digits;
+      }
+      for (std::size_t p = 0; p < many; ++p)
+        f(target + pairs[p].target, source + pairs[p].source, coefficients[r * many + p]);
+    }
+  }
+};
+
+// What is left out of a series with such coefficients for each number of degrees.
+template <int D>
+std::vector<double> left_out(const std::vector<double>& of_difference, const PairTable& table, Count count);
+
+// Small coefficients that come to less than `room` are dropped; what they come to.
+template <int D>
+PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTable& table, int degrees, Count count,
+                         double room, double* dropped);
+
+// Takes the leading axis of `from` numbers to `to` numbers, which become the last axis.
+std::vector<double> along_axis(const std::vector<double>& numbers, int from, const std::vector<double>& table, int to);
+
+}  // namespace far
+}  // namespace kernweave
