@@ -258,22 +258,23 @@ class Planner {
          "nearly all pairs would be computed");
   }
 
+  void add_children(std::size_t l, const std::vector<Candidate>& of, std::vector<Candidate>* children) const {
+    for (const Candidate& c : of) {
+      const Box& source = sources_.boxes[l][static_cast<std::size_t>(c.source)];
+      for (int child = 0; child < source.children; ++child) children->push_back({source.first_child + child});
+    }
+  }
+
   Candidates children_of(std::size_t l, const Candidates& next) const {
     if (l + 1 >= targets_.boxes.size() || l + 1 >= sources_.boxes.size()) return {};
     check_is_some_use(l, next);
     Candidates children(targets_.boxes[l + 1].size());
-    bool any = false;
-    for (std::size_t t = 0; t < next.size(); ++t) {
+    each_target(next.size(), [&](std::size_t, std::size_t t) {
       const Box& target = targets_.boxes[l][t];
-      for (int child = 0; child < target.children; ++child) {
-        std::vector<Candidate>& mine = children[static_cast<std::size_t>(target.first_child + child)];
-        for (const Candidate& of : next[t]) {
-          const Box& source = sources_.boxes[l][static_cast<std::size_t>(of.source)];
-          for (int c = 0; c < source.children; ++c) mine.push_back({source.first_child + c});
-        }
-        any = any || !mine.empty();
-      }
-    }
+      for (int child = 0; child < target.children; ++child)
+        add_children(l, next[t], &children[static_cast<std::size_t>(target.first_child + child)]);
+    });
+    const bool any = std::any_of(children.begin(), children.end(), [](const auto& c) { return !c.empty(); });
     return any ? children : Candidates();
   }
 
