@@ -12,9 +12,13 @@
 #' by a million points in three dimensions take seconds. Pairs of boxes of points that are far from each other are
 #' replaced by a series of the formula, or left out where it is negligible; near pairs are computed as they are.
 #'
-#' `K` must be a formula of the distance of points in one, two or three dimensions: `sqdist()`, norms of `Vi(x) - Vj(y)`
-#' with scales of each component, and what is made of these; factors of a row or a column alone may stand beside it. No
-#' table of kernels is behind it: the series is that of the formula.
+#' `K` must be a formula of the distance of points in one, two or three dimensions: `sqdist()`, norms of
+#' `Vi(x) - Vj(y)`, [weighted_sqdist()] by numbers or a matrix, squares of single components added up, and what is made
+#' of these. Points may be any formulas of one side; so they may be scaled, shifted and multiplied by matrices, as
+#' differences may. Factors of a row or a column alone may stand beside it. No table of kernels is behind it: the series
+#' is that of the formula.
+#' Of a sum of kernels of different distances, such as those of two sets of scales, each has its own:
+#' `approximate(K1) + approximate(K2)`.
 #'
 #' `tol` is relative to the largest value of the formula and the sum of the weights' sizes: no sum over j of K times b
 #' is off by more than `tol * max|K| * sum|b|`.
@@ -32,10 +36,11 @@
 #' [exclude_diag()] is known.
 #'
 #' Within [gradient()] and its like, products have derivatives in what they multiply, and in what the formula is made
-#' of: points of either side, scales, factors. A derivative of a formula of the distance is one of the distance times
-#' the difference of the points, or its square for scales of single components; each is approximated by itself, with the
-#' same `tol` and `certify`, relative to its own largest value. A derivative that is no such formula is an error of
-#' class `kernweave_error_no_gradient` that names it. Second derivatives are known in what is multiplied alone.
+#' of: points of either side, scales, matrices, shifts, factors. A derivative of a formula of the distance is one of the
+#' distance times the difference of the points, or products of two of its components; each is approximated by itself,
+#' with the same `tol` and `certify`, relative to its own largest value. That in a matrix that points are multiplied by
+#' takes a series for each number. A derivative that is no such formula is an error of class
+#' `kernweave_error_no_gradient` that names it. Second derivatives are known in what is multiplied alone.
 #'
 #' The operator is one like others ([linear_op]): it has `%*%`, `crossprod()`, `t()`, `+ ridge`,
 #' [solve()][solve.linear_op] and [keigen()]. Results are the same bits for any number of threads.
@@ -152,12 +157,15 @@ written_plan <- function(state) {
 refuse_plan <- function(state, why) {
   if (is.null(state$derivative)) check_is_of_distance(why, "K")
   abort("no_gradient", "an approximation has no derivative in `", state$derivative, "`, which is no formula of the ",
-        "distance and a difference of the points: ", why)
+        "distance and differences of the points: ", why, "; `K %*% b` itself has one")
 }
 
 # C++ says why it could not take the formula apart.
 check_is_of_distance <- function(plan, argument) {
-  if (is.character(plan)) abort("not_a_distance", "`", argument, "` is no formula of one distance: ", plan)
+  if (is.character(plan)) {
+    abort("not_a_distance", "`", argument, "` is no formula of one distance: ", plan, "; one is sqdist(x, y) or ",
+          "norm2(x - y), of any formulas x of i and y of j")
+  }
 }
 
 # The plan of a formula without rewriting, and its data.
@@ -372,25 +380,4 @@ audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
   exact <- exact_rows(state, at) %*% v
   found <- unaudited_product(state, v)[at, , drop = FALSE]
   audited(max(abs(found - exact)) / max(abs(exact), .Machine$double.xmin), at, n)
-}
-
-# What print() says of one.
-approximation_text <- function(op) {
-  state <- approximation_of(op)
-  plan <- plan_of_approximation(state)
-  levels <- plan$levels
-  c(paste0("  approximates ", formula_text(state$tensor$formula, 400L)),
-    paste0("  ", format(plan$near_pairs / max(op$dim[1], 1), digits = 3, big.mark = ","), " near pairs a row, ",
-           format(sum(levels$far_pairs), big.mark = ",", scientific = FALSE), " pairs of boxes by series of up to ",
-           max(levels$terms, 0), " terms, ", format(plan$bytes / 2^20, digits = 2), " MB"),
-    paste0("  ", error_sentence(state, plan)))
-}
-
-error_sentence <- function(state, plan) {
-  if (state$certify == "proof") {
-    return(paste0("error <= ", format(state$used * plan$scale, digits = 3), " * sum|b| (proved)"))
-  }
-  if (is.null(state$audit)) return(paste0("tol = ", format(state$tol), ", to be audited by the first product"))
-  paste0("relative error ", format(state$audit, digits = 2), " on ", audit_rows, " rows (audited; tol = ",
-         format(state$tol), ")")
 }

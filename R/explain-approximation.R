@@ -47,3 +47,24 @@ level_lines <- function(levels) {
   lines <- rbind(names(shown), as.matrix(shown))
   apply(apply(lines, 2, format, justify = "right"), 1, paste, collapse = "  ")
 }
+
+# What print() says of one.
+approximation_text <- function(op) {
+  state <- approximation_of(op)
+  plan <- plan_of_approximation(state)
+  levels <- plan$levels
+  c(paste0("  approximates ", formula_text(state$tensor$formula, 400L)),
+    paste0("  ", format(plan$near_pairs / max(op$dim[1], 1), digits = 3, big.mark = ","), " near pairs a row, ",
+           format(sum(levels$far_pairs), big.mark = ",", scientific = FALSE), " pairs of boxes by series of up to ",
+           max(levels$terms, 0), " terms, ", format(plan$bytes / 2^20, digits = 2), " MB"),
+    paste0("  ", error_sentence(state, plan)))
+}
+
+error_sentence <- function(state, plan) {
+  if (state$certify == "proof") {
+    return(paste0("error <= ", format(state$used * plan$scale, digits = 3), " * sum|b| (proved)"))
+  }
+  if (is.null(state$audit)) return(paste0("tol = ", format(state$tol), ", to be audited by the first product"))
+  paste0("relative error ", format(state$audit, digits = 2), " on ", audit_rows, " rows (audited; tol = ",
+         format(state$tol), ")")
+}

@@ -57,25 +57,56 @@ through_terms <- function(state, terms, name, key, v, g) {
   keeps <- vapply(terms, `[[`, "", "keep")
   total <- 0
   for (keep in unique(keeps)) {
-    F <- Reduce(`+`, lapply(terms[keeps == keep], `[[`, "F"))
+    own <- lapply(terms[keeps == keep], `[[`, "F")
     known <- paste(key, keep)
-    sums <- if (keep == "j") derivative_sums(state, known, t(F), name, g, v)
-            else derivative_sums(state, known, F, name, v, g)
-    total <- total + if (keep == "none") colSums(sums) else sums
+    if (is.null(state$derivatives[[known]])) {
+      turned <- c(if (keep != "j") FALSE, if (keep != "i") TRUE)
+      state$derivatives[[known]] <- derivative_pieces(state, own, name, turned)
+    }
+    total <- total + derivative_sums(state$derivatives[[known]], max(vapply(own, width, 0)), keep == "none", v, g)
   }
   total
 }
 
-# Kept with what is approximated, for the next cotangent.
-derivative_sums <- function(state, key, F, name, v, u) {
-  if (!(has_axis(F, "i") && has_axis(F, "j"))) return(sums_of_one_side(F, v, u))
-  if (is.null(state$derivatives[[key]])) {
-    made <- new_approximation(F, state$tol, state$certify)
+# Of as many components. With `all`, over both axes.
+derivative_sums <- function(pieces, components, all, v, u) {
+  total <- 0
+  for (piece in pieces) {
+    of_rows <- if (piece$turned) v else u
+    of_weights <- if (piece$turned) u else v
+    sums <- if (is_lazy(piece$sums)) sums_of_one_side(piece$sums, of_weights, of_rows)
+            else approximated_product(piece$sums, of_weights, of_rows)
+    if (all) sums <- matrix(colSums(sums), 1)
+    at <- piece$component %or% seq_len(components)
+    own <- matrix(0, nrow(sums), components)
+    own[, at] <- sums
+    total <- total + own
+  }
+  if (all) drop(total) else total
+}
+
+# The sum of some terms as a whole, if it is a formula of the distance; else term by term, and these component by
+# component: each its own approximation, or a formula that does not vary along both axes. They are kept with what is
+# approximated, for the next cotangent. `turned`: are sums those over i? Where they are over both axes, either will do.
+derivative_pieces <- function(state, terms, name, turned, component = NULL) {
+  F <- Reduce(`+`, terms)
+  piece <- function(sums, turned) list(list(sums = sums, turned = turned, component = component))
+  splits <- length(terms) > 1 || width(F) > 1
+  for (k in seq_along(turned)) {
+    own <- if (turned[k]) t(F) else F
+    if (!(has_axis(F, "i") && has_axis(F, "j"))) return(piece(own, turned[k]))
+    made <- new_approximation(own, state$tol, state$certify)
     made$derivative <- name
     made$prices <- state$prices
-    state$derivatives[[key]] <- made
+    is_known <- function() !is.null(plan_of_approximation(made))
+    # The last one says why.
+    known <- if (!splits && k == length(turned)) is_known()
+             else tryCatch(is_known(), kernweave_error_no_gradient = function(e) FALSE)
+    if (known) return(piece(made, turned[k]))
   }
-  approximated_product(state$derivatives[[key]], v, u)
+  parts <- if (length(terms) > 1) lapply(terms, list) else lapply(seq_len(width(F)), function(k) list(F[, , k]))
+  at <- if (length(terms) > 1) list(component) else seq_along(parts)
+  do.call(c, Map(function(part, k) derivative_pieces(state, part, name, turned, k), parts, at))
 }
 
 # The same of a formula that does not vary along both axes.

@@ -130,7 +130,7 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
     const kernweave::Verdict verdict =
         kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], threads, &cut);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
-    if (cut.power > 0 || cut.components() > 1) return Rcpp::wrap("a difference or a vector stands beside it");
+    if (cut.power > 0 || cut.components > 1) return Rcpp::wrap("a difference or a vector stands beside it");
     const auto found = kernweave::far::truncated(cut, {tol, relative}, kernweave::workers_from_r(threads));
     return Rcpp::List::create(
         Rcpp::_["order_i"] = kernweave::order_to_r(found.rows),

@@ -69,7 +69,7 @@ class Approximated : public Approximation {
       side->points = {};
       if (!side->factors.empty()) scale *= largest_of(side->factors);
     }
-    scale *= largest_of(cut_.numbers);
+    scale *= largest_of_numbers();
   }
 
   void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
@@ -87,14 +87,22 @@ class Approximated : public Approximation {
     add_far<D>(plan_, cube_, *targets_, sources(), cut_.power, sorted.data(), columns, workers, sums.data(),
                bounds ? off.data() : nullptr);
     for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t d = 0; d < components(); ++d)
+      for (std::int64_t d = 0; d < cut_.components; ++d)
         for (std::int64_t p = 0; p < m; ++p) {
           const auto to = static_cast<std::size_t>(order_of_rows()[static_cast<std::size_t>(p)]);
           const double factor = factor_at(to, static_cast<std::size_t>(d));
-          const auto at = static_cast<std::size_t>(p + (c * found + (found > 1 ? d : 0)) * m),
-                     place = to + static_cast<std::size_t>((c * components() + d) * m);
-          out[place] = sums[at] * factor;
-          if (bounds) bounds[place] = off[at] * std::abs(factor);
+          const auto place = to + static_cast<std::size_t>((c * components() + (cut_.adds_up ? 0 : d)) * m);
+          double sum = 0, bound = 0;
+          for (std::int64_t k = 0; k < found; ++k) {
+            const auto at = static_cast<std::size_t>(p + (c * found + k) * m);
+            const double number = factor * cut_.numbers[static_cast<std::size_t>(d * found + k)];
+            if (number == 0) continue;
+            sum += sums[at] * number;
+            if (bounds) bound += off[at] * std::abs(number);
+          }
+          const bool more = cut_.adds_up && d > 0;
+          out[place] = more ? out[place] + sum : sum;
+          if (bounds) bounds[place] = more ? bounds[place] + bound : bound;
         }
   }
 
@@ -108,8 +116,8 @@ class Approximated : public Approximation {
   const std::vector<int>& order_of_columns() const override { return sources().order; }
   const std::vector<NearRectangle>& near() const override { return plan_.near; }
   double near_pairs() const override { return plan_.near_pairs; }
-  int components() const override { return cut_.components(); }
-  bool plain() const override { return cut_.power == 0 && cut_.components() == 1; }
+  int components() const override { return cut_.adds_up ? 1 : cut_.components; }
+  bool plain() const override { return cut_.power == 0 && cut_.components == 1; }
 
   std::vector<LevelReport> levels() const override {
     std::vector<LevelReport> out;
@@ -155,12 +163,22 @@ class Approximated : public Approximation {
     for (const double number : numbers) most = std::max(most, std::abs(number));
     return most;
   }
+  // What a component of the formula may be times those of the difference.
+  double largest_of_numbers() const {
+    double most = 0;
+    const std::size_t each = cut_.numbers.size() / static_cast<std::size_t>(cut_.components);
+    for (std::size_t first = 0; first < cut_.numbers.size(); first += each) {
+      double all = cut_.adds_up ? most : 0;
+      for (std::size_t k = first; k < first + each; ++k) all += std::abs(cut_.numbers[k]);
+      most = std::max(most, all);
+    }
+    return most;
+  }
   // Of a row, for a component of the formula.
   double factor_at(std::size_t row, std::size_t component) const {
     const std::vector<double>& of_rows = cut_.rows.factors;
     const auto count = static_cast<std::size_t>(cut_.rows.count);
-    const double factor = of_rows.empty() ? 1 : of_rows[of_rows.size() > count ? row + component * count : row];
-    return factor * cut_.numbers[component];
+    return of_rows.empty() ? 1 : of_rows[of_rows.size() > count ? row + component * count : row];
   }
   const Tree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
 

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
+#include "far/axes.hpp"
 #include "far/parts.hpp"
+#include "plan/slots.hpp"
+#include "reference/evaluate.hpp"
 
 namespace kernweave {
 namespace far {
@@ -15,66 +19,101 @@ namespace {
 class Cutter {
  public:
   Cutter(const Plan& plan, const std::vector<View>& data, const arrays::Workers& workers)
-      : plan_(plan), data_(data), workers_(workers), evaluator_(plan, plan.variants.back().program, data) {
-    evaluator_.run(Region::param);
-  }
+      : plan_(plan), data_(data), workers_(workers) {}
 
   void take_apart(std::int64_t rows, std::int64_t columns, Cut* cut) {
     for (const Variable& v : plan_.variables)
       if (v.source == Source::counter) throw Refused{"it knows row numbers"};
+    Evaluator numbers(plan_, plan_.variants.back().program, data_);
+    numbers.run(Region::param);
     const Ref& value = plan_.variants.back().outputs[0].value;
-    Parts parts(plan_, data_, evaluator_, &cut->profile);
-    const Part whole = parts.of(value);
-    if (!parts.sides()) throw Refused{"it has no distance of points along i and j"};
-    const Parts::Sides& sides = *parts.sides();
-    cut->width = sides.width;
-    cut->power = whole.power;
-    if (value.width != cut->width && cut->power > 0)
-      throw Refused{"it has other components than its points"};
-    for (const Factor& factor : whole.columns)
-      if (factor.ref.width > 1) throw Refused{"a factor along j has several components"};
-    std::vector<double> scales;
-    for (int d = 0; d < cut->width; ++d)
-      scales.push_back(parts.weights().empty() ? 1 : std::sqrt(parts.weights()[static_cast<std::size_t>(d)]));
-    Part profile{{}, {}, {1}, whole.place};
-    if (value.width == 1 && whole.power == 0) profile.numbers = whole.numbers;
-    else take_numbers(whole, value.width, scales, cut);
-    cut->profile.end_with(parts.place_of(profile));
-    cut->rows = side(Region::row, rows, sides.row, cut->width, whole.rows, value.width);
-    cut->columns = side(Region::column, columns, sides.column, cut->width, whole.columns, 1);
-    scale_points(scales, cut);
+    Parts parts(Values(plan_, data_, numbers), &cut->profile);
+    Part whole = parts.whole(value);
+    const Difference& difference = parts.difference();
+    const bool has_distance = !difference.components().empty();
+    if (!has_distance && whole.adds_up) throw no_function(*whole.adds_up);
+    if (!has_distance) throw Refused{"it has no distance of points along i and j"};
+    const bool wide = std::any_of(whole.columns.begin(), whole.columns.end(), is_wide);
+    if (wide) throw Refused{"a factor along j has several components"};
+    Axes axes(parts.square().is_nothing() ? plain_square(difference) : parts.square());
+    cut->width = axes.width();
+    cut->power = whole.degree();
+    cut->adds_up = whole.adds_up.has_value();
+    cut->components = whole.adds_up ? static_cast<int>(whole.value.size()) : value.width;
+    if (cut->components == 1 && cut->power == 0) {
+      cut->profile.end_with(parts.place_of(whole));
+    } else {
+      whole.value.resize(static_cast<std::size_t>(cut->components), whole.value.back());
+      cut->numbers = axes.numbers_of(whole.value, cut->power);
+      cut->profile.end_with(parts.place_of({{}, {}, {Polynomial::number(1)}, whole.place}));
+    }
+    take_sides(rows, columns, difference, axes, whole, cut);
   }
 
  private:
-  // Those of the formula, for points that are scaled.
-  static void take_numbers(const Part& whole, int components, const std::vector<double>& scales, Cut* cut) {
-    cut->numbers.clear();
-    for (std::size_t d = 0; d < static_cast<std::size_t>(components); ++d) {
-      const double number = whole.numbers[whole.numbers.size() == 1 ? 0 : d];
-      if (!std::isfinite(number)) throw Refused{"a number in it is not finite"};
-      const double scale = cut->power > 0 ? std::pow(scales[d], cut->power) : 1;
-      if (number != 0 && scale == 0) throw Refused{"it knows a component of points that the distance does not"};
-      cut->numbers.push_back(number == 0 ? 0 : number / scale);
+  static bool is_wide(const Factor& factor) { return factor.components.size() > 1; }
+  static Polynomial plain_square(const Difference& difference) {
+    Polynomial square;
+    for (int k = 0; k < static_cast<int>(difference.components().size()); ++k) {
+      const Polynomial one = Polynomial::component(k, 1);
+      square.add(one * one, 1);
     }
+    return square;
   }
 
-  Side side(Region region, std::int64_t count, const Ref& at, int width, const std::vector<Factor>& factors,
-            int components) {
+  // What a point is made of, and its factors.
+  struct Wanted {
+    Region region;
+    std::vector<std::vector<std::pair<Atom, double>>> sums;
+    std::vector<double> constants;
+    const std::vector<Factor>* factors;
+  };
+  void take_sides(std::int64_t rows, std::int64_t columns, const Difference& difference, const Axes& axes,
+                  const Part& whole, Cut* cut) const {
+    Wanted of_rows{Region::row, {}, {}, &whole.rows}, of_columns{Region::column, {}, {}, &whole.columns};
+    for (const int k : axes.components()) {
+      const Mixture& one = difference.components()[static_cast<std::size_t>(k)];
+      of_rows.sums.emplace_back(one.rows.begin(), one.rows.end());
+      of_rows.constants.push_back(one.constant);
+      of_columns.sums.emplace_back(one.columns.begin(), one.columns.end());
+      for (auto& term : of_columns.sums.back()) term.second = -term.second;
+      of_columns.constants.push_back(0);
+    }
+    // What is read behind all steps must be there still.
+    std::vector<Ref> read;
+    for (const Wanted* wanted : {&of_rows, &of_columns}) {
+      for (const auto& sum : wanted->sums)
+        for (const auto& term : sum) read.push_back(term.first.ref);
+      for (const Factor& factor : *wanted->factors) read.push_back(factor.ref);
+    }
+    const Program program = assign_slots(plan_.variants.back().program, read);
+    Evaluator evaluator(plan_, program, data_);
+    evaluator.run(Region::param);
+    cut->rows = side(of_rows, rows, cut->components, evaluator);
+    cut->columns = side(of_columns, columns, 1, evaluator);
+    put_along(axes, cut);
+  }
+
+  Side side(const Wanted& wanted, std::int64_t count, int components, const Evaluator& evaluator) const {
+    const std::vector<Factor>& factors = *wanted.factors;
+    const int width = static_cast<int>(wanted.sums.size());
+    const int many = factors.empty() ? 0 : std::any_of(factors.begin(), factors.end(), is_wide) ? components : 1;
     Side out;
     out.count = count;
     out.points.resize(static_cast<std::size_t>(count * width));
-    const bool wide = std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.ref.width > 1; });
-    const int many = factors.empty() ? 0 : wide ? components : 1;
     out.factors.resize(static_cast<std::size_t>(count * many));
     arrays::each_piece(workers_, count, [&](Index, Index first, Index last) {
-      Evaluator own = evaluator_;
+      Evaluator own = evaluator;
       for (Index p = first; p < last; ++p) {
-        if (region == Region::row) own.at_row(p);
+        if (wanted.region == Region::row) own.at_row(p);
         else own.at_column(p);
-        own.run(region);
-        const Read<Lane> point = own.read(at);
-        for (int d = 0; d < width; ++d)
-          out.points[static_cast<std::size_t>(p + d * count)] = point[at.width == 1 ? 0 : d].v;
+        own.run(wanted.region);
+        for (int d = 0; d < width; ++d) {
+          double sum = wanted.constants[static_cast<std::size_t>(d)];
+          for (const auto& [atom, times] : wanted.sums[static_cast<std::size_t>(d)])
+            sum += times * own.read(atom.ref)[atom.ref.width == 1 ? 0 : atom.component].v;
+          out.points[static_cast<std::size_t>(p + d * count)] = sum;
+        }
         for (int d = 0; d < many; ++d)
           out.factors[static_cast<std::size_t>(p + d * count)] = product(factors, d, own);
       }
@@ -82,25 +121,34 @@ class Cutter {
     return out;
   }
   // Of numbers far from 0, the digits that tell them apart would be lost with those behind, so they come nearer first.
-  static void scale_points(const std::vector<double>& scale, Cut* cut) {
-    for (std::size_t d = 0; d < scale.size(); ++d) {
-      if (scale[d] == 1) continue;
-      double nearest = HUGE_VAL;
-      each_number(cut, d, [&](double& x) { nearest = std::abs(x) < std::abs(nearest) ? x : nearest; });
-      each_number(cut, d, [&](double& x) { x = (x - nearest) * scale[d]; });
-    }
-  }
-  template <class F>
-  static void each_number(Cut* cut, std::size_t component, F f) {
-    for (Side* side : {&cut->rows, &cut->columns}) {
-      const auto n = static_cast<std::size_t>(side->count);
-      std::for_each_n(side->points.begin() + static_cast<std::ptrdiff_t>(component * n), n, f);
-    }
+  void put_along(const Axes& axes, Cut* cut) const {
+    if (axes.is_plain()) return;
+    const auto width = static_cast<std::size_t>(cut->width);
+    std::vector<double> nearest(width, HUGE_VAL);
+    for (std::size_t d = 0; d < width; ++d)
+      for (const Side* side : {&cut->rows, &cut->columns})
+        for (std::int64_t p = 0; p < side->count; ++p) {
+          const double x = side->points[static_cast<std::size_t>(p) + d * static_cast<std::size_t>(side->count)];
+          if (std::abs(x) < std::abs(nearest[d])) nearest[d] = x;
+        }
+    for (Side* side : {&cut->rows, &cut->columns})
+      arrays::each_piece(workers_, side->count, [&](Index, Index first, Index last) {
+        std::vector<double> point(width);
+        for (Index p = first; p < last; ++p) {
+          const auto number = [&](std::size_t d) -> double& {
+            return side->points[static_cast<std::size_t>(p) + d * static_cast<std::size_t>(side->count)];
+          };
+          for (std::size_t d = 0; d < width; ++d) point[d] = number(d) - nearest[d];
+          axes.move(point.data());
+          for (std::size_t d = 0; d < width; ++d) number(d) = point[d];
+        }
+      });
   }
   static double product(const std::vector<Factor>& factors, int component, const Evaluator& evaluator) {
     double all = 1;
     for (const Factor& factor : factors) {
-      const double number = evaluator.read(factor.ref)[factor.ref.width == 1 ? 0 : component].v;
+      const int at = of_component(factor.components, static_cast<std::size_t>(component));
+      const double number = evaluator.read(factor.ref)[at].v;
       all = factor.divides ? all / number : all * number;
     }
     return all;
@@ -109,7 +157,6 @@ class Cutter {
   const Plan& plan_;
   const std::vector<View>& data_;
   const arrays::Workers& workers_;
-  Evaluator evaluator_;
 };
 
 }  // namespace
@@ -131,7 +178,7 @@ void check_counts(const Cut& cut) {
 
 bool falls_between_same(const Cut& cut) {
   if (!cut.rows.factors.empty() || !cut.columns.factors.empty() || cut.rows.points != cut.columns.points) return false;
-  if (cut.power > 0 || cut.components() > 1) return false;
+  if (cut.power > 0 || cut.components > 1) return false;
   double most = 0;
   for (int d = 0; d < cut.width; ++d) {
     const auto first = cut.rows.points.begin() + d * cut.rows.count;

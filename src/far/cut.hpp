@@ -21,16 +21,17 @@ struct Side {
   std::vector<double> points, factors;
 };
 
-// The formula is the profile, times the difference of the points to a power, component by component, times numbers and
-// factors.
+// The formula is the profile, times the difference of the points to a power, component by component; of these, each
+// component of the formula is a sum, times numbers and factors.
 struct Cut {
-  int width = 0;  // components of the points
+  int width = 0;         // components of the points
+  int components = 1;    // of the formula,
+  bool adds_up = false;  // or of what it is the sum of, where factors of rows differ
   Side rows, columns;
   Profile profile;
   int power = 0;
-  std::vector<double> numbers = {1};  // one for each component of the formula
-
-  int components() const { return static_cast<int>(numbers.size()); }
+  // Of each component of the formula one, and with a power one for each component of the points.
+  std::vector<double> numbers = {1};
 };
 
 // Of the plan of a formula as it is written, reduced over either axis. Of no use to formulas that are no function of a

@@ -44,8 +44,15 @@ written_distances <- list(
   function(x, y, h) sqdist(Vi(x), Vj(y)) / h[1]^2,
   function(x, y, h) sum(square(Vi(x) - Vj(y)) * Pm(rep_len(1 / h^2, ncol(x)))),
   function(x, y, h) sqnorm2((Vi(x) - Vj(y)) / Pm(rep_len(h, ncol(x)))),
-  function(x, y, h) square(norm2(Vj(y) - Vi(x))) * (1 / h[1]^2)
+  function(x, y, h) square(norm2(Vj(y) - Vi(x))) * (1 / h[1]^2),
+  function(x, y, h) weighted_sqdist(Pm(as.vector(random_metric(ncol(x)) / h[1]^2)), Vi(x), Vj(y)),
+  function(x, y, h) sqnorm2(matvecmult(Pm(as.vector(random_metric(ncol(x)) / h[1])), Vi(x) - Vj(y))),
+  function(x, y, h) {
+    squares <- lapply(seq_len(ncol(x)), function(k) square((Vi(x[, k]) - Vj(y[, k])) / Pm(rep_len(h, ncol(x))[k])))
+    Reduce(`+`, squares)
+  }
 )
+random_metric <- function(d) crossprod(matrix(stats::rnorm(d^2), d)) / d + diag(0.1, d)
 
 # Points of one of several kinds, and those they meet.
 clouds <- function(n, d) {
@@ -112,10 +119,17 @@ random_difference <- function() {
     K <- sample(far_kernels, 1)[[1]](X, Y, scales)
     wrt <- sample(list(X, scales), 1)[[1]]
     F <- kernweave:::derivative_terms(K, list(wrt$formula$args))[[1]][[1]]$F
+  } else if (stats::runif(1) < 0.3) {
+    # Of one number of a metric, which has axes of its own.
+    metric <- Pm(as.vector(random_metric(p$d) / p$h[1]^2), name = "metric")
+    K <- random_profile(weighted_sqdist(metric, X, Y))
+    terms <- kernweave:::derivative_terms(K, list(metric$formula$args))[[1]]
+    if (length(terms)) F <- Reduce(`+`, lapply(terms, `[[`, "F"))[, , sample(p$d^2, 1)]
   }
   if (stats::runif(1) < 0.3) F <- F * Vj(stats::rnorm(nrow(p$y)) * random_size(-6, 6))
   if (stats::runif(1) < 0.3) F <- Vi(stats::runif(nrow(p$x)) * random_size(-6, 6)) * F
-  if (stats::runif(1) < 0.3) F <- F * Vi(matrix(stats::rnorm(length(p$x)), nrow(p$x)))
+  if (stats::runif(1) < 0.3) F <- F * Vi(matrix(stats::rnorm(nrow(p$x) * width(F)), nrow(p$x)))
+  if (stats::runif(1) < 0.1 && width(F) > 1) F <- sum(F)
   if (stats::runif(1) < 0.3) F <- -F
   tol <- random_tolerance(p$d)
   list(F = F, tol = tol, b = random_weights(nrow(p$y)),

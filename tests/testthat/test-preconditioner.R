@@ -105,7 +105,7 @@ test_that("the nearest before are found by boxes as by all pairs", {
   x[2000:2100, ] <- x[1:101, ]
   K <- kernel_matern(x, scale = c(0.2, 0.4, 0.3), nu = 1.5)
   points <- kernweave:::points_of_distance(K)
-  expect_equal(as.matrix(stats::dist(points)), as.matrix(stats::dist(x %*% diag(1 / c(0.2, 0.4, 0.3)))))
+  expect_equal(as.matrix(stats::dist(points)), sqrt(3) * as.matrix(stats::dist(x %*% diag(1 / c(0.2, 0.4, 0.3)))))
   all <- kernweave:::nearest_before(K, seq_len(3000), rep(1, 3000), 5)
   boxes <- kernweave:::nearest_points_before(points, 5)
   there <- !is.na(boxes)
