@@ -16,8 +16,11 @@ namespace {
 constexpr double kPi = 3.141592653589793;
 
 // Shares of the tolerance: what interpolation may be off by, and what too low degrees are; the rest is for small
-// coefficients.
-constexpr double kOfSeries = 0.1, kOfDegrees = 0.25;
+// coefficients. In a proof the first two count by sizes of weights, the rest by their moments, which are far less.
+struct Shares {
+  double series, degrees;
+};
+constexpr Shares shares_of(Grade grade) { return grade == Grade::proof ? Shares{0.03, 0.1} : Shares{0.1, 0.25}; }
 // Later axes add their errors times the growth of interpolation along those before, which is less than this in all.
 constexpr double kGrowth = 15;
 
@@ -95,19 +98,21 @@ bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, d
             int points, BoxClass* found) {
   const double tolerance = demands.tolerance;
   const Count count = demands.grade == Grade::audit ? Count::squares : Count::sizes;
-  const double tail = error_of_series<D>(k, offset, half, points, kOfSeries * tolerance);
-  if (!(tail <= kOfSeries * tolerance)) return false;
+  const Shares shares = shares_of(demands.grade);
+  const double tail = error_of_series<D>(k, offset, half, points, shares.series * tolerance);
+  if (!(tail <= shares.series * tolerance)) return false;
   const PairTable& table = pair_table(points, kMostDegreesOf<D>);
   const std::vector<double> of_difference = series<D>(k, offset, half, points);
   const std::vector<double> out = left_out<D>(of_difference, table, count);
-  const auto enough = std::find_if(out.begin() + 1, out.end(), [&](double o) { return o <= kOfDegrees * tolerance; });
+  const double outside = shares.degrees * tolerance;
+  const auto enough = std::find_if(out.begin() + 1, out.end(), [&](double o) { return o <= outside; });
   if (enough == out.end()) return false;
   const auto degrees = static_cast<int>(enough - out.begin());
   if (least_terms<D>(degrees) > most_terms) return false;
-  const double room = count == Count::squares ? kOfDegrees * tolerance * tolerance : tolerance - *enough - tail;
-  double dropped = 0;
-  PairSeries& kept = found->series = of_both_boxes<D>(of_difference, table, degrees, count, room, &dropped);
-  found->bound = *enough + tail + (count == Count::squares ? std::sqrt(dropped) : dropped);
+  const double room = count == Count::squares ? shares.degrees * tolerance * tolerance : tolerance - *enough - tail;
+  PairSeries& kept = found->series = of_both_boxes<D>(of_difference, table, degrees, count, room);
+  found->bound = *enough + tail +
+                 (count == Count::squares ? std::sqrt(kept.of_rows + kept.of_small) : kept.of_rows);
   found->kept = static_cast<double>(std::count_if(kept.coefficients.begin(), kept.coefficients.end(),
                                                   [&](double c) { return kept.keeps(c); }));
   found->kind = BoxClass::Kind::far;

@@ -20,7 +20,9 @@ struct Demands {
 
 struct BoxClass {
   enum class Kind { skip, far, split } kind = Kind::split;
-  double bound = 0;  // of what skipping, or the series, is off by; times the difference, if that is multiplied
+  // Of what skipping, or the series, is off by; times the difference, if that is multiplied. In a proof but for small
+  // coefficients, which the moments of weights are asked about (ClassMatrix).
+  double bound = 0;
   PairSeries series;
   double kept = 0;  // how many of its coefficients are
 };

@@ -13,7 +13,9 @@ namespace kernweave {
 namespace far {
 namespace {
 
-constexpr double kOfRows = 0.1;  // of the room for what is dropped: that for whole rows
+// Of the room for what is dropped: that for whole rows. Where sizes count, moments of weights tell that single
+// coefficients come to far less, but not rows.
+constexpr double of_rows(Count count) { return count == Count::squares ? 0.1 : 0.01; }
 
 double counted(double number, Count count) { return count == Count::squares ? number * number : std::abs(number); }
 
@@ -108,8 +110,9 @@ std::vector<double> left_out(const std::vector<double>& of_difference, const Pai
 
 template <int D>
 PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTable& table, int degrees, Count count,
-                         double room, double* dropped) {
+                         double room) {
   PairSeries out;
+  out.count = count;
   out.degrees = degrees;
   out.pairs = pairs_of(table, degrees);
   const std::vector<double> products = table_of(table, out.pairs);
@@ -117,25 +120,24 @@ PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTab
   std::vector<double> numbers = of_difference;
   for (int d = 0; d + 1 < D; ++d) numbers = along_axis(numbers, table.degrees, products, many);
   const std::vector<double> sizes = sizes_of_rows(numbers, table, count);
-  double of_rows = 0, least = 0;
-  Sizes(sizes, count).drop(kOfRows * room, &of_rows, &least);
+  double least = 0;
+  Sizes(sizes, count).drop(of_rows(count) * room, &out.of_rows, &least);
   for (std::size_t r = 0; r < sizes.size(); ++r)
     if (sizes[r] >= least) out.rows.push_back(static_cast<int>(r));
   std::vector<double> kept;
   for (std::size_t m = 0; m < static_cast<std::size_t>(table.degrees); ++m)
     for (const int r : out.rows) kept.push_back(numbers[m * sizes.size() + static_cast<std::size_t>(r)]);
   out.coefficients = along_axis(kept, table.degrees, products, many);
-  Sizes(out.coefficients, count).drop(room - of_rows, dropped, &out.least);
-  *dropped += of_rows;
+  Sizes(out.coefficients, count).drop(room - out.of_rows, &out.of_small, &out.least);
   return out;
 }
 
 template std::vector<double> left_out<1>(const std::vector<double>&, const PairTable&, Count);
 template std::vector<double> left_out<2>(const std::vector<double>&, const PairTable&, Count);
 template std::vector<double> left_out<3>(const std::vector<double>&, const PairTable&, Count);
-template PairSeries of_both_boxes<1>(const std::vector<double>&, const PairTable&, int, Count, double, double*);
-template PairSeries of_both_boxes<2>(const std::vector<double>&, const PairTable&, int, Count, double, double*);
-template PairSeries of_both_boxes<3>(const std::vector<double>&, const PairTable&, int, Count, double, double*);
+template PairSeries of_both_boxes<1>(const std::vector<double>&, const PairTable&, int, Count, double);
+template PairSeries of_both_boxes<2>(const std::vector<double>&, const PairTable&, int, Count, double);
+template PairSeries of_both_boxes<3>(const std::vector<double>&, const PairTable&, int, Count, double);
 
 }  // namespace far
 }  // namespace kernweave

@@ -20,6 +20,9 @@ struct PairSeries {
   std::vector<int> rows;
   std::vector<double> coefficients;
   double least = 0;  // those below are dropped
+  // What rows that are left out come to, and coefficients that are dropped: the sum of sizes, or of squares.
+  Count count = Count::sizes;
+  double of_rows = 0, of_small = 0;
 
   bool keeps(double coefficient) const { return std::abs(coefficient) >= least; }
 
@@ -47,10 +50,10 @@ struct PairSeries {
 template <int D>
 std::vector<double> left_out(const std::vector<double>& of_difference, const PairTable& table, Count count);
 
-// Small coefficients that come to less than `room` are dropped; what they come to.
+// Rows and small coefficients that come to less than `room` are dropped.
 template <int D>
 PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTable& table, int degrees, Count count,
-                         double room, double* dropped);
+                         double room);
 
 // Takes the leading axis of `from` numbers to `to` numbers, which become the last axis.
 std::vector<double> along_axis(const std::vector<double>& numbers, int from, const std::vector<double>& table, int to);

@@ -38,21 +38,25 @@ class LevelProduct {
       : level_(level), cube_(cube), targets_(targets), sources_(sources), target_boxes_(targets.boxes[number]),
         source_boxes_(sources.boxes[number]), workers_(workers), spread_{power}, padded_(level.terms.padded()) {}
 
-  void add(const double* weights, int columns, double* sums) {
+  // `bound`, which may be null: what small coefficients that are dropped come to is added to it.
+  void add(const double* weights, int columns, double* sums, double* bound) {
     slots_ = columns * spread_.count();
+    off_.assign(static_cast<std::size_t>(bound ? level_.targets.count * slots_ : 0), 0.0);
     moments_.resize(static_cast<std::size_t>(Index{level_.sources.count} * slots_ * padded_));
     series_.assign(static_cast<std::size_t>(Index{level_.targets.count} * slots_ * padded_), 0.0);
     find_moments(weights, columns);
     arrays::each_task(workers_, static_cast<Index>(level_.far.size()),
                       [&](Index stretch) { apply(level_.far[static_cast<std::size_t>(stretch)]); });
     evaluate(columns, sums);
+    if (bound) add_off(columns, bound);
   }
 
  private:
-  double* moments_at(int box, int slot) { return &moments_[at(level_.sources, box, slot)]; }
-  double* series_at(int box, int slot) { return &series_[at(level_.targets, box, slot)]; }
-  std::size_t at(const NumberedBoxes& boxes, int box, int slot) const {
-    return static_cast<std::size_t>((Index{boxes.number[static_cast<std::size_t>(box)]} * slots_ + slot) * padded_);
+  double* moments_at(int box, int slot) { return &moments_[at(level_.sources, box, slot, padded_)]; }
+  double* series_at(int box, int slot) { return &series_[at(level_.targets, box, slot, padded_)]; }
+  double& off_at(int box, int slot) { return off_[at(level_.targets, box, slot, 1)]; }
+  std::size_t at(const NumberedBoxes& boxes, int box, int slot, int numbers) const {
+    return static_cast<std::size_t>((Index{boxes.number[static_cast<std::size_t>(box)]} * slots_ + slot) * numbers);
   }
 
   BoxPoints<D> points(const Tree<D>& tree, const Box& box) const {
@@ -158,7 +162,12 @@ class LevelProduct {
       const double sign = turn.sign[static_cast<std::size_t>(k)];
       for (int b = 0; b < kBatch; ++b) row[b] = sign * moments[b][k];
     }
-    kernels().multiply(level_.terms.matrix(pairs->box_class).rows(), in, out);
+    const ClassMatrix& matrix = level_.terms.matrix(pairs->box_class);
+    kernels().multiply(matrix.rows(), in, out);
+    double off[kBatch] = {};  // what is dropped, by moments alone: polynomials at targets are 1 at most
+    const double* row = in;
+    for (std::size_t k = 0; !off_.empty() && k < matrix.dropped.size(); ++k, row += kBatch)
+      for (int b = 0; b < kBatch; ++b) off[b] += matrix.dropped[k] * std::abs(row[b]);
     for (Index at = from; at < to; ++at) {
       const auto slot = static_cast<int>(at % slots_), own = slot % spread_.count(), column = slot - own;
       double* const turned = in;  // which is done with
@@ -168,6 +177,8 @@ class LevelProduct {
       for (const Share& share : parts[static_cast<std::size_t>(own)]) {
         double* const sums = series_at(pairs[at / slots_].target, column + share.slot);
         for (int k = 0; k < terms; ++k) sums[k] += share.times * turned[k];
+        if (!off_.empty())
+          off_at(pairs[at / slots_].target, column + share.slot) += std::abs(share.times) * off[at - from];
       }
     }
   }
@@ -200,6 +211,24 @@ class LevelProduct {
     });
   }
 
+  // Of each power of the places at the target, which are 1 at most.
+  void add_off(int columns, double* bound) {
+    const double unit = to_power(level_.half, spread_.power);
+    for (std::size_t t = 0; t < target_boxes_.size(); ++t) {
+      if (!level_.targets.has(t)) continue;
+      const Box& box = target_boxes_[t];
+      for (int c = 0; c < columns; ++c)
+        for (int d = 0; d < spread_.components(); ++d) {
+          double off = 0;
+          for (int q = 0; q <= spread_.power; ++q)
+            off += unit * binomial(spread_.power, q) *
+                   off_at(static_cast<int>(t), c * spread_.count() + spread_.at(q, d));
+          double* const out = bound + Index{c * spread_.components() + d} * targets_.size();
+          for (int p = box.begin; p < box.end; ++p) out[p] += off;
+        }
+    }
+  }
+
   const Level<D>& level_;
   const Cube<D>& cube_;
   const Tree<D>&targets_, &sources_;
@@ -208,7 +237,7 @@ class LevelProduct {
   const Spread<D> spread_;
   const int padded_;
   int slots_ = 0;  // series of a box
-  std::vector<double> moments_, series_;
+  std::vector<double> moments_, series_, off_;
 };
 
 // What a class may be off by, times the sizes of the weights that it is applied to, and of the difference.
@@ -248,7 +277,8 @@ void add_far(const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets,
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     if (!plan.levels[l].terms.any()) continue;
     LevelProduct<D> level(plan.levels[l], cube, targets, sources, l, power, workers);
-    for (int c = 0; c < columns; c += at_once) level.add(of(c), std::min(at_once, columns - c), sums + place(c, 0));
+    for (int c = 0; c < columns; c += at_once)
+      level.add(of(c), std::min(at_once, columns - c), sums + place(c, 0), bound ? bound + place(c, 0) : nullptr);
   }
   for (int c = 0; bound && c < columns; ++c)
     for (int d = 0; d < spread.components(); ++d)

@@ -30,6 +30,7 @@ LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool
   arrays::each_task(workers, static_cast<Index>(classes->size()), [&](Index task) {
     const auto c = static_cast<std::size_t>(task);
     if (used[c]) matrices_[c] = matrix_of((*classes)[c].series);
+    (*classes)[c].bound += matrices_[c].of_no_term;
     (*classes)[c].series = {};
   });
 }
@@ -114,16 +115,12 @@ template <int D>
 ClassMatrix LevelTerms<D>::matrix_of(const PairSeries& series) const {
   const auto n = static_cast<std::size_t>(count()), blocks = static_cast<std::size_t>(padded() / kRowsOfBlock);
   std::vector<int> at(blocks * n, -1);  // where a block has a column
-  // f(row of the matrix, the entry of `at` that has it, coefficient) where both terms are among those of the level.
-  const auto each = [&](auto f) {
-    series.each<D>(degrees_, [&](int target, int source, double coefficient) {
-      const int row = place_[static_cast<std::size_t>(target)], column = place_[static_cast<std::size_t>(source)];
-      if (row >= 0 && column >= 0)
-        f(row, &at[static_cast<std::size_t>(row / kRowsOfBlock) * n + static_cast<std::size_t>(column)], coefficient);
-    });
+  const auto place_of = [&](int term) { return place_[static_cast<std::size_t>(term)]; };
+  const auto entry = [&](int row, int column) -> int& {
+    return at[static_cast<std::size_t>(row / kRowsOfBlock) * n + static_cast<std::size_t>(column)];
   };
-  each([&](int, int* entry, double coefficient) {
-    if (series.keeps(coefficient)) *entry = 0;
+  series.each<D>(degrees_, [&](int target, int source, double coefficient) {
+    if (series.keeps(coefficient)) entry(place_of(target), place_of(source)) = 0;
   });
   ClassMatrix matrix;
   for (std::size_t block = 0; block < blocks; ++block) {
@@ -136,9 +133,13 @@ ClassMatrix LevelTerms<D>::matrix_of(const PairSeries& series) const {
   }
   matrix.first.push_back(static_cast<int>(matrix.columns.size()));
   matrix.numbers.assign(matrix.columns.size() * kRowsOfBlock, 0.0);
+  if (series.count == Count::sizes) matrix.dropped.assign(n, 0.0);
   // Small ones beside kept ones are there for nothing, so they are taken, too.
-  each([&](int row, const int* entry, double coefficient) {
-    if (*entry >= 0) matrix.numbers[static_cast<std::size_t>(*entry * kRowsOfBlock + row % kRowsOfBlock)] = coefficient;
+  series.each<D>(degrees_, [&](int target, int source, double coefficient) {
+    const int row = place_of(target), column = place_of(source), k = row < 0 || column < 0 ? -1 : entry(row, column);
+    if (k >= 0) matrix.numbers[static_cast<std::size_t>(k * kRowsOfBlock + row % kRowsOfBlock)] = coefficient;
+    else if (series.count == Count::sizes)
+      (column < 0 ? matrix.of_no_term : matrix.dropped[static_cast<std::size_t>(column)]) += std::abs(coefficient);
   });
   return matrix;
 }

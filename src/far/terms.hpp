@@ -13,6 +13,9 @@ namespace far {
 struct ClassMatrix {
   std::vector<int> first, columns;
   std::vector<double> numbers;
+  // In a proof, sizes of all coefficients that are not in it: by terms of the source, and of sources that are no terms.
+  std::vector<double> dropped;
+  double of_no_term = 0;
 
   BlockRows rows() const {
     return {static_cast<int>(first.size()) - 1, first.data(), columns.data(), numbers.data()};
@@ -23,7 +26,7 @@ struct ClassMatrix {
 template <int D>
 class LevelTerms {
  public:
-  // Of the classes that are used; coefficients of all are given back.
+  // Of the classes that are used; coefficients of all are given back, and those of no term join the bound.
   LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
 
   bool any() const { return degrees_ > 0; }

@@ -85,6 +85,7 @@ random_tolerance <- function(d) 10^-sample(if (d == 3) 1:6 else 1:10, 1)
 random_weights <- function(n) {
   b <- matrix(stats::rnorm(2 * n), ncol = 2) * if (stats::runif(1) < 0.2) 10^stats::runif(n, -10, 10) else 1
   b[, 2] <- abs(b[, 2])
+  if (stats::runif(1) < 0.3) b[-sample(n, 1), 1] <- 0  # of which no moment is small, so that bounds are nearly met
   b
 }
 

@@ -52,6 +52,21 @@ test_that("no error of a formula times the difference of the points is", {
   expect_bounded(by_tier(30, 200, 10000), 52, random_difference, beyond_bounds_of_difference)
 })
 
+test_that("a proved bound knows the moments of weights: it is far below the promise, but of a single point's", {
+  n <- 3000
+  x <- with_local_seed(53, matrix(stats::runif(2 * n), n))
+  K <- kernel_matern(x, x, scale = 0.2, nu = 1.5)
+  A <- eager(approximate(K, 1e-6, "proof"), 100)
+  b <- with_local_seed(54, cbind(stats::rnorm(n), 1, sin(5 * x[, 1]), seq_len(n) == 3))
+  bound <- error_bound(A, b)
+  expect_true(all(abs(A %*% b - K %*% b) <= bound + 1e-12 * n))
+  of_promise <- apply(bound, 2, max) / (1e-6 * colSums(abs(b)))
+  expect_true(all(of_promise[1:3] < 0.15))
+  expect_true(of_promise[4] > 0.2 && of_promise[4] < 1)
+  expect_equal(bound[, 1, drop = FALSE], error_bound(A, b[, 1]))
+  expect_equal(error_bound(A, -2 * b), 2 * bound)
+})
+
 # --- pairs, digits, edges ------------------------------------------------------------------------------------------
 
 test_that("smooth parts have series", {
@@ -164,10 +179,14 @@ test_that("planning takes no longer than pairs would, and no memory for them", {
   expect_lt(plan$near_pairs, 20000 * 1000)
 })
 
-test_that("products are the same bits for any number of threads", {
+test_that("products and their bounds are the same bits for any number of threads", {
   x <- with_local_seed(40, matrix(stats::runif(12000), ncol = 3))
   K <- function(threads) lazy_set(kernel_energy(x), threads = threads)
-  product <- function(threads) eager(approximate(K(threads), 1e-4), 300) %*% rep(1, 4000)
+  product <- function(threads) {
+    A <- eager(approximate(K(threads), 1e-4), 300)
+    P <- eager(approximate(K(threads), 1e-4, "proof"), 300)
+    list(A %*% rep(1, 4000), error_bound(P, rep(1, 4000)))
+  }
   first <- product(1)
   for (threads in 2:4) expect_identical(product(threads), first)
 })
