@@ -293,8 +293,8 @@ r_far_in_order_there <- function(pointer, of_rows, numbers, columns) {
     .Call(`_kernweave_r_far_in_order_there`, pointer, of_rows, numbers, columns)
 }
 
-r_far_product_there <- function(pointer, weights, columns) {
-    .Call(`_kernweave_r_far_product_there`, pointer, weights, columns)
+r_far_product_there <- function(pointer, weights, by, columns) {
+    .Call(`_kernweave_r_far_product_there`, pointer, weights, by, columns)
 }
 
 r_far_put_back_there <- function(pointer, sums, near, columns) {

@@ -1,9 +1,8 @@
 # Products of approximations on a GPU: points, boxes and series lie there in the order of boxes, and so do weights
 # between the two parts of a product.
 
-# The GPU that products go to, by its number; NULL for the CPU, which alone knows derivatives.
+# The GPU that products go to, by its number; NULL for the CPU.
 gpu_of_approximation <- function(state) {
-  if (!is.null(state$derivative) || width(state$tensor) != 1) return(NULL)
   number <- r_far_device(call_options(state$tensor$settings)$device)
   if (number >= 0 && !is.null(sides_of_operands(state))) number
 }
@@ -25,17 +24,20 @@ knows_diagonal_in_order <- function(state, plan) {
   is.null(state$tensor$pairs) || identical(plan$order_i, plan$order_j)
 }
 
-product_there <- function(state, plan, gpu, v) {
+product_there <- function(state, plan, gpu, v, u = NULL) {
   there <- boxes_there(state, plan, gpu)
   columns <- NCOL(v)
-  found <- r_far_product_there(there$pointer, v, columns)
+  found <- r_far_product_there(there$pointer, v, u, columns)
   if (is.null(found)) refuse_infinite_weights()
-  near <- if (length(plan$near$i_from)) near_sums(state, plan, there, columns)(found$sorted)
-  r_far_put_back_there(there$pointer, found$sums, near, columns)
+  near <- if (length(plan$near$i_from)) {
+    sums <- near_sums(state, plan, there, columns, !is.null(u))
+    if (is.null(u)) sums(found$sorted) else sums(weights = found$sorted, numbers = found$by)
+  }
+  r_far_put_back_there(there$pointer, found$sums, near, if (is.null(u)) columns else 1L)
 }
 
 # What lies on a GPU, sent once: `pointer` to boxes and series, the `near` pairs of the formula, and the functions that
-# sum these, by the number of columns.
+# sum these, by the number of columns, with and without numbers of the rows.
 boxes_there <- function(state, plan, gpu) {
   key <- as.character(gpu)
   kept <- plan$there[[key]]
@@ -46,13 +48,14 @@ boxes_there <- function(state, plan, gpu) {
   state$plan$there[[key]] <- there
 }
 
-# Near pairs times weights of so many columns, all in the order of boxes.
-near_sums <- function(state, plan, there, columns) {
-  key <- as.character(columns)
+# Near pairs times weights of so many columns, and numbers of the rows, if there are any, all in the order of boxes.
+near_sums <- function(state, plan, there, columns, has_rows) {
+  key <- paste(columns, has_rows)
   if (is.null(there$near)) there$near <- near_in_order(state, plan, there$pointer)
   if (is.null(there$sums[[key]])) {
-    sums <- reduction(there$near * Vj(dim = columns, name = "weights"), "sum", index = "j", call = FALSE)
-    there$sums[[key]] <- as.function(sums)
+    numbers <- if (has_rows) Vi(dim = columns, name = "numbers")
+    terms <- weighed(there$near, Vj(dim = columns, name = "weights"), numbers)
+    there$sums[[key]] <- as.function(reduction(terms, "sum", index = "j", call = FALSE))
   }
   there$sums[[key]]
 }

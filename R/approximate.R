@@ -198,6 +198,7 @@ transposed_approximation <- function(state) {
   if (is.null(state$transposed)) {
     state$transposed <- new_approximation(t(state$tensor), state$used, state$certify)
     state$transposed$near <- state$near
+    state$transposed$prices <- state$prices
     state$transposed$audit <- state$audit
   }
   state$transposed
@@ -244,10 +245,11 @@ series_of_more_terms <- function(state, error) {
 
 unaudited_product <- function(state, v, u = NULL) {
   plan <- plan_of_approximation(state)
-  gpu <- if (plan$plain && is.null(u) && knows_diagonal_in_order(state, plan)) gpu_of_approximation(state)
+  gpu <- if (knows_diagonal_in_order(state, plan)) gpu_of_approximation(state)
   if (!is.null(gpu)) {
     if (!is_on_device(v)) v <- columns_of_numbers(v)
-    return(less_diagonal(plan, product_there(state, plan, gpu, v), v))
+    if (!is.null(u) && !is_on_device(u)) u <- columns_of_numbers(u)
+    return(less_diagonal(plan, product_there(state, plan, gpu, v, u), v, u))
   }
   v <- finite_columns(v)
   if (!is.null(u)) u <- finite_columns(u)
@@ -278,9 +280,15 @@ by_rows <- function(x, u) {
 
 # The same products pair by pair.
 pair_sums <- function(F, v, u = NULL) {
-  if (!is.null(u)) return(reduction((Vi(u) | Vj(v)) * F, "sum"))
-  if (width(F) == 1) return(F %*% v)
-  do.call(cbind, lapply(seq_len(ncol(v)), function(k) F %*% v[, k]))
+  if (is.null(u) && width(F) == 1) F %*% v
+  else reduction(weighed(F, Vj(v), if (!is.null(u)) Vi(u)), "sum")
+}
+
+# The terms of these products.
+weighed <- function(F, v, u = NULL) {
+  if (!is.null(u)) (u | v) * F
+  else if (width(F) == 1 || width(v) == 1) F * v
+  else tensorprod(F, v)
 }
 
 refuse_infinite_weights <- function() abort("value", "the vector that an approximation multiplies must be finite")

@@ -1,4 +1,4 @@
-# What explain() shows of an approximated matrix: the cut of its formula, its levels, its work.
+# What explain() shows of an approximated matrix: the cut of its formula, its levels, its work; and what print() says.
 
 #' @rdname explain
 #' @export

@@ -871,14 +871,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_product_there
-SEXP r_far_product_there(SEXP pointer, SEXP weights, int columns);
-RcppExport SEXP _kernweave_r_far_product_there(SEXP pointerSEXP, SEXP weightsSEXP, SEXP columnsSEXP) {
+SEXP r_far_product_there(SEXP pointer, SEXP weights, SEXP by, int columns);
+RcppExport SEXP _kernweave_r_far_product_there(SEXP pointerSEXP, SEXP weightsSEXP, SEXP bySEXP, SEXP columnsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
     Rcpp::traits::input_parameter< SEXP >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type by(bySEXP);
     Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_product_there(pointer, weights, columns));
+    rcpp_result_gen = Rcpp::wrap(r_far_product_there(pointer, weights, by, columns));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1854,7 +1855,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_sides", (DL_FUNC) &_kernweave_r_far_sides, 2},
     {"_kernweave_r_far_there", (DL_FUNC) &_kernweave_r_far_there, 2},
     {"_kernweave_r_far_in_order_there", (DL_FUNC) &_kernweave_r_far_in_order_there, 4},
-    {"_kernweave_r_far_product_there", (DL_FUNC) &_kernweave_r_far_product_there, 3},
+    {"_kernweave_r_far_product_there", (DL_FUNC) &_kernweave_r_far_product_there, 4},
     {"_kernweave_r_far_put_back_there", (DL_FUNC) &_kernweave_r_far_put_back_there, 4},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},

@@ -18,6 +18,7 @@ struct There {
   device::Device* gpu;
   std::unique_ptr<far::DeviceProduct> product;
   Index rows, columns;
+  int components;
 };
 
 There& behind(SEXP pointer) {
@@ -94,7 +95,7 @@ SEXP r_far_there(SEXP pointer, int device) {
     kernweave::device::Device* const gpu = &kernweave::device::open(device);
     auto made = std::make_unique<kernweave::There>(
         kernweave::There{gpu, a.on(gpu), static_cast<kernweave::Index>(a.order_of_rows().size()),
-                         static_cast<kernweave::Index>(a.order_of_columns().size())});
+                         static_cast<kernweave::Index>(a.order_of_columns().size()), a.components()});
     return Rcpp::XPtr<kernweave::There>(made.release(), true, kernweave::product_tag());
   });
 }
@@ -110,30 +111,39 @@ SEXP r_far_in_order_there(SEXP pointer, bool of_rows, SEXP numbers, int columns)
   });
 }
 
-// Weights in the order of boxes, and the far part of their sums: matrices that lie there. NULL where a weight is not
-// finite.
+// Weights in the order of boxes, and the far part of their sums: matrices that lie there. With `by`, a matrix with as
+// many columns, also that in the order of boxes, and the sums over columns of sums times these numbers of rows. NULL
+// where one of the numbers is not finite.
 // [[Rcpp::export(rng = false)]]
-SEXP r_far_product_there(SEXP pointer, SEXP weights, int columns) {
+SEXP r_far_product_there(SEXP pointer, SEXP weights, SEXP by, int columns) {
   return kernweave::with_product(pointer, [&](kernweave::There& there, kernweave::OnDevice& here) -> SEXP {
-    const kernweave::Index c = columns;
-    auto sorted = here.room_for<double>(there.columns * c), sums = here.room_for<double>(there.rows * c);
-    double* const in_order = here.at<double>(sorted);
-    if (!there.product->sort(false, here.whole(weights).doubles, columns, in_order)) return R_NilValue;
-    there.product->multiply(in_order, columns, here.at<double>(sums));
-    const Rcpp::RObject a = here.vector(REALSXP, std::move(sorted), there.columns * c);
-    const Rcpp::RObject b = here.vector(REALSXP, std::move(sums), there.rows * c);
-    return Rcpp::List::create(Rcpp::_["sorted"] = kernweave::as_matrix(a, there.columns, columns),
-                              Rcpp::_["sums"] = kernweave::as_matrix(b, there.rows, columns));
+    const bool has_rows = !Rf_isNull(by);
+    const int found = there.product->sums() * (has_rows ? 1 : columns);
+    kernweave::far::DeviceProduct& product = *there.product;
+    auto sorted = here.room_for<double>(there.columns * columns), sums = here.room_for<double>(there.rows * found),
+         rows = here.room_for<double>(has_rows ? there.rows * columns : 1);
+    double *const in_order = here.at<double>(sorted), *const of_rows = has_rows ? here.at<double>(rows) : nullptr;
+    if (!product.sort(false, here.whole(weights).doubles, columns, in_order)) return R_NilValue;
+    if (has_rows && !product.sort(true, here.whole(by).doubles, columns, of_rows)) return R_NilValue;
+    product.multiply(in_order, columns, of_rows, here.at<double>(sums));
+    const auto matrix = [&](kernweave::device::Block block, kernweave::Index count, int width) -> Rcpp::RObject {
+      const Rcpp::RObject vector = here.vector(REALSXP, std::move(block), count * width);
+      return kernweave::as_matrix(vector, count, width);
+    };
+    const Rcpp::RObject a = matrix(std::move(sorted), there.columns, columns),
+                        b = has_rows ? matrix(std::move(rows), there.rows, columns) : Rcpp::RObject(R_NilValue),
+                        c = matrix(std::move(sums), there.rows, found);
+    return Rcpp::List::create(Rcpp::_["sorted"] = a, Rcpp::_["by"] = b, Rcpp::_["sums"] = c);
   });
 }
 
-// Both parts of the sums in the order of points; `near` may be NULL.
+// Both parts of the sums of so many columns in the order of points; `near` may be NULL.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_put_back_there(SEXP pointer, SEXP sums, SEXP near, int columns) {
   return kernweave::with_product(pointer, [&](kernweave::There& there, kernweave::OnDevice& here) -> SEXP {
-    const kernweave::Index count = there.rows * kernweave::Index{columns};
-    auto out = here.room_for<double>(count);
+    const int found = there.components * columns;
+    auto out = here.room_for<double>(there.rows * found);
     there.product->put_back(here.whole(sums).doubles, here.whole(near).doubles, columns, here.at<double>(out));
-    return kernweave::as_matrix(here.vector(REALSXP, std::move(out), count), there.rows, columns);
+    return kernweave::as_matrix(here.vector(REALSXP, std::move(out), there.rows * found), there.rows, found);
   });
 }

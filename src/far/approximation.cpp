@@ -107,9 +107,9 @@ class Approximated : public Approximation {
   }
 
   std::unique_ptr<DeviceProduct> on(device::Device* device) const override {
-    internal_check(plain(), "a difference on a device");
     return product_on<D>(device, plan_, cube_, *targets_, sources(),
-                         {cut_.rows.factors, cut_.columns.factors, cut_.numbers[0]});
+                         {cut_.rows.factors, cut_.columns.factors, cut_.numbers, cut_.power,
+                          cut_.components, cut_.adds_up});
   }
 
   const std::vector<int>& order_of_rows() const override { return targets_->order; }
@@ -117,7 +117,6 @@ class Approximated : public Approximation {
   const std::vector<NearRectangle>& near() const override { return plan_.near; }
   double near_pairs() const override { return plan_.near_pairs; }
   int components() const override { return cut_.adds_up ? 1 : cut_.components; }
-  bool plain() const override { return cut_.power == 0 && cut_.components == 1; }
 
   std::vector<LevelReport> levels() const override {
     std::vector<LevelReport> out;

@@ -43,7 +43,6 @@ class Approximation {
   virtual double near_pairs() const = 0;
   virtual double strays() const = 0;  // points of both sides in no box
   virtual int components() const = 0;
-  virtual bool plain() const = 0;     // one component, without a difference
   virtual double bytes() const = 0;
 
   // The formula of the squared distance, and why it has no series, where an operation has none.

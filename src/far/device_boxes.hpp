@@ -29,7 +29,7 @@ inline Block room_for(Device* device, std::int64_t numbers) {
                           "series of boxes");
 }
 
-// Points of a tree on the device, the number of each where they came from, and a factor of each.
+// Points of a tree on the device, the number of each where they came from, and factors of each.
 template <int D>
 struct PointsThere {
   PointsThere(Device* device, const Tree<D>& tree, const std::vector<double>& of_points)
@@ -39,11 +39,14 @@ struct PointsThere {
       device->upload(points.at() + d * bytes, tree.components[d].data(), bytes);
     if (of_points.empty()) return;
     std::vector<double> sorted;
-    for (const int number : tree.order) sorted.push_back(of_points[static_cast<std::size_t>(number)]);
+    const auto all = static_cast<std::size_t>(count);
+    if (of_points.size() > all) factors_behind = count;
+    for (std::size_t from = 0; from < of_points.size(); from += all)
+      for (const int number : tree.order) sorted.push_back(of_points[from + static_cast<std::size_t>(number)]);
     factors = sent(device, sorted);
   }
 
-  int count;
+  int count, factors_behind = 0;  // 0 where factors are those of all components
   Block order, points, factors;
 };
 
@@ -65,6 +68,7 @@ struct BoxesThere {
       gpu::FarCentre own{};
       std::copy(centre.at.begin(), centre.at.end(), own.at);
       std::copy(centre.rest.begin(), centre.rest.end(), own.rest);
+      std::copy(boxes[b].at.begin(), boxes[b].at.end(), own.box);
       all.push_back(own);
       first.push_back(static_cast<int>(cut.size()));
       for (int at = boxes[b].begin; at < boxes[b].end; at += most_points)

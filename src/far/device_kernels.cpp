@@ -43,8 +43,8 @@ void launch(device::Device* device, int components, const char* kernel, const Gr
   if (grid.shared_bytes > kGivenShared) kernels->allow_shared(kernel, static_cast<int>(grid.shared_bytes));
   std::vector<char> arguments(sizeof task);
   std::memcpy(arguments.data(), &task, sizeof task);
-  device->launch(function, static_cast<unsigned>(grid.blocks), 1, 1, static_cast<unsigned>(grid.threads),
-                 static_cast<unsigned>(grid.shared_bytes), arguments);
+  device->launch(function, static_cast<unsigned>(grid.blocks), static_cast<unsigned>(grid.slots), 1,
+                 static_cast<unsigned>(grid.threads), static_cast<unsigned>(grid.shared_bytes), arguments);
 }
 
 }  // namespace far

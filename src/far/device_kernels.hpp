@@ -8,9 +8,10 @@
 namespace kernweave {
 namespace far {
 
-// How many blocks of how many threads, with how much shared memory.
+// How many blocks, for each of so many slots, of how many threads, with how much shared memory.
 struct Grid {
   std::int64_t blocks;
+  int slots = 1;
   int threads = gpu::kFarThreads;
   std::int64_t shared_bytes = 0;
 };

@@ -30,8 +30,8 @@ void each_pair(const Level<D>& level, std::size_t first, std::size_t last, F f) 
 
 template <int D>
 LevelThere<D>::LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
-                          const Tree<D>& sources, std::size_t number)
-    : device_(device), terms_(level.terms.count()), padded_(level.terms.padded()),
+                          const Tree<D>& sources, std::size_t number, int power)
+    : device_(device), spread_(Spread::of(power, D)), terms_(level.terms.count()), padded_(level.terms.padded()),
       degrees_(level.terms.terms().degrees), half_(level.half),
       targets_(device, cube, targets.boxes[number], level.targets, half_, gpu::kFarEvaluated),
       sources_(device, cube, sources.boxes[number], level.sources, half_, gpu::kFarStretch) {
@@ -48,8 +48,9 @@ std::int64_t LevelThere<D>::shared_bytes() const {
 
 template <int D>
 void LevelThere<D>::add(const PointsThere<D>& targets, const PointsThere<D>& sources, const double* weights,
-                        double* sums, const SeriesRoom& room) const {
+                        const double* by, double* sums, const SeriesRoom& room) const {
   FarTask task{};
+  task.spread = spread_;
   task.half = half_;
   task.set = there<int>(set_);
   task.ends = there<int>(ends_);
@@ -57,15 +58,16 @@ void LevelThere<D>::add(const PointsThere<D>& targets, const PointsThere<D>& sou
   task.terms = terms_;
   task.room = padded_;
   find_moments(task, sources, weights, room);
+  task.centres = there<gpu::FarCentre>(targets_.centres);
   for (const PairsThere& pairs : pairs_) apply(task, pairs, room);
   task.points = there<double>(targets.points);
   task.behind = targets.count;
   task.sums = sums;
+  task.by = by;
   task.stretches = there<gpu::FarPoints>(targets_.stretches);
-  task.centres = there<gpu::FarCentre>(targets_.centres);
   task.series = there<double>(room.series);
   launch(device_, D, "evaluated",
-         {targets_.stretch_count, gpu::kFarEvaluated, bytes_of(power(degrees_, D))}, task);
+         {targets_.stretch_count, 1, gpu::kFarEvaluated, bytes_of(power(degrees_, D))}, task);
 }
 
 template <int D>
@@ -78,12 +80,13 @@ void LevelThere<D>::find_moments(FarTask task, const PointsThere<D>& sources, co
   task.centres = there<gpu::FarCentre>(sources_.centres);
   task.series = there<double>(has_parts() ? room.parts : room.moments);
   launch(device_, D, "moments",
-         {sources_.stretch_count, gpu::kFarThreads, bytes_of(gpu::far_moments_numbers<D>(degrees_))}, task);
+         {sources_.stretch_count, spread_.count(), gpu::kFarThreads, bytes_of(gpu::far_moments_numbers<D>(degrees_))},
+         task);
   if (!has_parts()) return;
   task.parts = task.series;
   task.part_starts = there<int>(sources_.starts);
   task.series = there<double>(room.moments);
-  launch(device_, D, "added", {sources_.count}, task);
+  launch(device_, D, "added", {sources_.count, spread_.count()}, task);
 }
 
 template <int D>
@@ -98,12 +101,13 @@ void LevelThere<D>::apply(FarTask task, const PairsThere& pairs, const SeriesRoo
   task.blocks = blocks_;
   task.width = width_;
   task.found = there<double>(room.waiting);
-  launch(device_, D, "apply", {pairs.batches, gpu::kFarThreads, shared_bytes()}, task);
+  launch(device_, D, "apply", {pairs.batches, spread_.count(), gpu::kFarThreads, shared_bytes()}, task);
   task.series = there<double>(room.series);
   task.pair_starts = there<int>(pairs.starts);
   task.pairs = there<int>(pairs.numbers);
   task.first = pairs.first_target;
-  launch(device_, D, "collected", {pairs.targets}, task);
+  task.of_sources = there<gpu::FarCentre>(sources_.centres);
+  launch(device_, D, "collected", {pairs.targets, spread_.count()}, task);
 }
 
 template <int D>
@@ -141,7 +145,7 @@ void LevelThere<D>::send_matrices(const Level<D>& level) {
 // As many stretches of targets together as have room for what their pairs find.
 template <int D>
 void LevelThere<D>::send_pairs(const Level<D>& level) {
-  const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(padded_));
+  const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(numbers()));
   std::size_t first = 0, together = 0;
   for (std::size_t stretch = 0; stretch < level.far.size(); ++stretch) {
     const std::size_t own = level.far[stretch].size();

@@ -21,19 +21,21 @@ template <int D>
 class LevelThere {
  public:
   LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
-             const Tree<D>& sources, std::size_t number);
+             const Tree<D>& sources, std::size_t number, int power);
 
   // How many numbers it needs of each kind.
-  std::int64_t moments() const { return std::int64_t{sources_.count} * padded_; }
-  std::int64_t series() const { return std::int64_t{targets_.count} * padded_; }
-  std::int64_t parts() const { return has_parts() ? std::int64_t{sources_.stretch_count} * padded_ : 0; }
-  std::int64_t waiting() const { return std::int64_t{most_pairs_} * padded_; }
+  std::int64_t moments() const { return sources_.count * numbers(); }
+  std::int64_t series() const { return targets_.count * numbers(); }
+  std::int64_t parts() const { return has_parts() ? sources_.stretch_count * numbers() : 0; }
+  std::int64_t waiting() const { return most_pairs_ * numbers(); }
 
-  void add(const PointsThere<D>& targets, const PointsThere<D>& sources, const double* weights, double* sums,
-           const SeriesRoom& room) const;
+  // `by`: what is added at each point is multiplied by; null for nothing.
+  void add(const PointsThere<D>& targets, const PointsThere<D>& sources, const double* weights, const double* by,
+           double* sums, const SeriesRoom& room) const;
 
  private:
   std::int64_t shared_bytes() const;
+  std::int64_t numbers() const { return std::int64_t{spread_.count()} * padded_; }  // of a box
   bool has_parts() const { return sources_.stretch_count > sources_.count; }
 
   void send_terms(const LevelTerms<D>& terms);
@@ -47,6 +49,7 @@ class LevelThere {
   void apply(gpu::FarTask task, const PairsThere& pairs, const SeriesRoom& room) const;
 
   Device* const device_;
+  const Spread spread_;
   const int terms_, padded_, degrees_;
   const double half_;
   int blocks_ = 0, width_ = 0, most_pairs_ = 0;

@@ -14,14 +14,16 @@ class ProductThere : public DeviceProduct {
  public:
   ProductThere(Device* device, const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets,
                const Tree<D>& sources, const Beside& beside)
-      : device_(device), number_(beside.number), targets_(device, targets, beside.of_rows) {
+      : device_(device), spread_(Spread::of(beside.power, D)),
+        components_(beside.adds_up ? 1 : beside.components), summands_(beside.components / components_),
+        targets_(device, targets, beside.of_rows), of_components_(sent(device, beside.of_components)) {
     if (&targets != &sources || beside.of_rows != beside.of_columns)
       sources_ = std::make_unique<PointsThere<D>>(device, sources, beside.of_columns);
     std::int64_t moments = 0, series = 0, parts = 0, waiting = 0;
     for (std::size_t l = 0; l < plan.levels.size(); ++l) {
       if (!plan.levels[l].terms.any()) continue;
       levels_.push_back(
-          std::make_unique<LevelThere<D>>(device, plan.levels[l], cube, targets, sources, l));
+          std::make_unique<LevelThere<D>>(device, plan.levels[l], cube, targets, sources, l, beside.power));
       const LevelThere<D>& level = *levels_.back();
       moments = std::max(moments, level.moments());
       series = std::max(series, level.series());
@@ -46,23 +48,31 @@ class ProductThere : public DeviceProduct {
     return not_finite == 0;
   }
 
-  void multiply(const double* sorted, int columns, double* sums) override {
-    FarTask task = numbers_of(targets_, columns);
+  int sums() const override { return spread_.components; }
+
+  void multiply(const double* sorted, int columns, const double* by, double* sums) override {
+    const std::int64_t rows = targets_.count;
+    FarTask task = numbers_of(targets_, (by ? 1 : columns) * spread_.components);
     task.sums = sums;
     each_number("cleared", task);
     for (std::int64_t c = 0; c < columns; ++c) {
       const double* const weights = with_factors(sorted + c * from().count);
+      const double* const of_rows = by ? by + c * rows : nullptr;
       for (const auto& level : levels_)
-        level->add(targets_, from(), weights, sums + c * targets_.count, room_);
+        level->add(targets_, from(), weights, of_rows, sums + (by ? 0 : c * spread_.components * rows), room_);
     }
   }
 
   void put_back(const double* sums, const double* near, int columns, double* out) override {
-    FarTask task = numbers_of(targets_, columns);
+    FarTask task = numbers_of(targets_, columns * components_);
+    task.spread = spread_;
+    task.components = components_;
+    task.summands = summands_;
+    task.of_components = there<double>(of_components_);
     task.weights = sums;
     task.factors = targets_.factors ? there<double>(targets_.factors) : nullptr;
+    task.factors_behind = targets_.factors_behind;
     task.more = near;
-    task.number = number_;
     task.sums = out;
     each_number("put_back", task);
   }
@@ -92,12 +102,13 @@ class ProductThere : public DeviceProduct {
   }
 
   Device* const device_;
-  const double number_;
+  const Spread spread_;
+  const int components_, summands_;  // of the formula, and what each is the sum of
   const PointsThere<D> targets_;
   std::unique_ptr<const PointsThere<D>> sources_;  // null where they are the targets
   std::vector<std::unique_ptr<LevelThere<D>>> levels_;
   SeriesRoom room_;
-  Block weights_, not_finite_;
+  Block of_components_, weights_, not_finite_;
 };
 
 }  // namespace

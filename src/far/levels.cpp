@@ -24,7 +24,7 @@ constexpr double kTermsOfPoint = 0.02, kTermsOfSeries = 0.3;
 constexpr double kTerm[] = {1, 1, 1.5};
 // A tenth of what finding a series of 1, 2, and 3 components takes: a plan is rarely for one product.
 constexpr double kTermsOfClass[] = {5e5, 2e6, 1e7};
-constexpr std::size_t kClassesAtOnce = 16;
+constexpr std::size_t kClassesAtOnce = 32;
 constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; from then on, no more are looked for
 
 // Pairs in the order of classes and turns, otherwise as they are.

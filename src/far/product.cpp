@@ -1,13 +1,15 @@
 // Level by level; sums of one box are those of one thread, in an order that the plan has fixed.
 //
 // A formula times a power of a component of the difference, x - y = u + o - v for places u and v in the boxes of target
-// and source and the offset o of these: moments are those of weights times powers of v, on the way from box to box they
-// become series of (o - v)^q, and at the points these are multiplied by powers of u. So nothing cancels but what is of
-// the size of the boxes.
+// and source and the offset o of these: moments are those of weights times powers of -v, on the way from box to box
+// they become series of (o - v)^q, and at the points these are multiplied by powers of u. So nothing cancels but what
+// is of the size of the boxes.
 #include "far/product.hpp"
 
 #include <algorithm>
 #include <cmath>
+
+#include "kernweave/spread.hpp"
 
 namespace kernweave {
 namespace far {
@@ -15,18 +17,6 @@ namespace {
 
 constexpr Index kBoxesAtOnce = 8;  // that a thread takes
 constexpr int kColumnsAtOnce = 16;
-double to_power(double x, int power) { return power == 0 ? 1 : x * to_power(x, power - 1); }
-double binomial(int n, int k) { return k == 0 ? 1 : binomial(n - 1, k - 1) * n / k; }
-
-// One column of weights as several: by themselves, then for each power and component.
-template <int D>
-struct Spread {
-  int power;
-
-  int count() const { return 1 + power * D; }
-  int components() const { return power ? D : 1; }
-  int at(int exponent, int component) const { return exponent == 0 ? 0 : 1 + (exponent - 1) * D + component; }
-};
 
 template <int D>
 class LevelProduct {
@@ -36,7 +26,8 @@ class LevelProduct {
   LevelProduct(const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources,
                std::size_t number, int power, const arrays::Workers& workers)
       : level_(level), cube_(cube), targets_(targets), sources_(sources), target_boxes_(targets.boxes[number]),
-        source_boxes_(sources.boxes[number]), workers_(workers), spread_{power}, padded_(level.terms.padded()) {}
+        source_boxes_(sources.boxes[number]), workers_(workers), spread_(Spread::of(power, D)),
+        padded_(level.terms.padded()) {}
 
   // `bound`, which may be null: what small coefficients that are dropped come to is added to it.
   void add(const double* weights, int columns, double* sums, double* bound) {
@@ -44,10 +35,10 @@ class LevelProduct {
     off_.assign(static_cast<std::size_t>(bound ? level_.targets.count * slots_ : 0), 0.0);
     moments_.resize(static_cast<std::size_t>(Index{level_.sources.count} * slots_ * padded_));
     series_.assign(static_cast<std::size_t>(Index{level_.targets.count} * slots_ * padded_), 0.0);
-    find_moments(weights, columns);
+    find_moments(weights);
     arrays::each_task(workers_, static_cast<Index>(level_.far.size()),
                       [&](Index stretch) { apply(level_.far[static_cast<std::size_t>(stretch)]); });
-    evaluate(columns, sums);
+    evaluate(sums);
     if (bound) add_off(columns, bound);
   }
 
@@ -86,28 +77,22 @@ class LevelProduct {
     return ((box.at[axis][point] - box.centre[axis]) - box.rest[axis]) / box.half;
   }
 
-  void find_moments(const double* weights, int columns) {
+  void find_moments(const double* weights) {
     const Terms terms = level_.terms.terms();
     const auto room = static_cast<std::size_t>(power(terms.degrees, D) * kernels().lanes);
     each_box(source_boxes_, level_.sources, room, [&](int number, const Box& box, double* mine) {
       const BoxPoints<D> in_box = points(sources_, box);
-      std::vector<double> times;
-      const auto add = [&](const double* of_points, int slot) {
+      std::vector<double> times(static_cast<std::size_t>(box.size()));
+      for (int slot = 0; slot < slots_; ++slot) {
+        const int own = slot % spread_.count(), column = slot / spread_.count();
+        const auto axis = static_cast<std::size_t>(spread_.component(own));
+        const double* const of_column = weights + Index{column} * sources_.size() + box.begin;
+        for (int p = 0; p < box.size(); ++p)
+          times[static_cast<std::size_t>(p)] =
+              of_column[p] * to_power(-place_in(in_box, axis, p), spread_.exponent(own));
         double* const out = moments_at(number, slot);
-        moments_of<D>(kernels())(in_box, of_points, terms, mine, out);
+        moments_of<D>(kernels())(in_box, times.data(), terms, mine, out);
         std::fill(out + terms.count, out + padded_, 0.0);
-      };
-      for (int c = 0; c < columns; ++c) {
-        const double* const own = weights + Index{c} * sources_.size() + box.begin;
-        add(own, c * spread_.count());
-        for (int d = 0; spread_.power > 0 && d < D; ++d) {
-          times.assign(own, own + box.size());
-          for (int exponent = 1; exponent <= spread_.power; ++exponent) {
-            for (int p = 0; p < box.size(); ++p)
-              times[static_cast<std::size_t>(p)] *= place_in(in_box, static_cast<std::size_t>(d), p);
-            add(times.data(), c * spread_.count() + spread_.at(exponent, d));
-          }
-        }
       }
     });
   }
@@ -117,18 +102,17 @@ class LevelProduct {
     int slot;
     double times;
   };
-  // Of the product with moments of each power of v, for boxes at an offset.
+  // Of the product with moments of each power of -v, for boxes at an offset.
   std::vector<std::vector<Share>> shares(const FarPair& pair) const {
     std::vector<std::vector<Share>> out(static_cast<std::size_t>(spread_.count()));
-    out[0].push_back({0, 1});
     const Box &target = target_boxes_[static_cast<std::size_t>(pair.target)],
               &source = source_boxes_[static_cast<std::size_t>(pair.source)];
-    for (int d = 0; spread_.power > 0 && d < D; ++d) {
-      const double offset = 2.0 * (target.at[static_cast<std::size_t>(d)] - source.at[static_cast<std::size_t>(d)]);
-      for (int q = 1; q <= spread_.power; ++q)
-        for (int r = 0; r <= q; ++r)
-          out[static_cast<std::size_t>(spread_.at(r, d))].push_back(
-              {spread_.at(q, d), (r % 2 ? -1 : 1) * binomial(q, r) * to_power(offset, q - r)});
+    for (int slot = 0; slot < spread_.count(); ++slot) {
+      const int exponent = spread_.exponent(slot), component = spread_.component(slot);
+      const auto axis = static_cast<std::size_t>(component);
+      const double offset = 2.0 * (target.at[axis] - source.at[axis]);
+      for (int r = 0; r <= exponent; ++r)
+        out[static_cast<std::size_t>(spread_.at(r, component))].push_back({slot, binomial_term(exponent, r, offset)});
     }
     return out;
   }
@@ -183,31 +167,25 @@ class LevelProduct {
     }
   }
 
-  void evaluate(int columns, double* sums) {
+  void evaluate(double* sums) {
     const Terms terms = level_.terms.terms();
     const auto room = static_cast<std::size_t>(power(terms.degrees, D));
+    const double scale = to_power(level_.half, spread_.power);
     each_box(target_boxes_, level_.targets, room, [&](int number, const Box& box, double* mine) {
       const BoxPoints<D> in_box = points(targets_, box);
-      std::vector<double> found;
-      const auto add = [&](int slot, double* out) {
-        evaluate_of<D>(kernels())(in_box, series_at(number, slot), terms, mine, out);
-      };
-      for (int c = 0; c < columns; ++c)
-        for (int d = 0; d < spread_.components(); ++d) {
-          double* const out = sums + Index{c * spread_.components() + d} * targets_.size() + box.begin;
-          if (spread_.power == 0) {
-            add(c, out);
-            continue;
-          }
-          for (int q = 0; q <= spread_.power; ++q) {
-            found.assign(static_cast<std::size_t>(box.size()), 0.0);
-            add(c * spread_.count() + spread_.at(q, d), found.data());
-            const double times = binomial(spread_.power, q) * to_power(in_box.half, spread_.power);
-            for (int p = 0; p < box.size(); ++p)
-              out[p] += times * to_power(place_in(in_box, static_cast<std::size_t>(d), p), spread_.power - q) *
-                        found[static_cast<std::size_t>(p)];
-          }
+      std::vector<double> found(static_cast<std::size_t>(box.size()));
+      for (int slot = 0; slot < slots_; ++slot) {
+        std::fill(found.begin(), found.end(), 0.0);
+        evaluate_of<D>(kernels())(in_box, series_at(number, slot), terms, mine, found.data());
+        const int own = slot % spread_.count(), column = slot / spread_.count(), exponent = spread_.exponent(own);
+        for (int d = 0; d < spread_.components; ++d) {
+          if (!spread_.is_of(own, d)) continue;
+          double* const out = sums + Index{column * spread_.components + d} * targets_.size() + box.begin;
+          for (int p = 0; p < box.size(); ++p)
+            out[p] += scale * binomial_term(spread_.power, exponent, place_in(in_box, static_cast<std::size_t>(d), p)) *
+                      found[static_cast<std::size_t>(p)];
         }
+      }
     });
   }
 
@@ -218,12 +196,12 @@ class LevelProduct {
       if (!level_.targets.has(t)) continue;
       const Box& box = target_boxes_[t];
       for (int c = 0; c < columns; ++c)
-        for (int d = 0; d < spread_.components(); ++d) {
+        for (int d = 0; d < spread_.components; ++d) {
           double off = 0;
           for (int q = 0; q <= spread_.power; ++q)
-            off += unit * binomial(spread_.power, q) *
+            off += unit * binomial_term(spread_.power, q, 1) *
                    off_at(static_cast<int>(t), c * spread_.count() + spread_.at(q, d));
-          double* const out = bound + Index{c * spread_.components() + d} * targets_.size();
+          double* const out = bound + Index{c * spread_.components + d} * targets_.size();
           for (int p = box.begin; p < box.end; ++p) out[p] += off;
         }
     }
@@ -234,7 +212,7 @@ class LevelProduct {
   const Tree<D>&targets_, &sources_;
   const std::vector<Box>&target_boxes_, &source_boxes_;
   const arrays::Workers& workers_;
-  const Spread<D> spread_;
+  const Spread spread_;
   const int padded_;
   int slots_ = 0;  // series of a box
   std::vector<double> moments_, series_, off_;
@@ -270,9 +248,9 @@ void add_bounds(const Levels<D>& plan, const Tree<D>& targets, const Tree<D>& so
 template <int D>
 void add_far(const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources, int power,
              const double* weights, int columns, const arrays::Workers& workers, double* sums, double* bound) {
-  const Spread<D> spread{power};
+  const Spread spread = Spread::of(power, D);
   const auto of = [&](int c) { return weights + Index{c} * sources.size(); };
-  const auto place = [&](int c, int d) { return Index{c * spread.components() + d} * targets.size(); };
+  const auto place = [&](int c, int d) { return Index{c * spread.components + d} * targets.size(); };
   const int at_once = std::max(1, kColumnsAtOnce / spread.count());
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     if (!plan.levels[l].terms.any()) continue;
@@ -281,7 +259,7 @@ void add_far(const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets,
       level.add(of(c), std::min(at_once, columns - c), sums + place(c, 0), bound ? bound + place(c, 0) : nullptr);
   }
   for (int c = 0; bound && c < columns; ++c)
-    for (int d = 0; d < spread.components(); ++d)
+    for (int d = 0; d < spread.components; ++d)
       add_bounds<D>(plan, targets, sources, power, d, of(c), bound + place(c, d));
 }
 

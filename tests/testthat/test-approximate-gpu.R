@@ -1,4 +1,4 @@
-# Approximated matrices on a GPU: the same boxes and series as on the CPU, and near pairs by the engine.
+# Approximated matrices on a GPU, and gradients: the same boxes and series as on the CPU, near pairs by the engine.
 
 test_that("kernels for far pairs compile, with no header but ours", {
   skip_without_compiler()
@@ -58,6 +58,15 @@ both <- function(K, tol = 1e-6, certify = "audit") {
     state$plan <- NULL
     state$prices <- c(30, 1e5)
     A
+  })
+}
+
+# The same of a formula times differences, or of several components.
+both_states <- function(F, tol) {
+  lapply(c(cpu = "cpu", gpu = "gpu"), function(device) {
+    state <- kernweave:::new_approximation(lazy_set(F, device = device), tol, "proof")
+    state$prices <- c(1e4, 2e4)
+    state
   })
 }
 
@@ -124,4 +133,63 @@ test_that("on a GPU boxes of many points, many terms, coincident points and none
   one <- x[1, , drop = FALSE]
   K <- profiles$energy(sqdist(Vi(x), Vj(one)))
   expect_equal(as.vector(both(K)$gpu %*% 2), as.vector(lazy_set(K, device = "cpu") %*% 2), tolerance = 1e-6)
+})
+
+test_that("on a GPU formulas of differences, of several components, are those of the CPU and of all pairs", {
+  skip_without_gpu()
+  set.seed(9)
+  for (d in 1:3) for (tol in c(1e-4, 1e-8)) {
+    x <- matrix(stats::runif(4000 * d), 4000)
+    y <- matrix(stats::runif(3000 * d), 3000)
+    v <- matrix(stats::rnorm(6000), 3000)
+    u <- matrix(stats::rnorm(8000), 4000)
+    p <- seq_len(d) + 0.5
+    X <- Vi(x)
+    Y <- Vj(y)
+    k <- profiles$matern32(sqdist(X, Y) / 0.2^2)
+    formulas <- list(k * (X - Y), k * square(X - Y) * Pm(p), -1.7 * Vi(u[, 1]) * k * (Y - X)^3 * Vj(v[, 1]),
+                     k * (X - Y) * Vi(x), k * Pm(p) * Vi(x), k)
+    for (F in formulas) for (rows in list(NULL, u)) {
+      label <- paste(d, tol, kernweave:::formula_text(F$formula, 100L), is.null(rows))
+      states <- both_states(F, tol)
+      sums <- lapply(states, kernweave:::unaudited_product, v, rows)
+      expect_true(is_on_device(sums$gpu))
+      expect_gt(sum(states$gpu$plan$levels$far_pairs), 0)
+      expect_lt(max(abs(sums$gpu - sums$cpu)), 1e-11 * max(abs(sums$cpu)), label = label)
+      exact <- kernweave:::pair_sums(lazy_set(F, device = "cpu", precision = "float64"), v, rows)
+      expect_lt(sqrt(mean((sums$gpu - exact)^2)), 10 * tol * sqrt(mean(exact^2)), label = label)
+      expect_identical(kernweave:::unaudited_product(states$gpu, v, rows), sums$gpu)
+      expect_identical(kernweave:::unaudited_product(states$gpu, on_device(v), if (!is.null(rows)) on_device(rows)),
+                       sums$gpu)
+    }
+  }
+})
+
+test_that("on a GPU gradients are those of the CPU and of all pairs: points of either side, scales, factors, weights", {
+  skip_without_gpu()
+  set.seed(10)
+  for (d in 1:3) for (tol in c(1e-4, 1e-8)) for (same in c(TRUE, FALSE)) {
+    x <- matrix(stats::runif(4000 * d), 4000)
+    y <- matrix(stats::runif(3000 * d), 3000)
+    w <- stats::runif(4000)
+    b <- matrix(stats::rnorm(if (same) 8000 else 6000), ncol = 2)
+    g <- matrix(stats::rnorm(8000), 4000)
+    slopes <- function(device, tol = NULL) {
+      gradient(function(x, y, s, w, b) {
+        K <- kernel_matern(x, if (same) x else y, s, nu = 1.5)
+        K <- lazy_set(Vi(w) * (if (same) exclude_diag(K) else K), device = device)
+        sum(g * ((if (is.null(tol)) K else eager(approximate(K, tol, "proof"))) %*% b))
+      }, wrt = c("x", if (!same) "y", "s", "w", "b"))(x, y, seq(0.1, 0.2, length.out = d), w, b)
+    }
+    exact <- slopes("cpu")
+    here <- slopes("cpu", tol)
+    there <- slopes("gpu", tol)
+    size <- function(a) sqrt(sum(a^2))
+    for (name in names(exact)) {
+      label <- paste(d, tol, same, name)
+      expect_lt(size(there[[name]] - here[[name]]), 1e-9 * size(here[[name]]), label = label)
+      expect_lt(size(there[[name]] - exact[[name]]), 10 * tol * size(exact[[name]]), label = label)
+    }
+    expect_identical(slopes("gpu", tol), there)
+  }
 })

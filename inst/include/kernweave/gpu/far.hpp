@@ -12,16 +12,22 @@ __device__ inline double place_in_box(const FarTask& t, const FarCentre& centre,
   return ((t.points[axis * t.behind + point] - centre.at[axis]) - centre.rest[axis]) / t.half;
 }
 
+// Where numbers of a box, or of a pair of boxes, lie for a slot.
+__device__ inline long long far_at(const FarTask& t, long long box, int slot) {
+  return (box * t.spread.count() + slot) * t.room;
+}
+
 // --- moments ---
 
-// Of points `first`.., their weights and Chebyshev polynomials.
+// Of points `first`.., their weights, as the block's slot has them, and Chebyshev polynomials.
 template <int D>
 __device__ void write_polynomials(const FarTask& t, const FarCentre& centre, int first, int count, double* room) {
   for (int k = threadIdx.x; k < count * D; k += kFarThreads) {
     const int point = k % count, axis = k / count;
     double* const to = room + point * far_point_numbers<D>();
-    if (axis == 0) to[0] = t.weights[first + point];
     const double u = place_in_box(t, centre, first + point, axis);
+    if (axis == t.spread.component(blockIdx.y))
+      to[0] = t.weights[first + point] * to_power(-u, t.spread.exponent(blockIdx.y));
     double before = u, now = 1;  // T_{a - 1}, T_a
     for (int a = 0; a < t.degrees; ++a) {
       to[1 + axis * kFarDegrees<D> + a] = now;
@@ -71,7 +77,7 @@ __device__ void far_moments(const FarTask& t) {
   for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
     double sum = 0;
     for (int s = 0; s < slices; ++s) sum += room[s * leading * p + t.set[k]];
-    t.series[blockIdx.x * static_cast<long long>(t.room) + k] = sum;
+    t.series[far_at(t, blockIdx.x, blockIdx.y) + k] = sum;
   }
 }
 
@@ -81,8 +87,8 @@ __device__ inline void far_added(const FarTask& t) {
   for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
     double sum = 0;
     for (int s = t.part_starts[box]; s < t.part_starts[box + 1]; ++s)
-      sum += t.parts[s * static_cast<long long>(t.room) + k];
-    t.series[box * t.room + k] = sum;
+      sum += t.parts[far_at(t, s, blockIdx.y) + k];
+    t.series[far_at(t, box, blockIdx.y) + k] = sum;
   }
 }
 
@@ -108,7 +114,7 @@ __device__ inline void far_apply(const FarTask& t) {
   double* const in = room;
   double* const out = room + t.room * stride;
   each_turned(t, batch, [&](int pair, int k, int place, double sign) {
-    in[place * stride + pair] = sign * t.series[t.sources[batch.first + pair] * static_cast<long long>(t.room) + k];
+    in[place * stride + pair] = sign * t.series[far_at(t, t.sources[batch.first + pair], blockIdx.y) + k];
   });
   __syncthreads();
   const int pair = threadIdx.x % t.width;
@@ -134,19 +140,28 @@ __device__ inline void far_apply(const FarTask& t) {
   }
   __syncthreads();
   each_turned(t, batch, [&](int pair_of_term, int k, int place, double sign) {
-    t.found[(batch.first + pair_of_term) * static_cast<long long>(t.room) + k] =
-        sign * out[place * stride + pair_of_term];
+    t.found[far_at(t, batch.first + pair_of_term, blockIdx.y) + k] = sign * out[place * stride + pair_of_term];
   });
 }
 
-// What a target's pairs have found, in their order.
+// What a target's pairs have found, in their order: a power of o - v, where o is the offset, by the powers of -v.
 __device__ inline void far_collected(const FarTask& t) {
   const long long target = t.first + blockIdx.x;
-  for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
+  const int exponent = t.spread.exponent(blockIdx.y), axis = t.spread.component(blockIdx.y),
+            begin = t.pair_starts[blockIdx.x], end = t.pair_starts[blockIdx.x + 1];
+  const auto sum_of = [&](int slot, int k, auto times) {
     double sum = 0;
-    for (int s = t.pair_starts[blockIdx.x]; s < t.pair_starts[blockIdx.x + 1]; ++s)
-      sum += t.found[t.pairs[s] * static_cast<long long>(t.room) + k];
-    t.series[target * t.room + k] = sum;
+    for (int s = begin; s < end; ++s) sum += times(t.pairs[s]) * t.found[far_at(t, t.pairs[s], slot) + k];
+    return sum;
+  };
+  for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
+    double sum = sum_of(blockIdx.y, k, [](int) { return 1.0; });
+    for (int r = 0; r < exponent; ++r)
+      sum += sum_of(t.spread.at(r, axis), k, [&](int pair) {
+        const int boxes = t.centres[target].box[axis] - t.of_sources[t.sources[pair]].box[axis];
+        return binomial_term(exponent, r, 2.0 * boxes);
+      });
+    t.series[far_at(t, target, blockIdx.y) + k] = sum;
   }
 }
 
@@ -175,32 +190,46 @@ __device__ double along_axis(double u, int degrees, F f) {
   return sum;
 }
 
-// Adds to the sum of each point of a stretch the value of its box's series. A thread has a point.
+// Adds the value of a slot's series at a point, whose place is u, to the sums that it is a part of.
+template <int D>
+__device__ void add_value(const FarTask& t, int slot, int point, const double (&u)[D], double value) {
+  const double scale = to_power(t.half, t.spread.power) * (t.by ? t.by[point] : 1.0);
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    if (t.spread.is_of(slot, d))
+      t.sums[d * t.behind + point] += scale * binomial_term(t.spread.power, t.spread.exponent(slot), u[d]) * value;
+}
+
+// Adds to the sums of each point of a stretch the values of its box's series. A thread has a point.
 template <int D>
 __device__ void far_evaluated(const FarTask& t) {
   extern __shared__ double room[];
   constexpr int kMost = kFarDegrees<D>;
   const FarPoints stretch = t.stretches[blockIdx.x];
-  const int p = t.degrees, all = far_power(p, D);
-  for (int k = threadIdx.x; k < all; k += kFarEvaluated) room[k] = 0;
-  __syncthreads();
-  for (int k = threadIdx.x; k < t.terms; k += kFarEvaluated)
-    room[t.set[k]] = t.series[stretch.place * static_cast<long long>(t.room) + k];
-  __syncthreads();
-  const int point = stretch.begin + threadIdx.x;
-  if (point >= stretch.end) return;
+  const int p = t.degrees, all = far_power(p, D), point = stretch.begin + threadIdx.x;
+  const bool is_there = point < stretch.end;
   const FarCentre centre = t.centres[stretch.place];
   double u[D], last[kMost];
-  for (int d = 0; d < D; ++d) u[d] = place_in_box(t, centre, point, d);
+  for (int d = 0; d < D; ++d) u[d] = is_there ? place_in_box(t, centre, point, d) : 0;
 #pragma unroll
   for (int c = 0; c < kMost; ++c) last[c] = c == 0 ? 1 : c == 1 ? u[D - 1] : 2 * u[D - 1] * last[c - 1] - last[c - 2];
   const auto of_last = [&](int leading) { return along_last(room + leading * p, last, t.ends[leading]); };
-  if constexpr (D == 1) t.sums[point] += of_last(0);
-  if constexpr (D == 2) t.sums[point] += along_axis(u[0], p, of_last);
-  if constexpr (D == 3)
-    t.sums[point] += along_axis(u[0], p, [&](int a) {
-      return along_axis(u[1], p, [&](int b) { return of_last(a * p + b); });
-    });
+  for (int k = threadIdx.x; k < all; k += kFarEvaluated) room[k] = 0;
+  for (int slot = 0; slot < t.spread.count(); ++slot) {
+    __syncthreads();
+    for (int k = threadIdx.x; k < t.terms; k += kFarEvaluated)
+      room[t.set[k]] = t.series[far_at(t, stretch.place, slot) + k];
+    __syncthreads();
+    if (!is_there) continue;
+    double value;
+    if constexpr (D == 1) value = of_last(0);
+    if constexpr (D == 2) value = along_axis(u[0], p, of_last);
+    if constexpr (D == 3)
+      value = along_axis(u[0], p, [&](int a) {
+        return along_axis(u[1], p, [&](int b) { return of_last(a * p + b); });
+      });
+    add_value(t, slot, point, u, value);
+  }
 }
 
 // --- orders ---
@@ -224,12 +253,19 @@ __device__ inline void far_scaled(const FarTask& t) {
   const long long at = far_number();
   if (at < t.count) t.sums[at] = t.weights[at] * t.factors[at % t.rows];
 }
-// Two sums, the first times a number, and a factor of its point where there are any, from the order of boxes to that of
-// points.
+// Two sums from the order of boxes to that of points, the first, of each component of the difference, times numbers and
+// factors of rows.
 __device__ inline void far_put_back(const FarTask& t) {
   const long long at = far_number(), point = at % t.rows;
   if (at >= t.count) return;
-  const double far = t.number * t.weights[at] * (t.factors ? t.factors[point] : 1.0);
+  const int axes = t.spread.components, first = static_cast<int>(at / t.rows % t.components) * t.summands;
+  const double* const sums = t.weights + at / t.rows / t.components * axes * t.rows + point;
+  double far = 0;
+  for (int component = first; component < first + t.summands; ++component) {
+    double of_one = 0;
+    for (int axis = 0; axis < axes; ++axis) of_one += t.of_components[component * axes + axis] * sums[axis * t.rows];
+    far += t.factors ? t.factors[component * t.factors_behind + point] * of_one : of_one;
+  }
   t.sums[at - point + t.order[point]] = far + (t.more ? t.more[at] : 0.0);
 }
 

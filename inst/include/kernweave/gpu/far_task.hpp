@@ -2,6 +2,7 @@
 // text.
 #pragma once
 #include "../lane.hpp"
+#include "../spread.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -23,9 +24,10 @@ struct FarPoints {
   int begin, end, place;
 };
 
-// Where places in a box go from -1 to 1; the centre is in two parts.
+// Where places in a box go from -1 to 1; the centre is in two parts. And the place of the box in the grid of its level.
 struct FarCentre {
   double at[3], rest[3];
+  int box[3];
 };
 
 // Pairs of boxes whose series is the same matrix, turned the same way.
@@ -40,12 +42,15 @@ struct FarTask {
   long long behind;
   const double* weights;
   double* sums;
-  // Boxes.
+  // What a column of weights is for boxes; its sums are `behind` apart, those of each component of a difference.
+  Spread spread;
+  const double* by;  // what values at points are multiplied by, if there is anything
+  // Boxes; those of sources where targets' are the others.
   const FarPoints* stretches;
-  const FarCentre* centres;
+  const FarCentre *centres, *of_sources;
   double half;
-  // Numbers of a level's terms; those of a box are `room` apart. None has a degree from `ends` on along the last axis,
-  // for each choice of degrees along the others.
+  // Numbers of a level's terms; those of a box, for each slot, are `room` apart. None has a degree from `ends` on along
+  // the last axis, for each choice of degrees along the others.
   const int *set, *ends;
   int degrees, terms, room;
   double *series, *parts;
@@ -60,11 +65,13 @@ struct FarTask {
   // The pairs of each target, from target `first` on.
   const int *pair_starts, *pairs;
   int first;
-  // Numbers from one order to another: of column c from c * rows on.
-  long long count, rows;
+  // Numbers from one order to another: of column c from c * rows on. Results have so many components side by side, each
+  // the sum of so many of the formula's. These have numbers, one for each component of the difference, and factors of
+  // rows, `factors_behind` apart.
+  long long count, rows, factors_behind;
+  int components, summands;
   const int* order;
-  const double *factors, *more;
-  double number;  // that all are multiplied by
+  const double *factors, *of_components, *more;
   int* not_finite;  // 1 where a weight is not
 };
 

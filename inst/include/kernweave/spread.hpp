@@ -1,0 +1,39 @@
+// A power of a component of the difference of two points, as a sum of products of powers: on the CPU and on a GPU.
+#pragma once
+#include "lane.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+KW_FN double to_power(double x, int power) {
+  double product = 1;
+  for (int k = 0; k < power; ++k) product *= x;
+  return product;
+}
+
+// What z^k is multiplied by in (a + z)^n.
+KW_FN double binomial_term(int n, int k, double a) {
+  double ways = 1;
+  for (int i = 1; i <= k; ++i) ways = ways * (n - k + i) / i;
+  return ways * to_power(a, n - k);
+}
+
+// One column of weights as several: by themselves, then times each power of each component. Each has a slot.
+struct Spread {
+  int power, components;
+
+  // Of points of that width. Where there is no difference, one component is all.
+  static Spread of(int power, int width) { return {power, power ? width : 1}; }
+
+  KW_FN int count() const { return 1 + power * components; }
+  KW_FN int at(int exponent, int component) const {
+    return exponent == 0 ? 0 : 1 + (exponent - 1) * components + component;
+  }
+  KW_FN int exponent(int slot) const { return slot == 0 ? 0 : 1 + (slot - 1) / components; }
+  KW_FN int component(int slot) const { return slot == 0 ? 0 : (slot - 1) % components; }
+  // Is the slot one of those that a component's power of the difference is made of?
+  KW_FN bool is_of(int slot, int which) const { return which < components && (slot == 0 || component(slot) == which); }
+};
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave
