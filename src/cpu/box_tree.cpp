@@ -11,6 +11,52 @@ namespace {
 // The level from which boxes are dealt out whole.
 constexpr int kDealtLevel = 6;
 
+// Items of less than a key go to the front; where the others begin. Each item is moved whether it must be or not: half
+// of them must, which no processor foresees.
+template <class Item, class Before>
+Item* part(Item* first, Item* last, Before before) {
+  Item* end = first;
+  for (; first != last; ++first) {
+    const Item one = *first;
+    *first = *end;
+    *end = one;
+    end += before(one.key);
+  }
+  return end;
+}
+
+// The key of a few items that should be about the k-th of all.
+constexpr std::ptrdiff_t kSampled = 16;
+template <class Item>
+auto likely_key(const Item* first, std::ptrdiff_t k, std::ptrdiff_t count) {
+  decltype(first->key) keys[kSampled];
+  for (std::ptrdiff_t s = 0; s < kSampled; ++s) keys[s] = first[s * count / kSampled].key;
+  const std::ptrdiff_t place = k * kSampled / count;
+  std::nth_element(keys, keys + place, keys + kSampled);
+  return keys[place];
+}
+
+// What std::nth_element() does, to which the rest is left: few items, or what keys in an odd order left.
+constexpr int kMostPasses = 32;
+template <class Item>
+void set_apart(Item* first, Item* kth, Item* last) {
+  for (int pass = 0; pass < kMostPasses && last - first > 4 * kSampled; ++pass) {
+    const auto key = likely_key(first, kth - first, last - first);
+    Item* middle = part(first, last, [&](auto x) { return x < key; });
+    if (kth < middle) {
+      last = middle;
+      continue;
+    }
+    // Where many have the same key, all of these are set apart at once.
+    if (middle == first) {
+      middle = part(first, last, [&](auto x) { return x <= key; });
+      if (kth < middle) return;
+    }
+    first = middle;
+  }
+  std::nth_element(first, kth, last, [](const Item& x, const Item& y) { return x.key < y.key; });
+}
+
 }  // namespace
 
 template <class T>
@@ -82,9 +128,9 @@ void BoxTree<T>::split(int level, std::int64_t box, Room* room) {
   if (range.size() <= 1) return;
   const auto size = static_cast<std::size_t>(range.size()), from = static_cast<std::size_t>(range.from);
   room->items.resize(size);
-  for (std::size_t k = 0; k < size; ++k) room->items[k] = {sorted_[widest][from + k], static_cast<std::int32_t>(k)};
-  const auto less = [](const Item& x, const Item& y) { return x.key < y.key; };
-  std::nth_element(room->items.begin(), room->items.begin() + (first.to - range.from), room->items.end(), less);
+  for (std::size_t k = 0; k < size; ++k)
+    room->items[k] = {sorted_[widest][from + k], static_cast<decltype(Item::at)>(k)};
+  set_apart(room->items.data(), room->items.data() + (first.to - range.from), room->items.data() + size);
   const auto rearrange = [&](auto* all, auto* here) {
     here->assign(all->begin() + range.from, all->begin() + range.to);
     for (std::size_t k = 0; k < size; ++k) (*all)[from + k] = (*here)[static_cast<std::size_t>(room->items[k].at)];

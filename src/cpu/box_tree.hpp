@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <vector>
 #include "schedule/pair_map.hpp"
 
@@ -43,9 +44,10 @@ class BoxTree {
   std::int64_t boxed() const { return boxed_; }
 
  private:
+  // Without a gap in it, so that items are moved as they lie.
   struct Item {
     T key;
-    std::int32_t at;
+    std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t> at;
   };
   struct Room {
     std::vector<Item> items;

@@ -85,6 +85,7 @@ struct Pack {
   using Mask = PackMask<T>;
   using Indices = PackIndex;
   using Place = Index;
+  using OfPlaces = Pack<double>;  // as wide as these
   using Bits = typename BitsOf<T>::Type;
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
@@ -125,6 +126,8 @@ struct Pack {
     a.v[k] = number;
     return a;
   }
+  // In memory: a store of one number, and nothing that a later one has to wait for.
+  KW_FN friend void set_lane(Pack* a, int k, T number) { a->v[k] = number; }
 
   // The bits of the numbers, for exponents and signs.
   KW_FN friend BitVector bits(Pack a) { return reinterpret_cast<BitVector>(a.v); }

@@ -100,7 +100,8 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   const std::vector<int> fused = fused_into(variant.program, needed, count_reads(variant, needed, pass));
   Layout layout(plan, variant, needed, read_until(variant.program, fused), &pass);
   choose_output_modes(plan, variant, &layout, &needed, &pass);
-  emit(plan, variant, group, needed, kernel, fused, &layout, &pass);
+  const int fewest = asked.empty() ? kCpuFewestOfScreen : kFewestOfScreenInBoxes;
+  emit(plan, variant, group, needed, kernel, fewest, fused, &layout, &pass);
   pass.in_any_order = in_any_order(variant, pass);
   for (const Ref& ref : asked) pass.asked.push_back(layout.operand(ref, Region::pair));
   return pass;

@@ -39,7 +39,7 @@ class PairWriter : public StepWriter {
   }
 
   // A fused loop, if there is one for these pairs, needs no more than where everything lies.
-  void fuse(const PairChain& chain, const TileKernel& kernel) {
+  void fuse(const PairChain& chain, const TileKernel& kernel, int fewest_of_screen) {
     std::vector<PassOutput> outputs = pass_.outputs;
     const auto slope = [](const PassOutput& o) { return o.difference >= 0; };
     std::stable_partition(outputs.begin(), outputs.end(), slope);
@@ -47,7 +47,7 @@ class PairWriter : public StepWriter {
       if (o.mode != PassOutput::Mode::folded || (!slope(o) && variant_.outputs[o.number].width > 1)) return;
     const FusedLoop* const loop = loop_for(chain, outputs, kernel.fused());
     if (!loop) return;
-    const bool screened = loop->screened && chain.width >= kCpuFewestOfScreen;
+    const bool screened = loop->screened && chain.width >= fewest_of_screen;
     pass_.run_pairs = screened ? loop->screened : loop->run;
     out_.emplace_back(code_of(chain.fold, FoldShape::vector_number));
     out_.back().a = at(chain.row);
@@ -142,7 +142,7 @@ class PairWriter : public StepWriter {
 }  // namespace
 
 void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
-          const TileKernel& kernel, const std::vector<int>& fused, Layout* layout, Pass* pass) {
+          const TileKernel& kernel, int fewest_of_screen, const std::vector<int>& fused, Layout* layout, Pass* pass) {
   std::vector<int> reads = count_reads(variant, needed, *pass);
   const Program& program = variant.program;
   const auto axis_program = [&](Region region, std::vector<Instruction>* out) {
@@ -158,7 +158,7 @@ void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, co
   PairChain chain;
   if (is_chain(plan, variant, group, needed, &chain)) {
     std::vector<int> reads_of_loop = reads;
-    PairWriter(variant, fused, layout, pass, &reads_of_loop, &pass->operands).fuse(chain, kernel);
+    PairWriter(variant, fused, layout, pass, &reads_of_loop, &pass->operands).fuse(chain, kernel, fewest_of_screen);
   }
   PairWriter writer(variant, fused, layout, pass, &reads, &pass->pairs);
   writer.steps(needed);

@@ -7,8 +7,9 @@
 
 namespace kernweave {
 
-// Fills in the programs of the pass. `fused`: by slot, the step that may make its value (fuse_operand.hpp).
+// Fills in the programs of the pass. `fewest_of_screen`: components of distances that are screened. `fused`: by slot,
+// the step that may make its value (fuse_operand.hpp).
 void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
-          const TileKernel& kernel, const std::vector<int>& fused, Layout* layout, Pass* pass);
+          const TileKernel& kernel, int fewest_of_screen, const std::vector<int>& fused, Layout* layout, Pass* pass);
 
 }  // namespace kernweave

@@ -57,6 +57,8 @@ inline constexpr double kUnitsOfTask = 8;
 inline constexpr long long kWorthSharing = 2;
 // Components of squared distances of which |y|^2 / 2 - <x, y> is better told first.
 inline constexpr int kCpuFewestOfScreen = 2;
+// In boxes: a leaf's columns are few, and a third of them come to lists that are not full, where a screen gives up.
+inline constexpr int kFewestOfScreenInBoxes = 9;
 // Weights of a value that are worth a product of matrices.
 inline constexpr int kFewestMultiplied = 8;
 

@@ -125,6 +125,7 @@ struct Scalar {
   // Access to single lanes, so that code for wide lanes serves this one.
   KW_FN friend T lane(Scalar a, int) { return a.v; }
   KW_FN friend Scalar with_lane(Scalar, int, T number) { return of(number); }
+  KW_FN friend void set_lane(Scalar* a, int, T number) { a->v = number; }
 };
 KW_FN bool lane(bool mask, int) { return mask; }
 KW_FN bool any(bool mask) { return mask; }

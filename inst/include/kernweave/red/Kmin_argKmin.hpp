@@ -2,6 +2,7 @@
 #pragma once
 #include "list_bound.hpp"
 #include "long_list.hpp"
+#include "short_list.hpp"
 #include "state.hpp"
 
 namespace kernweave {
@@ -33,7 +34,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
 
   KW_FN static constexpr long long storage(int k) {
     constexpr long long kPlace = sizeof(Place), kTerm = kPlace + static_cast<long long>(sizeof(Number));
-    const long long list = L::kLanes * (is_long(k) ? LongList<Number, Place>::capacity(k) * kTerm + kPlace : k * kTerm);
+    const long long list = L::kLanes * stride(k) * kTerm + ahead(k) * kPlace;
     const long long look = SampledBound<L>::storage(k);
     return kPlaces > 0 ? 0 : list < look ? look : list;
   }
@@ -43,16 +44,17 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
     asked = places;
     bound = nan<L>();
     if constexpr (kPlaces == 0) {
-      const int ahead = is_long(places) ? L::kLanes : 0, terms = L::kLanes * places_of_lane();
+      const int terms = L::kLanes * places_of_lane();
       least.at = static_cast<Number*>(storage);
-      where.at = (kPlaceFirst ? static_cast<Place*>(storage) : reinterpret_cast<Place*>(least.at + terms)) + ahead;
+      where.at = kPlaceFirst ? static_cast<Place*>(storage) : reinterpret_cast<Place*>(least.at + terms);
+      where.at += ahead(places);
       if (kPlaceFirst) least.at = reinterpret_cast<Number*>(where.at + terms);
     }
     empty();
   }
   // The sample uses all memory of the list, which is still empty.
   KW_FN void look() {
-    if constexpr (kPlaceFirst) this->begin(is_long(k()) ? filled() : where.at);
+    if constexpr (kPlaceFirst) this->begin(where.at - ahead(k()));
     else this->begin(least.at);
     bound = -infinity<L>();
   }
@@ -82,6 +84,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
   template <class M, int kOther>
   KW_FN void merge(const KMinArgKMinOf<M, kOther>& later, int lane) {
     const int first = lane * later.places_of_lane(), last = first + later.terms_of_lane(lane);
+    if (kPlaces == 0 && !is_long(k()) && k() > 0 && where.at[0] == 0) return copy(later, first);
     for (int p = first; p < last; ++p)
       if (later.where.at[p] != 0)
         take(0, static_cast<Number>(later.least.at[p]), static_cast<Place>(later.where.at[p]));
@@ -105,7 +108,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
     return L::of(least.at[(k() - 1) / 2]);
   }
   KW_FN int k() const { return kPlaces > 0 ? kPlaces : asked; }
-  KW_FN int places_of_lane() const { return is_long(k()) ? LongList<Number, Place>::capacity(k()) : k(); }
+  KW_FN int places_of_lane() const { return stride(k()); }
   KW_FN int terms_of_lane(int lane) const { return is_long(k()) ? static_cast<int>(filled()[lane]) : k(); }
 
  private:
@@ -113,6 +116,12 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
   // Up to this many places, an ascending list is faster.
   static constexpr int kInserted = 32;
   KW_FN static constexpr bool is_long(int k) { return kPlaces == 0 && k > kInserted; }
+  // From one lane's list to the next.
+  KW_FN static constexpr int stride(int k) {
+    return is_long(k) ? LongList<Number, Place>::capacity(k) : ShortList<L>::stride(k);
+  }
+  // Places in front of the first row number: how many terms there are of long lists, what short ones may read.
+  KW_FN static constexpr int ahead(int k) { return is_long(k) || L::kLanes > 1 ? L::kLanes : 0; }
   // How many terms each lane of a long list has, in front of the row numbers.
   KW_FN Place* filled() const {
     if constexpr (kPlaces > 0) return nullptr;
@@ -129,7 +138,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
       for (int l = 0; l < L::kLanes; ++l) filled()[l] = 0;
       return;
     }
-    for (int p = 0; p < L::kLanes * k(); ++p) {
+    for (int p = 0; p < L::kLanes * places_of_lane(); ++p) {
       least.at[p] = lane(infinity<L>(), 0);
       where.at[p] = 0;
     }
@@ -141,14 +150,24 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
     if (is_long(k())) {
       const LongList<Number, Place> list = long_list(lane);
       list.take(value, index);
-      if (list.full()) bound = with_lane(bound, lane, this->shut_out(*list.value));
+      if (list.full()) set_lane(&bound, lane, this->shut_out(*list.value));
       return;
     }
-    const int first = lane * k(), last = first + k() - 1;
+    const int first = lane * places_of_lane(), last = first + k() - 1;
     if (k() == 0 || !before(value, index, last)) return;
     if constexpr (kPlaces > 0) take_at_once(value, index);
+    else if constexpr (L::kLanes > 1) ShortList<L>{least.at + first, where.at + first, k()}.take(value, index);
     else take_in_turn(first, last, value, index);
-    if (where.at[last] != 0) bound = with_lane(bound, lane, this->shut_out(least.at[last]));
+    if (where.at[last] != 0) set_lane(&bound, lane, this->shut_out(least.at[last]));
+  }
+  // All of another's list into one that is empty.
+  template <class Other>
+  KW_FN void copy(const Other& other, int first) {
+    for (int p = 0; p < k(); ++p) {
+      least.at[p] = static_cast<Number>(other.least.at[first + p]);
+      where.at[p] = static_cast<Place>(other.where.at[first + p]);
+    }
+    if (where.at[k() - 1] != 0) set_lane(&bound, 0, this->shut_out(least.at[k() - 1]));
   }
   // Insertion from the last place upwards. Empty places are passed over, not moved.
   KW_FN void take_in_turn(int first, int last, Number value, Place index) {

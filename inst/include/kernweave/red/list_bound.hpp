@@ -39,20 +39,31 @@ struct SampledBound<L, true> {
     lesser(value, L::load(of(group))).store(of(group));
     group = group + 1 < groups(places) ? group + 1 : 0;
   }
-  // The smallest rise to the first places, one after the other.
+  // Sorts the groups by merge exchange: comparisons side by side, which need not wait for each other.
   KW_FN L end() {
     group = -1;
-    for (int p = 0; p < places; ++p)
-      for (int g = groups(places) - 1; g > p; --g) {
-        const L one = L::load(of(g)), other = L::load(of(g - 1));
-        lesser(one, other).store(of(g - 1));
-        greater(one, other).store(of(g));
-      }
+    const int count = groups(places);
+    int half = 1;
+    while (2 * half < count) half *= 2;
+    for (int run = half; run > 0; run /= 2) {
+      exchange(run, 0, run);
+      for (int apart = half; apart > run; apart /= 2) exchange(run, run, apart - run);
+    }
     // There may be fewer terms than places.
     return just_above(L::load(of(places - 1)));
   }
 
  private:
+  // Of groups so far apart, every other run of some, from one group on.
+  KW_FN void exchange(int run, int first, int apart) {
+    const int last = groups(places) - apart;
+    for (; first < last; first += 2 * run)
+      for (int g = first; g < first + run && g < last; ++g) {
+        const L one = L::load(of(g)), other = L::load(of(g + apart));
+        lesser(one, other).store(of(g));
+        greater(one, other).store(of(g + apart));
+      }
+  }
   KW_FN Number* of(int g) const { return least + g * L::kLanes; }
 };
 

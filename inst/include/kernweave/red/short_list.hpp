@@ -1,0 +1,71 @@
+// Short list of a lane among many: the K smallest terms, ascending, with a vector's worth of comparisons and moves at a
+// time. Where a term goes is counted, not searched for: a loop that ends where the term happens to belong is one that
+// the processor foresees wrongly.
+#pragma once
+#include "../lane.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace red {
+
+// Numbers from 0 on, more than a short list has places.
+template <class T>
+struct Places64 {
+  T at[64] = {};
+  constexpr Places64() {
+    for (int p = 0; p < 64; ++p) at[p] = static_cast<T>(p);
+  }
+};
+template <class T>
+constexpr Places64<T> kPlaces64{};
+
+// A single lane's terms go where a loop finds a place for them.
+template <class L, bool kMany = (L::kLanes > 1)>
+struct ShortList {
+  KW_FN static constexpr int stride(int k) { return k; }
+};
+
+// In memory behind which there is room for `stride` places, before which something may be read.
+template <class L>
+struct ShortList<L, true> {
+  using Number = typename L::Number;
+  using Place = typename L::Place;
+  using Moved = typename L::OfPlaces;  // lanes as wide as row numbers
+
+  Number* value;
+  Place* row;
+  int places;
+
+  KW_FN static constexpr int stride(int k) { return (k + L::kLanes - 1) & -L::kLanes; }
+
+  // A term that is known to come before the last place. Ties go by row number, and places still empty have none.
+  KW_FN void take(Number v, Place r) const {
+    int p = less_than(v);
+    while (value[p] == v && row[p] != 0 && row[p] < r) ++p;
+    make_room<L>(value, p);
+    make_room<Moved>(reinterpret_cast<typename Moved::Number*>(row), p);
+    value[p] = v;
+    row[p] = r;
+  }
+
+ private:
+  KW_FN int less_than(Number v) const {
+    const L all = L::all(v);
+    int count = 0;
+    for (int p = 0; p < places; p += L::kLanes)
+      count += __builtin_ctz(~bits_of(L::load(value + p) < all));
+    return count;
+  }
+  // Those at a place and behind it move on by one.
+  template <class M>
+  KW_FN void make_room(typename M::Number* list, int place) const {
+    const M from(static_cast<double>(place));
+    for (int p = (places - 1) & -M::kLanes; p >= 0; p -= M::kLanes)
+      select(M::load(kPlaces64<typename M::Number>.at + p) < from, M::load(list + p), M::load(list + p - 1))
+          .store(list + p);
+  }
+};
+
+}  // namespace red
+}  // inline namespace KW_ISA
+}  // namespace kernweave
