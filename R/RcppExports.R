@@ -285,8 +285,8 @@ r_far_sides <- function(plan, operands) {
     .Call(`_kernweave_r_far_sides`, plan, operands)
 }
 
-r_far_there <- function(pointer, device) {
-    .Call(`_kernweave_r_far_there`, pointer, device)
+r_far_there <- function(pointer, device, threads) {
+    .Call(`_kernweave_r_far_there`, pointer, device, threads)
 }
 
 r_far_in_order_there <- function(pointer, of_rows, numbers, columns) {

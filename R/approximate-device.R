@@ -43,7 +43,7 @@ boxes_there <- function(state, plan, gpu) {
   kept <- plan$there[[key]]
   if (!is.null(kept)) return(kept)
   there <- new.env(parent = topenv())
-  there$pointer <- r_far_there(plan$pointer, gpu)
+  there$pointer <- r_far_there(plan$pointer, gpu, threads_of(state$tensor))
   there$sums <- list()
   state$plan$there[[key]] <- there
 }

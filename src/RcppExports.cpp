@@ -847,13 +847,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_there
-SEXP r_far_there(SEXP pointer, int device);
-RcppExport SEXP _kernweave_r_far_there(SEXP pointerSEXP, SEXP deviceSEXP) {
+SEXP r_far_there(SEXP pointer, int device, int threads);
+RcppExport SEXP _kernweave_r_far_there(SEXP pointerSEXP, SEXP deviceSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
     Rcpp::traits::input_parameter< int >::type device(deviceSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_there(pointer, device));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_there(pointer, device, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1853,7 +1854,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_product", (DL_FUNC) &_kernweave_r_far_product, 4},
     {"_kernweave_r_far_device", (DL_FUNC) &_kernweave_r_far_device, 1},
     {"_kernweave_r_far_sides", (DL_FUNC) &_kernweave_r_far_sides, 2},
-    {"_kernweave_r_far_there", (DL_FUNC) &_kernweave_r_far_there, 2},
+    {"_kernweave_r_far_there", (DL_FUNC) &_kernweave_r_far_there, 3},
     {"_kernweave_r_far_in_order_there", (DL_FUNC) &_kernweave_r_far_in_order_there, 4},
     {"_kernweave_r_far_product_there", (DL_FUNC) &_kernweave_r_far_product_there, 4},
     {"_kernweave_r_far_put_back_there", (DL_FUNC) &_kernweave_r_far_put_back_there, 4},

@@ -89,12 +89,13 @@ Rcpp::IntegerVector r_far_sides(SEXP plan, int operands) {
 
 // What a GPU has of an approximation.
 // [[Rcpp::export(rng = false)]]
-SEXP r_far_there(SEXP pointer, int device) {
+SEXP r_far_there(SEXP pointer, int device, int threads) {
   return kernweave::at_border([&]() -> SEXP {
     const kernweave::far::Approximation& a = kernweave::approximation_behind(pointer);
     kernweave::device::Device* const gpu = &kernweave::device::open(device);
+    auto product = a.on(gpu, kernweave::workers_from_r(threads));
     auto made = std::make_unique<kernweave::There>(
-        kernweave::There{gpu, a.on(gpu), static_cast<kernweave::Index>(a.order_of_rows().size()),
+        kernweave::There{gpu, std::move(product), static_cast<kernweave::Index>(a.order_of_rows().size()),
                          static_cast<kernweave::Index>(a.order_of_columns().size()), a.components()});
     return Rcpp::XPtr<kernweave::There>(made.release(), true, kernweave::product_tag());
   });
@@ -106,7 +107,7 @@ SEXP r_far_in_order_there(SEXP pointer, bool of_rows, SEXP numbers, int columns)
   return kernweave::with_product(pointer, [&](kernweave::There& there, kernweave::OnDevice& here) -> SEXP {
     const kernweave::Index rows = of_rows ? there.rows : there.columns, count = rows * columns;
     auto sorted = here.room_for<double>(count);
-    there.product->sort(of_rows, here.whole(numbers).doubles, columns, here.at<double>(sorted));
+    there.product->sort(of_rows, here.whole(numbers).doubles, columns, here.at<double>(sorted), false);
     return kernweave::as_matrix(here.vector(REALSXP, std::move(sorted), count), rows, columns);
   });
 }
@@ -123,8 +124,8 @@ SEXP r_far_product_there(SEXP pointer, SEXP weights, SEXP by, int columns) {
     auto sorted = here.room_for<double>(there.columns * columns), sums = here.room_for<double>(there.rows * found),
          rows = here.room_for<double>(has_rows ? there.rows * columns : 1);
     double *const in_order = here.at<double>(sorted), *const of_rows = has_rows ? here.at<double>(rows) : nullptr;
-    if (!product.sort(false, here.whole(weights).doubles, columns, in_order)) return R_NilValue;
-    if (has_rows && !product.sort(true, here.whole(by).doubles, columns, of_rows)) return R_NilValue;
+    if (!product.sort(false, here.whole(weights).doubles, columns, in_order, true)) return R_NilValue;
+    if (has_rows && !product.sort(true, here.whole(by).doubles, columns, of_rows, true)) return R_NilValue;
     product.multiply(in_order, columns, of_rows, here.at<double>(sums));
     const auto matrix = [&](kernweave::device::Block block, kernweave::Index count, int width) -> Rcpp::RObject {
       const Rcpp::RObject vector = here.vector(REALSXP, std::move(block), count * width);

@@ -106,10 +106,10 @@ class Approximated : public Approximation {
         }
   }
 
-  std::unique_ptr<DeviceProduct> on(device::Device* device) const override {
+  std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const override {
     return product_on<D>(device, plan_, cube_, *targets_, sources(),
                          {cut_.rows.factors, cut_.columns.factors, cut_.numbers, cut_.power,
-                          cut_.components, cut_.adds_up});
+                          cut_.components, cut_.adds_up}, workers);
   }
 
   const std::vector<int>& order_of_rows() const override { return targets_->order; }

@@ -35,7 +35,7 @@ class Approximation {
   virtual void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
                         double* bounds) const = 0;
   // The far part on a device, which has all it needs from then on.
-  virtual std::unique_ptr<DeviceProduct> on(device::Device* device) const = 0;
+  virtual std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const = 0;
   virtual const std::vector<int>& order_of_rows() const = 0;
   virtual const std::vector<int>& order_of_columns() const = 0;
   virtual const std::vector<NearRectangle>& near() const = 0;

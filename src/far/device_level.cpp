@@ -2,8 +2,6 @@
 // are added up in their order: sums have the same bits each time.
 #include "far/device_level.hpp"
 
-#include <numeric>
-
 namespace kernweave {
 namespace far {
 namespace {
@@ -18,19 +16,11 @@ constexpr std::int64_t kSharedBytes = 110 * 1024;            // of a batch, so t
 
 std::int64_t bytes_of(std::int64_t numbers) { return numbers * static_cast<std::int64_t>(sizeof(double)); }
 
-// f(pair) for those of some stretches of targets that have series.
-template <int D, class F>
-void each_pair(const Level<D>& level, std::size_t first, std::size_t last, F f) {
-  for (std::size_t stretch = first; stretch < last; ++stretch)
-    for (const FarPair& pair : level.far[stretch])
-      if (pair.turn != FarPair::kSkipped) f(pair);
-}
-
 }  // namespace
 
 template <int D>
 LevelThere<D>::LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
-                          const Tree<D>& sources, std::size_t number, int power)
+                          const Tree<D>& sources, std::size_t number, int power, const arrays::Workers& workers)
     : device_(device), spread_(Spread::of(power, D)), terms_(level.terms.count()), padded_(level.terms.padded()),
       degrees_(level.terms.terms().degrees), half_(level.half),
       targets_(device, cube, targets.boxes[number], level.targets, half_, gpu::kFarEvaluated),
@@ -38,7 +28,7 @@ LevelThere<D>::LevelThere(Device* device, const Level<D>& level, const Cube<D>& 
   send_terms(level.terms);
   send_matrices(level);
   for (width_ = gpu::kFarMostBatch; width_ > 1 && shared_bytes() > kSharedBytes;) width_ /= 2;
-  send_pairs(level);
+  send_pairs(level, workers);
 }
 
 template <int D>
@@ -144,65 +134,38 @@ void LevelThere<D>::send_matrices(const Level<D>& level) {
 
 // As many stretches of targets together as have room for what their pairs find.
 template <int D>
-void LevelThere<D>::send_pairs(const Level<D>& level) {
+void LevelThere<D>::send_pairs(const Level<D>& level, const arrays::Workers& workers) {
   const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(numbers()));
+  const auto send = [&](std::size_t first, std::size_t last) {
+    send_lists(pair_lists<D>(level, first, last, width_, workers));
+  };
   std::size_t first = 0, together = 0;
   for (std::size_t stretch = 0; stretch < level.far.size(); ++stretch) {
     const std::size_t own = level.far[stretch].size();
     if (together > 0 && together + own > most) {
-      send_some_pairs(level, first, stretch);
+      send(first, stretch);
       first = stretch;
       together = 0;
     }
     together += own;
   }
-  send_some_pairs(level, first, level.far.size());
+  send(first, level.far.size());
 }
 
-// Pairs in the order of classes and turns, otherwise as they are.
 template <int D>
-void LevelThere<D>::send_some_pairs(const Level<D>& level, std::size_t first, std::size_t last) {
-  const auto kind = [](const FarPair& pair) { return static_cast<std::size_t>(pair.box_class * kTurns + pair.turn); };
-  std::vector<int> next(level.classes.size() * kTurns + 1, 0);
-  each_pair(level, first, last, [&](const FarPair& pair) { ++next[kind(pair) + 1]; });
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  if (next.back() == 0) return;
-  std::vector<gpu::FarBatch> batches;
-  for (std::size_t k = 0; k + 1 < next.size(); ++k)
-    for (int at = next[k]; at < next[k + 1]; at += width_)
-      batches.push_back({at, std::min(width_, next[k + 1] - at), static_cast<int>(k) / kTurns,
-                         static_cast<int>(k) % kTurns});
-  std::vector<int> sources(static_cast<std::size_t>(next.back())), targets(sources.size());
-  each_pair(level, first, last, [&](const FarPair& pair) {
-    const auto at = static_cast<std::size_t>(next[kind(pair)]++);
-    sources[at] = level.sources.number[static_cast<std::size_t>(pair.source)];
-    targets[at] = level.targets.number[static_cast<std::size_t>(pair.target)];
-  });
-  const auto ends = std::minmax_element(targets.begin(), targets.end());
+void LevelThere<D>::send_lists(const PairLists& lists) {
+  if (lists.sources.empty()) return;
   PairsThere out;
-  out.first_target = *ends.first;
-  out.targets = *ends.second - *ends.first + 1;
-  out.batches = static_cast<int>(batches.size());
-  out.count = static_cast<int>(sources.size());
-  out.batch = sent(device_, batches);
-  out.sources = sent(device_, sources);
-  send_by_target(targets, &out);
+  out.first_target = lists.first_target;
+  out.targets = static_cast<int>(lists.starts.size()) - 1;
+  out.batches = static_cast<int>(lists.batches.size());
+  out.count = static_cast<int>(lists.sources.size());
+  out.batch = sent(device_, lists.batches);
+  out.sources = sent(device_, lists.sources);
+  out.starts = sent(device_, lists.starts);
+  out.numbers = sent(device_, lists.numbers);
   most_pairs_ = std::max(most_pairs_, out.count);
   pairs_.push_back(std::move(out));
-}
-
-// Numbers of the pairs of each target, in order.
-template <int D>
-void LevelThere<D>::send_by_target(const std::vector<int>& targets, PairsThere* out) const {
-  std::vector<int> starts(static_cast<std::size_t>(out->targets) + 1, 0), numbers(targets.size());
-  const auto own = [&](int target) { return static_cast<std::size_t>(target - out->first_target); };
-  for (const int target : targets) ++starts[own(target) + 1];
-  std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  std::vector<int> next(starts.begin(), starts.end() - 1);
-  for (std::size_t k = 0; k < targets.size(); ++k)
-    numbers[static_cast<std::size_t>(next[own(targets[k])]++)] = static_cast<int>(k);
-  out->starts = sent(device_, starts);
-  out->numbers = sent(device_, numbers);
 }
 
 template class LevelThere<1>;

@@ -2,6 +2,7 @@
 #pragma once
 #include "far/device_boxes.hpp"
 #include "far/device_kernels.hpp"
+#include "far/pair_lists.hpp"
 
 namespace kernweave {
 namespace far {
@@ -21,7 +22,7 @@ template <int D>
 class LevelThere {
  public:
   LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
-             const Tree<D>& sources, std::size_t number, int power);
+             const Tree<D>& sources, std::size_t number, int power, const arrays::Workers& workers);
 
   // How many numbers it needs of each kind.
   std::int64_t moments() const { return sources_.count * numbers(); }
@@ -40,9 +41,8 @@ class LevelThere {
 
   void send_terms(const LevelTerms<D>& terms);
   void send_matrices(const Level<D>& level);
-  void send_pairs(const Level<D>& level);
-  void send_some_pairs(const Level<D>& level, std::size_t first, std::size_t last);
-  void send_by_target(const std::vector<int>& targets, PairsThere* out) const;
+  void send_pairs(const Level<D>& level, const arrays::Workers& workers);
+  void send_lists(const PairLists& lists);
 
   void find_moments(gpu::FarTask task, const PointsThere<D>& sources, const double* weights,
                     const SeriesRoom& room) const;

@@ -13,7 +13,7 @@ template <int D>
 class ProductThere : public DeviceProduct {
  public:
   ProductThere(Device* device, const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets,
-               const Tree<D>& sources, const Beside& beside)
+               const Tree<D>& sources, const Beside& beside, const arrays::Workers& workers)
       : device_(device), spread_(Spread::of(beside.power, D)),
         components_(beside.adds_up ? 1 : beside.components), summands_(beside.components / components_),
         targets_(device, targets, beside.of_rows), of_components_(sent(device, beside.of_components)) {
@@ -23,7 +23,7 @@ class ProductThere : public DeviceProduct {
     for (std::size_t l = 0; l < plan.levels.size(); ++l) {
       if (!plan.levels[l].terms.any()) continue;
       levels_.push_back(
-          std::make_unique<LevelThere<D>>(device, plan.levels[l], cube, targets, sources, l, beside.power));
+          std::make_unique<LevelThere<D>>(device, plan.levels[l], cube, targets, sources, l, beside.power, workers));
       const LevelThere<D>& level = *levels_.back();
       moments = std::max(moments, level.moments());
       series = std::max(series, level.series());
@@ -35,16 +35,16 @@ class ProductThere : public DeviceProduct {
     weights_ = room_for(device, beside.of_columns.empty() ? 0 : sources.size());
   }
 
-  bool sort(bool of_rows, const double* numbers, int columns, double* sorted) override {
+  bool sort(bool of_rows, const double* numbers, int columns, double* sorted, bool ask) override {
     int not_finite = 0;
     device_->enter();
-    device_->upload(not_finite_.at(), &not_finite, sizeof not_finite);
+    if (ask) device_->upload(not_finite_.at(), &not_finite, sizeof not_finite);
     FarTask task = numbers_of(of_rows ? targets_ : from(), columns);
     task.weights = numbers;
     task.sums = sorted;
-    task.not_finite = there<int>(not_finite_);
+    task.not_finite = ask ? there<int>(not_finite_) : nullptr;
     each_number("sorted", task);
-    device_->download(&not_finite, not_finite_.at(), sizeof not_finite);
+    if (ask) device_->download(&not_finite, not_finite_.at(), sizeof not_finite);
     return not_finite == 0;
   }
 
@@ -115,17 +115,18 @@ class ProductThere : public DeviceProduct {
 
 template <int D>
 std::unique_ptr<DeviceProduct> product_on(Device* device, const Levels<D>& plan, const Cube<D>& cube,
-                                          const Tree<D>& targets, const Tree<D>& sources, const Beside& beside) {
+                                          const Tree<D>& targets, const Tree<D>& sources, const Beside& beside,
+                                          const arrays::Workers& workers) {
   device->enter();
-  return std::make_unique<ProductThere<D>>(device, plan, cube, targets, sources, beside);
+  return std::make_unique<ProductThere<D>>(device, plan, cube, targets, sources, beside, workers);
 }
 
 template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<1>&, const Cube<1>&, const Tree<1>&,
-                                                   const Tree<1>&, const Beside&);
+                                                   const Tree<1>&, const Beside&, const arrays::Workers&);
 template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<2>&, const Cube<2>&, const Tree<2>&,
-                                                   const Tree<2>&, const Beside&);
+                                                   const Tree<2>&, const Beside&, const arrays::Workers&);
 template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<3>&, const Cube<3>&, const Tree<3>&,
-                                                   const Tree<3>&, const Beside&);
+                                                   const Tree<3>&, const Beside&, const arrays::Workers&);
 
 }  // namespace far
 }  // namespace kernweave

@@ -14,8 +14,9 @@ class DeviceProduct {
  public:
   virtual ~DeviceProduct() = default;
 
-  // Numbers of rows or columns of the matrix from the order of points to that of boxes. Are they finite? Waits.
-  virtual bool sort(bool of_rows, const double* numbers, int columns, double* sorted) = 0;
+  // Numbers of rows or columns of the matrix from the order of points to that of boxes. With `ask`: are they finite? It
+  // waits for the answer.
+  virtual bool sort(bool of_rows, const double* numbers, int columns, double* sorted, bool ask) = 0;
   // The far part of their sums, in the order of boxes, without factors of rows and numbers; so many for each column of
   // weights. With `by`, those of all columns together, each times its column of these numbers of rows.
   virtual void multiply(const double* sorted, int columns, const double* by, double* sums) = 0;
@@ -34,7 +35,8 @@ struct Beside {
 };
 template <int D>
 std::unique_ptr<DeviceProduct> product_on(device::Device* device, const Levels<D>& plan, const Cube<D>& cube,
-                                          const Tree<D>& targets, const Tree<D>& sources, const Beside& beside);
+                                          const Tree<D>& targets, const Tree<D>& sources, const Beside& beside,
+                                          const arrays::Workers& workers);
 
 }  // namespace far
 }  // namespace kernweave

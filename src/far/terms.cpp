@@ -22,7 +22,7 @@ LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool
                           const arrays::Workers& workers) {
   for (std::size_t c = 0; c < classes->size(); ++c)
     if (used[c]) degrees_ = std::max(degrees_, (*classes)[c].series.degrees);
-  if (any()) {
+  if (degrees_ > 0) {
     collect(*classes, used);
     make_turns();
   }

@@ -29,7 +29,7 @@ class LevelTerms {
   // Of the classes that are used; coefficients of all are given back, and those of no term join the bound.
   LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
 
-  bool any() const { return degrees_ > 0; }
+  bool any() const { return !set_.empty(); }
   Terms terms() const { return {degrees_, set_.data(), count(), ends_.data()}; }
   int count() const { return static_cast<int>(set_.size()); }
   int padded() const { return (count() + kRowsOfBlock - 1) / kRowsOfBlock * kRowsOfBlock; }

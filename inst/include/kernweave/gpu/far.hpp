@@ -246,7 +246,7 @@ __device__ inline void far_sorted(const FarTask& t) {
   if (at >= t.count) return;
   const double weight = t.weights[at - point + t.order[point]];
   t.sums[at] = weight;
-  if (!(weight - weight == 0)) *t.not_finite = 1;
+  if (t.not_finite && !(weight - weight == 0)) *t.not_finite = 1;
 }
 // Weights times a factor of each point.
 __device__ inline void far_scaled(const FarTask& t) {

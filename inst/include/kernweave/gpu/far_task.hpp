@@ -72,7 +72,7 @@ struct FarTask {
   int components, summands;
   const int* order;
   const double *factors, *of_components, *more;
-  int* not_finite;  // 1 where a weight is not
+  int* not_finite;  // 1 where a number is not, if that is asked
 };
 
 // --- memory that a block of threads shares, in numbers ---

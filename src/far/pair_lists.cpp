@@ -1,0 +1,94 @@
+// Stretches are counted, then placed, each by one thread: all pairs of a target are in one stretch.
+#include "far/pair_lists.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+namespace kernweave {
+namespace far {
+namespace {
+
+std::size_t kind_of(const FarPair& pair) { return static_cast<std::size_t>(pair.box_class * kTurns + pair.turn); }
+
+template <class F>
+void each_pair(const std::vector<FarPair>& pairs, F f) {
+  for (const FarPair& pair : pairs)
+    if (pair.turn != FarPair::kSkipped) f(pair);
+}
+
+// Counts of each kind in each stretch become where its pairs are placed; where each kind begins, and the end.
+std::vector<int> placed(std::vector<std::vector<int>>* counts, std::size_t kinds) {
+  std::vector<int> starts(kinds + 1, 0);
+  for (const std::vector<int>& own : *counts)
+    for (std::size_t k = 0; k < kinds; ++k) starts[k + 1] += own[k];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<int> next = starts;
+  for (std::vector<int>& own : *counts)
+    for (std::size_t k = 0; k < kinds; ++k) next[k] += std::exchange(own[k], next[k]);
+  return starts;
+}
+
+std::vector<gpu::FarBatch> batches_of(const std::vector<int>& starts, int width) {
+  std::vector<gpu::FarBatch> batches;
+  for (std::size_t k = 0; k + 1 < starts.size(); ++k)
+    for (int at = starts[k]; at < starts[k + 1]; at += width)
+      batches.push_back({at, std::min(width, starts[k + 1] - at), static_cast<int>(k) / kTurns,
+                         static_cast<int>(k) % kTurns});
+  return batches;
+}
+
+}  // namespace
+
+template <int D>
+PairLists pair_lists(const Level<D>& level, std::size_t first, std::size_t last, int width,
+                     const arrays::Workers& workers) {
+  const std::size_t kinds = level.classes.size() * kTurns;
+  const auto target_of = [&](const FarPair& pair) {
+    return static_cast<std::size_t>(level.targets.number[static_cast<std::size_t>(pair.target)]);
+  };
+  const auto each_stretch = [&](auto f) {
+    arrays::each_task(workers, static_cast<Index>(last - first), [&](Index s) {
+      f(static_cast<std::size_t>(s), level.far[first + static_cast<std::size_t>(s)]);
+    });
+  };
+  std::vector<std::vector<int>> next(last - first);
+  std::vector<int> of_target(static_cast<std::size_t>(level.targets.count), 0);
+  each_stretch([&](std::size_t s, const std::vector<FarPair>& pairs) {
+    next[s].assign(kinds, 0);
+    each_pair(pairs, [&](const FarPair& pair) {
+      ++next[s][kind_of(pair)];
+      ++of_target[target_of(pair)];
+    });
+  });
+  PairLists out;
+  const std::vector<int> starts = placed(&next, kinds);
+  out.batches = batches_of(starts, width);
+  const auto is_met = [](int count) { return count > 0; };
+  const auto from = std::find_if(of_target.begin(), of_target.end(), is_met);
+  const auto to = std::find_if(of_target.rbegin(), of_target.rend(), is_met).base();
+  if (starts.back() == 0) return out;
+  out.first_target = static_cast<int>(from - of_target.begin());
+  out.starts.assign(1, 0);
+  std::partial_sum(from, to, std::back_inserter(out.starts));
+  out.sources.resize(static_cast<std::size_t>(starts.back()));
+  out.numbers.resize(out.sources.size());
+  std::vector<int> at_target = out.starts;
+  each_stretch([&](std::size_t s, const std::vector<FarPair>& pairs) {
+    each_pair(pairs, [&](const FarPair& pair) {
+      const int at = next[s][kind_of(pair)]++;
+      out.sources[static_cast<std::size_t>(at)] = level.sources.number[static_cast<std::size_t>(pair.source)];
+      int& place = at_target[target_of(pair) - static_cast<std::size_t>(out.first_target)];
+      out.numbers[static_cast<std::size_t>(place++)] = at;
+    });
+  });
+  return out;
+}
+
+template PairLists pair_lists(const Level<1>&, std::size_t, std::size_t, int, const arrays::Workers&);
+template PairLists pair_lists(const Level<2>&, std::size_t, std::size_t, int, const arrays::Workers&);
+template PairLists pair_lists(const Level<3>&, std::size_t, std::size_t, int, const arrays::Workers&);
+
+}  // namespace far
+}  // namespace kernweave
