@@ -23,9 +23,9 @@ std::vector<View> views_of(const Plan& plan, const Given& given) {
   return data.views();
 }
 
-Verdict taken_apart(SEXP plan, const Given& given, double rows, double columns, int threads, far::Cut* cut) {
+Verdict taken_apart(SEXP plan, const Given& given, double rows, double columns, int threads, distance::Cut* cut) {
   const Plan& written = plan_behind(plan)->plan;
-  return far::take_apart(written, views_of(written, given), static_cast<std::int64_t>(rows),
+  return distance::take_apart(written, views_of(written, given), static_cast<std::int64_t>(rows),
                          static_cast<std::int64_t>(columns), workers_from_r(threads), cut);
 }
 
@@ -84,7 +84,7 @@ const far::Approximation& approximation_behind(SEXP pointer) {
 SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof,
                 Rcpp::NumericVector prices, int threads) {
   return kernweave::at_border([&]() -> SEXP {
-    kernweave::far::Cut cut;
+    kernweave::distance::Cut cut;
     const kernweave::Verdict verdict =
         kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], threads, &cut);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
@@ -111,9 +111,9 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
   return kernweave::at_border([&]() -> SEXP {
-    kernweave::far::Cut cut;
+    kernweave::distance::Cut cut;
     const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, n, n, 0, &cut);
-    if (!verdict.yes || !kernweave::far::falls_between_same(cut)) return R_NilValue;
+    if (!verdict.yes || !kernweave::distance::falls_between_same(cut)) return R_NilValue;
     Rcpp::NumericMatrix points(static_cast<int>(n), cut.width);
     std::copy(cut.rows.points.begin(), cut.rows.points.end(), points.begin());
     return points;
@@ -125,7 +125,7 @@ SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
 SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol,
                      bool relative, int threads) {
   return kernweave::at_border([&]() -> SEXP {
-    kernweave::far::Cut cut;
+    kernweave::distance::Cut cut;
     const kernweave::Verdict verdict =
         kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], threads, &cut);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "far/bounds.hpp"
+#include "distance/bounds.hpp"
 #include "far/product.hpp"
 
 namespace kernweave {
@@ -35,8 +35,8 @@ bool are_same(const std::vector<double>& a, const std::vector<double>& b, const 
 
 // Of points in boxes of one side and the other.
 template <int D>
-Reach reach_of(const Tree<D>& a, const Tree<D>& b) {
-  Reach reach;
+distance::Reach reach_of(const Tree<D>& a, const Tree<D>& b) {
+  distance::Reach reach;
   if (a.boxed() == 0 || b.boxed() == 0) return reach;
   for (std::size_t d = 0; d < D; ++d) reach.add(a.least[d], a.most[d], b.least[d], b.most[d]);
   return reach;
@@ -45,27 +45,29 @@ Reach reach_of(const Tree<D>& a, const Tree<D>& b) {
 template <int D>
 class Approximated : public Approximation {
  public:
-  Approximated(Cut cut, const Wish& wish, const arrays::Workers& workers)
+  Approximated(distance::Cut cut, const Wish& wish, const arrays::Workers& workers)
       : cut_(std::move(cut)), cube_(Cube<D>::around(cut_.rows.points, cut_.columns.points, workers)) {
     const bool one_tree = are_same(cut_.rows.points, cut_.columns.points, workers);
     same = one_tree && are_same(cut_.rows.factors, cut_.columns.factors, workers) && cut_.power % 2 == 0;
     targets_.emplace(cut_.rows.points, cube_, workers);
     if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
-    const Reach reach = reach_of<D>(*targets_, sources());
-    if (cut_.rows.count > 0 && cut_.columns.count > 0)
-      scale = largest_found(cut_.profile, reach.least, reach.most, cut_.power);
+    const distance::Reach reach = reach_of<D>(*targets_, sources());
+    const auto largest_between = [&](double least, double most) {
+      return distance::largest_found(cut_.profile, least, most, cut_.power);
+    };
+    if (cut_.rows.count > 0 && cut_.columns.count > 0) scale = largest_between(reach.least, reach.most);
     // Where it is nothing at all, what it is elsewhere.
-    if (scale < kSmallestScale) scale = largest_found(cut_.profile, 0, D * cube_.width * cube_.width, cut_.power);
+    if (scale < distance::kSmallestScale) scale = largest_between(0, D * cube_.width * cube_.width);
     const bool is_number = std::isfinite(cut_.profile.at(reach.least)) || std::isfinite(cut_.profile.at(reach.most));
     user_check(scale > 0 || is_number, Fault::input, "the formula is not a number at any distance of these points");
-    scale = std::max(scale, kSmallestScale);  // of a formula that is 0
-    rough = is_rough(cut_.profile, cube_.width, cut_.power, scale);
+    scale = std::max(scale, distance::kSmallestScale);  // of a formula that is 0
+    rough = distance::is_rough(cut_.profile, cube_.width, cut_.power, scale);
     const Demands demands{wish.tolerance * scale, wish.grade, cut_.power};
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
     Prices prices = wish.prices;
     prices.pair /= 1 + cut_.power * D;
     plan_ = levels_of<D>(cut_.profile, demands, cube_, *targets_, sources(), prices, workers);
-    for (Side* side : {&cut_.rows, &cut_.columns}) {
+    for (distance::Side* side : {&cut_.rows, &cut_.columns}) {
       side->points = {};
       if (!side->factors.empty()) scale *= largest_of(side->factors);
     }
@@ -124,9 +126,7 @@ class Approximated : public Approximation {
       LevelReport report{level.half, level.terms.terms().degrees, level.terms.count(), 0, 0, 0, level.pairs_skipped,
                          level.pairs_far, level.work};
       for (const BoxClass& of : level.classes)
-        ++(of.kind == BoxClass::Kind::skip ? report.skipped
-           : of.kind == BoxClass::Kind::far ? report.far
-                                            : report.split);
+        ++(of.fate == Fate::skipped ? report.skipped : of.fate == Fate::far ? report.far : report.split);
       out.push_back(report);
     }
     return out;
@@ -134,7 +134,7 @@ class Approximated : public Approximation {
 
   std::string formula() const override { return cut_.profile.text(); }
   std::string why_no_series() const override {
-    return far::why_no_series(cut_.profile, 0, D * cube_.width * cube_.width);
+    return distance::why_no_series(cut_.profile, 0, D * cube_.width * cube_.width);
   }
   std::string factors() const override {
     const bool rows = !cut_.rows.factors.empty(), columns = !cut_.columns.factors.empty();
@@ -181,13 +181,13 @@ class Approximated : public Approximation {
   }
   const Tree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
 
-  Cut cut_;
+  distance::Cut cut_;
   const Cube<D> cube_;
   std::optional<Tree<D>> targets_, sources_;
   Levels<D> plan_;
 };
 
-void check_finite(const Side& side, const char* axis, const arrays::Workers& workers) {
+void check_finite(const distance::Side& side, const char* axis, const arrays::Workers& workers) {
   const auto find = [&](const std::vector<double>& numbers, const char* what) {
     const Index at = first_of(static_cast<Index>(numbers.size()), workers,
                               [&](Index k) { return !std::isfinite(numbers[static_cast<std::size_t>(k)]); });
@@ -199,8 +199,9 @@ void check_finite(const Side& side, const char* axis, const arrays::Workers& wor
 
 }  // namespace
 
-std::unique_ptr<Approximation> Approximation::make(Cut cut, const Wish& wish, const arrays::Workers& workers) {
-  check_counts(cut);
+std::unique_ptr<Approximation> Approximation::make(distance::Cut cut, const Wish& wish,
+                                                   const arrays::Workers& workers) {
+  distance::check_counts(cut);
   check_finite(cut.rows, "i", workers);
   check_finite(cut.columns, "j", workers);
   switch (cut.width) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "far/cut.hpp"
+#include "distance/cut.hpp"
 #include "far/device_product.hpp"
 #include "far/levels.hpp"
 
@@ -27,7 +27,7 @@ struct LevelReport {
 
 class Approximation {
  public:
-  static std::unique_ptr<Approximation> make(Cut cut, const Wish& wish, const arrays::Workers& workers);
+  static std::unique_ptr<Approximation> make(distance::Cut cut, const Wish& wish, const arrays::Workers& workers);
   virtual ~Approximation() = default;
 
   // `weights` and results by the points as they came, column by column; results are those of each component of the

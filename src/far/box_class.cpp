@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "far/bounds.hpp"
-#include "far/kernels.hpp"
+#include "distance/bounds.hpp"
+#include "far/loops.hpp"
 
 namespace kernweave {
 namespace far {
@@ -29,7 +29,7 @@ constexpr std::array<int, 3> kPoints = D == 3 ? std::array<int, 3>{12, 20, 30} :
 
 // Squared distances along one axis. The box of a point at its edge is a matter of rounding.
 constexpr double kEdge = 0x1p-20;
-Reach reach_of(int offset, double half) {
+distance::Reach reach_of(int offset, double half) {
   const double near = std::max(0.0, 2.0 * (offset - 1) - kEdge) * half, far = reach_along(offset, half);
   return {near * near, far * far};
 }
@@ -44,17 +44,17 @@ Demands without_difference(Demands demands, const Offset<D>& offset, double half
 }
 
 template <int D>
-double error_of_series(const Profile& k, const Offset<D>& offset, double half, int points, double allowed) {
+double error_of_series(const distance::Profile& k, const Offset<D>& offset, double half, int points, double allowed) {
   double all = 0, growth = 1;
   for (std::size_t d = 0; d < D; ++d) {
-    Stretch stretch{2 * half * offset[d], 2 * half, 0, 0};
+    distance::Stretch stretch{2 * half * offset[d], 2 * half, 0, 0};
     for (std::size_t e = 0; e < D; ++e) {
       if (e == d) continue;
-      const Reach other = reach_of(offset[e], half);
+      const distance::Reach other = reach_of(offset[e], half);
       stretch.c_least += other.least;
       stretch.c_most += other.most;
     }
-    all += growth * interpolation_error(k, stretch, points, allowed / kGrowth, allowed);
+    all += growth * distance::interpolation_error(k, stretch, points, allowed / kGrowth, allowed);
     growth *= 1 + 2 / kPi * std::log(points);
     if (!(all <= allowed)) break;
   }
@@ -63,7 +63,7 @@ double error_of_series(const Profile& k, const Offset<D>& offset, double half, i
 
 // Coefficients by the degrees along the axes.
 template <int D>
-std::vector<double> series(const Profile& k, const Offset<D>& offset, double half, int points) {
+std::vector<double> series(const distance::Profile& k, const Offset<D>& offset, double half, int points) {
   std::array<std::vector<double>, D> squares;  // of the differences along each axis
   for (std::size_t d = 0; d < D; ++d)
     for (int i = 0; i < points; ++i) {
@@ -94,7 +94,7 @@ double least_terms(int degrees) {
 
 // The class by interpolation in so many points, if that is enough.
 template <int D>
-bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, double half, double most_terms,
+bool is_far(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half, double most_terms,
             int points, BoxClass* found) {
   const double tolerance = demands.tolerance;
   const Count count = demands.grade == Grade::audit ? Count::squares : Count::sizes;
@@ -115,7 +115,7 @@ bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, d
                  (count == Count::squares ? std::sqrt(kept.of_rows + kept.of_small) : kept.of_rows);
   found->kept = static_cast<double>(std::count_if(kept.coefficients.begin(), kept.coefficients.end(),
                                                   [&](double c) { return kept.keeps(c); }));
-  found->kind = BoxClass::Kind::far;
+  found->fate = Fate::far;
   return true;
 }
 
@@ -124,19 +124,20 @@ bool is_far(const Profile& k, const Demands& demands, const Offset<D>& offset, d
 double reach_along(int offset, double half) { return (2.0 * (std::abs(offset) + 1) + kEdge) * half; }
 
 template <int D>
-BoxClass analysed(const Profile& k, const Demands& asked, const Offset<D>& offset, double half, double most_terms) {
+BoxClass analysed(const distance::Profile& k, const Demands& asked, const Offset<D>& offset, double half,
+                  double most_terms) {
   const Demands demands = without_difference<D>(asked, offset, half);
   BoxClass found;
   double least = 0, most = 0;
   for (const int along : offset) {
-    const Reach reach = reach_of(along, half);
+    const distance::Reach reach = reach_of(along, half);
     least += reach.least;
     most += reach.most;
   }
   if (least > 0) {
-    found.bound = largest(k, least, most, demands.tolerance);
+    found.bound = distance::largest(k, least, most, demands.tolerance);
     if (found.bound <= demands.tolerance) {
-      found.kind = BoxClass::Kind::skip;
+      found.fate = Fate::skipped;
       return found;
     }
   }
@@ -144,15 +145,15 @@ BoxClass analysed(const Profile& k, const Demands& asked, const Offset<D>& offse
   for (const int points : kPoints<D>)
     if (is_far<D>(k, demands, offset, half, most_terms, points, &found)) break;
   if (found.kept > most_terms) {
-    found.kind = BoxClass::Kind::split;
+    found.fate = Fate::split;
     found.series = {};
   }
   return found;
 }
 
-template BoxClass analysed<1>(const Profile&, const Demands&, const Offset<1>&, double, double);
-template BoxClass analysed<2>(const Profile&, const Demands&, const Offset<2>&, double, double);
-template BoxClass analysed<3>(const Profile&, const Demands&, const Offset<3>&, double, double);
+template BoxClass analysed<1>(const distance::Profile&, const Demands&, const Offset<1>&, double, double);
+template BoxClass analysed<2>(const distance::Profile&, const Demands&, const Offset<2>&, double, double);
+template BoxClass analysed<3>(const distance::Profile&, const Demands&, const Offset<3>&, double, double);
 
 }  // namespace far
 }  // namespace kernweave

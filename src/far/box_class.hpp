@@ -1,9 +1,9 @@
 // Pairs of boxes with the same offset up to signs and the order of axes: may they be left out, or replaced by a series,
 // and by how much is that off?
 #pragma once
+#include "distance/profile.hpp"
 #include "far/offset.hpp"
 #include "far/pair_series.hpp"
-#include "far/profile.hpp"
 
 namespace kernweave {
 namespace far {
@@ -18,8 +18,12 @@ struct Demands {
   int power = 0;  // of a component of the difference, which the formula is multiplied by
 };
 
+// What becomes of pairs of boxes: left out, replaced by a series, computed pair by pair, or taken up again as pairs of
+// their children. No class is near: that depends on how many points boxes have.
+enum class Fate { skipped, far, near, split };
+
 struct BoxClass {
-  enum class Kind { skip, far, split } kind = Kind::split;
+  Fate fate = Fate::split;
   // Of what skipping, or the series, is off by; times the difference, if that is multiplied. In a proof but for small
   // coefficients, which the moments of weights are asked about (ClassMatrix).
   double bound = 0;
@@ -36,7 +40,8 @@ double reach_along(int offset, double half);
 
 // Of boxes whose sides are twice `half` long. Series of more terms than `most_terms` are of no use to any of them.
 template <int D>
-BoxClass analysed(const Profile& k, const Demands& demands, const Offset<D>& offset, double half, double most_terms);
+BoxClass analysed(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half,
+                  double most_terms);
 
 }  // namespace far
 }  // namespace kernweave

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "far/bounds.hpp"
+#include "distance/bounds.hpp"
 
 namespace kernweave {
 namespace far {
@@ -50,7 +50,7 @@ class Planner {
   };
   using Candidates = std::vector<std::vector<Candidate>>;  // of each target box
 
-  Planner(const Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
+  Planner(const distance::Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
           const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers)
       : k_(k), demands_(demands), cube_(cube), targets_(targets), sources_(sources), prices_(prices),
         workers_(workers) {}
@@ -226,11 +226,10 @@ class Planner {
     return out;
   }
 
-  enum class Fate { skipped, far, near, split };
   Fate fate_of(const BoxClass& of, const Box& target, const Box& source) const {
     const double pairs = pairs_of(target, source);
-    if (of.kind == BoxClass::Kind::skip) return Fate::skipped;
-    if (of.kind == BoxClass::Kind::far && is_worth(of, target, source, pairs)) return Fate::far;
+    if (of.fate == Fate::skipped) return Fate::skipped;
+    if (of.fate == Fate::far && is_worth(of, target, source, pairs)) return Fate::far;
     const bool few = pairs * prices_.pair <= kTerm[D - 1] * prices_.at_once;
     return few || target.children == 0 || source.children == 0 ? Fate::near : Fate::split;
   }
@@ -253,7 +252,7 @@ class Planner {
                sources_.boxes[l][static_cast<std::size_t>(c.source)].children;
     const double boxes = static_cast<double>(targets_.boxes[l + 1].size()) * sources_.boxes[l + 1].size();
     if (all <= kMostCandidates || all <= kMostOfAll * boxes) return;
-    const std::string why = why_no_series(k_, 0, D * cube_.width * cube_.width);
+    const std::string why = distance::why_no_series(k_, 0, D * cube_.width * cube_.width);
     fail(Fault::unsupported, "the formula has hardly a series at these distances: ", why, why.empty() ? "" : ", and ",
          "nearly all pairs would be computed");
   }
@@ -278,7 +277,7 @@ class Planner {
     return any ? children : Candidates();
   }
 
-  const Profile& k_;
+  const distance::Profile& k_;
   const Demands demands_;
   const Cube<D>& cube_;
   const Tree<D>&targets_, &sources_;
@@ -294,16 +293,16 @@ NumberedBoxes::NumberedBoxes(const std::vector<bool>& which) {
 }
 
 template <int D>
-Levels<D> levels_of(const Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
+Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
                     const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers) {
   return Planner<D>(k, demands, cube, targets, sources, prices, workers).run();
 }
 
-template Levels<1> levels_of(const Profile&, const Demands&, const Cube<1>&, const Tree<1>&, const Tree<1>&,
+template Levels<1> levels_of(const distance::Profile&, const Demands&, const Cube<1>&, const Tree<1>&, const Tree<1>&,
                              const Prices&, const arrays::Workers&);
-template Levels<2> levels_of(const Profile&, const Demands&, const Cube<2>&, const Tree<2>&, const Tree<2>&,
+template Levels<2> levels_of(const distance::Profile&, const Demands&, const Cube<2>&, const Tree<2>&, const Tree<2>&,
                              const Prices&, const arrays::Workers&);
-template Levels<3> levels_of(const Profile&, const Demands&, const Cube<3>&, const Tree<3>&, const Tree<3>&,
+template Levels<3> levels_of(const distance::Profile&, const Demands&, const Cube<3>&, const Tree<3>&, const Tree<3>&,
                              const Prices&, const arrays::Workers&);
 
 }  // namespace far

@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "far/box_class.hpp"
-#include "far/near_rows.hpp"
-#include "far/terms.hpp"
-#include "far/tree.hpp"
 #include "base/threads.hpp"
+#include "far/box_class.hpp"
+#include "far/level_terms.hpp"
+#include "far/near_rectangles.hpp"
+#include "far/tree.hpp"
 
 namespace kernweave {
 namespace far {
@@ -55,7 +55,7 @@ struct Levels {
 };
 
 template <int D>
-Levels<D> levels_of(const Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
+Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
                     const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers);
 
 }  // namespace far

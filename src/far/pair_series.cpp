@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "far/kernels.hpp"
+#include "far/loops.hpp"
 
 namespace kernweave {
 namespace far {
@@ -77,7 +77,7 @@ std::vector<double> sizes_of_rows(const std::vector<double>& numbers, const Pair
 std::vector<double> along_axis(const std::vector<double>& numbers, int from, const std::vector<double>& table, int to) {
   const auto rest = static_cast<std::int64_t>(numbers.size()) / from;
   std::vector<double> out(static_cast<std::size_t>(rest * to));
-  kernels().transform(numbers.data(), from, rest, table.data(), to, out.data());
+  loops().transform(numbers.data(), from, rest, table.data(), to, out.data());
   return out;
 }
 

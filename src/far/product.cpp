@@ -79,7 +79,7 @@ class LevelProduct {
 
   void find_moments(const double* weights) {
     const Terms terms = level_.terms.terms();
-    const auto room = static_cast<std::size_t>(power(terms.degrees, D) * kernels().lanes);
+    const auto room = static_cast<std::size_t>(power(terms.degrees, D) * loops().lanes);
     each_box(source_boxes_, level_.sources, room, [&](int number, const Box& box, double* mine) {
       const BoxPoints<D> in_box = points(sources_, box);
       std::vector<double> times(static_cast<std::size_t>(box.size()));
@@ -91,7 +91,7 @@ class LevelProduct {
           times[static_cast<std::size_t>(p)] =
               of_column[p] * to_power(-place_in(in_box, axis, p), spread_.exponent(own));
         double* const out = moments_at(number, slot);
-        moments_of<D>(kernels())(in_box, times.data(), terms, mine, out);
+        moments_of<D>(loops())(in_box, times.data(), terms, mine, out);
         std::fill(out + terms.count, out + padded_, 0.0);
       }
     });
@@ -147,7 +147,7 @@ class LevelProduct {
       for (int b = 0; b < kBatch; ++b) row[b] = sign * moments[b][k];
     }
     const ClassMatrix& matrix = level_.terms.matrix(pairs->box_class);
-    kernels().multiply(matrix.rows(), in, out);
+    loops().multiply(matrix.rows(), in, out);
     double off[kBatch] = {};  // what is dropped, by moments alone: polynomials at targets are 1 at most
     const double* row = in;
     for (std::size_t k = 0; !off_.empty() && k < matrix.dropped.size(); ++k, row += kBatch)
@@ -176,7 +176,7 @@ class LevelProduct {
       std::vector<double> found(static_cast<std::size_t>(box.size()));
       for (int slot = 0; slot < slots_; ++slot) {
         std::fill(found.begin(), found.end(), 0.0);
-        evaluate_of<D>(kernels())(in_box, series_at(number, slot), terms, mine, found.data());
+        evaluate_of<D>(loops())(in_box, series_at(number, slot), terms, mine, found.data());
         const int own = slot % spread_.count(), column = slot / spread_.count(), exponent = spread_.exponent(own);
         for (int d = 0; d < spread_.components; ++d) {
           if (!spread_.is_of(own, d)) continue;

@@ -10,8 +10,8 @@
 
 #include "base/error.hpp"
 #include "cpu/box_tree.hpp"
-#include "far/bounds.hpp"
-#include "far/negligible.hpp"
+#include "distance/bounds.hpp"
+#include "distance/negligible.hpp"
 
 namespace kernweave {
 namespace far {
@@ -26,7 +26,7 @@ constexpr std::int64_t kMostRectangles = 4000000;
 // Distances of points are rounded, and so are those of boxes.
 constexpr double kRounding = 0x1p-20;
 
-Coordinates<double> coordinates_of(const Side& side, int width) {
+Coordinates<double> coordinates_of(const distance::Side& side, int width) {
   Coordinates<double> out;
   for (int d = 0; d < width; ++d) {
     const auto first = side.points.begin() + d * side.count;
@@ -35,7 +35,7 @@ Coordinates<double> coordinates_of(const Side& side, int width) {
   return out;
 }
 
-double largest_factor(const Side& side, const char* axis) {
+double largest_factor(const distance::Side& side, const char* axis) {
   if (side.factors.empty()) return 1;
   double most = 0;
   for (std::size_t p = 0; p < side.factors.size(); ++p) {
@@ -51,8 +51,8 @@ class Walk {
   Walk(const BoxTree<double>& rows, const BoxTree<double>& columns, std::size_t width)
       : rows_(rows), columns_(columns), width_(width) {}
 
-  Reach reach(Box row, Box column) const {
-    Reach all;
+  distance::Reach reach(Box row, Box column) const {
+    distance::Reach all;
     const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(column);
     for (std::size_t d = 0; d < width_; ++d)
       all.add(rows_.least(d)[r], rows_.most(d)[r], columns_.least(d)[c], columns_.most(d)[c]);
@@ -60,7 +60,7 @@ class Walk {
   }
 
   // Columns that are kept of a box of rows: stretches of their order, those that touch as one. Without an answer, all.
-  std::vector<Range> kept(Box row, const Negligible* negligible) const {
+  std::vector<Range> kept(Box row, const distance::Negligible* negligible) const {
     struct Visit {
       int level;
       Box box;
@@ -71,7 +71,7 @@ class Walk {
       while (!pending.empty()) {
         const Visit visit = pending.back();
         pending.pop_back();
-        const Reach here = reach(row, visit.box);
+        const distance::Reach here = reach(row, visit.box);
         if (negligible->covers(here.least, here.most)) continue;
         if (visit.level == columns_.levels() || !negligible->meets(here.least, here.most)) {
           add(columns_.points_of(visit.level, visit.box), &out);
@@ -119,8 +119,8 @@ struct Trees {
   const BoxTree<double>& columns() const { return other ? *other : rows; }
 };
 
-Trees trees_of(const Cut& cut, std::int64_t grain, const arrays::Workers& workers) {
-  const auto tree_of = [&](const Side& side) {
+Trees trees_of(const distance::Cut& cut, std::int64_t grain, const arrays::Workers& workers) {
+  const auto tree_of = [&](const distance::Side& side) {
     return BoxTree<double>(coordinates_of(side, cut.width), grain, workers.threads, workers.poll);
   };
   Trees trees{tree_of(cut.rows), std::nullopt};
@@ -129,7 +129,7 @@ Trees trees_of(const Cut& cut, std::int64_t grain, const arrays::Workers& worker
 }
 
 // What is kept of each of the smallest boxes of rows; false where it is too much.
-bool kept_of_leaves(const Walk& walk, std::int64_t leaves, const Negligible* negligible,
+bool kept_of_leaves(const Walk& walk, std::int64_t leaves, const distance::Negligible* negligible,
                     const arrays::Workers& workers, std::vector<std::vector<Range>>* kept) {
   kept->assign(static_cast<std::size_t>(leaves), {});
   std::atomic<std::int64_t> rectangles{0};
@@ -157,18 +157,18 @@ void keep_all(const Trees& trees, const std::vector<std::vector<Range>>& kept, T
 
 }  // namespace
 
-Truncation truncated(const Cut& cut, const Allowance& allowance, const arrays::Workers& workers) {
-  check_counts(cut);
+Truncation truncated(const distance::Cut& cut, const Allowance& allowance, const arrays::Workers& workers) {
+  distance::check_counts(cut);
   Truncation out;
   const double factors = largest_factor(cut.rows, "i") * largest_factor(cut.columns, "j");
-  std::optional<Negligible> negligible;
+  std::optional<distance::Negligible> negligible;
   for (std::int64_t grain = kGrain;; grain *= 2) {
     const Trees trees = trees_of(cut, grain, workers);
     const Walk walk(trees.rows, trees.columns(), static_cast<std::size_t>(cut.width));
     const bool boxes = trees.rows.boxed() > 0 && trees.columns().boxed() > 0;
     if (boxes && !negligible) {
-      const Reach reach = walk.reach(1, 1);
-      const double largest = largest_found(cut.profile, reach.least, reach.most);
+      const distance::Reach reach = walk.reach(1, 1);
+      const double largest = distance::largest_found(cut.profile, reach.least, reach.most);
       const double enough = enough_of(allowance, largest, factors);
       negligible.emplace(cut.profile, reach.most, enough);
       out.scale = largest * factors;

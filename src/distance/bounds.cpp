@@ -1,0 +1,173 @@
+// Regions are cut into cells, each bounded by one disc; cells that are not tight enough are halved.
+#include "distance/bounds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace distance {
+namespace {
+
+using Complex = Disc::Complex;
+
+constexpr double kNothing = std::numeric_limits<double>::infinity();
+constexpr double kPi = 3.141592653589793;
+// Halvings of a stretch of squared distances, and of a cell. Bounds are tight before, unless something is singular.
+constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMostHalvings = 2000;
+constexpr double kTight = 1.25, kTightOfCell = 3;
+constexpr int kCells = 8;  // of the half turn, to begin with
+constexpr double kRounding = 1e-14;
+constexpr int kSamples = 4096;
+
+// `left`: of the halvings of the whole stretch.
+double largest(const Profile& k, double least, double most, double enough, int depth, int* left) {
+  const double bound = k.over(Disc::between(least, most)).size();
+  if (bound <= enough || depth >= kHalvings || (bound == kNothing && depth >= kHalvingsInTheDark)) return bound;
+  const double middle = (least + most) / 2, inside = std::abs(k.at(middle));
+  if (inside > enough || bound <= kTight * inside || --*left < 0) return bound;
+  const double below = largest(k, least, middle, enough, depth + 1, left);
+  return below == kNothing ? below : std::max(below, largest(k, middle, most, enough, depth + 1, left));
+}
+
+// Part of an ellipse around a stretch: z = middle + half (u + 1 / u) / 2 with |u| from t0 to t1 and the angle from a0
+// to a1; beside it c from c0 to c1.
+struct Cell {
+  double t0, t1, a0, a1, c0, c1;
+};
+
+// What is known of a bound beforehand: no more than `enough` need not be told apart, more than `too_much` is nothing.
+struct Sought {
+  double enough, too_much;
+};
+
+double largest_in(const Profile& k, const Stretch& s, const Cell& cell, const Sought& sought, int depth) {
+  const double t = (cell.t0 + cell.t1) / 2, angle = (cell.a0 + cell.a1) / 2, c = (cell.c0 + cell.c1) / 2;
+  const double half_t = (cell.t1 - cell.t0) / 2, half_a = (cell.a1 - cell.a0) / 2, half_c = (cell.c1 - cell.c0) / 2;
+  const Complex u = std::polar(t, angle), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
+  const double around_z =
+      s.half * 0.5 * (half_t * (1 + 1 / (cell.t0 * cell.t0)) + half_a * (cell.t1 + 1 / cell.t0));
+  const double exact = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
+  const double around = exact + kRounding * (exact + std::norm(z) + std::abs(c));
+  const double bound = k.over(Disc(z * z + c, around, false)).size();
+  if (bound <= sought.enough) return bound;
+  const double inside = k.over(Disc(z * z + c, 0, false)).size();
+  const bool is_last = depth <= 0 || (std::isfinite(bound) && bound <= kTightOfCell * inside);
+  if (is_last || inside > sought.too_much) return bound > sought.too_much ? kNothing : bound;
+  Cell one = cell, other = cell;
+  const double long_t = s.half * half_t, long_a = s.half * half_a * t, long_c = half_c / (2 * std::abs(z) + 1e-300);
+  if (long_c >= long_t && long_c >= long_a) one.c1 = other.c0 = c;
+  else if (long_a >= long_t) one.a1 = other.a0 = angle;
+  else one.t1 = other.t0 = t;
+  const double first = largest_in(k, s, one, sought, depth - 1);
+  return first == kNothing ? first : std::max(first, largest_in(k, s, other, sought, depth - 1));
+}
+
+// No more than it is on the ellipse, at little cost.
+double sampled_on_ellipse(const Profile& k, const Stretch& s, double rho) {
+  double most = 0;
+  for (int part = 0; part <= kCells; ++part) {
+    const Complex u = std::polar(rho, kPi * part / kCells), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
+    for (const double c : {s.c_least, s.c_most}) most = std::max(most, k.over(Disc(z * z + c, 0, false)).size());
+  }
+  return most;
+}
+
+// On the upper half of the filled ellipse; the lower half has the same, as k is real on real numbers. From the left,
+// where distances are small, and formulas large or not analytic.
+double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, const Sought& sought) {
+  double most = 0;
+  for (int part = kCells; part-- > 0 && most < kNothing;) {
+    const Cell cell{1, rho, kPi * part / kCells, kPi * (part + 1) / kCells, s.c_least, s.c_most};
+    most = std::max(most, largest_in(k, s, cell, sought, kHalvingsOfCell));
+  }
+  return most;
+}
+
+}  // namespace
+
+void Reach::add(double least_of_one, double most_of_one, double least_of_other, double most_of_other) {
+  const double low = least_of_one - most_of_other, high = most_of_one - least_of_other;
+  const double gap = std::max({0.0, low, -high}), farthest = std::max(-low, high);
+  least += gap * gap;
+  most += farthest * farthest;
+}
+
+double largest_found(const Profile& k, double least, double most, int power) {
+  double found = 0;
+  const auto look = [&](double square) {
+    const double size = std::abs(k.at(square)) * std::pow(square, power / 2.0);
+    if (std::isfinite(size)) found = std::max(found, size);
+  };
+  for (int i = 0; i <= kSamples; ++i) look(least + (most - least) * i / kSamples);
+  for (int i = 1; i <= kSamples && found < kSmallestScale; ++i)  // what there is at small distances alone
+    look(least + (most - least) * std::exp2(-64.0 * i / kSamples));
+  return found;
+}
+
+// Where it changes most between places is looked at more closely, down to the step that rounding makes.
+bool is_rough(const Profile& k, double width, int power, double scale) {
+  constexpr double kOfScale = 0.01, kOfWidth = 0x1p-24, kReach = 2;
+  constexpr int kPlaces = 1000;
+  const double step = width * kOfWidth, first = power > 0 ? step : 0;
+  const auto value = [&](double r) { return k.at(r * r) * std::pow(r, power); };
+  const auto change = [&](double from, double to) { return std::abs(value(to) - value(from)); };
+  const auto place = [&](int i) { return std::max(first, kReach * width * i / kPlaces); };
+  const bool turns = power > 0 && std::abs(value(step)) > kOfScale * scale;
+  if (turns || !std::isfinite(value(first))) return true;
+  double from = first, to = place(1);
+  for (int i = 1; i < kPlaces; ++i)
+    if (change(place(i), place(i + 1)) > change(from, to)) from = place(i), to = place(i + 1);
+  while (to - from > step) {
+    const double middle = (from + to) / 2;
+    (change(from, middle) > change(middle, to) ? to : from) = middle;
+  }
+  return change(from, to) > kOfScale * scale;
+}
+
+std::string why_no_series(const Profile& k, double least, double most) {
+  constexpr int kPlaces = 20;
+  std::vector<Disc> places;
+  for (int i = 1; i < kPlaces; ++i) {
+    const double square = least + (most - least) * i / kPlaces;
+    places.emplace_back(square, 1e-9 * square, false);
+  }
+  const OpRow* const found = k.without_disc(places);
+  return found ? sentence("`", found->symbol.empty() ? found->fn : found->symbol.c_str(), "` has no series") : "";
+}
+
+double largest(const Profile& k, double least, double most, double enough) {
+  int left = kMostHalvings;
+  return largest(k, least, most, enough, 0, &left);
+}
+
+// The ellipse is the smallest one that promises enough by samples, or the one that promises most; smaller ones, whose
+// bounds are tighter, where that does not hold what it promised.
+double interpolation_error(const Profile& k, const Stretch& s, int points, double goal, double allowed) {
+  constexpr std::array<double, 11> kRhos{1.25, 1.5, 1.8, 2.1, 2.3, 2.6, 3.0, 3.7, 5.0, 7.0, 10.0};
+  constexpr double kSlack = 4;  // what bounds of cells are larger than samples by, or less
+  const auto times = [&](std::size_t e) { return 4 * std::pow(kRhos[e], 1 - points) / (kRhos[e] - 1); };
+  std::vector<double> promised;
+  std::size_t chosen = 0;
+  for (std::size_t e = 0; e < kRhos.size(); ++e) {
+    const double sampled = sampled_on_ellipse(k, s, kRhos[e]);
+    if (sampled == kNothing) break;
+    promised.push_back(times(e) * sampled);
+    if (promised[e] <= promised[chosen]) chosen = e;
+    if (promised[e] * kSlack <= goal) break;
+  }
+  const double there = std::abs(k.at(s.c_least)) + std::abs(k.at(s.c_most));
+  double best = kNothing;
+  for (std::size_t e = promised.empty() ? 0 : chosen + 1; e-- > 0 && best > goal;) {
+    if (!(promised[e] <= allowed)) break;
+    const Sought sought{std::max(goal / times(e), std::isfinite(there) ? there : 0), allowed / times(e)};
+    best = std::min(best, times(e) * largest_on_ellipse(k, s, kRhos[e], sought));
+  }
+  return best;
+}
+
+}  // namespace distance
+}  // namespace kernweave

@@ -1,0 +1,199 @@
+// Every way from points to the value goes through one squared distance. It is found in the steps of the plan.
+#include "distance/cut.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+#include "distance/axes.hpp"
+#include "distance/factored_steps.hpp"
+#include "plan/slots.hpp"
+#include "reference/evaluate.hpp"
+
+namespace kernweave {
+namespace distance {
+namespace {
+
+class Cutter {
+ public:
+  Cutter(const Plan& plan, const std::vector<View>& data, const arrays::Workers& workers)
+      : plan_(plan), data_(data), workers_(workers) {}
+
+  void take_apart(std::int64_t rows, std::int64_t columns, Cut* cut) {
+    for (const Variable& v : plan_.variables)
+      if (v.source == Source::counter) throw Refused{"it knows row numbers"};
+    Evaluator numbers(plan_, plan_.variants.back().program, data_);
+    numbers.run(Region::param);
+    const Ref& value = plan_.variants.back().outputs[0].value;
+    FactoredSteps steps(Origins(plan_, data_, numbers), &cut->profile);
+    Factored whole = steps.whole(value);
+    const Difference& difference = steps.difference();
+    const bool has_distance = !difference.components().empty();
+    if (!has_distance && whole.adds_up) throw no_function(*whole.adds_up);
+    if (!has_distance) throw Refused{"it has no distance of points along i and j"};
+    const bool wide = std::any_of(whole.columns.begin(), whole.columns.end(), is_wide);
+    if (wide) throw Refused{"a factor along j has several components"};
+    Axes axes(steps.square().is_nothing() ? plain_square(difference) : steps.square());
+    cut->width = axes.width();
+    cut->power = whole.degree();
+    cut->adds_up = whole.adds_up.has_value();
+    cut->components = whole.adds_up ? static_cast<int>(whole.polynomials.size()) : value.width;
+    if (cut->components == 1 && cut->power == 0) {
+      cut->profile.end_with(steps.place_of(whole));
+    } else {
+      whole.polynomials.resize(static_cast<std::size_t>(cut->components), whole.polynomials.back());
+      cut->numbers = axes.numbers_of(whole.polynomials, cut->power);
+      cut->profile.end_with(steps.place_of({{}, {}, {Polynomial::number(1)}, whole.place}));
+    }
+    take_sides(rows, columns, difference, axes, whole, cut);
+  }
+
+ private:
+  static bool is_wide(const Factor& factor) { return factor.components.size() > 1; }
+  static Polynomial plain_square(const Difference& difference) {
+    Polynomial square;
+    for (int k = 0; k < static_cast<int>(difference.components().size()); ++k) {
+      const Polynomial one = Polynomial::component(k, 1);
+      square.add(one * one, 1);
+    }
+    return square;
+  }
+
+  // What a point is made of, and its factors.
+  struct Wanted {
+    Region region;
+    std::vector<std::vector<std::pair<Atom, double>>> sums;
+    std::vector<double> constants;
+    const std::vector<Factor>* factors;
+  };
+  void take_sides(std::int64_t rows, std::int64_t columns, const Difference& difference, const Axes& axes,
+                  const Factored& whole, Cut* cut) const {
+    Wanted of_rows{Region::row, {}, {}, &whole.rows}, of_columns{Region::column, {}, {}, &whole.columns};
+    for (const int k : axes.components()) {
+      const Mixture& one = difference.components()[static_cast<std::size_t>(k)];
+      of_rows.sums.emplace_back(one.rows.begin(), one.rows.end());
+      of_rows.constants.push_back(one.constant);
+      of_columns.sums.emplace_back(one.columns.begin(), one.columns.end());
+      for (auto& term : of_columns.sums.back()) term.second = -term.second;
+      of_columns.constants.push_back(0);
+    }
+    // What is read behind all steps must be there still.
+    std::vector<Ref> read;
+    for (const Wanted* wanted : {&of_rows, &of_columns}) {
+      for (const auto& sum : wanted->sums)
+        for (const auto& term : sum) read.push_back(term.first.ref);
+      for (const Factor& factor : *wanted->factors) read.push_back(factor.ref);
+    }
+    const Program program = assign_slots(plan_.variants.back().program, read);
+    Evaluator evaluator(plan_, program, data_);
+    evaluator.run(Region::param);
+    cut->rows = side(of_rows, rows, cut->components, evaluator);
+    cut->columns = side(of_columns, columns, 1, evaluator);
+    put_along(axes, cut);
+  }
+
+  Side side(const Wanted& wanted, std::int64_t count, int components, const Evaluator& evaluator) const {
+    const std::vector<Factor>& factors = *wanted.factors;
+    const int width = static_cast<int>(wanted.sums.size());
+    const int many = factors.empty() ? 0 : std::any_of(factors.begin(), factors.end(), is_wide) ? components : 1;
+    Side out;
+    out.count = count;
+    out.points.resize(static_cast<std::size_t>(count * width));
+    out.factors.resize(static_cast<std::size_t>(count * many));
+    arrays::each_piece(workers_, count, [&](Index, Index first, Index last) {
+      Evaluator own = evaluator;
+      for (Index p = first; p < last; ++p) {
+        if (wanted.region == Region::row) own.at_row(p);
+        else own.at_column(p);
+        own.run(wanted.region);
+        for (int d = 0; d < width; ++d) {
+          double sum = wanted.constants[static_cast<std::size_t>(d)];
+          for (const auto& [atom, times] : wanted.sums[static_cast<std::size_t>(d)])
+            sum += times * own.read(atom.ref)[atom.ref.width == 1 ? 0 : atom.component].v;
+          out.points[static_cast<std::size_t>(p + d * count)] = sum;
+        }
+        for (int d = 0; d < many; ++d)
+          out.factors[static_cast<std::size_t>(p + d * count)] = product(factors, d, own);
+      }
+    });
+    return out;
+  }
+  // Of numbers far from 0, the digits that tell them apart would be lost with those behind, so they come nearer first.
+  void put_along(const Axes& axes, Cut* cut) const {
+    if (axes.is_plain()) return;
+    const auto width = static_cast<std::size_t>(cut->width);
+    std::vector<double> nearest(width, HUGE_VAL);
+    for (std::size_t d = 0; d < width; ++d)
+      for (const Side* side : {&cut->rows, &cut->columns})
+        for (std::int64_t p = 0; p < side->count; ++p) {
+          const double x = side->points[static_cast<std::size_t>(p) + d * static_cast<std::size_t>(side->count)];
+          if (std::abs(x) < std::abs(nearest[d])) nearest[d] = x;
+        }
+    for (Side* side : {&cut->rows, &cut->columns})
+      arrays::each_piece(workers_, side->count, [&](Index, Index first, Index last) {
+        std::vector<double> point(width);
+        for (Index p = first; p < last; ++p) {
+          const auto number = [&](std::size_t d) -> double& {
+            return side->points[static_cast<std::size_t>(p) + d * static_cast<std::size_t>(side->count)];
+          };
+          for (std::size_t d = 0; d < width; ++d) point[d] = number(d) - nearest[d];
+          axes.move(point.data());
+          for (std::size_t d = 0; d < width; ++d) number(d) = point[d];
+        }
+      });
+  }
+  static double product(const std::vector<Factor>& factors, int component, const Evaluator& evaluator) {
+    double all = 1;
+    for (const Factor& factor : factors) {
+      const int at = of_component(factor.components, static_cast<std::size_t>(component));
+      const double number = evaluator.read(factor.ref)[at].v;
+      all = factor.divides ? all / number : all * number;
+    }
+    return all;
+  }
+
+  const Plan& plan_;
+  const std::vector<View>& data_;
+  const arrays::Workers& workers_;
+};
+
+}  // namespace
+
+Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
+                   const arrays::Workers& workers, Cut* cut) {
+  try {
+    Cutter(plan, data, workers).take_apart(rows, columns, cut);
+  } catch (const Refused& refused) {
+    return Verdict::no(refused.why);
+  }
+  return {};
+}
+
+void check_counts(const Cut& cut) {
+  for (const Side* side : {&cut.rows, &cut.columns})
+    user_check(side->count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
+}
+
+bool falls_between_same(const Cut& cut) {
+  if (!cut.rows.factors.empty() || !cut.columns.factors.empty() || cut.rows.points != cut.columns.points) return false;
+  if (cut.power > 0 || cut.components > 1) return false;
+  double most = 0;
+  for (int d = 0; d < cut.width; ++d) {
+    const auto first = cut.rows.points.begin() + d * cut.rows.count;
+    const auto ends = std::minmax_element(first, first + cut.rows.count);
+    most += (*ends.second - *ends.first) * (*ends.second - *ends.first);
+  }
+  constexpr int kSamples = 100;
+  double before = cut.profile.at(0);
+  for (int k = 1; k <= kSamples; ++k) {
+    const double now = cut.profile.at(most * k * k / (kSamples * kSamples));
+    if (!(now <= before)) return false;
+    before = now;
+  }
+  return true;
+}
+
+}  // namespace distance
+}  // namespace kernweave

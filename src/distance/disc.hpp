@@ -1,0 +1,113 @@
+// Complex discs, a lane of their own: rows run on one bound a formula over a region, and show it to be analytic there.
+// Knows no operation.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "kernweave/names.hpp"
+
+namespace kernweave {
+namespace distance {
+
+// The size of a complex number: the root of its square, but where that is too large or too small for its digits.
+inline double size_of(std::complex<double> z) {
+  const double square = std::norm(z);
+  return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::abs(z);
+}
+
+// All numbers no farther than `radius` from `centre`. Of a stretch of real numbers alone it is an interval, on which
+// comparisons may be settled and functions need not be analytic. Where nothing is known the radius is infinite.
+struct Disc {
+  using Number = double;
+  using Complex = std::complex<double>;
+
+  class Mask {
+   public:
+    // `unknown`: an interval has numbers for which it is so, and others. `nowhere`: of complex numbers, and where
+    // nothing is known, comparisons say nothing, and what depends on them is not analytic.
+    enum Answer { no, yes, unknown, nowhere };
+    Mask(Answer answer) : answer_(answer) {}
+    Answer answer() const { return answer_; }
+    friend Mask operator&&(Mask a, Mask b);
+    friend Mask operator||(Mask a, Mask b);
+    friend Mask operator!(Mask a);
+
+   private:
+    Answer answer_;
+  };
+
+  Complex centre = 0;
+  double radius = 0;
+  bool real = true;
+
+  Disc() = default;
+  Disc(double x) : Disc(std::isfinite(x) ? Disc(x, 0, true) : nowhere()) {}
+  Disc(Complex centre, double radius, bool real) : centre(centre), radius(radius), real(real) {}
+  static Disc nowhere() { return {0, std::numeric_limits<double>::infinity(), false}; }
+  static Disc between(double least, double most);  // all of that at least
+
+  bool known() const { return std::isfinite(radius); }
+  bool is_nothing() const { return centre == 0.0 && radius == 0; }
+  double size() const { return size_of(centre) + radius; }  // infinite where nothing is known
+  double least() const { return centre.real() - radius; }
+  double most() const { return centre.real() + radius; }
+
+  friend Disc operator+(const Disc& a, const Disc& b);
+  friend Disc operator-(const Disc& a, const Disc& b);
+  friend Disc operator-(const Disc& a);
+  friend Disc operator*(const Disc& a, const Disc& b);
+  friend Disc operator/(const Disc& a, const Disc& b);
+  friend Disc square(const Disc& a);
+
+  friend Mask operator<(const Disc& a, const Disc& b);
+  friend Mask operator<=(const Disc& a, const Disc& b);
+  friend Mask operator==(const Disc& a, const Disc& b);
+  friend Mask differs(const Disc& a, const Disc& b);
+  friend Mask truth(const Disc& a);
+  friend Mask is_nan(const Disc& a);
+  // Where it is so for some, real numbers are between all of both.
+  friend Disc select(Mask test, const Disc& yes, const Disc& no);
+
+  friend Disc abs(const Disc& a);
+  friend Disc nearest(const Disc& a);
+  friend Disc exp(const Disc& a);
+  friend Disc exp2(const Disc& a);
+  friend Disc exp2_minus(const Disc& a);
+  friend Disc expm1(const Disc& a);
+  friend Disc log(const Disc& a);
+  friend Disc log1p(const Disc& a);
+  friend Disc sqrt(const Disc& a);
+  friend Disc inverse_sqrt(const Disc& a);
+  friend Disc rsqrt(const Disc& a);
+  friend Disc sin(const Disc& a);
+  friend Disc cos(const Disc& a);
+  friend Disc tanh(const Disc& a);
+  friend Disc sinh(const Disc& a);
+  friend Disc cosh(const Disc& a);
+  friend Disc pow(const Disc& a, const Disc& b);
+  // In disc_slopes.cpp.
+  friend Disc sinpi(const Disc& a);
+  friend Disc cospi(const Disc& a);
+  friend Disc atan(const Disc& a);
+  friend Disc asinh(const Disc& a);
+  friend Disc asin(const Disc& a);
+  friend Disc acos(const Disc& a);
+  friend Disc atanh(const Disc& a);
+  friend Disc acosh(const Disc& a);
+  friend Disc softplus(const Disc& a);
+  friend Disc erf(const Disc& a);
+  friend Disc erfc(const Disc& a);
+};
+
+Disc inverse(const Disc& a);
+// Wider by what is off in the last digits.
+Disc rounded(const Disc& a);
+
+// All values of an operation, element by element, of arguments in discs lie in the one that this gives.
+using BoundedFn = Disc (*)(const Disc* in);
+BoundedFn bounded(Op op);
+
+}  // namespace distance
+}  // namespace kernweave

@@ -1,0 +1,291 @@
+// Products and quotients unite factors, sums need terms with the same ones, and everything else has none within. What
+// is a formula of a polynomial of degree 2 makes that the squared distance.
+#include "distance/factored_steps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace distance {
+namespace {
+
+constexpr int kOne = Factored::kOne;
+constexpr const char* kSeveral = "it has several distances; of a sum, each part may have its own approximation";
+
+bool is_uniform(const Factored& value) {
+  return value.is_single() || ratio(value.polynomials, {Polynomial::number(1)});
+}
+bool is_opposite(const Factored& a, const Factored& b) {
+  constexpr double kRounding = 1e-12;
+  const std::optional<double> times = ratio(a.polynomials, b.polynomials);
+  return times && std::abs(*times + 1) <= kRounding;
+}
+
+}  // namespace
+
+// --- products ---
+
+Factored FactoredSteps::of(const Ref& ref) {
+  switch (origins_.depends(ref)) {
+    case Origins::Depends::param: return factored(origins_.numbers(ref));
+    case Origins::Depends::row:
+    case Origins::Depends::column: return origins_.factors(ref);
+    case Origins::Depends::pair: break;
+  }
+  const Step* const step = origins_.maker(ref);
+  if (!step) throw Refused{sentence(origins_.name_of(ref), " enters beside the distance")};
+  const auto known = known_.find(ref.index);
+  if (known != known_.end()) return reduced(known->second);
+  ++depth_;
+  refuse_longer();
+  const std::optional<Mixtures> data = origins_.mixture(ref);
+  std::optional<Polynomials> difference = data ? difference_.of(*data) : std::nullopt;
+  const Factored value = reduced(difference ? Factored{{}, {}, std::move(*difference)} : of_step(*step));
+  --depth_;
+  known_[ref.index] = value;
+  return value;
+}
+
+Factored FactoredSteps::of_step(const Step& step) {
+  switch (step.op) {
+    case Op::Add: return sum(of(step.in[0]), of(step.in[1]), step.op);
+    case Op::Subtract: return less(step.in[0], step.in[1], step.width);
+    case Op::Mult: return product_of(of(step.in[0]), of(step.in[1]));
+    case Op::Inv:
+    case Op::Divide: return quotient(step);
+    case Op::Square: {
+      const Factored one = of(step.in[0]);
+      return product_of(one, one);
+    }
+    case Op::Abs:
+    case Op::Sign: return size_or_sign(step);
+    case Op::SqDist: {
+      const Factored one = less(step.in[0], step.in[1], fold_width(step));
+      return folded(product_of(one, one), fold_width(step), step.op);
+    }
+    case Op::Sum: return folded(of(step.in[0]), fold_width(step), step.op);
+    case Op::Scalprod:
+      return folded(product_of(of(step.in[0]), of(step.in[1])), fold_width(step), step.op);
+    case Op::TensorProd: {
+      const int wide = step.in[0].width;
+      return product_of(picked(of(step.in[0]), step.width, [&](int c) { return c % wide; }),
+                        picked(of(step.in[1]), step.width, [&](int c) { return c / wide; }));
+    }
+    case Op::Select: return choice(step);
+    default: return origins_.linear(step) ? under_linear(step) : plain_step(step);
+  }
+}
+
+Factored FactoredSteps::product_of(Factored a, Factored b) {
+  if (a.degree() + b.degree() > 2) {
+    a = settled(std::move(a));
+    b = settled(std::move(b));
+  }
+  Factored both = product(a, b);
+  both.place = times(a.place, b.place);
+  return both;
+}
+
+Factored FactoredSteps::quotient(const Step& step) {
+  const bool inverts = step.op == Op::Inv;
+  const Factored a = inverts ? Factored() : of(step.in[0]), b = settled(of(step.in[inverts ? 0 : 1]));
+  if (b.degree() > 0) throw no_function(step.op);
+  Factored both = product(a, inverse(b));
+  both.place = b.place == kOne ? a.place
+                               : new_step(Op::Divide, {a.place == kOne ? new_number(1) : a.place, b.place});
+  return both;
+}
+
+// Of a difference of one component: the root of its square, and what it is times the inverse of that.
+Factored FactoredSteps::size_or_sign(const Step& step) {
+  const Factored one = settled(of(step.in[0]));
+  const bool narrow = one.degree() == 1 && one.is_single() && one.place == kOne;
+  if (!narrow || one.has_factors()) return plain_step(step);
+  const int root = new_step(Op::Sqrt, {place_of(settled(product(one, one)))});
+  if (step.op == Op::Abs) return {{}, {}, {Polynomial::number(1)}, root};
+  return {{}, {}, one.polynomials, new_step(Op::Divide, {new_number(1), root})};
+}
+
+// Of two values, which may stand on one side each.
+Factored FactoredSteps::less(const Ref& a, const Ref& b, int width) {
+  const std::optional<Mixtures> one = origins_.mixture(a), other = origins_.mixture(b);
+  if (one && other) {
+    Mixtures both(static_cast<std::size_t>(width));
+    for (std::size_t c = 0; c < both.size(); ++c) {
+      both[c].add(of_component(*one, c), 1);
+      both[c].add(of_component(*other, c), -1);
+    }
+    if (std::optional<Polynomials> found = difference_.of(both)) return {{}, {}, std::move(*found)};
+  }
+  return sum(of(a), of(b), Op::Subtract);
+}
+
+// Of terms with the same factors one place, and so of two numbers.
+Factored FactoredSteps::sum(const Factored& a, const Factored& b, Op op) {
+  const Factored other = op == Op::Add ? b : opposite(b);
+  if (b.is_zero()) return a;
+  if (a.is_zero()) return other;
+  if (a.degree() != b.degree() && (a.degree() == 2 || b.degree() == 2)) {
+    const Factored one = settled(a), two = settled(b);
+    if (one.degree() == two.degree()) return sum(one, two, op);
+  }
+  if (std::optional<Factored> difference = joined(a, other)) return *difference;
+  for (const Factored* value : {&a, &b})
+    if (value->place == kOne && value->degree() == 0 && value->has_factors() && !same_factors(a, b))
+      throw beside(*value);
+  Factored both = a;
+  if (a.place == b.place && a.degree() == b.degree() && same_factors(a, b)) {
+    both.polynomials = a.polynomials + other.polynomials;
+    return both;
+  }
+  const Places places = united(a, b, "it is a sum", &both);
+  both.place = new_step(op, {places.one, places.other});
+  return both;
+}
+
+Refused FactoredSteps::beside(const Factored& value) const {
+  return {sentence(origins_.name_of(value.first_factor().ref), " enters beside the distance, not as a factor")};
+}
+
+// Of a term with a factor that is the row of a difference, and the opposite term with the column of it.
+std::optional<Factored> FactoredSteps::joined(const Factored& a, const Factored& b) const {
+  if (a.place != b.place || a.adds_up.has_value() != b.adds_up.has_value()) return {};
+  std::optional<Factor> row = one_more(a.rows, b.rows), column = one_more(b.columns, a.columns);
+  const bool forth = row && column;
+  if (!forth) {
+    row = one_more(b.rows, a.rows);
+    column = one_more(a.columns, b.columns);
+  }
+  if (!row || !column || row->divides || column->divides || !is_opposite(a, b)) return {};
+  const Factored& of_row = forth ? a : b;
+  Factored both{forth ? b.rows : a.rows, forth ? a.columns : b.columns, {}, a.place};
+  const std::size_t many = std::max({row->components.size(), column->components.size(), of_row.polynomials.size()});
+  for (std::size_t c = 0; c < many; ++c) {
+    const Polynomial& times = of_component(of_row.polynomials, c);
+    const std::optional<int> found = difference_.find({row->ref, of_component(row->components, c)},
+                                                      {column->ref, of_component(column->components, c)});
+    if (!found && !times.is_zero()) return {};
+    both.polynomials.push_back(found ? times * Polynomial::component(*found, 1) : Polynomial());
+  }
+  if (a.adds_up) return folded(both, static_cast<int>(many), *a.adds_up);
+  return both;
+}
+
+// Two terms with the same factors, as places of the profile beside these.
+FactoredSteps::Places FactoredSteps::united(const Factored& a, const Factored& b, const char* what, Factored* both) {
+  if (!same_factors(a, b) || a.degree() != b.degree())
+    throw Refused{sentence(what, " of terms with different factors")};
+  if (a.degree() == 0 && is_uniform(a) && is_uniform(b)) {
+    both->polynomials = {Polynomial::number(1)};
+    return {place_of(a), place_of(b)};
+  }
+  const std::optional<double> times = ratio(b.polynomials, a.polynomials);
+  if (!times) throw Refused{sentence(what, " of terms whose components have different weights")};
+  return {place_of({{}, {}, {Polynomial::number(1)}, a.place}),
+          place_of({{}, {}, {Polynomial::number(*times)}, b.place})};
+}
+
+// One of two terms with the same factors, or of one and nothing.
+Factored FactoredSteps::choice(const Step& step) {
+  const int test = plain(step.in[0], step);
+  const Factored a = of(step.in[1]), b = of(step.in[2]);
+  Factored both = a.is_zero() ? b : a;
+  Places places;
+  if (a.is_zero() || b.is_zero()) {
+    const int some = both.place == kOne ? new_number(1) : both.place, none = new_number(0);
+    places = a.is_zero() ? Places{none, some} : Places{some, none};
+  } else {
+    places = united(a, b, "it is a choice", &both);
+  }
+  both.place = new_step(Op::Select, {test, places.one, places.other});
+  return both;
+}
+
+// A linear operation on components.
+Factored FactoredSteps::under_linear(const Step& step) {
+  const std::vector<bool> varies = *origins_.linear(step);
+  std::optional<Factored> all;
+  for (std::size_t k = 0; k < step.in.size(); ++k) {
+    if (!varies[k]) continue;
+    const Factored one = mapped(origins_.map(step, k), of(step.in[k]), step.op);
+    all = all ? sum(*all, one, Op::Add) : one;
+  }
+  return *all;
+}
+
+// An operation, element by element, of formulas of the distance.
+Factored FactoredSteps::plain_step(const Step& step) {
+  if (row(step.op).form != Form::elementwise) throw no_function(step.op);
+  std::vector<int> in;
+  for (const Ref& ref : step.in) in.push_back(plain(ref, step));
+  return {{}, {}, {Polynomial::number(1)}, new_step(step.op, in)};
+}
+
+// --- the distance ---
+
+// A polynomial of degree 2 as a number times the squared distance, which it becomes if none is known. One that knows
+// all components alike knows them once.
+Factored FactoredSteps::settled(Factored value) {
+  if (value.is_single() && value.degree() == 2 && square_.is_nothing()) {
+    const Polynomial& found = value.polynomials[0];
+    const double number = found.terms().begin()->second;
+    bool alike = found.is_pure() && number != 0, falls = true;
+    for (const auto& [powers, times] : found.terms()) {
+      alike = alike && times == number;
+      falls = falls && (powers[0] != powers[1] || times <= 0);
+    }
+    square_.add(found, alike ? 1 / number : falls ? -1 : 1);
+  }
+  return reduced(std::move(value));
+}
+Factored FactoredSteps::reduced(Factored value) {
+  if (!value.is_single() || value.degree() != 2 || square_.is_nothing()) return value;
+  const std::optional<double> times = ratio(value.polynomials, {square_});
+  if (!times) return value;
+  value.polynomials = {Polynomial::number(*times)};
+  value.place = value.place == kOne ? 0 : new_step(Op::Mult, {value.place, 0});
+  return value;
+}
+
+// --- the profile ---
+
+int FactoredSteps::new_number(double number) {
+  if (const auto known = numbers_.find(number); known != numbers_.end()) return known->second;
+  refuse_longer();
+  const int place = profile_->add_number(number);
+  if (number == number) numbers_[number] = place;
+  return place;
+}
+int FactoredSteps::new_step(Op op, const std::vector<int>& in) {
+  if (const auto known = steps_.find({op, in}); known != steps_.end()) return known->second;
+  refuse_longer();
+  return steps_[{op, in}] = profile_->add_step(op, in);
+}
+// The place of a product of two, either of which may be 1.
+int FactoredSteps::times(int a, int b) { return a == kOne ? b : b == kOne ? a : new_step(Op::Mult, {a, b}); }
+void FactoredSteps::refuse_longer() const {
+  if (profile_->full() || depth_ > Profile::kMostPlaces) throw Refused{"it is too long"};
+}
+
+int FactoredSteps::place_of(const Factored& value) {
+  if (value.degree() > 0) throw Refused{kSeveral};
+  const double number = value.polynomials[0].coefficient({});
+  if (value.place == kOne) return new_number(number);
+  if (number == -1) return new_step(Op::Minus, {value.place});
+  return number == 1 ? value.place : new_step(Op::Mult, {new_number(number), value.place});
+}
+int FactoredSteps::plain(const Ref& ref, const Step& by) {
+  const Factored value = settled(of(ref));
+  if (value.adds_up) throw no_function(*value.adds_up);
+  if (value.has_factors()) throw beside(value);
+  if (value.degree() == 2 && value.is_single()) throw Refused{kSeveral};
+  if (value.degree() > 0) throw no_function(by.op);
+  if (!is_uniform(value)) throw Refused{"it has several components"};
+  return place_of(value);
+}
+
+}  // namespace distance
+}  // namespace kernweave

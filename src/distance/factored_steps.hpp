@@ -1,0 +1,69 @@
+// Takes a formula apart, step by step: values are products of factors of either side, a formula of the squared
+// distance, and a polynomial of the difference of the points.
+#pragma once
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "distance/difference.hpp"
+#include "distance/factored.hpp"
+#include "distance/origins.hpp"
+#include "distance/polynomial.hpp"
+#include "distance/profile.hpp"
+#include "distance/refused.hpp"
+
+namespace kernweave {
+namespace distance {
+
+class FactoredSteps {
+ public:
+  // Steps are added to the profile as they are met.
+  FactoredSteps(Origins origins, Profile* profile) : origins_(std::move(origins)), profile_(profile) {}
+
+  // Of the formula.
+  Factored whole(const Ref& ref) { return settled(of(ref)); }
+  // Where the profile has it with its number, and without its factors.
+  int place_of(const Factored& value);
+
+  const Difference& difference() const { return difference_; }
+  // The squared distance; nothing where none was met.
+  const Polynomial& square() const { return square_; }
+
+ private:
+  Factored of(const Ref& ref);
+  Factored of_step(const Step& step);
+  Factored product_of(Factored a, Factored b);
+  Factored quotient(const Step& step);
+  Factored size_or_sign(const Step& step);
+  Factored less(const Ref& a, const Ref& b, int width);
+  Factored sum(const Factored& a, const Factored& b, Op op);
+  Refused beside(const Factored& value) const;
+  std::optional<Factored> joined(const Factored& a, const Factored& b) const;
+  struct Places {
+    int one = 0, other = 0;
+  };
+  Places united(const Factored& a, const Factored& b, const char* what, Factored* both);
+  Factored choice(const Step& step);
+  Factored under_linear(const Step& step);
+  Factored plain_step(const Step& step);
+  Factored settled(Factored value);
+  Factored reduced(Factored value);
+  int plain(const Ref& ref, const Step& by);
+  int new_number(double number);
+  int new_step(Op op, const std::vector<int>& in);
+  int times(int a, int b);
+  void refuse_longer() const;
+
+  Origins origins_;
+  Profile* const profile_;
+  Difference difference_;
+  Polynomial square_;
+  std::map<int, Factored> known_;  // by slots
+  std::map<double, int> numbers_;  // of the profile, and its steps, where they are
+  std::map<std::pair<Op, std::vector<int>>, int> steps_;
+  int depth_ = 0;  // of steps that the present one is part of
+};
+
+}  // namespace distance
+}  // namespace kernweave

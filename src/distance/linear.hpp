@@ -1,0 +1,34 @@
+// Linear operations on components: which ones are, and what each component of a result takes of its arguments.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace kernweave {
+namespace distance {
+
+// For each component of a result: the components of the argument that it takes, and how often.
+using LinearMap = std::vector<std::vector<std::pair<int, double>>>;
+
+// The arguments that a step is linear in while those that are `fixed` are numbers; none where it is not linear.
+std::optional<std::vector<bool>> linear_arguments(const Step& step, const std::vector<bool>& fixed);
+
+// The map of one of these arguments. `numbers` are the values of the fixed ones, by their places.
+LinearMap map_of(const Step& step, std::size_t argument, const std::vector<std::vector<double>>& numbers);
+
+// The components of a result, of an argument whose components are sums: add(other, times) adds a multiple of another.
+// One component stands for all of the same.
+template <class T>
+std::vector<T> mapped(const LinearMap& map, const std::vector<T>& value) {
+  std::vector<T> out(map.size());
+  for (std::size_t c = 0; c < map.size(); ++c)
+    for (const auto& [from, times] : map[c])
+      out[c].add(value[value.size() == 1 ? 0 : static_cast<std::size_t>(from)], times);
+  return out;
+}
+
+}  // namespace distance
+}  // namespace kernweave

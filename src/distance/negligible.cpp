@@ -1,0 +1,55 @@
+// Each doubling of the squared distance is cut into halves, so that what ends at a distance that is small beside the
+// largest one is found as well as what does not.
+#include "distance/negligible.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kernweave {
+namespace distance {
+namespace {
+
+// Below the last doubling is one stretch. An end is missed by no more than a thousandth.
+constexpr int kDoublings = 160, kHalvings = 10;
+
+}  // namespace
+
+Negligible::Negligible(const Profile& k, double most, double enough) {
+  look(k, 0, std::ldexp(most, -kDoublings), enough, 0);
+  for (int doubling = kDoublings; doubling > 0; --doubling)
+    look(k, std::ldexp(most, -doubling), std::ldexp(most, 1 - doubling), enough, kHalvings);
+}
+
+void Negligible::look(const Profile& k, double least, double most, double enough, int halvings) {
+  const Disc disc = k.over(Disc::between(least, most));
+  if (disc.size() <= enough) return add(least, most);
+  const bool nowhere = disc.known() && std::abs(disc.centre) - disc.radius > enough;
+  if (nowhere || halvings == 0) return;
+  const double middle = least + (most - least) / 2;
+  look(k, least, middle, enough, halvings - 1);
+  look(k, middle, most, enough, halvings - 1);
+}
+
+void Negligible::add(double least, double most) {
+  if (!stretches_.empty() && stretches_.back().most == least) stretches_.back().most = most;
+  else stretches_.push_back({least, most});
+}
+
+const Negligible::Stretch* Negligible::first_that_ends_behind(double square) const {
+  const auto at = std::lower_bound(stretches_.begin(), stretches_.end(), square,
+                                   [](const Stretch& stretch, double value) { return stretch.most < value; });
+  return at == stretches_.end() ? nullptr : &*at;
+}
+
+bool Negligible::covers(double least, double most) const {
+  const Stretch* const at = first_that_ends_behind(most);
+  return at && at->least <= least;
+}
+
+bool Negligible::meets(double least, double most) const {
+  const Stretch* const at = first_that_ends_behind(least);
+  return at && at->least <= most;
+}
+
+}  // namespace distance
+}  // namespace kernweave

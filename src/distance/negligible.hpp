@@ -1,0 +1,33 @@
+// Squared distances on which a formula is negligible for sure.
+#pragma once
+#include <vector>
+
+#include "distance/profile.hpp"
+
+namespace kernweave {
+namespace distance {
+
+// Stretches of squared distances, in order, apart from each other.
+class Negligible {
+ public:
+  // Where |k| is no more than `enough`, as far as discs show, up to a largest squared distance.
+  Negligible(const Profile& k, double most, double enough);
+
+  // Is it so from `least` to `most`?
+  bool covers(double least, double most) const;
+  // Is it so somewhere there?
+  bool meets(double least, double most) const;
+
+ private:
+  struct Stretch {
+    double least, most;
+  };
+  void add(double least, double most);
+  void look(const Profile& k, double least, double most, double enough, int halvings);
+  const Stretch* first_that_ends_behind(double square) const;
+
+  std::vector<Stretch> stretches_;
+};
+
+}  // namespace distance
+}  // namespace kernweave

@@ -1,0 +1,168 @@
+// Parameters are numbers; what is linear in data is found by linear maps, products by the operations that make them.
+#include "distance/origins.hpp"
+
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "expr/table.hpp"
+
+namespace kernweave {
+namespace distance {
+
+Origins::Depends Origins::depends(const Ref& ref) const {
+  if (ref.from == Ref::From::number) return Depends::param;
+  if (ref.from == Ref::From::variable) {
+    switch (plan_.variables[static_cast<std::size_t>(ref.index)].axis) {
+      case Axis::i: return Depends::row;
+      case Axis::j: return Depends::column;
+      case Axis::param: return Depends::param;
+      default: return Depends::pair;
+    }
+  }
+  switch (program_.slots[static_cast<std::size_t>(ref.index)].region) {
+    case Region::param: return Depends::param;
+    case Region::row: return Depends::row;
+    case Region::column: return Depends::column;
+    default: return Depends::pair;
+  }
+}
+bool Origins::on_one_side(const Ref& ref) const {
+  return depends(ref) == Depends::row || depends(ref) == Depends::column;
+}
+
+// By the data in it.
+std::string Origins::name_of(const Ref& ref) const {
+  const auto name = [&](const Ref& of) { return plan_.variables[static_cast<std::size_t>(of.index)].name; };
+  if (ref.from == Ref::From::variable) return sentence("`", name(ref), "`");
+  std::set<std::string> names;
+  std::set<int> met;
+  std::vector<Ref> left{ref};
+  while (!left.empty()) {
+    const Ref next = left.back();
+    left.pop_back();
+    if (is_slot(next) && !met.insert(next.index).second) continue;
+    if (next.from == Ref::From::variable) names.insert(name(next));
+    if (const Step* const step = program_.maker(next)) left.insert(left.end(), step->in.begin(), step->in.end());
+  }
+  std::string all;
+  for (const std::string& one : names) all += (all.empty() ? "`" : ", `") + one + "`";
+  return "a formula of " + all;
+}
+
+// Of operands that have the same numbers, the first.
+Ref Origins::first_known(const Ref& ref) const {
+  if (ref.from != Ref::From::variable) return ref;
+  const auto axis = [&](int variable) { return plan_.variables[static_cast<std::size_t>(variable)].axis; };
+  const auto numbers = [&](int variable) { return data_[static_cast<std::size_t>(variable)].data; };
+  Ref first = ref;
+  for (first.index = 0; first.index < ref.index; ++first.index) {
+    const bool as_wide = plan_.variables[static_cast<std::size_t>(first.index)].width == ref.width;
+    if (as_wide && axis(first.index) == axis(ref.index) && numbers(first.index) == numbers(ref.index)) break;
+  }
+  return first;
+}
+
+std::vector<double> Origins::numbers(const Ref& ref) const {
+  std::vector<double> out(static_cast<std::size_t>(ref.width));
+  for (int d = 0; d < ref.width; ++d) out[static_cast<std::size_t>(d)] = evaluator_.read(ref)[d].v;
+  return out;
+}
+
+// --- sums of data ---
+
+// Not where the map would be too much work to find.
+std::optional<std::vector<bool>> Origins::linear(const Step& step) const {
+  constexpr double kMostWork = 1e8;
+  std::vector<bool> fixed;
+  double widths = step.width;
+  for (const Ref& ref : step.in) {
+    fixed.push_back(depends(ref) == Depends::param);
+    widths += ref.width;
+  }
+  if (row(step.op).form == Form::loop && widths * widths > kMostWork) return {};
+  return linear_arguments(step, fixed);
+}
+LinearMap Origins::map(const Step& step, std::size_t argument) const {
+  std::vector<std::vector<double>> fixed(step.in.size());
+  const std::optional<std::vector<bool>> varies = linear(step);
+  for (std::size_t k = 0; k < fixed.size(); ++k)
+    if (!(*varies)[k]) fixed[k] = numbers(step.in[k]);
+  return map_of(step, argument, fixed);
+}
+
+// What is no sum of data is data itself, where it is made of one side.
+std::optional<Mixtures> Origins::mixture(const Ref& ref, int depth) {
+  if (depends(ref) == Depends::param) {
+    Mixtures out;
+    for (const double number : numbers(ref)) out.push_back({{}, {}, number});
+    return out;
+  }
+  const Step* const step = program_.maker(ref);
+  if (step && mixtures_.count(ref.index)) return mixtures_[ref.index];
+  constexpr int kDeepest = 100;
+  std::optional<Mixtures> out = step && depth < kDeepest ? mixture_of(*step, depth) : std::nullopt;
+  if (!out && on_one_side(ref)) {
+    out.emplace(static_cast<std::size_t>(ref.width));
+    for (int d = 0; d < ref.width; ++d) {
+      Mixture& one = (*out)[static_cast<std::size_t>(d)];
+      (depends(ref) == Depends::row ? one.rows : one.columns).emplace(Atom{first_known(ref), d}, 1.0);
+    }
+  }
+  if (step) mixtures_[ref.index] = out;
+  return out;
+}
+std::optional<Mixtures> Origins::mixture_of(const Step& step, int depth) {
+  constexpr std::size_t kMost = 100000;
+  const std::optional<std::vector<bool>> varies = linear(step);
+  if (!varies) return {};
+  Mixtures out(static_cast<std::size_t>(step.width));
+  for (std::size_t k = 0; k < step.in.size(); ++k) {
+    if (!(*varies)[k]) continue;
+    const std::optional<Mixtures> of_one = mixture(step.in[k], depth + 1);
+    if (!of_one) return {};
+    const Mixtures seen = mapped(map(step, k), *of_one);
+    for (std::size_t c = 0; c < out.size(); ++c) out[c].add(seen[c], 1);
+  }
+  std::size_t all = 0;
+  for (const Mixture& one : out) all += one.rows.size() + one.columns.size();
+  return all > kMost ? std::nullopt : std::optional<Mixtures>(std::move(out));
+}
+
+// --- products of data ---
+
+// Not of too many.
+Factored Origins::factors(const Ref& ref, int depth) {
+  constexpr int kDeepest = 32;
+  constexpr std::size_t kMostFactors = 8;
+  if (depends(ref) == Depends::param) return factored(numbers(ref));
+  const Step* const step = program_.maker(ref);
+  if (step && factors_.count(ref.index)) return factors_[ref.index];
+  Factored found = step && depth < kDeepest ? factors_of(*step, depth) : Factored();
+  if (!found.has_factors() || found.rows.size() + found.columns.size() > kMostFactors) {
+    Factor own{first_known(ref), false, std::vector<int>(static_cast<std::size_t>(ref.width))};
+    std::iota(own.components.begin(), own.components.end(), 0);
+    found = depends(ref) == Depends::row ? Factored{{own}, {}} : Factored{{}, {own}};
+  }
+  if (step) factors_[ref.index] = found;
+  return found;
+}
+// Without any, it is none that is known.
+Factored Origins::factors_of(const Step& step, int depth) {
+  const auto at = [&](std::size_t k) { return factors(step.in[k], depth + 1); };
+  switch (step.op) {
+    case Op::Mult: return product(at(0), at(1));
+    case Op::Divide: return product(at(0), inverse(at(1)));
+    case Op::Inv: return inverse(at(0));
+    case Op::Square: return product(at(0), at(0));
+    case Op::Minus: return opposite(at(0));
+    case Op::Extract:
+    case Op::Pick:
+    case Op::SumT: return mapped(map(step, 0), at(0), step.op);
+    default: return {};
+  }
+}
+
+}  // namespace distance
+}  // namespace kernweave

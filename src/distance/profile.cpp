@@ -1,0 +1,81 @@
+// The steps, one after the other, each through the functions that its row gave to the table.
+#include "distance/profile.hpp"
+
+#include <algorithm>
+
+#include "expr/show.hpp"
+
+namespace kernweave {
+namespace distance {
+
+int Profile::add_number(double number) {
+  at_.push_back(places());
+  numbers_.push_back(number);
+  return at_.back();
+}
+
+int Profile::add_step(Op op, const std::vector<int>& in) {
+  out_.push_back(places());
+  Step step{op, row(op).value, bounded(op), {}};
+  std::copy(in.begin(), in.end(), step.in.begin());
+  steps_.push_back(step);
+  return out_.back();
+}
+
+template <class L, class Number, class Apply>
+L Profile::run(L square, Number number, Apply apply) const {
+  return places() <= kFewPlaces ? run_in<kFewPlaces>(square, number, apply)
+                                : run_in<kMostPlaces>(square, number, apply);
+}
+
+template <int kPlaces, class L, class Number, class Apply>
+L Profile::run_in(L square, Number number, Apply apply) const {
+  std::array<L, kPlaces> values;
+  values[0] = square;
+  for (std::size_t k = 0; k < numbers_.size(); ++k) values[static_cast<std::size_t>(at_[k])] = number(numbers_[k]);
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    L in[3];
+    for (std::size_t a = 0; a < 3; ++a) in[a] = values[static_cast<std::size_t>(steps_[k].in[a])];
+    values[static_cast<std::size_t>(out_[k])] = apply(steps_[k], in);
+  }
+  return values[static_cast<std::size_t>(result_)];
+}
+
+double Profile::at(double square) const {
+  const auto number = [](double x) { return Lane(x); };
+  return run(Lane(square), number, [](const Step& step, const Lane* in) { return step.value(in); }).v;
+}
+
+Disc Profile::over(const Disc& square) const {
+  const auto number = [](double x) { return Disc(x); };
+  return run(square, number, [](const Step& step, const Disc* in) { return step.bounded(in); });
+}
+
+std::string Profile::text() const {
+  Pool pool(false);
+  const Expr s = pool.variable({"s", Axis::param, Source::data, 1, Kind::real, Axes::none(), 0});
+  const auto number = [&](double x) { return pool.number(x); };
+  return show(run(s, number, [&](const Step& step, const Expr* in) {
+    return pool.make(step.op, {in, in + row(step.op).arity});
+  }));
+}
+
+const OpRow* Profile::without_disc(const std::vector<Disc>& squares) const {
+  std::vector<bool> ever(steps_.size(), false), asked(steps_.size(), false);
+  const auto number = [](double x) { return Disc(x); };
+  for (const Disc& square : squares)
+    run(square, number, [&](const Step& step, const Disc* in) {
+      const auto at = static_cast<std::size_t>(&step - steps_.data());
+      const Disc out = step.bounded(in);
+      const bool known = std::all_of(in, in + row(step.op).arity, [](const Disc& d) { return d.known(); });
+      if (known) asked[at] = true;
+      if (out.known()) ever[at] = true;
+      return out;
+    });
+  for (std::size_t k = 0; k < steps_.size(); ++k)
+    if (asked[k] && !ever[k]) return &row(steps_[k].op);
+  return nullptr;
+}
+
+}  // namespace distance
+}  // namespace kernweave

@@ -1,0 +1,19 @@
+// The instruction set that tiles of pairs run on is that of boxes, too.
+#include "far/loops.hpp"
+
+#include "cpu/isa.hpp"
+
+namespace kernweave {
+namespace far {
+
+const Loops& loops() {
+#if defined(__x86_64__)
+  const std::string& name = instruction_set().name;
+  if (name == "avx512") return loops_avx512;
+  if (name == "avx2") return loops_avx2;
+#endif
+  return loops_base;
+}
+
+}  // namespace far
+}  // namespace kernweave

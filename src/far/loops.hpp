@@ -1,0 +1,80 @@
+// The loops over points and terms of boxes that take the time, compiled for each instruction set.
+#pragma once
+#include <array>
+#include <cstdint>
+
+namespace kernweave {
+namespace far {
+
+constexpr int kBatch = 16;        // pairs of boxes at once
+constexpr int kRowsOfBlock = 4;   // rows of a class's matrix that share their columns
+constexpr int kMostDegrees = 48;  // of a polynomial along one axis
+
+// Products of Chebyshev polynomials of the places in a box, of degrees below `degrees` along each axis; of these, some:
+// none of degrees from `ends` on along the last axis, for each choice of degrees along the others.
+struct Terms {
+  int degrees;
+  const int* set;
+  int count;
+  const int* ends;
+};
+
+// Points of a box: where its first lies, and how places in the box go from -1 to 1. The centre is in two parts, for
+// boxes may be small beside their distance from the origin.
+template <int D>
+struct BoxPoints {
+  std::array<const double*, D> at;
+  int count;
+  std::array<double, D> centre, rest;
+  double half;
+};
+
+// A matrix in blocks of rows: of block b, columns[first[b]] to columns[first[b + 1] - 1], each with a number a row.
+struct BlockRows {
+  int blocks;
+  const int* first;
+  const int* columns;
+  const double* numbers;
+};
+
+struct Loops {
+  int lanes;
+  // out[r][t] = sum over m of numbers[m][r] table[m][t], all row by row.
+  void (*transform)(const double* numbers, int count, std::int64_t rest, const double* table, int to, double* out);
+  // out = matrix times in, of kBatch columns, row by row.
+  void (*multiply)(const BlockRows& matrix, const double* in, double* out);
+  // Sums over the points of a box of a weight times each term; `room` for degrees^D vectors of lanes.
+  void (*moments1)(const BoxPoints<1>&, const double* weights, const Terms&, double* room, double* out);
+  void (*moments2)(const BoxPoints<2>&, const double* weights, const Terms&, double* room, double* out);
+  void (*moments3)(const BoxPoints<3>&, const double* weights, const Terms&, double* room, double* out);
+  // Adds to each point of a box the sum of coefficients times terms; `room` for degrees^D numbers.
+  void (*evaluate1)(const BoxPoints<1>&, const double* coefficients, const Terms&, double* room, double* out);
+  void (*evaluate2)(const BoxPoints<2>&, const double* coefficients, const Terms&, double* room, double* out);
+  void (*evaluate3)(const BoxPoints<3>&, const double* coefficients, const Terms&, double* room, double* out);
+};
+
+extern const Loops loops_base;
+#if defined(__x86_64__)
+extern const Loops loops_avx2, loops_avx512;
+#endif
+
+// Those for the instruction set in use.
+const Loops& loops();
+
+template <int D>
+auto moments_of(const Loops& k) {
+  if constexpr (D == 1) return k.moments1;
+  else if constexpr (D == 2) return k.moments2;
+  else return k.moments3;
+}
+template <int D>
+auto evaluate_of(const Loops& k) {
+  if constexpr (D == 1) return k.evaluate1;
+  else if constexpr (D == 2) return k.evaluate2;
+  else return k.evaluate3;
+}
+
+constexpr int power(int base, int exponent) { return exponent == 0 ? 1 : base * power(base, exponent - 1); }
+
+}  // namespace far
+}  // namespace kernweave

@@ -1,0 +1,74 @@
+// Columns of boxes above hold for those below, so rows are those of the lowest boxes that have columns of their own.
+#include "far/near_rectangles.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace kernweave {
+namespace far {
+namespace {
+
+// Of each level, of each target box: does it, or what it is made of, have columns?
+template <int D>
+std::vector<std::vector<bool>> with_columns(const NearColumns& near, const Tree<D>& targets) {
+  std::vector<std::vector<bool>> has(near.size());
+  for (std::size_t l = near.size(); l-- > 0;)
+    for (std::size_t t = 0; t < near[l].size(); ++t) {
+      const auto& box = targets.boxes[l][t];
+      bool any = !near[l][t].empty();
+      for (int c = box.first_child; c < box.first_child + box.children && !any; ++c)
+        any = has[l + 1][static_cast<std::size_t>(c)];
+      has[l].push_back(any);
+    }
+  return has;
+}
+
+void add_rows(int begin, int end, std::vector<Columns> columns, std::vector<NearRectangle>* rectangles) {
+  std::sort(columns.begin(), columns.end(), [](const Columns& a, const Columns& b) { return a.begin < b.begin; });
+  const std::size_t first = rectangles->size();
+  for (const Columns& c : columns) {
+    if (rectangles->size() > first && rectangles->back().column_end == c.begin) rectangles->back().column_end = c.end;
+    else rectangles->push_back({begin, end, c.begin, c.end});
+  }
+}
+
+}  // namespace
+
+template <int D>
+std::vector<NearRectangle> near_rectangles(const NearColumns& near, const Tree<D>& targets, const Tree<D>& sources) {
+  struct Visit {
+    std::size_t level, box;
+    std::vector<Columns> columns;
+  };
+  const std::vector<std::vector<bool>> below = with_columns(near, targets);
+  const int columns = sources.size(), boxed = sources.boxed();
+  std::vector<NearRectangle> rectangles;
+  std::vector<Visit> pending = {{0, 0, {}}};
+  if (boxed < columns) pending[0].columns.push_back({boxed, columns});
+  while (!pending.empty()) {
+    Visit visit = std::move(pending.back());
+    pending.pop_back();
+    const auto& box = targets.boxes[visit.level][visit.box];
+    const std::vector<Columns>& own = near[visit.level][visit.box];
+    visit.columns.insert(visit.columns.end(), own.begin(), own.end());
+    const auto has = [&](int child) { return below[visit.level + 1][static_cast<std::size_t>(child)]; };
+    bool deeper = false;
+    for (int c = 0; c < box.children; ++c) deeper = deeper || has(box.first_child + c);
+    if (!deeper) {
+      add_rows(box.begin, box.end, std::move(visit.columns), &rectangles);
+      continue;
+    }
+    for (int c = box.children - 1; c >= 0; --c)
+      pending.push_back({visit.level + 1, static_cast<std::size_t>(box.first_child + c), visit.columns});
+  }
+  if (targets.boxed() < targets.size() && columns > 0)
+    add_rows(targets.boxed(), targets.size(), {{0, columns}}, &rectangles);
+  return rectangles;
+}
+
+template std::vector<NearRectangle> near_rectangles(const NearColumns&, const Tree<1>&, const Tree<1>&);
+template std::vector<NearRectangle> near_rectangles(const NearColumns&, const Tree<2>&, const Tree<2>&);
+template std::vector<NearRectangle> near_rectangles(const NearColumns&, const Tree<3>&, const Tree<3>&);
+
+}  // namespace far
+}  // namespace kernweave
