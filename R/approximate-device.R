@@ -19,7 +19,8 @@ sides_of_operands <- function(state) {
   if (!any(sides == 3)) sides
 }
 
-# There, a pair of a point with itself is one of the same places.
+# A GPU knows points by their places in the order of boxes: those of a point on both sides must be the same, where pairs
+# of a point with itself are left out.
 knows_diagonal_in_order <- function(state, plan) {
   is.null(state$tensor$pairs) || identical(plan$order_i, plan$order_j)
 }

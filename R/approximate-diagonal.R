@@ -1,6 +1,6 @@
 # Approximated matrices without the pairs of a point with itself.
 
-# Restricted to all pairs but those of a point with itself.
+# Is the formula restricted to all pairs but those of a point with itself?
 lacks_diagonal <- function(K) {
   said <- said_of(K$pairs)
   others <- said[c("by", "ranges", "pattern")]
@@ -8,7 +8,7 @@ lacks_diagonal <- function(K) {
   all(vapply(others, is.null, NA)) && format(said$where) %in% c(format(wanted), format(t(wanted)))
 }
 
-# Values of pairs of a point with itself that series stand for, by which products are less; those of near pairs may be
+# The values of the pairs of a point with itself that series stand for: products are less by these. Near ones may be
 # infinite, and are not computed at all. NULL where there are none.
 far_diagonal <- function(state, plan) {
   if (is.null(state$tensor$pairs)) return(NULL)

@@ -1,10 +1,14 @@
 # Approximated kernel matrices: sums over far pairs by series of the formula, over near ones pair by pair. The operator
-# is of kind "function"; `approximated` is an environment with
-#   tensor, tol, certify   what was asked for; `used`, the tolerance that audits have left
-#   plan                   what C++ and R hold of it, NULL until it is needed
-#   transposed             the same of t(tensor), once it is needed
-#   derivatives            the same of its derivatives, once they are needed
-#   audit                  what the first product showed
+# is of kind "function"; `approximated` is an environment, its state, with
+#   tensor, tol, certify      what was asked for; `all`: the formula with all of its pairs
+#   written                   the plan of that formula as it is written, and its data
+#   plan                      what is known of boxes and pairs, in C++ (`pointer`), in R, and on GPUs (`there`)
+#   audit                     what the first product showed; `used`, `near`, `times`: the tolerance, the precision of
+#                             near pairs, and the number of tries that failed audits have led to
+#   transposed, derivatives   states of t(tensor), and of the formula's derivatives; `derivative`: in what this is one
+#   prices                    other prices than those measured, for tests
+#   sides                     the axis of each operand
+# What is made only when it is needed is NULL until then.
 
 #' Approximate a kernel matrix
 #'
@@ -98,7 +102,7 @@ approximation_op <- function(state, K) {
          tensor = if (traced) K)
 }
 
-# Nothing is gained where most pairs are near, which is said where it takes long.
+# A word to the user where most pairs are near, so that nothing is gained, and that takes long.
 tell_of_near <- function(plan, extent) {
   share <- plan$near_pairs / max(prod(extent), 1)
   if (share < 0.5 || plan$near_pairs < 1e9) return(invisible())
@@ -117,7 +121,7 @@ check_approximated <- function(K) {
   }
 }
 
-# A formula whose points along both axes are known.
+# Whether a formula has its points along both axes.
 check_all_pairs <- function(K, argument, fun) {
   if (!is_lazy(K)) abort("input", "`", argument, "` must be a lazy tensor, not ", describe(K))
   refuse_batches_of(K, fun)
@@ -135,7 +139,7 @@ new_approximation <- function(tensor, tol, certify) {
   state
 }
 
-# Made anew in another session.
+# The plan, which is made when it is needed, and anew in another session.
 plan_of_approximation <- function(state) {
   if (!is.null(state$plan) && !is_dead(state$plan$pointer)) return(state$plan)
   K <- state$tensor
@@ -151,7 +155,7 @@ plan_of_approximation <- function(state) {
   state$plan <- plan
 }
 
-# Of another session, it is made anew.
+# The plan of the formula as it is written; one of another session is made anew.
 written_plan <- function(state) {
   if (is.null(state$written) || is_dead(state$written$plan)) state$written <- plan_as_written(state$all)
   state$written
@@ -163,7 +167,7 @@ refuse_plan <- function(state, why) {
         "distance and differences of the points: ", why, "; `K %*% b` itself has one")
 }
 
-# C++ says why it could not take the formula apart.
+# C++ returns a text where the formula is none of one distance.
 check_is_of_distance <- function(plan, argument) {
   if (is.character(plan)) {
     abort("not_a_distance", "`", argument, "` is no formula of one distance: ", plan, "; one is sqdist(x, y) or ",
@@ -180,7 +184,8 @@ plan_as_written <- function(K) {
 
 threads_of <- function(K) call_options(K$settings)$threads %or% 0L
 
-# Of a pair beside a term of a series, and of boxes that are not split, as measured (design/024-far.md).
+# What a pair costs beside a coefficient of a series, and what a pair of boxes may cost that is not split, as measured
+# (design/024-far.md).
 prices_of_pairs <- function(state) {
   single <- near_precision(state) == "float32"
   if (!is.null(state$prices)) state$prices
@@ -188,7 +193,7 @@ prices_of_pairs <- function(state) {
   else c(if (single) 1 else 4, 1e6)
 }
 
-# float32 is off by some 1e-7 of each number, which a tolerance of less would feel; and others, if an audit says so.
+# The precision that the tolerance asks for: float32 is off by some 1e-7 of each number, which one of less would feel.
 near_precision <- function(state) {
   state$near %or% if (state$certify == "audit" && state$used >= 1e-6) "float32" else "float64"
 }
@@ -210,7 +215,7 @@ transposed_approximation <- function(state) {
 # over columns.
 approximated_product <- function(state, v, u = NULL) {
   out <- unaudited_product(state, v, u)
-  # Of numbers that float32 has no room for.
+  # Near pairs may have numbers that float32 has no room for.
   if (!is_on_device(out) && !all(is.finite(out)) && near_in_float64(state)) out <- unaudited_product(state, v, u)
   if (state$certify == "proof" || !is.null(state$audit) || !length(v)) return(out)
   error <- relative_error(state, v, out, u)
@@ -225,22 +230,6 @@ approximated_product <- function(state, v, u = NULL) {
   }
   state$audit <- error
   out
-}
-
-# Where an audit has failed: is anything better now?
-near_in_float64 <- function(state, error = NULL) {
-  if (precision_beside(state, state$plan) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
-  state$near <- "float64"
-  state$plan[c("near_tensor", "there")] <- NULL
-  TRUE
-}
-# Errors fall more slowly than what is asked for, where boxes are left out above all: each time it falls faster.
-series_of_more_terms <- function(state, error) {
-  state$times <- (state$times %or% 0) + 1
-  enough <- if (is.finite(error)) state$used * state$tol / error / 2 else Inf
-  state$used <- min(min(state$tol, state$used) / 4^state$times, enough)
-  state$plan <- NULL
-  TRUE
 }
 
 unaudited_product <- function(state, v, u = NULL) {
@@ -269,7 +258,7 @@ finite_columns <- function(v) {
   v
 }
 
-# Columns times numbers of the rows, those of each component added up.
+# Columns times numbers of the rows; the columns of each component are added up.
 by_rows <- function(x, u) {
   if (is.null(u)) return(x)
   many <- ncol(x) %/% max(ncol(u), 1)
@@ -301,7 +290,8 @@ near_pairs <- function(state, plan) {
   state$plan$near_tensor <- lazy_set(near, precision = precision_beside(state, plan))
 }
 
-# Beside points far away, those of all others have few digits left in float32; nearly the same points have none.
+# The precision of near pairs. In float32 few digits of the points are left beside some that are far away, and none of
+# the distance of points that are nearly the same.
 precision_beside <- function(state, plan) if (plan$strays > 0 || plan$rough) "float64" else near_precision(state)
 
 #' @rdname approximate
@@ -350,45 +340,4 @@ approximated_components <- function(F, tol, w) {
           "other")
   }
   named(approximated_product(new_approximation(F, tol, "audit"), w), point_names(F, "i"), NULL)
-}
-
-# --- audits ------------------------------------------------------------------------------------------------------
-
-audit_rows <- 64
-
-exact_rows <- function(state, at) lazy_set(take_points(state$tensor, at, "i", "rows"), precision = "float64")
-
-# Of some rows, computed pair by pair: the largest of the columns' errors, relative to the rows or, where terms cancel,
-# to what they would be if terms had random signs.
-relative_error <- function(state, v, found, u = NULL) {
-  rows <- if (is.null(u)) seq_len(state$tensor$extent[1]) else which(rowSums(u != 0) > 0)
-  at <- rows[random_order(length(rows), 1)[seq_len(min(audit_rows, length(rows)))]]
-  some <- exact_rows(state, at)
-  of_rows <- if (!is.null(u)) u[at, , drop = FALSE]
-  exact <- pair_sums(some, v, of_rows)
-  squares <- if (is.null(u)) pair_sums(some^2, v^2)
-             else reduction(((Vi(of_rows) | Vj(v)) * some)^2, "sum")
-  found <- found[at, , drop = FALSE]
-  nowhere <- !is.finite(found) & !is.finite(exact)
-  found[nowhere] <- exact[nowhere] <- squares[nowhere] <- 0
-  off <- colSums((found - exact)^2)
-  if (anyNA(off)) return(Inf)
-  size <- pmax(colSums(exact^2), colSums(squares))
-  # Where all is 0, nothing but what was promised can be asked for.
-  off[size == 0 & sqrt(off) <= state$tol * state$plan$scale * sum(abs(v)) * max(1, abs(of_rows %or% 1))] <- 0
-  sqrt(max(0, ifelse(off == 0, 0, off / size)))
-}
-
-#' @rdname audit
-#' @param b numbers that an approximation multiplies, to be compared; random signs where there are none
-#' @export
-audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
-  state <- approximation_of(x)
-  if (is.null(state)) abort("input", "`x` must be what approximate() returned: other operators' products are exact")
-  n <- x$dim[1]
-  at <- audited_rows(n, rows, seed)
-  v <- if (is.null(b)) random_signs(x$dim[2], 1, 1) else unname(as.matrix(b))
-  exact <- exact_rows(state, at) %*% v
-  found <- unaudited_product(state, v)[at, , drop = FALSE]
-  audited(max(abs(found - exact)) / max(abs(exact), .Machine$double.xmin), at, n)
 }

@@ -68,7 +68,7 @@ through_terms <- function(state, terms, name, key, v, g) {
   total
 }
 
-# Of as many components. With `all`, over both axes.
+# What these pieces come to, side by side for so many components; with `all`, added up over both axes.
 derivative_sums <- function(pieces, components, all, v, u) {
   total <- 0
   for (piece in pieces) {
@@ -109,7 +109,7 @@ derivative_pieces <- function(state, terms, name, turned, component = NULL) {
   do.call(c, Map(function(part, k) derivative_pieces(state, part, name, turned, k), parts, at))
 }
 
-# The same of a formula that does not vary along both axes.
+# The sums of a formula that does not vary along both axes, which take no pairs.
 sums_of_one_side <- function(F, v, u) {
   along_j <- has_axis(F, "j")
   axis <- if (along_j) "j" else if (has_axis(F, "i")) "i" else "none"

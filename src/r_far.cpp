@@ -113,7 +113,7 @@ SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::distance::Cut cut;
     const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, n, n, 0, &cut);
-    if (!verdict.yes || !kernweave::distance::falls_between_same(cut)) return R_NilValue;
+    if (!verdict.yes || !kernweave::distance::falls_between_same(cut, kernweave::workers_from_r(0))) return R_NilValue;
     Rcpp::NumericMatrix points(static_cast<int>(n), cut.width);
     std::copy(cut.rows.points.begin(), cut.rows.points.end(), points.begin());
     return points;

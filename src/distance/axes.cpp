@@ -49,15 +49,6 @@ SquareMatrix axes_of(SquareMatrix a) {
   return turn;
 }
 
-SquareMatrix product(const SquareMatrix& a, const SquareMatrix& b, bool transposed = false) {
-  const std::size_t n = a.rows();
-  SquareMatrix out(n);
-  for (std::size_t r = 0; r < n; ++r)
-    for (std::size_t c = 0; c < n; ++c)
-      for (std::size_t k = 0; k < n; ++k) out.at(r, c) += a.at(r, k) * (transposed ? b.at(c, k) : b.at(k, c));
-  return out;
-}
-
 double largest_of(const SquareMatrix& m) {
   double most = 0;
   for (std::size_t r = 0; r < m.rows(); ++r)

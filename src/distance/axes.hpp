@@ -1,41 +1,27 @@
-// The axes of a squared distance, along which it is a plain sum of squares, and polynomials of the difference along
-// these.
+// The axes of a squared distance, along which it is a plain sum of squares, and polynomials along these.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "distance/polynomial.hpp"
+#include "distance/square_matrix.hpp"
 
 namespace kernweave {
 namespace distance {
 
-// A square matrix of few rows, row by row.
-class SquareMatrix {
- public:
-  explicit SquareMatrix(std::size_t n = 0) : n_(n), numbers_(n * n, 0.0) {}
-  std::size_t rows() const { return n_; }
-  double& at(std::size_t r, std::size_t c) { return numbers_[r * n_ + c]; }
-  double at(std::size_t r, std::size_t c) const { return numbers_[r * n_ + c]; }
-
- private:
-  std::size_t n_;
-  std::vector<double> numbers_;
-};
-
 class Axes {
  public:
-  // Of a polynomial of degree 2 that is nowhere negative.
+  // From the squared distance as a polynomial of degree 2, which must be nowhere negative.
   explicit Axes(const Polynomial& square);
 
   int width() const { return static_cast<int>(components_.size()); }
-  // Those of the difference that the distance knows, in order.
+  // The components of the difference that the distance depends on, in order.
   const std::vector<int>& components() const { return components_; }
 
-  // Of each polynomial, all of one degree, the numbers that the same power of each component along the axes is times.
-  // The axes may turn for that; several polynomials may have none in common, or be no such sums.
+  // Polynomials of one degree q as sums over the axes of a number times the q-th power of the component along each:
+  // these numbers, of one polynomial after the other. The axes may be turned for that; where none fit, it is refused.
   std::vector<double> numbers_of(const Polynomials& value, int degree);
-  // A point, by its components that the distance knows, to one along the axes.
+  // Is a point the same along the axes? Else move() takes it there, by the components that the distance depends on.
   bool is_plain() const;
   void move(double* point) const;
 
@@ -51,8 +37,8 @@ class Axes {
   SquareMatrix matrix() const;
 
   std::vector<int> components_;
-  std::vector<double> scales_;  // of each component, where no axes are turned
-  SquareMatrix onto_;           // else the matrix that is multiplied by components
+  std::vector<double> scales_;  // one for each component, where no axes are turned
+  SquareMatrix onto_;           // else the matrix that takes a point to the axes
 };
 
 }  // namespace distance

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "kernweave/elementary.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -15,15 +16,15 @@ namespace {
 using Complex = Disc::Complex;
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
-constexpr double kPi = 3.141592653589793;
-// Halvings of a stretch of squared distances, and of a cell. Bounds are tight before, unless something is singular.
+// How often a stretch of squared distances is halved, one without any bound so far, a cell; and all of a stretch
+// together. Bounds are tight before, unless something is singular.
 constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMostHalvings = 2000;
 constexpr double kTight = 1.25, kTightOfCell = 3;
 constexpr int kCells = 8;  // of the half turn, to begin with
 constexpr double kRounding = 1e-14;
 constexpr int kSamples = 4096;
 
-// `left`: of the halvings of the whole stretch.
+// `left`: how many halvings of the whole stretch there may be yet.
 double largest(const Profile& k, double least, double most, double enough, int depth, int* left) {
   const double bound = k.over(Disc::between(least, most)).size();
   if (bound <= enough || depth >= kHalvings || (bound == kNothing && depth >= kHalvingsInTheDark)) return bound;
@@ -66,7 +67,7 @@ double largest_in(const Profile& k, const Stretch& s, const Cell& cell, const So
   return first == kNothing ? first : std::max(first, largest_in(k, s, other, sought, depth - 1));
 }
 
-// No more than it is on the ellipse, at little cost.
+// A value that |k| has on the ellipse, so that no bound is less, at little cost.
 double sampled_on_ellipse(const Profile& k, const Stretch& s, double rho) {
   double most = 0;
   for (int part = 0; part <= kCells; ++part) {

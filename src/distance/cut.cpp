@@ -1,9 +1,8 @@
-// Every way from points to the value goes through one squared distance. It is found in the steps of the plan.
+// Every way from points to the value goes through one squared distance, which is found in the steps of the plan.
 #include "distance/cut.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -61,7 +60,7 @@ class Cutter {
     return square;
   }
 
-  // What a point is made of, and its factors.
+  // What the points of a side are made of: for each component a sum of atoms and a constant; and their factors.
   struct Wanted {
     Region region;
     std::vector<std::vector<std::pair<Atom, double>>> sums;
@@ -79,7 +78,7 @@ class Cutter {
       for (auto& term : of_columns.sums.back()) term.second = -term.second;
       of_columns.constants.push_back(0);
     }
-    // What is read behind all steps must be there still.
+    // Values that are read once all steps have run must keep their slots until then.
     std::vector<Ref> read;
     for (const Wanted* wanted : {&of_rows, &of_columns}) {
       for (const auto& sum : wanted->sums)
@@ -120,7 +119,8 @@ class Cutter {
     });
     return out;
   }
-  // Of numbers far from 0, the digits that tell them apart would be lost with those behind, so they come nearer first.
+  // Points come nearer to 0 before they are scaled or turned: far from it, rounding would take the digits that tell
+  // them apart.
   void put_along(const Axes& axes, Cut* cut) const {
     if (axes.is_plain()) return;
     const auto width = static_cast<std::size_t>(cut->width);
@@ -171,13 +171,9 @@ Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t
   return {};
 }
 
-void check_counts(const Cut& cut) {
-  for (const Side* side : {&cut.rows, &cut.columns})
-    user_check(side->count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
-}
-
-bool falls_between_same(const Cut& cut) {
-  if (!cut.rows.factors.empty() || !cut.columns.factors.empty() || cut.rows.points != cut.columns.points) return false;
+bool falls_between_same(const Cut& cut, const arrays::Workers& workers) {
+  if (!cut.rows.factors.empty() || !cut.columns.factors.empty()) return false;
+  if (!have_same_points(cut.rows, cut.columns, workers)) return false;
   if (cut.power > 0 || cut.components > 1) return false;
   double most = 0;
   for (int d = 0; d < cut.width; ++d) {

@@ -1,4 +1,4 @@
-// The difference of a row's point and a column's: of which numbers, made of the data of either side.
+// The difference of a row's point and a column's, component by component: which data of either side it is made of.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -12,7 +12,7 @@
 namespace kernweave {
 namespace distance {
 
-// A component of data, or of what a step has made of data of one side.
+// One component of data, or of what a step has made of one side's data.
 struct Atom {
   Ref ref;
   int component;
@@ -24,25 +24,25 @@ struct Atom {
   std::tuple<int, int, int> key() const { return {static_cast<int>(ref.from), ref.index, component}; }
 };
 
-// Components of rows and of columns, each times a number, and a number.
+// A sum of atoms of rows and of columns, each times a number, and of a number.
 struct Mixture {
   std::map<Atom, double> rows, columns;
   double constant = 0;
 
   void add(const Mixture& other, double times);
 };
-// Of a value: one for all components, or one for each.
+// A value's components; one stands for all of the same.
 using Mixtures = std::vector<Mixture>;
 
 class Difference {
  public:
-  // A component of it, of a row less one of a column; the constant is the row's.
+  // Components met so far: sums of rows' atoms less sums of columns'. The constant belongs to the row.
   const std::vector<Mixture>& components() const { return components_; }
 
-  // A value with rows and columns in each component, by components of the difference, which are added as they are met.
-  // None of one that stands on one side, or on neither.
+  // A value as polynomials of degree 1 in components of the difference, to which new ones are added. None where one of
+  // its components has no data of rows, or none of columns.
   std::optional<Polynomials> of(const Mixtures& value);
-  // The component that is one of these less the other.
+  // The number of the component that is just this atom less that one.
   std::optional<int> find(const Atom& row, const Atom& column) const;
 
  private:

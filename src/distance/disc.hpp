@@ -1,5 +1,5 @@
-// Complex discs, a lane of their own: rows run on one bound a formula over a region, and show it to be analytic there.
-// Knows no operation.
+// Complex discs, a lane like any other: operations' rows that run on one bound a formula there, and show it to be
+// analytic. Knows no operation.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -46,7 +46,7 @@ struct Disc {
   Disc(double x) : Disc(std::isfinite(x) ? Disc(x, 0, true) : nowhere()) {}
   Disc(Complex centre, double radius, bool real) : centre(centre), radius(radius), real(real) {}
   static Disc nowhere() { return {0, std::numeric_limits<double>::infinity(), false}; }
-  static Disc between(double least, double most);  // all of that at least
+  static Disc between(double least, double most);  // no less than the interval
 
   bool known() const { return std::isfinite(radius); }
   bool is_nothing() const { return centre == 0.0 && radius == 0; }
@@ -67,7 +67,7 @@ struct Disc {
   friend Mask differs(const Disc& a, const Disc& b);
   friend Mask truth(const Disc& a);
   friend Mask is_nan(const Disc& a);
-  // Where it is so for some, real numbers are between all of both.
+  // On an interval where the test is unknown, all from the least to the largest of both.
   friend Disc select(Mask test, const Disc& yes, const Disc& no);
 
   friend Disc abs(const Disc& a);
@@ -102,10 +102,10 @@ struct Disc {
 };
 
 Disc inverse(const Disc& a);
-// Wider by what is off in the last digits.
+// The disc, wider by what is off in its last digits.
 Disc rounded(const Disc& a);
 
-// All values of an operation, element by element, of arguments in discs lie in the one that this gives.
+// An operation on discs: all of its values, of arguments in these, lie in the disc that it returns.
 using BoundedFn = Disc (*)(const Disc* in);
 BoundedFn bounded(Op op);
 

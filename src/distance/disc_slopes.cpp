@@ -1,6 +1,7 @@
 // Rules by the slope: an analytic function is off from its value at the centre by no more than the radius times the
 // largest size of its derivative on the disc. On intervals of real numbers, where it rises or falls, its ends will do.
 #include "distance/disc.hpp"
+#include "kernweave/elementary.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -8,7 +9,6 @@ namespace {
 
 using Complex = Disc::Complex;
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr double kRounding = 1e-15;
 
 Disc by_slope(const Disc& value, const Disc& slope, const Disc& a) {

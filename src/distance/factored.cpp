@@ -60,13 +60,13 @@ Factored inverse(Factored value) {
   return value;
 }
 Factored opposite(Factored value) {
-  value.polynomials = value.polynomials * Polynomials{Polynomial::number(-1)};
+  value.polynomials = value.polynomials * -1.0;
   return value;
 }
 
 Factored mapped(const LinearMap& map, Factored value, Op op) {
   if (value.adds_up && map.size() == 1 && map[0].size() == 1) {
-    value.polynomials = value.polynomials * Polynomials{Polynomial::number(map[0][0].second)};
+    value.polynomials = value.polynomials * map[0][0].second;
     return value;
   }
   if (value.adds_up) throw no_function(*value.adds_up);

@@ -1,5 +1,5 @@
-// Products and quotients unite factors, sums need terms with the same ones, and everything else has none within. What
-// is a formula of a polynomial of degree 2 makes that the squared distance.
+// Products and quotients unite factors, sums need terms with the same factors, and no other operation may have any in
+// its arguments. The first polynomial of degree 2 that such an operation works on is the squared distance.
 #include "distance/factored_steps.hpp"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ Factored FactoredSteps::quotient(const Step& step) {
   return both;
 }
 
-// Of a difference of one component: the root of its square, and what it is times the inverse of that.
+// The size of a difference of one component is the root of its square, its sign the difference over that.
 Factored FactoredSteps::size_or_sign(const Step& step) {
   const Factored one = settled(of(step.in[0]));
   const bool narrow = one.degree() == 1 && one.is_single() && one.place == kOne;
@@ -109,7 +109,7 @@ Factored FactoredSteps::size_or_sign(const Step& step) {
   return {{}, {}, one.polynomials, new_step(Op::Divide, {new_number(1), root})};
 }
 
-// Of two values, which may stand on one side each.
+// A value less another: each may stand on one side, so that only together they are a difference.
 Factored FactoredSteps::less(const Ref& a, const Ref& b, int width) {
   const std::optional<Mixtures> one = origins_.mixture(a), other = origins_.mixture(b);
   if (one && other) {
@@ -123,7 +123,7 @@ Factored FactoredSteps::less(const Ref& a, const Ref& b, int width) {
   return sum(of(a), of(b), Op::Subtract);
 }
 
-// Of terms with the same factors one place, and so of two numbers.
+// Terms with the same factors are added up in the profile, polynomials beside the same place by themselves.
 Factored FactoredSteps::sum(const Factored& a, const Factored& b, Op op) {
   const Factored other = op == Op::Add ? b : opposite(b);
   if (b.is_zero()) return a;
@@ -150,7 +150,8 @@ Refused FactoredSteps::beside(const Factored& value) const {
   return {sentence(origins_.name_of(value.first_factor().ref), " enters beside the distance, not as a factor")};
 }
 
-// Of a term with a factor that is the row of a difference, and the opposite term with the column of it.
+// A term with a factor that is the row of a difference, and the opposite one with its column: one term with the
+// difference, which does not cancel.
 std::optional<Factored> FactoredSteps::joined(const Factored& a, const Factored& b) const {
   if (a.place != b.place || a.adds_up.has_value() != b.adds_up.has_value()) return {};
   std::optional<Factor> row = one_more(a.rows, b.rows), column = one_more(b.columns, a.columns);
@@ -174,7 +175,7 @@ std::optional<Factored> FactoredSteps::joined(const Factored& a, const Factored&
   return both;
 }
 
-// Two terms with the same factors, as places of the profile beside these.
+// The places in the profile of two terms with the same factors; `both` gets what stands beside these.
 FactoredSteps::Places FactoredSteps::united(const Factored& a, const Factored& b, const char* what, Factored* both) {
   if (!same_factors(a, b) || a.degree() != b.degree())
     throw Refused{sentence(what, " of terms with different factors")};
@@ -188,7 +189,7 @@ FactoredSteps::Places FactoredSteps::united(const Factored& a, const Factored& b
           place_of({{}, {}, {Polynomial::number(*times)}, b.place})};
 }
 
-// One of two terms with the same factors, or of one and nothing.
+// A choice between two terms with the same factors, or between a term and 0.
 Factored FactoredSteps::choice(const Step& step) {
   const int test = plain(step.in[0], step);
   const Factored a = of(step.in[1]), b = of(step.in[2]);
@@ -204,7 +205,6 @@ Factored FactoredSteps::choice(const Step& step) {
   return both;
 }
 
-// A linear operation on components.
 Factored FactoredSteps::under_linear(const Step& step) {
   const std::vector<bool> varies = *origins_.linear(step);
   std::optional<Factored> all;
@@ -216,7 +216,7 @@ Factored FactoredSteps::under_linear(const Step& step) {
   return *all;
 }
 
-// An operation, element by element, of formulas of the distance.
+// An operation that works element by element on formulas of the distance.
 Factored FactoredSteps::plain_step(const Step& step) {
   if (row(step.op).form != Form::elementwise) throw no_function(step.op);
   std::vector<int> in;
@@ -226,8 +226,8 @@ Factored FactoredSteps::plain_step(const Step& step) {
 
 // --- the distance ---
 
-// A polynomial of degree 2 as a number times the squared distance, which it becomes if none is known. One that knows
-// all components alike knows them once.
+// A polynomial of degree 2 as a number times the squared distance, which the first one becomes: over its number where
+// all squares have the same, so that the distance is a plain one, and with the other sign where none is positive.
 Factored FactoredSteps::settled(Factored value) {
   if (value.is_single() && value.degree() == 2 && square_.is_nothing()) {
     const Polynomial& found = value.polynomials[0];

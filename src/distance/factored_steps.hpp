@@ -1,5 +1,4 @@
-// Takes a formula apart, step by step: values are products of factors of either side, a formula of the squared
-// distance, and a polynomial of the difference of the points.
+// The steps of a formula, each as a product (Factored), and the squared distance that is met on the way.
 #pragma once
 #include <map>
 #include <optional>
@@ -18,16 +17,16 @@ namespace distance {
 
 class FactoredSteps {
  public:
-  // Steps are added to the profile as they are met.
+  // The profile gets a step for each one of the formula that works on the distance.
   FactoredSteps(Origins origins, Profile* profile) : origins_(std::move(origins)), profile_(profile) {}
 
-  // Of the formula.
+  // The formula itself.
   Factored whole(const Ref& ref) { return settled(of(ref)); }
-  // Where the profile has it with its number, and without its factors.
+  // The place in the profile of a value without its factors.
   int place_of(const Factored& value);
 
   const Difference& difference() const { return difference_; }
-  // The squared distance; nothing where none was met.
+  // The squared distance as a polynomial of the difference; nothing where none was met.
   const Polynomial& square() const { return square_; }
 
  private:
@@ -60,9 +59,10 @@ class FactoredSteps {
   Difference difference_;
   Polynomial square_;
   std::map<int, Factored> known_;  // by slots
-  std::map<double, int> numbers_;  // of the profile, and its steps, where they are
+  // Places in the profile of numbers and steps that it has already.
+  std::map<double, int> numbers_;
   std::map<std::pair<Op, std::vector<int>>, int> steps_;
-  int depth_ = 0;  // of steps that the present one is part of
+  int depth_ = 0;  // of steps within steps, at present
 };
 
 }  // namespace distance

@@ -10,12 +10,12 @@ namespace distance {
 // Stretches of squared distances, in order, apart from each other.
 class Negligible {
  public:
-  // Where |k| is no more than `enough`, as far as discs show, up to a largest squared distance.
+  // The stretches up to `most` on which |k| is no more than `enough`, as far as discs show.
   Negligible(const Profile& k, double most, double enough);
 
-  // Is it so from `least` to `most`?
+  // Is the formula small everywhere from `least` to `most`?
   bool covers(double least, double most) const;
-  // Is it so somewhere there?
+  // Is it small somewhere there?
   bool meets(double least, double most) const;
 
  private:

@@ -32,7 +32,6 @@ bool Origins::on_one_side(const Ref& ref) const {
   return depends(ref) == Depends::row || depends(ref) == Depends::column;
 }
 
-// By the data in it.
 std::string Origins::name_of(const Ref& ref) const {
   const auto name = [&](const Ref& of) { return plan_.variables[static_cast<std::size_t>(of.index)].name; };
   if (ref.from == Ref::From::variable) return sentence("`", name(ref), "`");
@@ -51,7 +50,7 @@ std::string Origins::name_of(const Ref& ref) const {
   return "a formula of " + all;
 }
 
-// Of operands that have the same numbers, the first.
+// The first of the operands that have the same numbers.
 Ref Origins::first_known(const Ref& ref) const {
   if (ref.from != Ref::From::variable) return ref;
   const auto axis = [&](int variable) { return plan_.variables[static_cast<std::size_t>(variable)].axis; };
@@ -72,7 +71,7 @@ std::vector<double> Origins::numbers(const Ref& ref) const {
 
 // --- sums of data ---
 
-// Not where the map would be too much work to find.
+// None where a map would take too much work to find.
 std::optional<std::vector<bool>> Origins::linear(const Step& step) const {
   constexpr double kMostWork = 1e8;
   std::vector<bool> fixed;
@@ -92,7 +91,6 @@ LinearMap Origins::map(const Step& step, std::size_t argument) const {
   return map_of(step, argument, fixed);
 }
 
-// What is no sum of data is data itself, where it is made of one side.
 std::optional<Mixtures> Origins::mixture(const Ref& ref, int depth) {
   if (depends(ref) == Depends::param) {
     Mixtures out;
@@ -132,7 +130,7 @@ std::optional<Mixtures> Origins::mixture_of(const Step& step, int depth) {
 
 // --- products of data ---
 
-// Not of too many.
+// A product of too many factors is one factor itself.
 Factored Origins::factors(const Ref& ref, int depth) {
   constexpr int kDeepest = 32;
   constexpr std::size_t kMostFactors = 8;
@@ -148,7 +146,7 @@ Factored Origins::factors(const Ref& ref, int depth) {
   if (step) factors_[ref.index] = found;
   return found;
 }
-// Without any, it is none that is known.
+// A product without factors stands for an operation that makes none.
 Factored Origins::factors_of(const Step& step, int depth) {
   const auto at = [&](std::size_t k) { return factors(step.in[k], depth + 1); };
   switch (step.op) {

@@ -1,4 +1,5 @@
-// The values of a formula's steps: what they depend on, and what data they are sums or products of.
+// Where the values of a formula's steps come from: which side they depend on, and which data they are sums or products
+// of.
 #pragma once
 #include <map>
 #include <optional>
@@ -16,24 +17,25 @@ namespace distance {
 
 class Origins {
  public:
-  // The evaluator has run the steps of parameters.
+  // An evaluator that has run the steps of parameters already.
   Origins(const Plan& plan, const std::vector<View>& data, const Evaluator& evaluator)
       : plan_(plan), program_(plan.variants.back().program), data_(data), evaluator_(evaluator) {}
 
   enum class Depends { param, row, column, pair };
   Depends depends(const Ref& ref) const;
   const Step* maker(const Ref& ref) const { return program_.maker(ref); }
-  // By the data in it.
+  // What a value is called in an error: by the data in it.
   std::string name_of(const Ref& ref) const;
 
-  // Of a parameter.
+  // The numbers of a parameter.
   std::vector<double> numbers(const Ref& ref) const;
-  // As a sum of data of both sides and numbers. What is none is data itself, where it is made of one side.
+  // A value as sums of atoms of both sides. One side's value that is no such sum is an atom itself; of others there is
+  // none.
   std::optional<Mixtures> mixture(const Ref& ref, int depth = 0);
-  // What depends on one side as a product of numbers and data, so that it is known again in others.
+  // One side's value as a product of data, so that the same factor is found again in other values.
   Factored factors(const Ref& ref, int depth = 0);
 
-  // Which arguments it is linear in, the others being parameters.
+  // The arguments that a step is linear in, all others being parameters, and its map of one of these.
   std::optional<std::vector<bool>> linear(const Step& step) const;
   LinearMap map(const Step& step, std::size_t argument) const;
 
@@ -47,7 +49,7 @@ class Origins {
   const Program& program_;
   const std::vector<View>& data_;
   const Evaluator& evaluator_;
-  std::map<int, std::optional<Mixtures>> mixtures_;  // by slots, and so are factors
+  std::map<int, std::optional<Mixtures>> mixtures_;  // by slots, as factors are
   std::map<int, Factored> factors_;
 };
 

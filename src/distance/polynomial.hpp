@@ -10,19 +10,19 @@ namespace distance {
 
 class Polynomial {
  public:
-  // Components in ascending order, each as often as it is multiplied.
+  // The components that a term multiplies, in ascending order: a square is the same one twice.
   using Powers = std::vector<int>;
 
   static Polynomial number(double x) { return Polynomial(Powers(), x); }
   static Polynomial component(int which, double times) { return Polynomial(Powers(1, which), times); }
-  Polynomial() = default;  // nothing, of any degree
+  Polynomial() = default;  // no terms: nothing, whatever the degree
 
   const std::map<Powers, double>& terms() const { return terms_; }
   bool is_nothing() const { return terms_.empty(); }
   bool is_zero() const;
   int degree() const { return is_nothing() ? 0 : static_cast<int>(terms_.begin()->first.size()); }
   double coefficient(const Powers& powers) const;
-  // The same component in every term and nothing else?
+  // Is each term a power of a single component?
   bool is_pure() const;
 
   void add(const Polynomial& other, double times);
@@ -36,7 +36,7 @@ class Polynomial {
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b);
 
-// Of a value: one for all components, or one for each.
+// A value's components; one stands for all of the same.
 using Polynomials = std::vector<Polynomial>;
 
 template <class T>
@@ -46,13 +46,13 @@ const T& of_component(const std::vector<T>& all, std::size_t component) {
 Polynomials operator*(const Polynomials& a, const Polynomials& b);
 Polynomials operator*(const Polynomials& a, double number);
 Polynomials operator+(const Polynomials& a, const Polynomials& b);
-// Of those that are not nothing.
+// The degree of those that have terms; 0 where none has.
 int degree_of(const Polynomials& all);
 bool is_zero(const Polynomials& all);
-// How many products of terms that takes.
+// How many products of terms a product takes.
 double work_of_product(const Polynomials& a, const Polynomials& b);
 
-// What `a` is of `b`, if that is one number up to rounding.
+// The number that `b` is multiplied by to be `a`, up to rounding; none where there is no such number.
 std::optional<double> ratio(const Polynomials& a, const Polynomials& b);
 
 }  // namespace distance

@@ -12,18 +12,19 @@ namespace distance {
 
 class Profile {
  public:
-  static constexpr int kMostPlaces = 96, kFewPlaces = 16;  // values at once; of most formulas that somebody writes
+  static constexpr int kMostPlaces = 96;  // of values that are there at once
+  static constexpr int kFewPlaces = 16;   // enough for most formulas that somebody writes, and quicker
 
-  // Places of values: the squared distance, which is there from the first, then what is added.
+  // Each adds a value and returns its place; place 0 is the squared distance.
   int add_number(double number);
   int add_step(Op op, const std::vector<int>& in);
   bool full() const { return places() >= kMostPlaces; }
   void end_with(int place) { result_ = place; }
 
-  // As R writes it, of `s`.
+  // The formula as R writes it, of `s`.
   std::string text() const;
-  // The first operation that has no value on discs around any of these squared distances though its arguments have; a
-  // null pointer where there is none.
+  // The first operation that has no value on any of these discs of squared distances though its arguments have; a null
+  // pointer where each operation has one.
   const OpRow* without_disc(const std::vector<Disc>& squares) const;
 
   double at(double square) const;
@@ -37,16 +38,16 @@ class Profile {
     std::array<int, 3> in;
   };
   int places() const { return 1 + static_cast<int>(numbers_.size() + steps_.size()); }
-  // Numbers become values by `number`, steps by `apply`.
+  // The result in a lane: `number` makes its values of numbers, `apply` of steps and their arguments.
   template <class L, class Number, class Apply>
   L run(L square, Number number, Apply apply) const;
   template <int kPlaces, class L, class Number, class Apply>
   L run_in(L square, Number number, Apply apply) const;
 
   std::vector<double> numbers_;
-  std::vector<int> at_;  // of each number, its place
+  std::vector<int> at_;  // the place of each number
   std::vector<Step> steps_;
-  std::vector<int> out_;  // of each step, the place of its value
+  std::vector<int> out_;  // the place of each step's value
   int result_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Why a formula cannot be taken apart: thrown within, caught by whoever was asked to.
+// Why a formula is none of one distance: thrown where that is found, and caught by take_apart().
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ namespace distance {
 struct Refused {
   std::string why;
 };
-// Of an operation on points.
+// The refusal of an operation on points that makes no function of their distance.
 Refused no_function(Op op);
 
 }  // namespace distance

@@ -2,7 +2,6 @@
 #include "far/approximation.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <optional>
 
@@ -14,28 +13,10 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// The first item of which it is so, or -1.
-template <class Test>
-Index first_of(Index items, const arrays::Workers& workers, Test test) {
-  std::atomic<Index> first{items};
-  arrays::each_piece(workers, items, [&](Index, Index begin, Index end) {
-    Index at = begin;
-    while (at < end && !test(at)) ++at;
-    if (at == end) return;
-    for (Index before = first; at < before && !first.compare_exchange_weak(before, at);) {}
-  });
-  return first == items ? -1 : first.load();
-}
-
-bool are_same(const std::vector<double>& a, const std::vector<double>& b, const arrays::Workers& workers) {
-  if (a.size() != b.size()) return false;
-  const auto differ = [&](Index k) { return a[static_cast<std::size_t>(k)] != b[static_cast<std::size_t>(k)]; };
-  return first_of(static_cast<Index>(a.size()), workers, differ) < 0;
-}
-
 // Of points in boxes of one side and the other.
 template <int D>
-distance::Reach reach_of(const Tree<D>& a, const Tree<D>& b) {
+distance::Reach reach_of(const Trees<D>& trees) {
+  const Tree<D>&a = trees.targets, &b = trees.sources;
   distance::Reach reach;
   if (a.boxed() == 0 || b.boxed() == 0) return reach;
   for (std::size_t d = 0; d < D; ++d) reach.add(a.least[d], a.most[d], b.least[d], b.most[d]);
@@ -47,11 +28,11 @@ class Approximated : public Approximation {
  public:
   Approximated(distance::Cut cut, const Wish& wish, const arrays::Workers& workers)
       : cut_(std::move(cut)), cube_(Cube<D>::around(cut_.rows.points, cut_.columns.points, workers)) {
-    const bool one_tree = are_same(cut_.rows.points, cut_.columns.points, workers);
-    same = one_tree && are_same(cut_.rows.factors, cut_.columns.factors, workers) && cut_.power % 2 == 0;
+    const bool one_tree = have_same_points(cut_.rows, cut_.columns, workers);
+    same = one_tree && have_same_factors(cut_.rows, cut_.columns, workers) && cut_.power % 2 == 0;
     targets_.emplace(cut_.rows.points, cube_, workers);
     if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
-    const distance::Reach reach = reach_of<D>(*targets_, sources());
+    const distance::Reach reach = reach_of(trees());
     const auto largest_between = [&](double least, double most) {
       return distance::largest_found(cut_.profile, least, most, cut_.power);
     };
@@ -66,10 +47,10 @@ class Approximated : public Approximation {
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
     Prices prices = wish.prices;
     prices.pair /= 1 + cut_.power * D;
-    plan_ = levels_of<D>(cut_.profile, demands, cube_, *targets_, sources(), prices, workers);
+    plan_ = levels_of<D>(cut_.profile, demands, trees(), prices, workers);
     for (distance::Side* side : {&cut_.rows, &cut_.columns}) {
       side->points = {};
-      if (!side->factors.empty()) scale *= largest_of(side->factors);
+      scale *= largest_factor(*side);
     }
     scale *= largest_of_numbers();
   }
@@ -86,7 +67,7 @@ class Approximated : public Approximation {
         sorted[static_cast<std::size_t>(p + c * n)] =
             weights[from + static_cast<std::size_t>(c * n)] * (of_columns.empty() ? 1 : of_columns[from]);
       }
-    add_far<D>(plan_, cube_, *targets_, sources(), cut_.power, sorted.data(), columns, workers, sums.data(),
+    add_far<D>(plan_, trees(), cut_.power, sorted.data(), columns, workers, sums.data(),
                bounds ? off.data() : nullptr);
     for (std::int64_t c = 0; c < columns; ++c)
       for (std::int64_t d = 0; d < cut_.components; ++d)
@@ -109,7 +90,7 @@ class Approximated : public Approximation {
   }
 
   std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const override {
-    return product_on<D>(device, plan_, cube_, *targets_, sources(),
+    return product_on<D>(device, plan_, trees(),
                          {cut_.rows.factors, cut_.columns.factors, cut_.numbers, cut_.power,
                           cut_.components, cut_.adds_up}, workers);
   }
@@ -157,11 +138,6 @@ class Approximated : public Approximation {
   }
 
  private:
-  static double largest_of(const std::vector<double>& numbers) {
-    double most = 0;
-    for (const double number : numbers) most = std::max(most, std::abs(number));
-    return most;
-  }
   // What a component of the formula may be times those of the difference.
   double largest_of_numbers() const {
     double most = 0;
@@ -180,6 +156,7 @@ class Approximated : public Approximation {
     return of_rows.empty() ? 1 : of_rows[of_rows.size() > count ? row + component * count : row];
   }
   const Tree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
+  Trees<D> trees() const { return {cube_, *targets_, sources()}; }
 
   distance::Cut cut_;
   const Cube<D> cube_;
@@ -187,23 +164,17 @@ class Approximated : public Approximation {
   Levels<D> plan_;
 };
 
-void check_finite(const distance::Side& side, const char* axis, const arrays::Workers& workers) {
-  const auto find = [&](const std::vector<double>& numbers, const char* what) {
-    const Index at = first_of(static_cast<Index>(numbers.size()), workers,
-                              [&](Index k) { return !std::isfinite(numbers[static_cast<std::size_t>(k)]); });
-    if (at >= 0) fail(Fault::input, what, "point ", at % side.count + 1, " along ", axis, " is not finite");
-  };
-  find(side.points, "");
-  find(side.factors, "the factor of ");
-}
-
 }  // namespace
 
 std::unique_ptr<Approximation> Approximation::make(distance::Cut cut, const Wish& wish,
                                                    const arrays::Workers& workers) {
-  distance::check_counts(cut);
-  check_finite(cut.rows, "i", workers);
-  check_finite(cut.columns, "j", workers);
+  const auto check = [&](const distance::Side& side, const char* axis) {
+    check_points(side, axis, workers);
+    check_factors(side, axis, workers);
+  };
+  for (const distance::Side* side : {&cut.rows, &cut.columns}) check_count(*side);
+  check(cut.rows, "i");
+  check(cut.columns, "j");
   switch (cut.width) {
     case 1: return std::make_unique<Approximated<1>>(std::move(cut), wish, workers);
     case 2: return std::make_unique<Approximated<2>>(std::move(cut), wish, workers);

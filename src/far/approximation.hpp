@@ -1,4 +1,4 @@
-// A matrix of a formula of the distance, taken apart into far and near pairs; multiplies by what the far ones come to.
+// An approximated matrix: a formula's pairs of points, parted into far and near ones, and products with the far ones.
 #pragma once
 #include <memory>
 #include <string>
@@ -30,11 +30,11 @@ class Approximation {
   static std::unique_ptr<Approximation> make(distance::Cut cut, const Wish& wish, const arrays::Workers& workers);
   virtual ~Approximation() = default;
 
-  // `weights` and results by the points as they came, column by column; results are those of each component of the
-  // formula, side by side for each column of weights. `bounds` as add_far() has them, or null.
+  // The far part of products, column by column, in the order in which points came. Each column of weights has a column
+  // of results, and of `bounds` unless that is null, for each component of the formula.
   virtual void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
                         double* bounds) const = 0;
-  // The far part on a device, which has all it needs from then on.
+  // The same for a device, which has all it needs from then on.
   virtual std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const = 0;
   virtual const std::vector<int>& order_of_rows() const = 0;
   virtual const std::vector<int>& order_of_columns() const = 0;
@@ -45,14 +45,14 @@ class Approximation {
   virtual int components() const = 0;
   virtual double bytes() const = 0;
 
-  // The formula of the squared distance, and why it has no series, where an operation has none.
+  // The profile, and why it has no series where it has none: texts.
   virtual std::string formula() const = 0;
   virtual std::string why_no_series() const = 0;
-  virtual std::string factors() const = 0;  // on which sides there are some
+  virtual std::string factors() const = 0;  // which sides have some
 
-  bool rough = false;  // is it known of points in float64 alone?
-  double scale = 0;   // the largest value of the formula, times the largest factors of rows and columns
-  bool same = false;  // is the matrix its own transpose, as the points of both sides are the same, and their factors?
+  bool rough = false;  // do near pairs need points in float64?
+  double scale = 0;    // the largest value of the formula, with numbers and factors
+  bool same = false;   // is the matrix its own transpose, since both sides have the same points and factors?
 };
 
 }  // namespace far

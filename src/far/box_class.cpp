@@ -8,12 +8,12 @@
 
 #include "distance/bounds.hpp"
 #include "far/loops.hpp"
+#include "kernweave/elementary.hpp"
 
 namespace kernweave {
 namespace far {
 namespace {
 
-constexpr double kPi = 3.141592653589793;
 
 // Shares of the tolerance: what interpolation may be off by, and what too low degrees are; the rest is for small
 // coefficients. In a proof the first two count by sizes of weights, the rest by their moments, which are far less.
@@ -27,7 +27,8 @@ constexpr double kGrowth = 15;
 template <int D>
 constexpr std::array<int, 3> kPoints = D == 3 ? std::array<int, 3>{12, 20, 30} : std::array<int, 3>{12, 24, 48};
 
-// Squared distances along one axis. The box of a point at its edge is a matter of rounding.
+// Squared distances along one axis. Boxes reach a little further than they are: which one a point at an edge is in is a
+// matter of rounding.
 constexpr double kEdge = 0x1p-20;
 distance::Reach reach_of(int offset, double half) {
   const double near = std::max(0.0, 2.0 * (offset - 1) - kEdge) * half, far = reach_along(offset, half);
@@ -86,16 +87,16 @@ std::vector<double> series(const distance::Profile& k, const Offset<D>& offset, 
   return numbers;
 }
 
-// Of a series of so many degrees, a few per cent of the products of polynomials are kept: no fewer than these.
+// A series of so many degrees keeps a few per cent of its coefficients, and no fewer than these.
 template <int D>
-double least_terms(int degrees) {
+double least_coefficients(int degrees) {
   return 0.5 * std::pow(degrees, 4 * D / 3.0);
 }
 
-// The class by interpolation in so many points, if that is enough.
+// Is interpolation in so many points enough for a series? Then the class has it.
 template <int D>
-bool is_far(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half, double most_terms,
-            int points, BoxClass* found) {
+bool is_far(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half,
+            double most_coefficients, int points, BoxClass* found) {
   const double tolerance = demands.tolerance;
   const Count count = demands.grade == Grade::audit ? Count::squares : Count::sizes;
   const Shares shares = shares_of(demands.grade);
@@ -108,7 +109,7 @@ bool is_far(const distance::Profile& k, const Demands& demands, const Offset<D>&
   const auto enough = std::find_if(out.begin() + 1, out.end(), [&](double o) { return o <= outside; });
   if (enough == out.end()) return false;
   const auto degrees = static_cast<int>(enough - out.begin());
-  if (least_terms<D>(degrees) > most_terms) return false;
+  if (least_coefficients<D>(degrees) > most_coefficients) return false;
   const double room = count == Count::squares ? shares.degrees * tolerance * tolerance : tolerance - *enough - tail;
   PairSeries& kept = found->series = of_both_boxes<D>(of_difference, table, degrees, count, room);
   found->bound = *enough + tail +
@@ -124,8 +125,8 @@ bool is_far(const distance::Profile& k, const Demands& demands, const Offset<D>&
 double reach_along(int offset, double half) { return (2.0 * (std::abs(offset) + 1) + kEdge) * half; }
 
 template <int D>
-BoxClass analysed(const distance::Profile& k, const Demands& asked, const Offset<D>& offset, double half,
-                  double most_terms) {
+BoxClass class_of(const distance::Profile& k, const Demands& asked, const Offset<D>& offset, double half,
+                  double most_coefficients) {
   const Demands demands = without_difference<D>(asked, offset, half);
   BoxClass found;
   double least = 0, most = 0;
@@ -141,19 +142,19 @@ BoxClass analysed(const distance::Profile& k, const Demands& asked, const Offset
       return found;
     }
   }
-  if (most_terms <= 0) return found;
+  if (most_coefficients <= 0) return found;
   for (const int points : kPoints<D>)
-    if (is_far<D>(k, demands, offset, half, most_terms, points, &found)) break;
-  if (found.kept > most_terms) {
+    if (is_far<D>(k, demands, offset, half, most_coefficients, points, &found)) break;
+  if (found.kept > most_coefficients) {
     found.fate = Fate::split;
     found.series = {};
   }
   return found;
 }
 
-template BoxClass analysed<1>(const distance::Profile&, const Demands&, const Offset<1>&, double, double);
-template BoxClass analysed<2>(const distance::Profile&, const Demands&, const Offset<2>&, double, double);
-template BoxClass analysed<3>(const distance::Profile&, const Demands&, const Offset<3>&, double, double);
+template BoxClass class_of<1>(const distance::Profile&, const Demands&, const Offset<1>&, double, double);
+template BoxClass class_of<2>(const distance::Profile&, const Demands&, const Offset<2>&, double, double);
+template BoxClass class_of<3>(const distance::Profile&, const Demands&, const Offset<3>&, double, double);
 
 }  // namespace far
 }  // namespace kernweave

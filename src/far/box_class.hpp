@@ -1,5 +1,5 @@
-// Pairs of boxes with the same offset up to signs and the order of axes: may they be left out, or replaced by a series,
-// and by how much is that off?
+// A class: pairs of boxes with the same offset up to signs and the order of axes. May they be left out, or replaced by
+// a series, and by how much is that off?
 #pragma once
 #include "distance/profile.hpp"
 #include "far/offset.hpp"
@@ -8,14 +8,14 @@
 namespace kernweave {
 namespace far {
 
-// How a bound is reckoned: sums of what is dropped are never exceeded; roots of sums of squares are what signs that
-// cancel leave, and have to be audited.
+// How a bound is reckoned. In a proof what is dropped is added up, which no error exceeds; for an audit it is the root
+// of the sum of squares, which is what signs that cancel leave.
 enum class Grade { proof, audit };
 
 struct Demands {
-  double tolerance = 0;  // of the value of a pair
+  double tolerance = 0;  // that the value of a pair of points may be off by
   Grade grade = Grade::audit;
-  int power = 0;  // of a component of the difference, which the formula is multiplied by
+  int power = 0;  // of each component of the difference, which the formula is multiplied by
 };
 
 // What becomes of pairs of boxes: left out, replaced by a series, computed pair by pair, or taken up again as pairs of
@@ -24,24 +24,25 @@ enum class Fate { skipped, far, near, split };
 
 struct BoxClass {
   Fate fate = Fate::split;
-  // Of what skipping, or the series, is off by; times the difference, if that is multiplied. In a proof but for small
-  // coefficients, which the moments of weights are asked about (ClassMatrix).
+  // What skipping, or the series, is off by, without the difference. In a proof small coefficients are not in it: they
+  // count times the moments of a product's weights (ClassMatrix).
   double bound = 0;
   PairSeries series;
-  double kept = 0;  // how many of its coefficients are
+  double kept = 0;  // how many coefficients are kept
 };
 
-// The largest number of degrees.
+// The largest number of degrees along an axis.
 template <int D>
 constexpr int kMostDegreesOf = D == 1 ? 40 : D == 2 ? 24 : 14;
 
 // How far points of two boxes can be apart along an axis.
 double reach_along(int offset, double half);
 
-// Of boxes whose sides are twice `half` long. Series of more terms than `most_terms` are of no use to any of them.
+// The class of an offset, of boxes whose sides are twice `half` long. Pairs have no use for a series of more than
+// `most_coefficients`.
 template <int D>
-BoxClass analysed(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half,
-                  double most_terms);
+BoxClass class_of(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half,
+                  double most_coefficients);
 
 }  // namespace far
 }  // namespace kernweave

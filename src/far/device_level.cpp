@@ -19,12 +19,12 @@ std::int64_t bytes_of(std::int64_t numbers) { return numbers * static_cast<std::
 }  // namespace
 
 template <int D>
-LevelThere<D>::LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
-                          const Tree<D>& sources, std::size_t number, int power, const arrays::Workers& workers)
+LevelThere<D>::LevelThere(Device* device, const Level<D>& level, const Trees<D>& trees, std::size_t number, int power,
+                          const arrays::Workers& workers)
     : device_(device), spread_(Spread::of(power, D)), terms_(level.terms.count()), padded_(level.terms.padded()),
       degrees_(level.terms.terms().degrees), half_(level.half),
-      targets_(device, cube, targets.boxes[number], level.targets, half_, gpu::kFarEvaluated),
-      sources_(device, cube, sources.boxes[number], level.sources, half_, gpu::kFarStretch) {
+      targets_(device, trees.cube, trees.targets.boxes[number], level.targets, half_, gpu::kFarEvaluated),
+      sources_(device, trees.cube, trees.sources.boxes[number], level.sources, half_, gpu::kFarStretch) {
   send_terms(level.terms);
   send_matrices(level);
   for (width_ = gpu::kFarMostBatch; width_ > 1 && shared_bytes() > kSharedBytes;) width_ /= 2;

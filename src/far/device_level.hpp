@@ -21,8 +21,8 @@ struct SeriesRoom {
 template <int D>
 class LevelThere {
  public:
-  LevelThere(Device* device, const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets,
-             const Tree<D>& sources, std::size_t number, int power, const arrays::Workers& workers);
+  LevelThere(Device* device, const Level<D>& level, const Trees<D>& trees, std::size_t number, int power,
+             const arrays::Workers& workers);
 
   // How many numbers it needs of each kind.
   std::int64_t moments() const { return sources_.count * numbers(); }

@@ -12,18 +12,17 @@ using gpu::FarTask;
 template <int D>
 class ProductThere : public DeviceProduct {
  public:
-  ProductThere(Device* device, const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets,
-               const Tree<D>& sources, const Beside& beside, const arrays::Workers& workers)
+  ProductThere(Device* device, const Levels<D>& plan, const Trees<D>& trees, const Beside& beside,
+               const arrays::Workers& workers)
       : device_(device), spread_(Spread::of(beside.power, D)),
         components_(beside.adds_up ? 1 : beside.components), summands_(beside.components / components_),
-        targets_(device, targets, beside.of_rows), of_components_(sent(device, beside.of_components)) {
-    if (&targets != &sources || beside.of_rows != beside.of_columns)
-      sources_ = std::make_unique<PointsThere<D>>(device, sources, beside.of_columns);
+        targets_(device, trees.targets, beside.of_rows), of_components_(sent(device, beside.of_components)) {
+    if (&trees.targets != &trees.sources || beside.of_rows != beside.of_columns)
+      sources_ = std::make_unique<PointsThere<D>>(device, trees.sources, beside.of_columns);
     std::int64_t moments = 0, series = 0, parts = 0, waiting = 0;
     for (std::size_t l = 0; l < plan.levels.size(); ++l) {
       if (!plan.levels[l].terms.any()) continue;
-      levels_.push_back(
-          std::make_unique<LevelThere<D>>(device, plan.levels[l], cube, targets, sources, l, beside.power, workers));
+      levels_.push_back(std::make_unique<LevelThere<D>>(device, plan.levels[l], trees, l, beside.power, workers));
       const LevelThere<D>& level = *levels_.back();
       moments = std::max(moments, level.moments());
       series = std::max(series, level.series());
@@ -32,7 +31,7 @@ class ProductThere : public DeviceProduct {
     }
     room_ = {room_for(device, moments), room_for(device, series), room_for(device, parts), room_for(device, waiting)};
     not_finite_ = room_for(device, 1);
-    weights_ = room_for(device, beside.of_columns.empty() ? 0 : sources.size());
+    weights_ = room_for(device, beside.of_columns.empty() ? 0 : trees.sources.size());
   }
 
   bool sort(bool of_rows, const double* numbers, int columns, double* sorted, bool ask) override {
@@ -114,19 +113,18 @@ class ProductThere : public DeviceProduct {
 }  // namespace
 
 template <int D>
-std::unique_ptr<DeviceProduct> product_on(Device* device, const Levels<D>& plan, const Cube<D>& cube,
-                                          const Tree<D>& targets, const Tree<D>& sources, const Beside& beside,
-                                          const arrays::Workers& workers) {
+std::unique_ptr<DeviceProduct> product_on(Device* device, const Levels<D>& plan, const Trees<D>& trees,
+                                          const Beside& beside, const arrays::Workers& workers) {
   device->enter();
-  return std::make_unique<ProductThere<D>>(device, plan, cube, targets, sources, beside, workers);
+  return std::make_unique<ProductThere<D>>(device, plan, trees, beside, workers);
 }
 
-template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<1>&, const Cube<1>&, const Tree<1>&,
-                                                   const Tree<1>&, const Beside&, const arrays::Workers&);
-template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<2>&, const Cube<2>&, const Tree<2>&,
-                                                   const Tree<2>&, const Beside&, const arrays::Workers&);
-template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<3>&, const Cube<3>&, const Tree<3>&,
-                                                   const Tree<3>&, const Beside&, const arrays::Workers&);
+template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<1>&, const Trees<1>&, const Beside&,
+                                                   const arrays::Workers&);
+template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<2>&, const Trees<2>&, const Beside&,
+                                                   const arrays::Workers&);
+template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<3>&, const Trees<3>&, const Beside&,
+                                                   const arrays::Workers&);
 
 }  // namespace far
 }  // namespace kernweave

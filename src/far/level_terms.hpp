@@ -13,7 +13,8 @@ namespace far {
 struct ClassMatrix {
   std::vector<int> first, columns;
   std::vector<double> numbers;
-  // In a proof, sizes of all coefficients that are not in it: by terms of the source, and of sources that are no terms.
+  // In a proof, the sizes of coefficients that are not in it, added up by terms of the source; and of sources that are
+  // no terms of the level.
   std::vector<double> dropped;
   double of_no_term = 0;
 
@@ -22,11 +23,12 @@ struct ClassMatrix {
   }
 };
 
-// One set for all classes of a level, the same whatever the order of the axes.
+// One set of terms for all classes of a level, the same for every order of the axes, so that turned boxes share it.
 template <int D>
 class LevelTerms {
  public:
-  // Of the classes that are used; coefficients of all are given back, and those of no term join the bound.
+  // Takes the series of the classes that are used, and frees those of all. Coefficients of no term join a class's
+  // bound.
   LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
 
   bool any() const { return !set_.empty(); }
@@ -35,7 +37,7 @@ class LevelTerms {
   int padded() const { return (count() + kRowsOfBlock - 1) / kRowsOfBlock * kRowsOfBlock; }
   const ClassMatrix& matrix(int box_class) const { return matrices_[static_cast<std::size_t>(box_class)]; }
 
-  // How a box sees a class whose axes are turned: term k stands where `place[k]` does, times `sign[k]`.
+  // A turn of the axes takes term k to term place[k], times sign[k].
   struct Turn {
     std::vector<int> place;
     std::vector<double> sign;
@@ -54,9 +56,9 @@ class LevelTerms {
   ClassMatrix matrix_of(const PairSeries& series) const;
 
   int degrees_ = 0;
-  std::vector<int> set_;    // numbers of terms, in order
-  std::vector<int> ends_;   // of the last axis's degrees
-  std::vector<int> place_;  // of each number, -1 where it is not needed
+  std::vector<int> set_;    // the numbers of terms, in order
+  std::vector<int> ends_;   // of degrees along the last axis, as in Terms
+  std::vector<int> place_;  // in the set, by a term's number; -1 where it is no term
   std::vector<ClassMatrix> matrices_;
   std::vector<Turn> turns_;
 };

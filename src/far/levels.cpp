@@ -15,19 +15,20 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// Candidates that are too many where they are most of all pairs of boxes.
+// So many candidates are too many, where they are more than that share of all pairs of boxes.
 constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
-constexpr int kStretches = 256;         // of the target boxes of a level, each the work of one thread
-// Terms that moving a point's number in or out of a series comes to, and that a series takes by itself; measured.
-constexpr double kTermsOfPoint = 0.02, kTermsOfSeries = 0.3;
-// What a term takes beside one of fewer components: of three there are more than the first-level cache has room for.
-constexpr double kTerm[] = {1, 1, 1.5};
+constexpr int kStretches = 256;  // of the target boxes of a level, each the work of one thread
+// Work is counted in coefficients of series. Each product of polynomials takes so much of it for a point whose number
+// goes in or out of a series, and for the series by itself; measured.
+constexpr double kWorkOfPoint = 0.02, kWorkOfSeries = 0.3;
+// What a coefficient takes by the number of components: in three there are more than a first-level cache has room for.
+constexpr double kWorkOfCoefficient[] = {1, 1, 1.5};
 // A tenth of what finding a series of 1, 2, and 3 components takes: a plan is rarely for one product.
-constexpr double kTermsOfClass[] = {5e5, 2e6, 1e7};
+constexpr double kWorkOfClass[] = {5e5, 2e6, 1e7};
 constexpr std::size_t kClassesAtOnce = 32;
-constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; from then on, no more are looked for
+constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; once there are more, no more series
 
-// Pairs in the order of classes and turns, otherwise as they are.
+// Pairs in the order of kinds, those of a kind as they were.
 std::vector<FarPair> by_kind(const std::vector<FarPair>& pairs, std::size_t classes) {
   const auto kind = [](const FarPair& pair) {
     return static_cast<std::size_t>(pair.box_class * (kTurns + 1) + pair.turn - FarPair::kSkipped);
@@ -44,34 +45,33 @@ template <int D>
 class Planner {
  public:
   using Box = typename Tree<D>::Box;
-  // A source box; the number of its offset among those that a stretch has met, times that of turns, and its turn.
+  // A source box; its kind is the number of its offset among those that a stretch has met, times kTurns, plus its turn.
   struct Candidate {
     int source, kind = 0;
   };
   using Candidates = std::vector<std::vector<Candidate>>;  // of each target box
 
-  Planner(const distance::Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
-          const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers)
-      : k_(k), demands_(demands), cube_(cube), targets_(targets), sources_(sources), prices_(prices),
-        workers_(workers) {}
+  Planner(const distance::Profile& k, const Demands& demands, const Trees<D>& trees, const Prices& prices,
+          const arrays::Workers& workers)
+      : k_(k), demands_(demands), trees_(trees), prices_(prices), workers_(workers) {}
 
   Levels<D> run() {
     Levels<D> all;
     Candidates candidates = {{{0}}};
-    near_.resize(targets_.boxes.size());
-    for (std::size_t l = 0; l < targets_.boxes.size(); ++l) {
-      near_[l].resize(targets_.boxes[l].size());
-      if (l >= sources_.boxes.size() || candidates.empty()) continue;
+    near_.resize(trees_.targets.boxes.size());
+    for (std::size_t l = 0; l < trees_.targets.boxes.size(); ++l) {
+      near_[l].resize(trees_.targets.boxes[l].size());
+      if (l >= trees_.sources.boxes.size() || candidates.empty()) continue;
       candidates = plan_level(l, std::move(candidates), &all);
     }
-    all.near = near_rectangles<D>(near_, targets_, sources_);
+    all.near = near_rectangles<D>(near_, trees_.targets, trees_.sources);
     for (const NearRectangle& r : all.near)
       all.near_pairs += static_cast<double>(r.row_end - r.row) * (r.column_end - r.column);
     return all;
   }
 
  private:
-  // What there is of an offset: pairs of points of all its boxes, and of the largest two.
+  // How many pairs of points there are at an offset: of all its pairs of boxes, and of the largest one.
   struct Met {
     double pairs = 0, most_pairs = 0;
 
@@ -82,7 +82,7 @@ class Planner {
   };
   struct Offsets {
     std::map<Offset<D>, Met> all;
-    std::vector<std::vector<int>> numbers;  // in order, of those that each stretch has met
+    std::vector<std::vector<int>> numbers;  // for each stretch, those of the offsets it has met, as it met them
   };
   // What has become of the candidates of a level.
   struct Sorted {
@@ -94,7 +94,7 @@ class Planner {
   };
 
   Candidates plan_level(std::size_t l, Candidates candidates, Levels<D>* all) {
-    const double half = cube_.width / 2 / std::ldexp(1.0, static_cast<int>(l));
+    const double half = trees_.cube.width / 2 / std::ldexp(1.0, static_cast<int>(l));
     const Offsets offsets = offsets_of(l, &candidates);
     std::vector<BoxClass> classes = classes_of(offsets.all, half);
     Sorted sorted = sorted_by_class(l, candidates, offsets, classes);
@@ -103,14 +103,15 @@ class Planner {
     for (std::size_t c = 0; c < classes.size(); ++c) {
       used.push_back(sorted.far_pairs[c] > 0);
       far_pairs += sorted.far_pairs[c];
-      work += sorted.far_pairs[c] * (classes[c].kept + kTermsOfSeries * power(classes[c].series.degrees, D));
+      work += sorted.far_pairs[c] * (classes[c].kept + kWorkOfSeries * power(classes[c].series.degrees, D));
     }
     LevelTerms<D> terms(&classes, used, workers_);
-    const double of_point = kTermsOfPoint * power(terms.terms().degrees, D);
-    work += of_point * (points_in(targets_.boxes[l], sorted.to) + points_in(sources_.boxes[l], sorted.from));
+    const double of_point = kWorkOfPoint * power(terms.terms().degrees, D);
+    work += of_point * (points_in(trees_.targets.boxes[l], sorted.to) +
+                        points_in(trees_.sources.boxes[l], sorted.from));
     all->levels.push_back({half, std::move(classes), std::move(sorted.far), std::move(terms),
-                           NumberedBoxes(sorted.to), NumberedBoxes(sorted.from), kTerm[D - 1] * work, far_pairs,
-                           sorted.skipped_pairs});
+                           NumberedBoxes(sorted.to), NumberedBoxes(sorted.from), kWorkOfCoefficient[D - 1] * work,
+                           far_pairs, sorted.skipped_pairs});
     return children_of(l, sorted.next);
   }
 
@@ -132,7 +133,7 @@ class Planner {
     return all;
   }
 
-  // Candidates get their kind.
+  // The offsets of candidates, which get their kinds.
   Offsets offsets_of(std::size_t l, Candidates* candidates) const {
     struct Own {
       std::unordered_map<std::int64_t, int> number;
@@ -141,9 +142,9 @@ class Planner {
     std::vector<Own> of_stretch(static_cast<std::size_t>(stretches_of(candidates->size())));
     each_target(candidates->size(), [&](std::size_t stretch, std::size_t t) {
       Own& own = of_stretch[stretch];
-      const Box& target = targets_.boxes[l][t];
+      const Box& target = trees_.targets.boxes[l][t];
       for (Candidate& c : (*candidates)[t]) {
-        const Box& source = sources_.boxes[l][static_cast<std::size_t>(c.source)];
+        const Box& source = trees_.sources.boxes[l][static_cast<std::size_t>(c.source)];
         Offset<D> offset;
         for (std::size_t d = 0; d < D; ++d) offset[d] = target.at[d] - source.at[d];
         const Folded<D> at = folded<D>(offset);
@@ -167,7 +168,7 @@ class Planner {
     return out;
   }
 
-  // Some at once, so that what they take is known before there are more.
+  // The classes of offsets. Some are made at once, so that their memory is known before there are more.
   std::vector<BoxClass> classes_of(const std::map<Offset<D>, Met>& met, double half) const {
     std::vector<std::pair<Offset<D>, Met>> all(met.begin(), met.end());
     std::vector<BoxClass> classes(all.size());
@@ -177,9 +178,9 @@ class Planner {
       const bool room = numbers < kMostNumbers;
       arrays::each_task(workers_, static_cast<Index>(last - first), [&](Index c) {
         const auto& entry = all[first + static_cast<std::size_t>(c)];
-        const bool pays = room && entry.second.pairs * prices_.pair > kTermsOfClass[D - 1];
+        const bool pays = room && entry.second.pairs * prices_.pair > kWorkOfClass[D - 1];
         classes[first + static_cast<std::size_t>(c)] =
-            analysed<D>(k_, demands_, entry.first, half, pays ? entry.second.most_pairs * prices_.pair : 0);
+            class_of<D>(k_, demands_, entry.first, half, pays ? entry.second.most_pairs * prices_.pair : 0);
       });
       for (std::size_t c = first; c < last; ++c)
         numbers += static_cast<double>(classes[c].series.coefficients.size());
@@ -193,14 +194,14 @@ class Planner {
     Sorted out;
     out.far.resize(stretches);
     out.to.resize(candidates.size());
-    out.from.resize(sources_.boxes[l].size());
+    out.from.resize(trees_.sources.boxes[l].size());
     out.far_pairs.resize(classes.size());
     out.next.resize(candidates.size());
     each_target(candidates.size(), [&](std::size_t stretch, std::size_t t) {
-      const Box& target = targets_.boxes[l][t];
+      const Box& target = trees_.targets.boxes[l][t];
       for (const Candidate& c : candidates[t]) {
         const int number = offsets.numbers[stretch][static_cast<std::size_t>(c.kind / kTurns)];
-        const Box& source = sources_.boxes[l][static_cast<std::size_t>(c.source)];
+        const Box& source = trees_.sources.boxes[l][static_cast<std::size_t>(c.source)];
         const FarPair pair{static_cast<int>(t), c.source, number, c.kind % kTurns};
         switch (fate_of(classes[static_cast<std::size_t>(number)], target, source)) {
           case Fate::skipped: out.far[stretch].push_back({pair.target, pair.source, number, FarPair::kSkipped}); break;
@@ -230,7 +231,7 @@ class Planner {
     const double pairs = pairs_of(target, source);
     if (of.fate == Fate::skipped) return Fate::skipped;
     if (of.fate == Fate::far && is_worth(of, target, source, pairs)) return Fate::far;
-    const bool few = pairs * prices_.pair <= kTerm[D - 1] * prices_.at_once;
+    const bool few = pairs * prices_.pair <= kWorkOfCoefficient[D - 1] * prices_.at_once;
     return few || target.children == 0 || source.children == 0 ? Fate::near : Fate::split;
   }
   static double pairs_of(const Box& target, const Box& source) {
@@ -239,37 +240,37 @@ class Planner {
 
   // Is the series less work than the pairs?
   bool is_worth(const BoxClass& of, const Box& target, const Box& source, double pairs) const {
-    const double of_points = kTermsOfSeries + kTermsOfPoint * (target.size() + source.size());
-    return pairs * prices_.pair > kTerm[D - 1] * (of.kept + of_points * power(of.series.degrees, D));
+    const double of_points = kWorkOfSeries + kWorkOfPoint * (target.size() + source.size());
+    return pairs * prices_.pair > kWorkOfCoefficient[D - 1] * (of.kept + of_points * power(of.series.degrees, D));
   }
 
-  // What is nowhere far would come to pairs of all boxes.
+  // A formula that is nowhere far would come to the pairs of all boxes: that is refused.
   void check_is_some_use(std::size_t l, const Candidates& next) const {
     double all = 0;
     for (std::size_t t = 0; t < next.size(); ++t)
       for (const Candidate& c : next[t])
-        all += static_cast<double>(targets_.boxes[l][t].children) *
-               sources_.boxes[l][static_cast<std::size_t>(c.source)].children;
-    const double boxes = static_cast<double>(targets_.boxes[l + 1].size()) * sources_.boxes[l + 1].size();
+        all += static_cast<double>(trees_.targets.boxes[l][t].children) *
+               trees_.sources.boxes[l][static_cast<std::size_t>(c.source)].children;
+    const double boxes = static_cast<double>(trees_.targets.boxes[l + 1].size()) * trees_.sources.boxes[l + 1].size();
     if (all <= kMostCandidates || all <= kMostOfAll * boxes) return;
-    const std::string why = distance::why_no_series(k_, 0, D * cube_.width * cube_.width);
+    const std::string why = distance::why_no_series(k_, 0, D * trees_.cube.width * trees_.cube.width);
     fail(Fault::unsupported, "the formula has hardly a series at these distances: ", why, why.empty() ? "" : ", and ",
          "nearly all pairs would be computed");
   }
 
   void add_children(std::size_t l, const std::vector<Candidate>& of, std::vector<Candidate>* children) const {
     for (const Candidate& c : of) {
-      const Box& source = sources_.boxes[l][static_cast<std::size_t>(c.source)];
+      const Box& source = trees_.sources.boxes[l][static_cast<std::size_t>(c.source)];
       for (int child = 0; child < source.children; ++child) children->push_back({source.first_child + child});
     }
   }
 
   Candidates children_of(std::size_t l, const Candidates& next) const {
-    if (l + 1 >= targets_.boxes.size() || l + 1 >= sources_.boxes.size()) return {};
+    if (l + 1 >= trees_.targets.boxes.size() || l + 1 >= trees_.sources.boxes.size()) return {};
     check_is_some_use(l, next);
-    Candidates children(targets_.boxes[l + 1].size());
+    Candidates children(trees_.targets.boxes[l + 1].size());
     each_target(next.size(), [&](std::size_t, std::size_t t) {
-      const Box& target = targets_.boxes[l][t];
+      const Box& target = trees_.targets.boxes[l][t];
       for (int child = 0; child < target.children; ++child)
         add_children(l, next[t], &children[static_cast<std::size_t>(target.first_child + child)]);
     });
@@ -279,8 +280,7 @@ class Planner {
 
   const distance::Profile& k_;
   const Demands demands_;
-  const Cube<D>& cube_;
-  const Tree<D>&targets_, &sources_;
+  const Trees<D> trees_;
   const Prices prices_;
   const arrays::Workers& workers_;
   NearColumns near_;
@@ -293,17 +293,17 @@ NumberedBoxes::NumberedBoxes(const std::vector<bool>& which) {
 }
 
 template <int D>
-Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
-                    const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers) {
-  return Planner<D>(k, demands, cube, targets, sources, prices, workers).run();
+Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Trees<D>& trees, const Prices& prices,
+                    const arrays::Workers& workers) {
+  return Planner<D>(k, demands, trees, prices, workers).run();
 }
 
-template Levels<1> levels_of(const distance::Profile&, const Demands&, const Cube<1>&, const Tree<1>&, const Tree<1>&,
-                             const Prices&, const arrays::Workers&);
-template Levels<2> levels_of(const distance::Profile&, const Demands&, const Cube<2>&, const Tree<2>&, const Tree<2>&,
-                             const Prices&, const arrays::Workers&);
-template Levels<3> levels_of(const distance::Profile&, const Demands&, const Cube<3>&, const Tree<3>&, const Tree<3>&,
-                             const Prices&, const arrays::Workers&);
+template Levels<1> levels_of(const distance::Profile&, const Demands&, const Trees<1>&, const Prices&,
+                             const arrays::Workers&);
+template Levels<2> levels_of(const distance::Profile&, const Demands&, const Trees<2>&, const Prices&,
+                             const arrays::Workers&);
+template Levels<3> levels_of(const distance::Profile&, const Demands&, const Trees<3>&, const Prices&,
+                             const arrays::Workers&);
 
 }  // namespace far
 }  // namespace kernweave

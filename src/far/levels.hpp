@@ -1,10 +1,7 @@
 // Which pairs of boxes are left out, which have series, and which are computed pair by pair: level by level.
 #pragma once
-#include <functional>
-#include <memory>
 #include <vector>
 
-#include "base/threads.hpp"
 #include "far/box_class.hpp"
 #include "far/level_terms.hpp"
 #include "far/near_rectangles.hpp"
@@ -13,14 +10,14 @@
 namespace kernweave {
 namespace far {
 
-// A pair of boxes, for whose points a series or nothing stands.
+// A pair of boxes that is skipped, or has a series.
 struct FarPair {
   static constexpr int kSkipped = -1;
   int target, source;
   int box_class, turn;  // no turn where the pair is left out
 };
 
-// Boxes of a level that have series: the number of each among them, -1 of others.
+// The boxes of a level that have series, numbered; others have -1.
 struct NumberedBoxes {
   explicit NumberedBoxes(const std::vector<bool>& which);
   bool has(std::size_t box) const { return number[box] >= 0; }
@@ -33,16 +30,17 @@ template <int D>
 struct Level {
   double half;
   std::vector<BoxClass> classes;
-  // Of stretches of target boxes, each for one thread: pairs of a class and a turn lie together.
+  // Pairs by stretches of target boxes, each the work of one thread; in a stretch, those of a class and a turn lie
+  // together.
   std::vector<std::vector<FarPair>> far;
   LevelTerms<D> terms;
   NumberedBoxes targets, sources;
-  double work;  // of its series, in terms
-  double pairs_far, pairs_skipped;  // of boxes
+  double work;                      // what its series take, in coefficients
+  double pairs_far, pairs_skipped;  // pairs of boxes
 };
 
-// What a pair costs beside a term of a series, and the terms that boxes not to be split may come to; as measured
-// (design/024-far.md).
+// What a pair of points costs beside a coefficient of a series, and what a pair of boxes may cost to be computed at
+// once, not split; as measured (design/024-far.md).
 struct Prices {
   double pair = 3, at_once = 160000;
 };
@@ -55,8 +53,8 @@ struct Levels {
 };
 
 template <int D>
-Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Cube<D>& cube, const Tree<D>& targets,
-                    const Tree<D>& sources, const Prices& prices, const arrays::Workers& workers);
+Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Trees<D>& trees, const Prices& prices,
+                    const arrays::Workers& workers);
 
 }  // namespace far
 }  // namespace kernweave

@@ -10,8 +10,9 @@ constexpr int kBatch = 16;        // pairs of boxes at once
 constexpr int kRowsOfBlock = 4;   // rows of a class's matrix that share their columns
 constexpr int kMostDegrees = 48;  // of a polynomial along one axis
 
-// Products of Chebyshev polynomials of the places in a box, of degrees below `degrees` along each axis; of these, some:
-// none of degrees from `ends` on along the last axis, for each choice of degrees along the others.
+// Products of Chebyshev polynomials of a place in a box, one along each axis, of less than `degrees`. The set has the
+// numbers of some. For each choice of degrees along the axes before, none of these has a degree from `ends` on along
+// the last one.
 struct Terms {
   int degrees;
   const int* set;
@@ -19,8 +20,7 @@ struct Terms {
   const int* ends;
 };
 
-// Points of a box: where its first lies, and how places in the box go from -1 to 1. The centre is in two parts, for
-// boxes may be small beside their distance from the origin.
+// Points of a box: where the components of the first lie, and the box, in which places go from -1 to 1 (Centre).
 template <int D>
 struct BoxPoints {
   std::array<const double*, D> at;

@@ -1,4 +1,4 @@
-// Near pairs: boxes of all levels, and the points that each is near to, as rectangles of rows and columns.
+// Near pairs as rectangles of rows and columns, from the points that the boxes of each level are near to.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace kernweave {
 namespace far {
 
-// Rows from .. to - 1 with columns from .. to - 1, by places in the trees' orders.
+// All pairs of some rows and some columns, by places in the trees' orders; ends are behind the last one.
 struct NearRectangle {
   int row, row_end, column, column_end;
 };
@@ -15,9 +15,9 @@ struct NearRectangle {
 struct Columns {
   int begin, end;
 };
-using NearColumns = std::vector<std::vector<std::vector<Columns>>>;  // of each level, of each target box
+using NearColumns = std::vector<std::vector<std::vector<Columns>>>;  // for each target box of each level
 
-// Rows in order, those of the same rows side by side, columns in order. Points in no box are near to all.
+// Rectangles in the order of rows; of the same rows, in the order of columns. Points in no box are near to all.
 template <int D>
 std::vector<NearRectangle> near_rectangles(const NearColumns& near, const Tree<D>& targets, const Tree<D>& sources);
 

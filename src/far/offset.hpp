@@ -1,5 +1,5 @@
-// From one box of a level to another, in boxes; and the same up to signs and the order of the axes, since a distance
-// knows neither.
+// Offsets from a box of a level to another, in boxes, and how they are folded: up to signs and the order of axes, which
+// a distance does not know.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace far {
 template <int D>
 using Offset = std::array<int, D>;
 
-// How an offset comes out of the one with sizes in falling order: a number for its signs and the order of its axes.
+// A turn takes a folded offset back to the offset: three bits for its signs, and a number for the order of its axes.
 constexpr int kTurns = 48;
 
 template <int D>
 struct Folded {
-  Offset<D> at;  // none negative, falling
+  Offset<D> at;  // not negative, the largest first
   int turn;
 };
 
-// Axis d of the folded offset is axis order[d] of the offset.
+// The axis of the offset that each axis of the folded one is.
 template <int D>
 Offset<D> axes_of(int turn) {
   const int number = turn >> 3;
@@ -35,7 +35,7 @@ Offset<D> axes_of(int turn) {
 // Is the offset negative along this axis?
 inline bool is_turned(int turn, int axis) { return turn >> axis & 1; }
 
-// A number for each offset of boxes of a level.
+// A number that tells folded offsets of a level apart.
 template <int D>
 std::int64_t number_of(const Offset<D>& offset) {
   std::int64_t number = 0;

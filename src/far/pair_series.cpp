@@ -17,8 +17,6 @@ namespace {
 // coefficients come to far less, but not rows.
 constexpr double of_rows(Count count) { return count == Count::squares ? 0.1 : 0.01; }
 
-double counted(double number, Count count) { return count == Count::squares ? number * number : std::abs(number); }
-
 // Sizes of numbers in four steps for each power of two, so that the smallest can be dropped without sorting.
 class Sizes {
  public:

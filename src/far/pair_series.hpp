@@ -1,4 +1,4 @@
-// A series on the differences of two boxes as products of polynomials of both: its coefficients, less the small ones.
+// The series of a pair of boxes: products of polynomials of the places in both, with coefficients, less the small ones.
 #pragma once
 #include <array>
 #include <cmath>
@@ -13,21 +13,21 @@ struct PairSeries {
   struct Degrees {
     int target, source;
   };
-  int degrees = 0;            // of the polynomials along each axis, and one
-  std::vector<Degrees> pairs;  // those along one axis that may be met
-  // Rows of coefficients, one for each of the pairs along the last axis. A row's number is that of its pairs along the
-  // axes before.
+  int degrees = 0;             // of the polynomials along each axis are less than this
+  std::vector<Degrees> pairs;  // that may be met along one axis
+  // Coefficients in rows: a row has one for each of the pairs along the last axis, and its number, in digits, tells the
+  // pairs along the axes before.
   std::vector<int> rows;
   std::vector<double> coefficients;
-  double least = 0;  // those below are dropped
-  // What rows that are left out come to, and coefficients that are dropped: the sum of sizes, or of squares.
+  double least = 0;  // smaller coefficients are dropped
+  // What the rows that are left out come to, and the coefficients that are dropped.
   Count count = Count::sizes;
   double of_rows = 0, of_small = 0;
 
   bool keeps(double coefficient) const { return std::abs(coefficient) >= least; }
 
-  // f(term of the target, of the source, coefficient) for each, dropped or not: a term's number has a digit an axis, of
-  // so many values.
+  // Calls f(term of the target, term of the source, coefficient) for each coefficient, dropped or not. A term's number
+  // has a digit for each axis, of `digits` values.
   template <int D, class F>
   void each(int digits, F f) const {
     const auto many = pairs.size();
@@ -46,16 +46,16 @@ struct PairSeries {
   }
 };
 
-// What is left out of a series with such coefficients for each number of degrees.
+// What a series with these coefficients leaves out, by the number of degrees that it keeps.
 template <int D>
 std::vector<double> left_out(const std::vector<double>& of_difference, const PairTable& table, Count count);
 
-// Rows and small coefficients that come to less than `room` are dropped.
+// The series of both boxes. Rows and small coefficients that come to less than `room` are dropped.
 template <int D>
 PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTable& table, int degrees, Count count,
                          double room);
 
-// Takes the leading axis of `from` numbers to `to` numbers, which become the last axis.
+// Multiplies the leading axis, of `from` numbers, by a table; its `to` results become the last axis.
 std::vector<double> along_axis(const std::vector<double>& numbers, int from, const std::vector<double>& table, int to);
 
 }  // namespace far

@@ -1,22 +1,24 @@
-// T_m((u - v) / 2) as a sum of products T_a(u) T_b(v): a table that is the same for every formula.
+// Chebyshev polynomials of a difference, T_m((u - v) / 2), as sums of products T_a(u) T_b(v): a table for all formulas.
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
 namespace kernweave {
 namespace far {
 
-// How what is dropped of them adds up: sizes, or squares.
+// How what is dropped adds up: sizes, or squares.
 enum class Count { sizes, squares };
+inline double counted(double number, Count count) {
+  return count == Count::squares ? number * number : std::abs(number);
+}
 
 // For m below `degrees`, a and b below `terms`.
 struct PairTable {
   PairTable(int degrees, int terms);
 
-  double at(int m, int a, int b) const {
-    return numbers[static_cast<std::size_t>((m * terms + a) * terms + b)];
-  }
-  // The sum of all |numbers|, or of all squares, for m; and of those that are not both below so many terms.
+  double at(int m, int a, int b) const { return numbers_[place(m, a, b)]; }
+  // What all numbers of an m come to, and those whose a or b is not below so many terms.
   struct Mass {
     double all = 0;
     std::vector<double> outside;
@@ -26,13 +28,15 @@ struct PairTable {
   }
 
   const int degrees, terms;
-  std::vector<double> numbers;
 
  private:
+  std::size_t place(int m, int a, int b) const { return static_cast<std::size_t>((m * terms + a) * terms + b); }
+
+  std::vector<double> numbers_;
   std::vector<Mass> sizes_, squares_;
 };
 
-// Made once a process.
+// The table of these sizes, which is made once a process.
 const PairTable& pair_table(int degrees, int terms);
 
 }  // namespace far

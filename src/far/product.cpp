@@ -23,13 +23,13 @@ class LevelProduct {
  public:
   using Box = typename Tree<D>::Box;
 
-  LevelProduct(const Level<D>& level, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources,
-               std::size_t number, int power, const arrays::Workers& workers)
-      : level_(level), cube_(cube), targets_(targets), sources_(sources), target_boxes_(targets.boxes[number]),
-        source_boxes_(sources.boxes[number]), workers_(workers), spread_(Spread::of(power, D)),
+  LevelProduct(const Level<D>& level, const Trees<D>& trees, std::size_t number, int power,
+               const arrays::Workers& workers)
+      : level_(level), trees_(trees), target_boxes_(trees.targets.boxes[number]),
+        source_boxes_(trees.sources.boxes[number]), workers_(workers), spread_(Spread::of(power, D)),
         padded_(level.terms.padded()) {}
 
-  // `bound`, which may be null: what small coefficients that are dropped come to is added to it.
+  // `bound` may be null; else what dropped coefficients come to is added to it.
   void add(const double* weights, int columns, double* sums, double* bound) {
     slots_ = columns * spread_.count();
     off_.assign(static_cast<std::size_t>(bound ? level_.targets.count * slots_ : 0), 0.0);
@@ -52,7 +52,7 @@ class LevelProduct {
 
   BoxPoints<D> points(const Tree<D>& tree, const Box& box) const {
     BoxPoints<D> found;
-    const Centre<D> centre(cube_, box.at, level_.half);
+    const Centre<D> centre(trees_.cube, box.at, level_.half);
     found.centre = centre.at;
     found.rest = centre.rest;
     for (std::size_t d = 0; d < D; ++d) found.at[d] = tree.components[d].data() + box.begin;
@@ -81,12 +81,12 @@ class LevelProduct {
     const Terms terms = level_.terms.terms();
     const auto room = static_cast<std::size_t>(power(terms.degrees, D) * loops().lanes);
     each_box(source_boxes_, level_.sources, room, [&](int number, const Box& box, double* mine) {
-      const BoxPoints<D> in_box = points(sources_, box);
+      const BoxPoints<D> in_box = points(trees_.sources, box);
       std::vector<double> times(static_cast<std::size_t>(box.size()));
       for (int slot = 0; slot < slots_; ++slot) {
         const int own = slot % spread_.count(), column = slot / spread_.count();
         const auto axis = static_cast<std::size_t>(spread_.component(own));
-        const double* const of_column = weights + Index{column} * sources_.size() + box.begin;
+        const double* const of_column = weights + Index{column} * trees_.sources.size() + box.begin;
         for (int p = 0; p < box.size(); ++p)
           times[static_cast<std::size_t>(p)] =
               of_column[p] * to_power(-place_in(in_box, axis, p), spread_.exponent(own));
@@ -97,12 +97,12 @@ class LevelProduct {
     });
   }
 
-  // What a product adds to, and by what it is multiplied.
+  // A slot that a product is added to, times a number.
   struct Share {
     int slot;
     double times;
   };
-  // Of the product with moments of each power of -v, for boxes at an offset.
+  // The slots that products with moments of each power of -v go to, for boxes at this pair's offset.
   std::vector<std::vector<Share>> shares(const FarPair& pair) const {
     std::vector<std::vector<Share>> out(static_cast<std::size_t>(spread_.count()));
     const Box &target = target_boxes_[static_cast<std::size_t>(pair.target)],
@@ -172,7 +172,7 @@ class LevelProduct {
     const auto room = static_cast<std::size_t>(power(terms.degrees, D));
     const double scale = to_power(level_.half, spread_.power);
     each_box(target_boxes_, level_.targets, room, [&](int number, const Box& box, double* mine) {
-      const BoxPoints<D> in_box = points(targets_, box);
+      const BoxPoints<D> in_box = points(trees_.targets, box);
       std::vector<double> found(static_cast<std::size_t>(box.size()));
       for (int slot = 0; slot < slots_; ++slot) {
         std::fill(found.begin(), found.end(), 0.0);
@@ -180,7 +180,7 @@ class LevelProduct {
         const int own = slot % spread_.count(), column = slot / spread_.count(), exponent = spread_.exponent(own);
         for (int d = 0; d < spread_.components; ++d) {
           if (!spread_.is_of(own, d)) continue;
-          double* const out = sums + Index{column * spread_.components + d} * targets_.size() + box.begin;
+          double* const out = sums + Index{column * spread_.components + d} * trees_.targets.size() + box.begin;
           for (int p = 0; p < box.size(); ++p)
             out[p] += scale * binomial_term(spread_.power, exponent, place_in(in_box, static_cast<std::size_t>(d), p)) *
                       found[static_cast<std::size_t>(p)];
@@ -189,7 +189,7 @@ class LevelProduct {
     });
   }
 
-  // Of each power of the places at the target, which are 1 at most.
+  // Dropped coefficients count times each power of the place at the target, which is 1 at most.
   void add_off(int columns, double* bound) {
     const double unit = to_power(level_.half, spread_.power);
     for (std::size_t t = 0; t < target_boxes_.size(); ++t) {
@@ -201,27 +201,27 @@ class LevelProduct {
           for (int q = 0; q <= spread_.power; ++q)
             off += unit * binomial_term(spread_.power, q, 1) *
                    off_at(static_cast<int>(t), c * spread_.count() + spread_.at(q, d));
-          double* const out = bound + Index{c * spread_.components + d} * targets_.size();
+          double* const out = bound + Index{c * spread_.components + d} * trees_.targets.size();
           for (int p = box.begin; p < box.end; ++p) out[p] += off;
         }
     }
   }
 
   const Level<D>& level_;
-  const Cube<D>& cube_;
-  const Tree<D>&targets_, &sources_;
+  const Trees<D> trees_;
   const std::vector<Box>&target_boxes_, &source_boxes_;
   const arrays::Workers& workers_;
   const Spread spread_;
   const int padded_;
-  int slots_ = 0;  // series of a box
+  int slots_ = 0;  // series of a box: one for each column of weights and power (Spread)
   std::vector<double> moments_, series_, off_;
 };
 
 // What a class may be off by, times the sizes of the weights that it is applied to, and of the difference.
 template <int D>
-void add_bounds(const Levels<D>& plan, const Tree<D>& targets, const Tree<D>& sources, int power, int component,
-                const double* weights, double* bound) {
+void add_bounds(const Levels<D>& plan, const Trees<D>& trees, int power, int component, const double* weights,
+                double* bound) {
+  const Tree<D>&targets = trees.targets, &sources = trees.sources;
   std::vector<double> before(static_cast<std::size_t>(sources.size()) + 1, 0.0);
   for (std::size_t p = 1; p < before.size(); ++p) before[p] = before[p - 1] + std::abs(weights[p - 1]);
   const auto axis = static_cast<std::size_t>(component);
@@ -246,29 +246,29 @@ void add_bounds(const Levels<D>& plan, const Tree<D>& targets, const Tree<D>& so
 }  // namespace
 
 template <int D>
-void add_far(const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources, int power,
-             const double* weights, int columns, const arrays::Workers& workers, double* sums, double* bound) {
+void add_far(const Levels<D>& plan, const Trees<D>& trees, int power, const double* weights, int columns,
+             const arrays::Workers& workers, double* sums, double* bound) {
   const Spread spread = Spread::of(power, D);
-  const auto of = [&](int c) { return weights + Index{c} * sources.size(); };
-  const auto place = [&](int c, int d) { return Index{c * spread.components + d} * targets.size(); };
+  const auto of = [&](int c) { return weights + Index{c} * trees.sources.size(); };
+  const auto place = [&](int c, int d) { return Index{c * spread.components + d} * trees.targets.size(); };
   const int at_once = std::max(1, kColumnsAtOnce / spread.count());
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     if (!plan.levels[l].terms.any()) continue;
-    LevelProduct<D> level(plan.levels[l], cube, targets, sources, l, power, workers);
+    LevelProduct<D> level(plan.levels[l], trees, l, power, workers);
     for (int c = 0; c < columns; c += at_once)
       level.add(of(c), std::min(at_once, columns - c), sums + place(c, 0), bound ? bound + place(c, 0) : nullptr);
   }
   for (int c = 0; bound && c < columns; ++c)
     for (int d = 0; d < spread.components; ++d)
-      add_bounds<D>(plan, targets, sources, power, d, of(c), bound + place(c, d));
+      add_bounds<D>(plan, trees, power, d, of(c), bound + place(c, d));
 }
 
-template void add_far(const Levels<1>&, const Cube<1>&, const Tree<1>&, const Tree<1>&, int, const double*, int,
-                      const arrays::Workers&, double*, double*);
-template void add_far(const Levels<2>&, const Cube<2>&, const Tree<2>&, const Tree<2>&, int, const double*, int,
-                      const arrays::Workers&, double*, double*);
-template void add_far(const Levels<3>&, const Cube<3>&, const Tree<3>&, const Tree<3>&, int, const double*, int,
-                      const arrays::Workers&, double*, double*);
+template void add_far(const Levels<1>&, const Trees<1>&, int, const double*, int, const arrays::Workers&, double*,
+                      double*);
+template void add_far(const Levels<2>&, const Trees<2>&, int, const double*, int, const arrays::Workers&, double*,
+                      double*);
+template void add_far(const Levels<3>&, const Trees<3>&, int, const double*, int, const arrays::Workers&, double*,
+                      double*);
 
 }  // namespace far
 }  // namespace kernweave

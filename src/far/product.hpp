@@ -7,12 +7,12 @@
 namespace kernweave {
 namespace far {
 
-// Of `columns` columns of weights, in the order of the sources' tree; adds to sums in the order of the targets'. With a
-// power of the difference there are D sums for each column, one for each component. `bound`: of each sum, no less than
-// what all series and pairs left out are off by; null where nobody asks.
+// Adds the far part of the products with some columns of weights to the sums; weights are in the order of the sources'
+// tree, sums in that of the targets'. With a power of the difference there are D sums for each column of weights, one
+// for each component. Unless it is null, `bound` gets what the series and skipped pairs of each sum are off by at most.
 template <int D>
-void add_far(const Levels<D>& plan, const Cube<D>& cube, const Tree<D>& targets, const Tree<D>& sources, int power,
-             const double* weights, int columns, const arrays::Workers& workers, double* sums, double* bound);
+void add_far(const Levels<D>& plan, const Trees<D>& trees, int power, const double* weights, int columns,
+             const arrays::Workers& workers, double* sums, double* bound);
 
 }  // namespace far
 }  // namespace kernweave

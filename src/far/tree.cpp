@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "arrays/radix_order.hpp"
 
@@ -185,36 +186,59 @@ Centre<D>::Centre(const Cube<D>& cube, const std::array<int, D>& place, double h
 
 template <int D>
 Tree<D>::Tree(const std::vector<double>& points, const Cube<D>& cube, const arrays::Workers& workers) {
-  const std::size_t n = points.size() / D;
-  const double cells = std::ldexp(1.0, kHalvings), scale = cells / cube.width;
   int inside = 0;
-  const std::vector<int> numbers = inside_then_outside(points, cube, &inside);
+  order = inside_then_outside(points, cube, &inside);
   const Spans<D> boxed = spans_of<D>(points, workers, [&](const auto& point) { return cube.has(point); });
   least = boxed.least;
   most = boxed.most;
+  std::vector<std::int64_t> keys = keys_of(points, cube, inside, workers);
+  sort(&keys, workers);
+  take_components(points, workers);
+  split(keys);
+}
+
+// The keys of the points inside the cube.
+template <int D>
+std::vector<std::int64_t> Tree<D>::keys_of(const std::vector<double>& points, const Cube<D>& cube, int inside,
+                                           const arrays::Workers& workers) const {
+  const std::size_t n = points.size() / D;
+  const double cells = std::ldexp(1.0, kHalvings), scale = cells / cube.width;
   std::vector<std::int64_t> keys(static_cast<std::size_t>(inside));
   arrays::each_piece(workers, inside, [&](Index, Index first, Index last) {
     for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) {
       std::array<std::int64_t, D> places;
       for (std::size_t d = 0; d < D; ++d) {
-        const double place = points[static_cast<std::size_t>(numbers[k]) + d * n] - cube.least[d];
+        const double place = points[static_cast<std::size_t>(order[k]) + d * n] - cube.least[d];
         places[d] = static_cast<std::int64_t>(std::min(cells - 1, std::max(0.0, place * scale)));
       }
       keys[k] = key_of<D>(places);
     }
   });
-  order.resize(keys.size());
-  const arrays::Keys columns({{arrays::KeyType::int64, keys.data()}}, inside, workers);
-  arrays::radix_order(columns, {{}, 0, workers}, order.data(), nullptr);
-  std::vector<std::int64_t> sorted(keys.size());
+  return keys;
+}
+
+// Puts the keys in order, and the points that have them.
+template <int D>
+void Tree<D>::sort(std::vector<std::int64_t>* keys, const arrays::Workers& workers) {
+  const auto inside = static_cast<Index>(keys->size());
+  std::vector<int> places(keys->size());
+  const arrays::Keys columns({{arrays::KeyType::int64, keys->data()}}, inside, workers);
+  arrays::radix_order(columns, {{}, 0, workers}, places.data(), nullptr);
+  std::vector<std::int64_t> sorted(keys->size());
   arrays::each_piece(workers, inside, [&](Index, Index first, Index last) {
     for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) {
-      const auto from = static_cast<std::size_t>(order[k] - 1);
-      sorted[k] = keys[from];
-      order[k] = numbers[from];
+      const auto from = static_cast<std::size_t>(places[k] - 1);
+      sorted[k] = (*keys)[from];
+      places[k] = order[from];
     }
   });
-  order.insert(order.end(), numbers.begin() + inside, numbers.end());
+  std::copy(places.begin(), places.end(), order.begin());
+  *keys = std::move(sorted);
+}
+
+template <int D>
+void Tree<D>::take_components(const std::vector<double>& points, const arrays::Workers& workers) {
+  const std::size_t n = points.size() / D;
   for (std::size_t d = 0; d < D; ++d) components[d].resize(n + kBehind);
   arrays::each_piece(workers, static_cast<Index>(n), [&](Index, Index first, Index last) {
     for (auto p = static_cast<std::size_t>(first); p < static_cast<std::size_t>(last); ++p)
@@ -222,7 +246,6 @@ Tree<D>::Tree(const std::vector<double>& points, const Cube<D>& cube, const arra
   });
   for (std::vector<double>& component : components)
     std::fill(component.begin() + static_cast<std::ptrdiff_t>(n), component.end(), n > 0 ? component[n - 1] : 0.0);
-  split(sorted);
 }
 
 template <int D>

@@ -35,17 +35,6 @@ Coordinates<double> coordinates_of(const distance::Side& side, int width) {
   return out;
 }
 
-double largest_factor(const distance::Side& side, const char* axis) {
-  if (side.factors.empty()) return 1;
-  double most = 0;
-  for (std::size_t p = 0; p < side.factors.size(); ++p) {
-    user_check(std::isfinite(side.factors[p]), Fault::input, "the factor of point ", p + 1, " along ", axis,
-               " is not finite");
-    most = std::max(most, std::abs(side.factors[p]));
-  }
-  return most;
-}
-
 class Walk {
  public:
   Walk(const BoxTree<double>& rows, const BoxTree<double>& columns, std::size_t width)
@@ -112,19 +101,19 @@ double enough_of(const Allowance& allowance, double largest, double factors) {
 
 std::vector<int> as_int(const std::vector<std::int64_t>& order) { return {order.begin(), order.end()}; }
 
-// Trees of both sides.
-struct Trees {
+// BoxTrees of both sides.
+struct BoxTrees {
   BoxTree<double> rows;
   std::optional<BoxTree<double>> other;
   const BoxTree<double>& columns() const { return other ? *other : rows; }
 };
 
-Trees trees_of(const distance::Cut& cut, std::int64_t grain, const arrays::Workers& workers) {
+BoxTrees trees_of(const distance::Cut& cut, std::int64_t grain, const arrays::Workers& workers) {
   const auto tree_of = [&](const distance::Side& side) {
     return BoxTree<double>(coordinates_of(side, cut.width), grain, workers.threads, workers.poll);
   };
-  Trees trees{tree_of(cut.rows), std::nullopt};
-  if (cut.rows.points != cut.columns.points) trees.other.emplace(tree_of(cut.columns));
+  BoxTrees trees{tree_of(cut.rows), std::nullopt};
+  if (!have_same_points(cut.rows, cut.columns, workers)) trees.other.emplace(tree_of(cut.columns));
   return trees;
 }
 
@@ -143,7 +132,7 @@ bool kept_of_leaves(const Walk& walk, std::int64_t leaves, const distance::Negli
 }
 
 // Pairs in rectangles: of each of the smallest boxes of rows, then of rows that no box can have.
-void keep_all(const Trees& trees, const std::vector<std::vector<Range>>& kept, Truncation* out) {
+void keep_all(const BoxTrees& trees, const std::vector<std::vector<Range>>& kept, Truncation* out) {
   const BoxTree<double>& rows = trees.rows;
   out->rows = as_int(rows.order());
   out->columns = as_int(trees.columns().order());
@@ -158,12 +147,14 @@ void keep_all(const Trees& trees, const std::vector<std::vector<Range>>& kept, T
 }  // namespace
 
 Truncation truncated(const distance::Cut& cut, const Allowance& allowance, const arrays::Workers& workers) {
-  distance::check_counts(cut);
+  for (const distance::Side* side : {&cut.rows, &cut.columns}) check_count(*side);
+  check_factors(cut.rows, "i", workers);
+  check_factors(cut.columns, "j", workers);
   Truncation out;
-  const double factors = largest_factor(cut.rows, "i") * largest_factor(cut.columns, "j");
+  const double factors = largest_factor(cut.rows) * largest_factor(cut.columns);
   std::optional<distance::Negligible> negligible;
   for (std::int64_t grain = kGrain;; grain *= 2) {
-    const Trees trees = trees_of(cut, grain, workers);
+    const BoxTrees trees = trees_of(cut, grain, workers);
     const Walk walk(trees.rows, trees.columns(), static_cast<std::size_t>(cut.width));
     const bool boxes = trees.rows.boxed() > 0 && trees.columns().boxed() > 0;
     if (boxes && !negligible) {

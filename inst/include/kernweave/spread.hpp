@@ -18,11 +18,12 @@ KW_FN double binomial_term(int n, int k, double a) {
   return ways * to_power(a, n - k);
 }
 
-// One column of weights as several: by themselves, then times each power of each component. Each has a slot.
+// One column of weights spread over several series of a box, its slots: the first has weights by themselves, the others
+// weights times a power of one component of their points' places.
 struct Spread {
   int power, components;
 
-  // Of points of that width. Where there is no difference, one component is all.
+  // For points of a width. Without a difference there is one component, and one slot.
   static Spread of(int power, int width) { return {power, power ? width : 1}; }
 
   KW_FN int count() const { return 1 + power * components; }
@@ -31,7 +32,7 @@ struct Spread {
   }
   KW_FN int exponent(int slot) const { return slot == 0 ? 0 : 1 + (slot - 1) / components; }
   KW_FN int component(int slot) const { return slot == 0 ? 0 : (slot - 1) % components; }
-  // Is the slot one of those that a component's power of the difference is made of?
+  // Is a component's power of the difference made of this slot, among others?
   KW_FN bool is_of(int slot, int which) const { return which < components && (slot == 0 || component(slot) == which); }
 };
 

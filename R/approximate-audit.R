@@ -1,0 +1,58 @@
+# Audits of approximated products: some rows are computed pair by pair; and what is tried where one fails.
+
+audit_rows <- 64
+
+exact_rows <- function(state, at) lazy_set(take_points(state$tensor, at, "i", "rows"), precision = "float64")
+
+# The largest error of the columns on some rows, which are computed pair by pair: relative to the rows or, where terms
+# cancel, to what they would be if terms had random signs.
+relative_error <- function(state, v, found, u = NULL) {
+  rows <- if (is.null(u)) seq_len(state$tensor$extent[1]) else which(rowSums(u != 0) > 0)
+  at <- rows[random_order(length(rows), 1)[seq_len(min(audit_rows, length(rows)))]]
+  some <- exact_rows(state, at)
+  of_rows <- if (!is.null(u)) u[at, , drop = FALSE]
+  exact <- pair_sums(some, v, of_rows)
+  squares <- if (is.null(u)) pair_sums(some^2, v^2)
+             else reduction(((Vi(of_rows) | Vj(v)) * some)^2, "sum")
+  found <- found[at, , drop = FALSE]
+  nowhere <- !is.finite(found) & !is.finite(exact)
+  found[nowhere] <- exact[nowhere] <- squares[nowhere] <- 0
+  off <- colSums((found - exact)^2)
+  if (anyNA(off)) return(Inf)
+  size <- pmax(colSums(exact^2), colSums(squares))
+  # Where all is 0, nothing but what was promised can be asked for.
+  off[size == 0 & sqrt(off) <= state$tol * state$plan$scale * sum(abs(v)) * max(1, abs(of_rows %or% 1))] <- 0
+  sqrt(max(0, ifelse(off == 0, 0, off / size)))
+}
+
+#' @rdname audit
+#' @param b numbers that an approximation multiplies, to be compared; random signs where there are none
+#' @export
+audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
+  state <- approximation_of(x)
+  if (is.null(state)) abort("input", "`x` must be what approximate() returned: other operators' products are exact")
+  n <- x$dim[1]
+  at <- audited_rows(n, rows, seed)
+  v <- if (is.null(b)) random_signs(x$dim[2], 1, 1) else unname(as.matrix(b))
+  exact <- exact_rows(state, at) %*% v
+  found <- unaudited_product(state, v)[at, , drop = FALSE]
+  audited(max(abs(found - exact)) / max(abs(exact), .Machine$double.xmin), at, n)
+}
+
+# --- where an audit has failed: is anything better now? ----------------------------------------------------------
+
+# Near pairs in float64, if they were not.
+near_in_float64 <- function(state, error = NULL) {
+  if (precision_beside(state, state$plan) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
+  state$near <- "float64"
+  state$plan[c("near_tensor", "there")] <- NULL
+  TRUE
+}
+# Errors fall more slowly than what is asked for, where boxes are left out above all: each time it falls faster.
+series_of_more_terms <- function(state, error) {
+  state$times <- (state$times %or% 0) + 1
+  enough <- if (is.finite(error)) state$used * state$tol / error / 2 else Inf
+  state$used <- min(min(state$tol, state$used) / 4^state$times, enough)
+  state$plan <- NULL
+  TRUE
+}

@@ -1,0 +1,68 @@
+// Numbers are looked at by all threads, up to the first one that answers.
+#include "distance/sides.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace kernweave {
+namespace distance {
+namespace {
+
+// The first item that passes the test, or -1.
+template <class Test>
+Index first_of(Index items, const arrays::Workers& workers, Test test) {
+  std::atomic<Index> first{items};
+  arrays::each_piece(workers, items, [&](Index, Index begin, Index end) {
+    Index at = begin;
+    while (at < end && !test(at)) ++at;
+    if (at == end) return;
+    for (Index before = first; at < before && !first.compare_exchange_weak(before, at);) {}
+  });
+  return first == items ? -1 : first.load();
+}
+
+bool are_same(const std::vector<double>& a, const std::vector<double>& b, const arrays::Workers& workers) {
+  if (a.size() != b.size()) return false;
+  const auto differ = [&](Index k) { return a[static_cast<std::size_t>(k)] != b[static_cast<std::size_t>(k)]; };
+  return first_of(static_cast<Index>(a.size()), workers, differ) < 0;
+}
+
+void check_finite(const std::vector<double>& numbers, std::int64_t count, const char* what, const char* axis,
+                  const arrays::Workers& workers) {
+  const Index at = first_of(static_cast<Index>(numbers.size()), workers,
+                            [&](Index k) { return !std::isfinite(numbers[static_cast<std::size_t>(k)]); });
+  if (at >= 0) fail(Fault::input, what, "point ", at % count + 1, " along ", axis, " is not finite");
+}
+
+}  // namespace
+
+void check_count(const Side& side) {
+  user_check(side.count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
+}
+void check_points(const Side& side, const char* axis, const arrays::Workers& workers) {
+  check_finite(side.points, side.count, "", axis, workers);
+}
+void check_factors(const Side& side, const char* axis, const arrays::Workers& workers) {
+  check_finite(side.factors, side.count, "the factor of ", axis, workers);
+}
+
+bool have_same_points(const Side& a, const Side& b, const arrays::Workers& workers) {
+  return are_same(a.points, b.points, workers);
+}
+bool have_same_factors(const Side& a, const Side& b, const arrays::Workers& workers) {
+  return are_same(a.factors, b.factors, workers);
+}
+
+double largest_factor(const Side& side) {
+  if (side.factors.empty()) return 1;
+  double most = 0;
+  for (const double factor : side.factors) most = std::max(most, std::abs(factor));
+  return most;
+}
+
+}  // namespace distance
+}  // namespace kernweave
