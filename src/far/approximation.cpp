@@ -57,36 +57,12 @@ class Approximated : public Approximation {
 
   void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
                 double* bounds) const override {
-    const std::int64_t m = cut_.rows.count, n = cut_.columns.count, found = cut_.power > 0 ? D : 1;
-    std::vector<double> sorted(static_cast<std::size_t>(n * columns)),
-        sums(static_cast<std::size_t>(m * columns * found), 0.0), off(bounds ? sums.size() : 0, 0.0);
-    const std::vector<double>& of_columns = cut_.columns.factors;
-    for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t p = 0; p < n; ++p) {
-        const auto from = static_cast<std::size_t>(order_of_columns()[static_cast<std::size_t>(p)]);
-        sorted[static_cast<std::size_t>(p + c * n)] =
-            weights[from + static_cast<std::size_t>(c * n)] * (of_columns.empty() ? 1 : of_columns[from]);
-      }
+    const std::vector<double> sorted = in_order(weights, columns);
+    std::vector<double> sums(static_cast<std::size_t>(cut_.rows.count * columns * found()), 0.0),
+        off(bounds ? sums.size() : 0, 0.0);
     add_far<D>(plan_, trees(), cut_.power, sorted.data(), columns, workers, sums.data(),
                bounds ? off.data() : nullptr);
-    for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t d = 0; d < cut_.components; ++d)
-        for (std::int64_t p = 0; p < m; ++p) {
-          const auto to = static_cast<std::size_t>(order_of_rows()[static_cast<std::size_t>(p)]);
-          const double factor = factor_at(to, static_cast<std::size_t>(d));
-          const auto place = to + static_cast<std::size_t>((c * components() + (cut_.adds_up ? 0 : d)) * m);
-          double sum = 0, bound = 0;
-          for (std::int64_t k = 0; k < found; ++k) {
-            const auto at = static_cast<std::size_t>(p + (c * found + k) * m);
-            const double number = factor * cut_.numbers[static_cast<std::size_t>(d * found + k)];
-            if (number == 0) continue;
-            sum += sums[at] * number;
-            if (bounds) bound += off[at] * std::abs(number);
-          }
-          const bool more = cut_.adds_up && d > 0;
-          out[place] = more ? out[place] + sum : sum;
-          if (bounds) bounds[place] = more ? bounds[place] + bound : bound;
-        }
+    put_back(sums, off, columns, out, bounds);
   }
 
   std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const override {
@@ -138,6 +114,47 @@ class Approximated : public Approximation {
   }
 
  private:
+  // How many sums each column of weights has: one for each component of the difference.
+  std::int64_t found() const { return cut_.power > 0 ? D : 1; }
+
+  // Weights times factors of columns, in the order of boxes.
+  std::vector<double> in_order(const double* weights, int columns) const {
+    const std::int64_t n = cut_.columns.count;
+    const std::vector<double>& factors = cut_.columns.factors;
+    std::vector<double> sorted(static_cast<std::size_t>(n * columns));
+    for (std::int64_t c = 0; c < columns; ++c)
+      for (std::int64_t p = 0; p < n; ++p) {
+        const auto from = static_cast<std::size_t>(order_of_columns()[static_cast<std::size_t>(p)]);
+        sorted[static_cast<std::size_t>(p + c * n)] =
+            weights[from + static_cast<std::size_t>(c * n)] * (factors.empty() ? 1 : factors[from]);
+      }
+    return sorted;
+  }
+
+  // Sums, and what they are off by, to the order of points, with factors and numbers of each component of the formula.
+  void put_back(const std::vector<double>& sums, const std::vector<double>& off, int columns, double* out,
+                double* bounds) const {
+    const std::int64_t m = cut_.rows.count;
+    for (std::int64_t c = 0; c < columns; ++c)
+      for (std::int64_t d = 0; d < cut_.components; ++d)
+        for (std::int64_t p = 0; p < m; ++p) {
+          const auto to = static_cast<std::size_t>(order_of_rows()[static_cast<std::size_t>(p)]);
+          const double factor = factor_at(to, static_cast<std::size_t>(d));
+          const auto place = to + static_cast<std::size_t>((c * components() + (cut_.adds_up ? 0 : d)) * m);
+          double sum = 0, bound = 0;
+          for (std::int64_t k = 0; k < found(); ++k) {
+            const auto at = static_cast<std::size_t>(p + (c * found() + k) * m);
+            const double number = factor * cut_.numbers[static_cast<std::size_t>(d * found() + k)];
+            if (number == 0) continue;
+            sum += sums[at] * number;
+            if (bounds) bound += off[at] * std::abs(number);
+          }
+          const bool more = cut_.adds_up && d > 0;
+          out[place] = more ? out[place] + sum : sum;
+          if (bounds) bounds[place] = more ? bounds[place] + bound : bound;
+        }
+  }
+
   // What a component of the formula may be times those of the difference.
   double largest_of_numbers() const {
     double most = 0;

@@ -32,20 +32,20 @@ class LevelProduct {
   // `bound` may be null; else what dropped coefficients come to is added to it.
   void add(const double* weights, int columns, double* sums, double* bound) {
     slots_ = columns * spread_.count();
-    off_.assign(static_cast<std::size_t>(bound ? level_.targets.count * slots_ : 0), 0.0);
+    dropped_.assign(static_cast<std::size_t>(bound ? level_.targets.count * slots_ : 0), 0.0);
     moments_.resize(static_cast<std::size_t>(Index{level_.sources.count} * slots_ * padded_));
     series_.assign(static_cast<std::size_t>(Index{level_.targets.count} * slots_ * padded_), 0.0);
     find_moments(weights);
     arrays::each_task(workers_, static_cast<Index>(level_.far.size()),
                       [&](Index stretch) { apply(level_.far[static_cast<std::size_t>(stretch)]); });
     evaluate(sums);
-    if (bound) add_off(columns, bound);
+    if (bound) add_dropped(columns, bound);
   }
 
  private:
   double* moments_at(int box, int slot) { return &moments_[at(level_.sources, box, slot, padded_)]; }
   double* series_at(int box, int slot) { return &series_[at(level_.targets, box, slot, padded_)]; }
-  double& off_at(int box, int slot) { return off_[at(level_.targets, box, slot, 1)]; }
+  double& dropped_at(int box, int slot) { return dropped_[at(level_.targets, box, slot, 1)]; }
   std::size_t at(const NumberedBoxes& boxes, int box, int slot, int numbers) const {
     return static_cast<std::size_t>((Index{boxes.number[static_cast<std::size_t>(box)]} * slots_ + slot) * numbers);
   }
@@ -103,7 +103,7 @@ class LevelProduct {
     double times;
   };
   // The slots that products with moments of each power of -v go to, for boxes at this pair's offset.
-  std::vector<std::vector<Share>> shares(const FarPair& pair) const {
+  std::vector<std::vector<Share>> shares_of(const FarPair& pair) const {
     std::vector<std::vector<Share>> out(static_cast<std::size_t>(spread_.count()));
     const Box &target = target_boxes_[static_cast<std::size_t>(pair.target)],
               &source = source_boxes_[static_cast<std::size_t>(pair.source)];
@@ -126,45 +126,53 @@ class LevelProduct {
       last = first + 1;
       if (head.turn == FarPair::kSkipped) continue;
       while (last < pairs.size() && pairs[last].box_class == head.box_class && pairs[last].turn == head.turn) ++last;
-      const std::vector<std::vector<Share>> parts = shares(head);
+      const std::vector<std::vector<Share>> shares = shares_of(head);
       const Index all = static_cast<Index>(last - first) * slots_;
       for (Index from = 0; from < all; from += kBatch)
-        multiply(&pairs[first], from, std::min<Index>(all, from + kBatch), parts, in.data(), out.data());
+        multiply(&pairs[first], from, std::min<Index>(all, from + kBatch), shares, in.data(), out.data());
     }
   }
-  void multiply(const FarPair* pairs, Index from, Index to, const std::vector<std::vector<Share>>& parts, double* in,
+  void multiply(const FarPair* pairs, Index from, Index to, const std::vector<std::vector<Share>>& shares, double* in,
                 double* out) {
+    gather(pairs, from, to, in);
+    const ClassMatrix& matrix = level_.terms.matrix(pairs->box_class);
+    loops().multiply(matrix.rows(), in, out);
+    double dropped[kBatch] = {};  // by moments alone: polynomials at targets are 1 at most
+    const double* row = in;
+    for (std::size_t k = 0; !dropped_.empty() && k < matrix.dropped.size(); ++k, row += kBatch)
+      for (int b = 0; b < kBatch; ++b) dropped[b] += matrix.dropped[k] * std::abs(row[b]);
+    double* const turned = in;  // which is done with
     const int terms = level_.terms.count();
+    for (Index at = from; at < to; ++at) {
+      const auto slot = static_cast<int>(at % slots_), own = slot % spread_.count(), first = slot - own;
+      turn_back(out + (at - from), level_.terms.turn(pairs->turn), turned);
+      for (const Share& share : shares[static_cast<std::size_t>(own)]) {
+        const int target = pairs[at / slots_].target;
+        double* const sums = series_at(target, first + share.slot);
+        for (int k = 0; k < terms; ++k) sums[k] += share.times * turned[k];
+        if (!dropped_.empty()) dropped_at(target, first + share.slot) += std::abs(share.times) * dropped[at - from];
+      }
+    }
+  }
+  // Moments side by side, turned as the class has them; behind the last pair its own once more.
+  void gather(const FarPair* pairs, Index from, Index to, double* in) {
     const auto& turn = level_.terms.turn(pairs->turn);
     const double* moments[kBatch];
     for (Index b = 0; b < kBatch; ++b) {
       const Index at = std::min(from + b, to - 1);
       moments[b] = moments_at(pairs[at / slots_].source, static_cast<int>(at % slots_));
     }
-    for (int k = 0; k < terms; ++k) {
-      double* const row = in + turn.place[static_cast<std::size_t>(k)] * kBatch;
-      const double sign = turn.sign[static_cast<std::size_t>(k)];
+    const std::size_t terms = turn.place.size();
+    for (std::size_t k = 0; k < terms; ++k) {
+      double* const row = in + turn.place[k] * kBatch;
+      const double sign = turn.sign[k];
       for (int b = 0; b < kBatch; ++b) row[b] = sign * moments[b][k];
     }
-    const ClassMatrix& matrix = level_.terms.matrix(pairs->box_class);
-    loops().multiply(matrix.rows(), in, out);
-    double off[kBatch] = {};  // what is dropped, by moments alone: polynomials at targets are 1 at most
-    const double* row = in;
-    for (std::size_t k = 0; !off_.empty() && k < matrix.dropped.size(); ++k, row += kBatch)
-      for (int b = 0; b < kBatch; ++b) off[b] += matrix.dropped[k] * std::abs(row[b]);
-    for (Index at = from; at < to; ++at) {
-      const auto slot = static_cast<int>(at % slots_), own = slot % spread_.count(), column = slot - own;
-      double* const turned = in;  // which is done with
-      for (int k = 0; k < terms; ++k)
-        turned[k] = turn.sign[static_cast<std::size_t>(k)] *
-                    out[turn.place[static_cast<std::size_t>(k)] * kBatch + (at - from)];
-      for (const Share& share : parts[static_cast<std::size_t>(own)]) {
-        double* const sums = series_at(pairs[at / slots_].target, column + share.slot);
-        for (int k = 0; k < terms; ++k) sums[k] += share.times * turned[k];
-        if (!off_.empty())
-          off_at(pairs[at / slots_].target, column + share.slot) += std::abs(share.times) * off[at - from];
-      }
-    }
+  }
+  // One column of a batch, as its boxes have it.
+  static void turn_back(const double* column, const typename LevelTerms<D>::Turn& turn, double* turned) {
+    const std::size_t terms = turn.place.size();
+    for (std::size_t k = 0; k < terms; ++k) turned[k] = turn.sign[k] * column[turn.place[k] * kBatch];
   }
 
   void evaluate(double* sums) {
@@ -190,7 +198,7 @@ class LevelProduct {
   }
 
   // Dropped coefficients count times each power of the place at the target, which is 1 at most.
-  void add_off(int columns, double* bound) {
+  void add_dropped(int columns, double* bound) {
     const double unit = to_power(level_.half, spread_.power);
     for (std::size_t t = 0; t < target_boxes_.size(); ++t) {
       if (!level_.targets.has(t)) continue;
@@ -200,7 +208,7 @@ class LevelProduct {
           double off = 0;
           for (int q = 0; q <= spread_.power; ++q)
             off += unit * binomial_term(spread_.power, q, 1) *
-                   off_at(static_cast<int>(t), c * spread_.count() + spread_.at(q, d));
+                   dropped_at(static_cast<int>(t), c * spread_.count() + spread_.at(q, d));
           double* const out = bound + Index{c * spread_.components + d} * trees_.targets.size();
           for (int p = box.begin; p < box.end; ++p) out[p] += off;
         }
@@ -214,7 +222,7 @@ class LevelProduct {
   const Spread spread_;
   const int padded_;
   int slots_ = 0;  // series of a box: one for each column of weights and power (Spread)
-  std::vector<double> moments_, series_, off_;
+  std::vector<double> moments_, series_, dropped_;
 };
 
 // What a class may be off by, times the sizes of the weights that it is applied to, and of the difference.
