@@ -116,14 +116,16 @@ bool is_rough(const Profile& k, double width, int power, double scale) {
   const double step = width * kOfWidth, first = power > 0 ? step : 0;
   const auto value = [&](double r) { return k.at(r * r) * std::pow(r, power); };
   const auto change = [&](double from, double to) { return std::abs(value(to) - value(from)); };
-  const auto place = [&](int i) { return std::max(first, kReach * width * i / kPlaces); };
+  constexpr double kFarthest = std::numeric_limits<double>::max();
+  const auto place = [&](int i) { return std::max(first, std::min(kFarthest, width * (kReach * i / kPlaces))); };
   const bool turns = power > 0 && std::abs(value(step)) > kOfScale * scale;
   if (turns || !std::isfinite(value(first))) return true;
   double from = first, to = place(1);
   for (int i = 1; i < kPlaces; ++i)
     if (change(place(i), place(i + 1)) > change(from, to)) from = place(i), to = place(i + 1);
   while (to - from > step) {
-    const double middle = (from + to) / 2;
+    const double middle = from / 2 + to / 2;
+    if (!(from < middle && middle < to)) break;  // there is no number between
     (change(from, middle) > change(middle, to) ? to : from) = middle;
   }
   return change(from, to) > kOfScale * scale;

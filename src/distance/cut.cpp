@@ -64,19 +64,18 @@ class Cutter {
   struct Wanted {
     Region region;
     std::vector<std::vector<std::pair<Atom, double>>> sums;
-    std::vector<double> constants;
     const std::vector<Factor>* factors;
   };
   void take_sides(std::int64_t rows, std::int64_t columns, const Difference& difference, const Axes& axes,
                   const Factored& whole, Cut* cut) const {
-    Wanted of_rows{Region::row, {}, {}, &whole.rows}, of_columns{Region::column, {}, {}, &whole.columns};
+    Wanted of_rows{Region::row, {}, &whole.rows}, of_columns{Region::column, {}, &whole.columns};
+    std::vector<double> shifts;  // of rows
     for (const int k : axes.components()) {
       const Mixture& one = difference.components()[static_cast<std::size_t>(k)];
       of_rows.sums.emplace_back(one.rows.begin(), one.rows.end());
-      of_rows.constants.push_back(one.constant);
+      shifts.push_back(one.constant);
       of_columns.sums.emplace_back(one.columns.begin(), one.columns.end());
       for (auto& term : of_columns.sums.back()) term.second = -term.second;
-      of_columns.constants.push_back(0);
     }
     // Values that are read once all steps have run must keep their slots until then.
     std::vector<Ref> read;
@@ -90,7 +89,7 @@ class Cutter {
     evaluator.run(Region::param);
     cut->rows = side(of_rows, rows, cut->components, evaluator);
     cut->columns = side(of_columns, columns, 1, evaluator);
-    put_along(axes, cut);
+    put_along(axes, shifts, cut);
   }
 
   Side side(const Wanted& wanted, std::int64_t count, int components, const Evaluator& evaluator) const {
@@ -108,7 +107,7 @@ class Cutter {
         else own.at_column(p);
         own.run(wanted.region);
         for (int d = 0; d < width; ++d) {
-          double sum = wanted.constants[static_cast<std::size_t>(d)];
+          double sum = 0;
           for (const auto& [atom, times] : wanted.sums[static_cast<std::size_t>(d)])
             sum += times * own.read(atom.ref)[atom.ref.width == 1 ? 0 : atom.component].v;
           out.points[static_cast<std::size_t>(p + d * count)] = sum;
@@ -119,10 +118,11 @@ class Cutter {
     });
     return out;
   }
-  // Points come nearer to 0 before they are scaled or turned: far from it, rounding would take the digits that tell
-  // them apart.
-  void put_along(const Axes& axes, Cut* cut) const {
-    if (axes.is_plain()) return;
+  // Points come nearer to 0 before they are shifted, scaled or turned: far from it, rounding would take the digits that
+  // tell them apart.
+  void put_along(const Axes& axes, const std::vector<double>& shifts, Cut* cut) const {
+    const bool is_moved = std::any_of(shifts.begin(), shifts.end(), [](double shift) { return shift != 0; });
+    if (axes.is_plain() && !is_moved) return;
     const auto width = static_cast<std::size_t>(cut->width);
     std::vector<double> nearest(width, HUGE_VAL);
     for (std::size_t d = 0; d < width; ++d)
@@ -138,7 +138,8 @@ class Cutter {
           const auto number = [&](std::size_t d) -> double& {
             return side->points[static_cast<std::size_t>(p) + d * static_cast<std::size_t>(side->count)];
           };
-          for (std::size_t d = 0; d < width; ++d) point[d] = number(d) - nearest[d];
+          for (std::size_t d = 0; d < width; ++d)
+            point[d] = (number(d) - nearest[d]) + (side == &cut->rows ? shifts[d] : 0);
           axes.move(point.data());
           for (std::size_t d = 0; d < width; ++d) number(d) = point[d];
         }

@@ -43,7 +43,8 @@ Disc rounded(const Disc& a) {
 Disc inverse(const Disc& a) {
   const double far = size_of(a.centre);
   if (!(far > a.radius)) return Disc::nowhere();
-  return made(1.0 / a.centre, a.radius / (far * (far - a.radius)), a);
+  // One after the other: the product of large sizes has no number.
+  return made(1.0 / a.centre, a.radius / far / (far - a.radius), a);
 }
 
 Mask operator&&(Mask a, Mask b) {

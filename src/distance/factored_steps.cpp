@@ -15,6 +15,8 @@ namespace {
 constexpr int kOne = Factored::kOne;
 constexpr const char* kSeveral = "it has several distances; of a sum, each part may have its own approximation";
 
+// A term that may be left out. What a formula times 0 is nowhere a number, its sum is no number either.
+bool is_nothing(const Factored& value) { return value.is_zero() && (value.place == kOne || value.degree() > 0); }
 bool is_uniform(const Factored& value) {
   return value.is_single() || ratio(value.polynomials, {Polynomial::number(1)});
 }
@@ -126,8 +128,8 @@ Factored FactoredSteps::less(const Ref& a, const Ref& b, int width) {
 // Terms with the same factors are added up in the profile, polynomials beside the same place by themselves.
 Factored FactoredSteps::sum(const Factored& a, const Factored& b, Op op) {
   const Factored other = op == Op::Add ? b : opposite(b);
-  if (b.is_zero()) return a;
-  if (a.is_zero()) return other;
+  if (is_nothing(b)) return a;
+  if (is_nothing(a)) return other;
   if (a.degree() != b.degree() && (a.degree() == 2 || b.degree() == 2)) {
     const Factored one = settled(a), two = settled(b);
     if (one.degree() == two.degree()) return sum(one, two, op);

@@ -5,11 +5,21 @@
 #include <cmath>
 #include <iterator>
 
+#include "distance/refused.hpp"
+
 namespace kernweave {
 namespace distance {
 namespace {
 
 constexpr double kSameRatio = 1e-12;  // of numbers that are another's times one number, up to rounding
+
+// The formula may multiply in another order, in which nothing is too large or too small.
+double exact_enough(double a, double b) {
+  const double product = a * b;
+  const bool is_known = a == 0 || b == 0 || !std::isfinite(a) || !std::isfinite(b) || std::isnormal(product);
+  if (!is_known) throw Refused{"a product of its numbers is too large, or too small for its digits"};
+  return product;
+}
 
 }  // namespace
 
@@ -39,7 +49,7 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
     for (const auto& y : b.terms_) {
       powers.clear();
       std::merge(x.first.begin(), x.first.end(), y.first.begin(), y.first.end(), std::back_inserter(powers));
-      out.terms_[powers] += x.second * y.second;
+      out.terms_[powers] += exact_enough(x.second, y.second);
     }
   return out;
 }

@@ -116,6 +116,21 @@ test_that("without the diagonal, audited in float32, and in systems they are as 
   expect_equal(gradient(ridge(1e-9))(p$s), gradient(ridge(NULL))(p$s), tolerance = 1e-6)
 })
 
+test_that("points far from the origin keep their digits where they are shifted", {
+  for (d in 1:3) for (offset in c(0, 1e4, 1e8)) {
+    p <- arguments_of(d, 70 + d)
+    X <- Vi(p$x + offset)
+    Y <- Vj(p$y + offset)
+    for (K in list(exp(-sqnorm2(X - Y + Pm(p$c))), exp(-norm2((Y - X - 0.3) * Pm(p$s))))) {
+      tol <- 10^c(-10, -10, -4)[d]
+      A <- eager(approximate(K, tol, "proof"), 1e5)
+      off <- abs(A %*% p$b - lazy_set(K, device = "reference", precision = "float64") %*% p$b)
+      expect_true(all(off <= error_bound(A, p$b) + 1e-12 * rep(colSums(abs(p$b)), each = nrow(p$x))),
+                  label = paste(d, offset, format(K)))
+    }
+  }
+})
+
 test_that("the matrix of scaled points on both sides is symmetric, and a direction in which all are one is none", {
   x <- with_local_seed(8, matrix(stats::runif(900), 300))
   A <- matrix(c(1, 0.5, 0, 0, 2, 0.3, 0.1, 0, 1.5), 3)
@@ -158,6 +173,8 @@ test_that("what is no formula of one distance says by what", {
     list(exp(X | Y), "scalprod"), list(exp(-manhattan(X, Y)), "manhattan"),
     list(exp(-weighted_sqdist(Pm(c(1, 0, 0, 0, -1, 0.1, 0, 0.1, 1)), X, Y)), "metric is not positive"),
     list(exp(-sum(square(X - Y) * Pm(c(1, -1, 1)))), "weight of -1"),
+    list(1 / (1 + square(sqdist(X, Y) * Pm(1e-160))), "too large, or too small"),
+    list(exp(-sqdist(X * Pm(1e-160), Y * Pm(1e-160))), "too large, or too small"),
     list((X - Y)[, , 1] * exp(-square((X - Y)[, , 2])), "component of points that the distance does not")
   )
   for (case in refused) {

@@ -90,6 +90,14 @@ test_that("tiny values have discs that are as tight", {
   }
 })
 
+test_that("discs of numbers whose squares are none hold their values", {
+  for (size in c(1e-100, 1e100, 1e160, 1e200, 1e300)) for (complex in c(FALSE, TRUE)) {
+    disc <- kernweave:::r_test_disc("Inv", size, size / 2, !complex, matrix(size * c(0.5, 1, 1.5)))
+    expect_lt(max(Mod(1 / (size * c(0.5, 1, 1.5)) - disc$centre) - disc$radius), 1e-13 / size + 1e-300)
+    expect_lte(disc$radius, 1.1 / size + 1e-299)
+  }
+})
+
 test_that("values of every operation lie in the disc of its arguments' discs", {
   with_local_seed(31, for (op in elementwise$name) for (complex in c(FALSE, TRUE)) {
     beyond <- unlist(replicate(by_tier(40, 100, 5000), outside_disc(op, complex)))

@@ -83,7 +83,7 @@ test_that("every pair is counted once", {
   with_local_seed(33, for (d in 1:3) for (k in seq_len(by_tier(2, 4, 60))) {
     cloud <- clouds(if (d == 3) 100 else 200, d)
     K <- 1 + sqdist(Vi(cloud$x), Vj(cloud$y)) / max(1, max(abs(cloud$x), abs(cloud$y))^2)
-    if (k %% 2) K <- K + 0 * relu(sqrt(sqdist(Vi(cloud$x), Vj(cloud$y))) - 0.1)  # no series near 0.1
+    if (k %% 2) K <- K + 1e-6 * relu(sqrt(sqdist(Vi(cloud$x), Vj(cloud$y))) - 0.1)  # no series near 0.1
     each <- diag(nrow(cloud$y))
     expect_lt(max(abs(eager(approximate(K, 1e-6, "proof"), 1e5) %*% each - K %*% each)), 1e-3, label = cloud$kind)
   })
@@ -124,6 +124,28 @@ test_that("comparisons are no analytic functions, even where their values are co
   }
 })
 
+test_that("where a formula times 0 is no number, the sum is none", {
+  x <- with_local_seed(55, matrix(stats::runif(400), 200))
+  s <- sqdist(Vi(x), Vj(x))
+  for (K in list(exp(-s) + 0 * sqrt(0.5 - s), 0 * log(s) + 1 / (1 + s), exp(-s) - 0 / (s == 0))) {
+    product <- eager(approximate(K, 1e-6, "proof"), 1e5) %*% rep(1, 200)
+    expect_identical(is.finite(product), is.finite(K %*% rep(1, 200)), label = format(K))
+  }
+})
+
+test_that("a formula of numbers as large or small as there are has bounds that hold", {
+  with_local_seed(56, for (big in c(1e10, 1e100, 1e160, 1e250)) for (d in 1:2) {
+    x <- matrix(stats::runif(200 * d), 200)
+    s <- sqdist(Vi(x), Vj(x))
+    b <- cbind(stats::rnorm(200), 1)
+    for (K in list(big / (1 + big * s), sqrt(big) / (sqrt(big) + big * s), 1 / (1 / big + s / big) / big)) {
+      A <- eager(approximate(K, 1e-3, "proof"), 1e5)
+      off <- abs(A %*% b - K %*% b)
+      expect_true(all(off <= error_bound(A, b) + 1e-12 * (K %*% abs(b))), label = format(K))
+    }
+  })
+})
+
 test_that("no points, values that are not finite, long formulas and constants beside factors", {
   none <- matrix(0, 0, 2)
   x <- with_local_seed(36, matrix(stats::runif(200), 100))
@@ -131,6 +153,12 @@ test_that("no points, values that are not finite, long formulas and constants be
   expect_identical(dim(approximate(kernel_gaussian(none)) %*% matrix(0, 0, 1)), c(0L, 1L))
   expect_equal(as.vector(approximate(kernel_gaussian(x, none)) %*% matrix(0, 0, 1)), rep(0, 100))
   expect_identical(dim(approximate(kernel_gaussian(none, x)) %*% one), c(0L, 1L))
+  for (far in c(1e200, -1e308)) {
+    expect_identical(as.vector(approximate(kernel_laplacian(cbind(0.5, far), x)) %*% one), 0)
+  }
+  for (tiny in c(1e-200, 1e-310, 1e-322)) {
+    expect_equal(as.vector(approximate(kernel_laplacian(tiny * x)) %*% one), rep(100, 100))
+  }
   s <- sqdist(Vi(x), Vj(x))
   expect_identical(as.vector(approximate(log(s)) %*% one), rep(-Inf, 100))
   long <- Reduce(`+`, lapply(1:80, function(k) exp(-s * k)))

@@ -55,6 +55,16 @@ test_that("points far from 0 are scaled; outliers, narrow kernels, few points an
   }
 })
 
+test_that("exponents that grow are those of unscaled points, even where all points are one", {
+  for (spread in c(0, 1e-200, 1)) for (precision in c("float64", "float32")) {
+    x <- matrix(0.5 + spread * seq_len(400) / 400, 200)
+    for (K in list(exp(3 * sqdist(Vi(x), Vj(x))), exp(-Pm(-2) * sqrt(sqdist(Vi(x), Vj(x)))))) {
+      exact <- sum(K, index = "j", device = "reference", precision = "float64")
+      expect_equal(sum(K, index = "j", precision = precision), exact, tolerance = 1e-5)
+    }
+  }
+})
+
 test_that("at the edge of what is allowed, sums keep their accuracy, coincident points included", {
   set.seed(32)
   for (precision in c("float64", "float32")) for (rooted in c(FALSE, TRUE)) {
