@@ -2,14 +2,15 @@
 
 audit_rows <- 64
 
-exact_rows <- function(state, at) lazy_set(take_points(state$tensor, at, "i", "rows"), precision = "float64")
+exact_rows <- function(K, at) lazy_set(take_points(K, at, "i", "rows"), precision = "float64")
+audited_sample <- function(rows) rows[random_order(length(rows), 1)[seq_len(min(audit_rows, length(rows)))]]
 
 # The largest error of the columns on some rows, which are computed pair by pair: relative to the rows or, where terms
 # cancel, to what they would be if terms had random signs.
 relative_error <- function(state, v, found, u = NULL) {
   rows <- if (is.null(u)) seq_len(state$tensor$extent[1]) else which(rowSums(u != 0) > 0)
-  at <- rows[random_order(length(rows), 1)[seq_len(min(audit_rows, length(rows)))]]
-  some <- exact_rows(state, at)
+  at <- audited_sample(rows)
+  some <- exact_rows(state$tensor, at)
   of_rows <- if (!is.null(u)) u[at, , drop = FALSE]
   exact <- pair_sums(some, v, of_rows)
   squares <- if (is.null(u)) pair_sums(some^2, v^2)
@@ -34,7 +35,7 @@ audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
   n <- x$dim[1]
   at <- audited_rows(n, rows, seed)
   v <- if (is.null(b)) random_signs(x$dim[2], 1, 1) else unname(as.matrix(b))
-  exact <- exact_rows(state, at) %*% v
+  exact <- exact_rows(state$tensor, at) %*% v
   found <- unaudited_product(state, v)[at, , drop = FALSE]
   audited(max(abs(found - exact)) / max(abs(exact), .Machine$double.xmin), at, n)
 }

@@ -77,6 +77,7 @@
 #' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
 #' | clusters, and how well points lie in them | `kmeans_lazy(x, 3)`; `silhouette_lazy(x, g)` |
 #' | a regression on many inputs; what each does | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
+#' | a regression on a million points | `kernel_ridge(x, z, lambda = 1, control = fit_control(approximate = 1e-6))` |
 #' | what it costs to move one cloud to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
 #' | principal components of a kernel | `kpca_lazy(x, k = 2)` |
 #' | a surface through points, or near them | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |

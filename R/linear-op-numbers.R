@@ -110,6 +110,7 @@ known_diagonal <- function(x) {
     lazy = if (can_take(x$tensor)) as.vector(diag(x$tensor)) + 0,
     diagonal = unname(x$values),
     dense = diag(unname(x$matrix)),
+    `function` = if (!is.null(approximation_of(x))) known_diagonal(lazy_op(kernel_tensor(x))),
     lowrank = rowSums(x$factor^2),
     sum = sum_diagonal(x),
     product = product_diagonal(x),

@@ -9,7 +9,8 @@
 #' orders, with the preconditioner's landmarks alone.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite; or an
-#'   operator, see [identity_op()]; a [lowrank()] with a ridge is exact, other operators are made matrices
+#'   operator, see [identity_op()]; of what [approximate()] gave, with a diagonal, the standard error counts what its
+#'   products are off by; a [lowrank()] with a ridge is exact, other operators are made matrices
 #' @param ridge a number, or one for each point, added to the diagonal
 #' @param probes number of random vectors
 #' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
@@ -28,7 +29,7 @@
 logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method = c("auto", "dense", "lanczos"),
                    precondition = TRUE, rank = NULL, local = TRUE) {
   if (is_op(K)) {
-    own <- tensor_and_ridge(K)
+    own <- kernel_and_ridge(K)
     if (is.null(own)) return(logdet_of_op(with_ridge(K, check_ridge(ridge, square_extent(K)))))
     ridge <- own$ridge + ridge
     K <- own$K
@@ -37,11 +38,12 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
     return(logdet_batches(K, ridge = ridge, probes = probes, seed = seed, se_tol = se_tol, method = method,
                           precondition = precondition, rank = rank, local = local))
   }
-  n <- check_square(K)
+  n <- check_square(kernel_tensor(K))
   probes <- check_count(probes, "probes")
   if (probes < 2) abort("input", "`probes` must be 2 or more: a standard error needs them")
   method <- check_method(method, c("auto", "dense", "lanczos"))
-  if (is_traced_system(K, ridge)) {
+  if (method == "dense" || method == "auto" && n <= small_system) K <- kernel_tensor(K)
+  if (is_traced_system(kernel_tensor(K), ridge)) {
     return(logdet_node(K, ridge, probes, seed, method, precondition, rank, local))
   }
   ridge <- check_ridge(ridge, n)
@@ -78,12 +80,14 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, vectors = FALSE) {
   value <- forms$logdet + mean(each)
   bracket <- n * mean(forms$bracket)
   se <- sqrt(stats::var(each) / probes + bracket^2 + used$rounding^2 + (rounding_of_logs * (abs(value) + n))^2)
-  list(value = value, se = se, bracket = bracket, steps = forms$steps, u = forms$u, v = forms$v)
+  list(value = value, se = se, bracket = bracket, steps = forms$steps, u = forms$u, v = forms$v,
+       rounding = used$rounding)
 }
 
 # float32 products are used where on random signs they are off by less than a hundredth of the ridge, and what they may
 # do to the logarithms, as errors of both signs, counts as error.
 quadrature_system <- function(K, ridge, probes, seed) {
+  if (is_op(K)) return(approximated_quadrature(K, ridge, probes, seed))
   n <- length(ridge)
   exact <- native_system(lazy_set(K, precision = "float64"), ridge, probes)
   if (call_options(K$settings)$precision == "float64" || min(ridge) == 0) return(list(system = exact, rounding = 0))

@@ -109,15 +109,15 @@ slope_effects <- function(fit, places, columns) {
   unit <- fit$units$y$width / fit$units$x$width
   P <- Vi(places$x)
   slopes <- lazy_gradient(kernel_pairs(fit$kernel, P, fit$data$x), P)
-  at <- unname(sum(slopes * Vj(fit$alpha), index = "j"))
-  w <- unname(sum(slopes * Vi(places$w), index = "i"))
+  at <- fit_sums(slopes, fit$alpha, "j", fit$control)
+  w <- fit_sums(slopes, places$w, "i", fit$control)
   lapply(columns, function(d) list(at = at[, d] * unit[d], w = w[, d] * unit[d]))
 }
 
 contrast_effect <- function(fit, places, wanted, k) {
   if (!nzchar(wanted$high[k])) return(NULL)
   ends <- lapply(contrast_ends(fit, places$raw, wanted[k, ]), scaled_columns, fit$units$x)
-  pairs <- lapply(ends, function(x) kernel_pairs(fit$kernel, x, fit$data$x))
+  pairs <- lapply(ends, function(x) fit_products(kernel_pairs(fit$kernel, x, fit$data$x), fit$control))
   unit <- fit$units$y$width
   at <- unname(pairs$high %*% fit$alpha) - unname(pairs$low %*% fit$alpha)
   w <- unname(t(pairs$high) %*% places$w) - unname(t(pairs$low) %*% places$w)

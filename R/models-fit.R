@@ -9,6 +9,11 @@
 #' @param start for [gp_fit()]: where its parameters begin, by name, as `c(scale = 2, nugget = 1)`
 #' @param verbose tell of each start or step?
 #' @param dense_n up to so many rows matrices are made and factored; beyond, and with 0, systems are solved by products
+#' @param approximate a tolerance: sums over pairs of points that are far from each other by series, see
+#'   [approximate()]; `NULL`: exact. For [kernel_ridge()] and [gp_fit()] beyond `dense_n` rows, of kernels of one
+#'   distance of points in one, two or three dimensions. What products are off by, relative to the response, is some
+#'   tens to hundreds of times the tolerance, more with more rows and a smaller ridge or nugget; fits say it in
+#'   `convergence`, and systems are solved to a third of that or to `tol`
 #' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]
 #' @return A list of class `kernweave_control`.
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()]
@@ -16,11 +21,12 @@
 #' @examples
 #' fit_control(tol = 1e-8)
 fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, verbose = FALSE, dense_n = 1000,
-                        probes = 16, seed = 1, rank = NULL, start = NULL) {
+                        probes = 16, seed = 1, rank = NULL, start = NULL, approximate = NULL) {
   if (!is.numeric(tol) || length(tol) != 1 || !isTRUE(tol > 0)) {
     abort("value", "`tol` must be a positive number, not ", format_value(tol))
   }
   check_flag(verbose, "verbose")
+  check_series(approximate)
   for (bound in list(lower, upper, start)) {
     if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0))) {
       abort("value", "`lower`, `upper` and `start` must be positive numbers, not ", format_value(bound))
@@ -28,12 +34,22 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
   }
   structure(list(tol = tol, max_iter = check_count(max_iter, "max_iter"), lower = lower, upper = upper,
                  verbose = verbose, dense_n = check_count(dense_n, "dense_n", least = 0), probes = probes, seed = seed,
-                 rank = rank, start = start), class = "kernweave_control")
+                 rank = rank, start = start, approximate = approximate), class = "kernweave_control")
 }
 
-check_control <- function(control) {
-  if (inherits(control, "kernweave_control")) return(invisible())
-  abort("input", "`control` must be what fit_control() returns, not ", describe(control))
+check_series <- function(tol) {
+  if (is.null(tol) || is.numeric(tol) && length(tol) == 1 && isTRUE(tol >= 1e-12 && tol <= 0.1)) return(invisible())
+  abort("tolerance", "`approximate` must be a number from 1e-12 to 0.1, or NULL, not ", format_value(tol))
+}
+
+# `series`: may sums be approximated?
+check_control <- function(control, series = FALSE) {
+  if (!inherits(control, "kernweave_control")) {
+    abort("input", "`control` must be what fit_control() returns, not ", describe(control))
+  }
+  if (!series && !is.null(control$approximate)) {
+    abort("unsupported", "`approximate` of fit_control() is for kernel_ridge() and gp_fit()")
+  }
 }
 
 # Bounds by variable, on the logarithmic scale.

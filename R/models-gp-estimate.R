@@ -31,6 +31,7 @@ model_rows <- function(model, rows) {
   model$Q <- qr.Q(q)
   model$log_R <- model$log_R + sum(log(abs(diag(qr.R(q)))))
   model$dense <- length(rows) <= model$control$dense_n
+  if (length(rows) <= many_points) model$control$approximate <- NULL
   model
 }
 

@@ -57,8 +57,8 @@ named_parameters <- function(numbers) {
   Map(function(number, k) Pm(number, name = paste0("p", k)), numbers, seq_along(numbers))
 }
 
-# The derivatives of the kernel in its free parameters, as components of one lazy tensor, and for each component which
-# row of the layout it belongs to.
+# The derivatives of the kernel in its free parameters, by parameter and as components of one lazy tensor, and for each
+# component which row of the layout it belongs to.
 gp_slopes <- function(model, values) {
   layout <- model$layout
   free <- unique(layout$name[layout$part == "kernel"])
@@ -70,7 +70,8 @@ gp_slopes <- function(model, values) {
     mine <- which(layout$part == "kernel" & layout$name == name)
     mine[column_of_parameter(model, name, length(mine))]
   })
-  list(tensor = do.call(c, unname(lapply(operands, function(p) lazy_gradient(K, p)))), row = unlist(rows))
+  each <- unname(lapply(operands, function(p) lazy_gradient(K, p)))
+  list(each = each, tensor = do.call(c, each), row = unlist(rows))
 }
 
 # --- systems ------------------------------------------------------------------------------------------------
@@ -116,6 +117,7 @@ lazy_gp_system <- function(model, values, near) {
   K <- Pm(values$variance, name = "variance") * gp_pairs(model, named_parameters(gp_numbers(model, values)))
   found <- gp_preconditioner(K, noise, control, values, near)
   P <- found$P
+  K <- fit_products(K, control)
   solved <- function(b, tol = control$tol, start = NULL) {
     x <- quietly_solved(solve(K, b, ridge = noise, tol = tol, method = "cg", maxit = control$max_iter,
                               precondition = P, start = start))
@@ -149,16 +151,19 @@ lazy_gp_derivatives <- function(model, values, of_logdet) {
   mine <- layout$part == "kernel"
   theta <- gp_theta(values, layout)
   traced <- function(kernel, nugget) {
-    of_logdet(values$variance * gp_pairs(model, traced_numbers(model, values, kernel)), exp(nugget) / model$w)
+    K <- values$variance * gp_pairs(model, traced_numbers(model, values, kernel))
+    of_logdet(fit_products(K, model$control), exp(nugget) / model$w)
   }
   noisy <- values$nugget > 0
   wrt <- c(if (any(mine)) "kernel", if (noisy) "nugget")
   found <- if (length(wrt)) value_and_gradient(traced, wrt)(theta[mine], if (noisy) log(values$nugget) else -Inf)
   slopes <- gp_slopes(model, values)
   by <- values$variance * exp(theta[mine])
+  # Each has its own series; else one pass over the pairs has them all.
+  parts <- if (is_approximated(rep(nrow(model$x), 2), model$control)) slopes$each else list(slopes$tensor)
   applied <- function(u) {
     each <- lapply(seq_len(ncol(u)), function(k) {
-      reduction(slopes$tensor * Vj(u[, k]), "sum", index = "j")
+      do.call(cbind, lapply(parts, fit_sums, u[, k], "j", model$control))
     })
     lapply(seq_along(by), function(j) {
       columns <- slopes$row == which(mine)[j]

@@ -18,6 +18,9 @@
 #' Beyond `control$dense_n` rows `edf` is an estimate, with its standard error beside it. Where `lambda` is given it
 #' takes four random probes if these tell it to half of a hundredth, else `control$probes`.
 #'
+#' `control = fit_control(approximate = 1e-6)` fits and predicts by [approximate()], in time for the points instead of
+#' the pairs.
+#'
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops looking for `lambda` early: to compare, give it.
 #'
 #' @param x,y inputs, a matrix, data frame or vector, and the response, a vector or a matrix with a column for each; or
@@ -67,7 +70,7 @@ kernel_ridge.formula <- function(x, data = NULL, kernel = "gaussian", lambda = N
 }
 
 ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, call) {
-  check_control(control)
+  check_control(control, series = TRUE)
   check_flag(standardize, "standardize")
   check_order(kernel, 0, "ridge regressions")
   check_penalty(lambda)
@@ -82,7 +85,8 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   part <- list(x = scaled_columns(used$x, to$x), y = scaled_columns(used$y, to$y), w = used$w)
   kernel <- ridge_kernel(kernel, structure(part$x, term = attr(inputs$x, "term")))
   chosen <- ridge_penalty(kernel, part, lambda, control)
-  alpha <- fit_solve(kernel_pairs(kernel, part$x), part$y, chosen$lambda / part$w, control)
+  K <- fit_products(kernel_pairs(kernel, part$x), control)
+  alpha <- fit_solve(K, part$y, chosen$lambda / part$w, control)
   fit <- new_fit("kernel_ridge", call, inputs, kernel = kernel, data = part, units = to, weights = weights,
                  term.names = terms, alpha = matrix(alpha, nrow(part$y)), lambda = chosen$lambda,
                  method = chosen$method, edf = chosen$edf, edf_se = chosen$edf_se %or% 0, gcv = chosen$table,
@@ -150,7 +154,7 @@ check_penalty <- function(lambda) {
 ridge_penalty <- function(kernel, part, lambda, control) {
   n <- nrow(part$x)
   dense <- n <= control$dense_n
-  op <- weighed_pairs(kernel_pairs(kernel, part$x), part$w)
+  op <- fit_products(weighed_pairs(kernel_pairs(kernel, part$x), part$w), control)
   y <- sqrt(part$w) * part$y
   if (length(lambda) == 1 && is.numeric(lambda)) {
     path <- fit_trace(op, n, lambda, control)
@@ -188,13 +192,13 @@ loo_curve <- function(B, y, ridges) {
 
 # At places that are in units of the fit.
 ridge_values <- function(fit, at) {
-  values <- unname(kernel_pairs(fit$kernel, at, fit$data$x) %*% fit$alpha)
+  values <- unname(fit_products(kernel_pairs(fit$kernel, at, fit$data$x), fit$control) %*% fit$alpha)
   t(t(values) * fit$units$y$width + fit$units$y$centre)
 }
 
 # Deviations of linear functions of alpha, a column of `w` for each: a row for each, a column for each response.
 functional_se <- function(fit, w) {
-  K <- kernel_pairs(fit$kernel, fit$data$x)
+  K <- fit_products(kernel_pairs(fit$kernel, fit$data$x), fit$control)
   solved <- matrix(fit_solve(K, w, fit$lambda / fit$data$w, fit$control), nrow(w))
   outer(sqrt(colSums(solved^2 / fit$data$w)), fit$sigma)
 }

@@ -11,6 +11,30 @@ settled_kernel <- function(k, x) {
 # lazy tensors alone.
 kernel_pairs <- function(k, x, y = x) k(if (is_lazy(x)) x else Vi(x), Vj(y))
 
+# What products of a fit are by: the kernel's pairs, or, where the control says so and matrices are not made, series for
+# those that are far from each other.
+fit_products <- function(K, control) {
+  if (!is_approximated(dim(K), control)) return(K)
+  named_by_control(approximate(K, control$approximate))
+}
+
+is_approximated <- function(extent, control) !is.null(control$approximate) && min(extent[1:2]) > control$dense_n
+
+# The sum over an axis of a formula, which may have several components, times numbers along it.
+fit_sums <- function(F, v, index, control) {
+  tol <- if (is_approximated(dim(F), control)) control$approximate
+  weight <- if (index == "j") Vj(v) else Vi(v)
+  named_by_control(unname(reduction(F, "sum", index = index, weight = weight, tol = tol)))
+}
+
+named_by_control <- function(value) {
+  refused <- function(e) {
+    abort(sub("kernweave_error_", "", class(e)[1]), "`approximate` of fit_control(): ",
+          sub("`[KF]` is ", "the kernel is ", conditionMessage(e)))
+  }
+  tryCatch(value, kernweave_error_not_a_distance = refused, kernweave_error_dimension = refused)
+}
+
 check_order <- function(k, most, what) {
   if (!isTRUE(kernel_order(k) > most)) return(k)
   abort("unsupported", kernel_parts(k)$title, " is conditionally definite of order ", kernel_order(k), ", and ", what,
@@ -33,7 +57,7 @@ fit_solve <- function(K, b, ridge, control, ...) {
 
 convergence_of <- function(solution) {
   report <- solve_report(solution)
-  report[intersect(c("method", "iterations", "residual", "products", "seconds"), names(report))]
+  report[intersect(c("method", "iterations", "residual", "off", "products", "seconds"), names(report))]
 }
 
 # The kernel times the roots of the weights on both sides.
@@ -49,7 +73,8 @@ fit_path <- function(op, y, ridge, control, ...) {
 # Along a grid: where systems can make it better, few probes and steps tell where the criterion is least, and five
 # ridges about that place are refined, until the least of them is among those.
 curve_path <- function(op, y, n, ridges, control) {
-  if (!is_lazy(op) || nrow(op) <= control$dense_n || length(ridges) < 6) return(fit_path(op, y, ridges, control))
+  refined <- is_lazy(op) || is_approximated(dim(op), control)
+  if (!refined || nrow(op) <= control$dense_n || length(ridges) < 6) return(fit_path(op, y, ridges, control))
   few <- control
   few$probes <- min(4, control$probes)
   path <- fit_path(op, y, ridges, few, refine = FALSE, steps = 60)

@@ -56,13 +56,16 @@ ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol 
   }
   check_symmetric_op(op)
   seed <- check_seed(seed)
-  own <- tensor_and_ridge(op)
+  own <- kernel_and_ridge(op)
   refine <- refine && !is.null(own)
+  if (is_op(own$K)) op <- with_ridge(own$K, own$ridge)
+  off <- if (is_op(own$K)) products_off(own$K, random_signs(n, 1, seed)) else 0
   steps <- check_count(steps, "steps", least = 2)
   path <- if (refine && length(ridge) == 1) unknown_path(y, ridge)
   else path_by_rules(op, y, ridge, probes, seed, tol, steps)
+  path$usable <- off <= ridge / 2 | length(ridge) == 1
   if (refine) path <- refined_path(path, own, y, probes, seed, tol, se_tol, rank, local)
-  path_frame(path, n)
+  path_frame(if (off > 0) path_off_by_products(path, off, n) else path, n)
 }
 
 # Below, all eigenvalues take seconds.
@@ -154,17 +157,17 @@ refined_path <- function(path, own, y, probes, seed, tol, se_tol, rank, local) {
     for (k in which[order(path$ridge[which])]) {
       ridge <- own$ridge + numeric(nrow(y)) + path$ridge[k]
       P <<- if (is.null(P)) chosen_preconditioner(TRUE, own$K, ridge, rank, local)
-      else supported(own$K, ridge, P$support)
+      else supported(kernel_tensor(own$K), ridge, P$support)
       path <- refined_ridge(path, k, own$K, ridge, P, y, probes, seed, tol)
     }
     path
   }
   over <- function(x, limit) is.na(x) | x > limit
   poor <- cbind(over(path$form_error, tol * path$form), over(path$square_error, tol * path$square), over(path$cut, 1))
-  path <- refine(path, which(rowSums(poor) > 0))
-  anchors <- anchors_among(which(!path$refined & path$cut < 0.1), path$ridge, probes)
+  path <- refine(path, which(rowSums(poor) > 0 & path$usable))
+  anchors <- anchors_among(which(!path$refined & path$cut < 0.1 & path$usable), path$ridge, probes)
   if (length(anchors)) path <- controlled(refine(path, anchors), anchors)
-  refine(path, which(!path$refined & over(path$logdet_se, se_tol)))
+  refine(path, which(!path$refined & over(path$logdet_se, se_tol) & path$usable))
 }
 
 # Ridges whose refined estimates tell what the probes missed there, and so, nearly, what they miss elsewhere.
@@ -201,7 +204,8 @@ controlled <- function(path, anchors) {
 
 refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
   if (ncol(y)) {
-    x <- solve(K, y, ridge = ridge, tol = tol / 100, method = "cg", precondition = P %or% FALSE)
+    solved <- function() solve(K, y, ridge = ridge, tol = tol / 100, method = "cg", precondition = P %or% FALSE)
+    x <- if (is_op(K)) quietly_solved(solved()) else solved()  # what products are off by is among the errors
     left <- solve_report(x)$residual * sqrt(colSums(y^2))
     size <- sqrt(colSums(x^2))
     path$form[k, ] <- colSums(x * y)
@@ -212,7 +216,7 @@ refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
   for (Q in estimators(P, K, ridge)) {
     found <- logdet_by_probes(K, ridge, Q, probes, seed, vectors = TRUE)
     path <- with_better(path, k, "logdet", found)
-    path <- with_better(path, k, "trace", trace_by_systems(Q, found$u, found$v))
+    path <- with_better(path, k, "trace", trace_by_systems(Q, found$u, found$v, found$rounding / min(ridge)))
   }
   path$refined[k] <- TRUE
   path
@@ -221,7 +225,7 @@ refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
 # Where landmarks leave less than the ridge, neighbours may help estimates or not.
 estimators <- function(P, K, ridge) {
   alone <- !is.null(P) && P$neighbours > 0 && P$residual <= min(ridge)
-  c(list(P), if (alone) list(supported(K, ridge, P$support[c("chosen", "residual")])))
+  c(list(P), if (alone) list(supported(kernel_tensor(K), ridge, P$support[c("chosen", "residual")])))
 }
 
 # Of two estimates the one that is known better.
@@ -238,14 +242,14 @@ with_better <- function(path, k, what, found) {
 rounding_of_traces <- 1e-6
 
 # The trace of P^-1 is known, that of the difference is small.
-trace_by_systems <- function(P, u, v) {
+trace_by_systems <- function(P, u, v, rounding) {
   rest <- colSums((u - v) * v)
   known <- if (is.null(P)) 0
   else if (P$neighbours) sum(r_inverse_weights(P$pointer)$diagonal)
   else r_low_rank_inverse_trace(P$pointer)
   if (is.null(P)) rest <- colSums(u * v)
   value <- known + mean(rest)
-  list(value = value, se = sqrt(stats::var(rest) / length(rest) + (rounding_of_traces * value)^2))
+  list(value = value, se = sqrt(stats::var(rest) / length(rest) + (rounding_of_traces * value)^2 + rounding^2))
 }
 
 # --- the result -----------------------------------------------------------------------------------------------

@@ -237,7 +237,7 @@ relative_size <- function(left, b) sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2
 
 # K + ridge, for so many columns.
 native_system <- function(K, ridge, columns) {
-  product <- native_lazy(K, columns, ladder = TRUE)
+  product <- if (is_op(K)) native_operator(K, columns, ladder = TRUE) else native_lazy(K, columns, ladder = TRUE)
   if (!any(ridge != 0)) return(product)
   list(kind = "sum", parts = list(product, list(kind = "diagonal", values = ridge)), coefficients = c(1, 1))
 }
@@ -251,7 +251,7 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   }
   check_flag(precondition, "precondition")
   if (!precondition) return(NULL)
-  K <- untruncated(K)
+  K <- untruncated(kernel_tensor(K))
   if (!is.null(said_of(K$pairs)$ranges)) {
     say_once("ranges", "A matrix that is restricted by ranges is solved with without a preconditioner. (Said once.)")
     return(NULL)
@@ -341,7 +341,8 @@ print.kernweave_report <- function(x, ...) {
   if (!is.null(x$iterations)) {
     cat("  iterations ", paste(unique(range(x$iterations)), collapse = " to "), ", ", count_text(x$products, "product"),
         if (x$rough) " (float32 within, float64 residuals)", "\n", sep = "")
-    cat("  residual   ", format(max(x$residual), digits = 3), ", asked for ", format(x$tol), "\n", sep = "")
+    cat("  residual   ", format(max(x$residual), digits = 3), ", asked for ", format(x$tol),
+        if (!is.null(x$off)) paste0("; approximated products are off by ", format(x$off, digits = 2)), "\n", sep = "")
     if (!is.null(x$preconditioner)) print(x$preconditioner)
   }
   else if (!is.null(x$residual)) cat("  residual   ", format(max(x$residual, 0), digits = 3), "\n", sep = "")
@@ -364,7 +365,8 @@ plot.kernweave_report <- function(x, ...) {
 }
 
 warn_of_convergence <- function(report) {
-  remedy <- if (report$method == "lsmr") "a ridge, columns of one length, or a larger `maxit` would help"
+  remedy <- if (isTRUE(report$off > largest_off)) "a smaller tolerance of the products, or a larger ridge, would help"
+  else if (report$method == "lsmr") "a ridge, columns of one length, or a larger `maxit` would help"
   else if (report$ridge < 1e-8) "a ridge (a nugget) makes the system better conditioned"
   else if (report$rough) "precision = \"float64\" may come further"
   else if (is.null(report$preconditioner)) "precondition = TRUE would help"

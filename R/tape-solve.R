@@ -30,7 +30,7 @@ lowered_system <- function(K, ...) {
   level <- highest_level(c(lapply(operands, `[[`, "traced"), given))
   mine <- Filter(function(operand) level_of(operand$traced) == level, operands)
   found <- lowered_formula(K, level)
-  list(K = found$F, operands = found$operands, values = lapply(mine, `[[`, "traced"),
+  list(K = found$F, level = level, operands = found$operands, values = lapply(mine, `[[`, "traced"),
        given = lapply(given, lowered, level))
 }
 
@@ -43,6 +43,7 @@ through_sum <- function(system, R) {
 # The same where the cotangent of K is u v', summed over columns.
 through_entries <- function(system, u, v) {
   if (!length(system$operands)) return(list())
+  if (is_op(system$of)) return(through_approximation(system$of, system$level, v, u))
   through_sum(system, reduction((Vi(u) | Vj(v)) * system$K, "sum", index = "ij", call = FALSE))
 }
 
@@ -90,8 +91,10 @@ solve_with_trend <- function(K, b, trend, ...) {
 # known where P has neighbours, and what probes w say of the difference: with u = A^-1 z and v = P^-1 z for
 # z = G'^-1 w, it is the mean of (u - v)'dA v. Without the known part the noise would not vanish as P nears A.
 logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, local, ...) {
-  n <- check_square(K)
-  system <- lowered_system(K, ridge = ridge)
+  n <- check_square(kernel_tensor(K))
+  system <- lowered_system(kernel_tensor(K), ridge = ridge)
+  system$of <- K
+  products <- if (is_op(K)) lowered_op(K, system$level) else system$K
   lower <- system$given$ridge
   if (method == "dense" || method == "auto" && n <= small_system) {
     value <- plain_estimate(logdet(system$K, lower, method = "dense"))
@@ -102,11 +105,15 @@ logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, loca
   }
   seed <- check_seed(seed)
   if (is_traced_system(system$K, lower)) {
+    if (is_op(K)) {
+      abort("no_gradient", "the logarithm of an approximated determinant has first derivatives alone; that of the ",
+            "lazy tensor has those of any order")
+    }
     return(logdet_of_higher_order(K, ridge, system, lower, probes, seed, precondition, rank, local))
   }
   diagonal <- check_ridge(lower, n)
   P <- chosen_preconditioner(precondition, system$K, diagonal, rank, local)
-  found <- logdet_by_probes(system$K, diagonal, P, probes, seed, vectors = TRUE)
+  found <- logdet_by_probes(products, diagonal, P, probes, seed, vectors = TRUE)
   record(c(system$values, list(ridge)), found$value, function(g) {
     ridges <- length(plain_value(ridge))
     if (is.null(P)) return(through_logdet(system, g * found$u / probes, found$v, ridges))

@@ -1,0 +1,92 @@
+# Systems whose products are approximations: the entries that preconditioners read, and residuals as far as these go.
+
+# The lazy tensor that has the entries of a matrix: itself, or what is approximated.
+kernel_tensor <- function(K) if (is_op(K)) K$tensor %or% approximation_of(K)$tensor else K
+
+# Of an operator that is a kernel matrix, or an approximation of one, and diagonals: this, and the sum of those; else
+# NULL.
+kernel_and_ridge <- function(op) tensor_and_ridge(op) %or% approximated_and_ridge(op)
+
+approximated_and_ridge <- function(op) {
+  if (!is.null(approximation_of(op))) return(list(K = operator_of_system(op, 1), ridge = 0))
+  if (op$kind != "sum") return(NULL)
+  kinds <- vapply(op$parts, `[[`, "", "kind")
+  of <- which(!vapply(lapply(op$parts, approximation_of), is.null, NA))
+  if (length(of) != 1 || !all(kinds[-of] == "diagonal")) return(NULL)
+  terms <- Map(function(part, by) by * unname(part$values), op$parts[-of], op$coefficients[-of])
+  ridge <- Reduce(`+`, terms, 0)
+  if (isTRUE(any(plain_value(ridge) < 0))) return(NULL)
+  list(K = operator_of_system(op$parts[[of]], op$coefficients[of]), ridge = ridge)
+}
+
+# An approximation as systems take it, times a number. Near pairs are in float64: what float32 rounds differs from one
+# direction to the next, and keeps iterations from coming further.
+operator_of_system <- function(op, by) {
+  state <- approximation_of(op)
+  if (by == 1 && near_precision(state) == "float64") return(op)
+  K <- if (by == 1) kernel_tensor(op) else by * kernel_tensor(op)
+  fine <- if (by == 1) state$fine
+  if (is.null(fine)) {
+    fine <- new_approximation(plain_tensor(K), state$tol, state$certify)
+    fine$near <- "float64"
+    fine$used <- state$used
+    fine$prices <- state$prices
+    if (by == 1) state$fine <- fine
+  }
+  approximation_op(fine, K)
+}
+
+system_arguments <- function(precondition = TRUE, rank = NULL, local = TRUE, start = NULL, ...) {
+  refuse_others(list(...), system_arguments, "solve() of an approximation")
+  list(precondition = precondition, rank = rank, local = local, start = start)
+}
+
+# By how much products with vectors are off: root mean squares over some rows, which are computed pair by pair.
+products_off <- function(K, x) {
+  at <- audited_sample(seq_len(nrow(x)))
+  exact <- unname(exact_rows(kernel_tensor(K), at) %*% x)
+  sqrt(colMeans((operator_product(K, x)[at, , drop = FALSE] - exact)^2))
+}
+
+# A residual far below what products are off by is none of the exact matrix, and iterations end at a third of that. What
+# the preconditioner makes of the right-hand side is of the solution's size, and tells how much it is.
+approximated_solution <- function(own, b, ridge, tol, method, maxit, how) {
+  size <- pmax(sqrt(colMeans(b^2)), .Machine$double.xmin)
+  ridge <- rep_len(as.numeric(own$ridge + ridge), nrow(b))
+  P <- if (method != "minres") chosen_preconditioner(how$precondition, own$K, ridge, how$rank, how$local)
+  goal <- if (is.null(P)) tol else max(tol, products_off(own$K, r_precondition(live_pointer(P), b)) / size / 3)
+  start <- check_start(how$start, nrow(b), ncol(b))
+  found <- by_products(with_ridge(own$K, ridge), b, min(goal, largest_off), method, maxit, P, start)
+  off <- products_off(own$K, found$x) / size
+  found$converged <- (found$converged || all(found$residual <= off)) && all(off <= max(tol, largest_off))
+  found$residual <- sqrt(found$residual^2 + off^2)
+  c(found, list(off = max(off)))
+}
+
+# Relative to a right-hand side: beyond, a solution would have little to do with the exact one.
+largest_off <- 0.01
+
+# Where products are approximations, a logarithm is off as by random errors of theirs.
+approximated_quadrature <- function(K, ridge, probes, seed) {
+  off <- products_off(K, random_signs(length(ridge), 1, seed)) / min(ridge)
+  if (!isTRUE(off < 0.5)) {
+    abort("tolerance", "approximated products are off by ", format(off, digits = 2), " of the ridge, so that the ",
+          "matrix may not be definite: a smaller tolerance, or a larger ridge or nugget, would help")
+  }
+  list(system = native_system(K, ridge, probes), rounding = off_by_products(off, length(ridge)))
+}
+
+# A sum over eigenvalues, of products that are off by so much of the ridge: to first order errors are of both signs.
+off_by_products <- function(off, n) sqrt(n) * off + n * off^2 / 2
+
+# The same along a path, where this was not counted before.
+path_off_by_products <- function(path, off, n) {
+  of <- off / path$ridge
+  k <- which(!path$refined)
+  added <- function(a, b) sqrt(a^2 + b^2)
+  path$logdet_se[k] <- added(path$logdet_se[k], off_by_products(of, n)[k])
+  path$trace_se[k] <- added(path$trace_se[k], (off_by_products(of, n) / path$ridge)[k])
+  path$form_error[k, ] <- path$form_error[k, ] + off * path$square[k, ]
+  path$square_error[k, ] <- path$square_error[k, ] + 2 * of[k] * path$square[k, ]
+  path
+}
