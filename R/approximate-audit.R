@@ -6,24 +6,38 @@ exact_rows <- function(K, at) lazy_set(take_points(K, at, "i", "rows"), precisio
 audited_sample <- function(rows) rows[random_order(length(rows), 1)[seq_len(min(audit_rows, length(rows)))]]
 
 # The largest error of the columns on some rows, which are computed pair by pair: relative to the rows or, where terms
-# cancel, to what they would be if terms had random signs.
+# cancel, to what they would be if terms had random signs. All in shares of the largest, as squares of large numbers are
+# infinite.
 relative_error <- function(state, v, found, u = NULL) {
   rows <- if (is.null(u)) seq_len(state$tensor$extent[1]) else which(rowSums(u != 0) > 0)
   at <- audited_sample(rows)
-  some <- exact_rows(state$tensor, at)
-  of_rows <- if (!is.null(u)) u[at, , drop = FALSE]
+  shares <- c(plan_of_approximation(state)$scale, largest_size(v), if (!is.null(u)) largest_size(u))
+  some <- exact_rows(state$tensor, at) / shares[1]
+  v <- v / shares[2]
+  of_rows <- if (!is.null(u)) u[at, , drop = FALSE] / shares[3]
   exact <- pair_sums(some, v, of_rows)
   squares <- if (is.null(u)) pair_sums(some^2, v^2)
              else reduction(((Vi(of_rows) | Vj(v)) * some)^2, "sum")
-  found <- found[at, , drop = FALSE]
+  found <- Reduce(`/`, shares, found[at, , drop = FALSE])
   nowhere <- !is.finite(found) & !is.finite(exact)
   found[nowhere] <- exact[nowhere] <- squares[nowhere] <- 0
+  most <- largest_size(c(exact, found))
+  found <- found / most
+  exact <- exact / most
+  squares <- squares / most / most
   off <- colSums((found - exact)^2)
   if (anyNA(off)) return(Inf)
   size <- pmax(colSums(exact^2), colSums(squares))
   # Where all is 0, nothing but what was promised can be asked for.
-  off[size == 0 & sqrt(off) <= state$tol * state$plan$scale * sum(abs(v)) * max(1, abs(of_rows %or% 1))] <- 0
-  sqrt(max(0, ifelse(off == 0, 0, off / size)))
+  off[size == 0 & sqrt(off) <= state$tol * sum(abs(v)) / most] <- 0
+  error <- sqrt(max(0, ifelse(off == 0, 0, off / size)))
+  if (is.na(error)) Inf else error
+}
+
+# Of those that are finite; 1 where all are 0.
+largest_size <- function(x) {
+  most <- max(abs(x[is.finite(x)]), 0)
+  if (most > 0) most else 1
 }
 
 #' @rdname audit

@@ -191,6 +191,20 @@ test_that("an audit that fails makes the series anew with a fourth, and then say
   expect_error(A %*% b, "random rows", class = "kernweave_error_audit_failed")
 })
 
+test_that("audits are of numbers of any size", {
+  x <- with_local_seed(57, matrix(stats::runif(600), 300))
+  b <- with_local_seed(58, stats::rnorm(300))
+  for (size in c(1e-100, 1, 1e200)) for (weight in c(1e-90, 1, 1e100)) {
+    K <- size * kernel_gaussian(x, x, 0.3)
+    A <- eager(approximate(K, 1e-6))
+    expect_equal(A %*% (b * weight) / size / weight, kernel_gaussian(x, x, 0.3) %*% b, tolerance = 1e-5)
+    state <- kernweave:::approximation_of(A)
+    found <- kernweave:::unaudited_product(state, b * weight)
+    error <- kernweave:::relative_error(state, as.matrix(b * weight), 1.01 * found)
+    expect_true(error > 0.001 && error < 0.1)
+  }
+})
+
 test_that("planning takes no longer than pairs would, and no memory for them", {
   x <- with_local_seed(39, matrix(stats::runif(60000), ncol = 3))
   s <- sqdist(Vi(x), Vj(x))
