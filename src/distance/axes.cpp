@@ -13,6 +13,7 @@ namespace distance {
 namespace {
 
 constexpr double kRounding = 1e-12;   // of a number, beside those that it is made of
+constexpr double kLastDigits = 4e-15;  // that numbers of a singular metric may be off by; more is felt by long points
 constexpr std::size_t kLargest = 64;  // rows of a matrix that is looked at
 
 // Turns a symmetric matrix until it is diagonal, by Jacobi's rotations; returns the rows that it is turned by.
@@ -101,6 +102,8 @@ void Axes::fill_with_roots(const Polynomial& square) {
         onto_.at(r, r) = std::sqrt(rest);
       } else if (!std::isfinite(rest)) {
         throw Refused{"a number in its metric is not finite"};
+      } else if (std::abs(rest) > kLastDigits * size) {
+        throw Refused{"its metric is nearly singular"};
       }
     }
 }

@@ -172,6 +172,7 @@ test_that("what is no formula of one distance says by what", {
     list(exp(-sqdist(X, Y)) + sin(X[, , 1] * Y[, , 1]), "beside the distance"),
     list(exp(X | Y), "scalprod"), list(exp(-manhattan(X, Y)), "manhattan"),
     list(exp(-weighted_sqdist(Pm(c(1, 0, 0, 0, -1, 0.1, 0, 0.1, 1)), X, Y)), "metric is not positive"),
+    list(exp(-sqnorm2(matvecmult(Pm(c(1, 0, 0, 1, 1e-7, 0, 0, 0, 1)), X - Y))), "nearly singular"),
     list(exp(-sum(square(X - Y) * Pm(c(1, -1, 1)))), "weight of -1"),
     list(1 / (1 + square(sqdist(X, Y) * Pm(1e-160))), "too large, or too small"),
     list(exp(-sqdist(X * Pm(1e-160), Y * Pm(1e-160))), "too large, or too small"),
