@@ -12,7 +12,7 @@ namespace red {
 template <class T>
 struct Places64 {
   T at[64] = {};
-  constexpr Places64() {
+  KW_FN constexpr Places64() {
     for (int p = 0; p < 64; ++p) at[p] = static_cast<T>(p);
   }
 };
