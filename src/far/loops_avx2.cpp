@@ -13,8 +13,5 @@ constexpr int kVectorBytes = 32;
 #include "far/loops-inl.hpp"
 KW_TARGET_END
 
-namespace loops = kernweave::avx2::far_loops;
-const kernweave::far::Loops kernweave::far::loops_avx2 = {
-    loops::kLanes,         loops::transform,    loops::multiply,    loops::moments<1>, loops::moments<2>,
-    loops::moments<3>, loops::evaluate<1>, loops::evaluate<2>, loops::evaluate<3>};
+const kernweave::far::Loops kernweave::far::loops_avx2 = kernweave::avx2::far_loops::kLoops;
 #endif

@@ -10,7 +10,4 @@ constexpr int kVectorBytes = 16;
 }  // namespace kernweave
 #include "far/loops-inl.hpp"
 
-namespace loops = kernweave::base::far_loops;
-const kernweave::far::Loops kernweave::far::loops_base = {
-    loops::kLanes,         loops::transform,    loops::multiply,    loops::moments<1>, loops::moments<2>,
-    loops::moments<3>, loops::evaluate<1>, loops::evaluate<2>, loops::evaluate<3>};
+const kernweave::far::Loops kernweave::far::loops_base = kernweave::base::far_loops::kLoops;
