@@ -35,6 +35,7 @@
 #' below the bound.
 #' `error_bound()` is the proved or expected bound of a product, row by row. A proved one knows the moments of the
 #' weights in each box, and is about a tenth of what `tol` promises, more where few weights are most of their sum.
+#' Rounding of series is in it; that of near pairs, and of the formula's own numbers, is that of any sum, and is not.
 #' Whoever needs a proof for the weights at hand, not for all, may ask for `10 * tol` and look, which in three
 #' dimensions takes half the time.
 #'

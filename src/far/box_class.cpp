@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "distance/bounds.hpp"
 #include "far/loops.hpp"
@@ -14,13 +15,16 @@ namespace kernweave {
 namespace far {
 namespace {
 
-
 // Shares of the tolerance: what interpolation may be off by, and what too low degrees are; the rest is for small
 // coefficients. In a proof the first two count by sizes of weights, the rest by their moments, which are far less.
 struct Shares {
   double series, degrees;
 };
 constexpr Shares shares_of(Grade grade) { return grade == Grade::proof ? Shares{0.03, 0.1} : Shares{0.1, 0.25}; }
+// Of what the terms of a series come to, what rounding may: of coefficients, of moments, and of the sum. A series that
+// has no more digits than that is none, as where the formula is much larger between the points of a box than anywhere
+// that points are.
+constexpr double kRounding = 32 * std::numeric_limits<double>::epsilon(), kMostRounding = 0.5;
 // Later axes add their errors times the growth of interpolation along those before, which is less than this in all.
 constexpr double kGrowth = 15;
 
@@ -62,9 +66,9 @@ double error_of_series(const distance::Profile& k, const Offset<D>& offset, doub
   return all;
 }
 
-// Coefficients by the degrees along the axes.
+// Coefficients by the degrees along the axes, in this unit.
 template <int D>
-std::vector<double> series(const distance::Profile& k, const Offset<D>& offset, double half, int points) {
+std::vector<double> series(const distance::Profile& k, const Offset<D>& offset, double half, int points, double unit) {
   std::array<std::vector<double>, D> squares;  // of the differences along each axis
   for (std::size_t d = 0; d < D; ++d)
     for (int i = 0; i < points; ++i) {
@@ -76,7 +80,7 @@ std::vector<double> series(const distance::Profile& k, const Offset<D>& offset, 
     double square = 0;
     std::size_t rest = at;
     for (std::size_t d = D; d-- > 0; rest /= squares[d].size()) square += squares[d][rest % squares[d].size()];
-    numbers[at] = k.at(square);
+    numbers[at] = k.at(square) / unit;
   }
   std::vector<double> cosines(static_cast<std::size_t>(points * points));
   for (int i = 0; i < points; ++i)
@@ -93,29 +97,35 @@ double least_coefficients(int degrees) {
   return 0.5 * std::pow(degrees, 4 * D / 3.0);
 }
 
-// Is interpolation in so many points enough for a series? Then the class has it.
+// Is interpolation in so many points enough for a series? Then the class has it. Numbers are in units of about the
+// tolerance, as squares of small ones would be 0.
 template <int D>
 bool is_far(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half,
             double most_coefficients, int points, BoxClass* found) {
-  const double tolerance = demands.tolerance;
+  const double unit = std::exp2(std::ilogb(demands.tolerance)), tolerance = demands.tolerance / unit;
   const Count count = demands.grade == Grade::audit ? Count::squares : Count::sizes;
   const Shares shares = shares_of(demands.grade);
-  const double tail = error_of_series<D>(k, offset, half, points, shares.series * tolerance);
+  const double tail = error_of_series<D>(k, offset, half, points, shares.series * demands.tolerance) / unit;
   if (!(tail <= shares.series * tolerance)) return false;
   const PairTable& table = pair_table(points, kMostDegreesOf<D>);
-  const std::vector<double> of_difference = series<D>(k, offset, half, points);
+  const std::vector<double> of_difference = series<D>(k, offset, half, points, unit);
   const std::vector<double> out = left_out<D>(of_difference, table, count);
+  const double rounding = kRounding * out[0];
+  if (!(rounding <= kMostRounding * tolerance)) return false;
   const double outside = shares.degrees * tolerance;
   const auto enough = std::find_if(out.begin() + 1, out.end(), [&](double o) { return o <= outside; });
   if (enough == out.end()) return false;
   const auto degrees = static_cast<int>(enough - out.begin());
   if (least_coefficients<D>(degrees) > most_coefficients) return false;
-  const double room = count == Count::squares ? shares.degrees * tolerance * tolerance : tolerance - *enough - tail;
+  const double room = count == Count::squares ? shares.degrees * tolerance * tolerance
+                                              : tolerance - rounding - *enough - tail;
   PairSeries& kept = found->series = of_both_boxes<D>(of_difference, table, degrees, count, room);
-  found->bound = *enough + tail +
-                 (count == Count::squares ? std::sqrt(kept.of_rows + kept.of_small) : kept.of_rows);
+  found->bound = unit * (rounding + *enough + tail +
+                         (count == Count::squares ? std::sqrt(kept.of_rows + kept.of_small) : kept.of_rows));
   found->kept = static_cast<double>(std::count_if(kept.coefficients.begin(), kept.coefficients.end(),
                                                   [&](double c) { return kept.keeps(c); }));
+  for (double& coefficient : kept.coefficients) coefficient *= unit;
+  kept.least *= unit;
   found->fate = Fate::far;
   return true;
 }

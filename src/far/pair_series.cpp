@@ -98,7 +98,7 @@ std::vector<double> left_out(const std::vector<double>& of_difference, const Pai
   std::vector<double> out(static_cast<std::size_t>(table.terms) + 1, 0.0);
   for (std::size_t m = 0; m < points; ++m) {
     const PairTable::Mass& mass = table.mass(static_cast<int>(m), count);
-    for (std::size_t q = 1; q < out.size(); ++q)
+    for (std::size_t q = 0; q < out.size(); ++q)
       for (std::size_t d = 0; d < D; ++d) out[q] += along[d][m] * mass.outside[q] / mass.all;
   }
   if (count == Count::squares)

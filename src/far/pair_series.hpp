@@ -46,7 +46,8 @@ struct PairSeries {
   }
 };
 
-// What a series with these coefficients leaves out, by the number of degrees that it keeps.
+// What a series with these coefficients leaves out, by the number of degrees that it keeps: of none, what all of it
+// comes to, once for each axis.
 template <int D>
 std::vector<double> left_out(const std::vector<double>& of_difference, const PairTable& table, Count count);
 

@@ -146,6 +146,23 @@ test_that("a formula of numbers as large or small as there are has bounds that h
   })
 })
 
+test_that("bounds are above the rounding of series, of formulas that are next to 0 wherever points are, too", {
+  x <- 0.1 * (seq_len(400) %% 9)
+  b <- with_local_seed(59, cbind(stats::rnorm(400), 1))
+  series <- 0
+  profiles <- list(function(s) s * exp(-s), function(s) s / (1 + s^4), function(s) log1p(s) * erfc(s))
+  for (profile in profiles) for (width in c(1e-3, 3e-3)) for (tol in c(1e-4, 1e-8, 1e-12)) {
+    K <- profile(sqdist(Vi(x), Vj(x)) / (width * 0.1^2))
+    A <- eager(approximate(K, tol, "proof"), 1e6)
+    series <- series + sum(plan_of(A)$levels$far_pairs)
+    off <- abs(A %*% b - K %*% b)
+    bound <- error_bound(A, b)
+    expect_true(all(off <= bound + 1e-12 * (abs(K) %*% abs(b))), label = paste(format(K), tol))
+    expect_lte(max(bound), tol * plan_of(A)$scale * max(colSums(abs(b))))
+  }
+  expect_gt(series, 0)
+})
+
 test_that("no points, values that are not finite, long formulas and constants beside factors", {
   none <- matrix(0, 0, 2)
   x <- with_local_seed(36, matrix(stats::runif(200), 100))
@@ -194,7 +211,7 @@ test_that("an audit that fails makes the series anew with a fourth, and then say
 test_that("audits are of numbers of any size", {
   x <- with_local_seed(57, matrix(stats::runif(600), 300))
   b <- with_local_seed(58, stats::rnorm(300))
-  for (size in c(1e-100, 1, 1e200)) for (weight in c(1e-90, 1, 1e100)) {
+  for (size in c(1e-200, 1e-160, 1e-100, 1, 1e200)) for (weight in c(1e-90, 1, 1e100)) {
     K <- size * kernel_gaussian(x, x, 0.3)
     A <- eager(approximate(K, 1e-6))
     expect_equal(A %*% (b * weight) / size / weight, kernel_gaussian(x, x, 0.3) %*% b, tolerance = 1e-5)
