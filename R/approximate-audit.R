@@ -44,6 +44,7 @@ largest_size <- function(x) {
 #' @param b numbers that an approximation multiplies, to be compared; random signs where there are none
 #' @export
 audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
+  refuse_more(...)
   state <- approximation_of(x)
   if (is.null(state)) abort("input", "`x` must be what approximate() returned: other operators' products are exact")
   n <- x$dim[1]

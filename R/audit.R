@@ -8,8 +8,11 @@
 #' With all of `rows` rows no worse than the largest error found, at most a share of `1 - 0.05^(1 / rows)` of all rows
 #' is worse, with 95 % confidence: 9 % for 32 rows.
 #'
-#' @param x a lazy reduction, as from `reduction(call = FALSE)`, that keeps one axis; or what
-#'   [solve()][solve.lazy_tensor] returned, whose residual is then looked at
+#' Of an approximation the products are looked at. The error is that of the worst row; [approximate()] itself asks that
+#' the root mean square of all be at most its `tol`, so that the worst of many may be several times that.
+#'
+#' @param x a lazy reduction, as from `reduction(call = FALSE)`, that keeps one axis; an operator that [approximate()]
+#'   returned; or what [solve()][solve.lazy_tensor] returned, whose residual is then looked at
 #' @param rows how many rows
 #' @param seed a whole number; by default drawn from R's random numbers
 #' @param ... not used
@@ -27,6 +30,7 @@ audit <- function(x, rows = 32, seed = NULL, ...) UseMethod("audit")
 #' @rdname audit
 #' @export
 audit.lazy_reduction <- function(x, rows = 32, seed = NULL, ...) {
+  refuse_more(...)
   if (has_batches(x) || !is.null(x$groups) || length(x$outputs) != 1 || !x$outputs[[1]]$keep %in% c("i", "j")) {
     abort("unsupported", "audit() looks at rows of a reduction that keeps one axis")
   }
@@ -43,8 +47,11 @@ audit.lazy_reduction <- function(x, rows = 32, seed = NULL, ...) {
 #' @rdname audit
 #' @export
 audit.default <- function(x, rows = 32, seed = NULL, ...) {
+  refuse_more(...)
   system <- attr(x, "report")$system
-  if (is.null(system)) abort("input", "`x` must be a lazy reduction or what solve() returned, not ", describe(x))
+  if (is.null(system)) {
+    abort("input", "`x` must be a lazy reduction, or what approximate() or solve() returned, not ", describe(x))
+  }
   b <- system$b
   at <- audited_rows(nrow(b), rows, seed)
   x <- matrix(x, nrow(b))
@@ -82,8 +89,8 @@ audited <- function(error, rows, n) {
 
 #' @export
 print.kernweave_audit <- function(x, ...) {
-  cat("<audit> largest relative error ", format(x$error, digits = 2), " on ", length(x$rows), " of ",
-      count_text(x$of, "row"), if (x$share) {
+  cat("<audit> largest relative error ", format(x$error, digits = 2), " on ", format(length(x$rows), big.mark = ","),
+      " of ", count_text(x$of, "row"), if (x$share) {
         paste0("; at most ", format(100 * x$share, digits = 2), " % of all may be worse, with 95 % confidence")
       }, "\n", sep = "")
   invisible(x)

@@ -128,6 +128,19 @@ given <- function(arguments, frame) {
   withCallingHandlers(arguments, error = refuse)
 }
 
+# Arguments that a function with `...` does not know, misspelt ones most often: they are named, not ignored.
+refuse_more <- function(...) {
+  if (!...length()) return(invisible())
+  names <- names(substitute(list(...)))[-1] %or% ""  # unevaluated: they may be columns of the data
+  known <- setdiff(names(formals(sys.function(sys.parent()))), "...")
+  if ("weights" %in% names && "null" %in% known) {
+    abort("unsupported", "`weights`: rows of unequal weight cannot be permuted")
+  }
+  abort("input", if (nzchar(names[1])) paste0("there is no argument `", names[1], "`",
+                                              near_hint(names[1], known, there_are(known)))
+                 else paste("there is an argument too many:", deparse1(substitute(list(...))[[2]])))
+}
+
 # "; did you mean `x`?", or where to look.
 near_hint <- function(typed, known, otherwise = "") {
   typed <- as.character(typed)[1]

@@ -41,6 +41,8 @@ print.kernweave_estimate <- function(x, digits = 10, ...) {
 #' @importFrom stats confint
 #' @export
 confint.kernweave_estimate <- function(object, parm, level = 0.95, ...) {
+  refuse_more(...)
+  check_level(level)
   freedom <- max(1, (attr(object, "found")$probes %or% Inf) - 1)
   half <- stats::qt((1 + level) / 2, freedom) * attr(object, "se")
   ends <- c(1 - level, 1 + level) / 2

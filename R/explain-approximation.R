@@ -3,6 +3,7 @@
 #' @rdname explain
 #' @export
 explain.linear_op <- function(x, ...) {
+  refuse_more(...)
   state <- approximation_of(x)
   if (is.null(state)) {
     abort("input", "`x` must be an operator that approximate() returned: of others, print() shows the algebra, and ",

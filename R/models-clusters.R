@@ -232,6 +232,7 @@ as_kmeans <- function(x, cluster, centers, mass, iter) {
 #' @importFrom stats predict
 #' @export
 predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
+  refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
   x <- as_inputs(columns_like(newdata, colnames(object$centers)), "newdata")
   if (ncol(x) != ncol(object$centers)) {

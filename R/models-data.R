@@ -261,6 +261,7 @@ fit_matrix <- function(x) {
 # Constant columns say nothing: they are left out, by name, with a warning.
 without_constants <- function(inputs) {
   x <- inputs$x
+  if (nrow(x) < 2) abort("data", "there ", if (nrow(x)) "is 1 row" else "are no rows", " to fit to; two are needed")
   constant <- apply(x, 2, function(v) all(v == v[1]))
   if (all(constant)) abort("data", "every column is constant: there is nothing to fit")
   if (!any(constant)) return(inputs)

@@ -180,6 +180,7 @@ coef.marginal_effects <- function(object, ...) stats::setNames(object$estimate, 
 #' @importFrom stats confint
 #' @export
 confint.marginal_effects <- function(object, parm, level = 0.95, ...) {
+  refuse_more(...)
   if (is.null(object$std.error)) abort("input", "`se = FALSE` left the standard errors out: there are no intervals")
   check_level(level)
   parm <- if (missing(parm)) row.names(object) else if (is.numeric(parm)) row.names(object)[parm] else parm

@@ -72,6 +72,7 @@ new_fit <- function(class, call, inputs, ...) {
 #' to a picture.
 #'
 #' @param object,x,formula a fit
+#' @param type of residuals: the response less what is fitted is all there is; [gp_fit()] has others
 #' @param ... for `update()`: arguments that change; for `lines()` those of [graphics::lines()]
 #' @return Numbers, a row for each observation; of `update()` a fit.
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()],
@@ -94,7 +95,11 @@ fitted.kernweave_fit <- function(object, ...) stats::napredict(object$na.action,
 #' @rdname kernweave_fit
 #' @importFrom stats residuals
 #' @export
-residuals.kernweave_fit <- function(object, ...) stats::naresid(object$na.action, object[["residuals"]])
+residuals.kernweave_fit <- function(object, type = "response", ...) {
+  refuse_more(...)
+  choice_of(type, "response", "type")
+  stats::naresid(object$na.action, object[["residuals"]])
+}
 
 #' @rdname kernweave_fit
 #' @importFrom stats nobs

@@ -39,6 +39,7 @@ NULL
 #' @rdname gp_fit-methods
 #' @export
 coef.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
+  refuse_more(...)
   which <- choice_of(which[1], c("trend", "covariance"), "which")
   if (which == "trend") object$coefficients else covariance_parameters(object)
 }
@@ -52,6 +53,7 @@ covariance_parameters <- function(fit) {
 #' @rdname gp_fit-methods
 #' @export
 vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
+  refuse_more(...)
   which <- choice_of(which[1], c("trend", "covariance"), "which")
   if (which == "trend") return(object$vcov)
   information <- object$information
@@ -71,6 +73,7 @@ vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
 #' @rdname gp_fit-methods
 #' @export
 confint.gp_fit <- function(object, parm, level = 0.95, ...) {
+  refuse_more(...)
   check_level(level)
   z <- stats::qnorm((1 + level) / 2)
   logs <- log(covariance_parameters(object))[colnames(object$information)]
@@ -109,6 +112,7 @@ logLik.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...) {
+  refuse_more(...)
   type <- choice_of(type[1], c("response", "pearson", "loo"), "type")
   left <- object$residuals
   if (type == "pearson") {

@@ -4,6 +4,7 @@
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
                            level = 0.95, type = c("response", "trend"), ...) {
+  refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   type <- choice_of(type[1], c("response", "trend"), "type")
   check_level(level)

@@ -224,6 +224,7 @@ logLik.kde_lazy <- function(object, ...) {
 #' @param nsim,seed for `simulate()`: how many points, and a seed for [set.seed()]
 #' @export
 simulate.kde_lazy <- function(object, nsim = 1, seed = NULL, ...) {
+  refuse_more(...)
   nsim <- check_count(nsim, "nsim")
   if (!is.null(seed)) set.seed(seed)
   rows <- sample.int(nrow(object$x), nsim, replace = TRUE, prob = object$mass)

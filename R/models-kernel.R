@@ -215,6 +215,7 @@ composite <- function(op, a, b) {
 #' @importFrom stats coef
 #' @export
 coef.kernel_spec <- function(object, which = c("all", "free"), unconstrained = FALSE, ...) {
+  refuse_more(...)
   parts <- kernel_parts(object)
   which <- match.arg(which)
   parameters <- if (which == "free" || unconstrained) parts$parameters[parts$free] else parts$parameters

@@ -319,6 +319,7 @@ minimised <- function(f, start, bounds, control) {
 #' @export
 predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
                               interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
+  refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   q <- ncol(object$data$y)
   if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
@@ -338,9 +339,7 @@ predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
 }
 
 with_interval <- function(fit, se, object, interval, level) {
-  if (!is.numeric(level) || length(level) != 1 || !isTRUE(level > 0 && level < 1)) {
-    abort("value", "`level` must be a number between 0 and 1, not ", format_value(level))
-  }
+  check_level(level)
   if (interval == "prediction") se <- sqrt(se^2 + object$sigma^2)
   half <- stats::qt((1 + level) / 2, object$df.residual) * se
   cbind(fit = fit, lwr = fit - half, upr = fit + half)

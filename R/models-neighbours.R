@@ -43,6 +43,7 @@
 #' radius_nn(iris[, 1:4], radius = 0.5)
 knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is.null(query), ...) {
   refuse_classes(k, ...)
+  refuse_more(...)
   points <- neighbour_points(x, query, exclude_self)
   k <- check_count(k, "k")
   n <- nrow(points$x)
@@ -67,12 +68,14 @@ refuse_classes <- function(k, cl, ...) {
     abort("input", "knn() finds neighbours; to classify by them, class::knn(train, test, cl) is meant, or a vote ",
           "as in the example of the help page")
   }
-  if (...length()) abort("input", "there is no argument `", (names(list(...)) %or% "")[1], "`; see ?kernweave::knn")
 }
 
 neighbour_points <- function(x, query, exclude_self) {
   check_given(x, "x")
   check_flag(exclude_self, "exclude_self")
+  if (is.character(query) && is.numeric(x)) {
+    abort("input", "`query` must be points as `x` has them, not ", describe(query), ": `metric` is given by name")
+  }
   if (!is.null(query)) query <- columns_like(query, colnames(x))
   levels <- levels_of(if (is.data.frame(x)) x else list(x))
   x <- check_complete(as_inputs(x, "x"), "x")

@@ -217,6 +217,7 @@ ridge_se <- function(fit, at) {
 #' @export
 predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
                                  interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
+  refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   q <- ncol(object$data$y)
   if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
@@ -243,6 +244,7 @@ predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
 #' @importFrom stats vcov
 #' @export
 vcov.kernel_ridge <- function(object, ...) {
+  refuse_more(...)
   n <- nrow(object$data$x)
   if (n > object$control$dense_n) {
     abort("memory", "the covariances of ", n, " weights are ", n, " x ", n, " numbers; marginal_effects() and ",

@@ -106,16 +106,6 @@ energy_test.formula <- function(x, data = NULL, exponent = 1, null = c("permutat
 
 # --- the samples --------------------------------------------------------------------------------------------
 
-refuse_more <- function(...) {
-  if (!...length()) return(invisible())
-  names <- names(substitute(list(...)))[-1] %or% ""  # unevaluated: they may be columns of the data
-  if ("weights" %in% names) refuse_weights(TRUE)
-  known <- setdiff(names(formals(sys.function(sys.parent()))), "...")
-  abort("input", if (nzchar(names[1])) paste0("there is no argument `", names[1], "`",
-                                              near_hint(names[1], known, there_are(known)))
-                 else paste("there is an argument too many:", deparse1(substitute(list(...))[[2]])))
-}
-
 samples_name <- function(x, y, groups) {
   if (!is.null(y)) return(paste(deparse1(x), "and", deparse1(y)))
   paste(deparse1(x), "by", deparse1(groups))

@@ -254,6 +254,7 @@ transport_plan <- function(object) {
 #' @param ... not used
 #' @export
 predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
+  refuse_more(...)
   check_flag(gradient, "gradient")
   if (gradient) return(cloud_gradient(object, newdata))
   at <- if (is.null(newdata)) object$x else as_inputs(newdata, "newdata")

@@ -37,11 +37,6 @@ check_strata <- function(strata, n, null) {
   as.integer(factor(strata))
 }
 
-refuse_weights <- function(weights) {
-  if (is.null(weights)) return(invisible())
-  abort("unsupported", "`weights`: rows of unequal weight cannot be permuted")
-}
-
 #' Tests of the package
 #'
 #' They are of class `htest`, as those of the stats package, so that whatever reads these reads them, and keep the

@@ -213,6 +213,7 @@ explain.default <- function(x, ...) {
 #' @rdname explain
 #' @export
 explain.lazy_tensor <- function(x, index = "j", cuda = FALSE, ...) {
+  refuse_more(...)
   index <- check_index(index)
   folded <- if (index == "ij" || has_axis(x, index)) index else if (has_axis(x, "i")) "i"
   if (is.null(folded)) abort("shape", "the formula `", format(x), "` varies along neither i nor j")
@@ -222,6 +223,7 @@ explain.lazy_tensor <- function(x, index = "j", cuda = FALSE, ...) {
 #' @rdname explain
 #' @export
 explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
+  refuse_more(...)
   refuse_batches_of(x, "explain()")
   chosen <- call_options(x$settings)
   options <- plan_options(x, chosen)

@@ -53,9 +53,36 @@ test_that("predict() does not leave aside what it has not", {
   expect_said(predict(plate, se.fit = TRUE), "input", "no argument `se.fit`")
   expect_said(predict(geyser, se.fit = TRUE), "input", "no argument `se.fit`")
   expect_said(predict(components, k = 2), "input", "no argument `k`")
+  expect_said(knn(as.matrix(flowers), "manhattan"), "input", "`query` must be points", "`metric` is given by name")
+})
+
+test_that("no method leaves aside an argument that it does not know", {
+  process <- gp_fit(accel ~ times, MASS::mcycle, kernel = kernel_spec("matern32", scale = 10))
+  of_places <- kernel_gaussian(places)
+  calls <- alist(
+    predict(cars_of, new_data = mtcars), predict(process, new_data = MASS::mcycle), predict(stopping, new_data = cars),
+    predict(kmeans_lazy(flowers, 2), new_data = flowers), predict(sinkhorn(flowers[1:9, ], flowers[10:15, ]), news = 1),
+    coef(process, whch = "covariance"), vcov(process, whch = "covariance"), vcov(cars_of, whole = TRUE),
+    confint(process, levl = 0.9), confint(marginal_effects(cars_of), levl = 0.9),
+    confint(logdet(of_places, ridge = 1), levl = 0.9), residuals(process, typ_ = "loo"), residuals(cars_of, typ_ = "a"),
+    simulate(geyser, size = 3), coef(kernel_spec("gaussian", scale = 1), whch = "free"),
+    audit(sum(of_places, index = "j", call = FALSE), n = 3), audit(solve(of_places, 1:40, ridge = 1), n = 3),
+    audit(approximate(of_places), n = 3), explain(of_places, axis = 1), explain(approximate(of_places), cuda = TRUE),
+    explain(sum(of_places, index = "j", call = FALSE), index = "i"), knn(flowers, K = 2)
+  )
+  for (call in calls) {
+    said <- tryCatch({ eval(call); "nothing" }, kernweave_error_input = conditionMessage)
+    expect_match(said, "there is no argument `", fixed = TRUE, label = deparse1(call))
+  }
+  expect_said(predict(cars_of, new_data = mtcars), "input", "did you mean `newdata`")
+  expect_said(residuals(cars_of, "pearson"), "input", "`type` must be one of \"response\"")
+  expect_identical(residuals(cars_of, "response"), residuals(cars_of))
+  expect_said(confint(logdet(of_places, ridge = 1), level = 95), "value", "`level` must be")
 })
 
 test_that("rows that are left are counted", {
+  expect_said(kernel_ridge(flowers[0, ], numeric(0)), "data", "there are no rows to fit to")
+  expect_said(gp_fit(flowers[1, ], 1), "data", "there is 1 row to fit to; two are needed")
   expect_said(kernel_ridge(mpg ~ wt, mtcars, subset = cyl == 5), "data", "`subset` keeps none of 32 rows")
   expect_said(kernel_ridge(mpg ~ wt, mtcars, subset = "a"), "input", "`subset` must be")
   expect_said(kernel_ridge(mpg ~ wt, mtcars, subset = 1:99), "index", "`subset` has 33", "32 rows")
