@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kOne = Factored::kOne;
 constexpr const char* kSeveral = "it has several distances; of a sum, each part may have its own approximation";
+constexpr const char* kNotFinite = "a number that its distance is multiplied by is not finite, as 1 over a scale of 0";
 
 // A term that may be left out. What a formula times 0 is nowhere a number, its sum is no number either.
 bool is_nothing(const Factored& value) { return value.is_zero() && (value.place == kOne || value.degree() > 0); }
@@ -231,6 +232,7 @@ Factored FactoredSteps::plain_step(const Step& step) {
 // A polynomial of degree 2 as a number times the squared distance, which the first one becomes: over its number where
 // all squares have the same, so that the distance is a plain one, and with the other sign where none is positive.
 Factored FactoredSteps::settled(Factored value) {
+  value = reduced(std::move(value));
   if (value.is_single() && value.degree() == 2 && square_.is_nothing()) {
     const Polynomial& found = value.polynomials[0];
     const double number = found.terms().begin()->second;
@@ -244,7 +246,11 @@ Factored FactoredSteps::settled(Factored value) {
   return reduced(std::move(value));
 }
 Factored FactoredSteps::reduced(Factored value) {
-  if (!value.is_single() || value.degree() != 2 || square_.is_nothing()) return value;
+  if (!value.is_single() || value.degree() != 2) return value;
+  if (!value.polynomials[0].is_finite()) throw Refused{kNotFinite};
+  // Where all of its components are times 0, it is the number 0, and tells nothing of the distance.
+  if (value.is_zero() && value.place == kOne) value.polynomials = {Polynomial::number(0)};
+  if (value.degree() != 2 || square_.is_nothing()) return value;
   const std::optional<double> times = ratio(value.polynomials, {square_});
   if (!times) return value;
   value.polynomials = {Polynomial::number(*times)};

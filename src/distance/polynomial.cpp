@@ -27,6 +27,10 @@ bool Polynomial::is_zero() const {
   return std::all_of(terms_.begin(), terms_.end(), [](const auto& term) { return term.second == 0; });
 }
 
+bool Polynomial::is_finite() const {
+  return std::all_of(terms_.begin(), terms_.end(), [](const auto& term) { return std::isfinite(term.second); });
+}
+
 double Polynomial::coefficient(const Powers& powers) const {
   const auto found = terms_.find(powers);
   return found == terms_.end() ? 0 : found->second;

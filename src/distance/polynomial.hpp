@@ -20,6 +20,7 @@ class Polynomial {
   const std::map<Powers, double>& terms() const { return terms_; }
   bool is_nothing() const { return terms_.empty(); }
   bool is_zero() const;
+  bool is_finite() const;
   int degree() const { return is_nothing() ? 0 : static_cast<int>(terms_.begin()->first.size()); }
   double coefficient(const Powers& powers) const;
   // Is each term a power of a single component?

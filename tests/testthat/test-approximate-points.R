@@ -161,6 +161,26 @@ test_that("a fit by scales of components goes where that of all pairs goes", {
   expect_equal(unname(stats::optim(o$par, o$fn, o$gr, method = "BFGS")$par), c(2, 0.7), tolerance = 1e-3)
 })
 
+test_that("where all components count for nothing, the distance is 0", {
+  x <- with_local_seed(11, matrix(stats::runif(600), 300))
+  b <- with_local_seed(12, stats::rnorm(300))
+  X <- Vi(x)
+  Y <- Vj(x)
+  none <- Pm(c(0, 0))
+  of_zero <- list(exp(-sqdist(X * 0, Y * 0)), exp(-sqdist(X, Y) * 0), exp(-weighted_sqdist(none, X, Y)),
+                  exp(-norm2((X - Y) * none)), kernel_gaussian(X, Y, Pm(Inf)))
+  for (K in of_zero) {
+    for (A in list(approximate(K), eager(approximate(K, certify = "proof"), 1e6), sparsify(K))) {
+      expect_equal(as.vector(A %*% b), rep(sum(b), 300), tolerance = 1e-6, label = format(K))
+    }
+  }
+  slope <- function(s) sum(b * (approximate(kernel_gaussian(X * s, Y * s), 1e-8, "proof") %*% b))
+  expect_equal(gradient(slope)(c(0, 0))$s, c(0, 0))
+  weights <- function(w) sum(b * (approximate(exp(-sum(square(X - Y) * w)), 1e-8, "proof") %*% b))
+  exact <- function(w) sum(b * (exp(-sum(square(X - Y) * w)) %*% b))
+  expect_equal(gradient(weights)(c(0, 0)), gradient(exact)(c(0, 0)), tolerance = 1e-6)
+})
+
 test_that("what is no formula of one distance says by what", {
   x <- with_local_seed(10, matrix(stats::runif(60), 20))
   X <- Vi(x, name = "x")
@@ -176,6 +196,9 @@ test_that("what is no formula of one distance says by what", {
     list(exp(-sum(square(X - Y) * Pm(c(1, -1, 1)))), "weight of -1"),
     list(1 / (1 + square(sqdist(X, Y) * Pm(1e-160))), "too large, or too small"),
     list(exp(-sqdist(X * Pm(1e-160), Y * Pm(1e-160))), "too large, or too small"),
+    list(kernel_gaussian(X, Y, Pm(c(0, 0, 0))), "not finite, as 1 over a scale of 0"),
+    list(kernel_cauchy(X, Y, Pm(c(0, 1, 1))), "not finite, as 1 over a scale of 0"),
+    list(exp(-sqdist(X, Y) * NA_real_), "not finite"),
     list((X - Y)[, , 1] * exp(-square((X - Y)[, , 2])), "component of points that the distance does not")
   )
   for (case in refused) {
