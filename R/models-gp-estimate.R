@@ -58,16 +58,18 @@ gp_bounds <- function(model) {
   lower <- ifelse(layout$part == "kernel", start - log(1e3), spread + log(least))
   upper <- ifelse(layout$part == "kernel", start + log(1e3), spread + log(1e8))
   scales <- grep("scale$", layout$name)
+  apart <- rep(NA, nrow(layout))  # scales as long as the shortest distance
   if (length(scales)) {
     shortest <- shortest_distance(model$x, spans)
     each <- ard_spans(model, spans)
     own <- if (is.null(each)) NULL else each[layout$index[scales]]
-    lower[scales] <- log((own %or% 1) * (if (is.null(own)) shortest$plain else shortest$scaled) / 10)
+    apart[scales] <- log((own %or% 1) * (if (is.null(own)) shortest$plain else shortest$scaled))
+    lower[scales] <- apart[scales] - log(10)
     upper[scales] <- if (is.null(own)) log(10 * sqrt(sum(spans^2))) else log(100 * own)
   }
   given <- given_bounds(model$control, layout)
   list(lower = pmax(lower, given$lower), upper = pmin(upper, given$upper), floor = log(1e-8),
-       given = given$lower > lower | given$upper < upper)
+       apart = apart, given = given$lower > lower | given$upper < upper)
 }
 
 spread_of <- function(model) {
@@ -283,16 +285,21 @@ warn_of_bounds <- function(found, bounds) {
   low <- at$theta <= lower + 1e-6
   high <- at$theta >= bounds$upper - 1e-6
   vanished <- low & found$model$layout$part == "variance"  # and then nothing is told of its kernel
+  below <- at$theta < bounds$apart
+  below <- any(below, na.rm = TRUE) && all(below, na.rm = TRUE)
   for (k in which(if (any(vanished)) vanished else low | high)) {
     meaning <- if (bounds$given[k]) "the bound of fit_control()"
-               else meaning_of_bound(found$model$layout[k, ], high[k])
+               else meaning_of_bound(found$model$layout[k, ], high[k], below)
     warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(exp(at$theta[k]), digits = 3), ": ",
          meaning)
   }
 }
 
-meaning_of_bound <- function(row, high) {
-  if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
+# `below`: are all scales shorter than the distance of any two points?
+meaning_of_bound <- function(row, high, below) {
+  if (row$part == "nugget" && !high && below) {
+    "the scale is shorter than the distance of any two points, so that the kernel stands for the noise"
+  } else if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
   else if (row$part == "variance" && !high) "beside the trend the data show noise alone"
   else if (!grepl("scale$", row$name)) "the data do not tell it"
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"

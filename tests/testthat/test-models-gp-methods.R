@@ -136,6 +136,10 @@ test_that("parameters that run off stop at a bound, with a warning that tells wh
   expect_output(print(fit), "at its bound")
   expect_warning(smooth <- gp_fit(1:30, sin(1:30 / 4)), "nugget.*show no noise", class = "kernweave_warning_boundary")
   expect_equal(smooth$nugget, 1e-8 * smooth$variance, tolerance = 1e-6)
+  noise <- with_local_seed(7, stats::rnorm(64))
+  expect_warning(short <- gp_fit(as.matrix(expand.grid(1:8, 1:8)), noise, kernel = "matern32"),
+                 "nugget.*the scale is shorter", class = "kernweave_warning_boundary")
+  expect_lt(coef(short, "covariance")[["scale"]], 1)
   expect_warning(none <- gp_fit(1:60, rep(1:0, 30)), "variance.*noise alone", class = "kernweave_warning_boundary")
   expect_equal(none$nugget, stats::var(rep(1:0, 30)), tolerance = 1e-3)
   expect_false(is.na(vcov(none, "covariance")["nugget", "nugget"]))
