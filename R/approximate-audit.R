@@ -59,6 +59,10 @@ audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
 
 # Near pairs in float64, if they were not.
 near_in_float64 <- function(state, error = NULL) {
+  if (!is.null(state$plan$parts)) {
+    state$near <- "float64"
+    return(any(vapply(state$plan$parts, near_in_float64, NA)))
+  }
   if (precision_beside(state, state$plan) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
   state$near <- "float64"
   state$plan[c("near_tensor", "there")] <- NULL

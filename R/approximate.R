@@ -2,7 +2,8 @@
 # is of kind "function"; `approximated` is an environment, its state, with
 #   tensor, tol, certify      what was asked for; `all`: the formula with all of its pairs
 #   written                   the plan of that formula as it is written, and its data
-#   plan                      what is known of boxes and pairs, in C++ (`pointer`), in R, and on GPUs (`there`)
+#   plan                      what is known of boxes and pairs, in C++ (`pointer`), in R, and on GPUs (`there`); of a
+#                             sum of formulas of different distances, the states of these (`parts`)
 #   audit                     what the first product showed; `used`, `near`, `times`: the tolerance, the precision of
 #                             near pairs, and the number of tries that failed audits have led to
 #   transposed, derivatives   states of t(tensor), and of the formula's derivatives; `derivative`: in what this is one
@@ -21,11 +22,12 @@
 #' of these. Points may be any formulas of one side; so they may be scaled, shifted and multiplied by matrices, as
 #' differences may. Factors of a row or a column alone may stand beside it. No table of kernels is behind it: the series
 #' is that of the formula.
-#' Of a sum of kernels of different distances, such as those of two sets of scales, each has its own:
-#' `approximate(K1) + approximate(K2)`.
+#' A sum or difference of formulas of different distances, such as kernels of two sets of scales, or of other components
+#' of the points, is parted into its summands, each of which has its series.
 #'
 #' `tol` is relative to the largest value of the formula and the sum of the weights' sizes: no sum over j of K times b
-#' is off by more than `tol * max|K| * sum|b|`.
+#' is off by more than `tol * max|K| * sum|b|`; of formulas of different distances `max|K|` is the sum of those of the
+#' summands.
 #' With `certify = "proof"` that is so for sure: what is dropped is added up, and what the series leaves out is bounded
 #' by evaluating the formula on complex discs. With `"audit"`, the default, errors are taken to cancel as they do in
 #' practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column) is at
@@ -105,6 +107,8 @@ approximation_op <- function(state, K) {
 
 # A word to the user where most pairs are near, so that nothing is gained, and that takes long.
 tell_of_near <- function(plan, extent) {
+  for (part in plan$parts) tell_of_near(plan_of_approximation(part), extent)
+  if (!is.null(plan$parts)) return(invisible())
   share <- plan$near_pairs / max(prod(extent), 1)
   if (share < 0.5 || plan$near_pairs < 1e9) return(invisible())
   why <- if (nzchar(plan$no_series)) plan$no_series
@@ -151,8 +155,8 @@ plan_of_approximation <- function(state) {
     abort("dimension", "`K` is a formula of points of ", plan, " components; series pay in up to 3: there are ",
           "lowrank() for smooth kernels, and sparsify() for those that vanish")
   }
-  if (is.character(plan)) refuse_plan(state, plan)
-  plan$diagonal <- far_diagonal(state, plan)
+  if (is.character(plan)) plan <- plan_of_summands(state, plan)
+  else plan$diagonal <- far_diagonal(state, plan)
   state$plan <- plan
 }
 
@@ -235,6 +239,7 @@ approximated_product <- function(state, v, u = NULL) {
 
 unaudited_product <- function(state, v, u = NULL) {
   plan <- plan_of_approximation(state)
+  if (!is.null(plan$parts)) return(Reduce(`+`, lapply(plan$parts, unaudited_product, v, u)))
   gpu <- if (knows_diagonal_in_order(state, plan)) gpu_of_approximation(state)
   if (!is.null(gpu)) {
     if (!is_on_device(v)) v <- columns_of_numbers(v)
@@ -310,7 +315,9 @@ error_bound <- function(A, b) {
 
 bound_of <- function(state, v) {
   v <- finite_columns(v)
-  r_far_product(plan_of_approximation(state)$pointer, v, TRUE, threads_of(state$tensor))$bounds
+  plan <- plan_of_approximation(state)
+  if (!is.null(plan$parts)) return(Reduce(`+`, lapply(plan$parts, bound_of, v)))
+  r_far_product(plan$pointer, v, TRUE, threads_of(state$tensor))$bounds
 }
 
 # --- reductions --------------------------------------------------------------------------------------------------

@@ -9,22 +9,43 @@ explain.linear_op <- function(x, ...) {
     abort("input", "`x` must be an operator that approximate() returned: of others, print() shows the algebra, and ",
           "explain() of a lazy tensor how its products are computed")
   }
+  explained_state(state, x$dim)
+}
+
+explained_state <- function(state, extent) {
   plan <- plan_of_approximation(state)
+  written <- formula_text(state$tensor$formula, 100000L, 15)
+  beside <- list(written = written, dim = extent, bytes = plan$bytes, bound = state$used * plan$scale,
+                 certify = state$certify, stated = error_sentence(state, plan))
+  own <- if (is.null(plan$parts)) explained_plan(state, plan)
+         else list(parts = lapply(plan$parts, explained_state, extent))
+  structure(c(beside, own), class = c("kernweave_explained_approximation", "kernweave_explanation"))
+}
+
+explained_plan <- function(state, plan) {
   levels <- plan$levels
   classes <- levels$skipped + levels$far + levels$split > 0
   pairs <- plan$near_pairs * prices_of_pairs(state)[1]
-  structure(list(
-    written = formula_text(state$tensor$formula, 100000L, 15), formula = plan$formula, factors = plan$factors,
-    dim = x$dim, no_series = plan$no_series, levels = levels[classes, ], near_pairs = plan$near_pairs,
-    precision = precision_beside(state, plan), gpu = gpu_of_approximation(state),
-    work = c(near = pairs, series = sum(levels$work)), bytes = plan$bytes,
-    bound = state$used * plan$scale, certify = state$certify, stated = error_sentence(state, plan)
-  ), class = c("kernweave_explained_approximation", "kernweave_explanation"))
+  list(formula = plan$formula, factors = plan$factors, no_series = plan$no_series, levels = levels[classes, ],
+       near_pairs = plan$near_pairs, precision = precision_beside(state, plan), gpu = gpu_of_approximation(state),
+       work = c(near = pairs, series = sum(levels$work)))
 }
 
 #' @export
 print.kernweave_explained_approximation <- function(x, digits = getOption("digits"), ...) {
   cat("as written\n  ", few_digits(x$written, digits), "\n", sep = "")
+  for (k in seq_along(x$parts)) {
+    cat("--- summand ", k, " of ", length(x$parts), "\n", sep = "")
+    print_plan(x$parts[[k]], digits)
+  }
+  if (is.null(x$parts)) print_plan(x, digits)
+  cat("error\n  ", x$stated, "\n", sep = "")
+  if (x$certify == "audit") cat("  expected to be some ", format(x$bound, digits = 3), " * sqrt(sum(b^2))\n", sep = "")
+  invisible(x)
+}
+
+print_plan <- function(x, digits) {
+  if (!is.null(x$parts)) return(for (part in x$parts) print_plan(part, digits))
   cat("formula of the squared distance s\n  ", few_digits(x$formula, digits), "\n", sep = "")
   if (nzchar(x$factors)) cat("  beside factors ", x$factors, "\n", sep = "")
   if (nzchar(x$no_series)) cat("  ", x$no_series, ": pairs are left out or near\n", sep = "")
@@ -35,9 +56,6 @@ print.kernweave_explained_approximation <- function(x, digits = getOption("digit
   share <- format(100 * x$work / max(sum(x$work), 1), digits = 1, scientific = FALSE, trim = TRUE)
   cat("work of a product\n  ", share[1], " % near pairs, ", share[2], " % series; ", format(x$bytes / 2^20, digits = 2),
       " MB are kept", if (!is.null(x$gpu)) paste(", on GPU", x$gpu), "\n", sep = "")
-  cat("error\n  ", x$stated, "\n", sep = "")
-  if (x$certify == "audit") cat("  expected to be some ", format(x$bound, digits = 3), " * sqrt(sum(b^2))\n", sep = "")
-  invisible(x)
 }
 
 level_lines <- function(levels) {

@@ -285,7 +285,7 @@ test_that("what cannot be approximated says why", {
   refused(approximate(X | Y), "not_a_distance", "kernel_linear|scalprod")
   refused(approximate(manhattan(X, Y)), "not_a_distance", "manhattan")
   refused(approximate(exp(-sqdist(X, Y)) + Vj(x[, 1])), "not_a_distance", "beside the distance")
-  refused(approximate(exp(-sqdist(X, Y)) + exp(-sqdist(2 * X, Y))), "not_a_distance", "several distances")
+  refused(approximate(exp(-sqdist(X, Y)) * exp(-sqdist(2 * X, Y))), "not_a_distance", "several distances")
   refused(approximate(exp(-sqdist(X, Y)) * row_index()), "not_a_distance", "row numbers")
   refused(approximate(kernel_gaussian(matrix(0, 5, 4))), "dimension", "4 components")
   refused(approximate(kernel_gaussian(x), 1e-14), "tolerance")
