@@ -48,9 +48,9 @@ plan_of_summands <- function(state, why) {
   if (length(terms) < 2) refuse_plan(state, why)
   half <- seq_len(ceiling(length(terms) / 2))
   parts <- lapply(list(terms[half], terms[-half]), function(some) state_of_summand(Reduce(`+`, some), state))
-  plans <- tryCatch(lapply(parts, plan_of_approximation), kernweave_error_not_a_distance = function(e) {
-    refuse_plan(state, why)
-  })
+  refused <- function(e) refuse_plan(state, why)
+  plans <- tryCatch(lapply(parts, plan_of_approximation), kernweave_error_not_a_distance = refused,
+                    stackOverflowError = refused)  # of thousands of summands
   total <- function(name) sum(vapply(plans, `[[`, 0, name))
   list(parts = parts, pointer = plans[[1]]$pointer, same = all(vapply(plans, `[[`, NA, "same")),
        scale = total("scale"), near_pairs = total("near_pairs"), bytes = total("bytes"),

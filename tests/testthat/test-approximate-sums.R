@@ -50,6 +50,13 @@ test_that("summands of one distance have one series, and reasons of the whole ar
   expect_equal(approximate(additive, 1e-8, "proof") %*% x, additive %*% x, tolerance = 1e-7)
 })
 
+test_that("a sum of thousands is refused", {
+  skip_below("all")
+  s <- sqdist(Vi(x), Vj(y))
+  expect_error(approximate(Reduce(`+`, lapply(1:4000, function(k) exp(-s * k)))), "too long",
+               class = "kernweave_error_not_a_distance")
+})
+
 test_that("a failed audit of a sum makes all of its series anew", {
   K <- K1(x, y) + K2(x, y)
   A <- eager(approximate(K, 1e-6), 1e6)
