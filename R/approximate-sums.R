@@ -59,6 +59,6 @@ plan_of_summands <- function(state, why) {
 
 state_of_summand <- function(K, state) {
   part <- new_approximation(K, state$tol, state$certify)
-  for (name in c("used", "near", "prices")) part[[name]] <- state[[name]]
+  for (name in c("used", "near", "prices", "argument")) part[[name]] <- state[[name]]
   part
 }

@@ -41,9 +41,10 @@
 #' Whoever needs a proof for the weights at hand, not for all, may ask for `10 * tol` and look, which in three
 #' dimensions takes half the time.
 #'
-#' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; `mean` and a
-#' `weight` go with it, and `F` may be a formula times the difference of the points. Of pairs that do not exist,
-#' [exclude_diag()] is known.
+#' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; over `"i"` and
+#' `"ij"`, too. `mean` goes with it, and a `weight`: one that varies along what is folded away alone is multiplied as a
+#' vector, any other is a factor of the formula, which is to be one of the distance then. `F` may be a formula times the
+#' difference of the points. Of pairs that do not exist, [exclude_diag()] is known.
 #'
 #' Within [gradient()] and its like, products have derivatives in what they multiply, and in what the formula is made
 #' of: points of either side, scales, matrices, shifts, factors. A derivative of a formula of the distance is one of the
@@ -86,9 +87,15 @@
 #' slope$scale
 #' head(slope$x)
 approximate <- function(K, tol = 1e-6, certify = c("audit", "proof")) {
-  check_approximated(K)
-  if (width(K) != 1) abort("shape", "`K` must have one component, not ", width(K))
-  state <- new_approximation(plain_tensor(K), tol, check_method(certify, c("audit", "proof"), "certify"))
+  certify <- check_method(certify, c("audit", "proof"), "certify")
+  approximated_as(K, tol, certify, "K")
+}
+
+# `argument`: what the formula is called where the user has it.
+approximated_as <- function(K, tol, certify, argument) {
+  check_approximated(K, argument)
+  if (width(K) != 1) abort("shape", "`", argument, "` must have one component, not ", width(K))
+  state <- new_approximation(plain_tensor(K), tol, certify, argument)
   tell_of_near(plan_of_approximation(state), as.numeric(K$extent[1:2]))
   approximation_op(state, K)
 }
@@ -119,10 +126,11 @@ tell_of_near <- function(plan, extent) {
 # What an operator is an approximation by; NULL of others.
 approximation_of <- function(op) if (is_op(op)) .subset2(op, "approximated")
 
-check_approximated <- function(K) {
-  check_all_pairs(K, "K", "approximate()")
+check_approximated <- function(K, argument) {
+  check_all_pairs(K, argument, "approximate()")
   if (!is.null(K$pairs) && !lacks_diagonal(K)) {
-    abort("unsupported", "`K` is restricted to some of its pairs; approximate() knows exclude_diag() alone")
+    abort("unsupported", "`", argument, "` is restricted to some of its pairs; approximate() knows exclude_diag() ",
+          "alone")
   }
 }
 
@@ -133,7 +141,7 @@ check_all_pairs <- function(K, argument, fun) {
   for (axis in c("i", "j")) need_extent(K, axis, fun)
 }
 
-new_approximation <- function(tensor, tol, certify) {
+new_approximation <- function(tensor, tol, certify, argument = "K") {
   usable <- is.numeric(tol) && length(tol) == 1 && !is.na(tol) && tol >= 1e-12 && tol <= 0.1
   if (!usable) abort("tolerance", "`tol` must be a number from 1e-12 to 0.1, not ", format_value(tol))
   state <- new.env(parent = topenv())
@@ -141,6 +149,7 @@ new_approximation <- function(tensor, tol, certify) {
   state$all <- without_pairs(tensor)
   state$tol <- state$used <- tol
   state$certify <- certify
+  state$argument <- argument
   state
 }
 
@@ -152,8 +161,8 @@ plan_of_approximation <- function(state) {
   plan <- r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used,
                      state$certify == "proof", prices_of_pairs(state), threads_of(K))
   if (is.numeric(plan)) {
-    abort("dimension", "`K` is a formula of points of ", plan, " components; series pay in up to 3: there are ",
-          "lowrank() for smooth kernels, and sparsify() for those that vanish")
+    abort("dimension", "`", state$argument, "` is a formula of points of ", plan, " components; series pay in up to ",
+          "3: there are lowrank() for smooth kernels, and sparsify() for those that vanish")
   }
   if (is.character(plan)) plan <- plan_of_summands(state, plan)
   else plan$diagonal <- far_diagonal(state, plan)
@@ -167,7 +176,7 @@ written_plan <- function(state) {
 }
 
 refuse_plan <- function(state, why) {
-  if (is.null(state$derivative)) check_is_of_distance(why, "K")
+  if (is.null(state$derivative)) check_is_of_distance(why, state$argument)
   abort("no_gradient", "an approximation has no derivative in `", state$derivative, "`, which is no formula of the ",
         "distance and differences of the points: ", why, "; `K %*% b` itself has one")
 }
@@ -328,24 +337,31 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   if (any(others)) abort("unsupported", "a reduction with `tol` takes no `", names(others)[others][1], "`")
   row <- reduction_row(op)
   index <- check_index(index)
-  if (!row$fn %in% c("sum", "mean") || index == "ij") {
-    abort("unsupported", "`tol` is for sums and means over one axis, not for ", row$fn, "() over ", index)
-  }
+  if (!row$fn %in% c("sum", "mean")) abort("unsupported", "`tol` is for sums and means, not for ", row$fn, "()")
   weight <- check_weight(weight, F, row)
-  F <- do.call(lazy_set, c(list(F), list(...)))
+  beside <- !is.null(weight) && !varies_only_along(weight, if (index == "i") "i" else "j")
+  F <- do.call(lazy_set, c(list(if (beside) F * weight else F), list(...)))
   if (index == "i") F <- t(F)
   n <- need_extent(F, "j", "a reduction with `tol`")
-  w <- if (is.null(weight)) matrix(1, n) else run_single(if (index == "i") t(weight) else weight, "j")
-  out <- if (width(F) == 1) approximate(F, tol) %*% w else approximated_components(F, tol, w)
-  if (row$fn == "mean") out <- out / (if (is.null(F$pairs)) n else n - (seq_len(F$extent[1]) <= n))
+  w <- if (is.null(weight) || beside) matrix(1, n) else run_single(if (index == "i") t(weight) else weight, "j")
+  out <- if (width(F) == 1) approximated_as(F, tol, "audit", "F") %*% w else approximated_components(F, tol, w)
+  terms <- if (is.null(F$pairs)) rep(n, F$extent[1]) else n - (seq_len(F$extent[1]) <= n)
+  if (index == "ij") {
+    out <- unname(rep(1, F$extent[1]) %*% out)
+    terms <- sum(terms)
+  }
+  if (row$fn == "mean") out <- out / terms
   if (drop) rearranged(out, without_column) else out
 }
 
+# Such a weight is a vector that is multiplied; any other is a factor of the formula.
+varies_only_along <- function(weight, axis) has_axis(weight, axis) && !has_axis(weight, setdiff(c("i", "j"), axis))
+
 approximated_components <- function(F, tol, w) {
-  check_approximated(F)
+  check_approximated(F, "F")
   if (length(traced_operands(F)) || is_traced(w)) {
     abort("no_gradient", "approximated sums of several components have no derivative; take one component after the ",
           "other")
   }
-  named(approximated_product(new_approximation(F, tol, "audit"), w), point_names(F, "i"), NULL)
+  named(approximated_product(new_approximation(F, tol, "audit", "F"), w), point_names(F, "i"), NULL)
 }

@@ -28,9 +28,11 @@ summary.linear_op <- function(object, ...) {
   leaves <- op_leaves(object)
   kinds <- vapply(leaves, leaf_kind, "")
   lazy <- leaves[kinds == "lazy tensor"]
+  approximated <- Filter(Negate(is.null), lapply(leaves, approximation_of))
   structure(
     list(operator = format(object), dim = dim(object), symmetric = object$symmetric, parts = table(kinds, dnn = NULL),
-         pairs = sum(vapply(lazy, function(op) prod(op$dim), 0)), dense_mb = prod(object$dim) * 8 / 2^20),
+         pairs = sum(vapply(lazy, function(op) prod(op$dim), 0), vapply(approximated, near_pairs_of, 0)),
+         series = sum(vapply(approximated, series_of, 0)), dense_mb = prod(object$dim) * 8 / 2^20),
     class = "summary.linear_op"
   )
 }
@@ -42,10 +44,14 @@ print.summary.linear_op <- function(x, ...) {
   cat("Linear operator of ", x$dim[1], " x ", x$dim[2], symmetric, "\n", sep = "")
   cat("  operator    ", x$operator, "\n", sep = "")
   cat("  parts       ", paste(names(x$parts), x$parts, sep = ": ", collapse = ", "), "\n", sep = "")
-  cat("  a product   ", format(x$pairs, big.mark = ","), " pairs of points\n", sep = "")
+  cat("  a product   ", format(x$pairs, big.mark = ","), " pairs of points",
+      if (x$series) paste0(", ", format(x$series, big.mark = ","), " pairs of boxes"), "\n", sep = "")
   cat("  as a matrix ", format(x$dense_mb, digits = 3), " MB, never made\n", sep = "")
   invisible(x)
 }
+
+near_pairs_of <- function(state) as.numeric(plan_of_approximation(state)$near_pairs)
+series_of <- function(state) sum(plan_of_approximation(state)$levels$far_pairs)
 
 leaf_kind <- function(op) {
   switch(op$kind, lazy = "lazy tensor", dense = "matrix", lowrank = "low rank", `function` = op$label, op$kind)

@@ -26,6 +26,9 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
     abort("value", "`tol` must be a positive number, not ", format_value(tol))
   }
   check_flag(verbose, "verbose")
+  check_count(probes, "probes", least = 2)
+  if (!is.null(seed)) check_count(seed, "seed", least = 0)
+  if (!is.null(rank)) check_count(rank, "rank")
   check_series(approximate)
   for (bound in list(lower, upper, start)) {
     if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0))) {
@@ -35,6 +38,22 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
   structure(list(tol = tol, max_iter = check_count(max_iter, "max_iter"), lower = lower, upper = upper,
                  verbose = verbose, dense_n = check_count(dense_n, "dense_n", least = 0), probes = probes, seed = seed,
                  rank = rank, start = start, approximate = approximate), class = "kernweave_control")
+}
+
+#' @rdname fit_control
+#' @param x what `fit_control()` returned
+#' @param ... not used
+#' @export
+print.kernweave_control <- function(x, ...) {
+  given <- Filter(Negate(is.null), unclass(x))
+  one <- function(value) {
+    each <- vapply(value, format, "", big.mark = ",", trim = TRUE)
+    paste(if (is.null(names(value))) each else paste(names(value), "=", each), collapse = ", ")
+  }
+  cat("Settings of fits\n", paste0("  ", format(names(given)), "  ", vapply(given, one, ""), "\n"), sep = "")
+  none <- setdiff(names(formals(fit_control)), names(given))
+  if (length(none)) cat("  not given: ", paste(none, collapse = ", "), "\n", sep = "")
+  invisible(x)
 }
 
 check_series <- function(tol) {

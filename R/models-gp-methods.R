@@ -158,8 +158,7 @@ print_gp_title <- function(x) {
   n <- length(model$y)
   kernel <- if (is.null(kernel_parts(x$kernel)$op)) kernel_parts(x$kernel)$title else format(x$kernel)
   cat("Gaussian process, ", kernel, ", ", x$method, ", ", format(n, big.mark = ","), " points, ",
-      if (model$dense) "dense" else "by products",
-      if (is_approximated(c(n, n), model$control)) paste0(" to ", format(model$control$approximate)), "\n  ",
+      how_solved(n, model$control), "\n  ",
       if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ",
       sub("^~", "~ ", deparse1(x$trend$formula)), "\n", sep = "")
   if (x$estimated_on < n && nrow(model$layout)) {

@@ -46,7 +46,8 @@
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, estimate = "scale") {
   if (is_kernel(kernel)) return(kernel)
   check_flag(ard, "ard")
-  known <- if (is.function(kernel)) own_kernel(kernel, deparse1(substitute(kernel))) else named_kernel(kernel)
+  known <- if (!is.function(kernel)) named_kernel(kernel)
+  else own_kernel(kernel, as_typed(substitute(kernel), parent.frame()))
   given <- list(...)
   check_parameter_names(names(given) %or% rep("", length(given)), c(names(known$more), "scale", "variance"),
                         known$title)
@@ -65,6 +66,18 @@ named_kernel <- function(kernel) {
   }
   name <- one_of(kernel, names(kernel_rows), "kernel")
   list(name = name, title = kernel_rows[[name]]$title, more = kernel_rows[[name]]$more %or% list(), scaled = TRUE)
+}
+
+# What the user wrote for an argument that functions have handed on, from `frame`, under names of their own.
+as_typed <- function(expression, frame) {
+  while (is.symbol(expression) && !identical(frame, globalenv())) {
+    typed <- do.call(substitute, list(expression, frame))
+    at <- Position(function(k) identical(sys.frame(k), frame), seq_len(sys.nframe()))
+    if (!is.language(typed) || is.na(at)) break
+    expression <- typed
+    frame <- sys.frame(sys.parents()[at])
+  }
+  deparse1(expression)
 }
 
 # What else a function depends on, with its defaults, in the order of its arguments.

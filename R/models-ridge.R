@@ -11,9 +11,9 @@
 #' penalise far too little, since it takes the mean leverage for each point's own: `lambda = "loo"` leaves each out.
 #'
 #' Inputs and response are brought to mean 0 and standard deviation 1 before, and results are in units of the data;
-#' `alpha`, `lambda` and `gcv` are of the scaled ones. A `scale` that is not given is [maxvar_scale()] of at most 2000
-#' of the points. `sigma2` is the mean square of the residuals. Standard errors of `predict()` are those of the
-#' estimate, which leaves its bias out.
+#' `alpha`, `lambda`, `gcv` and the kernel's own numbers are of the scaled ones: a `scale` in the data's units wants
+#' `standardize = FALSE`. A `scale` that is not given is [maxvar_scale()] of at most 2000 of the points. `sigma2` is the
+#' mean square of the residuals. Standard errors of `predict()` are those of the estimate, which leaves its bias out.
 #'
 #' Beyond `control$dense_n` rows `edf` is an estimate, with its standard error beside it. Where `lambda` is given it
 #' takes four random probes if these tell it to half of a hundredth, else `control$probes`.
@@ -268,7 +268,8 @@ coef.kernel_ridge <- function(object, ...) if (ncol(object$alpha) == 1) object$a
 print.kernel_ridge <- function(x, digits = 4, ...) {
   title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
   short <- function(v) paste(format(v, digits = digits), collapse = " ")
-  cat("Kernel ridge regression, ", title, ", ", format(nrow(x$x), big.mark = ","), " points\n  ", format(x$kernel),
+  cat("Kernel ridge regression, ", title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
+      how_solved(nrow(x$data$x), x$control), "\n  ", format(x$kernel), if (x$standardize) ", of standardized inputs",
       "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", short(x$edf),
       if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"), "   R2 ", short(x$r.squared),
       "   sigma ", short(x$sigma), "\n", sep = "")

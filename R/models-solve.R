@@ -20,6 +20,11 @@ fit_products <- function(K, control) {
 
 is_approximated <- function(extent, control) !is.null(control$approximate) && min(extent[1:2]) > control$dense_n
 
+how_solved <- function(n, control) {
+  if (n <= control$dense_n) return("dense")
+  paste0("by products", if (is_approximated(c(n, n), control)) paste0(" to ", format(control$approximate)))
+}
+
 # The sum over an axis of a formula, which may have several components, times numbers along it.
 fit_sums <- function(F, v, index, control) {
   tol <- if (is_approximated(dim(F), control)) control$approximate
@@ -29,8 +34,9 @@ fit_sums <- function(F, v, index, control) {
 
 named_by_control <- function(value) {
   refused <- function(e) {
-    abort(sub("kernweave_error_", "", class(e)[1]), "`approximate` of fit_control(): ",
-          sub("`[KF]` is ", "the kernel is ", conditionMessage(e)))
+    why <- sub("; (series pay|one is sqdist).*", "", sub("`[KF]` is ", "the kernel is ", conditionMessage(e)))
+    abort(sub("kernweave_error_", "", class(e)[1]), "`approximate` of fit_control(): ", why, "; it is for kernels of ",
+          "one distance of points in one, two or three dimensions, as those of Matern are; NULL computes all pairs")
   }
   tryCatch(value, kernweave_error_not_a_distance = refused, kernweave_error_dimension = refused)
 }

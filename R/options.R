@@ -232,7 +232,7 @@ with_settings <- function(F, ...) {
   given <- check_settings(list(...))
   settings <- F$settings
   settings[names(given)] <- given
-  F$settings <- settings
+  if (length(settings)) F$settings <- settings
   F
 }
 

@@ -99,7 +99,7 @@ inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE
     low <- if (method == "auto" && level_of_op(A) == 0L) low_rank_and_diagonal(A)
     if (!is.null(low)) return(inverse_of_low_rank(woodbury(low)))
     by <- function(a) function(v) plain_columns(solve(a, v, ridge, tol, method, maxit))
-    return(function_op(by(a), n, a$symmetric, function(v) by(t(a))(v)))
+    return(named_inverse(function_op(by(a), n, a$symmetric, function(v) by(t(a))(v))))
   }
   ridge <- check_ridge(own$ridge + ridge, n)
   P <- precondition
@@ -110,10 +110,15 @@ inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE
     P <- chosen_preconditioner(P, K, at, rank, local)
     if (!is.null(P)) P$symmetric <- TRUE  # and is not looked at again
   }
-  function_op(symmetric = TRUE, n = n, f = function(v) {
+  named_inverse(function_op(symmetric = TRUE, n = n, f = function(v) {
     plain_columns(solve(own$K, v, ridge = ridge, tol = tol, method = method, maxit = maxit,
                         precondition = P %or% FALSE))
-  })
+  }))
+}
+
+named_inverse <- function(op) {
+  op$label <- "inverse"
+  op
 }
 
 # Without what a solution carries.

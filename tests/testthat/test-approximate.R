@@ -86,30 +86,6 @@ test_that("a system of an approximation has the preconditioner of its formula", 
   expect_error(solve(A, y, ridge = 1e-2, ranks = 5), class = "kernweave_error_input")
 })
 
-test_that("sums and means take a tolerance, and the diagonal may be left out", {
-  set.seed(9)
-  x <- matrix(stats::runif(4000), ncol = 2)
-  y <- matrix(stats::runif(2400), ncol = 2)
-  b <- stats::rnorm(1200)
-  K <- kernel_matern(x, y, scale = 0.2, nu = 1.5)
-  near <- function(found, exact) expect_lt(max(abs(found - exact)), 1e-4 * max(abs(exact)))
-  near(sum(K * Vj(b), index = "j", tol = 1e-6), sum(K * Vj(b), index = "j"))
-  near(sum(K, index = "i", tol = 1e-6), sum(K, index = "i"))
-  near(reduction(K, "mean", tol = 1e-6, drop = TRUE), reduction(K, "mean", drop = TRUE))
-  near(reduction(K, "sum", weight = Vj(cbind(b, 1)), tol = 1e-6), reduction(K, "sum", weight = Vj(cbind(b, 1))))
-  apart <- exclude_diag(kernel_gaussian(x, scale = 0.1))
-  near(sum(apart, index = "j", tol = 1e-6), sum(apart, index = "j"))
-  near(reduction(apart, "mean", tol = 1e-6), reduction(apart, "mean"))
-  A <- approximate(apart, 1e-7, "proof")
-  near(A %*% rep(1, 2000), apart %*% rep(1, 2000))
-  expect_lt(audit(A)$error, 1e-4)
-  expect_error(reduction(K, "max", tol = 1e-3), "sums and means", class = "kernweave_error_unsupported")
-  expect_error(reduction(K, "sum", index = "ij", tol = 1e-3), class = "kernweave_error_unsupported")
-  for (code in expression(reduction(K, "sum", tol = 1e-3, by = rep(1:2, 1000)), reduction(K, "sum", tol = 1e-3, K = 2),
-                          reduction(K, "sum", tol = 1e-3, call = FALSE)))
-    expect_error(eval(code), "takes no", class = "kernweave_error_unsupported", label = deparse(code))
-})
-
 test_that("pairs of a point with itself are left out, whatever they are, near or far, of as many points or not", {
   set.seed(19)
   formulas <- list(inverse = function(s) 1 / sqrt(s), smooth = function(s) exp(-s), log = function(s) log(s))
@@ -126,7 +102,7 @@ test_that("pairs of a point with itself are left out, whatever they are, near or
       expect_equal(eager(approximate(t(K), 1e-7, certify), price) %*% b[rep_len(seq_len(rows), 300), ],
                    t(dense) %*% b[rep_len(seq_len(rows), 300), ], tolerance = 1e-6, label = label)
     }
-    for (fn in c("sum", "mean")) for (index in c("i", "j")) {
+    for (fn in c("sum", "mean")) for (index in c("i", "j", "ij")) {
       expect_equal(reduction(K, fn, index, tol = 1e-7), reduction(K, fn, index), tolerance = 1e-6,
                    label = paste(name, rows, fn, index))
     }

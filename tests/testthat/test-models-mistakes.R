@@ -80,6 +80,36 @@ test_that("no method leaves aside an argument that it does not know", {
   expect_said(confint(logdet(of_places, ridge = 1), level = 95), "value", "`level` must be")
 })
 
+test_that("settings of fits are looked at where they are given, and shown in a line each", {
+  expect_said(fit_control(probes = 1), "input", "`probes` must be a whole number of at least 2, not 1")
+  expect_said(fit_control(seed = "a"), "input", "`seed` must be")
+  expect_said(fit_control(rank = 0.5), "input", "`rank` must be")
+  shown <- capture.output(print(fit_control(start = c(scale = 2, nugget = 1), approximate = 1e-6)))
+  expect_identical(shown, c("Settings of fits", "  tol          1e-06", "  max_iter     500", "  verbose      FALSE",
+                            "  dense_n      1,000", "  probes       16", "  seed         1",
+                            "  start        scale = 2, nugget = 1", "  approximate  1e-06",
+                            "  not given: lower, upper, rank"))
+})
+
+test_that("fits say how they were solved, in which units the kernel is, and its name as it was typed", {
+  bumps <- function(x, y, scale = 1) kernel_cauchy(x, y, scale)
+  through <- function(k) kernel_ridge(mpg ~ wt, mtcars, lambda = 1, kernel = k)
+  local_one <- function() {
+    inner <- bumps
+    through(inner)
+  }
+  says <- function(fit) paste(capture.output(print(fit)), collapse = "\n")
+  expect_match(says(through(bumps)), "32 points, dense\n  bumps, scale [0-9.]+, of standardized inputs\n")
+  expect_match(says(local_one()), "  inner, scale ")
+  expect_match(says(through(function(x, y) exp(-sqdist(x, y)))), "  own kernel, of")
+  expect_match(says(kernel_ridge(mpg ~ wt, mtcars, lambda = 1, kernel = bumps)), "  bumps, scale ")
+  expect_match(says(kpca_lazy(flowers, kernel = bumps)), " bumps, scale ")
+  expect_match(format(eval(quote(kernel_spec(bumps)))), "^bumps,")
+  plain <- kernel_ridge(mpg ~ wt, mtcars, lambda = 1, standardize = FALSE,
+                        control = fit_control(dense_n = 0, approximate = 1e-6))
+  expect_match(says(plain), "32 points, by products to 1e-06\n  Gaussian, scale [0-9.]+\n")
+})
+
 test_that("rows that are left are counted", {
   expect_said(kernel_ridge(flowers[0, ], numeric(0)), "data", "there are no rows to fit to")
   expect_said(gp_fit(flowers[1, ], 1), "data", "there is 1 row to fit to; two are needed")
