@@ -74,6 +74,10 @@ autoplot.kernweave_test <- function(object, ...) autoplot_picture(object, ...)
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
+autoplot.kernweave_nn <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
 autoplot.marginal_effects <- function(object, ...) autoplot_picture(object, ...)
 
 #' @rdname autoplot-fits

@@ -14,7 +14,8 @@
 #'   distance of points in one, two or three dimensions. What products are off by, relative to the response, is some
 #'   tens to hundreds of times the tolerance, more with more rows and a smaller ridge or nugget; fits say it in
 #'   `convergence`, and systems are solved to a third of that or to `tol`
-#' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]
+#' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]; with 0 probes,
+#'   [kernel_ridge()] with a `lambda` leaves out its degrees of freedom, which take most of its time
 #' @return A list of class `kernweave_control`.
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()]
 #' @export
@@ -26,7 +27,7 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
     abort("value", "`tol` must be a positive number, not ", format_value(tol))
   }
   check_flag(verbose, "verbose")
-  check_count(probes, "probes", least = 2)
+  if (!identical(probes, 0)) check_count(probes, "probes", least = 2)
   if (!is.null(seed)) check_count(seed, "seed", least = 0)
   if (!is.null(rank)) check_count(rank, "rank")
   check_series(approximate)

@@ -341,7 +341,8 @@ predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
 with_interval <- function(fit, se, object, interval, level) {
   check_level(level)
   if (interval == "prediction") se <- sqrt(se^2 + object$sigma^2)
-  half <- stats::qt((1 + level) / 2, object$df.residual) * se
+  freedom <- if (is.na(object$df.residual)) Inf else object$df.residual
+  half <- stats::qt((1 + level) / 2, freedom) * se
   cbind(fit = fit, lwr = fit - half, upr = fit + half)
 }
 

@@ -13,6 +13,9 @@
 #' `nn_graph()` is the graph as a sparse matrix: the neighbours of point i are in row i. `"union"` links two points of
 #' which one is a neighbour of the other, `"mutual"` those that are of each other.
 #'
+#' `plot()` draws the distances to the last neighbour in order: where they bend upwards is a radius that tells dense
+#' places from thin ones. Of `radius_nn()`, it draws how many neighbours each point has.
+#'
 #' @param x points: a matrix, a data frame or a vector, without missing values; factors have a column for each level
 #' @param query points whose neighbours are wanted; by default all of `x`
 #' @param k number of neighbours
@@ -21,7 +24,7 @@
 #'   points
 #' @param exclude_self is point i of `query` not a neighbour of point i of `x`?
 #' @param radius distance up to which points are neighbours, itself included
-#' @param ... not used
+#' @param ... for `plot()`: more arguments of [graphics::plot()]; else not used
 #' @return `knn()`: a list of class `kernweave_nn` with matrices `nn.index` and `nn.dist`, as `FNN::get.knn()` has it.
 #'   `radius_nn()`: one with lists `id` and `dist`, nearest first, and `radius`, as `dbscan::frNN()` has it.
 #'   `nn_graph()`: a sparse matrix of class `dgCMatrix`. `as.data.frame()`: a row for each neighbour, with columns
@@ -41,6 +44,7 @@
 #' G <- nn_graph(nn, symmetrize = "union")
 #' table(Matrix::rowSums(G))
 #' radius_nn(iris[, 1:4], radius = 0.5)
+#' plot(nn)
 knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is.null(query), ...) {
   refuse_classes(k, ...)
   refuse_more(...)
@@ -267,4 +271,25 @@ print.kernweave_nn <- function(x, digits = 3, ...) {
     cat("  ties for the last place: in ", counted(about$tied, "row"), ", smallest index kept\n", sep = "")
   }
   invisible(x)
+}
+
+#' @rdname knn
+#' @param object what `knn()` or `radius_nn()` returned
+#' @export
+summary.kernweave_nn <- function(object, ...) object
+
+#' @rdname knn
+#' @export
+plot.kernweave_nn <- function(x, ...) {
+  draw_picture(plot_data(x), ...)
+  invisible(x)
+}
+
+#' @export
+plot_data.kernweave_nn <- function(object, ...) {
+  about <- attr(object, "about")
+  k <- if (about$kind == "knn") ncol(object$nn.dist)
+  of_each <- sort(if (is.null(k)) lengths(object$id) else object$nn.dist[, k])
+  label <- if (is.null(k)) paste("neighbours within", object$radius) else paste("distance to neighbour", k)
+  picture("points in order", label, curve = data.frame(x = seq_along(of_each), y = of_each))
 }

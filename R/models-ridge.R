@@ -16,7 +16,8 @@
 #' mean square of the residuals. Standard errors of `predict()` are those of the estimate, which leaves its bias out.
 #'
 #' Beyond `control$dense_n` rows `edf` is an estimate, with its standard error beside it. Where `lambda` is given it
-#' takes four random probes if these tell it to half of a hundredth, else `control$probes`.
+#' takes four random probes if these tell it to half of a hundredth, else `control$probes`; with `probes = 0` none, in a
+#' fraction of the time: `edf` is `NA` then, and intervals are those of the normal distribution.
 #'
 #' `control = fit_control(approximate = 1e-6)` fits and predicts by [approximate()], in time for the points instead of
 #' the pairs.
@@ -156,6 +157,10 @@ ridge_penalty <- function(kernel, part, lambda, control) {
   dense <- n <= control$dense_n
   op <- fit_products(weighed_pairs(kernel_pairs(kernel, part$x), part$w), control)
   y <- sqrt(part$w) * part$y
+  if (!dense && control$probes == 0) {
+    if (length(lambda) == 1 && is.numeric(lambda)) return(list(lambda = lambda, edf = NA_real_, method = "given"))
+    abort("input", "`probes` of fit_control() is 0, without which no `lambda` can be chosen; give one")
+  }
   if (length(lambda) == 1 && is.numeric(lambda)) {
     path <- fit_trace(op, n, lambda, control)
     return(list(lambda = lambda, edf = n - lambda * path$trace, edf_se = lambda * path$trace_se, method = "given"))
@@ -270,7 +275,7 @@ print.kernel_ridge <- function(x, digits = 4, ...) {
   short <- function(v) paste(format(v, digits = digits), collapse = " ")
   cat("Kernel ridge regression, ", title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
       how_solved(nrow(x$data$x), x$control), "\n  ", format(x$kernel), if (x$standardize) ", of standardized inputs",
-      "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", short(x$edf),
+      "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", if (is.na(x$edf)) "not asked for" else short(x$edf),
       if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"), "   R2 ", short(x$r.squared),
       "   sigma ", short(x$sigma), "\n", sep = "")
   invisible(x)

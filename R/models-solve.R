@@ -72,8 +72,9 @@ weighed_pairs <- function(K, w) if (all(w == 1)) K else Vi(sqrt(w)) * K * Vj(sqr
 # --- generalised cross-validation ---------------------------------------------------------------------------
 
 fit_path <- function(op, y, ridge, control, ...) {
-  ridge_path(op, y, ridge, probes = control$probes, seed = control$seed,
-             method = if (nrow(op) <= control$dense_n) "dense" else "lanczos", rank = control$rank, ...)
+  dense <- nrow(op) <= control$dense_n
+  ridge_path(op, y, ridge, probes = if (dense) 2 else control$probes, seed = control$seed,
+             method = if (dense) "dense" else "lanczos", rank = control$rank, ...)
 }
 
 # Along a grid: where systems can make it better, few probes and steps tell where the criterion is least, and five

@@ -105,7 +105,10 @@ arguments_of_numbers <- function(arguments) {
     wrt <- names(arguments)[vapply(arguments, has_numbers, NA, is_meant)]
     if (length(wrt)) return(wrt)
   }
-  abort("no_gradient", "no argument is of type double: there is nothing to differentiate in")
+  shown <- paste0("`", names(arguments), "` is ", vapply(arguments, describe, ""), collapse = ", ")
+  tables <- vapply(arguments, is.data.frame, NA)
+  abort("no_gradient", "no argument is of type double, there is nothing to differentiate in: ", shown,
+        if (any(tables)) "; as.list() of a data frame has its numbers")
 }
 
 # Numbers of a class (dates, factors, data frames) are not looked into.

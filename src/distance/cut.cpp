@@ -33,7 +33,7 @@ class Cutter {
     if (!has_distance && whole.adds_up) throw no_function(*whole.adds_up);
     if (!has_distance) throw Refused{"it has no distance of points along i and j"};
     const bool wide = std::any_of(whole.columns.begin(), whole.columns.end(), is_wide);
-    if (wide) throw Refused{"a factor along j has several components"};
+    if (wide) throw Refused{"a factor along j has several components, as a weight may, or what is multiplied"};
     Axes axes(steps.square().is_nothing() ? plain_square(difference) : steps.square());
     cut->width = axes.width();
     cut->power = whole.degree();

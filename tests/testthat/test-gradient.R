@@ -2,6 +2,14 @@
 
 text_of <- function(case) paste(deparse(body(case$f)), collapse = " ")
 
+test_that("arguments without numbers are named with what they are", {
+  expect_error(gradient(function(d) sum(d$a))(data.frame(a = 1)), "`d` is an object of class data.frame; as.list()",
+               fixed = TRUE, class = "kernweave_error_no_gradient")
+  expect_identical(gradient(function(d) sum(d$a^2))(list(a = c(1, 2))), list(d = list(a = c(2, 4))))
+  expect_error(gradient(function(s, n) n)("a", TRUE), "`s` is a character vector of length 1, `n` is a logical vector",
+               class = "kernweave_error_no_gradient")
+})
+
 test_that("53 functions have the value of the untraced function and the gradient of the closed form", {
   expect_length(tape_snippets, 53)
   for (case in tape_snippets) {

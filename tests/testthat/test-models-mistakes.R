@@ -82,6 +82,8 @@ test_that("no method leaves aside an argument that it does not know", {
 
 test_that("settings of fits are looked at where they are given, and shown in a line each", {
   expect_said(fit_control(probes = 1), "input", "`probes` must be a whole number of at least 2, not 1")
+  expect_said(kernel_ridge(flowers[, 1:2], 1:150, control = fit_control(dense_n = 0, probes = 0)), "input",
+              "`probes` of fit_control() is 0")
   expect_said(fit_control(seed = "a"), "input", "`seed` must be")
   expect_said(fit_control(rank = 0.5), "input", "`rank` must be")
   shown <- capture.output(print(fit_control(start = c(scale = 2, nugget = 1), approximate = 1e-6)))

@@ -29,6 +29,7 @@ all_pictures <- function() {
     moments = hsic_test(mtcars$mpg, mtcars$wt, null = "moments"),
     signs = ksd_test(as.vector(scale(trees$Volume)), function(x) -x, R = 49),
     design = permanova(cbind(mpg, wt) ~ am + gear, mtcars, R = 49),
+    near = knn(long, k = 3), within = radius_nn(long, radius = 0.2),
     map = sinkhorn(long[1:20, ], long[51:75, ], epsilon = 0.5), shift = sinkhorn(1:5, 2:7, epsilon = 0.5)
   )
 }
@@ -42,6 +43,17 @@ test_that("every fit and every test is drawn, and is returned", {
       if (name != "widths") expect_identical(shown$value, pictures[[name]], label = name)
     }
   })
+})
+
+test_that("neighbours are drawn in order: distances to the last one, or how many there are", {
+  distances <- as.matrix(stats::dist(long))
+  diag(distances) <- Inf
+  last <- apply(distances, 1, function(d) sort(d)[3])
+  expect_equal(layer(knn(long, k = 3), "curve"), data.frame(x = 1:150, y = unname(sort(last))))
+  counts <- rowSums(distances < 0.25)
+  expect_equal(layer(radius_nn(long, radius = 0.25), "curve"), data.frame(x = 1:150, y = unname(sort(counts))))
+  found <- knn(long, k = 3)
+  expect_identical(summary(found), found)
 })
 
 test_that("autoplot() draws the same by ggplot2", {

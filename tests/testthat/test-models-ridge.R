@@ -4,6 +4,23 @@ skip_if_not_installed("MASS")
 prices <- medv ~ crim + nox + rm + dis + ptratio + lstat
 of_krls <- kernel_spec("gaussian", scale = sqrt(3))
 
+test_that("without probes there are no degrees of freedom, and all else is as it was", {
+  fit <- function(...) {
+    kernel_ridge(dist ~ speed, cars, lambda = 1, control = fit_control(dense_n = 0, tol = 1e-10, ...))
+  }
+  some <- fit()
+  none <- fit(probes = 0)
+  expect_identical(c(none$edf, none$df.residual), c(NA_real_, NA_real_))
+  expect_identical(none$alpha, some$alpha)
+  expect_identical(sigma(none), sigma(some))
+  expect_output(print(none), "edf not asked for   R2 ")
+  at <- predict(none, cars[1:3, ], interval = "confidence", level = 0.9)
+  se <- predict(some, cars[1:3, ], se.fit = TRUE)$se.fit
+  expect_equal(unname(at[, "upr"] - at[, "fit"]), stats::qnorm(0.95) * unname(se), tolerance = 1e-6)
+  expect_identical(kernel_ridge(dist ~ speed, cars, lambda = 1, control = fit_control(probes = 0))$edf,
+                   kernel_ridge(dist ~ speed, cars, lambda = 1)$edf)
+})
+
 test_that("fits, effects and their errors are those of KRLS", {
   fit <- kernel_ridge(prices, MASS::Boston, of_krls, lambda = 0.25)
   expect_equal(c(fit$edf, fit$r.squared, fit$sigma2), c(69.16158185, 0.91028061, 7.57407124), tolerance = 1e-8)
