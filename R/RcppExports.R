@@ -513,8 +513,12 @@ r_gpu_trim <- function() {
     invisible(.Call(`_kernweave_r_gpu_trim`))
 }
 
-r_elsewhere <- function(x, length) {
-    .Call(`_kernweave_r_elsewhere`, x, length)
+r_elsewhere <- function(x, length, tells) {
+    .Call(`_kernweave_r_elsewhere`, x, length, tells)
+}
+
+r_elsewhere_fetched <- function() {
+    .Call(`_kernweave_r_elsewhere_fetched`)
 }
 
 r_replay <- function(outputs, extents, options, n) {
@@ -539,6 +543,14 @@ r_cpu_loops <- function(plan, points) {
 
 r_cuda_compile <- function(source, capability) {
     .Call(`_kernweave_r_cuda_compile`, source, capability)
+}
+
+r_test_cloud <- function(points, step, centre) {
+    .Call(`_kernweave_r_test_cloud`, points, step, centre)
+}
+
+r_cloud_kernels <- function() {
+    .Call(`_kernweave_r_cloud_kernels`)
 }
 
 r_test_columns <- function(matrix, preconditioner, thin, b, start, local, number) {

@@ -1560,13 +1560,23 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_elsewhere
-SEXP r_elsewhere(SEXP x, double length);
-RcppExport SEXP _kernweave_r_elsewhere(SEXP xSEXP, SEXP lengthSEXP) {
+SEXP r_elsewhere(SEXP x, double length, bool tells);
+RcppExport SEXP _kernweave_r_elsewhere(SEXP xSEXP, SEXP lengthSEXP, SEXP tellsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_elsewhere(x, length));
+    Rcpp::traits::input_parameter< bool >::type tells(tellsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_elsewhere(x, length, tells));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_elsewhere_fetched
+double r_elsewhere_fetched();
+RcppExport SEXP _kernweave_r_elsewhere_fetched() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_elsewhere_fetched());
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1638,6 +1648,27 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::string >::type source(sourceSEXP);
     Rcpp::traits::input_parameter< int >::type capability(capabilitySEXP);
     rcpp_result_gen = Rcpp::wrap(r_cuda_compile(source, capability));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_test_cloud
+Rcpp::List r_test_cloud(Rcpp::NumericMatrix points, double step, std::vector<double> centre);
+RcppExport SEXP _kernweave_r_test_cloud(SEXP pointsSEXP, SEXP stepSEXP, SEXP centreSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< double >::type step(stepSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type centre(centreSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_test_cloud(points, step, centre));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cloud_kernels
+std::string r_cloud_kernels();
+RcppExport SEXP _kernweave_r_cloud_kernels() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_cloud_kernels());
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1911,13 +1942,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_gpu_hold", (DL_FUNC) &_kernweave_r_gpu_hold, 1},
     {"_kernweave_r_gpu_pretend", (DL_FUNC) &_kernweave_r_gpu_pretend, 1},
     {"_kernweave_r_gpu_trim", (DL_FUNC) &_kernweave_r_gpu_trim, 0},
-    {"_kernweave_r_elsewhere", (DL_FUNC) &_kernweave_r_elsewhere, 2},
+    {"_kernweave_r_elsewhere", (DL_FUNC) &_kernweave_r_elsewhere, 3},
+    {"_kernweave_r_elsewhere_fetched", (DL_FUNC) &_kernweave_r_elsewhere_fetched, 0},
     {"_kernweave_r_replay", (DL_FUNC) &_kernweave_r_replay, 4},
     {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},
     {"_kernweave_r_cuda_windows", (DL_FUNC) &_kernweave_r_cuda_windows, 5},
     {"_kernweave_r_cuda_scripts", (DL_FUNC) &_kernweave_r_cuda_scripts, 2},
     {"_kernweave_r_cpu_loops", (DL_FUNC) &_kernweave_r_cpu_loops, 2},
     {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
+    {"_kernweave_r_test_cloud", (DL_FUNC) &_kernweave_r_test_cloud, 3},
+    {"_kernweave_r_cloud_kernels", (DL_FUNC) &_kernweave_r_cloud_kernels, 0},
     {"_kernweave_r_test_columns", (DL_FUNC) &_kernweave_r_test_columns, 7},
     {"_kernweave_r_test_built", (DL_FUNC) &_kernweave_r_test_built, 2},
     {"_kernweave_r_column_kernels", (DL_FUNC) &_kernweave_r_column_kernels, 0},

@@ -125,34 +125,59 @@ namespace {
 // A device that is none.
 class Elsewhere : public Copy {
  public:
-  explicit Elsewhere(SEXP x)
-      : numbers_(static_cast<const char*>(DATAPTR_RO(x)), static_cast<const char*>(DATAPTR_RO(x)) + bytes_of(x)) {}
+  Elsewhere(SEXP x, bool tells)
+      : tells_(tells),
+        numbers_(static_cast<const char*>(DATAPTR_RO(x)), static_cast<const char*>(DATAPTR_RO(x)) + bytes_of(x)) {}
   void fetch(void* to, std::size_t bytes) const override {
     user_check(bytes == numbers_.size(), Fault::no_device, "the device has gone");
     std::copy(numbers_.begin(), numbers_.end(), static_cast<char*>(to));
+    fetched += static_cast<double>(bytes);
   }
+  std::optional<std::vector<double>> some_rows(const View& points, std::int64_t step) const override {
+    if (!tells_) return {};
+    std::vector<double> some;
+    for (std::int64_t d = 0; d < points.columns; ++d)
+      for (std::int64_t r = 0; r < points.rows; r += step) some.push_back(at()[d * points.rows + r]);
+    fetched += static_cast<double>(some.size() * sizeof(double));
+    return some;
+  }
+  std::optional<double> reach(const View& points, const std::vector<double>& centre) const override {
+    if (!tells_) return {};
+    Facts facts;
+    note_reach({at(), points.rows, points.columns}, centre, &facts);
+    return facts.reach;
+  }
+  static double fetched;  // bytes, from all of them
 
  private:
+  const double* at() const { return reinterpret_cast<const double*>(numbers_.data()); }
   static std::size_t bytes_of(SEXP x) {
     return static_cast<std::size_t>(Rf_xlength(x)) * (TYPEOF(x) == INTSXP ? sizeof(int) : sizeof(double));
   }
+  bool tells_;
   std::vector<char> numbers_;
 };
+double Elsewhere::fetched = 0;
 
 }  // namespace
 }  // namespace kernweave
 
 // A vector whose numbers lie on a device that is none; of another length than they have, they cannot be fetched.
+// Where it `tells`, it can be asked about points.
 // [[Rcpp::export(rng = false)]]
-SEXP r_elsewhere(SEXP x, double length) {
+SEXP r_elsewhere(SEXP x, double length, bool tells) {
   return kernweave::at_border([&]() -> SEXP {
     const Rcpp::Shield<SEXP> made(kernweave::resident_vector(TYPEOF(x), static_cast<R_xlen_t>(length)));
     constexpr int kNoDevice = -1;
-    kernweave::resident(made)->copies[kNoDevice] = std::make_unique<kernweave::Elsewhere>(x);
+    kernweave::resident(made)->copies[kNoDevice] = std::make_unique<kernweave::Elsewhere>(x, tells);
     if (length == static_cast<double>(Rf_xlength(x))) SHALLOW_DUPLICATE_ATTRIB(made, x);
     return made;
   });
 }
+
+// Bytes that have been fetched from such vectors.
+// [[Rcpp::export(rng = false)]]
+double r_elsewhere_fetched() { return kernweave::Elsewhere::fetched; }
 
 namespace kernweave {
 namespace {

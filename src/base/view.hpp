@@ -9,11 +9,18 @@
 
 namespace kernweave {
 
+struct View;
+
 // Numbers where a back end has put them: in the memory of a device.
 class Copy {
  public:
   virtual ~Copy() = default;
   virtual void fetch(void* to, std::size_t bytes) const = 0;
+  // Of points, which the numbers are, as many as the view says; nothing where fetching all of them is as good. Rows 0,
+  // step, 2 step, ..., column by column.
+  virtual std::optional<std::vector<double>> some_rows(const View&, std::int64_t /*step*/) const { return {}; }
+  // The largest squared distance of a row from the centre; NaN where one is not finite.
+  virtual std::optional<double> reach(const View&, const std::vector<double>& /*centre*/) const { return {}; }
 };
 
 // Kept by whoever owns the data, for as long as they stay what they are.

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "device/cloud.hpp"
+#include "device/nvrtc.hpp"
 
 namespace kernweave {
 namespace device {
@@ -19,9 +21,23 @@ class DeviceCopy : public Copy {
     device_->enter();
     device_->download(to, block_.at(), bytes);
   }
+  std::optional<std::vector<double>> some_rows(const View& points, std::int64_t step) const override {
+    if (!is_worth_kernels(points)) return {};
+    return device::some_rows({at(), points.rows, points.columns}, step, device_);
+  }
+  std::optional<double> reach(const View& points, const std::vector<double>& centre) const override {
+    if (!is_worth_kernels(points)) return {};
+    return device::reach({at(), points.rows, points.columns}, centre, device_);
+  }
   Pointer at() const { return block_.at(); }
 
  private:
+  // Few numbers are fetched before their kernels are compiled.
+  static bool is_worth_kernels(const View& points) {
+    constexpr std::int64_t kFew = 1 << 17;
+    return points.rows * points.columns > kFew && !opened_by_parent() && compiler().found;
+  }
+
   Device* device_;
   Block block_;
 };

@@ -9,15 +9,41 @@
 namespace kernweave {
 namespace {
 
-// Looked for once where the data are whose they were. All numbers of pairs are one cloud.
+// Of numbers that lie on a device alone, else null.
+const Copy* copy_elsewhere(const View& view) {
+  return view.data || !view.kept || view.kept->copies.empty() ? nullptr : view.kept->copies.begin()->second.get();
+}
+
+// All numbers of pairs are one cloud.
+View cloud_of(const View& view, bool pairwise) {
+  return pairwise ? View{view.data, view.rows * view.columns, 1, view.kept} : view;
+}
+
+// Of points that stay where they are, if they can be asked there.
+std::optional<std::vector<double>> centre_elsewhere(const View& cloud) {
+  const Copy* const copy = copy_elsewhere(cloud);
+  if (!copy) return {};
+  const std::int64_t step = step_of_centre(cloud.rows);
+  const std::optional<std::vector<double>> some = copy->some_rows(cloud, step);
+  if (!some) return {};
+  return centre_of({some->data(), (cloud.rows + step - 1) / step, cloud.columns});
+}
+
+std::optional<double> reach_elsewhere(const View& view, const std::vector<double>& centre) {
+  const Copy* const copy = copy_elsewhere(view);
+  return copy ? copy->reach(view, centre) : std::nullopt;
+}
+
+// Looked for once where the data are whose they were.
 std::vector<double> middle_of(const Plan& plan, std::size_t k, Data* data) {
   const View& view = data->views()[k];
   if (view.sparse()) return {0.0};
-  const std::int64_t components = is_pairwise(plan.variables[k]) ? 1 : view.columns;
-  if (view.kept && view.kept->middle.size() == static_cast<std::size_t>(components)) return view.kept->middle;
-  const View& here = data->on_host(k);
-  std::vector<double> middle = centre_of(components == 1 ? View{here.data, here.rows * here.columns, 1} : here);
-  if (here.kept) here.kept->middle = middle;
+  const bool pairwise = is_pairwise(plan.variables[k]);
+  const View cloud = cloud_of(view, pairwise);
+  if (view.kept && view.kept->middle.size() == static_cast<std::size_t>(cloud.columns)) return view.kept->middle;
+  const std::optional<std::vector<double>> found = centre_elsewhere(cloud);
+  const std::vector<double> middle = found ? *found : centre_of(cloud_of(data->on_host(k), pairwise));
+  if (view.kept) view.kept->middle = middle;
   return middle;
 }
 
@@ -72,7 +98,8 @@ void note_kept_reach(std::size_t k, const std::vector<double>& centre, Data* dat
   Kept* kept = data->views()[k].kept;
   if (!kept) return note_reach(data->on_host(k), centre, facts);
   if (kept->centre != centre) {
-    note_reach(data->on_host(k), centre, facts);
+    if (const auto found = reach_elsewhere(data->views()[k], centre)) facts->reach = *found;
+    else note_reach(data->on_host(k), centre, facts);
     kept->centre = centre;
     kept->reach = facts->reach;
   }

@@ -82,11 +82,14 @@ struct Cloud {
 
 }  // namespace
 
+std::int64_t step_of_centre(std::int64_t rows) {
+  constexpr std::int64_t kPoints = 1000;  // enough to find the middle of a cloud of points
+  return std::max<std::int64_t>(1, rows / kPoints);
+}
+
 std::vector<double> centre_of(const View& view) {
-  // Rows that are enough to find the middle of a cloud of points.
-  constexpr std::int64_t kPoints = 1000;
   std::vector<double> centre(static_cast<std::size_t>(view.columns), 0.0);
-  const std::int64_t step = std::max<std::int64_t>(1, view.rows / kPoints);
+  const std::int64_t step = step_of_centre(view.rows);
   for (std::size_t d = 0; d < centre.size(); ++d) {
     Cloud cloud;
     for (std::int64_t r = 0; r < view.rows; r += step)

@@ -23,6 +23,8 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
 // The centre: a point in the middle of the finite entries. Any point near the middle does as well, so some rows are
 // enough.
 std::vector<double> centre_of(const View& view);
+// Those are rows 0, step, 2 step, ... of so many. Of them alone, it is the same.
+std::int64_t step_of_centre(std::int64_t rows);
 
 // The range of a value's components; NaN where one is.
 struct Span {

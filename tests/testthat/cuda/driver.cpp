@@ -1,17 +1,30 @@
-// A driver and a run-time compiler of no GPU: memory is the host's, kernels are those for long columns, and threads
-// come one after the other, the last first, so that none may wait for another.
+// A driver and a run-time compiler of no GPU: memory is the host's, kernels are those whose threads' work is a
+// function of their number, and threads come one after the other, the last first, so that none may wait for another.
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 
+#include "kernweave/gpu/cloud.hpp"
 #include "kernweave/gpu/factor.hpp"
 
 namespace {
 
+using kernweave::gpu::CloudTask;
 using kernweave::gpu::ColumnTask;
 using Pointer = unsigned long long;
-using Kernel = void (*)(const ColumnTask&, long long);
+using Kernel = std::function<void(const void*, long long)>;
+
+// All that have work, of so many threads.
+template <class Task>
+Kernel each(void (*kernel)(const Task&, long long)) {
+  return [kernel](const void* at, long long threads) {
+    const Task& task = *static_cast<const Task*>(at);
+    while (threads-- > 0)
+      if (threads < task.count) kernel(task, threads);
+  };
+}
 
 void probe(double* out, unsigned threads) {
   for (unsigned k = 0; k < threads; ++k) out[k] = 3.0 * k + 1.0;
@@ -21,18 +34,20 @@ const std::map<std::string, Kernel>& kernels() {
   namespace gpu = kernweave::gpu;
   static const std::map<std::string, Kernel> all = {
       {"probe", nullptr},
-      {"weighed_sum", gpu::weighed_sum},
-      {"scaled_rows", gpu::scaled_rows},
-      {"moved", gpu::moved},
-      {"partial_dots", gpu::partial_dots},
-      {"partial_sums", gpu::partial_sums},
-      {"partial_forms", gpu::partial_forms},
-      {"factor_by_columns", gpu::factor_by_columns},
-      {"factor_by_rows", gpu::factor_by_rows},
-      {"listed_pairs", gpu::listed_pairs},
-      {"forward_rows", gpu::forward_rows},
-      {"entries_left", gpu::entries_left},
-      {"last_columns", gpu::last_columns},
+      {"weighed_sum", each<ColumnTask>(gpu::weighed_sum)},
+      {"scaled_rows", each<ColumnTask>(gpu::scaled_rows)},
+      {"moved", each<ColumnTask>(gpu::moved)},
+      {"partial_dots", each<ColumnTask>(gpu::partial_dots)},
+      {"partial_sums", each<ColumnTask>(gpu::partial_sums)},
+      {"partial_forms", each<ColumnTask>(gpu::partial_forms)},
+      {"factor_by_columns", each<ColumnTask>(gpu::factor_by_columns)},
+      {"factor_by_rows", each<ColumnTask>(gpu::factor_by_rows)},
+      {"listed_pairs", each<ColumnTask>(gpu::listed_pairs)},
+      {"forward_rows", each<ColumnTask>(gpu::forward_rows)},
+      {"entries_left", each<ColumnTask>(gpu::entries_left)},
+      {"last_columns", each<ColumnTask>(gpu::last_columns)},
+      {"some_rows", each<CloudTask>(gpu::some_rows)},
+      {"partial_reach", each<CloudTask>(gpu::partial_reach)},
   };
   return all;
 }
@@ -78,10 +93,7 @@ int cuLaunchKernel(const void* function, unsigned blocks, unsigned, unsigned, un
                    unsigned, void*, void** arguments, void**) {
   const auto& kernel = *static_cast<const std::pair<const std::string, Kernel>*>(function);
   if (!kernel.second) return probe(*static_cast<double**>(arguments[0]), threads), 0;
-  const auto& task = *static_cast<const ColumnTask*>(arguments[0]);
-  for (long long at = static_cast<long long>(blocks) * threads; at-- > 0;)
-    if (at < task.count) kernel.second(task, at);
-  return 0;
+  return kernel.second(arguments[0], static_cast<long long>(blocks) * threads), 0;
 }
 int cuStreamCreate(void** stream, unsigned) { return *stream = stream, 0; }
 int cuStreamSynchronize(void*) { return 0; }
