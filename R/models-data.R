@@ -280,7 +280,7 @@ new_points <- function(object, newdata) {
     x <- as_inputs(newdata, "newdata", object$xlevels)
   } else {
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-    refuse_functions(object$terms, newdata)
+    refuse_absent(object$terms, newdata, nrow(object$x))
     made <- function() stats::model.frame(object$terms, newdata, na.action = stats::na.pass)
     frame <- found_variables(made(), newdata, "`newdata`")
     check_kinds(frame, object$xlevels)
@@ -292,10 +292,12 @@ new_points <- function(object, newdata) {
   check_finite(x, "newdata")
 }
 
-# A variable that is not there must not be a function that has its name, such as rm().
-refuse_functions <- function(terms, newdata) {
+# A variable that is not there must not be what else has its name: a function such as rm(), an object such as the fit,
+# or data as long as those of the fit. Constants of a formula stay where they are.
+refuse_absent <- function(terms, newdata, rows) {
   for (name in setdiff(all.vars(terms), names(newdata))) {
-    if (is.function(get0(name, environment(terms)))) {
+    found <- get0(name, environment(terms))
+    if (is.function(found) || is.list(found) || NROW(found) >= max(rows, 2)) {
       abort("input", "`newdata` has no variable `", name, "`", near_hint(name, names(newdata)))
     }
   }

@@ -43,6 +43,7 @@ new_trend <- function(object, newdata, n) {
   if (length(attr(trend$terms, "variables")) == 1) return(constant_trend(trend, n))
   if (is.null(object$terms)) newdata <- trend_data(newdata, object$names)
   else if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
+  refuse_absent(trend$terms, newdata, nrow(object$x))
   made <- function() stats::model.frame(trend$terms, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
   frame <- found_variables(made(), newdata, "`newdata`")
   frame_columns(trend$terms, frame, trend$contrasts)

@@ -46,6 +46,7 @@ glance.local_reg <- function(x, ...) {
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
 augment.kde_lazy <- function(x, newdata = NULL, ...) {
+  if (is.null(newdata)) x["na.action"] <- list(NULL)
   data.frame(augmented_points(x, newdata), .fitted = unname(predict(x, newdata)), check.names = FALSE)
 }
 
@@ -53,9 +54,10 @@ augment.kde_lazy <- function(x, newdata = NULL, ...) {
 #' @exportS3Method generics::augment
 augment.local_reg <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
                               conf.level = 0.95, ...) {
-  found <- predict(x, newdata, se.fit = TRUE, interval = interval, level = conf.level)
+  if (is.null(newdata)) x["na.action"] <- list(NULL)
+  found <- predict(x, newdata, se.fit = se_fit, interval = interval, level = conf.level)
   out <- data.frame(augmented_points(x, newdata), check.names = FALSE)
-  fit <- found$fit
+  fit <- if (se_fit) found$fit else found
   out$.fitted <- unname(if (is.matrix(fit)) fit[, 1] else fit)
   if (is.null(newdata)) out$.resid <- unname(residuals(x))
   if (se_fit) out$.se.fit <- unname(found$se.fit)
@@ -63,6 +65,7 @@ augment.local_reg <- function(x, newdata = NULL, se_fit = TRUE, interval = c("no
   out
 }
 
+# The fit's own rows are those that were complete, whatever its na.action.
 augmented_points <- function(x, newdata) if (is.null(newdata)) as.data.frame(strip_term(x$x)) else newdata
 
 #' @rdname tidy-fits

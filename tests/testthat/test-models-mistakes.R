@@ -130,6 +130,16 @@ test_that("new data that do not fit say what they lack", {
   expect_said(predict(geyser, data.frame(eruptions = 3)), "shape", "1 column, and the fit 2", "no `waiting`")
   expect_said(predict(geyser, c(3, 70)), "shape", "one place is a row")
   expect_said(predict(by_formula, data.frame(eruptions = 3)), "input", "`newdata` has no variable `waiting`")
+  beside <- mtcars
+  hp <- mtcars$hp
+  cyl <- stopping
+  bend <- 2
+  two <- kernel_ridge(mpg ~ I(wt^bend) + hp, beside, lambda = 1)
+  expect_said(predict(two, data.frame(wt = 3)), "input", "`newdata` has no variable `hp`")
+  expect_length(predict(two, data.frame(wt = 3, hp = 100)), 1)
+  trended <- gp_fit(mpg ~ wt, beside, trend = ~cyl, kernel = kernel_spec("matern32", scale = 1), nugget = 1)
+  expect_said(predict(trended, data.frame(wt = 3)), "input", "`newdata` has no variable `cyl`")
+  expect_said(predict(trended, data.frame(wt = 3, cy = 4)), "input", "did you mean `cy`")
   expect_said(predict(stopping, data.frame(sped = 3)), "input", "no variable `speed`; did you mean `sped`")
   expect_said(predict(components, flowers[1:3]), "shape", "3 columns, and the fit 4", "no `Petal.Width`")
   expect_said(predict(plate, data.frame(long = 180)), "shape", "1 column, and the fit 2")

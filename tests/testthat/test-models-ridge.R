@@ -237,3 +237,22 @@ test_that("effects have coef() and confint()", {
   expect_error(confint(effects, level = 2), "`level`", class = "kernweave_error_value")
   expect_error(confint(marginal_effects(fit, se = FALSE)), "no intervals", class = "kernweave_error_input")
 })
+
+test_that("augment() has the rows that were complete, and takes no standard errors that are not asked for", {
+  skip_if_not_installed("generics")
+  holes <- airquality[1:40, ]
+  complete <- !is.na(holes$Ozone)
+  fits <- list(kernel_ridge(Ozone ~ Temp, holes, lambda = 1, na.action = na.exclude),
+               local_reg(Ozone ~ Temp, holes, bandwidth = 5, na.action = na.exclude),
+               gp_fit(Ozone ~ Temp, holes, kernel = kernel_spec("gaussian", 10), nugget = 300, na.action = na.exclude))
+  for (fit in fits) {
+    all <- generics::augment(fit)
+    expect_equal(all$.fitted, unname(fitted(fit))[complete], label = class(fit)[1])
+    expect_equal(all$.resid, unname(residuals(fit))[complete])
+    expect_equal(generics::augment(fit, se_fit = FALSE), all[c("Temp", ".fitted", ".resid")])
+    both <- generics::augment(fit, se_fit = FALSE, interval = "confidence")
+    expect_equal(both$.upper - both$.fitted, both$.fitted - both$.lower)
+  }
+  density <- kde_lazy(~Ozone, holes, na.action = na.exclude)
+  expect_identical(generics::augment(density)$Ozone, as.double(holes$Ozone[complete]))
+})
