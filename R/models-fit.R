@@ -87,7 +87,8 @@ new_fit <- function(class, call, inputs, ...) {
 #' Methods of fits
 #'
 #' What [kde_lazy()], [local_reg()] and others return has base R's methods: rows that a formula's `na.action` left out
-#' have missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`,
+#' have missing fitted values where that is `na.exclude`; `model.frame()` has the variables of a formula, of the data as
+#' they are now; `update()` changes the call and runs it anew. `tidy()`,
 #' `glance()` and `augment()` of the generics package make data frames. `lines()` adds the curve of a fit of one input
 #' to a picture.
 #'
@@ -137,6 +138,16 @@ weights.kernweave_fit <- function(object, ...) stats::naresid(object$na.action, 
 formula.kernweave_fit <- function(x, ...) {
   if (is.null(x$terms)) abort("input", "the fit was made of points, not of a formula")
   x$formula
+}
+
+#' @rdname kernweave_fit
+#' @importFrom stats model.frame
+#' @export
+model.frame.kernweave_fit <- function(formula, ...) {
+  of <- formula(formula)
+  call <- formula$call
+  given <- intersect(c("data", "subset", "weights", "na.action"), names(call))
+  eval(as.call(c(quote(stats::model.frame), list(of), as.list(call)[given])), environment(of), parent.frame())
 }
 
 #' @rdname kernweave_fit

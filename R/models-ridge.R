@@ -265,6 +265,12 @@ vcov.kernel_ridge <- function(object, ...) {
 #' @export
 coef.kernel_ridge <- function(object, ...) if (ncol(object$alpha) == 1) object$alpha[, 1] else object$alpha
 
+#' @export
+confint.kernel_ridge <- function(object, ...) {
+  abort("unsupported", "weights of observations have no intervals of use: confint(marginal_effects(fit)) has those of ",
+        "effects, predict(interval = ) those of the curve")
+}
+
 # --- methods ------------------------------------------------------------------------------------------------
 
 #' @rdname kernel_ridge
@@ -284,13 +290,15 @@ print.kernel_ridge <- function(x, digits = 4, ...) {
 #' @rdname kernel_ridge
 #' @export
 summary.kernel_ridge <- function(object, ...) {
-  structure(list(fit = object, effects = marginal_effects(object)), class = "summary.kernel_ridge")
+  effects <- if (ncol(object$data$y) == 1) marginal_effects(object)
+  structure(list(fit = object, effects = effects), class = "summary.kernel_ridge")
 }
 
 #' @rdname kernel_ridge
 #' @export
 print.summary.kernel_ridge <- function(x, digits = 4, ...) {
   print(x$fit, digits = digits)
+  if (is.null(x$effects)) return(invisible(x))
   cat("\n")
   print(x$effects, digits = digits)
   invisible(x)

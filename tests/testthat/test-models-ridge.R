@@ -256,3 +256,17 @@ test_that("augment() has the rows that were complete, and takes no standard erro
   density <- kde_lazy(~Ozone, holes, na.action = na.exclude)
   expect_identical(generics::augment(density)$Ozone, as.double(holes$Ozone[complete]))
 })
+
+test_that("several responses have a summary, weights of observations no intervals, and data their own variables", {
+  two <- kernel_ridge(cbind(mpg, qsec) ~ wt + hp, mtcars, lambda = 1)
+  expect_output(print(summary(two)), "R2 0[.][0-9]+ 0[.][0-9]+   sigma")
+  expect_error(confint(two), "marginal_effects", class = "kernweave_error_unsupported")
+  kept <- kernel_ridge(log(Ozone) ~ Temp, airquality, subset = Wind > 8, weights = Wind, lambda = 1)
+  expect_equal(model.frame(kept), model.frame(log(Ozone) ~ Temp, airquality, subset = Wind > 8, weights = Wind),
+               ignore_attr = TRUE)
+  expect_identical(names(model.frame(kde_lazy(~ eruptions, faithful))), "eruptions")
+  process <- gp_fit(mpg ~ ., mtcars[1:3], kernel = kernel_spec("matern32", 100), nugget = 1)
+  expect_identical(names(model.frame(process)), c("mpg", "cyl", "disp"))
+  expect_error(model.frame(kernel_ridge(mtcars$wt, mtcars$mpg, lambda = 1)), "not of a formula",
+               class = "kernweave_error_input")
+})
