@@ -28,9 +28,9 @@
 #' `tol` is relative to the largest value of the formula and the sum of the weights' sizes: no sum over j of K times b
 #' is off by more than `tol * max|K| * sum|b|`; of formulas of different distances `max|K|` is the sum of those of the
 #' summands.
-#' With `certify = "proof"` that is so for sure: what is dropped is added up, and what the series leaves out is bounded
-#' by evaluating the formula on complex discs. With `"audit"`, the default, errors are taken to cancel as they do in
-#' practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column) is at
+#' With `certify = "proof"` that is so for sure, but for rounding, some 1e-14 of it: what is dropped is added up, and
+#' what the series leaves out is bounded by evaluating the formula on complex discs. With `"audit"`, the default, errors
+#' are taken to cancel as they do in practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column) is at
 #' most `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs. Else near pairs
 #' are computed in float64, if they were not, then the series is made anew, up to four times, with a fourth of it, a
 #' sixteenth of that and so on, or what the error asks for; then it is an error. An audit is faster, and errors are far
@@ -334,6 +334,7 @@ bound_of <- function(state, v) {
 # Sums and means with a tolerance: products with the weights.
 reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor where there is a `tol`, not ", describe(F))
+  if (is_several(F, op)) abort("unsupported", "`tol` is for one reduction, not for several")
   if (any(others)) abort("unsupported", "a reduction with `tol` takes no `", names(others)[others][1], "`")
   row <- reduction_row(op)
   index <- check_index(index)

@@ -159,15 +159,20 @@ kronecker_diagonal <- function(x) {
 # --- sums of rows and columns --------------------------------------------------------------------------------
 
 #' @rdname operator-numbers
-setMethod("rowSums", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(x, na.rm, dims))
+setMethod("rowSums", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(x, na.rm, dims, ...))
 #' @rdname operator-numbers
-setMethod("colSums", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(t(x), na.rm, dims))
+setMethod("colSums", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(t(x), na.rm, dims, ...))
 #' @rdname operator-numbers
-setMethod("rowMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(x, na.rm, dims) / x$dim[2])
+setMethod("rowMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) {
+  total_rows(x, na.rm, dims, ...) / x$dim[2]
+})
 #' @rdname operator-numbers
-setMethod("colMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(t(x), na.rm, dims) / x$dim[1])
+setMethod("colMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) {
+  total_rows(t(x), na.rm, dims, ...) / x$dim[1]
+})
 
-total_rows <- function(x, na.rm, dims) {
+total_rows <- function(x, na.rm, dims, ...) {
+  refuse_more(...)
   check_na_rm(na.rm)
   if (!identical(as.numeric(dims), 1)) abort("unsupported", "`dims` must be 1, not ", format_value(dims))
   one_column(x %*% rep(1, x$dim[2]))

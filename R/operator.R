@@ -81,7 +81,7 @@ left_product <- function(v, K, written = NULL) {
 #'
 #' @param x,y lazy tensors, or numbers
 #' @param i,j,k points along i, points along j, components: positive, negative or logical; points by their names, too
-#' @param ... not used
+#' @param ... for `rowSums()` and its like: `tol` and settings, as of [reduction()]; else not used
 #' @param drop not used: nothing is ever dropped
 #' @param nrow,ncol,names not used
 #' @return For products, `as.matrix` and `diag` numbers; else a lazy tensor.
@@ -205,26 +205,26 @@ as.array.lazy_tensor <- function(x, ...) {
 #' @param na.rm,dims refused where they are not the default
 #' @importFrom Matrix rowSums colSums rowMeans colMeans
 #' @exportMethod rowSums
-setMethod("rowSums", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) row_sums(x, na.rm, dims))
+setMethod("rowSums", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) row_sums(x, na.rm, dims, ...))
 #' @rdname lazy-matrix
 #' @exportMethod colSums
-setMethod("colSums", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) column_sums(x, na.rm, dims))
+setMethod("colSums", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) column_sums(x, na.rm, dims, ...))
 #' @rdname lazy-matrix
 #' @exportMethod rowMeans
 setMethod("rowMeans", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) {
-  row_sums(x, na.rm, dims) / (need_extent(x, "j", "rowMeans()") * width(x))
+  row_sums(x, na.rm, dims, ...) / (need_extent(x, "j", "rowMeans()") * width(x))
 })
 #' @rdname lazy-matrix
 #' @exportMethod colMeans
 setMethod("colMeans", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) {
-  column_sums(x, na.rm, dims) / need_extent(x, "i", "colMeans()")
+  column_sums(x, na.rm, dims, ...) / need_extent(x, "i", "colMeans()")
 })
 
 # As base R has them of the array as.matrix(x): over all but the rows, and over the rows alone.
-row_sums <- function(x, na.rm, dims) one_column(folded_sum(sum(x), "j", na.rm, dims))
+row_sums <- function(x, na.rm, dims, ...) one_column(folded_sum(sum(x), "j", na.rm, dims, ...))
 
-column_sums <- function(x, na.rm, dims) {
-  out <- folded_sum(x, "i", na.rm, dims)
+column_sums <- function(x, na.rm, dims, ...) {
+  out <- folded_sum(x, "i", na.rm, dims, ...)
   if (width(x) > 1) out else one_column(out)
 }
 
@@ -234,13 +234,14 @@ one_column <- function(x) {
   })
 }
 
-folded_sum <- function(x, index, na.rm, dims) {
+folded_sum <- function(x, index, na.rm, dims, tol = NULL, ...) {
   check_na_rm(na.rm)
+  x <- with_settings(x, ...)
   if (!identical(as.numeric(dims), 1)) abort("unsupported", "`dims` must be 1, not ", format_value(dims))
   for (axis in c("i", "j")) need_extent(x, axis, "the sum of rows or columns")
   if (type_kind(x) == "logical") x <- lazy_if(x, 1, 0)
   # Along an axis on which the formula does not vary there is one point.
-  if (has_axis(x, index)) reduction(x, "Sum", index = index) else run_single(x, kept(index))
+  if (has_axis(x, index)) reduction(x, "Sum", index = index, tol = tol) else run_single(x, kept(index))
 }
 
 # --- rows, columns, components -------------------------------------------------------------------------

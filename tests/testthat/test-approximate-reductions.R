@@ -47,3 +47,17 @@ test_that("a weight of a sum with a tolerance may vary along either axis, both o
   total <- function(x, tol) sum(kernel_gaussian(x, y, scale = 0.2), index = "ij", tol = tol)
   expect_equal(gradient(total, "x")(x, 1e-8), gradient(total, "x")(x, NULL), tolerance = 1e-5)
 })
+
+test_that("sums and means of rows and columns take a tolerance and settings, and nothing else", {
+  x <- with_local_seed(24, matrix(stats::runif(3000), ncol = 2))
+  K <- kernel_matern(x, x[1:900, ], scale = 0.2, nu = 1.5)
+  for (f in c(rowSums, colSums, rowMeans, colMeans)) {
+    expect_equal(f(K, tol = 1e-7), f(K), tolerance = 1e-6)
+    expect_false(identical(f(K, tol = 1e-2), f(K)))
+    expect_equal(f(K, precision = "float32"), f(K), tolerance = 1e-5)
+    expect_error(f(K, tolerance = 1e-6), "no setting `tolerance`", class = "kernweave_error_settings")
+    expect_error(f(as_op(K), tol = 1e-6), "no argument `tol`", class = "kernweave_error_input")
+    expect_error(f(exp(1i * K), foo = 1), "no setting `foo`", class = "kernweave_error_settings")
+  }
+  expect_error(reduction(K, c("sum", "mean"), tol = 1e-3), "one reduction", class = "kernweave_error_unsupported")
+})
