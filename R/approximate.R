@@ -28,18 +28,17 @@
 #' `tol` is relative to the largest value of the formula and the sum of the weights' sizes: no sum over j of K times b
 #' is off by more than `tol * max|K| * sum|b|`; of formulas of different distances `max|K|` is the sum of those of the
 #' summands.
-#' With `certify = "proof"` that is so for sure, but for rounding, some 1e-14 of it: what is dropped is added up, and
+#' With `certify = "proof"` that is so for sure: what is dropped is added up, and
 #' what the series leaves out is bounded by evaluating the formula on complex discs. With `"audit"`, the default, errors
-#' are taken to cancel as they do in practice, and the first product is checked on 64 random rows. Their error (root mean square, of each column) is at
-#' most `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs. Else near pairs
-#' are computed in float64, if they were not, then the series is made anew, up to four times, with a fourth of it, a
-#' sixteenth of that and so on, or what the error asks for; then it is an error. An audit is faster, and errors are far
-#' below the bound.
-#' `error_bound()` is the proved or expected bound of a product, row by row. A proved one knows the moments of the
-#' weights in each box, and is about a tenth of what `tol` promises, more where few weights are most of their sum.
-#' Rounding of series is in it; that of near pairs, and of the formula's own numbers, is that of any sum, and is not.
-#' Whoever needs a proof for the weights at hand, not for all, may ask for `10 * tol` and look, which in three
-#' dimensions takes half the time.
+#' are taken to cancel as they do in practice, and the first product is checked on 64 random rows. Their error (root
+#' mean square, of each column) is at most `tol`, relative to the rows or, where terms cancel, to what rows are if terms
+#' have random signs. Else near pairs are computed in float64, if they were not, then the series is made anew, up to
+#' four times, with a fourth of it, a sixteenth of that and so on, or what the error asks for; then it is an error. An
+#' audit is faster, and errors are far below the bound. `error_bound()` is the proved or expected bound of a product,
+#' row by row. A proved one knows the moments of the weights in each box, and is about a tenth of what `tol` promises,
+#' more where few weights are most of their sum. Rounding of series is in it; that of near pairs, and of the formula's
+#' own numbers, is that of any sum, and is not. Whoever needs a proof for the weights at hand, not for all, may ask for
+#' `10 * tol` and look, which in three dimensions takes half the time.
 #'
 #' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; over `"i"` and
 #' `"ij"`, too. `mean` goes with it, and a `weight`: one that varies along what is folded away alone is multiplied as a
