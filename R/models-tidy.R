@@ -46,6 +46,7 @@ glance.local_reg <- function(x, ...) {
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
 augment.kde_lazy <- function(x, newdata = NULL, ...) {
+  refuse_more(...)
   if (is.null(newdata)) x["na.action"] <- list(NULL)
   data.frame(augmented_points(x, newdata), .fitted = unname(predict(x, newdata)), check.names = FALSE)
 }
@@ -54,6 +55,7 @@ augment.kde_lazy <- function(x, newdata = NULL, ...) {
 #' @exportS3Method generics::augment
 augment.local_reg <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
                               conf.level = 0.95, ...) {
+  refuse_more(...)
   if (is.null(newdata)) x["na.action"] <- list(NULL)
   found <- predict(x, newdata, se.fit = se_fit, interval = interval, level = conf.level)
   out <- data.frame(augmented_points(x, newdata), check.names = FALSE)
@@ -97,6 +99,7 @@ glance.kpca_lazy <- function(x, ...) data.frame(nobs = nobs(x), k = length(x$val
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
 augment.kpca_lazy <- function(x, newdata = NULL, ...) {
+  refuse_more(...)
   scores <- if (is.null(newdata)) x$scores else predict(x, newdata)
   colnames(scores) <- paste0(".fitted", colnames(scores))
   data.frame(augmented_points(x, newdata), scores, check.names = FALSE)
@@ -121,6 +124,7 @@ glance.rbf_interpolate <- function(x, ...) {
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
 augment.rbf_interpolate <- function(x, newdata = NULL, ...) {
+  refuse_more(...)
   out <- data.frame(augmented_points(x, newdata), check.names = FALSE)
   out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
   if (is.null(newdata)) out$.resid <- unname(x$residuals)
@@ -146,6 +150,7 @@ glance.kernel_ridge <- function(x, ...) {
 #' @exportS3Method generics::augment
 augment.kernel_ridge <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
                                  conf.level = 0.95, ...) {
+  refuse_more(...)
   augment.local_reg(x, newdata, se_fit, interval, conf.level)
 }
 
@@ -177,6 +182,7 @@ glance.gp_fit <- function(x, ...) {
 #' @exportS3Method generics::augment
 augment.gp_fit <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
                            conf.level = 0.95, ...) {
+  refuse_more(...)
   augment.local_reg(x, newdata, se_fit, interval, conf.level)
 }
 

@@ -80,6 +80,13 @@ test_that("no method leaves aside an argument that it does not know", {
   expect_said(confint(logdet(of_places, ridge = 1), level = 95), "value", "`level` must be")
 })
 
+test_that("augment() takes places as newdata and nothing else", {
+  skip_if_not_installed("generics")
+  for (fit in list(geyser, stopping, cars_of, plate, components)) {
+    expect_said(generics::augment(fit, new_data = cars), "input", "no argument `new_data`; did you mean `newdata`")
+  }
+})
+
 test_that("settings of fits are looked at where they are given, and shown in a line each", {
   expect_said(fit_control(probes = 1), "input", "`probes` must be a whole number of at least 2, not 1")
   expect_said(kernel_ridge(flowers[, 1:2], 1:150, control = fit_control(dense_n = 0, probes = 0)), "input",
