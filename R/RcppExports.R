@@ -265,6 +265,10 @@ r_far_plan <- function(plan, data, operands, extents, tol, proof, prices, thread
     .Call(`_kernweave_r_far_plan`, plan, data, operands, extents, tol, proof, prices, threads)
 }
 
+r_far_orders <- function(pointer) {
+    .Call(`_kernweave_r_far_orders`, pointer)
+}
+
 r_far_points <- function(plan, data, operands, n) {
     .Call(`_kernweave_r_far_points`, plan, data, operands, n)
 }
@@ -363,6 +367,10 @@ r_operator_product <- function(description, x) {
 
 r_raw_options <- function(names, twins) {
     .Call(`_kernweave_r_raw_options`, names, twins)
+}
+
+r_dismiss_threads <- function() {
+    invisible(.Call(`_kernweave_r_dismiss_threads`))
 }
 
 r_order <- function(columns, decreasing, offsets, nearly, nan_apart, ties, threads) {

@@ -7,3 +7,5 @@
   register_refusals()
   r_set_header_folder(system.file("include", package = pkgname, lib.loc = libname))
 }
+
+.onUnload <- function(libpath) r_dismiss_threads()

@@ -783,6 +783,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_far_orders
+Rcpp::List r_far_orders(SEXP pointer);
+RcppExport SEXP _kernweave_r_far_orders(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_orders(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_far_points
 SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n);
 RcppExport SEXP _kernweave_r_far_points(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP nSEXP) {
@@ -1101,6 +1111,14 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::CharacterVector >::type twins(twinsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_raw_options(names, twins));
     return rcpp_result_gen;
+END_RCPP
+}
+// r_dismiss_threads
+void r_dismiss_threads();
+RcppExport SEXP _kernweave_r_dismiss_threads() {
+BEGIN_RCPP
+    r_dismiss_threads();
+    return R_NilValue;
 END_RCPP
 }
 // r_order
@@ -1880,6 +1898,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
     {"_kernweave_r_far_plan", (DL_FUNC) &_kernweave_r_far_plan, 8},
+    {"_kernweave_r_far_orders", (DL_FUNC) &_kernweave_r_far_orders, 1},
     {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 4},
     {"_kernweave_r_far_truncated", (DL_FUNC) &_kernweave_r_far_truncated, 7},
     {"_kernweave_r_far_product", (DL_FUNC) &_kernweave_r_far_product, 4},
@@ -1905,6 +1924,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 7},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 2},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
+    {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 3},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},

@@ -1,6 +1,7 @@
-// R's options and the environment as they stand: asked for at every call, so not by way of R.
+// R's options and the environment as they stand, asked for at every call, so not by way of R; and the end of it all.
 #include <cstdlib>
 
+#include "base/crew.hpp"
 #include "border.hpp"
 
 // A list of the options' values, and the variables of the environment, NA where there is none.
@@ -17,3 +18,7 @@ Rcpp::List r_raw_options(Rcpp::CharacterVector names, Rcpp::CharacterVector twin
     return Rcpp::List::create(options, environment);
   });
 }
+
+// Threads that wait for work must not outlive their code.
+// [[Rcpp::export(rng = false)]]
+void r_dismiss_threads() { kernweave::crew::dismiss(); }

@@ -150,7 +150,8 @@ gate_dead <- function() {
   made <- unlist(lapply(text, made_in))
   everything <- paste(c(unlist(text), unlist(lapply(file.path("src", engine_files()), source_lines))), collapse = "\n")
   exported <- gsub("^export[(]\"?|\"?[)]$|^S3method[(]\"?|\"?[)]$", "", source_lines("NAMESPACE"))
-  known <- c(gsub("\"|^[A-Za-z0-9]+::", "", gsub(",", ".", exported, fixed = TRUE)), "options_rd", ".onLoad")
+  known <- c(gsub("\"|^[A-Za-z0-9]+::", "", gsub(",", ".", exported, fixed = TRUE)), "options_rd",
+             ".onLoad", ".onUnload")
   uses <- vapply(made, function(name) {
     word <- paste0("(?<![A-Za-z_.])", gsub(".", "[.]", name, fixed = TRUE), "(?![A-Za-z_.])")
     lengths(regmatches(everything, gregexpr(word, everything, perl = TRUE)))

@@ -8,12 +8,13 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
-#include <vector>
 #if !defined(_WIN32)
 #include <pthread.h>
 #endif
 
+#include "base/crew.hpp"
 #include "base/error.hpp"
 
 namespace kernweave {
@@ -49,12 +50,10 @@ class Team {
       : tasks_(tasks), poll_(poll), work_(work), next_look_(Clock::now() + kBetweenPolls) {}
 
   void run(int threads) {
-    std::vector<std::thread> others;
-    for (int worker = 1; worker < threads; ++worker) others.push_back(start(worker));
+    for (int worker = 1; worker < threads; ++worker) start(worker);
     guarded([&] { work_through(0, [this] { look(); }); });
-    guarded([&] { wait(); });
-    for (std::thread& t : others)
-      if (t.joinable()) t.join();
+    guarded([&] { look_while_others_work(); });
+    wait();
     if (failure_) std::rethrow_exception(failure_);
   }
 
@@ -62,19 +61,17 @@ class Team {
   using Clock = std::chrono::steady_clock;
 
   // Where no thread can be had, the others do the work.
-  std::thread start(int worker) {
+  void start(int worker) {
     try {
       std::unique_lock<std::mutex> lock(mutex_);
-      std::thread t([this, worker] {
+      crew::start([this, worker] {
         guarded([&] { work_through(worker, [this] { if (stopping_) throw Interrupted(); }); });
         std::unique_lock<std::mutex> lock(mutex_);
         --running_;
         finished_.notify_one();
       });
       ++running_;
-      return t;
     } catch (const std::system_error&) {
-      return std::thread();
     }
   }
 
@@ -101,7 +98,7 @@ class Team {
     poll_(static_cast<double>(done_) / static_cast<double>(tasks_));
   }
 
-  void wait() {
+  void look_while_others_work() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (running_ > 0) {
       finished_.wait_for(lock, kBetweenPolls);
@@ -109,6 +106,11 @@ class Team {
       if (!stopping_) look();
       lock.lock();
     }
+  }
+  // Until nobody has this team any more.
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    finished_.wait(lock, [&] { return running_ == 0; });
   }
 
   // A look takes microseconds, an answer within 0.2 s is asked for.

@@ -1,5 +1,4 @@
-// Threads that share out numbered tasks. They live as long as the call: nothing to survive a fork, nothing to
-// clean up.
+// Threads that share out numbered tasks. The calling thread returns once none of the others is at work.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -26,3 +26,19 @@ test_that("few rows and many columns are shared out too, and add up", {
   expect_close(sum(exp(-sqdist(Vi(x), Vj(y))), index = "ij"), sum(vapply(x, function(at) sum(exp(-(at - y)^2)), 0)),
                1e-13, scale = 4e5)
 })
+
+test_that("threads that wait are found again, after errors, in a forked process, and once they were dismissed", {
+  x <- matrix(seq(0, 1, length.out = 6000), ncol = 2)
+  run <- function() reduction(exp(-sqdist(Vi(x), Vj(x))), "sum", index = "j", threads = 3)
+  once <- run()
+  expect_identical(run(), once)
+  r_dismiss_threads()
+  expect_identical(run(), once)
+  r_dismiss_threads()
+  r_dismiss_threads()
+  expect_identical(run(), once)
+  skip_on_os("windows")
+  for (answer in parallel::mclapply(1:4, function(k) list(run(), run()), mc.cores = 2))
+    expect_identical(answer, list(once, once))
+  expect_identical(run(), once)
+})
