@@ -22,7 +22,7 @@ sides_of_operands <- function(state) {
 # A GPU knows points by their places in the order of boxes: those of a point on both sides must be the same, where pairs
 # of a point with itself are left out.
 knows_diagonal_in_order <- function(state, plan) {
-  is.null(state$tensor$pairs) || identical(plan$order_i, plan$order_j)
+  is.null(state$tensor$pairs) || do.call(identical, unname(r_far_orders(plan$pointer)))
 }
 
 product_there <- function(state, plan, gpu, v, u = NULL) {
@@ -67,7 +67,7 @@ near_in_order <- function(state, plan, pointer) {
   operands <- written_plan(state)$operands
   sorted <- Map(operand_in_order, operands, sides_of_operands(state), MoreArgs = list(pointer = pointer))
   formula <- home_bound(r_restate(list(K$formula), operands, sorted)[[1]])
-  near <- restrict(new_lazy(formula, K$extent, K$settings), ranges = ranges_in_order(plan["near"], K$extent),
+  near <- restrict(new_lazy(formula, K$extent, K$settings), ranges = ranges_in_order(plan$near, NULL, K$extent),
                    exclude_diag = !is.null(state$tensor$pairs))
   lazy_set(near, precision = precision_beside(state, plan))
 }

@@ -22,12 +22,13 @@ far_diagonal <- function(state, plan) {
 # Rectangles are in order: by rows, which no other rows overlap, then by columns.
 is_near_to_itself <- function(plan) {
   near <- plan$near
-  n <- min(length(plan$order_i), length(plan$order_j))
+  order <- r_far_orders(plan$pointer)
+  n <- min(lengths(order))
   if (!length(near$i_from)) return(logical(n))
-  i <- match(seq_len(n), plan$order_i)
-  j <- match(seq_len(n), plan$order_j)
+  i <- match(seq_len(n), order$i)
+  j <- match(seq_len(n), order$j)
   rows <- pmax(findInterval(i, near$i_from), 1)
-  many <- length(plan$order_j) + 1
+  many <- length(order$j) + 1
   at <- pmax(findInterval(near$i_from[rows] * many + j, near$i_from * many + near$j_from), 1)
   between <- function(x, from, to) from[at] <= x & x <= to[at]
   between(i, near$i_from, near$i_to) & between(j, near$j_from, near$j_to)

@@ -299,7 +299,7 @@ refuse_infinite_weights <- function() abort("value", "the vector that an approxi
 # The formula over near pairs alone: boxes are ranges of points in their order.
 near_pairs <- function(state, plan) {
   if (!is.null(state$plan$near_tensor)) return(state$plan$near_tensor)
-  near <- restrict(state$all, ranges = ranges_in_order(plan, state$tensor$extent),
+  near <- restrict(state$all, ranges = ranges_in_order(plan$near, r_far_orders(plan$pointer), state$tensor$extent),
                    exclude_diag = !is.null(state$tensor$pairs))
   state$plan$near_tensor <- lazy_set(near, precision = precision_beside(state, plan))
 }

@@ -125,11 +125,10 @@ block_pairs <- function(pairs, m, n) {
   unname(pairs)
 }
 
-# Rectangles of points in an order of their own: a list that has them as `near`, with `order_i` and `order_j`.
-ranges_in_order <- function(found, extent) {
-  near <- found$near
+# Rectangles of points in an `order` of their own, a list of `i` and `j`; NULL where points lie in it.
+ranges_in_order <- function(near, order, extent) {
   count <- length(near$i_from)
-  structure(list(rectangles = near, order = list(i = found$order_i, j = found$order_j),
+  structure(list(rectangles = near, order = list(i = order$i, j = order$j),
                  extent = as.numeric(extent[1:2]), last = c(max(0, near$i_to), max(0, near$j_to)),
                  blocks = c(count, count), named = count), class = "kernweave_ranges")
 }

@@ -55,7 +55,7 @@ sparsify <- function(F, tol = 1e-6, relative = TRUE) {
   found <- r_far_truncated(written$plan, written$data, written$operands, as.numeric(F$extent[1:2]), tol, relative,
                            threads_of(F))
   check_is_of_distance(found, "F")
-  ranges <- ranges_in_order(found, F$extent)
+  ranges <- ranges_in_order(found$near, found[c("i", "j")], F$extent)
   ranges$truncated <- list(formula = F$formula, kept = found$kept, left_out = found$left_out)
   restrict(F, ranges = ranges)
 }

@@ -30,9 +30,11 @@ Verdict taken_apart(SEXP plan, const Given& given, double rows, double columns, 
 }
 
 // Places from 1.
-Rcpp::IntegerVector order_to_r(const std::vector<int>& order) {
-  Rcpp::IntegerVector out(order.begin(), order.end());
-  return out + 1;
+template <class Numbers>
+Rcpp::IntegerVector order_to_r(const Numbers& order) {
+  Rcpp::IntegerVector out = Rcpp::no_init(static_cast<R_xlen_t>(order.size()));
+  std::transform(order.begin(), order.end(), out.begin(), [](int number) { return number + 1; });
+  return out;
 }
 
 Rcpp::List near_to_r(const std::vector<far::NearRectangle>& near) {
@@ -95,14 +97,24 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
     const kernweave::Approximation& a = *made;
     const Rcpp::XPtr<kernweave::Approximation> pointer(made.release(), true, kernweave::approximation_tag());
     return Rcpp::List::create(
-        Rcpp::_["pointer"] = pointer, Rcpp::_["order_i"] = kernweave::order_to_r(a.order_of_rows()),
-        Rcpp::_["order_j"] = kernweave::order_to_r(a.order_of_columns()),
-        Rcpp::_["near"] = kernweave::near_to_r(a.near()),
+        Rcpp::_["pointer"] = pointer, Rcpp::_["near"] = kernweave::near_to_r(a.near()),
         Rcpp::_["levels"] = kernweave::levels_to_r(a.levels()), Rcpp::_["scale"] = a.scale, Rcpp::_["same"] = a.same,
         Rcpp::_["near_pairs"] = a.near_pairs(), Rcpp::_["bytes"] = a.bytes(),
         Rcpp::_["strays"] = a.strays(), Rcpp::_["rough"] = a.rough,
         Rcpp::_["formula"] = a.formula(), Rcpp::_["factors"] = a.factors(),
         Rcpp::_["no_series"] = a.why_no_series());
+  });
+}
+
+// The numbers of points in the order of boxes, of rows and of columns.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_far_orders(SEXP pointer) {
+  return kernweave::at_border([&] {
+    const kernweave::Approximation& a = kernweave::approximation_behind(pointer);
+    const bool one = &a.order_of_rows() == &a.order_of_columns();
+    const Rcpp::IntegerVector i = kernweave::order_to_r(a.order_of_rows()),
+                              j = one ? i : kernweave::order_to_r(a.order_of_columns());
+    return Rcpp::List::create(Rcpp::_["i"] = i, Rcpp::_["j"] = j);
   });
 }
 
@@ -115,7 +127,7 @@ SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
     const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, n, n, 0, &cut);
     if (!verdict.yes || !kernweave::distance::falls_between_same(cut, kernweave::workers_from_r(0))) return R_NilValue;
     Rcpp::NumericMatrix points(static_cast<int>(n), cut.width);
-    std::copy(cut.rows.points.begin(), cut.rows.points.end(), points.begin());
+    std::copy(cut.rows.points->begin(), cut.rows.points->end(), points.begin());
     return points;
   });
 }
@@ -132,8 +144,7 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
     if (cut.power > 0 || cut.components > 1) return Rcpp::wrap("a difference or a vector stands beside it");
     const auto found = kernweave::far::truncated(cut, {tol, relative}, kernweave::workers_from_r(threads));
     return Rcpp::List::create(
-        Rcpp::_["order_i"] = kernweave::order_to_r(found.rows),
-        Rcpp::_["order_j"] = kernweave::order_to_r(found.columns),
+        Rcpp::_["i"] = kernweave::order_to_r(found.rows), Rcpp::_["j"] = kernweave::order_to_r(found.columns),
         Rcpp::_["near"] = kernweave::near_to_r(found.kept), Rcpp::_["kept"] = found.kept_pairs,
         Rcpp::_["left_out"] = found.largest_left_out, Rcpp::_["scale"] = found.scale);
   });

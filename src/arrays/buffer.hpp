@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <utility>
+#include <vector>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -27,10 +29,18 @@ inline void want_large_pages(void* memory, std::size_t bytes) {
 #endif
 }
 
+inline void* fresh_memory(std::size_t bytes) {
+  void* const memory = std::malloc(bytes > 0 ? bytes : 1);
+  if (!memory) throw std::bad_alloc();
+  want_large_pages(memory, bytes);
+  return memory;
+}
+
 template <class Item>
 class Buffer {
  public:
-  explicit Buffer(Index count) : items_(static_cast<Item*>(taken(static_cast<std::size_t>(count) * sizeof(Item)))) {}
+  explicit Buffer(Index count)
+      : items_(static_cast<Item*>(fresh_memory(static_cast<std::size_t>(count) * sizeof(Item)))) {}
   ~Buffer() { std::free(items_); }
   Buffer(Buffer&& other) noexcept : items_(other.items_) { other.items_ = nullptr; }
   Buffer(const Buffer&) = delete;
@@ -40,14 +50,29 @@ class Buffer {
   Item& operator[](Index k) const { return items_[k]; }
 
  private:
-  static void* taken(std::size_t bytes) {
-    void* const memory = std::malloc(bytes > 0 ? bytes : 1);
-    if (!memory) throw std::bad_alloc();
-    want_large_pages(memory, bytes);
-    return memory;
-  }
-
   Item* items_;
 };
+
+// The same as a vector, whose items nobody sets but where they are given: all must be written to.
+template <class Item>
+struct FreshMemory {
+  using value_type = Item;
+  FreshMemory() = default;
+  template <class Other>
+  FreshMemory(const FreshMemory<Other>&) {}
+
+  Item* allocate(std::size_t count) { return static_cast<Item*>(fresh_memory(count * sizeof(Item))); }
+  void deallocate(Item* items, std::size_t) { std::free(items); }
+  template <class Other>
+  void construct(Other* item) { ::new (static_cast<void*>(item)) Other; }
+  template <class Other, class First, class... Rest>
+  void construct(Other* item, First&& first, Rest&&... rest) {
+    ::new (static_cast<void*>(item)) Other(std::forward<First>(first), std::forward<Rest>(rest)...);
+  }
+  bool operator==(const FreshMemory&) const { return true; }
+  bool operator!=(const FreshMemory&) const { return false; }
+};
+template <class Item>
+using Fresh = std::vector<Item, FreshMemory<Item>>;
 
 }  // namespace kernweave::arrays

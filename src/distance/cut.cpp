@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -87,61 +89,130 @@ class Cutter {
     const Program program = assign_slots(plan_.variants.back().program, read);
     Evaluator evaluator(plan_, program, data_);
     evaluator.run(Region::param);
-    cut->rows = side(of_rows, rows, cut->components, evaluator);
-    cut->columns = side(of_columns, columns, 1, evaluator);
-    put_along(axes, shifts, cut);
+    const std::optional<Sums> row_sums = data_of(of_rows, rows), column_sums = data_of(of_columns, columns);
+    const bool are_shared = row_sums && row_sums == column_sums && !is_moved(shifts);
+    const bool stay = axes.is_plain() && !is_moved(shifts);
+    const auto points_of = [&](const Wanted& wanted, const std::optional<Sums>& sums, std::int64_t count) {
+      return stay && sums && lie_together(*sums, count)
+                 ? std::make_shared<Points>((*sums)[0][0].numbers, static_cast<std::size_t>(count) * sums->size())
+                 : points(wanted, sums, count, evaluator);
+    };
+    cut->rows = {rows, points_of(of_rows, row_sums, rows), factors(of_rows, rows, cut->components, evaluator)};
+    cut->columns = {columns, are_shared ? cut->rows.points : points_of(of_columns, column_sums, columns),
+                    factors(of_columns, columns, 1, evaluator)};
+    if (!stay) put_along(axes, shifts, cut);
   }
 
-  Side side(const Wanted& wanted, std::int64_t count, int components, const Evaluator& evaluator) const {
-    const std::vector<Factor>& factors = *wanted.factors;
-    const int width = static_cast<int>(wanted.sums.size());
-    const int many = factors.empty() ? 0 : std::any_of(factors.begin(), factors.end(), is_wide) ? components : 1;
-    Side out;
-    out.count = count;
-    out.points.resize(static_cast<std::size_t>(count * width));
-    out.factors.resize(static_cast<std::size_t>(count * many));
+  // What points are where no step has to run for them: for each component, columns of data times numbers.
+  struct Column {
+    const double* numbers;
+    double times;
+    bool operator==(const Column& other) const { return numbers == other.numbers && times == other.times; }
+  };
+  using Sums = std::vector<std::vector<Column>>;
+  std::optional<Sums> data_of(const Wanted& wanted, std::int64_t count) const {
+    Sums out;
+    for (const auto& sum : wanted.sums) {
+      out.emplace_back();
+      for (const auto& [atom, times] : sum) {
+        if (atom.ref.from != Ref::From::variable) return {};
+        const View& view = data_[static_cast<std::size_t>(atom.ref.index)];
+        const Axis axis = plan_.variables[static_cast<std::size_t>(atom.ref.index)].axis;
+        const bool is_own = axis == (wanted.region == Region::row ? Axis::i : Axis::j);
+        if (!is_own || !view.data || view.sparse() || view.rows != count) return {};
+        out.back().push_back({view.data + (atom.ref.width == 1 ? 0 : atom.component) * count, times});
+      }
+    }
+    return out;
+  }
+
+  // Are they the components of points as they are?
+  static bool lie_together(const Sums& sums, std::int64_t count) {
+    for (std::size_t d = 0; d < sums.size(); ++d) {
+      if (sums[d].size() != 1) return false;
+      const Column own{sums[0][0].numbers + static_cast<std::int64_t>(d) * count, 1};
+      if (!(sums[d][0] == own)) return false;
+    }
+    return !sums.empty();
+  }
+
+  std::shared_ptr<Points> points(const Wanted& wanted, const std::optional<Sums>& sums, std::int64_t count,
+                                 const Evaluator& evaluator) const {
+    auto out = std::make_shared<Points>(static_cast<std::size_t>(count) * wanted.sums.size());
+    if (sums) add_up(*sums, count, out->found());
+    else
+      each_point(wanted.region, count, evaluator, [&](Index p, const Evaluator& at) {
+        for (std::size_t d = 0; d < wanted.sums.size(); ++d) {
+          double sum = 0;
+          for (const auto& [atom, times] : wanted.sums[d])
+            sum += times * at.read(atom.ref)[atom.ref.width == 1 ? 0 : atom.component].v;
+          out->found()[static_cast<Index>(d) * count + p] = sum;
+        }
+      });
+    return out;
+  }
+  void add_up(const Sums& sums, std::int64_t count, double* out) const {
+    arrays::each_piece(workers_, count, [&](Index, Index first, Index last) {
+      for (std::size_t d = 0; d < sums.size(); ++d)
+        for (Index p = first; p < last; ++p) {
+          double sum = 0;
+          for (const Column& column : sums[d]) sum += column.times * column.numbers[p];
+          out[static_cast<Index>(d) * count + p] = sum;
+        }
+    });
+  }
+
+  std::vector<double> factors(const Wanted& wanted, std::int64_t count, int components,
+                              const Evaluator& evaluator) const {
+    const std::vector<Factor>& all = *wanted.factors;
+    if (all.empty()) return {};
+    const int many = std::any_of(all.begin(), all.end(), is_wide) ? components : 1;
+    std::vector<double> out(static_cast<std::size_t>(count * many));
+    each_point(wanted.region, count, evaluator, [&](Index p, const Evaluator& at) {
+      for (int d = 0; d < many; ++d) out[static_cast<std::size_t>(p + d * count)] = product(all, d, at);
+    });
+    return out;
+  }
+
+  // f(point, the evaluator when the steps of its side have run for it).
+  template <class F>
+  void each_point(Region region, std::int64_t count, const Evaluator& evaluator, F f) const {
     arrays::each_piece(workers_, count, [&](Index, Index first, Index last) {
       Evaluator own = evaluator;
       for (Index p = first; p < last; ++p) {
-        if (wanted.region == Region::row) own.at_row(p);
+        if (region == Region::row) own.at_row(p);
         else own.at_column(p);
-        own.run(wanted.region);
-        for (int d = 0; d < width; ++d) {
-          double sum = 0;
-          for (const auto& [atom, times] : wanted.sums[static_cast<std::size_t>(d)])
-            sum += times * own.read(atom.ref)[atom.ref.width == 1 ? 0 : atom.component].v;
-          out.points[static_cast<std::size_t>(p + d * count)] = sum;
-        }
-        for (int d = 0; d < many; ++d)
-          out.factors[static_cast<std::size_t>(p + d * count)] = product(factors, d, own);
+        own.run(region);
+        f(p, own);
       }
     });
-    return out;
+  }
+
+  static bool is_moved(const std::vector<double>& shifts) {
+    return std::any_of(shifts.begin(), shifts.end(), [](double shift) { return shift != 0; });
   }
   // Points come nearer to 0 before they are shifted, scaled or turned: far from it, rounding would take the digits that
   // tell them apart.
   void put_along(const Axes& axes, const std::vector<double>& shifts, Cut* cut) const {
-    const bool is_moved = std::any_of(shifts.begin(), shifts.end(), [](double shift) { return shift != 0; });
-    if (axes.is_plain() && !is_moved) return;
+    std::vector<Side*> sides = {&cut->rows};
+    if (cut->columns.points != cut->rows.points) sides.push_back(&cut->columns);
     const auto width = static_cast<std::size_t>(cut->width);
+    const auto number = [](const Side* side, Index p, std::size_t d) -> double& {
+      return side->points->found()[p + static_cast<Index>(d) * side->count];
+    };
     std::vector<double> nearest(width, HUGE_VAL);
     for (std::size_t d = 0; d < width; ++d)
-      for (const Side* side : {&cut->rows, &cut->columns})
-        for (std::int64_t p = 0; p < side->count; ++p) {
-          const double x = side->points[static_cast<std::size_t>(p) + d * static_cast<std::size_t>(side->count)];
-          if (std::abs(x) < std::abs(nearest[d])) nearest[d] = x;
-        }
-    for (Side* side : {&cut->rows, &cut->columns})
+      for (const Side* side : sides)
+        for (Index p = 0; p < side->count; ++p)
+          if (std::abs(number(side, p, d)) < std::abs(nearest[d])) nearest[d] = number(side, p, d);
+    for (Side* side : sides)
       arrays::each_piece(workers_, side->count, [&](Index, Index first, Index last) {
         std::vector<double> point(width);
         for (Index p = first; p < last; ++p) {
-          const auto number = [&](std::size_t d) -> double& {
-            return side->points[static_cast<std::size_t>(p) + d * static_cast<std::size_t>(side->count)];
-          };
           for (std::size_t d = 0; d < width; ++d)
-            point[d] = (number(d) - nearest[d]) + (side == &cut->rows ? shifts[d] : 0);
+            point[d] = (number(side, p, d) - nearest[d]) + (side == &cut->rows ? shifts[d] : 0);
           axes.move(point.data());
-          for (std::size_t d = 0; d < width; ++d) number(d) = point[d];
+          for (std::size_t d = 0; d < width; ++d) number(side, p, d) = point[d];
         }
       });
   }
@@ -178,7 +249,7 @@ bool falls_between_same(const Cut& cut, const arrays::Workers& workers) {
   if (cut.power > 0 || cut.components > 1) return false;
   double most = 0;
   for (int d = 0; d < cut.width; ++d) {
-    const auto first = cut.rows.points.begin() + d * cut.rows.count;
+    const auto first = cut.rows.points->begin() + d * cut.rows.count;
     const auto ends = std::minmax_element(first, first + cut.rows.count);
     most += (*ends.second - *ends.first) * (*ends.second - *ends.first);
   }

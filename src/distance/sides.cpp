@@ -25,13 +25,16 @@ Index first_of(Index items, const arrays::Workers& workers, Test test) {
   return first == items ? -1 : first.load();
 }
 
-bool are_same(const std::vector<double>& a, const std::vector<double>& b, const arrays::Workers& workers) {
+template <class Numbers>
+bool are_same(const Numbers& a, const Numbers& b, const arrays::Workers& workers) {
   if (a.size() != b.size()) return false;
   const auto differ = [&](Index k) { return a[static_cast<std::size_t>(k)] != b[static_cast<std::size_t>(k)]; };
   return first_of(static_cast<Index>(a.size()), workers, differ) < 0;
 }
 
-void check_finite(const std::vector<double>& numbers, std::int64_t count, const char* what, const char* axis,
+// Of numbers that lie component by component.
+template <class Numbers>
+void check_finite(const Numbers& numbers, std::int64_t count, const char* what, const char* axis,
                   const arrays::Workers& workers) {
   const Index at = first_of(static_cast<Index>(numbers.size()), workers,
                             [&](Index k) { return !std::isfinite(numbers[static_cast<std::size_t>(k)]); });
@@ -44,14 +47,14 @@ void check_count(const Side& side) {
   user_check(side.count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
 }
 void check_points(const Side& side, const char* axis, const arrays::Workers& workers) {
-  check_finite(side.points, side.count, "", axis, workers);
+  check_finite(*side.points, side.count, "", axis, workers);
 }
 void check_factors(const Side& side, const char* axis, const arrays::Workers& workers) {
   check_finite(side.factors, side.count, "the factor of ", axis, workers);
 }
 
 bool have_same_points(const Side& a, const Side& b, const arrays::Workers& workers) {
-  return are_same(a.points, b.points, workers);
+  return a.points == b.points || are_same(*a.points, *b.points, workers);
 }
 bool have_same_factors(const Side& a, const Side& b, const arrays::Workers& workers) {
   return are_same(a.factors, b.factors, workers);

@@ -1,18 +1,41 @@
 // The points of a side of a matrix, its rows or its columns, and their factors: what is asked before they are used.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "arrays/buffer.hpp"
 #include "arrays/pieces.hpp"
 
 namespace kernweave {
 namespace distance {
 
-// Points lie component by component, and so do factors: one for each point, or one for each component of the formula.
-// There are none where all are 1.
+// Numbers of points, component by component: those of the data as they lie there, or found from these.
+class Points {
+ public:
+  explicit Points(std::size_t size) : found_(size), first_(found_.data()), size_(size) {}
+  Points(const double* data, std::size_t size) : first_(data), size_(size) {}
+  Points(const Points&) = delete;
+  Points& operator=(const Points&) = delete;
+
+  std::size_t size() const { return size_; }
+  const double* begin() const { return first_; }
+  const double* end() const { return first_ + size_; }
+  double operator[](std::size_t k) const { return first_[k]; }
+  double* found() { return found_.data(); }  // to be written to
+
+ private:
+  arrays::Fresh<double> found_;
+  const double* first_;
+  std::size_t size_;
+};
+
+// Factors lie as points do: one for each point, or one for each component of the formula. There are none where all are
+// 1. Both sides may share their points.
 struct Side {
   std::int64_t count = 0;
-  std::vector<double> points, factors;
+  std::shared_ptr<Points> points;
+  std::vector<double> factors;
 };
 
 // Errors for too many points, as places of points are of type int, and for the first number that is not finite.

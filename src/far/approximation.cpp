@@ -27,11 +27,12 @@ template <int D>
 class Approximated : public Approximation {
  public:
   Approximated(distance::Cut cut, const Wish& wish, const arrays::Workers& workers)
-      : cut_(std::move(cut)), cube_(Cube<D>::around(cut_.rows.points, cut_.columns.points, workers)) {
+      : cut_(std::move(cut)), cube_(Cube<D>::around(*cut_.rows.points, *cut_.columns.points, workers)) {
+    if (!std::isfinite(cube_.width)) check_points(workers);
     const bool one_tree = have_same_points(cut_.rows, cut_.columns, workers);
     same = one_tree && have_same_factors(cut_.rows, cut_.columns, workers) && cut_.power % 2 == 0;
-    targets_.emplace(cut_.rows.points, cube_, workers);
-    if (!one_tree) sources_.emplace(cut_.columns.points, cube_, workers);
+    targets_.emplace(*cut_.rows.points, cube_, workers);
+    if (!one_tree) sources_.emplace(*cut_.columns.points, cube_, workers);
     const distance::Reach reach = reach_of(trees());
     const auto largest_between = [&](double least, double most) {
       return distance::largest_found(cut_.profile, least, most, cut_.power);
@@ -47,9 +48,11 @@ class Approximated : public Approximation {
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
     Prices prices = wish.prices;
     prices.pair /= 1 + cut_.power * D;
-    plan_ = levels_of<D>(cut_.profile, demands, trees(), prices, workers);
+    Tree<D>& sources = sources_ ? *sources_ : *targets_;
+    plan_ = levels_of<D>(cut_.profile, demands, {cube_, *targets_, sources}, prices, workers);
+    for (Tree<D>* tree : {&*targets_, &sources}) tree->forget_keys();
     for (distance::Side* side : {&cut_.rows, &cut_.columns}) {
-      side->points = {};
+      side->points.reset();
       scale *= largest_factor(*side);
     }
     scale *= largest_of_numbers();
@@ -71,8 +74,8 @@ class Approximated : public Approximation {
                           cut_.components, cut_.adds_up}, workers);
   }
 
-  const std::vector<int>& order_of_rows() const override { return targets_->order; }
-  const std::vector<int>& order_of_columns() const override { return sources().order; }
+  const Fresh<int>& order_of_rows() const override { return targets_->order; }
+  const Fresh<int>& order_of_columns() const override { return sources().order; }
   const std::vector<NearRectangle>& near() const override { return plan_.near; }
   double near_pairs() const override { return plan_.near_pairs; }
   int components() const override { return cut_.adds_up ? 1 : cut_.components; }
@@ -114,6 +117,12 @@ class Approximated : public Approximation {
   }
 
  private:
+  // An error where a number is not finite.
+  void check_points(const arrays::Workers& workers) const {
+    distance::check_points(cut_.rows, "i", workers);
+    distance::check_points(cut_.columns, "j", workers);
+  }
+
   // How many sums each column of weights has: one for each component of the difference.
   std::int64_t found() const { return cut_.power > 0 ? D : 1; }
 
@@ -185,13 +194,9 @@ class Approximated : public Approximation {
 
 std::unique_ptr<Approximation> Approximation::make(distance::Cut cut, const Wish& wish,
                                                    const arrays::Workers& workers) {
-  const auto check = [&](const distance::Side& side, const char* axis) {
-    check_points(side, axis, workers);
-    check_factors(side, axis, workers);
-  };
   for (const distance::Side* side : {&cut.rows, &cut.columns}) check_count(*side);
-  check(cut.rows, "i");
-  check(cut.columns, "j");
+  check_factors(cut.rows, "i", workers);
+  check_factors(cut.columns, "j", workers);
   switch (cut.width) {
     case 1: return std::make_unique<Approximated<1>>(std::move(cut), wish, workers);
     case 2: return std::make_unique<Approximated<2>>(std::move(cut), wish, workers);

@@ -36,8 +36,8 @@ class Approximation {
                         double* bounds) const = 0;
   // The same for a device, which has all it needs from then on.
   virtual std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const = 0;
-  virtual const std::vector<int>& order_of_rows() const = 0;
-  virtual const std::vector<int>& order_of_columns() const = 0;
+  virtual const Fresh<int>& order_of_rows() const = 0;
+  virtual const Fresh<int>& order_of_columns() const = 0;
   virtual const std::vector<NearRectangle>& near() const = 0;
   virtual std::vector<LevelReport> levels() const = 0;
   virtual double near_pairs() const = 0;

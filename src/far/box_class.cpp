@@ -50,7 +50,7 @@ Demands without_difference(Demands demands, const Offset<D>& offset, double half
 
 template <int D>
 double error_of_series(const distance::Profile& k, const Offset<D>& offset, double half, int points, double allowed) {
-  double all = 0, growth = 1;
+  double all = 0, growth = 1, along = 0;
   for (std::size_t d = 0; d < D; ++d) {
     distance::Stretch stretch{2 * half * offset[d], 2 * half, 0, 0};
     for (std::size_t e = 0; e < D; ++e) {
@@ -59,35 +59,52 @@ double error_of_series(const distance::Profile& k, const Offset<D>& offset, doub
       stretch.c_least += other.least;
       stretch.c_most += other.most;
     }
-    all += growth * distance::interpolation_error(k, stretch, points, allowed / kGrowth, allowed);
+    const bool is_as_before = d > 0 && offset[d] == offset[d - 1];
+    if (!is_as_before) along = distance::interpolation_error(k, stretch, points, allowed / kGrowth, allowed);
+    all += growth * along;
     growth *= 1 + 2 / kPi * std::log(points);
     if (!(all <= allowed)) break;
   }
   return all;
 }
 
+// Along an axis: the squared differences at Chebyshev points, and what takes values there to coefficients. At an offset
+// of 0 the formula is the same on both sides of the middle, so half of the points do; they are even in number.
+struct Along {
+  std::vector<double> squares, cosines;
+
+  Along(int offset, double half, int points) {
+    const bool is_even = offset == 0;
+    for (int i = 0; i < (is_even ? points / 2 : points); ++i) {
+      const double z = 2 * half * (offset + std::cos(kPi * (i + 0.5) / points));
+      squares.push_back(z * z);
+      for (int a = 0; a < points; ++a) {
+        const double times = (a ? 2.0 : 1.0) / points * std::cos(kPi * a * (i + 0.5) / points);
+        cosines.push_back(!is_even ? times : a % 2 ? 0 : 2 * times);
+      }
+    }
+  }
+  int count() const { return static_cast<int>(squares.size()); }
+};
+
 // Coefficients by the degrees along the axes, in this unit.
 template <int D>
 std::vector<double> series(const distance::Profile& k, const Offset<D>& offset, double half, int points, double unit) {
-  std::array<std::vector<double>, D> squares;  // of the differences along each axis
-  for (std::size_t d = 0; d < D; ++d)
-    for (int i = 0; i < points; ++i) {
-      const double z = 2 * half * (offset[d] + std::cos(kPi * (i + 0.5) / points));
-      squares[d].push_back(z * z);
-    }
-  std::vector<double> numbers(static_cast<std::size_t>(power(points, D)));
-  for (std::size_t at = 0; at < numbers.size(); ++at) {
+  std::vector<Along> axes;
+  std::size_t count = 1;
+  for (const int of_axis : offset) {
+    axes.emplace_back(of_axis, half, points);
+    count *= axes.back().squares.size();
+  }
+  std::vector<double> numbers(count);
+  for (std::size_t at = 0; at < count; ++at) {
     double square = 0;
     std::size_t rest = at;
-    for (std::size_t d = D; d-- > 0; rest /= squares[d].size()) square += squares[d][rest % squares[d].size()];
+    for (std::size_t d = D; d-- > 0; rest /= axes[d].squares.size())
+      square += axes[d].squares[rest % axes[d].squares.size()];
     numbers[at] = k.at(square) / unit;
   }
-  std::vector<double> cosines(static_cast<std::size_t>(points * points));
-  for (int i = 0; i < points; ++i)
-    for (int a = 0; a < points; ++a)
-      cosines[static_cast<std::size_t>(i * points + a)] =
-          (a ? 2.0 : 1.0) / points * std::cos(kPi * a * (i + 0.5) / points);
-  for (int d = 0; d < D; ++d) numbers = along_axis(numbers, points, cosines, points);
+  for (const Along& axis : axes) numbers = along_axis(numbers, axis.count(), axis.cosines, points);
   return numbers;
 }
 

@@ -14,8 +14,8 @@ namespace far {
 using device::Block;
 using device::Device;
 
-template <class T>
-Block sent(Device* device, const std::vector<T>& numbers) {
+template <class T, class Memory>
+Block sent(Device* device, const std::vector<T, Memory>& numbers) {
   Block block = device->allocate(std::max<std::size_t>(numbers.size(), 1) * sizeof(T), "boxes of points");
   if (!numbers.empty()) device->upload(block.at(), numbers.data(), numbers.size() * sizeof(T));
   return block;

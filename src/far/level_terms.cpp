@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <tuple>
 
 namespace kernweave {
@@ -23,7 +24,7 @@ LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool
   for (std::size_t c = 0; c < classes->size(); ++c)
     if (used[c]) degrees_ = std::max(degrees_, (*classes)[c].series.degrees);
   if (degrees_ > 0) {
-    collect(*classes, used);
+    collect(*classes, used, workers);
     make_turns();
   }
   matrices_.resize(classes->size());
@@ -51,17 +52,22 @@ typename LevelTerms<D>::Degrees LevelTerms<D>::degrees_of(int number) const {
 
 // In order of parity, which is that of what classes have zeros at, and then of degree.
 template <int D>
-void LevelTerms<D>::collect(const std::vector<BoxClass>& classes, const std::vector<bool>& used) {
+void LevelTerms<D>::collect(const std::vector<BoxClass>& classes, const std::vector<bool>& used,
+                            const arrays::Workers& workers) {
   const auto all = static_cast<std::size_t>(power(degrees_, D));
   std::vector<char> met(all), needed(all);  // in one order of the axes, in any
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    const PairSeries& series = classes[c].series;
-    if (used[c])
-      series.each<D>(degrees_, [&](int target, int source, double coefficient) {
-        if (!series.keeps(coefficient)) return;
-        met[static_cast<std::size_t>(target)] = met[static_cast<std::size_t>(source)] = 1;
-      });
-  }
+  std::mutex door;
+  arrays::each_task(workers, static_cast<Index>(classes.size()), [&](Index c) {
+    if (!used[static_cast<std::size_t>(c)]) return;
+    const PairSeries& series = classes[static_cast<std::size_t>(c)].series;
+    std::vector<char> mine(all);
+    series.each<D>(degrees_, [&](int target, int source, double coefficient) {
+      if (!series.keeps(coefficient)) return;
+      mine[static_cast<std::size_t>(target)] = mine[static_cast<std::size_t>(source)] = 1;
+    });
+    const std::lock_guard<std::mutex> inside(door);
+    for (std::size_t number = 0; number < all; ++number) met[number] |= mine[number];
+  });
   for (std::size_t number = 0; number < all; ++number)
     if (met[number])
       needed[static_cast<std::size_t>(number_of(sorted<D>(degrees_of(static_cast<int>(number)))))] = 1;

@@ -51,7 +51,7 @@ class LevelTerms {
 
   int number_of(const Degrees& degrees) const;
   Degrees degrees_of(int number) const;
-  void collect(const std::vector<BoxClass>& classes, const std::vector<bool>& used);
+  void collect(const std::vector<BoxClass>& classes, const std::vector<bool>& used, const arrays::Workers& workers);
   void make_turns();
   ClassMatrix matrix_of(const PairSeries& series) const;
 

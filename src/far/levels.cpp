@@ -2,14 +2,15 @@
 #include "far/levels.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <map>
+#include <mutex>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
 #include "distance/bounds.hpp"
+#include "far/level_offsets.hpp"
 
 namespace kernweave {
 namespace far {
@@ -17,7 +18,6 @@ namespace {
 
 // So many candidates are too many, where they are more than that share of all pairs of boxes.
 constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
-constexpr int kStretches = 256;  // of the target boxes of a level, each the work of one thread
 // Work is counted in coefficients of series. Each product of polynomials takes so much of it for a point whose number
 // goes in or out of a series, and for the series by itself; measured.
 constexpr double kWorkOfPoint = 0.02, kWorkOfSeries = 0.3;
@@ -25,7 +25,7 @@ constexpr double kWorkOfPoint = 0.02, kWorkOfSeries = 0.3;
 constexpr double kWorkOfCoefficient[] = {1, 1, 1.5};
 // A tenth of what finding a series of 1, 2, and 3 components takes: a plan is rarely for one product.
 constexpr double kWorkOfClass[] = {5e5, 2e6, 1e7};
-constexpr std::size_t kClassesAtOnce = 32;
+constexpr std::size_t kClassesAtOnce = 64;
 constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; once there are more, no more series
 
 // Pairs in the order of kinds, those of a kind as they were.
@@ -45,24 +45,24 @@ template <int D>
 class Planner {
  public:
   using Box = typename Tree<D>::Box;
-  // A source box; its kind is the number of its offset among those that a stretch has met, times kTurns, plus its turn.
-  struct Candidate {
-    int source, kind = 0;
-  };
-  using Candidates = std::vector<std::vector<Candidate>>;  // of each target box
 
-  Planner(const distance::Profile& k, const Demands& demands, const Trees<D>& trees, const Prices& prices,
+  Planner(const distance::Profile& k, const Demands& demands, const Grown<D>& trees, const Prices& prices,
           const arrays::Workers& workers)
       : k_(k), demands_(demands), trees_(trees), prices_(prices), workers_(workers) {}
 
   Levels<D> run() {
     Levels<D> all;
-    Candidates candidates = {{{0}}};
-    near_.resize(trees_.targets.boxes.size());
-    for (std::size_t l = 0; l < trees_.targets.boxes.size(); ++l) {
-      near_[l].resize(trees_.targets.boxes[l].size());
-      if (l >= trees_.sources.boxes.size() || candidates.empty()) continue;
-      candidates = plan_level(l, std::move(candidates), &all);
+    BoxLists<Split> split(1);  // all points to all, as the only child of what is above them
+    LevelOffsets<D> offsets({Offset<D>{}});
+    each_stretch(workers_, 1, [&](std::size_t stretch, std::size_t first, std::size_t) {
+      typename BoxLists<Split>::Writer list(&split, stretch, first);
+      list.next_target();
+      list.add({0, 0});
+    });
+    for (std::size_t l = 0; split.any(); ++l) {
+      if (l > 0) trees_.split(workers_);
+      check_is_some_use(l, split);
+      split = plan_level(l, split, &offsets, &all);
     }
     all.near = near_rectangles<D>(near_, trees_.targets, trees_.sources);
     for (const NearRectangle& r : all.near)
@@ -71,116 +71,140 @@ class Planner {
   }
 
  private:
+  // A pair of boxes that is split: its children are candidates of the next level. It has the number of its offset.
+  struct Split {
+    int source, offset;
+  };
   // How many pairs of points there are at an offset: of all its pairs of boxes, and of the largest one.
   struct Met {
-    double pairs = 0, most_pairs = 0;
+    double pairs = 0, most_pairs = -1;
 
+    bool any() const { return most_pairs >= 0; }
     void add(const Met& other) {
       pairs += other.pairs;
       most_pairs = std::max(most_pairs, other.most_pairs);
     }
   };
-  struct Offsets {
-    std::map<Offset<D>, Met> all;
-    std::vector<std::vector<int>> numbers;  // for each stretch, those of the offsets it has met, as it met them
-  };
   // What has become of the candidates of a level.
   struct Sorted {
-    std::vector<std::vector<FarPair>> far;  // of each stretch
-    std::vector<bool> to, from;             // boxes that have series
-    std::vector<double> far_pairs;          // of each class
-    double skipped_pairs = 0;
-    Candidates next;  // those whose children are
+    Sorted(std::size_t targets, std::size_t sources, int offsets)
+        : far(static_cast<std::size_t>(stretches_of(targets))), to(targets), from(sources),
+          is_split(static_cast<std::size_t>(offsets)), split(targets), near(targets) {}
+    std::vector<std::vector<FarPair>> far;    // of each stretch
+    std::vector<std::atomic<bool>> to, from;  // boxes that have series
+    std::vector<std::atomic<bool>> is_split;  // offsets of pairs that are split
+    BoxLists<Split> split;
+    BoxLists<Columns> near;
   };
 
-  Candidates plan_level(std::size_t l, Candidates candidates, Levels<D>* all) {
+  // The candidates are the children of pairs that are `split`; returns those that are split again.
+  BoxLists<Split> plan_level(std::size_t l, const BoxLists<Split>& split, LevelOffsets<D>* offsets, Levels<D>* all) {
     const double half = trees_.cube.width / 2 / std::ldexp(1.0, static_cast<int>(l));
-    const Offsets offsets = offsets_of(l, &candidates);
-    std::vector<BoxClass> classes = classes_of(offsets.all, half);
-    Sorted sorted = sorted_by_class(l, candidates, offsets, classes);
+    const std::vector<Met> met = met_at(l, split, *offsets);
+    std::vector<int> class_of_offset;
+    std::vector<BoxClass> classes = classes_of(offsets->all_folded(), met, half, &class_of_offset);
+    Sorted sorted = sorted_by_class(l, split, *offsets, class_of_offset, classes);
+    *offsets = offsets->below(sorted.is_split);
+    const std::vector<double> far_pairs = pairs_of_classes(sorted.far, classes.size());
     std::vector<bool> used;
-    double work = 0, far_pairs = 0;
+    double work = 0, all_far = 0, all_pairs = 0;
     for (std::size_t c = 0; c < classes.size(); ++c) {
-      used.push_back(sorted.far_pairs[c] > 0);
-      far_pairs += sorted.far_pairs[c];
-      work += sorted.far_pairs[c] * (classes[c].kept + kWorkOfSeries * power(classes[c].series.degrees, D));
+      used.push_back(far_pairs[c] > 0);
+      all_far += far_pairs[c];
+      work += far_pairs[c] * (classes[c].kept + kWorkOfSeries * power(classes[c].series.degrees, D));
     }
+    for (const std::vector<FarPair>& pairs : sorted.far) all_pairs += static_cast<double>(pairs.size());
     LevelTerms<D> terms(&classes, used, workers_);
     const double of_point = kWorkOfPoint * power(terms.terms().degrees, D);
     work += of_point * (points_in(trees_.targets.boxes[l], sorted.to) +
                         points_in(trees_.sources.boxes[l], sorted.from));
     all->levels.push_back({half, std::move(classes), std::move(sorted.far), std::move(terms),
                            NumberedBoxes(sorted.to), NumberedBoxes(sorted.from), kWorkOfCoefficient[D - 1] * work,
-                           far_pairs, sorted.skipped_pairs});
-    return children_of(l, sorted.next);
+                           all_far, all_pairs - all_far});
+    near_.push_back(std::move(sorted.near));
+    return std::move(sorted.split);
   }
 
-  // f(stretch, target) for the target boxes of each stretch.
-  template <class F>
-  void each_target(std::size_t count, F f) const {
-    const auto all = static_cast<Index>(count);
-    arrays::each_task(workers_, stretches_of(count), [&](Index stretch) {
-      const auto end = static_cast<std::size_t>(partition::even_split(all, stretches_of(count), stretch + 1));
-      for (auto t = static_cast<std::size_t>(partition::even_split(all, stretches_of(count), stretch)); t < end; ++t)
-        f(static_cast<std::size_t>(stretch), t);
-    });
-  }
-  static Index stretches_of(std::size_t targets) { return std::min<Index>(static_cast<Index>(targets), kStretches); }
-
-  static double points_in(const std::vector<Box>& boxes, const std::vector<bool>& which) {
+  static double points_in(const std::vector<Box>& boxes, const std::vector<std::atomic<bool>>& which) {
     double all = 0;
     for (std::size_t b = 0; b < boxes.size(); ++b) all += which[b] ? boxes[b].size() : 0;
     return all;
   }
 
-  // The offsets of candidates, which get their kinds.
-  Offsets offsets_of(std::size_t l, Candidates* candidates) const {
-    struct Own {
-      std::unordered_map<std::int64_t, int> number;
-      std::vector<std::pair<Offset<D>, Met>> met;
-    };
-    std::vector<Own> of_stretch(static_cast<std::size_t>(stretches_of(candidates->size())));
-    each_target(candidates->size(), [&](std::size_t stretch, std::size_t t) {
-      Own& own = of_stretch[stretch];
-      const Box& target = trees_.targets.boxes[l][t];
-      for (Candidate& c : (*candidates)[t]) {
-        const Box& source = trees_.sources.boxes[l][static_cast<std::size_t>(c.source)];
-        Offset<D> offset;
-        for (std::size_t d = 0; d < D; ++d) offset[d] = target.at[d] - source.at[d];
-        const Folded<D> at = folded<D>(offset);
-        const auto found = own.number.try_emplace(number_of<D>(at.at), static_cast<int>(own.met.size()));
-        if (found.second) own.met.push_back({at.at, {}});
-        const int number = found.first->second;
-        c.kind = number * kTurns + at.turn;
-        const double pairs = pairs_of(target, source);
-        own.met[static_cast<std::size_t>(number)].second.add({pairs, pairs});
+  // --- candidates ---
+
+  // The boxes above those of a level; above the first there is one, whose only child it is.
+  const std::vector<Box>& above(const Tree<D>& tree, std::size_t l) const { return l > 0 ? tree.boxes[l - 1] : root_; }
+
+  // f(source, number of the offset) for each candidate of a target box.
+  template <class F>
+  void each_candidate(std::size_t l, const BoxLists<Split>& split, const LevelOffsets<D>& offsets, const Box& target,
+                      F f) const {
+    const std::vector<Box>&parents = above(trees_.sources, l), &sources = trees_.sources.boxes[l];
+    const int corner = LevelOffsets<D>::corner(target.at);
+    for (const Split& pair : split[static_cast<std::size_t>(target.parent)]) {
+      const Box& parent = parents[static_cast<std::size_t>(pair.source)];
+      for (int s = parent.first_child; s < parent.first_child + parent.children; ++s) {
+        const int of_source = LevelOffsets<D>::corner(sources[static_cast<std::size_t>(s)].at);
+        f(s, offsets.of_children(pair.offset, corner, of_source));
       }
-    });
-    Offsets out;
-    for (const Own& own : of_stretch)
-      for (const auto& entry : own.met) out.all[entry.first].add(entry.second);
-    std::map<Offset<D>, int> number;
-    for (const auto& entry : out.all) number.emplace(entry.first, static_cast<int>(number.size()));
-    for (const Own& own : of_stretch) {
-      out.numbers.emplace_back();
-      for (const auto& entry : own.met) out.numbers.back().push_back(number.at(entry.first));
     }
-    return out;
   }
 
-  // The classes of offsets. Some are made at once, so that their memory is known before there are more.
-  std::vector<BoxClass> classes_of(const std::map<Offset<D>, Met>& met, double half) const {
-    std::vector<std::pair<Offset<D>, Met>> all(met.begin(), met.end());
+  // A formula that is nowhere far would come to the pairs of all boxes: that is refused.
+  void check_is_some_use(std::size_t l, const BoxLists<Split>& split) const {
+    const std::vector<Box>&targets = above(trees_.targets, l), &sources = above(trees_.sources, l);
+    double all = 0;
+    for (std::size_t t = 0; t < split.targets(); ++t)
+      for (const Split& pair : split[t])
+        all += static_cast<double>(targets[t].children) * sources[static_cast<std::size_t>(pair.source)].children;
+    const double boxes = static_cast<double>(trees_.targets.boxes[l].size()) * trees_.sources.boxes[l].size();
+    if (all <= kMostCandidates || all <= kMostOfAll * boxes) return;
+    const std::string why = distance::why_no_series(k_, 0, D * trees_.cube.width * trees_.cube.width);
+    fail(Fault::unsupported, "the formula has hardly a series at these distances: ", why, why.empty() ? "" : ", and ",
+         "nearly all pairs would be computed");
+  }
+
+  // What candidates are met at each folded offset.
+  std::vector<Met> met_at(std::size_t l, const BoxLists<Split>& split, const LevelOffsets<D>& offsets) const {
+    const std::vector<Box>&targets = trees_.targets.boxes[l], &sources = trees_.sources.boxes[l];
+    std::vector<Met> met(offsets.all_folded().size());
+    std::mutex door;
+    each_stretch(workers_, targets.size(), [&](std::size_t, std::size_t first, std::size_t last) {
+      std::vector<Met> mine(met.size());
+      for (std::size_t t = first; t < last; ++t)
+        each_candidate(l, split, offsets, targets[t], [&](int source, int offset) {
+          const double pairs = pairs_of(targets[t], sources[static_cast<std::size_t>(source)]);
+          mine[static_cast<std::size_t>(offsets.kind(offset).folded)].add({pairs, pairs});
+        });
+      const std::lock_guard<std::mutex> inside(door);
+      for (std::size_t k = 0; k < met.size(); ++k) met[k].add(mine[k]);
+    });
+    return met;
+  }
+
+  // --- classes, and what becomes of candidates ---
+
+  // The classes of offsets that are met, and which of them each is. Some are made at once, so that their memory is
+  // known before there are more.
+  std::vector<BoxClass> classes_of(const std::vector<Offset<D>>& offsets, const std::vector<Met>& met, double half,
+                                   std::vector<int>* class_of_offset) const {
+    std::vector<std::size_t> all;
+    class_of_offset->assign(offsets.size(), -1);
+    for (std::size_t k = 0; k < offsets.size(); ++k) {
+      if (!met[k].any()) continue;
+      (*class_of_offset)[k] = static_cast<int>(all.size());
+      all.push_back(k);
+    }
     std::vector<BoxClass> classes(all.size());
     double numbers = 0;
     for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
       last = std::min(all.size(), first + kClassesAtOnce);
       const bool room = numbers < kMostNumbers;
-      arrays::each_task(workers_, static_cast<Index>(last - first), [&](Index c) {
-        const auto& entry = all[first + static_cast<std::size_t>(c)];
-        const bool pays = room && entry.second.pairs * prices_.pair > kWorkOfClass[D - 1];
-        classes[first + static_cast<std::size_t>(c)] =
-            class_of<D>(k_, demands_, entry.first, half, pays ? entry.second.most_pairs * prices_.pair : 0);
+      arrays::each_task(workers_, static_cast<Index>(last - first), [&](Index task) {
+        const std::size_t c = first + static_cast<std::size_t>(task), k = all[c];
+        const bool pays = room && met[k].pairs * prices_.pair > kWorkOfClass[D - 1];
+        classes[c] = class_of<D>(k_, demands_, offsets[k], half, pays ? met[k].most_pairs * prices_.pair : 0);
       });
       for (std::size_t c = first; c < last; ++c)
         numbers += static_cast<double>(classes[c].series.coefficients.size());
@@ -188,51 +212,62 @@ class Planner {
     return classes;
   }
 
-  Sorted sorted_by_class(std::size_t l, const Candidates& candidates, const Offsets& offsets,
-                         const std::vector<BoxClass>& classes) {
-    const std::size_t stretches = offsets.numbers.size();
-    Sorted out;
-    out.far.resize(stretches);
-    out.to.resize(candidates.size());
-    out.from.resize(trees_.sources.boxes[l].size());
-    out.far_pairs.resize(classes.size());
-    out.next.resize(candidates.size());
-    each_target(candidates.size(), [&](std::size_t stretch, std::size_t t) {
-      const Box& target = trees_.targets.boxes[l][t];
-      for (const Candidate& c : candidates[t]) {
-        const int number = offsets.numbers[stretch][static_cast<std::size_t>(c.kind / kTurns)];
-        const Box& source = trees_.sources.boxes[l][static_cast<std::size_t>(c.source)];
-        const FarPair pair{static_cast<int>(t), c.source, number, c.kind % kTurns};
-        switch (fate_of(classes[static_cast<std::size_t>(number)], target, source)) {
-          case Fate::skipped: out.far[stretch].push_back({pair.target, pair.source, number, FarPair::kSkipped}); break;
-          case Fate::far: out.far[stretch].push_back(pair); break;
-          case Fate::near: near_[l][t].push_back({source.begin, source.end}); break;
-          case Fate::split: out.next[t].push_back(c); break;
-        }
+  Sorted sorted_by_class(std::size_t l, const BoxLists<Split>& above, const LevelOffsets<D>& offsets,
+                         const std::vector<int>& class_of_offset, const std::vector<BoxClass>& classes) const {
+    const std::vector<Box>&targets = trees_.targets.boxes[l], &sources = trees_.sources.boxes[l];
+    Sorted out(targets.size(), sources.size(), offsets.count());
+    each_stretch(workers_, targets.size(), [&](std::size_t stretch, std::size_t first, std::size_t last) {
+      typename BoxLists<Split>::Writer split(&out.split, stretch, first);
+      typename BoxLists<Columns>::Writer near(&out.near, stretch, first);
+      std::vector<FarPair> far;
+      for (std::size_t t = first; t < last; ++t) {
+        split.next_target();
+        near.next_target();
+        each_candidate(l, above, offsets, targets[t], [&](int number, int offset) {
+          const auto& kind = offsets.kind(offset);
+          const int its_class = class_of_offset[static_cast<std::size_t>(kind.folded)];
+          const Box& source = sources[static_cast<std::size_t>(number)];
+          switch (fate_of(classes[static_cast<std::size_t>(its_class)], static_cast<int>(l), targets[t], source)) {
+            case Fate::skipped: far.push_back({static_cast<int>(t), number, its_class, FarPair::kSkipped}); break;
+            case Fate::near: near.add({source.begin, source.end}); break;
+            case Fate::split:
+              split.add({number, offset});
+              note(&out.is_split, offset);
+              break;
+            case Fate::far:
+              far.push_back({static_cast<int>(t), number, its_class, kind.turn});
+              note(&out.to, static_cast<int>(t));
+              note(&out.from, number);
+              break;
+          }
+        });
       }
+      out.far[stretch] = by_kind(far, classes.size());
     });
-    arrays::each_task(workers_, static_cast<Index>(stretches), [&](Index stretch) {
-      std::vector<FarPair>& mine = out.far[static_cast<std::size_t>(stretch)];
-      mine = by_kind(mine, classes.size());
-    });
-    for (const std::vector<FarPair>& pairs : out.far)
-      for (const FarPair& pair : pairs) {
-        if (pair.turn == FarPair::kSkipped) {
-          ++out.skipped_pairs;
-          continue;
-        }
-        ++out.far_pairs[static_cast<std::size_t>(pair.box_class)];
-        out.to[static_cast<std::size_t>(pair.target)] = out.from[static_cast<std::size_t>(pair.source)] = true;
-      }
+    return out;
+  }
+  // What is noted already is only read: threads that write next to each other wait.
+  static void note(std::vector<std::atomic<bool>>* which, int number) {
+    std::atomic<bool>& noted = (*which)[static_cast<std::size_t>(number)];
+    if (!noted.load(std::memory_order_relaxed)) noted.store(true, std::memory_order_relaxed);
+  }
+
+  // How many pairs have the series of each class.
+  static std::vector<double> pairs_of_classes(const std::vector<std::vector<FarPair>>& far, std::size_t classes) {
+    std::vector<double> out(classes, 0.0);
+    for (const std::vector<FarPair>& pairs : far)
+      for (const FarPair& pair : pairs)
+        if (pair.turn != FarPair::kSkipped) ++out[static_cast<std::size_t>(pair.box_class)];
     return out;
   }
 
-  Fate fate_of(const BoxClass& of, const Box& target, const Box& source) const {
+  Fate fate_of(const BoxClass& of, int level, const Box& target, const Box& source) const {
     const double pairs = pairs_of(target, source);
     if (of.fate == Fate::skipped) return Fate::skipped;
     if (of.fate == Fate::far && is_worth(of, target, source, pairs)) return Fate::far;
     const bool few = pairs * prices_.pair <= kWorkOfCoefficient[D - 1] * prices_.at_once;
-    return few || target.children == 0 || source.children == 0 ? Fate::near : Fate::split;
+    const bool may_split = Tree<D>::is_split(level, target) && Tree<D>::is_split(level, source);
+    return few || !may_split ? Fate::near : Fate::split;
   }
   static double pairs_of(const Box& target, const Box& source) {
     return static_cast<double>(target.size()) * source.size();
@@ -244,65 +279,32 @@ class Planner {
     return pairs * prices_.pair > kWorkOfCoefficient[D - 1] * (of.kept + of_points * power(of.series.degrees, D));
   }
 
-  // A formula that is nowhere far would come to the pairs of all boxes: that is refused.
-  void check_is_some_use(std::size_t l, const Candidates& next) const {
-    double all = 0;
-    for (std::size_t t = 0; t < next.size(); ++t)
-      for (const Candidate& c : next[t])
-        all += static_cast<double>(trees_.targets.boxes[l][t].children) *
-               trees_.sources.boxes[l][static_cast<std::size_t>(c.source)].children;
-    const double boxes = static_cast<double>(trees_.targets.boxes[l + 1].size()) * trees_.sources.boxes[l + 1].size();
-    if (all <= kMostCandidates || all <= kMostOfAll * boxes) return;
-    const std::string why = distance::why_no_series(k_, 0, D * trees_.cube.width * trees_.cube.width);
-    fail(Fault::unsupported, "the formula has hardly a series at these distances: ", why, why.empty() ? "" : ", and ",
-         "nearly all pairs would be computed");
-  }
-
-  void add_children(std::size_t l, const std::vector<Candidate>& of, std::vector<Candidate>* children) const {
-    for (const Candidate& c : of) {
-      const Box& source = trees_.sources.boxes[l][static_cast<std::size_t>(c.source)];
-      for (int child = 0; child < source.children; ++child) children->push_back({source.first_child + child});
-    }
-  }
-
-  Candidates children_of(std::size_t l, const Candidates& next) const {
-    if (l + 1 >= trees_.targets.boxes.size() || l + 1 >= trees_.sources.boxes.size()) return {};
-    check_is_some_use(l, next);
-    Candidates children(trees_.targets.boxes[l + 1].size());
-    each_target(next.size(), [&](std::size_t, std::size_t t) {
-      const Box& target = trees_.targets.boxes[l][t];
-      for (int child = 0; child < target.children; ++child)
-        add_children(l, next[t], &children[static_cast<std::size_t>(target.first_child + child)]);
-    });
-    const bool any = std::any_of(children.begin(), children.end(), [](const auto& c) { return !c.empty(); });
-    return any ? children : Candidates();
-  }
-
   const distance::Profile& k_;
   const Demands demands_;
-  const Trees<D> trees_;
+  const Grown<D> trees_;
   const Prices prices_;
   const arrays::Workers& workers_;
+  const std::vector<Box> root_ = {Box{0, 0, 0, 1, 0, {}}};
   NearColumns near_;
 };
 
 }  // namespace
 
-NumberedBoxes::NumberedBoxes(const std::vector<bool>& which) {
+NumberedBoxes::NumberedBoxes(const std::vector<std::atomic<bool>>& which) {
   for (const bool has_series : which) number.push_back(has_series ? count++ : -1);
 }
 
 template <int D>
-Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Trees<D>& trees, const Prices& prices,
+Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Grown<D>& trees, const Prices& prices,
                     const arrays::Workers& workers) {
   return Planner<D>(k, demands, trees, prices, workers).run();
 }
 
-template Levels<1> levels_of(const distance::Profile&, const Demands&, const Trees<1>&, const Prices&,
+template Levels<1> levels_of(const distance::Profile&, const Demands&, const Grown<1>&, const Prices&,
                              const arrays::Workers&);
-template Levels<2> levels_of(const distance::Profile&, const Demands&, const Trees<2>&, const Prices&,
+template Levels<2> levels_of(const distance::Profile&, const Demands&, const Grown<2>&, const Prices&,
                              const arrays::Workers&);
-template Levels<3> levels_of(const distance::Profile&, const Demands&, const Trees<3>&, const Prices&,
+template Levels<3> levels_of(const distance::Profile&, const Demands&, const Grown<3>&, const Prices&,
                              const arrays::Workers&);
 
 }  // namespace far

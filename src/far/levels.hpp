@@ -1,5 +1,6 @@
 // Which pairs of boxes are left out, which have series, and which are computed pair by pair: level by level.
 #pragma once
+#include <atomic>
 #include <vector>
 
 #include "far/box_class.hpp"
@@ -19,7 +20,7 @@ struct FarPair {
 
 // The boxes of a level that have series, numbered; others have -1.
 struct NumberedBoxes {
-  explicit NumberedBoxes(const std::vector<bool>& which);
+  explicit NumberedBoxes(const std::vector<std::atomic<bool>>& which);
   bool has(std::size_t box) const { return number[box] >= 0; }
 
   std::vector<int> number;
@@ -52,8 +53,20 @@ struct Levels {
   double near_pairs = 0;
 };
 
+// The trees of both sides, which get a level more when the plan asks for it.
 template <int D>
-Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Trees<D>& trees, const Prices& prices,
+struct Grown {
+  const Cube<D>& cube;
+  Tree<D>&targets, &sources;
+
+  void split(const arrays::Workers& workers) const {
+    targets.split(workers);
+    if (&sources != &targets) sources.split(workers);
+  }
+};
+
+template <int D>
+Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Grown<D>& trees, const Prices& prices,
                     const arrays::Workers& workers);
 
 }  // namespace far

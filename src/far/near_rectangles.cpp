@@ -13,9 +13,9 @@ template <int D>
 std::vector<std::vector<bool>> with_columns(const NearColumns& near, const Tree<D>& targets) {
   std::vector<std::vector<bool>> has(near.size());
   for (std::size_t l = near.size(); l-- > 0;)
-    for (std::size_t t = 0; t < near[l].size(); ++t) {
+    for (std::size_t t = 0; t < near[l].targets(); ++t) {
       const auto& box = targets.boxes[l][t];
-      bool any = !near[l][t].empty();
+      bool any = near[l][t].size() > 0;
       for (int c = box.first_child; c < box.first_child + box.children && !any; ++c)
         any = has[l + 1][static_cast<std::size_t>(c)];
       has[l].push_back(any);
@@ -49,7 +49,7 @@ std::vector<NearRectangle> near_rectangles(const NearColumns& near, const Tree<D
     Visit visit = std::move(pending.back());
     pending.pop_back();
     const auto& box = targets.boxes[visit.level][visit.box];
-    const std::vector<Columns>& own = near[visit.level][visit.box];
+    const auto& own = near[visit.level][visit.box];
     visit.columns.insert(visit.columns.end(), own.begin(), own.end());
     const auto has = [&](int child) { return below[visit.level + 1][static_cast<std::size_t>(child)]; };
     bool deeper = false;

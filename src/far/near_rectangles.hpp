@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "far/box_lists.hpp"
 #include "far/tree.hpp"
 
 namespace kernweave {
@@ -15,7 +16,7 @@ struct NearRectangle {
 struct Columns {
   int begin, end;
 };
-using NearColumns = std::vector<std::vector<std::vector<Columns>>>;  // for each target box of each level
+using NearColumns = std::vector<BoxLists<Columns>>;  // of each level
 
 // Rectangles in the order of rows; of the same rows, in the order of columns. Points in no box are near to all.
 template <int D>

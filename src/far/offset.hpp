@@ -2,7 +2,6 @@
 // a distance does not know.
 #pragma once
 #include <array>
-#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -34,14 +33,6 @@ Offset<D> axes_of(int turn) {
 }
 // Is the offset negative along this axis?
 inline bool is_turned(int turn, int axis) { return turn >> axis & 1; }
-
-// A number that tells folded offsets of a level apart.
-template <int D>
-std::int64_t number_of(const Offset<D>& offset) {
-  std::int64_t number = 0;
-  for (const int along : offset) number = number << (D == 3 ? 21 : 31) | along;
-  return number;
-}
 
 template <int D>
 Folded<D> folded(const Offset<D>& offset) {

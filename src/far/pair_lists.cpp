@@ -1,4 +1,4 @@
-// Stretches are counted, then placed, each by one thread: all pairs of a target are in one stretch.
+// Groups of stretches are counted, then placed, each by one thread: all pairs of a target are in one stretch.
 #include "far/pair_lists.hpp"
 
 #include <algorithm>
@@ -10,15 +10,11 @@ namespace kernweave {
 namespace far {
 namespace {
 
+constexpr std::size_t kTogether = 8;  // stretches of a group
+
 std::size_t kind_of(const FarPair& pair) { return static_cast<std::size_t>(pair.box_class * kTurns + pair.turn); }
 
-template <class F>
-void each_pair(const std::vector<FarPair>& pairs, F f) {
-  for (const FarPair& pair : pairs)
-    if (pair.turn != FarPair::kSkipped) f(pair);
-}
-
-// Counts of each kind in each stretch become where its pairs are placed; where each kind begins, and the end.
+// Counts of each kind in each group become where its pairs are placed; where each kind begins, and the end.
 std::vector<int> placed(std::vector<std::vector<int>>* counts, std::size_t kinds) {
   std::vector<int> starts(kinds + 1, 0);
   for (const std::vector<int>& own : *counts)
@@ -48,19 +44,21 @@ PairLists pair_lists(const Level<D>& level, std::size_t first, std::size_t last,
   const auto target_of = [&](const FarPair& pair) {
     return static_cast<std::size_t>(level.targets.number[static_cast<std::size_t>(pair.target)]);
   };
-  const auto each_stretch = [&](auto f) {
-    arrays::each_task(workers, static_cast<Index>(last - first), [&](Index s) {
-      f(static_cast<std::size_t>(s), level.far[first + static_cast<std::size_t>(s)]);
+  // f(group, pair): several stretches are the work of one thread, as each group counts all kinds.
+  const auto groups = static_cast<Index>((last - first + kTogether - 1) / kTogether);
+  const auto each_in_groups = [&](auto f) {
+    arrays::each_task(workers, groups, [&](Index group) {
+      const std::size_t begin = first + static_cast<std::size_t>(group) * kTogether;
+      for (std::size_t s = begin; s < std::min(last, begin + kTogether); ++s)
+        for (const FarPair& pair : level.far[s])
+          if (pair.turn != FarPair::kSkipped) f(static_cast<std::size_t>(group), pair);
     });
   };
-  std::vector<std::vector<int>> next(last - first);
+  std::vector<std::vector<int>> next(static_cast<std::size_t>(groups), std::vector<int>(kinds, 0));
   std::vector<int> of_target(static_cast<std::size_t>(level.targets.count), 0);
-  each_stretch([&](std::size_t s, const std::vector<FarPair>& pairs) {
-    next[s].assign(kinds, 0);
-    each_pair(pairs, [&](const FarPair& pair) {
-      ++next[s][kind_of(pair)];
-      ++of_target[target_of(pair)];
-    });
+  each_in_groups([&](std::size_t group, const FarPair& pair) {
+    ++next[group][kind_of(pair)];
+    ++of_target[target_of(pair)];
   });
   PairLists out;
   const std::vector<int> starts = placed(&next, kinds);
@@ -75,13 +73,11 @@ PairLists pair_lists(const Level<D>& level, std::size_t first, std::size_t last,
   out.sources.resize(static_cast<std::size_t>(starts.back()));
   out.numbers.resize(out.sources.size());
   std::vector<int> at_target = out.starts;
-  each_stretch([&](std::size_t s, const std::vector<FarPair>& pairs) {
-    each_pair(pairs, [&](const FarPair& pair) {
-      const int at = next[s][kind_of(pair)]++;
-      out.sources[static_cast<std::size_t>(at)] = level.sources.number[static_cast<std::size_t>(pair.source)];
-      int& place = at_target[target_of(pair) - static_cast<std::size_t>(out.first_target)];
-      out.numbers[static_cast<std::size_t>(place++)] = at;
-    });
+  each_in_groups([&](std::size_t group, const FarPair& pair) {
+    const int at = next[group][kind_of(pair)]++;
+    out.sources[static_cast<std::size_t>(at)] = level.sources.number[static_cast<std::size_t>(pair.source)];
+    int& place = at_target[target_of(pair) - static_cast<std::size_t>(out.first_target)];
+    out.numbers[static_cast<std::size_t>(place++)] = at;
   });
   return out;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "arrays/buffer.hpp"
 #include "far/levels.hpp"
 #include "kernweave/gpu/far_task.hpp"
 
@@ -11,9 +12,10 @@ namespace far {
 
 struct PairLists {
   std::vector<gpu::FarBatch> batches;
-  std::vector<int> sources;  // of each pair, in the order of classes and turns, otherwise as they are in the plan
+  Fresh<int> sources;  // of each pair, in the order of classes and turns, otherwise as they are in the plan
   int first_target = 0;
-  std::vector<int> starts, numbers;  // of each target from the first on, where its pairs begin, and their numbers
+  std::vector<int> starts;
+  Fresh<int> numbers;  // of each target from the first on, where its pairs begin, and their numbers
 };
 
 // Of the pairs of targets in stretches from `first` to `last` - 1 that have series, up to `width` in a batch.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "arrays/radix_order.hpp"
@@ -14,9 +13,10 @@ namespace far {
 namespace {
 
 // The bits of each byte, D apart.
+using SpreadBytes = std::array<std::int64_t, 256>;
 template <int D>
-std::array<std::int64_t, 256> spread_bytes() {
-  std::array<std::int64_t, 256> out{};
+SpreadBytes spread_bytes() {
+  SpreadBytes out{};
   for (std::size_t byte = 0; byte < out.size(); ++byte)
     for (int bit = 0; bit < 8; ++bit) out[byte] |= static_cast<std::int64_t>(byte >> bit & 1) << (bit * D);
   return out;
@@ -24,8 +24,7 @@ std::array<std::int64_t, 256> spread_bytes() {
 
 // Bits of the places in turn, the highest first.
 template <int D>
-std::int64_t key_of(const std::array<std::int64_t, D>& places) {
-  static const std::array<std::int64_t, 256> spread = spread_bytes<D>();
+std::int64_t key_of(const std::array<std::int64_t, D>& places, const SpreadBytes& spread) {
   std::int64_t key = 0;
   for (int d = 0; d < D; ++d)
     for (int byte = 0; 8 * byte < Tree<D>::kHalvings; ++byte) {
@@ -36,16 +35,17 @@ std::int64_t key_of(const std::array<std::int64_t, D>& places) {
 }
 
 template <int D>
-std::array<double, D> point_of(const std::vector<double>& points, std::size_t p) {
+std::array<double, D> point_of(const Points& points, std::size_t p) {
   std::array<double, D> out;
   for (std::size_t d = 0; d < D; ++d) out[d] = points[p + d * (points.size() / D)];
   return out;
 }
 
-// From the least to the largest of each component.
+// From the least to the largest of each component, of numbers that are finite.
 template <int D>
 struct Spans {
   std::array<double, D> least, most;
+  double nothing = 0;  // times each number
 
   Spans() {
     least.fill(HUGE_VAL);
@@ -55,9 +55,11 @@ struct Spans {
     for (std::size_t d = 0; d < D; ++d) {
       least[d] = std::min(least[d], point[d]);
       most[d] = std::max(most[d], point[d]);
+      nothing += 0 * point[d];
     }
   }
   void take(const Spans& other) {
+    nothing += other.nothing;
     for (std::size_t d = 0; d < D; ++d) {
       least[d] = std::min(least[d], other.least[d]);
       most[d] = std::max(most[d], other.most[d]);
@@ -68,6 +70,7 @@ struct Spans {
       if (!(least[d] <= point[d] && point[d] <= most[d])) return false;
     return true;
   }
+  bool are_finite() const { return nothing == 0; }
   double width() const {
     double width = 0;
     for (std::size_t d = 0; d < D; ++d) width = std::max(width, most[d] - least[d]);
@@ -82,16 +85,17 @@ struct Spans {
   }
 };
 
-// Of the points that f(point) calls for.
+// Of the points that f(number, point) calls for.
 template <int D, class F>
-Spans<D> spans_of(const std::vector<double>& points, const arrays::Workers& workers, F f) {
+Spans<D> spans_of(const Points& points, const arrays::Workers& workers, F f) {
   Spans<D> all;
   std::mutex door;
   arrays::each_piece(workers, static_cast<Index>(points.size() / D), [&](Index, Index first, Index last) {
     Spans<D> mine;
     for (Index p = first; p < last; ++p) {
-      const std::array<double, D> point = point_of<D>(points, static_cast<std::size_t>(p));
-      if (f(point)) mine.take(point);
+      const auto number = static_cast<std::size_t>(p);
+      const std::array<double, D> point = point_of<D>(points, number);
+      if (f(number, point)) mine.take(point);
     }
     const std::lock_guard<std::mutex> inside(door);
     all.take(mine);
@@ -104,18 +108,27 @@ Spans<D> spans_of(const std::vector<double>& points, const arrays::Workers& work
 constexpr std::size_t kSample = 4096, kEnds = 64;  // of which one part at each end
 constexpr double kFarAway = 1000, kMostStrays = 0.001;
 
+// Both lists of points, or the one that both sides have.
+using Sides = std::vector<const Points*>;
+Sides sides_of(const Points& a, const Points& b) {
+  return &a == &b ? Sides{&a} : Sides{&a, &b};
+}
+
 template <int D>
-Spans<D> fence_of(const std::vector<double>& a, const std::vector<double>& b) {
+Spans<D> fence_of(const Sides& sides) {
   Spans<D> fence;
-  for (const std::vector<double>* points : {&a, &b}) {
+  for (const Points* points : sides) {
     const std::size_t count = points->size() / D, step = count / kSample + 1;
     for (std::size_t d = 0; d < D && count > 0; ++d) {
       std::vector<double> sample;
       for (std::size_t p = 0; p < count; p += step) sample.push_back((*points)[p + d * count]);
-      std::sort(sample.begin(), sample.end());
+      const auto at = [&](std::size_t place) {
+        std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(place), sample.end());
+        return sample[place];
+      };
       const std::size_t end = sample.size() / kEnds;
-      fence.least[d] = std::min(fence.least[d], sample[end]);
-      fence.most[d] = std::max(fence.most[d], sample[sample.size() - 1 - end]);
+      fence.least[d] = std::min(fence.least[d], at(end));
+      fence.most[d] = std::max(fence.most[d], at(sample.size() - 1 - end));
     }
   }
   const double farther = kFarAway * fence.width();
@@ -138,14 +151,16 @@ bool Cube<D>::has(const std::array<double, D>& point) const {
 }
 
 template <int D>
-Cube<D> Cube<D>::around(const std::vector<double>& a, const std::vector<double>& b, const arrays::Workers& workers) {
+Cube<D> Cube<D>::around(const Points& a, const Points& b, const arrays::Workers& workers) {
+  const Sides sides = sides_of(a, b);
   Spans<D> all;
-  for (const std::vector<double>* points : {&a, &b})
-    all.take(spans_of<D>(*points, workers, [](const auto&) { return true; }));
-  const Spans<D> fence = fence_of<D>(a, b);
+  for (const Points* points : sides)
+    all.take(spans_of<D>(*points, workers, [](std::size_t, const auto&) { return true; }));
+  if (!all.are_finite()) return nowhere();
+  const Spans<D> fence = fence_of<D>(sides);
   if (fence.width() >= all.width() || !(fence.width() > 0)) return all.cube();
   Spans<D> within;
-  for (const std::vector<double>* points : {&a, &b}) {
+  for (const Points* points : sides) {
     const std::size_t count = points->size() / D;
     double strays = 0;
     for (std::size_t p = 0; p < count; ++p) {
@@ -160,20 +175,6 @@ Cube<D> Cube<D>::around(const std::vector<double>& a, const std::vector<double>&
   return cube;
 }
 
-// The numbers of points, those that are in the cube first.
-template <int D>
-std::vector<int> Tree<D>::inside_then_outside(const std::vector<double>& points, const Cube<D>& cube,
-                                              int* inside) const {
-  std::vector<int> numbers(points.size() / D);
-  std::iota(numbers.begin(), numbers.end(), 0);
-  *inside = static_cast<int>(numbers.size());
-  if (cube.has_all) return numbers;
-  const auto is_inside = [&](int p) { return cube.has(point_of<D>(points, static_cast<std::size_t>(p))); };
-  const auto end = std::stable_partition(numbers.begin(), numbers.end(), is_inside);
-  *inside = static_cast<int>(end - numbers.begin());
-  return numbers;
-}
-
 template <int D>
 Centre<D>::Centre(const Cube<D>& cube, const std::array<int, D>& place, double half) {
   for (std::size_t d = 0; d < D; ++d) {
@@ -185,94 +186,97 @@ Centre<D>::Centre(const Cube<D>& cube, const std::array<int, D>& place, double h
 }
 
 template <int D>
-Tree<D>::Tree(const std::vector<double>& points, const Cube<D>& cube, const arrays::Workers& workers) {
-  int inside = 0;
-  order = inside_then_outside(points, cube, &inside);
-  const Spans<D> boxed = spans_of<D>(points, workers, [&](const auto& point) { return cube.has(point); });
-  least = boxed.least;
-  most = boxed.most;
-  std::vector<std::int64_t> keys = keys_of(points, cube, inside, workers);
-  sort(&keys, workers);
+Tree<D>::Tree(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
+  take_keys(points, cube, workers);
+  const int inside = order_points(points, cube, workers);
   take_components(points, workers);
-  split(keys);
+  boxes.push_back({Box{0, inside, 0, 0, 0, {}}});
 }
 
-// The keys of the points inside the cube.
+// Keys, those of points outside of the cube any; and the ends of the others.
 template <int D>
-std::vector<std::int64_t> Tree<D>::keys_of(const std::vector<double>& points, const Cube<D>& cube, int inside,
-                                           const arrays::Workers& workers) const {
-  const std::size_t n = points.size() / D;
+void Tree<D>::take_keys(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
   const double cells = std::ldexp(1.0, kHalvings), scale = cells / cube.width;
-  std::vector<std::int64_t> keys(static_cast<std::size_t>(inside));
-  arrays::each_piece(workers, inside, [&](Index, Index first, Index last) {
-    for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) {
-      std::array<std::int64_t, D> places;
-      for (std::size_t d = 0; d < D; ++d) {
-        const double place = points[static_cast<std::size_t>(order[k]) + d * n] - cube.least[d];
-        places[d] = static_cast<std::int64_t>(std::min(cells - 1, std::max(0.0, place * scale)));
-      }
-      keys[k] = key_of<D>(places);
-    }
+  const SpreadBytes spread = spread_bytes<D>();
+  keys_.resize(points.size() / D);
+  const Spans<D> inside = spans_of<D>(points, workers, [&](std::size_t p, const std::array<double, D>& point) {
+    std::array<std::int64_t, D> places;
+    for (std::size_t d = 0; d < D; ++d)
+      places[d] = static_cast<std::int64_t>(std::min(cells - 1, std::max(0.0, (point[d] - cube.least[d]) * scale)));
+    keys_[p] = key_of<D>(places, spread);
+    return cube.has(point);
   });
-  return keys;
+  least = inside.least;
+  most = inside.most;
 }
 
-// Puts the keys in order, and the points that have them.
+// Returns how many points are inside of the cube.
 template <int D>
-void Tree<D>::sort(std::vector<std::int64_t>* keys, const arrays::Workers& workers) {
-  const auto inside = static_cast<Index>(keys->size());
-  std::vector<int> places(keys->size());
-  const arrays::Keys columns({{arrays::KeyType::int64, keys->data()}}, inside, workers);
-  arrays::radix_order(columns, {{}, 0, workers}, places.data(), nullptr);
-  std::vector<std::int64_t> sorted(keys->size());
-  arrays::each_piece(workers, inside, [&](Index, Index first, Index last) {
-    for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) {
-      const auto from = static_cast<std::size_t>(places[k] - 1);
-      sorted[k] = (*keys)[from];
-      places[k] = order[from];
-    }
+int Tree<D>::order_points(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
+  const auto count = static_cast<Index>(keys_.size());
+  order.resize(keys_.size());
+  const arrays::Keys columns({{arrays::KeyType::int64, keys_.data()}}, count, workers);
+  arrays::radix_order(columns, {{}, 0, workers}, order.data(), nullptr);
+  arrays::each_piece(workers, count, [&](Index, Index first, Index last) {
+    for (Index k = first; k < last; ++k) --order[static_cast<std::size_t>(k)];
   });
-  std::copy(places.begin(), places.end(), order.begin());
-  *keys = std::move(sorted);
+  if (cube.has_all) return static_cast<int>(count);
+  const auto is_inside = [&](int p) { return cube.has(point_of<D>(points, static_cast<std::size_t>(p))); };
+  return static_cast<int>(std::stable_partition(order.begin(), order.end(), is_inside) - order.begin());
 }
 
 template <int D>
-void Tree<D>::take_components(const std::vector<double>& points, const arrays::Workers& workers) {
+void Tree<D>::take_components(const Points& points, const arrays::Workers& workers) {
   const std::size_t n = points.size() / D;
   for (std::size_t d = 0; d < D; ++d) components[d].resize(n + kBehind);
   arrays::each_piece(workers, static_cast<Index>(n), [&](Index, Index first, Index last) {
     for (auto p = static_cast<std::size_t>(first); p < static_cast<std::size_t>(last); ++p)
       for (std::size_t d = 0; d < D; ++d) components[d][p] = points[static_cast<std::size_t>(order[p]) + d * n];
   });
-  for (std::vector<double>& component : components)
+  for (Fresh<double>& component : components)
     std::fill(component.begin() + static_cast<std::ptrdiff_t>(n), component.end(), n > 0 ? component[n - 1] : 0.0);
 }
 
 template <int D>
-void Tree<D>::split(const std::vector<std::int64_t>& keys) {
-  boxes.push_back({Box{0, static_cast<int>(keys.size()), 0, 0, {}}});
-  for (int level = 0; level + 1 < kHalvings; ++level) {
-    std::vector<Box> next;
-    const int behind = D * (kHalvings - 1 - level);  // bits of places within a box of the next level
-    for (Box& box : boxes.back()) {
-      box.first_child = static_cast<int>(next.size());
-      for (int begin = box.begin; box.size() > kFewest && begin < box.end;) {
-        const std::int64_t prefix = keys[static_cast<std::size_t>(begin)] >> behind;
-        const auto end = std::upper_bound(keys.begin() + begin, keys.begin() + box.end, prefix,
-                                          [&](std::int64_t p, std::int64_t key) { return p < key >> behind; });
-        Box child{begin, static_cast<int>(end - keys.begin()), 0, 0, {}};
-        for (int d = 0; d < D; ++d) {
-          const auto axis = static_cast<std::size_t>(d);
-          child.at[axis] = 2 * box.at[axis] + static_cast<int>(prefix >> (D - 1 - d) & 1);
-        }
-        begin = child.end;
-        next.push_back(child);
-      }
-      box.children = static_cast<int>(next.size()) - box.first_child;
-    }
-    if (next.empty()) break;
-    boxes.push_back(std::move(next));
+void Tree<D>::split(const arrays::Workers& workers) {
+  constexpr Index kTogether = 64;  // boxes that a thread takes
+  const int level = levels() - 1;
+  std::vector<Box>& above = boxes.back();
+  const auto count = static_cast<Index>(above.size()), tasks = (count + kTogether - 1) / kTogether;
+  std::vector<std::vector<Box>> found(static_cast<std::size_t>(tasks));
+  arrays::each_task(workers, tasks, [&](Index task) {
+    for (Index b = task * kTogether; b < std::min(count, (task + 1) * kTogether); ++b)
+      add_children(level, static_cast<int>(b), &found[static_cast<std::size_t>(task)]);
+  });
+  std::vector<Box> next;
+  for (Index b = 0; b < count; ++b) {
+    const std::vector<Box>& mine = found[static_cast<std::size_t>(b / kTogether)];
+    if (b % kTogether == 0) next.insert(next.end(), mine.begin(), mine.end());
+    above[static_cast<std::size_t>(b)].first_child += static_cast<int>(next.size() - mine.size());
   }
+  boxes.push_back(std::move(next));
+}
+
+template <int D>
+void Tree<D>::add_children(int level, int number, std::vector<Box>* children) {
+  Box& box = boxes[static_cast<std::size_t>(level)][static_cast<std::size_t>(number)];
+  box.first_child = static_cast<int>(children->size());
+  const int behind = D * (kHalvings - 1 - level);  // bits of places within a box of the next level
+  for (int begin = box.begin; is_split(level, box) && begin < box.end;) {
+    const auto key_of = [&](int point) { return keys_[static_cast<std::size_t>(point)] >> behind; };
+    const auto first = order.begin() + begin, last = order.begin() + box.end;
+    const std::int64_t prefix = key_of(*first);
+    const auto end =
+        std::upper_bound(first, last, prefix, [&](std::int64_t own, int point) { return own < key_of(point); });
+    Box child{begin, begin + static_cast<int>(end - first), 0, 0, number, {}};
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      child.at[axis] = 2 * box.at[axis] + static_cast<int>(prefix >> (D - 1 - d) & 1);
+    }
+    begin = child.end;
+    children->push_back(child);
+  }
+  box.children = static_cast<int>(children->size()) - box.first_child;
 }
 
 template struct Cube<1>;

@@ -29,7 +29,7 @@ constexpr double kRounding = 0x1p-20;
 Coordinates<double> coordinates_of(const distance::Side& side, int width) {
   Coordinates<double> out;
   for (int d = 0; d < width; ++d) {
-    const auto first = side.points.begin() + d * side.count;
+    const auto first = side.points->begin() + d * side.count;
     out.emplace_back(first, first + side.count);
   }
   return out;

@@ -76,9 +76,11 @@ PairSpans transposed(const PairSpans& spans) {
 }
 
 PairSpans spans_of(std::int64_t rows, std::int64_t columns, std::vector<Rectangle> rectangles) {
-  std::sort(rectangles.begin(), rectangles.end(), [](const Rectangle& a, const Rectangle& b) {
+  const auto before = [](const Rectangle& a, const Rectangle& b) {
     return a.rows.from < b.rows.from || (a.rows.from == b.rows.from && a.columns.from < b.columns.from);
-  });
+  };
+  if (!std::is_sorted(rectangles.begin(), rectangles.end(), before))
+    std::sort(rectangles.begin(), rectangles.end(), before);
   PairSpans spans(rows, columns);
   for (std::size_t first = 0, end = 0; first < rectangles.size(); first = end) {
     const Range here = rectangles[first].rows;

@@ -14,22 +14,24 @@ test_that("near pairs in the order of boxes are those in the order of points", {
   b <- matrix(stats::rnorm(2000), 1000)
   state <- kernweave:::approximation_of(approximate(kernel_matern(x, y, scale = 0.1, nu = 1.5), 1e-6))
   plan <- kernweave:::plan_of_approximation(state)
+  order <- kernweave:::r_far_orders(plan$pointer)
   near <- unname(kernweave:::near_pairs(state, plan) %*% b)
-  K <- restrict(kernel_matern(x[plan$order_i, ], y[plan$order_j, ], scale = 0.1, nu = 1.5),
-                ranges = kernweave:::ranges_in_order(plan["near"], c(2000, 1000)))
-  expect_equal(unname(K %*% b[plan$order_j, ]), near[plan$order_i, ], tolerance = 1e-6)
+  K <- restrict(kernel_matern(x[order$i, ], y[order$j, ], scale = 0.1, nu = 1.5),
+                ranges = kernweave:::ranges_in_order(plan$near, NULL, c(2000, 1000)))
+  expect_equal(unname(K %*% b[order$j, ]), near[order$i, ], tolerance = 1e-6)
 
   # Without the diagonal, which is that of places in either order.
   state <- kernweave:::approximation_of(approximate(exclude_diag(1 / sqrt(sqdist(Vi(x), Vj(x)))), 1e-6))
   plan <- kernweave:::plan_of_approximation(state)
+  order <- kernweave:::r_far_orders(plan$pointer)
   expect_true(kernweave:::knows_diagonal_in_order(state, plan))
-  ordered <- x[plan$order_i, ]
+  ordered <- x[order$i, ]
   K <- restrict(1 / sqrt(sqdist(Vi(ordered), Vj(ordered))), exclude_diag = TRUE,
-                ranges = kernweave:::ranges_in_order(plan["near"], c(2000, 2000)))
+                ranges = kernweave:::ranges_in_order(plan$near, NULL, c(2000, 2000)))
   sums <- as.function(reduction(K * Vj(dim = 1, name = "weights"), "sum", index = "j", call = FALSE))
   v <- stats::rnorm(2000)
-  expect_equal(as.vector(sums(v[plan$order_j])),
-               as.vector(kernweave:::near_pairs(state, plan) %*% v)[plan$order_i], tolerance = 1e-6)
+  expect_equal(as.vector(sums(v[order$j])),
+               as.vector(kernweave:::near_pairs(state, plan) %*% v)[order$i], tolerance = 1e-6)
   other <- kernweave:::approximation_of(approximate(exclude_diag(1 / sqrt(sqdist(Vi(x), Vj(x[2000:1, ]))))))
   expect_false(kernweave:::knows_diagonal_in_order(other, kernweave:::plan_of_approximation(other)))
 })
