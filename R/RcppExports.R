@@ -261,8 +261,8 @@ r_push_forward <- function(reduction, wrt, tangents) {
     .Call(`_kernweave_r_push_forward`, reduction, wrt, tangents)
 }
 
-r_far_plan <- function(plan, data, operands, extents, tol, proof, prices, threads) {
-    .Call(`_kernweave_r_far_plan`, plan, data, operands, extents, tol, proof, prices, threads)
+r_far_plan <- function(plan, data, operands, extents, tol, proof, prices, threads, device) {
+    .Call(`_kernweave_r_far_plan`, plan, data, operands, extents, tol, proof, prices, threads, device)
 }
 
 r_far_orders <- function(pointer) {

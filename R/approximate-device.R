@@ -28,10 +28,10 @@ knows_diagonal_in_order <- function(state, plan) {
 product_there <- function(state, plan, gpu, v, u = NULL) {
   there <- boxes_there(state, plan, gpu)
   columns <- NCOL(v)
+  sums <- if (length(plan$near$i_from)) near_sums(state, plan, there, columns, !is.null(u))
   found <- r_far_product_there(there$pointer, v, u, columns)
   if (is.null(found)) refuse_infinite_weights()
-  near <- if (length(plan$near$i_from)) {
-    sums <- near_sums(state, plan, there, columns, !is.null(u))
+  near <- if (!is.null(sums)) {
     if (is.null(u)) sums(found$sorted) else sums(weights = found$sorted, numbers = found$by)
   }
   r_far_put_back_there(there$pointer, found$sums, near, if (is.null(u)) columns else 1L)

@@ -158,7 +158,8 @@ plan_of_approximation <- function(state) {
   K <- state$tensor
   written <- written_plan(state)
   plan <- r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used,
-                     state$certify == "proof", prices_of_pairs(state), threads_of(K))
+                     state$certify == "proof", prices_of_pairs(state), threads_of(K),
+                     gpu_of_approximation(state) %or% -1L)
   if (is.numeric(plan)) {
     abort("dimension", "`", state$argument, "` is a formula of points of ", plan, " components; series pay in up to ",
           "3: there are lowrank() for smooth kernels, and sparsify() for those that vanish")

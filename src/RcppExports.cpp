@@ -767,8 +767,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_plan
-SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof, Rcpp::NumericVector prices, int threads);
-RcppExport SEXP _kernweave_r_far_plan(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP proofSEXP, SEXP pricesSEXP, SEXP threadsSEXP) {
+SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof, Rcpp::NumericVector prices, int threads, int device);
+RcppExport SEXP _kernweave_r_far_plan(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP proofSEXP, SEXP pricesSEXP, SEXP threadsSEXP, SEXP deviceSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
@@ -779,7 +779,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type proof(proofSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prices(pricesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_plan(plan, data, operands, extents, tol, proof, prices, threads));
+    Rcpp::traits::input_parameter< int >::type device(deviceSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_plan(plan, data, operands, extents, tol, proof, prices, threads, device));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1897,7 +1898,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
     {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
-    {"_kernweave_r_far_plan", (DL_FUNC) &_kernweave_r_far_plan, 8},
+    {"_kernweave_r_far_plan", (DL_FUNC) &_kernweave_r_far_plan, 9},
     {"_kernweave_r_far_orders", (DL_FUNC) &_kernweave_r_far_orders, 1},
     {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 4},
     {"_kernweave_r_far_truncated", (DL_FUNC) &_kernweave_r_far_truncated, 7},

@@ -81,10 +81,11 @@ const far::Approximation& approximation_behind(SEXP pointer) {
 
 }  // namespace kernweave
 
-// Of the plan of a formula as it is written. A text that says why, where it is no formula of a distance.
+// Of the plan of a formula as it is written, for a GPU by its number, or for the CPU (-1). A text that says why, where
+// it is no formula of a distance.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof,
-                Rcpp::NumericVector prices, int threads) {
+                Rcpp::NumericVector prices, int threads, int device) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::distance::Cut cut;
     const kernweave::Verdict verdict =
@@ -92,7 +93,8 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
     if (cut.width > 3) return Rcpp::wrap(cut.width);
     const kernweave::far::Wish wish{
-        tol, proof ? kernweave::far::Grade::proof : kernweave::far::Grade::audit, {prices[0], prices[1]}};
+        tol, proof ? kernweave::far::Grade::proof : kernweave::far::Grade::audit, {prices[0], prices[1]},
+        device < 0 ? nullptr : &kernweave::device::open(device)};
     auto made = kernweave::Approximation::make(std::move(cut), wish, kernweave::workers_from_r(threads));
     const kernweave::Approximation& a = *made;
     const Rcpp::XPtr<kernweave::Approximation> pointer(made.release(), true, kernweave::approximation_tag());

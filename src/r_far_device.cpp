@@ -4,9 +4,11 @@
 #include "border.hpp"
 #include "device/nvrtc.hpp"
 #include "device/probe.hpp"
+#include "execute/facts.hpp"
 #include "r_device_arrays.hpp"
 #include "r_far.hpp"
 #include "r_plan.hpp"
+#include "r_resident.hpp"
 
 namespace kernweave {
 namespace {
@@ -101,14 +103,17 @@ SEXP r_far_there(SEXP pointer, int device, int threads) {
   });
 }
 
-// Numbers of rows or columns of the matrix in the order of boxes: a matrix that lies there.
+// Numbers of rows or columns of the matrix in the order of boxes: a matrix that lies there. What products in float32
+// ask of points is found before these are at work.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_in_order_there(SEXP pointer, bool of_rows, SEXP numbers, int columns) {
   return kernweave::with_product(pointer, [&](kernweave::There& there, kernweave::OnDevice& here) -> SEXP {
     const kernweave::Index rows = of_rows ? there.rows : there.columns, count = rows * columns;
     auto sorted = here.room_for<double>(count);
     there.product->sort(of_rows, here.whole(numbers).doubles, columns, here.at<double>(sorted), false);
-    return kernweave::as_matrix(here.vector(REALSXP, std::move(sorted), count), rows, columns);
+    const Rcpp::Shield<SEXP> made(here.vector(REALSXP, std::move(sorted), count));
+    kernweave::find_middle_and_reach({nullptr, rows, columns, kernweave::resident(made)});
+    return kernweave::as_matrix(made, rows, columns);
   });
 }
 

@@ -93,9 +93,9 @@ class Cutter {
     const bool are_shared = row_sums && row_sums == column_sums && !is_moved(shifts);
     const bool stay = axes.is_plain() && !is_moved(shifts);
     const auto points_of = [&](const Wanted& wanted, const std::optional<Sums>& sums, std::int64_t count) {
-      return stay && sums && lie_together(*sums, count)
-                 ? std::make_shared<Points>((*sums)[0][0].numbers, static_cast<std::size_t>(count) * sums->size())
-                 : points(wanted, sums, count, evaluator);
+      if (!stay || !sums || !lie_together(*sums, count)) return points(wanted, sums, count, evaluator);
+      const Column& first = (*sums)[0][0];
+      return std::make_shared<Points>(*first.data, first.component, static_cast<std::size_t>(count) * sums->size());
     };
     cut->rows = {rows, points_of(of_rows, row_sums, rows), factors(of_rows, rows, cut->components, evaluator)};
     cut->columns = {columns, are_shared ? cut->rows.points : points_of(of_columns, column_sums, columns),
@@ -105,9 +105,11 @@ class Cutter {
 
   // What points are where no step has to run for them: for each component, columns of data times numbers.
   struct Column {
-    const double* numbers;
+    const View* data;
+    int component;
     double times;
-    bool operator==(const Column& other) const { return numbers == other.numbers && times == other.times; }
+    const double* numbers() const { return data->data + component * data->rows; }
+    bool operator==(const Column& other) const { return numbers() == other.numbers() && times == other.times; }
   };
   using Sums = std::vector<std::vector<Column>>;
   std::optional<Sums> data_of(const Wanted& wanted, std::int64_t count) const {
@@ -120,7 +122,7 @@ class Cutter {
         const Axis axis = plan_.variables[static_cast<std::size_t>(atom.ref.index)].axis;
         const bool is_own = axis == (wanted.region == Region::row ? Axis::i : Axis::j);
         if (!is_own || !view.data || view.sparse() || view.rows != count) return {};
-        out.back().push_back({view.data + (atom.ref.width == 1 ? 0 : atom.component) * count, times});
+        out.back().push_back({&view, atom.ref.width == 1 ? 0 : atom.component, times});
       }
     }
     return out;
@@ -130,8 +132,8 @@ class Cutter {
   static bool lie_together(const Sums& sums, std::int64_t count) {
     for (std::size_t d = 0; d < sums.size(); ++d) {
       if (sums[d].size() != 1) return false;
-      const Column own{sums[0][0].numbers + static_cast<std::int64_t>(d) * count, 1};
-      if (!(sums[d][0] == own)) return false;
+      const double* const own = sums[0][0].numbers() + static_cast<std::int64_t>(d) * count;
+      if (sums[d][0].numbers() != own || sums[d][0].times != 1) return false;
     }
     return !sums.empty();
   }
@@ -156,7 +158,7 @@ class Cutter {
       for (std::size_t d = 0; d < sums.size(); ++d)
         for (Index p = first; p < last; ++p) {
           double sum = 0;
-          for (const Column& column : sums[d]) sum += column.times * column.numbers[p];
+          for (const Column& column : sums[d]) sum += column.times * column.numbers()[p];
           out[static_cast<Index>(d) * count + p] = sum;
         }
     });

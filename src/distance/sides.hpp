@@ -6,6 +6,7 @@
 
 #include "arrays/buffer.hpp"
 #include "arrays/pieces.hpp"
+#include "base/view.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -14,7 +15,9 @@ namespace distance {
 class Points {
  public:
   explicit Points(std::size_t size) : found_(size), first_(found_.data()), size_(size) {}
-  Points(const double* data, std::size_t size) : first_(data), size_(size) {}
+  // Some components of data, from this one on.
+  Points(const View& data, int component, std::size_t size)
+      : data_(data), component_(component), first_(data.data + component * data.rows), size_(size) {}
   Points(const Points&) = delete;
   Points& operator=(const Points&) = delete;
 
@@ -23,9 +26,13 @@ class Points {
   const double* end() const { return first_ + size_; }
   double operator[](std::size_t k) const { return first_[k]; }
   double* found() { return found_.data(); }  // to be written to
+  const View& data() const { return data_; }  // that they are components of; nothing if they were found
+  int component() const { return component_; }
 
  private:
   arrays::Fresh<double> found_;
+  View data_;
+  int component_ = 0;
   const double* first_;
   std::size_t size_;
 };

@@ -139,6 +139,14 @@ Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<st
   return found;
 }
 
+void find_middle_and_reach(const View& points) {
+  const std::optional<std::vector<double>> middle = centre_elsewhere(points);
+  const std::optional<double> reach = middle ? reach_elsewhere(points, *middle) : std::nullopt;
+  if (!reach) return;
+  points.kept->middle = points.kept->centre = *middle;
+  points.kept->reach = *reach;
+}
+
 bool asks_of(const Plan& plan, const Sizes& sizes, int operand) {
   const Wanted wanted = wanted_facts(plan, sizes);
   for (std::size_t k = 0; k < plan.variables.size(); ++k) {

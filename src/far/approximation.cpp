@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "distance/bounds.hpp"
+#include "far/device_curve.hpp"
 #include "far/product.hpp"
 
 namespace kernweave {
@@ -15,13 +16,16 @@ namespace {
 
 // Of points in boxes of one side and the other.
 template <int D>
-distance::Reach reach_of(const Trees<D>& trees) {
-  const Tree<D>&a = trees.targets, &b = trees.sources;
+distance::Reach reach_of(const Cube<D>& cube) {
+  const Ends<D>&a = cube.of_rows, &b = cube.of_columns;
   distance::Reach reach;
-  if (a.boxed() == 0 || b.boxed() == 0) return reach;
+  if (!a.any() || !b.any()) return reach;
   for (std::size_t d = 0; d < D; ++d) reach.add(a.least[d], a.most[d], b.least[d], b.most[d]);
   return reach;
 }
+
+// Points that a device puts in order sooner than the host.
+constexpr std::int64_t kWorthSending = 1 << 16;
 
 template <int D>
 class Approximated : public Approximation {
@@ -31,9 +35,9 @@ class Approximated : public Approximation {
     if (!std::isfinite(cube_.width)) check_points(workers);
     const bool one_tree = have_same_points(cut_.rows, cut_.columns, workers);
     same = one_tree && have_same_factors(cut_.rows, cut_.columns, workers) && cut_.power % 2 == 0;
-    targets_.emplace(*cut_.rows.points, cube_, workers);
-    if (!one_tree) sources_.emplace(*cut_.columns.points, cube_, workers);
-    const distance::Reach reach = reach_of(trees());
+    targets_.emplace(curve_of(cut_.rows, wish.device, workers));
+    if (!one_tree) sources_.emplace(curve_of(cut_.columns, wish.device, workers));
+    const distance::Reach reach = reach_of(cube_);
     const auto largest_between = [&](double least, double most) {
       return distance::largest_found(cut_.profile, least, most, cut_.power);
     };
@@ -50,7 +54,7 @@ class Approximated : public Approximation {
     prices.pair /= 1 + cut_.power * D;
     Tree<D>& sources = sources_ ? *sources_ : *targets_;
     plan_ = levels_of<D>(cut_.profile, demands, {cube_, *targets_, sources}, prices, workers);
-    for (Tree<D>* tree : {&*targets_, &sources}) tree->forget_keys();
+    for (Tree<D>* tree : {&*targets_, &sources}) tree->end();
     for (distance::Side* side : {&cut_.rows, &cut_.columns}) {
       side->points.reset();
       scale *= largest_factor(*side);
@@ -74,8 +78,8 @@ class Approximated : public Approximation {
                           cut_.components, cut_.adds_up}, workers);
   }
 
-  const Fresh<int>& order_of_rows() const override { return targets_->order; }
-  const Fresh<int>& order_of_columns() const override { return sources().order; }
+  const Fresh<int>& order_of_rows() const override { return targets_->curve().order(); }
+  const Fresh<int>& order_of_columns() const override { return sources().curve().order(); }
   const std::vector<NearRectangle>& near() const override { return plan_.near; }
   double near_pairs() const override { return plan_.near_pairs; }
   int components() const override { return cut_.adds_up ? 1 : cut_.components; }
@@ -117,6 +121,12 @@ class Approximated : public Approximation {
   }
 
  private:
+  std::unique_ptr<Curve<D>> curve_of(const distance::Side& side, device::Device* device,
+                                     const arrays::Workers& workers) const {
+    if (device && cube_.has_all && side.count >= kWorthSending) return curve_there<D>(*side.points, cube_, device);
+    return curve_here<D>(*side.points, cube_, workers);
+  }
+
   // An error where a number is not finite.
   void check_points(const arrays::Workers& workers) const {
     distance::check_points(cut_.rows, "i", workers);

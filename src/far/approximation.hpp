@@ -16,6 +16,7 @@ struct Wish {
   double tolerance = 1e-6;
   Grade grade = Grade::audit;
   Prices prices;
+  device::Device* device = nullptr;  // that products go to, if to one
 };
 
 // A level, for people to read.

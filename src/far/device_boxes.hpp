@@ -33,21 +33,19 @@ inline Block room_for(Device* device, std::int64_t numbers) {
 template <int D>
 struct PointsThere {
   PointsThere(Device* device, const Tree<D>& tree, const std::vector<double>& of_points)
-      : count(tree.size()), order(sent(device, tree.order)), points(room_for(device, std::int64_t{count} * D)) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
-    for (std::size_t d = 0; d < D && count > 0; ++d)
-      device->upload(points.at() + d * bytes, tree.components[d].data(), bytes);
+      : count(tree.size()), lie(tree.curve().on(device)) {
     if (of_points.empty()) return;
     std::vector<double> sorted;
-    const auto all = static_cast<std::size_t>(count);
-    if (of_points.size() > all) factors_behind = count;
-    for (std::size_t from = 0; from < of_points.size(); from += all)
-      for (const int number : tree.order) sorted.push_back(of_points[from + static_cast<std::size_t>(number)]);
+    const Fresh<int>& order = tree.curve().order();
+    if (of_points.size() > order.size()) factors_behind = count;
+    for (std::size_t from = 0; from < of_points.size(); from += order.size())
+      for (const int number : order) sorted.push_back(of_points[from + static_cast<std::size_t>(number)]);
     factors = sent(device, sorted);
   }
 
   int count, factors_behind = 0;  // 0 where factors are those of all components
-  Block order, points, factors;
+  std::shared_ptr<const PointsOnDevice> lie;
+  Block factors;
 };
 
 // Boxes of a level that have series, and the stretches of their points that blocks of threads have.

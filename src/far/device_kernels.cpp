@@ -1,10 +1,10 @@
 // One source for each number of components: compiled once a device, and kept with those of formulas.
 #include "far/device_kernels.hpp"
 
-#include <cstring>
 #include <sstream>
 
 #include "base/error.hpp"
+#include "kernweave/gpu/curve_task.hpp"
 
 namespace kernweave {
 namespace far {
@@ -14,17 +14,22 @@ constexpr int kGivenShared = 48 * 1024;  // that a block of threads may have wit
 
 std::string written(int components) {
   std::ostringstream out;
-  out << "#include \"kernweave/gpu/far.hpp\"\n";
-  const auto kernel = [&](const char* name, int threads, bool of_points) {
-    out << "extern \"C\" __global__ void __launch_bounds__(" << threads << ") " << name
-        << "(const kernweave::gpu::FarTask t) { kernweave::gpu::far_" << name;
+  out << "#include \"kernweave/gpu/far.hpp\"\n#include \"kernweave/gpu/curve.hpp\"\n";
+  const auto kernel = [&](const char* task, const char* name, int threads, bool of_points) {
+    out << "extern \"C\" __global__ void __launch_bounds__(" << threads << ") " << name << "(const kernweave::gpu::"
+        << task << "Task t) { kernweave::gpu::" << name;
     if (of_points) out << "<" << components << ">";
     out << "(t); }\n";
   };
-  for (const char* name : {"added", "apply", "collected", "cleared", "sorted", "scaled", "put_back"})
-    kernel(name, gpu::kFarThreads, false);
-  kernel("moments", gpu::kFarThreads, true);
-  kernel("evaluated", gpu::kFarEvaluated, true);
+  for (const char* name :
+       {"far_added", "far_apply", "far_collected", "far_cleared", "far_sorted", "far_scaled", "far_put_back"})
+    kernel("Far", name, gpu::kFarThreads, false);
+  kernel("Far", "far_moments", gpu::kFarThreads, true);
+  kernel("Far", "far_evaluated", gpu::kFarEvaluated, true);
+  for (const char* name : {"curve_count", "curve_move"}) kernel("Curve", name, gpu::kCurveThreads, false);
+  kernel("Curve", "curve_places", gpu::kCurveScan, false);
+  for (const char* name : {"curve_keys", "curve_components", "curve_ends"})
+    kernel("Curve", name, gpu::kCurveThreads, true);
   return out.str();
 }
 
@@ -35,16 +40,15 @@ const std::string& kernels_text(int components) {
   return texts[components - 1];
 }
 
-void launch(device::Device* device, int components, const char* kernel, const Grid& grid, const gpu::FarTask& task) {
+void launch(device::Device* device, int components, const char* kernel, const Grid& grid,
+            const std::vector<char>& task) {
   if (grid.blocks == 0) return;
   const std::shared_ptr<const device::Kernels> kernels = device->kernels(kernels_text(components));
   const device::Function function = kernels->find(kernel);
   internal_check(function != nullptr, "no kernel ", kernel);
   if (grid.shared_bytes > kGivenShared) kernels->allow_shared(kernel, static_cast<int>(grid.shared_bytes));
-  std::vector<char> arguments(sizeof task);
-  std::memcpy(arguments.data(), &task, sizeof task);
   device->launch(function, static_cast<unsigned>(grid.blocks), static_cast<unsigned>(grid.slots), 1,
-                 static_cast<unsigned>(grid.threads), static_cast<unsigned>(grid.shared_bytes), arguments);
+                 static_cast<unsigned>(grid.threads), static_cast<unsigned>(grid.shared_bytes), task);
 }
 
 }  // namespace far

@@ -1,6 +1,8 @@
-// Launches of the kernels for pairs of points far apart (kernweave/gpu/far.hpp).
+// Launches of the kernels for points in order and pairs far apart (kernweave/gpu/curve.hpp, far.hpp).
 #pragma once
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "device/device.hpp"
 #include "kernweave/gpu/far_task.hpp"
@@ -16,8 +18,15 @@ struct Grid {
   std::int64_t shared_bytes = 0;
 };
 
-// The kernel of that name, for points of `components`.
-void launch(device::Device* device, int components, const char* kernel, const Grid& grid, const gpu::FarTask& task);
+// The kernel of that name, for points of `components`; a task is passed as its bytes.
+void launch(device::Device* device, int components, const char* kernel, const Grid& grid,
+            const std::vector<char>& task);
+template <class Task>
+void launch(device::Device* device, int components, const char* kernel, const Grid& grid, const Task& task) {
+  std::vector<char> bytes(sizeof task);
+  std::memcpy(bytes.data(), &task, sizeof task);
+  launch(device, components, kernel, grid, bytes);
+}
 
 // The text that a device's compiler is given.
 const std::string& kernels_text(int components);

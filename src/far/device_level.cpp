@@ -50,33 +50,33 @@ void LevelThere<D>::add(const PointsThere<D>& targets, const PointsThere<D>& sou
   find_moments(task, sources, weights, room);
   task.centres = there<gpu::FarCentre>(targets_.centres);
   for (const PairsThere& pairs : pairs_) apply(task, pairs, room);
-  task.points = there<double>(targets.points);
+  task.points = there<double>(targets.lie->components);
   task.behind = targets.count;
   task.sums = sums;
   task.by = by;
   task.stretches = there<gpu::FarPoints>(targets_.stretches);
   task.series = there<double>(room.series);
-  launch(device_, D, "evaluated",
+  launch(device_, D, "far_evaluated",
          {targets_.stretch_count, 1, gpu::kFarEvaluated, bytes_of(power(degrees_, D))}, task);
 }
 
 template <int D>
 void LevelThere<D>::find_moments(FarTask task, const PointsThere<D>& sources, const double* weights,
                                  const SeriesRoom& room) const {
-  task.points = there<double>(sources.points);
+  task.points = there<double>(sources.lie->components);
   task.behind = sources.count;
   task.weights = weights;
   task.stretches = there<gpu::FarPoints>(sources_.stretches);
   task.centres = there<gpu::FarCentre>(sources_.centres);
   task.series = there<double>(has_parts() ? room.parts : room.moments);
-  launch(device_, D, "moments",
+  launch(device_, D, "far_moments",
          {sources_.stretch_count, spread_.count(), gpu::kFarThreads, bytes_of(gpu::far_moments_numbers<D>(degrees_))},
          task);
   if (!has_parts()) return;
   task.parts = task.series;
   task.part_starts = there<int>(sources_.starts);
   task.series = there<double>(room.moments);
-  launch(device_, D, "added", {sources_.count, spread_.count()}, task);
+  launch(device_, D, "far_added", {sources_.count, spread_.count()}, task);
 }
 
 template <int D>
@@ -91,13 +91,13 @@ void LevelThere<D>::apply(FarTask task, const PairsThere& pairs, const SeriesRoo
   task.blocks = blocks_;
   task.width = width_;
   task.found = there<double>(room.waiting);
-  launch(device_, D, "apply", {pairs.batches, spread_.count(), gpu::kFarThreads, shared_bytes()}, task);
+  launch(device_, D, "far_apply", {pairs.batches, spread_.count(), gpu::kFarThreads, shared_bytes()}, task);
   task.series = there<double>(room.series);
   task.pair_starts = there<int>(pairs.starts);
   task.pairs = there<int>(pairs.numbers);
   task.first = pairs.first_target;
   task.of_sources = there<gpu::FarCentre>(sources_.centres);
-  launch(device_, D, "collected", {pairs.targets, spread_.count()}, task);
+  launch(device_, D, "far_collected", {pairs.targets, spread_.count()}, task);
 }
 
 template <int D>

@@ -42,7 +42,7 @@ class ProductThere : public DeviceProduct {
     task.weights = numbers;
     task.sums = sorted;
     task.not_finite = ask ? there<int>(not_finite_) : nullptr;
-    each_number("sorted", task);
+    each_number("far_sorted", task);
     if (ask) device_->download(&not_finite, not_finite_.at(), sizeof not_finite);
     return not_finite == 0;
   }
@@ -53,7 +53,7 @@ class ProductThere : public DeviceProduct {
     const std::int64_t rows = targets_.count;
     FarTask task = numbers_of(targets_, (by ? 1 : columns) * spread_.components);
     task.sums = sums;
-    each_number("cleared", task);
+    each_number("far_cleared", task);
     for (std::int64_t c = 0; c < columns; ++c) {
       const double* const weights = with_factors(sorted + c * from().count);
       const double* const of_rows = by ? by + c * rows : nullptr;
@@ -73,7 +73,7 @@ class ProductThere : public DeviceProduct {
     task.factors_behind = targets_.factors_behind;
     task.more = near;
     task.sums = out;
-    each_number("put_back", task);
+    each_number("far_put_back", task);
   }
 
  private:
@@ -83,7 +83,7 @@ class ProductThere : public DeviceProduct {
     FarTask task{};
     task.rows = points.count;
     task.count = points.count * std::int64_t{columns};
-    task.order = there<int>(points.order);
+    task.order = there<int>(points.lie->order);
     return task;
   }
   void each_number(const char* kernel, const FarTask& task) {
@@ -96,7 +96,7 @@ class ProductThere : public DeviceProduct {
     task.weights = weights;
     task.factors = there<double>(from().factors);
     task.sums = there<double>(weights_);
-    each_number("scaled", task);
+    each_number("far_scaled", task);
     return task.sums;
   }
 

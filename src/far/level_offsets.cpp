@@ -10,19 +10,26 @@ namespace far {
 template <int D>
 LevelOffsets<D>::LevelOffsets(const std::vector<Offset<D>>& parents, const std::vector<int>& split)
     : of_children_(parents.size() << 2 * D, -1) {
-  constexpr int kCorners = 1 << D;
+  constexpr int kCorners = 1 << D, kSteps = D == 1 ? 3 : D == 2 ? 9 : 27;
   std::map<Offset<D>, int> number;
-  for (const int parent : split)
-    for (int corners = 0; corners < kCorners * kCorners; ++corners) {
+  for (const int parent : split) {
+    std::array<int, kSteps> of_step;  // by one less, as much or one more along each axis
+    for (int step = 0; step < kSteps; ++step) {
       Offset<D> offset = parents[static_cast<std::size_t>(parent)];
-      for (int d = 0; d < D; ++d) {
-        const int down = D - 1 - d, of_target = corners >> (D + down) & 1, of_source = corners >> down & 1;
-        offset[static_cast<std::size_t>(d)] = 2 * offset[static_cast<std::size_t>(d)] + of_target - of_source;
-      }
+      int rest = step;
+      for (std::size_t d = D; d-- > 0; rest /= 3) offset[d] = 2 * offset[d] + rest % 3 - 1;
       const auto found = number.emplace(offset, count());
       if (found.second) all_.push_back(offset);
-      of_children_[static_cast<std::size_t>(parent * kCorners * kCorners + corners)] = found.first->second;
+      of_step[static_cast<std::size_t>(step)] = found.first->second;
     }
+    for (int target = 0; target < kCorners; ++target)
+      for (int source = 0; source < kCorners; ++source) {
+        int step = 0;
+        for (int d = D; d-- > 0;) step = 3 * step + (target >> d & 1) - (source >> d & 1) + 1;
+        of_children_[static_cast<std::size_t>((parent << D | target) << D | source)] =
+            of_step[static_cast<std::size_t>(step)];
+      }
+  }
   fold();
 }
 

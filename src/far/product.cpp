@@ -55,7 +55,7 @@ class LevelProduct {
     const Centre<D> centre(trees_.cube, box.at, level_.half);
     found.centre = centre.at;
     found.rest = centre.rest;
-    for (std::size_t d = 0; d < D; ++d) found.at[d] = tree.components[d].data() + box.begin;
+    for (std::size_t d = 0; d < D; ++d) found.at[d] = tree.curve().components()[d].data() + box.begin;
     found.count = box.size();
     found.half = level_.half;
     return found;
@@ -260,6 +260,8 @@ void add_far(const Levels<D>& plan, const Trees<D>& trees, int power, const doub
   const auto of = [&](int c) { return weights + Index{c} * trees.sources.size(); };
   const auto place = [&](int c, int d) { return Index{c * spread.components + d} * trees.targets.size(); };
   const int at_once = std::max(1, kColumnsAtOnce / spread.count());
+  // Before threads ask for them.
+  for (const Tree<D>* tree : {&trees.targets, &trees.sources}) tree->curve().components();
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     if (!plan.levels[l].terms.any()) continue;
     LevelProduct<D> level(plan.levels[l], trees, l, power, workers);

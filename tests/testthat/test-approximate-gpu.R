@@ -93,6 +93,30 @@ test_that("on a GPU products are those of the CPU, and the same bits each time",
   }
 })
 
+test_that("many points are put in order by a GPU as by the host, which fetches them when it needs them", {
+  skip_without_gpu()
+  set.seed(9)
+  for (d in 1:3) for (same in c(TRUE, FALSE)) {
+    x <- matrix(round(stats::rnorm(80000 * d), 3), 80000)
+    y <- if (same) x else matrix(stats::runif(70000 * d), 70000)
+    states <- both_states(kernel_gaussian(on_device(x), y, scale = 0.2), 1e-4)
+    plans <- lapply(states, kernweave:::plan_of_approximation)
+    orders <- lapply(plans, function(plan) kernweave:::r_far_orders(plan$pointer))
+    expect_identical(orders$gpu, orders$cpu)
+    expect_identical(plans$gpu[c("near", "levels", "scale")], plans$cpu[c("near", "levels", "scale")])
+    b <- matrix(stats::rnorm(nrow(y)))
+    found <- lapply(plans, function(plan) kernweave:::r_far_product(plan$pointer, b, TRUE, 0L))
+    expect_identical(found$gpu, found$cpu)
+    there <- kernweave:::unaudited_product(states$gpu, b)
+    here <- kernweave:::unaudited_product(states$cpu, b)
+    expect_lt(max(abs(there - here)), 1e-9 * max(abs(here)))
+  }
+  few <- matrix(1e6 * stats::rnorm(3 * 70000) + 1e9, ncol = 3)
+  states <- both_states(kernel_energy(few), 1e-4)
+  found <- lapply(states, function(state) kernweave:::r_far_orders(kernweave:::plan_of_approximation(state)$pointer))
+  expect_identical(found$gpu, found$cpu)
+})
+
 test_that("on a GPU a proof holds, crossprod() and pairs without the diagonal included", {
   skip_without_gpu()
   set.seed(6)

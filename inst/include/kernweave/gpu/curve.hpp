@@ -1,0 +1,137 @@
+// Kernels that put points in the order of a curve that fills their cube: keys, a radix sort that keeps the order of
+// equal keys, and where the parts of boxes end.
+#pragma once
+#include "curve_task.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+namespace gpu {
+
+__device__ inline int curve_number() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
+
+// The key of each point: bits of its places along the axes in turn, the highest first. As the host finds them
+// (src/far/curve.cpp), to the bit.
+template <int D>
+__device__ void curve_keys(const CurveTask& t) {
+  const int point = curve_number();
+  if (point >= t.points) return;
+  const double cells = static_cast<double>(1LL << t.halvings), scale = cells / t.width;
+  long long places[D];
+  for (int d = 0; d < D; ++d) {
+    const double along = (t.numbers[static_cast<long long>(d) * t.points + point] - t.least[d]) * scale;
+    places[d] = static_cast<long long>(fmin(cells - 1, fmax(0.0, along)));
+  }
+  unsigned long long key = 0;
+  for (int bit = t.halvings; bit-- > 0;)
+    for (int d = 0; d < D; ++d) key = key << 1 | (places[d] >> bit & 1);
+  t.keys_to[point] = key;
+  t.order_to[point] = point;
+}
+
+__device__ inline int curve_digit(const CurveTask& t, int at) {
+  return static_cast<int>(t.keys[at] >> t.shift) & (kCurveDigits - 1);
+}
+
+// How many keys of a tile have each digit.
+__device__ inline void curve_count(const CurveTask& t) {
+  __shared__ int count[kCurveDigits];
+  count[threadIdx.x] = 0;
+  __syncthreads();
+  const int first = blockIdx.x * kCurveTile;
+  for (int at = first + threadIdx.x; at < first + kCurveTile && at < t.points; at += kCurveThreads)
+    atomicAdd(&count[curve_digit(t, at)], 1);
+  __syncthreads();
+  t.counts[threadIdx.x * t.tiles + blockIdx.x] = count[threadIdx.x];
+}
+
+// Counts, in the order of digits and then of tiles, become the places where these begin. One block.
+__device__ inline void curve_places(const CurveTask& t) {
+  __shared__ int sums[kCurveScan];
+  const int all = kCurveDigits * t.tiles, each = (all + kCurveScan - 1) / kCurveScan;
+  const int first = threadIdx.x * each, last = first + each < all ? first + each : all;
+  int mine = 0;
+  for (int k = first; k < last; ++k) mine += t.counts[k];
+  sums[threadIdx.x] = mine;
+  for (int step = 1; step < kCurveScan; step *= 2) {
+    __syncthreads();
+    const int before = static_cast<int>(threadIdx.x) >= step ? sums[threadIdx.x - step] : 0;
+    __syncthreads();
+    sums[threadIdx.x] += before;
+  }
+  int place = sums[threadIdx.x] - mine;
+  for (int k = first; k < last; ++k) {
+    const int count = t.counts[k];
+    t.counts[k] = place;
+    place += count;
+  }
+}
+
+// Each warp of a block has items that lie together, and takes them 32 at a time, so that equal digits keep their order.
+__device__ inline void curve_move(const CurveTask& t) {
+  constexpr int kWarp = 32, kWarps = kCurveThreads / kWarp;
+  __shared__ int next[kWarps][kCurveDigits];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  for (int w = 0; w < kWarps; ++w) next[w][threadIdx.x] = 0;
+  __syncthreads();
+  const int first = blockIdx.x * kCurveTile + warp * kWarp * kCurveEach + lane;
+  const auto each_round = [&](auto f) {
+    for (int round = 0; round < kCurveEach; ++round) {
+      const int at = first + round * kWarp;
+      const unsigned there = __ballot_sync(~0u, at < t.points);
+      if (at < t.points) {
+        const int digit = curve_digit(t, at);
+        f(at, digit, __match_any_sync(there, digit), there);
+      }
+      __syncwarp();
+    }
+  };
+  const auto leads = [&](unsigned same) { return __ffs(same) - 1 == lane; };
+  each_round([&](int, int digit, unsigned same, unsigned) {
+    if (leads(same)) next[warp][digit] += __popc(same);
+  });
+  __syncthreads();
+  int place = t.counts[threadIdx.x * t.tiles + blockIdx.x];
+  for (int w = 0; w < kWarps; ++w) {
+    const int count = next[w][threadIdx.x];
+    next[w][threadIdx.x] = place;
+    place += count;
+  }
+  __syncthreads();
+  each_round([&](int at, int digit, unsigned same, unsigned there) {
+    const int to = next[warp][digit] + __popc(same & ((1u << lane) - 1));
+    __syncwarp(there);
+    if (leads(same)) next[warp][digit] += __popc(same);
+    t.keys_to[to] = t.keys[at];
+    t.order_to[to] = t.order[at];
+  });
+}
+
+template <int D>
+__device__ void curve_components(const CurveTask& t) {
+  const int place = curve_number();
+  if (place >= t.points) return;
+  const int point = t.order[place];
+  for (int d = 0; d < D; ++d) {
+    const long long column = static_cast<long long>(d) * t.points;
+    t.components[column + place] = t.numbers[column + point];
+  }
+}
+
+// The first point of a box, of those in order, that lies in a later part.
+template <int D>
+__device__ void curve_ends(const CurveTask& t) {
+  const int number = curve_number(), box = number >> D;
+  const unsigned long long part = number & ((1 << D) - 1);
+  if (box >= t.box_count) return;
+  int low = t.boxes[2 * box], high = t.boxes[2 * box + 1];
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if ((t.keys[middle] >> t.behind & ((1 << D) - 1)) <= part) low = middle + 1;
+    else high = middle;
+  }
+  t.ends[number] = low;
+}
+
+}  // namespace gpu
+}  // inline namespace KW_ISA
+}  // namespace kernweave

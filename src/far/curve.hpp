@@ -1,0 +1,62 @@
+// Points of a side in the order of a curve that fills their cube, so that those of a box, of whatever size, lie
+// together.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arrays/buffer.hpp"
+#include "device/device.hpp"
+#include "far/cube.hpp"
+
+namespace kernweave {
+namespace far {
+
+template <class Item>
+using Fresh = arrays::Fresh<Item>;
+
+// Some points, one after the other in that order.
+struct Stretch {
+  int begin, end;
+};
+
+// Numbers of points in that order, and their components one after the other, on a device.
+struct PointsOnDevice {
+  device::Device* device;
+  device::Block order, components;
+};
+
+template <int D>
+class Curve {
+ public:
+  // Halvings of the cube: as many as keys of 63 bits have room for, and places of type int.
+  static constexpr int kHalvings = D == 3 ? 21 : 30;
+  // So many numbers may be read behind the last point.
+  static constexpr int kBehind = 32;
+
+  virtual ~Curve() = default;
+
+  int size() const { return size_; }
+  int inside() const { return inside_; }  // points in the cube; the others lie behind them
+
+  // Of boxes of a level, given by their points: where those of each of their 2^D parts end, box by box.
+  virtual std::vector<int> ends_of_parts(int level, const std::vector<Stretch>& boxes,
+                                         const arrays::Workers& workers) const = 0;
+  // What ends of parts are told by is needed no more.
+  virtual void forget_keys() = 0;
+
+  virtual const Fresh<int>& order() const = 0;  // the points' numbers
+  // In that order; the last point once more, `kBehind` times.
+  virtual const std::array<Fresh<double>, D>& components() const = 0;
+  virtual std::shared_ptr<const PointsOnDevice> on(device::Device* device) const;
+
+ protected:
+  int size_ = 0, inside_ = 0;
+};
+
+template <int D>
+std::unique_ptr<Curve<D>> curve_here(const Points& points, const Cube<D>& cube, const arrays::Workers& workers);
+
+}  // namespace far
+}  // namespace kernweave
