@@ -97,10 +97,23 @@ class Cutter {
       const Column& first = (*sums)[0][0];
       return std::make_shared<Points>(*first.data, first.component, static_cast<std::size_t>(count) * sums->size());
     };
-    cut->rows = {rows, points_of(of_rows, row_sums, rows), factors(of_rows, rows, cut->components, evaluator)};
+    cut->rows = {rows, points_of(of_rows, row_sums, rows), factors(of_rows, rows, cut->components, evaluator),
+                 data_along(Axis::i, rows)};
     cut->columns = {columns, are_shared ? cut->rows.points : points_of(of_columns, column_sums, columns),
-                    factors(of_columns, columns, 1, evaluator)};
+                    factors(of_columns, columns, 1, evaluator), data_along(Axis::j, columns)};
     if (!stay) put_along(axes, shifts, cut);
+  }
+
+  // What is read along an axis itself, not by row numbers.
+  std::vector<Named> data_along(Axis axis, std::int64_t count) const {
+    std::vector<Named> out;
+    for (std::size_t k = 0; k < data_.size(); ++k) {
+      const View& view = data_[k];
+      const Variable& variable = plan_.variables[k];
+      const bool is_dense = view.data && !view.sparse() && view.rows == count;
+      if (variable.axis == axis && plan_.direct[k] && is_dense) out.push_back({variable.name, view});
+    }
+    return out;
   }
 
   // What points are where no step has to run for them: for each component, columns of data times numbers.

@@ -32,13 +32,24 @@ bool are_same(const Numbers& a, const Numbers& b, const arrays::Workers& workers
   return first_of(static_cast<Index>(a.size()), workers, differ) < 0;
 }
 
+// The first data that are not finite in a row: none are where finite numbers are too large together.
+std::string where_from(const Side& side, std::int64_t row) {
+  for (const Named& one : side.made_of)
+    for (std::int64_t c = 0; c < one.data.columns; ++c)
+      if (!std::isfinite(one.data.data[row + c * one.data.rows]))
+        return sentence(": see row ", row + 1, " of `", one.name, "`");
+  return "";
+}
+
 // Of numbers that lie component by component.
 template <class Numbers>
-void check_finite(const Numbers& numbers, std::int64_t count, const char* what, const char* axis,
+void check_finite(const Numbers& numbers, const Side& side, const char* what, const char* axis,
                   const arrays::Workers& workers) {
   const Index at = first_of(static_cast<Index>(numbers.size()), workers,
                             [&](Index k) { return !std::isfinite(numbers[static_cast<std::size_t>(k)]); });
-  if (at >= 0) fail(Fault::input, what, "point ", at % count + 1, " along ", axis, " is not finite");
+  if (at < 0) return;
+  const std::int64_t row = at % side.count;
+  fail(Fault::input, what, "point ", row + 1, " along ", axis, " is not finite", where_from(side, row));
 }
 
 }  // namespace
@@ -47,10 +58,10 @@ void check_count(const Side& side) {
   user_check(side.count < std::numeric_limits<int>::max(), Fault::unsupported, "too many points along an axis");
 }
 void check_points(const Side& side, const char* axis, const arrays::Workers& workers) {
-  check_finite(*side.points, side.count, "", axis, workers);
+  check_finite(*side.points, side, "", axis, workers);
 }
 void check_factors(const Side& side, const char* axis, const arrays::Workers& workers) {
-  check_finite(side.factors, side.count, "the factor of ", axis, workers);
+  check_finite(side.factors, side, "the factor of ", axis, workers);
 }
 
 bool have_same_points(const Side& a, const Side& b, const arrays::Workers& workers) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "arrays/buffer.hpp"
@@ -37,12 +38,19 @@ class Points {
   std::size_t size_;
 };
 
+// Data by their name in the formula.
+struct Named {
+  std::string name;
+  View data;
+};
+
 // Factors lie as points do: one for each point, or one for each component of the formula. There are none where all are
 // 1. Both sides may share their points.
 struct Side {
   std::int64_t count = 0;
   std::shared_ptr<Points> points;
   std::vector<double> factors;
+  std::vector<Named> made_of;  // data with a row for each point, named in errors
 };
 
 // Errors for too many points, as places of points are of type int, and for the first number that is not finite.

@@ -57,6 +57,7 @@ class Approximated : public Approximation {
     for (Tree<D>* tree : {&*targets_, &sources}) tree->end();
     for (distance::Side* side : {&cut_.rows, &cut_.columns}) {
       side->points.reset();
+      side->made_of.clear();
       scale *= largest_factor(*side);
     }
     scale *= largest_of_numbers();
