@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
 #include "distance/bounds.hpp"
-#include "far/level_offsets.hpp"
 
 namespace kernweave {
 namespace far {
@@ -52,17 +52,16 @@ class Planner {
 
   Levels<D> run() {
     Levels<D> all;
-    BoxLists<Split> split(1);  // all points to all, as the only child of what is above them
-    LevelOffsets<D> offsets({Offset<D>{}});
+    Split split(1);  // all points to all, as the only child of what is above them
     each_stretch(workers_, 1, [&](std::size_t stretch, std::size_t first, std::size_t) {
-      typename BoxLists<Split>::Writer list(&split, stretch, first);
+      Split::Writer list(&split, stretch, first);
       list.next_target();
-      list.add({0, 0});
+      list.add(0);
     });
     for (std::size_t l = 0; split.any(); ++l) {
       if (l > 0) trees_.split(workers_);
       check_is_some_use(l, split);
-      split = plan_level(l, split, &offsets, &all);
+      split = plan_level(l, split, &all);
     }
     all.near = near_rectangles<D>(near_, trees_.targets, trees_.sources);
     for (const NearRectangle& r : all.near)
@@ -71,15 +70,12 @@ class Planner {
   }
 
  private:
-  // A pair of boxes that is split: its children are candidates of the next level. It has the number of its offset.
-  struct Split {
-    int source, offset;
-  };
+  // The sources of each target with which it is split: children of both are candidates of the next level.
+  using Split = BoxLists<int>;
   // How many pairs of points there are at an offset: of all its pairs of boxes, and of the largest one.
   struct Met {
-    double pairs = 0, most_pairs = -1;
+    double pairs = 0, most_pairs = 0;
 
-    bool any() const { return most_pairs >= 0; }
     void add(const Met& other) {
       pairs += other.pairs;
       most_pairs = std::max(most_pairs, other.most_pairs);
@@ -87,24 +83,21 @@ class Planner {
   };
   // What has become of the candidates of a level.
   struct Sorted {
-    Sorted(std::size_t targets, std::size_t sources, int offsets)
-        : far(static_cast<std::size_t>(stretches_of(targets))), to(targets), from(sources),
-          is_split(static_cast<std::size_t>(offsets)), split(targets), near(targets) {}
+    Sorted(std::size_t targets, std::size_t sources)
+        : far(static_cast<std::size_t>(stretches_of(targets))), to(targets), from(sources), split(targets),
+          near(targets) {}
     std::vector<std::vector<FarPair>> far;    // of each stretch
     std::vector<std::atomic<bool>> to, from;  // boxes that have series
-    std::vector<std::atomic<bool>> is_split;  // offsets of pairs that are split
-    BoxLists<Split> split;
+    Split split;
     BoxLists<Columns> near;
   };
 
   // The candidates are the children of pairs that are `split`; returns those that are split again.
-  BoxLists<Split> plan_level(std::size_t l, const BoxLists<Split>& split, LevelOffsets<D>* offsets, Levels<D>* all) {
+  Split plan_level(std::size_t l, const Split& split, Levels<D>* all) {
     const double half = trees_.cube.width / 2 / std::ldexp(1.0, static_cast<int>(l));
-    const std::vector<Met> met = met_at(l, split, *offsets);
-    std::vector<int> class_of_offset;
-    std::vector<BoxClass> classes = classes_of(offsets->all_folded(), met, half, &class_of_offset);
-    Sorted sorted = sorted_by_class(l, split, *offsets, class_of_offset, classes);
-    *offsets = offsets->below(sorted.is_split);
+    const std::map<Offset<D>, Met> met = met_at(l, split);
+    std::vector<BoxClass> classes = classes_of(met, half);
+    Sorted sorted = sorted_by_class(l, split, met, classes);
     const std::vector<double> far_pairs = pairs_of_classes(sorted.far, classes.size());
     std::vector<bool> used;
     double work = 0, all_far = 0, all_pairs = 0;
@@ -136,28 +129,60 @@ class Planner {
   // The boxes above those of a level; above the first there is one, whose only child it is.
   const std::vector<Box>& above(const Tree<D>& tree, std::size_t l) const { return l > 0 ? tree.boxes[l - 1] : root_; }
 
-  // f(source, number of the offset) for each candidate of a target box.
-  template <class F>
-  void each_candidate(std::size_t l, const BoxLists<Split>& split, const LevelOffsets<D>& offsets, const Box& target,
+  // What a candidate is, by the number that `find` gives its folded offset, and its turn.
+  struct Kind {
+    int number = kUnknown, turn = 0;
+    static constexpr int kUnknown = -1;
+  };
+
+  // For targets from `first` on: next(target), then f(target, source, its kind) for each of its candidates. The kind is
+  // found once for all children of two parents that are at the same offset.
+  template <class Find, class Next, class F>
+  void each_candidate(std::size_t l, const Split& split, std::size_t first, std::size_t last, Find find, Next next,
                       F f) const {
+    constexpr std::size_t kSteps = D == 1 ? 3 : D == 2 ? 9 : 27;  // by one less, as much or one more along each axis
     const std::vector<Box>&parents = above(trees_.sources, l), &sources = trees_.sources.boxes[l];
-    const int corner = LevelOffsets<D>::corner(target.at);
-    for (const Split& pair : split[static_cast<std::size_t>(target.parent)]) {
-      const Box& parent = parents[static_cast<std::size_t>(pair.source)];
-      for (int s = parent.first_child; s < parent.first_child + parent.children; ++s) {
-        const int of_source = LevelOffsets<D>::corner(sources[static_cast<std::size_t>(s)].at);
-        f(s, offsets.of_children(pair.offset, corner, of_source));
+    std::vector<Kind> kinds;  // of each source of the targets' parent, by the step
+    int parent_before = -1;
+    for (std::size_t t = first; t < last; ++t) {
+      const Box& target = trees_.targets.boxes[l][t];
+      const auto& split_with = split[static_cast<std::size_t>(target.parent)];
+      if (target.parent != parent_before) kinds.assign(split_with.size() * kSteps, {});
+      parent_before = target.parent;
+      next(t);
+      Kind* of_source = kinds.data();
+      for (const int with : split_with) {
+        const Box& parent = parents[static_cast<std::size_t>(with)];
+        for (int s = parent.first_child; s < parent.first_child + parent.children; ++s) {
+          const Box& source = sources[static_cast<std::size_t>(s)];
+          Kind& kind = of_source[step_between(target, source)];
+          if (kind.number == Kind::kUnknown) kind = kind_of(target, source, find);
+          f(t, s, kind);
+        }
+        of_source += kSteps;
       }
     }
   }
+  static std::size_t step_between(const Box& target, const Box& source) {
+    int step = 0;
+    for (std::size_t d = 0; d < D; ++d) step = 3 * step + (target.at[d] & 1) - (source.at[d] & 1) + 1;
+    return static_cast<std::size_t>(step);
+  }
+  template <class Find>
+  static Kind kind_of(const Box& target, const Box& source, Find find) {
+    Offset<D> offset;
+    for (std::size_t d = 0; d < D; ++d) offset[d] = target.at[d] - source.at[d];
+    const Folded<D> at = folded<D>(offset);
+    return {find(at.at), at.turn};
+  }
 
   // A formula that is nowhere far would come to the pairs of all boxes: that is refused.
-  void check_is_some_use(std::size_t l, const BoxLists<Split>& split) const {
+  void check_is_some_use(std::size_t l, const Split& split) const {
     const std::vector<Box>&targets = above(trees_.targets, l), &sources = above(trees_.sources, l);
     double all = 0;
     for (std::size_t t = 0; t < split.targets(); ++t)
-      for (const Split& pair : split[t])
-        all += static_cast<double>(targets[t].children) * sources[static_cast<std::size_t>(pair.source)].children;
+      for (const int source : split[t])
+        all += static_cast<double>(targets[t].children) * sources[static_cast<std::size_t>(source)].children;
     const double boxes = static_cast<double>(trees_.targets.boxes[l].size()) * trees_.sources.boxes[l].size();
     if (all <= kMostCandidates || all <= kMostOfAll * boxes) return;
     const std::string why = distance::why_no_series(k_, 0, D * trees_.cube.width * trees_.cube.width);
@@ -166,45 +191,45 @@ class Planner {
   }
 
   // What candidates are met at each folded offset.
-  std::vector<Met> met_at(std::size_t l, const BoxLists<Split>& split, const LevelOffsets<D>& offsets) const {
+  std::map<Offset<D>, Met> met_at(std::size_t l, const Split& split) const {
     const std::vector<Box>&targets = trees_.targets.boxes[l], &sources = trees_.sources.boxes[l];
-    std::vector<Met> met(offsets.all_folded().size());
+    std::map<Offset<D>, Met> all;
     std::mutex door;
     each_stretch(workers_, targets.size(), [&](std::size_t, std::size_t first, std::size_t last) {
-      std::vector<Met> mine(met.size());
-      for (std::size_t t = first; t < last; ++t)
-        each_candidate(l, split, offsets, targets[t], [&](int source, int offset) {
-          const double pairs = pairs_of(targets[t], sources[static_cast<std::size_t>(source)]);
-          mine[static_cast<std::size_t>(offsets.kind(offset).folded)].add({pairs, pairs});
-        });
+      std::map<Offset<D>, int> number;
+      std::vector<Met> met;
+      const auto find = [&](const Offset<D>& offset) {
+        const auto found = number.emplace(offset, static_cast<int>(met.size()));
+        if (found.second) met.emplace_back();
+        return found.first->second;
+      };
+      const auto add = [&](std::size_t t, int source, const Kind& kind) {
+        const double pairs = pairs_of(targets[t], sources[static_cast<std::size_t>(source)]);
+        met[static_cast<std::size_t>(kind.number)].add({pairs, pairs});
+      };
+      each_candidate(l, split, first, last, find, [](std::size_t) {}, add);
       const std::lock_guard<std::mutex> inside(door);
-      for (std::size_t k = 0; k < met.size(); ++k) met[k].add(mine[k]);
+      for (const auto& [offset, at] : number) all[offset].add(met[static_cast<std::size_t>(at)]);
     });
-    return met;
+    return all;
   }
 
   // --- classes, and what becomes of candidates ---
 
-  // The classes of offsets that are met, and which of them each is. Some are made at once, so that their memory is
-  // known before there are more.
-  std::vector<BoxClass> classes_of(const std::vector<Offset<D>>& offsets, const std::vector<Met>& met, double half,
-                                   std::vector<int>* class_of_offset) const {
-    std::vector<std::size_t> all;
-    class_of_offset->assign(offsets.size(), -1);
-    for (std::size_t k = 0; k < offsets.size(); ++k) {
-      if (!met[k].any()) continue;
-      (*class_of_offset)[k] = static_cast<int>(all.size());
-      all.push_back(k);
-    }
+  // The classes of the offsets that are met, in their order. Some are made at once, so that their memory is known before
+  // there are more.
+  std::vector<BoxClass> classes_of(const std::map<Offset<D>, Met>& met, double half) const {
+    const std::vector<std::pair<Offset<D>, Met>> all(met.begin(), met.end());
     std::vector<BoxClass> classes(all.size());
     double numbers = 0;
     for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
       last = std::min(all.size(), first + kClassesAtOnce);
       const bool room = numbers < kMostNumbers;
       arrays::each_task(workers_, static_cast<Index>(last - first), [&](Index task) {
-        const std::size_t c = first + static_cast<std::size_t>(task), k = all[c];
-        const bool pays = room && met[k].pairs * prices_.pair > kWorkOfClass[D - 1];
-        classes[c] = class_of<D>(k_, demands_, offsets[k], half, pays ? met[k].most_pairs * prices_.pair : 0);
+        const std::size_t c = first + static_cast<std::size_t>(task);
+        const auto& [offset, of_all] = all[c];
+        const bool pays = room && of_all.pairs * prices_.pair > kWorkOfClass[D - 1];
+        classes[c] = class_of<D>(k_, demands_, offset, half, pays ? of_all.most_pairs * prices_.pair : 0);
       });
       for (std::size_t c = first; c < last; ++c)
         numbers += static_cast<double>(classes[c].series.coefficients.size());
@@ -212,36 +237,35 @@ class Planner {
     return classes;
   }
 
-  Sorted sorted_by_class(std::size_t l, const BoxLists<Split>& above, const LevelOffsets<D>& offsets,
-                         const std::vector<int>& class_of_offset, const std::vector<BoxClass>& classes) const {
+  Sorted sorted_by_class(std::size_t l, const Split& above, const std::map<Offset<D>, Met>& met,
+                         const std::vector<BoxClass>& classes) const {
     const std::vector<Box>&targets = trees_.targets.boxes[l], &sources = trees_.sources.boxes[l];
-    Sorted out(targets.size(), sources.size(), offsets.count());
+    std::map<Offset<D>, int> number;
+    for (const auto& entry : met) number.emplace_hint(number.end(), entry.first, static_cast<int>(number.size()));
+    const auto find = [&](const Offset<D>& offset) { return number.at(offset); };
+    Sorted out(targets.size(), sources.size());
     each_stretch(workers_, targets.size(), [&](std::size_t stretch, std::size_t first, std::size_t last) {
-      typename BoxLists<Split>::Writer split(&out.split, stretch, first);
+      Split::Writer split(&out.split, stretch, first);
       typename BoxLists<Columns>::Writer near(&out.near, stretch, first);
       std::vector<FarPair> far;
-      for (std::size_t t = first; t < last; ++t) {
+      const auto next = [&](std::size_t) {
         split.next_target();
         near.next_target();
-        each_candidate(l, above, offsets, targets[t], [&](int number, int offset) {
-          const auto& kind = offsets.kind(offset);
-          const int its_class = class_of_offset[static_cast<std::size_t>(kind.folded)];
-          const Box& source = sources[static_cast<std::size_t>(number)];
-          switch (fate_of(classes[static_cast<std::size_t>(its_class)], static_cast<int>(l), targets[t], source)) {
-            case Fate::skipped: far.push_back({static_cast<int>(t), number, its_class, FarPair::kSkipped}); break;
-            case Fate::near: near.add({source.begin, source.end}); break;
-            case Fate::split:
-              split.add({number, offset});
-              note(&out.is_split, offset);
-              break;
-            case Fate::far:
-              far.push_back({static_cast<int>(t), number, its_class, kind.turn});
-              note(&out.to, static_cast<int>(t));
-              note(&out.from, number);
-              break;
-          }
-        });
-      }
+      };
+      each_candidate(l, above, first, last, find, next, [&](std::size_t t, int s, const Kind& kind) {
+        const Box& source = sources[static_cast<std::size_t>(s)];
+        const int target = static_cast<int>(t);
+        switch (fate_of(classes[static_cast<std::size_t>(kind.number)], static_cast<int>(l), targets[t], source)) {
+          case Fate::skipped: far.push_back({target, s, kind.number, FarPair::kSkipped}); break;
+          case Fate::near: near.add({source.begin, source.end}); break;
+          case Fate::split: split.add(s); break;
+          case Fate::far:
+            far.push_back({target, s, kind.number, kind.turn});
+            note(&out.to, target);
+            note(&out.from, s);
+            break;
+        }
+      });
       out.far[stretch] = by_kind(far, classes.size());
     });
     return out;
