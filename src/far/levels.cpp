@@ -216,8 +216,8 @@ class Planner {
 
   // --- classes, and what becomes of candidates ---
 
-  // The classes of the offsets that are met, in their order. Some are made at once, so that their memory is known before
-  // there are more.
+  // The classes of the offsets that are met, in their order. Some are made at once, so that their memory is known
+  // before there are more.
   std::vector<BoxClass> classes_of(const std::map<Offset<D>, Met>& met, double half) const {
     const std::vector<std::pair<Offset<D>, Met>> all(met.begin(), met.end());
     std::vector<BoxClass> classes(all.size());
