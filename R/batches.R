@@ -92,7 +92,7 @@ pairs_of_batch <- function(pairs, k, batches) {
   said <- if (!is.null(pairs)) said_of(pairs)
   if (is.null(said$where) || !has_batches(said$where)) return(pairs)
   said$where <- of_batch(said$where, k, batches)
-  new_pairs(said)
+  new_pairs(said, pairs$swapped)
 }
 
 refuse_batches_of <- function(x, what) {

@@ -224,7 +224,7 @@ low_rank_block <- function(x, rows, columns) {
 can_take <- function(tensor) {
   said <- said_of(tensor$pairs)
   pairwise <- vapply(operands_of(tensor$formula), function(operand) operand$axis == "pair", NA)
-  is.null(said$ranges) && is.null(said$pattern) && !any(pairwise)
+  is.null(said$pattern) && !any(pairwise)
 }
 
 take_both <- function(tensor, rows, columns) {

@@ -7,10 +7,11 @@
 #   where     a logical lazy tensor
 #   pattern   a lazy tensor, too, that is a sparse matrix
 
-new_pairs <- function(said) {
+# Of what is said as a formula sees it. Rectangles lie in blocks of the rule's own rows: a rule `swapped` stays so.
+new_pairs <- function(said, swapped = FALSE) {
   rule <- new.env(parent = topenv())
-  rule$said <- said[c("by", "ranges", "where", "pattern")]
-  list(rule = rule, swapped = FALSE)
+  rule$said <- (if (swapped) said_swapped(said) else said)[c("by", "ranges", "where", "pattern")]
+  list(rule = rule, swapped = swapped)
 }
 
 swapped_pairs <- function(pairs) {
@@ -22,26 +23,28 @@ swapped_pairs <- function(pairs) {
 said_of <- function(pairs) {
   rule <- pairs$rule
   if (!isTRUE(pairs$swapped)) return(rule$said)
-  if (is.null(rule$said_swapped)) {
-    said <- rule$said
-    if (!is.null(said$by)) said$by <- list(i = said$by$j, j = said$by$i)
-    if (!is.null(said$ranges)) said$ranges <- swapped_ranges(said$ranges)
-    for (what in c("where", "pattern")) if (!is.null(said[[what]])) said[[what]] <- t(said[[what]])
-    rule$said_swapped <- said
-  }
+  if (is.null(rule$said_swapped)) rule$said_swapped <- said_swapped(rule$said)
   rule$said_swapped
+}
+
+said_swapped <- function(said) {
+  if (!is.null(said$by)) said$by <- list(i = said$by$j, j = said$by$i)
+  if (!is.null(said$ranges)) said$ranges <- swapped_ranges(said$ranges)
+  for (what in c("where", "pattern")) if (!is.null(said[[what]])) said[[what]] <- t(said[[what]])
+  said
 }
 
 # Two restrictions of one formula: pairs are those that both leave.
 and_pairs <- function(a, b) {
   if (is.null(a) || is.null(b)) return(a %or% b)
+  swapped <- if (is.null(said_of(b)$ranges)) a$swapped else b$swapped
   a <- said_of(a)
   b <- said_of(b)
   if (!is.null(a$ranges) && !is.null(b$ranges)) {
     abort("unsupported", "a formula that is restricted by ranges cannot be restricted by other ranges")
   }
   new_pairs(list(by = met_groups(a$by, b$by), ranges = a$ranges %or% b$ranges, where = both_hold(a$where, b$where),
-                 pattern = both_hold(a$pattern, b$pattern)))
+                 pattern = both_hold(a$pattern, b$pattern)), swapped)
 }
 
 # The engine calls this by name, where two formulas meet (src/r_lazy.cpp). Groups that are said of one side each belong
@@ -59,7 +62,7 @@ merge_pairs <- function(a, b) {
   by <- met_groups(x$by, y$by)
   if (identical(by, x$by)) return(a)
   if (identical(by, y$by)) return(b)
-  new_pairs(c(list(by = by), x[rest]))
+  new_pairs(c(list(by = by), x[rest]), a$swapped)
 }
 
 met_groups <- function(a, b) {
@@ -333,16 +336,16 @@ as_pairs_lie <- function(R, results, data, operands) {
 pairs_of_points <- function(pairs, axis, rows, operand) {
   if (is.null(pairs)) return(NULL)
   said <- said_of(pairs)
-  if (!is.null(said$ranges) || !is.null(said$pattern)) {
-    by <- if (is.null(said$ranges)) "a sparse matrix" else "ranges"
-    abort("unsupported", "points of a formula that is restricted by ", by, " cannot be taken; take them before ",
+  if (!is.null(said$pattern)) {
+    abort("unsupported", "points of a formula that is restricted by a sparse matrix cannot be taken; take them before ",
           "restrict()")
   }
+  if (!is.null(said$ranges)) said$ranges <- ranges_of_points(said$ranges, axis, unname(rows))
   if (!is.null(said$by[[axis]])) {
     said$by[[axis]]$codes <- said$by[[axis]]$codes[rows]
   }
   if (!is.null(said$where) && has_axis(said$where, axis)) said$where <- take_points_by(said$where, axis, operand, rows)
-  new_pairs(said)
+  new_pairs(said, pairs$swapped)
 }
 
 # The values of all pairs, 0 where there is none, as a formula that is not restricted.

@@ -133,6 +133,25 @@ ranges_in_order <- function(near, order, extent) {
                  blocks = c(count, count), named = count), class = "kernweave_ranges")
 }
 
+# Of points taken along an axis, which lie in the order of their places; a range of which none was taken is gone.
+ranges_of_points <- function(ranges, axis, rows) {
+  side <- match(axis, c("i", "j"))
+  of_all <- ranges$order[[axis]]
+  places <- if (is.null(of_all)) rows else match(rows, of_all)
+  at <- par_order(places)
+  places <- places[at]
+  ends <- paste0(axis, c("_from", "_to"))
+  found <- ranges$rectangles
+  found[[ends[1]]] <- findInterval(found[[ends[1]]] - 1, places) + 1
+  found[[ends[2]]] <- findInterval(found[[ends[2]]], places)
+  found <- lapply(found, `[`, found[[ends[1]]] <= found[[ends[2]]])
+  order <- list(i = ranges$order$i, j = ranges$order$j)
+  order[axis] <- list(at)
+  extent <- ranges$extent
+  extent[side] <- length(rows)
+  ranges_in_order(found, order, extent)
+}
+
 check_ranges <- function(ranges) {
   if (is.null(ranges) || inherits(ranges, "kernweave_ranges")) return(ranges)
   abort("input", "`ranges` must be made by ranges(), not ", describe(ranges))

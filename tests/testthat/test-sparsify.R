@@ -182,3 +182,46 @@ test_that("it prints what is left, and says why it cannot be", {
   refused(sparsify(exp(-sqdist(Vi(x), Vj(d = 2)))), "no_data")
   refused(sparsify(Vi(c(1, NA, rep(1, 198))) * K), "input", "factor of point 2 along i")
 })
+
+test_that("rows and columns are those of the matrix, also turned, taken twice and beside other conditions", {
+  x <- with_local_seed(59, matrix(stats::runif(240), ncol = 2))
+  y <- with_local_seed(60, matrix(stats::runif(160), ncol = 2))
+  rownames(x) <- paste0("p", seq_len(120))
+  all <- sparsify(kernel_gaussian(x, y, scale = 0.03))
+  A <- as.matrix(all)
+  rows <- list(c(100, 3, 3, 7, 120), 120:1, -(1:60), integer(0), c("p9", "p4"), rep(c(TRUE, FALSE, FALSE), 40))
+  columns <- c(80, 2, 2, 11:60)
+  forms <- list(
+    plain = list(all, A),
+    beside = list(restrict(all, where = row_index() < col_index(), by = list(rep(1:2, 60), rep(1:2, 40))),
+                  A * (row(A) < col(A)) * (row(A) %% 2 == col(A) %% 2)),
+    turned = list(t(exclude_diag(t(all))), A * (row(A) != col(A)))
+  )
+  for (name in names(forms)) for (at in rows) {
+    S <- forms[[name]][[1]]
+    D <- forms[[name]][[2]]
+    expect_equal(as.matrix(S[at, ]), D[at, , drop = FALSE], label = name)
+    expect_equal(as.matrix(t(S)[columns, at]), t(D)[columns, at, drop = FALSE], label = name)
+    expect_equal(as.matrix(S[at, ][, columns]), D[at, columns, drop = FALSE], label = name)
+  }
+  expect_null(kernweave:::truncation_of(all[1:9, ]))
+  lengths <- ranges(c(50, 30, 40), c(20, 60), rbind(c(TRUE, FALSE), c(FALSE, TRUE), TRUE))
+  B <- restrict(kernel_gaussian(x, y, scale = 0.3), ranges = lengths)
+  expect_equal(as.matrix(B[c(110, 60, 1), columns]), as.matrix(B)[c(110, 60, 1), columns])
+  expect_equal(as.matrix(as_op(B)[c(110, 60, 1), columns]), as.matrix(B)[c(110, 60, 1), columns])
+})
+
+test_that("audit() computes rows of sums and solutions of what is left", {
+  x <- with_local_seed(61, matrix(stats::runif(400), ncol = 2))
+  S <- sparsify(kernel_gaussian(x, scale = 0.05))
+  for (index in c("i", "j")) {
+    expect_lt(audit(sum(S, index = index, call = FALSE), rows = 200)$error, 1e-13)
+    single <- audit(sum(lazy_set(S, precision = "float32"), index = index, call = FALSE), rows = 50, seed = 1)$error
+    expect_gt(single, 1e-9)
+    expect_lt(single, 1e-5)
+  }
+  b <- with_local_seed(62, stats::rnorm(200))
+  found <- suppressMessages(solve(S, b, ridge = 0.5, method = "cg", tol = 1e-3))
+  exact <- as.matrix(S) %*% found + 0.5 * found - b
+  expect_equal(audit(found, rows = 200)$error, max(abs(exact)) / sqrt(mean(b^2)), tolerance = 1e-6)
+})
