@@ -51,7 +51,7 @@
 #' @param variance,nugget `NULL` to be estimated, or a number
 #' @param method `"REML"` or `"ML"`
 #' @param weights of the observations: the variance of the noise of one is `nugget / weight`
-#' @param estimate_on how many rows the covariance is estimated on
+#' @param estimate_on how many rows the covariance is estimated on, more than it has parameters and the trend columns
 #' @param control [fit_control()]
 #' @param ... not used
 #' @return An object of class `gp_fit`: `variance`, `nugget`, `kernel` with its numbers, `coefficients` of the trend,
@@ -207,6 +207,7 @@ check_gp_data <- function(model, settings, inputs) {
     abort("data", "rows ", model$rows[twins[1]], " and ", model$rows[twins[2]], " coincide, and the nugget is 0; ",
           "estimate the nugget (`nugget = NULL`)")
   }
+  check_estimate_on(model, settings$estimate_on)
   scales <- sum(model$layout$name == "scale")
   if (scales > 20 && n < 10 * scales) {
     abort("data", n, " rows do not tell ", scales, " scales apart, one for each variable: give ard = FALSE, or 10 ",
@@ -217,6 +218,15 @@ check_gp_data <- function(model, settings, inputs) {
     message("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
             ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")
   }
+}
+
+# Rows that leave no degree of freedom beside what is estimated.
+check_estimate_on <- function(model, rows) {
+  estimated <- nrow(model$layout)
+  least <- estimated + ncol(model$Q) + 1
+  if (!estimated || rows >= min(least, length(model$y))) return(invisible())
+  abort("value", "`estimate_on` must be at least ", least, ", not ", rows, ": of the covariance there are ",
+        counted(estimated, "parameter"), ", and of the trend ", counted(ncol(model$Q), "column"))
 }
 
 # --- the fit ------------------------------------------------------------------------------------------------

@@ -100,6 +100,19 @@ test_that("settings of fits are looked at where they are given, and shown in a l
                             "  not given: lower, upper, rank"))
 })
 
+test_that("the rows a covariance is estimated on are more than its parameters and the trend's columns", {
+  few <- function(...) gp_fit(mpg ~ wt, mtcars, ...)
+  expect_said(few(estimate_on = 4), "value", paste0("`estimate_on` must be at least 5, not 4: of the covariance there ",
+                                                    "are 3 parameters, and of the trend 1 column"))
+  expect_said(few(estimate_on = 4, trend = ~wt, nugget = 1), "value",
+              "at least 5, not 4: of the covariance there are 2 parameters, and of the trend 2 columns")
+  expect_silent(suppressWarnings(few(estimate_on = 5)))
+  # Where nothing is estimated, or all rows are taken, there is nothing to refuse.
+  all_given <- function(on) few(kernel = kernel_spec("matern52", 1), variance = 30, nugget = 5, estimate_on = on)
+  expect_equal(fitted(all_given(3)), fitted(all_given(Inf)))
+  expect_s3_class(suppressWarnings(gp_fit(mpg ~ wt, mtcars[1:4, ], estimate_on = 4)), "gp_fit")
+})
+
 test_that("fits say how they were solved, in which units the kernel is, and its name as it was typed", {
   bumps <- function(x, y, scale = 1) kernel_cauchy(x, y, scale)
   through <- function(k) kernel_ridge(mpg ~ wt, mtcars, lambda = 1, kernel = k)
