@@ -10,24 +10,35 @@
 #include <vector>
 #if !defined(_WIN32)
 #include <pthread.h>
+#include <signal.h>
 #endif
 
 namespace kernweave {
 namespace crew {
 namespace {
 
+// Threads that are started meanwhile get no signals, which are for the thread that R runs on: one of those that wait
+// would take the end of a child from it.
+class NoSignals {
+#if !defined(_WIN32)
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+#endif
+};
+
 class Crew {
  public:
   void start(std::function<void()> work) {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (waiting_.empty()) {
-      auto made = std::make_unique<Hand>();
-      Hand* const hand = made.get();
-      hand->thread = std::thread([this, hand] { live(hand); });
-      all_.push_back(std::move(made));
-      hand->work = std::move(work);
-      return;
-    }
+    if (waiting_.empty()) add_hand();
     Hand* const hand = waiting_.back();
     waiting_.pop_back();
     hand->work = std::move(work);
@@ -49,6 +60,21 @@ class Crew {
     std::condition_variable wake;
     std::function<void()> work;
   };
+
+  // There is room for all to wait before there is a thread that comes to.
+  void add_hand() {
+    waiting_.reserve(all_.size() + 1);
+    all_.push_back(std::make_unique<Hand>());
+    Hand* const hand = all_.back().get();
+    try {
+      const NoSignals none;
+      hand->thread = std::thread([this, hand] { live(hand); });
+    } catch (...) {
+      all_.pop_back();
+      throw;
+    }
+    waiting_.push_back(hand);
+  }
 
   void live(Hand* hand) {
     std::unique_lock<std::mutex> lock(mutex_);

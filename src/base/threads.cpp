@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #if !defined(_WIN32)
@@ -72,6 +73,7 @@ class Team {
       });
       ++running_;
     } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
     }
   }
 
@@ -107,6 +109,7 @@ class Team {
       lock.lock();
     }
   }
+
   // Until nobody has this team any more.
   void wait() {
     std::unique_lock<std::mutex> lock(mutex_);

@@ -141,10 +141,11 @@ class Approximated : public Approximation {
   std::vector<double> in_order(const double* weights, int columns) const {
     const std::int64_t n = cut_.columns.count;
     const std::vector<double>& factors = cut_.columns.factors;
+    const Fresh<int>& order = order_of_columns();
     std::vector<double> sorted(static_cast<std::size_t>(n * columns));
     for (std::int64_t c = 0; c < columns; ++c)
       for (std::int64_t p = 0; p < n; ++p) {
-        const auto from = static_cast<std::size_t>(order_of_columns()[static_cast<std::size_t>(p)]);
+        const auto from = static_cast<std::size_t>(order[static_cast<std::size_t>(p)]);
         sorted[static_cast<std::size_t>(p + c * n)] =
             weights[from + static_cast<std::size_t>(c * n)] * (factors.empty() ? 1 : factors[from]);
       }
@@ -155,10 +156,11 @@ class Approximated : public Approximation {
   void put_back(const std::vector<double>& sums, const std::vector<double>& off, int columns, double* out,
                 double* bounds) const {
     const std::int64_t m = cut_.rows.count;
+    const Fresh<int>& order = order_of_rows();
     for (std::int64_t c = 0; c < columns; ++c)
       for (std::int64_t d = 0; d < cut_.components; ++d)
         for (std::int64_t p = 0; p < m; ++p) {
-          const auto to = static_cast<std::size_t>(order_of_rows()[static_cast<std::size_t>(p)]);
+          const auto to = static_cast<std::size_t>(order[static_cast<std::size_t>(p)]);
           const double factor = factor_at(to, static_cast<std::size_t>(d));
           const auto place = to + static_cast<std::size_t>((c * components() + (cut_.adds_up ? 0 : d)) * m);
           double sum = 0, bound = 0;

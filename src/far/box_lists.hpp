@@ -51,9 +51,9 @@ class BoxLists {
     Writer(BoxLists* lists, std::size_t stretch, std::size_t first)
         : lists_(*lists), items_(lists->of_stretch_[stretch]), first_(first) {}
     ~Writer() {
-      starts_.push_back(items_.size());
-      for (std::size_t k = 0; k + 1 < starts_.size(); ++k)
-        lists_.of_target_[first_ + k] = {items_.data() + starts_[k], items_.data() + starts_[k + 1]};
+      const Item* last = items_.data() + items_.size();
+      for (std::size_t k = starts_.size(); k-- > 0; last = items_.data() + starts_[k])
+        lists_.of_target_[first_ + k] = {items_.data() + starts_[k], last};
     }
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;

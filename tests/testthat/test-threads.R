@@ -42,3 +42,18 @@ test_that("threads that wait are found again, after errors, in a forked process,
     expect_identical(answer, list(once, once))
   expect_identical(run(), once)
 })
+
+test_that("threads that wait take no signals, which are for R", {
+  skip_if_not(dir.exists("/proc/self/task"), "no list of threads")
+  r_dismiss_threads()
+  before <- list.files("/proc/self/task")
+  reduction(exp(-sqdist(Vi(1:300), Vj(1:3000))), "sum", index = "j", threads = 3)
+  made <- setdiff(list.files("/proc/self/task"), before)
+  expect_gt(length(made), 0)
+  for (thread in made) {
+    blocked <- grep("^SigBlk:", readLines(file.path("/proc/self/task", thread, "status")), value = TRUE)
+    first_20 <- strtoi(substring(blocked, nchar(blocked) - 4), 16)
+    ends_of_children_and_interrupts <- 0x10002
+    expect_equal(bitwAnd(first_20, ends_of_children_and_interrupts), ends_of_children_and_interrupts)
+  }
+})
