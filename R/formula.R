@@ -18,7 +18,8 @@
 #' @param K number of results, for reductions that give a list of them
 #' @param weight text of a formula that weighs the terms, for reductions that take one
 #' @param ... settings: `device`, `precision`, `threads`
-#' @return A function of a list of data (by name, or in the order of `args`), or of the data themselves.
+#' @return A function of a list of data (by name, or in the order of `args`), or of the data themselves. Printed, it
+#'   shows the formula and its variables.
 #' @seealso [kernweave_operations()] for the names, [keops_kernel()] for texts as KeOps reads them,
 #'   [as.function()][as.function.lazy_reduction]
 #' @export
@@ -173,11 +174,16 @@ say_once <- function(what, ...) {
 data_function <- function(R, operands) {
   run <- caller_of(R, operands)
   names <- vapply(operands, `[[`, "", "name")
-  function(...) {
+  lazy_function(function(...) {
     data <- list(...)
     if (length(data) == 1 && is.list(data[[1]]) && !is.data.frame(data[[1]])) data <- data[[1]]
     run(in_order(data, names))
-  }
+  }, R, operands)
+}
+
+# A function of the data of operands, which is called as any other and shows what it computes.
+lazy_function <- function(f, R, operands) {
+  structure(f, reduction = R, operands = unname(operands), class = c("lazy_function", "function"))
 }
 
 in_order <- function(data, names) {

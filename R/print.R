@@ -28,7 +28,10 @@ shape_text <- function(x) {
 # One line for each operand, under the name it has in the formula. Numbers written in the formula say what
 # they are themselves.
 operand_lines <- function(formula) {
-  operands <- Filter(function(operand) !operand$literal, operands_of(formula))
+  lines_of_operands(Filter(function(operand) !operand$literal, operands_of(formula)))
+}
+
+lines_of_operands <- function(operands) {
   names <- make.unique(vapply(operands, `[[`, "", "name"))
   sprintf("  `%s` %s", names, vapply(operands, operand_text, ""))
 }
@@ -61,7 +64,7 @@ settings_text <- function(settings) {
 #' `sum()`, `mean()`, `min()` and `max()` without `index` fold the components of each pair and stay lazy; where such a
 #' one is the last step of a formula, `print()` says so.
 #'
-#' @param x,object a lazy tensor, a lazy reduction or a linear operator
+#' @param x,object a lazy tensor, a lazy reduction, a linear operator, or a function of data as [kernel_op()] returns it
 #' @param digits significant digits of the numbers in a formula
 #' @param ... not used
 #' @return `x`, invisibly; for `format` a text; for `summary` a list of class `summary.lazy_tensor`.
@@ -175,6 +178,34 @@ str.lazy_reduction <- function(object, ...) {
   others <- length(object$outputs) - 1
   cat("<lazy reduction> ", output_text(object$outputs[[1]], 60L), if (others) paste(" and", others, "more"), "; ",
       state_text(object), "\n", sep = "")
+}
+
+#' @rdname lazy-print
+#' @export
+print.lazy_function <- function(x, digits = getOption("digits"), ...) {
+  cat("<function> of ", named_data(x), "\n", sep = "")
+  cat(paste0("  ", format(x, digits = digits), "\n"), sep = "")
+  writeLines(lines_of_operands(attr(x, "operands")))
+  R <- attr(x, "reduction")
+  writeLines(as.character(pair_lines(R$pairs)))
+  writeLines(settings_text(R$settings))
+  invisible(x)
+}
+
+named_data <- function(f) {
+  names <- make.unique(vapply(attr(f, "operands"), `[[`, "", "name"))
+  if (length(names)) paste0("`", names, "`", collapse = ", ") else "no data"
+}
+
+#' @rdname lazy-print
+#' @export
+format.lazy_function <- function(x, digits = getOption("digits"), ...) format(attr(x, "reduction"), digits = digits)
+
+#' @rdname lazy-print
+#' @export
+str.lazy_function <- function(object, ...) {
+  cat("<function> of ", named_data(object), ": ", output_text(attr(object, "reduction")$outputs[[1]], 60L), "\n",
+      sep = "")
 }
 
 #' @rdname lazy-print

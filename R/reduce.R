@@ -295,7 +295,7 @@ as.function.lazy_reduction <- function(x, ...) {
   values <- as.call(c(quote(list), lapply(names, as.name)))
   f <- as.function(c(formals, call("call_it", values)))
   environment(f) <- list2env(list(call_it = call_it), parent = topenv())
-  f
+  lazy_function(f, x, free)
 }
 
 # Runs a reduction on a list of data for its free operands. Where every operand of the plan is free,

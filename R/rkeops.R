@@ -20,7 +20,7 @@
 #' @param formula text of a formula with its reduction, such as `"Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)"`
 #' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)")`
 #' @param sum_scheme not used: sums are always exact to rounding, tile by tile
-#' @param operator what `keops_kernel()` or `keops_grad()` made
+#' @param operator what `keops_kernel()`, `keops_grad()` or [kernel_op()] made
 #' @param var name of a variable of the operator, or its position counted from 0
 #' @param input a list of options by name: `backend` ("CPU" or "GPU"), `device_id`, `precision`, `verbosity`
 #' @param option names of options; all of them by default
@@ -62,7 +62,7 @@ keops_kernel <- function(formula, args, sum_scheme = "auto") {
 keops_grad <- function(operator, var) {
   R <- attr(operator, "reduction")
   if (is.null(R)) {
-    abort("input", "`operator` must be made by keops_kernel() or keops_grad(), not ", describe(operator))
+    abort("input", "`operator` must be made by keops_kernel(), keops_grad() or kernel_op(), not ", describe(operator))
   }
   operands <- attr(operator, "operands")
   if (is.numeric(var) && length(var) == 1 && var %in% (seq_along(operands) - 1)) var <- operands[[var + 1]]$name
@@ -85,7 +85,7 @@ keops_operator <- function(R, operands) {
     data <- in_order(input, names)
     run(if (inner_dim %in% c("row", "0")) Map(turn, data, operands) else unname(data))
   }
-  structure(call_it, reduction = R, operands = operands)
+  lazy_function(call_it, R, operands)
 }
 
 #' @rdname rkeops

@@ -71,6 +71,28 @@ test_that("str() is a line, of a tensor, of a reduction, within a list", {
   expect_lt(max(nchar(lines_of(str(Reduce(`+`, rep(list(K), 100)))))), 120)
 })
 
+test_that("functions of data show formula, variables and settings, and are called as any other", {
+  f <- kernel_op("exp(-s * sqdist(x, y)) * 3.14159265358", c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)"), threads = 2)
+  lines <- c("<function> of `x`, `y`, `s`", "  sum over j of exp(-s * sqdist(x, y)) * 3.141593",
+             "  `x` along i (placeholder, width 3)", "  `y` along j (placeholder, width 3)",
+             "  `s` parameter (placeholder, width 1)", "  set: threads = 2")
+  expect_identical(lines_of(print(f)), lines)
+  expect_identical(lines_of(print(f, digits = 3))[2], sub("3.141593", "3.14", lines[2]))
+  expect_identical(format(f), trimws(lines[2]))
+  expect_identical(lines_of(str(f)), paste0(lines[1], ":", sub(" ", "", lines[2])))
+  expect_true(is.function(f))
+  expected <- rowSums(exp(-2 * as.matrix(sqdist(X, Y)))) * pi
+  expect_equal(as.vector(f(x, y, 2)), expected)
+  expect_equal(as.vector(do.call(f, list(s = 2, y = y, x = x))), expected)
+  expect_equal(unlist(lapply(list(list(x, y, 2)), f)), expected)
+  waits <- as.function(sum(exp(-sqdist(Vi(dim = 3, name = "z"), Y)), index = "j"))
+  expect_identical(lines_of(print(waits))[1:2], c("<function> of `z`", "  sum over j of exp(-sqdist(z, y))"))
+  expect_identical(names(formals(waits)), "z")
+  expect_identical(lines_of(print(as.function(R)))[1], "<function> of no data")
+  slope <- keops_grad(keops_kernel("Sum_Reduction((x | y), 1)", c("x = Vi(3)", "y = Vj(3)")), "x")
+  expect_identical(lines_of(print(slope))[1], "<function> of `x`, `y`, `cotangent`")
+})
+
 test_that("the situation report says how many cores are used, and how to have all", {
   report <- kernweave_sitrep()
   expect_match(report$cpu[["threads"]], "^[0-9]+ of [0-9]+ cores?$")

@@ -24,6 +24,8 @@ test_that("gradients are adjoint: shaped like the variable, named or counted fro
   expected <- vjp(sum(exp(-0.5 * sqdist(X, Vj(y))) * Vj(b), index = "j", call = FALSE), X, g)
   expect_equal(keops_grad(op, "x")(list(x, y, b, 0.5, g)), expected)
   expect_equal(keops_grad(op, 0)(list(x, y, b, 0.5, g)), expected)
+  own <- kernel_op("exp(-s * sqnorm2(x - y)) * b", args)
+  expect_equal(keops_grad(own, 0)(list(x, y, b, 0.5, g)), expected)
   twice <- keops_grad(keops_grad(op, "x"), "b")(list(x, y, b, 0.5, g, x))
   expect_identical(dim(twice), dim(b))
 })
