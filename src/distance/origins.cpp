@@ -1,6 +1,7 @@
 // Parameters are numbers; what is linear in data is found by linear maps, products by the operations that make them.
 #include "distance/origins.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -10,6 +11,16 @@
 
 namespace kernweave {
 namespace distance {
+namespace {
+
+// Operands made of one matrix have its numbers, or copies of them where it is of integers.
+bool have_same_numbers(const View& a, const View& b) {
+  if (a.data == b.data) return true;
+  return !a.sparse() && !b.sparse() && a.rows == b.rows && a.columns == b.columns &&
+         std::equal(a.data, a.data + a.rows * a.columns, b.data);
+}
+
+}  // namespace
 
 Origins::Depends Origins::depends(const Ref& ref) const {
   if (ref.from == Ref::From::number) return Depends::param;
@@ -54,11 +65,12 @@ std::string Origins::name_of(const Ref& ref) const {
 Ref Origins::first_known(const Ref& ref) const {
   if (ref.from != Ref::From::variable) return ref;
   const auto axis = [&](int variable) { return plan_.variables[static_cast<std::size_t>(variable)].axis; };
-  const auto numbers = [&](int variable) { return data_[static_cast<std::size_t>(variable)].data; };
+  const auto data = [&](int variable) -> const View& { return data_[static_cast<std::size_t>(variable)]; };
   Ref first = ref;
   for (first.index = 0; first.index < ref.index; ++first.index) {
     const bool as_wide = plan_.variables[static_cast<std::size_t>(first.index)].width == ref.width;
-    if (as_wide && axis(first.index) == axis(ref.index) && numbers(first.index) == numbers(ref.index)) break;
+    const bool on_its_axis = axis(first.index) == axis(ref.index);
+    if (as_wide && on_its_axis && have_same_numbers(data(first.index), data(ref.index))) break;
   }
   return first;
 }

@@ -205,3 +205,15 @@ test_that("what is no formula of one distance says by what", {
     expect_error(approximate(case[[1]]), case[[2]], class = "kernweave_error_not_a_distance", label = format(case[[1]]))
   }
 })
+
+test_that("points of integers, of TRUE and FALSE and of data frames stand on both sides, and in differences", {
+  x <- with_local_seed(71, matrix(sample(30L, 600, TRUE), 300))
+  b <- with_local_seed(72, stats::rnorm(300))
+  for (points in list(x, x > 15, as.data.frame(x))) {
+    F <- (Vi(points) - Vj(points)) * exp(-sqdist(Vi(points), Vj(points)) / 100)
+    z <- data.matrix(as.data.frame(points)) + 0
+    K <- exp(-as.matrix(stats::dist(z))^2 / 100)
+    expected <- z * as.vector(K %*% b) - K %*% (z * b)
+    expect_equal(unname(as.matrix(sum(F, index = "j", weight = Vj(b), tol = 1e-9))), unname(expected), tolerance = 1e-7)
+  }
+})
