@@ -1,6 +1,7 @@
 // One GPU that has been opened: what it is, its memory, its stream.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -124,6 +125,14 @@ class Device {
   std::map<const unsigned char*, std::shared_ptr<Kernels>> images_;
   long long calls_ = 0;
 };
+
+// What a kernel is launched with: the bytes of its one argument.
+template <class Argument>
+std::vector<char> arguments_of(const Argument& argument) {
+  std::vector<char> bytes(sizeof argument);
+  std::memcpy(bytes.data(), &argument, sizeof argument);
+  return bytes;
+}
 
 // The device of this number, opened when first asked for.
 Device& open(int number);

@@ -1,6 +1,5 @@
 // Kernels whose threads' work is a function of the thread's number alone: their text, and their launches.
 #pragma once
-#include <cstring>
 #include <string>
 #include <vector>
 #include "device/device.hpp"
@@ -19,9 +18,7 @@ void launch_for_each(Device* device, const std::string& text, const char* kernel
 // The same with a thread for each number that the task counts.
 template <class Task>
 void launch_for_each(Device* device, const std::string& text, const char* kernel, const Task& task) {
-  std::vector<char> bytes(sizeof task);
-  std::memcpy(bytes.data(), &task, sizeof task);
-  launch_for_each(device, text, kernel, task.count, bytes);
+  launch_for_each(device, text, kernel, task.count, arguments_of(task));
 }
 
 }  // namespace device

@@ -1,7 +1,6 @@
 // The driver, the compiler and a first kernel are asked in turn.
 #include "device/probe.hpp"
 
-#include <cstring>
 #include <map>
 
 #include "base/error.hpp"
@@ -23,9 +22,7 @@ bool computes(Device* gpu) {
   const Kernels kernels(compiler().found ? static_cast<const void*>(compile(kProbe, gpu->capability()).data())
                                          : probe_image());
   const Pointer at = memory.at();
-  std::vector<char> arguments(sizeof at);
-  std::memcpy(arguments.data(), &at, sizeof at);
-  gpu->launch(kernels.find("probe"), 1, 1, 1, kProbeThreads, 0, arguments);
+  gpu->launch(kernels.find("probe"), 1, 1, 1, kProbeThreads, 0, arguments_of(at));
   double out[kProbeThreads] = {};
   gpu->download(out, at, sizeof out);
   for (unsigned k = 0; k < kProbeThreads; ++k)

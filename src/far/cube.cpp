@@ -133,8 +133,8 @@ Cube<D> Cube<D>::around(const Points& rows, const Points& columns, const arrays:
     return all;
   }
   Ends<D> fence, rows_within, columns_within;
-  for (const Points* points : {&rows, &columns})
-    if (points == &rows || !one) put_fence<D>(*points, &fence);
+  put_fence<D>(rows, &fence);
+  if (!one) put_fence<D>(columns, &fence);
   const double farther = kFarAway * fence.width();
   for (std::size_t d = 0; d < D; ++d) {
     fence.least[d] -= farther;

@@ -1,6 +1,5 @@
 // Launches of the kernels for points in order and pairs far apart (kernweave/gpu/curve.hpp, far.hpp).
 #pragma once
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -23,9 +22,7 @@ void launch(device::Device* device, int components, const char* kernel, const Gr
             const std::vector<char>& task);
 template <class Task>
 void launch(device::Device* device, int components, const char* kernel, const Grid& grid, const Task& task) {
-  std::vector<char> bytes(sizeof task);
-  std::memcpy(bytes.data(), &task, sizeof task);
-  launch(device, components, kernel, grid, bytes);
+  launch(device, components, kernel, grid, device::arguments_of(task));
 }
 
 // The text that a device's compiler is given.

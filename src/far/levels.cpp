@@ -53,11 +53,11 @@ class Planner {
   Levels<D> run() {
     Levels<D> all;
     Split split(1);  // all points to all, as the only child of what is above them
-    each_stretch(workers_, 1, [&](std::size_t stretch, std::size_t first, std::size_t) {
-      Split::Writer list(&split, stretch, first);
+    {
+      Split::Writer list(&split, 0, 0);
       list.next_target();
       list.add(0);
-    });
+    }
     for (std::size_t l = 0; split.any(); ++l) {
       if (l > 0) trees_.split(workers_);
       check_is_some_use(l, split);
