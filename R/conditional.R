@@ -16,7 +16,7 @@
 #' draws, 9 % for a standard deviation. No variance is ever a difference of estimates.
 #'
 #' @param K a lazy tensor of one component over the same places along i and j, those seen and the others: the covariance
-#' @param y the data, a number for each place in `seen`
+#' @param y the data, a number for each place in `seen`; `NULL` for variances alone, which do not depend on them
 #' @param seen which places of `K` they belong to, by numbers, logicals or names; by default the first ones
 #' @param ridge variance of the noise: a number, or one for each in `seen`
 #' @param trend a matrix of regressors with a row for each place of `K`: their coefficients are estimated, and what is
@@ -27,7 +27,8 @@
 #' @param tol residual of systems, relative to their right-hand sides, and error of an exact variance, relative to it
 #' @param seed of the draws, as in [simulate()][simulate.lazy_tensor]
 #' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense up to 2000 places
-#' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], of the places seen
+#' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], of the places seen: a [preconditioner()]
+#'   serves several calls
 #' @param x,digits,probs,... of methods: what `conditional()` returned; significant digits; probabilities
 #' @param row.names,optional as in [base::as.data.frame()]
 #' @return A list of class `kernweave_conditional`: `mean` and `variance` of each new place; `se`, the relative standard
@@ -66,8 +67,10 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
   structure(
     list(mean = stats::setNames(found$mean, names), variance = stats::setNames(variance, names),
          se = if (method == "exact") 0 else sqrt(2 / draws), method = method, seen = nrow(model$y),
-         draws = if (!is.null(draws)) named(found$mean + found$errors, names, paste0("sim_", seq_len(draws))),
-         coefficients = if (!is.null(trend)) stats::setNames(found$coefficients[, 1], colnames(trend))),
+         draws = if (!is.null(draws) && !is.null(y)) named(found$mean + found$errors, names, paste0("sim_", seq_len(draws))),
+         coefficients = if (!is.null(trend) && !is.null(y)) {
+           stats::setNames(trend_coefficients(model$parts, found$b[, 1, drop = FALSE])[, 1], colnames(trend))
+         }),
     class = "kernweave_conditional"
   )
 }
@@ -83,14 +86,21 @@ conditional_model <- function(K, y, seen, ridge, trend, solver) {
   at <- positions(seen, n, "places seen", point_names(K, "i"))
   if (anyDuplicated(at)) abort("index", "place ", at[anyDuplicated(at)], " is seen twice; give a place for each datum")
   new <- setdiff(as.numeric(seq_len(n)), at)
-  y <- seen_numbers(y, length(at))
-  regressors <- if (!is.null(trend)) right_hand_side(trend, n, "trend")$values
-  if (!is.null(trend)) check_trend(regressors[at, , drop = FALSE], length(at))
+  y <- if (is.null(y)) matrix(0, length(at), 0) else seen_numbers(y, length(at))
   part <- function(rows, columns) take_points(take_points(K, rows, "i", "places"), columns, "j", "places")
   dense <- solver == "dense" || solver == "auto" && length(at) <= small_system
-  list(K = K, solver = solver, at = at, new = new, y = y, ridge = check_ridge(ridge, length(at)), seen = part(at, at),
-       cross = part(new, at), prior = as.vector(diag(K))[new], trend = regressors, dense = dense,
-       small = dense && length(new) <= 10000)
+  c(list(K = K, solver = solver, at = at, new = new, ridge = check_ridge(ridge, length(at)), seen = part(at, at),
+         cross = part(new, at), prior = as.vector(diag(K))[new], dense = dense,
+         small = dense && length(new) <= 10000), conditional_trend(trend, y, at, new, n))
+}
+
+# The data as they are solved for, and the regressors: orthonormal at places seen, and the same at new ones.
+conditional_trend <- function(trend, y, at, new, n) {
+  if (is.null(trend)) return(list(y = y))
+  F <- right_hand_side(trend, n, "trend")$values
+  parts <- taken_apart(y, check_trend(F[at, , drop = FALSE], length(at)))
+  list(y = parts$left, parts = parts, regressors = t(backsolve(parts$R, t(F[new, , drop = FALSE]), transpose = TRUE)),
+       least = F[new, , drop = FALSE] %*% parts$least)
 }
 
 seen_numbers <- function(y, n) {
@@ -99,37 +109,28 @@ seen_numbers <- function(y, n) {
   right_hand_side(y, n, "y")$values
 }
 
-# The mean, and of each draw before the data by how much its own kriging misses it.
+# The mean, where there are data, and of each draw before these by how much its own kriging misses it.
 kriged <- function(model, before = NULL) {
-  F <- model$trend[model$at, , drop = FALSE]
-  sides <- do.call(cbind, Filter(Negate(is.null), list(model$y, before[model$at, , drop = FALSE], F)))
-  solved <- solved_seen(model, sides)
-  found <- if (is.null(F)) list(weights = solved) else without_regressors(solved, F)
-  estimates <- cross_times(model, found$weights)
-  if (!is.null(F)) estimates <- estimates + model$trend[model$new, , drop = FALSE] %*% found$coefficients
-  found$mean <- estimates[, 1]
-  if (!is.null(before)) found$errors <- before[model$new, , drop = FALSE] - estimates[, -1, drop = FALSE]
+  sides <- do.call(cbind, Filter(Negate(is.null), list(model$y, before[model$at, , drop = FALSE], model$parts$Q)))
+  found <- list(x = solved_seen(model, sides))
+  if (!is.null(model$parts)) found <- without_trend(found$x, model$parts)
+  estimates <- cross_times(model, found$x)
+  if (!is.null(model$parts)) estimates <- estimates + model$regressors %*% found$b
+  mine <- seq_len(ncol(model$y))
+  found$mean <- if (!length(mine)) rep(NA_real_, length(model$new))
+                else as.vector(estimates[, mine] + model$least %or% 0)
+  if (!is.null(before)) found$errors <- before[model$new, , drop = FALSE] - estimates[, length(mine) + seq_len(ncol(before)), drop = FALSE]
   found
 }
 
-# Generalised least squares of all columns but the last, which are solutions for the regressors.
-without_regressors <- function(solved, F) {
-  mine <- seq_len(ncol(solved) - ncol(F))
-  of_trend <- solved[, -mine, drop = FALSE]
-  information <- crossprod(F, of_trend)
-  coefficients <- solve(information, crossprod(F, solved[, mine, drop = FALSE]))
-  list(weights = solved[, mine, drop = FALSE] - of_trend %*% coefficients, coefficients = coefficients,
-       of_trend = of_trend, information = information)
-}
-
 solved_seen <- function(model, sides) {
-  if (!nrow(sides)) return(sides)
+  if (!length(sides)) return(sides)
   plain_columns(solve(model$seen, sides, ridge = model$ridge, tol = model$tol, method = model$solver,
                       precondition = model$P %or% FALSE, maxit = model$maxit))
 }
 
 cross_times <- function(model, x) {
-  if (!length(model$at) || !length(model$new)) return(matrix(0, length(model$new), ncol(x)))
+  if (!length(x) || !length(model$new)) return(matrix(0, length(model$new), ncol(x)))
   plain_columns(model$cross %*% x)
 }
 
@@ -150,7 +151,7 @@ conditional_mb <- 256
 exact_variance <- function(model, found) {
   variance <- model$prior - explained_variance(model)
   if (is.null(found$of_trend)) return(pmax(variance, 0))
-  missing <- model$trend[model$new, , drop = FALSE] - cross_times(model, found$of_trend)
+  missing <- model$regressors - cross_times(model, found$of_trend)
   pmax(variance, 0) + rowSums(missing * t(solve(found$information, t(missing))))
 }
 
@@ -194,7 +195,8 @@ print.kernweave_conditional <- function(x, digits = 4, ...) {
       "\n", sep = "")
   spread <- function(values) paste(format(range(values), digits = digits, trim = TRUE), collapse = " to ")
   if (length(x$mean)) {
-    cat("  mean                ", spread(x$mean), "\n  standard deviation  ", spread(sqrt(x$variance)),
+    if (!all(is.na(x$mean))) cat("  mean                ", spread(x$mean), "\n", sep = "")
+    cat("  standard deviation  ", spread(sqrt(x$variance)),
         if (x$se > 0) paste0(", each to within ", format(50 * x$se, digits = 2), " %"), "\n", sep = "")
   }
   if (length(x$coefficients)) cat("  trend               ", format(x$coefficients, digits = digits), "\n")

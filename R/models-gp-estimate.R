@@ -120,7 +120,7 @@ gp_start <- function(model, bounds) {
   if (n > 8 * 300) return(gp_climb(few, gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
   few$dense <- TRUE
   grid <- gp_grid(few, theta, bounds)
-  if (is.null(grid)) return(theta)
+  if (!length(grid)) return(theta)
   best <- lapply(utils::head(grid, 3), function(start) gp_climb(few, start, bounds, goal = 0.1)$state)
   best[[which.max(vapply(best, `[[`, 0, "value"))]]$theta
 }

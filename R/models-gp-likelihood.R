@@ -95,7 +95,8 @@ dense_gp_system <- function(model, values) {
     list(kernel = vapply(slopes, function(B) sum(inverse * B), 0), nugget = sum(diag(inverse) * noise),
          applied = function(u) lapply(slopes, function(B) B %*% u))
   }
-  list(logdet = 2 * sum(log(diag(root))), noise = noise, derivatives = derivatives,
+  list(logdet = 2 * sum(log(diag(root))), noise = noise, derivatives = derivatives, root = root,
+       forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
        solve = function(b, ...) backsolve(root, backsolve(root, b, transpose = TRUE)))
 }
 
@@ -126,7 +127,13 @@ lazy_gp_system <- function(model, values, near) {
     structure(matrix(as.vector(x), nrow(b)), residual = max(report$residual), converged = report$converged)
   }
   of_logdet <- function(...) logdet(..., control$probes, control$seed, method = "lanczos", precondition = P)
-  list(logdet = NULL, noise = noise, solve = solved, preconditioner = found, value = function() of_logdet(K, noise),
+  forms <- function(sides, solved) {
+    found <- forms_by_products(function(x) matrix(as.vector(K %*% x), nrow(x)), noise, sides, solved)
+    # Residuals of approximated products do not fall below what these are off by, which solve() tells.
+    if (is_approximated(dim(K), control)) found$off <- 0 * found$off
+    found
+  }
+  list(logdet = NULL, noise = noise, solve = solved, forms = forms, preconditioner = found, value = function() of_logdet(K, noise),
        derivatives = function() lazy_gp_derivatives(model, values, of_logdet))
 }
 
@@ -189,20 +196,48 @@ traced_numbers <- function(model, values, logarithms) {
 # --- the likelihood -----------------------------------------------------------------------------------------
 
 # Generalised least squares, and what the likelihood is made of: b the coefficients of Q, alpha = P y, U with
-# P = A^-1 - U U', `form` = y' P y.
+# P = A^-1 - U U', `form` = y' P y, C the root of Q' A^-1 Q. Solutions by products are improved until coefficients are
+# known to a thousandth of their standard errors, and the likelihood as well.
 gp_weights <- function(model, system, start = NULL) {
-  n <- length(model$y)
-  p <- ncol(model$Q)
-  solved <- system$solve(cbind(model$y, model$Q), start = start)
+  sides <- cbind(model$y, model$Q)
+  tol <- model$control$tol
+  repeat {
+    solved <- system$solve(sides, tol = tol, start = start)
+    found <- generalised_squares(system$forms(sides, solved))
+    if (is.null(found)) return(NULL)
+    tol <- tol / 10
+    if (!isTRUE(found$inaccuracy > 1e-3) || tol < 1e-11 || isFALSE(attr(solved, "converged"))) break
+    start <- solved
+  }
   of_trend <- solved[, -1, drop = FALSE]
-  C <- if (p) tryCatch(chol.default(crossprod(model$Q, of_trend)), error = function(e) NULL) else matrix(0, 0, 0)
+  c(found, list(alpha = solved[, 1] - as.vector(of_trend %*% found$b), U = of_trend %*% inverse_root(found$C),
+                solved = matrix(solved, nrow(sides)), logdet_trend = 2 * sum(log(diag(found$C))) + 2 * model$log_R,
+                residual = attr(solved, "residual") %or% 0, converged = attr(solved, "converged") %or% TRUE))
+}
+
+inverse_root <- function(C) if (length(C)) backsolve(C, diag(nrow(C))) else C
+
+# Of the forms G of the response and the regressors, S' A^-1 S, which are off by no more than outer(off, off), what b is
+# off by at most, in its standard errors, and the likelihood; NULL where G is not definite.
+generalised_squares <- function(forms) {
+  G <- forms$value
+  of_trend <- G[-1, -1, drop = FALSE]
+  C <- if (length(of_trend)) tryCatch(chol.default(of_trend), error = function(e) NULL) else of_trend
   if (is.null(C)) return(NULL)
-  U <- if (p) of_trend %*% backsolve(C, diag(p)) else matrix(0, n, 0)
-  b <- if (p) backsolve(C, crossprod(U, model$y)) else matrix(0, 0, 1)
-  alpha <- solved[, 1] - of_trend %*% b
-  list(b = b, alpha = as.vector(alpha), U = U, C = C, solved = matrix(solved, n), form = sum(model$y * alpha),
-       logdet_trend = if (p) 2 * sum(log(diag(C))) + 2 * model$log_R else 0,
-       residual = attr(solved, "residual") %or% 0, converged = attr(solved, "converged") %or% TRUE)
+  root <- t(inverse_root(C))
+  along <- root %*% G[-1, 1]
+  b <- crossprod(root, along)
+  by_errors <- sqrt(sum((abs(root) %*% forms$off[-1])^2))
+  in_all <- sum(forms$off * c(1, abs(b)))
+  list(b = b, C = C, form = G[1, 1] - sum(along^2), inaccuracy = max(by_errors * (in_all + by_errors), in_all^2 / 2))
+}
+
+# S' A^-1 S of solutions X by products, whose residuals are R: X' S + X' R and a rest, R' A^-1 R, which is at most R' R
+# over the least noise. Without the second term forms would be off by as much as residuals, not by their squares.
+forms_by_products <- function(product, noise, sides, solved) {
+  residuals <- sides - product(solved) - noise * solved
+  value <- crossprod(solved, sides + residuals)
+  list(value = (value + t(value)) / 2, off = sqrt(colSums(residuals^2) / min(noise)))
 }
 
 is_reml <- function(model) model$method == "REML"

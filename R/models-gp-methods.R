@@ -102,7 +102,7 @@ logLik.gp_fit <- function(object, ...) {
   model <- object$data
   found <- object$log_likelihood
   if (is.null(found)) {
-    system <- gp_system(model, model$values)
+    system <- gp_system(model, model$values, list(preconditioner = object$kept$preconditioner, values = model$values))
     found <- gp_value(model, NULL, system, gp_weights(model, system))
   }
   structure(found$value, nall = length(model$y), nobs = gp_rows(model), df = length(coef(object)) + nrow(model$layout),

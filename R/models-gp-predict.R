@@ -48,21 +48,39 @@ at_gp_places <- function(object, newdata, f) {
 # The regressors of the fit's own rows, of which all but the offset is kept.
 own_trend <- function(object) list(F = object$regressors$F, offset = object$regressors$offset)
 
-# A variance has come within `tol` of itself where it ends, and its root is twice as near.
+# The variance of the process, were the trend known, and what is not known of that. Nothing is solved for the data again.
 gp_se <- function(object, x, F) {
-  sqrt(gp_conditional(object, x, F, method = "exact", tol = min(100 * object$control$tol, 1e-2))$variance)
+  model <- object$data
+  process <- if (model$dense) dense_gp_variance(object, x) else gp_conditional(object, x, NULL, NULL)$variance
+  if (!ncol(object$U)) return(sqrt(process))
+  missing <- new_regressors(model, F) %*% inverse_root(object$C) - gp_products(object, x, object$U)
+  sqrt(process + rowSums(missing^2))
 }
 
-# The process after the data at places: `...` what conditional() takes beside.
-gp_conditional <- function(object, x, F, ..., tol = object$control$tol) {
+# The factor is made for the first errors, and kept.
+dense_gp_variance <- function(object, x) {
   model <- object$data
-  n <- length(model$y)
+  kept <- object$kept
+  if (is.null(kept$root)) kept$root <- gp_system(model, model$values)$root
+  explained <- by_parts(nrow(x), function(rows) {
+    k <- unname(as.matrix(gp_cross(object, model$x, x[rows, , drop = FALSE])))
+    colSums(backsolve(kept$root, k, transpose = TRUE)^2)
+  })
+  pmax(diag(gp_cross(object, x, x)) - explained, 0)
+}
+
+# The trend's columns at places, as the fit has them.
+new_regressors <- function(model, F) F %*% inverse_root(model$R)
+
+# The process after the data at places, y = NULL for its variance alone, which has come within `tol` of itself where it
+# ends, and its root is twice as near: `...` what conditional() takes beside.
+gp_conditional <- function(object, x, trend, y = object$data$y, ..., tol = min(100 * object$control$tol, 1e-2)) {
+  model <- object$data
   both <- rbind(model$x, x)
-  p <- ncol(F)
-  trend <- if (p) rbind(model$Q, F %*% backsolve(model$R, diag(p)))
   quietly_solved(conditional(
-    gp_cross(object, both, both), model$y, seen = seq_len(n), ridge = object$nugget / model$w, trend = trend, ...,
-    tol = tol, solver = if (model$dense) "dense" else "cg", maxit = object$control$max_iter, rank = object$control$rank
+    gp_cross(object, both, both), y, seen = seq_along(model$y), ridge = object$nugget / model$w, trend = trend, ...,
+    tol = tol, solver = if (model$dense) "dense" else "cg", maxit = object$control$max_iter,
+    precondition = object$kept$preconditioner$P %or% TRUE, rank = object$control$rank
   ))
 }
 
@@ -85,8 +103,11 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
 }
 
 draws_after <- function(object, x, F, offset, nsim) {
-  found <- gp_conditional(object, x, F, method = "pathwise", draws = nsim)
-  unname(found$draws) + offset
+  model <- object$data
+  at <- new_regressors(model, F)
+  trend <- if (ncol(F)) rbind(model$Q, at)
+  found <- gp_conditional(object, x, trend, method = "pathwise", draws = nsim, tol = object$control$tol)
+  unname(found$draws) + as.vector(at %*% model$b) + offset
 }
 
 draws_before <- function(object, x, F, offset, nsim) {

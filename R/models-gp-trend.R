@@ -58,17 +58,21 @@ trend_data <- function(x, names) {
   as.data.frame(x)
 }
 
-# Regressors with orthonormal columns, and what they were multiplied by.
-orthonormal_trend <- function(F) {
+# Regressors as F = Q R with orthonormal Q, and y as Q b and what that leaves: systems are then of numbers no larger than
+# they need be, whatever the mean. Beside an intercept the other columns are decomposed about their means, so
+# that places far from 0 do not hide what the regressors differ by.
+orthonormal_trend <- function(F, y) {
   n <- nrow(F)
   p <- ncol(F)
   if (n <= p) abort("data", "a trend of ", counted(p, "coefficient"), " needs more rows than that, not ", n)
-  if (!p) return(list(Q = matrix(0, n, 0), R = matrix(0, 0, 0), log_R = 0))
-  q <- qr(F)
+  if (!p) return(list(Q = F, R = matrix(0, 0, 0), log_R = 0, b = numeric(), left = y))
+  middle <- if (all(F[, 1] == 1)) c(0, colMeans(F[, -1, drop = FALSE])) else numeric(p)
+  q <- qr(F - rep(middle, each = n))
   if (q$rank < p) {
     abort("singular", "the trend's columns are not independent: `", colnames(F)[q$pivot[q$rank + 1]],
           "` follows from the others; leave it out")
   }
-  R <- qr.R(q)
-  list(Q = qr.Q(q), R = R, log_R = sum(log(abs(diag(R)))))
+  R <- unname(qr.R(q))
+  R[1, ] <- R[1, ] + R[1, 1] * middle
+  list(Q = unname(qr.Q(q)), R = R, log_R = sum(log(abs(diag(R)))), b = qr.qty(q, y)[seq_len(p)], left = qr.resid(q, y))
 }

@@ -151,10 +151,11 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
 
 gp_model <- function(inputs, y, trend, settings, weights) {
   heavy <- (weights %or% rep(1, length(y))) > 0
-  basis <- orthonormal_trend(trend$F[heavy, , drop = FALSE])
+  y <- unname(y - trend$offset)[heavy]
+  basis <- orthonormal_trend(trend$F[heavy, , drop = FALSE], y)
   x <- unname(strip_term(inputs$x))[heavy, , drop = FALSE]
-  model <- list(x = x, y = unname(y - trend$offset)[heavy], w = weights[heavy] %or% rep(1, nrow(x)), Q = basis$Q,
-                R = basis$R, log_R = basis$log_R, term = attr(inputs$x, "term"), kernel = settings$kernel,
+  model <- list(x = x, y = basis$left, size = sum(y^2), w = weights[heavy] %or% rep(1, nrow(x)), Q = basis$Q,
+                R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
                 rows = which(heavy))
   spread <- max(spread_of(model), 1e-300)
@@ -198,8 +199,7 @@ start_scale <- function(x) {
 
 check_gp_data <- function(model, settings, inputs) {
   n <- length(model$y)
-  size <- sum(model$y^2) / n
-  if (nrow(model$layout) && spread_of(model) <= 1e-20 * size) {
+  if (nrow(model$layout) && spread_of(model) <= (450 * .Machine$double.eps)^2 * model$size / n) {
     abort("data", "beside the trend the response is constant, in all ", n, " rows: there is nothing to estimate")
   }
   twins <- if (identical(as.numeric(settings$nugget), 0)) coincident_rows(model$x)
@@ -246,9 +246,10 @@ gp_fitted <- function(model, settings) {
   }
   value <- if (all && !is.null(estimate) || model$dense) gp_value(model, estimate, system, weights)
   if (isFALSE(weights$converged)) warn_of_residual(model, weights$residual)
-  list(model = model, weights = weights, value = value, estimate = estimate, estimated_on = length(rows),
+  kept <- list2env(list(preconditioner = system$preconditioner), parent = emptyenv())
+  list(model = model, weights = weights, value = value, estimate = estimate, estimated_on = length(rows), kept = kept,
        convergence = list(iterations = estimate$steps %or% 0, converged = estimate$converged %or% TRUE,
-                          residual = weights$residual, seconds = proc.time()[["elapsed"]] - started))
+                          residual = weights$residual, trend = weights$inaccuracy, seconds = proc.time()[["elapsed"]] - started))
 }
 
 # The logarithm of the likelihood with its standard error.
@@ -272,18 +273,19 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   p <- ncol(model$Q)
   root <- if (p) backsolve(model$R, backsolve(found$weights$C, diag(p))) else matrix(0, 0, 0)
   names <- colnames(trend$F)
-  beta <- if (p) backsolve(model$R, found$weights$b) else numeric()
+  beta <- if (p) backsolve(model$R, model$b + found$weights$b) else numeric()
   fit <- new_fit("gp_fit", call, inputs, kernel = do.call(update, c(list(model$kernel), values$kernel)),
                  variance = values$variance, nugget = values$nugget, sigma = sqrt(values$nugget),
                  method = model$method, weights = weights, trend = trend[setdiff(names(trend), c("F", "offset"))],
                  regressors = trend[c("F", "offset")], data = model,
                  coefficients = stats::setNames(as.vector(beta), names),
                  vcov = structure(tcrossprod(root), dimnames = list(names, names)), alpha = found$weights$alpha,
-                 information = found$estimate$state$information, log_likelihood = found$value,
+                 U = found$weights$U, C = found$weights$C, kept = found$kept, information = found$estimate$state$information, log_likelihood = found$value,
                  estimated_on = found$estimated_on, at_bound = bounded_labels(found$estimate),
                  control = settings$control, convergence = found$convergence)
   all <- as.vector(trend$F %*% beta) + trend$offset
-  all[model$rows] <- all[model$rows] + model$y - model$Q %*% found$weights$b - values$nugget / model$w * fit$alpha
+  process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * fit$alpha
+  all[model$rows] <- all[model$rows] + process
   light <- setdiff(seq_along(all), model$rows)
   if (length(light)) all[light] <- all[light] + gp_kriged(fit, unname(strip_term(inputs$x))[light, , drop = FALSE])
   fit[c("fitted.values", "residuals")] <- lapply(list(all, as.vector(y) - all), as_response, y, inputs$x)
@@ -299,7 +301,10 @@ bounded_labels <- function(estimate) {
 }
 
 # The process at places, without the trend.
-gp_kriged <- function(fit, at) as.vector(fit_products(gp_cross(fit, at), fit$control) %*% fit$alpha)
+gp_kriged <- function(fit, at) as.vector(gp_products(fit, at, fit$alpha))
+
+# Products of the covariances of places and data with columns.
+gp_products <- function(fit, at, x) fit_products(gp_cross(fit, at), fit$control) %*% x
 
 gp_cross <- function(fit, at, to = fit$data$x) {
   fit$variance * do.call(fit$data$kernel, c(list(Vi(at), Vj(to)), gp_numbers(fit$data, fit$data$values)))

@@ -61,6 +61,9 @@ fit_solve <- function(K, b, ridge, control, ...) {
         maxit = control$max_iter, rank = control$rank, ...)
 }
 
+# f() of some rows at a time, where a block of the matrix is made for them.
+by_parts <- function(n, f) unlist(lapply(split(seq_len(n), (seq_len(n) - 1) %/% 256), f), use.names = FALSE)
+
 convergence_of <- function(solution) {
   report <- solve_report(solution)
   report[intersect(c("method", "iterations", "residual", "off", "products", "seconds"), names(report))]

@@ -73,18 +73,21 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
     return(solve_reduced(a, b, ridge, regressors, tol = tol, method = method, precondition = precondition, rank = rank,
                          local = local, maxit = maxit))
   }
-  sides <- if (is.null(regressors)) b$values else cbind(b$values, regressors)
+  parts <- if (!is.null(trend)) taken_apart(b$values, regressors)
+  sides <- if (is.null(parts)) b$values else cbind(parts$left, parts$Q)
   start <- check_start(start, n, ncol(b$values))
-  if (ncol(start) && !is.null(regressors)) start <- cbind(start, 0 * regressors)
+  if (ncol(start) && !is.null(parts)) start <- cbind(start, 0 * parts$Q)
   found <- if (n == 0 || !ncol(sides)) list(x = sides, method = "dense")
   else if (method == "dense" || method == "auto" && n <= small_system) solve_dense(a, ridge, sides)
   else solve_by_products(a, ridge, sides, tol, method, precondition, rank, local, start, maxit)
-  x <- if (is.null(regressors)) found$x else without_trend(found$x, b$values, regressors)
+  of_trend <- if (!is.null(parts)) without_trend(found$x, parts)
+  coefficients <- if (!is.null(parts)) trend_coefficients(parts, of_trend$b)
+  x <- of_trend$x %or% found$x
   found$x <- NULL
-  found$system <- list(K = a, ridge = ridge, b = b$values, trend = regressors, coefficients = attr(x, "trend"))
+  found$system <- list(K = a, ridge = ridge, b = b$values, trend = regressors, coefficients = coefficients)
   report <- c(found, list(tol = tol, n = n, seconds = proc.time()[["elapsed"]] - started))
   if (isFALSE(report$converged)) warn_of_convergence(report)
-  structure(shaped_as(x, b), trend = attr(x, "trend"), report = structure(report, class = "kernweave_report"))
+  structure(shaped_as(x, b), trend = coefficients, report = structure(report, class = "kernweave_report"))
 }
 
 # Below, a Cholesky factor is quicker than anything else, and exact.
@@ -247,7 +250,9 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
     if (precondition$n != length(ridge)) {
       abort("shape", "the preconditioner is of ", precondition$n, " points, the matrix of ", length(ridge))
     }
-    return(precondition)
+    # Of another session there is what it stands on, which takes longest to find.
+    return(if (is_dead(precondition$pointer)) preconditioner(kernel_tensor(K), ridge, like = precondition)
+           else precondition)
   }
   check_flag(precondition, "precondition")
   if (!precondition) return(NULL)
@@ -281,7 +286,7 @@ right_hand_side <- function(b, n, argument = "b", extent = "row") {
 }
 
 shaped_as <- function(x, b) {
-  if (is.null(b$dim)) return(structure(as.vector(x), names = b$names, trend = attr(x, "trend")))
+  if (is.null(b$dim)) return(structure(as.vector(x), names = b$names))
   structure(x, dimnames = b$names)
 }
 

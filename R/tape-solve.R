@@ -80,8 +80,11 @@ diagonal_of_product <- function(l, x, n) {
   if (length(dim(products)) < 2) products else rearranged(products %*% rep(1, ncol(products)), as.vector)
 }
 
-# By what is traced already: solutions for the data and for the regressors, then a small dense system.
+# By what is traced already: solutions for the data and for the regressors, then a small dense system. What is taken off
+# the data before, numbers times the trend, changes no solution and therefore no derivative.
 solve_with_trend <- function(K, b, trend, ...) {
+  least <- trend %*% qr.coef(qr(plain_value(trend)), plain_value(b))
+  b <- b - if (is.null(dim(b))) rearranged(least, as.vector) else least
   of_data <- solve(K, b, ...)
   of_trend <- solve(K, trend, ...)
   of_data - of_trend %*% solve(crossprod(trend, of_trend), crossprod(trend, of_data))

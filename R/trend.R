@@ -1,12 +1,24 @@
 # Systems with a trend: regressors beside the kernel, as universal kriging and splines have them.
 
-# Solutions for the data and for the regressors, F; then a small system for the trend.
-without_trend <- function(x, b, regressors) {
-  mine <- seq_len(ncol(b))
-  of_trend <- x[, -mine, drop = FALSE]
-  trend <- solve(crossprod(regressors, of_trend), crossprod(regressors, x[, mine, drop = FALSE]))
-  structure(x[, mine, drop = FALSE] - of_trend %*% trend, trend = trend)
+# Regressors F = Q R with orthonormal Q, and data b = F `least` + `left`: what systems are solved for are numbers no larger
+# than they need be, whatever mean the data have.
+taken_apart <- function(b, F) {
+  q <- qr(F)
+  list(Q = qr.Q(q), R = qr.R(q), least = qr.coef(q, b), left = qr.resid(q, b))
 }
+
+# From solutions for what is left of the data, and for Q, those with the trend, and its coefficients: generalised least
+# squares, a small system.
+without_trend <- function(x, parts) {
+  mine <- seq_len(ncol(x) - ncol(parts$Q))
+  of_trend <- x[, setdiff(seq_len(ncol(x)), mine), drop = FALSE]
+  information <- crossprod(parts$Q, of_trend)
+  b <- solve(information) %*% crossprod(parts$Q, x[, mine, drop = FALSE])
+  list(x = x[, mine, drop = FALSE] - of_trend %*% b, b = b, of_trend = of_trend, information = information)
+}
+
+# Coefficients of F.
+trend_coefficients <- function(parts, b) parts$least + backsolve(parts$R, b)
 
 # Where the diagonal has numbers that are not positive the matrix is not definite, but may be so for vectors that are
 # orthogonal to the regressors P. At as many points s as there are regressors such a vector x is given by the others:

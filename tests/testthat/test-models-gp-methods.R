@@ -116,6 +116,8 @@ test_that("mistakes are errors that say what to do", {
   expect_error(gp_fit(y ~ a, twins, nugget = -1), "`nugget` must be 0 or more", class = "kernweave_error_value")
   expect_error(gp_fit(y ~ a, twins, kernel = kernel_spec(variance = 2), variance = 3), "twice")
   expect_error(gp_fit(y ~ a, twins, control = fit_control(lower = c(scal = 1))), "did you mean `scale`")
+  smooth <- kernel_spec("gaussian", scale = 2)
+  expect_error(gp_fit(1:40 / 10, cos(1:40), kernel = smooth, nugget = 0), class = "kernweave_error_singular")
   expect_error(gp_fit(y ~ a, twins, method = "reml"), "did you mean", class = "kernweave_error_input")
   expect_error(predict(map, few[1:2, "lat", drop = FALSE]), "no variable `long`", class = "kernweave_error_input")
   expect_error(predict(map, transform(few, long = "a")), "was numbers", class = "kernweave_error_input")

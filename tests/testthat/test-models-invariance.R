@@ -1,0 +1,102 @@
+# Gaussian processes in any units and with any origin, by the factor, by products and by approximations.
+
+set.seed(9)
+n <- 120
+data <- data.frame(a = stats::runif(n), b = stats::runif(n), w = stats::runif(n, 0.5, 2))
+data$y <- sin(5 * data$a) + data$b + stats::rnorm(n) / 5
+places <- data.frame(a = c(0.1, 0.5, 1.1), b = c(0.9, 0.2, 0.4))
+
+# What a fit says, in its own units.
+said <- function(fit, new) {
+  found <- suppressWarnings(predict(fit, new, se.fit = TRUE))
+  list(fit = unname(found$fit), se = unname(found$se.fit), coef = unname(coef(fit)),
+       coef_se = unname(sqrt(diag(vcov(fit)))), likelihood = as.numeric(logLik(fit)),
+       fitted = unname(fitted(fit)), loo = if (fit$data$dense) unname(residuals(fit, "loo")))
+}
+
+# The same for data that were changed, with what is said in units of the first: `of` and `by` of the response, `at` and
+# `times` of the inputs.
+changed <- function(of = 0, by = 1, at = 0, times = 1, weigh = 1, order = seq_len(n), trend = ~ 1, ...) {
+  moved <- function(d) transform(d, a = times * a + at, b = times * b + at)
+  other <- transform(moved(data), y = by * y + of, w = weigh * w)[order, ]
+  fit <- suppressMessages(gp_fit(
+    y ~ a + b, other, trend = trend, kernel = kernel_spec("matern52", scale = 0.4 * times), variance = by^2,
+    nugget = 0.04 * by^2 * weigh, weights = w, ...
+  ))
+  found <- said(fit, moved(places))
+  found[c("fit", "fitted")] <- lapply(found[c("fit", "fitted")], function(v) (v - of) / by)
+  found[c("se", "coef_se", "loo")] <- lapply(found[c("se", "coef_se", "loo")], `/`, by)
+  slope <- length(found$coef) > 1
+  found$likelihood <- found$likelihood + (n - length(found$coef)) * log(by) + slope * log(times)
+  found$coef <- if (slope) found$coef[-1] * times / by else (found$coef - of) / by
+  found$coef_se <- if (slope) found$coef_se[-1] * times else found$coef_se
+  found[c("fitted", "loo")] <- lapply(found[c("fitted", "loo")], function(v) v[order(order)])
+  found
+}
+
+# `off`: what the change leaves of the numbers it is told by, relative to their spread.
+changes <- list(
+  list(off = 0, of = 1e5), list(off = 1e9 * 2^-52, of = 1e9), list(off = 1e12 * 2^-52, of = -1e12),
+  list(off = 0, by = 1e8), list(off = 0, by = 1e-8), list(off = 1e9 * 2^-52, at = 1e9), list(off = 0, times = 1e8),
+  list(off = 0, times = 1e-8), list(off = 0, weigh = 100), list(off = 0, order = n:1)
+)
+
+test_that("a process is the same in any units, from any origin and in any order of rows, by factor and by products", {
+  for (way in c("dense", "products")) for (trend in list(~ 1, ~ a)) {
+    control <- fit_control(dense_n = if (way == "dense") 1000 else 0, tol = if (way == "dense") 1e-6 else 1e-10)
+    first <- changed(trend = trend, control = control)
+    for (change in changes) {
+      found <- do.call(changed, c(change[-1], list(trend = trend, control = control)))
+      # By products likelihoods are estimates, whose probes know rows by their numbers.
+      if (way == "products") found$likelihood <- first$likelihood
+      expect_equal(found, first, tolerance = (if (way == "dense") 1e-9 else 1e-6) + 100 * change$off,
+                   label = paste(way, deparse1(trend), names(change)[2], deparse1(change[[2]])))
+    }
+  }
+})
+
+test_that("estimates do not depend on the mean of the response", {
+  first <- gp_fit(y ~ a, data, kernel = "matern32")
+  for (of in c(1e5, 1e7, 1e9)) {
+    there <- update(first, data = transform(data, y = y + of))
+    expect_equal(coef(there, "covariance"), coef(first, "covariance"), tolerance = 1e-5, label = of)
+    expect_equal(as.numeric(logLik(there)), as.numeric(logLik(first)), tolerance = 1e-8 + 100 * of * 2^-52, label = of)
+  }
+})
+
+test_that("systems with a trend and conditional distributions bear any mean", {
+  K <- kernel_matern(data$a, scale = 0.3)
+  F <- cbind(1, data$b)
+  x <- solve(K, data$y, ridge = 0.1, trend = F)
+  seen <- seq_len(100)
+  at <- conditional(K, data$y[seen], ridge = 0.1, trend = F)
+  for (way in c("dense", "cg")) for (of in c(1e6, 1e9)) {
+    tolerance <- 1e-5 + 1e3 * of * 2^-52
+    there <- solve(K, data$y + of, ridge = 0.1, trend = F, method = way, tol = 1e-9)
+    expect_equal(as.vector(there), as.vector(x), tolerance = tolerance, label = paste(way, of))
+    expect_equal(attr(there, "trend")[, 1] - c(of, 0), attr(x, "trend")[, 1], tolerance = tolerance)
+    moved <- conditional(K, data$y[seen] + of, ridge = 0.1, trend = F, solver = way, tol = 1e-9)
+    expect_equal(moved$mean - of, at$mean, tolerance = tolerance)
+    expect_equal(unname(moved$coefficients) - c(of, 0), unname(at$coefficients), tolerance = tolerance)
+  }
+  alone <- conditional(K, NULL, seen, ridge = 0.1, trend = F)
+  expect_equal(alone$variance, at$variance)
+  expect_true(all(is.na(alone$mean)))
+  expect_null(alone$coefficients)
+})
+
+test_that("coefficients by products are as exact as they say, though solutions are not", {
+  set.seed(3)
+  x <- matrix(stats::runif(3000), 1500)
+  y <- 40 + 3 * x[, 1] + sin(9 * x[, 2]) + stats::rnorm(1500) / 10
+  given <- function(...) {
+    gp_fit(x, y, trend = ~ x1, kernel = kernel_spec("matern52", scale = 1), variance = 4, nugget = 0.01,
+           control = fit_control(...))
+  }
+  exact <- given(dense_n = 2000)
+  rough <- given(dense_n = 0, tol = 1e-3, probes = 2)
+  off <- max(abs(coef(rough) - coef(exact)) / sqrt(diag(vcov(exact))))
+  expect_lt(off, 1e-3)
+  expect_lt(rough$convergence$trend, 1e-3)
+  expect_equal(vcov(rough), vcov(exact), tolerance = 2e-3)
+})
