@@ -62,4 +62,13 @@ inline void poll_interrupt() {
   if (R_ToplevelExec(look, nullptr) == FALSE) throw Interrupted();
 }
 
+// R's functions that have had other names since 4.5.
+inline SEXP own_variable(SEXP environment, SEXP symbol) {
+#if R_VERSION >= R_Version(4, 5, 0)
+  return R_getVarEx(symbol, environment, FALSE, R_NilValue);
+#else
+  return Rf_findVarInFrame(environment, symbol);
+#endif
+}
+
 }  // namespace kernweave

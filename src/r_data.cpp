@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/sparse.hpp"
+#include "border.hpp"
 #include "r_pairs.hpp"
 #include "r_resident.hpp"
 
@@ -48,9 +49,9 @@ bool was_made_for(SEXP pointer, SEXP data) {
 Kept* kept_by(SEXP operand, SEXP data) {
   constexpr R_xlen_t kWorthKeeping = 4096;
   static const SEXP own = Rf_install("data"), kept = Rf_install("kept");
-  if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || Rf_findVarInFrame(operand, own) != data)
+  if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || own_variable(operand, own) != data)
     return nullptr;
-  const SEXP found = Rf_findVarInFrame(operand, kept);
+  const SEXP found = own_variable(operand, kept);
   if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found) && was_made_for(found, data))
     return static_cast<Kept*>(R_ExternalPtrAddr(found));
   const Rcpp::Shield<SEXP> holder(R_MakeExternalPtr(nullptr, kept, data));

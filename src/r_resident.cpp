@@ -30,6 +30,14 @@ void forget(SEXP pointer) {
   R_ClearExternalPtr(pointer);
 }
 
+void* numbers_of(SEXP host) {
+  switch (TYPEOF(host)) {
+    case REALSXP: return REAL(host);
+    case LGLSXP: return LOGICAL(host);
+    default: return INTEGER(host);
+  }
+}
+
 std::size_t size_of(SEXPTYPE type) { return type == REALSXP ? sizeof(double) : sizeof(int); }
 
 // R calls in here and knows no exceptions: what fails leaves by signal_now(), with nothing left to destroy.
@@ -49,7 +57,7 @@ SEXP on_host(SEXP x) {
   SEXP host = R_altrep_data2(x);
   if (!Rf_isNull(host)) return host;
   host = PROTECT(Rf_allocVector(TYPEOF(x), behind(x).length));
-  fetch_into(x, DATAPTR(host));
+  fetch_into(x, numbers_of(host));
   R_set_altrep_data2(x, host);
   UNPROTECT(1);
   return host;
@@ -60,10 +68,10 @@ R_xlen_t length_of(SEXP x) { return behind(x).length; }
 // Whoever may write gets numbers that nobody else has.
 void* pointer_to(SEXP x, Rboolean writable) {
   SEXP host = on_host(x);
-  if (!writable) return DATAPTR(host);
+  if (!writable) return numbers_of(host);
   if (MAYBE_SHARED(host)) R_set_altrep_data2(x, host = Rf_shallow_duplicate(host));
   behind(x).kept = Kept();
-  return DATAPTR(host);
+  return numbers_of(host);
 }
 
 const void* pointer_if_here(SEXP x) {

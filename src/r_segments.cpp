@@ -46,7 +46,7 @@ Groups groups_of(const std::vector<Index>& counts, const arrays::KeyRange& range
 SEXP codes_to_r(SEXP by, const int* keys, const arrays::KeyRange& range, const Groups& groups,
                 const arrays::Workers& workers) {
   const bool are_codes = !range.missing && range.least == 1 && range.most == static_cast<Index>(groups.keys.size());
-  if (are_codes && TYPEOF(by) == INTSXP && !OBJECT(by) && ATTRIB(by) == R_NilValue) return by;
+  if (are_codes && TYPEOF(by) == INTSXP) return by;
   const Rcpp::Shield<SEXP> codes(Rf_allocVector(INTSXP, Rf_xlength(by)));
   arrays::write_codes(keys, Rf_xlength(by), range, NA_INTEGER, groups.code_of, workers, INTEGER(codes));
   return codes;

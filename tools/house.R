@@ -77,6 +77,28 @@ gate_complete <- function() {
   c(if (length(no_oracle)) paste(no_oracle, "has no oracle"), if (length(no_doc)) paste(no_doc, "has no doc"))
 }
 
+# Functions of R's C interface that R 4.6 no longer declares or checks against; older R's have them still. A file that
+# asks for R's version may call them where R is old enough.
+withdrawn <- c("ALTREP_LENGTH", "ALTVEC_DATAPTR", "ATTRIB", "BODY", "CLOENV", "DATAPTR", "DDVAL", "ENCLOS",
+               "EXTPTR_PROT", "EXTPTR_PTR", "EXTPTR_TAG", "FORMALS", "FRAME", "HASHTAB", "INTERNAL", "IS_S4_OBJECT",
+               "LEVELS", "NAMED", "OBJECT", "PRCODE", "PRENV", "PRVALUE", "RDEBUG", "REFCNT", "R_lsInternal",
+               "SETLENGTH", "SETLEVELS",
+               "SET_ATTRIB", "SET_BODY", "SET_CLOENV", "SET_ENCLOS", "SET_FORMALS", "SET_GROWABLE_BIT", "SET_NAMED",
+               "SET_OBJECT", "SET_S4_OBJECT", "SET_TRUELENGTH", "SET_TYPEOF", "STRING_PTR", "SYMVALUE", "TRUELENGTH",
+               "UNSET_S4_OBJECT", "VECTOR_PTR", "XLENGTH_EX", "allocSExp", "envlength", "findVar", "findVarInFrame",
+               "findVarInFrame3", "gsetVar", "isFrame", "isValidString")
+
+gate_withdrawn <- function() {
+  called <- paste0("(?<![A-Za-z0-9_.:>])(Rf_)?(", paste(withdrawn, collapse = "|"), ")\\(")
+  files <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()))
+  unlist(lapply(files, function(file) {
+    lines <- source_lines(file)
+    asked <- cumsum(grepl("^#if R_VERSION", lines)) > cumsum(grepl("^#endif", lines))
+    at <- which(grepl(called, lines, perl = TRUE) & !asked)
+    if (length(at)) paste0(file, ":", at, " calls what R has withdrawn: ", trimws(lines[at]))
+  }))
+}
+
 # --- row grammar ---------------------------------------------------------------------------------------
 
 # Functions of lanes, and those made of them.
@@ -352,6 +374,7 @@ room_includes <- function() {
 
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
+              withdrawn = gate_withdrawn,
               models = gate_models,
               first_line = gate_first_line, size = gate_size, columns = gate_columns, functions = gate_functions,
               compiled = gate_compiled, lists = gate_lists, words = gate_words, readme = gate_readme)

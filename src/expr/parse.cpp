@@ -1,6 +1,7 @@
 // Recursive descent. Depth is bounded, so no text can exhaust the stack.
 #include "expr/parse.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
