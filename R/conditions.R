@@ -25,6 +25,7 @@
 #' | `not_a_distance` | a formula that is to be approximated is no function of one distance |
 #' | `dimension` | its points have too many components |
 #' | `tolerance` | a tolerance is out of reach |
+#' | `time_limit` | the time that [setTimeLimit()] gives is over while numbers are computed |
 #' | `audit_failed` | rows that were computed again differ by more than the tolerance |
 #' | `internal` | a bug in kernweave; please report it |
 #'
@@ -52,7 +53,8 @@ NULL
 
 error_classes <- c("input", "value", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
                    "no_gradient", "no_device", "unsupported", "memory", "data", "indefinite", "singular",
-                   "not_a_distance", "dimension", "tolerance", "audit_failed", "internal")
+                   "not_a_distance", "dimension", "tolerance", "time_limit",
+                   "audit_failed", "internal")
 
 abort <- function(class, ..., call = user_call()) {
   condition <- structure(

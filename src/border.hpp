@@ -1,6 +1,7 @@
 // The one crossing between R and the engine: failures become classed R conditions, interrupts are heard.
 #pragma once
 #include <Rcpp.h>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -56,10 +57,25 @@ auto at_border(Work work) -> decltype(work()) {
   }
 }
 
-// Has the user pressed the interrupt key? Asked on the main thread only; unwinds as a C++ exception.
+// Has the user pressed the interrupt key, or is the time of setTimeLimit() over? Asked on the main thread only; unwinds
+// as a C++ exception. R knows both by one question: it answers the key by a jump, the time by an error with a message.
+// To catch an error takes R some 0.1 ms, so that R is not asked each time.
 inline void poll_interrupt() {
-  const auto look = [](void*) { R_CheckUserInterrupt(); };
-  if (R_ToplevelExec(look, nullptr) == FALSE) throw Interrupted();
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point next;
+  if (Clock::now() < next) return;
+  next = Clock::now() + std::chrono::milliseconds(20);
+  Signal late;
+  const auto look = [](void* signal) {
+    const auto ask = [](void*) { R_CheckUserInterrupt(); return R_NilValue; };
+    const auto note = [](SEXP condition, void* to) {
+      *static_cast<Signal*>(to) = signal_of({Fault::time_limit, CHAR(STRING_ELT(VECTOR_ELT(condition, 0), 0))});
+      return R_NilValue;
+    };
+    R_tryCatchError(ask, nullptr, note, signal);
+  };
+  if (R_ToplevelExec(look, &late) == FALSE) throw Interrupted();
+  user_check(!late.kind, Fault::time_limit, late.message);
 }
 
 // R's functions that have had other names since 4.5.

@@ -17,6 +17,7 @@ const char* fault_name(Fault fault) {
     case Fault::memory: return "memory";
     case Fault::indefinite: return "indefinite";
     case Fault::internal: return "internal";
+    case Fault::time_limit: return "time_limit";
   }
   return "internal";
 }

@@ -20,7 +20,8 @@ enum class Fault {
   index,
   memory,
   indefinite,
-  internal
+  internal,
+  time_limit
 };
 
 const char* fault_name(Fault fault);

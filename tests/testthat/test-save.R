@@ -118,6 +118,24 @@ test_that("Ctrl-C is answered at once and leaves everything usable", {
   }
 })
 
+test_that("a limit of time is an error of its own class, with R's message", {
+  points <- matrix(sin(seq_len(2e5)), ncol = 2)
+  many <- exp(-sqdist(Vi(points), Vj(points)))
+  right <- points[, 1]
+  late <- function(code) {
+    on.exit(setTimeLimit())
+    setTimeLimit(elapsed = 0.5, transient = TRUE)
+    tryCatch(code, kernweave_error_time_limit = conditionMessage, error = class)
+  }
+  reached <- gettext("reached elapsed time limit", domain = "R")
+  expect_match(late(sum(many, index = "j")), reached)
+  expect_match(late(many %*% right), reached)
+  expect_match(late(argKmin(lgamma(many), K = 3)), reached)
+  expect_match(late(with_kernweave(sum(many, index = "j"), device = "reference")), reached)
+  expect_match(late(solve(many + identity_op(1e5), right)), reached)
+  expect_identical(drop(sum(Vi(right[1:3]) * Vj(1:2), index = "j")), 3 * right[1:3])
+})
+
 test_that("a change of option between two calls of a prepared function is heard", {
   f <- as.function(sum(sqdist(Vi(dim = 2, name = "x"), Vj(dim = 2, name = "y")), index = "j"))
   x <- matrix(stats::rnorm(6), 3)
