@@ -122,14 +122,23 @@ with_cluster_package <- function(generic, x, ...) {
 #' predict(found, iris[c(1, 51, 101), 1:4])
 #' silhouette_lazy(iris[, 1:4], found)
 kmeans_lazy <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
-  x <- strip_term(complete_points(x, "x"))
+  inputs <- fit_matrix(x)
+  x <- strip_term(inputs$x)
+  if (is.null(inputs$columns)) colnames(x) <- NULL
   iter.max <- check_count(iter.max, "iter.max")
   weights <- check_mass(weights, nrow(x))
   if (missing(centers)) abort("input", "`centers` is not given: a number of clusters, or a matrix of centres")
-  if (any(weights == 0)) return(with_massless(x, weights, centers, iter.max, nstart))
-  if (length(centers) != 1 || is.data.frame(centers)) {
-    return(lloyd(x, check_centers(centers, x), iter.max, weights))
-  }
+  number <- length(centers) == 1 && !is.data.frame(centers)
+  centers <- if (number) as.vector(centers) else check_centers(centers, x, inputs)
+  find <- if (any(weights == 0)) with_massless else kmeans_of
+  found <- find(x, centers, iter.max, nstart, weights)
+  # Base R's clusters are of columns of numbers, whose names the centres have; factors have more to keep.
+  if (!identical(inputs$columns, colnames(x))) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
+  found
+}
+
+kmeans_of <- function(x, centers, iter.max, nstart, weights) {
+  if (is.matrix(centers)) return(lloyd(x, centers, iter.max, weights))
   k <- check_count(centers, "centers")
   distinct <- nrow(unique(x))
   if (k > distinct) abort("data", "`centers` is ", k, ", and `x` has ", counted(distinct, "distinct row"))
@@ -140,12 +149,12 @@ kmeans_lazy <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) 
 }
 
 # Points of weight 0 take no part, and are put into the clusters of the others.
-with_massless <- function(x, weights, centers, iter.max, nstart) {
+with_massless <- function(x, centers, iter.max, nstart, weights) {
   heavy <- weights > 0
-  found <- kmeans_lazy(x[heavy, , drop = FALSE], centers, iter.max, nstart, weights[heavy])
-  cluster <- predict(found, x)
+  found <- kmeans_of(x[heavy, , drop = FALSE], centers, iter.max, nstart, weights[heavy])
+  cluster <- nearest_center(x, found$centers)
   cluster[heavy] <- found$cluster
-  found$cluster <- cluster
+  found$cluster <- stats::setNames(cluster, rownames(x))
   found
 }
 
@@ -159,8 +168,8 @@ check_mass <- function(weights, n) {
   as.numeric(weights)
 }
 
-check_centers <- function(centers, x) {
-  centers <- strip_term(complete_points(centers, "centers"))
+check_centers <- function(centers, x, like) {
+  centers <- strip_term(check_complete(points_like(centers, like, "centers"), "centers"))
   if (ncol(centers) != ncol(x)) {
     abort("shape", "`centers` has ", counted(ncol(centers), "column"), ", and `x` has ", ncol(x))
   }
@@ -234,10 +243,10 @@ as_kmeans <- function(x, cluster, centers, mass, iter) {
 predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
-  x <- as_inputs(columns_like(newdata, colnames(object$centers)), "newdata")
+  x <- points_beside(newdata, object, "newdata")
   if (ncol(x) != ncol(object$centers)) {
     abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the centres have ", ncol(object$centers),
-          columns_hint(newdata, colnames(object$centers), ncol(object$centers)))
+          row_hint(newdata, ncol(object$centers)))
   }
   known <- rowSums(is.na(x)) == 0
   out <- rep(NA_integer_, nrow(x))
@@ -245,6 +254,10 @@ predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
     out[known] <- nearest_center(check_finite(x[known, , drop = FALSE], "newdata"), object$centers)
   }
   stats::setNames(out, rownames(x))
+}
+
+points_beside <- function(x, clusters, argument) {
+  points_like(x, attr(clusters, "like") %or% kept_of_points(clusters$centers), argument)
 }
 
 #' @rdname kmeans_lazy
@@ -261,7 +274,7 @@ plot_data.kmeans_lazy <- function(object, points = NULL, ...) {
   centers <- unname(object$centers)
   k <- nrow(centers)
   at <- centers
-  if (!is.null(points)) at <- unname(strip_term(complete_points(columns_like(points, colnames(object$centers)), "y")))
+  if (!is.null(points)) at <- unname(strip_term(check_complete(points_beside(points, object, "y"), "y")))
   group <- if (is.null(points)) seq_len(k) else unname(object$cluster)
   if (nrow(at) != length(group) || ncol(at) != ncol(centers)) {
     abort("shape", "`y` is ", nrow(at), " x ", ncol(at), ", and the clusters are of ", counted(length(group), "point"),

@@ -1,10 +1,45 @@
 # The door for data: points as numbers, from matrices, data frames, vectors and formulas.
 
-# Columns of x as `names` has them: by name where both have names, else by their number.
-columns_like <- function(x, names) {
-  if (is.null(names) || is.null(colnames(x)) || identical(colnames(x), names)) return(x)
-  if (all(names %in% colnames(x))) x[, names, drop = FALSE] else x
+# --- points that go with others ------------------------------------------------------------------------------
+
+# What is kept of points, so that others can be known by it: `columns`, the names that the user gave them or NULL;
+# `names`, these or those made for them, one for each variable; `xlevels`.
+kept_of_points <- function(x) {
+  columns <- colnames(x)
+  names <- if (length(dim(x)) == 2 && ncol(x) > 1) paste0("x", seq_len(ncol(x))) else "x"
+  levels <- levels_of(if (is.data.frame(x)) x else list(x = x))
+  list(columns = columns, names = columns %or% names, xlevels = levels)
 }
+
+# Points beside others, of which `like` is kept: the same variables, their levels the same.
+points_like <- function(x, like, argument) {
+  x <- columns_like(x, like, argument)
+  if (is.data.frame(x)) check_kinds(x, like$xlevels, argument)
+  as_inputs(x, argument, like$xlevels)
+}
+
+# Columns in the order of those of `like`: by name where both have names, and then all must be there; else by place.
+# Names that were made may be taken up, and need not be.
+columns_like <- function(x, like, argument) {
+  given <- colnames(x)
+  wanted <- like$columns %or% if (all(like$names %in% given)) like$names
+  if (is.null(wanted) || is.null(given)) {
+    return(if (is.data.frame(x) && ncol(x) == length(like$names)) stats::setNames(x, like$names) else x)
+  }
+  if (identical(given, wanted)) return(x)
+  absent <- setdiff(wanted, given)
+  if (length(absent)) {
+    hint <- near_hint(absent[1], setdiff(given, wanted), there_are(given))
+    abort("shape", "`", argument, "` has no column `", absent[1], "`", hint)
+  }
+  if (!all(nzchar(wanted)) || anyDuplicated(wanted) || anyDuplicated(given[given %in% wanted])) {
+    abort("shape", "columns of `", argument, "` cannot be found by their names, which are not all of one column: ",
+          "give them in their order and without names")
+  }
+  x[, wanted, drop = FALSE]
+}
+
+# --- points as numbers --------------------------------------------------------------------------------------
 
 # Points as a matrix of doubles whose attribute "term" says to which variable each column belongs. Factors, texts have
 # a column for each level, times 1 / sqrt(2), so that two levels are at distance 1. Missing values stay.
@@ -124,13 +159,21 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   terms <- attr(right, "terms")  # they keep what scale() and poly() took from these rows, for rows to come
   parts <- list(left = left, right = right, weights = weights, beside = beside)
   if (!is.null(subset)) parts <- lapply(parts, kept_rows, checked_subset(subset, nrow(right)))
-  sides <- apply_na_action(parts, terms, na.action)
+  sides <- c(apply_na_action(parts, terms, na.action), list(variables = columns_of_data(terms, data, nrow(right))))
   if (ncol(right) && !nrow(sides$right)) {
     abort("data", if (!nrow(right)) "the data have no rows"
                   else if (!nrow(parts$right)) paste("`subset` keeps none of", counted(nrow(right), "row"))
                   else paste("no row is complete:", counted(nrow(parts$right), "row"), "with missing values"))
   }
   sides
+}
+
+# The variables of terms that have a row for each of n, which new data must have, too: others are constants, such as
+# knots and powers, and stay where they are.
+columns_of_data <- function(terms, data, n) {
+  where <- if (is.environment(data)) data else environment(terms)
+  columns <- if (is.list(data)) names(data)
+  Filter(function(name) name %in% columns || NROW(get0(name, where)) == n, all.vars(terms))
 }
 
 checked_subset <- function(subset, n) {
@@ -241,7 +284,7 @@ formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NU
 fit_inputs <- function(sides) {
   x <- kernel_inputs(sides)
   list(x = x, terms = sides$terms, xlevels = levels_of(sides$right), na.action = sides$dropped,
-       names = names(sides$right), weights = sides$weights)
+       names = names(sides$right), weights = sides$weights, variables = sides$variables)
 }
 
 levels_of <- function(variables) {
@@ -251,11 +294,7 @@ levels_of <- function(variables) {
 
 fit_matrix <- function(x) {
   check_given(x, "x")
-  names <- if (is.data.frame(x)) names(x) else colnames(x)
-  levels <- levels_of(if (is.data.frame(x)) x else list(x))
-  x <- complete_points(x, "x")
-  numbered <- if (ncol(x) == 1) "x" else paste0("x", seq_len(max(attr(x, "term"))))
-  list(x = x, xlevels = levels, names = names %or% numbered)
+  c(list(x = complete_points(x, "x")), kept_of_points(x))
 }
 
 # Constant columns say nothing: they are left out, by name, with a warning.
@@ -275,15 +314,13 @@ without_constants <- function(inputs) {
 # Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.
 new_points <- function(object, newdata) {
   if (is.null(object$terms)) {
-    newdata <- columns_like(newdata, object$columns)
-    if (is.data.frame(newdata)) check_kinds(newdata, object$xlevels)
-    x <- as_inputs(newdata, "newdata", object$xlevels)
+    x <- points_like(newdata, object, "newdata")
   } else {
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-    refuse_absent(object$terms, newdata, nrow(object$x))
+    refuse_absent(object$variables, newdata)
     made <- function() stats::model.frame(object$terms, newdata, na.action = stats::na.pass)
     frame <- found_variables(made(), newdata, "`newdata`")
-    check_kinds(frame, object$xlevels)
+    check_kinds(frame, object$xlevels, "newdata")
     x <- inputs_of_frame(frame, "newdata", object$xlevels)
   }
   all <- length(object$constant)
@@ -292,39 +329,34 @@ new_points <- function(object, newdata) {
   check_finite(x, "newdata")
 }
 
-# A variable that is not there must not be what else has its name: a function such as rm(), an object such as the fit,
-# or data as long as those of the fit. Constants of a formula stay where they are.
-refuse_absent <- function(terms, newdata, rows) {
-  for (name in setdiff(all.vars(terms), names(newdata))) {
-    found <- get0(name, environment(terms))
-    if (is.function(found) || is.list(found) || NROW(found) >= max(rows, 2)) {
-      abort("input", "`newdata` has no variable `", name, "`", near_hint(name, names(newdata)))
-    }
-  }
+# A variable that is not there must not be what else has its name: a function such as rm(), or an object beside.
+refuse_absent <- function(variables, newdata) {
+  absent <- setdiff(variables, names(newdata))
+  if (!length(absent)) return(invisible())
+  hint <- near_hint(absent[1], setdiff(names(newdata), variables))
+  abort("input", "`newdata` has no variable `", absent[1], "`", hint)
 }
 
 # Levels stay levels, and numbers numbers.
-check_kinds <- function(frame, levels) {
+check_kinds <- function(frame, levels, argument) {
   for (name in names(frame)) {
     texts <- is.factor(frame[[name]]) || is.character(frame[[name]])
     if (texts == is.null(levels[[name]])) {
-      abort("input", "`", name, "` was ", if (texts) "numbers" else "a factor", " in the fit, and is ",
-            describe(frame[[name]]), " in `newdata`")
+      abort("input", "`", name, "` was ", if (texts) "numbers" else "a factor", " in the ",
+            if (argument == "newdata") "fit" else "points beside it", ", and is ", describe(frame[[name]]), " in `",
+            argument, "`")
     }
   }
 }
 
 refuse_columns <- function(x, newdata, object) {
   wanted <- if (length(object$constant)) length(object$constant) else ncol(object$x)
-  abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", wanted,
-        columns_hint(newdata, object$columns, wanted))
+  abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", wanted, row_hint(newdata, wanted))
 }
 
-# Points that lost a dimension, or lack a column.
-columns_hint <- function(points, names, wanted) {
-  if (is.null(dim(points)) && length(points) == wanted) return(": one place is a row, as in rbind(c(1, 2))")
-  lacking <- setdiff(names, colnames(points))
-  if (length(lacking) && !is.null(colnames(points))) paste0(": there is no `", lacking[1], "`")
+# Points that lost a dimension.
+row_hint <- function(points, wanted) {
+  if (is.null(dim(points)) && length(points) == wanted) ": one place is a row, as in rbind(c(1, 2))"
 }
 
 # f() of the rows that are complete, NA elsewhere: a vector, or a matrix with as many columns.

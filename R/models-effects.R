@@ -65,7 +65,7 @@ effect_rows <- function(fit) {
   rows <- lapply(unique(term), function(one) {
     columns <- which(term == one)
     label <- fit$term.names[one]
-    levels <- if (is.null(names(fit$xlevels)) && length(fit$xlevels)) fit$xlevels[[1]] else fit$xlevels[[label]]
+    levels <- fit$xlevels[[label]]
     if (!is.null(levels)) return(level_rows(label, columns, names, levels))
     do.call(rbind, lapply(columns, function(column) {
       value_rows(if (length(columns) > 1) names[column] else label, column, unname(fit$x[, column]))

@@ -34,7 +34,6 @@ kpca_lazy <- function(x, ...) UseMethod("kpca_lazy")
 kpca_lazy.default <- function(x, k = 2, kernel = "gaussian", center = TRUE, ...) {
   refuse_more(...)
   inputs <- fit_matrix(x)
-  inputs$columns <- colnames(x)
   kpca_of(inputs, k, kernel_spec(kernel), center, match.call())
 }
 

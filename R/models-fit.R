@@ -80,7 +80,7 @@ log_bounds <- function(control, lower, upper) {
 new_fit <- function(class, call, inputs, ...) {
   call[[1]] <- as.name(class)
   fit <- list(call = call, terms = inputs$terms, xlevels = inputs$xlevels, na.action = inputs$na.action, x = inputs$x,
-              names = inputs$names, constant = inputs$constant, columns = if (is.null(inputs$terms)) inputs$columns)
+              names = inputs$names, constant = inputs$constant, columns = inputs$columns, variables = inputs$variables)
   structure(c(fit, list(...), list(engine = engine_used())), class = c(class, "kernweave_fit"))
 }
 
@@ -91,6 +91,13 @@ new_fit <- function(class, call, inputs, ...) {
 #' they are now; `update()` changes the call and runs it anew. `tidy()`,
 #' `glance()` and `augment()` of the generics package make data frames. `lines()` adds the curve of a fit of one input
 #' to a picture.
+#'
+#' @section New data:
+#' Of a fit made of a formula, `newdata` is a data frame with the formula's variables. Of a fit made of points, its
+#' columns are found by name where both have names: all must be there, in any order and perhaps among others, else it is
+#' an error that names the one that lacks. Without names on either side columns go by their place. Rows with missing
+#' values have missing results. This holds for `query` of [knn()], `centers` of [kmeans_lazy()], `y` of [sinkhorn()] and
+#' of [energy_test()], too.
 #'
 #' @param object,x,formula a fit
 #' @param type of residuals: the response less what is fitted is all there is; [gp_fit()] has others

@@ -13,7 +13,8 @@ trend_variables <- function(trend, data, response = NULL) {
   if (length(attr(terms, "variables")) == 1) return(list(terms = terms, formula = trend))
   made <- function() stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
   frame <- found_variables(made(), data, "the trend")
-  list(terms = attr(frame, "terms"), formula = trend, frame = frame)
+  list(terms = attr(frame, "terms"), formula = trend, frame = frame,
+       variables = columns_of_data(terms, data, nrow(frame)))
 }
 
 # Of the rows that are used: the matrix of regressors, the offset, and what makes both again at new places.
@@ -21,7 +22,7 @@ trend_columns <- function(trend, frame, n) {
   if (is.null(frame)) return(c(constant_trend(trend, n), trend[c("terms", "formula")]))
   found <- frame_columns(trend$terms, frame)
   check_complete(cbind(found$F, found$offset), "trend")
-  c(found, trend[c("terms", "formula")], list(xlevels = stats::.getXlevels(trend$terms, frame)))
+  c(found, trend[c("terms", "formula", "variables")], list(xlevels = stats::.getXlevels(trend$terms, frame)))
 }
 
 constant_trend <- function(trend, n) {
@@ -41,9 +42,9 @@ frame_columns <- function(terms, frame, contrasts = NULL) {
 new_trend <- function(object, newdata, n) {
   trend <- object$trend
   if (length(attr(trend$terms, "variables")) == 1) return(constant_trend(trend, n))
-  if (is.null(object$terms)) newdata <- trend_data(newdata, object$names)
+  if (is.null(object$terms)) newdata <- trend_data(columns_like(newdata, object, "newdata"), object$names)
   else if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-  refuse_absent(trend$terms, newdata, nrow(object$x))
+  refuse_absent(trend$variables, newdata)
   made <- function() stats::model.frame(trend$terms, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
   frame <- found_variables(made(), newdata, "`newdata`")
   frame_columns(trend$terms, frame, trend$contrasts)
@@ -54,7 +55,7 @@ trend_data <- function(x, names) {
   if (is.data.frame(x)) return(x)
   if (is.null(dim(x))) return(stats::setNames(data.frame(x), names[1]))
   x <- as.matrix(x)
-  if (is.null(colnames(x)) && ncol(x) == length(names)) colnames(x) <- names
+  if (ncol(x) == length(names)) colnames(x) <- names
   as.data.frame(x)
 }
 

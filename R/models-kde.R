@@ -32,7 +32,6 @@ kde_lazy.default <- function(x, bandwidth = c("nrd", "ml", "ucv"), weights = NUL
   refuse_more(...)
   check_control(control)
   inputs <- fit_matrix(x)
-  inputs$columns <- colnames(x)
   kde_of(inputs, bandwidth, fit_weights(weights, nrow(inputs$x)), control, match.call())
 }
 

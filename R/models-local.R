@@ -34,7 +34,6 @@ local_reg.default <- function(x, y, degree = 1, bandwidth = c("cv", "aicc"), wei
   check_control(control)
   if (missing(y)) abort("input", "`y` is not given")
   inputs <- fit_matrix(x)
-  inputs$columns <- colnames(x)
   local_of(inputs, y, degree, bandwidth, weights, control, match.call())
 }
 

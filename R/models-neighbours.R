@@ -17,7 +17,8 @@
 #' places from thin ones. Of `radius_nn()`, it draws how many neighbours each point has.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values; factors have a column for each level
-#' @param query points whose neighbours are wanted; by default all of `x`
+#' @param query points whose neighbours are wanted; by default all of `x`; columns go by name where both have
+#'   names
 #' @param k number of neighbours
 #' @param metric `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`, `"hellinger"`,
 #'   `"braycurtis"`, `"haversine"` (longitude and latitude in degrees, angle in radians), or a function of two lazy
@@ -80,15 +81,13 @@ neighbour_points <- function(x, query, exclude_self) {
   if (is.character(query) && is.numeric(x)) {
     abort("input", "`query` must be points as `x` has them, not ", describe(query), ": `metric` is given by name")
   }
-  if (!is.null(query)) query <- columns_like(query, colnames(x))
-  levels <- levels_of(if (is.data.frame(x)) x else list(x))
-  x <- check_complete(as_inputs(x, "x"), "x")
+  inputs <- fit_matrix(x)
+  x <- inputs$x
   if (is.null(query)) return(list(x = x, query = x))
   given <- query
-  query <- check_complete(as_inputs(query, "query", levels), "query")
+  query <- check_complete(points_like(query, inputs, "query"), "query")
   if (ncol(query) != ncol(x)) {
-    abort("shape", "`query` has ", counted(ncol(query), "column"), ", and `x` has ", ncol(x),
-          columns_hint(given, colnames(x), ncol(x)),
+    abort("shape", "`query` has ", counted(ncol(query), "column"), ", and `x` has ", ncol(x), row_hint(given, ncol(x)),
           if (length(query) == 1) "; the second argument is points: `k` and `radius` are given by name")
   }
   list(x = x, query = query)

@@ -46,7 +46,6 @@ rbf_interpolate.default <- function(x, y, kernel = "thin_plate", degree = 1, lam
   refuse_more(...)
   if (missing(y)) abort("input", "`y` is not given")
   inputs <- fit_matrix(x)
-  inputs$columns <- colnames(x)
   rbf_of(inputs, y, kernel_spec(kernel), degree, lambda, weights, control, match.call())
 }
 

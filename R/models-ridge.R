@@ -53,7 +53,6 @@ kernel_ridge.default <- function(x, y, kernel = "gaussian", lambda = NULL, stand
   refuse_more(...)
   if (missing(y)) abort("input", "`y` is not given")
   inputs <- fit_matrix(x)
-  inputs$columns <- colnames(x)
   ridge_of(inputs, y, kernel_spec(kernel), lambda, standardize, weights, control, match.call())
 }
 

@@ -127,15 +127,12 @@ pooled <- function(x, y, groups) {
        labels = c("x", "y"))
 }
 
-# By name where both have names, else by their number.
+# Neither is there for the other's sake: what one alone has is not left out.
 matched_columns <- function(x, y) {
-  names <- list(colnames(x), colnames(y))
   if (NCOL(x) != NCOL(y)) {
     abort("shape", "`x` has ", counted(NCOL(x), "column"), " and `y` ", NCOL(y), ": the same variables are wanted")
   }
-  if (is.null(names[[1]]) || is.null(names[[2]]) || identical(names[[1]], names[[2]])) return(list(x = x, y = y))
-  if (setequal(names[[1]], names[[2]])) return(list(x = x, y = y[, names[[1]], drop = FALSE]))
-  abort("shape", "`y` has no column `", setdiff(names[[1]], names[[2]])[1], "` as `x` has")
+  list(x = x, y = columns_like(y, list(columns = colnames(x)), "y"))
 }
 
 rbind_inputs <- function(x, y) {

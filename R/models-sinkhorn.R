@@ -12,7 +12,7 @@
 #'
 #' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value half of this one.
 #'
-#' @param x,y points: matrices, data frames or vectors
+#' @param x,y points: matrices, data frames or vectors; columns are matched by name where both have names
 #' @param a,b masses of the points, by default equal; their sums must be the same, and are brought to 1
 #' @param epsilon smoothing, in units of the cost; by default a hundredth of the mean cost
 #' @param p power of the distance, at least 1
@@ -55,18 +55,18 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, debias = T
     fit$divergence <- fit$value - sum(left$mass * fit$own$x) - sum(right$mass * fit$own$y)
     fit$distance <- max(fit$divergence, 0)^(1 / p)
   }
-  structure(fit, class = "sinkhorn")
+  structure(c(fit, clouds$like), class = "sinkhorn")
 }
 
 # --- arguments ----------------------------------------------------------------------------------------------
 
 # Points with a mass, their masses as logarithms too; `all`: the first cloud as it was given.
 two_clouds <- function(x, y, a, b) {
-  x <- complete_points(x, "x")
-  y <- complete_points(y, "y")
-  if (ncol(x) != ncol(y)) {
-    abort("shape", "`x` has ", counted(ncol(x), "column"), ", and `y` has ", ncol(y))
-  }
+  check_given(y, "y")
+  inputs <- fit_matrix(x)
+  y <- check_complete(points_like(matched_columns(x, y)$y, inputs, "y"), "y")
+  x <- inputs$x
+  if (ncol(x) != ncol(y)) abort("shape", "`x` has ", counted(ncol(x), "column"), ", and `y` has ", ncol(y))
   masses <- list(a = check_masses(a, nrow(x), "a"), b = check_masses(b, nrow(y), "b"))
   sums <- vapply(masses, sum, 0)
   if (!is.null(a) && !is.null(b) && abs(sums[1] - sums[2]) > 1e-8 * max(sums)) {
@@ -78,7 +78,7 @@ two_clouds <- function(x, y, a, b) {
     mass <- mass[heavy] / sum(mass)
     list(at = unname(strip_term(points))[heavy, , drop = FALSE], mass = mass, log = log(mass), heavy = heavy)
   }
-  list(x = cloud(x, masses$a), y = cloud(y, masses$b), all = strip_term(x))
+  list(x = cloud(x, masses$a), y = cloud(y, masses$b), all = strip_term(x), like = inputs[setdiff(names(inputs), "x")])
 }
 
 check_masses <- function(mass, n, argument) {
@@ -257,7 +257,7 @@ predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
   refuse_more(...)
   check_flag(gradient, "gradient")
   if (gradient) return(cloud_gradient(object, newdata))
-  at <- if (is.null(newdata)) object$x else as_inputs(newdata, "newdata")
+  at <- if (is.null(newdata)) object$x else points_like(newdata, object, "newdata")
   if (ncol(at) != ncol(object$x)) {
     abort("shape", "`newdata` has ", counted(ncol(at), "column"), ", and the clouds ", ncol(object$x))
   }

@@ -147,7 +147,7 @@ test_that("rows that are left are counted", {
 })
 
 test_that("new data that do not fit say what they lack", {
-  expect_said(predict(geyser, data.frame(eruptions = 3)), "shape", "1 column, and the fit 2", "no `waiting`")
+  expect_said(predict(geyser, data.frame(eruptions = 3)), "shape", "`newdata` has no column `waiting`")
   expect_said(predict(geyser, c(3, 70)), "shape", "one place is a row")
   expect_said(predict(by_formula, data.frame(eruptions = 3)), "input", "`newdata` has no variable `waiting`")
   beside <- mtcars
@@ -161,13 +161,13 @@ test_that("new data that do not fit say what they lack", {
   expect_said(predict(trended, data.frame(wt = 3)), "input", "`newdata` has no variable `cyl`")
   expect_said(predict(trended, data.frame(wt = 3, cy = 4)), "input", "did you mean `cy`")
   expect_said(predict(stopping, data.frame(sped = 3)), "input", "no variable `speed`; did you mean `sped`")
-  expect_said(predict(components, flowers[1:3]), "shape", "3 columns, and the fit 4", "no `Petal.Width`")
-  expect_said(predict(plate, data.frame(long = 180)), "shape", "1 column, and the fit 2")
+  expect_said(predict(components, flowers[1:3]), "shape", "`newdata` has no column `Petal.Width`")
+  expect_said(predict(plate, data.frame(long = 180)), "shape", "`newdata` has no column `lat`")
   rooms <- kernel_ridge(medv ~ rm + lstat, MASS::Boston[1:50, ], lambda = 1)
   expect_said(predict(rooms, MASS::Boston[1:3, "lstat", drop = FALSE]), "input", "`newdata` has no variable `rm`")
-  expect_said(predict(kmeans_lazy(flowers, 2), flowers[1:3]), "shape", "3 columns", "there is no `Petal.Width`")
+  expect_said(predict(kmeans_lazy(flowers, 2), flowers[1:3]), "shape", "`newdata` has no column `Petal.Width`")
   expect_said(knn(as.matrix(flowers), unlist(flowers[1, ])), "shape", "one place is a row")
-  expect_said(knn(flowers, flowers[1:2, 1:3]), "shape", "there is no `Petal.Width`")
+  expect_said(knn(flowers, flowers[1:2, 1:3]), "shape", "`query` has no column `Petal.Width`")
   dropped <- suppressWarnings(kernel_ridge(cbind(mtcars$wt, 1, mtcars$hp), mtcars$mpg, lambda = 1))
   expect_said(predict(dropped, cbind(1, 2)), "shape", "2 columns, and the fit 3")
   expect_length(predict(dropped, cbind(1, 1, 2)), 1)

@@ -1,0 +1,117 @@
+# What new data are to a fit, and what base R's methods and other packages' generics find in one.
+
+set.seed(11)
+plots <- data.frame(clay = stats::runif(40), slope = stats::runif(40, 0, 9), kind = factor(rep(c("oak", "fir"), 20)))
+plots$yield <- sin(4 * plots$clay) + plots$slope / 9 + (plots$kind == "fir") + stats::rnorm(40, sd = 0.1)
+places <- plots[c("clay", "slope")]
+smooth <- kernel_spec("matern32", scale = 2)
+
+# Fits of points whose columns have names, each with what it says of new ones.
+fits_of <- function(x) {
+  list(gp_fit(x, plots$yield, trend = ~ 1, kernel = smooth, variance = 1, nugget = 0.1),
+       kernel_ridge(x, plots$yield, lambda = 1), local_reg(x, plots$yield, bandwidth = 3),
+       rbf_interpolate(x, plots$yield, lambda = 1), kde_lazy(x), kpca_lazy(x), kmeans_lazy(x, x[c(1, 9, 30), ]))
+}
+
+test_that("columns of new data are found by their names, in any order and among others", {
+  for (fit in fits_of(places)) {
+    expected <- predict(fit, as.matrix(places[3:8, ]))
+    expect_equal(predict(fit, plots[3:8, c("kind", "slope", "yield", "clay")]), expected, label = class(fit)[1])
+    expect_equal(predict(fit, as.matrix(places[3:8, 2:1])), expected)
+    expect_equal(predict(fit, unname(as.matrix(places[3:8, ]))), expected, ignore_attr = TRUE)
+  }
+  expect_equal(knn(places, plots[5:9, c("slope", "kind", "clay")], k = 2)$nn.index,
+               knn(as.matrix(places), unname(as.matrix(places[5:9, ])), k = 2)$nn.index, ignore_attr = TRUE)
+})
+
+test_that("a column that is not there is never another one: it is an error with the nearest name", {
+  wrong <- data.frame(slope = 5, cley = 0.5)
+  for (fit in fits_of(places)) {
+    for (newdata in list(wrong, as.matrix(wrong), cbind(wrong, third = 1))) {
+      expect_error(predict(fit, newdata), "`newdata` has no column `clay`; did you mean `cley`",
+                   class = "kernweave_error_shape")
+    }
+  }
+  expect_error(knn(places, wrong, k = 2), "`query` has no column `clay`", class = "kernweave_error_shape")
+  expect_error(radius_nn(as.matrix(places), as.matrix(wrong), radius = 1), "`query` has no column `clay`",
+               class = "kernweave_error_shape")
+  expect_error(kmeans_lazy(places, wrong[c(1, 1), ]), "`centers` has no column `clay`", class = "kernweave_error_shape")
+  expect_error(plot_data(kmeans_lazy(places, 2), stats::setNames(places, c("slope", "cley"))), "no column `clay`",
+               class = "kernweave_error_shape")
+  expect_error(energy_test(places, stats::setNames(places, c("slope", "cley"))), "`y` has no column `clay`",
+               class = "kernweave_error_shape")
+  expect_error(sinkhorn(places, stats::setNames(places, c("slope", "cley"))), "`y` has no column `clay`",
+               class = "kernweave_error_shape")
+  process <- gp_fit(places, plots$yield, kernel = smooth, nugget = 0.1)
+  expect_error(simulate(process, newdata = wrong), "no column `clay`", class = "kernweave_error_shape")
+  effects <- kernel_ridge(places, plots$yield, lambda = 1)
+  expect_error(marginal_effects(effects, newdata = wrong), "no column `clay`", class = "kernweave_error_shape")
+})
+
+test_that("names that are not the user's are no condition, and bind where they are all taken up", {
+  bare <- unname(as.matrix(places))
+  for (fit in fits_of(bare)) {
+    expected <- predict(fit, bare[3:8, ])
+    expect_equal(predict(fit, places[3:8, ]), expected, ignore_attr = TRUE, label = class(fit)[1])
+    expect_equal(predict(fit, data.frame(x2 = bare[3:8, 2], x1 = bare[3:8, 1])), expected, ignore_attr = TRUE)
+  }
+  trended <- gp_fit(bare, plots$yield, trend = ~ x2, kernel = smooth, variance = 1, nugget = 0.1)
+  expect_equal(predict(trended, places[1:3, ]), predict(trended, bare[1:3, ]), ignore_attr = TRUE)
+  named <- gp_fit(places, plots$yield, trend = ~ slope, kernel = smooth, variance = 1, nugget = 0.1)
+  expect_equal(predict(named, places[1:3, 2:1]), predict(trended, bare[1:3, ]), ignore_attr = TRUE)
+  one <- local_reg(plots$clay, plots$yield, bandwidth = 1)
+  expect_equal(predict(one, plots["clay"]), predict(one, plots$clay), ignore_attr = TRUE)
+  expect_equal(predict(one, data.frame(any = plots$clay)), predict(one, plots$clay), ignore_attr = TRUE)
+})
+
+test_that("factors are found by name like numbers, their levels in the order of the fit", {
+  mixed <- plots[c("kind", "clay")]
+  fit <- kernel_ridge(mixed, plots$yield, lambda = 1)
+  new <- data.frame(clay = c(0.2, 0.7), kind = c("oak", "fir"))
+  expect_equal(predict(fit, new), predict(fit, data.frame(kind = factor(c("oak", "fir")), clay = c(0.2, 0.7))))
+  expect_error(predict(fit, data.frame(kind = 1:2, clay = 1:2)), "`kind` was a factor",
+               class = "kernweave_error_input")
+  clusters <- kmeans_lazy(mixed, 3)
+  expect_equal(predict(clusters, plots), clusters$cluster, ignore_attr = TRUE)
+  expect_error(predict(clusters, data.frame(kinds = "oak", clay = 1)), "did you mean `kinds`",
+               class = "kernweave_error_shape")
+  expect_error(knn(mixed, data.frame(kind = 1, clay = 1), k = 1), "`kind` was a factor",
+               class = "kernweave_error_input")
+  alone <- kernel_ridge(plots$kind, plots$yield, lambda = 1)
+  expect_equal(predict(alone, data.frame(tree = plots$kind[1:2])), predict(alone, plots$kind[1:2]), ignore_attr = TRUE)
+  # levels that only one cloud has are not taken for the other's
+  expect_error(sinkhorn(data.frame(g = c("a", "b")), data.frame(g = c("b", "c"))), "new level `c`",
+               class = "kernweave_error_data")
+})
+
+test_that("two clouds and two samples are of the same variables, in any order", {
+  cost <- function(y) sinkhorn(places[1:20, ], y, epsilon = 1)$value
+  expect_equal(cost(places[21:40, 2:1]), cost(as.matrix(places[21:40, ])))
+  moved <- sinkhorn(places[1:20, ], places[21:40, 2:1], epsilon = 1)
+  expect_equal(predict(moved, plots[1:3, 2:1]), predict(moved)[1:3, ], ignore_attr = TRUE)
+  expect_error(predict(moved, data.frame(slope = 1, cley = 1)), "no column `clay`", class = "kernweave_error_shape")
+})
+
+test_that("names that several columns have, or none, are not searched by", {
+  x <- cbind(a = plots$clay, plots$slope)
+  fit <- kernel_ridge(x, plots$yield, lambda = 1)
+  expect_equal(predict(fit, x[1:3, ]), predict(fit, unname(x[1:3, ])), ignore_attr = TRUE)
+  expect_error(predict(fit, x[, 2:1]), "without names", class = "kernweave_error_shape")
+  named <- kernel_ridge(places, plots$yield, lambda = 1)
+  expect_error(predict(named, cbind(clay = 1, slope = 2, clay = 3)), "without names", class = "kernweave_error_shape")
+})
+
+test_that("a variable of the data is asked of new data, whatever else has its name; constants stay where they are", {
+  clay <- 0.5
+  slope <- 3
+  power <- 2
+  fit <- kernel_ridge(yield ~ clay + I(slope^power), plots, lambda = 1)
+  expect_error(predict(fit, data.frame(slope = 1)), "no variable `clay`", class = "kernweave_error_input")
+  expect_length(predict(fit, data.frame(slope = 1, clay = 1)), 1)
+  process <- gp_fit(yield ~ clay, plots, trend = ~ slope, kernel = smooth, nugget = 0.1)
+  expect_error(predict(process, data.frame(clay = 1)), "no variable `slope`", class = "kernweave_error_input")
+  u <- plots$clay
+  v <- plots$yield
+  own <- local_reg(v ~ u, bandwidth = 1, subset = v > 0)
+  expect_error(predict(own, data.frame(w = 1)), "no variable `u`", class = "kernweave_error_input")
+})
