@@ -9,7 +9,9 @@
 #'
 #' The p-value comes from the exact mean, variance and skewness of the statistic over all permutations of the rows of
 #' `y`, matched by Pearson's type III curve, in a handful of passes over the pairs; or from permutations, each of which
-#' is such a pass. Factors have a column for each level, two levels being at distance 1.
+#' is such a pass. Where rows have at most 1000 different orders, few rows or rows of `x` or `y` that are alike, all are
+#' taken, with `null = "moments"` too, and the test is exact. Factors have a column for each level, two levels being at
+#' distance 1.
 #'
 #' `dCor` is the distance correlation, 0 to 1, a square root; `bc-dCor` is corrected for bias, is the square of what it
 #' estimates and may be negative. For two single variables there is a quicker way than all pairs, `energy::dcor2d()`.
@@ -83,7 +85,7 @@ dcor_test.formula <- function(x, data = NULL, exponent = 1, null = c("moments", 
 
 both_sets <- function(x, y) {
   if (is.null(y)) abort("input", "`y` is not given; a formula has variables on both sides")
-  check_sets(complete_points(x, "x"), complete_points(y, "y"))
+  check_sets(tested_points(x, "x"), tested_points(y, "y"))
 }
 
 formula_sets <- function(formula, data, na.action, subset) {
@@ -103,50 +105,80 @@ check_sets <- function(x, y, names = c("x", "y")) {
 hsic_of <- function(sets, kernel, kernel_y, null, R, name) {
   k <- test_kernel(kernel, sets$x)
   l <- test_kernel(kernel_y, sets$y)
+  if (ignores_place(k)) sets$x <- near_origin(sets$x)
+  if (ignores_place(l)) sets$y <- near_origin(sets$y)
   found <- dependence(sets, k, l, null, R)
-  estimate <- c(HSIC = found$sums[1] / found$n^2, normalised = found$sums[1] / sqrt(found$sums[2] * found$sums[3]))
-  as_test(c(nHSIC = found$sums[1] / found$n), found$null, estimate,
+  statistic <- found$sums[1] * found$unit / found$n
+  estimate <- c(HSIC = statistic / found$n, normalised = found$sums[1] / sqrt(found$sums[2] * found$sums[3]))
+  as_test(c(nHSIC = statistic), found$null, estimate,
           paste0("Kernel test of independence (", null_text(found$null), ")"), name, found$n,
           kernel = c(x = format(k), y = format(l)), engine = engine_used())
 }
 
 dcor_of <- function(sets, exponent, null, R, name) {
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
-  found <- dependence(sets, k, k, null, R)
+  points <- lapply(sets[c("x", "y")], unit_points)
+  found <- dependence(list(x = points$x$x, y = points$y$x), k, k, null, R)
+  unit <- (points$x$unit * points$y$unit)^exponent
+  statistic <- found$sums[1] * found$unit * unit / found$n
   share <- found$sums[1] / sqrt(found$sums[2] * found$sums[3])
-  estimate <- c(dCov = sqrt(max(0, found$sums[1])) / found$n, dCor = sqrt(max(0, share)), "bc-dCor" = corrected(found))
-  as_test(c("nV^2" = found$sums[1] / found$n), found$null, estimate,
+  estimate <- c(dCov = sqrt(max(0, statistic / found$n)), dCor = sqrt(max(0, share)), "bc-dCor" = corrected(found))
+  as_test(c("nV^2" = statistic), in_unit(found$null, unit), estimate,
           paste0("Distance covariance test of independence (", null_text(found$null), ")"), name, found$n,
           exponent = exponent, engine = engine_used())
 }
 
-# The sums over pairs of A B, A^2 and B^2, of the centred matrices and as they are, in one pass.
+# The sums over pairs of A B, A^2 and B^2, of the centred matrices and as they are, in one pass; each in the unit of its
+# matrix, `unit` is that of A B.
 dependence <- function(sets, k, l, null, R) {
-  K <- k(sets$x)
-  L <- l(sets$y)
-  centred <- list(centred_kernel(K), centred_kernel(L))
+  centred <- list(centred_kernel(k(sets$x)), centred_kernel(l(sets$y)))
   A <- centred_lazily(centred[[1]])
   B <- centred_lazily(centred[[2]])
+  K <- centred[[1]]$K
+  L <- centred[[2]]$K
   sums <- vapply(reduction(list(A * B, A^2, B^2, K * L, K^2, L^2), "sum"), sum, 0, USE.NAMES = FALSE)
   n <- nrow(sets$x)
-  found <- if (null == "moments") {
+  unit <- centred[[1]]$unit * centred[[2]]$unit
+  moved <- moved_side(sets, k, l, most_relabellings(null, R))
+  moved$unit <- centred[[3 - moved$beside]]$unit
+  found <- if (null == "moments" && !moved$plan$exhaustive) {
     invariants <- lapply(centred, kernel_invariants)
-    from_moments(sums[1] / n, permutation_moments(invariants[[1]], invariants[[2]], n), 1 / n)
-  } else pair_permutations(sums[1] / n, A, l, sets$y, check_replicates(R))
-  list(n = n, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
+    from_moments(sums[1], permutation_moments(invariants[[1]], invariants[[2]], n), unit / n)
+  } else in_unit(pair_permutations(sums[1] / n, list(A, B)[[moved$beside]], moved), unit)
+  list(n = n, unit = unit, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
+}
+
+# Which side is put in other orders: y, or x where only that has few, since many of its rows are alike.
+moved_side <- function(sets, k, l, most) {
+  side <- function(v, kernel, beside) {
+    codes <- row_codes(v)
+    plan <- relabellings(codes, most, alike = if (max(codes) <= 10) swappable_rows(v, kernel, codes))
+    list(v = v, kernel = kernel, codes = codes, plan = plan, beside = beside)
+  }
+  of_y <- side(sets$y, l, 1)
+  if (of_y$plan$exhaustive) return(of_y)
+  of_x <- side(sets$x, k, 2)
+  if (of_x$plan$exhaustive) of_x else of_y
+}
+
+swappable_rows <- function(v, kernel, codes) {
+  first <- match(seq_len(max(codes)), codes)
+  swappable(as.matrix(kernel(structure(v[first, , drop = FALSE], term = attr(v, "term")))), tabulate(codes))
 }
 
 # A pass over the pairs for each permutation, planned once: several that share A take no less.
-pair_permutations <- function(statistic, A, l, y, R) {
-  n <- nrow(y)
-  plan <- relabellings(seq_len(n), R)
-  moved <- lapply(list(Vi, Vj), function(V) V(dim = ncol(y), name = "moved"))
-  pass <- as.function(sum(A * l(structure(moved[[1]], term = attr(y, "term")), moved[[2]]), index = "ij", call = FALSE))
-  y <- unname(strip_term(y))
+pair_permutations <- function(statistic, A, moved) {
+  v <- moved$v
+  n <- nrow(v)
+  points <- lapply(list(Vi, Vj), function(V) V(dim = ncol(v), name = "moved"))
+  K <- moved$kernel(structure(points[[1]], term = attr(v, "term")), points[[2]])
+  pass <- as.function(sum(A * K, index = "ij", call = FALSE))
+  v <- unname(strip_term(v))
+  plan <- moved$plan
   begun <- proc.time()[[3]]
   replicates <- vapply(seq_len(plan$count), function(k) {
-    order <- plan$codes(k)[, 1]
-    out <- pass(y[order, , drop = FALSE], y[order, , drop = FALSE])[1] / n
+    order <- match(plan$codes(k)[, 1], moved$codes)
+    out <- pass(v[order, , drop = FALSE], v[order, , drop = FALSE])[1] / (n * moved$unit)
     if (k == 1) announce((proc.time()[[3]] - begun) * (plan$count - 1), n, "null = \"moments\"")
     out
   }, 0)

@@ -167,11 +167,28 @@ kernel_order <- function(k) {
 # A kernel for a test, whose statistic is a sum of that order, with its scale set by the points.
 test_kernel <- function(kernel, x, most = 1) {
   k <- kernel_spec(kernel)
+  check_span(x, 1e150)
   if (isTRUE(kernel_order(k) > most)) {
     abort("unsupported", kernel_parts(k)$title, " is conditionally definite of order ", kernel_order(k),
           ", and the test takes kernels of order ", most, if (most > 0) " and less")
   }
   with_scale(k, x)
+}
+
+# Kernels are of squared distances of points as they are given: these must be numbers, and must not be 0.
+check_span <- function(x, most) {
+  unit <- points_unit(x)
+  if (unit > 1 / most && unit < most) return(invisible())
+  how <- if (unit < 1) c("near each other", "multiply") else c("far apart", "divide")
+  abort("data", "points that differ by about ", format(unit, digits = 1), " are too ", how[1],
+        " for squares in double precision; ", how[2], " them by a large number")
+}
+
+# Do sums over pairs with weights that add up to 0 in each row stay the same where all points are moved?
+ignores_place <- function(k) {
+  parts <- kernel_parts(k)
+  if (!is.null(parts$op)) return(parts$op == "+" && all(vapply(parts$of, ignores_place, NA)))
+  is.null(parts$fun) && parts$name != "polynomial"
 }
 
 # One scale for each term of the points becomes one for each of its columns.

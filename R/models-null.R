@@ -10,13 +10,23 @@ replicate_p <- function(statistic, replicates, exhaustive) {
 
 # --- relabellings -------------------------------------------------------------------------------------------
 
-# All distinct arrangements of labels, within strata, a column each; NULL where there are more than `most`.
-all_arrangements <- function(codes, most, strata = NULL) {
+# Where there are no more relabellings than this all are taken, though moments are asked for: Pearson's curve is trusted
+# down to one in as many, and its tail would go below the least that few of them can give.
+few_relabellings <- 1000
+
+# How many relabellings there may be: R of null = "permutation".
+most_relabellings <- function(null, R) if (null == "moments") few_relabellings else check_replicates(R)
+
+# All distinct arrangements of labels, within strata, a column each; NULL where there are more than `most`. Of labels
+# that are `alike`, a number for each, names say nothing: where there are too many, one of their orders stands for all.
+all_arrangements <- function(codes, most, strata = NULL, alike = NULL) {
   blocks <- if (is.null(strata)) list(seq_along(codes)) else split(seq_along(codes), strata)
-  counts <- vapply(blocks, function(rows) {
-    exp(lfactorial(length(rows)) - sum(lfactorial(tabulate(codes[rows]))))
-  }, 0)
-  if (prod(counts) > most + 0.5) return(NULL)
+  counts <- vapply(blocks, function(rows) lfactorial(length(rows)) - sum(lfactorial(tabulate(codes[rows]))), 0)
+  if (sum(counts) > log(most + 0.5)) {
+    if (!is.null(strata) || is.null(alike)) return(NULL)
+    swaps <- sum(lfactorial(tabulate(match(alike, unique(alike)))))
+    return(if (counts - swaps <= log(most + 0.5)) arrangements(tabulate(codes), alike))
+  }
   out <- matrix(codes, length(codes), 1)
   for (rows in blocks) {
     own <- arrangements(tabulate(codes[rows], max(codes)))
@@ -28,13 +38,38 @@ all_arrangements <- function(codes, most, strata = NULL) {
   out
 }
 
-# Of so many of each label: the first place has each of those left, and then the others follow.
-arrangements <- function(counts) {
-  if (sum(counts) == 0) return(matrix(0L, 0, 1))
-  do.call(cbind, lapply(which(counts > 0), function(label) {
-    rest <- arrangements(replace(counts, label, counts[label] - 1))
-    rbind(label, rest, deparse.level = 0)
-  }))
+# Of so many of each label: one label after the other among the places that are left. Of labels that are alike, each
+# begins behind the one before it.
+arrangements <- function(counts, alike = seq_along(counts)) {
+  out <- matrix(0L, sum(counts), 1)
+  for (label in which(counts > 0)) {
+    free <- matrix(row(out)[out == 0], ncol = ncol(out))
+    chosen <- utils::combn(nrow(free), counts[label])
+    from <- rep(seq_len(ncol(out)), each = ncol(chosen))
+    at <- seq_len(ncol(chosen))
+    ranks <- as.vector(chosen[, rep(at, ncol(out))])
+    places <- matrix(free[cbind(ranks, rep(from, each = counts[label]))], counts[label])
+    out <- out[, from, drop = FALSE]
+    out[cbind(as.vector(places), as.vector(col(places)))] <- label
+    before <- which(alike == alike[label] & counts > 0 & seq_along(counts) < label)
+    if (length(before)) out <- out[, places[1, ] > apply(out == max(before), 2, which.max), drop = FALSE]
+  }
+  out
+}
+
+# Labels of points as numbers, the same for rows that are the same.
+row_codes <- function(x) {
+  keys <- do.call(paste, lapply(seq_len(ncol(x)), function(k) match(x[, k], x[, k])))
+  match(keys, unique(keys))
+}
+
+# Labels that may be swapped without a change in a symmetric matrix of labels, as a number that they share.
+swappable <- function(B, sizes) {
+  near <- 1e-12 * max(abs(B))
+  same <- function(a, b) {
+    sizes[a] == sizes[b] && abs(B[a, a] - B[b, b]) <= near && all(abs(B[a, -c(a, b)] - B[b, -c(a, b)]) <= near)
+  }
+  vapply(seq_along(sizes), function(b) Position(function(a) same(a, b), seq_len(b)), 0L)
 }
 
 # A random order of the rows, within strata.
@@ -46,8 +81,8 @@ shuffled_rows <- function(n, strata = NULL) {
 }
 
 # `count` random orders or all arrangements, as a function of a number of them at a time: the codes in their new places.
-relabellings <- function(codes, R, strata = NULL) {
-  all <- all_arrangements(codes, R, strata)
+relabellings <- function(codes, R, strata = NULL, alike = NULL) {
+  all <- all_arrangements(codes, R, strata, alike)
   if (!is.null(all)) return(list(count = ncol(all), exhaustive = TRUE, codes = function(at) all[, at, drop = FALSE]))
   list(count = R, exhaustive = FALSE, codes = function(at) {
     vapply(at, function(k) codes[shuffled_rows(length(codes), strata)], codes)
@@ -100,10 +135,22 @@ block_sums <- function(K, codes, sums, g) {
 
 # Of a kernel, centred: row means first, then all sums in one pass; the trace of the third power by products with
 # columns, exactly where points are few or the kernel has a low rank.
+# All is in a unit, a power of two, so that squares and cubes neither overflow nor vanish.
 centred_kernel <- function(K) {
   n <- nrow(K)
-  sums <- as.vector(K %*% rep(1, n))
-  list(K = K, n = n, sums = sums, means = sums / n, mean = sum(sums) / n^2, own = as.vector(diag(K)))
+  sums <- finite_row_sums(K)
+  own <- as.vector(diag(K))
+  unit <- power_of_two(max(abs(own), abs(sums) / n))
+  sums <- sums / unit
+  list(K = if (unit == 1) K else K / unit, n = n, sums = sums, means = sums / n, mean = sum(sums) / n^2,
+       own = own / unit, unit = unit)
+}
+
+finite_row_sums <- function(K) {
+  sums <- as.vector(K %*% rep(1, nrow(K)))
+  if (all(is.finite(sums))) return(sums)
+  abort("data", "some numbers of pairs are not finite: distances, or numbers of the kernel, overflow; ",
+        "give the points in other units")
 }
 
 centred_lazily <- function(centred) {
@@ -183,7 +230,8 @@ permutation_moments <- function(a, b, n) {
   variance <- 2 * first(a) * first(b) / ((n - 1)^2 * (n + 1) * (n - 2)) +
     second(a) * second(b) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
   if (!is.finite(variance) || variance <= 1e-14 * mean^2) {
-    abort("data", "the statistic is the same for every permutation: one side is constant, or its points are alike")
+    abort("data", "the statistic is the same for every permutation: one side is constant, or all its pairs of points ",
+          "are alike to the kernel or the distance")
   }
   third <- sum(third_terms(a) * (third_weights(n) %*% third_terms(b))) / prod(n - 0:5)
   skewness <- (third - 3 * mean * variance - mean^3) / variance^1.5
@@ -220,9 +268,9 @@ third_weights <- function(n) {
 }
 
 # The upper tail of Pearson's type III with these moments. Beyond the reach of 999 permutations it is not to be trusted.
-pearson_p <- function(statistic, moments, least = 1e-3) {
+pearson_p <- function(statistic, moments) {
   z <- (statistic - moments[["mean"]]) / sqrt(moments[["variance"]])
-  max(least, pearson_tail(z, moments[["skewness"]]))
+  max(1 / few_relabellings, pearson_tail(z, moments[["skewness"]]))
 }
 
 pearson_tail <- function(z, g) {

@@ -7,12 +7,13 @@
 #'
 #' By permutations, rows are permuted as they are for the first term and the whole model, and residuals under the terms
 #' before (`by = "terms"`) or all others (`"margin"`) for the rest. By moments, which is quicker for many points, the
-#' whole model is tested, or the one term there is, as in [mmd_test()].
+#' whole model is tested, or the one term there is, as in [mmd_test()]. Where the rows of the design have few different
+#' orders, at most `R` or, by moments, 1000, all are taken, and the test is exact.
 #'
 #' @param formula points on the left: a matrix, a data frame or `cbind()` of variables; the design on the right
 #' @param data where its variables are
 #' @param distance as `metric` in [knn()]: `"euclidean"`, `"bray"`, `"manhattan"` and others, or a function of two lazy
-#'   points
+#'   points. `"canberra"` is a sum over columns, which vegan divides by the number of those that are not 0 in both
 #' @param by `"terms"`, in order; `"margin"`, each after all others that do not contain it; or the `"model"` as a whole
 #' @param null `"permutation"` or `"moments"`
 #' @param R number of permutations
@@ -38,15 +39,15 @@ permanova <- function(formula, data = NULL, distance = "euclidean", by = c("term
   subset <- subset_of(substitute(subset), data, environment(formula))
   sides <- formula_sides(formula, data, na.action, subset = subset)
   strata <- strata_of(substitute(strata), data, environment(formula), subset, sides$dropped)
-  x <- check_complete(as_inputs(sides$left, "left side"), "left side")
+  x <- complete_points(sides$left, "left side")
+  check_distinct(x)
   design <- design_blocks(sides, by)
   metric <- as_metric(distance, "distance")
   D2 <- squared_pairs(metric, x)
   n <- nrow(x)
   strata <- check_strata(strata, n, null)
   fit <- partitioned(D2, design, n)
-  found <- if (null == "moments") permanova_moments(D2, fit, n)
-           else permanova_permutations(D2, fit, n, check_replicates(R), strata)
+  found <- permanova_null(D2, fit, n, null, R, strata)
   permanova_table(fit, found, metric, n, by)
 }
 
@@ -76,7 +77,7 @@ design_blocks <- function(sides, by) {
     warn("dropped", "nothing is left of `", blocks[[which(aliased)[1]]]$label, "` after the other terms: it is dropped")
   }
   if (all(aliased)) abort("data", "the right side of the formula is constant")
-  list(blocks = blocks[!aliased], all = block_after(X, assign == 0, assign > 0, "Model")$Q)
+  list(blocks = blocks[!aliased], all = block_after(X, assign == 0, assign > 0, "Model")$Q, codes = row_codes(X))
 }
 
 check_complete_design <- function(frame) {
@@ -107,29 +108,49 @@ partitioned <- function(D2, design, n) {
     abort("data", "the design has ", counted(ncol(design$all) + 1, "column"), " for ", counted(n, "row"),
           ": nothing is left for residuals")
   }
-  total <- sum(D2 %*% rep(1, n)) / (2 * n)
-  if (!is.finite(total)) abort("data", "some distances are not finite")
-  if (total <= 0) abort("data", "all ", n, " points are alike; there is nothing to compare")
+  total <- sum(finite_row_sums(D2)) / (2 * n)
+  if (total < 1e-290) abort("data", "all squared distances are 0 in double precision, or too near it to be compared")
   ss <- vapply(design$blocks, function(block) sum(squares_of(D2, block$Q)), 0)
   explained <- sum(squares_of(D2, design$all))
-  list(blocks = design$blocks, all = design$all, df = df, residual_df = residual_df, ss = ss, total = total,
-       residual = total - explained, F = (ss / df) / ((total - explained) / residual_df))
+  list(blocks = design$blocks, all = design$all, codes = design$codes, df = df, residual_df = residual_df, ss = ss,
+       total = total, residual = total - explained, F = (ss / df) / ((total - explained) / residual_df))
 }
 
-permanova_moments <- function(D2, fit, n) {
+permanova_null <- function(D2, fit, n, null, R, strata) {
+  if (null == "moments") check_one_term(fit)
+  most <- most_relabellings(null, R)
+  plan <- relabellings(fit$codes, most, strata, if (length(fit$blocks) == 1) swappable_designs(fit))
+  if (plan$exhaustive) {
+    places <- function(at) apply(plan$codes(at), 2, brought_to, fit$codes)
+    return(permanova_permutations(D2, fit, n, replace(plan, "codes", list(places)), strata))
+  }
+  if (null == "permutation") {
+    return(permanova_permutations(D2, fit, n, relabellings(seq_len(n), most, strata), strata))
+  }
+  centred <- centred_kernel(-0.5 * D2)
+  moments <- permutation_moments(kernel_invariants(centred), projection_invariants(fit$blocks[[1]]$Q), n)
+  from_moments(fit$ss / centred$unit, moments, centred$unit)
+}
+
+check_one_term <- function(fit) {
   if (length(fit$blocks) != 1) {
     abort("unsupported", "moments are those of one term or the whole model: give by = \"model\", or permute")
   }
-  Q <- fit$blocks[[1]]$Q
   if (ncol(fit$blocks[[1]]$before) > 1) {
     abort("unsupported", "moments are those of raw rows; residuals under other terms are permuted")
   }
-  moments <- permutation_moments(kernel_invariants(centred_kernel(-0.5 * D2)), projection_invariants(Q), n)
-  from_moments(fit$ss, moments)
 }
 
-permanova_permutations <- function(D2, fit, n, R, strata) {
-  plan <- relabellings(seq_len(n), R, strata)
+# Where each row goes for its code to come where an arrangement has it.
+brought_to <- function(arrangement, codes) replace(arrangement, order(codes), order(arrangement))
+
+# Rows of the design that are of one kind, kinds that may be swapped: levels of one factor with as many rows.
+swappable_designs <- function(fit) {
+  first <- match(seq_len(max(fit$codes)), fit$codes)
+  if (length(first) <= 10) swappable(tcrossprod(fit$all[first, , drop = FALSE]), tabulate(fit$codes))
+}
+
+permanova_permutations <- function(D2, fit, n, plan, strata) {
   found <- lapply(seq_along(fit$blocks), function(k) {
     block <- fit$blocks[[k]]
     columns <- cbind(block$before[, -1, drop = FALSE], block$Q)

@@ -10,7 +10,14 @@
 #' The p-value comes from random relabellings of the rows, or from all of them where these are at most `R`; or, without
 #' any, from the exact mean, variance and skewness of the statistic over all relabellings, matched by Pearson's type III
 #' curve. That is quicker for many points, and good down to 0.001, where it is cut off; where the tail matters, permute.
-#' Factors among the variables have a column for each level, two levels being at distance 1.
+#' Of few rows, which have at most 1000 relabellings, all are taken with `null = "moments"`, too: the test is exact, and
+#' no p-value is below the least that relabellings can give. Those that differ only in the names of groups of one size
+#' have the same statistic: one of them stands for all where all would be too many. Factors among the variables have a
+#' column for each level, two levels being at distance 1.
+#'
+#' Energy statistics are found in a unit of their own, so that points may be as large or small as numbers can be; with
+#' other kernels points whose squared distances are beyond double precision are refused. Where the kernel is linear,
+#' or a function of differences, points that lie far from 0 are moved there first, which changes no statistic.
 #'
 #' With `slices` no pairs are looked at. A distance of points is, up to a known factor, the mean distance of their
 #' projections over all directions, and on a line sorting gives what all pairs would. So many random directions,
@@ -116,13 +123,13 @@ pooled <- function(x, y, groups) {
   if (is.null(y) == is.null(groups)) {
     abort("input", "give either `y`, the second sample, or `groups`, a label for each row of `x`")
   }
-  if (is.null(y)) return(grouped(complete_points(x, "x"), groups, "groups"))
+  if (is.null(y)) return(grouped(tested_points(x, "x"), groups, "groups"))
   if (is.factor(y) || is.character(y) && !is.character(x)) {
     abort("input", "`y` is a factor; labels of the rows of `x` are given by `groups = `, a second sample by `y`")
   }
   both <- matched_columns(x, y)
-  complete_points(both$x, "x")
-  complete_points(both$y, "y")
+  tested_points(both$x, "x")
+  tested_points(both$y, "y")
   list(x = as_inputs(rbind_inputs(both$x, both$y), "x and y"), codes = rep(1:2, c(NROW(both$x), NROW(both$y))),
        labels = c("x", "y"))
 }
@@ -191,6 +198,7 @@ strata_of <- function(strata, data, where, subset, dropped) {
 
 mmd_of <- function(sample, kernel, null, R, strata, slices, name) {
   k <- test_kernel(kernel, sample$x)
+  if (ignores_place(k)) sample$x <- near_origin(sample$x)
   found <- compared(sample, k, null, R, strata, slices)
   estimate <- if (found$g == 2) {
     c("unbiased MMD^2" = unbiased_discrepancy(found), "biased MMD" = sqrt(max(0, found$pairwise[1, 2])))
@@ -201,10 +209,19 @@ mmd_of <- function(sample, kernel, null, R, strata, slices, name) {
 
 energy_of <- function(sample, exponent, null, R, strata, slices, name) {
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
-  found <- compared(sample, k, null, R, strata, slices)
+  points <- unit_points(sample$x)
+  sample$x <- points$x
+  found <- in_distance_unit(compared(sample, k, null, R, strata, slices), points$unit^exponent)
   estimate <- if (found$g == 2) c("energy distance" = found$pairwise[1, 2])
   samples_test(c(E = found$statistic), found, estimate, "Energy test of equal distributions", name,
                exponent = exponent)
+}
+
+# What distances of points in a unit of theirs have come to.
+in_distance_unit <- function(found, unit) {
+  found$null <- in_unit(found$null, unit)
+  for (one in intersect(c("statistic", "pairwise", "stderr"), names(found))) found[[one]] <- found[[one]] * unit
+  found
 }
 
 check_exponent <- function(exponent) {
@@ -239,14 +256,16 @@ compared <- function(sample, k, null, R, strata, slices) {
   n <- nrow(x)
   g <- length(sizes)
   strata <- check_strata(strata, n, null)
-  sums <- K %*% rep(1, n)
+  sums <- finite_row_sums(K)
   statistic_of <- function(codes) apply(block_sums(K, codes, sums, g), 3, groups_statistic, sizes)
   S <- unname(block_sums(K, matrix(sample$codes), sums, g)[, , 1])
   statistic <- groups_statistic(S, sizes)
-  found <- if (null == "moments") {
+  plan <- relabellings(sample$codes, most_relabellings(null, R), strata, sizes)
+  found <- if (null == "moments" && !plan$exhaustive) {
+    centred <- centred_kernel(K)
     labels <- block_invariants(label_weights(sizes), sizes)
-    from_moments(statistic, permutation_moments(kernel_invariants(centred_kernel(K)), labels, n))
-  } else label_permutations(statistic, statistic_of, sample$codes, check_replicates(R), strata)
+    from_moments(statistic / centred$unit, permutation_moments(kernel_invariants(centred), labels, n), centred$unit)
+  } else label_permutations(statistic, statistic_of, plan, n, g, strata)
   list(statistic = statistic, null = found, S = S, n = n, g = g, sizes = stats::setNames(sizes, sample$labels),
        pairwise = discrepancies(S, sizes, sample$labels), own = as.vector(rowsum(as.vector(diag(K)), sample$codes)))
 }
@@ -257,9 +276,8 @@ check_distinct <- function(x, argument = NULL) {
         " points are alike; there is nothing to compare")
 }
 
-label_permutations <- function(statistic, statistic_of, codes, R, strata) {
-  plan <- relabellings(codes, R, strata)
-  replicates <- in_blocks(plan$count, length(codes), max(codes) - 1, function(at) statistic_of(plan$codes(at)),
+label_permutations <- function(statistic, statistic_of, plan, n, g, strata) {
+  replicates <- in_blocks(plan$count, n, g - 1, function(at) statistic_of(plan$codes(at)),
                           if (is.null(strata)) "null = \"moments\"")
   from_replicates(statistic, replicates, plan$exhaustive)
 }

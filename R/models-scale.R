@@ -23,12 +23,34 @@ NULL
 median_scale <- function(x) {
   x <- complete_points(x, "x")
   if (nrow(x) < 2) abort("data", "a scale needs two points, and `x` has ", counted(nrow(x), "row"))
-  distances <- as.vector(stats::dist(some_points(x, 2000)))
+  unit <- points_unit(x)
+  distances <- as.vector(stats::dist(some_points(x, 2000) / unit))
   positive <- distances > 0
   if (2 * sum(positive) < length(distances)) {
     abort("data", "more than half of the pairs of points coincide; give `scale`")
   }
-  stats::median(distances[positive])
+  stats::median(distances[positive]) * unit
+}
+
+# A unit for points that keeps squares of their differences from overflow and from 0: a power of two, which costs no
+# digit, about as large as the widest column.
+points_unit <- function(x) power_of_two(max(apply(x, 2, function(v) max(v) / 2 - min(v) / 2)))
+
+power_of_two <- function(size) if (size > 0) 2^max(-1022, min(1022, round(log2(size)))) else 1
+
+# Columns that lie far from 0 are moved to their middle: by no more than twice each number, so that no digit is lost.
+# Products of points would lose those in which the points differ.
+near_origin <- function(x) {
+  ends <- apply(x, 2, range) / 2
+  middle <- colSums(ends)
+  middle[abs(middle) <= 4 * (ends[2, ] - ends[1, ])] <- 0
+  x - rep(middle, each = nrow(x))
+}
+
+unit_points <- function(x) {
+  x <- near_origin(x)
+  unit <- points_unit(x)
+  list(x = x / unit, unit = unit)
 }
 
 # Some rows, the same ones in whatever order they come.

@@ -21,7 +21,7 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
   strata <- check_strata(strata, n, "permutation")
   weights <- outer(sizes, sizes) / outer(sizes, sizes, "+") * (1 - diag(g))
   directions <- random_directions(ncol(x), slices)
-  plan <- relabellings(sample$codes, check_replicates(R), strata)
+  plan <- relabellings(sample$codes, check_replicates(R), strata, sizes)
   found <- compare_slices(x, directions, sample$codes, weights, plan$count, plan$codes)
   by_slice <- colSums(matrix(found$distances, g^2) * as.vector(weights)) / 2
   means <- rowMeans(found$distances, dims = 2)

@@ -8,7 +8,8 @@
 #' density and positive for others.
 #'
 #' The p-value comes from random signs w, as `w' H w` varies about the statistic's share in noise, or from the exact
-#' first three moments over all signs, matched by Pearson's type III curve. Parameters of the score are taken as known:
+#' first three moments over all signs, matched by Pearson's type III curve. Up to ten points have at most 512
+#' different signs, which are all taken, with `null = "moments"` too. Parameters of the score are taken as known:
 #' those fitted to the same data make the test conservative.
 #'
 #' @param x points: a matrix, a data frame or a vector of numbers
@@ -32,13 +33,13 @@ ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs"
   if (missing(score)) abort("input", "`score` is not given: gradients of a log density at `x`, or a function of `x`")
   x <- complete_points(x, "x")
   if (nrow(x) < 2) abort("data", "`x` has ", counted(nrow(x), "row"), "; two are needed")
+  check_span(x, 1e75)  # derivatives have the square's square
   k <- smooth_kernel(test_kernel(kernel, x, most = 0))
   H <- stein_pairs(strip_term(x), score_matrix(score, x), k)
   n <- nrow(x)
   own <- as.vector(diag(H))
-  total <- sum(H %*% rep(1, n))
-  found <- if (null == "signs") sign_replicates(total / n, H, n, check_replicates(R))
-           else sign_moments(total / n, H, own)
+  total <- sum(finite_row_sums(H))
+  found <- sign_null(total / n, H, own, null, most_relabellings(null, R))
   as_test(c(nV = total / n), found, c(U = (total - sum(own)) / (n * (n - 1)), V = total / n^2),
           paste0("Kernel Stein test of fit (", null_text(found, "signs"), ")"), name, n, kernel = format(k),
           scale = kernel_parts(k)$parameters$scale, engine = engine_used())
@@ -76,10 +77,12 @@ stein_pairs <- function(x, score, k) {
   (of_x | of_y) * K + (of_x | in_y) + (of_y | lazy_gradient(K, X)) + divergence(in_y, X)
 }
 
-# Random signs, or all of them: w and -w give the same.
-sign_replicates <- function(statistic, H, n, R) {
-  exhaustive <- n <= 40 && 2^(n - 1) <= R
-  count <- if (exhaustive) 2^(n - 1) else R
+# Random signs, or all of them where these are at most `most`: w and -w give the same.
+sign_null <- function(statistic, H, own, null, most) {
+  n <- length(own)
+  exhaustive <- n <= 40 && 2^(n - 1) <= most
+  if (null == "moments" && !exhaustive) return(sign_moments(statistic, H, own))
+  count <- if (exhaustive) 2^(n - 1) else most
   replicates <- in_blocks(count, n, 1, function(at) {
     W <- if (exhaustive) outer(seq_len(n), at - 1, function(i, code) 1 - 2 * (code %/% 2^(i - 1)) %% 2)
          else matrix(sample(c(-1, 1), n * length(at), replace = TRUE), n)
@@ -90,10 +93,10 @@ sign_replicates <- function(statistic, H, n, R) {
 
 sign_moments <- function(statistic, H, own) {
   n <- length(own)
-  if (n < 6) abort("data", "three moments need at least 6 rows, not ", n, "; null = \"signs\" takes any number")
-  apart <- H * (row_index() != col_index())
+  unit <- power_of_two(max(abs(own)))
+  apart <- H / unit * (row_index() != col_index())
   variance <- 2 * sum(apart^2, index = "ij")[1]
   if (!isTRUE(variance > 0)) abort("data", "the statistic is the same for all signs: the kernel is 0 off its diagonal")
   skewness <- 8 * third_trace(apart)$value / variance^1.5
-  from_moments(statistic, c(mean = sum(own), variance = variance, skewness = skewness), 1 / n)
+  from_moments(statistic * n / unit, c(mean = sum(own / unit), variance = variance, skewness = skewness), unit / n)
 }

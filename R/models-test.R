@@ -20,13 +20,24 @@ null_text <- function(null, what = "permutations") {
 from_replicates <- function(statistic, replicates, exhaustive) {
   list(p.value = replicate_p(statistic, replicates, exhaustive), replicates = replicates, exhaustive = exhaustive)
 }
-# `unit`: what the statistic was multiplied by after the moments were found.
+# The statistic and its moments are in a unit that both are multiplied by in the end.
 from_moments <- function(statistic, moments, unit = 1) {
-  moments <- moments * c(unit, unit^2, 1)
-  list(p.value = pearson_p(statistic, moments), moments = moments, exhaustive = FALSE)
+  list(p.value = pearson_p(statistic, moments), moments = moments * c(unit, unit^2, 1), exhaustive = FALSE)
+}
+in_unit <- function(null, unit) {
+  if (!is.null(null$replicates)) null$replicates <- null$replicates * unit
+  if (!is.null(null$moments)) null$moments <- null$moments * c(unit, unit^2, 1)
+  null
 }
 
 check_replicates <- function(R) check_count(R, "R")
+
+# Points of which there are some.
+tested_points <- function(x, argument) {
+  x <- complete_points(x, argument)
+  if (!nrow(x)) abort("data", "`", argument, "` has no rows")
+  x
+}
 
 # Strata as codes, of so many rows.
 check_strata <- function(strata, n, null) {
@@ -44,7 +55,8 @@ check_strata <- function(strata, n, null) {
 #' type III curve of the same mean, variance and skewness.
 #'
 #' A p-value by permutations counts the statistic itself among its replicates and is never 0. One by moments is cut off
-#' at 0.001: further out the curve is not to be trusted, and permutations tell.
+#' at 0.001: further out the curve is not to be trusted, and permutations tell. Where there are no more than 1000
+#' permutations, all are taken instead, and the p-value is exact.
 #'
 #' @param x a test
 #' @param digits significant digits

@@ -39,8 +39,9 @@ test_that("the invariants of a kernel are those of its centred matrix, by produc
   sketched <- kernweave:::kernel_invariants(centre, exact_n = 0)
   expect_identical(.Random.seed, before)
   expect_lt(abs(sketched$t3 - expected$t3), 5 * sketched$t3.se + 1e-6 * expected$t3)
-  flat <- kernweave:::kernel_invariants(kernweave:::centred_kernel(kernel_linear(x)), exact_n = 0)
-  expect_equal(flat$t3, sum(svd(scale(x, scale = FALSE))$d^6))
+  plane <- kernweave:::centred_kernel(kernel_linear(x))
+  flat <- kernweave:::kernel_invariants(plane, exact_n = 0)
+  expect_equal(flat$t3 * plane$unit^3, sum(svd(scale(x, scale = FALSE))$d^6))
 })
 
 test_that("Pearson's curve has the tail of the gamma law that it is, of either sign, and of the normal one", {
@@ -74,4 +75,29 @@ test_that("few relabellings are all taken, once each, within strata too", {
   set.seed(1)
   moved <- replicate(50, kernweave:::shuffled_rows(6, c(1, 2, 1, 2, 3, 3)))
   expect_true(all(moved[c(1, 3), ] %in% c(1, 3)) && all(moved[5:6, ] %in% 5:6))
+})
+
+test_that("arrangements are all there are, once each, and of labels that are alike one order stands for all", {
+  for (codes in list(c(1, 1, 2, 2, 3, 3), c(1, 2, 3, 3, 3), c(2, 2, 2), c(3, 1, 2), 1)) {
+    all <- kernweave:::all_arrangements(as.integer(codes), 1000)
+    expect_equal(ncol(all), factorial(length(codes)) / prod(factorial(tabulate(codes))))
+    expect_false(any(duplicated(t(all))))
+    expect_true(all(apply(all, 2, sort) == sort(codes)))
+  }
+  few <- kernweave:::all_arrangements(rep(1:3, 2:4), 1000, alike = 1:3)
+  expect_null(few)
+  for (counts in list(c(2, 2, 2), c(3, 1, 3), c(1, 1, 2, 2))) {
+    codes <- rep(seq_along(counts), counts)
+    whole <- kernweave:::all_arrangements(codes, 1000)
+    once <- kernweave:::all_arrangements(codes, ncol(whole) - 1, alike = counts)
+    expect_equal(ncol(once) * prod(factorial(table(counts))), ncol(whole))
+    # which rows are together, and in a group of how many, whatever its name
+    together <- function(all) unique(apply(all, 2, function(v) paste(1 * outer(v, v, "=="), collapse = "")))
+    expect_setequal(together(once), together(whole))
+    expect_length(together(once), ncol(once))
+  }
+  expect_equal(ncol(kernweave:::all_arrangements(rep(1:2, c(1, 899)), 999)), 900)
+  B <- matrix(c(0, 1, 2, 1, 0, 2, 2, 2, 5), 3)
+  expect_equal(kernweave:::swappable(B, c(2, 2, 2)), c(1, 1, 3))
+  expect_equal(kernweave:::swappable(B, c(2, 1, 2)), 1:3)
 })

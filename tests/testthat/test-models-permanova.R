@@ -67,16 +67,47 @@ test_that("replicates are those of dense matrices, residuals under the terms bef
 test_that("moments are those of all permutations, and strata keep rows within them", {
   set.seed(2)
   Y <- matrix(stats::rexp(14), 7)
-  g <- factor(c(1, 1, 1, 2, 2, 3, 3))
+  z <- stats::rnorm(7)
   G <- gower(dense_distance(Y))
-  P <- hat(stats::model.matrix(~ g)) - 1 / 7
+  P <- hat(stats::model.matrix(~ z)) - 1 / 7
   T <- apply(all_orders(7), 2, function(o) sum(P * G[o, o]))
-  expect_equal(attr(permanova(Y ~ g, null = "moments"), "moments"), moments3(T))
+  expect_equal(attr(permanova(Y ~ z, null = "moments"), "moments"), moments3(T))
+  g <- factor(c(1, 1, 1, 2, 2, 3, 3))
   block <- rep(1:3, c(2, 3, 2))
   table <- permanova(Y ~ g, strata = block)
-  expect_equal(nrow(attr(table, "replicates")), 2 * 6 * 2)
+  orders <- all_orders(7)
+  within <- orders[, apply(orders, 2, function(o) all(block[o] == block))]
+  one <- matrix(1, 7)
+  M <- stats::model.matrix(~ g)
+  F <- apply(within, 2, function(o) dense_F(G, one, M, M, o))
+  expect_equal(unique(sort(signif(F, 10))), sort(signif(attr(table, "replicates")[, 1], 10)))
+  expect_equal(table[["Pr(>F)"]][1], mean(F >= table$F[1] * (1 - 1e-10)))
   expect_equal(permanova(Y ~ g, data.frame(b = block), strata = b)[["Pr(>F)"]], table[["Pr(>F)"]])
-  expect_match(attr(table, "heading"), "all 24 permutations")
+  expect_match(attr(table, "heading"), "all 3 permutations")
+})
+
+test_that("where rows that are alike leave few orders all are taken, by moments too, of each term", {
+  set.seed(4)
+  Y <- matrix(stats::rexp(14), 7)
+  frame <- data.frame(g = factor(c(1, 1, 1, 2, 2, 3, 3)), h = factor(c(1, 2, 1, 1, 2, 2, 2)))
+  G <- gower(dense_distance(Y))
+  orders <- all_orders(7)
+  p_of <- function(before, own, all) {
+    F <- apply(orders, 2, function(o) dense_F(G, before, own, all, o))
+    mean(F >= dense_F(G, before, own, all) * (1 - 1e-10))
+  }
+  one <- matrix(1, 7)
+  M <- stats::model.matrix(~ g, frame)
+  exact <- p_of(one, M, M)
+  expect_equal(permanova(Y ~ g, frame, null = "moments")[["Pr(>F)"]][1], exact)
+  expect_equal(permanova(Y ~ g, frame)[["Pr(>F)"]][1], exact)
+  all <- stats::model.matrix(~ g + h, frame)
+  table <- permanova(Y ~ g + h, frame, R = 2000)
+  expect_match(attr(table, "heading"), "all 1260 permutations")
+  expect_equal(table[["Pr(>F)"]][1:2], c(p_of(one, M, all), p_of(M, all[, 4, drop = FALSE], all)))
+  threes <- factor(rep(1:3, each = 3))
+  apart <- permanova(10 * as.integer(threes) + 1:9 ~ threes, null = "moments")
+  expect_equal(apart[["Pr(>F)"]][1], 1 / 280)
 })
 
 test_that("distances of one's own, missing rows, constant and aliased terms are taken care of", {

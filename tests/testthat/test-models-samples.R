@@ -66,6 +66,46 @@ test_that("few rows are compared in all their relabellings, by an exact p-value"
   expect_equal(coins$p.value, mean(abs(heads - 2.5) >= 1.5))
 })
 
+test_that("where few relabellings are possible moments are not asked, so that p is none that they could not give", {
+  # all ways to put labels on rows, one by one
+  dense_p <- function(K, codes) {
+    orders <- all_orders(length(codes))
+    numbers <- apply(orders, 2, function(o) dense_groups_statistic(K, codes[o]))
+    mean(numbers >= dense_groups_statistic(K, codes) * (1 - 1e-10))
+  }
+  set.seed(12)
+  for (codes in list(rep(1:2, each = 3), c(1, 2, 2, 2, 2, 3, 3), rep(1:4, 2), rep(1:2, 4))) {
+    for (apart in c(0, 9)) {
+      x <- matrix(stats::rnorm(2 * length(codes)), length(codes)) + apart * codes
+      by_energy <- energy_test(x, groups = codes, null = "moments")
+      expect_equal(by_energy$p.value, dense_p(-dense_distance(x), codes))
+      expect_equal(mmd_test(x, groups = codes, null = "moments")$p.value,
+                   dense_p(dense_gaussian(x, median_scale(x)), codes))
+      expect_equal(energy_test(x, groups = codes, R = 2520)$p.value, by_energy$p.value)
+      expect_match(by_energy$method, "all [0-9]+ permutations")
+    }
+  }
+  # four groups of two apart from each other: the least p is one in 105, not in 2520
+  pairs <- rep(1:4, each = 2)
+  expect_equal(energy_test(10 * pairs + c(0, 1), groups = pairs, null = "moments")$p.value, 1 / 105)
+  expect_match(energy_test(1:14, groups = rep(1:2, 7), null = "moments")$method, "moments")
+  # a label of its own for one row of many
+  expect_length(energy_test(stats::rnorm(700), groups = rep(1:2, c(699, 1)))$replicates, 700)
+})
+
+test_that("the level of tests of six and eight rows is that of all relabellings, 0 where none is as rare", {
+  set.seed(13)
+  p <- t(replicate(null_sets(), {
+    x <- matrix(stats::rnorm(16), 8)
+    c(energy_test(x[1:6, ], groups = rep(1:2, 3), null = "moments")$p.value,
+      energy_test(x, groups = rep(1:2, 4), null = "moments")$p.value,
+      dcor_test(x[, 1], factor(rep(1:2, 4)))$p.value)
+  }))
+  expect_gte(min(p[, 1]), 0.1)
+  expect_gte(min(p[, -1]), 2 / 70)
+  for (k in 2:3) expect_lt(mean(p[, k] <= 0.05), 0.05 + 3.3 * sqrt(0.05 * 0.95 / nrow(p)))
+})
+
 test_that("factors, integers, logicals, single columns and constant columns are taken", {
   set.seed(6)
   n <- 40
@@ -99,7 +139,6 @@ test_that("mistakes are refused by class", {
   expect_error(energy_test(petals, groups = iris$Species, exponant = 1), class = "kernweave_error_input")
   expect_error(energy_test(c(1, NA), c(2, 3)), class = "kernweave_error_data")
   expect_error(energy_test(c(1, 1), c(1, 1)), class = "kernweave_error_data")
-  expect_error(energy_test(1:2, 3:5, null = "moments"), class = "kernweave_error_data")
   expect_error(energy_test(petals, groups = iris$Species, strata = iris$Species, null = "moments"),
                class = "kernweave_error_unsupported")
   expect_error(energy_test(stats::dist(petals), groups = iris$Species), class = "kernweave_error_input")
@@ -196,4 +235,20 @@ test_that("printing names the kernels and their scales", {
   expect_output(print(hsic_test(mpg ~ wt, mtcars)), "kernel: of x Gaussian, scale .*, of y Gaussian, scale")
   expect_output(print(ksd_test(mtcars$wt, function(x) -x, R = 9)), "kernel: Inverse multiquadric, scale")
   expect_false(any(grepl("kernel", capture.output(energy_test(mpg ~ am, mtcars, R = 9)))))
+})
+
+test_that("tests of no rows name the argument that has none", {
+  none <- function(code, argument) {
+    expect_error(code, paste0("`", argument, "` has no rows"), class = "kernweave_error_data")
+  }
+  for (test in list(energy_test, mmd_test)) {
+    none(test(petals[1:5, ], petals[0, ]), "y")
+    none(test(numeric(), 1:3), "x")
+    none(test(petals[0, ], groups = character()), "x")
+  }
+  none(energy_test(1:4, integer(), slices = 3, R = 9), "y")
+  for (test in list(dcor_test, hsic_test)) none(test(petals[0, 1:2], petals[0, 3:4]), "x")
+  expect_error(dcor_test(petals[1:5, ], petals[0, ]), "`y` has no rows", class = "kernweave_error_data")
+  expect_error(energy_test(mpg ~ am, mtcars[0, ]), "no rows", class = "kernweave_error_data")
+  expect_error(ksd_test(numeric(), numeric()), "0 rows", class = "kernweave_error_data")
 })
