@@ -38,6 +38,7 @@
 #' | `convergence` | an iteration ended before it reached its tolerance; the message names a remedy |
 #' | `dropped` | a term or a column has nothing to say and is left out |
 #' | `empty` | a cluster has lost all its points |
+#' | `groups` | a test has nearly as many groups as rows, most likely numbers in the place of labels |
 #' | `unreached` | a gradient is 0, since the result does not depend on an argument that `wrt` names |
 #' | `overflow` | a sum of integers is `NA`, since it is too large |
 #'

@@ -304,11 +304,17 @@ without_constants <- function(inputs) {
   constant <- apply(x, 2, function(v) all(v == v[1]))
   if (all(constant)) abort("data", "every column is constant: there is nothing to fit")
   if (!any(constant)) return(inputs)
-  warn("dropped", "`", colnames(x)[constant][1] %or% "a column", "` is constant and is left out")
+  warn("dropped", column_text(x, which(constant)[1]), " is constant and is left out")
   term <- attr(x, "term")[!constant]
   inputs$x <- structure(x[, !constant, drop = FALSE], term = match(term, unique(term)))
   inputs$constant <- constant
   inputs
+}
+
+# "`depth`", or "column 2" where it has no name.
+column_text <- function(x, column) {
+  name <- colnames(x)[column]
+  if (length(name) && nzchar(name)) paste0("`", name, "`") else paste("column", column)
 }
 
 # Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.

@@ -59,7 +59,8 @@ hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = ke
                               null = c("moments", "permutation"), R = 999, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sets <- formula_sets(x, data, na.action, substitute(subset))
-  hsic_of(sets, kernel, kernel_y, choice_of(null[1], c("moments", "permutation"), "null"), R, deparse1(x))
+  null <- choice_of(null[1], c("moments", "permutation"), "null")
+  with_left_out(hsic_of(sets, kernel, kernel_y, null, R, deparse1(x)), sets$dropped)
 }
 
 #' @rdname independence
@@ -80,7 +81,8 @@ dcor_test.formula <- function(x, data = NULL, exponent = 1, null = c("moments", 
                               subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sets <- formula_sets(x, data, na.action, substitute(subset))
-  dcor_of(sets, exponent, choice_of(null[1], c("moments", "permutation"), "null"), R, deparse1(x))
+  null <- choice_of(null[1], c("moments", "permutation"), "null")
+  with_left_out(dcor_of(sets, exponent, null, R, deparse1(x)), sets$dropped)
 }
 
 both_sets <- function(x, y) {
@@ -90,7 +92,9 @@ both_sets <- function(x, y) {
 
 formula_sets <- function(formula, data, na.action, subset) {
   sides <- formula_sides(formula, data, na.action, subset = subset_of(subset, data, environment(formula)))
-  check_sets(complete_points(sides$left, "left side"), kernel_inputs(sides), c("left side", "right side"))
+  sets <- check_sets(complete_points(sides$left, "left side"), kernel_inputs(sides), c("left side", "right side"))
+  sets$dropped <- sides$dropped
+  sets
 }
 
 check_sets <- function(x, y, names = c("x", "y")) {

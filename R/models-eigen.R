@@ -130,6 +130,7 @@ print.kpca_lazy <- function(x, digits = 4, ...) {
   table <- rbind(Value = x$values, Proportion = share, Cumulative = cumsum(share))
   print(rbind(format(table[1, , drop = FALSE], digits = digits + 1),
               formatC(table[-1, , drop = FALSE], format = "f", digits = 3)), quote = FALSE, right = TRUE)
+  cat(left_out_text(x$na.action))
   invisible(x)
 }
 

@@ -200,3 +200,10 @@ fit_weights <- function(weights, n) {
   if (length(weights) == 1) weights <- rep(weights, n)
   check_mass(weights, n)
 }
+
+# "(37 rows with missing values left out)", of what na.action dropped; nothing where it dropped none.
+left_out_text <- function(dropped) {
+  if (length(dropped)) {
+    paste0("(", counted(format(length(dropped), big.mark = ","), "row"), " with missing values left out)\n")
+  }
+}

@@ -164,6 +164,7 @@ print_gp_title <- function(x) {
   if (x$estimated_on < n && nrow(model$layout)) {
     cat("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points\n", sep = "")
   }
+  cat(left_out_text(x$na.action))
 }
 
 parameter_table <- function(x, digits) {

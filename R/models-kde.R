@@ -248,6 +248,7 @@ print.kde_lazy <- function(x, digits = 4, ...) {
   total <- as.numeric(logLik(x))
   cat("  leave-one-out log-likelihood: ", format(total, digits = digits + 3), ", mean ",
       format(sum(x$mass * x$loo), digits = digits + 1), "\n", sep = "")
+  cat(left_out_text(x$na.action))
   invisible(x)
 }
 

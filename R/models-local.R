@@ -358,6 +358,7 @@ print.local_reg <- function(x, digits = 4, ...) {
   cat("  bandwidth: ", paste(names(x$bandwidth), widths, collapse = ", "), " (", how, ")   df ",
       format(x$df, digits = digits - 1), "   sigma ", paste(format(x$sigma, digits = digits), collapse = " "), "\n",
       sep = "")
+  cat(left_out_text(x$na.action))
   invisible(x)
 }
 

@@ -48,7 +48,7 @@ permanova <- function(formula, data = NULL, distance = "euclidean", by = c("term
   strata <- check_strata(strata, n, null)
   fit <- partitioned(D2, design, n)
   found <- permanova_null(D2, fit, n, null, R, strata)
-  permanova_table(fit, found, metric, n, by)
+  permanova_table(fit, found, metric, n, by, sides$dropped)
 }
 
 squared_pairs <- function(metric, x) {
@@ -198,7 +198,7 @@ sum_before <- function(D2, block) {
 
 # --- the table ----------------------------------------------------------------------------------------------
 
-permanova_table <- function(fit, found, metric, n, by) {
+permanova_table <- function(fit, found, metric, n, by, dropped) {
   labels <- vapply(fit$blocks, `[[`, "", "label")
   out <- data.frame(Df = c(fit$df, fit$residual_df, n - 1L), SumOfSqs = c(fit$ss, fit$residual, fit$total),
                     R2 = c(fit$ss, fit$residual, fit$total) / fit$total, F = c(fit$F, NA, NA),
@@ -207,8 +207,8 @@ permanova_table <- function(fit, found, metric, n, by) {
   order <- c(terms = ", terms in order", margin = ", each term after the others", model = "")[[by]]
   heading <- paste0("Analysis of variance by distances (", metric$name, ", ", counted(n, "row"), ", ",
                     null_text(replace(found, "replicates", list(found$replicates[, 1]))), order, ")")
-  structure(out, heading = heading, replicates = found$replicates, moments = found$moments,
-            class = c("permanova", "anova", "data.frame"))
+  structure(out, heading = c(heading, trimws(left_out_text(dropped))), replicates = found$replicates,
+            moments = found$moments, na.action = dropped, class = c("permanova", "anova", "data.frame"))
 }
 
 #' @rdname permanova

@@ -296,6 +296,7 @@ print.rbf_interpolate <- function(x, digits = 4, ...) {
     values <- vapply(x$coefficients, format, "", digits = digits)
     cat("  polynomial: ", paste(names(x$coefficients), values, collapse = ", "), "\n", sep = "")
   }
+  cat(left_out_text(x$na.action))
   invisible(x)
 }
 

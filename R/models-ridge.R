@@ -283,6 +283,7 @@ print.kernel_ridge <- function(x, digits = 4, ...) {
       "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", if (is.na(x$edf)) "not asked for" else short(x$edf),
       if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"), "   R2 ", short(x$r.squared),
       "   sigma ", short(x$sigma), "\n", sep = "")
+  cat(left_out_text(x$na.action))
   invisible(x)
 }
 

@@ -28,6 +28,9 @@
 #' distances alone: `energy_test()` of exponent 1, or `kernel = "energy"`, with permutations; they are computed on the
 #' CPU.
 #'
+#' More groups than half the rows, or groups most of which have one row, get a warning of class
+#' `kernweave_warning_groups`: most often the two sides of a formula have changed places.
+#'
 #' The scale of a kernel that has none is [median_scale()] of all points, which does not depend on the labels.
 #' Random numbers are R's: `set.seed()` rules.
 #'
@@ -41,7 +44,8 @@
 #' @param strata labels; rows are permuted within them alone
 #' @param slices number of random directions in the place of all pairs, a hundred to some thousands; `NULL` for the
 #'   exact statistic
-#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
+#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones, of
+#'   which printing tells how many were left out
 #' @param ... for a formula, the other arguments
 #' @return A test of class [kernweave_test] and `htest`. `estimate` of two groups: for `mmd_test()` the unbiased squared
 #'   discrepancy, which may be negative, and the biased one, not squared; for `energy_test()` the energy distance.
@@ -84,7 +88,7 @@ mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", null = c("perm
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
   null <- choice_of(null[1], c("permutation", "moments"), "null")
-  mmd_of(sample, kernel, null, R, sample$strata, slices, deparse1(x))
+  with_left_out(mmd_of(sample, kernel, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
 }
 
 #' @rdname two-samples
@@ -108,7 +112,7 @@ energy_test.formula <- function(x, data = NULL, exponent = 1, null = c("permutat
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
   null <- choice_of(null[1], c("permutation", "moments"), "null")
-  energy_of(sample, exponent, null, R, sample$strata, slices, deparse1(x))
+  with_left_out(energy_of(sample, exponent, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
 }
 
 # --- the samples --------------------------------------------------------------------------------------------
@@ -123,7 +127,11 @@ pooled <- function(x, y, groups) {
   if (is.null(y) == is.null(groups)) {
     abort("input", "give either `y`, the second sample, or `groups`, a label for each row of `x`")
   }
-  if (is.null(y)) return(grouped(tested_points(x, "x"), groups, "groups"))
+  if (is.null(y)) {
+    sample <- grouped(tested_points(x, "x"), groups, "groups")
+    check_group_sizes(sample, "groups", "`x` has the variables, `groups` their labels")
+    return(sample)
+  }
   if (is.factor(y) || is.character(y) && !is.character(x)) {
     abort("input", "`y` is a factor; labels of the rows of `x` are given by `groups = `, a second sample by `y`")
   }
@@ -174,6 +182,22 @@ grouped <- function(x, groups, argument, hint = NULL) {
   list(x = x, codes = as.integer(groups), labels = levels(groups))
 }
 
+# More groups than half the rows, or groups of one row mostly, are most likely numbers in the place of labels.
+check_group_sizes <- function(sample, argument, hint) {
+  sizes <- tabulate(sample$codes)
+  g <- length(sizes)
+  single <- sum(sizes == 1)
+  if (g < 3 || 2 * g <= sum(sizes) && 2 * single <= g) return(invisible())
+  warn("groups", "`", argument, "` has ", counted(g, "group"), " for ", counted(sum(sizes), "row"),
+       if (single) paste0(", ", single, " of them of one row"), ": ", hint)
+}
+
+turned_text <- function(formula) {
+  paste0("groups stand on the right of the formula", if (is.name(formula[[2]]) && formula[[2]] != quote(.)) {
+    paste0(", as in ", deparse1(formula[[3]]), " ~ ", formula[[2]])
+  })
+}
+
 formula_sample <- function(formula, data, na.action, strata, subset) {
   subset <- subset_of(subset, data, environment(formula))
   sides <- formula_sides(formula, data, na.action, subset = subset)
@@ -183,6 +207,8 @@ formula_sample <- function(formula, data, na.action, strata, subset) {
   }
   x <- complete_points(sides$left, "left side")
   sample <- grouped(x, sides$right[[1]], names(sides$right), "; groups stand on the right, the variables on the left")
+  check_group_sizes(sample, names(sides$right), turned_text(formula))
+  sample$dropped <- sides$dropped
   sample$strata <- strata_of(strata, data, environment(formula), subset, sides$dropped)
   sample
 }

@@ -4,10 +4,16 @@
 as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
   R <- length(null$replicates)
   out <- list(statistic = statistic, parameter = if (R) c(R = R) else c(n = n), p.value = null$p.value,
-              estimate = estimate, method = method, data.name = data.name, replicates = null$replicates,
+              estimate = estimate, method = method, data.name = data.name, n = n, replicates = null$replicates,
               moments = null$moments)
   out <- c(out, list(...))
   structure(out[!vapply(out, is.null, NA)], class = c("kernweave_test", "htest"))
+}
+
+# A test whose formula's na.action dropped some rows.
+with_left_out <- function(test, dropped) {
+  test$na.action <- dropped
+  test
 }
 
 # "999 permutations", "all 70 permutations", "moments of all permutations".
@@ -77,14 +83,15 @@ NULL
 print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   digits <- max(1L, digits - 2L)
   cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n", kernel_line(x$kernel), sep = "")
-  shown <- c(paste(names(x$statistic), "=", format(unname(x$statistic), digits = digits)),
-             if (!is.null(x$parameter)) paste(names(x$parameter), "=", format(unname(x$parameter), digits = digits)),
-             paste("p-value", test_p_text(x, digits)))
-  cat(paste(shown, collapse = ", "), "\n", sep = "")
+  numbers <- c(x$statistic, n = x$n, x$parameter[names(x$parameter) != "n"])
+  shown <- paste(names(numbers), "=", vapply(numbers, format, "", digits = digits))
+  cat(paste(c(shown, paste("p-value", test_p_text(x, digits))), collapse = ", "), "\n", left_out_text(x$na.action),
+      sep = "")
   if (!is.null(x$stderr)) {
     error <- format(x$stderr, digits = max(1L, digits - 2L))
     cat("standard error of ", names(x$statistic), ", for its slices: ", error, "\n", sep = "")
   }
+  if (length(x$sizes)) cat("groups: ", sizes_text(x$sizes), "\n", sep = "")
   if (!is.null(x$alternative)) cat("alternative hypothesis: ", x$alternative, "\n", sep = "")
   if (!is.null(x$estimate)) {
     cat("sample estimates:\n")
@@ -92,6 +99,12 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   }
   cat("\n")
   invisible(x)
+}
+
+# "setosa (50), versicolor (50)"; of many groups their number.
+sizes_text <- function(sizes) {
+  if (length(sizes) <= 8) return(paste0(names(sizes), " (", sizes, ")", collapse = ", "))
+  paste0(length(sizes), ", of ", min(sizes), " to ", max(sizes), " rows")
 }
 
 # Of one kernel, or of those of x and y.

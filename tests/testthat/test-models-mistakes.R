@@ -225,3 +225,26 @@ test_that("after rows are left out, names tell which are there", {
   expect_identical(names(fitted(local_reg(dist ~ speed, cars, subset = speed > 9, bandwidth = 2))),
                    as.character(which(cars$speed > 9)))
 })
+
+test_that("fits print how many rows with missing values were left out", {
+  cars <- transform(mtcars, wt = replace(wt, 4:5, NA))
+  fits <- list(kernel_ridge(mpg ~ wt, cars, lambda = 1), local_reg(mpg ~ wt, cars, bandwidth = 1),
+               kde_lazy(~ wt, cars, bandwidth = 1), rbf_interpolate(mpg ~ wt, cars, lambda = 1),
+               kpca_lazy(~ mpg + wt, cars), gp_fit(mpg ~ wt, cars, kernel = kernel_spec("matern32", 1), nugget = 1))
+  for (fit in fits) expect_output(print(fit), "\n(2 rows with missing values left out)", fixed = TRUE)
+  expect_output(print(summary(fits[[6]])), "(2 rows with missing values left out)", fixed = TRUE)
+  expect_false(any(grepl("left out", capture.output(local_reg(mpg ~ wt, mtcars, bandwidth = 1)))))
+})
+
+test_that("a constant column without a name is named by its number", {
+  x <- cbind(mtcars$wt, 2, mtcars$hp)
+  constant <- function(said) {
+    expect_warning(kernel_ridge(x, mtcars$mpg, lambda = 1), said, class = "kernweave_warning_dropped")
+  }
+  colnames(x) <- c("a", "", "c")
+  constant("^column 2 is constant")
+  colnames(x) <- c("", "b", "")
+  constant("^`b` is constant")
+  x[, 1:2] <- c(rep(5, 32), mtcars$wt)
+  constant("^column 1 is constant")
+})

@@ -252,3 +252,38 @@ test_that("tests of no rows name the argument that has none", {
   expect_error(energy_test(mpg ~ am, mtcars[0, ]), "no rows", class = "kernweave_error_data")
   expect_error(ksd_test(numeric(), numeric()), "0 rows", class = "kernweave_error_data")
 })
+
+test_that("tests print how many rows they compare, in which groups, and how many were left out", {
+  set.seed(1)
+  gone <- transform(mtcars, mpg = replace(mpg, c(2, 9, 30), NA))
+  found <- energy_test(mpg ~ cyl, gone, R = 19)
+  expect_output(print(found), "n = 29, R = 19, p-value", fixed = TRUE)
+  expect_output(print(found), "\n(3 rows with missing values left out)\n", fixed = TRUE)
+  expect_output(print(found), "groups: 4 (10), 6 (5), 8 (14)", fixed = TRUE)
+  expect_equal(names(found$na.action), rownames(mtcars)[c(2, 9, 30)])
+  one <- transform(mtcars, mpg = replace(mpg, 5, NA))
+  left_out <- "\n(1 row with missing values left out)\n"
+  expect_output(print(mmd_test(mpg ~ am, one, null = "moments")), left_out, fixed = TRUE)
+  expect_output(print(mmd_test(mpg ~ am, one, null = "moments")), "T = [0-9.]+, n = 31, p-value")
+  expect_output(print(dcor_test(mpg ~ wt, one)), left_out, fixed = TRUE)
+  expect_output(print(hsic_test(mpg ~ wt, one)), left_out, fixed = TRUE)
+  table <- permanova(mpg ~ wt, one, R = 9)
+  expect_output(print(table), paste0("9 permutations, terms in order)", left_out), fixed = TRUE)
+  expect_false(any(grepl("left out", capture.output(energy_test(mpg ~ am, mtcars, R = 9)))))
+  many <- energy_test(1:40, groups = rep(1:20, each = 2), R = 9)
+  expect_output(print(many), "groups: 20, of 2 to 2 rows", fixed = TRUE)
+})
+
+test_that("numbers in the place of groups get a warning that turns the formula round", {
+  turned <- function(code, ...) expect_warning(code, ..., class = "kernweave_warning_groups")
+  turned(energy_test(cyl ~ hp, mtcars, R = 9),
+         "`hp` has 22 groups for 32 rows, 15 of them of one row: groups stand on the right .* as in hp ~ cyl")
+  turned(mmd_test(cyl ~ hp, mtcars, R = 9), "as in hp ~ cyl", fixed = TRUE)
+  turned(energy_test(cbind(cyl, am) ~ hp, mtcars, R = 9), "on the right of the formula$")
+  turned(energy_test(mtcars$cyl, groups = mtcars$hp, R = 9, slices = 2), "`groups` their labels", fixed = TRUE)
+  singles <- c(rep(1, 20), 2:9)
+  turned(energy_test(seq_along(singles), groups = singles, R = 9), "9 groups for 28 rows, 8 of them of one row")
+  for (labels in list(c(1, 1, 2), rep(1:5, each = 2), c(1, 2, rep(3:6, 3)), mtcars$gear)) {
+    expect_no_warning(energy_test(sin(seq_along(labels)), groups = labels, R = 9))
+  }
+})
