@@ -5,12 +5,13 @@ audit_rows <- 64
 exact_rows <- function(K, at) lazy_set(take_points(K, at, "i", "rows"), precision = "float64")
 audited_sample <- function(rows) rows[random_order(length(rows), 1)[seq_len(min(audit_rows, length(rows)))]]
 
-# The largest error of the columns on some rows, which are computed pair by pair: relative to the rows or, where terms
-# cancel, to what they would be if terms had random signs. All in shares of the largest, as squares of large numbers are
-# infinite.
-relative_error <- function(state, v, found, u = NULL) {
+# Some rows of a product, which are computed pair by pair: `error`, the largest of the columns, is relative to the rows
+# or, where terms cancel, to what they would be if terms had random signs; `rows`: how many have any size, since rows of
+# 0 show nothing. All in shares of the largest, as squares of large numbers are infinite.
+checked_rows <- function(state, v, found, u = NULL) {
   rows <- if (is.null(u)) seq_len(state$tensor$extent[1]) else which(rowSums(u != 0) > 0)
   at <- audited_sample(rows)
+  if (!length(at)) return(list(error = 0, rows = 0))
   shares <- c(plan_of_approximation(state)$scale, largest_size(v), if (!is.null(u)) largest_size(u))
   some <- exact_rows(state$tensor, at) / shares[1]
   v <- v / shares[2]
@@ -19,8 +20,15 @@ relative_error <- function(state, v, found, u = NULL) {
   squares <- if (is.null(u)) pair_sums(some^2, v^2)
              else reduction(((Vi(of_rows) | Vj(v)) * some)^2, "sum")
   found <- Reduce(`/`, shares, found[at, , drop = FALSE])
-  nowhere <- !is.finite(found) & !is.finite(exact)
-  found[nowhere] <- exact[nowhere] <- squares[nowhere] <- 0
+  # Neither says anything where the product has no finite number, or is too small for one.
+  tiny <- log(pmax(abs(exact), sqrt(squares))) + sum(log(shares)) < log(.Machine$double.xmin)
+  none <- !is.finite(found) & !is.finite(exact) | tiny %in% TRUE
+  found[none] <- exact[none] <- squares[none] <- 0
+  list(error = error_of_columns(found, exact, squares, state$tol * sum(abs(v))),
+       rows = sum(rowSums(exact != 0 | squares != 0) > 0))
+}
+
+error_of_columns <- function(found, exact, squares, promised) {
   most <- largest_size(c(exact, found))
   found <- found / most
   exact <- exact / most
@@ -29,9 +37,18 @@ relative_error <- function(state, v, found, u = NULL) {
   if (anyNA(off)) return(Inf)
   size <- pmax(colSums(exact^2), colSums(squares))
   # Where all is 0, nothing but what was promised can be asked for.
-  off[size == 0 & sqrt(off) <= state$tol * sum(abs(v)) / most] <- 0
+  off[size == 0 & sqrt(off) <= promised / most] <- 0
   error <- sqrt(max(0, ifelse(off == 0, 0, off / size)))
   if (is.na(error)) Inf else error
+}
+
+# Have enough rows been looked at for the error to be known? Those of several products are counted together.
+is_audited <- function(state) {
+  isTRUE(state$audit$rows >= min(audit_rows, state$tensor$extent[1]) / 4)
+}
+
+note_audit <- function(state, checked) {
+  state$audit <- list(error = max(checked$error, state$audit$error), rows = sum(checked$rows, state$audit$rows))
 }
 
 # Of those that are finite; 1 where all are 0.

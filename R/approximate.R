@@ -4,8 +4,9 @@
 #   written                   the plan of that formula as it is written, and its data
 #   plan                      what is known of boxes and pairs, in C++ (`pointer`), in R, and on GPUs (`there`); of a
 #                             sum of formulas of different distances, the states of these (`parts`)
-#   audit                     what the first product showed; `used`, `near`, `times`: the tolerance, the precision of
-#                             near pairs, and the number of tries that failed audits have led to
+#   audit                     what the first products showed: the `error`, and on how many `rows` that are not 0;
+#                             `used`, `near`, `times`: the tolerance, the precision of near pairs, and the number of
+#                             tries that failed audits have led to
 #   transposed, derivatives   states of t(tensor), and of the formula's derivatives; `derivative`: in what this is one
 #   prices                    other prices than those measured, for tests
 #   sides                     the axis of each operand
@@ -30,15 +31,16 @@
 #' summands.
 #' With `certify = "proof"` that is so for sure: what is dropped is added up, and
 #' what the series leaves out is bounded by evaluating the formula on complex discs. With `"audit"`, the default, errors
-#' are taken to cancel as they do in practice, and the first product is checked on 64 random rows. Their error (root
-#' mean square, of each column) is at most `tol`, relative to the rows or, where terms cancel, to what rows are if terms
-#' have random signs. Else near pairs are computed in float64, if they were not, then the series is made anew, up to
-#' four times, with a fourth of it, a sixteenth of that and so on, or what the error asks for; then it is an error. An
-#' audit is faster, and errors are far below the bound. `error_bound()` is the proved or expected bound of a product,
-#' row by row. A proved one knows the moments of the weights in each box, and is about a tenth of what `tol` promises,
-#' more where few weights are most of their sum. Rounding of series is in it; that of near pairs, and of the formula's
-#' own numbers, is that of any sum, and is not. Whoever needs a proof for the weights at hand, not for all, may ask for
-#' `10 * tol` and look, which in three dimensions takes half the time.
+#' are taken to cancel as they do in practice, and the first product is checked on 64 random rows (and the next ones,
+#' too, until 16 of the rows that were checked were not 0). Their error (root mean square, of each column) is at most
+#' `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs. Else near pairs are
+#' computed in float64, if they were not, then the series is made anew, up to four times, with a fourth of it, a
+#' sixteenth of that and so on, or what the error asks for; then it is an error. An audit is faster, and errors are far
+#' below the bound. `error_bound()` is the proved or expected bound of a product, row by row. A proved one knows the
+#' moments of the weights in each box, and is about a tenth of what `tol` promises, more where few weights are most of
+#' their sum. Rounding of series is in it; that of near pairs, and of the formula's own numbers, is that of any sum, and
+#' is not. Whoever needs a proof for the weights at hand, not for all, may ask for `10 * tol` and look, which in three
+#' dimensions takes half the time.
 #'
 #' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; over `"i"` and
 #' `"ij"`, too. `mean` goes with it, and a `weight`: one that varies along what is folded away alone is multiplied as a
@@ -231,18 +233,20 @@ approximated_product <- function(state, v, u = NULL) {
   out <- unaudited_product(state, v, u)
   # Near pairs may have numbers that float32 has no room for.
   if (!is_on_device(out) && !all(is.finite(out)) && near_in_float64(state)) out <- unaudited_product(state, v, u)
-  if (state$certify == "proof" || !is.null(state$audit) || !length(v)) return(out)
-  error <- relative_error(state, v, out, u)
+  if (state$certify == "proof" || is_audited(state) || !length(v)) return(out)
+  checked <- checked_rows(state, v, out, u)
   for (improve in c(near_in_float64, rep(list(series_of_more_terms), 4))) {
-    if (error <= state$tol || !improve(state, error)) next
+    if (checked$error <= state$tol || !improve(state, checked$error)) next
+    state$audit <- NULL  # it was of what has been improved
     out <- unaudited_product(state, v, u)
-    error <- relative_error(state, v, out, u)
+    checked <- checked_rows(state, v, out, u)
   }
-  if (error > state$tol) {
-    abort("audit_failed", "the relative error of the product is ", format(error, digits = 2), " on ", audit_rows,
-          " random rows, more than `tol` = ", format(state$tol), "; `certify = \"proof\"` bounds it beforehand")
+  if (checked$error > state$tol) {
+    abort("audit_failed", "the relative error of the product is ", format(checked$error, digits = 2), " on ",
+          checked$rows, " random rows, more than `tol` = ", format(state$tol), "; `certify = \"proof\"` bounds it ",
+          "beforehand")
   }
-  state$audit <- error
+  note_audit(state, checked)
   out
 }
 

@@ -83,7 +83,7 @@ error_sentence <- function(state, plan) {
   if (state$certify == "proof") {
     return(paste0("error <= ", format(state$used * plan$scale, digits = 3), " * sum|b| (proved)"))
   }
-  if (is.null(state$audit)) return(paste0("tol = ", format(state$tol), ", to be audited by the first product"))
-  paste0("relative error ", format(state$audit, digits = 2), " on ", audit_rows, " rows (audited; tol = ",
+  if (!is_audited(state)) return(paste0("tol = ", format(state$tol), ", not audited yet"))
+  paste0("relative error ", format(state$audit$error, digits = 2), " on ", state$audit$rows, " rows (audited; tol = ",
          format(state$tol), ")")
 }

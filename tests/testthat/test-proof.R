@@ -197,11 +197,11 @@ test_that("an audit that fails makes the series anew with a fourth, and then say
   A <- eager(approximate(K, 1e-6), 100)
   state <- kernweave:::approximation_of(A)
   state$used <- 3e-5
-  first <- kernweave:::relative_error(state, as.matrix(b), kernweave:::unaudited_product(state, b))
+  first <- kernweave:::checked_rows(state, as.matrix(b), kernweave:::unaudited_product(state, b))$error
   expect_gt(first, 1e-6)
   A %*% b
   expect_identical(state$used, 1e-6 / 4)
-  expect_lte(state$audit, 1e-6)
+  expect_lte(state$audit$error, 1e-6)
   A <- eager(approximate(K, 1e-6), 100)
   state <- kernweave:::approximation_of(A)
   state$tol <- 1e-20  # which no rounding allows
@@ -217,7 +217,7 @@ test_that("audits are of numbers of any size", {
     expect_equal(A %*% (b * weight) / size / weight, kernel_gaussian(x, x, 0.3) %*% b, tolerance = 1e-5)
     state <- kernweave:::approximation_of(A)
     found <- kernweave:::unaudited_product(state, b * weight)
-    error <- kernweave:::relative_error(state, as.matrix(b * weight), 1.01 * found)
+    error <- kernweave:::checked_rows(state, as.matrix(b * weight), 1.01 * found)$error
     expect_true(error > 0.001 && error < 0.1)
   }
 })
