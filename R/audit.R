@@ -12,7 +12,7 @@
 #' the root mean square of all be at most its `tol`, so that the worst of many may be several times that.
 #'
 #' @param x a lazy reduction, as from `reduction(call = FALSE)`, that keeps one axis; an operator that [approximate()]
-#'   returned; or what [solve()][solve.lazy_tensor] returned, whose residual is then looked at
+#'   returned; or what [solve()][solve.lazy_tensor] returned with `report = TRUE`, whose residual is then looked at
 #' @param rows how many rows
 #' @param seed a whole number; by default drawn from R's random numbers
 #' @param ... not used
@@ -24,7 +24,7 @@
 #' x <- matrix(runif(30000), 10000)
 #' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), precision = "float32")
 #' audit(sum(K, index = "j", call = FALSE))
-#' audit(solve(kernel_matern(x, x, 0.1), rnorm(10000), ridge = 0.1))
+#' audit(solve(kernel_matern(x, x, 0.1), rnorm(10000), ridge = 0.1, report = TRUE))
 audit <- function(x, rows = 32, seed = NULL, ...) UseMethod("audit")
 
 #' @rdname audit
@@ -50,7 +50,8 @@ audit.default <- function(x, rows = 32, seed = NULL, ...) {
   refuse_more(...)
   system <- attr(x, "report")$system
   if (is.null(system)) {
-    abort("input", "`x` must be a lazy reduction, or what approximate() or solve() returned, not ", describe(x))
+    abort("input", "`x` must be a lazy reduction, or what approximate() or solve(report = TRUE) returned, not ",
+          describe(x))
   }
   b <- system$b
   at <- audited_rows(nrow(b), rows, seed)

@@ -21,7 +21,8 @@
 #' @param maxit the most iterations, by default four for each row or column of `A`, whichever are fewer, and 2000 at
 #'   most
 #' @param start where to begin: numbers with a row for each column of `A`
-#' @return Numbers with a row for each column of `A`, a vector where `b` is one, which [solve_report()] reads.
+#' @param report is the solution to carry how it was found, for [solve_report()]?
+#' @return Numbers with a row for each column of `A`, a vector where `b` is one.
 #' @seealso [solve()][solve.lazy_tensor] for square systems, [lowrank()]
 #' @export
 #' @examples
@@ -29,10 +30,10 @@
 #' y <- sin(6 * x[, 1]) + rnorm(1000, sd = 0.1)
 #' centres <- x[1:40, ]
 #' A <- kernel_gaussian(x, centres, scale = 0.3)
-#' w <- least_squares(A, y, ridge = 1e-3)
+#' w <- least_squares(A, y, ridge = 1e-3, report = TRUE)
 #' solve_report(w)
 #' kernel_gaussian(matrix(0.5, 1, 2), centres, scale = 0.3) %*% w
-least_squares <- function(A, b, ridge = 0, tol = 1e-6, maxit = NULL, start = NULL) {
+least_squares <- function(A, b, ridge = 0, tol = 1e-6, maxit = NULL, start = NULL, report = FALSE) {
   op <- as_op(A)
   if (level_of_op(op) > 0L || is_traced(b) || is_traced(ridge)) {
     abort("no_gradient", "least_squares() is not differentiated; solve(crossprod(A) + ridge * identity_op(n), ",
@@ -42,16 +43,16 @@ least_squares <- function(A, b, ridge = 0, tol = 1e-6, maxit = NULL, start = NUL
   b <- right_hand_side(b, op$dim[1])
   ridge <- check_ridge(ridge, op$dim[2])
   check_tolerance(tol)
+  check_flag(report, "report")
   most <- if (is.null(maxit)) as.integer(min(4 * min(op$dim), 2000)) else check_count(maxit, "maxit")
   started <- proc.time()[["elapsed"]]
   found <- fit_by_products(op, b$values, ridge, tol, most, check_start(start, op$dim[2], ncol(b$values), "column"))
   x <- found$x
-  report <- c(found[c("iterations", "residual", "history", "products", "end")],
-              list(method = "lsmr", converged = found$end == "converged", rough = FALSE, tol = tol, dim = op$dim,
-                   ridge = min(ridge, Inf), seconds = proc.time()[["elapsed"]] - started))
-  if (!report$converged) warn_of_convergence(report)
+  facts <- c(found[c("iterations", "residual", "history", "products", "end")],
+             list(method = "lsmr", converged = found$end == "converged", rough = FALSE, tol = tol, dim = op$dim,
+                  ridge = min(ridge, Inf), seconds = proc.time()[["elapsed"]] - started))
   named <- list(dim = b$dim, names = if (is.null(b$dim)) colnames(op) else names_beside(colnames(op), b$names))
-  structure(shaped_as(x, named), report = structure(report, class = "kernweave_report"))
+  reported(shaped_as(x, named), facts, report)
 }
 
 names_beside <- function(rows, names) if (!is.null(rows) || !is.null(names[[2]])) list(rows, names[[2]])

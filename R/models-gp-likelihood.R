@@ -121,7 +121,7 @@ lazy_gp_system <- function(model, values, near) {
   K <- fit_products(K, control)
   solved <- function(b, tol = control$tol, start = NULL) {
     x <- quietly_solved(solve(K, b, ridge = noise, tol = tol, method = "cg", maxit = control$max_iter,
-                              precondition = P, start = start))
+                              precondition = P, start = start, report = TRUE))
     P$symmetric <<- TRUE  # and is not looked at again
     report <- solve_report(x)
     structure(matrix(as.vector(x), nrow(b)), residual = max(report$residual), converged = report$converged)

@@ -58,7 +58,7 @@ heavy_rows <- function(x, y, weights) {
 
 fit_solve <- function(K, b, ridge, control, ...) {
   solve(K, b, ridge = ridge, tol = control$tol, method = if (nrow(K) <= control$dense_n) "dense" else "cg",
-        maxit = control$max_iter, rank = control$rank, ...)
+        maxit = control$max_iter, rank = control$rank, report = TRUE, ...)
 }
 
 # f() of some rows at a time, where a block of the matrix is made for them.

@@ -28,7 +28,7 @@
 #' K <- kernel_matern(x, x, scale = 0.3, nu = 1.5)
 #' P <- preconditioner(K, ridge = 1e-3, rank = 100)
 #' P
-#' solve_report(solve(K, rnorm(1000), ridge = 1e-3, precondition = P, method = "cg"))
+#' solve_report(solve(K, rnorm(1000), ridge = 1e-3, precondition = P, method = "cg", report = TRUE))
 preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1, like = NULL) {
   n <- check_square(K)
   if (n == 0) abort("shape", "a preconditioner is of points, and there are none")

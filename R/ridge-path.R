@@ -204,7 +204,9 @@ controlled <- function(path, anchors) {
 
 refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
   if (ncol(y)) {
-    solved <- function() solve(K, y, ridge = ridge, tol = tol / 100, method = "cg", precondition = P %or% FALSE)
+    solved <- function() {
+      solve(K, y, ridge = ridge, tol = tol / 100, method = "cg", precondition = P %or% FALSE, report = TRUE)
+    }
     x <- if (is_op(K)) quietly_solved(solved()) else solved()  # what products are off by is among the errors
     left <- solve_report(x)$residual * sqrt(colSums(y^2))
     size <- sqrt(colSums(x^2))

@@ -17,7 +17,7 @@
 #' @inheritParams solve.lazy_tensor
 #' @param ... for an operator that is a lazy tensor, or an approximation, and a diagonal: more arguments of
 #'   [solve()][solve.lazy_tensor]; of an approximation, `precondition`, `rank`, `local` and `start`
-#' @return Numbers shaped and named like `b`, which [solve_report()] reads; without `b`, an operator.
+#' @return Numbers shaped and named like `b`; without `b`, an operator.
 #' @seealso [solve()][solve.lazy_tensor], [least_squares()], [lowrank()], [solve_report()], [linear_op]
 #' @export
 #' @examples
@@ -27,12 +27,15 @@
 #' Ai <- solve(A)
 #' Ai %*% cbind(1:20, 1)
 solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "dense", "cg", "block", "minres"),
-                            maxit = NULL, ...) {
+                            maxit = NULL, report = FALSE, ...) {
   method <- check_method(method)
+  check_flag(report, "report")
   n <- square_extent(a)
   own <- tensor_and_ridge(a)
   if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, maxit, ...))
-  if (!is.null(own)) return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, maxit = maxit, ...))
+  if (!is.null(own)) {
+    return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, maxit = maxit, report = report, ...))
+  }
   approximated <- approximated_and_ridge(a)
   how <- if (!is.null(approximated)) system_arguments(...)
   else refuse_others(list(...), solve.linear_op, "solve() of this operator")
@@ -52,10 +55,8 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   else approximated_solution(approximated, b$values, ridge, tol, method, maxit, how)
   x <- found$x
   found$x <- NULL
-  report <- structure(c(found, list(tol = tol, n = n, ridge = min(ridge, Inf),
-                                    seconds = proc.time()[["elapsed"]] - started)), class = "kernweave_report")
-  if (!report$converged) warn_of_convergence(report)
-  structure(shaped_as(x, b), report = report)
+  found <- c(found, list(tol = tol, n = n, ridge = min(ridge, Inf), seconds = proc.time()[["elapsed"]] - started))
+  reported(shaped_as(x, b), found, report)
 }
 
 square_extent <- function(op) {

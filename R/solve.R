@@ -8,9 +8,9 @@
 #'
 #' The tolerance is kept for every column: the residual that is compared with `tol` is recomputed in float64 at the end.
 #' Where it is not reached, there is a warning of class `kernweave_warning_convergence` that names a remedy, and the
-#' report tells how far the solution is. With `precision = "float32"` products inside are in float32, and the residuals
-#' outside in float64: the tolerance is the same. Where a ridge is so small beside a smooth kernel that rounding spoils
-#' the preconditioner, the iteration goes on without it, and with it in the report.
+#' report, which `report = TRUE` asks for, tells how far the solution is. With `precision = "float32"` products inside
+#' are in float32, and the residuals outside in float64: the tolerance is the same. Where a ridge is so small beside a
+#' smooth kernel that rounding spoils the preconditioner, the iteration goes on without it, and with it in the report.
 #'
 #' @param a a lazy tensor of one component over the same points along i and j
 #' @param b numbers: a vector, or a matrix with a column for each right-hand side; without it, the result is the
@@ -29,8 +29,10 @@
 #' @param rank,local as in [preconditioner()]
 #' @param start where to begin: numbers shaped like `b`
 #' @param maxit the most iterations, by default `100 + 10 sqrt(n)`
+#' @param report is the solution to carry how it was found, in an attribute that [solve_report()] and [audit()] read?
+#'   Not within [gradient()] and its like
 #' @param ... not used
-#' @return Numbers shaped and named like `b`, with the attribute that [solve_report()] reads.
+#' @return Numbers shaped and named like `b`.
 #' @seealso [solve_report()], [logdet()], [preconditioner()], [least_squares()] for what is not square, [conditional()]
 #'   for kriging with its variance, [audit()] for the error of any reduction
 #' @name solve.lazy_tensor
@@ -40,15 +42,16 @@
 #' y <- sin(6 * x[, 1]) + rnorm(3000, sd = 0.1)
 #' K <- kernel_matern(x, x, scale = 0.3, nu = 1.5)
 #' weights <- solve(K, y, ridge = 0.01)
-#' solve_report(weights)
 #' new <- matrix(runif(6), 2)
 #' kernel_matern(new, x, scale = 0.3, nu = 1.5) %*% weights
 solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
                               method = c("auto", "dense", "cg", "block", "minres"), precondition = TRUE, rank = NULL,
-                              local = TRUE, start = NULL, maxit = NULL, ...) {
+                              local = TRUE, start = NULL, maxit = NULL, report = FALSE, ...) {
   refuse_others(list(...), solve.lazy_tensor, "solve() of a lazy tensor")
+  check_flag(report, "report")
   if (has_batches(a) && !missing(b)) {
     if (!is.null(start)) abort("unsupported", "`start` is not for systems with batches")
+    if (report) abort("unsupported", "`report` is not for systems with batches; take_batch() gives one of them")
     return(solve_batches(a, b, ridge = ridge, tol = tol, trend = trend, method = method,
                          precondition = precondition, rank = rank, local = local, maxit = maxit))
   }
@@ -70,8 +73,8 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
   started <- proc.time()[["elapsed"]]
   regressors <- if (!is.null(trend)) check_trend(trend, n)
   if (!is.null(trend) && any(diag(a) <= 0)) {
-    return(solve_reduced(a, b, ridge, regressors, tol = tol, method = method, precondition = precondition, rank = rank,
-                         local = local, maxit = maxit))
+    return(solve_reduced(a, b, ridge, regressors, report, tol = tol, method = method, precondition = precondition,
+                         rank = rank, local = local, maxit = maxit))
   }
   parts <- if (!is.null(trend)) taken_apart(b$values, regressors)
   sides <- if (is.null(parts)) b$values else cbind(parts$left, parts$Q)
@@ -85,9 +88,8 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
   x <- of_trend$x %or% found$x
   found$x <- NULL
   found$system <- list(K = a, ridge = ridge, b = b$values, trend = regressors, coefficients = coefficients)
-  report <- c(found, list(tol = tol, n = n, seconds = proc.time()[["elapsed"]] - started))
-  if (isFALSE(report$converged)) warn_of_convergence(report)
-  structure(shaped_as(x, b), trend = coefficients, report = structure(report, class = "kernweave_report"))
+  found <- c(found, list(tol = tol, n = n, seconds = proc.time()[["elapsed"]] - started))
+  reported(structure(shaped_as(x, b), trend = coefficients), found, report)
 }
 
 # Below, a Cholesky factor is quicker than anything else, and exact.
@@ -321,7 +323,7 @@ check_start <- function(start, rows, columns, extent = "row") {
 
 #' How a system was solved
 #'
-#' @param x what [solve()][solve.lazy_tensor] or [least_squares()] returned
+#' @param x what [solve()][solve.lazy_tensor] or [least_squares()] returned with `report = TRUE`
 #' @param ... not used
 #' @return An object of class `kernweave_report`: a list with `method`, `converged`, `iterations` and true `residual` of
 #'   each column, `history`, `products`, `preconditioner`, `seconds`; it is printed, and `plot()` draws the history.
@@ -329,13 +331,23 @@ check_start <- function(start, rows, columns, extent = "row") {
 #' @export
 #' @examples
 #' x <- matrix(runif(9000), 3000)
-#' report <- solve_report(solve(kernel_gaussian(x, x, 0.2), rnorm(3000), ridge = 0.1))
+#' report <- solve_report(solve(kernel_gaussian(x, x, 0.2), rnorm(3000), ridge = 0.1, report = TRUE))
 #' report
 #' plot(report)
 solve_report <- function(x) {
   report <- attr(x, "report")
-  if (!inherits(report, "kernweave_report")) abort("input", "`x` must be what solve() or least_squares() returned")
+  if (!inherits(report, "kernweave_report")) {
+    abort("input", "`x` has no report: it must be what solve() or least_squares() returned, asked with ",
+          "`report = TRUE`")
+  }
   report
+}
+
+# A solution, with its report where that is asked for.
+reported <- function(x, report, asked) {
+  if (isFALSE(report$converged)) warn_of_convergence(report)
+  if (asked) attr(x, "report") <- structure(report, class = "kernweave_report")
+  x
 }
 
 #' @rdname solve_report

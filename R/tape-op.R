@@ -113,7 +113,6 @@ solution_entry <- function(A, b, turned, ...) {
   level <- max(level_of(b), level_of_op(A))
   lower <- lowered_op(A, level)
   x <- solve(lower, lowered(b, level), ...)
-  if (!is_traced(x)) attr(x, "report") <- NULL
   n <- A$dim[1]
   product <- as.vector(operator_product(A, rearranged(x, function(x) matrix(as.vector(x), n))))
   rest <- if (is_traced(b)) as.vector(b) - product else -product

@@ -54,9 +54,7 @@ solve_node <- function(K, b, ridge, ..., method, precondition, rank, local) {
     precondition <- chosen_preconditioner(TRUE, plain_tensor(K), ridges, rank, local) %or% FALSE
   }
   again <- function(K, b, ridge) {
-    x <- solve(K, b, ridge = ridge, ..., method = method, precondition = precondition, rank = rank, local = local)
-    if (!is_traced(x)) attr(x, "report") <- NULL
-    x
+    solve(K, b, ridge = ridge, ..., method = method, precondition = precondition, rank = rank, local = local)
   }
   system <- lowered_system(K, b = b, ridge = ridge)
   x <- again(system$K, system$given$b, system$given$ridge)

@@ -23,7 +23,7 @@ trend_coefficients <- function(parts, b) parts$least + backsolve(parts$R, b)
 # Where the diagonal has numbers that are not positive the matrix is not definite, but may be so for vectors that are
 # orthogonal to the regressors P. At as many points s as there are regressors such a vector x is given by the others:
 # x_s = N x_r. In terms of x_r alone the matrix is a formula again, K[r, r] and an inner product of few components.
-solve_reduced <- function(K, b, ridge, P, ...) {
+solve_reduced <- function(K, b, ridge, P, report, ...) {
   s <- qr(t(P), LAPACK = TRUE)$pivot[seq_len(ncol(P))]
   r <- setdiff(seq_len(nrow(P)), s)
   N <- -solve(t(P[s, , drop = FALSE]), t(P[r, , drop = FALSE]))
@@ -33,14 +33,16 @@ solve_reduced <- function(K, b, ridge, P, ...) {
   Kss <- entries_at(K, s, s) + diag(ridge[s], length(s))
   reduced <- Krr + (Vi(cbind(t(N), Krs + t(N) %*% Kss)) | Vj(cbind(Ksr, t(N))))
   sides <- b$values[r, , drop = FALSE] + t(N) %*% b$values[s, , drop = FALSE]
-  rest <- solve(reduced, sides, ridge = ridge[r], ...)
+  rest <- solve(reduced, sides, ridge = ridge[r], report = TRUE, ...)
   x <- matrix(0, nrow(P), ncol(sides))
   x[r, ] <- rest
   x[s, ] <- N %*% rest
   left <- b$values - (K %*% x + ridge * x)
+  out <- structure(shaped_as(x, b), trend = qr.solve(P, left))
+  if (!report) return(out)
   report <- solve_report(rest)
-  report$system <- list(K = K, ridge = ridge, b = b$values, trend = P, coefficients = qr.solve(P, left))
-  structure(shaped_as(x, b), trend = report$system$coefficients, report = report)
+  report$system <- list(K = K, ridge = ridge, b = b$values, trend = P, coefficients = attr(out, "trend"))
+  structure(out, report = report)
 }
 
 entries_at <- function(K, rows, columns) {

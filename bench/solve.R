@@ -23,7 +23,7 @@ for (n in sizes) {
     K <- if (kernel == "gaussian") kernel_gaussian(x, x, scale) else kernel_matern(x, x, scale, nu = 1.5)
     K <- lazy_set(K, device = device)
     product <- seconds_of(function() K %*% b)
-    report <- solve_report(solve(K, b, ridge = 1e-3, method = "cg"))
+    report <- solve_report(solve(K, b, ridge = 1e-3, method = "cg", report = TRUE))
     cat(sprintf("%8.0f %-8s %5.1f %5d %10.4f %10.3f %12.2f %9.3f %9.1e\n", n, kernel, scale / sqrt(3),
                 max(report$iterations), product, report$preconditioner$seconds, report$iterating / product,
                 report$seconds, max(report$residual)))

@@ -27,12 +27,12 @@ test_that("reductions of every kind can be looked at", {
 test_that("a solution that was stopped early is found out", {
   K <- kernel_matern(x, x, 0.3)
   b <- stats::rnorm(400)
-  good <- audit(solve(K, b, ridge = 0.1, method = "cg"), rows = 400)
+  good <- audit(solve(K, b, ridge = 0.1, method = "cg", report = TRUE), rows = 400)
   expect_lt(good$error, 1e-5)
   expect_identical(good$share, 0)
-  bad <- suppressWarnings(solve(K, b, ridge = 0.1, method = "cg", precondition = FALSE, maxit = 3))
+  bad <- suppressWarnings(solve(K, b, ridge = 0.1, method = "cg", precondition = FALSE, maxit = 3, report = TRUE))
   expect_gt(audit(bad)$error, 1e-3)
-  with_trend <- solve(K, b, ridge = 0.1, trend = cbind(1, x), method = "cg")
+  with_trend <- solve(K, b, ridge = 0.1, trend = cbind(1, x), method = "cg", report = TRUE)
   expect_lt(audit(with_trend)$error, 1e-4)
 })
 

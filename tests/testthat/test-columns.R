@@ -81,9 +81,9 @@ test_that("on a GPU a solution in float32 is refined to the tolerance, and one w
   x <- matrix(stats::runif(2 * n), n)
   b <- stats::rnorm(n)
   K <- lazy_set(kernel_matern(x, x, scale = 0.2, nu = 2.5), device = "gpu", precision = "float32")
-  solution <- solve(K, b, ridge = 1e-2, tol = 1e-8, method = "cg")
+  solution <- solve(K, b, ridge = 1e-2, tol = 1e-8, method = "cg", report = TRUE)
   expect_lt(max(solve_report(solution)$residual), 1e-8)
-  again <- solve(K, b, ridge = 1e-2, tol = 1e-9, method = "cg", start = solution)
+  again <- solve(K, b, ridge = 1e-2, tol = 1e-9, method = "cg", start = solution, report = TRUE)
   expect_lt(max(solve_report(again)$iterations), max(solve_report(solution)$iterations))
   scaled <- diagonal_op(rep(2, n)) %*% (as_op(lazy_set(K, precision = "float64")) + identity_op(n)) %*%
     diagonal_op(rep(2, n))

@@ -15,7 +15,7 @@ shortest <- function(A, b, ridge = 0) {
 slope <- function(A, x, b, ridge) {
   sqrt(colSums((crossprod(A, b - A %*% x) - ridge * x)^2) / colSums(crossprod(A, b)^2))
 }
-tight <- function(...) least_squares(..., tol = 1e-11, maxit = 5000)
+tight <- function(...) least_squares(..., tol = 1e-11, maxit = 5000, report = TRUE)
 
 test_that("the minimum is that of QR, of lm.fit and of the closed form of ridge regression", {
   expect_equal(unclass(tight(M, B)), qr.solve(M, B), ignore_attr = TRUE, tolerance = 1e-8)
@@ -59,7 +59,7 @@ test_that("of many minima it is the shortest, and from a start the nearest", {
 test_that("the tolerance is that of the normal equations, column by column, and recomputed", {
   sides <- cbind(B, 1e-8 * B[, 1], 0, qr.resid(qr(M), B[, 2]))
   for (tol in c(1e-2, 1e-5)) for (ridge in c(0, 5)) {
-    found <- least_squares(M, sides, ridge, tol = tol)
+    found <- least_squares(M, sides, ridge, tol = tol, report = TRUE)
     report <- solve_report(found)
     expect_lt(max(slope(M, found, sides, ridge)[1:4]), tol)
     expect_equal(report$residual[1:4], slope(M, found, sides, ridge)[1:4], tolerance = 1e-3)
@@ -69,14 +69,14 @@ test_that("the tolerance is that of the normal equations, column by column, and 
     expect_identical(report$iterations[5], 0L)
     expect_lte(max(report$iterations), length(report$history))
   }
-  warm <- least_squares(M, B, start = qr.solve(M, B))
+  warm <- least_squares(M, B, start = qr.solve(M, B), report = TRUE)
   expect_identical(max(solve_report(warm)$iterations), 0L)
   expect_gt(solve_report(warm)$products, 0)
 })
 
 test_that("what is not reached is a warning with a remedy, and the residual it reports is true", {
-  expect_warning(found <- least_squares(M, B, maxit = 3), "least squares ended after 3 iterations.*ridge",
-                 class = "kernweave_warning_convergence")
+  expect_warning(found <- least_squares(M, B, maxit = 3, report = TRUE),
+                 "least squares ended after 3 iterations.*ridge", class = "kernweave_warning_convergence")
   report <- solve_report(found)
   expect_equal(report$residual, slope(M, found, B, 0), tolerance = 1e-8)
   expect_false(report$converged)

@@ -75,7 +75,7 @@ test_that("a low rank and a diagonal are solved, and their determinant known, ex
   for (k in seq_along(rows)) {
     A <- rows[[k]]
     full <- as.matrix(A)
-    found <- solve(A, b)
+    found <- solve(A, b, report = TRUE)
     expect_identical(solve_report(found)$method, "woodbury", label = paste("row", k))
     expect_equal(unclass(found), solve(full, b), tolerance = 1e-9, ignore_attr = TRUE, label = paste("row", k))
     expect_lt(max(solve_report(found)$residual), 1e-12, label = paste("row", k))
@@ -84,7 +84,7 @@ test_that("a low rank and a diagonal are solved, and their determinant known, ex
     expect_equal(as.numeric(determinant(A, logarithm = FALSE)$modulus), det(full), tolerance = 1e-8)
   }
   A <- lowrank(smooth, 80)
-  found <- solve(A, b, ridge = 1e-9)
+  found <- solve(A, b, ridge = 1e-9, report = TRUE)
   full <- as.matrix(A) + diag(1e-9, 400)
   dense <- sqrt(colSums((b - full %*% solve(full, b))^2) / colSums(b^2))
   expect_lt(max(solve_report(found)$residual), 10 * max(dense))
@@ -97,11 +97,11 @@ test_that("what is no low rank and positive diagonal goes the way of other opera
   rows <- list(identity_op(20) - 0.01 * tcrossprod(as_op(F)), tcrossprod(as_op(F)) - 0.5 * identity_op(20),
                as_op(F) %*% as_op(t(F + 1)) + 3 * identity_op(20))
   for (A in rows) {
-    expect_identical(solve_report(solve(A, 1:20))$method, "dense")
+    expect_identical(solve_report(solve(A, 1:20, report = TRUE))$method, "dense")
     expect_equal(as.vector(solve(A, 1:20)), solve(as.matrix(A), 1:20))
   }
   A <- lowrank(rough, 10, ridge = 1)
-  expect_identical(solve_report(solve(A, b, method = "cg"))$method, "cg")
+  expect_identical(solve_report(solve(A, b, method = "cg", report = TRUE))$method, "cg")
 })
 
 test_that("a low rank without a ridge is not solved for, and what has none is told", {

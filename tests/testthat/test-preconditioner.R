@@ -9,7 +9,7 @@ test_that("a formula with a matrix of pairs is solved with without a preconditio
   expect_error(preconditioner(K, 1), "`M`", class = "kernweave_error_unsupported")
   said <- kernweave:::said
   said$pairs <- NULL
-  expect_message(found <- solve(K, b, ridge = 1), "`M`.*without a preconditioner")
+  expect_message(found <- solve(K, b, ridge = 1, report = TRUE), "`M`.*without a preconditioner")
   expect_silent(solve(K, b, ridge = 1))
   expect_null(solve_report(found)$preconditioner)
   expect_lt(max(abs(K %*% found + found - b)) / max(abs(b)), 1e-5)
@@ -37,7 +37,7 @@ test_that("for derivatives a preconditioner is a constant, and has none itself",
 test_that("a preconditioner is a function of the matrix, and the last one is kept", {
   x <- matrix(seq(0, 1, length.out = 900)^2, 300)
   K <- function(scale = 0.2) exp(-sqdist(Vi(x), Vj(x)) / scale)
-  of <- function(...) solve_report(solve(K(...), x[, 1], ridge = 0.1, method = "cg"))$preconditioner
+  of <- function(...) solve_report(solve(K(...), x[, 1], ridge = 0.1, method = "cg", report = TRUE))$preconditioner
   set.seed(1)
   drawn <- stats::runif(1)
   set.seed(1)
@@ -146,9 +146,9 @@ test_that("landmarks and neighbours may be those of another matrix, whose number
     K <- kernel_matern(x, scale = 0.4, nu = nu)
     P <- preconditioner(K, 0.02, like = first)
     expect_identical(P[c("landmarks", "neighbours")], first[c("landmarks", "neighbours")])
-    found <- solve(K, b, ridge = 0.02, method = "cg", precondition = P, tol = 1e-9)
+    found <- solve(K, b, ridge = 0.02, method = "cg", precondition = P, tol = 1e-9, report = TRUE)
     expect_equal(as.vector(found), as.vector(solve(K, b, ridge = 0.02)), tolerance = 1e-6)
-    own <- solve(K, b, ridge = 0.02, method = "cg", tol = 1e-9)
+    own <- solve(K, b, ridge = 0.02, method = "cg", tol = 1e-9, report = TRUE)
     expect_lte(solve_report(found)$iterations, 2 * solve_report(own)$iterations)
   }
   expect_error(preconditioner(K, like = 3), "`like`", class = "kernweave_error_input")

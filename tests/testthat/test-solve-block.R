@@ -10,7 +10,9 @@ systems <- list(
 )
 full_of <- function(system) as.matrix(system$K) + diag(system$ridge, 500)
 missed <- function(A, x, b) sqrt(colSums((b - A %*% x)^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
-by_block <- function(system, b, ...) solve(system$K, b, ridge = system$ridge, method = "block", maxit = 3000, ...)
+by_block <- function(system, b, ...) {
+  solve(system$K, b, ridge = system$ridge, method = "block", maxit = 3000, report = TRUE, ...)
+}
 
 test_that("every column reaches the tolerance, with and without a preconditioner, and the report is true", {
   for (name in names(systems)) for (precondition in c(TRUE, FALSE)) for (tol in c(1e-3, 1e-9)) {
@@ -32,10 +34,11 @@ test_that("a block takes a fraction of the iterations of columns in lockstep", {
   for (name in names(systems)) {
     system <- systems[[name]]
     together <- solve_report(by_block(system, B, precondition = FALSE))
-    alone <- solve_report(solve(system$K, B, ridge = system$ridge, method = "cg", precondition = FALSE, maxit = 3000))
+    alone <- solve_report(solve(system$K, B, ridge = system$ridge, method = "cg", precondition = FALSE, maxit = 3000,
+                                report = TRUE))
     expect_lt(2.5 * max(together$iterations), max(alone$iterations), label = name)
     expect_lte(max(solve_report(by_block(system, B))$iterations),
-               max(solve_report(solve(system$K, B, ridge = system$ridge, method = "cg"))$iterations))
+               max(solve_report(solve(system$K, B, ridge = system$ridge, method = "cg", report = TRUE))$iterations))
   }
 })
 
@@ -96,7 +99,8 @@ test_that("operators, matrices of pairs, inverses, trends, starts and float32 go
   one_off[, 3] <- 0
   warm <- solve_report(by_block(system, B, start = one_off, precondition = FALSE))
   expect_identical(which(warm$iterations > 0), 3L)
-  rough <- solve(lazy_set(system$K, precision = "float32"), B, ridge = 0.01, method = "block", tol = 1e-9)
+  rough <- solve(lazy_set(system$K, precision = "float32"), B, ridge = 0.01, method = "block", tol = 1e-9,
+                 report = TRUE)
   expect_lt(max(missed(full, rough, B)), 2e-9)
   expect_true(solve_report(rough)$rough)
 })
@@ -106,7 +110,7 @@ test_that("what is not definite is an error, and what is not reached a warning w
   expect_error(solve(as_op(as.matrix(K) - 0.5 * diag(500)), B, method = "block"), class = "kernweave_error_indefinite")
   expect_error(solve(as_op(diag(c(-1, rep(1, 499)))), B, method = "block"), class = "kernweave_error_indefinite")
   expect_error(solve(kernel_gaussian(x, x[500:1, ]), B, method = "block"), class = "kernweave_error_indefinite")
-  expect_warning(found <- solve(K, B, ridge = 1e-5, method = "block", precondition = FALSE, maxit = 4),
+  expect_warning(found <- solve(K, B, ridge = 1e-5, method = "block", precondition = FALSE, maxit = 4, report = TRUE),
                  "4 iterations", class = "kernweave_warning_convergence")
   expect_equal(solve_report(found)$residual, missed(as.matrix(K) + diag(1e-5, 500), found, B), tolerance = 1e-6)
   expect_error(solve(K, B, method = "blocks"), class = "kernweave_error_input")
@@ -135,7 +139,7 @@ test_that("what rounding spoils in a preconditioner is finished without one", {
   K <- kernel_gaussian(x, x, 100)  # of rank six, as far as rounding tells
   b <- sin(6 * x[, 1])
   for (method in c("cg", "block")) for (ridge in c(1e-6, 1e-7)) {
-    found <- solve(K, b, ridge = ridge, method = method)
+    found <- solve(K, b, ridge = ridge, method = method, report = TRUE)
     expect_true(solve_report(found)$converged, label = paste(method, ridge))
     left <- missed(as.matrix(K) + diag(ridge, 600), cbind(as.vector(found)), cbind(b))
     expect_lt(left, 1e-6, label = paste(method, ridge))
@@ -159,11 +163,12 @@ test_that("minimal residuals of a singular matrix end with the least there is", 
   x <- matrix(stats::runif(100), 50)
   K <- sqdist(Vi(x), Vj(x))  # of rank four
   b <- stats::rnorm(50)
-  expect_warning(found <- solve(K, b, method = "minres"), "minimal residuals", class = "kernweave_warning_convergence")
+  expect_warning(found <- solve(K, b, method = "minres", report = TRUE), "minimal residuals",
+                 class = "kernweave_warning_convergence")
   report <- solve_report(found)
   least <- qr.resid(qr(as.matrix(K)), b)
   expect_equal(report$residual, sqrt(sum(least^2) / sum(b^2)), tolerance = 1e-3)
   expect_equal(unname(missed(as.matrix(K), cbind(as.vector(found)), cbind(b))), report$residual, tolerance = 1e-6)
   within <- as.matrix(K) %*% b
-  expect_true(solve_report(solve(K, within, method = "minres"))$converged)
+  expect_true(solve_report(solve(K, within, method = "minres", report = TRUE))$converged)
 })

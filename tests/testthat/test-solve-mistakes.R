@@ -49,9 +49,43 @@ test_that("arguments that are not known, or of no use, are named", {
   expect_error(preconditioner(kernel_gaussian(x[0, ], x[0, ])), "there are none", class = "kernweave_error_shape")
 })
 
+test_that("solutions are plain numbers, which carry a report where that is asked for", {
+  x <- cloud(40, 3)
+  K <- kernel_matern(x, scale = 0.4)
+  b <- stats::rnorm(40)
+  B <- cbind(u = b, v = 1)
+  A <- as.matrix(K) + diag(0.2, 40)
+  thin <- kernel_matern(x, x[1:6, ], scale = 0.4)
+  energy <- kernel_energy(x)
+  ways <- list(
+    list(solve, K, ridge = 0.2), list(solve, K, ridge = 0.2, method = "cg", tol = 1e-12),
+    list(solve, K, ridge = 0.2, method = "block", tol = 1e-12), list(solve, K + 0.2 * identity_op(40)),
+    list(solve, as_op(A)), list(solve, as_op(A), method = "cg", tol = 1e-12)
+  )
+  answer <- function(way, b, ...) do.call(way[[1]], c(way[2], list(b), way[-(1:2)], list(...)))
+  for (k in seq_along(ways)) {
+    expect_equal(answer(ways[[k]], b), solve(A, b), label = paste("way", k))
+    expect_equal(answer(ways[[k]], B), solve(A, B), label = paste("way", k))
+    expect_s3_class(solve_report(answer(ways[[k]], b, report = TRUE)), "kernweave_report")
+  }
+  least <- least_squares(thin, b, tol = 1e-13)
+  expect_equal(least, qr.solve(as.matrix(thin), b))
+  expect_null(attributes(least))
+  for (K in list(K, energy)) for (of in list(b, B)) {
+    found <- solve(K, of, ridge = 0.2, trend = matrix(1, 40))
+    expect_setequal(names(attributes(found)), c(names(attributes(of)), "trend"))
+    asked <- solve(K, of, ridge = 0.2, trend = matrix(1, 40), report = TRUE)
+    expect_lt(audit(asked)$error, 1e-6)
+    expect_identical(`attr<-`(asked, "report", NULL), found)
+  }
+  expect_error(solve_report(solve(energy + 9, b)), "`report = TRUE`", class = "kernweave_error_input")
+  expect_error(audit(solve(energy + 9, b)), "report = TRUE", class = "kernweave_error_input")
+  expect_error(solve(K, b, report = "yes"), "`report`", class = "kernweave_error_input")
+})
+
 test_that("str() of a solution is a few lines", {
   x <- cloud(30, 2)
-  found <- solve(kernel_gaussian(x, x, 0.3), stats::rnorm(30), ridge = 0.1, method = "cg")
+  found <- solve(kernel_gaussian(x, x, 0.3), stats::rnorm(30), ridge = 0.1, method = "cg", report = TRUE)
   shown <- utils::capture.output(utils::str(found))
   expect_length(shown, 2)
   expect_match(shown[2], "<solve report> cg", fixed = TRUE)

@@ -22,7 +22,7 @@ test_that("conjugate gradients reach the tolerance for every kernel, one column 
   b <- matrix(stats::rnorm(701 * 3), 701)
   for (name in names(kernels)) for (ridge in c(1e-1, 1e-3, 1e-5)) {
     K <- kernels[[name]](x)
-    found <- solve(K, b, ridge = ridge, method = "cg")
+    found <- solve(K, b, ridge = ridge, method = "cg", report = TRUE)
     expect_lt(max(residual(dense_of(K, ridge), found, b)), 2e-6, label = paste(name, ridge))
     expect_lte(max(solve_report(found)$iterations), 60, label = paste(name, ridge))
   }
@@ -52,8 +52,8 @@ test_that("preconditioned iterations are a tenth of plain ones where the system 
   x <- cloud(1500, 2)
   K <- kernel_gaussian(x, x, 10 / sqrt(1500))
   b <- stats::rnorm(1500)
-  with <- solve_report(solve(K, b, ridge = 1e-6, method = "cg"))
-  expect_warning(without <- solve(K, b, ridge = 1e-6, method = "cg", precondition = FALSE),
+  with <- solve_report(solve(K, b, ridge = 1e-6, method = "cg", report = TRUE))
+  expect_warning(without <- solve(K, b, ridge = 1e-6, method = "cg", precondition = FALSE, report = TRUE),
                  class = "kernweave_warning_convergence")
   expect_true(with$converged)
   expect_lte(10 * max(with$iterations), max(solve_report(without)$iterations))
@@ -63,8 +63,8 @@ test_that("what is not reached is a warning with a remedy, and the residual it r
   x <- cloud(500, 3)
   K <- kernels$gaussian(x)
   b <- stats::rnorm(500)
-  expect_warning(found <- solve(K, b, ridge = 1e-3, method = "cg", maxit = 3, precondition = FALSE), "precondition",
-                 class = "kernweave_warning_convergence")
+  expect_warning(found <- solve(K, b, ridge = 1e-3, method = "cg", maxit = 3, precondition = FALSE, report = TRUE),
+                 "precondition", class = "kernweave_warning_convergence")
   report <- solve_report(found)
   expect_false(report$converged)
   expect_equal(report$residual, residual(dense_of(K, 1e-3), as.matrix(found), as.matrix(b)), tolerance = 1e-6)
@@ -75,9 +75,9 @@ test_that("a start near the solution saves iterations, and columns of zeros cost
   K <- kernels$matern52(x)
   b <- stats::rnorm(800)
   cold <- solve(K, b, ridge = 1e-3, method = "cg", precondition = FALSE, maxit = 2000)
-  warm <- solve(K, b, ridge = 1e-3, method = "cg", precondition = FALSE, start = cold, maxit = 2000)
+  warm <- solve(K, b, ridge = 1e-3, method = "cg", precondition = FALSE, start = cold, maxit = 2000, report = TRUE)
   expect_equal(max(solve_report(warm)$iterations), 0)
-  both <- solve(K, cbind(b, 0), ridge = 1e-3, method = "cg")
+  both <- solve(K, cbind(b, 0), ridge = 1e-3, method = "cg", report = TRUE)
   expect_identical(both[, 2], numeric(800))
   expect_identical(solve_report(both)$iterations[2], 0L)
 })
@@ -86,7 +86,7 @@ test_that("products in float32 reach a float64 tolerance", {
   x <- cloud(900, 3)
   b <- matrix(stats::rnorm(1800), 900)
   K <- lazy_set(kernels$matern32(x), precision = "float32")
-  found <- solve(K, b, ridge = 1e-2, method = "cg", tol = 1e-9)
+  found <- solve(K, b, ridge = 1e-2, method = "cg", tol = 1e-9, report = TRUE)
   exact <- dense_of(kernels$matern32(x), 1e-2)
   expect_lt(max(residual(exact, found, b)), 2e-9)
   expect_true(solve_report(found)$rough)
@@ -143,7 +143,7 @@ test_that("thin plates and distances, definite only beside their trend, are solv
     q <- ncol(P)
     exact <- solve(rbind(cbind(dense_of(K, ridge), P), cbind(t(P), matrix(0, q, q))), c(y, numeric(q)))
     for (method in c("dense", "cg")) {
-      found <- solve(K, y, ridge = ridge, trend = P, method = method, tol = 1e-10)
+      found <- solve(K, y, ridge = ridge, trend = P, method = method, tol = 1e-10, report = TRUE)
       expect_equal(as.vector(found), exact[1:400], tolerance = 1e-6, label = paste(name, ridge, method))
       expect_equal(as.vector(attr(found, "trend")), exact[400 + 1:q], tolerance = 1e-6)
       if (method == "cg") expect_lte(max(solve_report(found)$iterations), 20)
@@ -158,7 +158,7 @@ test_that("minimal residuals solve what is symmetric and not definite", {
   b <- cbind(stats::rnorm(300), 0, stats::rnorm(300))
   A <- dense_of(K, 5)
   expect_lt(min(eigen(A, only.values = TRUE)$values), 0)
-  found <- solve(K, b, ridge = 5, method = "minres", tol = 1e-10)
+  found <- solve(K, b, ridge = 5, method = "minres", tol = 1e-10, report = TRUE)
   expect_equal(unclass(found), solve(A, b), tolerance = 1e-6, ignore_attr = TRUE)
   expect_identical(solve_report(found)$iterations[2], 0L)
 })
@@ -171,7 +171,7 @@ test_that("operators are solved, those of a lazy tensor and a diagonal as a tens
   dense <- 2 * as.matrix(K) + diag(0.1 + seq(0, 1, length.out = 200))
   exact <- solve(dense, b)
   expect_equal(as.vector(solve(A, b)), unname(exact), tolerance = 1e-9)
-  found <- solve(A, b, method = "cg", tol = 1e-10)
+  found <- solve(A, b, method = "cg", tol = 1e-10, report = TRUE)
   expect_equal(as.vector(found), unname(exact), tolerance = 1e-7)
   expect_identical(names(found), names(b))
   expect_false(is.null(solve_report(found)$preconditioner))
@@ -221,7 +221,7 @@ test_that("a preconditioner that has been made serves several systems, and appli
   P <- preconditioner(K, ridge = 1e-2, rank = 50)
   expect_output(print(P), "50 landmarks, 30 neighbours")
   b <- stats::rnorm(600)
-  found <- solve(K, b, ridge = 1e-2, method = "cg", precondition = P)
+  found <- solve(K, b, ridge = 1e-2, method = "cg", precondition = P, report = TRUE)
   expect_identical(solve_report(found)$preconditioner, P)
   expect_equal(solve(P, dense_of(K, 1e-2) %*% b), as.matrix(b), tolerance = 0.5)
   # With every point a landmark it is the inverse.

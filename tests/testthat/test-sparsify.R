@@ -109,10 +109,10 @@ test_that("all that takes restricted formulas takes these", {
                  tolerance = 1e-4)
     more <- matrix(stats::runif(6000), ncol = 2)
     wide <- sparsify(kernel_matern(more, scale = 0.05, nu = 1.5), 1e-8)
-    found <- solve(wide, more[, 1], ridge = 0.01, method = "cg")
+    found <- solve(wide, more[, 1], ridge = 0.01, method = "cg", report = TRUE)
     expect_lt(solve_report(found)$iterations, 30)
     expect_equal(wide %*% found + 0.01 * found, more[, 1, drop = FALSE], tolerance = 1e-5, ignore_attr = TRUE)
-    alone <- solve(wide, more[, 1], ridge = 0.01, method = "cg", precondition = FALSE)
+    alone <- solve(wide, more[, 1], ridge = 0.01, method = "cg", precondition = FALSE, report = TRUE)
     expect_gt(solve_report(alone)$iterations, 2 * solve_report(found)$iterations)
     expect_equal(as.vector(found), as.vector(alone), tolerance = 1e-4)
     expect_equal(keigen(square, 2)$values, eigen(dense)$values[1:2], tolerance = 1e-4)
@@ -221,7 +221,7 @@ test_that("audit() computes rows of sums and solutions of what is left", {
     expect_lt(single, 1e-5)
   }
   b <- with_local_seed(62, stats::rnorm(200))
-  found <- suppressMessages(solve(S, b, ridge = 0.5, method = "cg", tol = 1e-3))
+  found <- suppressMessages(solve(S, b, ridge = 0.5, method = "cg", tol = 1e-3, report = TRUE))
   exact <- as.matrix(S) %*% found + 0.5 * found - b
   expect_equal(audit(found, rows = 200)$error, max(abs(exact)) / sqrt(mean(b^2)), tolerance = 1e-6)
 })
