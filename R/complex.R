@@ -123,7 +123,7 @@ t.lazy_complex <- function(x) each_part(x, t)
 
 #' @export
 `[.lazy_complex` <- function(x, i, j, k, ..., drop = FALSE) {
-  if (nargs() - (!missing(drop)) == 2) abort("index", "`F[k]` is not defined: ", places_instead)
+  if (nargs() - (!missing(drop)) == 2) refuse_places("[k]")
   taken <- function(x, which, take) each_part(x, function(part) take(part, which))
   along <- function(axis, what) {
     function(part, which) if (has_axis(part, axis)) take_points(part, which, axis, what) else part

@@ -95,7 +95,7 @@ tidy_call <- function(frame) {
   else if (is.function(call[[1]])) call[[1]] <- name_of(call[[1]])
   if (length(call) > 1 && identical(call[[2]], quote(deparse.level))) call[[2]] <- NULL  # so R calls methods of cbind()
   if (is.call(call) && isFALSE(call$na.rm)) call$na.rm <- NULL  # R adds it where nobody typed it
-  without_data(call)
+  without_data(call, sys.frame(sys.parents()[frame]))
 }
 
 name_of <- function(f) {
@@ -104,18 +104,38 @@ name_of <- function(f) {
   quote(f)
 }
 
-# Objects of ours are shown as `F` or `A`, all else that is neither code nor one number or word as `...`.
-without_data <- function(call) {
+# Objects of ours are shown by a variable of `frame` that they are, or as `F` or `A`; all else that is neither code nor
+# one number or word as `...`.
+without_data <- function(call, frame = NULL) {
   if (identical(call[[1]], quote(`function`))) return(call)  # its arguments are no call
   for (k in seq_along(call)[-1]) {
     if (is.name(call[[k]]) || is.null(call[[k]])) next
     part <- call[[k]]
-    if (is.call(part)) call[[k]] <- without_data(part)
-    else if (inherits(part, c("lazy_tensor", "lazy_reduction"))) call[[k]] <- quote(F)
-    else if (is_op(part)) call[[k]] <- quote(A)
+    if (is.call(part)) call[[k]] <- without_data(part, frame)
+    else if (inherits(part, c("lazy_tensor", "lazy_reduction"))) call[[k]] <- variable_of(part, frame) %or% quote(F)
+    else if (is_op(part)) call[[k]] <- variable_of(part, frame) %or% quote(A)
     else if (!is.atomic(part) || length(part) > 1 || is.object(part)) call[[k]] <- quote(...)
   }
   call
+}
+
+# The variable that is this object, as code that runs in a frame sees it; NULL where there is none. Arguments that nobody
+# has asked for yet, and what is computed when it is read, are left alone: of these substitute() gives code.
+variable_of <- function(object, frame) {
+  if (is.null(frame)) return(NULL)
+  for (name in ls(frame)) {
+    if (bindingIsActive(name, frame)) next
+    value <- if (identical(frame, globalenv())) get0(name, frame, inherits = FALSE)
+             else eval(call("substitute", as.name(name), frame))
+    if (identical(class(value), class(object)) && identical(value, object)) return(as.name(name))
+  }
+  if (!identical(frame, topenv(frame))) variable_of(object, parent.env(frame))
+}
+
+# What the user calls the formula that is taken apart or reduced: the variable, or `F`.
+written_name <- function() {
+  call <- user_call()
+  if (length(call) > 1 && is.name(call[[2]]) && nzchar(as.character(call[[2]]))) as.character(call[[2]]) else "F"
 }
 
 # Arguments, made in `frame`, or a classed error that names the one that was not given.

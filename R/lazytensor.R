@@ -36,18 +36,22 @@ axis_bits <- c(i = 1L, j = 2L, param = 0L, pair = 3L)
 # Parts are ours alone. Asked for anything else, a list would answer NULL.
 lazy_parts <- c("formula", "extent", "settings", "pairs")
 
-part_of <- function(x, name, written) {
+part_of <- function(x, name, after) {
   if (is.character(name) && length(name) == 1 && name %in% lazy_parts) return(.subset2(x, name))
-  abort("index", "`", written, "` is not defined: ", places_instead)
+  refuse_places(after)
 }
 
-places_instead <- "write F[I, ] for points along i, F[, J] for points along j, F[, , k] for components"
+refuse_places <- function(after) {
+  name <- written_name()
+  abort("index", "`", name, after, "` is not defined: write ", name, "[I, ] for points along i, ", name,
+        "[, J] for points along j, ", name, "[, , k] for components")
+}
 
 #' @export
-`$.lazy_tensor` <- function(x, name) part_of(x, name, paste0("F$", name))
+`$.lazy_tensor` <- function(x, name) part_of(x, name, paste0("$", name))
 
 #' @export
-`[[.lazy_tensor` <- function(x, i, ...) part_of(x, i, "F[[k]]")
+`[[.lazy_tensor` <- function(x, i, ...) part_of(x, i, "[[k]]")
 
 #' @export
 `$<-.lazy_tensor` <- function(x, name, value) {

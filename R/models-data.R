@@ -157,6 +157,7 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
     abort("shape", "the left side has ", counted(NROW(left), "row"), ", the right side ", nrow(right))
   }
   terms <- attr(right, "terms")  # they keep what scale() and poly() took from these rows, for rows to come
+  if (length(weights) > 1 && length(weights) != nrow(right)) fit_weights(weights, nrow(right))  # which says so
   parts <- list(left = left, right = right, weights = weights, beside = beside)
   if (!is.null(subset)) parts <- lapply(parts, kept_rows, checked_subset(subset, nrow(right)))
   sides <- c(apply_na_action(parts, terms, na.action), list(variables = columns_of_data(terms, data, nrow(right))))

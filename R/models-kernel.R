@@ -61,10 +61,8 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
 kernel_aliases <- c(exponential = "matern12", laplacian = "matern12")
 
 named_kernel <- function(kernel) {
-  if (is.character(kernel) && length(kernel) == 1 && kernel %in% names(kernel_aliases)) {
-    kernel <- kernel_aliases[[kernel]]
-  }
-  name <- one_of(kernel, names(kernel_rows), "kernel")
+  name <- one_of(kernel, c(names(kernel_rows), names(kernel_aliases)), "kernel")
+  if (name %in% names(kernel_aliases)) name <- kernel_aliases[[name]]
   list(name = name, title = kernel_rows[[name]]$title, more = kernel_rows[[name]]$more %or% list(), scaled = TRUE)
 }
 
@@ -145,9 +143,18 @@ kernel_value <- function(parts, x, y, given) {
   if (!is.null(parameters$scale)) parameters$scale <- scale_of_columns(parameters$scale, x)
   others <- parameters[setdiff(names(parameters), "variance")]
   value <- if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
-           else do.call(parts$fun, c(own_points(parts$fun, x, y), others[names(others) %in% names(formals(parts$fun))]))
+           else own_value(parts$fun, x, y, others)
   if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
   if (identical(parameters$variance, 1)) value else parameters$variance * value
+}
+
+own_value <- function(fun, x, y, parameters) {
+  arguments <- c(own_points(fun, x, y), parameters[names(parameters) %in% names(formals(fun))])
+  withCallingHandlers(do.call(fun, arguments), error = function(e) {
+    if (inherits(e, "kernweave_error")) return()
+    abort("input", "`kernel` must be a function of lazy points `x` and `y` that makes a lazy tensor, as ",
+          "kernel_cauchy() does; this one says: ", conditionMessage(e))
+  })
 }
 
 # A function of one's own gets lazy points, or, where it makes them itself by Vi(), what the kernel was given.

@@ -23,10 +23,8 @@ as_metric <- function(metric, argument = "metric") {
     }
     return(list(name = "own metric", of = metric))
   }
-  if (is.character(metric) && length(metric) == 1 && metric %in% names(metric_aliases)) {
-    metric <- metric_aliases[[metric]]
-  }
-  name <- one_of(metric, names(metric_rows), argument)
+  name <- one_of(metric, c(names(metric_rows), names(metric_aliases)), argument)
+  if (name %in% names(metric_aliases)) name <- metric_aliases[[name]]
   list(name = name, of = metric_rows[[name]])
 }
 

@@ -205,11 +205,14 @@ check_numbers <- function(x, argument) {
 # What to write for data that are not numbers as they stand.
 numbers_instead <- function(x, argument) {
   if (inherits(x, "dist")) return("; Vij(as.matrix(d)) takes the distances of all pairs, Vi() the points themselves")
+  if (inherits(x, c("Date", "POSIXt"))) {
+    return(paste0("; as.numeric(", argument, ") counts ", if (inherits(x, "Date")) "days" else "seconds"))
+  }
   if (!is.factor(x) && !is.character(x)) return("")
   codes <- if (is.factor(x)) "as.integer(%1$s)" else "match(%1$s, unique(%1$s))"
   remedies <- paste("; write", codes, "for codes, to be compared by ==, or model.matrix(~ %1$s - 1)",
                     "for one component per", if (is.factor(x)) "level" else "value")
-  sprintf(remedies, argument)
+  sprintf(remedies, if (make.names(argument) == argument) argument else "x")
 }
 
 # A table and its like are their numbers; an unclassed array is not copied.

@@ -251,9 +251,7 @@ folded_sum <- function(x, index, na.rm, dims, tol = NULL, ...) {
 `[.lazy_tensor` <- function(x, i, j, k, ..., drop = FALSE) {
   if (!isFALSE(drop)) abort("unsupported", "`drop = TRUE`: a lazy tensor drops nothing")
   places <- nargs() - !missing(drop)
-  if (places == 2 && !missing(i)) {
-    abort("index", "`F[k]` is not defined: ", places_instead)
-  }
+  if (places == 2 && !missing(i)) refuse_places("[k]")
   if (places > 4) abort("index", "a lazy tensor has points along i, points along j and components: F[I, J, k]")
   if (places == 4 && !missing(k)) x <- take_components(x, k)
   if (!missing(i)) x <- take_points(check_varies(x, "i"), i, "i", default_name(substitute(i), "rows"))
@@ -265,8 +263,8 @@ folded_sum <- function(x, index, na.rm, dims, tol = NULL, ...) {
 check_varies <- function(x, axis) {
   if (has_axis(x, axis) || width(x) == 1) return(x)
   abort("index", "the formula does not vary along ", axis, ": it has one point there, with ", width(x),
-        " components; F[, , k] takes components, ",
-        if (axis == "j") "F[I, ] points along i" else "F[, J] points along j")
+        " components; ", written_name(), "[, , k] takes components, ", written_name(),
+        if (axis == "j") "[I, ] points along i" else "[, J] points along j")
 }
 
 take_points <- function(x, which, axis, name) {
@@ -318,7 +316,8 @@ positions <- function(which, n, what, names = NULL) {
     return(as.numeric(seq_len(n)[which]))
   }
   if (any(which < 1)) abort("index", what, ": positive and other numbers do not mix")
-  if (!is.na(n) && any(which > n)) abort("index", what, " go to ", n, "; there is no ", format(which[which > n][1]))
+  if (!is.na(n) && any(which > n)) abort("index", what, " go to ", n, "; there is no ",
+                                             format(which[which > n][1], scientific = FALSE))
   as.numeric(which)
 }
 

@@ -262,16 +262,22 @@ summary_arguments <- function(fn, args) {
   if (length(others) == 1 && is.character(others[[1]]) && !"index" %in% names(settings)) {
     settings$index <- others[[1]]
   } else if (length(others)) {
-    abort("input", fn, "() reduces one formula, nothing beside it: ", pairs_instead[[fn]])
+    other <- if (is.numeric(others[[1]]) && length(others[[1]]) == 1) format(others[[1]]) else "G"
+    abort("input", fn, "() reduces one formula, nothing beside it: ", pairs_instead(fn, written_name(), other))
   }
   list(F = args[[1]], settings = settings)
 }
 
-pairs_instead <- list(
-  sum = "add the sum of each", prod = "multiply the product of each", range = "take the range of each",
-  min = "min2(F, G) is the smaller of two at each pair", max = "max2(F, G) is the larger of two at each pair",
-  any = "`F | G` joins two tests at each pair", all = "`F & G` joins two tests at each pair"
-)
+pairs_instead <- function(fn, one, other) {
+  two <- paste0("(", one, ", ", other, ")")
+  switch(fn,
+    sum = "add the sum of each", prod = "multiply the product of each", range = "take the range of each",
+    min = paste0("min2", two, " is the smaller of two at each pair"),
+    max = paste0("max2", two, " is the larger of two at each pair"),
+    any = paste0("`", one, " | ", other, "` joins two tests at each pair"),
+    all = paste0("`", one, " & ", other, "` joins two tests at each pair")
+  )
+}
 
 # Without an index nothing is reduced, and nothing can be set.
 refuse_settings <- function(fn, settings) {

@@ -23,6 +23,10 @@ refusals <- c(
   hist = "reduce the formula, or use as.matrix()",
   boxplot = "reduce the formula, or use as.matrix()",
   barplot = "reduce the formula, or use as.matrix()",
+  cut = "write the comparisons out, as in F > 0.5",
+  diff = "it is a formula, not numbers",
+  rowsum = "sum(F, index = , by = ) adds up groups",
+  weighted.mean = "mean(F, index = , weight = ) is that of points",
   split = "split the data before Vi() or Vj()",
   merge = "merge the data before Vi() or Vj()",
   as.list = "it is one formula",
@@ -61,7 +65,7 @@ base_call <- function(frame) {
 refuse_unasked <- function(generic, frame, asked, what = "tensor") {
   call <- if (identical(asked[[1]], as.name(generic))) base_call(frame)
   if (is.null(call)) return(invisible())
-  shown <- if (what == "tensor") "F" else "A"
+  shown <- if (length(call) > 1 && is.name(call[[2]])) call[[2]] else if (what == "tensor") "F" else "A"
   written <- paste0(call[[1]], "(as.matrix(", shown, ")", if (length(call) > 2) ", ...", ")")
   abort("unsupported", call[[1]], "() of a ", refused_kinds[[what]], " is not defined: it takes the matrix ",
         if (what == "tensor") "of all pairs" else "itself", "; write ", written, " where that is wanted", call = call)

@@ -124,7 +124,7 @@ test_that("a complex tensor says what it is, and what it is not", {
   expect_error(Z %*% v[1:3], "5 points.*3 rows", class = "kernweave_error_shape")
   expect_error(sqdist(Z, Vj(v)), class = "kernweave_error")
   expect_error(crossprod(Z), "`y` is needed", class = "kernweave_error_unsupported")
-  expect_error(Z[3], "F\\[I, \\]", class = "kernweave_error_index")
+  expect_error(Z[3], "Z\\[I, \\]", class = "kernweave_error_index")
   for (bad in list(quote(cbind(Z, 1)), quote(rbind(1, Z)), quote(det(Z)), quote(kronecker(Z, diag(2))))) {
     expect_error(eval(bad), "complex lazy tensor", class = "kernweave_error_unsupported")
   }
