@@ -194,9 +194,12 @@ lloyd <- function(x, centers, iter.max, weights) {
   k <- nrow(centers)
   mass <- weights %or% rep(1, nrow(x))
   before <- 0L
+  begin_work("kmeans_lazy()", steps = iter.max)
+  on.exit(end_work("kmeans_lazy()"))
   for (iter in seq_len(iter.max)) {
     near <- min_argmin(sqdist(Vi(x), Vj(unname(centers))))
     cluster <- refill(as.vector(near$index), as.vector(near$value), k)
+    step_work("kmeans_lazy()")
     settled <- identical(cluster, before)
     if (settled) break
     before <- cluster

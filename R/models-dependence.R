@@ -179,11 +179,12 @@ pair_permutations <- function(statistic, A, moved) {
   pass <- as.function(sum(A * K, index = "ij", call = FALSE))
   v <- unname(strip_term(v))
   plan <- moved$plan
-  begun <- proc.time()[[3]]
+  begin_work("relabelling", steps = plan$count, quicker = "null = \"moments\"")
+  on.exit(end_work("relabelling"))
   replicates <- vapply(seq_len(plan$count), function(k) {
     order <- match(plan$codes(k)[, 1], moved$codes)
     out <- pass(v[order, , drop = FALSE], v[order, , drop = FALSE])[1] / (n * moved$unit)
-    if (k == 1) announce((proc.time()[[3]] - begun) * (plan$count - 1), n, "null = \"moments\"")
+    step_work("relabelling")
     out
   }, 0)
   from_replicates(statistic, replicates, plan$exhaustive)

@@ -51,10 +51,20 @@ own_trend <- function(object) list(F = object$regressors$F, offset = object$regr
 # The variance of the process, were the trend known, and what is not known of that. Nothing is solved for the data again.
 gp_se <- function(object, x, F) {
   model <- object$data
+  if (is_approximated(rep(nrow(model$x), 2), object$control)) say_exact_errors(object, x)
   process <- if (model$dense) dense_gp_variance(object, x) else gp_conditional(object, x, NULL, NULL)$variance
   if (!ncol(object$U)) return(sqrt(process))
   missing <- new_regressors(model, F) %*% inverse_root(object$C) - gp_products(object, x, object$U)
   sqrt(process + rowSums(missing^2))
+}
+
+# Products of a fit are approximated, and those of its errors are not: 64 columns take six times what one takes, and a
+# system some twenty products.
+say_exact_errors <- function(object, x) {
+  one <- system.time(gp_cross(object, object$data$x) %*% object$alpha)[["elapsed"]]
+  message("Standard errors of approximated fits are exact, by all pairs: about ",
+          format(120 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
+          "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes one system for each draw")
 }
 
 # The factor is made for the first errors, and kept.

@@ -233,6 +233,8 @@ check_estimate_on <- function(model, rows) {
 # Estimates, and what these make of all rows.
 gp_fitted <- function(model, settings) {
   started <- proc.time()[["elapsed"]]
+  begin_work("gp_fit()", quicker = quicker_gp(model, settings), expected = expected_seconds(model, settings))
+  on.exit(end_work("gp_fit()"))
   rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed)
   estimate <- if (nrow(model$layout)) gp_estimate(model, rows)
   if (!is.null(estimate)) model$values <- estimate$state$values
@@ -249,6 +251,23 @@ gp_fitted <- function(model, settings) {
   list(model = model, weights = weights, value = value, estimate = estimate, estimated_on = length(rows), kept = kept,
        convergence = list(iterations = estimate$steps %or% 0, converged = estimate$converged %or% TRUE,
                           residual = weights$residual, trend = weights$inaccuracy, seconds = proc.time()[["elapsed"]] - started))
+}
+
+# One product tells what hundreds will take: about a hundred a state, and three states where all rows have a say.
+expected_seconds <- function(model, settings) {
+  n <- length(model$y)
+  if (model$dense) return(0)
+  K <- fit_products(gp_pairs(model, gp_numbers(model, model$values)), model$control)
+  K %*% model$y  # for the first there may be kernels to be compiled, or a plan to be made
+  one <- system.time(K %*% model$y)[["elapsed"]]
+  one * if (nrow(model$layout) && settings$estimate_on >= n) 300 else 30
+}
+
+quicker_gp <- function(model, settings) {
+  n <- length(model$y)
+  ways <- c(if (nrow(model$layout) && settings$estimate_on >= n) "`estimate_on = 2000`",
+            if (is.null(model$control$approximate) && ncol(model$x) <= 3) "control = fit_control(approximate = 1e-6)")
+  if (length(ways)) paste(ways, collapse = " or ")
 }
 
 # The logarithm of the likelihood with its standard error.

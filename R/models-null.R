@@ -89,23 +89,18 @@ relabellings <- function(codes, R, strata = NULL, alike = NULL) {
   })
 }
 
-# f() of some replicates at a time, as many as fit into 128 columns and 128 megabytes; says so if it will take long.
+# f() of some replicates at a time, as many as fit into 128 columns and 128 megabytes.
 in_blocks <- function(count, n, columns, f, cheaper = NULL) {
   size <- max(1, min(128 %/% columns, 128e6 %/% (8 * n * columns)))
   starts <- seq(1, count, by = size)
   out <- vector("list", length(starts))
-  begun <- proc.time()[[3]]
+  begin_work("relabelling", steps = length(starts), quicker = cheaper)
+  on.exit(end_work("relabelling"))
   for (k in seq_along(starts)) {
     out[[k]] <- f(seq(starts[k], min(count, starts[k] + size - 1)))
-    if (k == 1) announce((proc.time()[[3]] - begun) * (length(starts) - 1), n, cheaper)
+    step_work("relabelling")
   }
   unlist(out)
-}
-
-announce <- function(seconds, n, cheaper) {
-  if (!interactive() || seconds < 10) return(invisible())
-  message(format(n^2, digits = 2), " pairs for each replicate: about ", format(seconds, digits = 2), " s more",
-          if (!is.null(cheaper)) paste0("; ", cheaper, " is quicker"))
 }
 
 # --- label statistics ---------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, debias = T
   right <- clouds$y
   epsilon <- check_epsilon(epsilon, left, right, p)
   how <- list(epsilon = epsilon, p = p, tol = tol, max_iter = max_iter)
+  begin_work("sinkhorn()", quicker = "a larger `epsilon`")
+  on.exit(end_work("sinkhorn()"))
   across <- two_potentials(left, right, how)
   cost <- plan_cost(left, right, across, how)
   fit <- list(call = call, x = clouds$all, kept = left, target = right, epsilon = epsilon, p = p,
@@ -168,6 +170,7 @@ two_potentials <- function(x, y, how, quiet = FALSE) {
     # Masses that leave are right with this f; those that arrive are not, by so much.
     error <- sum(y$mass * abs(expm1(-step / how$epsilon)))
     if (is.finite(error) && error < how$tol || iteration == how$max_iter) break
+    step_work("sinkhorn()", paste0("iteration ", iteration, ", masses wrong by ", format(error, digits = 2)))
     past <- remembered(past, g, step)
     g <- g + combined_step(past, step, y$mass)
   }

@@ -14,6 +14,8 @@ options_table <- list(
   gpu_mb = list(default = Inf,
                 meaning = paste("most memory of each GPU that a call may take, in megabytes; larger calls are computed",
                                 "part by part")),
+  progress = list(default = NULL,
+                  meaning = "say how far long work has come? NULL: in an interactive session"),
   check = list(default = FALSE, meaning = "verify formula and plan between the stages of the engine")
 )
 

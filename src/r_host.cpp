@@ -103,7 +103,7 @@ bool OutputBuffer::numbers_fit() const {
 
 namespace {
 
-constexpr int kProgressWidth = 48;
+constexpr int kProgressWidth = 78;
 
 // R does not see how much memory of a device its vectors hold.
 bool time_to_collect(double bytes) {
@@ -123,19 +123,21 @@ RHost::~RHost() {
   if (shown_) REprintf("\r%*s\r", kProgressWidth, "");
 }
 
-// Looks for the user's interrupt; in an interactive session, says how far a long call has come.
+// Looks for the user's interrupt, and has R say how far a long call has come.
 void RHost::poll(double share) {
   poll_interrupt();
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(500);
-  if (!Rcpp::as<bool>(Rcpp::Function("interactive")())) return;
-  const double spent = std::chrono::duration<double>(now - start_).count();
-  REprintf("\rkernweave: %3.0f %%, about %.0f s to go   ", 100 * share, share > 0 ? spent / share - spent : 0.0);
-  shown_ = true;
+  if (progress_polled(share, std::chrono::duration<double>(now - start_).count())) shown_ = true;
 }
 
 void RHost::collect() { Rcpp::Function("gc")(); }
+
+bool progress_polled(double share, double seconds) {
+  const Rcpp::Function polled = Rcpp::Environment::namespace_env("kernweave")["progress_polled"];
+  return Rcpp::as<bool>(polled(share, seconds));
+}
 
 // Once a process: what is said of a device holds for every call.
 void RHost::say(const std::string& message) {

@@ -3,6 +3,7 @@
 
 #include "border.hpp"
 #include "r_data.hpp"
+#include "r_host.hpp"
 #include "r_plan.hpp"
 
 namespace kernweave {
@@ -20,7 +21,14 @@ solve::Thin thin_from_r(const Rcpp::List& description) {
 
 }  // namespace
 
-void poll_r(double) { poll_interrupt(); }
+void poll_r(double) {
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point next;
+  poll_interrupt();
+  if (Clock::now() < next) return;
+  next = Clock::now() + std::chrono::milliseconds(500);
+  progress_polled(NA_REAL, NA_REAL);
+}
 
 solve::Entries entries_from_r(const Rcpp::List& from) {
   return {entries_plan(from["block"]), entries_plan(from["pairs"]), settings_from_r(from["settings"]), poll_r};

@@ -1,0 +1,88 @@
+# Progress of long work: what it will take, how far it has come, and which argument would make it shorter.
+
+working <- new.env(parent = emptyenv())
+working$now <- NULL  # the outermost work, whose progress is shown
+working$clock <- function() proc.time()[["elapsed"]]
+
+# Work of the name `what` begins, in so many `steps`, NA where nobody knows how many; all of it is expected to take so
+# many seconds. `quicker` is said where that is, or becomes, more than a minute. Of works within works the outermost is
+# shown, and steps are of the one that is named.
+begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
+  if (!is.null(working$now)) return(invisible())
+  working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, note = NULL, said = FALSE,
+                               shown = FALSE, begun = now(), next_look = now() + 2, signal = progressr_signal(steps)),
+                          parent = emptyenv())
+  say_expected(working$now, expected)
+}
+
+is_working <- function(what) identical(working$now$what, what)
+
+step_work <- function(what, note = NULL) {
+  if (!is_working(what)) return(invisible())
+  work <- working$now
+  work$count <- work$count + 1
+  work$note <- note
+  if (!is.null(work$signal)) work$signal(message = note %or% what)
+  show_work(work)
+}
+
+end_work <- function(what) {
+  if (!is_working(what)) return(invisible())
+  if (working$now$shown) cat("\r", strrep(" ", line_width), "\r", sep = "", file = stderr())
+  working$now <- NULL
+}
+
+now <- function() working$clock()
+
+# Whoever uses progressr has loaded it, and says by its handlers how progress is shown.
+progressr_signal <- function(steps) {
+  if (is.na(steps) || !isNamespaceLoaded("progressr")) return(NULL)
+  getExportedValue("progressr", "progressor")(steps = steps, on_exit = FALSE)
+}
+
+shows_progress <- function() {
+  wanted <- option("progress")
+  if (is.null(wanted)) interactive() else wanted
+}
+
+# Every half second, from the third second on.
+show_work <- function(work) {
+  if (now() < work$next_look) return(invisible())
+  work$next_look <- now() + 0.5
+  spent <- now() - work$begun
+  left <- if (!is.na(work$steps) && work$count) spent / work$count * (work$steps - work$count)
+  say_expected(work, spent + (left %or% 0))
+  if (!shows_progress()) return(invisible())
+  far <- if (!is.null(left)) paste0(round(100 * work$count / work$steps), " %, about ", in_words(left), " to go")
+         else paste0(c(work$note, in_words(spent)), collapse = ", ")
+  show_line(work$what, ": ", far)
+  work$shown <- TRUE
+}
+
+line_width <- 78
+show_line <- function(...) cat("\r", formatC(paste0(...), width = -line_width), sep = "", file = stderr())
+
+in_words <- function(seconds) {
+  if (seconds < 100) paste(format(seconds, digits = 2), "s")
+  else if (seconds < 6000) paste(round(seconds / 60), "minutes")
+  else paste(format(seconds / 3600, digits = 2), "hours")
+}
+
+# Once, of work that takes more than a minute.
+say_expected <- function(work, seconds) {
+  if (work$said || seconds < 60 || isFALSE(option("progress"))) return(invisible())
+  work$said <- TRUE
+  message(work$what, " takes about ", in_words(seconds), " in all",
+          if (!is.null(work$quicker)) paste0("; ", work$quicker, " would be quicker"))
+}
+
+# What the engine calls while it computes: `share` of a sum in so many seconds, or NA.
+progress_polled <- function(share, spent) {
+  if (!is.null(working$now)) show_work(working$now)
+  else if (!is.na(share) && shows_progress()) {
+    show_line("kernweave: ", round(100 * share), " %, about ", in_words(if (share > 0) spent / share - spent else 0),
+              " to go")
+    return(TRUE)
+  }
+  FALSE
+}
