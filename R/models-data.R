@@ -1,46 +1,5 @@
 # The door for data: points as numbers, from matrices, data frames, vectors and formulas.
 
-# --- points that go with others ------------------------------------------------------------------------------
-
-# What is kept of points, so that others can be known by it: `columns`, the names that the user gave them or NULL;
-# `names`, these or those made for them, one for each variable; `xlevels`.
-kept_of_points <- function(x) {
-  columns <- colnames(x)
-  names <- if (length(dim(x)) == 2 && ncol(x) > 1) paste0("x", seq_len(ncol(x))) else "x"
-  levels <- levels_of(if (is.data.frame(x)) x else list(x = x))
-  list(columns = columns, names = columns %or% names, xlevels = levels)
-}
-
-# Points beside others, of which `like` is kept: the same variables, their levels the same.
-points_like <- function(x, like, argument) {
-  x <- columns_like(x, like, argument)
-  if (is.data.frame(x)) check_kinds(x, like$xlevels, argument)
-  as_inputs(x, argument, like$xlevels)
-}
-
-# Columns in the order of those of `like`: by name where both have names, and then all must be there; else by place.
-# Names that were made may be taken up, and need not be.
-columns_like <- function(x, like, argument) {
-  given <- colnames(x)
-  wanted <- like$columns %or% if (all(like$names %in% given)) like$names
-  if (is.null(wanted) || is.null(given)) {
-    return(if (is.data.frame(x) && ncol(x) == length(like$names)) stats::setNames(x, like$names) else x)
-  }
-  if (identical(given, wanted)) return(x)
-  absent <- setdiff(wanted, given)
-  if (length(absent)) {
-    hint <- near_hint(absent[1], setdiff(given, wanted), there_are(given))
-    abort("shape", "`", argument, "` has no column `", absent[1], "`", hint)
-  }
-  if (!all(nzchar(wanted)) || anyDuplicated(wanted) || anyDuplicated(given[given %in% wanted])) {
-    abort("shape", "columns of `", argument, "` cannot be found by their names, which are not all of one column: ",
-          "give them in their order and without names")
-  }
-  x[, wanted, drop = FALSE]
-}
-
-# --- points as numbers --------------------------------------------------------------------------------------
-
 # Points as a matrix of doubles whose attribute "term" says to which variable each column belongs. Factors, texts have
 # a column for each level, times 1 / sqrt(2), so that two levels are at distance 1. Missing values stay.
 as_inputs <- function(x, argument, levels = NULL) {
@@ -267,7 +226,7 @@ kernel_inputs <- function(sides) {
   check_complete(inputs_of_frame(sides$right, "data"), "data")
 }
 
-# --- fits and their new points ------------------------------------------------------------------------------
+# --- what fits keep of their data -----------------------------------------------------------------------------
 
 # What a fit keeps of its data: inputs and, of a formula, how to make them again. `names` are those of the terms.
 # Those of a formula, and its left side. Weights and rows are expressions, as the call has them: of columns of the data.
@@ -279,13 +238,43 @@ formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NU
   subset <- subset_of(subset, data, where)
   sides <- formula_sides(formula, data, na.action, one_sided = one_sided, weights = weights, subset = subset,
                          beside = beside)
-  list(inputs = fit_inputs(sides), left = sides$left, beside = sides$beside)
+  list(inputs = fit_inputs(sides, formula), left = sides$left, beside = sides$beside)
 }
 
-fit_inputs <- function(sides) {
+fit_inputs <- function(sides, formula) {
   x <- kernel_inputs(sides)
-  list(x = x, terms = sides$terms, xlevels = levels_of(sides$right), na.action = sides$dropped,
+  frame <- kept_frame(sides, formula)
+  list(x = x, terms = attr(frame, "terms"), model = frame, xlevels = levels_of(sides$right), na.action = sides$dropped,
        names = names(sides$right), weights = sides$weights, variables = sides$variables)
+}
+
+# The data of the rows that are used, as lm() keeps them: the response, the variables, those of a trend alone, weights.
+kept_frame <- function(sides, formula) {
+  terms <- sides$terms
+  n <- nrow(sides$right)
+  left <- if (length(formula) == 3) {
+    response <- formula[[2]]
+    if (identical(response, quote(.))) response <- as.call(c(quote(cbind), lapply(names(sides$left), as.name)))
+    values <- if (is.data.frame(sides$left)) as.matrix(sides$left) else sides$left
+    terms <- with_response(terms, response, values)
+    stats::setNames(list(values), deparse1(response))
+  }
+  beside <- sides$beside[setdiff(names(sides$beside), c(names(left), names(sides$right)))]
+  weights <- if (!is.null(sides$weights)) list(`(weights)` = rep_len(sides$weights, n))
+  attr(terms, "dataClasses") <- c(attr(terms, "dataClasses"), vapply(weights, stats::.MFclass, ""))
+  structure(c(left, sides$right, beside, weights), row.names = attr(sides$right, "row.names"), class = "data.frame",
+            terms = terms, na.action = sides$dropped)
+}
+
+# Terms of a right side, as they are of both.
+with_response <- function(terms, response, values) {
+  both <- stats::formula(terms)
+  both[2:3] <- list(response, both[[2]])
+  out <- stats::terms(both)
+  attr(out, "predvars") <- as.call(append(as.list(attr(terms, "predvars")), response, 1))
+  class <- stats::setNames(stats::.MFclass(values), deparse1(response))
+  attr(out, "dataClasses") <- c(class, attr(terms, "dataClasses"))
+  out
 }
 
 levels_of <- function(variables) {
@@ -316,62 +305,4 @@ without_constants <- function(inputs) {
 column_text <- function(x, column) {
   name <- colnames(x)[column]
   if (length(name) && nzchar(name)) paste0("`", name, "`") else paste("column", column)
-}
-
-# Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.
-new_points <- function(object, newdata) {
-  if (is.null(object$terms)) {
-    x <- points_like(newdata, object, "newdata")
-  } else {
-    if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-    refuse_absent(object$variables, newdata)
-    made <- function() stats::model.frame(object$terms, newdata, na.action = stats::na.pass)
-    frame <- found_variables(made(), newdata, "`newdata`")
-    check_kinds(frame, object$xlevels, "newdata")
-    x <- inputs_of_frame(frame, "newdata", object$xlevels)
-  }
-  all <- length(object$constant)
-  if (ncol(x) != if (all) all else ncol(object$x)) refuse_columns(x, newdata, object)
-  if (all) x <- x[, !object$constant, drop = FALSE]
-  check_finite(x, "newdata")
-}
-
-# A variable that is not there must not be what else has its name: a function such as rm(), or an object beside.
-refuse_absent <- function(variables, newdata) {
-  absent <- setdiff(variables, names(newdata))
-  if (!length(absent)) return(invisible())
-  hint <- near_hint(absent[1], setdiff(names(newdata), variables))
-  abort("input", "`newdata` has no variable `", absent[1], "`", hint)
-}
-
-# Levels stay levels, and numbers numbers.
-check_kinds <- function(frame, levels, argument) {
-  for (name in names(frame)) {
-    texts <- is.factor(frame[[name]]) || is.character(frame[[name]])
-    if (texts == is.null(levels[[name]])) {
-      abort("input", "`", name, "` was ", if (texts) "numbers" else "a factor", " in the ",
-            if (argument == "newdata") "fit" else "points beside it", ", and is ", describe(frame[[name]]), " in `",
-            argument, "`")
-    }
-  }
-}
-
-refuse_columns <- function(x, newdata, object) {
-  wanted <- if (length(object$constant)) length(object$constant) else ncol(object$x)
-  abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", wanted, row_hint(newdata, wanted))
-}
-
-# Points that lost a dimension.
-row_hint <- function(points, wanted) {
-  if (is.null(dim(points)) && length(points) == wanted) ": one place is a row, as in rbind(c(1, 2))"
-}
-
-# f() of the rows that are complete, NA elsewhere: a vector, or a matrix with as many columns.
-at_complete <- function(x, f) {
-  force(x)  # generics of the methods package wrap the errors of what they evaluate
-  known <- rowSums(is.na(x)) == 0
-  value <- f(strip_term(x[known, , drop = FALSE]))
-  out <- matrix(NA_real_, nrow(x), NCOL(value), dimnames = list(rownames(x), colnames(value)))
-  out[known, ] <- value
-  if (is.null(dim(value))) stats::setNames(out[, 1], rownames(x)) else out
 }

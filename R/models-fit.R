@@ -79,18 +79,28 @@ log_bounds <- function(control, lower, upper) {
 
 new_fit <- function(class, call, inputs, ...) {
   call[[1]] <- as.name(class)
-  fit <- list(call = call, terms = inputs$terms, xlevels = inputs$xlevels, na.action = inputs$na.action, x = inputs$x,
-              names = inputs$names, constant = inputs$constant, columns = inputs$columns, variables = inputs$variables)
+  fit <- list(call = call, terms = inputs$terms, model = inputs$model, xlevels = inputs$xlevels,
+              na.action = inputs$na.action, x = inputs$x, names = inputs$names, constant = inputs$constant,
+              columns = inputs$columns, variables = inputs$variables)
   structure(c(fit, list(...), list(engine = engine_used())), class = c(class, "kernweave_fit"))
 }
 
 #' Methods of fits
 #'
 #' What [kde_lazy()], [local_reg()] and others return has base R's methods: rows that a formula's `na.action` left out
-#' have missing fitted values where that is `na.exclude`; `model.frame()` has the variables of a formula, of the data as
-#' they are now; `update()` changes the call and runs it anew. `tidy()`,
+#' have missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`,
 #' `glance()` and `augment()` of the generics package make data frames. `lines()` adds the curve of a fit of one input
 #' to a picture.
+#'
+#' @section Formulas:
+#' Of a fit made of a formula, `terms()`, `formula()`, `model.frame()`, `case.names()` and `variable.names()` are what
+#' they are of [lm()] with the same formula: `terms()` has the response, which [stats::delete.response()] takes off, and
+#' `model.frame()` the data of the rows that were used, as they were. So is `model.matrix()`, with an intercept and
+#' contrasts of factors, though kernels have neither: they see a column for each level.
+#'
+#' A [gp_fit()] has two formulas. Its `terms()` are those of the kernel, its `model.frame()` has the trend's variables,
+#' too, and its `model.matrix()` is the design of the trend: the columns that have coefficients, as in
+#' `model.matrix(fit) %*% coef(fit)`. `fit$trend$terms` are its terms.
 #'
 #' @section New data:
 #' Of a fit made of a formula, `newdata` is a data frame with the formula's variables. Of a fit made of points, its
@@ -102,7 +112,7 @@ new_fit <- function(class, call, inputs, ...) {
 #' @param object,x,formula a fit
 #' @param type of residuals: the response less what is fitted is all there is; [gp_fit()] has others
 #' @param ... for `update()`: arguments that change; for `lines()` those of [graphics::lines()]
-#' @return Numbers, a row for each observation; of `update()` a fit.
+#' @return Numbers, a row for each observation; of `update()` a fit; of `terms()` and its like what they are of [lm()].
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()],
 #'   [kpca_lazy()]
 #' @name kernweave_fit
@@ -140,22 +150,57 @@ nobs.kernweave_fit <- function(object, ...) nrow(object$x)
 weights.kernweave_fit <- function(object, ...) stats::naresid(object$na.action, object$weights)
 
 #' @rdname kernweave_fit
+#' @importFrom stats terms
+#' @export
+terms.kernweave_fit <- function(x, ...) {
+  x$terms %or% abort("input", "the fit was made of points, not of a formula")
+}
+
+#' @rdname kernweave_fit
 #' @importFrom stats formula
 #' @export
-formula.kernweave_fit <- function(x, ...) {
-  if (is.null(x$terms)) abort("input", "the fit was made of points, not of a formula")
-  x$formula
-}
+formula.kernweave_fit <- function(x, ...) stats::formula(terms(x))
 
 #' @rdname kernweave_fit
 #' @importFrom stats model.frame
 #' @export
-model.frame.kernweave_fit <- function(formula, ...) {
-  of <- formula(formula)
-  call <- formula$call
-  given <- intersect(c("data", "subset", "weights", "na.action"), names(call))
-  eval(as.call(c(quote(stats::model.frame), list(of), as.list(call)[given])), environment(of), parent.frame())
+model.frame.kernweave_fit <- function(formula, data = NULL, ...) {
+  terms <- terms(formula)
+  if (is.null(data)) formula$model else stats::model.frame(terms, data, ...)
 }
+
+#' @rdname kernweave_fit
+#' @importFrom stats model.matrix
+#' @export
+model.matrix.kernweave_fit <- function(object, data = model.frame(object), ...) {
+  stats::model.matrix(terms(object), data, xlev = object$xlevels, ...)
+}
+
+# The regressors of the trend, which are those that have coefficients.
+#' @export
+model.matrix.gp_fit <- function(object, data = NULL, ...) {
+  refuse_more(...)
+  F <- if (is.null(data)) object$regressors$F else new_trend(object, data, NROW(data))$F
+  rows <- if (is.null(data)) case.names(object, full = TRUE) else rownames(data)
+  out <- structure(F, dimnames = list(rows, colnames(F)), assign = object$trend$assign)
+  if (length(object$trend$contrasts)) attr(out, "contrasts") <- object$trend$contrasts
+  out
+}
+
+#' @rdname kernweave_fit
+#' @param data for `model.frame()` and `model.matrix()`: other data than those of the fit
+#' @param full for `case.names()`: rows of weight 0, too?
+#' @importFrom stats case.names
+#' @export
+case.names.kernweave_fit <- function(object, full = FALSE, ...) {
+  rows <- rownames(object$x) %or% as.character(seq_len(nrow(object$x)))
+  if (full || is.null(object$weights)) rows else rows[object$weights != 0]
+}
+
+#' @rdname kernweave_fit
+#' @importFrom stats variable.names
+#' @export
+variable.names.kernweave_fit <- function(object, ...) colnames(model.matrix(object))
 
 #' @rdname kernweave_fit
 #' @param formula. a new formula, in which `.` stands for what was there; only for fits made of one
@@ -166,7 +211,9 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
   given <- match.call(expand.dots = FALSE)$...
   for (name in names(given)) call[[name]] <- given[[name]]
-  if (evaluate) eval(call, parent.frame()) else call
+  if (!evaluate) return(call)
+  call[[1]] <- call("::", as.name(utils::packageName()), call[[1]])  # it need not be attached
+  eval(call, parent.frame())
 }
 
 #' @rdname kernweave_fit

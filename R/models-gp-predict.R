@@ -164,7 +164,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se"), n = NULL, level = 0
 
 # Places of a grid as new data, where numbers of the inputs tell the trend, too.
 grid_places <- function(fit, axes) {
-  variables <- if (is.null(fit$terms)) fit$names else all.vars(fit$terms)
+  variables <- if (is.null(fit$terms)) fit$names else all.vars(input_terms(fit))
   needed <- all.vars(fit$trend$terms)
   if (length(variables) != length(axes) || length(fit$xlevels) || !all(needed %in% variables)) return(NULL)
   grid <- stats::setNames(expand.grid(axes), variables)

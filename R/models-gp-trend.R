@@ -27,15 +27,16 @@ trend_columns <- function(trend, frame, n) {
 
 constant_trend <- function(trend, n) {
   intercept <- attr(trend$terms, "intercept")
-  list(F = matrix(1, n, intercept, dimnames = list(NULL, rep("(Intercept)", intercept))), offset = numeric(n))
+  list(F = matrix(1, n, intercept, dimnames = list(NULL, rep("(Intercept)", intercept))), offset = numeric(n),
+       assign = integer(intercept))
 }
 
 frame_columns <- function(terms, frame, contrasts = NULL) {
   attr(frame, "terms") <- terms
   F <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
   offset <- stats::model.offset(frame) %or% numeric(nrow(F))
-  contrasts <- attr(F, "contrasts")
-  list(F = matrix(F, nrow(F), dimnames = list(NULL, colnames(F))), offset = offset, contrasts = contrasts)
+  list(F = matrix(F, nrow(F), dimnames = list(NULL, colnames(F))), offset = offset, assign = attr(F, "assign"),
+       contrasts = attr(F, "contrasts"))
 }
 
 # The same at new places, a row for each of n.

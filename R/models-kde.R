@@ -51,6 +51,9 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
   if (length(inputs$xlevels)) abort("input", "a density is one of numbers, and there is a factor among the variables")
   if (!is.null(weights) && any(weights == 0)) {
     inputs$x <- structure(inputs$x[weights > 0, , drop = FALSE], term = attr(inputs$x, "term"))
+    if (!is.null(inputs$model)) {
+      inputs$model <- structure(inputs$model[weights > 0, , drop = FALSE], terms = inputs$terms)
+    }
     weights <- weights[weights > 0]
   }
   x <- inputs$x

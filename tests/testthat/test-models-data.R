@@ -115,3 +115,109 @@ test_that("a variable of the data is asked of new data, whatever else has its na
   own <- local_reg(v ~ u, bandwidth = 1, subset = v > 0)
   expect_error(predict(own, data.frame(w = 1)), "no variable `u`", class = "kernweave_error_input")
 })
+
+# --- base R's methods ---------------------------------------------------------------------------------------
+
+test_that("terms, frames, designs and names of a formula's fit are those of lm()", {
+  holes <- transform(airquality, month = factor(Month), Month = NULL)
+  same <- function(fit, peer) {
+    expect_equal(attributes(terms(fit)), attributes(terms(peer)), ignore_formula_env = TRUE)
+    expect_equal(stats::delete.response(terms(fit)), stats::delete.response(terms(peer)), ignore_formula_env = TRUE)
+    expect_equal(formula(fit), formula(peer), ignore_formula_env = TRUE)
+    expect_equal(model.frame(fit), model.frame(peer), ignore_attr = TRUE)
+    expect_equal(attributes(attr(model.frame(fit), "terms")), attributes(terms(fit)))
+    expect_equal(attr(model.frame(fit), "na.action"), attr(model.frame(peer), "na.action"))
+    if (!inherits(peer, "mlm")) expect_identical(stats::case.names(fit), stats::case.names(peer))
+    expect_identical(stats::na.action(fit), stats::na.action(peer))
+    if (inherits(fit, "gp_fit")) return()
+    expect_equal(model.matrix(fit), model.matrix(peer))
+    if (is.null(peer$call$subset)) expect_equal(model.matrix(fit, holes), model.matrix(peer, data = holes))
+    expect_identical(stats::variable.names(fit), stats::variable.names(peer))
+  }
+  cases <- list(Ozone ~ Temp + month, log(Ozone) ~ poly(Temp, 2) + Wind, Ozone ~ ., cbind(Ozone, Wind) ~ . - month,
+                sqrt(Ozone) ~ scale(Temp) + I(Wind^2))
+  for (case in cases) same(kernel_ridge(case, holes, lambda = 1), stats::lm(case, holes))
+  weighed <- kernel_ridge(Ozone ~ Temp, holes, lambda = 1, weights = Day - 1, subset = Wind > 6)
+  same(weighed, stats::lm(Ozone ~ Temp, holes, weights = Day - 1, subset = Wind > 6))
+  holed <- update(weighed, na.action = na.exclude)
+  expect_identical(stats::case.names(holed), stats::case.names(weighed))
+  expect_s3_class(stats::na.action(holed), "exclude")
+  same(local_reg(Ozone ~ Temp, holes, bandwidth = 5), stats::lm(Ozone ~ Temp, holes))
+  same(rbf_interpolate(Ozone ~ Temp, holes, lambda = 1), stats::lm(Ozone ~ Temp, holes))
+  same(gp_fit(Ozone ~ Temp, holes, kernel = smooth, nugget = 1), stats::lm(Ozone ~ Temp, holes))
+  expect_identical(names(model.frame(kpca_lazy(~ Temp + Wind, holes))), c("Temp", "Wind"))
+  expect_identical(nrow(model.frame(kde_lazy(~Temp, holes, weights = Day - 1))), sum(holes$Day > 1))
+  expect_error(terms(kernel_ridge(plots$clay, plots$yield, lambda = 1)), "not of a formula",
+               class = "kernweave_error_input")
+})
+
+test_that("the design of a Gaussian process is that of its trend, and its frame has the variables of both formulas", {
+  fit <- gp_fit(yield ~ clay, plots, trend = ~ kind * slope, kernel = smooth, variance = 1, nugget = 0.1)
+  peer <- stats::lm(yield ~ kind * slope, plots)
+  expect_equal(model.matrix(fit), model.matrix(peer))
+  expect_equal(model.matrix(fit, plots[4:9, ]), model.matrix(peer, data = plots[4:9, ]), ignore_attr = TRUE)
+  expect_equal(drop(model.matrix(fit) %*% coef(fit)), predict(fit, type = "trend"), ignore_attr = TRUE)
+  expect_identical(stats::variable.names(fit), names(coef(fit)))
+  expect_identical(names(model.frame(fit)), c("yield", "clay", "kind", "slope"))
+  expect_equal(predict(fit, model.frame(fit)), fitted(fit), ignore_attr = TRUE)
+  plain <- gp_fit(plots["clay"], plots$yield, kernel = smooth, variance = 1, nugget = 0.1)
+  expect_equal(model.matrix(plain), model.matrix(~ 1, plots), ignore_attr = TRUE)
+  expect_identical(dimnames(model.matrix(plain)), dimnames(model.matrix(~ 1, plots)))
+})
+
+test_that("what a fit says of its data is what they were, whatever has become of them", {
+  held <- plots
+  fit <- local_reg(yield ~ clay, held, bandwidth = 1)
+  held$clay <- 0
+  expect_equal(model.frame(fit)$clay, plots$clay)
+  away <- (function(formula) {
+    hidden <- plots
+    kernel_ridge(formula, hidden, lambda = 1)
+  })(yield ~ clay)
+  expect_equal(model.frame(away), model.frame(yield ~ clay, plots), ignore_formula_env = TRUE)
+})
+
+test_that("update() leaves rows out one by one as fits made by hand do, in a loop of any function", {
+  predicted <- function(fit) vapply(1:6, function(i) predict(update(fit, subset = -i), plots[i, ]), 0)
+  by_hand <- function(make) vapply(1:6, function(i) predict(make(plots[-i, ]), plots[i, ]), 0)
+  make <- list(function(d) kernel_ridge(yield ~ clay + kind, d, lambda = 1),
+               function(d) local_reg(yield ~ clay, d, bandwidth = 0.2),
+               function(d) gp_fit(yield ~ clay, d, trend = ~ slope, kernel = smooth, variance = 1, nugget = 0.1))
+  fits <- list(kernel_ridge(yield ~ clay + kind, plots, lambda = 1), local_reg(yield ~ clay, plots, bandwidth = 0.2),
+               gp_fit(yield ~ clay, plots, trend = ~ slope, kernel = smooth, variance = 1, nugget = 0.1))
+  for (k in seq_along(fits)) expect_equal(predicted(fits[[k]]), by_hand(make[[k]]))
+  folds <- rep(1:4, 10)
+  for (fold in 1:4) {
+    out <- folds == fold
+    expect_equal(predict(update(fits[[1]], subset = !out), plots[out, ]),
+                 predict(make[[1]](plots[!out, ]), plots[out, ]))
+  }
+})
+
+test_that("update() adds variables and takes data of the frame it is called in", {
+  fit <- kernel_ridge(yield ~ clay, plots, lambda = 1)
+  expect_equal(fitted(update(fit, . ~ . + slope)), fitted(kernel_ridge(yield ~ clay + slope, plots, lambda = 1)))
+  expect_equal(fitted(update(kernel_ridge(yield ~ ., plots, lambda = 1), . ~ . - kind)),
+               fitted(kernel_ridge(yield ~ clay + slope, plots, lambda = 1)))
+  again <- function(fit) {
+    half <- plots[1:20, ]
+    update(fit, sqrt(yield + 3) ~ ., data = half)
+  }
+  expect_equal(fitted(again(fit)), fitted(kernel_ridge(sqrt(yield + 3) ~ clay, plots[1:20, ], lambda = 1)))
+})
+
+test_that("effects by shifted columns and means over grids of the model frame go through predict()", {
+  fit <- kernel_ridge(yield ~ clay + kind, plots, lambda = 0.1)
+  frame <- model.frame(fit)
+  step <- 1e-5
+  up <- predict(fit, transform(frame, clay = clay + step))
+  down <- predict(fit, transform(frame, clay = clay - step))
+  effects <- marginal_effects(fit)
+  expect_equal(mean(up - down) / (2 * step), effects$estimate[effects$term == "clay"], tolerance = 1e-6)
+  grid <- expand.grid(kind = levels(frame$kind), clay = mean(frame$clay))
+  expect_length(predict(fit, grid), 2)
+  process <- gp_fit(yield ~ clay, plots, trend = ~ kind, kernel = smooth, variance = 1, nugget = 0.1)
+  at <- expand.grid(kind = process$trend$xlevels$kind, clay = 0.5)
+  X <- model.matrix(stats::delete.response(process$trend$terms), at, contrasts.arg = process$trend$contrasts)
+  expect_equal(drop(X %*% coef(process)), predict(process, at, type = "trend"), ignore_attr = TRUE)
+})
