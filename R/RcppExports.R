@@ -309,8 +309,8 @@ r_index_add <- function(x, own, index, source, extents, steps, alpha, op, includ
     .Call(`_kernweave_r_index_add`, x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads)
 }
 
-r_join <- function(columns, x_rows, keep_x, keep_y, missing_match, threads) {
-    .Call(`_kernweave_r_join`, columns, x_rows, keep_x, keep_y, missing_match, threads)
+r_join <- function(columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads) {
+    .Call(`_kernweave_r_join`, columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads)
 }
 
 r_lazy_call <- function(op, args, attributes) {

@@ -10,6 +10,8 @@ moved <- function(x, move) {
   like_items(out, x)
 }
 
+item_bytes <- function(x) switch(typeof(x), raw = 1, logical = , integer = 4, complex = 16, 8)
+
 plain_classes <- c("factor", "Date", "POSIXct", "difftime", "integer64")
 has_plain_items <- function(x) {
   (is.numeric(x) || is.factor(x) || is.logical(x) || is.complex(x) || is.raw(x) || inherits(x, plain_classes)) &&
@@ -138,16 +140,19 @@ as_type <- function(x, type) {
 names_or_none <- function(x) if (is.null(names(x))) character(length(x)) else names(x)
 
 # Items that go into one vector.
-check_same_class <- function(x, values) {
-  if (!is.object(x) && !is.object(values)) return(invisible())
-  if (!identical(oldClass(x), oldClass(values))) {
-    abort("input", "`x` is ", describe(x), ", and `values` is ", describe(values), "; make them of one class first")
+check_same_class <- function(x, values, labels = c("`x`", "`values`")) {
+  differ <- if (is.object(x) || is.object(values)) !identical(oldClass(x), oldClass(values))
+            else is.raw(x) != is.raw(values) && !is.list(x) && !is.list(values)
+  if (differ) {
+    abort("input", labels[1], " is ", describe(x), ", and ", labels[2], " is ", describe(values),
+          "; make them of one class first")
   }
   if (is.factor(x) && !identical(levels(x), levels(values))) {
-    abort("input", "`x` and `values` are factors of ", nlevels(x), " and ", nlevels(values), " levels that differ")
+    abort("input", labels[1], " and ", labels[2], " are factors of ", nlevels(x), " and ", nlevels(values),
+          " levels that differ")
   }
   if (inherits(x, "difftime") && !identical(attr(x, "units"), attr(values, "units"))) {
-    abort("input", "`x` is in ", attr(x, "units"), ", and `values` in ", attr(values, "units"))
+    abort("input", labels[1], " is in ", attr(x, "units"), ", and ", labels[2], " in ", attr(values, "units"))
   }
 }
 
@@ -183,6 +188,7 @@ par_expand <- function(x, counts) {
   ends <- offsets_of(counts)
   offsets <- ends$offsets
   if (missing(x)) {
+    check_room_for(ends$total, 2 * item_bytes(as_count(ends$total)), "`counts` add up to")
     if (plain_there(counts)) return(r_walk_there(offsets, ends$total))
     return(list(object = r_expand(counts, offsets, TRUE, array_threads()), rank = r_ranks(offsets, array_threads())))
   }
@@ -191,6 +197,7 @@ par_expand <- function(x, counts) {
     abort("shape", "`counts` has ", count_text(length(counts), "number"), ", and `x` has ",
           count_text(length(x), "item"))
   }
+  check_room_for(ends$total, item_bytes(x), "`counts` add up to")
   if (plain_there(x) && ends$total <= .Machine$integer.max) return(r_expand_there(x, offsets, ends$total))
   moved(x, function(x, places) r_expand(x, offsets, places, array_threads()))
 }
@@ -237,6 +244,7 @@ par_move <- function(x, from = NULL, to = NULL, counts, into = NULL, check = TRU
     abort("shape", "`counts` add up to ", number_text(offsets[length(offsets)]), ", and `x` has ",
           count_text(length(x), "item"))
   }
+  if (is.null(to)) check_room_for(offsets[length(offsets)], item_bytes(x), "`counts` add up to")
   if (plain_there(x) && (is.null(into) || (plain_there(into) && typeof(into) == typeof(x)))) {
     return(transferred_there(x, intervals, offsets, into, check))
   }
@@ -254,7 +262,7 @@ par_move <- function(x, from = NULL, to = NULL, counts, into = NULL, check = TRU
 check_target <- function(into, x, intervals, check) {
   if (is.null(into)) into <- empty_target(x, intervals)
   check_movable(into, "into")
-  check_same_class(x, into)
+  check_same_class(x, into, c("`x`", "`into`"))
   check_reach(intervals$to, intervals$counts, "to", length(into), "into")
   if (check) check_apart(intervals)
   into
@@ -301,6 +309,7 @@ check_apart <- function(intervals) {
 empty_target <- function(x, intervals) {
   some <- intervals$counts > 0
   n <- if (any(some)) max(as.double(intervals$to[some]) + intervals$counts[some] - 1) else 0
+  check_room_for(n, item_bytes(x), "`to` reaches to")
   none <- unname(x[0])
   if (is.list(x) && !is.object(x)) vector("list", n)
   else if (is.raw(x)) raw(n)

@@ -12,7 +12,7 @@
 #'
 #' | `op` | result | of no items |
 #' |---|---|---|
-#' | `"sum"` | integer of integers, with `NA` and a warning where it is too large for one; else double | 0 |
+#' | `"sum"` | integer of integers, double where one is too large for an integer, as [sum()] does; else double | 0 |
 #' | `"prod"`, `"mean"`, `"logsumexp"` | double | 1, `NaN`, `-Inf` |
 #' | `"min"`, `"max"`, `"range"` | as `x`; a double where it is infinite | `Inf`, `-Inf`, both |
 #' | `"any"`, `"all"` | logical, of logical values or integers | `FALSE`, `TRUE` |
@@ -71,7 +71,7 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
   columns <- if (is.null(segments) || length(dim(x)) != 2) 1L else ncol(x)
   reduce <- if (lies_there(x)) reduced_there else reduced_here
   found <- reduce(items$values, columns, engine_operator(op, items, init), segments, na.rm, as_init(init))
-  found <- as_result(found, op, items$values, init, names(segments), "sum(as.numeric(x))")
+  found <- as_result(found, op, items$values, init)
   as_was(shaped_result(found, op, segments, x, columns), x, op)
 }
 
@@ -145,14 +145,12 @@ engine_operator <- function(op, items, init) {
 }
 
 # Doubles of the engine as what base R gives.
-as_result <- function(found, op, values, init, labels, instead) {
+as_result <- function(found, op, values, init) {
   if (op %in% c("any", "all")) return(as.logical(found))
   if (op %in% c("argmin", "argmax")) return(as_places(found))
   if (!op %in% c("sum", "min", "max", "range") || is.double(values) || is.double(init)) return(found)
   whole <- if (r_lies_there(found)) r_as_integers_there(found) else r_as_integers(found)
-  if (op == "sum" && whole$overflow) warn("overflow", "a sum is too large for an integer; use ", instead)
-  else if (whole$overflow) return(found)
-  whole$values
+  if (whole$overflow) found else whole$values
 }
 
 as_places <- function(found) {

@@ -38,6 +38,15 @@ first_not_whole_there <- function(x, least, most) {
   list(at = at, whole = at > 0 && isTRUE(x[[at]] == trunc(x[[at]])))
 }
 
+# Results that may be much larger than what they are made of have the limit of as.matrix().
+check_room_for <- function(items, bytes, what) {
+  limit <- option("max_dense_mb")
+  if (items * bytes <= limit * 2^20) return(invisible())
+  abort("memory", what, " ", count_text(items, "item"), ", which would take ",
+        number_text(ceiling(items * bytes / 2^20)), " MB; the limit is ", limit, " MB. ",
+        "options(kernweave.max_dense_mb = ) raises it")
+}
+
 number_text <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
 
 # Numbers of items or places: integers while they can be.

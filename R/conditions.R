@@ -40,7 +40,7 @@
 #' | `empty` | a cluster has lost all its points |
 #' | `groups` | a test has nearly as many groups as rows, most likely numbers in the place of labels |
 #' | `unreached` | a gradient is 0, since the result does not depend on an argument that `wrt` names |
-#' | `overflow` | a sum of integers is `NA`, since it is too large |
+#' | `overflow` | a running sum or a total of integers is `NA`, since it is too large |
 #'
 #' The message names the argument and the sizes; `conditionCall()` gives the call you made.
 #'

@@ -55,7 +55,7 @@ par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("
   lapply(c(x, y), wherever)
   keys <- Map(join_keys, x, y, names(x), names(y))
   r_join(unname(keys), length(x[[1]]), type %in% c("left", "outer"), type %in% c("right", "outer"), na == "match",
-         array_threads())
+         option("max_dense_mb"), array_threads())
 }
 
 # Numbers that are equal where keys are, those of x and then those of y. Characters need no order: each becomes the

@@ -65,7 +65,9 @@ par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
 #' @export
 par_sort <- function(x, ...) {
   given(list(x), environment())
-  if (plain_there(x)) sorted_there(x, ...) else take_rows(x, par_order(x, ...))
+  if (plain_there(x)) return(sorted_there(x, ...))
+  rows <- par_order(x, ...)  # first of all: it refuses what take_rows() cannot take
+  take_rows(x, rows)
 }
 
 take_rows <- function(x, rows) {

@@ -88,14 +88,14 @@ segments_of_offsets <- function(offsets) {
 segments_of_heads <- function(heads, n) {
   if (is.logical(heads)) {
     if (anyNA(heads)) abort("value", "`heads` has missing values; number ", which(is.na(heads))[1], " is the first")
-    if (!is.null(n) && n != length(heads)) {
+    if (!is.null(n) && check_size(n, "n") != length(heads)) {
       abort("shape", "`n` is ", format_value(n), ", and `heads` has ", length(heads), " flags")
     }
     n <- length(heads)
     heads <- which(heads)
   } else {
     if (is.null(n)) abort("input", "`heads` as numbers needs `n`, how many items there are")
-    n <- check_whole(n, "n")
+    n <- check_size(n, "n")
     heads <- check_whole(heads, "heads", least = 1, most = n + 1)
     check_ascending(heads, "heads")
   }

@@ -43,7 +43,13 @@ both_values <- function(values, x, y) {
     abort("shape", "`values` has ", sizes[1], " and ", sizes[2], " items, `x` and `y` have ", length(x), " and ",
           length(y))
   }
-  if (is.data.frame(values[[1]])) rbind(values[[1]], values[[2]]) else c(values[[1]], values[[2]])
+  if (is.data.frame(values[[1]]) && is.data.frame(values[[2]])) {
+    if (setequal(names(values[[1]]), names(values[[2]]))) return(rbind(values[[1]], values[[2]]))
+    abort("input", "`values` must be data frames of the same columns; these have ",
+          paste(names(values[[1]]), collapse = ", "), " and ", paste(names(values[[2]]), collapse = ", "))
+  }
+  check_same_class(values[[1]], values[[2]], c("`values[[1]]`", "`values[[2]]`"))
+  c(values[[1]], values[[2]])
 }
 
 #' Search in a sorted vector

@@ -930,8 +930,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_join
-Rcpp::List r_join(Rcpp::List columns, double x_rows, bool keep_x, bool keep_y, bool missing_match, int threads);
-RcppExport SEXP _kernweave_r_join(SEXP columnsSEXP, SEXP x_rowsSEXP, SEXP keep_xSEXP, SEXP keep_ySEXP, SEXP missing_matchSEXP, SEXP threadsSEXP) {
+Rcpp::List r_join(Rcpp::List columns, double x_rows, bool keep_x, bool keep_y, bool missing_match, double most_mb, int threads);
+RcppExport SEXP _kernweave_r_join(SEXP columnsSEXP, SEXP x_rowsSEXP, SEXP keep_xSEXP, SEXP keep_ySEXP, SEXP missing_matchSEXP, SEXP most_mbSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
@@ -939,8 +939,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type keep_x(keep_xSEXP);
     Rcpp::traits::input_parameter< bool >::type keep_y(keep_ySEXP);
     Rcpp::traits::input_parameter< bool >::type missing_match(missing_matchSEXP);
+    Rcpp::traits::input_parameter< double >::type most_mb(most_mbSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_join(columns, x_rows, keep_x, keep_y, missing_match, threads));
+    rcpp_result_gen = Rcpp::wrap(r_join(columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1910,7 +1911,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_product_there", (DL_FUNC) &_kernweave_r_far_product_there, 4},
     {"_kernweave_r_far_put_back_there", (DL_FUNC) &_kernweave_r_far_put_back_there, 4},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
-    {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
+    {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 7},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},

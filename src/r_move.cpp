@@ -1,6 +1,7 @@
 // R's way to the verbs that move items: vectors of plain bytes, or the places of what moves.
 #include "border.hpp"
 #include "r_arrays.hpp"
+#include "r_resident.hpp"
 #include "arrays/move.hpp"
 
 namespace kernweave {
@@ -14,16 +15,6 @@ int bytes_of(SEXP x) {
     case REALSXP: return 8;
     case CPLXSXP: return 16;
     default: fail(Fault::internal, "items of R's type ", TYPEOF(x), " are no plain bytes");
-  }
-}
-
-void* numbers_of(SEXP x) {
-  switch (TYPEOF(x)) {
-    case RAWSXP: return RAW(x);
-    case LGLSXP: return LOGICAL(x);
-    case INTSXP: return INTEGER(x);
-    case REALSXP: return REAL(x);
-    default: return COMPLEX(x);
   }
 }
 

@@ -30,14 +30,6 @@ void forget(SEXP pointer) {
   R_ClearExternalPtr(pointer);
 }
 
-void* numbers_of(SEXP host) {
-  switch (TYPEOF(host)) {
-    case REALSXP: return REAL(host);
-    case LGLSXP: return LOGICAL(host);
-    default: return INTEGER(host);
-  }
-}
-
 std::size_t size_of(SEXPTYPE type) { return type == REALSXP ? sizeof(double) : sizeof(int); }
 
 // R calls in here and knows no exceptions: what fails leaves by signal_now(), with nothing left to destroy.
@@ -130,6 +122,16 @@ const double* numbers_on_host(SEXP vector) {
     return R_NilValue;
   });
   return numbers;
+}
+
+void* numbers_of(SEXP vector) {
+  switch (TYPEOF(vector)) {
+    case RAWSXP: return RAW(vector);
+    case LGLSXP: return LOGICAL(vector);
+    case INTSXP: return INTEGER(vector);
+    case REALSXP: return REAL(vector);
+    default: return COMPLEX(vector);
+  }
 }
 
 Kept* resident(SEXP vector) { return is_resident(vector) ? &behind(vector).kept : nullptr; }

@@ -11,6 +11,9 @@ SEXP resident_vector(SEXPTYPE type, R_xlen_t length);
 // A vector's numbers in R's memory, where they may first have to come: if they cannot, R's error unwinds through C++.
 const double* numbers_on_host(SEXP vector);
 
+// Where plain items of a vector of R may be written.
+void* numbers_of(SEXP vector);
+
 // What a vector keeps on devices; null for one of any other class.
 Kept* resident(SEXP vector);
 

@@ -103,12 +103,19 @@ test_that("types, classes and names are those of base R", {
   expect_identical(par_reduce(1:4, "max", par_segments(lengths = c(2, 0, 2)), init = 3L), c(3L, 3L, 4L))
 })
 
-test_that("sums of integers are exact, and NA with a warning where they are too large", {
+test_that("sums of integers are exact, and doubles where they are too large, as those of sum()", {
   big <- .Machine$integer.max
   expect_identical(par_reduce(c(big, big, -big, -5L)), big - 5L)
-  expect_warning(found <- par_reduce(c(big, 1L, 3L), "sum", par_segments(lengths = 2:1)), "too large for an integer",
-                 class = "kernweave_warning_overflow")
-  expect_identical(found, c(NA, 3L))
+  for (x in list(c(big, 7L), c(-big, -1L), c(-big, -big, 3L), rep(big, 3e4), rep(TRUE, 9))) {
+    expect_silent(found <- par_reduce(x))
+    expect_identical(found, sum(x))
+  }
+  expect_silent(found <- par_reduce(c(big, 1L, 3L, NA, 5L, NA), "sum", par_segments(lengths = c(2, 1, 1, 2))))
+  expect_identical(found, c(big + 1, 3, NA, NA))
+  expect_identical(par_reduce(c(big, NA, big), na.rm = TRUE), sum(c(big, NA, big), na.rm = TRUE))
+  m <- cbind(a = c(big, big, 1L), b = 1:3)
+  expect_identical(par_reduce(m, "sum", par_segments(by = c(2, 2, 1))),
+                   rbind("1" = c(a = 1, b = 3), "2" = c(2 * big, 3)))
   many <- rep(c(big, -big + 1L), 1e5)
   expect_identical(par_reduce(many), 100000L)
 })
