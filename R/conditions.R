@@ -119,8 +119,8 @@ without_data <- function(call, frame = NULL) {
   call
 }
 
-# The variable that is this object, as code that runs in a frame sees it; NULL where there is none. Arguments that nobody
-# has asked for yet, and what is computed when it is read, are left alone: of these substitute() gives code.
+# The variable that is this object, as code that runs in a frame sees it; NULL where there is none. Arguments that
+# nobody has asked for yet, and what is computed when it is read, are left alone: of these substitute() gives code.
 variable_of <- function(object, frame) {
   if (is.null(frame)) return(NULL)
   for (name in ls(frame)) {
