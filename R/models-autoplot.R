@@ -21,11 +21,13 @@ autoplot_picture <- function(object, ...) {
   picture <- plot_data(object, ...)
   drawn <- ggplot2::ggplot()
   for (kind in names(picture$layers)) drawn <- drawn + geoms[[kind]](picture$layers[[kind]])
-  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = NULL, fill = NULL)
+  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = NULL,
+                                fill = picture$zlab)
   for (axis in c("x", "y")) {
     scale <- getExportedValue("ggplot2", paste0("scale_", axis, "_continuous"))
     texts <- picture$ticks[[axis]]
-    if (length(texts)) drawn <- drawn + scale(breaks = seq_along(texts), labels = texts)
+    at <- which(nzchar(texts))
+    if (length(at)) drawn <- drawn + scale(breaks = at, labels = texts[at])
     if (grepl(axis, picture$log)) drawn <- drawn + scale(trans = "log10")
   }
   drawn
@@ -38,7 +40,7 @@ drawn_by <- function(d, ...) {
 }
 
 geoms <- list(
-  surface = function(d) ggplot2::geom_raster(drawn_by(d, fill = "z"), d),
+  surface = function(d) ggplot2::geom_raster(drawn_by(d, fill = "z"), d, interpolate = TRUE),
   contours = function(d) ggplot2::geom_contour(drawn_by(d, z = "z"), d, breaks = attr(d, "levels"), colour = "grey20"),
   band = function(d) ggplot2::geom_ribbon(drawn_by(d), d, alpha = 0.15),
   boxes = function(d) {

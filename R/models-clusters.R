@@ -11,9 +11,9 @@
 #'   [kmeans_lazy()], `cluster::pam()` or `clara()` returned
 #' @param metric as in [knn()]
 #' @param object,... for methods
-#' @return A matrix of class `silhouette`, with columns `cluster`, `neighbor` and `sil_width`: `plot()` and `summary()`
-#'   of it are those of the cluster package. Labels that are not numbers become the numbers of their levels, which are
-#'   the attribute `labels`.
+#' @return A matrix of class `silhouette`, with columns `cluster`, `neighbor` and `sil_width`: `plot()` draws them,
+#'   with the mean of each cluster, and `summary()` is that of the cluster package. Labels that are not numbers become
+#'   the numbers of their levels, which are the attribute `labels`.
 #' @seealso [kmeans_lazy()], [knn()]
 #' @export
 #' @examples
@@ -69,29 +69,34 @@ print.silhouette_lazy <- function(x, ...) {
 
 #' @rdname silhouette_lazy
 #' @export
-summary.silhouette_lazy <- function(object, ...) with_cluster_package("summary", object, ...)
+summary.silhouette_lazy <- function(object, ...) {
+  if (!requireNamespace("cluster", quietly = TRUE)) {
+    abort("input", "summary() of silhouettes is that of the cluster package, which is not installed")
+  }
+  class(object) <- "silhouette"
+  summary(object, ...)
+}
 
 #' @rdname silhouette_lazy
 #' @export
-plot.silhouette_lazy <- function(x, ...) with_cluster_package("plot", x, ...)
+plot.silhouette_lazy <- function(x, ...) {
+  draw_picture(plot_data(x), ...)
+  invisible(x)
+}
 
-# Bars of widths, the largest first in each cluster.
+# Bars of widths, the largest first in each cluster; labels and means of clusters in the middle of each.
 #' @export
 plot_data.silhouette_lazy <- function(object, ...) {
   group <- factor(object[, "cluster"], labels = attr(object, "labels") %or% sort(unique(object[, "cluster"])))
   sorted <- order(group, -object[, "sil_width"])
-  bars <- bars_picture(object[sorted, "sil_width"], NULL, "silhouette width")
+  widths <- object[sorted, "sil_width"]
+  ends <- cumsum(table(group))
+  texts <- character(length(sorted))
+  means <- tapply(widths, group[sorted], mean)
+  texts[ceiling(ends - table(group) / 2)] <- paste0(levels(group), "\n", format(means, digits = 2))
+  bars <- bars_picture(widths, texts, "silhouette width", paste("mean", format(mean(widths), digits = 3)))
   bars$layers$boxes$group <- group[sorted]
   bars
-}
-
-# Its methods are those of the cluster package, which comes with R.
-with_cluster_package <- function(generic, x, ...) {
-  if (!requireNamespace("cluster", quietly = TRUE)) {
-    abort("input", generic, "() of silhouettes is that of the cluster package, which is not installed")
-  }
-  class(x) <- "silhouette"
-  get(generic)(x, ...)
 }
 
 #' K-means of many points

@@ -10,6 +10,9 @@
 #' `(K + lambda)^-1 w`: one system for each effect, all together, in place of the matrix of covariances. Where `KRLS`
 #' has another error of a column with two values, it is this one times `sqrt(2)`.
 #'
+#' `plot()` shows all in the unit of the response: derivatives times the standard deviation of their input, differences
+#' as they are.
+#'
 #' @param object what [kernel_ridge()] returned, of one response
 #' @param variables names of inputs; all of them where it is `NULL`
 #' @param newdata places at which effects are averaged; by default those of the fit, by their weights
@@ -17,7 +20,7 @@
 #' @param level of `conf.low` and `conf.high`
 #' @return A data frame of class `marginal_effects`: `term`, `contrast`, `estimate`, `std.error`, `statistic`,
 #'   `p.value`, `conf.low`, `conf.high`, and the quartiles of the effects at the points, `q25`, `q50`, `q75`. Its
-#'   attribute `pointwise` has these, a column for each row.
+#'   attribute `pointwise` has these, a column for each row; `width` is by what `plot()` multiplies each.
 #' @seealso [kernel_ridge()]
 #' @export
 #' @examples
@@ -47,7 +50,8 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE
   quartiles <- apply(pointwise, 2, stats::quantile, c(0.25, 0.5, 0.75))
   out[c("q25", "q50", "q75")] <- t(quartiles)
   rownames(out) <- wanted$label
-  structure(out, pointwise = pointwise, n = nrow(places$x), class = c("marginal_effects", "data.frame"))
+  structure(out, pointwise = pointwise, n = nrow(places$x), width = effect_widths(object, wanted),
+            class = c("marginal_effects", "data.frame"))
 }
 
 known_terms <- function(variables, terms) {
@@ -91,6 +95,12 @@ value_rows <- function(label, column, values) {
   }
   data.frame(term = label, contrast = paste(format(two[2]), "-", format(two[1])), column = column, base = NA,
              high = "value", label = label)
+}
+
+# The standard deviation of what a slope is of; a contrast is a difference of the response already.
+effect_widths <- function(fit, wanted) {
+  widths <- apply(unname(strip_term(fit$x)), 2, stats::sd)
+  stats::setNames(ifelse(nzchar(wanted$high), 1, widths[wanted$column]), wanted$label)
 }
 
 # Where effects are averaged, in units of the fit, and by which weights.
@@ -198,14 +208,18 @@ plot.marginal_effects <- function(x, ...) {
   invisible(x)
 }
 
-# Points with intervals, and in grey the quartiles of what effects are at each place.
+# Points with intervals, and in grey the quartiles of what effects are at each place: all of one unit, the response's,
+# since a slope is times the standard deviation of its input.
 #' @export
 plot_data.marginal_effects <- function(object, ...) {
   at <- rev(seq_len(nrow(object)))
+  width <- attr(object, "width")
+  by <- if (is.null(width)) 1 else unname(width[row.names(object)])
   across <- function(from, to) {
-    if (!is.null(object[[from]])) data.frame(x = object[[from]], y = at, xend = object[[to]], yend = at)
+    if (!is.null(object[[from]])) data.frame(x = by * object[[from]], y = at, xend = by * object[[to]], yend = at)
   }
-  picture("effect", "", spread = across("q25", "q75"), intervals = across("conf.low", "conf.high"),
-          estimates = data.frame(x = object$estimate, y = at), upright = data.frame(x = 0),
+  label <- if (is.null(width)) "effect" else "effect of one standard deviation, or of a contrast"
+  picture(label, "", spread = across("q25", "q75"), intervals = across("conf.low", "conf.high"),
+          estimates = data.frame(x = by * object$estimate, y = at), upright = data.frame(x = 0),
           ticks = list(y = rev(row.names(object))))
 }

@@ -155,9 +155,9 @@ plot_data.gp_fit <- function(object, which = c("fit", "se"), n = NULL, level = 0
   response <- response_name(object)
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) return(observed_picture(object$fitted.values, observed, response))
-  if (D == 2 && which == "fit") return(surface_picture(axes, predict(object, places), object$data$x, labels))
+  if (D == 2 && which == "fit") return(surface_picture(axes, predict(object, places), object$data$x, labels, response))
   found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level)
-  if (D == 2) return(surface_picture(axes, found$se.fit, object$data$x, labels))
+  if (D == 2) return(surface_picture(axes, found$se.fit, object$data$x, labels, "standard error"))
   if (which == "se") return(picture(labels, "standard error", curve = data.frame(x = axes[[1]], y = found$se.fit)))
   curve_picture(axes[[1]], found$fit[, 1], object$x, observed, labels, response, found$fit[, 2:3])
 }

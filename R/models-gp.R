@@ -19,9 +19,9 @@
 #' Cullis, 1995) from the best of several starts on at most 300 rows. More than 2400 rows start from the estimates of
 #' an eighth of them, half at random and half their nearest neighbours, which have come likewise, so that all rows are
 #' asked two to four times. Scales stay between a tenth of the shortest distance and ten times the diameter of the
-#' points, the nugget above 1e-8 of the variance; what ends there is told in a warning of class `boundary`.
-#' `fit_control()` has other bounds, `lower = c(scale = 2)`, and a `start` of the same form, in place of the search for
-#' one.
+#' points, the nugget above 1e-8 of the variance; what ends there is told in a warning of class
+#' `kernweave_warning_boundary`. `fit_control()` has other bounds, `lower = c(scale = 2)`, and a `start` of the same
+#' form, in place of the search for one.
 #'
 #' With `estimate_on` the covariance is estimated on so many rows, half of them at random and half their nearest
 #' neighbours, and then the process is fitted to all. `logLik()` is of all rows, and computed when it is asked for.

@@ -381,7 +381,7 @@ plot_data.local_reg <- function(object, n = NULL, level = 0.95, ...) {
   fit <- values$fit[, 1]
   labels <- names(object$bandwidth)
   if (D > 2) return(observed_picture(fit, part$y, response_name(object)))
-  if (D == 2) return(surface_picture(axes, fit, part$x, labels))
+  if (D == 2) return(surface_picture(axes, fit, part$x, labels, response_name(object)))
   band <- with_interval(fit, object$sigma * sqrt(values$square), object, "confidence", level)
   curve_picture(at[, 1], fit, part$x, part$y, labels, response_name(object), band[, 2:3])
 }

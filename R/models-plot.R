@@ -1,10 +1,12 @@
 # Pictures of fits and tests: plot_data() says what there is to see, and base graphics draw it.
 
 # A picture: layers, which are data frames named by what they are and drawn in their order, and the texts of the axes.
-# Columns are called as ggplot2 calls them. `ticks`: texts at 1, 2, ... of an axis; `log`: as in plot().
-picture <- function(xlab, ylab, ..., main = NULL, ticks = list(), log = "") {
+# Columns are called as ggplot2 calls them. `zlab`: what the colours of a surface mean; `ticks`: texts at 1, 2, ... of
+# an axis, none where they are empty; `log`: as in plot().
+picture <- function(xlab, ylab, ..., zlab = NULL, main = NULL, ticks = list(), log = "") {
   layers <- list(...)
-  list(layers = layers[!vapply(layers, is.null, NA)], xlab = xlab, ylab = ylab, main = main, ticks = ticks, log = log)
+  list(layers = layers[!vapply(layers, is.null, NA)], xlab = xlab, ylab = ylab, zlab = zlab, main = main,
+       ticks = ticks, log = log)
 }
 
 # The picture of a fit or a test. A method for each class.
@@ -27,12 +29,12 @@ curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL) {
           points = data.frame(x = as.vector(x), y = as.vector(y)), curve = data.frame(x = at, y = value))
 }
 
-# A function of two inputs, x first and fastest.
-surface_picture <- function(axes, height, points, labels) {
+# A function of two inputs, x first and fastest, and what it is called.
+surface_picture <- function(axes, height, points, labels, zlab) {
   grid <- data.frame(x = rep(axes[[1]], length(axes[[2]])), y = rep(axes[[2]], each = length(axes[[1]])),
                      z = as.vector(height))
   picture(labels[1], labels[2], surface = grid, contours = structure(grid, levels = pretty(grid$z, 10)),
-          points = data.frame(x = points[, 1], y = points[, 2]))
+          points = data.frame(x = points[, 1], y = points[, 2]), zlab = zlab)
 }
 
 # A function of more: what was seen beside what was fitted.
@@ -77,14 +79,49 @@ draw_picture <- function(picture, ...) {
                 xlab = picture$xlab, ylab = picture$ylab, main = picture$main)
   frame[c(x = "xaxt", y = "yaxt")[names(picture$ticks)]] <- "n"
   if (!is.null(layers$surface)) frame[c("xaxs", "yaxs")] <- "i"
-  do.call(graphics::plot, utils::modifyList(frame, given[setdiff(names(given), layer_styles)]))
-  if (length(picture$ticks$x)) graphics::axis(1, seq_along(picture$ticks$x), picture$ticks$x)
-  if (length(picture$ticks$y)) graphics::axis(2, seq_along(picture$ticks$y), picture$ticks$y, las = 1)
+  frame <- utils::modifyList(frame, given[setdiff(names(given), layer_styles)])
+  frame$main <- fitting_title(frame$main)
+  do.call(graphics::plot, frame)
+  for (axis in names(picture$ticks)) {
+    texts <- picture$ticks[[axis]]
+    at <- which(nzchar(texts))
+    graphics::axis(c(x = 1, y = 2)[[axis]], at, texts[at], las = c(x = 0, y = 1)[[axis]],
+                   padj = if (any(grepl("\n", texts))) 0.5 else NA)
+  }
   styled <- intersect(main_layers, names(layers))[1]
   for (kind in names(layers)) {
     style <- if (kind == styled) given[intersect(layer_styles, names(given))]
     do.call(painters[[kind]], c(list(layers[[kind]]), style))
   }
+  if (!is.null(layers$surface)) colour_key(layers$surface$z, given$col %or% map_colours(), picture$zlab)
+}
+
+map_colours <- function() hcl.colors(64, "YlOrRd", rev = TRUE)
+
+# A strip of the colours with their numbers, in the right margin as it is, so that par(mfrow = ) and what is drawn
+# afterwards keep their places.
+colour_key <- function(z, col, title) {
+  margin <- graphics::par("mar")[4]
+  range <- range(z[is.finite(z)])
+  if (margin < 1.5 || !diff(range)) return(invisible())
+  usr <- graphics::par("usr")
+  line <- graphics::par("mai")[4] / margin * diff(usr[1:2]) / graphics::par("pin")[1]
+  x <- usr[2] + c(0.2, 0.7) * line
+  y <- seq(usr[3], usr[4], length.out = length(col) + 1)
+  graphics::rect(x[1], y[-length(y)], x[2], y[-1], col = col, border = NA, xpd = TRUE)
+  graphics::rect(x[1], usr[3], x[2], usr[4], xpd = TRUE)
+  at <- pretty(range, 5)
+  at <- at[at >= range[1] & at <= range[2]]
+  graphics::text(usr[2] + 1.2 * line, usr[3] + (at - range[1]) / diff(range) * diff(usr[3:4]), format(at), srt = 90,
+                 cex = 0.7, xpd = TRUE)
+  graphics::mtext(title, 3, 0.2, adj = 1, cex = 0.7 * graphics::par("cex"))
+}
+
+# In lines about as wide as the figure; bold letters are some half as wide as a line is high.
+fitting_title <- function(main) {
+  if (!is.character(main)) return(main)
+  letter <- 0.55 * graphics::par("cin")[2] * graphics::par("cex") * graphics::par("cex.main")
+  paste(strwrap(main, max(10, graphics::par("fin")[1] / letter)), collapse = "\n")
 }
 
 layer_range <- function(layers, columns) {
@@ -98,13 +135,22 @@ grid_matrix <- function(d) {
   list(x = x, y = unique(d$y), z = matrix(d$z, length(x)))
 }
 
+# With places between those of a coarse grid, where straight lines join these.
+finer_grid <- function(grid, n = 240) {
+  if (anyNA(grid$z) || min(dim(grid$z)) < 2) return(grid)
+  between <- function(z, at, to) matrix(apply(z, 2, function(one) stats::approx(at, one, to)$y), length(to))
+  x <- seq(min(grid$x), max(grid$x), length.out = max(n, length(grid$x)))
+  y <- seq(min(grid$y), max(grid$y), length.out = max(n, length(grid$y)))
+  list(x = x, y = y, z = t(between(t(between(grid$z, grid$x, x)), grid$y, y)))
+}
+
 group_colours <- function(group, otherwise) {
   if (is.null(group)) otherwise else hcl.colors(max(nlevels(group), 2), "Dark 3")[group]
 }
 
 painters <- list(
-  surface = function(d, col = hcl.colors(64, "YlOrRd", rev = TRUE), ...) {
-    grid <- grid_matrix(d)
+  surface = function(d, col = map_colours(), ...) {
+    grid <- finer_grid(grid_matrix(d))
     graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, useRaster = TRUE)  # cells of it have no seams
     graphics::box()
   },

@@ -323,6 +323,6 @@ plot_data.rbf_interpolate <- function(object, n = NULL, ...) {
   fit <- rbf_values(object, if (D < 3) unname(as.matrix(expand.grid(axes))) else part$x)[, 1]
   labels <- colnames(object$x) %or% object$names
   if (D > 2) return(observed_picture(fit, part$y, response_name(object)))
-  if (D == 2) return(surface_picture(axes, fit, part$x, labels))
+  if (D == 2) return(surface_picture(axes, fit, part$x, labels, response_name(object)))
   curve_picture(axes[[1]], fit, part$x, part$y, labels, response_name(object))
 }

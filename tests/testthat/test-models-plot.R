@@ -40,7 +40,7 @@ test_that("every fit and every test is drawn, and is returned", {
     for (name in names(pictures)) {
       shown <- withVisible(plot(pictures[[name]]))
       expect_false(shown$visible, label = name)
-      if (name != "widths") expect_identical(shown$value, pictures[[name]], label = name)
+      expect_identical(shown$value, pictures[[name]], label = name)
     }
   })
 })
@@ -115,7 +115,8 @@ test_that("a ridge regression shows residuals, its criterion, or effects", {
   expect_equal(layer(fit, "curve", "gcv"), data.frame(x = fit$gcv$lambda, y = fit$gcv$gcv))
   effects <- marginal_effects(fit)
   drawn <- pictured(fit, "effects")
-  expect_equal(drawn$layers$intervals[, c("x", "xend")], as.data.frame(unclass(effects)[c("conf.low", "conf.high")]),
+  widths <- vapply(MASS::Boston[1:80, rownames(effects)], stats::sd, 0)
+  expect_equal(drawn$layers$intervals[, c("x", "xend")], data.frame(effects$conf.low, effects$conf.high) * widths,
                ignore_attr = TRUE)
   expect_identical(drawn$ticks$y[drawn$layers$estimates$y], rownames(effects))
   expect_null(layer(marginal_effects(fit, se = FALSE), "intervals"))
@@ -161,6 +162,50 @@ test_that("clusters are drawn in their columns, or in principal components", {
   bars <- layer(widths, "boxes")
   expect_identical(levels(bars$group), levels(iris$Species))
   expect_equal(sort(bars$ymax), sort(unname(widths[, "sil_width"])))
+  texts <- pictured(silhouette_lazy(long, rep(c("low", "high", "mid"), each = 50)))$ticks$x
+  expect_identical(sub("\n.*", "", texts[nzchar(texts)]), c("high", "low", "mid"))
+})
+
+test_that("maps have a key of their colours, which moves nothing", {
+  skip_if_not_installed("ggplot2")
+  volcanic <- expand.grid(east = 1:12, north = 1:9)
+  volcanic$height <- as.vector(datasets::volcano[5 * 1:12, 5 * 1:9])
+  plate <- rbf_interpolate(height ~ east + north, volcanic, lambda = 0.1)
+  process <- gp_fit(height ~ east + north, volcanic, kernel = kernel_spec("matern32", 4), variance = 500, nugget = 5)
+  expect_identical(pictured(plate)$zlab, "height")
+  expect_identical(pictured(process, which = "se", n = 5)$zlab, "standard error")
+  expect_identical(ggplot2::autoplot(plate)$labels$fill, "height")
+  in_nowhere({
+    for (right in c(0.5, 2.1, 5)) {
+      old <- graphics::par(mfrow = c(2, 2), mar = c(4, 4, 3, right))
+      before <- graphics::par("mar")
+      plot(plate, n = 10)
+      expect_equal(graphics::par("usr"), c(1, 12, 1, 9))
+      expect_identical(graphics::par("mar"), before)
+      plot(process, n = 10, col = grDevices::topo.colors(7))
+      expect_identical(graphics::par("mfg"), c(1L, 2L, 2L, 2L))
+      graphics::par(old)
+    }
+  })
+  coarse <- kernweave:::grid_matrix(layer(plate, "surface", n = 5))
+  fine <- kernweave:::finer_grid(coarse, 41)
+  expect_equal(fine$z[seq(1, 41, 10), seq(1, 41, 10)], coarse$z)
+  expect_equal(fine$z[6, 1], mean(coarse$z[1:2, 1]))
+})
+
+test_that("effects are drawn in one unit, and titles in the width that there is", {
+  fit <- kernel_ridge(mpg ~ wt + disp + am, mtcars, lambda = 1)
+  effects <- marginal_effects(fit)
+  drawn <- layer(effects, "estimates")
+  expect_equal(drawn$x, effects$estimate * c(sd(mtcars$wt), sd(mtcars$disp), 1))  # am is a contrast
+  expect_equal(layer(effects, "intervals")$xend, effects$conf.high * c(sd(mtcars$wt), sd(mtcars$disp), 1))
+  in_nowhere({
+    graphics::par(mfrow = c(3, 3))
+    title <- kernweave:::fitting_title("A test of equal distributions of some variables, with 999 permutations")
+    expect_gt(length(strsplit(title, "\n")[[1]]), 1)
+    expect_identical(kernweave:::fitting_title("short"), "short")
+    expect_identical(kernweave:::fitting_title(quote(x^2)), quote(x^2))
+  })
 })
 
 test_that("colours and symbols are for points, texts and ranges for the frame", {
