@@ -8,9 +8,10 @@
 #' functions such as the cube of the distance.
 #'
 #' A thin plate in two dimensions has its bending energy for the roughness, and `lambda` as `fields::Tps(lambda = ,
-#' scale.type = "unscaled")` has it. Generalised cross-validation makes `n rss / (n - edf)^2` least, from one Lanczos
-#' process for all `lambda`, and exactly up to `control$dense_n` points. A `scale` that is not given is 1 for thin
-#' plates and energies, [median_scale()] for others.
+#' scale.type = "unscaled")` has it. `lambda = "gcv"` chooses it as [kernel_ridge()] does, by generalised
+#' cross-validation, `n rss / (n - edf)^2`, and a say of the likelihood, from one Lanczos process for all `lambda`, and
+#' exactly up to `control$dense_n` points; that of `fields::Tps()` is where the column `gcv` is least. A `scale` that is
+#' not given is 1 for thin plates and energies, [median_scale()] for others.
 #'
 #' @param x,y places, a matrix, data frame or vector, and values, a vector or a matrix with a column for each; or `x` a
 #'   formula
@@ -18,13 +19,13 @@
 #' @param kernel as in [kernel_spec()]
 #' @param degree of the polynomial, at least the order of the kernel less 1: 1 for thin plates, 0 for energies; -1 for
 #'   none
-#' @param lambda 0 or more; or `"gcv"`
+#' @param lambda 0 or more; or `"gcv"` for generalised cross-validation
 #' @param weights of the observations: the variance of one is like 1 / its weight
 #' @param control of systems: [fit_control()]
 #' @param ... not used
 #' @return An object of class `rbf_interpolate`: `coefficients` of the polynomial, in powers of the inputs,
-#'   `kernel.weights`, `lambda`, `edf` and, where it was looked for, `gcv`, a data frame of the curve, and
-#'   `criterion`, the least of it.
+#'   `kernel.weights`, `lambda`, `edf` and, where it was looked for, `gcv`, a data frame of cross-validation along
+#'   penalties and of the `criterion` by which one is chosen, and `criterion`, the value of cross-validation there.
 #' @seealso [gp_fit()] for surfaces with standard errors, which these have not; [local_reg()]
 #' @export
 #' @examples
@@ -196,11 +197,13 @@ coincident_rows <- function(x) {
   if (any(same)) sort(o[which(same)[1] + 0:1])
 }
 
+# The polynomial takes what it can of the response before anything is solved, so that levels far from 0 cost no digits.
 rbf_solved <- function(kernel, used, ridge, control) {
-  c <- with_singular(fit_solve(kernel_pairs(kernel, used$x), used$y, ridge / used$w, control,
-                               trend = if (ncol(used$P)) used$P), kernel)
-  b <- attr(c, "trend")
-  list(c = matrix(c, nrow(used$y)), b = if (is.null(b)) matrix(0, 0, ncol(used$y)) else matrix(b, ncol(used$P)),
+  m <- ncol(used$P)
+  first <- if (m) qr.coef(qr(used$P), used$y) else matrix(0, 0, ncol(used$y))
+  c <- with_singular(fit_solve(kernel_pairs(kernel, used$x), used$y - used$P %*% first, ridge / used$w, control,
+                               trend = if (m) used$P), kernel)
+  list(c = matrix(c, nrow(used$y)), b = first + if (m) matrix(attr(c, "trend"), m) else 0,
        convergence = convergence_of(c))
 }
 

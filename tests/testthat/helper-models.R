@@ -40,3 +40,12 @@ expect_level <- function(p, label = "level") {
   testthat::expect_lt(abs(mean(p <= 0.05) - 0.05), 3.3 * sqrt(0.05 * 0.95 / n), label = label)
 }
 null_sets <- function() by_tier(60, 250, 1000)
+
+# Where generalised cross-validation itself is least along a fit's curve.
+least_of_gcv <- function(fit) {
+  at <- log(fit$gcv$lambda)
+  k <- which.min(fit$gcv$gcv)
+  found <- stats::optimize(stats::splinefun(at, log(fit$gcv$gcv)), at[k + c(-1, 1)], tol = 1e-6)
+  c(lambda = exp(found$minimum), gcv = exp(found$objective),
+    edf = stats::splinefun(at, fit$gcv$edf)(found$minimum))
+}

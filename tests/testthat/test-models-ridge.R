@@ -44,9 +44,10 @@ test_that("fits, effects and their errors are those of KRLS", {
 
 test_that("cross-validation, leaving one out and the default scale are those known", {
   fit <- kernel_ridge(prices, MASS::Boston, of_krls)
-  expect_equal(log(fit$lambda), log(0.006938535), tolerance = 1e-3)
-  expect_equal(fit$criterion, 0.09970619, tolerance = 1e-6)
-  expect_equal(fit$edf, 163.77, tolerance = 1e-4)
+  least <- least_of_gcv(fit)
+  expect_equal(log(least[["lambda"]]), log(0.006938535), tolerance = 1e-3)
+  expect_equal(least[["gcv"]], 0.09970619, tolerance = 1e-6)
+  expect_equal(least[["edf"]], 163.77, tolerance = 1e-4)
   out <- kernel_ridge(prices, MASS::Boston, of_krls, lambda = "loo")
   expect_equal(out$lambda, 0.0184, tolerance = 5e-3)
   # KRLS tells the sum of squares of the scaled response, times its deviation.
@@ -73,6 +74,7 @@ test_that("by products the least of the curve is that of eigenvalues, at every n
     both <- both[abs(log(both$lambda.x / both$lambda.y)) < 1e-6, ]
     expect_identical(nrow(both), 3L)
     expect_equal(both$gcv.x, both$gcv.y, tolerance = 0.01)
+    expect_equal(diff(log(both$criterion.x)), diff(log(both$criterion.y)), tolerance = 0.05)
   }
   none <- sin(2 * x[, 1]) + x[, 2]
   expect_warning(kernel_ridge(x, none, kernel_spec("gaussian", 1), control = fit_control(dense_n = 0)),
