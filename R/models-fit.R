@@ -9,11 +9,12 @@
 #' @param start for [gp_fit()]: where its parameters begin, by name, as `c(scale = 2, nugget = 1)`
 #' @param verbose tell of each start or step?
 #' @param dense_n up to so many rows matrices are made and factored; beyond, and with 0, systems are solved by products
-#' @param approximate a tolerance: sums over pairs of points that are far from each other by series, see
-#'   [approximate()]; `NULL`: exact. For [kernel_ridge()] and [gp_fit()] beyond `dense_n` rows, of kernels of one
-#'   distance of points in one, two or three dimensions. What products are off by, relative to the response, is some
-#'   tens to hundreds of times the tolerance, more with more rows and a smaller ridge or nugget; fits say it in
-#'   `convergence`, and systems are solved to a third of that or to `tol`
+#' @param approximate sums over pairs of points that are far from each other by series, see [approximate()]; `NULL`:
+#'   exact. For [kernel_ridge()] and [gp_fit()] beyond `dense_n` rows, of kernels of one distance of points in one, two
+#'   or three dimensions. `TRUE`: to the tolerance that the system bears, so that it stays positive definite, its ridge
+#'   or nugget divided by the number of rows and the kernel's largest value; a number: to no more than that. What was
+#'   taken is the `tolerance` in `convergence` of the fit. Products are off, relative to the response, by some tens to
+#'   hundreds of times the tolerance; fits say it there, too, and systems are solved to a third of that or to `tol`
 #' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]; with 0 probes,
 #'   [kernel_ridge()] with a `lambda` leaves out its degrees of freedom, which take most of its time
 #' @return A list of class `kernweave_control`.
@@ -58,8 +59,9 @@ print.kernweave_control <- function(x, ...) {
 }
 
 check_series <- function(tol) {
-  if (is.null(tol) || is.numeric(tol) && length(tol) == 1 && isTRUE(tol >= 1e-12 && tol <= 0.1)) return(invisible())
-  abort("tolerance", "`approximate` must be a number from 1e-12 to 0.1, or NULL, not ", format_value(tol))
+  if (is.null(tol) || isTRUE(tol)) return(invisible())
+  if (is.numeric(tol) && length(tol) == 1 && isTRUE(tol >= 1e-12 && tol <= 0.1)) return(invisible())
+  abort("tolerance", "`approximate` must be TRUE, a number from 1e-12 to 0.1, or NULL, not ", format_value(tol))
 }
 
 # `series`: may sums be approximated?

@@ -24,8 +24,9 @@
 #' takes four random probes if these tell it to half of a hundredth, else `control$probes`; with `probes = 0` none, in a
 #' fraction of the time: `edf` is `NA` then, and intervals are those of the normal distribution.
 #'
-#' `control = fit_control(approximate = 1e-6)` fits and predicts by [approximate()], in time for the points instead of
-#' the pairs.
+#' `control = fit_control(approximate = TRUE)` fits and predicts by [approximate()], in time for the points instead of
+#' the pairs. The penalties that are looked at end where products of so many rows can tell: a smaller `approximate` goes
+#' further, and `gcv` has an attribute `note` that says so.
 #'
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops looking for `lambda` early: to compare, give it.
 #'
@@ -92,8 +93,12 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   part <- list(x = scaled_columns(used$x, to$x), y = scaled_columns(used$y, to$y), w = used$w)
   kernel <- ridge_kernel(kernel, structure(part$x, term = attr(inputs$x, "term")))
   chosen <- ridge_penalty(kernel, part, lambda, control)
-  K <- fit_products(kernel_pairs(kernel, part$x), control)
-  alpha <- fit_solve(K, part$y, chosen$lambda / part$w, control)
+  K <- kernel_pairs(kernel, part$x)
+  given <- control$approximate
+  ridge <- chosen$lambda / part$w
+  alpha <- fit_solve(K, part$y, ridge, tolerable(control, ridge, max(diag(K)), nrow(K)))
+  control$approximate <- attr(alpha, "tolerance") %or% given
+  tell_of_tolerance(given, control, nrow(K))
   fit <- new_fit("kernel_ridge", call, inputs, kernel = kernel, data = part, units = to, weights = weights,
                  term.names = terms, alpha = matrix(alpha, nrow(part$y)), lambda = chosen$lambda,
                  method = chosen$method, edf = chosen$edf, edf_se = chosen$edf_se %or% 0, gcv = chosen$table,
@@ -169,29 +174,54 @@ check_penalty <- function(lambda) {
 ridge_penalty <- function(kernel, part, lambda, control) {
   n <- nrow(part$x)
   dense <- n <= control$dense_n
-  op <- fit_products(weighed_pairs(kernel_pairs(kernel, part$x), part$w), control)
-  y <- sqrt(part$w) * part$y
+  one <- is.numeric(lambda) && length(lambda) == 1
   if (!dense && control$probes == 0) {
-    if (length(lambda) == 1 && is.numeric(lambda)) return(list(lambda = lambda, edf = NA_real_, method = "given"))
+    if (one) return(list(lambda = lambda, edf = NA_real_, method = "given"))
     abort("input", "`probes` of fit_control() is 0, without which no `lambda` can be chosen; give one")
   }
-  if (length(lambda) == 1 && is.numeric(lambda)) {
-    path <- fit_trace(op, n, lambda, control)
-    return(list(lambda = lambda, edf = n - lambda * path$trace, edf_se = lambda * path$trace_se, method = "given"))
-  }
+  K <- weighed_pairs(kernel_pairs(kernel, part$x), part$w)
+  grid <- ridge_grid(lambda, diag(K), control)
+  if (identical(lambda, "loo")) return(leave_out(K, sqrt(part$w) * part$y, grid))
+  on_definite(system_products(K, grid$control), grid$ridges, function(op) {
+    if (!one) return(best_penalty(op, sqrt(part$w) * part$y, grid, is.numeric(lambda)))
+    path <- fit_trace(op, n, lambda, grid$control)
+    list(lambda = lambda, edf = n - lambda * path$trace, edf_se = lambda * path$trace_se, method = "given")
+  })
+}
+
+best_penalty <- function(op, y, grid, given) {
+  found <- gcv_curve(op, y, nrow(y), grid$ridges, grid$control, among = given, end = grid$end)
+  c(found, method = if (given) "the best given" else "generalised cross-validation")
+}
+
+# The ridges that are looked at, and settings with a tolerance that they bear: ridges that are given ask for theirs, and
+# a grid ends where the tolerance does, at the mean of the diagonal `own` at most, and `end` says so.
+ridge_grid <- function(lambda, own, control) {
+  n <- length(own)
+  size <- max(own)
   if (is.numeric(lambda)) {
-    found <- gcv_curve(op, y, n, sort(lambda), control, among = TRUE)
-    return(c(found, method = "the best given"))
+    by <- if (length(lambda) == 1) 1 else n * size / least_ridge(1, size, n)
+    return(list(ridges = sort(lambda), control = tolerable(control, by * lambda, size, n)))
   }
-  size <- sum(part$w * diag(kernel_pairs(kernel, part$x))) / n
-  ridges <- size * 10^seq(-6, 2, by = if (dense) 0.125 else 0.25)
-  if (!identical(lambda, "loo")) return(c(gcv_curve(op, y, n, ridges, control),
-                                                method = "generalised cross-validation"))
-  if (!dense) {
-    abort("unsupported", "leaving one out needs a dense matrix, for up to ", control$dense_n, " rows, and there are ",
-          n, "; lambda = \"gcv\" is for any number")
+  ridges <- mean(own) * 10^seq(-6, 2, by = if (n <= control$dense_n) 0.125 else 0.25)
+  if (!is_approximated(c(n, n), control)) return(list(ridges = ridges, control = control))
+  tol <- if (isTRUE(control$approximate)) tolerances[["grid"]] else control$approximate
+  control$approximate <- min(tol, mean(own) / least_ridge(1, size, n))
+  least <- least_ridge(control$approximate, size, n)
+  end <- if (least > ridges[1]) {
+    paste0("products to ", format(control$approximate), " of ", format(n, big.mark = ","), " rows tell no lambda ",
+           "below ", format(least, digits = 3), ", a smaller `approximate` of fit_control() would")
   }
-  c(loo_curve(as.matrix(op), y, ridges), method = "leaving one out")
+  list(ridges = c(if (!is.null(end)) least, ridges[ridges > least]), control = control, end = end)
+}
+
+leave_out <- function(K, y, grid) {
+  n <- nrow(y)
+  if (n > grid$control$dense_n) {
+    abort("unsupported", "leaving one out needs a dense matrix, for up to ", grid$control$dense_n, " rows, and there ",
+          "are ", n, "; lambda = \"gcv\" is for any number")
+  }
+  c(loo_curve(as.matrix(K), y, grid$ridges), method = "leaving one out")
 }
 
 # Of each ridge the mean square of what an observation differs from its fit without it.
@@ -219,7 +249,7 @@ ridge_values <- function(fit, at) {
 
 # Deviations of linear functions of alpha, a column of `w` for each: a row for each, a column for each response.
 functional_se <- function(fit, w) {
-  K <- fit_products(kernel_pairs(fit$kernel, fit$data$x), fit$control)
+  K <- kernel_pairs(fit$kernel, fit$data$x)
   solved <- matrix(fit_solve(K, w, fit$lambda / fit$data$w, fit$control), nrow(w))
   outer(sqrt(colSums(solved^2 / fit$data$w)), fit$sigma)
 }

@@ -22,7 +22,7 @@ is_approximated <- function(extent, control) !is.null(control$approximate) && mi
 
 how_solved <- function(n, control) {
   if (n <= control$dense_n) return("dense")
-  paste0("by products", if (is_approximated(c(n, n), control)) paste0(" to ", format(control$approximate)))
+  paste0("by products", if (is_approximated(c(n, n), control)) paste0(" to ", format(control$approximate, digits = 2)))
 }
 
 # The sum over an axis of a formula, which may have several components, times numbers along it.
@@ -56,9 +56,14 @@ heavy_rows <- function(x, y, weights) {
   list(x = x[heavy, , drop = FALSE], y = y[heavy, , drop = FALSE], w = w[heavy])
 }
 
+# With an attribute `tolerance`, that of the products, where these are approximated.
 fit_solve <- function(K, b, ridge, control, ...) {
-  solve(K, b, ridge = ridge, tol = control$tol, method = if (nrow(K) <= control$dense_n) "dense" else "cg",
-        maxit = control$max_iter, rank = control$rank, report = TRUE, ...)
+  products <- system_products(K, control)
+  solved <- on_definite(products, ridge, function(A) {
+    solve(A, b, ridge = ridge, tol = control$tol, method = if (nrow(K) <= control$dense_n) "dense" else "cg",
+          maxit = control$max_iter, rank = control$rank, report = TRUE, ...)
+  })
+  structure(solved, tolerance = if (products$approximated) products$control$approximate)
 }
 
 # f() of some rows at a time, where a block of the matrix is made for them.
@@ -66,7 +71,68 @@ by_parts <- function(n, f) unlist(lapply(split(seq_len(n), (seq_len(n) - 1) %/% 
 
 convergence_of <- function(solution) {
   report <- solve_report(solution)
-  report[intersect(c("method", "iterations", "residual", "off", "products", "seconds"), names(report))]
+  c(report[intersect(c("method", "iterations", "residual", "off", "products", "seconds"), names(report))],
+    list(tolerance = attr(solution, "tolerance")))
+}
+
+# --- the tolerance of a system ------------------------------------------------------------------------------
+
+# approximate() promises entries to within tol max|K|, so that the matrix is off by n times that at most, and definite
+# for sure where a ridge is more. `size`: max|K|, the largest of the diagonal.
+tolerance_for <- function(ridge, size, n) min(ridge) / (n * size)
+
+# The least ridge of a grid: matrices that pass an audit were off by a twelfth of the bound at most.
+least_ridge <- function(tol, size, n) 0.4 * n * tol * size
+
+tolerances <- c(least = 1e-12, grid = 1e-6, most = 1e-4)
+
+# Settings with the tolerance that a system bears; one that is given is the most.
+tolerable <- function(control, ridge, size, n) {
+  if (!is_approximated(c(n, n), control)) return(control)
+  rule <- tolerance_for(ridge, size, n)
+  if (!isTRUE(rule >= tolerances[["least"]])) abort_tolerance(n, min(ridge) / size, rule)
+  control$approximate <- min(rule, limit_of(control), tolerances[["most"]])
+  control
+}
+
+# What was given to `approximate`, or, where that is TRUE, all there is.
+limit_of <- function(control) if (isTRUE(control$approximate)) tolerances[["most"]] else control$approximate
+
+abort_tolerance <- function(n, ratio, tol, ...) {
+  abort("tolerance", "with ", format(n, big.mark = ","), " rows and a ridge or nugget of ", format(ratio, digits = 2),
+        " times the kernel's largest value, products would have to be approximated to ", format(tol, digits = 2),
+        ...,  ": approximate = NULL, which computes all pairs, or a larger ridge or nugget, would help")
+}
+
+# One word where a tolerance that was given is more than a system bears.
+tell_of_tolerance <- function(given, control, n) {
+  if (is.numeric(given) && isTRUE(control$approximate < 0.99 * given)) {
+    message("kernweave: products are approximated to ", format(control$approximate, digits = 2), ", not ",
+            format(given), ", which ", format(n, big.mark = ","), " rows and so small a ridge or nugget do not bear")
+  }
+}
+
+# The products of a system, an environment: approximated where `control` says so.
+system_products <- function(K, control) {
+  list2env(list(K = K, control = control, approximated = is_approximated(dim(K), control),
+                A = fit_products(K, control)), parent = emptyenv())
+}
+
+# f(products) of a matrix that is positive definite. Where approximated ones show a direction in which it is not, the
+# tolerance becomes a fourth, up to three times.
+on_definite <- function(products, ridge, f) {
+  if (!products$approximated) return(f(products$A))
+  for (try in 1:4) {
+    found <- tryCatch(f(products$A), kernweave_error_indefinite = identity)
+    if (!inherits(found, "kernweave_error_indefinite")) return(found)
+    tol <- products$control$approximate
+    if (try == 4 || tol / 4 < tolerances[["least"]]) break
+    products$control$approximate <- tol / 4
+    products$A <- fit_products(products$K, products$control)
+  }
+  size <- max(abs(diag(products$K)))
+  abort_tolerance(nrow(products$K), min(ridge) / size, tol / 4, ", since to ", format(tol, digits = 2), " ",
+                  conditionMessage(found))
 }
 
 # The kernel times the roots of the weights on both sides.

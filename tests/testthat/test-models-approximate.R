@@ -195,3 +195,38 @@ test_that("up to so many rows nothing is approximated, and what cannot be is ref
                class = "kernweave_error_unsupported")
   expect_error(fit_control(approximate = 1), "`approximate`", class = "kernweave_error_tolerance")
 })
+
+test_that("the tolerance follows the penalty: grids end where it does, what is given is the most, and fits say it", {
+  series_everywhere()
+  data <- mapped(1100, 2, seed = 5)
+  exact <- kernel_ridge(data$x, data$y, control = fit_control(dense_n = 0))
+  for (tol in list(1e-4, 1e-5, TRUE)) {
+    fit <- suppressMessages(kernel_ridge(data$x, data$y, control = by_series(tol)))
+    least <- 0.4 * 1100 * if (isTRUE(tol)) 1e-6 else tol
+    expect_equal(fit$gcv$lambda[1], least)
+    expect_match(attr(fit$gcv, "note"), "tell no lambda below")
+    expect_lte(fit$convergence$tolerance, min(fit$lambda / 1100, if (is.numeric(tol)) tol, 1e-4) * (1 + 1e-9))
+    expect_output(print(fit), paste("by products to", format(fit$convergence$tolerance, digits = 2)), fixed = TRUE)
+    if (exact$lambda > least) expect_lt(abs(log(fit$lambda / exact$lambda)), 0.3)
+    expect_lt(rms(fitted(fit) - fitted(exact)), 0.05)
+  }
+  small <- function(tol) kernel_ridge(data$x, data$y, lambda = 1e-3, control = by_series(tol))
+  expect_message(fit <- small(1e-4), "9.1e-07, not 1e-04, which 1,100 rows")
+  expect_silent(free <- small(TRUE))
+  expect_equal(c(fit$convergence$tolerance, free$convergence$tolerance), rep(1e-3 / 1100, 2))
+  expect_error(kernel_ridge(data$x, data$y, lambda = 1e-10, control = by_series(TRUE)),
+               "1,100 rows and a ridge or nugget of 1e-10 .*9.1e-14.*approximate = NULL",
+               class = "kernweave_error_tolerance")
+})
+
+test_that("where approximated products are not definite the tolerance becomes a fourth, and in the end an error", {
+  series_everywhere()
+  K <- kernel_gaussian(mapped(1100, 2)$x, scale = 0.3)
+  products <- kernweave:::system_products(K, by_series(1e-4))
+  until <- function(most) kernweave:::on_definite(products, 1e-3, function(A) {
+    if (products$control$approximate > most) kernweave:::abort("indefinite", "a direction has d'Ad <= 0")
+    products$control$approximate
+  })
+  expect_equal(until(3e-5), 2.5e-5)
+  expect_error(until(0), "1,100 rows .*0.001 times .*d'Ad <= 0", class = "kernweave_error_tolerance")
+})
