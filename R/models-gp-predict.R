@@ -76,7 +76,7 @@ dense_gp_variance <- function(object, x) {
     k <- unname(as.matrix(gp_cross(object, model$x, x[rows, , drop = FALSE])))
     colSums(backsolve(kept$root, k, transpose = TRUE)^2)
   })
-  pmax(diag(gp_cross(object, x, x)) - explained, 0)
+  pmax(diag(gp_cross(object, x, x)) - unlist(explained), 0)
 }
 
 # The trend's columns at places, as the fit has them.

@@ -233,7 +233,7 @@ check_estimate_on <- function(model, rows) {
 # Estimates, and what these make of all rows.
 gp_fitted <- function(model, settings) {
   started <- proc.time()[["elapsed"]]
-  begin_work("gp_fit()", quicker = quicker_gp(model, settings), expected = expected_seconds(model, settings))
+  begin_work("gp_fit()", quicker = quicker_gp(model, settings), expected = expected_of_gp(model, settings))
   on.exit(end_work("gp_fit()"))
   rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed)
   estimate <- if (nrow(model$layout)) gp_estimate(model, rows)
@@ -253,19 +253,17 @@ gp_fitted <- function(model, settings) {
                           residual = weights$residual, trend = weights$inaccuracy, seconds = proc.time()[["elapsed"]] - started))
 }
 
-# One product tells what hundreds will take: about a hundred a state, and three states where all rows have a say.
-expected_seconds <- function(model, settings) {
-  n <- length(model$y)
-  if (model$dense) return(0)
-  K <- fit_products(gp_pairs(model, gp_numbers(model, model$values)), model$control)
-  K %*% model$y  # for the first there may be kernels to be compiled, or a plan to be made
-  one <- system.time(K %*% model$y)[["elapsed"]]
-  one * if (nrow(model$layout) && settings$estimate_on >= n) 300 else 30
+# About a hundred products a state, and three states where all rows have a say.
+expected_of_gp <- function(model, settings) {
+  if (model$dense || !is.null(model$control$approximate)) return(0)
+  K <- gp_pairs(model, gp_numbers(model, model$values))
+  expected_seconds(K, model$y, if (asks_all_rows(model, settings)) 300 else 30)
 }
 
+asks_all_rows <- function(model, settings) nrow(model$layout) && settings$estimate_on >= length(model$y)
+
 quicker_gp <- function(model, settings) {
-  n <- length(model$y)
-  ways <- c(if (nrow(model$layout) && settings$estimate_on >= n) "`estimate_on = 2000`",
+  ways <- c(if (asks_all_rows(model, settings)) "`estimate_on = 2000`",
             if (is.null(model$control$approximate) && ncol(model$x) <= 3) "control = fit_control(approximate = 1e-6)")
   if (length(ways)) paste(ways, collapse = " or ")
 }

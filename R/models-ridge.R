@@ -92,8 +92,14 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   to <- list(x = column_units(used$x, used$w, standardize), y = column_units(used$y, used$w, standardize))
   part <- list(x = scaled_columns(used$x, to$x), y = scaled_columns(used$y, to$y), w = used$w)
   kernel <- ridge_kernel(kernel, structure(part$x, term = attr(inputs$x, "term")))
-  chosen <- ridge_penalty(kernel, part, lambda, control)
   K <- kernel_pairs(kernel, part$x)
+  exact <- nrow(K) > control$dense_n && is.null(control$approximate)
+  # Some 40 products for a solution and its degrees of freedom, ten times as many along a curve of penalties.
+  count <- if (is.numeric(lambda) && length(lambda) == 1) 40 else 400
+  begin_work("kernel_ridge()", quicker = if (exact && ncol(part$x) <= 3) "control = fit_control(approximate = TRUE)",
+             expected = if (exact) expected_seconds(K, part$y[, 1], count) else 0)
+  on.exit(end_work("kernel_ridge()"))
+  chosen <- ridge_penalty(kernel, part, lambda, control)
   given <- control$approximate
   ridge <- chosen$lambda / part$w
   alpha <- fit_solve(K, part$y, ridge, tolerable(control, ridge, max(diag(K)), nrow(K)))
@@ -103,6 +109,7 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
                  term.names = terms, alpha = matrix(alpha, nrow(part$y)), lambda = chosen$lambda,
                  method = chosen$method, edf = chosen$edf, edf_se = chosen$edf_se %or% 0, gcv = chosen$table,
                  criterion = chosen$least, standardize = standardize, control = control,
+                 kept = new.env(parent = emptyenv()),
                  convergence = convergence_of(alpha))
   with_residuals(fit, y, used)
 }
@@ -249,14 +256,24 @@ ridge_values <- function(fit, at) {
 
 # Deviations of linear functions of alpha, a column of `w` for each: a row for each, a column for each response.
 functional_se <- function(fit, w) {
+  outer(sqrt(colSums(ridge_solved(fit, w)^2 / fit$data$w)), fit$sigma)
+}
+
+# Solutions by the factor, or with the preconditioner, that the first of them made.
+ridge_solved <- function(fit, w) {
   K <- kernel_pairs(fit$kernel, fit$data$x)
-  solved <- matrix(fit_solve(K, w, fit$lambda / fit$data$w, fit$control), nrow(w))
-  outer(sqrt(colSums(solved^2 / fit$data$w)), fit$sigma)
+  ridge <- fit$lambda / fit$data$w
+  kept <- fit$kept
+  if (nrow(K) <= fit$control$dense_n) {
+    if (is.null(kept$root)) kept$root <- chol(unname(as.matrix(K)) + diag(ridge, nrow(K)))
+    return(backsolve(kept$root, backsolve(kept$root, w, transpose = TRUE)))
+  }
+  if (is.null(kept$preconditioner)) kept$preconditioner <- preconditioner(K, ridge, rank = fit$control$rank)
+  matrix(fit_solve(K, w, ridge, fit$control, precondition = kept$preconditioner), nrow(w))
 }
 
 ridge_se <- function(fit, at) {
-  parts <- split(seq_len(nrow(at)), (seq_len(nrow(at)) - 1) %/% 256)
-  do.call(rbind, lapply(unname(parts), function(rows) {
+  do.call(rbind, by_parts(nrow(at), function(rows) {
     functional_se(fit, unname(as.matrix(kernel_pairs(fit$kernel, fit$data$x, at[rows, , drop = FALSE]))))
   }))
 }
@@ -302,8 +319,7 @@ vcov.kernel_ridge <- function(object, ...) {
           "predict(se.fit = TRUE) have the errors of what is wanted")
   }
   if (ncol(object$data$y) > 1) abort("unsupported", "covariances are those of one response")
-  K <- kernel_pairs(object$kernel, object$data$x)
-  inverse <- matrix(fit_solve(K, diag(n), object$lambda / object$data$w, object$control), n)
+  inverse <- ridge_solved(object, diag(n))
   object$sigma2 / object$units$y$width^2 * inverse %*% (t(inverse) / object$data$w)
 }
 

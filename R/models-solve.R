@@ -66,8 +66,14 @@ fit_solve <- function(K, b, ridge, control, ...) {
   structure(solved, tolerance = if (products$approximated) products$control$approximate)
 }
 
-# f() of some rows at a time, where a block of the matrix is made for them.
-by_parts <- function(n, f) unlist(lapply(split(seq_len(n), (seq_len(n) - 1) %/% 256), f), use.names = FALSE)
+# f() of some rows at a time, where a block of the matrix is made for them: a list.
+by_parts <- function(n, f) lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% 256)), f)
+
+# One product tells what so many will take; for the first a kernel may be compiled, or a plan made.
+expected_seconds <- function(products, y, count) {
+  products %*% y
+  count * system.time(products %*% y)[["elapsed"]]
+}
 
 convergence_of <- function(solution) {
   report <- solve_report(solution)

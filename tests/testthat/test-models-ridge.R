@@ -272,3 +272,14 @@ test_that("several responses have a summary, weights of observations no interval
   expect_error(model.frame(kernel_ridge(mtcars$wt, mtcars$mpg, lambda = 1)), "not of a formula",
                class = "kernweave_error_input")
 })
+
+test_that("errors of predictions take the factor that the first of them made", {
+  fit <- kernel_ridge(dist ~ speed, cars, lambda = 0.5)
+  expect_null(fit$kept$root)
+  first <- predict(fit, data.frame(speed = c(5, 15)), se.fit = TRUE)
+  expect_equal(crossprod(fit$kept$root), unname(as.matrix(fit$kernel(Vi(fit$data$x), Vj(fit$data$x)))) + diag(0.5, 50))
+  expect_equal(predict(update(fit), data.frame(speed = c(5, 15)), se.fit = TRUE), first)
+  by_products <- update(fit, control = fit_control(dense_n = 0, tol = 1e-10))
+  expect_equal(predict(by_products, data.frame(speed = c(5, 15)), se.fit = TRUE)$se.fit, first$se.fit, tolerance = 1e-4)
+  expect_s3_class(by_products$kept$preconditioner, "kernweave_preconditioner")
+})
