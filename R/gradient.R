@@ -10,10 +10,12 @@
 #' \item{`value_and_gradient(f)`}{a list of both, for the price of the gradient}
 #' \item{`hessian(f)`}{the matrix of second derivatives in all numbers of the arguments, one after the other}
 #' \item{`hvp(f)`}{takes one more argument `v`, shaped like the gradient, and gives the product of the Hessian with it,
-#'   for about twice the price of a gradient}
+#'   for about twice the price of a gradient; parts come in the order of the arguments or under their names, in any
+#'   order, those that are not named being 0}
 #' \item{`vjp(f)`}{takes one more argument `cotangent`, shaped like the result of `f`, which may be any array: the
 #'   gradient of `sum(cotangent * f(...))`}
-#' \item{`jvp(f)`}{takes one more argument `tangent`, shaped like the gradient: the derivative of the result along it}
+#' \item{`jvp(f)`}{takes one more argument `tangent`, shaped like the gradient, as `v` is: the derivative of the result
+#'   along it}
 #' }
 #'
 #' The function is run as it is: `if` and `while` take the branch of the point. Comparisons, `which()`, `order()` and
@@ -139,9 +141,9 @@ jvp.function <- function(f, wrt = NULL, ...) {
 #'
 #' @param f a function of numbers
 #' @param pullback a function of the cotangent of the result, the result, and the arguments of `f`: a list of the
-#'   cotangents of the arguments, in their order, each shaped like its argument, or `NULL` for one that has none. For
-#'   one argument the cotangent may stand by itself. The arguments are handed on under their names. For second
-#'   derivatives it must be traceable in its turn.
+#'   cotangents of the arguments, in their order or under their names, each shaped like its argument, or `NULL` for one
+#'   that has none. For one argument the cotangent may stand by itself. The arguments are handed on under their names.
+#'   For second derivatives it must be traceable in its turn.
 #' @return A function with the arguments of `f`.
 #' @seealso [gradient()]
 #' @export
@@ -168,9 +170,18 @@ call_with_rule <- function(f, pullback, arguments) {
   adjoint <- enclose(pullback)
   record(arguments, r, function(g) {
     parts <- do.call(adjoint, c(list(g, r), inner))
-    if (!is.list(parts)) parts <- list(parts)
-    Map(fitting, rep_len(parts, length(inner)), inner)
+    Map(fitting, as_arguments(if (is.list(parts)) parts else list(parts), inner), inner)
   })
+}
+
+# Parts under the names of the arguments are theirs, others come as the arguments do.
+as_arguments <- function(parts, arguments) {
+  known <- names(arguments)
+  by_name <- length(names(parts)) && all(nzchar(known)) && all(names(parts) %in% known) && !anyDuplicated(names(parts))
+  if (by_name) parts <- parts[known]
+  if (length(parts) == length(arguments)) return(parts)
+  abort("shape", "`pullback` gave ", counted(length(parts), "cotangent"), " for ",
+        counted(length(arguments), "argument"))
 }
 
 fitting <- function(part, argument) {

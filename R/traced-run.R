@@ -206,17 +206,40 @@ warn_unreached <- function(run, parts) {
   }
 }
 
-# Parts shaped like the inputs, as the user gives them: a list, or what belongs to the only input.
+# Parts shaped like the inputs, as the user gives them: a list, or what belongs to the only input. Names say which
+# input a part belongs to, at every depth; inputs that are not named have 0.
 parts_given <- function(parts, run, argument) {
   if (!is.list(parts)) parts <- list(parts)
-  known <- names(run$inputs)
-  if (setequal(names(parts), known)) parts <- parts[known]
-  parts <- flatten(parts)
+  inputs <- run$inputs
+  if (length(inputs) == 1 && is.list(inputs[[1]]) && !identical(names(parts), names(inputs))) inputs <- inputs[[1]]
+  parts <- flatten(by_names(parts, inputs, argument))
   sizes <- vapply(run$leaves, length, 0L)
   for (part in parts) check_cotangent(part, argument)
   if (identical(lengths(parts), sizes)) return(parts)
   abort("shape", "`", argument, "` must have as many numbers as the arguments: ",
         paste(sizes, collapse = ", "), ", not ", paste(lengths(parts), collapse = ", "))
+}
+
+# In the order of the inputs. A list without names is in that order.
+by_names <- function(parts, inputs, argument) {
+  if (is.null(parts)) return(over_inputs(inputs, function(input) numeric(length(input))))
+  if (!is.list(parts) || !is.list(inputs)) return(parts)
+  if (!is.null(names(parts))) {
+    check_part_names(names(parts), names(inputs), argument)
+    parts <- parts[names(inputs)]
+  } else if (length(parts) != length(inputs)) {
+    return(parts)
+  }
+  Map(by_names, unname(parts), unname(inputs), argument)
+}
+
+check_part_names <- function(given, known, argument) {
+  unknown <- setdiff(given, known)
+  if (length(unknown)) {
+    abort("input", "`", argument, "`: there is no input `", unknown[1], "`",
+          near_hint(unknown[1], known, there_are(known)))
+  }
+  if (anyDuplicated(given)) abort("input", "`", argument, "` has two parts `", given[anyDuplicated(given)], "`")
 }
 
 pairing <- function(parts, others) {

@@ -148,3 +148,44 @@ test_that("gradients inside gradients keep their levels apart", {
   expect_identical(gradient(function(x) sum(hessian(function(u) sum(u^3))(x)))(c(1, 2)), list(x = c(6, 6)))
   expect_identical(gradient(function(x) hvp(function(u) sum(u^3))(x, x)$u[1])(c(1, 2)), list(x = c(12, 0)))
 })
+
+test_that("tangents are of the inputs that they name, in any order and at any depth, and 0 of the others", {
+  f <- function(a, b, c, d) sum(a * b^2) * c + c^2 * sum(sin(d)) + b[1] * d[3]
+  at <- list(a = c(1, -2), b = c(0.5, 0.3), c = 1.5, d = c(0.1, 0.2, 0.4))
+  slope <- do.call(gradient(f), at)
+  H <- do.call(hessian(f), at)
+  tangents <- list(list(c = 2), list(d = c(1, 2, -1)), list(d = 3:1, a = c(2, 1)),
+                   list(c = -1, b = c(1, 4), d = 1:3, a = 3:2), list(b = NULL, a = c(1, 0)))
+  for (v in tangents) {
+    whole <- unlist(Map(function(part, zero) if (is.null(part)) 0 * zero else part, v[names(at)], at))
+    expect_equal(do.call(jvp(f), c(at, list(tangent = v))), sum(unlist(slope) * whole))
+    expect_equal(unlist(do.call(hvp(f), c(at, list(v = v)))), drop(H %*% whole))
+  }
+  expect_equal(do.call(jvp(f, wrt = c("d", "b")), c(at, list(tangent = list(b = c(1, 0))))), slope$b[1])
+  expect_equal(do.call(jvp(f, wrt = c("d", "b")), c(at, list(tangent = list(c(0, 1, 0), c(1, 0))))),
+               slope$d[2] + slope$b[1])
+  expect_identical(do.call(value_and_gradient(f, wrt = c("d", "b")), at)$gradient, slope[c("d", "b")])
+  expect_identical(do.call(vjp(f, wrt = "c"), c(at, list(cotangent = 2)))$c, 2 * slope$c)
+  g <- function(p, s) p$m * s + sum(p$v^2) * p$m^2
+  p <- list(m = 2, v = c(1, 3))
+  for (v in list(list(v = c(1, 0), m = 5), list(m = 5, v = c(1, 0)), list(p = list(v = c(1, 0), m = 5)))) {
+    expect_equal(jvp(g, wrt = "p")(p, 3, tangent = v), 5 * (3 + 2 * 10 * 2) + 2 * 4)
+  }
+  expect_equal(jvp(g)(p, 3, tangent = list(s = 1, p = list(v = c(0, 1)))), 2 + 6 * 4)
+  wrong <- function(v, message, class) {
+    expect_error(do.call(jvp(f), c(at, list(tangent = v))), message, class = paste0("kernweave_error_", class))
+  }
+  wrong(list(e = 1), "there is no input `e`", "input")
+  wrong(list(c = 1, c = 2), "two parts `c`", "input")
+  wrong(list(b = 1), "2, 2, 1, 3, not 2, 1, 1, 3", "shape")
+  wrong(c(1, 1), "as many numbers", "shape")
+})
+
+test_that("a rule's cotangents go to the arguments that they name, and must be as many as these", {
+  rule <- function(pullback) gradient(with_gradient(function(x, y) sum(x * y^2), pullback))(c(1, 2), c(3, 4))
+  right <- list(x = c(9, 16), y = c(6, 16))
+  expect_equal(rule(function(g, r, x, y) list(g * y^2, 2 * g * x * y)), right)
+  expect_equal(rule(function(g, r, x, y) list(y = 2 * g * x * y, x = g * y^2)), right)
+  expect_equal(rule(function(g, r, x, y) list(y = 2 * g * x * y)), list(x = c(0, 0), y = c(6, 16)))
+  expect_error(rule(function(g, r, x, y) g * y^2), "1 cotangent for 2 arguments", class = "kernweave_error_shape")
+})
