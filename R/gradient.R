@@ -170,12 +170,12 @@ call_with_rule <- function(f, pullback, arguments) {
   adjoint <- enclose(pullback)
   record(arguments, r, function(g) {
     parts <- do.call(adjoint, c(list(g, r), inner))
-    Map(fitting, as_arguments(if (is.list(parts)) parts else list(parts), inner), inner)
+    Map(fitting, cotangents_by_name(if (is.list(parts)) parts else list(parts), inner), inner)
   })
 }
 
 # Parts under the names of the arguments are theirs, others come as the arguments do.
-as_arguments <- function(parts, arguments) {
+cotangents_by_name <- function(parts, arguments) {
   known <- names(arguments)
   by_name <- length(names(parts)) && all(nzchar(known)) && all(names(parts) %in% known) && !anyDuplicated(names(parts))
   if (by_name) parts <- parts[known]
