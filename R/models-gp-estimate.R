@@ -68,8 +68,14 @@ gp_bounds <- function(model) {
     upper[scales] <- if (is.null(own)) log(10 * sqrt(sum(spans^2))) else log(100 * own)
   }
   given <- given_bounds(model$control, layout)
-  list(lower = pmax(lower, given$lower), upper = pmin(upper, given$upper), floor = log(1e-8),
+  list(lower = pmax(lower, given$lower), upper = pmin(upper, given$upper), floor = log(nugget_floor(model)),
        apart = apart, given = given$lower > lower | given$upper < upper)
+}
+
+# The least ratio of a nugget to the variance: products by series tell less of many rows.
+nugget_floor <- function(model) {
+  n <- length(model$y)
+  if (is_approximated(c(n, n), model$control)) max(1e-8, 1e-10 * n * max(model$w)) else 1e-8
 }
 
 spread_of <- function(model) {
@@ -165,7 +171,7 @@ profiled <- function(model, theta, ratio, bounds) {
 
 # --- steps --------------------------------------------------------------------------------------------------
 
-# A nugget is no less than 1e-8 of the variance.
+# A nugget is no less than a share of the variance.
 lower_bounds <- function(theta, model, bounds) {
   layout <- model$layout
   v <- which(layout$part == "variance")
@@ -291,16 +297,19 @@ warn_of_bounds <- function(found, bounds) {
   below <- any(below, na.rm = TRUE) && all(below, na.rm = TRUE)
   for (k in which(if (any(vanished)) vanished else low | high)) {
     meaning <- if (bounds$given[k]) "the bound of fit_control()"
-               else meaning_of_bound(found$model$layout[k, ], high[k], below)
+               else meaning_of_bound(found$model$layout[k, ], high[k], below, found$model)
     warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(exp(at$theta[k]), digits = 3), ": ",
          meaning)
   }
 }
 
 # `below`: are all scales shorter than the distance of any two points?
-meaning_of_bound <- function(row, high, below) {
+meaning_of_bound <- function(row, high, below, model) {
   if (row$part == "nugget" && !high && below) {
     "the scale is shorter than the distance of any two points, so that the kernel stands for the noise"
+  } else if (row$part == "nugget" && !high && nugget_floor(model) > 1e-8) {
+    paste0("that is the least that approximated products can tell at ", format(length(model$y), big.mark = ","),
+           " rows; give `nugget`, or `estimate_on`")
   } else if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
   else if (row$part == "variance" && !high) "beside the trend the data show noise alone"
   else if (!grepl("scale$", row$name)) "the data do not tell it"

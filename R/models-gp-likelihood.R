@@ -114,27 +114,39 @@ dense_gp_slopes <- function(model, values) {
 # of what the preconditioner leaves, and not of the whole. One preconditioner serves all that is asked of the matrix.
 lazy_gp_system <- function(model, values, near) {
   noise <- values$nugget / model$w
-  control <- model$control
+  control <- model$control <- gp_tolerance(model, values)
   K <- Pm(values$variance, name = "variance") * gp_pairs(model, named_parameters(gp_numbers(model, values)))
   found <- gp_preconditioner(K, noise, control, values, near)
   P <- found$P
-  K <- fit_products(K, control)
+  products <- system_products(K, control)
   solved <- function(b, tol = control$tol, start = NULL) {
-    x <- quietly_solved(solve(K, b, ridge = noise, tol = tol, method = "cg", maxit = control$max_iter,
-                              precondition = P, start = start, report = TRUE))
+    x <- quietly_solved(on_definite(products, noise, function(A) {
+      solve(A, b, ridge = noise, tol = tol, method = "cg", maxit = control$max_iter, precondition = P, start = start,
+            report = TRUE)
+    }))
     P$symmetric <<- TRUE  # and is not looked at again
     report <- solve_report(x)
     structure(matrix(as.vector(x), nrow(b)), residual = max(report$residual), converged = report$converged)
   }
   of_logdet <- function(...) logdet(..., control$probes, control$seed, method = "lanczos", precondition = P)
+  # Residuals of approximated products do not fall below what these are off by, which solve() tells.
   forms <- function(sides, solved) {
-    found <- forms_by_products(function(x) matrix(as.vector(K %*% x), nrow(x)), noise, sides, solved)
-    # Residuals of approximated products do not fall below what these are off by, which solve() tells.
-    if (is_approximated(dim(K), control)) found$off <- 0 * found$off
+    found <- forms_by_products(function(x) matrix(as.vector(products$A %*% x), nrow(x)), noise, sides, solved)
+    if (products$approximated) found$off <- 0 * found$off
     found
   }
-  list(logdet = NULL, noise = noise, solve = solved, forms = forms, preconditioner = found, value = function() of_logdet(K, noise),
-       derivatives = function() lazy_gp_derivatives(model, values, of_logdet))
+  list(logdet = NULL, noise = noise, solve = solved, forms = forms, preconditioner = found, products = products,
+       value = function() on_definite(products, noise, function(A) of_logdet(A, noise)),
+       derivatives = function() on_definite(products, noise, function(A) {
+         model$control <- products$control
+         lazy_gp_derivatives(model, values, of_logdet)
+       }))
+}
+
+# Settings with the tolerance that a covariance bears.
+gp_tolerance <- function(model, values) {
+  size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
+  tolerable(model$control, values$nugget / model$w, size(), length(model$y))
 }
 
 # The preconditioner, and the values for which its landmarks and neighbours were found. Where all of these are within a

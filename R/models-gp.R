@@ -19,14 +19,14 @@
 #' Cullis, 1995) from the best of several starts on at most 300 rows. More than 2400 rows start from the estimates of
 #' an eighth of them, half at random and half their nearest neighbours, which have come likewise, so that all rows are
 #' asked two to four times. Scales stay between a tenth of the shortest distance and ten times the diameter of the
-#' points, the nugget above 1e-8 of the variance; what ends there is told in a warning of class
-#' `kernweave_warning_boundary`. `fit_control()` has other bounds, `lower = c(scale = 2)`, and a `start` of the same
-#' form, in place of the search for one.
+#' points, the nugget above 1e-8 of the variance, approximated above 1e-10 times the number of rows of it; what ends
+#' there is told in a warning of class `kernweave_warning_boundary`. `fit_control()` has other bounds,
+#' `lower = c(scale = 2)`, and a `start` of the same form, in place of the search for one.
 #'
 #' With `estimate_on` the covariance is estimated on so many rows, half of them at random and half their nearest
 #' neighbours, and then the process is fitted to all. `logLik()` is of all rows, and computed when it is asked for.
 #'
-#' `control = fit_control(approximate = 1e-6)` has the likelihood, the solution and the means of `predict()` by
+#' `control = fit_control(approximate = TRUE)` has the likelihood, the solution and the means of `predict()` by
 #' [approximate()], so that a million points in two dimensions take minutes. Estimates on up to 20 000 rows of more,
 #' standard errors of predictions and draws are by exact products as before.
 #'
@@ -238,6 +238,7 @@ gp_fitted <- function(model, settings) {
   rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed)
   estimate <- if (nrow(model$layout)) gp_estimate(model, rows)
   if (!is.null(estimate)) model$values <- estimate$state$values
+  given <- model$control$approximate
   all <- length(rows) == length(model$y)
   weights <- if (all) estimate$state$weights
   system <- if (is.null(weights) || !model$dense && all) gp_system(model, model$values, if (all) estimate$state)
@@ -246,11 +247,15 @@ gp_fitted <- function(model, settings) {
     abort("singular", "the covariance matrix is not positive definite; a nugget would make it so")
   }
   value <- if (all && !is.null(estimate) || model$dense) gp_value(model, estimate, system, weights)
+  if (!model$dense) model$control <- system$products$control
+  tell_of_tolerance(given, model$control, length(model$y))
   if (isFALSE(weights$converged)) warn_of_residual(model, weights$residual)
   kept <- list2env(list(preconditioner = system$preconditioner), parent = emptyenv())
   list(model = model, weights = weights, value = value, estimate = estimate, estimated_on = length(rows), kept = kept,
        convergence = list(iterations = estimate$steps %or% 0, converged = estimate$converged %or% TRUE,
-                          residual = weights$residual, trend = weights$inaccuracy, seconds = proc.time()[["elapsed"]] - started))
+                          residual = weights$residual, trend = weights$inaccuracy,
+                          seconds = proc.time()[["elapsed"]] - started,
+                          tolerance = if (!model$dense && !is.null(given)) model$control$approximate))
 }
 
 # About a hundred products a state, and three states where all rows have a say.
@@ -296,9 +301,10 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  regressors = trend[c("F", "offset")], data = model,
                  coefficients = stats::setNames(as.vector(beta), names),
                  vcov = structure(tcrossprod(root), dimnames = list(names, names)), alpha = found$weights$alpha,
-                 U = found$weights$U, C = found$weights$C, kept = found$kept, information = found$estimate$state$information, log_likelihood = found$value,
+                 U = found$weights$U, C = found$weights$C, kept = found$kept,
+                 information = found$estimate$state$information, log_likelihood = found$value,
                  estimated_on = found$estimated_on, at_bound = bounded_labels(found$estimate),
-                 control = settings$control, convergence = found$convergence)
+                 control = model$control, convergence = found$convergence)
   all <- as.vector(trend$F %*% beta) + trend$offset
   process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * fit$alpha
   all[model$rows] <- all[model$rows] + process

@@ -106,7 +106,7 @@ test_that("a log-determinant has a gradient by approximate products, and a stand
     expect_error(hvp(function(s) g(s, 0.1))(0.3, v = list(s = 1)), class = "kernweave_error_no_gradient")
   }
   A <- approximate(kernels[[1]](0.3), 1e-2)
-  expect_error(logdet(A, 1e-8, method = "lanczos"), class = "kernweave_error_tolerance")
+  expect_error(logdet(A, 1e-8, method = "lanczos"), class = "kernweave_error_indefinite")
   small <- approximate(kernel_matern(data$x[1:300, ], scale = 0.3, nu = 2.5), 1e-2)
   expect_equal(as.numeric(determinant(small + diagonal_op(rep(0.1, 300)))$modulus),
                as.numeric(determinant(as.matrix(kernel_matern(data$x[1:300, ], scale = 0.3, nu = 2.5)) +
@@ -229,4 +229,31 @@ test_that("where approximated products are not definite the tolerance becomes a 
   })
   expect_equal(until(3e-5), 2.5e-5)
   expect_error(until(0), "1,100 rows .*0.001 times .*d'Ad <= 0", class = "kernweave_error_tolerance")
+})
+
+test_that("the tolerance of a Gaussian process follows its nugget, which has a least, and a smaller one is refused", {
+  series_everywhere()
+  data <- mapped(600, 2, seed = 9)
+  fit <- function(tol, nugget = 0.04) {
+    gp_fit(data$x, data$y, kernel = kernel_spec("matern32", scale = 0.5), variance = 2, nugget = nugget,
+           control = by_series(tol))
+  }
+  exact <- fit(NULL)
+  expect_message(given <- fit(1e-2), "approximated to 3.3e-05, not 0.01, which 600 rows")
+  for (found in list(given, expect_silent(fit(TRUE)))) {
+    expect_equal(found$convergence$tolerance, 0.04 / 600 / 2)
+    expect_lt(rms(predict(found, data$new) - predict(exact, data$new)), 5e-3)
+    expect_output(print(found), "by products to 3.3e-05")
+    expect_lt(abs(logLik(found) - logLik(exact)), 4 * (attr(logLik(found), "std.error") + 1))
+  }
+  for (nugget in c(0, 1e-10)) {
+    expect_error(fit(TRUE, nugget), "600 rows and a ridge or nugget of", class = "kernweave_error_tolerance")
+  }
+  smooth <- function(tol) {
+    gp_fit(data$x, sin(2 * data$x[, 1]), kernel = kernel_spec("matern12", scale = 2), variance = 1,
+           control = by_series(tol, start = c(nugget = 1e-3)))
+  }
+  expect_warning(low <- smooth(TRUE), "least that approximated products can tell at 600 rows; give `nugget`",
+                 class = "kernweave_warning_boundary")
+  expect_equal(low$nugget, 6e-8, tolerance = 1e-6)
 })
