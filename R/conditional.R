@@ -67,7 +67,9 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
   structure(
     list(mean = stats::setNames(found$mean, names), variance = stats::setNames(variance, names),
          se = if (method == "exact") 0 else sqrt(2 / draws), method = method, seen = nrow(model$y),
-         draws = if (!is.null(draws) && !is.null(y)) named(found$mean + found$errors, names, paste0("sim_", seq_len(draws))),
+         draws = if (!is.null(draws) && !is.null(y)) {
+           named(found$mean + found$errors, names, paste0("sim_", seq_len(draws)))
+         },
          coefficients = if (!is.null(trend) && !is.null(y)) {
            stats::setNames(trend_coefficients(model$parts, found$b[, 1, drop = FALSE])[, 1], colnames(trend))
          }),
@@ -119,7 +121,10 @@ kriged <- function(model, before = NULL) {
   mine <- seq_len(ncol(model$y))
   found$mean <- if (!length(mine)) rep(NA_real_, length(model$new))
                 else as.vector(estimates[, mine] + model$least %or% 0)
-  if (!is.null(before)) found$errors <- before[model$new, , drop = FALSE] - estimates[, length(mine) + seq_len(ncol(before)), drop = FALSE]
+  if (!is.null(before)) {
+    of_draws <- length(mine) + seq_len(ncol(before))
+    found$errors <- before[model$new, , drop = FALSE] - estimates[, of_draws, drop = FALSE]
+  }
   found
 }
 

@@ -205,8 +205,8 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
   for (step in seq_len(most)) {
     away <- decrement_of(at, H, model, bounds)
     if (model$control$verbose) tell_step(step, at, away)
-    step_work("gp_fit()", paste0(format(nrow(model$x), big.mark = ","), " rows, step ", step, ", ", format(away, digits = 2),
-                                 " standard errors from the top"))
+    step_work("gp_fit()", paste0(format(nrow(model$x), big.mark = ","), " rows, step ", step, ", ",
+                                 format(away, digits = 2), " standard errors from the top"))
     if (away < goal || !model$dense && away < 3 * goal && away > before / 2) return(out(TRUE, step - 1))
     before <- away
     found <- gp_step(model, at, H, mu, bounds)

@@ -48,7 +48,8 @@ at_gp_places <- function(object, newdata, f) {
 # The regressors of the fit's own rows, of which all but the offset is kept.
 own_trend <- function(object) list(F = object$regressors$F, offset = object$regressors$offset)
 
-# The variance of the process, were the trend known, and what is not known of that. Nothing is solved for the data again.
+# The variance of the process, were the trend known, and what is not known of that. Nothing is solved for the data
+# again.
 gp_se <- function(object, x, F) {
   model <- object$data
   if (is_approximated(rep(nrow(model$x), 2), object$control)) say_exact_errors(object, x)

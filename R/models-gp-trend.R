@@ -60,8 +60,8 @@ trend_data <- function(x, names) {
   as.data.frame(x)
 }
 
-# Regressors as F = Q R with orthonormal Q, and y as Q b and what that leaves: systems are then of numbers no larger than
-# they need be, whatever the mean. Beside an intercept the other columns are decomposed about their means, so
+# Regressors as F = Q R with orthonormal Q, and y as Q b and what that leaves: systems are then of numbers no larger
+# than they need be, whatever the mean. Beside an intercept the other columns are decomposed about their means, so
 # that places far from 0 do not hide what the regressors differ by.
 orthonormal_trend <- function(F, y) {
   n <- nrow(F)

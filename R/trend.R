@@ -1,7 +1,7 @@
 # Systems with a trend: regressors beside the kernel, as universal kriging and splines have them.
 
-# Regressors F = Q R with orthonormal Q, and data b = F `least` + `left`: what systems are solved for are numbers no larger
-# than they need be, whatever mean the data have.
+# Regressors F = Q R with orthonormal Q, and data b = F `least` + `left`: what systems are solved for are numbers no
+# larger than they need be, whatever mean the data have.
 taken_apart <- function(b, F) {
   q <- qr(F)
   list(Q = qr.Q(q), R = qr.R(q), least = qr.coef(q, b), left = qr.resid(q, b))

@@ -1,0 +1,86 @@
+# Kernel ridge regressions at new places: values with standard errors, by the factor that a fit keeps.
+
+# At places that are in units of the fit.
+ridge_values <- function(fit, at) {
+  values <- unname(fit_products(kernel_pairs(fit$kernel, at, fit$data$x), fit$control) %*% fit$alpha)
+  t(t(values) * fit$units$y$width + fit$units$y$centre)
+}
+
+# Deviations of linear functions of alpha, a column of `w` for each: a row for each, a column for each response.
+functional_se <- function(fit, w) {
+  outer(sqrt(colSums(ridge_solved(fit, w)^2 / fit$data$w)), fit$sigma)
+}
+
+# Solutions by the factor, or with the preconditioner, that the first of them made.
+ridge_solved <- function(fit, w) {
+  K <- kernel_pairs(fit$kernel, fit$data$x)
+  ridge <- fit$lambda / fit$data$w
+  kept <- fit$kept
+  if (nrow(K) <= fit$control$dense_n) {
+    if (is.null(kept$root)) kept$root <- chol(unname(as.matrix(K)) + diag(ridge, nrow(K)))
+    return(backsolve(kept$root, backsolve(kept$root, w, transpose = TRUE)))
+  }
+  if (is.null(kept$preconditioner)) kept$preconditioner <- preconditioner(K, ridge, rank = fit$control$rank)
+  matrix(fit_solve(K, w, ridge, fit$control, precondition = kept$preconditioner), nrow(w))
+}
+
+ridge_se <- function(fit, at) {
+  do.call(rbind, by_parts(nrow(at), function(rows) {
+    functional_se(fit, unname(as.matrix(kernel_pairs(fit$kernel, fit$data$x, at[rows, , drop = FALSE]))))
+  }))
+}
+
+#' @rdname kernel_ridge
+#' @param object,newdata for `predict()`: a fit, and places; by default the fit's own
+#' @param se.fit standard errors, too?
+#' @param interval,level as in [stats::predict.lm()]
+#' @export
+predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
+                                 interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
+  refuse_more(...)
+  interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  q <- ncol(object$data$y)
+  if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
+  x <- if (is.null(newdata)) object$x else new_points(object, newdata)
+  errors <- se.fit || interval != "none"
+  found <- at_complete(x, function(at) {
+    at <- scaled_columns(unname(at), object$units$x)
+    cbind(ridge_values(object, at), if (errors && nrow(at)) ridge_se(object, at))
+  })
+  if (is.null(newdata)) found <- stats::napredict(object$na.action, found)
+  shaped <- function(columns) {
+    part <- found[, columns, drop = FALSE]
+    if (q == 1) part[, 1] else structure(part, dimnames = list(rownames(x), colnames(object$fitted.values)))
+  }
+  fit <- shaped(seq_len(q))
+  if (!errors) return(fit)
+  se <- shaped(q + seq_len(q))
+  if (interval != "none") fit <- with_interval(fit, se, object, interval, level)
+  if (!se.fit) return(fit)
+  list(fit = fit, se.fit = se, df = object$df.residual, residual.scale = object$sigma)
+}
+
+#' @rdname kernel_ridge
+#' @importFrom stats vcov
+#' @export
+vcov.kernel_ridge <- function(object, ...) {
+  refuse_more(...)
+  n <- nrow(object$data$x)
+  if (n > object$control$dense_n) {
+    abort("memory", "the covariances of ", n, " weights are ", n, " x ", n, " numbers; marginal_effects() and ",
+          "predict(se.fit = TRUE) have the errors of what is wanted")
+  }
+  if (ncol(object$data$y) > 1) abort("unsupported", "covariances are those of one response")
+  inverse <- ridge_solved(object, diag(n))
+  object$sigma2 / object$units$y$width^2 * inverse %*% (t(inverse) / object$data$w)
+}
+
+#' @rdname kernel_ridge
+#' @export
+coef.kernel_ridge <- function(object, ...) if (ncol(object$alpha) == 1) object$alpha[, 1] else object$alpha
+
+#' @export
+confint.kernel_ridge <- function(object, ...) {
+  abort("unsupported", "weights of observations have no intervals of use: confint(marginal_effects(fit)) has those of ",
+        "effects, predict(interval = ) those of the curve")
+}
