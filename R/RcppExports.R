@@ -377,8 +377,8 @@ r_order <- function(columns, decreasing, offsets, nearly, nan_apart, ties, threa
     .Call(`_kernweave_r_order`, columns, decreasing, offsets, nearly, nan_apart, ties, threads)
 }
 
-r_pair_map <- function(rule, rows, columns) {
-    .Call(`_kernweave_r_pair_map`, rule, rows, columns)
+r_pair_map <- function(rule, rows, columns, single) {
+    .Call(`_kernweave_r_pair_map`, rule, rows, columns, single)
 }
 
 r_pair_counts <- function(map) {
@@ -499,6 +499,10 @@ r_facts <- function(data) {
 
 r_test_trend <- function(op, least, most) {
     .Call(`_kernweave_r_test_trend`, op, least, most)
+}
+
+r_test_interval <- function(op, least, most, args) {
+    .Call(`_kernweave_r_test_interval`, op, least, most, args)
 }
 
 r_fold <- function(op, values, weights, K, cuts) {

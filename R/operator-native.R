@@ -25,7 +25,7 @@ native_lazy <- function(K, width, ladder = FALSE) {
   widths <- if (ladder) rungs[rungs < min(width, widest_product)]
   widths <- c(widths, min(width, widest_product))
   list(kind = "engine", dim = as.numeric(dim(K)[1:2]), extent = as.numeric(K$extent), settings = options,
-       pairs = pair_argument(K$pairs, dim(K)[1:2]),
+       pairs = pair_argument(K$pairs, dim(K)[1:2], options$precision),
        plans = lapply(widths, product_plan, K = K))
 }
 

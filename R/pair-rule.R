@@ -168,20 +168,24 @@ same_group <- function(by) {
   Vi(as.numeric(by$i$codes), name = "group") == Vj(as.numeric(j), name = "group")
 }
 
-# The map of a call with so many points along i and j, as r_run() takes it.
-pair_argument <- function(pairs, extent) {
+# The map of a call with so many points along i and j, as r_run() takes it. Which pairs a formula leaves is told by
+# bounds, which are wider for what is computed in float32.
+pair_argument <- function(pairs, extent, precision = "float64") {
   if (is.null(pairs)) return(NULL)
   check_both_sides(pairs)
   rule <- pairs$rule
   extent <- if (pairs$swapped) extent[2:1] else extent[1:2]
   extent[is.na(extent)] <- 1
-  if (is.null(rule$map) || is_dead(rule$map) || !identical(rule$extent, extent)) {
+  single <- precision != "float64"
+  name <- if (single) "map_of_single" else "map"
+  if (!identical(rule$extent, extent)) rule$map <- rule$map_of_single <- NULL
+  if (is.null(rule[[name]]) || is_dead(rule[[name]])) {
     parts <- rule_parts(rule, extent)
-    rule$map <- r_pair_map(parts, extent[1], extent[2])
+    rule[[name]] <- r_pair_map(parts, extent[1], extent[2], single)
     rule$extent <- extent
     rule$ordered <- !is.null(parts$order_i) || !is.null(parts$order_j)
   }
-  list(map = rule$map, swapped = pairs$swapped)
+  list(map = rule[[name]], swapped = pairs$swapped)
 }
 
 check_both_sides <- function(pairs) {
@@ -376,10 +380,10 @@ pair_text <- function(pairs) {
 pair_lines <- function(pairs) if (!is.null(pairs)) paste0("  pairs: ", pair_text(pairs))
 
 # The same, and where the data are there, what share of all pairs is not looked at.
-explained_pairs <- function(pairs, extent) {
+explained_pairs <- function(pairs, extent, precision) {
   if (is.null(pairs)) return(NULL)
   if (is.null(extent)) return(pair_text(pairs))
-  counts <- r_pair_counts(pair_argument(pairs, extent)$map)
+  counts <- r_pair_counts(pair_argument(pairs, extent, precision)$map)
   share <- function(n) paste(format(100 * n / max(prod(extent), 1), digits = 3), "%")
   c(pair_text(pairs), paste(share(counts[["full"]]), "of all pairs in full spans,", share(counts[["partial"]]),
                             "in partial ones, the rest is skipped"))

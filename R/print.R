@@ -261,10 +261,10 @@ explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
   waits <- length(free_operands(x)) > 0
   data <- if (!waits) operand_data(prepared(x)$operands, list(), list())
   extent <- if (!waits && !is.null(x$pairs)) extent_of_call(x, data, prepared(x)$operands)
-  pairs <- if (!waits) pair_argument(x$pairs, extent)
+  pairs <- if (!waits) pair_argument(x$pairs, extent, options$precision)
   plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen, isTRUE(cuda), pairs)
   more <- list(written = format(x, digits = 15), precision = options$precision, threads = chosen$threads %or% 0L,
-               rewrite = options$rewrite, pairs = explained_pairs(x$pairs, extent))
+               rewrite = options$rewrite, pairs = explained_pairs(x$pairs, extent, options$precision))
   structure(c(plan, more), class = "kernweave_explanation")
 }
 

@@ -197,7 +197,8 @@ run_reduction <- function(R, data = NULL, owners = NULL) {
     data <- operand_data(ready$operands, list(), list())
   }
   if (any_batches(data)) return(run_batches(R, ready$operands, data))
-  pairs <- pair_argument(R$pairs, if (!is.null(R$pairs)) extent_of_call(R, data, ready$operands))
+  extent <- if (!is.null(R$pairs)) extent_of_call(R, data, ready$operands)
+  pairs <- pair_argument(R$pairs, extent, options$precision)
   run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options, pairs)
   out <- if (interactive()) timed(run, options, R = R) else run()
   if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))

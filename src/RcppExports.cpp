@@ -1140,14 +1140,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_pair_map
-SEXP r_pair_map(Rcpp::List rule, double rows, double columns);
-RcppExport SEXP _kernweave_r_pair_map(SEXP ruleSEXP, SEXP rowsSEXP, SEXP columnsSEXP) {
+SEXP r_pair_map(Rcpp::List rule, double rows, double columns, bool single);
+RcppExport SEXP _kernweave_r_pair_map(SEXP ruleSEXP, SEXP rowsSEXP, SEXP columnsSEXP, SEXP singleSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type rule(ruleSEXP);
     Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< double >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_pair_map(rule, rows, columns));
+    Rcpp::traits::input_parameter< bool >::type single(singleSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_pair_map(rule, rows, columns, single));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1526,6 +1527,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::vector<double> >::type least(leastSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type most(mostSEXP);
     rcpp_result_gen = Rcpp::wrap(r_test_trend(op, least, most));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_test_interval
+Rcpp::List r_test_interval(std::string op, std::vector<double> least, std::vector<double> most, Rcpp::NumericMatrix args);
+RcppExport SEXP _kernweave_r_test_interval(SEXP opSEXP, SEXP leastSEXP, SEXP mostSEXP, SEXP argsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type least(leastSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type args(argsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_test_interval(op, least, most, args));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1928,7 +1942,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
-    {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 3},
+    {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
@@ -1959,6 +1973,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
     {"_kernweave_r_facts", (DL_FUNC) &_kernweave_r_facts, 1},
     {"_kernweave_r_test_trend", (DL_FUNC) &_kernweave_r_test_trend, 3},
+    {"_kernweave_r_test_interval", (DL_FUNC) &_kernweave_r_test_interval, 4},
     {"_kernweave_r_fold", (DL_FUNC) &_kernweave_r_fold, 5},
     {"_kernweave_r_gpu_free_memory", (DL_FUNC) &_kernweave_r_gpu_free_memory, 0},
     {"_kernweave_r_gpu_hold", (DL_FUNC) &_kernweave_r_gpu_hold, 1},

@@ -78,7 +78,7 @@ View view_of_pattern(const Rcpp::RObject& pattern) {
   return data.view;
 }
 
-Shared map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns) {
+Shared map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns, bool single) {
   Order order_i = order_from_r(rule["order_i"]), order_j = order_from_r(rule["order_j"]);
   const SEXP rectangles = rule["rectangles"], pattern = rule["pattern"], where = rule["where"];
   PairSpans spans = !Rf_isNull(pattern)      ? spans_of_pattern(view_of_pattern(pattern))
@@ -93,7 +93,7 @@ Shared map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns) {
   for (R_xlen_t k = 0; k < operands.size(); ++k) data[k] = Rcpp::Environment(operands[k])["data"];
   std::vector<View> views;
   for (const OperandData& operand : operands_of({data, operands})) views.push_back(operand.view);
-  PairBounds bounds(allowed, views, rows, columns, order_i, order_j);
+  PairBounds bounds(allowed, single, views, rows, columns, order_i, order_j);
   PairSpans left = refined(spans, &bounds);
   const Shared whole =
       Rf_isNull(pattern) ? std::make_shared<PairMap>(std::move(spans), Order(), Order(), nullptr) : nullptr;
@@ -111,10 +111,12 @@ ExistingPairs pairs_from_r(SEXP pairs) {
 }  // namespace kernweave
 
 // `rule`: a list with rectangles, orders `order_i` and `order_j`, a pattern, a formula; NULL where there is none.
+// `single`: may the formula be computed in float32?
 // [[Rcpp::export(rng = false)]]
-SEXP r_pair_map(Rcpp::List rule, double rows, double columns) {
+SEXP r_pair_map(Rcpp::List rule, double rows, double columns, bool single) {
   return kernweave::at_border([&]() -> SEXP {
-    const auto map = kernweave::map_of(rule, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns));
+    const auto extent = [](double points) { return static_cast<std::int64_t>(points); };
+    const auto map = kernweave::map_of(rule, extent(rows), extent(columns), single);
     return Rcpp::XPtr<kernweave::Shared>(new kernweave::Shared(map), true, kernweave::map_tag());
   });
 }

@@ -44,14 +44,36 @@ std::vector<std::string> r_test_trend(std::string op, std::vector<double> least,
   return kernweave::at_border([&] {
     kernweave::Op found{};
     kernweave::internal_check(kernweave::find_op(op, &found), "no operation ", op);
-    std::vector<kernweave::Between> args;
-    for (std::size_t k = 0; k < least.size(); ++k) args.push_back({least[k], most[k]});
+    std::vector<kernweave::Interval> args;
+    for (std::size_t k = 0; k < least.size(); ++k) args.emplace_back(least[k], most[k]);
     std::vector<std::string> trends;
-    for (const kernweave::Trend trend : kernweave::try_out(kernweave::row(found), args).trends) {
+    for (const kernweave::Trend trend : kernweave::trends_of(found, args).trends) {
       const char* const names[] = {"uneven", "flat", "grows", "falls"};
       trends.push_back(names[static_cast<int>(trend)]);
     }
     return trends;
+  });
+}
+
+// The interval of an element-wise operation's values, the arguments being from `least` to `most`; and its values: of
+// each row of numbers, those of its arguments.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_test_interval(std::string op, std::vector<double> least, std::vector<double> most,
+                           Rcpp::NumericMatrix args) {
+  return kernweave::at_border([&] {
+    kernweave::Op found{};
+    kernweave::internal_check(kernweave::find_op(op, &found), "no operation ", op);
+    std::vector<kernweave::Interval> in;
+    for (std::size_t k = 0; k < least.size(); ++k) in.emplace_back(least[k], most[k]);
+    const kernweave::Interval out = kernweave::bounded(found)(in.data());
+    Rcpp::NumericVector values(args.nrow());
+    for (int r = 0; r < args.nrow(); ++r) {
+      std::vector<kernweave::Lane> numbers;
+      for (int k = 0; k < args.ncol(); ++k) numbers.emplace_back(args(r, k));
+      values[r] = kernweave::row(found).value(numbers.data()).v;
+    }
+    return Rcpp::List::create(Rcpp::_["least"] = out.least, Rcpp::_["most"] = out.most, Rcpp::_["nan"] = out.nan,
+                              Rcpp::_["whole"] = out.whole, Rcpp::_["values"] = values);
   });
 }
 

@@ -79,7 +79,7 @@ std::vector<Growths> growths_of(const Plan& plan, Data* data) {
     evaluator.run(Region::param);
     const auto once = [&](const Ref& ref) {
       const Span span = span_of(evaluator, ref);
-      return Between{span.least, span.most};
+      return Interval(span.least, span.most);
     };
     for (std::size_t k = 0; k < variant.outputs.size(); ++k) growths[v].push_back(growth_of(plan, variant, k, once));
   }

@@ -1,119 +1,112 @@
-// Arguments are tried on numbers so close together that no function of a row turns between two of them alone.
+// An argument's interval is cut where functions of rows may jump or turn: at 0, and where another argument is. Of
+// two numbers that have no other one between them, the values tell.
 #include "expr/trend.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
+
+#include "expr/course.hpp"
+#include "expr/on_lane.hpp"
 
 namespace kernweave {
 namespace {
 
-using Function = std::function<double(const double*)>;
+const Interval kSizes(0, HUGE_VAL), kNumbers(-HUGE_VAL, HUGE_VAL);
 
-constexpr double kSizes[] = {1e-300, 1e-20, 1e-6, 0.01, 0.1, 0.25, 0.5, 0.75, 1,  1.25, 1.5, 1.75, 2,   2.5, 3,
-                             3.5,    4,     4.5,  5,    6,   7,    8,   10,   13, 17,   30,  100,  1e3, 1e5, 1e10};
+// A row that runs on courses. Of a fold it is one step, whose first argument is what came before.
+using Function = RowFn<Course>;
 
-// Numbers of an interval in ascending order, with multiples of what other arguments are: a remainder, say, is even up
-// to its divisor.
-std::vector<double> numbers_in(const Between& interval, const std::vector<Between>& others) {
-  std::vector<double> sizes(std::begin(kSizes), std::end(kSizes)), numbers{0};
-  for (const Between& other : others)
-    for (const double end : {std::fabs(other.least), std::fabs(other.most)})
-      for (const double times : {0.5, 1.0, 1.5, 2.0, 3.0})
-        if (std::isfinite(end)) sizes.push_back(end * times);
-  for (const double size : sizes) numbers.insert(numbers.end(), {size, -size});
-  for (const double end : {interval.least, interval.most})
-    if (std::isfinite(end)) numbers.push_back(end);
-  const auto outside = [&](double x) {
-    return x < interval.least || x > interval.most || (interval.whole && x != std::floor(x));
-  };
-  numbers.erase(std::remove_if(numbers.begin(), numbers.end(), outside), numbers.end());
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  return numbers;
+// A value of its own, whatever else has the same interval.
+Course argument(const Interval& a, double slope, Parity parity) { return {a.with(a.least, a.most), slope, parity}; }
+
+// Of arguments from these intervals, of which the one numbered k changes: it is from `at`.
+Course run(Function f, const std::vector<Interval>& args, std::size_t k, const Interval& at, Parity parity) {
+  std::array<Course, 4> in;
+  for (std::size_t a = 0; a < args.size(); ++a)
+    in[a] = a == k ? argument(at, 1, parity) : argument(args[a], 0, Parity::even);
+  return f(in.data());
 }
 
-// Calls visit with all combinations of numbers, the last changing first.
-void for_all(const std::vector<std::vector<double>>& numbers, const std::function<void(double*)>& visit) {
-  std::vector<double> at(numbers.size());
-  const std::function<void(std::size_t)> turn = [&](std::size_t k) {
-    if (k == numbers.size()) return visit(at.data());
-    for (const double x : numbers[k]) {
-      at[k] = x;
-      turn(k + 1);
-    }
-  };
-  turn(0);
+Trend trend_of(const Interval& slope) {
+  const bool grows = slope.least >= 0, falls = slope.most <= 0;
+  return grows && falls ? Trend::flat : grows ? Trend::grows : falls ? Trend::falls : Trend::uneven;
 }
 
-Trend trend_in(const Function& f, std::vector<std::vector<double>> numbers, std::size_t k) {
-  const std::vector<double> along = numbers[k];
-  numbers[k] = {along[0]};
-  bool up = true, down = true;
-  for_all(numbers, [&](double* at) {
-    double before = f(at);
-    for (const double x : along) {
-      at[k] = x;
-      const double here = f(at);
-      up = up && before <= here;
-      down = down && before >= here;
-      before = here;
-    }
-    at[k] = along[0];
-  });
-  return up && down ? Trend::flat : up ? Trend::grows : down ? Trend::falls : Trend::uneven;
+// From one number to the next.
+Trend trend_of_step(Function f, const std::vector<Interval>& args, std::size_t k, const Interval& at) {
+  const Interval before = run(f, args, k, at.least, Parity::even).value,
+                 behind = run(f, args, k, at.most, Parity::even).value;
+  if (before.nan || behind.nan) return Trend::uneven;
+  const bool grows = before.most <= behind.least, falls = before.least >= behind.most;
+  return grows && falls ? Trend::flat : grows ? Trend::grows : falls ? Trend::falls : Trend::uneven;
 }
 
-Tried untold(std::size_t args) { return {std::vector<Trend>(args, Trend::uneven), {-HUGE_VAL, HUGE_VAL}}; }
+std::vector<Interval> pieces_of(const std::vector<Interval>& args, std::size_t k) {
+  std::vector<double> places{args[k].least, args[k].most}, cuts{0};
+  for (std::size_t a = 0; a < args.size(); ++a)
+    if (a != k && args[a].is_number()) cuts.push_back(args[a].least);
+  for (const double cut : cuts)
+    for (const double place : {std::nextafter(cut, -HUGE_VAL), cut, std::nextafter(cut, HUGE_VAL)})
+      if (args[k].has(place)) places.push_back(place);
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  std::vector<Interval> pieces;
+  for (std::size_t p = 1; p < places.size(); ++p) pieces.emplace_back(places[p - 1], places[p]);
+  return pieces;
+}
 
-Tried try_function(const Function& f, const std::vector<Between>& args) {
-  std::vector<std::vector<double>> numbers;
-  for (std::size_t k = 0; k < args.size(); ++k) {
-    std::vector<Between> others = args;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
-    numbers.push_back(numbers_in(args[k], others));
+Trend trend_along(Function f, const std::vector<Interval>& args, std::size_t k) {
+  if (args[k].is_number()) return Trend::flat;
+  const Trend whole = trend_of(run(f, args, k, args[k], Parity::even).slope);
+  if (whole != Trend::uneven) return whole;
+  Trend all = Trend::flat;
+  for (const Interval& piece : pieces_of(args, k)) {
+    Trend here = trend_of(run(f, args, k, piece, Parity::even).slope);
+    if (here == Trend::uneven && std::nextafter(piece.least, HUGE_VAL) == piece.most)
+      here = trend_of_step(f, args, k, piece);
+    all = both(all, here);
+    if (all == Trend::uneven) break;
   }
-  for (const auto& some : numbers)
-    if (some.empty()) return untold(args.size());
-  Tried found{{}, {HUGE_VAL, -HUGE_VAL, true}};
-  for (std::size_t k = 0; k < args.size(); ++k) found.trends.push_back(trend_in(f, numbers, k));
-  for (std::size_t k = 0; k < args.size(); ++k)
-    for (const double end : {args[k].least, args[k].most})
-      if (std::isinf(end)) numbers[k].push_back(end);
-  for_all(numbers, [&](double* at) {
-    const double value = f(at);
-    if (!(value == value)) return;
-    found.value.least = std::min(found.value.least, value);
-    found.value.most = std::max(found.value.most, value);
-    found.value.whole = found.value.whole && value == std::floor(value);
-  });
+  return all;
+}
+
+Proved nothing_proved(std::size_t args) {
+  return {std::vector<Trend>(args, Trend::uneven), Interval::anything()};
+}
+
+Proved of_function(Function f, const std::vector<Interval>& args) {
+  Proved found;
+  for (std::size_t k = 0; k < args.size(); ++k) found.trends.push_back(trend_along(f, args, k));
+  found.value = run(f, args, args.size(), {}, Parity::even).value;
   return found;
 }
 
-double value_of(const OpRow& op, const double* at) {
-  const Lane in[] = {Lane(at[0]), Lane(op.arity > 1 ? at[1] : 0.0), Lane(op.arity > 2 ? at[2] : 0.0)};
-  return op.value(in).v;
-}
-// Of a step of a fold: what came before first, then its arguments.
-double next_of(const OpRow& op, const double* at) {
-  const Lane in[] = {Lane(at[1]), Lane(op.arity == 2 ? at[2] : 0.0)};
-  return op.next(Lane(at[0]), in).v;
-}
-
 // All numbers of the signs that an interval has.
-Between of_signs(const Between& i) {
-  return {i.least < 0 ? -HUGE_VAL : 0, i.most > 0 ? HUGE_VAL : 0, i.whole};
+Interval of_signs(const Interval& a) {
+  Interval signs = a;
+  signs.least = a.least < 0 ? -HUGE_VAL : 0;
+  signs.most = a.most > 0 ? HUGE_VAL : 0;
+  return signs;
 }
 
-// The steps of a fold are alike: what the first leaves is of the signs that all leave, or they are not told.
-Tried try_fold(const Function& next, double start, const std::vector<Between>& args) {
-  std::vector<Between> with_start{{start, start}};
-  with_start.insert(with_start.end(), args.begin(), args.end());
-  with_start[0] = of_signs(try_function(next, with_start).value);
-  Tried found = try_function(next, with_start);
+std::vector<Interval> behind(const Interval& before, const std::vector<Interval>& args) {
+  std::vector<Interval> all{before};
+  all.insert(all.end(), args.begin(), args.end());
+  return all;
+}
+
+// The first step, and all others: what one leaves is of the signs that all leave.
+Proved of_fold(Function next, double start, const std::vector<Interval>& args) {
+  Proved found = of_function(next, behind(start, args));
+  for (int signs = 0; signs < 2; ++signs) {
+    const Proved step = of_function(next, behind(of_signs(found.value), args));
+    found.value = joined(found.value, step.value);
+    for (std::size_t k = 0; k < step.trends.size(); ++k) found.trends[k] = both(found.trends[k], step.trends[k]);
+  }
+  found.value = of_signs(found.value);
   const bool goes_on = found.trends[0] == Trend::grows || found.trends[0] == Trend::flat;
   found.trends.erase(found.trends.begin());
-  found.value = of_signs(found.value);
   if (!goes_on) std::fill(found.trends.begin(), found.trends.end(), Trend::uneven);
   return found;
 }
@@ -126,51 +119,35 @@ Trend opposite(Trend trend) {
 
 Trend both(Trend a, Trend b) { return a == Trend::flat || a == b ? b : b == Trend::flat ? a : Trend::uneven; }
 
-Tried try_out(const OpRow& op, const std::vector<Between>& args) {
-  if (op.form == Form::elementwise) return try_function([&](const double* at) { return value_of(op, at); }, args);
-  if (op.form == Form::fold) return try_fold([&](const double* at) { return next_of(op, at); }, op.start().v, args);
-  return untold(args.size());
+Proved trends_of(Op op, const std::vector<Interval>& args) {
+  const OpRow& r = row(op);
+  if (r.form == Form::elementwise) return of_function(on_lane<Course>(op), args);
+  if (r.form == Form::fold) return of_fold(on_lane<Course>(op), r.start().v, args);
+  return nothing_proved(args.size());
 }
 
-Tried try_difference(const OpRow& op, std::vector<Between> args, std::size_t at) {
-  args[at] = {0, HUGE_VAL};
-  Tried found = try_out(op, args);
-  if (op.form != Form::elementwise && op.form != Form::fold) return found;
-  bool even = true;
-  std::vector<std::vector<double>> numbers;
-  for (std::size_t k = 0; k < args.size(); ++k) numbers.push_back(numbers_in(args[k], {}));
-  for_all(numbers, [&](double* x) {
-    const auto value = [&] {
-      double all[4] = {op.form == Form::fold ? 0.25 : 0};
-      std::copy(x, x + args.size(), all + (op.form == Form::fold ? 1 : 0));
-      return op.form == Form::fold ? next_of(op, all) : value_of(op, all);
-    };
-    const double here = value();
-    x[at] = -x[at];
-    even = even && here == value();
-    x[at] = -x[at];
-  });
-  if (!even) found.trends[at] = Trend::uneven;
+Proved trends_of_difference(Op op, std::vector<Interval> args, std::size_t at) {
+  args[at] = kSizes;
+  Proved found = trends_of(op, args);
+  const Function f = on_lane<Course>(op);
+  if (!f) return found;
+  const bool fold = row(op).form == Form::fold;
+  const std::vector<Interval> all = fold ? behind(kNumbers, args) : args;
+  if (run(f, all, at + fold, kSizes, Parity::odd).parity != Parity::even) found.trends[at] = Trend::uneven;
   return found;
 }
 
-// One of the points is 0, as the row's `differences` allows.
-Tried try_points(const OpRow& op) {
-  const bool folds = op.form == Form::fold;
-  if (!op.differences) return untold(1);
-  const auto value = [&](double acc, double x, double y) {
-    const double in[] = {acc, x, y, 0};
-    return folds ? next_of(op, in) : value_of(op, in + 1);
-  };
-  bool even = true;
-  for (const double size : kSizes)
-    for (const double acc : {0.0, 0.25, 7.0})
-      even = even && value(acc, size, 0) == value(acc, -size, 0) && value(acc, size, 0) == value(acc, 0, size);
-  const Function next = [&](const double* at) { return value(at[0], at[1], 0); };
-  const Function alone = [&](const double* at) { return value(0, at[0], 0); };
-  const std::vector<Between> size{{0, HUGE_VAL}};
-  Tried found = folds ? try_fold(next, op.start().v, size) : try_function(alone, size);
-  if (!even) found.trends[0] = Trend::uneven;
+// If both points move alike the value stays, so that one of them may be 0.
+Proved trends_of_points(Op op) {
+  const Function f = on_lane<Course>(op);
+  if (!f || row(op).arity != 2) return nothing_proved(1);
+  const bool fold = row(op).form == Form::fold;
+  std::array<Course, 3> in;
+  for (std::size_t a = 0; a < in.size(); ++a) in[a] = argument(kNumbers, fold && a == 0 ? 0 : 1, Parity::even);
+  const bool stays = trend_of(f(in.data()).slope) == Trend::flat;
+  Proved found = trends_of_difference(op, {kSizes, Interval(0.0)}, 0);
+  if (!stays) found.trends[0] = Trend::uneven;
+  found.trends.pop_back();
   return found;
 }
 

@@ -13,18 +13,16 @@
 namespace kernweave {
 namespace {
 
-constexpr Between kAnything{-HUGE_VAL, HUGE_VAL};
-
 // What is known of a value of pairs: it is a difference, or follows the sizes of differences in some way.
 struct Known {
   bool difference = false;
   Trend trend = Trend::flat;
-  Between interval = kAnything;
+  Interval interval = Interval::anything();
 };
 
 class Walk {
  public:
-  Walk(const Plan& plan, const Variant& variant, const OnceBetween& once, Growth* growth)
+  Walk(const Plan& plan, const Variant& variant, const OnceBounds& once, Growth* growth)
       : plan_(plan), program_(variant.program), once_(once), growth_(growth), known_(program_.slots.size()) {}
 
   // No: `why` tells.
@@ -59,8 +57,8 @@ class Walk {
     if ((!forth && !back) || !note(step.in[back], step.in[forth])) return false;
     found->difference = step.op == Op::Subtract;
     if (found->difference) return true;
-    const Tried tried = try_points(row(step.op));
-    *found = {false, tried.trends[0], tried.value};
+    const Proved proved = trends_of_points(step.op);
+    *found = {false, proved.trends[0], proved.value};
     if (found->trend == Trend::uneven) note_otherwise(step);
     return true;
   }
@@ -97,11 +95,11 @@ class Walk {
     if (!product || !same_value(step.in[0], step.in[1])) return false;
     const auto of = known(step.in[0]);
     if (!of || !of->difference) return false;
-    *found = {false, Trend::grows, {0, HUGE_VAL}};
+    *found = {false, Trend::grows, Interval(0, HUGE_VAL)};
     return true;
   }
   bool any(const Step& step, Known* found) {
-    std::vector<Between> intervals;
+    std::vector<Interval> intervals;
     std::vector<Known> args;
     std::size_t differences = 0, at = 0;
     for (std::size_t k = 0; k < step.in.size(); ++k) {
@@ -115,22 +113,21 @@ class Walk {
       if (of->difference) ++differences, at = k;
     }
     if (differences > 1 || args.empty()) return false;
-    const Tried tried = differences ? try_difference(row(step.op), intervals, at) : try_out(row(step.op), intervals);
+    const Proved proved = differences ? trends_of_difference(step.op, intervals, at) : trends_of(step.op, intervals);
     if (differences) args[at].trend = Trend::grows;
     Trend all = Trend::flat;
     for (std::size_t k = 0; k < args.size(); ++k) {
       if (args[k].trend == Trend::flat) continue;
-      const Trend own = tried.trends[k], seen = args[k].trend == Trend::falls ? opposite(own) : own;
+      const Trend own = proved.trends[k], seen = args[k].trend == Trend::falls ? opposite(own) : own;
       all = both(all, seen);
     }
-    *found = {false, all, tried.value};
-    if (row(step.op).kind == KindRule::logical) found->interval = {0, 1, true};
+    *found = {false, all, proved.value};
     return true;
   }
 
   const Plan& plan_;
   const Program& program_;
-  const OnceBetween& once_;
+  const OnceBounds& once_;
   Growth* const growth_;
   std::vector<std::optional<Known>> known_;
 };
@@ -183,7 +180,7 @@ bool are_alike(const Growths& a, const Growths& b) {
                     [](const Growth& x, const Growth& y) { return x.grows == y.grows; });
 }
 
-Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, const OnceBetween& once) {
+Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, const OnceBounds& once) {
   Growth growth;
   const auto refused = [&](const std::string& why) {
     growth.verdict = Verdict::no(why);
@@ -202,7 +199,7 @@ Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, c
   if (!value || value->difference) return refused("its value is a difference, or no value of pairs");
   if (value->trend != Trend::grows && value->trend != Trend::falls) return refused("it is the same for all pairs");
   // Whole numbers are added up without rounding, in any order.
-  const Between& i = value->interval;
+  const Interval& i = value->interval;
   if (row(output.red).matters == red::Matters::not_zero && !(i.whole && i.least >= 0 && i.most <= 1))
     return refused("all its terms are added up");
   growth.grows = value->trend == Trend::grows;

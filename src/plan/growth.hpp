@@ -25,13 +25,13 @@ struct Growth {
 
 inline bool same_value(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.index; }
 
-// `once`: between what numbers the components of a value lie that is the same for all points.
-using OnceBetween = std::function<Between(const Ref&)>;
+// `once`: the interval of the components of a value that is the same for all points.
+using OnceBounds = std::function<Interval(const Ref&)>;
 
 // Could a variant's outputs be bounded at all? Each of one component, to whose reduction not all terms matter, and no
 // data of pairs. Over both axes a row has what is found along one: no numbers of pairs may be asked for.
 bool may_be_bounded(const Plan& plan, const Variant& variant);
-Growth growth_of(const Plan& plan, const Variant& variant, std::size_t output, const OnceBetween& once);
+Growth growth_of(const Plan& plan, const Variant& variant, std::size_t output, const OnceBounds& once);
 
 // Of each output of a variant. Boxes are for all of them, or none.
 using Growths = std::vector<Growth>;

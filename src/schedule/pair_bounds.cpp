@@ -1,119 +1,64 @@
-// Interval arithmetic. Where an operation has no rule here its value may be anything, and the pairs are looked at.
+// Rows of operations on intervals. What is no element-wise operation may have any value, and its pairs are looked at.
 #include "schedule/pair_bounds.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <unordered_map>
 
+#include "expr/table.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr Interval kAnything{-kInf, kInf, true};
-
-bool is_single(const Interval& x) { return x.least == x.most && !x.nan; }
-
-Interval joined(const Interval& x, const Interval& y) {
-  return {std::min(x.least, y.least), std::max(x.most, y.most), x.nan || y.nan};
-}
-
-// Of numbers that are computed: what overflows may be NaN next.
-Interval bounded(double least, double most, bool nan) {
-  if (std::isfinite(least) && std::isfinite(most)) return {least, most, nan};
-  return kAnything;
-}
-
-Interval of_corners(const Interval& x, const Interval& y, double (*f)(double, double)) {
-  const double corners[] = {f(x.least, y.least), f(x.least, y.most), f(x.most, y.least), f(x.most, y.most)};
-  for (const double corner : corners)
-    if (std::isnan(corner)) return kAnything;
-  return bounded(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4), x.nan || y.nan);
-}
-
-Interval of_ends(const Interval& x, double (*f)(double)) {
-  const double least = f(x.least), most = f(x.most);
-  return std::isnan(least) || std::isnan(most) ? kAnything : bounded(least, most, x.nan);
-}
-
-// A comparison with NaN is false.
-Interval truth(bool always, bool never, bool nan) {
-  if (never) return {0, 0};
-  return {always && !nan ? 1.0 : 0.0, 1, false};
-}
-
-Interval absolute(const Interval& x) {
-  if (x.least >= 0) return x;
-  if (x.most <= 0) return {-x.most, -x.least, x.nan};
-  return {0, std::max(-x.least, x.most), x.nan};
-}
-
-Interval remainder(const Interval& x, const Interval& y) {
-  if (!is_single(y) || !(y.least > 0) || !std::isfinite(x.least) || !std::isfinite(x.most)) return kAnything;
-  const double n = y.least, turns = std::floor(x.least / n);
-  if (turns == std::floor(x.most / n)) return {x.least - turns * n, x.most - turns * n, x.nan};
-  return {0, n, x.nan};
-}
-
-Interval applied(Op op, const Interval& x, const Interval& y, const Interval& z) {
-  const bool nan = x.nan || y.nan;
-  switch (op) {
-    case Op::Add: return bounded(x.least + y.least, x.most + y.most, nan);
-    case Op::Subtract: return bounded(x.least - y.most, x.most - y.least, nan);
-    case Op::Minus: return {-x.most, -x.least, x.nan};
-    case Op::Mult: return of_corners(x, y, [](double a, double b) { return a * b; });
-    case Op::Divide:
-      if (y.least <= 0 && y.most >= 0) return kAnything;
-      return of_corners(x, y, [](double a, double b) { return a / b; });
-    case Op::IntDiv:
-      if (y.least <= 0 && y.most >= 0) return kAnything;
-      return of_corners(x, y, [](double a, double b) { return std::floor(a / b); });
-    case Op::Mod: return remainder(x, y);
-    case Op::Square: {
-      const Interval a = absolute(x);
-      return bounded(a.least * a.least, a.most * a.most, x.nan);
-    }
-    case Op::Abs: return absolute(x);
-    case Op::Floor: return of_ends(x, std::floor);
-    case Op::Ceil: return of_ends(x, std::ceil);
-    case Op::Trunc: return of_ends(x, std::trunc);
-    case Op::Exp: return of_ends(x, std::exp);
-    case Op::Sqrt: return x.least < 0 ? kAnything : of_ends(x, std::sqrt);
-    case Op::Max2: return {std::max(x.least, y.least), std::max(x.most, y.most), nan};
-    case Op::Min2: return {std::min(x.least, y.least), std::min(x.most, y.most), nan};
-    case Op::LessThan: return truth(x.most < y.least, x.least >= y.most, nan);
-    case Op::LessOrEqual: return truth(x.most <= y.least, x.least > y.most, nan);
-    case Op::Equal:
-      return truth(is_single(x) && is_single(y) && x.least == y.least, x.most < y.least || y.most < x.least, nan);
-    case Op::NotEqual:
-      return truth(x.most < y.least || y.most < x.least, is_single(x) && is_single(y) && x.least == y.least, nan);
-    case Op::Select:
-      if (x.least == 0 && x.most == 0) return z;
-      return x.least > 0 || x.most < 0 ? y : joined(y, z);
-    default: return kAnything;
-  }
-}
-
 // The least stretch whose bounds are known. Its square of pairs is looked at where it is mixed.
 constexpr std::int64_t kStretch = 32;
 
-Interval of_numbers(const double* data, const Order& order, const Range& points) {
-  Interval all{kInf, -kInf};
-  for (std::int64_t p = points.from; p < points.to; ++p) {
-    const std::int64_t at = order.empty() ? p : order[static_cast<std::size_t>(p)];
-    const double number = data ? data[at] : static_cast<double>(at + 1);
-    if (std::isnan(number)) all.nan = true;
-    else all = joined(all, {number, number, false});
+// Of data, or row numbers: how far they may be off from what pairs compute with.
+class Numbers {
+ public:
+  Numbers(const double* data, std::int64_t count, bool single) : data_(data), off_(single ? kOffSingle : kOffDouble) {
+    double largest = 0;
+    bool halves = true;
+    for (std::int64_t at = 0; data && at < count; ++at) {
+      if (!std::isfinite(data[at])) continue;
+      largest = std::max(largest, std::fabs(data[at]));
+      halves = halves && 2 * data[at] == std::floor(2 * data[at]);
+      whole_ = whole_ && data[at] == std::floor(data[at]);
+    }
+    // Halves have their digits, less a centre, too.
+    const int digits = single ? 22 : 51;
+    if (!halves || largest >= std::ldexp(1, digits)) rounding_ = std::ldexp(largest, -digits);
+    whole_ = whole_ && rounding_ == 0;
   }
-  return all;
-}
+  Interval over(const Order& order, const Range& points) const {
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    bool nan = false;
+    for (std::int64_t p = points.from; p < points.to; ++p) {
+      const std::int64_t at = order.empty() ? p : order[static_cast<std::size_t>(p)];
+      const double number = data_ ? data_[at] : static_cast<double>(at + 1);
+      nan = nan || std::isnan(number);
+      least = std::min(least, number);
+      most = std::max(most, number);
+    }
+    Interval all(least - rounding_, most + rounding_);
+    all.nan = all.nan || nan;
+    all.whole = whole_;
+    all.off = off_;
+    return all;
+  }
 
-std::vector<std::vector<Interval>> levels_of(const double* data, const Order& order, std::int64_t points) {
+ private:
+  const double* const data_;
+  const double off_;
+  double rounding_ = 0;
+  bool whole_ = true;
+};
+
+std::vector<std::vector<Interval>> levels_of(const Numbers& numbers, const Order& order, std::int64_t points) {
   std::vector<std::vector<Interval>> levels(1);
   for (std::int64_t p = 0; p < points; p += kStretch)
-    levels[0].push_back(of_numbers(data, order, {p, std::min(p + kStretch, points)}));
+    levels[0].push_back(numbers.over(order, {p, std::min(p + kStretch, points)}));
   for (std::size_t wide = 2; wide <= levels[0].size(); wide *= 2) {
     const std::vector<Interval>& half = levels.back();
     std::vector<Interval> next;
@@ -125,11 +70,12 @@ std::vector<std::vector<Interval>> levels_of(const double* data, const Order& or
 
 }  // namespace
 
-PairBounds::PairBounds(Expr allowed, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
-                       const Order& order_i, const Order& order_j) {
+PairBounds::PairBounds(Expr allowed, bool single, const std::vector<View>& data, std::int64_t rows,
+                       std::int64_t columns, const Order& order_i, const Order& order_j)
+    : single_(single) {
   std::unordered_map<const Node*, std::size_t> places;
   for (Expr f : reachable({allowed})) {
-    Step step{f, {}, Axis::pair};
+    Step step{f, {}, row(f->op).form == Form::elementwise ? bounded(f->op) : nullptr, Axis::pair};
     for (const Node* arg : f->args) step.in.push_back(places.at(arg));
     if (f->op == Op::Var && width(f) == 1) {
       const Variable& v = variable(f);
@@ -138,9 +84,10 @@ PairBounds::PairBounds(Expr allowed, const std::vector<View>& data, std::int64_t
       step.axis = v.axis;
       const std::int64_t points = along_i ? rows : columns;
       if ((along_i || v.axis == Axis::j) && (counts || (view->data && view->rows == points))) {
-        step.known = {levels_of(counts ? nullptr : view->data, along_i ? order_i : order_j, points), points};
+        const Numbers numbers(counts ? nullptr : view->data, points, single);
+        step.known = {levels_of(numbers, along_i ? order_i : order_j, points), points};
       } else if (v.axis == Axis::param && view && view->data) {
-        step.known = {{{of_numbers(view->data, {}, {0, 1})}}, 1};
+        step.known = {{{Numbers(view->data, 1, single).over({}, {0, 1})}}, 1};
       }
     }
     places[f.get()] = steps_.size();
@@ -151,9 +98,9 @@ PairBounds::PairBounds(Expr allowed, const std::vector<View>& data, std::int64_t
 
 Interval PairBounds::value(const Step& step, const Range& rows, const Range& columns) const {
   const Op op = step.node->op;
-  if (op == Op::Number) return {step.node->number, step.node->number};
+  if (op == Op::Number) return Numbers(&step.node->number, 1, single_).over({}, {0, 1});
   if (op == Op::Var) {
-    if (step.known.points == 0) return kAnything;
+    if (step.known.points == 0) return Interval::anything();
     if (step.axis == Axis::param) return step.known.levels[0][0];
     const Range& points = step.axis == Axis::i ? rows : columns;
     const auto first = static_cast<std::size_t>(points.from / kStretch),
@@ -166,15 +113,21 @@ Interval PairBounds::value(const Step& step, const Range& rows, const Range& col
   // A row number that is looked up is the number of the row that it is looked up at.
   if (op == Op::Gather && step.node.arg(0)->op == Op::Var && variable(step.node.arg(0)).source == Source::counter)
     return values_[step.in[1]];
-  if (width(step.node) != 1) return kAnything;
-  const auto in = [&](std::size_t k) { return k < step.in.size() ? values_[step.in[k]] : kAnything; };
-  return applied(op, in(0), in(1), in(2));
+  if (width(step.node) != 1 || !step.bounded) return Interval::anything();
+  Interval in[3];
+  for (std::size_t k = 0; k < step.in.size(); ++k) in[k] = values_[step.in[k]];
+  return step.bounded(in);
 }
 
 PairBounds::Answer PairBounds::over(const Range& rows, const Range& columns) {
-  for (std::size_t s = 0; s < steps_.size(); ++s) values_[s] = value(steps_[s], rows, columns);
+  // What is too large may become infinite, or NaN next.
+  const double largest = single_ ? 1e37 : 1e307;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const Interval found = value(steps_[s], rows, columns);
+    values_[s] = found.least >= -largest && found.most <= largest ? found : Interval::anything();
+  }
   const Interval& found = values_.back();
-  if (found.least == 0 && found.most == 0) return Answer::no;
+  if (found.is_number(0)) return Answer::no;
   return found.least > 0 && !found.nan ? Answer::all : Answer::some;
 }
 

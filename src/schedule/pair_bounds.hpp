@@ -2,21 +2,18 @@
 #pragma once
 #include <vector>
 #include "base/view.hpp"
+#include "expr/interval.hpp"
 #include "expr/node.hpp"
 #include "schedule/pair_map.hpp"
 
 namespace kernweave {
 
-struct Interval {
-  double least, most;
-  bool nan = false;  // may it be NaN?
-};
-
 class PairBounds {
  public:
-  // `allowed` is settled. Data are those of operands by number; without data, numbers may be any. Orders as in a map.
-  PairBounds(Expr allowed, const std::vector<View>& data, std::int64_t rows, std::int64_t columns, const Order& order_i,
-             const Order& order_j);
+  // `allowed` is settled, and computed in float64, or in float32 as well. Data are those of operands by number; without
+  // data, numbers may be any. Orders as in a map.
+  PairBounds(Expr allowed, bool single, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
+             const Order& order_i, const Order& order_j);
 
   enum class Answer { no, some, all };
   Answer over(const Range& rows, const Range& columns);
@@ -30,11 +27,13 @@ class PairBounds {
   struct Step {
     Expr node;
     std::vector<std::size_t> in;
+    IntervalFn bounded;  // null where nothing is known of the operation
     Axis axis;
     Stretches known{};  // of variables along i or j
   };
   Interval value(const Step& step, const Range& rows, const Range& columns) const;
 
+  const bool single_;
   std::vector<Step> steps_;
   std::vector<Interval> values_;  // of the steps, over the present rectangle
 };

@@ -151,6 +151,62 @@ test_that("trends are those of the functions", {
   expect_identical(trends("LessThan", c(0, 3), c(Inf, 3)), c("falls", "flat"))
 })
 
+# Formulas of the distance that turn, each at a place of its own: where a sample of numbers would have to be lucky.
+turning <- list(
+  gamma = function(d, a, w) gamma(clamp(d, Pm(1.4616 - w), Pm(1.4616 + w))),
+  sine = function(d, a, w) sin(clamp(d, Pm(pi * (round(a) + 0.5) - w), Pm(pi * (round(a) + 0.5) + w))),
+  far_sine = function(d, a, w) sin(Pm(100 * a) + Pm(1 + 9 * w) * tanh(d)),
+  dip = function(d, a, w) d - Pm(2 * w) * exp(-((d - Pm(a)) / Pm(w))^2),
+  bump = function(d, a, w) d + Pm(2 * w) * sin(d / Pm(w)),
+  remainder = function(d, a, w) d %% Pm(a + 3),
+  jump = function(d, a, w) lazy_if(d < Pm(a), d, d - Pm(w)),
+  entropy = function(d, a, w) xlogx(clamp(d, Pm(0.3679 - w), Pm(a + 1))),
+  back = function(d, a, w) clamp(d, Pm(a + 2 * w), Pm(a)),
+  slow = function(d, a, w) lgamma(1 + clamp(d, Pm(0.46 - w), Pm(0.46 + w)))
+)
+
+test_that("what turns with the distance between any two numbers is looked for among all pairs", {
+  set.seed(8)
+  for (k in seq_len(by_tier(60, 200, 2000))) {
+    x <- matrix(runif(400, 0, 4), 200)
+    y <- matrix(runif(600, 0, 4), 300)
+    name <- sample(names(turning), 1)
+    d <- one_of(list(euclidean, manhattan, sqdist))(Vi(x), Vj(y))
+    F <- turning[[name]](d, runif(1, 0.5, 4), runif(1, 0.01, 0.3))
+    number <- sample(length(reductions), 1)
+    R <- lazy_set(reductions[[number]](F, sample(c("i", "j", "ij"), 1)), device = "cpu",
+                  precision = sample(c("float64", "float32"), 1))
+    if (!identical(with_boxes(TRUE, run_reduction(R)), with_boxes(FALSE, run_reduction(R)))) {
+      fail(paste("problem", k, name, "reduction", number))
+    }
+  }
+  succeed()
+})
+
+test_that("functions of a difference that know its sign are looked for among all pairs, however large it is", {
+  set.seed(9)
+  a <- matrix(runif(600, -1, 1) * 3e11)
+  b <- matrix(runif(500, -1, 1) * 3e11)
+  bound <- Pm(1e11)
+  d <- Vi(a) - Vj(b)
+  found <- function(R) {
+    R <- lazy_set(R, device = "cpu")
+    expect_identical(with_boxes(TRUE, run_reduction(R)), with_boxes(FALSE, run_reduction(R)))
+  }
+  for (F in list(d < bound, d != bound, clamp(d, -bound, 2 * bound) > 0, (d / 1e12) %% bound > 0.2)) {
+    found(reduction(F, "count", call = FALSE))
+  }
+  for (F in list(max2(d, bound), (d / 1e11)^Pm(3), atan(d / 1e11), lazy_if(d < bound, 1, 2))) {
+    found(reduction(F, "argKmin", K = 4, call = FALSE))
+  }
+  even <- list(d^Pm(2), d^4, cos(clamp(abs(d), 0, 1)), abs(d)^Pm(0.3), cosh(d / 1e11), square(d), d != 0)
+  for (F in even) {
+    R <- reduction(F, "argKmin", K = 4, call = FALSE)
+    expect_boxes(R, "an even function")
+    found(R)
+  }
+})
+
 test_that("any number of threads finds the same, and so does a second call, or one with other points", {
   set.seed(2)
   x <- matrix(rnorm(6000), 2000)

@@ -70,6 +70,55 @@ test_that("bounds of a condition skip what they can and look at what they cannot
   }
 })
 
+test_that("a condition at whose border values lie leaves the pairs for which it is true, in either precision", {
+  n <- 128
+  ones <- Vi(rep(1, n)) * Vj(rep(1, n))
+  ways <- list(
+    function(u, v, x, y) list(Vi(u) - Vj(v), x - y),
+    function(u, v, x, y) list(Vi(u) / Vj(v), x / y),
+    function(u, v, x, y) list(exp(Vi(u)) + 0 * Vj(v), exp(x)),
+    function(u, v, x, y) list(sin(Vi(u) * Vj(v)), sin(x * y)),
+    function(u, v, x, y) list(log(Vi(u)) * tanh(Vj(v)), log(x) * tanh(y)),
+    function(u, v, x, y) list((Vi(u) + Vj(v))^Pm(0.3), (x + y)^0.3),
+    function(u, v, x, y) list(sqrt(Vi(u)) * 0.1 + Vj(v), sqrt(x) * 0.1 + y),
+    function(u, v, x, y) list((10 * Vi(u)) %% 0.1 + 0 * Vj(v), (10 * x) %% 0.1),
+    function(u, v, x, y) list(erf(Vi(u)) - gamma(1 + Vj(v)), 2 * pnorm(x * sqrt(2)) - 1 - gamma(1 + y))
+  )
+  set.seed(6)
+  for (k in seq_len(by_tier(60, 150, 1500))) for (precision in c("float64", "float32")) {
+    # All points of a stretch are the same, so that bounds are as tight as they get.
+    u <- rep(runif(4, 0.1, 3), each = 32)
+    v <- rep(runif(4, 0.1, 3), each = 32)
+    way <- sample(length(ways), 1)
+    said <- ways[[way]](u, v, u[40], v[90])
+    border <- Pm(said[[2]] * (1 + sample(-2:2, 1) * sample(c(2^-52, 2^-23), 1)))
+    where <- if (runif(1) < 0.5) said[[1]] <= border else !(said[[1]] < border)
+    sums <- lapply(list(restrict(ones, where = where), lazy_if(where, ones, 0)), function(F) {
+      as.vector(run_reduction(lazy_set(sum(F, index = "j", call = FALSE), device = "cpu", precision = precision)))
+    })
+    if (!identical(sums[[1]], sums[[2]])) fail(paste("problem", k, "way", way, precision))
+  }
+  succeed()
+})
+
+test_that("bounds know operations of every kind, and whole numbers exactly", {
+  F <- Vi(1:1000) * Vj(1:1000)
+  t <- sort(runif(1000))
+  shares <- function(where, precision = "float64") {
+    K <- restrict(F, where = where)
+    kernweave:::r_pair_counts(kernweave:::pair_argument(K$pairs, c(1000, 1000), precision)$map)[["full"]] / 1e6
+  }
+  for (precision in c("float64", "float32")) {
+    expect_identical(shares(row_index() + col_index() >= 2, precision), 1)
+    expect_identical(shares(square(row_index()) <= 1000 * 1000, precision), 1)
+    expect_identical(shares((row_index() - 1) %/% 1000 == 0, precision), 1)
+    expect_identical(shares(row_index() %% 7 <= 7, precision), 1)
+    expect_gt(shares(tanh(Vi(t)) - atan(Vj(t)) < 0.3, precision), 0.3)
+    expect_gt(shares(log1p(Vi(t))^1.5 < erf(Vj(t)), precision), 0.3)
+    expect_gt(shares(sin(3 * Vi(t)) > 0.5 & cos(Vj(t)) > 0.7, precision), 0.3)
+  }
+})
+
 test_that("units have each pair once, in order, and tasks about as many", {
   set.seed(5)
   n <- 1500

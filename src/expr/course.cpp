@@ -1,0 +1,208 @@
+// Rules of derivatives, which hold for slopes between any two places, too: of functions that have a derivative by the
+// mean value theorem, of jumps by their direction.
+#include "expr/course.hpp"
+
+
+namespace kernweave {
+namespace {
+
+using Mask = Course::Mask;
+
+constexpr double kHalfTurn = 3.14159265358979324;
+const Interval kZero(0.0), kOne(1.0), kRises(0, HUGE_VAL), kFalls(-HUGE_VAL, 0);
+
+bool is_flat(const Interval& slope) { return slope.least == 0 && slope.most == 0; }
+
+// Slopes of what jumps up as a value with such slopes grows.
+Interval jumps(const Interval& slope) {
+  return is_flat(slope) ? kZero : slope.least >= 0 ? kRises : slope.most <= 0 ? kFalls : Interval::anything();
+}
+
+enum class Symmetry { none, even, odd };
+
+Parity parity_of(const Course& a, Symmetry f) {
+  if (a.parity != Parity::odd || f == Symmetry::odd) return a.parity;
+  return f == Symmetry::even ? Parity::even : Parity::unknown;
+}
+Parity of_sum(const Course& a, const Course& b) {
+  if (b.value.is_number(0)) return a.parity;
+  return a.parity == b.parity ? a.parity : Parity::unknown;
+}
+Parity of_product(const Course& a, const Course& b) {
+  if (a.parity == Parity::unknown || b.parity == Parity::unknown) return Parity::unknown;
+  return a.parity == b.parity ? Parity::even : Parity::odd;
+}
+
+// A function of the value, by its derivative there.
+Course chained(const Course& a, const Interval& value, const Interval& derivative, Symmetry f = Symmetry::none) {
+  return {value, derivative * a.slope, parity_of(a, f)};
+}
+Course stepped(const Course& a, const Interval& value, Symmetry f = Symmetry::none) {
+  return {value, value.is_number() ? kZero : jumps(a.slope), parity_of(a, f)};
+}
+
+bool are_even(const Course& a, const Course& b) { return a.parity == Parity::even && b.parity == Parity::even; }
+Mask compared(const Course& a, const Course& b, Interval::Mask answer) {
+  return {answer, jumps(b.slope - a.slope), are_even(a, b)};
+}
+Interval scaled(const Interval& a, double by) { return Interval(by) * a; }
+Interval slope_of_erf(const Interval& a) { return scaled(exp(-square(a)), 1.12837916709551257); }
+
+}  // namespace
+
+Course::Course(const Interval& value, const Interval& slope, Parity parity)
+    : value(value), slope(value.nan ? Interval::anything() : slope), parity(parity) {}
+
+Mask operator&&(const Mask& a, const Mask& b) {
+  const Interval::Mask answer = a.answer && b.answer;
+  if (a.answer.answer() == Interval::Mask::yes) return b;
+  if (b.answer.answer() == Interval::Mask::yes) return a;
+  return {answer, joined(a.turns, b.turns), a.even && b.even};
+}
+Mask operator||(const Mask& a, const Mask& b) {
+  const Interval::Mask answer = a.answer || b.answer;
+  if (a.answer.answer() == Interval::Mask::no) return b;
+  if (b.answer.answer() == Interval::Mask::no) return a;
+  return {answer, joined(a.turns, b.turns), a.even && b.even};
+}
+Mask operator!(const Mask& a) { return {!a.answer, -a.turns, a.even}; }
+
+Mask operator<(const Course& a, const Course& b) { return compared(a, b, a.value < b.value); }
+Mask operator<=(const Course& a, const Course& b) { return compared(a, b, a.value <= b.value); }
+// What moves away from the other value is equal to it at first only.
+Mask operator==(const Course& a, const Course& b) {
+  const Interval apart = a.value - b.value, slope = a.slope - b.slope;
+  const Interval turns = is_flat(slope)     ? kZero
+                         : apart.least >= 0 ? -jumps(slope)
+                         : apart.most <= 0  ? jumps(slope)
+                                            : Interval::anything();
+  const bool odd = a.parity == Parity::odd && (b.parity == Parity::odd || b.value.is_number(0));
+  return {a.value == b.value, turns, odd || are_even(a, b)};
+}
+Mask differs(const Course& a, const Course& b) {
+  Mask test = !(a == b);
+  test.answer = differs(a.value, b.value);
+  return test;
+}
+Mask truth(const Course& a) {
+  Mask test = differs(a, Course(0.0));
+  test.answer = truth(a.value);
+  return test;
+}
+Mask is_nan(const Course& a) {
+  return {is_nan(a.value), a.value.nan ? Interval::anything() : kZero, a.parity != Parity::unknown};
+}
+// The lesser and the greater of two values do not jump.
+Course select(const Mask& test, const Course& yes, const Course& no) {
+  const auto answer = test.answer.answer();
+  const bool settled = answer != Interval::Mask::unknown;
+  const Course& chosen = answer == Interval::Mask::yes ? yes : no;
+  const Parity parity = !test.even                             ? Parity::unknown
+                        : settled || yes.parity == no.parity ? chosen.parity
+                                                             : Parity::unknown;
+  if (settled) {
+    Course found = chosen;
+    found.parity = parity;
+    return found;
+  }
+  Interval slope = joined(yes.slope, no.slope);
+  if (!test.answer.chooses_lesser(yes.value, no.value) && !test.answer.chooses_greater(yes.value, no.value))
+    slope = slope + test.turns * (yes.value - no.value);
+  return {select(test.answer, yes.value, no.value), slope, parity};
+}
+
+Course operator+(const Course& a, const Course& b) {
+  return {a.value + b.value, a.slope + b.slope, of_sum(a, b)};
+}
+Course operator-(const Course& a, const Course& b) { return {a.value - b.value, a.slope - b.slope, of_sum(a, b)}; }
+Course operator-(const Course& a) { return {-a.value, -a.slope, a.parity}; }
+Course operator*(const Course& a, const Course& b) {
+  return {a.value * b.value, a.slope * b.value + a.value * b.slope, of_product(a, b)};
+}
+Course operator/(const Course& a, const Course& b) {
+  const Interval quotient = a.value / b.value;
+  return {quotient, (a.slope - quotient * b.slope) / b.value, of_product(a, b)};
+}
+Course square(const Course& a) {
+  return chained(a, square(a.value), scaled(a.value, 2), Symmetry::even);
+}
+
+Course abs(const Course& a) {
+  const Interval sign = a.value.least >= 0 ? kOne : a.value.most <= 0 ? -kOne : Interval(-1, 1);
+  return chained(a, abs(a.value), sign, Symmetry::even);
+}
+Course nearest(const Course& a) { return stepped(a, nearest(a.value), Symmetry::odd); }
+Course floor(const Course& a) { return stepped(a, floor(a.value)); }
+Course ceiling(const Course& a) { return stepped(a, ceiling(a.value)); }
+Course trunc(const Course& a) { return stepped(a, trunc(a.value), Symmetry::odd); }
+Course modulo(const Course& a, const Course& b) {
+  Course found = a - b * floor(a / b);
+  found.value = modulo(a.value, b.value);
+  return found;
+}
+
+Course sqrt(const Course& a) { return chained(a, sqrt(a.value), scaled(inverse_sqrt(a.value), 0.5)); }
+Course inverse_sqrt(const Course& a) {
+  const Interval value = inverse_sqrt(a.value);
+  return chained(a, value, scaled(value * square(value), -0.5));
+}
+Course rsqrt(const Course& a) {
+  return a.value.has(0) ? chained(a, rsqrt(a.value), Interval::anything()) : inverse_sqrt(a);
+}
+
+Course exp(const Course& a) { return chained(a, exp(a.value), exp(a.value)); }
+Course exp2(const Course& a) { return chained(a, exp2(a.value), exp2(a.value)); }
+Course exp2_minus(const Course& a) { return exp2(-a); }
+Course expm1(const Course& a) { return chained(a, expm1(a.value), exp(a.value)); }
+Course log(const Course& a) { return chained(a, log(a.value), kOne / a.value); }
+Course log1p(const Course& a) { return chained(a, log1p(a.value), kOne / (kOne + a.value)); }
+
+Course pow(const Course& a, const Course& b) {
+  const Interval value = pow(a.value, b.value);
+  Interval slope = b.value * pow(a.value, b.value - kOne) * a.slope;
+  if (!is_flat(b.slope)) slope = slope + value * log(a.value) * b.slope;
+  const double n = b.value.least;
+  const bool whole = b.value.is_number() && n == std::floor(n), even = whole && n == 2 * std::floor(n / 2);
+  const Parity parity = parity_of(a, even ? Symmetry::even : whole ? Symmetry::odd : Symmetry::none);
+  return {value, slope, b.parity == Parity::even ? parity : Parity::unknown};
+}
+
+Course sin(const Course& a) { return chained(a, sin(a.value), cos(a.value), Symmetry::odd); }
+Course cos(const Course& a) { return chained(a, cos(a.value), -sin(a.value), Symmetry::even); }
+Course sinpi(const Course& a) { return chained(a, sinpi(a.value), scaled(cospi(a.value), kHalfTurn), Symmetry::odd); }
+Course cospi(const Course& a) { return chained(a, cospi(a.value), scaled(sinpi(a.value), -kHalfTurn), Symmetry::even); }
+Course tanh(const Course& a) {
+  return chained(a, tanh(a.value), kOne - square(tanh(a.value)), Symmetry::odd);
+}
+Course sinh(const Course& a) { return chained(a, sinh(a.value), cosh(a.value), Symmetry::odd); }
+Course cosh(const Course& a) { return chained(a, cosh(a.value), sinh(a.value), Symmetry::even); }
+Course asinh(const Course& a) {
+  return chained(a, asinh(a.value), inverse_sqrt(kOne + square(a.value)), Symmetry::odd);
+}
+Course acosh(const Course& a) { return chained(a, acosh(a.value), inverse_sqrt(square(a.value) - kOne)); }
+Course atanh(const Course& a) {
+  return chained(a, atanh(a.value), kOne / (kOne - square(a.value)), Symmetry::odd);
+}
+Course asin(const Course& a) {
+  return chained(a, asin(a.value), inverse_sqrt(kOne - square(a.value)), Symmetry::odd);
+}
+Course acos(const Course& a) { return chained(a, acos(a.value), -inverse_sqrt(kOne - square(a.value))); }
+Course atan(const Course& a) { return chained(a, atan(a.value), kOne / (kOne + square(a.value)), Symmetry::odd); }
+Course atan2(const Course& y, const Course& x) {
+  Course found = atan(y / x);
+  if (x.value.least > 0) return found;
+  return {atan2(y.value, x.value), Interval::anything(), Parity::unknown};
+}
+Course softplus(const Course& a) {
+  return chained(a, softplus(a.value), kOne / (kOne + exp(-a.value)));
+}
+Course erf(const Course& a) { return chained(a, erf(a.value), slope_of_erf(a.value), Symmetry::odd); }
+Course erfc(const Course& a) { return chained(a, erfc(a.value), -slope_of_erf(a.value)); }
+Course lgamma(const Course& a) { return chained(a, lgamma(a.value), digamma(a.value)); }
+Course gamma(const Course& a) { return chained(a, gamma(a.value), gamma(a.value) * digamma(a.value)); }
+Course digamma(const Course& a) { return chained(a, digamma(a.value), trigamma(a.value)); }
+Course trigamma(const Course& a) {
+  return chained(a, trigamma(a.value), a.value.least > 0 ? kFalls : Interval::anything());
+}
+
+}  // namespace kernweave

@@ -1,0 +1,130 @@
+// Intervals of real numbers, a lane like any other: operations' rows that run on one bound what is computed there,
+// rounding included. Knows no operation.
+#pragma once
+#include <cmath>
+
+#include "kernweave/names.hpp"
+
+namespace kernweave {
+
+// How far a computed value may lie from the exact one, as a share of it, in float64 and in float32.
+constexpr double kOffDouble = 0x1p-48, kOffSingle = 0x1p-20;
+
+// All numbers from `least` to `most`. An end that is infinite stands for numbers however large.
+struct Interval {
+  using Number = double;
+
+  // Of a comparison: its answer, and what was compared, by its marks.
+  class Mask {
+   public:
+    enum Answer { no, yes, unknown };
+    Mask(Answer answer, int less = 0, int more = 0) : answer_(answer), less_(less), more_(more) {}
+    static Mask of(bool always, bool never, int less = 0, int more = 0) {
+      return {never ? no : always ? yes : unknown, less, more};
+    }
+    Answer answer() const { return answer_; }
+    // Is what is chosen the lesser of the values that were compared, or the greater?
+    bool chooses_lesser(const Interval& yes, const Interval& no) const;
+    bool chooses_greater(const Interval& yes, const Interval& no) const;
+    friend Mask operator&&(Mask a, Mask b) {
+      if (a.answer_ == yes || b.answer_ == no) return b;
+      return b.answer_ == yes ? a : Mask(a.answer_);
+    }
+    friend Mask operator||(Mask a, Mask b) {
+      if (a.answer_ == no || b.answer_ == yes) return b;
+      return b.answer_ == no ? a : Mask(a.answer_);
+    }
+    friend Mask operator!(Mask a) { return of(a.answer_ == no, a.answer_ == yes); }
+
+   private:
+    Answer answer_;
+    int less_, more_;
+  };
+
+  double least = 0, most = 0;
+  bool nan = false;    // may a value be NaN?
+  bool pole = false;   // may a value be infinite, of arguments that are not?
+  bool whole = false;  // are all values whole numbers?
+  bool minus_zero = false;  // may a 0 be -0, whose inverse is another infinity?
+  double off = kOffDouble;
+  int mark;  // copies have the same, and so have equal numbers of rows
+
+  Interval() : Interval(0.0) {}
+  Interval(double x);
+  Interval(double least, double most);
+  static Interval anything();
+  // Other ends, and otherwise the same.
+  Interval with(double other_least, double other_most) const;
+
+  bool has(double x) const { return least <= x && x <= most; }
+  bool is_number() const { return least == most && !nan; }
+  bool is_number(double x) const { return is_number() && least == x; }
+  bool finite() const { return std::isfinite(least) && std::isfinite(most); }
+
+  friend Interval operator+(const Interval& a, const Interval& b);
+  friend Interval operator-(const Interval& a, const Interval& b);
+  friend Interval operator-(const Interval& a);
+  friend Interval operator*(const Interval& a, const Interval& b);
+  friend Interval operator/(const Interval& a, const Interval& b);
+  friend Interval square(const Interval& a);
+
+  // Comparisons with NaN are false.
+  friend Mask operator<(const Interval& a, const Interval& b);
+  friend Mask operator<=(const Interval& a, const Interval& b);
+  friend Mask operator==(const Interval& a, const Interval& b);
+  friend Mask differs(const Interval& a, const Interval& b);
+  friend Mask truth(const Interval& a);
+  friend Mask is_nan(const Interval& a);
+  friend Interval select(Mask test, const Interval& yes, const Interval& no);
+
+  friend Interval abs(const Interval& a);
+  friend Interval nearest(const Interval& a);
+  friend Interval floor(const Interval& a);
+  friend Interval ceiling(const Interval& a);
+  friend Interval trunc(const Interval& a);
+  friend Interval modulo(const Interval& a, const Interval& b);
+  friend Interval sqrt(const Interval& a);
+  friend Interval inverse_sqrt(const Interval& a);
+  friend Interval rsqrt(const Interval& a);
+  // In interval_functions.cpp.
+  friend Interval exp(const Interval& a);
+  friend Interval exp2(const Interval& a);
+  friend Interval exp2_minus(const Interval& a);
+  friend Interval expm1(const Interval& a);
+  friend Interval log(const Interval& a);
+  friend Interval log1p(const Interval& a);
+  friend Interval pow(const Interval& a, const Interval& b);
+  friend Interval sin(const Interval& a);
+  friend Interval cos(const Interval& a);
+  friend Interval sinpi(const Interval& a);
+  friend Interval cospi(const Interval& a);
+  friend Interval tanh(const Interval& a);
+  friend Interval sinh(const Interval& a);
+  friend Interval cosh(const Interval& a);
+  friend Interval asinh(const Interval& a);
+  friend Interval acosh(const Interval& a);
+  friend Interval atanh(const Interval& a);
+  friend Interval asin(const Interval& a);
+  friend Interval acos(const Interval& a);
+  friend Interval atan(const Interval& a);
+  friend Interval atan2(const Interval& y, const Interval& x);
+  friend Interval softplus(const Interval& a);
+  friend Interval erf(const Interval& a);
+  friend Interval erfc(const Interval& a);
+  friend Interval lgamma(const Interval& a);
+  friend Interval gamma(const Interval& a);
+  friend Interval digamma(const Interval& a);
+  friend Interval trigamma(const Interval& a);
+};
+
+// An operation on intervals: all of its values, of arguments in these, lie in the interval that it returns. Of a fold
+// one step, whose first argument is what came before; null where there is none.
+using IntervalFn = Interval (*)(const Interval* in);
+IntervalFn bounded(Op op);
+
+// All numbers of both, and between them.
+Interval joined(const Interval& a, const Interval& b);
+// The interval, of which each end is off by some share of its size, but where it is known to be exact.
+Interval rounded(const Interval& a, bool least_is_exact, bool most_is_exact);
+
+}  // namespace kernweave
