@@ -73,7 +73,7 @@ dense_gp_variance <- function(object, x) {
   model <- object$data
   kept <- object$kept
   if (is.null(kept$root)) kept$root <- gp_system(model, model$values)$root
-  explained <- by_parts(nrow(x), function(rows) {
+  explained <- in_row_blocks(nrow(x), function(rows) {
     k <- unname(as.matrix(gp_cross(object, model$x, x[rows, , drop = FALSE])))
     colSums(backsolve(kept$root, k, transpose = TRUE)^2)
   })

@@ -25,7 +25,7 @@ ridge_solved <- function(fit, w) {
 }
 
 ridge_se <- function(fit, at) {
-  do.call(rbind, by_parts(nrow(at), function(rows) {
+  do.call(rbind, in_row_blocks(nrow(at), function(rows) {
     functional_se(fit, unname(as.matrix(kernel_pairs(fit$kernel, fit$data$x, at[rows, , drop = FALSE]))))
   }))
 }

@@ -67,7 +67,7 @@ fit_solve <- function(K, b, ridge, control, ...) {
 }
 
 # f() of some rows at a time, where a block of the matrix is made for them: a list.
-by_parts <- function(n, f) lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% 256)), f)
+in_row_blocks <- function(n, f) lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% 256)), f)
 
 # One product tells what so many will take; for the first a kernel may be compiled, or a plan made.
 expected_seconds <- function(products, y, count) {

@@ -30,7 +30,7 @@ class OutputBuffer {
   Rcpp::RObject numbers_;  // of rows
 };
 
-// R's functions of progress: of a call that has come so far in so many seconds, or NA of both. Was anything shown of it?
+// R's progress, told of a call that has come so far in so many seconds, or NA of both. Was anything shown of it?
 bool progress_polled(double share, double seconds);
 
 class RHost : public Host {

@@ -185,7 +185,8 @@ gate_dead <- function() {
 # Models are R on what every user has: of the package's own functions they call those that are exported, and these few
 # words of the house.
 house_words <- c("%or%", "abort", "warn", "one_of", "near_hint", "describe", "counted", "format_value", "check_count",
-                 "check_flag", "refuse_more", "ready_kernel", "kernel_rows", "random_directions", "compare_slices", "begin_work", "step_work", "end_work")
+                 "check_flag", "refuse_more", "ready_kernel", "kernel_rows", "random_directions", "compare_slices",
+                 "begin_work", "step_work", "end_work")
 
 gate_models <- function() {
   is_model <- grepl("^R/models-", r_files())
