@@ -113,7 +113,8 @@ new_fit <- function(class, call, inputs, ...) {
 #'
 #' @param object,x,formula a fit
 #' @param type of residuals: the response less what is fitted is all there is; [gp_fit()] has others
-#' @param ... for `update()`: arguments that change; for `lines()` those of [graphics::lines()]
+#' @param ... for `update()`: arguments that change; for `lines()` and `qqnorm()` those of [graphics::lines()] and
+#'   [stats::qqnorm()]
 #' @return Numbers, a row for each observation; of `update()` a fit; of `terms()` and its like what they are of [lm()].
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()],
 #'   [kpca_lazy()]
@@ -139,6 +140,17 @@ residuals.kernweave_fit <- function(object, type = "response", ...) {
   refuse_more(...)
   choice_of(type, "response", "type")
   stats::naresid(object$na.action, object[["residuals"]])
+}
+
+#' @rdname kernweave_fit
+#' @param y for `qqnorm()`: a fit, whose residuals are drawn
+#' @importFrom stats qqnorm
+#' @export
+qqnorm.kernweave_fit <- function(y, ...) {
+  left <- residuals(y)
+  if (is.null(left)) abort("unsupported", "a fit of class ", class(y)[1], " has no residuals")
+  refuse_many(NCOL(left), "qqnorm()")
+  stats::qqnorm(left, ...)
 }
 
 #' @rdname kernweave_fit

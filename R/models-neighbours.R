@@ -28,9 +28,10 @@
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; else not used
 #' @return `knn()`: a list of class `kernweave_nn` with matrices `nn.index` and `nn.dist`, as `FNN::get.knn()` has it.
 #'   `radius_nn()`: one with lists `id` and `dist`, nearest first, and `radius`, as `dbscan::frNN()` has it.
-#'   `nn_graph()`: a sparse matrix of class `dgCMatrix`. `as.data.frame()`: a row for each neighbour, with columns
-#'   `query`, `neighbour` and `distance`.
-#' @seealso [argKmin()] for what is behind it, [silhouette_lazy()]; `class::knn()` classifies
+#'   `nn_graph()`: a sparse matrix of class `dgCMatrix`. `as.data.frame()` and `as.matrix()`: a row for each neighbour,
+#'   with columns `query`, `neighbour` and `distance`.
+#' @seealso [argKmin()] for what is behind it, [silhouette_lazy()]; `class::knn()` classifies. Where a package that is
+#'   attached later has a `knn()` of its own, this one is `kernweave::knn()`
 #' @export
 #' @examples
 #' nn <- knn(iris[, 1:4], k = 5)
@@ -243,6 +244,10 @@ as.data.frame.kernweave_nn <- function(x, row.names = NULL, optional = FALSE, ..
   columns <- lapply(list(query = edges$i, neighbour = edges$j, distance = edges$x), `[`, by_query)
   data.frame(columns, row.names = row.names)
 }
+
+#' @rdname knn
+#' @export
+as.matrix.kernweave_nn <- function(x, ...) as.matrix(as.data.frame(x))
 
 #' @rdname knn
 #' @param digits significant digits

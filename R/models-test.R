@@ -107,6 +107,11 @@ sizes_text <- function(sizes) {
   paste0(length(sizes), ", of ", min(sizes), " to ", max(sizes), " rows")
 }
 
+#' @rdname kernweave_test
+#' @param object a test, of which print() shows all there is
+#' @export
+summary.kernweave_test <- function(object, ...) object
+
 # Of one kernel, or of those of x and y.
 kernel_line <- function(kernel) {
   if (length(kernel) > 1) kernel <- paste("of", names(kernel), kernel, collapse = ", ")

@@ -3,11 +3,15 @@
 #' Fits as data frames
 #'
 #' Methods of `generics::tidy()`, `glance()` and `augment()`, which broom exports too: a row for each bandwidth,
-#' component, coefficient or effect; one row for the fit; the data with what was fitted to each row.
+#' component, coefficient or effect; one row for the fit; the data with what was fitted to each row, where these are
+#' [model.frame()] of a fit made by a formula, and else the inputs and the `response`.
 #'
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()],
-#'   [kernel_ridge()], [gp_fit()], [sinkhorn()] or [permanova()] returned
-#' @param newdata places; by default the fit's own points
+#'   [kernel_ridge()], [gp_fit()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a
+#'   [test][kernweave_test]
+#' @param data for `augment()`: the data that were fitted, with the columns that the formula does not have. Rows that
+#'   `na.action` left out are left out of them, too
+#' @param newdata other places than the fit's own
 #' @param se_fit,conf.level,interval standard errors, and what `.lower` and `.upper` are
 #' @param ... not used
 #' @return A data frame.
@@ -45,30 +49,50 @@ glance.local_reg <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.kde_lazy <- function(x, newdata = NULL, ...) {
+augment.kde_lazy <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
+  out <- augmented_rows(x, data, newdata)
   if (is.null(newdata)) x["na.action"] <- list(NULL)
-  data.frame(augmented_points(x, newdata), .fitted = unname(predict(x, newdata)), check.names = FALSE)
+  out$.fitted <- unname(predict(x, newdata))
+  out
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.local_reg <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
-                              conf.level = 0.95, ...) {
+augment.local_reg <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
+                              interval = c("none", "confidence", "prediction"), conf.level = 0.95, ...) {
   refuse_more(...)
+  interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  out <- augmented_rows(x, data, newdata)
   if (is.null(newdata)) x["na.action"] <- list(NULL)
   found <- predict(x, newdata, se.fit = se_fit, interval = interval, level = conf.level)
-  out <- data.frame(augmented_points(x, newdata), check.names = FALSE)
   fit <- if (se_fit) found$fit else found
-  out$.fitted <- unname(if (is.matrix(fit)) fit[, 1] else fit)
+  out$.fitted <- unname(if (interval == "none") fit else fit[, 1])
   if (is.null(newdata)) out$.resid <- unname(residuals(x))
   if (se_fit) out$.se.fit <- unname(found$se.fit)
-  if (is.matrix(fit)) out[c(".lower", ".upper")] <- unname(fit[, 2:3])
+  if (interval != "none") out[c(".lower", ".upper")] <- unname(fit[, 2:3])
   out
 }
 
-# The fit's own rows are those that were complete, whatever its na.action.
-augmented_points <- function(x, newdata) if (is.null(newdata)) as.data.frame(strip_term(x$x)) else newdata
+# The rows that were fitted, those that were complete whatever the na.action, or those of new data.
+augmented_rows <- function(x, data, newdata) {
+  if (!is.null(newdata)) return(data.frame(newdata, check.names = FALSE))
+  if (!is.null(data)) return(rows_of_fit(x, data))
+  if (!is.null(x$terms)) return(structure(x$model, terms = NULL, na.action = NULL))
+  out <- data.frame(strip_term(x$x), check.names = FALSE)
+  if (!is.null(x[["residuals"]])) out$response <- unname(x$fitted.values + x[["residuals"]])
+  out
+}
+
+rows_of_fit <- function(x, data) {
+  n <- nrow(x$x)
+  if (length(x$na.action) && NROW(data) == n + length(x$na.action)) data <- data[-x$na.action, , drop = FALSE]
+  if (!is.data.frame(data) || nrow(data) != n) {
+    abort("shape", "`data` must be the data frame that was fitted, of ", counted(n, "row"), ", not ", describe(data),
+          " of ", counted(NROW(data), "row"), "; other places are `newdata`")
+  }
+  data
+}
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
@@ -98,11 +122,12 @@ glance.kpca_lazy <- function(x, ...) data.frame(nobs = nobs(x), k = length(x$val
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.kpca_lazy <- function(x, newdata = NULL, ...) {
+augment.kpca_lazy <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
   scores <- if (is.null(newdata)) x$scores else predict(x, newdata)
-  colnames(scores) <- paste0(".fitted", colnames(scores))
-  data.frame(augmented_points(x, newdata), scores, check.names = FALSE)
+  out <- augmented_rows(x, data, newdata)
+  out[paste0(".fitted", colnames(scores))] <- unname(scores)
+  out
 }
 
 #' @rdname tidy-fits
@@ -123,9 +148,9 @@ glance.rbf_interpolate <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.rbf_interpolate <- function(x, newdata = NULL, ...) {
+augment.rbf_interpolate <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
-  out <- data.frame(augmented_points(x, newdata), check.names = FALSE)
+  out <- augmented_rows(x, data, newdata)
   out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
   if (is.null(newdata)) out$.resid <- unname(x$residuals)
   out
@@ -134,9 +159,15 @@ augment.rbf_interpolate <- function(x, newdata = NULL, ...) {
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.kernel_ridge <- function(x, conf.level = 0.95, ...) {
-  found <- marginal_effects(x, level = conf.level)
-  data.frame(unclass(found)[c("term", "contrast", "estimate", "std.error", "statistic", "p.value", "conf.low",
-                              "conf.high")], row.names = NULL)
+  tidy.marginal_effects(marginal_effects(x, level = conf.level))
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.marginal_effects <- function(x, ...) {
+  refuse_more(...)
+  columns <- c("term", "contrast", "estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high")
+  data.frame(unclass(x)[intersect(columns, names(x))], row.names = NULL)
 }
 
 #' @rdname tidy-fits
@@ -148,10 +179,10 @@ glance.kernel_ridge <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.kernel_ridge <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
-                                 conf.level = 0.95, ...) {
+augment.kernel_ridge <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
+                                 interval = c("none", "confidence", "prediction"), conf.level = 0.95, ...) {
   refuse_more(...)
-  augment.local_reg(x, newdata, se_fit, interval, conf.level)
+  augment.local_reg(x, data, newdata, se_fit, interval, conf.level)
 }
 
 #' @rdname tidy-fits
@@ -180,10 +211,10 @@ glance.gp_fit <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.gp_fit <- function(x, newdata = NULL, se_fit = TRUE, interval = c("none", "confidence", "prediction"),
-                           conf.level = 0.95, ...) {
+augment.gp_fit <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
+                           interval = c("none", "confidence", "prediction"), conf.level = 0.95, ...) {
   refuse_more(...)
-  augment.local_reg(x, newdata, se_fit, interval, conf.level)
+  augment.local_reg(x, data, newdata, se_fit, interval, conf.level)
 }
 
 #' @rdname tidy-fits
@@ -196,5 +227,22 @@ tidy.sinkhorn <- function(x, ...) {
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.sinkhorn <- function(x, ...) {
-  data.frame(n.x = length(x$f), n.y = length(x$g), iterations = x$iterations, marginal.error = x$marginal_error)
+  data.frame(n.x = length(x$f), n.y = length(x$g), epsilon = x$epsilon, value = x$value, cost = x$cost,
+             iterations = x$iterations, marginal.error = x$marginal_error)
 }
+
+# As the broom package has them of other tests.
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.kernweave_test <- function(x, ...) {
+  refuse_more(...)
+  estimates <- as.list(unname(x$estimate))
+  names(estimates) <- if (length(estimates) == 1) "estimate" else sprintf("estimate%d", seq_along(estimates))
+  about <- list(statistic = x$statistic, p.value = x$p.value, parameter = x$parameter, method = x$method,
+                alternative = x$alternative)
+  data.frame(c(estimates, about[lengths(about) > 0]), row.names = NULL)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.kernweave_test <- function(x, ...) tidy.kernweave_test(x, ...)

@@ -220,6 +220,8 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' are scaled as it has them, the boxes of each level, how many classes of pairs of boxes are left out, have a series
 #' or are split, the pairs that are near, what shares of the work they are, and the bound.
 #'
+#' `dplyr::explain()` and `generics::explain()` know these methods, too, in whatever order packages are attached.
+#'
 #' @param x a lazy tensor, a lazy reduction, or an operator that [approximate()] returned
 #' @param index for a lazy tensor: the axis folded away by a sum
 #' @param cuda `TRUE` shows the code that a GPU is given, too; there need not be one
@@ -233,10 +235,24 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' explain(exp(-sum(d * d) / 2))
 #' explain(exp(-sum(d * d) / 2), cuda = TRUE)
 #' explain(approximate(kernel_gaussian(x)))
+#' @rawNamespace
+#' S3method(dplyr::explain, lazy_tensor)
+#' S3method(dplyr::explain, lazy_reduction)
+#' S3method(dplyr::explain, linear_op)
+#' S3method(generics::explain, lazy_tensor)
+#' S3method(generics::explain, lazy_reduction)
+#' S3method(generics::explain, linear_op)
 explain <- function(x, ...) UseMethod("explain")
 
+# Of what is not ours, the explain() that this one stands before on the search path: dplyr's, perhaps.
 #' @export
 explain.default <- function(x, ...) {
+  places <- search()
+  own <- match(paste0("package:", utils::packageName()), places, nomatch = length(places))
+  for (place in utils::tail(places, -own)) {
+    other <- get0("explain", as.environment(place), mode = "function", inherits = FALSE)
+    if (!is.null(other)) return(other(x, ...))
+  }
   abort("input", "`x` must be a lazy tensor, a lazy reduction or what approximate() returned, not ", describe(x),
         "; see Vi() and Vj()")
 }

@@ -1,4 +1,4 @@
-# What new data are to a fit, and what base R's methods and other packages' generics find in one.
+# What new data are to a fit, and what base R's methods find in one.
 
 set.seed(11)
 plots <- data.frame(clay = stats::runif(40), slope = stats::runif(40, 0, 9), kind = factor(rep(c("oak", "fir"), 20)))
@@ -220,4 +220,12 @@ test_that("effects by shifted columns and means over grids of the model frame go
   at <- expand.grid(kind = process$trend$xlevels$kind, clay = 0.5)
   X <- model.matrix(stats::delete.response(process$trend$terms), at, contrasts.arg = process$trend$contrasts)
   expect_equal(drop(X %*% coef(process)), predict(process, at, type = "trend"), ignore_attr = TRUE)
+})
+
+test_that("the quantiles of a fit's residuals are drawn against the normal", {
+  fit <- local_reg(yield ~ clay, plots, bandwidth = 1)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_equal(stats::qqnorm(fit, main = "left"), stats::qqnorm(residuals(fit)))
+  expect_error(stats::qqnorm(kde_lazy(places)), "no residuals", class = "kernweave_error_unsupported")
 })

@@ -35,7 +35,7 @@ test_that("print, summary, data frames and criteria tell the same", {
   fixed <- generics::tidy(update(map, nugget = 4000))
   expect_identical(is.na(fixed$conf.low), fixed$term == "nugget")
   expect_equal(generics::glance(map)$BIC, stats::BIC(map))
-  expect_named(generics::augment(map, few[1:3, ], interval = "confidence"),
+  expect_named(generics::augment(map, newdata = few[1:3, ], interval = "confidence"),
                c(names(few), ".fitted", ".se.fit", ".lower", ".upper"))
 })
 

@@ -72,7 +72,7 @@ test_that("autoplot() draws the same by ggplot2", {
     }
     drawn <- ggplot2::autoplot(pictures$ridge, which = "gcv")
     expect_silent(built <- ggplot2::ggplot_build(drawn))
-    expect_equal(built$data[[1]]$y, log10(pictures$ridge$gcv$gcv))
+    expect_equal(built$data[[1]]$y, log10(pictures$ridge$gcv$criterion))
     expect_identical(built$plot$labels$x, "lambda")
   })
 })
@@ -112,7 +112,7 @@ test_that("curves and surfaces are predictions, with intervals", {
 test_that("a ridge regression shows residuals, its criterion, or effects", {
   fit <- kernel_ridge(medv ~ rm + lstat, MASS::Boston[1:80, ])
   expect_equal(layer(fit, "points"), data.frame(x = unname(fitted(fit)), y = unname(residuals(fit))))
-  expect_equal(layer(fit, "curve", "gcv"), data.frame(x = fit$gcv$lambda, y = fit$gcv$gcv))
+  expect_equal(layer(fit, "curve", "gcv"), data.frame(x = fit$gcv$lambda, y = fit$gcv$criterion))
   effects <- marginal_effects(fit)
   drawn <- pictured(fit, "effects")
   widths <- vapply(MASS::Boston[1:80, rownames(effects)], stats::sd, 0)

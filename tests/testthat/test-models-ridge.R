@@ -251,12 +251,12 @@ test_that("augment() has the rows that were complete, and takes no standard erro
     all <- generics::augment(fit)
     expect_equal(all$.fitted, unname(fitted(fit))[complete], label = class(fit)[1])
     expect_equal(all$.resid, unname(residuals(fit))[complete])
-    expect_equal(generics::augment(fit, se_fit = FALSE), all[c("Temp", ".fitted", ".resid")])
+    expect_equal(generics::augment(fit, se_fit = FALSE), all[c("Ozone", "Temp", ".fitted", ".resid")])
     both <- generics::augment(fit, se_fit = FALSE, interval = "confidence")
     expect_equal(both$.upper - both$.fitted, both$.fitted - both$.lower)
   }
   density <- kde_lazy(~Ozone, holes, na.action = na.exclude)
-  expect_identical(generics::augment(density)$Ozone, as.double(holes$Ozone[complete]))
+  expect_identical(generics::augment(density)$Ozone, holes$Ozone[complete])
 })
 
 test_that("several responses have a summary, weights of observations no intervals, and data their own variables", {

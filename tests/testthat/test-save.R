@@ -1,15 +1,5 @@
 # Lazy objects are plain data: they survive saveRDS, a fresh process, and settings travel with them.
 
-# Runs lines of R in a process of its own, to which the package is known but not attached; what the last one gives.
-in_new_process <- function(lines) {
-  answer <- tempfile(fileext = ".rds")
-  script <- tempfile(fileext = ".R")
-  opening <- sprintf(".libPaths(%s)", deparse(dirname(system.file(package = "kernweave"))))
-  writeLines(c(opening, "answer <- {", lines, "}", sprintf("saveRDS(answer, %s)", deparse(answer))), script)
-  said <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = TRUE, stderr = TRUE)
-  if (file.exists(answer)) readRDS(answer) else paste(said, collapse = "\n")
-}
-
 test_that("a lazy reduction is computed in a fresh process as here, its gradient too", {
   set.seed(7)
   x <- matrix(stats::rnorm(12), 4)
