@@ -1,0 +1,130 @@
+# Bandwidths of a local regression: criteria, and the search for the least.
+
+# Mean square of what each observation differs from its fit without it: its residual over 1 less its leverage, or,
+# where that is little and rounding would show, a pass without it.
+local_cv <- function(part, degree, h, fit = NULL) {
+  fit <- fit %or% line_values(part, degree, h, part$x, seq_len(nrow(part$x)), errors = FALSE)
+  left_out <- (part$y - fit$fit) / (1 - fit$leverage)
+  lone <- which(fit$narrow | 1 - fit$leverage < 1e-3)
+  if (length(lone)) {
+    without <- pair_values(part, degree, h, part$x[lone, , drop = FALSE], lone, left_out = TRUE)
+    left_out[lone, ] <- part$y[lone, ] - without$fit
+  }
+  sum(part$w * left_out^2) / sum(part$w)
+}
+
+local_aicc <- function(part, degree, h) {
+  n <- nrow(part$x)
+  fit <- local_values(part, degree, h, part$x, seq_len(n))
+  spread <- sum(part$w * (part$y - fit$fit)^2) / sum(part$w)
+  v1 <- sum(fit$leverage)
+  if (n - v1 - 2 <= 0) return(Inf)
+  log(spread) + (1 + v1 / n) / (1 - (v1 + 2) / n)
+}
+
+local_bandwidth <- function(part, degree, bandwidth, control, names) {
+  D <- ncol(part$x)
+  spans <- apply(part$x, 2, function(v) diff(range(v)))
+  spans[spans == 0] <- 1  # of rows that weigh something
+  found <- if (is.numeric(bandwidth)) list(h = check_widths(bandwidth, D), method = "given")
+           else searched_widths(part, degree, choice_of(bandwidth[1], c("cv", "aicc"), "bandwidth"), control, spans)
+  names(found$h) <- names
+  c(found, list(limits = 100 * spans))
+}
+
+check_widths <- function(bandwidth, D) {
+  if (!length(bandwidth) %in% c(1, D)) {
+    abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
+  }
+  right <- is.finite(bandwidth) & bandwidth > 0
+  if (!all(right)) abort("value", "`bandwidth` must be positive and finite, not ", format(bandwidth[!right][1]))
+  rep_len(as.numeric(bandwidth), D)
+}
+
+# A criterion has many minima, and narrow ones. They are looked for on a grid and on at most 500 rows; the best of them
+# are polished there, and the best two of these on four times as many rows, until all are there.
+searched_widths <- function(part, degree, method, control, spans) {
+  bounds <- log_bounds(control, 1e-3 * spans, 100 * spans)
+  criterion <- if (method == "cv") local_cv else local_aicc
+  n <- nrow(part$x)
+  rows <- min(n, 500)
+  starts <- NULL
+  repeat {
+    some <- part_rows(part, unique(round(seq(1, n, length.out = rows))))
+    f <- function(h) criterion(some, degree, exp(pmin(pmax(h, bounds$lower), bounds$upper)))
+    best <- best_minimum(f, starts %or% grid_minima(f, log(spans)), bounds, control)
+    if (control$verbose) {
+      message(method, " of ", counted(rows, "row"), ": ", format(best$value, digits = 8), " at ",
+              paste(format(exp(best$par), digits = 4), collapse = ", "))
+    }
+    if (rows == n) return(list(h = exp(best$par), method = method, criterion = best$value))
+    more <- min(4 * rows, n)
+    wide <- lapply(best$others, function(h) h > log(10 * spans))
+    starts <- Map(function(h, wide) ifelse(wide, h, h - log(more / rows) / (length(h) + 4)), best$others, wide)
+    # A variable that said nothing may say something to more rows.
+    if (any(wide[[1]])) starts <- c(starts, list(ifelse(wide[[1]], log(spans / 2), starts[[1]])))
+    rows <- more
+  }
+}
+
+part_rows <- function(part, rows) lapply(part, function(v) if (is.matrix(v)) v[rows, , drop = FALSE] else v[rows])
+
+# The best places of a grid, which goes from bandwidths that see no difference to those that see the nearest alone. From
+# three places, each variable in turn goes to its best level until none does; of all places seen, those that have no
+# better one beside them are minima.
+grid_minima <- function(f, unit, most = 4) {
+  D <- length(unit)
+  levels <- log(c(100, 2 * 0.0015^seq(0, 1, length.out = if (D == 1) 23 else 11)))
+  seen <- list()
+  value <- function(at) {
+    key <- paste(at, collapse = " ")
+    if (is.null(seen[[key]])) seen[[key]] <<- list(at = at, value = f(unit + levels[at]))
+    seen[[key]]$value
+  }
+  for (at in lapply(1 + 0:2 * length(levels) %/% 3, rep, D)) repeat {
+    from <- at
+    for (k in seq_len(D)) {
+      at[k] <- which.min(vapply(seq_along(levels), function(level) value(replace(at, k, level)), 0))
+    }
+    if (identical(at, from)) break
+  }
+  places <- do.call(rbind, lapply(seen, `[[`, "at"))
+  values <- vapply(seen, `[[`, 0, "value")
+  least <- Filter(function(i) {
+    beside <- rowSums(abs(sweep(places, 2, places[i, ]))) == 1
+    all(values[beside] >= values[i])
+  }, which(is.finite(values)))
+  if (!length(least)) abort("data", "so few rows have no criterion for a bandwidth; give `bandwidth` as numbers")
+  lapply(utils::head(least[order(values[least])], most), function(i) unit + levels[places[i, ]])
+}
+
+# From each start roughly, and from the best of what is found to the end. `others`: the best two, to go on from.
+best_minimum <- function(f, starts, bounds, control) {
+  rough <- control
+  rough$tol <- max(control$tol, 1e-2)
+  found <- lapply(starts, function(start) minimised(f, start, bounds, rough))
+  found <- found[order(vapply(found, `[[`, 0, "value"))]
+  best <- minimised(f, found[[1]]$par, bounds, control)
+  found[[1]] <- best
+  c(best, list(others = lapply(utils::head(found, 2), `[[`, "par")))
+}
+
+# By differences, which cost a pass each; one variable by golden section.
+minimised <- function(f, start, bounds, control) {
+  start <- pmin(pmax(start, bounds$lower), bounds$upper)
+  if (length(start) == 1) {
+    ends <- pmin(pmax(start + log(2) * c(-1, 1), bounds$lower), bounds$upper)
+    found <- stats::optimize(f, ends, tol = sqrt(control$tol) * 1e-2)
+    if (min(abs(found$minimum - ends)) > 1e-3) return(list(par = found$minimum, value = found$objective))
+    start <- found$minimum
+  }
+  from <- f(start)
+  finite <- function(h) {
+    value <- f(h)
+    if (is.finite(value)) value else from + 1e3 * (1 + abs(from))
+  }
+  found <- stats::optim(start, finite, method = "L-BFGS-B", lower = bounds$lower, upper = bounds$upper,
+                        control = list(factr = control$tol * 1e-2 / .Machine$double.eps, maxit = control$max_iter,
+                                       fnscale = max(abs(from), 1e-300)))
+  list(par = found$par, value = found$value)
+}

@@ -1,0 +1,155 @@
+# The passes over pairs of a local regression: weighed sums of products, and the lines that solve them.
+
+# Fits at places, with their leverages, effective numbers of observations, and `square`, which variances are made of:
+# the sum over observations of the square of each one's share over its weight. `rows`: those that the places are.
+local_values <- function(part, degree, h, at, rows = NULL) {
+  found <- line_values(part, degree, h, at, rows)
+  again <- which(found$narrow)
+  if (length(again)) {
+    near <- pair_values(part, degree, h, at[again, , drop = FALSE], rows[again])
+    for (name in names(found)) {
+      if (is.matrix(found[[name]])) found[[name]][again, ] <- near[[name]] else found[[name]][again] <- near[[name]]
+    }
+  }
+  found
+}
+
+# By products with columns, coordinates from the mean of all observations. `narrow`: where rounding may show, since what
+# is in reach is far from that mean for its width.
+line_values <- function(part, degree, h, at, rows = NULL, errors = TRUE) {
+  centre <- colMeans(part$x)
+  x <- t((t(part$x) - centre) / h)
+  at <- t((t(at) - centre) / h)
+  near <- sqdist(Vi(at), Vj(x)) / 2
+  shift <- if (is.null(rows)) max(Vj(log(part$w)) - near, index = "j", drop = TRUE) else log(part$w[rows])
+  solved_line(line_moments(part, exp(-near - Vi(shift)), if (degree == 1) x, errors), at, part, h)
+}
+
+# Pair by pair, coordinates from the heaviest observation at each place: slower, and right at any distance.
+# `left_out`: without the observations that the places are.
+pair_values <- function(part, degree, h, at, rows = NULL, left_out = FALSE) {
+  logs <- Vj(log(part$w)) - sum(((Vj(part$x) - Vi(at)) / h)^2) / 2
+  if (left_out) logs <- lazy_if(Vi(rows) != col_index(), logs, -Inf)
+  from <- list(anchor = at, shift = log(part$w[rows]))
+  if (is.null(rows) || left_out) {
+    heaviest <- reduction(logs, "max_argmax")
+    from <- list(anchor = part$x[as.vector(heaviest$index), , drop = FALSE], shift = as.vector(heaviest$value))
+  }
+  W <- exp(logs - Vi(from$shift))
+  x <- if (degree == 1) (Vj(part$x) - Vi(from$anchor)) / h
+  solved_line(pair_moments(part, W, x, errors = !left_out), t(t(at - from$anchor) / h), part, h)
+}
+
+# --- moments ------------------------------------------------------------------------------------------------
+
+# Weighed sums of products of 1 and the coordinates `x` with each other and with the responses. `long`: the same of
+# squared weights over those of the observations. `decay`: weights without those.
+line_moments <- function(part, decay, x, errors) {
+  one <- cbind(rep(1, nrow(part$x)), x)
+  q <- ncol(part$y)
+  pairs <- lower_pairs(ncol(one))
+  squares <- part$w * one[, pairs[, 1], drop = FALSE] * one[, pairs[, 2], drop = FALSE]
+  of_y <- one[, rep(seq_len(ncol(one)), each = q), drop = FALSE] *
+    (part$w * response_about(part))[, rep(seq_len(q), ncol(one)), drop = FALSE]
+  named_moments(decay %*% cbind(squares, of_y), if (errors) decay^2 %*% cbind(squares, part$w^2), ncol(one))
+}
+
+# The same pair by pair.
+pair_moments <- function(part, W, x, errors) {
+  m <- if (is.null(x)) Pm(1) else c(Pm(1), x)
+  pairs <- lower_pairs(width(m))
+  squares <- if (is.null(x)) m else m[, , pairs[, 1]] * m[, , pairs[, 2]]
+  sums <- c(W * squares, W * tensorprod(m, Vj(response_about(part))))
+  if (errors) sums <- c(sums, W^2 / Vj(part$w) * squares, W^2)
+  sums <- reduction(sums, "sum")
+  first <- seq_len(nrow(pairs) + width(m) * ncol(part$y))
+  named_moments(sums[, first, drop = FALSE], if (errors) sums[, -first, drop = FALSE], width(m))
+}
+
+response_about <- function(part) sweep(part$y, 2, mean_response(part))
+mean_response <- function(part) colSums(part$w * part$y) / sum(part$w)
+
+# The products of a symmetric matrix that are summed: those of its lower triangle, column by column.
+lower_pairs <- function(p) which(lower.tri(diag(p), diag = TRUE), arr.ind = TRUE)
+
+named_moments <- function(sums, long, p) {
+  places <- matrix(0L, p, p)
+  places[lower_pairs(p)] <- seq_len(p * (p + 1) / 2)
+  places <- pmax(places, t(places))
+  square <- function(sums) array(unname(sums)[, places], c(nrow(sums), p, p))
+  list(M = square(sums), Y = unname(sums)[, -seq_len(max(places)), drop = FALSE],
+       long = if (!is.null(long)) square(long), kish = if (!is.null(long)) unname(long)[, ncol(long)])
+}
+
+# --- lines --------------------------------------------------------------------------------------------------
+
+# Lines through the mean of what is in reach, `away` the places. Where that has no width in a direction the line is
+# level there.
+solved_line <- function(moments, away, part, h) {
+  D <- dim(moments$M)[2] - 1
+  k <- seq_len(D)
+  mass <- moments$M[, 1, 1]
+  mean <- matrix(moments$M[, 1, 1 + k] / mass, length(mass), D)
+  raw <- moments$M[, 1 + k, 1 + k, drop = FALSE] / mass
+  S <- raw
+  for (a in k) for (b in k) S[, a, b] <- S[, a, b] - mean[, a] * mean[, b]
+  step <- away[, k, drop = FALSE] - mean
+  solved <- solve_each(S, step, raw, level_width(part$x[, k, drop = FALSE], h))
+  slope <- solved$x / mass
+  q <- ncol(part$y)
+  constant <- moments$Y[, seq_len(q), drop = FALSE] / mass
+  fit <- sweep(constant, 2, mean_response(part), "+")
+  for (a in k) fit <- fit + slope[, a] * (moments$Y[, a * q + seq_len(q), drop = FALSE] - mean[, a] * constant * mass)
+  out <- list(fit = fit, leverage = 1 / mass + rowSums(slope * step), narrow = solved$narrow)
+  if (is.null(moments$long)) return(out)
+  c(out, list(square = squared_shares(moments$long, mass, mean, slope), neff = mass^2 / moments$kish))
+}
+
+# Of the shares that observations have in a fit.
+squared_shares <- function(long, mass, mean, slope) {
+  out <- long[, 1, 1] / mass^2
+  for (a in seq_len(ncol(mean))) {
+    cross <- long[, 1, a + 1] - mean[, a] * long[, 1, 1]
+    out <- out + 2 / mass * slope[, a] * cross
+    for (b in seq_len(ncol(mean))) {
+      both <- long[, a + 1, b + 1] - mean[, a] * long[, 1, b + 1] - mean[, b] * cross
+      out <- out + slope[, a] * slope[, b] * both
+    }
+  }
+  out
+}
+
+# The variance below which lines become level: a small part of the kernel's, or of all observations' where that is less.
+level_width <- function(x, h) {
+  all <- colMeans(sweep(x, 2, colMeans(x))^2) / h[seq_len(ncol(x))]^2
+  1e-10 * ifelse(all > 0, pmin(1, all), 1)
+}
+
+# Many small systems at once, by Cholesky; a direction whose width is below `level` is left out, by degrees. `narrow`:
+# where the rounding of `raw`, the squares about the origin, may show in S.
+solve_each <- function(S, b, raw, level) {
+  D <- ncol(b)
+  L <- array(0, dim(S))
+  narrow <- logical(nrow(b))
+  for (k in seq_len(D)) for (i in k:D) {
+    left <- S[, i, k]
+    for (l in seq_len(k - 1)) left <- left - L[, i, l] * L[, k, l]
+    if (i == k) {
+      narrow <- narrow | left < 2e-7 * raw[, k, k]
+      left <- pmax(left, 0)
+      L[, k, k] <- sqrt(left + level[k] * (level[k] / left)^3)
+    } else {
+      L[, i, k] <- left / L[, k, k]
+    }
+  }
+  x <- b
+  for (k in seq_len(D)) {
+    for (l in seq_len(k - 1)) x[, k] <- x[, k] - L[, k, l] * x[, l]
+    x[, k] <- x[, k] / L[, k, k]
+  }
+  for (k in rev(seq_len(D))) {
+    for (l in seq_len(D)[seq_len(D) > k]) x[, k] <- x[, k] - L[, l, k] * x[, l]
+    x[, k] <- x[, k] / L[, k, k]
+  }
+  list(x = x, narrow = narrow)
+}
