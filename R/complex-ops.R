@@ -10,7 +10,7 @@ parts_of <- function(x) {
 
 plus <- function(a, b) if (is.null(a)) b else if (is.null(b)) a else a + b
 minus <- function(a, b) if (is.null(b)) a else if (is.null(a)) -b else a - b
-times <- function(a, b) if (!is.null(a) && !is.null(b)) a * b
+real_times <- function(a, b) if (!is.null(a) && !is.null(b)) a * b
 over <- function(a, b) if (!is.null(a)) a / b
 
 # From parts, one of which is there; what is a number becomes a formula where the other part is one.
@@ -31,6 +31,7 @@ complex_operator <- function(symbol, e1, e2) {
     "^" = complex_power(e1, e2),
     "==" = complex_equal(a, b),
     "!=" = !complex_equal(a, b),
+    "|" = complex_operation("Scalprod", list(x = e1, y = e2)),
     abort("unknown_op", "`", symbol, "` is not defined for complex lazy tensors: there is no order; Re(), Im() and ",
           "Mod() are real formulas")
   )
@@ -41,13 +42,14 @@ complex_sign <- function(symbol, x) {
          abort("unknown_op", "`", symbol, "` is not defined for complex lazy tensors"))
 }
 
-complex_times <- function(a, b) {
+# `times` may be any product.
+complex_times <- function(a, b, times = real_times) {
   list(re = minus(times(a$re, b$re), times(a$im, b$im)), im = plus(times(a$re, b$im), times(a$im, b$re)))
 }
 
 complex_over <- function(a, b) {
   if (is.null(b$im)) return(list(re = over(a$re, b$re), im = over(a$im, b$re)))
-  size <- plus(times(b$re, b$re), times(b$im, b$im))
+  size <- plus(real_times(b$re, b$re), real_times(b$im, b$im))
   lapply(complex_times(a, list(re = b$re, im = -b$im)), over, size)
 }
 
@@ -79,6 +81,37 @@ complex_equal <- function(a, b) {
   parts <- list(if (!is.null(a$re) || !is.null(b$re)) same(a$re, b$re),
                 if (!is.null(a$im) || !is.null(b$im)) same(a$im, b$im))
   Reduce(`&`, Filter(Negate(is.null), parts))
+}
+
+# Operations by the engine's names. Lengths are those of the parts one behind the other; what is linear in each argument
+# is so in the parts.
+complex_lengths <- c("SqNorm2", "Norm2", "SqDist", "Euclidean")
+complex_choices <- c("Elem", "ElemT", "Extract", "ExtractT")
+complex_products <- c("Scalprod", "MatVecMult", "VecMatMult", "TensorProd", "MatMult", "Kron", "TensorDot")
+
+complex_operation <- function(op, args, attributes = NULL) {
+  x <- args[[1]]
+  beside <- Find(is_lazy_complex, args)
+  behind <- function(z) c(z$re, z$im)
+  if (op %in% complex_lengths) {
+    return(lazy_call(op, lapply(unname(args), function(arg) behind(as_complex_of(arg, beside)))))
+  }
+  if (op %in% complex_choices) return(each_part(x, function(part) lazy_call(op, list(part), attributes)))
+  if (op %in% complex_products) {
+    product <- function(a, b) if (!is.null(a) && !is.null(b)) operation(op, list(x = a, y = b), attributes)
+    return(complex_from(complex_times(parts_of(x), parts_of(args[[2]]), product)))
+  }
+  if (op == "Select" && !is_lazy_complex(x)) {
+    chosen <- lapply(args[-1], as_complex_of, beside)
+    return(new_complex(lazy_if(x, chosen$y$re, chosen$z$re), lazy_if(x, chosen$y$im, chosen$z$im)))
+  }
+  switch(op, Square = x * x, Rsqrt = 1 / sqrt(x), Normalize = x * rsqrt(sqnorm2(x)), refuse_complex(op))
+}
+
+refuse_complex <- function(op) {
+  known <- kernweave_operations()
+  abort("unsupported", known$fn[match(op, known$name)], "() of complex formulas is not defined; Re(), Im() and Mod() ",
+        "are real formulas")
 }
 
 # Name -> parts of the function, from those of its argument.
@@ -151,9 +184,14 @@ by_parts <- function(x, f, ...) {
   x <- as_whole(x)
   complex_result(list(f(x$re, ...), f(x$im, ...)))
 }
-as_whole <- function(x) {
-  flat <- 0 * (row_index(need_extent(x, "i", "it")) + col_index(need_extent(x, "j", "it")))
-  each_part(x, function(part) if (has_axis(part, "i") && has_axis(part, "j")) part else part + flat)
+as_whole <- function(x, axes = c("i", "j")) {
+  whole <- whole_of(x)
+  for (axis in axes[vapply(axes, function(axis) has_axis(whole, axis), NA)]) {
+    n <- dim(whole)[match(axis, c("i", "j"))]
+    flat <- 0 * switch(axis, i = row_index, j = col_index)(if (!is.na(n)) n)
+    x <- each_part(x, function(part) if (has_axis(part, axis)) part else part + flat)
+  }
+  x
 }
 
 #' @export

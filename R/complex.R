@@ -1,7 +1,16 @@
 # Complex lazy tensors: pairs of a real part and an imaginary part, each a lazy tensor, or traced sums of them. The
 # engine has real numbers alone; what is complex is said here, in formulas of parts.
 
-new_complex <- function(re, im) asS4(structure(list(re = re, im = im), class = "lazy_complex"))
+# Both parts have as many components.
+new_complex <- function(re, im) {
+  if (is_lazy(re) && is_lazy(im) && width(re) != width(im)) {
+    n <- max(width(re), width(im))
+    repeated <- function(part) if (width(part) == 1) lazy_call("SumT", list(part), n) else part
+    re <- repeated(re)
+    im <- repeated(im)
+  }
+  asS4(structure(list(re = re, im = im), class = "lazy_complex"))
+}
 
 setOldClass("lazy_complex")
 
@@ -12,8 +21,11 @@ is_lazy_complex <- function(x) inherits(x, "lazy_complex")
 #' Complex data make a complex lazy tensor: `Vi(z)`, `Vj(z)`, `Pm(z)` and `Vij(z)` of complex numbers, a lazy tensor
 #' beside a complex number, as in `exp(2i * pi * Vi(x) * Vj(w))`, or `lazy_complex()` of two real ones. It knows
 #' `+ - * / ^ == !=`, `exp log sqrt sin cos sinh cosh`, `Re Im Mod Arg Conj abs`, `sum` and `mean` of components or, by
-#' `index`, of points, `reduction()` by these two, `%*%`, `crossprod` and `tcrossprod` (without a conjugate, as in base
-#' R), `rowSums` and its like, `diag`, `t`, `c`, `[` and `as.matrix`. Sums are complex numbers of R. `Re()`,
+#' `index`, of points, `reduction()` by these two, `%*%`, `crossprod`, `tcrossprod`, `|`, `matvecmult()` and its like
+#' (without a conjugate, as in base R), `norm2()`, `sqnorm2()`, `sqdist()`, `euclidean()` and `normalize()` (real
+#' lengths, as `Mod()` has them), `square()`, `rsqrt()`, `lazy_if()` between complex formulas, `elem()`, `extract()`,
+#' `rowSums` and its like, `diag`, `t`, `c`, `[` and `as.matrix`; other operations are errors of class
+#' `kernweave_error_unsupported`. Sums are complex numbers of R. `Re()`,
 #' `Im()`, `Mod()` and `Arg()` are real lazy tensors, which go wherever these go.
 #'
 #' Both parts are summed in one pass through the pairs. A function that [gradient()] differentiates may use complex
@@ -183,6 +195,7 @@ reduce_complex <- function(F, op, index, K, weight, call, drop, ...) {
   }
   check_places(K, row)
   if (!is_lazy(F$re)) abort("input", "`F` must be a lazy tensor, not traced sums of one")
+  F <- as_whole(F, strsplit(check_index(index), "")[[1]])
   R <- of_complex_numbers(reduce_several(list(F$re, F$im), row$fn, index, NULL, weight, FALSE, drop, ...))
   if (call && !length(free_operands(R))) run_reduction(R) else R
 }

@@ -186,6 +186,7 @@ describe <- function(x) {
   x <- plain_value(x)
   if (is.null(x)) return("NULL")
   if (inherits(x, c("lazy_tensor", "lazy_reduction"))) return(paste("a", sub("_", " ", class(x)[1])))
+  if (is_lazy_complex(x)) return("a complex lazy tensor")
   if (is_op(x)) return(paste("a linear operator of", size_text(x)))
   if (is.matrix(x)) return(paste("a", nrow(x), "x", ncol(x), typeof(x), "matrix"))
   if (is.array(x) && !is.object(x)) return(paste("an array of", paste(dim(x), collapse = " x ")))

@@ -68,7 +68,8 @@ has_axis <- function(x, axis) bitwAnd(type_of(x)[3], axis_bits[[axis]]) > 0L
 #' Is this a lazy tensor?
 #'
 #' @param x any object
-#' @return `TRUE` or `FALSE`
+#' @return `TRUE` or `FALSE`; `FALSE` of a complex one, see [lazy_complex()], whose parts `Re()` and `Im()` are lazy
+#'   tensors
 #' @seealso [Vi()] makes them; [is_reduction()]
 #' @export
 #' @examples

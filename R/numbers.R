@@ -3,6 +3,7 @@
 # What the generated functions call: with a lazy tensor among the arguments the result is lazy, else it is numbers.
 operation <- function(op, args, attributes = NULL, elementwise = FALSE) {
   args <- given(args, parent.frame())
+  if (any(vapply(args, is_lazy_complex, NA))) return(complex_operation(op, args, attributes))
   if (any(vapply(args, is_lazy, NA))) return(lazy_call(op, lazy_arguments(args), attributes))
   args <- Map(plain_numbers, args, names(args))
   if (elementwise) each_number(op, args, attributes) else of_one_point(op, args, attributes)

@@ -207,21 +207,24 @@ check_rkeops <- function(verbose = TRUE) {
 
 #' @rdname rkeops
 #' @export
-is.LazyTensor <- function(x) is_lazy(x)
+is.LazyTensor <- function(x) is_lazy(x) || is_lazy_complex(x)
 
 #' @rdname rkeops
 #' @export
-is.LazyParameter <- function(x) is_lazy(x) && width(x) == 1 && identical(axes_of_operands(x), "param")
+is.LazyParameter <- function(x) is.LazyTensor(x) && width(x) == 1 && identical(unique(axes_of_operands(x)), "param")
 
 #' @rdname rkeops
 #' @export
-is.LazyVector <- function(x) is_lazy(x) && "param" %in% axes_of_operands(x)
+is.LazyVector <- function(x) is.LazyTensor(x) && "param" %in% axes_of_operands(x)
 
 #' @rdname rkeops
 #' @export
-is.LazyMatrix <- function(x) is_lazy(x) && any(axes_of_operands(x) != "param")
+is.LazyMatrix <- function(x) is.LazyTensor(x) && any(axes_of_operands(x) != "param")
 
-axes_of_operands <- function(x) vapply(operands_of(x$formula), `[[`, "", "axis")
+axes_of_operands <- function(x) {
+  x <- if (is_lazy_complex(x)) whole_of(x) else x
+  vapply(operands_of(x$formula), `[[`, "", "axis")
+}
 
 #' @rdname rkeops
 #' @export

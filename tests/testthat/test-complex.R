@@ -122,7 +122,6 @@ test_that("a complex tensor says what it is, and what it is not", {
   expect_error(lazy_complex(1, 2), "lazy tensor", class = "kernweave_error_input")
   expect_error(exp1j(3), "lazy tensor", class = "kernweave_error_input")
   expect_error(Z %*% v[1:3], "5 points.*3 rows", class = "kernweave_error_shape")
-  expect_error(sqdist(Z, Vj(v)), class = "kernweave_error")
   expect_error(crossprod(Z), "`y` is needed", class = "kernweave_error_unsupported")
   expect_error(Z[3], "Z\\[I, \\]", class = "kernweave_error_index")
   for (bad in list(quote(cbind(Z, 1)), quote(rbind(1, Z)), quote(det(Z)), quote(kronecker(Z, diag(2))))) {
@@ -155,4 +154,64 @@ test_that("rows, columns and the diagonal of a complex tensor are those of its m
   expect_error(solve(Z, 1:4), "complex", class = "kernweave_error_unsupported")
   expect_error(plot(Z), "Mod\\(\\)", class = "kernweave_error_unsupported")
   expect_output(print(summary(Z)), "complex lazy tensor")
+})
+
+test_that("a part of one component counts for each of the other's, one without an axis for each of its points", {
+  m <- matrix(stats::rnorm(14), 7)
+  z <- matrix(complex(real = m, imaginary = 2), 7)
+  Z <- Vi(m) + 2i
+  expect_equal(sum(Z, index = "i"), matrix(colSums(z), 1))
+  expect_equal(as.vector(sum(sum(Z) * Vj(v), index = "j")), rowSums(z) * sum(v))
+  expect_equal(as.matrix(sum(c(Z, Vj(v)))), outer(rowSums(z), v, "+"))
+  expect_equal(as.vector(sum(sum(lazy_complex(Vi(x), Vi(m))), index = "i")), sum(2 * x) + 1i * sum(m))
+  expect_equal(as.vector(sum(Vi(u) + Pm(c(1i, 2, 3)), index = "i")), colSums(outer(u, c(1i, 2, 3), "+")))
+  uneven <- lazy_complex(Vi(x), Vj(y))
+  expect_equal(as.vector(sum(uneven, index = "j")), 5 * x + 1i * sum(y))
+  expect_equal(as.vector(mean(uneven, index = "i")), mean(x) + 1i * y)
+  expect_equal(reduction(uneven, "sum", index = "ij", drop = TRUE), 5 * sum(x) + 7i * sum(y))
+  expect_error(sum(Vi(u), index = "j"), "no variable along j", class = "kernweave_error_shape")
+})
+
+test_that("norms, distances, products and choices are those of complex numbers", {
+  a <- matrix(complex(real = stats::rnorm(14), imaginary = stats::rnorm(14)), 7)
+  b <- matrix(complex(real = stats::rnorm(10), imaginary = stats::rnorm(10)), 5)
+  A <- Vi(a)
+  B <- Vj(b)
+  pairs <- function(f) outer(1:7, 1:5, Vectorize(function(i, j) f(a[i, ], b[j, ])))
+  apart <- function(p, q) sum(Mod(p - q)^2)
+  same <- function(F, expected) expect_equal(as.matrix(F), expected, tolerance = 1e-12, label = deparse1(substitute(F)))
+  same(sqdist(A, B), pairs(apart))
+  same(euclidean(A, B), sqrt(pairs(apart)))
+  same(sqdist(Vi(Re(a)), B), pairs(function(p, q) apart(Re(p), q)))
+  same(sqdist(A, c(1i, 2)) * Vj(y), outer(apply(a, 1, apart, c(1i, 2)), y))
+  same(norm2(A) * Vj(y), outer(sqrt(rowSums(Mod(a)^2)), y))
+  same(sqnorm2(A) * Vj(y), outer(rowSums(Mod(a)^2), y))
+  same(sum(normalize(A) * B), (a / sqrt(rowSums(Mod(a)^2))) %*% t(b))
+  same(A | B, a %*% t(b))
+  same(A | Vj(Im(b)), a %*% t(Im(b)))
+  same((c(1i, 3) | A) * Vj(v), outer(drop(a %*% c(1i, 3)), v))
+  same(matvecmult(tensorprod(A, A), B)[, , 2], pairs(function(p, q) p[2] * sum(p * q)))
+  same(sum(kron(A, B, 2, 2)), outer(rowSums(a), rowSums(b)))
+  same(sum(square(A) * B), a^2 %*% t(b))
+  same(rsqrt(Vi(u)) * Vj(v), outer(1 / sqrt(u), v))
+  same(elem(A, 2) * Vj(v), outer(a[, 2], v))
+  same(extract(A, 2, 1) * Vj(v), outer(a[, 2], v))
+  same(lazy_if(Vi(x) < Vj(y), Vi(u) * Vj(v), 2i), ifelse(outer(x, y, "<"), outer(u, v), 2i))
+  gaussian <- function(z) sum(exp(-sqdist(Vi(z), Vj(b))))
+  expect_equal(as.matrix(gaussian(a)), exp(-pairs(apart)))
+  expect_equal(vjp(sum(norm2(lazy_complex(Vi(0 * x, name = "x"), 0)), index = "i", call = FALSE), "x"), 0 * x)
+})
+
+test_that("an operation without a complex meaning is refused under its name", {
+  Z <- Vi(u)
+  refused <- expression(manhattan(Z, Vj(v)), max2(Z, 1), cosine(Z, Vj(v)), lazy_atan2(Z, 1), relu(Z), erf(Z), sinc(Z),
+                        sigmoid(Z), xlogx(Z), clamp(Z, 0, 1), minkowski(Z, Vj(v), 3), lazy_if(Z, 1, 2), onehot(Z, 3),
+                        weighted_sqdist(1, Z, Vj(v)), hypot(1, Z), softplus(Z), polygamma(Z, 1), bspline(1:9, Z, 2))
+  for (call in refused) {
+    expect_error(eval(call), paste0(call[[1]], "() of complex formulas"), fixed = TRUE,
+                 class = "kernweave_error_unsupported")
+  }
+  expect_error(kernel_gaussian(Z, Z), "a complex lazy tensor", class = "kernweave_error_input")
+  expect_error(approximate(Z), "a complex lazy tensor", class = "kernweave_error_input")
+  expect_identical(c(is.LazyTensor(Z), is.LazyMatrix(Z), is.LazyVector(Pm(1i)), is.LazyParameter(Pm(1i))), rep(TRUE, 4))
 })
