@@ -65,6 +65,46 @@ struct Accumulate {
     L sums_[kVectors];
   };
 
+  // Fast path of states that keep the least term alone, of full strips one after the other: lanes as wide as terms note
+  // the column of the first that is less than all before. end() hands them over; where single terms have to be looked
+  // at it says no, and nothing has been done.
+  template <class State>
+  class Picking {
+   public:
+    KW_FN explicit Picking(State* states) : states_(states), next_{} {
+      M::vectors([&](int v) {
+        least_[v] = states[v].least;
+        column_[v] = next_;
+      });
+    }
+    KW_FN void add(const Strip& s) {
+      M::columns([&](int c) {
+        M::vectors([&](int v) {
+          const auto less = s.at[c][v] < least_[v];
+          column_[v] = less.v ? next_ : column_[v];
+          least_[v] = lesser(s.at[c][v], least_[v]);
+        });
+        next_ += 1;
+      });
+    }
+    // `index`: of the first column.
+    KW_FN bool end(PackIndex index, std::int64_t by_column) const {
+      bool right = states_->picks();
+      M::vectors([&](int v) { right = right && states_[v].picked(least_[v]); });
+      if (!right) return false;
+      M::vectors([&](int v) {
+        const PackIndex first{index.first + v * W * index.by_lane, index.by_lane};
+        states_[v].keep(least_[v], P::Places::of(first, column_[v], by_column));
+      });
+      return true;
+    }
+
+   private:
+    State* states_;
+    P least_[kVectors];
+    typename P::BitVector column_[kVectors], next_;
+  };
+
   // Are all terms plain to their states? One comparison serves a vector of rows, with the least plain term of its
   // columns.
   template <class State>
@@ -78,15 +118,23 @@ struct Accumulate {
     return all(plain);
   }
   // Takes in the terms of a full strip on the fast path, where there is one. Says no, having done nothing, where some
-  // term is not plain to its state.
+  // term is not plain to its state, and cannot be picked.
   template <class State>
-  static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights) {
+  static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights, PackIndex index,
+                               std::int64_t by_column) {
     if constexpr (State::kShort && State::kAdds) {
       Adding<State> adding(states);
       adding.add(s, weights);
       return adding.end();
     } else if constexpr (State::kShort) {
-      if (!all_plain(states, s)) return false;
+      if (!all_plain(states, s)) {
+        if constexpr (State::kPicks) {
+          Picking<State> picking(states);
+          picking.add(s);
+          return picking.end(index, by_column);
+        }
+        return false;
+      }
       if constexpr (State::kLooks)
         if (states->looks()) M::each([&](int c, int v) { states[v].look_at(s.at[c][v]); });
       return true;

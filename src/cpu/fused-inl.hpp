@@ -166,7 +166,7 @@ class FusedLoops {
   // or the reduction would lie in memory throughout.
   template <class Reduction>
   static KW_FN void take(const Frame& frame, const typename M::Ready& reduction, const Strip& s, std::int64_t left) {
-    if (left >= M::kColumns && Reduction::take(reduction, s)) return;
+    if (left >= M::kColumns && Reduction::take(reduction, frame, frame.columns - left, s)) return;
     typename M::Run now = {frame, frame.columns - left, left, s};
     const typename M::Ready copy = reduction;
     Reduction::take_memory(copy, &now);
@@ -182,6 +182,7 @@ class FusedLoops {
     static constexpr bool kAlsoSummed = kSummed;
     static constexpr bool kOneWeight = kWeight != Weight::difference,
                           kTells = kOneWeight && Here::kLastTells && Reduction::kSum,
+                          kPicks = Reduction::State::kPicks && !kSummed,
                           kShort = kTells || (kOneWeight && Reduction::kAddsShortly);
     using Way = std::conditional_t<kTells, Shortly, AsWritten>;
   };
@@ -202,6 +203,29 @@ class FusedLoops {
       take<typename Kind::Reduction>(frame, reduction, s, left);
       if constexpr (Kind::kAlsoSummed) take<typename Kind::Sum>(frame, sum, s, left);
     }
+  }
+
+  // Full strips of what keeps the least term alone, then the last one. Says no where that was not right.
+  template <class Kind>
+  static KW_FN bool pick_all(const Frame& frame) {
+    using Reduction = typename Kind::Reduction;
+    Places<typename Kind::Here> places(frame);
+    typename M::Ready reduction = M::ready(frame, places.last, {});
+    reduction.width = 1;
+    AsWritten way;
+    Strip s;
+    typename Reduction::Picking picking(reinterpret_cast<typename Reduction::State*>(reduction.states));
+    std::int64_t left = frame.columns;
+    for (; left >= M::kColumns; left -= M::kColumns, places.go_on(1)) {
+      places.template work<typename Kind::Fold>(&way, &s);
+      picking.add(s);
+    }
+    const Count& count = Reduction::count_of(reduction, frame);
+    if (!picking.end(Reduction::index_of(count, 0), count.by_column)) return false;
+    if (left == 0) return true;
+    places.template work<typename Kind::Fold>(&way, &s);
+    take<Reduction>(frame, reduction, s, left);
+    return true;
   }
 
   // Full strips of what adds up and has one weight, the short way. Goes on behind them, and says whether that was
@@ -263,6 +287,8 @@ class FusedLoops {
       }
       if (full * M::kColumns < frame.columns) run_steps(frame, full, full + 1);
     } else {
+      if constexpr (Kind::kPicks)
+        if (pick_all<Kind>(frame)) return;
       take_all<Kind>(frame);
     }
   }

@@ -77,6 +77,45 @@ struct PackMask {
   }
 };
 
+// A row number in every lane, in vectors of as many lanes as one has room for.
+template <class T>
+struct PackPlaces {
+  static constexpr int kPieces = sizeof(Index) / sizeof(T), kOfPiece = kVectorBytes / static_cast<int>(sizeof(Index));
+  using Bits = typename BitsOf<T>::Type;
+  typedef Bits Narrow __attribute__((vector_size(kVectorBytes)));
+  typedef Bits Part __attribute__((vector_size(kVectorBytes / kPieces), may_alias));
+  typedef Index Piece __attribute__((vector_size(kVectorBytes)));
+  Piece v[kPieces];
+
+  // Vector by vector: as a whole it would go through memory.
+  PackPlaces() = default;
+  KW_FN PackPlaces(const PackPlaces& other) { *this = other; }
+  KW_FN PackPlaces& operator=(const PackPlaces& other) {
+    for (int p = 0; p < kPieces; ++p) v[p] = other.v[p];
+    return *this;
+  }
+
+  KW_FN static Piece wide(const Narrow& numbers, int p) {
+    return __builtin_convertvector(reinterpret_cast<const Part*>(&numbers)[p], Piece);
+  }
+  // Of terms in some column each.
+  KW_FN static PackPlaces of(PackIndex first, Narrow column, Index by_column) {
+    PackPlaces places;
+    for (int p = 0; p < kPieces; ++p) {
+      Piece row;
+      for (int k = 0; k < kOfPiece; ++k) row[k] = p * kOfPiece + k;
+      places.v[p] = wide(column, p) * by_column + (row * first.by_lane + first.first);
+    }
+    return places;
+  }
+  KW_FN friend PackPlaces select(PackMask<T> test, PackPlaces yes, PackPlaces no) {
+    for (int p = 0; p < kPieces; ++p) yes.v[p] = wide(test.v, p) < 0 ? yes.v[p] : no.v[p];
+    return yes;
+  }
+  KW_FN friend Index lane(const PackPlaces& a, int k) { return a.v[k / kOfPiece][k % kOfPiece]; }
+  KW_FN friend void set_lane(PackPlaces* a, int k, Index number) { a->v[k / kOfPiece][k % kOfPiece] = number; }
+};
+
 // The compiler's vector types give arithmetic, comparison and choice for every instruction set alike; it
 // joins a product and a sum into one rounding where the instruction set can.
 template <class T>
@@ -85,6 +124,7 @@ struct Pack {
   using Mask = PackMask<T>;
   using Indices = PackIndex;
   using Place = Index;
+  using Places = PackPlaces<T>;
   using OfPlaces = Pack<double>;  // as wide as these
   using Bits = typename BitsOf<T>::Type;
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));

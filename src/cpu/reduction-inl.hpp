@@ -20,6 +20,7 @@ struct StripReduction {
   using State = Red<P>;
   using Takes = Accumulate<M>;
   using Adding = typename Takes::template Adding<State>;
+  using Picking = typename Takes::template Picking<State>;
   static constexpr bool kSum = std::is_same_v<State, red::Sum<P>>, kAddsShortly = State::kShort && State::kAdds;
 
   template <class Take>
@@ -33,9 +34,17 @@ struct StripReduction {
     }
     return true;
   }
-  // Takes in a full strip from registers. Says no, having done nothing, where that cannot be.
-  static KW_FN bool take(const Ready& i, const Strip& s) {
-    return for_weights(i, [&](State* states, const Strip& weights) { return Takes::take_short(states, s, weights); });
+  static KW_FN const Count& count_of(const Ready& i, const Frame& frame) { return frame.count[i.from->counted]; }
+  static KW_FN PackIndex index_of(const Count& count, std::int64_t column) {
+    return {count.first + column * count.by_column, count.by_lane};
+  }
+  // Takes in a full strip, which begins at a column, from registers. Says no, having done nothing, where that cannot
+  // be.
+  static KW_FN bool take(const Ready& i, const Frame& frame, std::int64_t column, const Strip& s) {
+    const Count& count = count_of(i, frame);
+    return for_weights(i, [&](State* states, const Strip& weights) {
+      return Takes::take_short(states, s, weights, index_of(count, column), count.by_column);
+    });
   }
   // Of one weight, to sums that are looked at later.
   static KW_FN void add(const Ready& i, const Strip& s, Adding* adding) {
@@ -45,8 +54,8 @@ struct StripReduction {
   }
   // The strip that lies in memory.
   __attribute__((noinline, flatten)) static void take_memory(const Ready& i, Run* run) {
-    const Count& count = run->frame.count[i.from->counted];
-    const PackIndex index{count.first + run->column * count.by_column, count.by_lane};
+    const Count& count = count_of(i, run->frame);
+    const PackIndex index = index_of(count, run->column);
     for_weights(i, [&](State* states, const Strip& weights) {
       if constexpr (State::kShort && !State::kAdds)
         Takes::take_few(states, run->memory, run->left, index, count.by_column);
@@ -57,7 +66,7 @@ struct StripReduction {
 
   __attribute__((flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
     const bool in_registers = run->left >= M::kColumns && !(State::kShort && i->width > 1);
-    if (!in_registers || !take(*i, M::strip_of(a, b, c, d, e, f, g, h)))
+    if (!in_registers || !take(*i, run->frame, run->column, M::strip_of(a, b, c, d, e, f, g, h)))
       return step_in_memory(i, run, a, b, c, d, e, f, g, h);
     return M::go_on(i + 1, run, M::strip_of(a, b, c, d, e, f, g, h));
   }

@@ -42,10 +42,10 @@ class Screen {
  public:
   // Runs a tile. The frame's `operands` are the distance, and the reduction with the squares of rows and columns.
   // Bounds stay as they are until all pairs have been screened, so that distances are computed side by side. Where too
-  // many may enter, all are computed.
+  // many may enter, as all do where there is no bound yet, all are computed.
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     Screen here(frame);
-    if (here.looks() || !here.tell_all()) return kPlainly(frame);
+    if (here.looks() || !here.bounds() || !here.tell_all()) return kPlainly(frame);
     here.take_noted();
   }
 
@@ -68,6 +68,12 @@ class Screen {
   KW_FN bool looks() const {
     if constexpr (State::kLooks) return states()->looks();
     else return false;
+  }
+
+  KW_FN bool bounds() const {
+    typename P::Mask known = states()[0].bound == states()[0].bound;
+    M::vectors([&](int v) { known = known && states()[v].bound == states()[v].bound; });
+    return all(known);
   }
 
   // Notes the vectors in which some pair may enter; says no if they are too many.

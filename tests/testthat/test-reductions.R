@@ -199,3 +199,57 @@ test_that("the time for a list does not grow with its square", {
   time <- function(K) min(replicate(3, system.time(argKmin(D, K = K, device = "cpu"))[["user.self"]]))
   expect_lt(time(1000), 12 * time(100) + 0.1)
 })
+
+# --- the least and where it stands: lanes, strips, tiles and threads look for it, which.min() looks at all
+
+first_least <- function(values) {
+  at <- apply(values, 1, function(row) c(which.min(row), NA)[1])
+  least <- values[cbind(seq_along(at), at)]
+  none <- ifelse(rowSums(is.nan(values)) > 0, NaN, Inf)
+  list(value = matrix(ifelse(is.na(at), none, least)), index = matrix(at))
+}
+
+test_that("the least is the first of its equals, and no NaN, wherever they stand", {
+  set.seed(17)
+  ends <- function(n, first, last) c(rep(first, ceiling(n / 2)), rep(last, n - ceiling(n / 2)))
+  kinds <- list(
+    ties = function(n) sample(0:3, n, TRUE), equal = function(n) rep(2, n), falling = function(n) n:1,
+    all_nan = function(n) rep(NaN, n), all_inf = function(n) rep(Inf, n),
+    nan_first = function(n) c(NaN, seq_len(n))[1:n],
+    nan_then_inf = function(n) ends(n, NaN, Inf), inf_then_nan = function(n) ends(n, Inf, NaN),
+    inf_then_ties = function(n) ends(n, Inf, 1), nan_last = function(n) ends(n, 3, NaN),
+    mixed = function(n) sample(c(0:2, NaN, Inf, -Inf), n, TRUE)
+  )
+  x <- c(sample(0:3, 65, TRUE), NaN, Inf)
+  for (size in c(1, 4, 53, 1031)) for (kind in names(kinds)) {
+    y <- as.numeric(kinds[[kind]](size))
+    squares <- outer(x, y, function(a, b) (a - b)^2)
+    opposite <- first_least(-squares)
+    for (isa in instruction_sets) for (precision in test_precisions()) for (index in c("j", if (size == 53) "i")) {
+      at <- if (index == "j") list(Vi(x), Vj(y)) else list(Vi(y), Vj(x))
+      found <- function(F, op, threads = 1) {
+        with_isa(isa, reduction(F, op, index = index, precision = precision, device = "cpu", threads = threads))
+      }
+      label <- paste(kind, size, isa, precision, index)
+      fused <- sqdist(at[[1]], at[[2]])
+      expect_equal(found(fused, "min_argmin"), first_least(squares), tolerance = 0, label = label)
+      expect_identical(found(fused, "min_argmin", 3), found(fused, "min_argmin"), label = label)
+      expect_identical(found(fused * Pm(1), "argmin"), found(fused, "argmin"), label = label)
+      most <- found(fused, "max_argmax")
+      expect_equal(most, list(value = -opposite$value, index = opposite$index), tolerance = 0, label = label)
+    }
+  }
+})
+
+test_that("of all pairs the least has the place of the first in the matrix", {
+  set.seed(18)
+  for (size in list(c(1, 37), c(37, 1), c(37, 211), c(300, 5))) {
+    x <- sample(0:9, size[1], TRUE)
+    y <- sample(0:9, size[2], TRUE)
+    squares <- outer(x, y, "-")^2
+    for (isa in instruction_sets) for (op in c("argmin", "argmax")) {
+      at <- with_isa(isa, reduction(sqdist(Vi(x), Vj(y)), op, index = "ij", device = "cpu"))
+      expect_equal(c(at), if (op == "argmin") which.min(squares) else which.max(squares), label = paste(isa, op))
+    }
+  }
+})

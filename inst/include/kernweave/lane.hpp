@@ -75,7 +75,8 @@ struct Scalar {
   using Number = T;
   using Mask = bool;
   using Indices = I;
-  using Place = I;  // row number of one lane, in a state
+  using Place = I;   // row number of one lane, in a state
+  using Places = I;  // of all lanes
   static constexpr int kLanes = 1;
   T v;
 
@@ -136,6 +137,8 @@ KW_FN void each_lane(bool mask, F f) {
 }
 KW_FN Index lane(Index index, int) { return index; }
 KW_FN int lane(int index, int) { return index; }
+KW_FN void set_lane(Index* index, int, Index number) { *index = number; }
+KW_FN void set_lane(int* index, int, int number) { *index = number; }
 
 // Value of a slot: a number as it is, a truth value as 1 or 0.
 template <class L>

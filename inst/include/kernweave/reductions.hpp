@@ -27,6 +27,10 @@
 //     less_plain(value, other)         the one of two values that is less likely to be plain; either where one is NaN
 //     step_next(value, weight, index)  step() for an index beyond all that have come
 //     step_lane(lane, number, place)   the same for one lane of many
+//   kPicks      of those, one keeps the `least` term alone: engines may look for the first that is less in each lane
+//     picks()                          may they, because terms come in order?
+//     picked(value)                    is there a term in each lane now? If not, step_lane() is for these terms
+//     keep(value, places)              the least of the terms, itself where none was less
 //     middle()                         half of what is asked for is no more than this
 //   kMatters    not all terms matter (red/state.hpp). Then it has
 //     limit()                          of the least: values of at least this change nothing; of those that are not 0:

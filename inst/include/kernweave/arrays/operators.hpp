@@ -77,7 +77,7 @@ struct ArgMin : OperatorDefaults {
   KW_FN void take(double value, Index place) { state.step(Lane::of(kSign * value), Lane(1.0), place, true); }
   KW_FN void merge(const ArgMin& later) { state.merge(later.state, 0); }
   KW_FN void finish(double* values) const {
-    values[0] = state.where[0] == 0 ? nan<Lane>().v : static_cast<double>(state.where[0]);
+    values[0] = state.where == 0 ? nan<Lane>().v : static_cast<double>(state.where);
   }
 };
 

@@ -11,7 +11,7 @@ enum class Matters { all, least, not_zero };
 
 // A state derives from this, and says itself what is otherwise with it (../reductions.hpp).
 struct StateDefaults {
-  static constexpr bool kAdds = false, kExponents = false, kShort = false, kLooks = false;
+  static constexpr bool kAdds = false, kExponents = false, kShort = false, kLooks = false, kPicks = false;
   static constexpr Matters kMatters = Matters::all;
   KW_FN static constexpr long long storage(int) { return 0; }
 };

@@ -29,6 +29,8 @@ template <class L>
 struct TermOrder<L, true> {
   const Index* names = nullptr;  // of terms by their number; null: they are called by that
 
+  KW_FN bool in_order() const { return !names; }
+
   KW_FN typename L::Place called(typename L::Place number) const {
     return names ? static_cast<typename L::Place>(names[number]) : number;
   }
