@@ -197,30 +197,37 @@ spread_centers <- function(x, k, weights) {
 
 lloyd <- function(x, centers, iter.max, weights) {
   k <- nrow(centers)
+  points <- Vi(x)
   mass <- weights %or% rep(1, nrow(x))
+  massed <- unname(cbind(if (is.null(weights)) x else mass * x, mass))  # its sums are those of points, and the mass
+  last <- ncol(massed)
   before <- 0L
   begin_work("kmeans_lazy()", steps = iter.max)
   on.exit(end_work("kmeans_lazy()"))
   for (iter in seq_len(iter.max)) {
-    near <- min_argmin(sqdist(Vi(x), Vj(unname(centers))))
-    cluster <- refill(as.vector(near$index), as.vector(near$value), k)
+    distances <- sqdist(points, Vj(unname(centers)))
+    cluster <- as.vector(argmin(distances))
+    sums <- sums_by(massed, cluster, k)
+    if (any(sums[, last] == 0)) {
+      cluster <- refill(cluster, as.vector(min(distances, index = "j")), k)
+      sums <- sums_by(massed, cluster, k)
+    }
     step_work("kmeans_lazy()")
     settled <- identical(cluster, before)
     if (settled) break
     before <- cluster
-    centers <- sums_by(mass * x, cluster, k) / as.vector(sums_by(matrix(mass), cluster, k))
+    centers <- sums[, -last, drop = FALSE] / sums[, last]
   }
   if (!settled) warn("convergence", "k-means has not settled in ", counted(iter.max, "iteration"), "; raise `iter.max`")
   as_kmeans(x, cluster, centers, mass, if (settled) iter else iter + 1L)
 }
 
 nearest_center <- function(x, centers) as.vector(argmin(sqdist(Vi(strip_term(x)), Vj(unname(centers)))))
-sums_by <- function(values, cluster, k) unname(index_add(matrix(0, k, ncol(values)), cluster, unname(values)))
+sums_by <- function(values, cluster, k) index_add(matrix(0, k, ncol(values)), cluster, values)
 
 # A cluster without points takes the one that is farthest from its centre.
 refill <- function(cluster, far, k) {
   empty <- which(tabulate(cluster, k) == 0)
-  if (!length(empty)) return(cluster)
   warn("empty", "cluster ", first_few(empty), " lost all its points and takes those farthest from their centres")
   for (one in empty) {
     lonely <- tabulate(cluster, k)[cluster] == 1

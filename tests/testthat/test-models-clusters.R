@@ -40,6 +40,14 @@ test_that("an empty cluster takes the farthest point, with a warning", {
   expect_warning(found <- kmeans_lazy(x, rbind(2, 3, 1000)), class = "kernweave_warning_empty")
   expect_true(all(found$size > 0))
   expect_equal(found$cluster[5], 3)
+  grid <- as.matrix(expand.grid(1:7, 1:5, 1:2))
+  far <- rbind(grid[c(3, 40), ], c(90, 0, 0), c(0, -90, 0))
+  mass <- rep(1:2, 35)
+  lost <- "cluster 3, 4 lost"
+  expect_warning(found <- kmeans_lazy(grid, far, weights = mass), lost, class = "kernweave_warning_empty")
+  expect_true(all(found$size > 0))
+  means <- rowsum(mass * grid, found$cluster) / as.vector(rowsum(mass, found$cluster))
+  expect_equal(unname(found$centers), unname(means))
 })
 
 test_that("points are put into clusters by predict(), missing ones into none", {
