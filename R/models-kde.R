@@ -62,7 +62,7 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
   constant <- apply(x, 2, function(v) all(v == v[1]))
   if (any(constant)) abort("data", "`", colnames(x)[constant][1] %or% "x", "` is constant: it has no density")
   mass <- if (is.null(weights)) rep(1 / n, n) else weights / sum(weights)
-  chosen <- kde_bandwidth(strip_term(x), bandwidth, mass, control)
+  chosen <- kde_bandwidth(sweep(strip_term(x), 2, colMeans(x)), bandwidth, mass, control)
   H <- chosen$H
   dimnames(H) <- rep(list(colnames(x) %or% inputs$names), 2)
   fit <- new_fit("kde_lazy", call, inputs, bandwidth = H, weights = weights, mass = mass, method = chosen$method,
@@ -111,24 +111,34 @@ given_bandwidth <- function(bandwidth, D) {
 }
 
 searched_bandwidth <- function(x, mass, method, control) {
-  start <- sqrt(diag(reference_bandwidth(x, mass)))
   spread <- apply(x, 2, stats::sd)
   bounds <- log_bounds(control, 1e-3 * spread, 10 * spread)
   loss <- (if (method == "ml") likelihood_loss else cross_validation_loss)(x, mass)
-  o <- objective(loss, start = list(log_sd = log(start)))
-  found <- stats::optim(o$par, o$fn, o$gr, method = "L-BFGS-B", lower = bounds$lower, upper = bounds$upper,
-                        control = list(factr = control$tol * 1e-2 / .Machine$double.eps, maxit = control$max_iter,
-                                       pgtol = 0))
-  sds <- exp(unname(found$par))
-  if (is.null(control$lower) && any(sds < 1.001e-3 * spread)) {
-    twins <- sum(duplicated(x))
-    abort("data", "the bandwidth goes to 0, since ", counted(twins, "row"), " of `x` ", if (twins == 1) "repeats" else
-          "repeat", " another; bandwidth = \"nrd\" does not mind")
+  o <- objective(loss, start = list(log_sd = log(sqrt(diag(reference_bandwidth(x, mass))))))
+  # Densities are small where units are, and so are differences of them; those of logarithms are not.
+  unit <- if (method == "ml") 1 else max(abs(o$fn(o$par)), .Machine$double.xmin)
+  from <- function(by) {
+    stats::optim(o$par + log(by), o$fn, o$gr, method = "L-BFGS-B", lower = bounds$lower, upper = bounds$upper,
+                 control = list(factr = control$tol * 1e-2 / .Machine$double.eps, maxit = control$max_iter, pgtol = 0,
+                                fnscale = unit))
   }
+  # Least cross-validation has several minima, the likelihood hardly ever.
+  found <- lapply(if (method == "ml") 1 else c(1, 0.4, 2), from)
+  found <- lowest(found, x, if (is.null(control$lower)) 1.001e-3 * spread)
   if (found$convergence != 0) {
     warn("convergence", "the search for a bandwidth ended early (", found$message, "); raise `max_iter` in `control`")
   }
+  sds <- exp(unname(found$par))
   list(H = diag(sds^2, length(sds)), method = method, criterion = found$value * if (method == "ml") -1 else 1)
+}
+
+# The best of those that did not end at 0, which repeated points pull to; `limit`: where that begins.
+lowest <- function(found, x, limit) {
+  inside <- Filter(function(one) is.null(limit) || all(exp(one$par) >= limit), found)
+  if (length(inside)) return(inside[[which.min(vapply(inside, `[[`, 0, "value"))]])
+  twins <- sum(duplicated(x))
+  abort("data", "the bandwidth goes to 0, since ", counted(twins, "row"), " of `x` ", if (twins == 1) "repeats" else
+        "repeat", " another; bandwidth = \"nrd\" does not mind")
 }
 
 # Minus the mean logarithm of each point's density from the others.
@@ -178,8 +188,10 @@ kde_others <- function(fit, logs) {
   out - log(1 - fit$mass)
 }
 
+# About the mean of the points, so that it does not matter how far that is from 0.
 kde_terms <- function(fit, at, root) {
-  whiten <- function(x) t(backsolve(root, t(unname(strip_term(x))), transpose = TRUE))
+  centre <- colMeans(fit$x)
+  whiten <- function(x) t(backsolve(root, t(unname(strip_term(x))) - centre, transpose = TRUE))
   Vj(log(fit$mass)) - sqdist(Vi(whiten(at)), Vj(whiten(fit$x))) / 2
 }
 

@@ -42,6 +42,47 @@ test_that("searched bandwidths and criteria are those of np and ks", {
   expect_equal(ucv$criterion, -0.0207742282, tolerance = 1e-8)
 })
 
+test_that("densities and bandwidths are the same in any units, at any place, in any order, with any unit of weights", {
+  set.seed(3)
+  x <- matrix(sample(0:4000, 160) / 1024, 80) %*% diag(c(1, 3))
+  at <- x[1:5, ] + 1 / 64
+  w <- stats::runif(80, 0.2, 2)
+  order <- sample(80)
+  for (bandwidth in list("nrd", "ml", "ucv", c(0.3, 0.5))) {
+    base <- kde_lazy(x, bandwidth, weights = w)
+    logs <- predict(base, at, log = TRUE)
+    same <- function(x, w, at, unit = 1) {
+      given <- if (is.numeric(bandwidth)) bandwidth * unit else bandwidth
+      fit <- kde_lazy(x, given, weights = w)
+      expect_equal(unname(fit$bandwidth), unname(base$bandwidth) * unit^2, tolerance = 1e-4)
+      fit <- update(fit, bandwidth = base$bandwidth * unit^2)
+      expect_equal(predict(fit, at, log = TRUE) + 2 * log(unit), logs, tolerance = 1e-9)
+      expect_equal(sort(fit$loo) + 2 * log(unit), sort(base$loo), tolerance = 1e-9, ignore_attr = TRUE)
+    }
+    same(x + 1e9, w, at + 1e9)
+    same(1e8 * x, w, 1e8 * at, 1e8)
+    same(1e-8 * x, w, 1e-8 * at, 1e-8)
+    same(x, 100 * w, at)
+    same(x[order, ], w[order], at)
+  }
+})
+
+test_that("least cross-validation is looked for in any units, and beside what repeated points pull to", {
+  skip_if_not_installed("MASS")
+  galaxies <- MASS::galaxies
+  h <- exp(seq(log(200), log(4000), length.out = 200))
+  loss <- vapply(h, function(h) {
+    apart <- stats::dnorm(outer(galaxies, galaxies, "-"), 0, h)
+    diag(apart) <- 0
+    mean(stats::dnorm(outer(galaxies, galaxies, "-"), 0, sqrt(2) * h)) - 2 * sum(apart) / (82 * 81)
+  }, 0)
+  fit <- kde_lazy(galaxies, "ucv")
+  expect_equal(sqrt(fit$bandwidth[1, 1]), h[which.min(loss)], tolerance = 0.02)
+  expect_lte(fit$criterion, min(loss))
+  air <- stats::na.omit(airquality[c("Wind", "Temp", "Ozone")])[1:2]
+  expect_lte(kde_lazy(air, "ucv")$criterion, -0.00264162)
+})
+
 test_that("scores are the gradients of logarithms, points are simulated from what was fitted", {
   fit <- kde_lazy(~ eruptions + waiting, faithful)
   e <- 1e-5
