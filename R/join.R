@@ -2,8 +2,9 @@
 
 #' Join two tables by their keys
 #'
-#' `par_join(x, y)` finds the pairs of rows whose keys are equal, as row numbers: what there is in columns beside the
-#' keys is taken by them. Neither table need be sorted.
+#' `par_join(x, y)` finds the pairs of rows whose keys are equal, as row numbers. Neither table need be sorted.
+#' `par_join(x, y, by = "key")` makes a table of two data frames, as [merge()] does: the keys, the other columns of `x`
+#' and those of `y`, with `.x` and `.y` behind names that both have.
 #'
 #' ```
 #'            1    2    3    4               inner  left  right  outer
@@ -20,15 +21,18 @@
 #' Pairs come in the order of `x`, those of a row of `x` in the order of `y`. Rows of `x` without a partner are kept
 #' where they are by types `"left"` and `"outer"`; rows of `y` without one come last, by `"right"` and `"outer"`.
 #'
-#' A key may be of several columns, taken by their places; the same names in another order are an error. Integers equal
-#' doubles of the same value, factors have identical levels in both tables, -0 equals 0. NA equals NA and NaN equals
-#' NaN, as in [merge()], but not each other; with `na = "never"` rows in which one is missing have no partner.
+#' A key may be of several columns, taken by their places; of two data frames without `by` names must be the same, in
+#' the same order. Integers equal doubles of the same value, factors and texts are equal where their texts are, -0
+#' equals 0. NA equals NA and NaN equals NaN, as in [merge()], but not each other; with `na = "never"` rows in which one
+#' is missing have no partner.
 #'
 #' @param x,y the keys: vectors, or lists or data frames of as many columns, of what [par_order()] takes
 #' @param type which rows without a partner are kept: none (`"inner"`), those of `x` (`"left"`), of `y` (`"right"`) or
 #'   all (`"outer"`)
 #' @param na does a missing key `"match"` another, or `"never"`?
-#' @return A list of two vectors of row numbers, `x` and `y`; NA for no partner.
+#' @param by names of the key columns of two data frames, to have a table; `c(v = "w")` where the column `v` of `x` is
+#'   the column `w` of `y`
+#' @return A list of two vectors of row numbers, `x` and `y`; NA for no partner. With `by`, a data frame.
 #' @seealso [merge()], [match()], [par_order()]
 #' @export
 #' @examples
@@ -37,13 +41,14 @@
 #' as.data.frame(par_join(x, y, "outer"))
 #' left <- data.frame(id = c("a", "b", "b"), day = c(1, 1, 2), height = c(10, 20, 30))
 #' right <- data.frame(id = c("b", "a"), day = c(2, 1), width = c(7, 8))
-#' rows <- par_join(left[c("id", "day")], right[c("id", "day")])
-#' cbind(left[rows$x, ], width = right$width[rows$y])
-par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("match", "never")) {
+#' par_join(left, right, "left", by = c("id", "day"))
+#' par_join(left, data.frame(name = "b", age = 3), by = c(id = "name"))
+par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("match", "never"), by = NULL) {
   given(list(x, y), environment())
-  if (is_table(x) && is_table(y)) check_column_order(names(x), names(y))
   type <- if (missing(type)) "inner" else one_of(type, c("inner", "left", "right", "outer"), "type")
   na <- if (missing(na)) "match" else one_of(na, c("match", "never"), "na")
+  if (!is.null(by)) return(joined_table(x, y, type, na, key_names(by, x, y)))
+  if (is_table(x) && is_table(y)) check_column_order(x, y)
   x <- table_columns(x, "x")
   y <- table_columns(y, "y")
   if (length(x) != length(y)) {
@@ -61,19 +66,91 @@ par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("
 # Numbers that are equal where keys are, those of x and then those of y. Characters need no order: each becomes the
 # place where it is first.
 join_keys <- function(x, y, x_label, y_label) {
-  if (!is.character(x) || !is.character(y)) return(one_behind_other(shared_keys(x, y, x_label, y_label)))
-  both <- c(x, y)
+  alike <- is.factor(x) && is.factor(y) && identical(levels(x), levels(y))
+  text <- function(v) is.character(v) || is.factor(v)
+  if (alike || !text(x) || !text(y)) return(one_behind_other(shared_keys(x, y, x_label, y_label)))
+  both <- c(as.character(x), as.character(y))
   first <- match(both, both)
   if (anyNA(both)) first[is.na(both)] <- NA
   first
 }
 
-# Columns of the same names in another order are a slip that would match what does not belong together.
+# Columns of the same names in another order, or data frames of other names, are a slip that would match what does not
+# belong together.
 check_column_order <- function(x, y) {
-  if (identical(x, y) || !length(x) || !setequal(x, y) || length(x) != length(y)) return(invisible())
-  if (anyDuplicated(x) || !all(nzchar(x))) return(invisible())
-  abort("input", "columns are taken by their places, and those of `x` and `y` are the same in another order: ",
-        paste(x, collapse = ", "), " and ", paste(y, collapse = ", "))
+  frames <- is.data.frame(x) && is.data.frame(y) && length(x) == length(y)
+  x <- names(x)
+  y <- names(y)
+  if (identical(x, y)) return(invisible())
+  of_both <- paste(paste(x, collapse = ", "), "and", paste(y, collapse = ", "))
+  same <- length(x) && length(x) == length(y) && setequal(x, y) && !anyDuplicated(x) && all(nzchar(x))
+  if (same) {
+    abort("input", "columns are taken by their places, and those of `x` and `y` are the same in another order: ",
+          of_both)
+  }
+  if (frames) abort("input", "the key columns of `x` and `y` have other names, ", of_both, "; say which belong ",
+                    "together, as in by = c(", x[x != y][1], " = \"", y[x != y][1], "\")")
+}
+
+# --- tables --------------------------------------------------------------------------------------------------------
+
+# The key columns of both tables.
+key_names <- function(by, x, y) {
+  for (argument in c("x", "y")) {
+    table <- get(argument)
+    if (!is.data.frame(table)) abort("input", "`", argument, "` must be a data frame where there is `by`, not ",
+                                     describe(table))
+  }
+  if (!is.character(by) || !length(by) || anyNA(by)) {
+    abort("input", "`by` must be names of columns, not ", describe(by))
+  }
+  of_x <- names(by) %or% by
+  of_x[!nzchar(of_x)] <- by[!nzchar(of_x)]
+  known_columns(of_x, x, "x")
+  known_columns(by, y, "y")
+  list(x = of_x, y = unname(by))
+}
+
+known_columns <- function(wanted, table, argument) {
+  unknown <- setdiff(wanted, names(table))
+  if (length(unknown)) {
+    abort("input", "`", argument, "` has no column `", unknown[1], "`", near_hint(unknown[1], names(table)))
+  }
+  if (anyDuplicated(wanted)) abort("input", "`by` names `", wanted[anyDuplicated(wanted)], "` twice")
+}
+
+joined_table <- function(x, y, type, na, by) {
+  keys <- list(x = unclass(x)[by$x], y = unclass(y)[by$y])
+  rows <- par_join(keys$x, stats::setNames(keys$y, by$x), type, na)
+  alone <- which(is.na(rows$x))
+  own <- lapply(seq_along(by$x), function(k) {
+    key_column(columns_of(keys$x[k])[[1]], columns_of(keys$y[k])[[1]], rows, alone)
+  })
+  rest_x <- lapply(unclass(x)[setdiff(names(x), by$x)], rows_of_column, rows$x)
+  rest_y <- lapply(unclass(y)[setdiff(names(y), by$y)], rows_of_column, rows$y)
+  both <- intersect(names(rest_x), names(rest_y))
+  behind <- function(names, some, what) ifelse(names %in% some, paste0(names, what), names)
+  names(rest_x) <- behind(names(rest_x), both, ".x")
+  names(rest_y) <- behind(names(rest_y), c(both, by$x), ".y")
+  structure(c(stats::setNames(own, by$x), rest_x, rest_y), row.names = .set_row_names(length(rows$x)),
+            class = "data.frame")
+}
+
+rows_of_column <- function(column, rows) {
+  if (length(dim(column)) == 2) column[rows, , drop = FALSE] else column[rows]
+}
+
+# Of rows that x has not, the key is that of y.
+key_column <- function(x, y, rows, alone) {
+  out <- x[rows$x]
+  if (!length(alone)) return(out)
+  y <- y[rows$y[alone]]
+  if (is.factor(out)) {
+    y <- as.character(y)
+    levels(out) <- union(levels(out), y[!is.na(y)])
+  } else if (is.factor(y)) y <- as.character(y)
+  out[alone] <- y
+  out
 }
 
 one_behind_other <- function(keys) {

@@ -92,7 +92,6 @@ test_that("numbers meet across types, and classes only their own", {
   error <- function(code, says, class) expect_error(code, says, class = paste0("kernweave_error_", class), fixed = TRUE)
   error(par_join(1:3, "a"), "`x` is numbers, `y` is characters", "input")
   error(par_join(day, 1), "`x` is of class Date, `y` is numbers", "input")
-  error(par_join(factor("a"), factor("b")), "identical levels", "input")
   error(par_join(list(a = 1, b = 2), list(1)), "`x` has 2, `y` has 1", "shape")
   error(par_join(list(a = 1, k = "a"), list(1, 2)), "`x$k` is characters, `y[[2]]` is numbers", "input")
   error(par_join(list(1:2, 1), 1), "unequal lengths", "shape")
@@ -101,11 +100,69 @@ test_that("numbers meet across types, and classes only their own", {
   error(par_join(as.difftime(1, units = "secs"), as.difftime(1, units = "mins")), "in secs, `y` in mins", "input")
 })
 
-test_that("columns of the same names in another order are refused, other names are taken by their places", {
+test_that("columns of data frames in another order, or of other names, are refused", {
   x <- data.frame(id = 1:2, day = 2:3)
   expect_error(par_join(x, x[2:1]), "another order: id, day and day, id", class = "kernweave_error_input")
-  expect_identical(par_join(x, data.frame(a = 1:2, b = 2:3)), list(x = 1:2, y = 1:2))
+  expect_error(par_join(x, data.frame(id = 1:2, b = 2:3)), "by = c(day = \"b\")", fixed = TRUE,
+               class = "kernweave_error_input")
   expect_identical(par_join(x, list(1:2, 2:3)), list(x = 1:2, y = 1:2))
   expect_identical(par_join(c(a = 1, b = 2), c(b = 1, a = 2)), list(x = 1:2, y = 1:2))
-  expect_identical(par_join(x, data.frame(day = 1:2, b = 2:3)), list(x = 1:2, y = 1:2))
+  expect_error(par_join(x["id"], x["day"]), "by = c(id = \"day\")", fixed = TRUE, class = "kernweave_error_input")
+})
+
+test_that("factors and texts are equal where their texts are", {
+  a <- c("low", NA, "high", "mid", "high")
+  b <- c("mid", "none", "low", NA)
+  kinds <- list(identity, factor, function(v) factor(v, levels = rev(sort(unique(v)))),
+                function(v) factor(v, levels = c("x", unique(v)), exclude = NULL))
+  for (x in kinds) for (y in kinds) for (type in join_types) {
+    expect_identical(par_join(x(a), y(b), type), par_join(a, b, type))
+  }
+})
+
+# Rows of a table as texts, in order.
+rows_as_text <- function(table) sort(do.call(paste, c(lapply(table, function(v) paste(v)), sep = "|")))
+
+test_that("with `by` two data frames make the table that merge() makes, in the order of pairs", {
+  set.seed(4)
+  table <- function(n, factor, ...) {
+    key <- sample(c("ash", "elm", "oak", "yew", NA), n, TRUE)
+    data.frame(tree = if (factor) factor(key) else key, year = sample(c(2001, 2002, NA), n, TRUE), ...)
+  }
+  for (trial in 1:10) for (factors in 0:3) {
+    n <- sample(0:12, 2)
+    x <- table(n[1], factors %in% c(1, 3), high = seq_len(n[1]), same = letters[seq_len(n[1])])
+    y <- table(n[2], factors > 1, same = LETTERS[seq_len(n[2])], wide = 0.5 * seq_len(n[2]))
+    for (by in list("tree", c("tree", "year"))) for (type in join_types) {
+      label <- paste(trial, factors, length(by), type)
+      found <- par_join(x, y, type, by = by)
+      wanted <- merge(x, y, by = by, all.x = type %in% c("left", "outer"), all.y = type %in% c("right", "outer"))
+      expect_identical(names(found), names(wanted), label = label)
+      expect_identical(rows_as_text(found), rows_as_text(wanted), label = label)
+      rows <- par_join(x[by], y[by], type)
+      # Of a key without a row of x, merge() takes the class of y.
+      if (!all(is.na(rows$x))) expect_identical(lapply(found, class), lapply(wanted, class), label = label)
+      expect_identical(found$high, x$high[rows$x], label = label)
+      expect_identical(attr(found, "row.names"), seq_along(rows$x), label = label)
+    }
+  }
+})
+
+test_that("keys of two names, of days and of matrices beside them are joined, and slips are named", {
+  x <- data.frame(day = as.Date("2025-05-01") + c(0, 3), v = c("a", "b"))
+  x$m <- matrix(1:4, 2)
+  y <- data.frame(w = c("b", "c"), v = 1:2, date = as.Date("2025-05-04") + 0:1)
+  found <- par_join(x, y, "outer", by = c(v = "w", day = "date"))
+  expect_identical(names(found), c("v", "day", "m", "v.y"))
+  expect_identical(found$v, c("a", "b", "c"))
+  expect_identical(found$day, as.Date("2025-05-01") + c(0, 3, 4))
+  expect_identical(found$m, rbind(x$m, NA))
+  expect_identical(par_join(x, y, "inner", "never", by = c(v = "w"))$date, y$date[1])
+  error <- function(code, says) expect_error(code, says, fixed = TRUE, class = "kernweave_error_input")
+  error(par_join(x, y, by = "day"), "`y` has no column `day`")
+  error(par_join(x, y, by = c(days = "date")), "`x` has no column `days`; did you mean `day`")
+  error(par_join(x, y, by = c("v", "v")), "`by` names `v` twice")
+  error(par_join(x, 1:2, by = "v"), "`y` must be a data frame where there is `by`")
+  error(par_join(x, y, by = 1), "`by` must be names of columns")
+  error(par_join(x, y, by = c(v = "v")), "`x$v` is characters, `y$v` is numbers")
 })
