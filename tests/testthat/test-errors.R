@@ -211,7 +211,7 @@ test_that("a condition's call is short, however many numbers were given", {
                 call_of(do.call(kernel_op, list("x", list(many)))))
   for (call in calls) expect_lt(utils::object.size(call), 5000)
   expect_identical(vapply(calls, function(call) deparse(call)[1], ""),
-                   c("sum(F, weight = ..., index = \"j\")", "kernel_gaussian(..., ...)", "sum(F, index = \"k\")",
+                   c("sum(K, weight = ..., index = \"j\")", "kernel_gaussian(..., ...)", "sum(K, index = \"k\")",
                      "mean(K, index = many)", "K + many", "kernel_op(\"x\", ...)"))
 })
 
