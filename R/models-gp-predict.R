@@ -18,7 +18,8 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
     beside <- as.vector(F %*% coef(object)) + offset
     if (!nrow(x)) return(cbind(beside, if (errors) beside))
     if (type == "trend") return(cbind(beside, if (errors) sqrt(rowSums((F %*% object$vcov) * F))))
-    cbind(beside + gp_kriged(object, x), if (errors) gp_se(object, x, F))
+    of_data <- gp_products(object, x, cbind(object$alpha, if (errors) object$U))
+    cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE]))
   })
   fit <- found[, 1]
   if (!errors) return(fit)
@@ -49,13 +50,13 @@ at_gp_places <- function(object, newdata, f) {
 own_trend <- function(object) list(F = object$regressors$F, offset = object$regressors$offset)
 
 # The variance of the process, were the trend known, and what is not known of that. Nothing is solved for the data
-# again.
-gp_se <- function(object, x, F) {
+# again; `of_trend` are the products of U.
+gp_se <- function(object, x, F, of_trend) {
   model <- object$data
   if (is_approximated(rep(nrow(model$x), 2), object$control)) say_exact_errors(object, x)
   process <- if (model$dense) dense_gp_variance(object, x) else gp_conditional(object, x, NULL, NULL)$variance
   if (!ncol(object$U)) return(sqrt(process))
-  missing <- new_regressors(model, F) %*% inverse_root(object$C) - gp_products(object, x, object$U)
+  missing <- new_regressors(model, F) %*% inverse_root(object$C) - of_trend
   sqrt(process + rowSums(missing^2))
 }
 
