@@ -1,6 +1,6 @@
 // The one crossing between R and the engine: failures become classed R conditions, interrupts are heard.
 #pragma once
-#include <Rcpp.h>
+#include <Rcpp/Lightest>  // no sugar, no modules: they take half of the compiler's time
 #include <chrono>
 #include <cstring>
 #include <new>

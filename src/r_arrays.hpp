@@ -1,6 +1,6 @@
 // What the verbs for arrays have in common at the border to R.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include "arrays/items.hpp"
 
 namespace kernweave {

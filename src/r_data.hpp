@@ -1,6 +1,6 @@
 // Data and sizes as R hands them over. Copies no data.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include <vector>
 #include "execute/run.hpp"
 

@@ -1,6 +1,6 @@
 // What R holds of an approximation.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 
 #include "far/approximation.hpp"
 

@@ -3,7 +3,7 @@
 //   Number  args: the number
 //   others  args: a list of formulas, attributes: whole numbers
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include <unordered_map>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // R as the host of a call: its interrupt, its messages, its memory for results.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include <chrono>
 #include <deque>
 #include <string>

@@ -1,6 +1,6 @@
 // Jobs as R hands them over.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include "plan/job.hpp"
 #include "r_formula.hpp"
 

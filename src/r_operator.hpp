@@ -1,6 +1,6 @@
 // Operators as R describes them: nested lists of (kind, ...), plain data but for the plans of lazy tensors.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include "solve/engine_operator.hpp"
 
 namespace kernweave {

@@ -1,6 +1,6 @@
 // Pair maps as R holds them: behind external pointers, with a word on which axis is which.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include "schedule/pair_map.hpp"
 
 namespace kernweave {

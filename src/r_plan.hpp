@@ -1,6 +1,6 @@
 // Prepared plans as R holds them: behind external pointers.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include <memory>
 #include "execute/prepared.hpp"
 

@@ -1,6 +1,6 @@
 // Vectors of R whose numbers lie on a device, and come to R when somebody looks at them.
 #pragma once
-#include <Rcpp.h>
+#include "border.hpp"
 #include "base/view.hpp"
 
 namespace kernweave {

@@ -29,6 +29,7 @@ Rcpp::List r_compare_slices(Rcpp::NumericMatrix points, Rcpp::NumericMatrix dire
     Rcpp::NumericVector distances(Rcpp::Dimension(sizes.size(), sizes.size(), directions.ncol()));
     Rcpp::NumericVector numbers(8 * labellings.eights());
     kernweave::arrays::compare_slices(slices, row_groups, labellings, distances.begin(), numbers.begin());
-    return Rcpp::List::create(Rcpp::_["distances"] = distances, Rcpp::_["numbers"] = numbers / directions.ncol());
+    for (double& number : numbers) number /= directions.ncol();
+    return Rcpp::List::create(Rcpp::_["distances"] = distances, Rcpp::_["numbers"] = numbers);
   });
 }
