@@ -453,8 +453,8 @@ r_square_root <- function(matrix, preconditioner, x, tol, most, together) {
     .Call(`_kernweave_r_square_root`, matrix, preconditioner, x, tol, most, together)
 }
 
-r_inverse_forms <- function(matrix, preconditioner, b, whole, smallest, tol, most) {
-    .Call(`_kernweave_r_inverse_forms`, matrix, preconditioner, b, whole, smallest, tol, most)
+r_inverse_forms <- function(matrix, quick, preconditioner, b, whole, smallest, tol, most) {
+    .Call(`_kernweave_r_inverse_forms`, matrix, quick, preconditioner, b, whole, smallest, tol, most)
 }
 
 r_spectral_rules <- function(matrix, b, ridge, tol, most) {

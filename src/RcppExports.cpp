@@ -1390,18 +1390,19 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_inverse_forms
-Rcpp::List r_inverse_forms(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericVector whole, double smallest, double tol, int most);
-RcppExport SEXP _kernweave_r_inverse_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP wholeSEXP, SEXP smallestSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+Rcpp::List r_inverse_forms(Rcpp::List matrix, SEXP quick, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericVector whole, double smallest, double tol, int most);
+RcppExport SEXP _kernweave_r_inverse_forms(SEXP matrixSEXP, SEXP quickSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP wholeSEXP, SEXP smallestSEXP, SEXP tolSEXP, SEXP mostSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type quick(quickSEXP);
     Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type whole(wholeSEXP);
     Rcpp::traits::input_parameter< double >::type smallest(smallestSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_inverse_forms(matrix, preconditioner, b, whole, smallest, tol, most));
+    rcpp_result_gen = Rcpp::wrap(r_inverse_forms(matrix, quick, preconditioner, b, whole, smallest, tol, most));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1961,7 +1962,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_least_squares", (DL_FUNC) &_kernweave_r_least_squares, 7},
     {"_kernweave_r_largest_eigenpairs", (DL_FUNC) &_kernweave_r_largest_eigenpairs, 9},
     {"_kernweave_r_square_root", (DL_FUNC) &_kernweave_r_square_root, 6},
-    {"_kernweave_r_inverse_forms", (DL_FUNC) &_kernweave_r_inverse_forms, 7},
+    {"_kernweave_r_inverse_forms", (DL_FUNC) &_kernweave_r_inverse_forms, 8},
     {"_kernweave_r_spectral_rules", (DL_FUNC) &_kernweave_r_spectral_rules, 5},
     {"_kernweave_r_first_unsorted", (DL_FUNC) &_kernweave_r_first_unsorted, 2},
     {"_kernweave_r_merge", (DL_FUNC) &_kernweave_r_merge, 4},

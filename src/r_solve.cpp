@@ -211,14 +211,16 @@ Rcpp::List r_square_root(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMa
   });
 }
 
-// b'A^-1 b of each column; a number of `whole` is what it will be taken from, or 0.
+// b'A^-1 b of each column; a number of `whole` is what it will be taken from, or 0. `quick`: the matrix by quicker
+// products, or NULL.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_inverse_forms(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericVector whole,
-                           double smallest, double tol, int most) {
+Rcpp::List r_inverse_forms(Rcpp::List matrix, SEXP quick, SEXP preconditioner, Rcpp::NumericMatrix b,
+                           Rcpp::NumericVector whole, double smallest, double tol, int most) {
   return kernweave::at_border([&] {
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
+    const auto fast = Rf_isNull(quick) ? nullptr : kernweave::operator_from_r(quick, kernweave::poll_r);
     const auto found = kernweave::solve::inverse_forms(
-        op.get(), kernweave::preconditioner_behind(preconditioner), kernweave::block_from_r(b),
+        op.get(), fast.get(), kernweave::preconditioner_behind(preconditioner), kernweave::block_from_r(b),
         kernweave::vector_from_r(whole), smallest, {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r);
     return Rcpp::List::create(Rcpp::_["value"] = kernweave::vector_to_r(found.value),
                               Rcpp::_["left"] = kernweave::vector_to_r(found.left),

@@ -1,10 +1,11 @@
-// b'A^-1 b is the sum over the iterations of conjugate gradients from 0 of step times squared residual, which are
-// positive. What is missing is the same form of the residual, r'A^-1 r, and at most its square over the smallest
-// eigenvalue.
+// b'A^-1 b is b'x + x'r + r'A^-1 r for any x that leaves r = b - A x. The last is positive, and at most r'P^-1 r over
+// the smallest eigenvalue of P^-1 A. Conjugate gradients find x, by quicker products where there are some; the residual
+// is by the matrix itself, so that nothing of their precision is in the answer.
 #include "solve/inverse_forms.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.hpp"
 #include "solve/quadrature.hpp"
@@ -14,38 +15,54 @@ namespace {
 
 constexpr int kLooks = 8;            // an eighth of the iterations so far lies between looks at Ritz values
 constexpr double kRounding = 1e-15;  // of the numbers that a difference is made of
+constexpr double kBetter = 0.25;     // what a round leaves of what was missing, or its products are not good enough
 
-class FormIteration {
+// What is known of each form, and when that is enough.
+class Accuracy {
  public:
-  FormIteration(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Vector& whole, double smallest,
-                const Limits& limits, const Poll& poll)
-      : matrix_(matrix),
-        preconditioner_(preconditioner),
-        whole_(whole),
-        smallest_(preconditioner ? preconditioner->smallest : smallest),
-        limits_(limits),
-        poll_(poll),
-        r_(Columns(b).sent_to(matrix->home())) {
-    out_.value = Vector::Zero(b.cols());
-    out_.left = Vector::Zero(b.cols());
-    out_.iterations.assign(static_cast<std::size_t>(b.cols()), 0);
-    numbers_.resize(static_cast<std::size_t>(b.cols()));
-    lowest_ = Vector::Constant(b.cols(), smallest_);
-    std::vector<Index> stay;
-    for (Index c = 0; c < b.cols(); ++c) {
-      active_.push_back(c);
-      if (b.col(c).squaredNorm() > 0) stay.push_back(c);
-    }
-    precondition();
-    d_ = z_;
-    rz_ = dots(r_, z_, limits.threads);
-    keep(stay);
+  Accuracy(const Vector& whole, double smallest, double tolerance)
+      : whole_(whole), known_(smallest > 0), tolerance_(tolerance), lowest_(Vector::Constant(whole.size(), smallest)) {}
+
+  // Where no bound of the eigenvalues is known, the smallest Ritz value is taken for it.
+  bool knows_bound() const { return known_; }
+  void take_ritz(Index c, double value) { lowest_[c] = lowest_[c] > 0 ? std::min(lowest_[c], value) : value; }
+  double left(Index c, double rz) const { return std::max(rz, 0.0) / lowest_[c]; }
+  bool enough(Index c, double value, double left) const {
+    const double scale = std::abs(whole_[c]) + value, rest = std::abs(whole_[c] - value);
+    return left <= std::max(tolerance_ * rest, kRounding * scale);
   }
 
-  Forms run() {
-    for (step_ = 1; step_ <= limits_.most && !active_.empty(); ++step_) advance();
-    out_.converged = active_.empty();
-    return std::move(out_);
+ private:
+  const Vector& whole_;
+  const bool known_;
+  const double tolerance_;
+  Vector lowest_;
+};
+
+// x of some right-hand sides, from 0. Each has directions of its own, and leaves when its form is known well enough.
+class FormIteration {
+ public:
+  FormIteration(Operator* matrix, Preconditioner* preconditioner, const Limits& limits, const Poll& poll,
+                Accuracy* accuracy, Forms* forms)
+      : matrix_(matrix), preconditioner_(preconditioner), limits_(limits), poll_(poll), accuracy_(accuracy),
+        forms_(forms) {}
+
+  // Adds the solutions for the columns of r, which belong at `places`, to x. False where a direction has d'Ad <= 0.
+  bool run(Columns r, const std::vector<Index>& places, Columns* x) {
+    r_ = std::move(r);
+    active_ = places;
+    value_ = forms_->value;
+    numbers_.assign(static_cast<std::size_t>(value_.size()), {});
+    x_.make(r_.device(), r_.rows(), r_.cols());
+    clear(&x_);
+    precondition();
+    d_ = z_;
+    rz_ = dots(r_, z_, limits_.threads);
+    bool definite = true;
+    for (step_ = look_ = 1; definite && !active_.empty() && forms_->products < limits_.most; ++step_)
+      definite = advance(x);
+    keep({}, x);
+    return definite;
   }
 
  private:
@@ -54,24 +71,25 @@ class FormIteration {
     else z_ = r_;
   }
 
-  void advance() {
+  bool advance(Columns* x) {
     poll_(0.0);
     matrix_->multiply(d_, &q_);
-    ++out_.products;
+    ++forms_->products;
     const Row dq = dots(d_, q_, limits_.threads);
-    user_check((dq > 0).all() && rz_.isFinite().all(), Fault::indefinite,
-               "the matrix is not positive definite, or not symmetric: a direction d has d'Ad <= 0");
+    if (!(dq > 0).all() || !rz_.isFinite().all()) return false;
     const Row alpha = rz_ / dq;
+    add_multiple(&x_, d_, alpha, limits_.threads);
     add_multiple(&r_, q_, -alpha, limits_.threads);
     precondition();
     const Row next = dots(r_, z_, limits_.threads), gain = alpha * rz_, beta = next / rz_;
     follow(&d_, z_, beta, limits_.threads);
     rz_ = next;
-    count(alpha, beta, gain);
+    count(alpha, beta, gain, x);
+    return true;
   }
 
-  void count(const Row& alpha, const Row& beta, const Row& gain) {
-    const bool looks = smallest_ <= 0 && step_ == look_;
+  void count(const Row& alpha, const Row& beta, const Row& gain, Columns* x) {
+    const bool looks = !accuracy_->knows_bound() && step_ == look_;
     if (looks) look_ += std::max(1, step_ / kLooks);
     std::vector<Index> stay;
     for (std::size_t at = 0; at < active_.size(); ++at) {
@@ -80,51 +98,132 @@ class FormIteration {
       Coefficients& numbers = numbers_[static_cast<std::size_t>(c)];
       numbers.step.push_back(alpha[k]);
       numbers.ratio.push_back(beta[k]);
-      if (looks) lowest_[c] = smallest_value(tridiagonal(numbers));
-      out_.value[c] += gain[k];
-      ++out_.iterations[static_cast<std::size_t>(c)];
-      out_.left[c] = std::max(rz_[k], 0.0) / lowest_[c];
-      const double scale = whole_[c] + out_.value[c], rest = std::abs(whole_[c] - out_.value[c]);
-      if (out_.left[c] > std::max(limits_.tolerance * rest, kRounding * scale)) stay.push_back(k);
+      if (looks) accuracy_->take_ritz(c, smallest_value(tridiagonal(numbers)));
+      value_[c] += gain[k];
+      ++forms_->iterations[static_cast<std::size_t>(c)];
+      if (!accuracy_->enough(c, value_[c], accuracy_->left(c, rz_[k]))) stay.push_back(k);
     }
-    keep(stay);
+    keep(stay, x);
   }
 
-  void keep(const std::vector<Index>& places) {
-    if (places.size() == active_.size()) return;
+  // The others are done: their solutions are handed over.
+  void keep(const std::vector<Index>& stay, Columns* x) {
+    if (stay.size() == active_.size()) return;
     std::vector<Index> still;
-    Row rz(static_cast<Index>(places.size()));
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      still.push_back(active_[static_cast<std::size_t>(places[k])]);
-      rz[static_cast<Index>(k)] = rz_[places[k]];
+    Row rz(static_cast<Index>(stay.size()));
+    auto next = stay.begin();
+    for (std::size_t at = 0; at < active_.size(); ++at) {
+      const auto k = static_cast<Index>(at);
+      if (next == stay.end() || *next != k) {
+        Columns sum = columns_of(*x, {active_[at]});
+        add_multiple(&sum, columns_of(x_, {k}), 1.0, limits_.threads);
+        put_column(sum, 0, x, active_[at]);
+        continue;
+      }
+      rz[static_cast<Index>(still.size())] = rz_[k];
+      still.push_back(active_[at]);
+      ++next;
     }
-    for (Columns* one : {&r_, &d_}) *one = columns_of(*one, places);
+    if (!stay.empty())
+      for (Columns* one : {&x_, &r_, &d_}) *one = columns_of(*one, stay);
     active_ = still;
     rz_ = rz;
   }
 
   Operator* const matrix_;
   Preconditioner* const preconditioner_;
-  const Vector& whole_;
-  const double smallest_;
   const Limits limits_;
   const Poll& poll_;
-  Forms out_;
+  Accuracy* const accuracy_;
+  Forms* const forms_;
   std::vector<Index> active_;
   std::vector<Coefficients> numbers_;
-  Vector lowest_;  // the smallest eigenvalue for each column, or the smallest Ritz value
+  Vector value_;
   int step_ = 1, look_ = 1;
-  Columns r_, z_, d_, q_;
+  Columns x_, r_, z_, d_, q_;
   Row rz_;
+};
+
+// Rounds of iterations, each on what is left.
+class FormRounds {
+ public:
+  FormRounds(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b, const Vector& whole,
+             double smallest, const Limits& limits, const Poll& poll)
+      : matrix_(matrix),
+        by_(quick ? quick : matrix),
+        preconditioner_(preconditioner),
+        limits_(limits),
+        poll_(poll),
+        accuracy_(whole, preconditioner ? preconditioner->smallest : smallest, limits.tolerance),
+        b_(Columns(b).sent_to(matrix->home())) {
+    forms_.value = Vector::Zero(b.cols());
+    forms_.left = Vector::Constant(b.cols(), std::numeric_limits<double>::infinity());
+    forms_.iterations.assign(static_cast<std::size_t>(b.cols()), 0);
+    x_.make(b_.device(), b.rows(), b.cols());
+    clear(&x_);
+    for (Index c = 0; c < b.cols(); ++c) {
+      if (b.col(c).squaredNorm() > 0) open_.push_back(c);
+      else forms_.left[c] = 0;
+    }
+    r_ = b_;
+  }
+
+  Forms run() {
+    while (!open_.empty() && forms_.products < limits_.most) {
+      const bool definite = FormIteration(by_, preconditioner_, limits_, poll_, &accuracy_, &forms_)
+                                .run(columns_of(r_, open_), open_, &x_);
+      user_check(definite || by_ != matrix_, Fault::indefinite,
+                 "the matrix is not positive definite, or not symmetric: a direction d has d'Ad <= 0");
+      if (look() && definite) continue;
+      if (by_ == matrix_) break;
+      by_ = matrix_;
+    }
+    forms_.converged = open_.empty();
+    return std::move(forms_);
+  }
+
+ private:
+  // What the solutions leave of the right-hand sides, and the forms by it. False where a round was of little use.
+  bool look() {
+    matrix_->multiply(x_, &q_);
+    ++forms_.products;
+    r_ = b_;
+    add_multiple(&r_, q_, -1.0, limits_.threads);
+    const Row value = dots(b_, x_, limits_.threads) + dots(x_, r_, limits_.threads);
+    if (preconditioner_) preconditioner_->inverse(r_, &q_);
+    else q_ = r_;
+    const Row rz = dots(r_, q_, limits_.threads);
+    std::vector<Index> still;
+    bool better = true;
+    for (const Index c : open_) {
+      const double left = accuracy_.left(c, rz[c]);
+      forms_.value[c] = value[c];
+      better = better && left <= kBetter * forms_.left[c];
+      forms_.left[c] = left;
+      if (!accuracy_.enough(c, value[c], left)) still.push_back(c);
+    }
+    open_ = still;
+    return better;
+  }
+
+  Operator* const matrix_;
+  Operator* by_;  // who multiplies directions
+  Preconditioner* const preconditioner_;
+  const Limits limits_;
+  const Poll& poll_;
+  Accuracy accuracy_;
+  Forms forms_;
+  std::vector<Index> open_;
+  Columns b_, x_, r_, q_;
 };
 
 }  // namespace
 
-Forms inverse_forms(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Vector& whole,
-                    double smallest, const Limits& limits, const Poll& poll) {
+Forms inverse_forms(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b,
+                    const Vector& whole, double smallest, const Limits& limits, const Poll& poll) {
   internal_check(matrix->rows == b.rows() && whole.size() == b.cols(), "forms of ", matrix->rows, " rows with ",
                  b.rows(), " and ", whole.size());
-  return FormIteration(matrix, preconditioner, b, whole, smallest, limits, poll).run();
+  return FormRounds(matrix, quick, preconditioner, b, whole, smallest, limits, poll).run();
 }
 
 }  // namespace kernweave::solve

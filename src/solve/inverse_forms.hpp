@@ -16,7 +16,9 @@ struct Forms {
 // difference is what the tolerance is relative to; `whole` of 0 is the form itself.
 // `smallest`: a number that no eigenvalue of the matrix is below, or 0. Where none is known, of the matrix or of what
 // the preconditioner makes of it, the smallest Ritz value so far is taken for it.
-Forms inverse_forms(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Vector& whole,
-                    double smallest, const Limits& limits, const Poll& poll);
+// `quick`: the same matrix by quicker products of less precision, which directions are multiplied by; null: there is
+// none. Answers are as accurate with it.
+Forms inverse_forms(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b,
+                    const Vector& whole, double smallest, const Limits& limits, const Poll& poll);
 
 }  // namespace kernweave::solve
