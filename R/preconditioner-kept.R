@@ -1,5 +1,6 @@
 # Preconditioners that serve more than one call. The last one is kept: a system and its determinant are of one matrix.
-# While a function is optimised, landmarks and neighbours are kept, too, since they hardly depend on parameters.
+# Neighbours by distance are kept for other parameters of a kernel; while a function is optimised, landmarks are kept,
+# too, since they hardly depend on parameters.
 
 preconditioners <- new.env(parent = emptyenv())
 preconditioners$supports <- NULL  # within an objective, an environment

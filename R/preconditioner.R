@@ -193,8 +193,24 @@ random_order <- function(n, seed) order(r_uniforms(n, seed))
 random_signs <- function(rows, columns, seed) matrix(sign(r_uniforms(rows * columns, seed + 2^40) - 0.5), rows)
 
 two_parts <- function(K, found, diagonal, neighbours, seed) {
-  rest <- setdiff(random_order(length(diagonal), seed), found$chosen)
-  c(found, list(order = as.numeric(rest), neighbours = nearest_before(K, rest, sqrt(diagonal[rest]), neighbours)))
+  order <- random_order(length(diagonal), seed)
+  points <- points_of_distance(K)
+  nearest <- if (is.null(points)) nearest_before(K, order, sqrt(diagonal[order]), neighbours)
+             else kept_neighbours(points, K$settings, order, neighbours, seed)
+  c(found, without_landmarks(order, nearest, found$chosen))
+}
+
+# Landmarks are taken out of the order, and are nobody's neighbours.
+without_landmarks <- function(order, nearest, landmarks) {
+  out <- match(landmarks, order)
+  place <- seq_along(order)
+  place[out] <- NA
+  place[-out] <- seq_len(length(order) - length(out))
+  left <- nearest[, -out, drop = FALSE]
+  left[] <- place[left]
+  gaps <- which(colSums(is.na(left)) > colSums(is.na(nearest[, -out, drop = FALSE])))
+  left[, gaps] <- packed_first(left[, gaps, drop = FALSE])
+  list(order = as.numeric(order[-out]), neighbours = left)
 }
 
 # Products with the columns at the landmarks, of the points in `rest`, or of all.
@@ -209,8 +225,6 @@ thin_products <- function(K, landmarks, rest) {
 # through in prefixes that double, so that two thirds of all pairs are looked at.
 nearest_before <- function(K, order, deviation, m) {
   n <- length(order)
-  points <- if (n > many_points && !may_be_compiled(call_options(K$settings))) points_of_distance(K)
-  if (!is.null(points)) return(nearest_points_before(points[order, , drop = FALSE], min(m, n - 1)))
   m <- min(m, max(n - 1, 1))
   found <- matrix(NA_integer_, m, n)
   high <- min(n, first_prefix)
@@ -229,7 +243,24 @@ nearest_before <- function(K, order, deviation, m) {
   found
 }
 
-# The same by distances, which boxes of points answer in time for the points. A mask would be pairs that boxes know
+# The same by distances, which no parameter of a kernel changes: they are kept for the next one.
+kept_neighbours <- function(points, settings, order, m, seed) {
+  key <- list(points, settings, m, seed)
+  if (identical(preconditioners$nearest$key, key)) return(preconditioners$nearest$found)
+  n <- nrow(points)
+  found <- if (n > many_points && !may_be_compiled(call_options(settings))) {
+    nearest_points_before(points[order, , drop = FALSE], min(m, n - 1))
+  } else {
+    distances <- lazy_set(sqdist(Vi(points), Vj(points)), precision = "float64")
+    nearest_before(-distances, order, rep(1, n), m)
+  }
+  if (8 * length(points) + 4 * length(found) <= most_kept) {
+    preconditioners$nearest <- list(key = key, found = found)
+  }
+  found
+}
+
+# By distances, which boxes of points answer in time for the points. A mask would be pairs that boxes know
 # nothing of, so twice as many are looked for, of which two thirds and more come before.
 nearest_points_before <- function(points, m) {
   n <- nrow(points)
