@@ -57,6 +57,10 @@ r_set_cache <- function(folder, bytes) {
     invisible(.Call(`_kernweave_r_set_cache`, folder, bytes))
 }
 
+r_finish_compiling <- function() {
+    invisible(.Call(`_kernweave_r_finish_compiling`))
+}
+
 r_cache_report <- function() {
     .Call(`_kernweave_r_cache_report`)
 }

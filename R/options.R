@@ -9,9 +9,9 @@ options_table <- list(
   max_dense_mb = list(default = 1024,
                       meaning = paste("largest result of as.matrix(), par_expand(), par_move(), par_join() and knn(),",
                                       "in megabytes")),
-  cache = list(default = FALSE,
+  cache = list(default = TRUE,
                meaning = paste("keep compiled GPU kernels on disk? TRUE: in R's folder for that (tools::R_user_dir()),",
-                               "or the name of a folder")),
+                               "or the name of a folder; nothing is written without a GPU")),
   cache_mb = list(default = 256, meaning = "largest size of that folder, in megabytes; the oldest kernels leave first"),
   gpu_mb = list(default = Inf,
                 meaning = paste("most memory of each GPU that a call may take, in megabytes; larger calls are computed",
@@ -102,8 +102,8 @@ cache_folder <- function(cache) {
 
 #' Remove kernels kept on disk
 #'
-#' With the option `kernweave.cache`, GPU kernels that were compiled for a formula are kept on disk and found by later
-#' sessions. Many sessions may do so at once; a file that has come to harm is removed and made again. This removes all
+#' GPU kernels that were compiled for a formula are kept on disk and found by later sessions, in the folder that the
+#' option `kernweave.cache` names; `FALSE` keeps none. The first time this is said in a message. Many sessions may do so at once; a file that has come to harm is removed and made again. This removes all
 #' of them.
 #'
 #' @return The number of files removed, invisibly.

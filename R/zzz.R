@@ -6,6 +6,7 @@
   register_traced()
   register_refusals()
   r_set_header_folder(system.file("include", package = pkgname, lib.loc = libname))
+  reg.finalizer(environment(fill_overlay), function(namespace) r_finish_compiling(), onexit = TRUE)
 }
 
 .onUnload <- function(libpath) r_dismiss_threads()

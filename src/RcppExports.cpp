@@ -183,6 +183,14 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
+// r_finish_compiling
+void r_finish_compiling();
+RcppExport SEXP _kernweave_r_finish_compiling() {
+BEGIN_RCPP
+    r_finish_compiling();
+    return R_NilValue;
+END_RCPP
+}
 // r_cache_report
 Rcpp::List r_cache_report();
 RcppExport SEXP _kernweave_r_cache_report() {
@@ -1863,6 +1871,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
     {"_kernweave_r_set_header_folder", (DL_FUNC) &_kernweave_r_set_header_folder, 1},
     {"_kernweave_r_set_cache", (DL_FUNC) &_kernweave_r_set_cache, 2},
+    {"_kernweave_r_finish_compiling", (DL_FUNC) &_kernweave_r_finish_compiling, 0},
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
     {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 1},
     {"_kernweave_r_cores", (DL_FUNC) &_kernweave_r_cores, 0},

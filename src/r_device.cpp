@@ -5,6 +5,7 @@
 #include "cpu/isa.hpp"
 #include "base/threads.hpp"
 #include "device/kernel_cache.hpp"
+#include "device/device.hpp"
 #include "device/nvrtc.hpp"
 #include "device/probe.hpp"
 
@@ -35,7 +36,16 @@ void r_set_header_folder(std::string folder) { kernweave::device::set_header_fol
 // Where compiled kernels are kept on disk from now on; "" for nowhere.
 // [[Rcpp::export(rng = false)]]
 void r_set_cache(std::string folder, double bytes) {
-  kernweave::at_border([&] { kernweave::device::set_cache(folder, bytes); });
+  kernweave::at_border([&] {
+    kernweave::device::finish_compiling();  // compilers at work know the folder there was
+    kernweave::device::set_cache(folder, bytes);
+  });
+}
+
+// At the end of a process whose compilers may be at work.
+// [[Rcpp::export(rng = false)]]
+void r_finish_compiling() {
+  if (!kernweave::device::opened_by_parent()) kernweave::device::finish_compiling();
 }
 
 // [[Rcpp::export(rng = false)]]

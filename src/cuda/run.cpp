@@ -243,6 +243,8 @@ class Gpu : public Backend {
 
   std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
     const Variant& variant = plan.variants[static_cast<std::size_t>(schedule.variant)];
+    if (mode_of(schedule.traversal, variant) == PassMode::best)
+      for (const std::string& source : sources(plan, schedule)) device::open(numbers()[0]).expect(source);
     const auto make = [this, &plan, &variant, sizes = schedule.sizes, strain = schedule.strain](
                           const OutputGroup& group, PassMode mode, int rows) {
       return ready_pass(plan, variant, group, sizes, strain, mode, rows);

@@ -169,6 +169,10 @@ std::shared_ptr<const Kernels> Device::kernels(const std::string& source) {
   return kernels_.emplace(source, Compiled{std::move(fresh), ++calls_}).first->second.kernels;
 }
 
+void Device::expect(const std::string& source) {
+  if (!kernels_.count(source)) compile_ahead(source, capability_);
+}
+
 std::shared_ptr<const Kernels> Device::kernels_of_image(const unsigned char* image) {
   std::shared_ptr<Kernels>& loaded = images_[image];
   if (!loaded) loaded = std::make_shared<Kernels>(image);

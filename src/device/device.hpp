@@ -90,6 +90,8 @@ class Device {
 
   // Compiled once for each source, unless many others have come since.
   std::shared_ptr<const Kernels> kernels(const std::string& source);
+  // Says that a source will be asked for soon.
+  void expect(const std::string& source);
   // Those of an image (device/image.hpp), loaded once.
   std::shared_ptr<const Kernels> kernels_of_image(const unsigned char* image);
 

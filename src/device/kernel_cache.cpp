@@ -3,6 +3,7 @@
 #include "device/kernel_cache.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -28,6 +29,7 @@ Cache& cache() {
   static Cache here;
   return here;
 }
+std::atomic<bool> folder_is_new{false};
 
 std::string name_of(const std::string& text) {
   std::ostringstream name;
@@ -129,9 +131,9 @@ std::string recall(const std::string& text) {
 }
 
 void store(const std::string& text, const std::string& image) {
-  static int number = 0;
+  static std::atomic<int> number{0};
   std::error_code failed;
-  fs::create_directories(cache().folder, failed);
+  if (fs::create_directories(cache().folder, failed)) folder_is_new = true;
   const fs::path path = cache().folder / name_of(text);
   std::ostringstream beside;
   beside << path.filename().string() << "." << this_process() << "-" << ++number;
@@ -143,6 +145,12 @@ void store(const std::string& text, const std::string& image) {
   else make_room();
 }
 
+std::string news_of_cache() {
+  if (!folder_is_new.exchange(false)) return "";
+  return "kernweave keeps compiled GPU kernels in " + cache().folder.string() +
+         " for other sessions; options(kernweave.cache = FALSE) before the first call keeps none";
+}
+
 CacheReport cache_report() {
   CacheReport report;
   if (!has_cache()) return report;
@@ -152,7 +160,12 @@ CacheReport cache_report() {
     report.bytes += f.bytes;
   }
   std::error_code failed;
-  fs::create_directories(cache().folder, failed);
+  if (!fs::exists(cache().folder, failed)) {  // a report makes no folder
+    fs::path above = cache().folder;
+    while (above.has_relative_path() && !fs::exists(above, failed)) above = above.parent_path();
+    report.writable = fs::is_directory(above, failed);
+    return report;
+  }
   std::ostringstream name;
   name << "probe." << this_process();
   const fs::path probe = cache().folder / name.str();

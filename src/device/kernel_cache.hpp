@@ -1,4 +1,5 @@
-// Compiled kernels on disk, where the user has asked for that: any process may find what another has compiled.
+// Compiled kernels on disk, unless the user wants none: any process may find what another has compiled. Threads that
+// compile side by side store side by side.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,6 +16,9 @@ std::string recall(const std::string& text);
 // Stores an image. It is written beside its place and moved there, so that nobody ever reads half of it; where that
 // fails, nothing is stored.
 void store(const std::string& text, const std::string& image);
+
+// A sentence for the user after the folder was made; "" all other times.
+std::string news_of_cache();
 
 // Hash (FNV-1a) of a text, continued from h.
 std::uint64_t hash_of(const std::string& text, std::uint64_t h);

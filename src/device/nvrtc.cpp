@@ -5,12 +5,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
+#include <map>
 #include <vector>
 
+#include "base/crew.hpp"
 #include "base/deep_stack.hpp"
 #include "base/error.hpp"
 #include "base/library.hpp"
+#include "base/threads.hpp"
 #include "device/kernel_cache.hpp"
 
 namespace kernweave {
@@ -158,16 +162,8 @@ std::uint64_t headers_hash() {
   return found;
 }
 
-}  // namespace
-
-void set_header_folder(const std::string& folder) { header_folder = folder; }
-
-const Compiler& compiler() {
-  static const Compiler found = open_now();
-  return found;
-}
-
-std::string compile(const std::string& source, int capability) {
+// From the disk, or made.
+std::string image_of(const std::string& source, int capability) {
   user_check(compiler().found, Fault::no_device, compiler().why);
   const int nearest = nearest_capability(capability);
   const bool exact = nearest == capability;
@@ -185,6 +181,52 @@ std::string compile(const std::string& source, int capability) {
   image = translated();
   store(all_that_matters, image);
   return image;
+}
+
+// What was begun and not yet asked for. The calling thread alone looks at it.
+using Begun = std::map<std::pair<int, std::string>, std::future<std::string>>;
+Begun& begun() {
+  static Begun& all = *new Begun;
+  return all;
+}
+
+bool is_done(const std::future<std::string>& image) {
+  return image.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+}  // namespace
+
+void set_header_folder(const std::string& folder) { header_folder = folder; }
+
+const Compiler& compiler() {
+  static const Compiler found = open_now();
+  return found;
+}
+
+std::string compile(const std::string& source, int capability) {
+  const auto at = begun().find({capability, source});
+  if (at == begun().end()) return image_of(source, capability);
+  std::future<std::string> image = std::move(at->second);
+  begun().erase(at);
+  return image.get();
+}
+
+void compile_ahead(const std::string& source, int capability) {
+  if (!compiler().found || begun().count({capability, source})) return;
+  const auto busy = std::count_if(begun().begin(), begun().end(), [](const auto& b) { return !is_done(b.second); });
+  if (busy >= allowed_threads(0)) return;
+  const auto work = std::make_shared<std::packaged_task<std::string()>>(
+      [source, capability] { return image_of(source, capability); });
+  begun().emplace(std::make_pair(capability, source), work->get_future());
+  try {
+    crew::start([work] { (*work)(); });
+  } catch (const std::exception&) {  // no thread is to be had: compile() does it when it is asked
+    begun().erase({capability, source});
+  }
+}
+
+void finish_compiling() {
+  for (auto& one : begun()) one.second.wait();
 }
 
 }  // namespace device

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "device/kernel_cache.hpp"
 #include "device/probe.hpp"
 #include "execute/backends.hpp"
 #include "execute/facts.hpp"
@@ -149,6 +150,12 @@ std::vector<Result> Execution::room_for_results(bool stays) {
   return results;
 }
 
+void Execution::expect() {
+  if (pairs_.map || !after_.empty()) return;
+  first_->schedule(settings_.device);
+  first_->executable(prepared_.get(), host_);
+}
+
 void Execution::run() {
   agree_on_device();
   first_->schedule(settings_.device);
@@ -157,6 +164,8 @@ void Execution::run() {
   if (pairs_.map) return run_restricted(results);
   if (after_.empty()) first_->executable(prepared_.get(), host_)->run(first_->task(settings_, host_, results));
   else run_in_two_steps(stays, results);
+  const std::string news = device::news_of_cache();
+  if (!news.empty()) host_->say(news);
 }
 
 Execution::~Execution() = default;

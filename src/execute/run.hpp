@@ -62,6 +62,8 @@ class Execution {
   const Sizes& sizes() const { return sizes_; }
   // Other numbers of the same shape for an operand, from the next run on; without `numbers`, those that a device has.
   void replace(int operand, const double* numbers, Kept* kept = nullptr);
+  // Begins what the first run would wait for: kernels that are not there yet.
+  void expect();
   // Results go where the host says.
   void run();
   // The same block by block: rows of the results from border to border, in any order; with columns, by way of packed

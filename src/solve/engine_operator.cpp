@@ -138,6 +138,8 @@ class Engine : public Operator {
     const Backend* const backend = there(plans_.size() - 1).execution->schedule().backend;
     if (!backend->holds_data() || !columns_may_stay(backend->holder())) return nullptr;
     holder_ = backend->name();
+    // Columns that are done leave the others, so that each width will be asked for.
+    for (std::size_t k = 0; k < plans_.size(); ++k) there(k).execution->expect();
     return &device::open(backend->holder());
   }
 

@@ -9,8 +9,16 @@ compiled <- function(k, folder, mb = 256) {
 }
 stored_in <- function(folder) list.files(folder, full.names = TRUE)
 
-test_that("nothing is written unless it is asked for", {
-  expect_identical(kernweave_options()$value[kernweave_options()$option == "kernweave.cache"], "FALSE")
+test_that("kernels are kept in R's folder, which a report does not make", {
+  home <- tempfile()
+  answer <- in_new_process(c(sprintf("Sys.setenv(R_USER_CACHE_DIR = %s, KERNWEAVE_CACHE = '')", deparse(home)),
+                             "list(kernweave::kernweave_options()$value[5], kernweave::kernweave_sitrep()$cache)"))
+  expect_identical(answer[[1]], "TRUE")
+  expect_match(answer[[2]], "kernweave: 0 kernels, 0 MB$")
+  expect_false(file.exists(home))
+})
+
+test_that("what is no folder is refused", {
   expect_error(with_kernweave(kernweave_options(), cache = 3), "`cache` must be", class = "kernweave_error_settings")
   expect_error(with_kernweave(kernweave_options(), cache_mb = -1), "`cache_mb` must be",
                class = "kernweave_error_settings")
