@@ -365,6 +365,10 @@ r_move <- function(x, from, to, offsets, into, places, threads) {
     .Call(`_kernweave_r_move`, x, from, to, offsets, into, places, threads)
 }
 
+r_expect_products <- function(description) {
+    invisible(.Call(`_kernweave_r_expect_products`, description))
+}
+
 r_operator_product <- function(description, x) {
     .Call(`_kernweave_r_operator_product`, description, x)
 }

@@ -19,6 +19,9 @@ gp_estimate <- function(model, rows) {
   found
 }
 
+# Up to so many rows, all pairs take no longer than an approximation of them.
+many_points <- 20000
+
 model_rows <- function(model, rows) {
   if (length(rows) == length(model$y)) return(model)
   q <- qr(model$Q[rows, , drop = FALSE])

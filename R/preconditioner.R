@@ -248,8 +248,8 @@ kept_neighbours <- function(points, settings, order, m, seed) {
   key <- list(points, settings, m, seed)
   if (identical(preconditioners$nearest$key, key)) return(preconditioners$nearest$found)
   n <- nrow(points)
-  found <- if (n > many_points && !may_be_compiled(call_options(settings))) {
-    nearest_points_before(points[order, , drop = FALSE], min(m, n - 1))
+  found <- if (ncol(points) <= most_axes_of_boxes) {
+    nearest_points_before(points[order, , drop = FALSE], min(m, max(n - 1, 1)))
   } else {
     distances <- lazy_set(sqdist(Vi(points), Vj(points)), precision = "float64")
     nearest_before(-distances, order, rep(1, n), m)
@@ -270,6 +270,7 @@ nearest_points_before <- function(points, m) {
   while (low < n) {
     rows <- seq.int(low + 1, high)
     among <- sqdist(Vi(points[rows, , drop = FALSE]), Vj(points[seq_len(high), , drop = FALSE]))
+    among <- lazy_set(among, device = "cpu", precision = "float64")
     if (low == 0) among <- lazy_if(col_index() < row_index(), among, Inf)
     at <- argKmin(among, K = min(2 * m, high))
     at[at >= rows] <- NA
@@ -280,8 +281,9 @@ nearest_points_before <- function(points, m) {
   found
 }
 
-# Below, all pairs take no longer.
-many_points <- 20000
+# Beyond, boxes leave out few pairs, and a GPU is quicker with all of them; with few axes it would be, but for the seconds
+# that its kernel takes to compile.
+most_axes_of_boxes <- 5
 
 # Of a formula that falls with one distance of points to themselves, the points; else NULL.
 points_of_distance <- function(K) {

@@ -155,9 +155,10 @@ solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, loca
   exact <- lazy_set(K, precision = "float64")
   refined <- method != "minres" && is_refined(K)
   if (!is.list(precondition) || !isTRUE(precondition$symmetric)) check_symmetric_system(K, ridge, refined)
+  system <- expected(native_system(exact, ridge, ncol(b)), K)
+  rough <- if (refined) expected(native_system(K, ridge, ncol(b)), K)
   P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
-  rough <- if (refined) native_system(K, ridge, ncol(b))
-  c(iterate(native_system(exact, ridge, ncol(b)), b, tol, method, maxit, live_pointer(P), start, rough),
+  c(iterate(system, b, tol, method, maxit, live_pointer(P), start, rough),
     list(ridge = min(ridge), preconditioner = P))
 }
 
@@ -241,6 +242,12 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
 relative_size <- function(left, b) sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
 
 # K + ridge, for so many columns.
+# A system whose kernels a GPU compiles from now on, beside what is done before its first product.
+expected <- function(system, K) {
+  if (may_be_compiled(call_options(kernel_tensor(K)$settings))) r_expect_products(system)
+  system
+}
+
 native_system <- function(K, ridge, columns) {
   product <- if (is_op(K)) native_operator(K, columns, ladder = TRUE) else native_lazy(K, columns, ladder = TRUE)
   if (!any(ridge != 0)) return(product)

@@ -1101,6 +1101,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_expect_products
+void r_expect_products(Rcpp::List description);
+RcppExport SEXP _kernweave_r_expect_products(SEXP descriptionSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
+    r_expect_products(description);
+    return R_NilValue;
+END_RCPP
+}
 // r_operator_product
 Rcpp::NumericMatrix r_operator_product(Rcpp::List description, Rcpp::NumericMatrix x);
 RcppExport SEXP _kernweave_r_operator_product(SEXP descriptionSEXP, SEXP xSEXP) {
@@ -1948,6 +1957,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 4},
     {"_kernweave_r_ranks", (DL_FUNC) &_kernweave_r_ranks, 2},
     {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 7},
+    {"_kernweave_r_expect_products", (DL_FUNC) &_kernweave_r_expect_products, 1},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 2},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},

@@ -121,6 +121,13 @@ Rcpp::NumericVector vector_to_r(const solve::Vector& vector) {
 
 }  // namespace kernweave
 
+// Begins to compile what products will need, where they are a GPU's.
+// [[Rcpp::export(rng = false)]]
+void r_expect_products(Rcpp::List description) {
+  kernweave::at_border(
+      [&] { kernweave::operator_from_r(description, [](double) { kernweave::poll_interrupt(); })->home(); });
+}
+
 // The product of an operator with a matrix.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix r_operator_product(Rcpp::List description, Rcpp::NumericMatrix x) {

@@ -90,6 +90,17 @@ bool Data::resident() const {
   return any;
 }
 
+Home Data::home() const {
+  double there = 0;  // numbers of the device less those of the host
+  for (std::size_t k = 0; k < views_.size(); ++k) {
+    const Variable& v = plan_.variables[k];
+    if (!has_operand(v) || v.axis == Axis::param) continue;
+    const double numbers = static_cast<double>(views_[k].rows) * static_cast<double>(views_[k].columns);
+    there += operands_[static_cast<std::size_t>(v.operand)].resident ? numbers : -numbers;
+  }
+  return there > 0 ? Home::device : Home::host;
+}
+
 Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Known& known) {
   Extents extents(known);
   for (std::size_t k = 0; k < views.size(); ++k)

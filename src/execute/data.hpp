@@ -35,6 +35,8 @@ class Data {
   void put(std::size_t k, const View& view) { views_[k] = view; }
   // Do all data of points lie on a device because the user put them there?
   bool resident() const;
+  // Where most of their numbers lie.
+  Home home() const;
 
  private:
   View view_of(const Variable& v, const OperandData& operand) const;

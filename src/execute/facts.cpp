@@ -119,7 +119,7 @@ Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<st
                       Boxes boxes, Data* data) {
   const Wanted wanted = wanted_facts(plan, sizes);
   Findings found;
-  found.home = data->resident() ? Home::device : Home::host;
+  found.home = data->home();
   found.boxes = boxes;
   if (boxes_are_worth_a_thought(boxes, sizes)) found.growths = growths_of(plan, data);
   for (std::size_t k = 0; k < plan.variables.size(); ++k) {
