@@ -119,12 +119,17 @@ Ops.kernweave <- function(e1, e2) {
     abort("input", "`", .Generic, "` of a traced value and ", describe(other), " is not defined")
   }
   if (.Generic == "^") return(power(e1, e2))
+  if (.Generic %in% c("*", "/") && is_one(e2, e1)) return(e1)
+  if (.Generic == "*" && is_one(e1, e2)) return(e2)
   by_rows <- .Generic %in% c("*", "/")
   if (.Generic %in% c("+", "-")) hint_at_diagonal(if (is_lazy(e1)) e2 else e1)
   if (!is_lazy(e1)) e1 <- as_lazy(e1, e2, default_name(substitute(e1), "left operand"), by_rows)
   if (!is_lazy(e2)) e2 <- as_lazy(e2, e1, default_name(substitute(e2), "right operand"), by_rows)
   lazy_operator(.Generic, e1, e2)
 }
+
+# The plain number 1, which leaves real values beside it as they are: nothing is multiplied.
+is_one <- function(number, beside) identical(number, 1) && type_kind(beside) == "real"
 
 lazy_operator <- function(symbol, e1, e2) {
   switch(symbol,

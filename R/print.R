@@ -64,6 +64,9 @@ settings_text <- function(settings) {
 #' `sum()`, `mean()`, `min()` and `max()` without `index` fold the components of each pair and stay lazy; where such a
 #' one is the last step of a formula, `print()` says so.
 #'
+#' A variable has the name of its operand; one that is read along both axes, as in `kernel_gaussian(x)`, is `Vi(x)` and
+#' `Vj(x)`.
+#'
 #' @param x,object a lazy tensor, a lazy reduction, a linear operator, or a function of data as [kernel_op()] returns it
 #' @param digits significant digits of the numbers in a formula
 #' @param ... not used

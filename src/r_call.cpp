@@ -2,20 +2,29 @@
 #include "border.hpp"
 #include "execute/backends.hpp"
 #include "execute/run.hpp"
+#include "expr/show.hpp"
 #include "plan/lower.hpp"
 #include "r_host.hpp"
 #include "r_job.hpp"
 #include "r_plan.hpp"
 
+#include <algorithm>
 #include <functional>
 
 namespace kernweave {
 namespace {
 
+std::string show_variable_of(const Plan& plan, const Variable& v) {
+  const bool twice = std::any_of(plan.variables.begin(), plan.variables.end(), [&](const Variable& other) {
+    return other.operand == v.operand && other.axis != v.axis;
+  });
+  return show_variable(v, twice);
+}
+
 std::string show_ref(const Ref& ref, const Plan& plan, const Program& program) {
   switch (ref.from) {
     case Ref::From::number: return sentence(program.numbers[ref.index]);
-    case Ref::From::variable: return plan.variables[ref.index].name;
+    case Ref::From::variable: return show_variable_of(plan, plan.variables[ref.index]);
     case Ref::From::slot: break;
   }
   return sentence("s", ref.index);

@@ -1,9 +1,12 @@
-// Writes a formula in R's infix, with as few parentheses as precedence allows.
+// Writes a formula in R's infix, with as few parentheses as precedence allows. A variable is written by the name of its
+// operand; where the name leaves open along which axis its points are read, as `Vi(x)` or `Vj(x)`.
 #include "expr/show.hpp"
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "expr/attributes.hpp"
 #include "expr/infix.hpp"
@@ -11,11 +14,36 @@
 namespace kernweave {
 namespace {
 
+// t() of points along one axis, which are the same points along the other; of pairs it is the matrix transposed.
+bool turns_points(Expr f) { return f->op == Op::Swap && !f->type.axes.has(Axes::ij()); }
+
+// Row numbers stand as they are, whichever way the points are turned.
+bool takes_rows(Expr f) { return f->op == Op::Take || f->op == Op::Gather; }
+
+// The operands that are read along both axes, or within turned points.
+std::unordered_set<int> read_both_ways(Expr root) {
+  std::unordered_set<const Node*> turned;
+  std::unordered_map<int, Axes> along;
+  std::unordered_set<int> out;
+  const std::vector<Expr> parts = reachable({root});
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    const Expr f = *part;
+    const bool within = turned.count(f.get()) > 0;
+    if (within || turns_points(f)) turned.insert(f->args.begin(), takes_rows(f) ? f->args.begin() + 1 : f->args.end());
+    if (f->op != Op::Var) continue;
+    const int operand = variable(f).operand;
+    along[operand] = along[operand].with(f->type.axes.pairs());
+    if (within || along[operand].has(Axes::ij())) out.insert(operand);
+  }
+  return out;
+}
+
 class Writer {
  public:
   explicit Writer(std::size_t budget) : budget_(budget) {}
 
   std::string text(Expr f) {
+    both_ways_ = read_both_ways(f);
     write(f, kLoose);
     if (cut_) out_.resize(out_.size() < budget_ ? out_.size() : budget_);
     return cut_ ? out_ + "..." : out_;
@@ -32,12 +60,22 @@ class Writer {
       return;
     }
     ++depth_;
-    const Tightness own = tightness(f);
-    const bool wrap = own < place;
+    if (turns_points(f)) write_turned(f.arg(0), place);
+    else write_wrapped(f, place);
+    --depth_;
+  }
+
+  void write_turned(Expr points, Tightness place) {
+    turned_ = !turned_;
+    write(points, place);
+    turned_ = !turned_;
+  }
+
+  void write_wrapped(Expr f, Tightness place) {
+    const bool wrap = tightness(f) < place;
     if (wrap) out_ += '(';
     write_bare(f);
     if (wrap) out_ += ')';
-    --depth_;
   }
 
   static Tightness tightness(Expr f) {
@@ -49,14 +87,19 @@ class Writer {
   void write_bare(Expr f) {
     if (!row(f->op).symbol.empty()) return write_infix(f);
     switch (f->op) {
-      case Op::Var: out_ += variable(f).name; return;
+      case Op::Var: return write_variable(variable(f));
       case Op::Number: out_ += show_number(f->number); return;
       case Op::Minus: out_ += '-'; return write(f.arg(0), kAtom);
       case Op::Swap: return write_call("t", f);
-      case Op::Take: return write_rows(f, f->attributes[0] == 0 ? "[" : "[, ", f->attributes[0] == 0 ? ", ]" : "]");
+      case Op::Take: return (f->attributes[0] == 0) != turned_ ? write_rows(f, "[", ", ]") : write_rows(f, "[, ", "]");
       case Op::Gather: return write_rows(f, "[", ", ]");
       default: return write_call(row(f->op).fn, f);
     }
+  }
+
+  void write_variable(Variable v) {
+    if (turned_) v.axis = swapped(v.axis);
+    out_ += show_variable(v, both_ways_.count(v.operand) > 0);
   }
 
   // Left-associative: the right argument must bind more tightly. Comparisons do not chain.
@@ -81,12 +124,17 @@ class Writer {
   void write_rows(Expr f, const char* open, const char* close) {
     write(f.arg(0), kAtom);
     out_ += open;
+    const bool turned = turned_;
+    turned_ = false;
     write(f.arg(1), kLoose);
+    turned_ = turned;
     out_ += close;
   }
 
   std::size_t budget_;
+  std::unordered_set<int> both_ways_;
   std::string out_;
+  bool turned_ = false;
   int depth_ = 0;
   bool cut_ = false;
 };
@@ -100,6 +148,13 @@ std::string show_number(double value) {
   std::snprintf(text, sizeof text, "%.15g", value);
   if (std::strtod(text, nullptr) != value) std::snprintf(text, sizeof text, "%.17g", value);
   return text;
+}
+
+std::string show_variable(const Variable& v, bool with_axis) {
+  if (v.source == Source::counter) return v.axis == Axis::i ? "row_index()" : "col_index()";
+  if (v.axis == Axis::pair_swapped) return "t(" + v.name + ")";
+  if (v.axis == Axis::pair || v.axis == Axis::param || !with_axis) return v.name;
+  return (v.axis == Axis::i ? "Vi(" : "Vj(") + v.name + ")";
 }
 
 std::string show(Expr f, std::size_t budget) { return Writer(budget).text(f); }

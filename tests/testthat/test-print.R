@@ -24,6 +24,42 @@ test_that("numbers are shown to as many digits as R's own, or as asked for", {
   expect_error(format(K, digits = -1), class = "kernweave_error_input")
 })
 
+test_that("an operand that is read along both axes is written with the axis, as written and as planned", {
+  places <- matrix(c(1, 2, 4, 8, 3, 5), 3)
+  P <- Vi(places)
+  A <- Vij(diag(3))
+  both <- "sqdist(Vi(places), Vj(places))"
+  texts <- list(
+    list(kernel_gaussian(P), paste0("exp(-0.5 * ", both, ")")),
+    list(kernel_laplacian(P / 3), "exp(-sqrt(sqdist(Vi(places) / 3, Vj(places) / 3)))"),
+    list(t(t(P) + 2) * t(P), "(Vi(places) + 2) * Vj(places)"), list(t(2 - P) / P, "(2 - Vj(places)) / Vi(places)"),
+    list(t(P[3:1, ])[, 1:2], "Vj(places)[, rows][, columns]"),
+    list(t(sqdist(P, Vj(y[1:3, 1:2]))), "t(sqdist(places, y))"),
+    list(A - t(A), "A - t(A)"), list(t(row_index()) - row_index(), "col_index() - row_index()"),
+    list(kernel_gaussian(places, y[1:4, 1:2]), "exp(-0.5 * sqdist(x, y))")
+  )
+  for (one in texts) expect_identical(format(one[[1]]), one[[2]])
+  planned <- lines_of(print(explain(sqdist(P, t(P)) * (A - t(A)))))
+  for (line in c(paste0("  sum over j of ", both, " * (A - t(A))"), paste0("  ", both, " * (A - t(A))"))) {
+    expect_true(line %in% planned, label = line)
+  }
+  expect_match(planned, paste("=", both), fixed = TRUE, all = FALSE)
+  expect_match(planned, "= subtract(A, t(A))", fixed = TRUE, all = FALSE)
+})
+
+test_that("the number 1 is no factor: nothing is built where real values are multiplied or divided by it", {
+  for (same in list(K * 1, 1 * K, K / 1, kernel_matern(X, Y, nu = 1 / 2) / 1)) {
+    expect_no_match(format(same), "[*/] 1|1 [*]")
+  }
+  expect_identical(K * 1, K)
+  expect_identical(format(kernel_periodic(X, Y)), "exp(-2 * sum(square(sinpi(x - y))))")
+  expect_identical(format(1 / K), paste("1 /", format(K)))
+  expect_identical(format((K < 1) * 1), paste0("(", format(K), " < 1) * 1"))
+  expect_equal(as.matrix((K < 1) * 1 + 1L * Vi(1:4)), (as.matrix(K) < 1) + matrix(1:4, 4, 5))
+  scale <- gradient(function(s) sum(K * s, index = "ij"))(1)
+  expect_equal(scale$s, sum(as.matrix(K)))
+})
+
 test_that("a long formula is cut where asked, a short one is whole", {
   long <- Reduce(`+`, rep(list(X), 300))
   text <- lines_of(print(long))[2]
