@@ -1,43 +1,51 @@
 # Conditional normal distributions: kriging with its variance, and draws.
 
-#' What is known of a Gaussian process after data
+#' Conditional distribution of a Gaussian process (kriging)
 #'
-#' For a Gaussian process at some places with covariance `K`, of which `y` was seen at some, with independent noise of
-#' variance `ridge`: the mean, the variance and draws of the process, without the noise, at the other places. With `k`
-#' the covariances between a place and those seen, the mean is `k' (K + ridge)^-1 y`, simple kriging, and the variance
-#' is what it was before less `k' (K + ridge)^-1 k`. With a `trend`, whose coefficients are unknown, it is universal
-#' kriging.
+#' Computes the mean, variance and draws of a Gaussian process at new places, given data `y` at others, for a known
+#' covariance `K` and independent noise of variance `ridge`. Use it for kriging with covariance parameters that you
+#' supply; [gp_fit()] estimates them.
 #'
-#' There are two ways to a variance. `"exact"` solves a system for each new place, many at once; the variance falls from
-#' that of `K` towards its value, is never negative, and stops when it has at most `tol` of itself still to fall.
-#' `"pathwise"` draws the process at all places, seen and new, and moves each draw by the kriging of what it lacks to
-#' the data: exact draws of the conditional distribution, for any number of places in one system. Their mean square
-#' about the mean, which is exact, is the variance, with a relative standard error of `sqrt(2 / draws)`: 18 % for 64
-#' draws, 9 % for a standard deviation. No variance is ever a difference of estimates.
+#' The results are for the process without the noise. With `k` the covariances between a new place and those observed,
+#' the mean is `k' (K + ridge)^-1 y` (simple kriging), and the variance is the prior variance minus `k' (K + ridge)^-1
+#' k`. With a `trend`, whose coefficients are estimated, it is universal kriging.
 #'
-#' @param K a lazy tensor of one component over the same places along i and j, those seen and the others: the covariance
-#' @param y the data, a number for each place in `seen`; `NULL` for variances alone, which do not depend on them
-#' @param seen which places of `K` they belong to, by numbers, logicals or names; by default the first ones
-#' @param ridge variance of the noise: a number, or one for each in `seen`
-#' @param trend a matrix of regressors with a row for each place of `K`: their coefficients are estimated, and what is
-#'   not known of them adds to the variance
-#' @param method `"exact"`, `"pathwise"`, or `"auto"`: exact up to 512 new places, or up to 10 000 where the matrix of
-#'   those seen is factored
-#' @param draws number of draws; by default 64 for `"pathwise"`, and none otherwise
-#' @param tol residual of systems, relative to their right-hand sides, and error of an exact variance, relative to it
+#' There are two ways to compute variances. `"exact"` solves a linear system for each new place, many at once. The
+#' variance decreases from its prior value, is never negative, and the iteration stops when it can fall by at most `tol`
+#' of itself. `"pathwise"` draws the process at all places and corrects each draw by kriging its difference from the
+#' data: these are exact draws from the conditional distribution, for any number of new places from one system. The
+#' variance is their mean squared deviation from the exact mean, with a relative standard error of `sqrt(2 / draws)`: 18
+#' % for 64 draws, or 9 % for the standard deviation. No variance is ever a difference of two estimates.
+#'
+#' @param K the covariance: a lazy tensor of one component over the same places along i and j, observed and new
+#' @param y the data, one number per place in `seen`; `NULL` for variances only, which do not depend on the data
+#' @param seen the places of `K` where `y` was observed: numbers, logicals or names; by default the first ones
+#' @param ridge variance of the noise (the nugget): a number, or one per place in `seen`
+#' @param trend a matrix of regressors with a row for each place of `K`: their coefficients are estimated, and their
+#'   uncertainty adds to the variance
+#' @param method `"exact"`, `"pathwise"`, or `"auto"`: exact for up to 512 new places, or up to 10 000 if the covariance
+#'   matrix of the observed places is factored
+#' @param draws number of draws; by default 64 for `"pathwise"` and none for `"exact"`
+#' @param tol relative residual of the linear systems, and relative error of an exact variance
 #' @param seed of the draws, as in [simulate()][simulate.lazy_tensor]
-#' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense up to 2000 places
-#' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], of the places seen: a [preconditioner()]
-#'   serves several calls
-#' @param x,digits,probs,... of methods: what `conditional()` returned; significant digits; probabilities
+#' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense for up to 2000 observed places
+#' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], for the observed places; a
+#'   [preconditioner()] can be used for several calls
+#' @param x,digits,probs,... for methods: what `conditional()` returned; significant digits; probabilities
 #' @param row.names,optional as in [base::as.data.frame()]
-#' @return A list of class `kernweave_conditional`: `mean` and `variance` of each new place; `se`, the relative standard
-#'   error of a variance, 0 if it is exact; `draws`, a column for each, or `NULL`; `coefficients` of the trend. It is
-#'   printed; `as.data.frame()` has a row for each place, `quantile()` a row of quantiles of the normal distribution.
-#' @seealso [solve()][solve.lazy_tensor] for the weights alone, [simulate()][simulate.lazy_tensor] for draws before data
+#' @return A list of class `kernweave_conditional`: `mean` and `variance` at each new place; `se`, the relative standard
+#'   error of the variances, 0 if exact; `draws`, one column per draw, or `NULL`; `coefficients` of the trend.
+#'   `as.data.frame()` gives a row for each place, `quantile()` normal quantiles, a row for each place.
+#' @seealso [solve()][solve.lazy_tensor] for the weights alone, [simulate()][simulate.lazy_tensor] for draws from the
+#'   prior
+#' @concept kriging variance
+#' @concept simple and universal kriging
+#' @concept posterior mean and variance
+#' @concept conditional simulation
+#' @concept Gaussian process regression
 #' @export
 #' @examples
-#' x <- c(sort(runif(100)), seq(-0.2, 1.2, length.out = 50))    # seen, and new
+#' x <- c(sort(runif(100)), seq(-0.2, 1.2, length.out = 50))    # observed, and new
 #' y <- sin(6 * x[1:100]) + rnorm(100, sd = 0.1)
 #' K <- kernel_matern(x, x, scale = 0.3, nu = 2.5)
 #' at <- conditional(K, y, ridge = 0.01, draws = 3)

@@ -2,23 +2,32 @@
 
 #' Settings of fits
 #'
-#' @param tol relative change of the criterion at which an optimisation ends
-#' @param max_iter most iterations
-#' @param lower,upper bounds of what is estimated, for each variable or for all, in its own units; for [gp_fit()] by
-#'   name
-#' @param start for [gp_fit()]: where its parameters begin, by name, as `c(scale = 2, nugget = 1)`
-#' @param verbose tell of each start or step?
-#' @param dense_n up to so many rows matrices are made and factored; beyond, and with 0, systems are solved by products
-#' @param approximate sums over pairs of points that are far from each other by series, see [approximate()]; `NULL`:
-#'   exact. For [kernel_ridge()] and [gp_fit()] beyond `dense_n` rows, of kernels of one distance of points in one, two
-#'   or three dimensions. `TRUE`: to the tolerance that the system bears, so that it stays positive definite, its ridge
-#'   or nugget divided by the number of rows and the kernel's largest value; a number: to no more than that. What was
-#'   taken is the `tolerance` in `convergence` of the fit. Products are off, relative to the response, by some tens to
-#'   hundreds of times the tolerance; fits say it there, too, and systems are solved to a third of that or to `tol`
-#' @param probes,seed,rank of estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]; with 0 probes,
-#'   [kernel_ridge()] with a `lambda` leaves out its degrees of freedom, which take most of its time
+#' Collects the settings of model fits that are found by iteration: tolerances, bounds, and how large systems are
+#' solved. Use it as the `control` argument of [gp_fit()], [kernel_ridge()], [rbf_interpolate()], [local_reg()] and
+#' [kde_lazy()].
+#'
+#' @param tol relative change of the criterion at which an optimisation stops
+#' @param max_iter maximum number of iterations
+#' @param lower,upper bounds on the estimates, on their own scale: one for all variables, or one per variable; by name
+#'   for [gp_fit()]
+#' @param start for [gp_fit()]: starting values by name, `c(scale = 2, nugget = 1)`
+#' @param verbose print each start or step?
+#' @param dense_n number of rows up to which matrices are formed and factored; beyond it (always, with 0) linear systems
+#'   are solved with matrix-vector products
+#' @param approximate `NULL` for exact products; `TRUE` or a tolerance to replace the sums over distant pairs of points
+#'   by local expansions, see [approximate()]. For [kernel_ridge()] and [gp_fit()] beyond `dense_n` rows, with kernels
+#'   of a single distance in one, two or three dimensions. `TRUE` takes the largest tolerance that keeps the system
+#'   positive definite: the ridge or nugget divided by the number of rows and the largest value of the kernel. A number
+#'   is an upper limit on the tolerance; the one used is `convergence$tolerance` of the fit. The error of products,
+#'   relative to the response, is typically tens to hundreds of times the tolerance, see `fit$convergence`; systems are
+#'   solved to a third of this error, or to `tol` if that is larger
+#' @param probes,seed,rank of the estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]. With
+#'   `probes = 0`, [kernel_ridge()] with a given `lambda` omits the degrees of freedom, which take most of its time
 #' @return A list of class `kernweave_control`.
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()]
+#' @concept convergence tolerance
+#' @concept optimisation settings
+#' @concept large data sets
 #' @export
 #' @examples
 #' fit_control(tol = 1e-8)
@@ -89,35 +98,38 @@ new_fit <- function(class, call, inputs, ...) {
 
 #' Methods of fits
 #'
-#' What [kde_lazy()], [local_reg()] and others return has base R's methods: rows that a formula's `na.action` left out
-#' have missing fitted values where that is `na.exclude`; `update()` changes the call and runs it anew. `tidy()`,
-#' `glance()` and `augment()` of the generics package make data frames. `lines()` adds the curve of a fit of one input
-#' to a picture.
+#' Base R's methods for the fits that [kde_lazy()], [local_reg()] and others return. `fitted()`, `residuals()`, `nobs()`
+#' and the rest work as for [lm()]: with `na.action = na.exclude`, rows with missing values have missing fitted values.
+#' `update()` changes the call and refits. `lines()` adds the curve of a fit with one input to a plot. `tidy()`,
+#' `glance()` and `augment()` of the generics package return data frames.
 #'
 #' @section Formulas:
-#' Of a fit made of a formula, `terms()`, `formula()`, `model.frame()`, `case.names()` and `variable.names()` are what
-#' they are of [lm()] with the same formula: `terms()` has the response, which [stats::delete.response()] takes off, and
-#' `model.frame()` the data of the rows that were used, as they were. So is `model.matrix()`, with an intercept and
-#' contrasts of factors, though kernels have neither: they see a column for each level.
+#' If the fit was made from a formula, `terms()`, `formula()`, `model.frame()`, `case.names()` and `variable.names()`
+#' return what they return for [lm()] with the same formula. `terms()` includes the response, which
+#' [stats::delete.response()] removes; `model.frame()` has the original data of the rows that were used.
+#' `model.matrix()`, too, has an intercept and factor contrasts as for [lm()], although kernels use neither: for them a
+#' factor has one column per level.
 #'
-#' A [gp_fit()] has two formulas. Its `terms()` are those of the kernel, its `model.frame()` has the trend's variables,
-#' too, and its `model.matrix()` is the design of the trend: the columns that have coefficients, as in
-#' `model.matrix(fit) %*% coef(fit)`. `fit$trend$terms` are its terms.
+#' A [gp_fit()] has two formulas. Its `terms()` are those of the kernel, its `model.frame()` includes the variables of
+#' the trend, and its `model.matrix()` is the design matrix of the trend: its columns are those that have coefficients,
+#' as in `model.matrix(fit) %*% coef(fit)`. The terms of the trend are `fit$trend$terms`.
 #'
 #' @section New data:
-#' Of a fit made of a formula, `newdata` is a data frame with the formula's variables. Of a fit made of points, its
-#' columns are found by name where both have names: all must be there, in any order and perhaps among others, else it is
-#' an error that names the one that lacks. Without names on either side columns go by their place. Rows with missing
-#' values have missing results. This holds for `query` of [knn()], `centers` of [kmeans_lazy()], `y` of [sinkhorn()] and
-#' of [energy_test()], too.
+#' If the fit was made from a formula, `newdata` is a data frame with the variables of the formula. If it was made from
+#' points, columns of `newdata` are matched by name if both have names: all must be there, in any order, and extra
+#' columns are allowed; an error names the missing one. Without names, columns are matched by position. Rows with
+#' missing values have missing results. The same holds for `query` of [knn()], `centers` of [kmeans_lazy()], and `y` of
+#' [sinkhorn()] and [energy_test()].
 #'
 #' @param object,x,formula a fit
-#' @param type of residuals: the response less what is fitted is all there is; [gp_fit()] has others
-#' @param ... for `update()`: arguments that change; for `lines()` and `qqnorm()` those of [graphics::lines()] and
+#' @param type of residuals: only `"response"`, the observed minus the fitted values; [gp_fit()] has others
+#' @param ... for `update()`: arguments to change; for `lines()` and `qqnorm()`: arguments of [graphics::lines()] and
 #'   [stats::qqnorm()]
-#' @return Numbers, a row for each observation; of `update()` a fit; of `terms()` and its like what they are of [lm()].
-#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()],
-#'   [kpca_lazy()]
+#' @return One number per observation; for `update()` a fit; for `terms()` and similar, what they return for [lm()].
+#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()], [kpca_lazy()]
+#' @concept fitted values and residuals
+#' @concept refit a model
+#' @concept design matrix
 #' @name kernweave_fit
 #' @examples
 #' fit <- local_reg(accel ~ times, data = MASS::mcycle, bandwidth = 2)
@@ -143,7 +155,7 @@ residuals.kernweave_fit <- function(object, type = "response", ...) {
 }
 
 #' @rdname kernweave_fit
-#' @param y for `qqnorm()`: a fit, whose residuals are drawn
+#' @param y for `qqnorm()`: a fit, whose residuals are plotted
 #' @importFrom stats qqnorm
 #' @export
 qqnorm.kernweave_fit <- function(y, ...) {
@@ -202,8 +214,8 @@ model.matrix.gp_fit <- function(object, data = NULL, ...) {
 }
 
 #' @rdname kernweave_fit
-#' @param data for `model.frame()` and `model.matrix()`: other data than those of the fit
-#' @param full for `case.names()`: rows of weight 0, too?
+#' @param data for `model.frame()` and `model.matrix()`: data to use instead of those of the fit
+#' @param full for `case.names()`: include rows of weight 0?
 #' @importFrom stats case.names
 #' @export
 case.names.kernweave_fit <- function(object, full = FALSE, ...) {
@@ -217,8 +229,9 @@ case.names.kernweave_fit <- function(object, full = FALSE, ...) {
 variable.names.kernweave_fit <- function(object, ...) colnames(model.matrix(object))
 
 #' @rdname kernweave_fit
-#' @param formula. a new formula, in which `.` stands for what was there; only for fits made of one
-#' @param evaluate run the new call, or return it?
+#' @param formula. a new formula, in which `.` stands for the corresponding part of the old one; only for fits made from
+#'   a formula
+#' @param evaluate refit, or return the new call?
 #' @export
 update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call

@@ -1,64 +1,78 @@
 # Gaussian process regression: kriging with a trend, its parameters by likelihood.
 
-#' Gaussian processes, or kriging
+#' Gaussian process regression (kriging)
 #'
-#' A response that is a trend, a Gaussian process and noise: `y = F b + f + e` with `f` of covariance `variance k` and
-#' `e` of variance `nugget / weights`. The parameters of the covariance are estimated by restricted maximum likelihood
-#' (`"REML"`) or maximum likelihood (`"ML"`), or given; the trend's coefficients by generalised least squares. Up to
-#' `control$dense_n` rows the matrix is factored; beyond it is never made, and the same numbers come from products, the
-#' log-determinant with a standard error.
+#' Fits `y = F b + f + e`: a linear trend `F b`, a Gaussian process `f` with covariance `variance * k`, and noise `e`
+#' with variance `nugget / weights`. Use it to interpolate or smooth scattered data, points on a map for instance, with
+#' standard errors.
+#'
+#' The covariance parameters are estimated by restricted maximum likelihood (`"REML"`) or maximum likelihood (`"ML"`),
+#' unless you give them; the trend coefficients by generalised least squares. With up to `control$dense_n` rows the
+#' covariance matrix is factored. With more rows it is never formed: the same quantities come from matrix-vector
+#' products, and the log-determinant has a standard error.
 #'
 #' @section Parameters:
-#' `variance` and `nugget` are estimated where they are `NULL`; a number is kept. With `nugget = 0` the process goes
-#' through the data. `kernel` says which of its own parameters are estimated, see [kernel_spec()]: a `scale` without a
-#' number, and those named in `estimate`; `ard = TRUE` gives each variable a scale. A `variance` of the kernel that is
-#' not 1 is kept as if it were given here. Sums of kernels whose variances are all open have these estimated, and 1 in
-#' front of them.
+#' `variance` and `nugget` are estimated if `NULL`, and fixed if you give a number. With `nugget = 0` the process
+#' interpolates the data. `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale`
+#' (length-scale, or range) without a value, and those named in `estimate`; `ard = TRUE` gives each variable its own
+#' length-scale. If the kernel has a `variance` other than 1, it is fixed at that value, as if you had given it here. In
+#' a sum of kernels whose variances are all free, these are estimated, and the overall variance is 1.
 #'
-#' All are positive, and estimated by their logarithms, in steps of the average information (Gilmour, Thompson and
-#' Cullis, 1995) from the best of several starts on at most 300 rows. More than 2400 rows start from the estimates of
-#' an eighth of them, half at random and half their nearest neighbours, which have come likewise, so that all rows are
-#' asked two to four times. Scales stay between a tenth of the shortest distance and ten times the diameter of the
-#' points, the nugget above 1e-8 of the variance, approximated above 1e-10 times the number of rows of it; what ends
-#' there is told in a warning of class `kernweave_warning_boundary`. `fit_control()` has other bounds,
-#' `lower = c(scale = 2)`, and a `start` of the same form, in place of the search for one.
+#' All parameters are positive and are estimated on the log scale, by average-information steps (Gilmour, Thompson and
+#' Cullis, 1995) from the best of several starts on at most 300 rows. With more than 2400 rows, starting values come
+#' from a fit to one eighth of the rows (half chosen at random, half their nearest neighbours), itself started the same
+#' way; the full likelihood is then evaluated only two to four times.
 #'
-#' With `estimate_on` the covariance is estimated on so many rows, half of them at random and half their nearest
-#' neighbours, and then the process is fitted to all. `logLik()` is of all rows, and computed when it is asked for.
+#' Length-scales stay between a tenth of the shortest distance and ten times the diameter of the points (with `ard =
+#' TRUE`, 100 times the range of the variable). The nugget stays above 1e-8 of the variance or, if products are
+#' approximated, above 1e-10 times the number of rows of it, if that is more. If an estimate ends on a bound, you get a
+#' warning of class `kernweave_warning_boundary`. `fit_control()` sets other bounds, `lower = c(scale = 2)`, and a
+#' `start` of the same form that replaces the search for starting values.
 #'
-#' `control = fit_control(approximate = TRUE)` has the likelihood, the solution and the means of `predict()` by
-#' [approximate()], so that a million points in two dimensions take minutes. Estimates on up to 20 000 rows of more,
-#' standard errors of predictions and draws are by exact products as before.
+#' @section Many rows:
+#' With `estimate_on`, the covariance parameters are estimated on that many rows, chosen in the same way, and the
+#' process is then fitted to all rows. `logLik()` is that of all rows, computed when you ask for it.
 #'
+#' With `control = fit_control(approximate = TRUE)`, the likelihood, the linear systems and the means from `predict()`
+#' use [approximate()]: a million points in two dimensions take minutes. Estimates on a subset of at most 20 000 rows,
+#' standard errors of predictions and simulations still use exact products.
 #' @section Likelihoods:
-#' `logLik()` is that of [nlme::gls()], whose restricted likelihood has no term of the trend's own determinant: those of
-#' different trends are not to be compared, nor are their AIC. By `"ML"` they are. Beyond `control$dense_n` rows it has
-#' an attribute `std.error`.
+#' `logLik()` is that of [nlme::gls()]. Its restricted likelihood leaves out the term in `log|F'F|`, so do not compare
+#' restricted likelihoods, or their AIC, between different trends; use `method = "ML"` for that. Beyond
+#' `control$dense_n` rows `logLik()` has an attribute `std.error`.
 #'
 #' @section Predictions:
-#' `predict()` tells the trend and the process without the noise, so that it smooths at the observations unless the
-#' nugget is 0. Standard errors count what is not known of the trend's coefficients, and take the covariance as known;
-#' `interval = "prediction"` adds the nugget. `simulate()` draws the process after the data at new places, or, not
-#' `conditional`, before them. Beyond `control$dense_n` rows an exact error takes a system for each place, and draws one
-#' for each draw, whatever the number of places: for errors of a large map, `apply(simulate(fit, 100, newdata = map), 1,
-#' sd)` is quicker.
+#' `predict()` gives the trend plus the posterior mean of the process, without the noise: it smooths at the observations
+#' unless the nugget is 0. Standard errors include the uncertainty of the trend coefficients, but treat the covariance
+#' parameters as known; `interval = "prediction"` adds the nugget. `simulate()` draws from the posterior of the process
+#' at new places or, with `conditional = FALSE`, from its prior. Beyond `control$dense_n` rows, exact standard errors
+#' solve one linear system per place, simulation one per draw whatever the number of places: for the standard errors of
+#' a large map, `apply(simulate(fit, 100, newdata = map), 1, sd)` is faster.
 #'
-#' @param x,y inputs, a matrix, data frame or vector, and the response, a vector; or `x` a formula, whose right side has
-#'   the kernel's variables
-#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
-#' @param trend a formula of regressors, variables of the data or columns of `x`; `~ 0` for none
-#' @param kernel as in [kernel_spec()], positive definite
-#' @param variance,nugget `NULL` to be estimated, or a number
+#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` a formula, whose right
+#'   side names the inputs of the kernel
+#' @param data,subset,na.action for a formula: as in [stats::lm()]
+#' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend
+#' @param kernel a positive definite kernel, as in [kernel_spec()]
+#' @param variance,nugget a number, or `NULL` to estimate it
 #' @param method `"REML"` or `"ML"`
-#' @param weights of the observations: the variance of the noise of one is `nugget / weight`
-#' @param estimate_on how many rows the covariance is estimated on, more than it has parameters and the trend columns
-#' @param control [fit_control()]
+#' @param weights of the observations: an observation has noise variance `nugget / weight`
+#' @param estimate_on number of rows on which to estimate the covariance parameters; must exceed the number of these
+#'   parameters plus the number of trend columns
+#' @param control settings from [fit_control()]
 #' @param ... not used
-#' @return An object of class `gp_fit`: `variance`, `nugget`, `kernel` with its numbers, `coefficients` of the trend,
-#'   `alpha`, the solution for the response less the trend, `information` of the logarithms of what was estimated.
+#' @return An object of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
+#'   `alpha` (the solution of the linear system for the response less the trend), and `information` (the average
+#'   information matrix of the log parameters).
 #' @references Gilmour, A. R., Thompson, R. and Cullis, B. R. (1995) Average information REML. Biometrics 51, 1440-1450.
-#' @seealso [predict.gp_fit()] for its methods; [kernel_ridge()] for penalties by cross-validation, [conditional()] for
-#'   a covariance that is known
+#' @seealso [predict.gp_fit()] for its methods; [kernel_ridge()] to choose a penalty by cross-validation,
+#'   [conditional()] for a known covariance
+#' @concept kriging
+#' @concept Gaussian process regression
+#' @concept spatial interpolation
+#' @concept variogram
+#' @concept nugget, sill and range
+#' @concept length-scale hyperparameter
 #' @export
 #' @examples
 #' fit <- gp_fit(accel ~ times, MASS::mcycle, method = "ML")

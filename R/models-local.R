@@ -2,27 +2,34 @@
 
 #' Local regression
 #'
-#' At each place a mean (`degree` 0) or a plane (1) of the observations around, weighed by a Gaussian kernel, with
-#' standard errors. One bandwidth for each variable, chosen by leave-one-out cross-validation or by the corrected
-#' criterion of Akaike. Weights are rescaled by the largest one, so that far from the data the prediction is that of the
-#' nearest observations, not `NaN`; planes are level in directions in which nothing else is in reach.
+#' Fits a weighted mean (`degree = 0`) or plane (`degree = 1`) of the observations around each place, with Gaussian
+#' weights and standard errors. Use it as a smoother with one bandwidth per variable, chosen by leave-one-out
+#' cross-validation or by the corrected Akaike criterion (AICc).
 #'
-#' Cross-validation is exact, also for observations that stand alone within the bandwidth: each is compared with the fit
-#' of all others. The search goes over a grid of bandwidths before it polishes the best; beyond 500 rows the grid is
-#' tried on so many of them.
+#' Weights are rescaled by the largest one, so that far from the data the prediction is that of the nearest
+#' observations, not `NaN`. A plane has slope 0 in directions in which no other observation is within reach.
 #'
-#' @param x,y inputs, a matrix, data frame or vector, and the response, a vector or a matrix with a column for each; or
-#'   `x` a formula
-#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
+#' Cross-validation is exact, even for observations with no other within the bandwidth: each is compared with the fit to
+#' all others. The search starts on a grid of bandwidths and refines the best; with more than 500 rows, the grid is
+#' evaluated on 500 of them.
+#'
+#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with one column per
+#'   response); or `x` a formula
+#' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param degree 0 or 1
-#' @param bandwidth `"cv"`, `"aicc"`, or numbers, one or one for each variable: standard deviations of the kernel
-#' @param weights of the observations: the variance of one is like 1 / its weight, and those of 0 take no part. `sigma`
-#'   and prediction intervals are those of weight 1, as for [stats::lm()]
-#' @param control of the search for bandwidths, [fit_control()]
+#' @param bandwidth `"cv"`, `"aicc"`, or numbers (one, or one per variable): standard deviations of the Gaussian weights
+#' @param weights of the observations, whose variance is proportional to 1 / weight; those of weight 0 are left out.
+#'   `sigma` and prediction intervals are those of an observation of weight 1, as for [stats::lm()]
+#' @param control settings of the bandwidth search, from [fit_control()]
 #' @param ... not used
-#' @return An object of class `local_reg`: `bandwidth`, `criterion`, `df` (the trace of the smoother), `df.residual`,
-#'   `sigma`, `fitted.values`, `residuals`.
-#' @seealso [kde_lazy()] for densities; [stats::loess()], whose neighbourhoods are a share of the points
+#' @return An object of class `local_reg`: `bandwidth`, `criterion`, `df` (the trace of the smoother matrix),
+#'   `df.residual`, `sigma`, `fitted.values`, `residuals`.
+#' @seealso [kde_lazy()] for densities; [stats::loess()], whose neighbourhoods are a fixed share of the points
+#' @concept kernel smoothing
+#' @concept Nadaraya-Watson
+#' @concept local linear regression
+#' @concept nonparametric regression
+#' @concept bandwidth selection
 #' @export
 #' @examples
 #' fit <- local_reg(accel ~ times, data = MASS::mcycle)
@@ -111,8 +118,8 @@ local_fit <- function(part, degree, h) {
 # --- methods ------------------------------------------------------------------------------------------------
 
 #' @rdname local_reg
-#' @param object,newdata for `predict()`: a fit, and places; by default the fit's own
-#' @param se.fit standard errors, too?
+#' @param object,newdata for `predict()`: a fit, and new inputs; by default the fit's own
+#' @param se.fit return standard errors?
 #' @param interval,level as in [stats::predict.lm()]
 #' @export
 predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
@@ -162,7 +169,7 @@ print.local_reg <- function(x, digits = 4, ...) {
 }
 
 #' @rdname local_reg
-#' @param n for `plot()` of one or two inputs: places along each
+#' @param n for `plot()` with one or two inputs: grid points along each
 #' @export
 plot.local_reg <- function(x, n = NULL, level = 0.95, ...) {
   draw_picture(plot_data(x, n, level), ...)

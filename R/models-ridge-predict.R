@@ -31,8 +31,8 @@ ridge_se <- function(fit, at) {
 }
 
 #' @rdname kernel_ridge
-#' @param object,newdata for `predict()`: a fit, and places; by default the fit's own
-#' @param se.fit standard errors, too?
+#' @param object,newdata for `predict()`: a fit, and new inputs; by default the fit's own
+#' @param se.fit return standard errors?
 #' @param interval,level as in [stats::predict.lm()]
 #' @export
 predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,

@@ -2,68 +2,79 @@
 
 #' Tests of equal distributions
 #'
-#' `mmd_test()` compares groups of points by the maximum mean discrepancy, the distance of their mean functions in the
-#' space of a kernel; `energy_test()` by the energy distance, that of the kernel `-d^exponent`. The statistic is the sum
-#' over pairs of groups a and b of `n_a n_b / (n_a + n_b)` times their squared discrepancy with all pairs of points:
-#' with the energy distance, that of `energy::eqdist.etest()`.
+#' Test whether two or more samples, of any dimension, come from the same distribution. `mmd_test()` uses the maximum
+#' mean discrepancy (MMD) of a kernel, `energy_test()` the energy distance, which is the MMD of the kernel
+#' `-d^exponent`. Use them when samples may differ in more than their means.
 #'
-#' The p-value comes from random relabellings of the rows, or from all of them where these are at most `R`; or, without
-#' any, from the exact mean, variance and skewness of the statistic over all relabellings, matched by Pearson's type III
-#' curve. That is quicker for many points, and good down to 0.001, where it is cut off; where the tail matters, permute.
-#' Of few rows, which have at most 1000 relabellings, all are taken with `null = "moments"`, too: the test is exact, and
-#' no p-value is below the least that relabellings can give. Those that differ only in the names of groups of one size
-#' have the same statistic: one of them stands for all where all would be too many. Factors among the variables have a
-#' column for each level, two levels being at distance 1.
+#' The statistic is the sum over pairs of groups a and b of `n_a n_b / (n_a + n_b)` times their squared discrepancy,
+#' computed from all pairs of points. With the energy distance it is that of `energy::eqdist.etest()`. A factor among
+#' the variables has one column per level, and two levels are at distance 1. If the kernel has no scale, it is
+#' [median_scale()] of all points, which does not depend on the labels.
 #'
-#' Energy statistics are found in a unit of their own, so that points may be as large or small as numbers can be; with
-#' other kernels points whose squared distances are beyond double precision are refused. Where the kernel is linear,
-#' or a function of differences, points that lie far from 0 are moved there first, which changes no statistic.
+#' @section P-values:
+#' With `null = "permutation"` the p-value comes from `R` random relabellings of the rows, or from all relabellings if
+#' there are at most `R`. With `null = "moments"` it comes from the exact mean, variance and skewness of the statistic
+#' over all relabellings, matched by Pearson's type III curve. This is faster for large samples and reliable down to p =
+#' 0.001; smaller values are reported as < 0.001. Use permutations if you need smaller p-values.
 #'
-#' With `slices` no pairs are looked at. A distance of points is, up to a known factor, the mean distance of their
-#' projections over all directions, and on a line sorting gives what all pairs would. So many random directions,
-#' independent of each other, make an unbiased estimate of the statistic of all pairs, whose standard error is told; on
-#' a line it is exact. What it is off by depends on directions, not on how many points there are, while time grows with
-#' points times slices: that is for many points in four dimensions and more. The permutation test is that of the
-#' estimate, with the same directions for all relabellings, and holds its level with few slices, too. Slices are of
-#' distances alone: `energy_test()` of exponent 1, or `kernel = "energy"`, with permutations; they are computed on the
-#' CPU.
+#' If there are at most 1000 relabellings, all are used even with `null = "moments"`, and the test is exact: its p-value
+#' is never below the smallest that relabellings can give. Relabellings that only swap the names of groups of equal size
+#' have the same statistic; one of them stands for all if there would be too many. Random numbers are R's, so use
+#' `set.seed()`.
 #'
-#' More groups than half the rows, or groups most of which have one row, get a warning of class
-#' `kernweave_warning_groups`: most often the two sides of a formula have changed places.
+#' @section Slices:
+#' With `slices`, no pairs are computed. Up to a known factor, the distance of two points is the mean distance of their
+#' projections over all directions, and on a line sorting replaces the pairs. Independent random directions thus give an
+#' unbiased estimate of the statistic, with a standard error (on a line, the exact statistic). The error depends on the
+#' number of directions, not of points, while time grows as points times slices: this pays for many points in four or
+#' more dimensions. The permutation test uses the same directions for all relabellings, so that its level is exact even
+#' with few slices. Slices are available for the distance itself (`energy_test()` with exponent 1, or `kernel =
+#' "energy"`) with permutations, and run on the CPU.
 #'
-#' The scale of a kernel that has none is [median_scale()] of all points, which does not depend on the labels.
-#' Random numbers are R's: `set.seed()` rules.
+#' @section Precision and warnings:
+#' Energy statistics are computed in a unit of their own, so that points may be as large or small as numbers can be.
+#' With other kernels, points whose squared distances exceed double precision are an error. If the kernel is linear or a
+#' function of differences, points far from 0 are first moved there, which does not change the statistic.
 #'
-#' @param x points, a matrix, data frame or vector; or a formula, variables on the left and one factor on the right
-#' @param y points of the second sample; columns are matched by name where both have names
-#' @param groups instead of `y`, the group of each row of `x`, two groups or more
+#' If there are more groups than half the rows, or most groups have a single row, you get a warning of class
+#' `kernweave_warning_groups`: usually the two sides of the formula have been swapped.
+#'
+#' @param x the points of the first sample, or of all (a matrix, data frame or vector); or a formula, with the variables
+#'   on the left and the grouping factor on the right
+#' @param y the points of the second sample; columns are matched by name if both have names
+#' @param groups instead of `y`: the group of each row of `x`, two or more groups
 #' @param kernel as in [kernel_spec()]
 #' @param exponent of the distance, above 0 and below 2
 #' @param null `"permutation"` or `"moments"`
 #' @param R number of permutations
-#' @param strata labels; rows are permuted within them alone
-#' @param slices number of random directions in the place of all pairs, a hundred to some thousands; `NULL` for the
-#'   exact statistic
-#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones, of
-#'   which printing tells how many were left out
-#' @param ... for a formula, the other arguments
-#' @return A test of class [kernweave_test] and `htest`. `estimate` of two groups: for `mmd_test()` the unbiased squared
-#'   discrepancy, which may be negative, and the biased one, not squared; for `energy_test()` the energy distance.
-#'   `pairwise` has the squared discrepancies, or energy distances, of all pairs of groups; `replicates` or `moments`
-#'   what the statistic is by chance. With `slices`, `stderr` is the standard error of the statistic as an estimate of
-#'   that of all pairs.
+#' @param strata labels; rows are permuted only within strata
+#' @param slices number of random directions to use instead of all pairs, from a hundred to some thousands; `NULL` for
+#'   the exact statistic
+#' @param data,subset,na.action for a formula: as in [stats::lm()]; the printed test gives the number of rows left out
+#' @param ... for a formula: the other arguments
+#' @return A test of class [kernweave_test] and `htest`. For two groups, `estimate` is the unbiased squared discrepancy,
+#'   which may be negative, and the biased discrepancy, not squared, for `mmd_test()`, and the energy distance for
+#'   `energy_test()`. `pairwise` has the squared discrepancies, or energy distances, between all groups; `replicates` or
+#'   `moments` describe the null distribution. With `slices`, `stderr` is the standard error of the statistic as an
+#'   estimate of the one from all pairs.
 #' @seealso [dcor_test()] for dependence, [permanova()] for designs, [kernweave_test] for plotting
+#' @concept two-sample test
+#' @concept maximum mean discrepancy
+#' @concept energy distance
+#' @concept permutation test
+#' @concept multivariate nonparametric test
+#' @concept sliced distance
 #' @name two-samples
 #' @examples
 #' set.seed(1)
 #' energy_test(iris[1:50, 1:4], iris[51:100, 1:4], R = 199)
 #' mmd_test(cbind(mpg, wt) ~ cyl, data = mtcars, R = 199)
 #' mmd_test(cbind(mpg, wt) ~ cyl, data = mtcars, null = "moments")
-#' # forty dimensions: sorts along 200 directions in the place of pairs
+#' # forty dimensions: 200 random directions instead of all pairs
 #' x <- matrix(rnorm(40 * 500), 500)
 #' y <- matrix(rnorm(40 * 500, sd = 1.1), 500)
 #' energy_test(x, y, R = 99, slices = 200)
-#' # the cars' weights, in numbers of one's own kernel
+#' # one variable, with a kernel and a length-scale of your choice
 #' mmd_test(mtcars$wt, groups = mtcars$am, kernel = kernel_spec("matern32", scale = 0.5), R = 199)
 NULL
 
