@@ -1,20 +1,25 @@
 # Silhouettes, and k-means by Lloyd's iteration.
 
-#' Silhouettes without the distances
+#' Silhouette widths without a distance matrix
 #'
-#' How well each point lies in its cluster: with `a` its mean distance to the others of its own, `b` the least mean
-#' distance to another cluster, `(b - a) / max(a, b)`; 0 where a cluster has one point. As `cluster::silhouette()` has
-#' it of `dist(x)`, in memory for a number for each point and cluster.
+#' Computes how well each point lies in its cluster, as `cluster::silhouette()` does from `dist(x)`. Use it to choose a
+#' number of clusters, or to check a clustering, when there are too many points for a distance matrix: memory is one
+#' number per point and cluster.
+#'
+#' If `a` is the mean distance of a point to the others in its cluster, and `b` the smallest mean distance to another
+#' cluster, its width is `(b - a) / max(a, b)`; it is 0 for a cluster with a single point.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values
 #' @param cluster the cluster of each point: whole numbers, a factor or texts; or what [stats::kmeans()],
 #'   [kmeans_lazy()], `cluster::pam()` or `clara()` returned
 #' @param metric as in [knn()]
 #' @param object,... for methods
-#' @return A matrix of class `silhouette`, with columns `cluster`, `neighbor` and `sil_width`: `plot()` draws them,
-#'   with the mean of each cluster, and `summary()` is that of the cluster package. Labels that are not numbers become
-#'   the numbers of their levels, which are the attribute `labels`.
+#' @return A matrix of class `silhouette`, with columns `cluster`, `neighbor` and `sil_width`. `plot()` draws the widths
+#'   with the mean of each cluster; `summary()` is that of the cluster package. Labels that are not numbers become the
+#'   numbers of their levels, which are kept in the attribute `labels`.
 #' @seealso [kmeans_lazy()], [knn()]
+#' @concept cluster validation
+#' @concept number of clusters
 #' @export
 #' @examples
 #' found <- silhouette_lazy(iris[, 1:4], iris$Species)
@@ -99,24 +104,28 @@ plot_data.silhouette_lazy <- function(object, ...) {
   bars
 }
 
-#' K-means of many points
+#' K-means clustering of many points
 #'
-#' Lloyd's iteration: each point to its nearest centre, each centre to the mean of its points, until nothing moves.
-#' From the same centres it gives what [stats::kmeans()] gives with `algorithm = "Lloyd"`, in every field.
+#' Clusters points with Lloyd's algorithm: it assigns each point to its nearest centre and moves each centre to the mean
+#' of its points, until nothing changes. Use it for many points in many dimensions; from the same centres the result
+#' equals [stats::kmeans()] with `algorithm = "Lloyd"`, in every field.
 #'
-#' A number of centres is started by k-means++, with R's random numbers, `nstart` times, and the best is kept. A cluster
-#' that has lost all its points takes the point that is farthest from its centre, with a warning.
+#' If `centers` is a number, starting centres are drawn with k-means++, `nstart` times, with R's random numbers, and the
+#' best result is kept. A cluster that loses all its points takes the point that is farthest from its centre, with a
+#' warning.
 #'
-#' @param x points: a matrix, a data frame or a vector, without missing values; for `plot()` the
-#'   clusters
-#' @param centers a number of clusters, or a matrix of centres to start from
-#' @param iter.max most iterations
-#' @param nstart number of starts, where `centers` is a number
+#' @param x points: a matrix, a data frame or a vector, without missing values; for `plot()` the clusters
+#' @param centers the number of clusters, or a matrix of starting centres
+#' @param iter.max maximum number of iterations
+#' @param nstart number of random starts, if `centers` is a number
 #' @param weights mass of each point
-#' @param object,newdata for `predict()`: the clusters, and points to be put into them
+#' @param object,newdata for `predict()`: the clusters, and points to be assigned to them
 #' @param ... not used
-#' @return An object of class `kmeans`, as [stats::kmeans()] has it.
+#' @return An object of class `kmeans`, like that of [stats::kmeans()].
 #' @seealso [silhouette_lazy()], [stats::kmeans()]
+#' @concept cluster analysis
+#' @concept k-means++
+#' @concept vector quantisation
 #' @export
 #' @examples
 #' set.seed(1)
@@ -276,7 +285,7 @@ points_beside <- function(x, clusters, argument) {
 }
 
 #' @rdname kmeans_lazy
-#' @param y for `plot()`: the points, without which the centres alone are drawn
+#' @param y for `plot()`: the points; without them only the centres are drawn
 #' @export
 plot.kmeans_lazy <- function(x, y = NULL, ...) {
   draw_picture(plot_data(x, y), ...)

@@ -2,32 +2,38 @@
 
 #' Tests of independence
 #'
-#' `hsic_test()` asks whether the kernel matrices of two sets of variables go together, by the Hilbert-Schmidt
-#' independence criterion; `dcor_test()` whether distances do, by the distance covariance. Both see any dependence, not
-#' linear ones alone. With A and B the two matrices, rows and columns of mean 0, the statistics are `sum(A * B) / n`:
-#' `n V^2` of `energy::dcov.test()`, and `n` HSIC.
+#' Test whether two sets of variables are independent. `hsic_test()` uses the Hilbert-Schmidt independence criterion
+#' (HSIC) of two kernels, `dcor_test()` the distance covariance. Use them to find dependence of any form, not only
+#' linear.
 #'
-#' The p-value comes from the exact mean, variance and skewness of the statistic over all permutations of the rows of
-#' `y`, matched by Pearson's type III curve, in a handful of passes over the pairs; or from permutations, each of which
-#' is such a pass. Where rows have at most 1000 different orders, few rows or rows of `x` or `y` that are alike, all are
-#' taken, with `null = "moments"` too, and the test is exact. Factors have a column for each level, two levels being at
-#' distance 1.
+#' If A and B are the two kernel or distance matrices, centred so that rows and columns have mean 0, the statistic is
+#' `sum(A * B) / n`: `n` HSIC, or `n V^2` of `energy::dcov.test()`. `dCor` is the distance correlation, between 0 and 1,
+#' a square root. `bc-dCor` is corrected for bias; it estimates the square of the distance correlation and may be
+#' negative. A factor has one column per level, and two levels are at distance 1. For two single variables,
+#' `energy::dcor2d()` is faster, as it does not compute all pairs.
 #'
-#' `dCor` is the distance correlation, 0 to 1, a square root; `bc-dCor` is corrected for bias, is the square of what it
-#' estimates and may be negative. For two single variables there is a quicker way than all pairs, `energy::dcor2d()`.
+#' With `null = "moments"` the p-value comes from the exact mean, variance and skewness of the statistic over all
+#' permutations of the rows of `y`, matched by Pearson's type III curve, in a handful of passes over the pairs. With
+#' `null = "permutation"` each permutation takes such a pass. If the rows have at most 1000 distinct orders (few rows,
+#' or many equal ones in `x` or `y`), all are used even with `null = "moments"`, and the test is exact.
 #'
-#' @param x,y variables with a row for each observation: matrices, data frames, vectors or factors; or `x` a formula
-#'   with variables on both sides, `cbind(a, b) ~ c + d`
-#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()]; scales that are not given are
+#' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors or factors; or `x` a
+#'   formula with variables on both sides, `cbind(a, b) ~ c + d`
+#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()]; a scale that is not given is
 #'   [median_scale()]
 #' @param exponent of the distances, above 0 and below 2
 #' @param null `"moments"` or `"permutation"`
 #' @param R number of permutations
-#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
-#' @param ... for a formula, the other arguments
-#' @return A test of class [kernweave_test] and `htest`; `estimate` has the criterion and its normalised form, which is
-#'   1 where the matrices are alike, or distance covariance and correlation.
+#' @param data,subset,na.action for a formula: as in [stats::lm()]
+#' @param ... for a formula: the other arguments
+#' @return A test of class [kernweave_test] and `htest`. `estimate` has HSIC and its normalised form, which is 1 if the
+#'   two matrices are equal, or the distance covariance and correlations.
 #' @seealso [energy_test()] for equality of distributions, [kernweave_test] for printing and plotting
+#' @concept distance correlation
+#' @concept distance covariance
+#' @concept HSIC
+#' @concept nonlinear dependence
+#' @concept permutation test of independence
 #' @name independence
 #' @examples
 #' dcor_test(iris[, 1:2], iris[, 3:4])

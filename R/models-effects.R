@@ -2,26 +2,33 @@
 
 #' Average marginal effects
 #'
-#' By how much the fitted response goes up with an input: the derivative at each point and its mean, in one pass for all
-#' inputs. Of a factor, of a logical and of a column with two values, it is the mean difference of fits with one level
-#' and with the first, all else as it is.
+#' Computes by how much the fitted response of a [kernel_ridge()] changes with each input: the derivative at each point,
+#' and its mean with a standard error. Use it to interpret the fit as you would read the slopes of a linear regression.
 #'
-#' Each mean is a linear function of the weights, `w' alpha`, so that its standard error is `sigma` times the length of
-#' `(K + lambda)^-1 w`: one system for each effect, all together, in place of the matrix of covariances. Where `KRLS`
-#' has another error of a column with two values, it is this one times `sqrt(2)`.
+#' For a factor, a logical or a column with two values, the effect is the mean difference between the fits with a given
+#' level and with the first level, all other inputs unchanged.
 #'
-#' `plot()` shows all in the unit of the response: derivatives times the standard deviation of their input, differences
-#' as they are.
+#' Each mean effect is a linear function `w' alpha` of the weights, so its standard error is `sigma` times the length of
+#' `(K + lambda)^-1 w`. This takes one linear system per effect, solved together, instead of the covariance matrix. For
+#' a column with two values, the standard error of `KRLS` is this one times `sqrt(2)`.
 #'
-#' @param object what [kernel_ridge()] returned, of one response
-#' @param variables names of inputs; all of them where it is `NULL`
-#' @param newdata places at which effects are averaged; by default those of the fit, by their weights
-#' @param se standard errors and tests, too?
-#' @param level of `conf.low` and `conf.high`
+#' `plot()` shows all effects in the unit of the response: derivatives are multiplied by the standard deviation of their
+#' input, differences are shown as they are.
+#'
+#' @param object what [kernel_ridge()] returned, with one response
+#' @param variables names of inputs; `NULL` for all
+#' @param newdata points over which effects are averaged; by default those of the fit, with its weights
+#' @param se compute standard errors and tests?
+#' @param level confidence level of `conf.low` and `conf.high`
 #' @return A data frame of class `marginal_effects`: `term`, `contrast`, `estimate`, `std.error`, `statistic`,
-#'   `p.value`, `conf.low`, `conf.high`, and the quartiles of the effects at the points, `q25`, `q50`, `q75`. Its
-#'   attribute `pointwise` has these, a column for each row; `width` is by what `plot()` multiplies each.
+#'   `p.value`, `conf.low`, `conf.high`, and the quartiles of the pointwise effects, `q25`, `q50`, `q75`. The attribute
+#'   `pointwise` has the effect at each point, one column per row of the data frame; `width` is the factor `plot()`
+#'   multiplies by.
 #' @seealso [kernel_ridge()]
+#' @concept partial derivatives
+#' @concept average partial effects
+#' @concept variable importance
+#' @concept interpretation of a nonlinear regression
 #' @export
 #' @examples
 #' fit <- kernel_ridge(mpg ~ wt + hp + factor(cyl) + am, mtcars)
@@ -163,7 +170,7 @@ with_tests <- function(out, fit, w, level) {
 }
 
 #' @rdname marginal_effects
-#' @param x,digits,... for methods; what `marginal_effects()` returned
+#' @param x,digits,... for methods: what `marginal_effects()` returned; significant digits
 #' @export
 print.marginal_effects <- function(x, digits = 4, ...) {
   if (is.null(attr(x, "n")) || !all(c("contrast", "estimate", "q25", "q50", "q75") %in% names(x))) {
@@ -186,7 +193,7 @@ print.marginal_effects <- function(x, digits = 4, ...) {
 coef.marginal_effects <- function(object, ...) stats::setNames(object$estimate, row.names(object))
 
 #' @rdname marginal_effects
-#' @param parm for `confint()`: names or numbers of effects; by default all of them
+#' @param parm for `confint()`: names or numbers of effects; by default all
 #' @importFrom stats confint
 #' @export
 confint.marginal_effects <- function(object, parm, level = 0.95, ...) {

@@ -1,25 +1,31 @@
 # Kernel principal components: the largest eigenvalues of a centred kernel matrix, and scores.
 
-#' Kernel principal components of many points
+#' Kernel principal component analysis of many points
 #'
-#' The largest eigenvalues of the kernel matrix, its rows and columns centred, and the scores of the points, found from
-#' products with the matrix, which is never made. The variance in all is known exactly, so that shares are, too. Of
-#' equal eigenvalues the scores are any basis of their space; the largest entry of each column is positive.
+#' Computes the largest eigenvalues of the centred kernel matrix and the scores of the points. Use it for nonlinear
+#' dimension reduction when the kernel matrix is too large to form: only products with it are needed.
+#'
+#' The total variance is exact, and therefore the proportions of variance are. If eigenvalues are equal, the scores are
+#' an arbitrary basis of their space. The sign of each column makes its largest entry positive.
 #'
 #' With `kernel = "linear"` the scores are those of [stats::prcomp()]; with `kernel = kernel_spec("energy", exponent =
-#' 2)` they are so up to a factor, as [stats::cmdscale()] has them. A `scale` that is not given is 1 for a linear
-#' kernel, and [median_scale()] for others.
+#' 2)` they are those of [stats::cmdscale()] up to a factor. A `scale` that is not given is 1 for a linear kernel, and
+#' [median_scale()] for others.
 #'
 #' @param x points, a matrix, data frame or vector; or a formula `~ a + b`
-#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
-#' @param k how many components
+#' @param data,subset,na.action for a formula: as in [stats::lm()]
+#' @param k number of components
 #' @param kernel as in [kernel_spec()]
 #' @param center centre the kernel matrix?
 #' @param ... not used
-#' @return An object of class `kpca_lazy`: `values`, the eigenvalues; `scores`, a column for each, whose squares sum to
-#'   its value; `sdev`, their standard deviations; `total`, the sum of all eigenvalues; `vectors`; `residuals.norm`,
-#'   which bounds the error of each value. `kernlab::kpca()` has `values / n`, and scores times `sqrt(n)`.
-#' @seealso [keigen()] for eigenvalues of any operator, [kmeans_lazy()] to cluster what comes out
+#' @return An object of class `kpca_lazy`: `values`, the eigenvalues; `scores`, one column per component, whose squares
+#'   sum to its eigenvalue; `sdev`, their standard deviations; `total`, the sum of all eigenvalues; `vectors`;
+#'   `residuals.norm`, a bound on the error of each eigenvalue. `kernlab::kpca()` has `values / n`, and scores times
+#'   `sqrt(n)`.
+#' @seealso [keigen()] for eigenvalues of any operator, [kmeans_lazy()] to cluster the scores
+#' @concept kernel PCA
+#' @concept dimension reduction
+#' @concept principal coordinates
 #' @export
 #' @examples
 #' found <- kpca_lazy(iris[, 1:4], 3, kernel_spec("gaussian", scale = sqrt(2.5)))
@@ -97,7 +103,7 @@ with_signs <- function(e) {
 }
 
 #' @rdname kpca_lazy
-#' @param object,newdata for `predict()`: what `kpca_lazy()` returned, and points; by default its own
+#' @param object,newdata for `predict()`: what `kpca_lazy()` returned, and new points; by default its own
 #' @export
 predict.kpca_lazy <- function(object, newdata = NULL, ...) {
   refuse_more(...)
@@ -135,7 +141,7 @@ print.kpca_lazy <- function(x, digits = 4, ...) {
 }
 
 #' @rdname kpca_lazy
-#' @param components for `plot()`: which two are drawn
+#' @param components for `plot()`: the two components to draw
 #' @export
 plot.kpca_lazy <- function(x, components = 1:2, ...) {
   draw_picture(plot_data(x, components), ...)

@@ -1,30 +1,37 @@
 # Methods of Gaussian process fits: parameters with intervals, likelihoods, residuals, print.
 
-#' Methods of Gaussian processes
+#' Methods for Gaussian process fits
 #'
-#' What [gp_fit()] returns has base R's methods. Parameters of the covariance are positive and estimated by their
-#' logarithms: their covariance matrix, `vcov(which = "covariance")`, is that of the logarithms, and intervals are
-#' those of these, taken back.
+#' Base R's methods for what [gp_fit()] returns: predictions with standard errors, simulation, confidence intervals,
+#' likelihoods and residuals.
+#'
+#' The covariance parameters are positive and are estimated on the log scale: `vcov(which = "covariance")` is the
+#' covariance matrix of their logarithms, and confidence intervals are computed on the log scale and transformed back.
 #'
 #' @param object,x what [gp_fit()] returned
-#' @param newdata places; by default the fit's own
-#' @param se.fit standard errors, too?
-#' @param interval,level `"confidence"` of the process, or `"prediction"` of an observation of weight 1, which adds the
-#'   nugget
-#' @param type for `predict()`: the trend and the process, or the `"trend"` alone; for `residuals()`: what is left,
-#'   `"pearson"` divided by the deviation of its noise, or `"loo"`, what an observation differs from its prediction by
-#'   all others, with the covariance as it is, for up to `control$dense_n` rows
+#' @param newdata new places; by default the fit's own
+#' @param se.fit return standard errors?
+#' @param interval,level `"confidence"` for the process, or `"prediction"` for an observation of weight 1, which adds
+#'   the nugget
+#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `residuals()`: observed minus fitted
+#'   values, `"pearson"` residuals (divided by the standard deviation of the noise), or `"loo"`, observed values minus
+#'   their prediction from all others with the covariance parameters fixed, for up to `control$dense_n` rows
 #' @param nsim,seed as in [stats::simulate()]
-#' @param conditional draws after the data, or before them?
-#' @param noise draws of observations, with noise, or of the process without?
-#' @param which coefficients of the trend, or parameters of the covariance; for `plot()` the fit or its standard error
+#' @param conditional draw from the posterior (given the data), or from the prior?
+#' @param noise draw observations, with noise, or the process without noise?
+#' @param which coefficients of the trend, or covariance parameters; for `plot()` the fit, or its standard error
 #' @param parm names or numbers of parameters; by default all of them
 #' @param digits significant digits
-#' @param n for `plot()` of one or two inputs: places along each; `simulate()` has none, but `nsim`
+#' @param n for `plot()` with one or two inputs: grid points along each. `simulate()` has no `n`, but `nsim`
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
-#' @return `predict()`: numbers; with an interval a matrix of `fit`, `lwr` and `upr`; with `se.fit` a list as that of
-#'   [stats::predict.lm()]. `simulate()`: a data frame with a column for each draw.
+#' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
+#'   like that of [stats::predict.lm()]. `simulate()`: a data frame with one column per draw.
 #' @seealso [gp_fit()]
+#' @concept kriging prediction and standard error
+#' @concept posterior mean and variance
+#' @concept conditional simulation
+#' @concept leave-one-out residuals
+#' @concept confidence intervals of covariance parameters
 #' @name gp_fit-methods
 #' @examples
 #' fit <- gp_fit(accel ~ times, MASS::mcycle)

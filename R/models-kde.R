@@ -1,23 +1,28 @@
 # Kernel density estimates with any bandwidth matrix.
 
-#' Kernel density estimates
+#' Kernel density estimation
 #'
-#' The density of which `x` is a sample, as a mean of normal densities around its points: exact at any place, in any
-#' number of dimensions, and always by logarithms, so that it never underflows.
+#' Estimates the density from which the points `x` are a sample, as a mean of normal densities centred at the points.
+#' Use it for densities in any number of dimensions, with any bandwidth matrix; it is exact at any place, and works on
+#' the log scale, so it never underflows.
 #'
-#' `bandwidth` is `"nrd"`, the normal reference rule for a full matrix; `"ml"`, the standard deviations, one for each
-#' variable, of the largest leave-one-out likelihood; `"ucv"`, those of least unbiased cross-validation; or numbers:
-#' standard deviations, one or one for each variable, or a matrix of variances and covariances.
+#' `bandwidth` is one of: `"nrd"`, the normal reference rule, which gives a full matrix; `"ml"`, one standard deviation
+#' per variable, which maximises the leave-one-out likelihood; `"ucv"`, the same by unbiased cross-validation; or
+#' numbers: standard deviations (one, or one per variable), or a covariance matrix.
 #'
 #' @param x points: a matrix, a data frame or a vector; or a formula, `~ a + b`
 #' @param bandwidth `"nrd"`, `"ml"`, `"ucv"`, or numbers
 #' @param weights mass of each point
-#' @param control of the search for a bandwidth, [fit_control()]
-#' @param data,na.action,subset for a formula: where its variables are, what is done with missing ones, and which rows
+#' @param control settings of the bandwidth search, from [fit_control()]
+#' @param data,na.action,subset for a formula: as in [stats::lm()]
 #' @param ... not used; for `plot()`, arguments of [graphics::plot()]
-#' @return An object of class `kde_lazy`: `bandwidth`, a matrix; `criterion` and `method`, how it was chosen;
-#'   `fitted.values`, the density at the points; `loo`, the logarithms of each point's density from the others.
+#' @return An object of class `kde_lazy`: `bandwidth`, a matrix; `criterion` and `method` of its choice;
+#'   `fitted.values`, the density at the points; `loo`, the leave-one-out log density at each point.
 #' @seealso [stats::density()] for a curve on a grid; [local_reg()]
+#' @concept multivariate density estimation
+#' @concept bandwidth selection
+#' @concept unbiased cross-validation
+#' @concept score function
 #' @export
 #' @examples
 #' fit <- kde_lazy(~ eruptions + waiting, faithful)
@@ -200,9 +205,9 @@ bandwidth_root <- function(H) {
 }
 
 #' @rdname kde_lazy
-#' @param object,newdata,log for `predict()`: a fit, places, and whether logarithms are wanted
-#' @param loo leave out the point itself? For the fit's own points
-#' @param type `"density"`, or `"score"`, the gradient of its logarithm
+#' @param object,newdata,log for `predict()`: a fit; new places, by default the fit's own; return log densities?
+#' @param loo leave each point out of its own density? Only for the fit's own points
+#' @param type `"density"`, or `"score"`, the gradient of the log density
 #' @export
 predict.kde_lazy <- function(object, newdata = NULL, log = FALSE, loo = FALSE, type = c("density", "score"), ...) {
   refuse_more(...)
@@ -235,7 +240,7 @@ logLik.kde_lazy <- function(object, ...) {
 }
 
 #' @rdname kde_lazy
-#' @param nsim,seed for `simulate()`: how many points, and a seed for [set.seed()]
+#' @param nsim,seed for `simulate()`: number of points to draw, and a seed for [set.seed()]
 #' @export
 simulate.kde_lazy <- function(object, nsim = 1, seed = NULL, ...) {
   refuse_more(...)
@@ -268,8 +273,8 @@ print.kde_lazy <- function(x, digits = 4, ...) {
 }
 
 #' @rdname kde_lazy
-#' @param mass for two dimensions: what lies within each contour
-#' @param n places along each axis
+#' @param mass for `plot()` in two dimensions: probability mass within each contour
+#' @param n for `plot()`: grid points along each axis
 #' @export
 plot.kde_lazy <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
   draw_picture(plot_data(x, mass, n), ...)

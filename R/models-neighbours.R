@@ -2,36 +2,44 @@
 
 #' Nearest neighbours
 #'
-#' `knn()` finds the `k` nearest of the points `x` for each of them, or for each row of `query`; `radius_nn()` all
-#' within a radius. Exactly, for any distance, in memory for the results alone. Where a distance grows with the
-#' differences of points, as those of Euclid, Manhattan and Minkowski do, most pairs of many points are never looked at:
-#' a tree of boxes tells that they are farther apart.
+#' `knn()` finds the `k` nearest neighbours in `x` of each point of `x`, or of each row of `query`; `radius_nn()` finds
+#' all neighbours within a radius. Use them for many points and any distance: the results are exact, and memory is
+#' needed for these alone.
 #'
-#' Among themselves, points are not their own neighbours: they are left out by their number, so that twins at distance 0
-#' stay. Of points at the same distance the one of smaller number comes first, whatever the device.
+#' If the distance grows with the differences of points, as Euclidean, Manhattan and Minkowski distances do, a tree of
+#' boxes shows that most pairs are too far apart, and these are never computed.
 #'
-#' `nn_graph()` is the graph as a sparse matrix: the neighbours of point i are in row i. `"union"` links two points of
-#' which one is a neighbour of the other, `"mutual"` those that are of each other.
+#' A point is not its own neighbour unless there is a `query`: it is excluded by its row number, so duplicates at
+#' distance 0 remain. Among points at the same distance, those with the smaller row number come first, on any device.
 #'
-#' `plot()` draws the distances to the last neighbour in order: where they bend upwards is a radius that tells dense
-#' places from thin ones. Of `radius_nn()`, it draws how many neighbours each point has.
+#' `nn_graph()` returns the neighbour graph as a sparse matrix, with the neighbours of point i in row i. `"union"` links
+#' two points if either is a neighbour of the other, `"mutual"` only if both are.
 #'
-#' @param x points: a matrix, a data frame or a vector, without missing values; factors have a column for each level
-#' @param query points whose neighbours are wanted; by default all of `x`; columns go by name where both have
+#' `plot()` draws the distances to the k-th neighbour in increasing order: the bend upwards suggests a radius that
+#' separates dense from sparse regions, as for DBSCAN. For `radius_nn()` it draws the number of neighbours of each
+#' point.
+#'
+#' @param x points: a matrix, a data frame or a vector, without missing values; a factor has one column per level
+#' @param query points whose neighbours are wanted; by default all of `x`. Columns are matched by name if both have
 #'   names
 #' @param k number of neighbours
 #' @param metric `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`, `"hellinger"`,
 #'   `"braycurtis"`, `"haversine"` (longitude and latitude in degrees, angle in radians), or a function of two lazy
 #'   points
-#' @param exclude_self is point i of `query` not a neighbour of point i of `x`?
-#' @param radius distance up to which points are neighbours, itself included
-#' @param ... for `plot()`: more arguments of [graphics::plot()]; else not used
-#' @return `knn()`: a list of class `kernweave_nn` with matrices `nn.index` and `nn.dist`, as `FNN::get.knn()` has it.
-#'   `radius_nn()`: one with lists `id` and `dist`, nearest first, and `radius`, as `dbscan::frNN()` has it.
-#'   `nn_graph()`: a sparse matrix of class `dgCMatrix`. `as.data.frame()` and `as.matrix()`: a row for each neighbour,
-#'   with columns `query`, `neighbour` and `distance`.
-#' @seealso [argKmin()] for what is behind it, [silhouette_lazy()]; `class::knn()` classifies. Where a package that is
-#'   attached later has a `knn()` of its own, this one is `kernweave::knn()`
+#' @param exclude_self exclude point i of `x` from the neighbours of point i of `query`?
+#' @param radius distance up to which points are neighbours, inclusive
+#' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
+#' @return `knn()`: a list of class `kernweave_nn` with matrices `nn.index` and `nn.dist`, like `FNN::get.knn()`.
+#'   `radius_nn()`: a list with lists `id` and `dist`, nearest first, and `radius`, like `dbscan::frNN()`. `nn_graph()`:
+#'   a sparse matrix of class `dgCMatrix`. `as.data.frame()` and `as.matrix()`: a row for each neighbour, with columns
+#'   `query`, `neighbour` and `distance`.
+#' @seealso [argKmin()], on which it rests; [silhouette_lazy()]; `class::knn()` for classification. If a package
+#'   attached later has its own `knn()`, write `kernweave::knn()`
+#' @concept k-nearest neighbours
+#' @concept radius search
+#' @concept fixed-radius neighbours
+#' @concept k-distance plot
+#' @concept neighbourhood graph
 #' @export
 #' @examples
 #' nn <- knn(iris[, 1:4], k = 5)

@@ -1,30 +1,36 @@
 # Analysis of variance by distances: sums of squares of a design, from distances alone.
 
-#' Analysis of variance by distances
+#' Permutational multivariate analysis of variance (PERMANOVA)
 #'
-#' How much of the variation among points, as any distance has it, goes with the terms of a design: permutational
-#' multivariate analysis of variance. With squared Euclidean distances it is that of the variables themselves, added up.
+#' Partitions the variation among points, measured by any distance, among the terms of a design and tests each term. Use
+#' it as a multivariate analysis of variance when the variables are not normal, or when only a distance makes sense.
 #'
-#' By permutations, rows are permuted as they are for the first term and the whole model, and residuals under the terms
-#' before (`by = "terms"`) or all others (`"margin"`) for the rest. By moments, which is quicker for many points, the
-#' whole model is tested, or the one term there is, as in [mmd_test()]. Where the rows of the design have few different
-#' orders, at most `R` or, by moments, 1000, all are taken, and the test is exact.
+#' With squared Euclidean distances, sums of squares are those of the variables, added up. Permutations permute the raw
+#' rows for the first term and the whole model, and for the others the residuals under the preceding terms (`by =
+#' "terms"`) or under all other terms (`by = "margin"`). With `null = "moments"`, which is faster for many points, the
+#' p-value comes from exact moments as in [mmd_test()], for the whole model or for a single term. If the rows of the
+#' design have few distinct orders (at most `R` or, with moments, 1000), all are used, and the test is exact.
 #'
-#' @param formula points on the left: a matrix, a data frame or `cbind()` of variables; the design on the right
-#' @param data where its variables are
+#' @param formula the points on the left (a matrix, a data frame or `cbind()` of variables), the design on the right
+#' @param data a data frame with the variables of the formula
 #' @param distance as `metric` in [knn()]: `"euclidean"`, `"bray"`, `"manhattan"` and others, or a function of two lazy
-#'   points. `"canberra"` is a sum over columns, which vegan divides by the number of those that are not 0 in both
-#' @param by `"terms"`, in order; `"margin"`, each after all others that do not contain it; or the `"model"` as a whole
+#'   points. `"canberra"` is a sum over columns; vegan divides it by the number of columns that are not 0 in both rows
+#' @param by `"terms"`: in order; `"margin"`: each term after all others that do not contain it; `"model"`: the whole
+#'   model
 #' @param null `"permutation"` or `"moments"`
 #' @param R number of permutations
-#' @param strata labels, looked for among `data`; rows are permuted within them alone
-#' @param subset which rows, looked for among `data`
-#' @param na.action what is done with missing values on either side
+#' @param strata labels, evaluated in `data`; rows are permuted only within strata
+#' @param subset,na.action as in [stats::lm()], for variables on either side
 #' @param x,main,... for methods: what `permanova()` returned, a title, more arguments of [graphics::barplot()]
 #' @return A data frame of classes `permanova` and `anova` with a row for each term, the residuals and the total, and
-#'   columns `Df`, `SumOfSqs`, `R2`, `F` and `Pr(>F)`; attributes `replicates`, of F, or `moments`, of the sum of
-#'   squares.
+#'   columns `Df`, `SumOfSqs`, `R2`, `F` and `Pr(>F)`; attributes `replicates` (of F) or `moments` (of the sum of
+#'   squares).
 #' @seealso [energy_test()]
+#' @concept PERMANOVA
+#' @concept adonis
+#' @concept multivariate analysis of variance, MANOVA
+#' @concept permutation test
+#' @concept distance-based analysis of variance
 #' @export
 #' @examples
 #' set.seed(1)

@@ -1,27 +1,35 @@
 # Optimal transport between two clouds of points, smoothed by entropy.
 
-#' Optimal transport by Sinkhorn's iteration
+#' Optimal transport with Sinkhorn's algorithm
 #'
-#' What it costs to move the masses of one cloud of points to another, at a cost of |x - y|^p, smoothed by `epsilon`
-#' times the entropy of the plan. Potentials are found in logarithms, so that nothing under- or overflows, with
-#' `epsilon` falling by halves from the largest cost; at the last `epsilon` the iteration goes on until the masses that
-#' leave and arrive are right to `tol`. The matrix of costs is never made.
+#' Computes the cost of transporting the masses of one cloud of points to another, with cost |x - y|^p and entropic
+#' regularisation `epsilon`. Use it to compare two samples or images by a (Sinkhorn) Wasserstein distance, or to map one
+#' to the other.
 #'
-#' The smoothed cost of a cloud to itself is not 0; `debias` takes half of that of each cloud off, and the `divergence`
-#' that is left is 0 for equal clouds and positive for others.
+#' The dual potentials are found on the log scale, so that nothing under- or overflows, while `epsilon` is halved from
+#' the largest cost down to its final value; there the iteration continues until both marginals are correct to `tol`.
+#' The cost matrix is never formed.
+#'
+#' The regularised cost of a cloud to itself is not 0. `debias` subtracts half of this cost for each cloud: the
+#' resulting Sinkhorn `divergence` is 0 for equal clouds and positive otherwise.
 #'
 #' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value half of this one.
 #'
-#' @param x,y points: matrices, data frames or vectors; columns are matched by name where both have names
-#' @param a,b masses of the points, by default equal; their sums must be the same, and are brought to 1
-#' @param epsilon smoothing, in units of the cost; by default a hundredth of the mean cost
+#' @param x,y points: matrices, data frames or vectors; columns are matched by name if both have names
+#' @param a,b masses of the points, equal by default; both must have the same sum, and are rescaled to sum to 1
+#' @param epsilon entropic regularisation, in units of the cost; by default a hundredth of the mean cost
 #' @param p power of the distance, at least 1
-#' @param debias compute the divergence, too? It takes as long again
-#' @param tol error of the masses, in the sum of absolute differences
-#' @param max_iter most iterations at the last `epsilon`
-#' @return An object of class `sinkhorn`: `value`, the smoothed cost; `cost` of the plan alone; `divergence` and its
+#' @param debias also compute the divergence? It takes as long again
+#' @param tol tolerance on the marginals: sum of absolute differences of the masses
+#' @param max_iter maximum number of iterations at the final `epsilon`
+#' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost` of the plan alone; `divergence`, and its
 #'   `distance`, `max(divergence, 0)^(1 / p)`; the potentials `f` and `g`; `marginal_error`; `iterations`.
 #' @seealso [transport_plan()], [energy_test()]
+#' @concept Wasserstein distance
+#' @concept earth mover's distance
+#' @concept entropic regularisation
+#' @concept Sinkhorn divergence
+#' @concept transport map
 #' @export
 #' @examples
 #' long <- as.matrix(iris[, 3:4])
@@ -229,13 +237,17 @@ plan_cost <- function(x, y, potentials, how) {
 
 # --- methods ------------------------------------------------------------------------------------------------
 
-#' The plan of a transport
+#' The plan of an optimal transport
 #'
-#' How much mass goes from each point to each, as a lazy tensor: `%*%` moves what lies on the points, `sum()` gives the
-#' masses, and `as.matrix()` makes the matrix where it is small. Points without mass are not in it.
+#' Returns how much mass goes from each point of one cloud to each point of the other, as a lazy tensor. Use it to
+#' transport values that belong to the points.
 #'
+#' `%*%` transports such values, `sum()` gives the marginal masses, and `as.matrix()` the matrix if it is small. Points
+#' without mass are left out.
 #' @param object what [sinkhorn()] returned
 #' @return A lazy tensor of one component.
+#' @concept transport plan
+#' @concept coupling
 #' @seealso [sinkhorn()]
 #' @export
 #' @examples
@@ -251,9 +263,9 @@ transport_plan <- function(object) {
 }
 
 #' @rdname sinkhorn
-#' @param object,newdata for `predict()`: what `sinkhorn()` returned, and places; by default the points of `x`
-#' @param gradient the derivative by the points of `x` instead, for p = 2: of the divergence, or of the value where
-#'   `debias` is `FALSE`
+#' @param object,newdata for `predict()`: what `sinkhorn()` returned, and new points; by default those of `x`
+#' @param gradient return the gradient with respect to the points of `x` instead, for p = 2: of the divergence or, with
+#'   `debias = FALSE`, of the value
 #' @param ... not used
 #' @export
 predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
@@ -311,7 +323,7 @@ print.sinkhorn <- function(x, digits = 5, ...) {
 summary.sinkhorn <- function(object, ...) object
 
 #' @rdname sinkhorn
-#' @param most for `plot()`: the most arrows
+#' @param most for `plot()`: maximum number of arrows
 #' @export
 plot.sinkhorn <- function(x, most = 200, ...) {
   draw_picture(plot_data(x, most), ...)

@@ -1,26 +1,33 @@
 # Does a sample come from a density that is known up to a constant? Kernel Stein discrepancy.
 
-#' Test of fit to a density by its score
+#' Kernel Stein test of goodness of fit
 #'
-#' Asks whether `x` is drawn from a density of which only the score is known, the gradient of its logarithm, so that no
-#' constant need be: the kernel Stein discrepancy. With the score s and a kernel k, the sample's mean of `h(x, x')`,
-#' the inner product of s(x) and s(x') times k, and of derivatives of k with scores and with each other, is 0 for that
-#' density and positive for others.
+#' Tests whether the sample `x` comes from a density of which you only know the score, the gradient of the log density.
+#' Use it when the normalising constant of the density is unknown, for instance to check draws from a Markov chain.
 #'
-#' The p-value comes from random signs w, as `w' H w` varies about the statistic's share in noise, or from the exact
-#' first three moments over all signs, matched by Pearson's type III curve. Up to ten points have at most 512
-#' different signs, which are all taken, with `null = "moments"` too. Parameters of the score are taken as known:
-#' those fitted to the same data make the test conservative.
+#' The statistic is the kernel Stein discrepancy. With the score s and a kernel k, it is the mean over pairs of `h(x,
+#' x')`, which is the inner product of s(x) and s(x') times k, plus terms with derivatives of k. Its expectation is 0
+#' for the given density and positive for others.
+#'
+#' The p-value comes from random signs w and the distribution of `w' H w`, or (`null = "moments"`) from its exact first
+#' three moments over all signs, matched by Pearson's type III curve. Up to ten points have at most 512 different signs:
+#' all are used, even with `null = "moments"`. Parameters of the score are taken as known; if they were estimated from
+#' the same data, the test is conservative.
 #'
 #' @param x points: a matrix, a data frame or a vector of numbers
-#' @param score a matrix with a row for each point, or a function of the points that gives it, such as [gradient()] of
-#'   the sum of log densities
+#' @param score a matrix with a row for each point, or a function of the points that returns one, such as [gradient()]
+#'   of the sum of log densities
 #' @param kernel as in [kernel_spec()]; a scale that is not given is [median_scale()]
 #' @param null `"signs"` or `"moments"`
 #' @param R number of random signs
 #' @return A test of class [kernweave_test] and `htest`: `statistic` is `n` times V, the mean of `h` over all pairs;
-#'   `estimate` U, that over pairs of different points, which may be negative, and V.
+#'   `estimate` has U, the mean over pairs of different points, which may be negative, and V.
 #' @seealso [pair-derivatives], [kernweave_test]
+#' @concept kernel Stein discrepancy
+#' @concept goodness of fit
+#' @concept score function
+#' @concept wild bootstrap
+#' @concept MCMC diagnostics
 #' @export
 #' @examples
 #' set.seed(1)

@@ -54,15 +54,17 @@ check_strata <- function(strata, n, null) {
   as.integer(factor(strata))
 }
 
-#' Tests of the package
+#' Methods for tests
 #'
-#' They are of class `htest`, as those of the stats package, so that whatever reads these reads them, and keep the
-#' statistic's replicates or moments under the hypothesis. `plot()` draws these beside the statistic, with Pearson's
-#' type III curve of the same mean, variance and skewness.
+#' Print and plot the tests of this package. They have class `htest`, like those of the stats package, so functions that
+#' take an `htest` accept them.
 #'
-#' A p-value by permutations counts the statistic itself among its replicates and is never 0. One by moments is cut off
-#' at 0.001: further out the curve is not to be trusted, and permutations tell. Where there are no more than 1000
-#' permutations, all are taken instead, and the p-value is exact.
+#' A test keeps the replicates or the moments of its statistic under the null hypothesis. `plot()` draws these beside
+#' the observed statistic, with Pearson's type III curve of the same mean, variance and skewness.
+#'
+#' A permutation p-value counts the observed statistic among its replicates, so it is never 0. A p-value from moments is
+#' cut off at 0.001, because the curve is not reliable further out: use permutations there. If there are no more than
+#' 1000 permutations, all are used instead, and the p-value is exact.
 #'
 #' @param x a test
 #' @param digits significant digits
@@ -70,6 +72,9 @@ check_strata <- function(strata, n, null) {
 #' @param ... more arguments of [graphics::hist()]
 #' @return `x`, invisibly.
 #' @seealso [mmd_test()], [energy_test()]
+#' @concept hypothesis test
+#' @concept null distribution
+#' @concept permutation p-value
 #' @name kernweave_test
 #' @examples
 #' set.seed(1)
@@ -108,7 +113,7 @@ sizes_text <- function(sizes) {
 }
 
 #' @rdname kernweave_test
-#' @param object a test, of which print() shows all there is
+#' @param object a test; `summary()` returns it as it is
 #' @export
 summary.kernweave_test <- function(object, ...) object
 
