@@ -8,16 +8,18 @@ estimate <- function(value, se, ...) {
 
 #' Estimates with a standard error
 #'
-#' What [logdet()] and other stochastic functions return: a number that computes like any other, and prints its standard
-#' error. `confint()` gives an interval; arithmetic gives plain numbers.
+#' [logdet()] and other stochastic functions return a number that prints its standard error. Use it like any other
+#' number; `confint()` gives a confidence interval, and arithmetic gives plain numbers.
 #'
 #' @param x,object an estimate
 #' @param parm not used
 #' @param level of the interval
 #' @param digits significant digits
 #' @param ... not used
-#' @return `x`, invisibly; for `confint` a matrix of one row.
+#' @return `x`, invisibly; for `confint()` a matrix with one row.
 #' @seealso [logdet()]
+#' @concept Monte Carlo standard error
+#' @concept stochastic estimate
 #' @name kernweave_estimate
 #' @examples
 #' x <- matrix(runif(9000), 3000)

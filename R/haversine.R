@@ -1,25 +1,31 @@
 # The distance on a sphere, as those who have maps call it.
 
-#' Distance on a sphere
+#' Great-circle distance
 #'
-#' The way along a great circle between points given by longitude and latitude, by the formula of haversines, which is
-#' exact for points next to each other too. On the sphere of radius 1 it is the angle between the points, in radians.
+#' Computes the distance along a great circle between points given by longitude and latitude. Use it for points on the
+#' Earth, in distances and in kernels.
 #'
-#' As in all packages of R for maps, coordinates are degrees, longitude first. In text formulas of [kernel_op()], where
-#' there is neither `unit` nor `radius`, `haversine(x, y)` is the angle between points of latitude and longitude, in
-#' this order and in radians, as formulas in books have it.
+#' It uses the haversine formula, which is accurate even for points that are very close. On the sphere of radius 1 the
+#' distance is the angle between the points, in radians.
+#'
+#' Coordinates are in degrees, longitude first, as in R's packages for maps. In text formulas of [kernel_op()], which
+#' have neither `unit` nor `radius`, `haversine(x, y)` is the angle between points of latitude and longitude, in this
+#' order and in radians, as in textbook formulas.
 #'
 #' @param x,y lazy tensors of two components, longitude and latitude, or two numbers
 #' @param unit of the coordinates: `"degree"` or `"radian"`
-#' @param radius of the sphere, in the unit of the distance (that of the Earth is 6371.0088 km in the mean); one number,
+#' @param radius of the sphere, in the unit of the distance (the mean radius of the Earth is 6371.0088 km); one number,
 #'   or a lazy tensor of one component
-#' @return A lazy tensor of one component; of plain numbers, their distance.
-#' @seealso [euclidean()] and its like in [lazy-operations], [kernel_gaussian()]
+#' @return A lazy tensor of one component; for plain numbers, their distance.
+#' @seealso [euclidean()] and other distances in [lazy-operations], [kernel_gaussian()]
+#' @concept distance on a sphere
+#' @concept longitude and latitude
+#' @concept geographical distance
 #' @export
 #' @examples
 #' cities <- rbind(Paris = c(2.35, 48.86), London = c(-0.13, 51.51), Rome = c(12.5, 41.9))
 #' as.matrix(haversine(Vi(cities), Vj(cities), radius = 6371.0088))
-#' # a Gaussian of the distance, 500 km wide
+#' # a Gaussian kernel of the distance, with a length-scale of 500 km
 #' d <- haversine(Vi(cities), Vj(cities), radius = 6371.0088)
 #' sum(exp(-(d / 500)^2 / 2), index = "j")
 haversine <- function(x, y, unit = "degree", radius = 1) {

@@ -1,35 +1,42 @@
 # The largest eigenvalues of a symmetric operator, and the trace of any square one, from products with blocks.
 
-#' Eigenpairs of a kernel matrix or operator
+#' Largest eigenvalues of a kernel matrix or operator
 #'
-#' The `k` largest eigenvalues of a symmetric operator and their vectors, as `eigen(as.matrix(K))` has them first, from
-#' products with blocks of columns. A product with 16 columns costs little more than twice what one costs, so few passes
-#' over the pairs do: ten to twenty for fifty pairs of a smooth or a rough kernel.
+#' Computes the `k` largest eigenvalues of a symmetric operator and their eigenvectors, as the first of
+#' `eigen(as.matrix(K))`. Use it when the matrix is too large to form or to decompose fully.
 #'
-#' Each pair comes with the norm of its residual, `K v - value v`, which bounds how far the value is from an eigenvalue.
-#' It is asked to be `tol` times the value, where rounding in the products allows it. Of equal eigenvalues as many as
-#' `block` are found at once. The smallest eigenvalues of `K` are minus the largest of `-as_op(K)`, which are found
-#' slowly.
+#' It uses products with blocks of columns. A product with 16 columns costs little more than twice as much as one with a
+#' single column, so few passes over the pairs are needed: ten to twenty for fifty eigenpairs of a smooth or a rough
+#' kernel.
 #'
-#' In functions given to [gradient()] the values have first derivatives, the vectors none. Where values are equal, their
-#' vectors are any basis of their space, and what each value has for a derivative depends on it: functions that take
-#' equal values alike, as sums do, have the right one.
+#' Each pair has the norm of its residual, `K v - value v`, which bounds the distance from the value to an eigenvalue.
+#' It must be below `tol` times the value, as far as rounding in the products allows. Up to `block` equal eigenvalues
+#' are found at once. The smallest eigenvalues of `K` are minus the largest of `-as_op(K)`, which converge slowly.
+#'
+#' In functions given to [gradient()], the values have first derivatives, the vectors none. The vectors of equal values
+#' are an arbitrary basis of their space, and the derivative of each such value depends on it; functions that treat
+#' equal values alike, such as sums, have the right derivative.
 #'
 #' @param K a lazy tensor of one component, a [linear_op], or a matrix; symmetric, which is checked on random vectors
-#' @param k how many pairs
-#' @param tol residual to be reached, relative to each eigenvalue
-#' @param block columns of a product
-#' @param passes the most products
-#' @param basis_mb memory of the basis, in megabytes; where it is full, the best vectors are kept, the rest is dropped
-#' @param start a matrix whose columns are near what is looked for, as those of a similar kernel; by default random
-#' @param seed of what is random
+#' @param k number of eigenpairs
+#' @param tol residual, relative to each eigenvalue
+#' @param block number of columns in a product
+#' @param passes maximum number of products
+#' @param basis_mb memory for the basis, in megabytes; when it is full, the best vectors are kept, and the rest is
+#'   dropped
+#' @param start a matrix whose columns are near the eigenvectors, such as those of a similar kernel; by default random
+#' @param seed of the random numbers
 #' @param x what `keigen()` returned
 #' @param digits significant digits
 #' @param ... not used
-#' @return A list of class `kernweave_eigen`: `values`, the largest first, `vectors` as columns, `residuals`, and
+#' @return A list of class `kernweave_eigen`: `values`, in decreasing order, `vectors` as columns, `residuals`, and
 #'   `passes`, the number of products.
-#' @seealso [linear_op], [trace_estimate()]; `RSpectra::eigs_sym()`, `RSpectra::svds()` and `irlba::irlba()` take lazy
-#'   tensors and operators, too
+#' @seealso [linear_op], [trace_estimate()]; `RSpectra::eigs_sym()`, `RSpectra::svds()` and `irlba::irlba()` also accept
+#'   lazy tensors and operators
+#' @concept eigenvectors
+#' @concept Karhunen-Loeve expansion
+#' @concept spectral decomposition
+#' @concept truncated eigendecomposition
 #' @export
 #' @examples
 #' x <- matrix(runif(3000), 1000)
@@ -100,16 +107,22 @@ print.kernweave_eigen <- function(x, digits = getOption("digits"), ...) {
 
 #' Trace of an operator
 #'
-#' Exact where the parts of the operator tell their diagonal ([diag()][operator-numbers] says when), or where it has no
-#' more rows than there are probes. Else the trace on the span of a third of the probes' products is exact, and that of
-#' the rest is estimated by random signs ("Hutch++"), with a standard error. In functions given to [gradient()] it has
-#' derivatives of any order, estimated with the same signs.
+#' Computes or estimates the trace of a square operator. Use it for effective degrees of freedom, or for derivatives of
+#' likelihoods.
+#'
+#' The trace is exact if the parts of the operator give its diagonal (see [diag()][operator-numbers]), or if it has no
+#' more rows than there are probes. Otherwise a third of the probes find a subspace on which the trace is exact, and the
+#' rest of the trace is estimated with random signs ("Hutch++"), with a standard error. In functions given to
+#' [gradient()] it has derivatives of any order, estimated with the same signs.
 #'
 #' @param op a square [linear_op], a lazy tensor or a matrix; it need not be symmetric
-#' @param probes number of columns that are multiplied in all
-#' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
-#' @return A [kernweave_estimate]: a number with its standard error, 0 where it is exact.
+#' @param probes total number of columns to multiply
+#' @param seed a whole number; by default drawn with R's random numbers, so that `set.seed()` applies
+#' @return A [kernweave_estimate]: a number with its standard error, 0 if it is exact.
 #' @seealso [logdet()], [keigen()]
+#' @concept stochastic trace estimation
+#' @concept Hutchinson estimator
+#' @concept effective degrees of freedom
 #' @export
 #' @examples
 #' x <- matrix(runif(900), 300)

@@ -1,9 +1,11 @@
 # Ready kernels: formulas of two sets of points that statisticians know by name.
 
-#' Ready kernels
+#' Kernel and covariance functions
 #'
-#' Lazy tensors of the usual kernels between points `x` along i and points `y` along j. With d the Euclidean distance of
-#' two points, each component divided by its scale: \describe{
+#' Return the usual kernels between points `x` (along i) and points `y` (along j) as lazy tensors. Use them in products,
+#' sums and systems; for kernels with parameters to estimate, see [kernel_spec()].
+#'
+#' With d the Euclidean distance of two points, each component divided by its scale (the length-scale): \describe{
 #' \item{`kernel_gaussian`}{exp(-d^2 / 2)}
 #' \item{`kernel_laplacian`}{exp(-d)}
 #' \item{`kernel_matern`}{that of Matern, 2^(1 - nu) / gamma(nu) u^nu besselK(u, nu) with u = sqrt(2 nu) d, for the
@@ -20,10 +22,10 @@
 #' }
 #'
 #' @section Scales of other packages:
-#' The factor sqrt(2 nu) keeps the scale comparable from one `nu` to another and to the Gaussian, as Rasmussen and
-#' Williams (2006, chapter 4) have it. Not all do:
+#' The factor sqrt(2 nu) makes the scale comparable between values of `nu` and with the Gaussian, as in Rasmussen and
+#' Williams (2006, chapter 4). Other packages differ:
 #'
-#' | elsewhere | is, for `kernel_matern(scale = s, nu = nu)` |
+#' | elsewhere | value for `kernel_matern(scale = s, nu = nu)` |
 #' |---|---|
 #' | `range` of `fields::Matern()`, `phi` of `geoR::matern()` | `s / sqrt(2 * nu)` |
 #' | range of `gstat::vgm(model = "Mat")` | `s / sqrt(2 * nu)` |
@@ -32,25 +34,31 @@
 #' | the second number in `m` of mgcv's `s(bs = "gp")`, `nu` 3/2 and 5/2 | `s / sqrt(2 * nu)` |
 #' | theta of DiceKriging, of one component | `s` |
 #'
-#' Of `kernel_gaussian(scale = s)`, `sigma` of `kernlab::rbfdot()` is `1 / (2 * s^2)`, the range of
-#' `gstat::vgm(model = "Gau")` is `s * sqrt(2)`, and `sd` of [stats::dnorm()] is `s`.
+#' For `kernel_gaussian(scale = s)`, `sigma` of `kernlab::rbfdot()` is `1 / (2 * s^2)`, the range of `gstat::vgm(model =
+#' "Gau")` is `s * sqrt(2)`, and `sd` of [stats::dnorm()] is `s`.
 #'
 #' @section Derivatives:
-#' Points given once, as in `kernel_gaussian(x)`, are one operand named `x` that is read along both axes, and a
-#' derivative `wrt = "x"` is the whole one: both points of a pair move. In `kernel_gaussian(x, x)` there are two
-#' operands, `x` along i and `y` along j, that hold the same numbers: each has its own derivative while the other stays,
-#' and the whole one is their sum.
+#' Points given once, as in `kernel_gaussian(x)`, are a single operand `x` used along both axes. A derivative `wrt =
+#' "x"` is then the total derivative: both points of a pair move. In `kernel_gaussian(x, x)` there are two operands, `x`
+#' along i and `y` along j, that contain the same numbers. Each has its own partial derivative, with the other held
+#' fixed, and the total derivative is their sum.
 #'
-#' Where two points coincide, a derivative that does not exist is taken to be 0: the first of `kernel_laplacian`,
+#' If two points coincide, a derivative that does not exist is set to 0: the first of `kernel_laplacian`,
 #' `kernel_energy` and `kernel_matern` with `nu` 1/2, the second of these and of `kernel_thin_plate`, the third of
-#' `kernel_matern` with `nu` 3/2. The ready kernels of Matern's are right where others of the same formula, written with
-#' norms, are not: the second derivative of `(1 + r) * exp(-r)` with `d <- norm2(x - y)` is taken to be 0 there.
+#' `kernel_matern` with `nu` 3/2. The Matern kernels here have correct derivatives where the same formula written with
+#' norms does not: the second derivative of `(1 + r) * exp(-r)` with `r <- norm2(x - y)` is set to 0 there.
 #'
-#' @param x,y points: matrices with a row for each, vectors, or lazy tensors; without `y`, the points `x` on both sides
-#' @param scale one number, one for each component, or a lazy tensor of either, so that it can be differentiated
-#' @param nu smoothness
+#' @param x,y points: matrices with a row per point, vectors, or lazy tensors; without `y`, the points `x` on both sides
+#' @param scale the length-scale: a number, one per component, or a lazy tensor of either, to differentiate with respect
+#'   to it
+#' @param nu smoothness: 1/2, 3/2, 5/2 or `Inf`
 #' @param alpha,degree,offset,period,exponent numbers, or lazy tensors of one component
 #' @return A lazy tensor of one component.
+#' @concept covariance function
+#' @concept Gaussian, squared exponential or RBF kernel
+#' @concept Matern covariance
+#' @concept exponential covariance
+#' @concept length-scale
 #' @seealso [kernel_spec()] for kernels with parameters that are estimated, [sqdist()] and [lazy-operations] to write
 #'   others, [plot()][plot.lazy_tensor] to see them, [lazy-matrix]
 #' @name ready-kernels
@@ -59,10 +67,10 @@
 #' y <- matrix(runif(60), 20, 3)
 #' kernel_gaussian(x, y, scale = 0.5) %*% rnorm(20)
 #' sum(kernel_matern(x, y, scale = c(0.5, 1, 2), nu = 3 / 2), index = "j")
-#' # the gradient in the scales
+#' # the gradient with respect to the length-scales
 #' s <- Pm(c(0.5, 1, 2), name = "s")
 #' vjp(sum(kernel_gaussian(x, y, s), index = "j", call = FALSE), wrt = s)
-#' # the gradient in points that stand on both sides
+#' # the gradient with respect to points that are on both sides
 #' vjp(sum(kernel_gaussian(x), index = "ij", call = FALSE), wrt = "x")
 NULL
 

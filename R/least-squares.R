@@ -2,28 +2,31 @@
 
 #' Least squares with a lazy tensor or an operator
 #'
-#' `least_squares(A, b, ridge)` is the x that minimises `sum((A %*% x - b)^2) + sum(ridge * x^2)`, for a matrix of any
-#' shape that is known by its products: kernel regression on fewer centres than points, say, or a system with more
-#' unknowns than equations. Of several minima without a ridge it is the shortest x, where `start` is not given.
+#' Finds the x that minimises `sum((A %*% x - b)^2) + sum(ridge * x^2)` for a matrix of any shape, using only products
+#' with it. Use it for kernel regression on fewer centres than points, or for systems with more unknowns than equations.
 #'
-#' The method is LSMR (Golub-Kahan bidiagonalisation): each iteration takes a product with `A` and one with `t(A)`, for
-#' all columns of `b` at once. It takes as many iterations as conjugate gradients on the normal equations and is
-#' steadier. There is no preconditioner; columns of `A` of about one length, and a ridge, make for few.
+#' Without a ridge and a `start`, it finds the shortest of several minima. The method is LSMR (Golub-Kahan
+#' bidiagonalisation): each iteration takes a product with `A` and one with `t(A)`, for all columns of `b` at once. It
+#' needs as many iterations as conjugate gradients on the normal equations, but is numerically more stable. There is no
+#' preconditioner; columns of `A` of similar length, and a ridge, reduce the number of iterations.
 #'
-#' An x is accepted where `t(A) %*% (b - A %*% x) - ridge * x`, which is 0 at the minimum and is recomputed at the end,
-#' is no longer than `tol` times `t(A) %*% b`, column by column. Where the iteration does not come that far there is a
-#' warning of class `kernweave_warning_convergence`. All is done in float64.
+#' The iteration stops when the gradient `t(A) %*% (b - A %*% x) - ridge * x`, recomputed at the end, is at most `tol`
+#' times as long as `t(A) %*% b`, column by column. If it does not get there, you get a warning of class
+#' `kernweave_warning_convergence`. All computations are in double precision.
 #'
-#' @param A a lazy tensor of one component, a [linear_op] that knows its transpose, or a matrix
-#' @param b numbers: a vector with a number for each row of `A`, or a matrix with a column for each right-hand side
-#' @param ridge a number, or one for each column of `A`
-#' @param tol the residual of the normal equations to be reached, relative to `t(A) %*% b`
-#' @param maxit the most iterations, by default four for each row or column of `A`, whichever are fewer, and 2000 at
-#'   most
-#' @param start where to begin: numbers with a row for each column of `A`
-#' @param report is the solution to carry how it was found, for [solve_report()]?
-#' @return Numbers with a row for each column of `A`, a vector where `b` is one.
+#' @param A a lazy tensor of one component, a [linear_op] that has a transpose, or a matrix
+#' @param b numbers: a vector with one number per row of `A`, or a matrix with a column for each right-hand side
+#' @param ridge the penalty: a number, or one per column of `A`
+#' @param tol residual of the normal equations, relative to `t(A) %*% b`
+#' @param maxit maximum number of iterations, by default four times the smaller dimension of `A`, but at most 2000
+#' @param start starting values, with one row per column of `A`
+#' @param report attach how the solution was found, for [solve_report()]?
+#' @return Numbers with one row per column of `A`, a vector if `b` is one.
 #' @seealso [solve()][solve.lazy_tensor] for square systems, [lowrank()]
+#' @concept LSMR
+#' @concept ridge regression
+#' @concept regularised least squares
+#' @concept subset of regressors
 #' @export
 #' @examples
 #' x <- matrix(runif(2000), 1000)

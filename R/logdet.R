@@ -1,26 +1,32 @@
 # The logarithm of the determinant of a kernel matrix, with a standard error where it is an estimate.
 
-#' The logarithm of a determinant
+#' Log-determinant of a kernel matrix
 #'
-#' `logdet(K, ridge)` is the logarithm of the determinant of `K + ridge I`. Up to 2000 points it is exact. Beyond, it is
-#' that of the [preconditioner()], which is known, plus a correction estimated by Lanczos quadrature on random probes,
-#' with a standard error that counts both the probes' spread and what quadrature may have cut off. In functions given to
-#' [gradient()] the derivative is exact for the preconditioner, and probes estimate that of the rest; so it is to higher
-#' orders, with the preconditioner's landmarks alone.
+#' Computes the logarithm of the determinant of `K + ridge I`, as needed for the likelihood of a Gaussian process. Use
+#' it when the matrix is too large to factor: the result then has a standard error.
+#'
+#' Up to 2000 points the result is exact. Beyond, it is the known log-determinant of the [preconditioner()] plus a
+#' correction, estimated by stochastic Lanczos quadrature on random probes. The standard error includes the spread of
+#' the probes and the truncation error of the quadrature. In functions given to [gradient()], the derivative of the
+#' preconditioner's part is exact, and probes estimate that of the rest; higher derivatives likewise, but with the
+#' landmarks of the preconditioner only.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite; or an
-#'   operator, see [identity_op()]; of what [approximate()] gave, with a diagonal, the standard error counts what its
-#'   products are off by; a [lowrank()] with a ridge is exact, other operators are made matrices
-#' @param ridge a number, or one for each point, added to the diagonal
+#'   operator, see [identity_op()]. For the result of [approximate()], with a diagonal, the standard error includes the
+#'   error of its products; a [lowrank()] with a ridge is exact; other operators are converted to matrices
+#' @param ridge a number, or one per point, added to the diagonal
 #' @param probes number of random vectors
-#' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
-#' @param se_tol probes are doubled until the standard error is smaller than this
+#' @param seed a whole number; by default drawn with R's random numbers, so that `set.seed()` applies
+#' @param se_tol double the number of probes until the standard error is below this
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
 #' @param x,logarithm,... as in [base::determinant()]
-#' @return A number of class `kernweave_estimate` that prints its standard error; `determinant()` gives base R's list.
-#'   Of a formula with batches a number for each, and their standard errors in the attribute `se`.
+#' @return A number of class `kernweave_estimate`, which prints its standard error; `determinant()` returns base R's
+#'   list. For a formula with batches, one number per batch, with standard errors in the attribute `se`.
 #' @seealso [solve()][solve.lazy_tensor], [preconditioner()], [trace_estimate()], [kernweave_estimate] for the number
+#' @concept determinant
+#' @concept Gaussian process likelihood
+#' @concept stochastic Lanczos quadrature
 #' @export
 #' @examples
 #' x <- matrix(runif(9000), 3000)

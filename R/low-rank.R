@@ -1,32 +1,36 @@
 # Low-rank operators F F': by landmarks where a matrix tells its entries, else by products with random columns.
 
-#' A low-rank approximation as an operator
+#' Low-rank approximation of a kernel matrix
 #'
-#' `lowrank(K, rank)` is the operator F F' with F of `rank` columns that is near `K`, plus the ridge: products with it
-#' take time and memory for F alone, n x rank numbers. [solve()][solve.linear_op] and [logdet()] of it are exact, by
-#' Woodbury's formula and the determinant of a small matrix: it stands for `K` where an approximation is all that is
-#' asked for, as in Nystrom's or the subset-of-regressors method.
+#' Approximates `K` by F F', where F has `rank` columns, plus the ridge, as an operator. Use it for the Nystrom or
+#' subset-of-regressors approximation of a kernel method: products take time and memory for F only (n x rank numbers),
+#' and [solve()][solve.linear_op] and [logdet()] of the result are exact, by the Woodbury formula and the determinant of
+#' a small matrix.
 #'
-#' A lazy tensor tells its entries: F comes from *landmarks*, points chosen by randomly pivoted Cholesky, and takes as
-#' many columns of `K` as there are landmarks. At these, F F' is `K` itself. Other operators, and formulas with
-#' `Vij()`, are multiplied by `rank` random columns (Nystrom's method on a *sketch*), and by 16 more that tell what is
-#' left, where the parts of the operator do not tell their diagonal.
+#' For a lazy tensor, F comes from *landmarks*, points chosen by randomly pivoted Cholesky, and needs one column of `K`
+#' per landmark; F F' equals `K` at the landmarks. Other operators, and formulas with `Vij()`, are multiplied by `rank`
+#' random columns (the Nystrom method on a *sketch*), and, if the diagonal of the operator is not available, by 16 more
+#' to estimate the remainder.
 #'
-#' A diagonal that is added to the operator is taken apart and added again, so `lowrank(K + 0.1 * identity_op(n))` is
-#' `lowrank(K, ridge = 0.1)`.
+#' A diagonal in the operator is removed first and added again: `lowrank(K + 0.1 * identity_op(n))` is `lowrank(K, ridge
+#' = 0.1)`.
 #'
-#' The result is a [linear_op] like others: `%*%`, `crossprod()`, `diag()`, `t()`, `+` and `A[I, J]` go with it. It
-#' holds, as `$factor`, F; as `$landmarks`, the numbers of the points, `NULL` for a sketch; as `$residual`, the part of
-#' the trace of `K` that F F' leaves.
+#' The result is a [linear_op]: use it with `%*%`, `crossprod()`, `diag()`, `t()`, `+` and `A[I, J]`. `$factor` is F,
+#' `$landmarks` the numbers of the points (`NULL` for a sketch), and `$residual` the share of the trace of `K` that F F'
+#' does not explain.
 #'
 #' @param K a lazy tensor of one component, a [linear_op] or a matrix; symmetric and positive semi-definite
-#' @param rank the most columns of F; by default 300 to 1000 landmarks as in [preconditioner()], 128 for a sketch, or as
-#'   many as `tol` takes; then F takes no more memory than the option `kernweave.max_dense_mb` allows
-#' @param tol the part of the trace that may be left, between 0 and 1: F has as few columns as reach it
-#' @param ridge a number, or one for each point, added to the diagonal; not for what is solved without one
-#' @param seed a whole number; by default drawn from R's random numbers, so that `set.seed()` rules
+#' @param rank maximum number of columns of F; by default 300 to 1000 landmarks as in [preconditioner()], 128 for a
+#'   sketch, or as many as `tol` requires; then F takes no more memory than the option `kernweave.max_dense_mb` allows
+#' @param tol share of the trace, between 0 and 1, that may remain unexplained: F has as few columns as reach it
+#' @param ridge a number, or one per point, added to the diagonal; needed to solve with the result
+#' @param seed a whole number; by default drawn with R's random numbers, so that `set.seed()` applies
 #' @return An operator.
 #' @seealso [linear_op], [solve()][solve.linear_op], [logdet()], [preconditioner()], [keigen()]
+#' @concept Nystrom approximation
+#' @concept subset of regressors
+#' @concept inducing points
+#' @concept randomly pivoted Cholesky
 #' @export
 #' @examples
 #' x <- matrix(runif(4000), 2000)

@@ -1,16 +1,18 @@
 # The same pictures by ggplot2: methods of its autoplot(), registered where that is there.
 
-#' Fits and tests by ggplot2
+#' Plots of fits and tests with ggplot2
 #'
-#' Methods of `ggplot2::autoplot()`, which draw what `plot()` draws, as an object to which layers, scales and themes are
-#' added.
+#' Methods for `ggplot2::autoplot()`, which draw what `plot()` draws. Use them to add layers, scales and themes to a
+#' plot.
 #'
 #' @param object what [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()],
 #'   [gp_fit()], [kpca_lazy()], [kmeans_lazy()], [silhouette_lazy()], [permanova()], [sinkhorn()] or a test of the
 #'   package returned
-#' @param ... arguments of the object's `plot()` that say what is drawn, such as `n`, `which` or `components`
+#' @param ... arguments of the object's `plot()` that choose what is drawn, such as `n`, `which` or `components`
 #' @return A `ggplot`.
 #' @seealso [kernweave_fit], [kernweave_test], [tidy-fits]
+#' @concept ggplot2
+#' @concept diagnostic plots
 #' @name autoplot-fits
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' fit <- local_reg(accel ~ times, MASS::mcycle, bandwidth = 2)

@@ -36,6 +36,7 @@
 #' With `control = fit_control(approximate = TRUE)`, the likelihood, the linear systems and the means from `predict()`
 #' use [approximate()]: a million points in two dimensions take minutes. Estimates on a subset of at most 20 000 rows,
 #' standard errors of predictions and simulations still use exact products.
+#'
 #' @section Likelihoods:
 #' `logLik()` is that of [nlme::gls()]. Its restricted likelihood leaves out the term in `log|F'F|`, so do not compare
 #' restricted likelihoods, or their AIC, between different trends; use `method = "ML"` for that. Beyond

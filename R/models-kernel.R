@@ -2,34 +2,43 @@
 
 #' Kernels with parameters
 #'
-#' A kernel as one object: a function `k(x, y)` that gives the lazy tensor, and its parameters by name, some of them
-#' with numbers, others still to be found. Models and tests take one as `kernel`, or the name or function that would
-#' make one.
+#' Defines a kernel (covariance function) together with its parameters, some fixed and some to be estimated. Pass it as
+#' the `kernel` argument of models and tests; these also accept a kernel's name or function, and make the object from
+#' it.
 #'
-#' A parameter with a number is fixed; a `scale` of `NULL` is estimated by fits and set by [median_scale()] in tests;
-#' `estimate` names others that are estimated, from their number on. Those estimated are kept positive by logarithms:
-#' `coef(k, "free", unconstrained = TRUE)` are the logarithms and `update(k, unconstrained = )` takes them back.
-#' `update(k, scale = 2)` sets a number.
+#' The object is a function `k(x, y)` that returns a lazy tensor. A parameter with a value is fixed. A `scale` (the
+#' length-scale) of `NULL` is estimated by fits, and set to [median_scale()] in tests. `estimate` names other parameters
+#' to estimate, starting from their values. Estimated parameters are kept positive by taking logarithms: `coef(k,
+#' "free", unconstrained = TRUE)` returns the logarithms, and `update(k, unconstrained = )` sets them. `update(k, scale
+#' = 2)` fixes a value.
 #'
-#' `k1 + k2` and `k1 * k2` are kernels again, and so is `2 * k`, which multiplies its `variance`. Where both have a
-#' parameter of one name, it bears the name of the kernel before it.
+#' `k1 + k2` and `k1 * k2` are kernels again, and so is `2 * k`, which multiplies its `variance`. If both kernels have a
+#' parameter of the same name, the name of the kernel is put in front of it.
 #'
-#' Numbers may be lazy tensors, `k(x, scale = Pm(1, name = "s"))`, or depend on what [gradient()] differentiates in.
+#' A parameter may also be a lazy tensor, `k(x, scale = Pm(1, name = "s"))`, or depend on the argument of a function
+#' that [gradient()] differentiates.
 #'
 #' @param kernel a name: `"gaussian"`, `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`,
 #'   `"cauchy"`, `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
-#'   `"thin_plate"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale` and more, that makes a
-#'   lazy tensor, such as [kernel_cauchy()]
-#' @param scale number, or one for each component; `NULL` to be found
+#'   `"thin_plate"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale` and of any other
+#'   parameters, that returns a lazy tensor, such as [kernel_cauchy()]
+#' @param scale the length-scale: a number, or one per component; `NULL` if it is to be found
 #' @param ... other parameters of the kernel, by name
-#' @param variance number that multiplies the kernel; `NULL` to be estimated
-#' @param ard a scale for each variable? Columns of one factor or one matrix share theirs
-#' @param estimate names of the parameters that are estimated
+#' @param variance number that multiplies the kernel; `NULL` to estimate it
+#' @param ard give each variable its own length-scale (automatic relevance determination)? The columns of one factor or
+#'   one matrix share theirs
+#' @param estimate names of the parameters to estimate
 #' @param object,x for methods: a kernel
-#' @param which `"all"` parameters, or those that are `"free"`, to be estimated
-#' @param unconstrained for `coef`: logarithms of the free parameters? For `update`: these, as one vector
-#' @return A function of class `kernel_spec`, of `x`, `y` and parameters that take the place of its own.
+#' @param which `"all"` parameters, or only those that are `"free"`, to be estimated
+#' @param unconstrained for `coef()`: return the logarithms of the free parameters? For `update()`: these logarithms, as
+#'   one vector
+#' @return A function of class `kernel_spec`, of `x`, `y` and parameters that override its own.
 #' @seealso [ready-kernels] for the formulas, [median_scale()]
+#' @concept covariance function
+#' @concept length-scale hyperparameter
+#' @concept automatic relevance determination
+#' @concept anisotropy
+#' @concept sum and product of kernels
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10)
@@ -40,7 +49,7 @@
 #' both
 #' coef(both)
 #' update(both, unconstrained = c(period = log(0.3)))
-#' # a kernel of one's own
+#' # your own kernel
 #' bumps <- function(x, y, scale = 1, height = 1) height * kernel_cauchy(x, y, scale)^2
 #' kernel_spec(bumps, height = 3)
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, estimate = "scale") {

@@ -45,7 +45,7 @@
 #' nn <- knn(iris[, 1:4], k = 5)
 #' nn
 #' head(nn$nn.index)
-#' # a vote among neighbours
+#' # classify by a vote among neighbours
 #' train <- c(1:40, 51:90, 101:140)
 #' near <- knn(iris[train, 1:4], iris[-train, 1:4], k = 5)$nn.index
 #' votes <- apply(near, 1, function(i) names(which.max(table(iris$Species[train][i]))))

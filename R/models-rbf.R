@@ -1,32 +1,39 @@
 # Radial basis functions: interpolation and smoothing of scattered data, with a polynomial beside the kernel.
 
-#' Interpolation and smoothing by radial basis functions
+#' Interpolation and smoothing with radial basis functions
 #'
-#' A sum of kernels at the points, one weight each, and a polynomial, which goes through the observations (`lambda` 0)
-#' or near them: the function that makes squared residuals and `lambda` times its own roughness least. The weights are
-#' orthogonal to the polynomials, so that kernels serve that are definite on such weights alone: thin plates, and
-#' functions such as the cube of the distance.
+#' Fits a sum of kernels centred at the points, plus a polynomial, that interpolates the data (`lambda = 0`) or
+#' minimises the residual sum of squares plus `lambda` times its roughness. Use it for surfaces through scattered data,
+#' thin-plate splines for instance.
 #'
-#' A thin plate in two dimensions has its bending energy for the roughness, and `lambda` as `fields::Tps(lambda = ,
-#' scale.type = "unscaled")` has it. `lambda = "gcv"` chooses it as [kernel_ridge()] does, by generalised
-#' cross-validation, `n rss / (n - edf)^2`, and a say of the likelihood, from one Lanczos process for all `lambda`, and
-#' exactly up to `control$dense_n` points; that of `fields::Tps()` is where the column `gcv` is least. A `scale` that is
-#' not given is 1 for thin plates and energies, [median_scale()] for others.
+#' The kernel weights are orthogonal to the polynomials, so the kernel need only be conditionally positive definite:
+#' thin plates, or functions such as the cube of the distance.
 #'
-#' @param x,y places, a matrix, data frame or vector, and values, a vector or a matrix with a column for each; or `x` a
-#'   formula
-#' @param data,subset,na.action for a formula: where its variables are, which rows, what is done with missing ones
+#' For a thin plate in two dimensions the roughness is the bending energy, and `lambda` is that of `fields::Tps(lambda =
+#' , scale.type = "unscaled")`. `lambda = "gcv"` chooses the penalty as [kernel_ridge()] does, by generalised
+#' cross-validation, `n rss / (n - edf)^2`, combined with the likelihood: exactly for up to `control$dense_n` points,
+#' beyond from one Lanczos process for all penalties. The choice of `fields::Tps()` is the minimum of the column `gcv`.
+#' A `scale` that is not given is 1 for thin plates and energy kernels, [median_scale()] for others.
+#'
+#' @param x,y the places (a matrix, data frame or vector) and the values (a vector, or a matrix with one column per
+#'   response); or `x` a formula
+#' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param kernel as in [kernel_spec()]
-#' @param degree of the polynomial, at least the order of the kernel less 1: 1 for thin plates, 0 for energies; -1 for
-#'   none
-#' @param lambda 0 or more; or `"gcv"` for generalised cross-validation
-#' @param weights of the observations: the variance of one is like 1 / its weight
-#' @param control of systems: [fit_control()]
+#' @param degree of the polynomial, at least the order of the kernel minus 1: 1 for thin plates, 0 for energy kernels;
+#'   -1 for no polynomial
+#' @param lambda the penalty: a number, 0 or more; or `"gcv"` for generalised cross-validation
+#' @param weights of the observations, whose variance is proportional to 1 / weight
+#' @param control settings from [fit_control()]
 #' @param ... not used
 #' @return An object of class `rbf_interpolate`: `coefficients` of the polynomial, in powers of the inputs,
-#'   `kernel.weights`, `lambda`, `edf` and, where it was looked for, `gcv`, a data frame of cross-validation along
-#'   penalties and of the `criterion` by which one is chosen, and `criterion`, the value of cross-validation there.
-#' @seealso [gp_fit()] for surfaces with standard errors, which these have not; [local_reg()]
+#'   `kernel.weights`, `lambda`, `edf` and, after a search, `gcv` (a data frame with the GCV score and the `criterion`
+#'   along the penalties) and `criterion` (the GCV score at the chosen penalty).
+#' @seealso [gp_fit()] for surfaces with standard errors, which these do not have; [local_reg()]
+#' @concept thin-plate spline
+#' @concept smoothing spline
+#' @concept scattered data interpolation
+#' @concept radial basis function, RBF
+#' @concept regularisation penalty
 #' @export
 #' @examples
 #' set.seed(1)
@@ -253,8 +260,8 @@ rbf_values <- function(fit, at) {
 # --- methods ------------------------------------------------------------------------------------------------
 
 #' @rdname rbf_interpolate
-#' @param object,newdata for `predict()`: a fit, and places; by default the fit's own
-#' @param gradient the derivatives by the inputs, a column for each, instead of the values?
+#' @param object,newdata for `predict()`: a fit, and new places; by default the fit's own
+#' @param gradient return the derivatives with respect to the inputs, one column each, instead of the values?
 #' @export
 predict.rbf_interpolate <- function(object, newdata = NULL, gradient = FALSE, ...) {
   refuse_more(...)
@@ -310,7 +317,7 @@ rbf_sigma <- function(fit) {
 }
 
 #' @rdname rbf_interpolate
-#' @param n for `plot()` of one or two inputs: places along each
+#' @param n for `plot()` with one or two inputs: grid points along each
 #' @export
 plot.rbf_interpolate <- function(x, n = NULL, ...) {
   draw_picture(plot_data(x, n), ...)

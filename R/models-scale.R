@@ -1,16 +1,21 @@
 # Scales found from the points alone.
 
-#' Scales for kernels
+#' Default length-scales for kernels
 #'
-#' `median_scale()` is the median of the positive distances between the points, among at most 2000 of them, those that
-#' lie evenly in lexicographic order: a symmetric function of the sample, so that permutation tests which use it stay
-#' exact. `maxvar_scale()` is the scale at which the numbers of the kernel matrix off its diagonal vary most, found from
-#' all pairs.
+#' Choose a length-scale from the points alone. `median_scale()` is the median distance between points, the usual choice
+#' in kernel tests; `maxvar_scale()` is the length-scale at which the off-diagonal entries of the kernel matrix have the
+#' largest variance, computed from all pairs.
 #'
-#' @param x points: a matrix, a data frame or a vector; factors have a column for each level
+#' `median_scale()` uses the positive distances among at most 2000 of the points, evenly spaced in lexicographic order.
+#' It is a symmetric function of the sample, so permutation tests that use it stay exact.
+#'
+#' @param x points: a matrix, a data frame or a vector; a factor has one column per level
 #' @param kernel as in [kernel_spec()]
 #' @return A number.
 #' @seealso [kernel_spec()]
+#' @concept median heuristic
+#' @concept length-scale
+#' @concept bandwidth of a kernel
 #' @name kernel-scales
 #' @examples
 #' x <- as.matrix(iris[, 1:4])

@@ -244,6 +244,7 @@ plan_cost <- function(x, y, potentials, how) {
 #'
 #' `%*%` transports such values, `sum()` gives the marginal masses, and `as.matrix()` the matrix if it is small. Points
 #' without mass are left out.
+#'
 #' @param object what [sinkhorn()] returned
 #' @return A lazy tensor of one component.
 #' @concept transport plan

@@ -1,21 +1,26 @@
 # Fits as data frames, by the generics package: registered where that is there.
 
-#' Fits as data frames
+#' Fits and tests as tidy data frames
 #'
-#' Methods of `generics::tidy()`, `glance()` and `augment()`, which broom exports too: a row for each bandwidth,
-#' component, coefficient or effect; one row for the fit; the data with what was fitted to each row, where these are
-#' [model.frame()] of a fit made by a formula, and else the inputs and the `response`.
+#' Methods for `tidy()`, `glance()` and `augment()` of the generics package, which broom also exports. Use them to
+#' collect results of several fits, or to plot fitted values with the data.
 #'
-#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()],
-#'   [kernel_ridge()], [gp_fit()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a
-#'   [test][kernweave_test]
-#' @param data for `augment()`: the data that were fitted, with the columns that the formula does not have. Rows that
-#'   `na.action` left out are left out of them, too
-#' @param newdata other places than the fit's own
-#' @param se_fit,conf.level,interval standard errors, and what `.lower` and `.upper` are
+#' `tidy()` has a row for each bandwidth, component, coefficient or effect; `glance()` one row for the fit. `augment()`
+#' adds fitted values to the data: to [model.frame()] if the fit was made from a formula, otherwise to the inputs and
+#' the `response`.
+#'
+#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()], [kernel_ridge()],
+#'   [gp_fit()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a [test][kernweave_test]
+#' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
+#'   `na.action` left out are dropped
+#' @param newdata new places, instead of the fit's own
+#' @param se_fit,conf.level,interval add standard errors? Confidence level and type of interval of `.lower` and `.upper`
 #' @param ... not used
 #' @return A data frame.
 #' @seealso [kernweave_fit]
+#' @concept broom
+#' @concept tidy
+#' @concept augment and glance
 #' @name tidy-fits
 #' @examplesIf requireNamespace("generics", quietly = TRUE)
 #' fit <- local_reg(dist ~ speed, data = cars, bandwidth = 2)

@@ -1,27 +1,31 @@
 # Preconditioners: what makes a large system quick to solve, built from entries of the matrix that few ask for.
 
-#' A preconditioner of a kernel matrix
+#' Preconditioner of a kernel matrix
 #'
-#' An approximation of `K + ridge` that is cheap to solve with. [solve()][solve.lazy_tensor] and [logdet()] build one by
-#' themselves; made by hand it serves many of them.
+#' Builds an approximation of `K + ridge` that is cheap to solve with. [solve()][solve.lazy_tensor] and [logdet()] build
+#' their own; build one yourself to use it for several systems.
 #'
-#' It has two parts. *Landmarks* are points chosen by randomly pivoted Cholesky, whose rows and columns stand for what
-#' is smooth in the matrix. What they leave is handled by a *sparse inverse factor*: each point against its nearest
-#' neighbours, nearest being the largest correlation that the formula gives, among the points before it in a random
-#' order. Where landmarks alone leave less than the ridge, as for smooth kernels, they are all there is.
+#' It has two parts. *Landmarks*, points chosen by randomly pivoted Cholesky, approximate the smooth part of the matrix.
+#' The remainder is handled by a *sparse approximate inverse factor* (as in Vecchia's approximation): each point depends
+#' on its nearest neighbours, those with the largest correlation among the points before it in a random order. If
+#' landmarks alone leave less than the ridge, as for smooth kernels, there are no neighbours.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite
-#' @param ridge a number, or one for each point, added to the diagonal
-#' @param rank number of landmarks; by default up to 1000, such that building costs no more than a few products
-#' @param local use neighbours where landmarks are not enough?
-#' @param neighbours how many of them a point has
-#' @param seed a whole number that decides what is random: the same matrix has the same preconditioner
-#' @param like a preconditioner of another matrix of as many points: its landmarks and neighbours are taken, which
-#'   hardly depend on a kernel's parameters and take longest to find; `rank`, `local`, `neighbours` and `seed` then say
-#'   nothing
-#' @return An object of class `kernweave_preconditioner`, which prints what it is; `solve(P, b)` applies it. For
-#'   [gradient()] it is a constant: it makes systems quicker to solve, and has no derivative itself.
+#' @param ridge a number, or one per point, added to the diagonal
+#' @param rank number of landmarks; by default up to 1000, chosen such that building costs no more than a few products
+#' @param local use neighbours if landmarks are not sufficient?
+#' @param neighbours number of neighbours per point
+#' @param seed a whole number; the same seed and matrix give the same preconditioner
+#' @param like a preconditioner of another matrix with as many points. Its landmarks and neighbours are reused: they
+#'   hardly depend on the kernel's parameters, and take longest to find. `rank`, `local`, `neighbours` and `seed` are
+#'   then ignored
+#' @return An object of class `kernweave_preconditioner`; `solve(P, b)` applies it. [gradient()] treats it as a
+#'   constant: it makes systems faster to solve, but has no derivative itself.
 #' @seealso [solve()][solve.lazy_tensor], [logdet()]; [lowrank()] for landmarks as an operator
+#' @concept conjugate gradients
+#' @concept Vecchia approximation
+#' @concept randomly pivoted Cholesky
+#' @concept inducing points
 #' @export
 #' @examples
 #' x <- matrix(runif(3000), 1000)

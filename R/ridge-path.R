@@ -1,36 +1,42 @@
 # Quadratic forms, log-determinants and traces for many ridges at once.
 
-#' A path of ridges
+#' Likelihood and cross-validation terms for many ridges
 #'
-#' What generalised cross-validation and likelihoods ask of `A = K + ridge` along a grid of ridges: `y' A^-1 y` and
-#' `y' A^-2 y`, the logarithm of the determinant, the trace of the inverse, and the degrees of freedom, the trace of
-#' `K A^-1`. All ridges cost what one does, since a Lanczos process of `K` is one of `K + ridge`.
+#' Computes, for `A = K + ridge` along a grid of ridges, what generalised cross-validation and Gaussian likelihoods
+#' need: `y' A^-1 y`, `y' A^-2 y`, the log-determinant, the trace of the inverse, and the degrees of freedom (the trace
+#' of `K A^-1`). Use it to choose a penalty: all ridges together cost what one does, since a Lanczos process of `K` is
+#' also one of `K + ridge`.
 #'
-#' Each number comes with its error. Forms of `y` are bounded from both sides. Log-determinants and traces are means
-#' over random probes; their standard errors count the spread of these and what the process has left out. Where that is
-#' too much, as for small ridges, a ridge is `refined` by systems with a [preconditioner()] whose landmarks and
-#' neighbours are kept along the path. So are three of the others, which tell what the probes missed, and make the
-#' standard errors of the rest several times smaller. `se_tol` asks for more, where differences of likelihoods matter.
-#' A single ridge is refined at once. Up to 1000 points all is exact, by eigenvalues.
+#' Each quantity comes with its error. Quadratic forms of `y` are bounded from both sides. Log-determinants and traces
+#' are means over random probes; their standard errors include the spread of the probes and the truncation error of the
+#' process. If that is too large, as for small ridges, a ridge is `refined`: its quantities are recomputed from linear
+#' systems with a [preconditioner()], whose landmarks and neighbours are kept along the path. Three of the other ridges
+#' are refined too and serve as control variates, which makes the standard errors of the rest several times smaller.
+#' `se_tol` refines more of them, for differences of likelihoods. A single ridge is always refined. Up to 1000 points
+#' everything is exact, from eigenvalues.
 #'
 #' With a variance, `variance K + nugget` is `variance` times the matrix of this page with `ridge = nugget / variance`.
-#' A form of two vectors, `u' A^-1 v`, is a quarter of the difference of those of `u + v` and `u - v`.
+#' For two vectors, `u' A^-1 v` is a quarter of the difference of the forms of `u + v` and `u - v`.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, or an operator; symmetric and positive
 #'   semidefinite
-#' @param y numbers: a vector, or a matrix whose columns are taken each by itself; or `NULL`
-#' @param ridge the ridges, none of them negative; by default from 1e-6 to 100 times the mean of the diagonal of `K`
+#' @param y numbers: a vector, or a matrix whose columns are treated separately; or `NULL`
+#' @param ridge the ridges, none negative; by default from 1e-6 to 100 times the mean of the diagonal of `K`
 #' @param probes,seed as in [logdet()]
-#' @param tol relative error of forms of `y`
-#' @param se_tol standard error of a log-determinant beyond which a ridge is refined, too
-#' @param steps the most Lanczos steps
-#' @param refine compute ridges anew where one process for all does not do?
+#' @param tol relative error of the quadratic forms of `y`
+#' @param se_tol refine a ridge if the standard error of its log-determinant is larger than this
+#' @param steps maximum number of Lanczos steps
+#' @param refine recompute ridges for which the common Lanczos process is not accurate enough?
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 1000 points
 #' @param rank,local as in [preconditioner()]
 #' @return A data frame with a row for each ridge: `ridge`; `form` and `form_error`, `square` and `square_error`, which
-#'   are matrices where `y` has several columns; `logdet` and `logdet_se`, `trace` and `trace_se`, `df`
-#'   and `df_se`; and whether it was `refined`.
+#'   are matrices if `y` has several columns; `logdet` and `logdet_se`, `trace` and `trace_se`, `df` and `df_se`; and
+#'   whether it was `refined`.
 #' @seealso [logdet()], [solve()][solve.lazy_tensor]
+#' @concept regularisation path
+#' @concept generalised cross-validation
+#' @concept effective degrees of freedom
+#' @concept profile likelihood
 #' @export
 #' @examples
 #' x <- matrix(runif(3000), 1500)

@@ -1,25 +1,30 @@
 # simulate(): draws of the normal distribution whose covariance is a kernel matrix.
 
-#' Draws of a Gaussian process
+#' Simulate a Gaussian process
 #'
-#' `simulate(K, nsim, ridge = )` are draws of the normal distribution with mean 0 and covariance `K + ridge`: values of
-#' a Gaussian process at the points of `K`, with a nugget if there is a `ridge`. They are exact up to `tol`, not an
-#' approximation of the process: up to 2000 points by a Cholesky factor, beyond by a Lanczos process, in about ten
-#' products with `K` for 64 draws. [root_op()] is what the random numbers are multiplied by.
+#' Draws from the normal distribution with mean 0 and covariance `K + ridge`: values of a Gaussian process at the points
+#' of `K`, with a nugget if there is a `ridge`. Use it for unconditional simulation with a known covariance;
+#' [simulate()][simulate.gp_fit] of a [gp_fit()] draws given data.
 #'
-#' Random numbers are R's: with `seed = NULL` they go on from where they are, so that [set.seed()] rules; with a `seed`
-#' the draws are those after `set.seed(seed)`, and the generator is left as it was. The draws have an attribute `seed`,
-#' as those of [stats::simulate()] have: the state of the generator before them, or the `seed` that was given.
+#' Draws are exact up to `tol`: for up to 2000 points they use a Cholesky factor, beyond a Lanczos process, with about
+#' ten products with `K` for 64 draws. [root_op()] is the operator that multiplies the random numbers.
 #'
-#' @param object a lazy tensor of one component over the same points along i and j, symmetric and positive
-#'   semidefinite; or such an operator, see [identity_op()]
+#' With `seed = NULL`, R's random numbers continue from their current state, so [set.seed()] applies. With a `seed`, the
+#' draws are those after `set.seed(seed)`, and the generator is restored afterwards. As for [stats::simulate()], the
+#' draws have an attribute `seed`: the state of the generator before them, or the `seed` you gave.
+#'
+#' @param object a lazy tensor of one component over the same points along i and j, symmetric and positive semidefinite;
+#'   or such an operator, see [identity_op()]
 #' @param nsim number of draws
 #' @param seed a whole number, or `NULL`
-#' @param ridge a number, or one for each point, added to the diagonal
-#' @param tol how far a draw may be off, relative to it
+#' @param ridge a number, or one per point, added to the diagonal (the nugget)
+#' @param tol relative error of a draw
 #' @param ... more arguments of [root_op()]: `method`, `precondition`, `rank`, `local`, `maxit`, `basis_mb`
 #' @return A matrix with a row for each point and a column for each draw, `sim_1`, `sim_2`, ...
 #' @seealso [root_op()], [stats::simulate()]
+#' @concept unconditional simulation
+#' @concept Gaussian random field
+#' @concept sample from a multivariate normal distribution
 #' @importFrom stats simulate
 #' @export
 #' @examples

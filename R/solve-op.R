@@ -1,24 +1,35 @@
 # solve() and logdet() of linear operators, and inverses as operators.
 
-#' Solve a system with an operator
+#' Solve a linear system with an operator
 #'
-#' An operator that is a lazy tensor and a diagonal, as `K + 0.1 * identity_op(n)` is, is solved as
-#' [solve()][solve.lazy_tensor] solves `K` with a `ridge`. A low rank and a diagonal, as [lowrank()] with a ridge and
-#' `tcrossprod(as_op(F)) + diagonal_op(d)` with a thin `F` are, is solved exactly in time for `F`. Any other one is made
-#' a matrix up to 2000 rows, and solved by conjugate gradients beyond: it must be symmetric and positive definite then.
-#' What [approximate()] gave, with a diagonal or none, has the preconditioner of its formula, others have none. Its
-#' solution solves the exact system no better than products are off, so iterations end at a third of that, or at `tol`.
-#' The residual that is told counts both, as 64 rows pair by pair show it; where products are off by more than a
-#' hundredth of the right-hand side, there is a warning. A smaller `tol` of [approximate()] comes further.
+#' Solves `A x = b` for a linear operator `A`, or returns its inverse as an operator. Use it for sums and products of
+#' kernel matrices, diagonals and low-rank matrices.
 #'
-#' Without `b`, the result is the inverse as an operator, with a preconditioner that is built once: `Ki %*% b`.
+#' The method depends on the operator:
+#'
+#' A lazy tensor plus a diagonal, `K + 0.1 * identity_op(n)`, is solved as [solve()][solve.lazy_tensor] solves `K` with
+#' a `ridge`. A low-rank matrix plus a diagonal, such as [lowrank()] with a ridge or `tcrossprod(as_op(F)) +
+#' diagonal_op(d)` with a thin `F`, is solved exactly, in time proportional to the size of `F`. Any other operator is
+#' converted to a matrix up to 2000 rows, and solved with conjugate gradients beyond; then it must be symmetric and
+#' positive definite, and has no preconditioner.
+#'
+#' The result of [approximate()], with or without a diagonal, uses the preconditioner of its formula. Its solution
+#' cannot be more accurate than its products, so the iteration stops at a third of their error, or at `tol` if that is
+#' larger. The reported residual includes both errors, the second estimated on 64 rows computed exactly. If products are
+#' wrong by more than a hundredth of the right-hand side, you get a warning; a smaller `tol` of [approximate()] improves
+#' them.
+#'
+#' Without `b`, the result is the inverse as an operator, `Ki %*% b`, with a preconditioner that is built once.
 #'
 #' @param a an operator, see [identity_op()]
 #' @inheritParams solve.lazy_tensor
-#' @param ... for an operator that is a lazy tensor, or an approximation, and a diagonal: more arguments of
-#'   [solve()][solve.lazy_tensor]; of an approximation, `precondition`, `rank`, `local` and `start`
+#' @param ... for a lazy tensor or an approximation, with or without a diagonal: more arguments of
+#'   [solve()][solve.lazy_tensor]; for an approximation `precondition`, `rank`, `local` and `start`
 #' @return Numbers shaped and named like `b`; without `b`, an operator.
 #' @seealso [solve()][solve.lazy_tensor], [least_squares()], [lowrank()], [solve_report()], [linear_op]
+#' @concept inverse of an operator
+#' @concept Woodbury formula
+#' @concept conjugate gradients
 #' @export
 #' @examples
 #' x <- matrix(runif(60), 20)

@@ -1,40 +1,38 @@
 # solve() of a lazy tensor: dense where that is small, else conjugate gradients with a preconditioner.
 
-#' Solve a system with a kernel matrix
+#' Solve a linear system with a kernel matrix
 #'
-#' `solve(K, b, ridge)` is the solution x of `(K + ridge I) x = b` for a symmetric positive definite matrix of pairs,
-#' which is never made where it is large: preconditioned conjugate gradients ask for its products alone. Up to 2000
-#' points the matrix is made and factored.
+#' Solves `(K + ridge I) x = b` for a symmetric positive definite kernel matrix `K`. Use it for the weights of kriging
+#' or kernel ridge regression: beyond 2000 points the matrix is never formed.
 #'
-#' The tolerance is kept for every column: the residual that is compared with `tol` is recomputed in float64 at the end.
-#' Where it is not reached, there is a warning of class `kernweave_warning_convergence` that names a remedy, and the
-#' report, which `report = TRUE` asks for, tells how far the solution is. With `precision = "float32"` products inside
-#' are in float32, and the residuals outside in float64: the tolerance is the same. Where a ridge is so small beside a
-#' smooth kernel that rounding spoils the preconditioner, the iteration goes on without it, and with it in the report.
+#' Up to 2000 points the matrix is formed and factored. Beyond, preconditioned conjugate gradients need only products
+#' with it. The tolerance holds for every column: the residual is recomputed in double precision at the end. If it
+#' exceeds `tol`, you get a warning of class `kernweave_warning_convergence` that names a remedy, and the report has the
+#' error. With `precision = "float32"` products inside the iteration are in float32, residuals in float64, to the same
+#' tolerance. If a ridge is so small, with a smooth kernel, that rounding spoils the preconditioner, the iteration
+#' continues without it, though the report lists it.
 #'
 #' @param a a lazy tensor of one component over the same points along i and j
-#' @param b numbers: a vector, or a matrix with a column for each right-hand side; without it, the result is the
+#' @param b numbers: a vector, or a matrix with a column for each right-hand side; without `b`, the result is the
 #'   inverse as an operator, see [solve()][solve.linear_op]
-#' @param ridge a number, or one for each point, added to the diagonal
-#' @param tol residual to be reached, relative to the right-hand side
-#' @param trend a matrix of regressors: the solution is then that of `(K + ridge I) x + trend d = b, trend' x = 0`, as
-#'   universal kriging has it, with `d` in the attribute `trend`. The matrix need be positive definite only for vectors
-#'   that are orthogonal to the regressors: thin plates want `cbind(1, x)`, [kernel_energy()] wants a column of ones
-#' @param method `"dense"`, `"cg"`, or `"auto"`: dense up to 2000 points. `"block"` is conjugate gradients whose
-#'   right-hand sides search one space together, 64 at a time: fewer iterations where these are many and the
-#'   preconditioner leaves many, or there is none. `"minres"` is for symmetric matrices that are not definite: minimal
-#'   residuals, without a preconditioner
-#' @param precondition build a [preconditioner()], which a formula with a [Vij()] does without; or one that was made
-#'   before; `FALSE` for none
+#' @param ridge a number, or one per point, added to the diagonal (the penalty, or nugget)
+#' @param tol relative residual, `|b - (K + ridge I) x| / |b|`, to be reached
+#' @param trend a matrix of regressors, to solve `(K + ridge I) x + trend d = b, trend' x = 0` as in universal kriging;
+#'   `d` is the attribute `trend` of the result. The matrix need only be positive definite for vectors orthogonal to the
+#'   regressors: thin plates need `cbind(1, x)`, [kernel_energy()] a column of ones
+#' @param method `"dense"`, `"cg"`, or `"auto"`: dense up to 2000 points. `"block"` is block conjugate gradients, 64
+#'   right-hand sides at a time: fewer iterations if these are many and the preconditioner is weak or absent. `"minres"`
+#'   (minimal residuals, without a preconditioner) is for symmetric matrices that are not definite
+#' @param precondition `TRUE` to build a [preconditioner()] (not with a [Vij()]), one built before, or `FALSE` for none
 #' @param rank,local as in [preconditioner()]
-#' @param start where to begin: numbers shaped like `b`
-#' @param maxit the most iterations, by default `100 + 10 sqrt(n)`
-#' @param report is the solution to carry how it was found, in an attribute that [solve_report()] and [audit()] read?
-#'   Not within [gradient()] and its like
+#' @param start starting values, shaped like `b`
+#' @param maxit maximum number of iterations, by default `100 + 10 sqrt(n)`
+#' @param report attach how the solution was found, for [solve_report()] and [audit()]? Not within [gradient()]
 #' @param ... not used
 #' @return Numbers shaped and named like `b`.
-#' @seealso [solve_report()], [logdet()], [preconditioner()], [least_squares()] for what is not square, [conditional()]
-#'   for kriging with its variance, [audit()] for the error of any reduction
+#' @seealso [solve_report()], [logdet()], [preconditioner()], [least_squares()] for matrices that are not square,
+#'   [conditional()] for kriging with its variance, [audit()] for the error of any reduction
+#' @concept conjugate gradients
 #' @name solve.lazy_tensor
 #' @export
 #' @examples
@@ -328,12 +326,14 @@ check_start <- function(start, rows, columns, extent = "row") {
 
 # --- report ---------------------------------------------------------------------------------------------------
 
-#' How a system was solved
+#' How a linear system was solved
+#'
+#' Returns the method, the iterations and the residuals of a solution, to check its convergence.
 #'
 #' @param x what [solve()][solve.lazy_tensor] or [least_squares()] returned with `report = TRUE`
 #' @param ... not used
 #' @return An object of class `kernweave_report`: a list with `method`, `converged`, `iterations` and true `residual` of
-#'   each column, `history`, `products`, `preconditioner`, `seconds`; it is printed, and `plot()` draws the history.
+#'   each column, `history`, `products`, `preconditioner`, `seconds`. `plot()` draws the history of the residuals.
 #' @seealso [solve()][solve.lazy_tensor]
 #' @export
 #' @examples
