@@ -90,7 +90,7 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
 conditional_model <- function(K, y, seen, ridge, trend, solver) {
   n <- check_square(K)
   if (is_traced_system(K, y, ridge, trend)) {
-    abort("no_gradient", "conditional distributions are not differentiated; solve() and logdet() are")
+    abort("no_gradient", "conditional() has no derivatives; solve() and logdet() have")
   }
   K <- lazy_set(K, precision = "float64")
   at <- positions(seen, n, "places seen", point_names(K, "i"))

@@ -63,7 +63,7 @@ keigen <- function(K, k, tol = 1e-8, block = 16, passes = 200, basis_mb = 1024, 
                                 check_seed(seed), start_block(start, n))
   if (!found$converged) {
     warn("convergence", "eigenpairs after ", found$passes, " products have residuals of up to ",
-         format(max(found$residuals), digits = 3), "; more `passes` or a larger `basis_mb` may do")
+         format(max(found$residuals), digits = 3), "; more `passes` or a larger `basis_mb` may help")
   }
   found$vectors <- named(found$vectors, rownames(op), NULL)
   structure(found[c("values", "vectors", "residuals", "passes")], class = "kernweave_eigen")

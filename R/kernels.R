@@ -46,7 +46,7 @@
 #' If two points coincide, a derivative that does not exist is set to 0: the first of `kernel_laplacian`,
 #' `kernel_energy` and `kernel_matern` with `nu` 1/2, the second of these and of `kernel_thin_plate`, the third of
 #' `kernel_matern` with `nu` 3/2. The Matern kernels here have correct derivatives where the same formula written with
-#' norms does not: the second derivative of `(1 + r) * exp(-r)` with `r <- norm2(x - y)` is set to 0 there.
+#' norms does not: the second derivative of `(1 + r) * exp(-r)` with `norm2(x - y)` for r is set to 0 there.
 #'
 #' @param x,y points: matrices with a row per point, vectors, or lazy tensors; without `y`, the points `x` on both sides
 #' @param scale the length-scale: a number, one per component, or a lazy tensor of either, to differentiate with respect

@@ -39,8 +39,8 @@
 least_squares <- function(A, b, ridge = 0, tol = 1e-6, maxit = NULL, start = NULL, report = FALSE) {
   op <- as_op(A)
   if (level_of_op(op) > 0L || is_traced(b) || is_traced(ridge)) {
-    abort("no_gradient", "least_squares() is not differentiated; solve(crossprod(A) + ridge * identity_op(n), ",
-          "crossprod(A, b)) is")
+    abort("no_gradient", "least_squares() has no derivatives; solve(crossprod(A) + ridge * identity_op(n), ",
+          "crossprod(A, b)) has")
   }
   op <- set_op(op, precision = "float64")
   b <- right_hand_side(b, op$dim[1])

@@ -44,7 +44,7 @@
 lowrank <- function(K, rank = NULL, tol = NULL, ridge = 0, seed = NULL) {
   op <- square_op(K, "lowrank()")
   if (level_of_op(op) > 0L || is_traced(ridge)) {
-    abort("no_gradient", "lowrank() is not differentiated: which landmarks it takes is chance")
+    abort("no_gradient", "lowrank() has no derivatives: its landmarks are chosen at random")
   }
   n <- op$dim[1]
   ridge <- check_ridge(ridge, n)
@@ -166,8 +166,8 @@ woodbury <- function(low) {
   F <- low$factor
   d <- low$diagonal
   if (!all(d > 0)) {
-    abort("indefinite", "a matrix of rank ", ncol(F), " and ", counted(nrow(F), "row"), " is solved for beside a ",
-          "positive ridge; the diagonal that is added has ", format(min(plain_value(d)), digits = 3), " at point ",
+    abort("indefinite", "a matrix of rank ", ncol(F), " and ", counted(nrow(F), "row"), " can only be solved with ",
+          "a positive ridge; the diagonal added to it has ", format(min(plain_value(d)), digits = 3), " at point ",
           which.min(plain_value(d)))
   }
   if (!ncol(F)) return(c(low, list(logdet = sum(log(d)))))

@@ -227,7 +227,9 @@ lloyd <- function(x, centers, iter.max, weights) {
     before <- cluster
     centers <- sums[, -last, drop = FALSE] / sums[, last]
   }
-  if (!settled) warn("convergence", "k-means has not settled in ", counted(iter.max, "iteration"), "; raise `iter.max`")
+  if (!settled) {
+    warn("convergence", "k-means has not converged in ", counted(iter.max, "iteration"), "; raise `iter.max`")
+  }
   as_kmeans(x, cluster, centers, mass, if (settled) iter else iter + 1L)
 }
 

@@ -75,8 +75,8 @@ kpca_of <- function(inputs, k, kernel, center, call) {
   dimnames(fit$scores) <- list(rownames(inputs$x), names)
   null <- null_components(fit)
   if (length(null)) {
-    warn("dropped", counted(length(null), "component"), " of nothing but rounding, from `", names[null[1]],
-         "` on: predict() leaves them out")
+    warn("dropped", counted(length(null), "component"), " from `", names[null[1]],
+         "` on: nothing but rounding error, left out by predict()")
   }
   fit
 }

@@ -209,7 +209,7 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
     away <- decrement_of(at, H, model, bounds)
     if (model$control$verbose) tell_step(step, at, away)
     step_work("gp_fit()", paste0(format(nrow(model$x), big.mark = ","), " rows, step ", step, ", ",
-                                 format(away, digits = 2), " standard errors from the top"))
+                                 format(away, digits = 2), " standard errors from the maximum"))
     if (away < goal || !model$dense && away < 3 * goal && away > before / 2) return(out(TRUE, step - 1))
     before <- away
     found <- gp_step(model, at, H, mu, bounds)
@@ -224,7 +224,7 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
 tell_step <- function(step, at, away) {
   numbers <- paste(names(at$theta), vapply(exp(at$theta), format, "", digits = 4), collapse = ", ")
   message("step ", step, ": logLik ", format(at$value, digits = 10), ", ", format(away, digits = 2),
-          " standard errors from the top, ", numbers)
+          " standard errors from the maximum, ", numbers)
 }
 
 # Directions in which there is room: a column for each parameter that is not at a bound its score pushes against. A
@@ -309,13 +309,13 @@ warn_of_bounds <- function(found, bounds) {
 # `below`: are all scales shorter than the distance of any two points?
 meaning_of_bound <- function(row, high, below, model) {
   if (row$part == "nugget" && !high && below) {
-    "the scale is shorter than the distance of any two points, so that the kernel stands for the noise"
+    "the scale is shorter than the distance of any two points, so that the kernel acts as the noise"
   } else if (row$part == "nugget" && !high && nugget_floor(model) > 1e-8) {
-    paste0("that is the least that approximated products can tell at ", format(length(model$y), big.mark = ","),
-           " rows; give `nugget`, or `estimate_on`")
+    paste0("that is the smallest that approximated products can resolve with ",
+           format(length(model$y), big.mark = ","), " rows; give `nugget`, or `estimate_on`")
   } else if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
-  else if (row$part == "variance" && !high) "beside the trend the data show noise alone"
-  else if (!grepl("scale$", row$name)) "the data do not tell it"
+  else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
+  else if (!grepl("scale$", row$name)) "the data do not determine it"
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
   else if (row$label != row$name) "the response does not depend on this variable"
   else "it is not identified: something as smooth as the trend explains what is left"

@@ -64,9 +64,9 @@ gp_se <- function(object, x, F, of_trend) {
 # system some twenty products.
 say_exact_errors <- function(object, x) {
   one <- system.time(gp_cross(object, object$data$x) %*% object$alpha)[["elapsed"]]
-  message("Standard errors of approximated fits are exact, by all pairs: about ",
+  message("Standard errors of approximated fits are exact, from all pairs: about ",
           format(120 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
-          "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes one system for each draw")
+          "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes only one system per draw")
 }
 
 # The factor is made for the first errors, and kept.

@@ -72,7 +72,7 @@ orthonormal_trend <- function(F, y) {
   q <- qr(F - rep(middle, each = n))
   if (q$rank < p) {
     abort("singular", "the trend's columns are not independent: `", colnames(F)[q$pivot[q$rank + 1]],
-          "` follows from the others; leave it out")
+          "` is a linear combination of the others; leave it out")
   }
   R <- unname(qr.R(q))
   R[1, ] <- R[1, ] + R[1, 1] * middle

@@ -134,7 +134,7 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control) 
 gp_variance <- function(kernel, variance) {
   own <- kernel_parts(kernel)$parameters$variance
   if (!is.null(own) && own != 1) {
-    if (!is.null(variance)) abort("input", "`variance` is given twice, and once by the kernel, ", format(own))
+    if (!is.null(variance)) abort("input", "`variance` is given twice: that of the kernel is ", format(own))
     variance <- own
   }
   if (is.null(variance) && scaled_by_parts(kernel_parts(kernel), kernel_parts(kernel)$free)) variance <- 1
@@ -214,7 +214,7 @@ start_scale <- function(x) {
 check_gp_data <- function(model, settings, inputs) {
   n <- length(model$y)
   if (nrow(model$layout) && spread_of(model) <= (450 * .Machine$double.eps)^2 * model$size / n) {
-    abort("data", "beside the trend the response is constant, in all ", n, " rows: there is nothing to estimate")
+    abort("data", "apart from the trend the response is constant, in all ", n, " rows: there is nothing to estimate")
   }
   twins <- if (identical(as.numeric(settings$nugget), 0)) coincident_rows(model$x)
   if (length(twins)) {
@@ -224,8 +224,8 @@ check_gp_data <- function(model, settings, inputs) {
   check_estimate_on(model, settings$estimate_on)
   scales <- sum(model$layout$name == "scale")
   if (scales > 20 && n < 10 * scales) {
-    abort("data", n, " rows do not tell ", scales, " scales apart, one for each variable: give ard = FALSE, or 10 ",
-          "rows for each")
+    abort("data", n, " rows are too few to estimate ", scales, " scales, one for each variable: give ard = FALSE, or ",
+          "10 rows for each")
   }
   spans <- apply(model$x, 2, function(v) diff(range(v)))
   if (scales == 1 && max(spans) > 10 * min(spans)) {
@@ -239,8 +239,8 @@ check_estimate_on <- function(model, rows) {
   estimated <- nrow(model$layout)
   least <- estimated + ncol(model$Q) + 1
   if (!estimated || rows >= min(least, length(model$y))) return(invisible())
-  abort("value", "`estimate_on` must be at least ", least, ", not ", rows, ": of the covariance there are ",
-        counted(estimated, "parameter"), ", and of the trend ", counted(ncol(model$Q), "column"))
+  abort("value", "`estimate_on` must be at least ", least, ", not ", rows, ": the covariance has ",
+        counted(estimated, "parameter"), ", and the trend ", counted(ncol(model$Q), "column"))
 }
 
 # --- the fit ------------------------------------------------------------------------------------------------

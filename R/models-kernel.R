@@ -227,7 +227,7 @@ composite_value <- function(parts, parameters, x, y) {
 #' @export
 Ops.kernel_spec <- function(e1, e2) {
   if (missing(e2) || !.Generic %in% c("+", "*")) {
-    abort("unsupported", "kernels are added and multiplied; `", .Generic, "` of a kernel is none")
+    abort("unsupported", "kernels are added and multiplied; `", .Generic, "` of a kernel is not defined")
   }
   if (is_kernel(e1) && is_kernel(e2)) return(composite(.Generic, e1, e2))
   number <- if (is_kernel(e1)) e2 else e1

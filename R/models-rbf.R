@@ -192,8 +192,8 @@ check_unisolvent <- function(used, degree, lambda) {
   }
   twins <- if (identical(lambda, 0) || identical(lambda, 0L)) coincident_rows(used$x)
   if (length(twins)) {
-    abort("data", "points ", twins[1], " and ", twins[2], " coincide, and `lambda` is 0: nothing goes through both; ",
-          "with lambda > 0 there is a smooth")
+    abort("data", "points ", twins[1], " and ", twins[2], " coincide, and `lambda` is 0: nothing interpolates both; ",
+          "lambda > 0 smooths")
   }
 }
 

@@ -68,7 +68,7 @@ vcov.kernel_ridge <- function(object, ...) {
   n <- nrow(object$data$x)
   if (n > object$control$dense_n) {
     abort("memory", "the covariances of ", n, " weights are ", n, " x ", n, " numbers; marginal_effects() and ",
-          "predict(se.fit = TRUE) have the errors of what is wanted")
+          "predict(se.fit = TRUE) give the standard errors of effects and predictions")
   }
   if (ncol(object$data$y) > 1) abort("unsupported", "covariances are those of one response")
   inverse <- ridge_solved(object, diag(n))
@@ -81,6 +81,6 @@ coef.kernel_ridge <- function(object, ...) if (ncol(object$alpha) == 1) object$a
 
 #' @export
 confint.kernel_ridge <- function(object, ...) {
-  abort("unsupported", "weights of observations have no intervals of use: confint(marginal_effects(fit)) has those of ",
-        "effects, predict(interval = ) those of the curve")
+  abort("unsupported", "intervals for the weights of observations are of no use; confint(marginal_effects(fit)) has ",
+        "those of effects, predict(interval = ) those of the curve")
 }

@@ -157,7 +157,7 @@ is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
 
 refuse_constant <- function(y) {
   if (!all(is_constant(y))) return(invisible())
-  abort("data", "the response is constant, in all ", nrow(y), " rows: there is nothing to choose `lambda` by")
+  abort("data", "the response is constant, in all ", nrow(y), " rows: no `lambda` is better than another")
 }
 
 scaled_columns <- function(x, to) t((t(x) - to$centre) / to$width)
@@ -180,9 +180,9 @@ warn_of_flat <- function(k, x) {
   if (nrow(x) < 3 || max(own) - min(own) > 1e-8 * max(abs(own))) return(invisible())
   share <- (sum(K) - sum(own)) / (nrow(x) - 1) / sum(own)
   if (share >= 1e-6 && share <= 1 - 1e-6) return(invisible())
-  warn("boundary", "points have a kernel of ", format(share, digits = 3), " with each other in the mean, ",
-       if (share < 0.5) "so that none says anything about another: a longer `scale`"
-       else "so that none differs from another: a shorter `scale`", ", or `standardize = TRUE`, would help")
+  warn("boundary", "the kernel of two points, relative to that of a point with itself, is ", format(share, digits = 3),
+       " in the mean, ", if (share < 0.5) "so that points say nothing about each other: a longer `scale`"
+       else "so that points do not differ: a shorter `scale`", ", or `standardize = TRUE`, would help")
 }
 
 check_penalty <- function(lambda) {
@@ -197,7 +197,7 @@ ridge_penalty <- function(kernel, part, lambda, control) {
   one <- is.numeric(lambda) && length(lambda) == 1
   if (!dense && control$probes == 0) {
     if (one) return(list(lambda = lambda, edf = NA_real_, method = "given"))
-    abort("input", "`probes` of fit_control() is 0, without which no `lambda` can be chosen; give one")
+    abort("input", "`probes` of fit_control() is 0, and `lambda` cannot be chosen without probes; give one")
   }
   K <- weighed_pairs(kernel_pairs(kernel, part$x), part$w)
   grid <- ridge_grid(lambda, diag(K), control)
@@ -229,8 +229,8 @@ ridge_grid <- function(lambda, own, control) {
   control$approximate <- min(tol, mean(own) / least_ridge(1, size, n))
   least <- least_ridge(control$approximate, size, n)
   end <- if (least > ridges[1]) {
-    paste0("products to ", format(control$approximate), " of ", format(n, big.mark = ","), " rows tell no lambda ",
-           "below ", format(least, digits = 3), ", a smaller `approximate` of fit_control() would")
+    paste0("with ", format(n, big.mark = ","), " rows, products approximated to ", format(control$approximate),
+           " resolve no lambda below ", format(least, digits = 3), ", a smaller `approximate` of fit_control() would")
   }
   list(ridges = c(if (!is.null(end)) least, ridges[ridges > least]), control = control, end = end)
 }
@@ -238,10 +238,10 @@ ridge_grid <- function(lambda, own, control) {
 leave_out <- function(K, y, grid) {
   n <- nrow(y)
   if (n > grid$control$dense_n) {
-    abort("unsupported", "leaving one out needs a dense matrix, for up to ", grid$control$dense_n, " rows, and there ",
+    abort("unsupported", "lambda = \"loo\" needs a dense matrix, for up to ", grid$control$dense_n, " rows, and there ",
           "are ", n, "; lambda = \"gcv\" is for any number")
   }
-  c(loo_curve(as.matrix(K), y, grid$ridges), method = "leaving one out")
+  c(loo_curve(as.matrix(K), y, grid$ridges), method = "leave-one-out cross-validation")
 }
 
 # Of each ridge the mean square of what an observation differs from its fit without it.
@@ -269,7 +269,7 @@ print.kernel_ridge <- function(x, digits = 4, ...) {
   short <- function(v) paste(format(v, digits = digits), collapse = " ")
   cat("Kernel ridge regression, ", title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
       how_solved(nrow(x$data$x), x$control), "\n  ", format(x$kernel), if (x$standardize) ", of standardized inputs",
-      "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", if (is.na(x$edf)) "not asked for" else short(x$edf),
+      "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", if (is.na(x$edf)) "not computed" else short(x$edf),
       if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"), "   R2 ", short(x$r.squared),
       "   sigma ", short(x$sigma), "\n", sep = "")
   cat(left_out_text(x$na.action))

@@ -7,7 +7,7 @@ check_slices <- function(slices, k, null) {
     abort("unsupported", "`slices` are of the distance itself: kernel \"energy\", exponent 1, not ", format(k))
   }
   if (null == "moments") {
-    abort("unsupported", "moments are sums over pairs, which `slices` do without; they go with permutations")
+    abort("unsupported", "null = \"moments\" needs all pairs, which `slices` do without; they go with permutations")
   }
   slices
 }

@@ -114,7 +114,7 @@ abort_tolerance <- function(n, ratio, tol, ...) {
 tell_of_tolerance <- function(given, control, n) {
   if (is.numeric(given) && isTRUE(control$approximate < 0.99 * given)) {
     message("kernweave: products are approximated to ", format(control$approximate, digits = 2), ", not ",
-            format(given), ", which ", format(n, big.mark = ","), " rows and so small a ridge or nugget do not bear")
+            format(given), ", too much for ", format(n, big.mark = ","), " rows and so small a ridge or nugget")
   }
 }
 
@@ -208,10 +208,10 @@ gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE, end = 
                       se = 2 * found$gcv * path$trace_se / path$trace, criterion = found$criterion)
   table <- table[found$known, ]
   if (nrow(table) < if (among) 1 else 4) {
-    abort("singular", "generalised cross-validation is not known along its grid; give `lambda`")
+    abort("singular", "too little of the curve of generalised cross-validation is known; give `lambda`")
   }
   rownames(table) <- NULL
-  attr(table, "note") <- end %or% if (!found$known[1]) "below, random probes do not tell it, of which there may be more"
+  attr(table, "note") <- end %or% if (!found$known[1]) "below, its error is too large; more `probes` would reduce it"
   best <- table[which.min(table$criterion), ]
   c(least_of(table, among), list(edf_se = (n - best$edf) * best$se / best$gcv / 2, table = table))
 }

@@ -49,7 +49,7 @@
 ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol = 1e-4, se_tol = Inf, steps = 150,
                        refine = TRUE, method = c("auto", "dense", "lanczos"), rank = NULL, local = TRUE) {
   op <- set_op(square_op(K, "ridge_path()"), precision = "float64")
-  if (level_of_op(op) > 0L || is_traced(y)) abort("no_gradient", "a path of ridges is not differentiated")
+  if (level_of_op(op) > 0L || is_traced(y)) abort("no_gradient", "ridge_path() has no derivatives")
   n <- op$dim[1]
   y <- if (!is.null(y)) right_hand_side(y, n, "y")$values else matrix(0, n, 0)
   ridge <- check_path(ridge, op)

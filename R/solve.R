@@ -265,13 +265,13 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   if (!precondition) return(NULL)
   K <- untruncated(kernel_tensor(K))
   if (!is.null(said_of(K$pairs)$ranges)) {
-    say_once("ranges", "A matrix that is restricted by ranges is solved with without a preconditioner. (Said once.)")
+    say_once("ranges", "A matrix restricted by ranges is solved without a preconditioner. (Said once.)")
     return(NULL)
   }
   K <- as_masked(K, "a preconditioner")
   pairs <- pairs_of(K)
   if (is.null(pairs)) return(if (!isFALSE(any(diag(K) > 0))) kept_preconditioner(K, ridge, rank, local))
-  say_once("pairs", "The matrix of pairs `", pairs, "` is solved with without a preconditioner, since its rows are ",
+  say_once("pairs", "The matrix of pairs `", pairs, "` is solved without a preconditioner, since its rows are ",
            "not gathered. (Said once.)")
   NULL
 }

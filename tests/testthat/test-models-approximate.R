@@ -204,14 +204,14 @@ test_that("the tolerance follows the penalty: grids end where it does, what is g
     fit <- suppressMessages(kernel_ridge(data$x, data$y, control = by_series(tol)))
     least <- 0.4 * 1100 * if (isTRUE(tol)) 1e-6 else tol
     expect_equal(fit$gcv$lambda[1], least)
-    expect_match(attr(fit$gcv, "note"), "tell no lambda below")
+    expect_match(attr(fit$gcv, "note"), "resolve no lambda below")
     expect_lte(fit$convergence$tolerance, min(fit$lambda / 1100, if (is.numeric(tol)) tol, 1e-4) * (1 + 1e-9))
     expect_output(print(fit), paste("by products to", format(fit$convergence$tolerance, digits = 2)), fixed = TRUE)
     if (exact$lambda > least) expect_lt(abs(log(fit$lambda / exact$lambda)), 0.3)
     expect_lt(rms(fitted(fit) - fitted(exact)), 0.05)
   }
   small <- function(tol) kernel_ridge(data$x, data$y, lambda = 1e-3, control = by_series(tol))
-  expect_message(fit <- small(1e-4), "9.1e-07, not 1e-04, which 1,100 rows")
+  expect_message(fit <- small(1e-4), "9.1e-07, not 1e-04, too much for 1,100 rows")
   expect_silent(free <- small(TRUE))
   expect_equal(c(fit$convergence$tolerance, free$convergence$tolerance), rep(1e-3 / 1100, 2))
   expect_error(kernel_ridge(data$x, data$y, lambda = 1e-10, control = by_series(TRUE)),
@@ -239,7 +239,7 @@ test_that("the tolerance of a Gaussian process follows its nugget, which has a l
            control = by_series(tol))
   }
   exact <- fit(NULL)
-  expect_message(given <- fit(1e-2), "approximated to 3.3e-05, not 0.01, which 600 rows")
+  expect_message(given <- fit(1e-2), "approximated to 3.3e-05, not 0.01, too much for 600 rows")
   for (found in list(given, expect_silent(fit(TRUE)))) {
     expect_equal(found$convergence$tolerance, 0.04 / 600 / 2)
     expect_lt(rms(predict(found, data$new) - predict(exact, data$new)), 5e-3)
@@ -253,7 +253,7 @@ test_that("the tolerance of a Gaussian process follows its nugget, which has a l
     gp_fit(data$x, sin(2 * data$x[, 1]), kernel = kernel_spec("matern12", scale = 2), variance = 1,
            control = by_series(tol, start = c(nugget = 1e-3)))
   }
-  expect_warning(low <- smooth(TRUE), "least that approximated products can tell at 600 rows; give `nugget`",
+  expect_warning(low <- smooth(TRUE), "smallest that approximated products can resolve with 600 rows; give `nugget`",
                  class = "kernweave_warning_boundary")
   expect_equal(low$nugget, 6e-8, tolerance = 1e-6)
 })

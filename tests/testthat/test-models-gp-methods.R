@@ -142,7 +142,7 @@ test_that("parameters that run off stop at a bound, with a warning that tells wh
   expect_warning(short <- gp_fit(as.matrix(expand.grid(1:8, 1:8)), noise, kernel = "matern32"),
                  "nugget.*the scale is shorter", class = "kernweave_warning_boundary")
   expect_lt(coef(short, "covariance")[["scale"]], 1)
-  expect_warning(none <- gp_fit(1:60, rep(1:0, 30)), "variance.*noise alone", class = "kernweave_warning_boundary")
+  expect_warning(none <- gp_fit(1:60, rep(1:0, 30)), "variance.*only noise", class = "kernweave_warning_boundary")
   expect_equal(none$nugget, stats::var(rep(1:0, 30)), tolerance = 1e-3)
   expect_false(is.na(vcov(none, "covariance")["nugget", "nugget"]))
   expect_warning(held <- suppressMessages(

@@ -102,10 +102,10 @@ test_that("settings of fits are looked at where they are given, and shown in a l
 
 test_that("the rows a covariance is estimated on are more than its parameters and the trend's columns", {
   few <- function(...) gp_fit(mpg ~ wt, mtcars, ...)
-  expect_said(few(estimate_on = 4), "value", paste0("`estimate_on` must be at least 5, not 4: of the covariance there ",
-                                                    "are 3 parameters, and of the trend 1 column"))
+  expect_said(few(estimate_on = 4), "value", paste0("`estimate_on` must be at least 5, not 4: the covariance has ",
+                                                    "3 parameters, and the trend 1 column"))
   expect_said(few(estimate_on = 4, trend = ~wt, nugget = 1), "value",
-              "at least 5, not 4: of the covariance there are 2 parameters, and of the trend 2 columns")
+              "at least 5, not 4: the covariance has 2 parameters, and the trend 2 columns")
   expect_silent(suppressWarnings(few(estimate_on = 5)))
   # Where nothing is estimated, or all rows are taken, there is nothing to refuse.
   all_given <- function(on) few(kernel = kernel_spec("matern52", 1), variance = 30, nugget = 5, estimate_on = on)

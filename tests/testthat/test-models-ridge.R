@@ -13,7 +13,7 @@ test_that("without probes there are no degrees of freedom, and all else is as it
   expect_identical(c(none$edf, none$df.residual), c(NA_real_, NA_real_))
   expect_identical(none$alpha, some$alpha)
   expect_identical(sigma(none), sigma(some))
-  expect_output(print(none), "edf not asked for   R2 ")
+  expect_output(print(none), "edf not computed   R2 ")
   at <- predict(none, cars[1:3, ], interval = "confidence", level = 0.9)
   se <- predict(some, cars[1:3, ], se.fit = TRUE)$se.fit
   expect_equal(unname(at[, "upr"] - at[, "fit"]), stats::qnorm(0.95) * unname(se), tolerance = 1e-6)
