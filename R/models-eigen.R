@@ -6,7 +6,7 @@
 #' dimension reduction when the kernel matrix is too large to form: only products with it are needed.
 #'
 #' The total variance is exact, and therefore the proportions of variance are. If eigenvalues are equal, the scores are
-#' an arbitrary basis of their space. The sign of each column makes its largest entry positive.
+#' an arbitrary basis of their space. The sign of each column makes the entry of largest size positive.
 #'
 #' With `kernel = "linear"` the scores are those of [stats::prcomp()]; with `kernel = kernel_spec("energy", exponent =
 #' 2)` they are those of [stats::cmdscale()] up to a factor. A `scale` that is not given is 1 for a linear kernel, and

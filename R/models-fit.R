@@ -17,10 +17,10 @@
 #' @param approximate `NULL` for exact products; `TRUE` or a tolerance to replace the sums over distant pairs of points
 #'   by local expansions, see [approximate()]. For [kernel_ridge()] and [gp_fit()] beyond `dense_n` rows, with kernels
 #'   of a single distance in one, two or three dimensions. `TRUE` takes the largest tolerance that keeps the system
-#'   positive definite: the ridge or nugget divided by the number of rows and the largest value of the kernel. A number
-#'   is an upper limit on the tolerance; the one used is `convergence$tolerance` of the fit. The error of products,
-#'   relative to the response, is typically tens to hundreds of times the tolerance, see `fit$convergence`; systems are
-#'   solved to a third of this error, or to `tol` if that is larger
+#'   positive definite, at most 1e-4: the ridge or nugget divided by the number of rows and the largest value of the
+#'   kernel. A number is an upper limit on the tolerance; the one used is `convergence$tolerance` of the fit. The error
+#'   of products, relative to the response, is typically tens to hundreds of times the tolerance, see `fit$convergence`;
+#'   systems are solved to a third of this error, or to `tol` if that is larger
 #' @param probes,seed,rank of the estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]. With
 #'   `probes = 0`, [kernel_ridge()] with a given `lambda` omits the degrees of freedom, which take most of its time
 #' @return A list of class `kernweave_control`.
@@ -107,7 +107,7 @@ new_fit <- function(class, call, inputs, ...) {
 #' If the fit was made from a formula, `terms()`, `formula()`, `model.frame()`, `case.names()` and `variable.names()`
 #' return what they return for [lm()] with the same formula. `terms()` includes the response, which
 #' [stats::delete.response()] removes; `model.frame()` has the original data of the rows that were used.
-#' `model.matrix()`, too, has an intercept and factor contrasts as for [lm()], although kernels use neither: for them a
+#' `model.matrix()` also has an intercept and factor contrasts, as for [lm()], although kernels use neither: for them a
 #' factor has one column per level.
 #'
 #' A [gp_fit()] has two formulas. Its `terms()` are those of the kernel, its `model.frame()` includes the variables of

@@ -7,10 +7,10 @@
 #' it.
 #'
 #' The object is a function `k(x, y)` that returns a lazy tensor. A parameter with a value is fixed. A `scale` (the
-#' length-scale) of `NULL` is estimated by fits, and set to [median_scale()] in tests. `estimate` names other parameters
-#' to estimate, starting from their values. Estimated parameters are kept positive by taking logarithms: `coef(k,
-#' "free", unconstrained = TRUE)` returns the logarithms, and `update(k, unconstrained = )` sets them. `update(k, scale
-#' = 2)` fixes a value.
+#' length-scale) of `NULL` is estimated by [gp_fit()]; other models and tests choose it from the points, most of them by
+#' [median_scale()]. `estimate` names other parameters to estimate, starting from their values. Estimated parameters are
+#' kept positive by taking logarithms: `coef(k, "free", unconstrained = TRUE)` returns the logarithms, and `update(k,
+#' unconstrained = )` sets them. `update(k, scale = 2)` fixes a value.
 #'
 #' `k1 + k2` and `k1 * k2` are kernels again, and so is `2 * k`, which multiplies its `variance`. If both kernels have a
 #' parameter of the same name, the name of the kernel is put in front of it.

@@ -5,11 +5,12 @@
 #' Partitions the variation among points, measured by any distance, among the terms of a design and tests each term. Use
 #' it as a multivariate analysis of variance when the variables are not normal, or when only a distance makes sense.
 #'
-#' With squared Euclidean distances, sums of squares are those of the variables, added up. Permutations permute the raw
-#' rows for the first term and the whole model, and for the others the residuals under the preceding terms (`by =
-#' "terms"`) or under all other terms (`by = "margin"`). With `null = "moments"`, which is faster for many points, the
-#' p-value comes from exact moments as in [mmd_test()], for the whole model or for a single term. If the rows of the
-#' design have few distinct orders (at most `R` or, with moments, 1000), all are used, and the test is exact.
+#' With squared Euclidean distances, sums of squares are those of the variables, added up. With `null = "permutation"`,
+#' the rows themselves are permuted for the first term and for the whole model; for the other terms the residuals under
+#' the preceding terms (`by = "terms"`) or under all other terms (`by = "margin"`). With `null = "moments"`, which is
+#' faster for many points, the p-value comes from exact moments as in [mmd_test()], for the whole model or for a single
+#' term. If the rows of the design have few distinct orders (at most `R` or, with moments, 1000), all are used, and the
+#' test is exact.
 #'
 #' @param formula the points on the left (a matrix, a data frame or `cbind()` of variables), the design on the right
 #' @param data a data frame with the variables of the formula

@@ -7,9 +7,9 @@
 #' `-d^exponent`. Use them when samples may differ in more than their means.
 #'
 #' The statistic is the sum over pairs of groups a and b of `n_a n_b / (n_a + n_b)` times their squared discrepancy,
-#' computed from all pairs of points. With the energy distance it is that of `energy::eqdist.etest()`. A factor among
-#' the variables has one column per level, and two levels are at distance 1. If the kernel has no scale, it is
-#' [median_scale()] of all points, which does not depend on the labels.
+#' computed from all pairs of points. With the energy distance it is that of `energy::eqdist.etest()`. The scale of a
+#' kernel that has none is [median_scale()] of all points, which does not depend on the labels. A factor among the
+#' variables has one column per level, and two levels are at distance 1.
 #'
 #' @section P-values:
 #' With `null = "permutation"` the p-value comes from `R` random relabellings of the rows, or from all relabellings if
@@ -33,8 +33,8 @@
 #'
 #' @section Precision and warnings:
 #' Energy statistics are computed in a unit of their own, so that points may be as large or small as numbers can be.
-#' With other kernels, points whose squared distances exceed double precision are an error. If the kernel is linear or a
-#' function of differences, points far from 0 are first moved there, which does not change the statistic.
+#' With other kernels, points whose squared distances exceed the range of double precision are refused. If the kernel is
+#' linear or a function of differences, points far from 0 are first moved there, which does not change the statistic.
 #'
 #' If there are more groups than half the rows, or most groups have a single row, you get a warning of class
 #' `kernweave_warning_groups`: usually the two sides of the formula have been swapped.

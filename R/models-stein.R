@@ -2,8 +2,8 @@
 
 #' Kernel Stein test of goodness of fit
 #'
-#' Tests whether the sample `x` comes from a density of which you only know the score, the gradient of the log density.
-#' Use it when the normalising constant of the density is unknown, for instance to check draws from a Markov chain.
+#' Tests whether the independent draws `x` come from a density of which you only know the score, the gradient of the log
+#' density. Use it when the normalising constant is unknown, for instance to check the (thinned) draws of a sampler.
 #'
 #' The statistic is the kernel Stein discrepancy. With the score s and a kernel k, it is the mean over pairs of `h(x,
 #' x')`, which is the inner product of s(x) and s(x') times k, plus terms with derivatives of k. Its expectation is 0
@@ -27,7 +27,6 @@
 #' @concept goodness of fit
 #' @concept score function
 #' @concept wild bootstrap
-#' @concept MCMC diagnostics
 #' @export
 #' @examples
 #' set.seed(1)
