@@ -53,7 +53,7 @@ kde_lazy.formula <- function(x, data = NULL, bandwidth = c("nrd", "ml", "ucv"), 
 }
 
 kde_of <- function(inputs, bandwidth, weights, control, call) {
-  if (length(inputs$xlevels)) abort("input", "a density is one of numbers, and there is a factor among the variables")
+  if (length(inputs$xlevels)) abort("input", "a density needs numbers, and there is a factor among the variables")
   if (!is.null(weights) && any(weights == 0)) {
     inputs$x <- structure(inputs$x[weights > 0, , drop = FALSE], term = attr(inputs$x, "term"))
     if (!is.null(inputs$model)) {

@@ -62,7 +62,7 @@ lines.kernweave_fit <- function(x, ...) {
 fitted_curve <- function(fit) {
   if (ncol(fit$x) > 1) abort("unsupported", "lines() draws fits of one input; this has ", ncol(fit$x))
   curve <- (if (inherits(fit, "kernel_ridge")) plot_data(fit, "curve") else plot_data(fit))$layers$curve
-  curve %or% abort("unsupported", "lines() draws curves, and a fit of class ", class(fit)[1], " is none")
+  curve %or% abort("unsupported", "lines() draws curves, and a fit of class ", class(fit)[1], " has none")
 }
 
 # --- base graphics ------------------------------------------------------------------------------------------

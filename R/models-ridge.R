@@ -51,7 +51,7 @@
 #'   standard error `edf_se`, `gcv` (a data frame with the GCV score and the `criterion` along the penalties),
 #'   `criterion` (the GCV score at the chosen penalty), `sigma2`, `r.squared`.
 #' @seealso [marginal_effects()]; [ridge_path()], which does the computing; [gp_fit()] and [conditional()] for kriging
-#' @concept regularisation
+#' @concept regularisation and overfitting
 #' @concept penalised regression
 #' @concept RKHS
 #' @concept nonparametric regression
