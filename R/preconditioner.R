@@ -249,6 +249,7 @@ nearest_before <- function(K, order, deviation, m) {
 
 # The same by distances, which no parameter of a kernel changes: they are kept for the next one.
 kept_neighbours <- function(points, settings, order, m, seed) {
+  points <- on_fine_grid(points)
   key <- list(points, settings, m, seed)
   if (identical(preconditioners$nearest$key, key)) return(preconditioners$nearest$found)
   n <- nrow(points)
@@ -262,6 +263,13 @@ kept_neighbours <- function(points, settings, order, m, seed) {
     preconditioners$nearest <- list(key = key, found = found)
   }
   found
+}
+
+# A formula may know its points from another origin with other parameters, with other roundings.
+on_fine_grid <- function(points) {
+  points <- points - rep(apply(points, 2, min), each = nrow(points))
+  reach <- max(points)
+  if (reach > 0) round(points / reach * 2^30) / 2^30 else points
 }
 
 # By distances, which boxes of points answer in time for the points. A mask would be pairs that boxes know
