@@ -267,9 +267,10 @@ kept_neighbours <- function(points, settings, order, m, seed) {
 
 # A formula may know its points from another origin with other parameters, with other roundings.
 on_fine_grid <- function(points) {
-  points <- points - rep(apply(points, 2, min), each = nrow(points))
+  least <- vapply(seq_len(ncol(points)), function(axis) min(points[, axis]), 0)
+  points <- points - rep(least, each = nrow(points))
   reach <- max(points)
-  if (reach > 0) round(points / reach * 2^30) / 2^30 else points
+  if (reach > 0) floor(points * (2^30 / reach) + 0.5) else points
 }
 
 # By distances, which boxes of points answer in time for the points. A mask would be pairs that boxes know
