@@ -12,63 +12,70 @@
 #   sides                     the axis of each operand
 # What is made only when it is needed is NULL until then.
 
-#' Approximate a kernel matrix
+#' Approximate a kernel matrix in linear time
 #'
-#' `approximate(K)` is an operator whose products with vectors take time for the points, not for the pairs: a million
-#' by a million points in three dimensions take seconds. Pairs of boxes of points that are far from each other are
-#' replaced by a series of the formula, or left out where it is negligible; near pairs are computed as they are.
+#' Turns a kernel matrix into a linear operator whose products take time in proportion to the number of points, not of
+#' pairs: a million by a million points in three dimensions take seconds. Use it in one, two or three dimensions when a
+#' small, controlled error is acceptable. Points are sorted into boxes. For two boxes far apart the kernel is replaced
+#' by a local expansion in polynomials, or left out where it is negligible; near pairs are computed exactly.
 #'
-#' `K` must be a formula of the distance of points in one, two or three dimensions: `sqdist()`, norms of
-#' `Vi(x) - Vj(y)`, [weighted_sqdist()] by numbers or a matrix, squares of single components added up, and what is made
-#' of these. Points may be any formulas of one side; so they may be scaled, shifted and multiplied by matrices, as
-#' differences may. Factors of a row or a column alone may stand beside it. No table of kernels is behind it: the series
-#' is that of the formula.
-#' A sum or difference of formulas of different distances, such as kernels of two sets of scales, or of other components
-#' of the points, is parted into its summands, each of which has its series.
+#' `K` must be a formula of the distance between points in one, two or three dimensions: `sqdist()`, norms of
+#' `Vi(x) - Vj(y)`, [weighted_sqdist()] with numbers or a matrix, sums of squares of single components, and functions of
+#' these. The points may be any formula of one side, so they may be scaled, shifted or multiplied by a matrix, and so
+#' may their differences. Factors that depend on the row or the column alone are allowed. There is no table of kernels:
+#' the expansion is computed from the formula. A sum or difference of formulas of different distances, such as kernels
+#' with different length-scales or of different components, is split into its terms, and each is expanded.
 #'
-#' `tol` is relative to the largest value of the formula and the sum of the weights' sizes: no sum over j of K times b
-#' is off by more than `tol * max|K| * sum|b|`; of formulas of different distances `max|K|` is the sum of those of the
-#' summands.
-#' With `certify = "proof"` that is so for sure: what is dropped is added up, and
-#' what the series leaves out is bounded by evaluating the formula on complex discs. With `"audit"`, the default, errors
-#' are taken to cancel as they do in practice, and the first product is checked on 64 random rows (and the next ones,
-#' too, until 16 of the rows that were checked were not 0). Their error (root mean square, of each column) is at most
-#' `tol`, relative to the rows or, where terms cancel, to what rows are if terms have random signs. Else near pairs are
-#' computed in float64, if they were not, then the series is made anew, up to four times, with a fourth of it, a
-#' sixteenth of that and so on, or what the error asks for; then it is an error. An audit is faster, and errors are far
-#' below the bound. `error_bound()` is the proved or expected bound of a product, row by row. A proved one knows the
-#' moments of the weights in each box, and is about a tenth of what `tol` promises, more where few weights are most of
-#' their sum. Rounding of series is in it; that of near pairs, and of the formula's own numbers, is that of any sum, and
-#' is not. Whoever needs a proof for the weights at hand, not for all, may ask for `10 * tol` and look, which in three
-#' dimensions takes half the time.
+#' @section Accuracy:
+#' `tol` is relative to the largest value of the formula times the sum of the absolute weights: the error of any sum
+#' over j of K times b should be at most `tol * max|K| * sum|b|`. For formulas of different distances `max|K|` is the
+#' sum over the terms.
 #'
-#' `sum(F, index = "j", tol = 1e-6)`, of [reduction()], is the sum of such a formula, approximated once; over `"i"` and
-#' `"ij"`, too. `mean` goes with it, and a `weight`: one that varies along what is folded away alone is multiplied as a
-#' vector, any other is a factor of the formula, which is to be one of the distance then. `F` may be a formula times the
-#' difference of the points. Of pairs that do not exist, [exclude_diag()] is known.
+#' `certify = "proof"` guarantees this bound: everything dropped is added up, and the error of each expansion is bounded
+#' by evaluating the formula on complex discs. `certify = "audit"`, the default, assumes that errors cancel as they do
+#' in practice, and checks the first product on 64 random rows (and later products too, until 16 of the checked rows
+#' were not 0). In each column the root mean square error of these rows must be at most `tol`, relative to the rows
+#' themselves or, where terms cancel, to the size rows have when terms have random signs. If the check fails, near pairs
+#' are recomputed in double precision, if they were not already; then the expansion is rebuilt with a smaller tolerance
+#' (a quarter, a sixteenth and so on, or what the error calls for), up to four times. If it still fails, you get an
+#' error. An audit is faster, and errors are usually far below the bound.
 #'
-#' Within [gradient()] and its like, products have derivatives in what they multiply, and in what the formula is made
-#' of: points of either side, scales, matrices, shifts, factors. A derivative of a formula of the distance is one of the
-#' distance times the difference of the points, or products of two of its components; each is approximated by itself,
-#' with the same `tol` and `certify`, relative to its own largest value. That in a matrix that points are multiplied by
-#' takes a series for each number. A derivative that is no such formula is an error of class
-#' `kernweave_error_no_gradient` that names it. Second derivatives are known in what is multiplied alone.
+#' `error_bound()` gives the proved or expected bound for one product, row by row. A proved bound uses the moments of
+#' the weights in each box and is about a tenth of what `tol` promises; it is larger if a few weights make up most of
+#' their sum. It includes the rounding errors of the expansions, but not those of near pairs or of the formula itself,
+#' which are as in any sum. If you need a guarantee for your weights only, try `10 * tol` and look at the bound: in
+#' three dimensions this takes half the time.
 #'
-#' The operator is one like others ([linear_op]): it has `%*%`, `crossprod()`, `t()`, `+ ridge`,
-#' [solve()][solve.linear_op] and [keigen()]. Results are the same bits for any number of threads.
+#' @section Sums, derivatives, GPUs:
+#' `sum(F, index = "j", tol = 1e-6)`, or `mean`, of [reduction()], approximates a formula for one sum; `"i"` and `"ij"`
+#' work too. A `weight` that varies only along the axis reduced over is multiplied as a vector; any other becomes a
+#' factor of the formula, which must then still be one of the distance. `F` may be a formula times the difference of the
+#' points. The only restriction of pairs allowed is [exclude_diag()].
 #'
-#' On a GPU, which is taken where there is one ([kernweave_options()]), points, boxes and series stay there from product
-#' to product, and so do results; a vector that lies there ([on_device()]) is not sent again.
+#' Inside [gradient()] and similar functions, products have derivatives with respect to the vector and to everything in
+#' the formula: points of both sides, length-scales, matrices, shifts, factors. Such a derivative is a formula of the
+#' distance times the difference of the points, or times two of its components. Each is expanded separately with the
+#' same `tol` and `certify`, relative to its own largest value; a matrix that multiplies points takes one expansion for
+#' each of its numbers. If a derivative has another form, you get an error of class `kernweave_error_no_gradient` that
+#' names it. Second derivatives exist only with respect to the vector.
+#'
+#' The result is a [linear_op]: `%*%`, `crossprod()`, `t()`, `+ ridge`, [solve()][solve.linear_op] and [keigen()] work.
+#' Results are identical to the bit for any number of threads. On a GPU, used if there is one ([kernweave_options()]),
+#' points, boxes and expansions stay there between products, and so do results; a vector already there ([on_device()])
+#' is not sent again.
 #'
 #' @param K a lazy tensor of one component over points along i and j that have their data
 #' @param tol tolerance, from 1e-12 to 0.1
 #' @param certify `"audit"` or `"proof"`
-#' @param A what `approximate()` returned, or [sparsify()]
+#' @param A the result of `approximate()` or of [sparsify()]
 #' @param b a vector, or a matrix with a row for each column of `A`
-#' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix as `A %*% b` has
-#'   its rows and columns, by how much each number may be off.
-#' @seealso [explain()] for boxes, work and bounds, [audit()] for more rows, [gradient()], [linear_op]; in many
-#'   dimensions [lowrank()] for smooth kernels, [sparsify()] for those that vanish
+#' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix with the rows and columns of `A %*% b`, an upper
+#'   bound for the error of each number.
+#' @seealso [explain()] for boxes, work and bounds, [audit()] to check more rows, [gradient()], [linear_op]; in more
+#'   dimensions [lowrank()] for smooth kernels, [sparsify()] for kernels that vanish
+#' @concept fast multipole method
+#' @concept fast Gauss transform
+#' @concept hierarchical matrix
 #' @export
 #' @examples
 #' x <- matrix(runif(15000), 5000)

@@ -2,24 +2,27 @@
 
 #' Derivatives of a reduction
 #'
-#' `vjp()` is reverse mode: for a reduction R of operands, the gradient of `sum(cotangent * R)` with
-#' respect to the operands `wrt`, each shaped like its operand. `jvp()` is forward mode: the derivative
-#' of R when the operands move along `tangent`, shaped like R.
+#' Differentiates a reduction with respect to its data or parameters. `vjp()` is reverse mode: the gradient of
+#' `sum(cotangent * R)` with respect to the operands `wrt`, each shaped like its operand. Use it for the gradient of a
+#' sum, such as an energy or a log-likelihood. `jvp()` is forward mode: the derivative of R, shaped like R, as the
+#' operands move along `tangent`.
 #'
-#' Where R stands on placeholders, or with `call = FALSE`, the result is a `lazy_reduction` whose
-#' function also takes the cotangent or the tangents that were not given. Derivatives are reductions
-#' themselves, so these can be nested to any order, through every reduction that has a gradient.
+#' If R has placeholders, or with `call = FALSE`, the result is a `lazy_reduction` whose function also takes any
+#' cotangent or tangents that were not given. Derivatives are reductions too, so they can be nested to any order,
+#' through every reduction that has a gradient.
 #'
-#' @param f a `lazy_reduction`, as [reduction()] makes with `call = FALSE` or of placeholders; for an R function, which
+#' @param f a `lazy_reduction`, from [reduction()] with `call = FALSE` or with placeholders. For an R function, which
 #'   gives a function of its arguments and of `cotangent` or `tangent`, see [gradient()]
-#' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], or a list of them, or their names
-#' @param cotangent numbers shaped like the result of `f`, or one number for all. Without it, 1, or, with
-#'   `call = FALSE`, an argument of the function that the result becomes
-#' @param tangent numbers shaped like the operand; a list of such where `wrt` is a list
+#' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], a list of them, or their names
+#' @param cotangent numbers shaped like the result of `f`, or one number for all. If missing, 1; with `call = FALSE` it
+#'   becomes an argument of the resulting function
+#' @param tangent numbers shaped like the operand; a list of these if `wrt` is a list
 #' @param call compute now?
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return For one `wrt` an array, for a list of them a list; or a `lazy_reduction`.
 #' @seealso [reduction()], [pair-derivatives] for derivatives of the formula itself
+#' @concept gradient of a kernel sum
+#' @concept automatic differentiation
 #' @export
 #' @examples
 #' x <- Vi(matrix(runif(30), 10, 3), name = "x")

@@ -1,42 +1,46 @@
 # Derivatives of R functions: arguments become traced values, the result's history is read backwards.
 
-#' Derivatives of R functions
+#' Derivatives of R functions (automatic differentiation)
 #'
-#' Functions of numbers, vectors, matrices and lists of them, as they are written: with loops, branches, subscripts,
-#' helper functions, linear algebra, densities, `apply()` and its kin. Each of these takes a function `f` and gives a
-#' function with the arguments of `f`. \describe{
+#' Each of these takes an R function `f` and returns a function with the same arguments that computes a derivative,
+#' exact to rounding. Use them for gradients and Hessians of likelihoods and losses, written in ordinary R: with loops,
+#' branches, subscripts, helper functions, linear algebra, densities, `apply()` and the like. The arguments of `f` may
+#' be numbers, vectors, matrices and lists of these. \describe{
 #' \item{`gradient(f)`}{the gradient of a function whose result is one number: a list, named and shaped like the
 #'   arguments}
 #' \item{`value_and_gradient(f)`}{a list of both, for the price of the gradient}
-#' \item{`hessian(f)`}{the matrix of second derivatives in all numbers of the arguments, one after the other}
-#' \item{`hvp(f)`}{takes one more argument `v`, shaped like the gradient, and gives the product of the Hessian with it,
-#'   for about twice the price of a gradient; parts come in the order of the arguments or under their names, in any
-#'   order, those that are not named being 0}
-#' \item{`vjp(f)`}{takes one more argument `cotangent`, shaped like the result of `f`, which may be any array: the
-#'   gradient of `sum(cotangent * f(...))`}
-#' \item{`jvp(f)`}{takes one more argument `tangent`, shaped like the gradient, as `v` is: the derivative of the result
-#'   along it}
+#' \item{`hessian(f)`}{the matrix of second derivatives with respect to all numbers in the arguments, one after the
+#'   other}
+#' \item{`hvp(f)`}{the Hessian times a vector: takes one more argument `v`, shaped like the gradient, at about twice the
+#'   price of a gradient. Give the parts of `v` in the order of the arguments, or by name in any order; parts not named
+#'   are 0}
+#' \item{`vjp(f)`}{reverse mode: takes one more argument `cotangent`, shaped like the result of `f`, which may be any
+#'   array, and gives the gradient of `sum(cotangent * f(...))`}
+#' \item{`jvp(f)`}{forward mode: takes one more argument `tangent`, shaped like the gradient as `v` is, and gives the
+#'   derivative of the result along it}
 #' }
 #'
-#' The function is run as it is: `if` and `while` take the branch of the point. Comparisons, `which()`, `order()` and
-#' what is asked about sizes are plain numbers. `max()`, `min()`, `sort()`, `median()` have the derivative of what was
-#' chosen, the first of equal ones; `abs(x)` and `sqrt(x)` are taken to be flat at 0.
+#' The function runs as it is: `if` and `while` take the branch of the current point. Comparisons, `which()`, `order()`
+#' and sizes are plain numbers. `max()`, `min()`, `sort()`, `median()` have the derivative of the element chosen, the
+#' first of equal ones; `abs(x)` and `sqrt(x)` are taken to be flat at 0.
 #'
-#' Nothing of base R is masked, here or for others: within `f`, and in functions of your own that it calls, base R's
-#' functions are looked up in an environment where they know traced numbers. A function of another package does what it
-#' does with base R's operators and generic functions; where it hands numbers to compiled code, that is an error of
-#' class `kernweave_error_no_gradient`, and so is whatever else would lose the derivative. [with_gradient()] gives such
-#' a function a rule.
+#' Nothing of base R is masked: within `f`, and in functions of yours that it calls, base R's functions are looked up in
+#' an environment where they handle traced numbers. Functions of other packages work as far as they use base R's
+#' operators and generic functions. If one hands numbers to compiled code, or the derivative would be lost in any other
+#' way, you get an error of class `kernweave_error_no_gradient`; [with_gradient()] gives such a function its derivative.
 #'
-#' Each operation costs some twenty microseconds, as long as a vector of thousands of numbers takes: vectorise what runs
-#' often.
+#' Each operation costs some twenty microseconds, as long as a vector of thousands of numbers takes, so vectorise what
+#' runs often.
 #'
 #' @param f a function
-#' @param wrt names of the arguments to differentiate in; those of type double, or lists that hold such, where it is
-#'   `NULL`
+#' @param wrt names of the arguments to differentiate with respect to. `NULL` takes those of type double, and lists that
+#'   contain such
 #' @return A function.
-#' @seealso [objective()] for optimisers, [with_gradient()] for a rule of one's own, [vjp()] for reductions of lazy
+#' @seealso [objective()] for optimisers, [with_gradient()] for your own derivatives, [vjp()] for reductions of lazy
 #'   tensors, `vignette("fitting")`
+#' @concept autodiff
+#' @concept Jacobian
+#' @concept score function of a likelihood
 #' @export
 #' @examples
 #' rosenbrock <- function(x) (1 - x[1])^2 + 100 * (x[2] - x[1]^2)^2
@@ -135,17 +139,19 @@ jvp.function <- function(f, wrt = NULL, ...) {
   })
 }
 
-#' A function with a rule of its own
+#' Give a function its own derivative
 #'
-#' For what cannot be traced, a call of compiled code say, or has a derivative that is better known.
+#' Wraps a function together with its derivative. Use it inside [gradient()] for a function that cannot be traced, such
+#' as one that calls compiled code, or whose derivative you know in a better form.
 #'
 #' @param f a function of numbers
-#' @param pullback a function of the cotangent of the result, the result, and the arguments of `f`: a list of the
-#'   cotangents of the arguments, in their order or under their names, each shaped like its argument, or `NULL` for one
-#'   that has none. For one argument the cotangent may stand by itself. The arguments are handed on under their names.
-#'   For second derivatives it must be traceable in its turn.
+#' @param pullback the derivative, as a function of the cotangent of the result, the result, and the arguments of `f`
+#'   (passed by name). It returns a list of the cotangents of the arguments, in their order or by name, each shaped like
+#'   its argument, or `NULL` for an argument without one. For a single argument the list may be left out. For second
+#'   derivatives `pullback` must itself be traceable
 #' @return A function with the arguments of `f`.
 #' @seealso [gradient()]
+#' @concept custom gradient
 #' @export
 #' @examples
 #' distances <- with_gradient(

@@ -1,9 +1,12 @@
 # The package page, and what is imported from elsewhere.
 
-#' Kernel and distance reductions without the matrix
+#' Kernel and distance computations without the matrix of pairs
 #'
-#' Make operands with [Vi()], [Vj()] and [Pm()], write a formula of them in plain R, and reduce it with
-#' [reduction()], `sum()`, `%*%` or their kin. The matrix of all pairs never exists.
+#' Computes with every pair of two sets of points: sums of kernels, nearest neighbours, distances, kriging, tests. The
+#' matrix of pairs is never stored, so memory grows with the number of points only.
+#'
+#' Wrap the data with [Vi()], [Vj()] and [Pm()], write a formula with them in plain R, and reduce it with [reduction()],
+#' `sum()`, `%*%` and similar functions; or call a model or a test below, which does that for you.
 #'
 #' @section I want, I write:
 #' With points `x` and `y` in rows, `X <- Vi(x)`, `D <- sqdist(X, Vj(y))` and `K <- exp(-D / 0.18)`:
@@ -107,6 +110,9 @@
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].
 #'
+#' @concept kernel methods
+#' @concept pairwise distances
+#' @concept large data without a distance matrix
 #' @examples
 #' x <- matrix(runif(300), 100, 3)
 #' y <- matrix(runif(600), 200, 3)

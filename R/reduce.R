@@ -2,42 +2,50 @@
 
 #' Reduce a formula over i, j or both
 #'
-#' `index = "j"` folds j away and leaves one row for each i; `"i"` the reverse; `"ij"` folds both and
-#' leaves one row. With data the result is numbers; with placeholders, or `call = FALSE`, it is a
-#' `lazy_reduction`, which can be printed, explained, saved, differentiated with [vjp()] and [jvp()],
-#' made a function of its placeholders with [as.function()][as.function.lazy_reduction], or, where it has
-#' none, computed with `as.matrix()`.
+#' Computes a sum, mean, minimum, list of nearest neighbours or another summary of a formula over all pairs of points.
+#' Most reductions have a shortcut, such as `sum(F, index = "j")` or `argKmin(F, K = 5)`; use `reduction()` to choose
+#' the reduction by name, or to compute several in one pass.
 #'
-#' The result is a matrix whatever the sizes: a row for each point kept, a column for each component, as that of `%*%`
-#' is. `drop = TRUE` makes a plain vector of what has one column.
+#' `index = "j"` reduces over j and leaves one row for each i; `"i"` the reverse; `"ij"` reduces over both and leaves
+#' one row. If all operands have data, the result is numbers. With placeholders, or with `call = FALSE`, it is a
+#' `lazy_reduction`: you can print, explain and save it, differentiate it with [vjp()] and [jvp()], turn it into a
+#' function of its placeholders with [as.function()][as.function.lazy_reduction], or, if it has none, compute it with
+#' `as.matrix()`.
 #'
-#' Row numbers count the folded axis from 1; over `"ij"` they are places in the matrix of pairs, column by
-#' column, as `which.min()` counts. Rows of the result bear the names of the points kept: those of the first operand
-#' there that has row names, or names if it is a vector.
+#' The result is a matrix for any number of points: one row for each point kept, one column for each component, as from
+#' `%*%`. `drop = TRUE` turns a single column into a plain vector.
 #'
-#' Several reductions of a formula, `op = c("sum", "max")`, or of several formulas over the same points,
-#' `F = list(F, G)`, go through the pairs once, and share what they compute of a pair. The result is a list with the
-#' names of `F`, of `op`, or of the reductions.
+#' Row numbers count the reduced axis from 1; over `"ij"` they are positions in the matrix of pairs, column by column,
+#' as `which.min()` counts. The result takes its row names from the first operand along the kept axis that has row names
+#' (or names, if it is a vector).
+#'
+#' Several reductions of one formula, `op = c("sum", "max")`, or of several formulas over the same points,
+#' `F = list(F, G)`, take a single pass over the pairs and share common work. The result is a list named after `F`,
+#' after `op`, or after the reductions.
 #'
 #' @param F a lazy tensor, or a list of them
-#' @param op name of the reduction, as in [kernweave_reductions()], or several: one for all of `F`, or one for each
-#' @param index the axis folded away: `"i"`, `"j"` or `"ij"`
-#' @param K number of results for reductions that give a list of them
-#' @param weight a lazy tensor that weighs the terms, for reductions that take one; `sumsoftmaxweight` needs one. Of
-#'   several reductions those have `K` and `weight` that take them
+#' @param op name of the reduction, as in [kernweave_reductions()], or several names: one for all of `F`, or one for
+#'   each
+#' @param index the axis to reduce over: `"i"`, `"j"` or `"ij"`
+#' @param K number of results, for reductions that return the K best
+#' @param weight a lazy tensor that weights the terms, for reductions that accept one; `sumsoftmaxweight` requires it.
+#'   With several reductions, `K` and `weight` go to those that accept them
 #' @param call compute now? `FALSE` gives a `lazy_reduction`
-#' @param drop `TRUE` gives a vector with the names of the points kept where the result is of one column; nothing else
-#'   is ever dropped, so that the shape does not depend on the number of points
-#' @param by groups of the points that are kept: a vector or factor with one for each. The result has a row for each
-#'   group, sorted and named by it, of the pairs of all its points; for sums, products, counts, means, extremes, `any`,
-#'   `all` and `logsumexp`. For pairs within groups see [restrict()]
-#' @param tol a tolerance for sums and means of a formula of a distance: far pairs are approximated, see
-#'   [approximate()]; `NULL` adds up all
+#' @param drop `TRUE` returns a result of one column as a vector, named after the points kept. Nothing else is ever
+#'   dropped, so the shape does not depend on the number of points
+#' @param by groups of the points kept: a vector or factor with one entry for each. The result has one row for each
+#'   group, sorted and named by group, over the pairs of all its points. Available for sums, products, counts, means,
+#'   extremes, `any`, `all` and `logsumexp`. For pairs within groups see [restrict()]
+#' @param tol a tolerance, for sums and means of a formula of a distance: far pairs are then approximated, see
+#'   [approximate()]. `NULL` computes every pair
 #' @param ... settings: `device`, `precision`, `threads`
-#' @return A matrix with one row for each point kept (for `K` results with several components, an
-#'   array); for `min_argmin` a list of two; for several reductions a list of such; or a `lazy_reduction`.
+#' @return A matrix with one row for each point kept (for `K` results with several components, an array); for
+#'   `min_argmin` a list of two; for several reductions a list of such; or a `lazy_reduction`.
 #' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for
 #'   gradients, [explain()]
+#' @concept kernel sum
+#' @concept row sums of a kernel matrix
+#' @concept aggregate over pairs
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -274,12 +282,15 @@ look_for_free <- function(R) {
   as.list(free[match_operands(free, free) == seq_along(free)])
 }
 
-#' A prepared reduction as a function of its placeholders
+#' Turn a prepared reduction into a function of its data
+#'
+#' Makes an R function that takes the data of each placeholder and computes the reduction. Use it for a formula that you
+#' evaluate on many data sets: the formula is prepared once.
 #'
 #' @param x a `lazy_reduction`
 #' @param ... not used
-#' @return A function with one argument for each placeholder, in the order of appearance; of none where
-#'   every operand has its data.
+#' @return A function with one argument for each placeholder, in order of appearance; with no arguments if every operand
+#'   has its data.
 #' @seealso [reduction()], [kernel_op()] for formulas from text
 #' @export
 #' @examples
