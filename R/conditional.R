@@ -99,9 +99,28 @@ conditional_model <- function(K, y, seen, ridge, trend, solver) {
   y <- if (is.null(y)) matrix(0, length(at), 0) else seen_numbers(y, length(at))
   part <- function(rows, columns) take_points(take_points(K, rows, "i", "places"), columns, "j", "places")
   dense <- solver == "dense" || solver == "auto" && length(at) <= small_system
-  c(list(K = K, solver = solver, at = at, new = new, ridge = check_ridge(ridge, length(at)), seen = part(at, at),
-         cross = part(new, at), prior = as.vector(diag(K))[new], dense = dense,
+  c(list(K = K, solver = solver, at = at, new = new, ridge = check_ridge(ridge, length(at)),
+         seen = among_points(K, at) %or% part(at, at), cross = part(new, at), prior = as.vector(diag(K))[new], dense = dense,
          small = dense && length(new) <= 10000), conditional_trend(trend, y, at, new, n))
+}
+
+# K among some of its points by their data, which a row number for each would keep from float32; NULL where a formula
+# knows points by more than their data.
+among_points <- function(K, at) {
+  operands <- Filter(function(operand) operand$axis != "param", operands_of(K$formula))
+  plain <- vapply(operands, function(o) o$axis %in% c("i", "j") && is.numeric(o$data) && !is_on_device(o$data), NA)
+  if (!is.null(K$pairs) || !length(operands) || !all(plain) || counts_points(K$formula)) return(NULL)
+  some <- lapply(operands, function(o) {
+    data <- if (is.matrix(o$data)) o$data[at, , drop = FALSE] else o$data[at]
+    new_operand(o$name, o$axis, o$width, o$kind, data)
+  })
+  new_lazy(r_restate(list(K$formula), operands, some)[[1]], rep(as.numeric(length(at)), 2), K$settings)
+}
+
+# Does a formula read row or column numbers?
+counts_points <- function(formula) {
+  if (identical(formula$op, "Var")) is.null(formula$args)
+  else any(vapply(formula$args, function(part) is.list(part) && counts_points(part), NA))
 }
 
 # The data as they are solved for, and the regressors: orthonormal at places seen, and the same at new ones.

@@ -2,28 +2,30 @@
 
 #' Keep data on a GPU
 #'
-#' `on_device(x)` sends the numbers of `x` to the GPU at once and returns the same numbers, dimensions and names, as an
-#' ordinary vector or matrix that knows where its copy is. Give it to [Vi()], [Vj()] or `%*%` as often as you like:
-#' nothing is sent again. A reduction whose points all lie on the GPU leaves its result there, too, and that result is
-#' an ordinary matrix as well: its numbers come to R when something looks at them (`print`, arithmetic, `as.vector()`,
-#' `saveRDS()`), not before, and as operand of the next reduction they need not come at all.
+#' Sends the numbers of `x` to the GPU and returns them as an ordinary vector or matrix that remembers its copy there.
+#' Use it for data from which you make several operands, and for results that should stay on the GPU between reductions.
+#' You do not need it for a single operand: `X <- Vi(x)` sends `x` once, however often `X` is used.
 #'
-#' Assigning to elements changes R's numbers and gives the copy up; the next use sends it anew. Memory of the GPU is
-#' given back when R collects the vector.
+#' Give the result to [Vi()], [Vj()] or `%*%` as often as you like: nothing is sent again. A reduction whose points are
+#' all on the GPU leaves its result there too. That result is also an ordinary matrix: its numbers are copied to R when
+#' something looks at them (`print`, arithmetic, `as.vector()`, `saveRDS()`), and not at all if it only serves the next
+#' reduction.
 #'
-#' Verbs for arrays (`par_*`, [index_add()]) do their work where the arrays lie, if the CUDA Toolkit was there when the
-#' package was installed, and leave results there that are as long as an array; a number for all of it comes to R. What
-#' has a class or, where items move, names, and operators of one's own are fetched, which is said once.
+#' Assigning to elements changes R's numbers and discards the copy; the next use sends it again. GPU memory is freed
+#' when R collects the vector.
 #'
-#' Operands keep copies of their own: `X <- Vi(x)` sends `x` once however often `X` is used. `on_device()` is for data
-#' of which several operands are made, and for results that should not come back.
+#' The array functions (`par_*`, [index_add()]) compute where the arrays are, if the CUDA Toolkit was there when the
+#' package was installed. Results as long as an array stay there; single numbers come to R. Objects with a class, names
+#' (in functions that move items) and your own operators are computed in R's memory instead, and a message says so once.
 #'
 #' @param x numbers: a matrix, a vector, or a data frame
-#' @param integers shall integers stay integers, which verbs for arrays take? Formulas want doubles
-#' @param device `"gpu"`, or the number of one; or `"auto"`: a GPU if there is one, else `x` stays in the memory of R.
+#' @param integers keep integers, which the array functions accept? Formulas need doubles
+#' @param device `"gpu"`, or the number of one; or `"auto"`: a GPU if there is one, otherwise `x` stays in R's memory.
 #'   By default the option `kernweave.device`
-#' @return `on_device()`: the numbers of `x`, double, or integer where asked. `is_on_device()`: `TRUE` or `FALSE`.
-#' @seealso [kernweave_options()] for devices, [kernweave_sitrep()] for what was found
+#' @return `on_device()`: the numbers of `x`, double, or integer if asked. `is_on_device()`: `TRUE` or `FALSE`.
+#' @seealso [kernweave_options()] for devices, [kernweave_sitrep()] for the devices found
+#' @concept CUDA memory
+#' @concept GPU
 #' @export
 #' @examples
 #' x <- on_device(matrix(runif(300), 100, 3))

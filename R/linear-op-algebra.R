@@ -161,7 +161,7 @@ kept_symmetry <- function(op, like) {
 
 turned_function <- function(x) {
   if (is.null(x$apply_transposed)) {
-    abort("unsupported", "nobody knows the transpose of an operator made of a function; give function_op() ",
+    abort("unsupported", "the transpose of an operator made of a function is not known; give function_op() ",
           "`symmetric = TRUE` or `transposed`, which multiplies by it")
   }
   state <- approximation_of(x)
@@ -200,7 +200,7 @@ block_sizes <- function(lines, side, what) {
     if (length(sizes)) {
       abort("shape", "the blocks of ", what, " ", k, " have ", sizes[1], " and ", sizes[2], " ", what, "s")
     }
-    abort("shape", what, " ", k, " of the blocks is zero throughout: nobody knows how many ", what, "s it has")
+    abort("shape", what, " ", k, " of the blocks is all zero, so it is not known how many ", what, "s it has")
   }, 0)
 }
 

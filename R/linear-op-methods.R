@@ -2,32 +2,34 @@
 
 #' Algebra of linear operators
 #'
-#' Sums, products, multiples, transposes, blocks and Kronecker products of operators are operators: nothing is computed
-#' until numbers are multiplied. Lazy tensors, matrices and `Matrix::Diagonal()` go with them. What can be one pass over
-#' the pairs is: a sum of lazy tensors is a formula, and so is a lazy tensor between diagonals.
+#' Adds, multiplies, transposes, binds and scales operators; the result is an operator too. Nothing is computed until an
+#' operator multiplies numbers, and what can be done in one pass over the pairs is: a sum of lazy tensors becomes one
+#' formula, and so does a lazy tensor between diagonals. Lazy tensors, matrices and `Matrix::Diagonal()` can take part.
 #'
-#' `A %*% B` of two operators, and of two lazy tensors, is an operator; `A %*% v` is a matrix of numbers, with the names
-#' of the rows of `A` and of the columns of `v`. `crossprod(A)` is `t(A) %*% A`, `crossprod(A, v)` is `t(A) %*% v`.
+#' `A %*% B` of two operators, or of two lazy tensors, is an operator; `A %*% v` is a matrix of numbers, with row names
+#' from `A` and column names from `v`. `crossprod(A)` is `t(A) %*% A`, `crossprod(A, v)` is `t(A) %*% v`.
 #'
-#' `2 * A`, `A / 2`, `-A`, `A + B` and `A - B` are as of matrices. `d * A`, with a number for each row, multiplies rows,
-#' as R does it; `A %*% diagonal_op(d)` multiplies columns. What would act on each entry by itself (`A * B`, `A + 1`,
-#' `exp(A)`, `A > 0`) is refused: an operator does not know its entries.
+#' `2 * A`, `A / 2`, `-A`, `A + B` and `A - B` mean the same as for matrices. `d * A`, with one number per row,
+#' multiplies rows, as in R; `A %*% diagonal_op(d)` multiplies columns. Functions of single entries (`A * B`, `A + 1`,
+#' `exp(A)`, `A > 0`) are an error, because an operator does not know its entries.
 #'
-#' Inside a function given to [gradient()] and its like, operators may hold what is differentiated: in lazy tensors,
-#' numbers they are multiplied by, diagonals and matrices. Products, `diag()`, sums of rows, `as.matrix()`,
-#' [solve()][solve.linear_op], [logdet()] and `determinant()` have derivatives of any order then, [keigen()] and
-#' [trace_estimate()] those that their help names. A function of [function_op()] is followed by its transpose, or as it
-#' runs. What asks for numbers alone is an error of class `kernweave_error_no_gradient`.
+#' `kronecker(A, B)` and `A %x% B`, `cbind()` and `rbind()` take operators together with matrices. Next to an operator,
+#' `cbind()` treats a vector as a column and repeats a number.
 #'
-#' `kronecker(A, B)` and `A %x% B`, `cbind()` and `rbind()` take operators together with matrices. Beside an operator,
-#' `cbind()` takes a vector for a column and repeats a number.
+#' Inside a function given to [gradient()] and similar functions, you can differentiate with respect to anything in an
+#' operator: lazy tensors, coefficients, diagonals and matrices. Products, `diag()`, row sums, `as.matrix()`,
+#' [solve()][solve.linear_op], [logdet()] and `determinant()` then have derivatives of any order; for [keigen()] and
+#' [trace_estimate()] see their help. A [function_op()] is differentiated with its transpose, or by tracing the
+#' function. Anything that needs plain numbers is an error of class `kernweave_error_no_gradient`.
 #'
-#' @param x operators, lazy tensors or matrices, of which one at least is an operator; for `+`, `-`, `%*%`,
-#'   `crossprod`, `tcrossprod` and `kronecker`, matrices are taken as they are
-#' @param deparse.level refused or not used
-#' @param ... for `cbind` and `rbind`: what is bound together
-#' @return An operator, or numbers where numbers were multiplied.
-#' @seealso [linear_op] for what they are made of, [operator-numbers], [lazy-matrix]
+#' @param x operators, lazy tensors or matrices, at least one of them an operator. For `+`, `-`, `%*%`, `crossprod`,
+#'   `tcrossprod` and `kronecker`, matrices are taken as they are
+#' @param deparse.level not used, or an error
+#' @param ... for `cbind` and `rbind`: the operators and matrices to bind
+#' @return An operator, or a matrix of numbers if numbers were multiplied.
+#' @seealso [linear_op] to make operators, [operator-numbers], [lazy-matrix]
+#' @concept Kronecker product
+#' @concept matrix multiplication
 #' @name operator-algebra
 #' @examples
 #' x <- matrix(runif(60), 20, 3)

@@ -2,19 +2,21 @@
 
 #' Numbers of a linear operator
 #'
-#' `as.matrix(A)` makes the matrix, where it is no larger than the option `kernweave.max_dense_mb`; no function of base
-#' R makes it unasked. `diag(A)` takes no product where the parts of the operator tell their diagonal (lazy tensors,
-#' matrices, diagonals, their sums, products of two of them, blocks and Kronecker products of these); else it takes a
-#' product with each 64 columns of the identity matrix. `rowSums(A)` and its like are one product.
+#' `as.matrix(A)` computes the matrix itself, if it is no larger than the option `kernweave.max_dense_mb`; no function
+#' of base R does so unasked. `diag(A)` gives the diagonal. It needs no product if the parts of the operator know their
+#' diagonal (lazy tensors, matrices, diagonals, their sums, products of two of them, blocks and Kronecker products of
+#' these); otherwise it multiplies the identity matrix, 64 columns at a time. `rowSums(A)` and its relatives take one
+#' product.
 #'
-#' `A[I, J]` is the operator of some rows and columns, by numbers, logicals or names.
+#' `A[I, J]` is the operator of some rows and columns, chosen by number, logical value or name.
 #'
 #' @param x an operator
-#' @param i,j rows and columns: positive, negative or logical, or by their names
-#' @param drop,nrow,ncol,names,na.rm,dims refused, where they are not the default
+#' @param i,j rows and columns: positive, negative or logical, or names
+#' @param drop,nrow,ncol,names,na.rm,dims an error unless left at their default
 #' @param ... not used
 #' @return Numbers; for `A[I, J]` an operator.
 #' @seealso [linear_op], [operator-algebra]
+#' @concept diagonal of a matrix product
 #' @name operator-numbers
 #' @examples
 #' x <- matrix(runif(60), 20, 3)

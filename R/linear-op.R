@@ -32,30 +32,35 @@ dense_op <- function(matrix) {
 
 #' Linear operators
 #'
-#' An operator is a matrix that is known by its products: `A %*% v` costs what it costs, and the matrix is never made.
-#' Lazy tensors are such matrices of themselves; the functions here make others, and [operator-algebra] puts them
-#' together: `K + 0.1 * identity_op(n)` is the kernel matrix with a ridge, in one pass over the pairs and n numbers.
+#' A linear operator is a matrix that is never stored: it knows how to multiply. Use one where a matrix would be too
+#' large, or to combine a kernel matrix with diagonal, sparse or low-rank terms. Lazy tensors work as operators as they
+#' are; the functions here make others, and [operator-algebra] combines them: `K + 0.1 * identity_op(n)` is the kernel
+#' matrix plus a ridge.
 #'
-#' `identity_op(n)` and `diagonal_op(d)` are diagonal; `Matrix::Diagonal(n)` beside an operator or a lazy tensor is the
-#' same. A dense `diag(n)` is taken as any matrix is, with all its zeros.
+#' `identity_op(n)` and `diagonal_op(d)` are diagonal; `Matrix::Diagonal(n)` next to an operator or a lazy tensor does
+#' the same. A dense `diag(n)` is treated like any matrix, with all its zeros.
 #'
 #' `as_op()` takes a matrix (of base R, or a dense, sparse or diagonal one of the Matrix package; a data frame of
-#' numbers) or a lazy tensor of one component. A sparse matrix multiplies in time for the entries it has.
+#' numbers) or a lazy tensor of one component. A sparse matrix multiplies in time proportional to its nonzero entries.
 #'
-#' `function_op()` takes a function that multiplies: of a matrix with a row for each column of the operator, it gives
-#' one with a row for each of its rows. `block_op()` puts operators side by side and on top of each other; `NULL` and 0
-#' are blocks of zeros.
+#' `function_op()` takes a function that multiplies: given a matrix with one row for each column of the operator, it
+#' returns one with a row for each row of the operator. `block_op()` places operators side by side and on top of each
+#' other; `NULL` and 0 stand for blocks of zeros.
 #'
-#' @param n number of rows and columns; for `function_op()` also both, where they differ
+#' @param n number of rows and columns; for `function_op()` both numbers if they differ
 #' @param d numbers on the diagonal
 #' @param x a matrix, a lazy tensor of one component, or an operator
-#' @param f a function of a matrix that gives its product with the operator
-#' @param symmetric is the operator symmetric? `NA` where that is not known
-#' @param transposed a function that multiplies by the transpose, where it is needed and the operator is not symmetric
+#' @param f a function of a matrix that returns the operator times this matrix
+#' @param symmetric is the operator symmetric? `NA` if you do not know
+#' @param transposed a function that multiplies by the transpose, needed if the transpose is used and the operator is
+#'   not symmetric
 #' @param parts a list of rows of blocks, each a list of operators, lazy tensors, matrices, or `NULL`
 #' @return An object of class `linear_op`.
-#' @seealso [operator-algebra] for what is made of them, [operator-numbers] for numbers,
-#'   [solve()][solve.linear_op], [logdet()], [keigen()], [trace_estimate()], [lowrank()], [root_op()]
+#' @seealso [operator-algebra] to combine operators, [operator-numbers] to get numbers, [solve()][solve.linear_op],
+#'   [logdet()], [keigen()], [trace_estimate()], [lowrank()], [root_op()]
+#' @concept matrix-free methods
+#' @concept sparse matrix
+#' @concept block matrix
 #' @name linear_op
 #' @examples
 #' x <- matrix(runif(60), 20, 3)

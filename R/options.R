@@ -12,12 +12,12 @@ options_table <- list(
   cache = list(default = TRUE,
                meaning = paste("keep compiled GPU kernels on disk? TRUE: in R's folder for that (tools::R_user_dir()),",
                                "or the name of a folder; nothing is written without a GPU")),
-  cache_mb = list(default = 256, meaning = "largest size of that folder, in megabytes; the oldest kernels leave first"),
+  cache_mb = list(default = 256, meaning = "largest size of that folder, in megabytes; the oldest kernels go first"),
   gpu_mb = list(default = Inf,
                 meaning = paste("most memory of each GPU that a call may take, in megabytes; larger calls are computed",
                                 "part by part")),
   progress = list(default = NULL,
-                  meaning = "say how far long work has come? NULL: in an interactive session"),
+                  meaning = "show the progress of long computations? NULL: in an interactive session"),
   check = list(default = FALSE, meaning = "verify formula and plan between the stages of the engine")
 )
 
@@ -26,28 +26,38 @@ setting_names <- c("device", "precision", "threads")
 
 #' Options
 #'
-#' Options are looked up in this order: argument of the call, [lazy_set()] on the formula,
-#' [with_kernweave()], `options(kernweave.<name> = )`, the environment variable `KERNWEAVE_<NAME>`.
+#' `kernweave_options()` lists all options with their present value and meaning. A value is looked up in this order:
+#' argument of the call, [lazy_set()] on the formula, [with_kernweave()], `options(kernweave.<name> = )`, the
+#' environment variable `KERNWEAVE_<NAME>`.
 #'
-#' Devices are `"cpu"`; `"gpu"`, the first NVIDIA GPU through its driver and the run-time compiler NVRTC, both opened
-#' when first needed (without NVRTC, kernels run most formulas that were compiled at installation, if the CUDA Toolkit
-#' was there then); `"all"` GPUs, or some of them by number (`1`, `c(0, 2)`: numbered from 0, as in
-#' [kernweave_sitrep()]), which share the rows of a result among them; and `"reference"`, two plain loops that compute a
-#' formula as it is written, in float64 on one thread: right before all else, and slow. `"auto"` takes the one of the
-#' first two that is expected to be done first, transfers counted, and falls back to the CPU where the GPU cannot be
-#' used ([kernweave_sitrep()] says why). Asking for a device that is not there is an error. What does not fit into the
-#' memory of a GPU, or into the option `kernweave.gpu_mb` of it, is computed part by part, with the same bits. With
-#' `precision = "float32"` points are rounded once, after differences have been centred, and sums are added up in
-#' float64 between tiles; formulas with whole numbers in them (row numbers, codes) are computed in float64 all the same.
-#' `"tf32"` is `"float32"` so far. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as
-#' infinite.
+#' @section Devices:
+#' * `"cpu"`.
+#' * `"gpu"`: the first NVIDIA GPU, through its driver and the run-time compiler NVRTC, both opened when first needed.
+#'   Without NVRTC, kernels compiled at installation run most formulas, if the CUDA Toolkit was there then.
+#' * `"all"` GPUs, or some of them by number (`1`, `c(0, 2)`: numbered from 0, as in [kernweave_sitrep()]); they share
+#'   the rows of a result.
+#' * `"reference"`: two plain loops that compute the formula as it is written, in float64 on one thread. Accurate and
+#'   slow; use it to check the others.
+#' * `"auto"`: the CPU or the first GPU, whichever is expected to finish first, transfers included. Falls back to the
+#'   CPU if the GPU cannot be used; [kernweave_sitrep()] says why.
 #'
-#' By default half of the cores are used, within the limits of `OMP_THREAD_LIMIT` and `OMP_NUM_THREADS`, and
-#' one in a forked process. Results have the same bits for any number of threads.
+#' Asking for a device that is not there is an error. If something does not fit into GPU memory, or into the option
+#' `kernweave.gpu_mb`, it is computed part by part, with identical bits.
+#'
+#' @section Precision and threads:
+#' With `precision = "float32"` points are rounded once, after centring, and sums are added up in float64 between tiles.
+#' Formulas with whole numbers in them (row numbers, codes) are always computed in float64. `"tf32"` is the same as
+#' `"float32"` so far. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
+#'
+#' By default half of the cores are used, within the limits of `OMP_THREAD_LIMIT` and `OMP_NUM_THREADS`, and one in a
+#' forked process. Results are identical to the bit for any number of threads.
 #'
 #' @eval options_rd()
 #' @return A data frame with one row per option: name, present value, meaning.
 #' @seealso [lazy_set()], [with_kernweave()], [kernweave_sitrep()]
+#' @concept parallel threads
+#' @concept GPU CUDA
+#' @concept single precision
 #' @export
 #' @examples
 #' kernweave_options()
@@ -100,11 +110,11 @@ cache_folder <- function(cache) {
   normalizePath(cache, mustWork = FALSE)
 }
 
-#' Remove kernels kept on disk
+#' Clear the cache of compiled GPU kernels
 #'
-#' GPU kernels that were compiled for a formula are kept on disk and found by later sessions, in the folder that the
-#' option `kernweave.cache` names; `FALSE` keeps none. The first time this is said in a message. Many sessions may do so at once; a file that has come to harm is removed and made again. This removes all
-#' of them.
+#' Deletes all GPU kernels on disk. Kernels compiled for a formula are kept there for later sessions, in the folder that
+#' the option `kernweave.cache` names (`FALSE` keeps none); a message says so the first time. You rarely need this
+#' function: several sessions may share the cache, and damaged files are replaced.
 #'
 #' @return The number of files removed, invisibly.
 #' @seealso [kernweave_options()] for the option `kernweave.cache`
@@ -205,10 +215,10 @@ call_options <- function(settings) {
 
 #' Set device, precision or threads for a formula
 #'
-#' Settings travel with the formula through every operation. Two formulas whose settings contradict
-#' each other cannot meet.
+#' Attaches settings to a formula; they stay with it through every operation. Use it to compute one formula on another
+#' device or in another precision than the rest. Combining two formulas with contradictory settings is an error.
 #'
-#' @param F a lazy tensor, a lazy reduction, or a linear operator: then of all lazy tensors in it
+#' @param F a lazy tensor, a lazy reduction, or a linear operator, whose lazy tensors are then all set
 #' @param precision `"float64"`, `"float32"` or `"tf32"`
 #' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
 #' @param threads number of CPU threads
@@ -240,9 +250,11 @@ with_settings <- function(F, ...) {
   F
 }
 
-#' Run code under options
+#' Set options while some code runs
 #'
-#' @param code what to run
+#' Evaluates `code` with other options and restores them afterwards.
+#'
+#' @param code the code to run
 #' @param ... options by their short names: `device`, `precision`, `threads`, `max_dense_mb`, `check`
 #' @return The value of `code`.
 #' @seealso [kernweave_options()], [lazy_set()]
