@@ -38,7 +38,8 @@ check_movable <- function(x, argument) {
 
 #' Remove items of a vector
 #'
-#' `x` without the items at some places, in parallel.
+#' Returns `x` without the items at the given positions, computed in parallel. Use it in place of `x[-at]` for long
+#' vectors.
 #'
 #' ```
 #' x                  a b c d e f g h i j
@@ -46,9 +47,9 @@ check_movable <- function(x, argument) {
 #' par_remove(x, at)  a   c       g     j
 #' ```
 #'
-#' @param x a vector: of numbers, strings, dates, factors, a list
-#' @param at places of the items to remove, in any order, each at least once; or a logical vector as long as `x` that is
-#'   `TRUE` there. No places remove nothing, where `x[-at]` would leave nothing
+#' @param x a vector: of numbers, strings, dates, factors, or a list
+#' @param at positions of the items to remove, in any order, repeats allowed; or a logical vector as long as `x` that is
+#'   `TRUE` there. With no positions nothing is removed, whereas `x[-at]` would leave nothing
 #' @return `x[-at]`, with names and class.
 #' @seealso [par_insert()], [par_expand()], [par_move()]
 #' @export
@@ -81,21 +82,21 @@ rising_places <- function(at, n) {
 
 #' Insert items into a vector
 #'
-#' `x` with values between its items, in parallel: [append()] at many places at once.
+#' Returns `x` with values inserted between its items, computed in parallel: [append()] at many positions at once.
 #'
 #' ```
 #' x                              a   b   c   d   e
-#' after                            1 1 2   3 3              places of x behind which values go, 0 in front
+#' after                            1 1 2   3 3              positions in `x`, 0 for the front
 #' par_insert(x, values, after)   a A B b C c D E d e
 #' ```
 #'
-#' Values behind the same item keep their order. Both vectors become what [c()] would make of them; factors must have
-#' the same levels, and what has a class is inserted into its like alone.
+#' Values inserted at the same position keep their order. Both vectors are converted to a common type as by [c()];
+#' factors must have the same levels, and other vectors with a class the same class.
 #'
 #' @param x a vector
-#' @param values what is inserted
-#' @param after for each value the place in `x` behind which it goes, from 0 to `length(x)`; one place for all of them
-#' @return A vector of `length(x) + length(values)` items, with names where one of both has some.
+#' @param values the values to insert
+#' @param after for each value the position in `x` after which it goes, from 0 to `length(x)`; or one position for all
+#' @return A vector of `length(x) + length(values)` items, with names if either has names.
 #' @seealso [par_remove()]; [par_merge()] for vectors that are sorted
 #' @export
 #' @examples
@@ -158,8 +159,9 @@ check_same_class <- function(x, values, labels = c("`x`", "`values`")) {
 
 #' Repeat items
 #'
-#' Each item of `x` as often as its count says, in parallel; or, without `x`, which object each item would belong to,
-#' and its rank there: loads of work, shared out.
+#' Repeats each item of `x` as often as its count says, in parallel, as `rep(x, counts)` does. Without `x`, it returns
+#' for each of the `sum(counts)` results which object it belongs to and its rank within that object, which is useful to
+#' share out work.
 #'
 #' ```
 #' counts                2     0   3
@@ -169,8 +171,8 @@ check_same_class <- function(x, values, labels = c("`x`", "`values`")) {
 #'                       rank    1 2 1 2 3
 #' ```
 #'
-#' @param x a vector; left out for objects and ranks
-#' @param counts how often each item comes: whole numbers, one for each
+#' @param x a vector; leave it out for objects and ranks
+#' @param counts how often to repeat each item: whole numbers, one for each
 #' @return `rep(x, times = counts)`, with names and class; without `x` a list of `object`,
 #'   `rep(seq_along(counts), counts)`, and `rank`, `sequence(counts)`.
 #' @seealso [par_move()], [par_segments()]; [rep()], [sequence()]
@@ -211,24 +213,26 @@ offsets_of <- function(counts) {
 
 #' Copy intervals of items
 #'
-#' Many stretches of a vector at once, from places to places, in parallel.
+#' Copies many stretches of a vector at once, in parallel: gathers them one after the other, scatters them to other
+#' positions, or both.
 #'
 #' ```
 #' x        a b c d e f g          from 5 1, counts 2 3
 #' no `to`    gather   e f a b c                     one stretch after the other
-#' no `from`  scatter  x taken in order, to  places
+#' no `from`  scatter  x taken in order, to  positions
 #' both       into     . e f . a b c .               to 2 5
 #' ```
 #'
 #' @param x a vector
-#' @param from place of the first item of each stretch; `NULL`: the stretches of `x` lie one after the other
-#' @param to place where its first item goes; `NULL`: they go one after the other
-#' @param counts how many items each has; one number for all of them
-#' @param into a vector of the kind of `x` that receives them; `NULL` makes one, of missing values where nothing goes
-#' @param check shall stretches that would be written over each other be an error? They are looked for by an order of
-#'   `to`; with `FALSE` it is up to you that there are none
+#' @param from position of the first item of each stretch; `NULL`: the stretches follow each other in `x`
+#' @param to position to which its first item goes; `NULL`: they follow each other in the result
+#' @param counts how many items each stretch has; or one number for all
+#' @param into a vector of the kind of `x` to copy into; `NULL` makes one, with missing values where nothing is copied
+#' @param check make it an error if stretches overwrite each other? Testing this takes sorting `to`; with `FALSE` you
+#'   must make sure of it yourself
 #' @return What `out[sequence(counts, to)] <- x[sequence(counts, from)]` makes of `into`.
 #' @seealso [par_expand()], [par_remove()]
+#' @concept gather and scatter
 #' @export
 #' @examples
 #' par_move(letters[1:7], from = c(5, 1), counts = c(2, 3))

@@ -2,52 +2,55 @@
 
 #' Reduce an array, as a whole or in segments
 #'
-#' One number of all items, or one of each segment, in parallel: as fast for a few long segments as for many short ones,
-#' or for one long one among them.
+#' Computes a sum, mean, minimum or other summary of a vector or of each of its segments, in parallel. Use it for
+#' grouped summaries ([tapply()], [rowsum()]) of long vectors: it is as fast for a few long segments as for many short
+#' ones, or for one long one among them.
 #'
 #' ```
 #' x                     1   2 | 3   4   5   6         lengths 2, 0, 4
-#' sum of each segment     3   0      18               a segment of none gives what a sum of nothing is
+#' sum of each segment     3   0      18               an empty segment gives what a sum of nothing is
 #' ```
 #'
 #' | `op` | result | of no items |
 #' |---|---|---|
-#' | `"sum"` | integer of integers, double where one is too large for an integer, as [sum()] does; else double | 0 |
+#' | `"sum"` | integer for integers, unless one sum is too large, as for [sum()]; otherwise double | 0 |
 #' | `"prod"`, `"mean"`, `"logsumexp"` | double | 1, `NaN`, `-Inf` |
-#' | `"min"`, `"max"`, `"range"` | as `x`; a double where it is infinite | `Inf`, `-Inf`, both |
+#' | `"min"`, `"max"`, `"range"` | as `x`; double if infinite | `Inf`, `-Inf`, both |
 #' | `"any"`, `"all"` | logical, of logical values or integers | `FALSE`, `TRUE` |
-#' | `"argmin"`, `"argmax"` | place in `x`, the first of equal ones | `NA` |
+#' | `"argmin"`, `"argmax"` | position in `x`, the first of ties | `NA` |
 #'
-#' Missing values count as they do in base R: a result that depends on one is `NA`. `na.rm = TRUE` leaves them out;
-#' `"argmin"` and `"argmax"` always do, as [which.min()] does.
+#' Missing values count as in base R: a result that depends on one is `NA`. `na.rm = TRUE` leaves them out; `"argmin"`
+#' and `"argmax"` always do, as [which.min()] does.
 #'
-#' The rows of a matrix are its items where there are segments: each column is reduced by itself, as [rowsum()] does
-#' it. Without segments a matrix is its numbers, as for [sum()].
+#' With segments, the items of a matrix are its rows: each column is reduced separately, as by [rowsum()]. Without
+#' segments, they are its numbers, as for [sum()].
 #'
-#' **An operator of one's own** is a formula of `.x` and `.y`, such as `~ .x + .y + .x * .y`, or a function of two: what
-#' comes first, and what follows it. It is compiled as any lazy formula is, of the operations that
-#' [kernweave_operations()] lists, with numbers and variables where it was written as parameters; `pmax()`, `pmin()` and
-#' `ifelse()` are understood. Neighbours are combined in whatever grouping is fast, their order kept: it must be
-#' associative, `op(op(a, b), c)` equal to `op(a, op(b, c))`, which is yours to promise and `check = TRUE` to try on a
-#' sample. It need not be commutative. Integers and logical values are computed as doubles. A segment without items has
-#' no value unless there is an `init`. A result that is not a number is `NA` where a missing item went before it;
-#' comparisons with missing items are `FALSE`, as in all formulas.
+#' Dates and times keep their class if the result is a date or time (`"min"`, `"max"`, `"range"`, `"mean"`), and so do
+#' ordered factors. Sums agree with [sum()] to rounding, and are identical to the bit for any number of threads.
 #'
-#' Dates and times keep their class where the result is one of them (`"min"`, `"max"`, `"range"`, `"mean"`), and so do
-#' factors whose levels are ordered. Sums agree with those of [sum()] to rounding, and have the same bits for any number
-#' of threads.
+#' @section Your own operator:
+#' `op` may be a formula of `.x` and `.y`, such as `~ .x + .y + .x * .y`, or a function of two arguments: what comes
+#' first, and what follows it. It is compiled like any lazy formula, from the operations that [kernweave_operations()]
+#' lists; numbers and variables from where it was written become parameters; `pmax()`, `pmin()` and `ifelse()` work.
+#' Neighbours are combined in whatever grouping is fast, in their order. The operator must therefore be associative,
+#' `op(op(a, b), c)` equal to `op(a, op(b, c))`; this is up to you, and `check = TRUE` tests it on a sample. It need not
+#' be commutative. Integers and logical values are computed as doubles. An empty segment has no value unless there is an
+#' `init`. A result that is not a number is `NA` if a missing item came before it; comparisons with missing items are
+#' `FALSE`, as in all formulas.
 #'
 #' @param x a vector of numbers or logical values, or a matrix of them
-#' @param op what to reduce by, see below: a name, or a formula of `.x` and `.y`
-#' @param segments a plan, by [par_segments()]; `NULL` reduces all items to one number
-#' @param init what each segment begins with, in front of its items; not for `"mean"`, `"range"`, `"argmin"` and
+#' @param op the operator: a name from the table, or a formula of `.x` and `.y`, see below
+#' @param segments segments made by [par_segments()]; `NULL` reduces all items to one number
+#' @param init the value each segment starts with, in front of its items; not for `"mean"`, `"range"`, `"argmin"` and
 #'   `"argmax"`
-#' @param na.rm shall missing values be left out?
-#' @param check shall an operator of one's own be tried on triples of items, whether it is associative? It is an error
-#'   if not
-#' @return A vector with a number for each segment, named by its label; of a matrix, a matrix with a row for each
-#'   segment. `"range"` gives two columns (two numbers without segments; of a matrix, an array).
+#' @param na.rm leave out missing values?
+#' @param check test on triples of items whether your own operator is associative? If not, it is an error
+#' @return A vector with one number per segment, named by its label; for a matrix, a matrix with one row per segment.
+#'   `"range"` gives two columns (two numbers without segments; for a matrix, an array).
 #' @seealso [par_segments()], [par_scan()]; [reduction()] for formulas of pairs
+#' @concept group by
+#' @concept aggregate
+#' @concept segmented reduction
 #' @export
 #' @examples
 #' s <- par_segments(lengths = c(2, 0, 4))

@@ -2,7 +2,8 @@
 
 #' Running reductions of an array
 #'
-#' Of each item, what the operator makes of all items up to it, in parallel: [cumsum()] and its kin, in segments too.
+#' Computes running sums, minima, means and the like: for each item, the result over all items up to it, as [cumsum()]
+#' does. Runs in parallel, and within segments too, so it also gives cumulative sums by group.
 #'
 #' ```
 #' x                        1   2 | 3   4   5   6          lengths 2, 4
@@ -10,22 +11,23 @@
 #' exclusive = TRUE         0   1 | 0   3   7  12
 #' ```
 #'
-#' Results lie where their items lie, also where segments are groups of items that do not lie together. Missing values
-#' fill all that comes after them in their segment, except for `"any"` and `"all"`, where another item may decide, and
-#' for `"argmin"` and `"argmax"`, which pass over them. Integers give integers, with `NA` and a warning from the first
-#' sum on that is too large for one; products, means and `"logsumexp"` are double, and so are the extremes of nothing,
-#' with which `exclusive` begins.
+#' Each result is at the position of its item, also if the segments are groups whose items are scattered. A missing
+#' value makes all later results of its segment missing, except for `"any"` and `"all"`, where another item may decide,
+#' and for `"argmin"` and `"argmax"`, which skip it. Integers give integers, with `NA` and a warning from the first sum
+#' that is too large; products, means and `"logsumexp"` are double, and so are the extremes of nothing, with which an
+#' `exclusive` scan begins.
 #'
-#' The rows of a matrix are its items where there are segments. Without segments a matrix is its numbers.
+#' With segments, the items of a matrix are its rows; without, its numbers.
 #'
 #' @param x,segments,check as for [par_reduce()]
-#' @param op name of an operator, or one of one's own by a formula of `.x` and `.y`, as for [par_reduce()]; but for
-#'   `"range"`
-#' @param exclusive shall an item's result leave the item itself out?
-#' @param init what each segment begins with; not for `"mean"`, `"argmin"` and `"argmax"`. An exclusive scan by an
-#'   operator of one's own needs it
-#' @return A vector as long as `x` with its names; a matrix where `x` is one and there are segments.
+#' @param op name of an operator, or your own as a formula of `.x` and `.y`, as for [par_reduce()]; not `"range"`
+#' @param exclusive leave each item out of its own result?
+#' @param init the value each segment starts with; not for `"mean"`, `"argmin"` and `"argmax"`. An exclusive scan with
+#'   your own operator requires it
+#' @return A vector as long as `x` with its names; a matrix if `x` is one and there are segments.
 #' @seealso [par_reduce()], [par_segments()]; [cumsum()]
+#' @concept cumulative sum by group
+#' @concept prefix sum
 #' @export
 #' @examples
 #' par_scan(c(1, 7, 4, 0, 9))

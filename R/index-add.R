@@ -1,9 +1,10 @@
 # index_add(): slices of an array are added where an index says; also what scatters rows for gradients.
 
-#' Add slices of an array where an index says
+#' Add slices of an array at the positions an index gives
 #'
-#' `index_add(x, index, source)` is `x` with slice `s` of `source` added to slice `index[s]` of `x`, for all `s`. Where
-#' numbers occur more than once, all their slices are added: `x[index, ] <- x[index, ] + source` would keep the last.
+#' `index_add(x, index, source)` adds slice `s` of `source` to slice `index[s]` of `x`, for all `s`. If a number occurs
+#' more than once in `index`, all its slices are added, whereas `x[index, ] <- x[index, ] + source` keeps only the last.
+#' Use it to accumulate counts or weights on a grid or by group.
 #'
 #' ```
 #' x        index    source          index_add(x, index, source)
@@ -12,39 +13,42 @@
 #'  1  1      3       50  60           61     81      1 + 10 + 50      , 1 + 20 + 60
 #' ```
 #'
-#' In base R it is a loop, `for (s in seq_along(index)) x[index[s], ] <- x[index[s], ] + alpha * source[s, ]`, and of
-#' zeros the sums of [rowsum()]. With `dim` the slices are those along any dimension, `x[, index]` for `dim = 2`.
+#' In base R this is a loop, `for (s in seq_along(index)) x[index[s], ] <- x[index[s], ] + alpha * source[s, ]`; if `x`
+#' is zero, it gives the sums of [rowsum()]. With `dim` the slices lie along another dimension, `x[, index]` for
+#' `dim = 2`.
 #'
-#' | `op` | what becomes of a slice of `x` that has some |
+#' | `op` | new value of a slice of `x` that the index names |
 #' |---|---|
-#' | `"sum"`, `"prod"` | the sum, the product of it and of all its slices of `source` |
+#' | `"sum"`, `"prod"` | the sum, the product of it and all its slices of `source` |
 #' | `"min"`, `"max"` | the smallest, the largest number |
-#' | `"mean"` | the mean of its slices of `source`; with `include`, of them and what `x` has |
+#' | `"mean"` | the mean of its slices of `source`; with `include`, of these and the slice of `x` |
 #'
-#' Other slices stay as they are, and so do names and other attributes. The result is of integers where `x`, `source`
-#' and `alpha` are whole numbers; totals are exact then, and `NA`, with a warning, where too large for an integer. Else,
-#' and for means, it is of doubles. `NA` and `NaN` spread as in base R.
+#' Other slices stay as they are, and so do names and other attributes. The result is integer if `x`, `source` and
+#' `alpha` are whole numbers; totals are then exact, and `NA`, with a warning, if too large for an integer. Otherwise,
+#' and for means, it is double. `NA` and `NaN` spread as in base R.
 #'
-#' Nothing is written before the index is known to fit. Threads share out the numbers of a slice, or the slices of `x`,
-#' so that each adds in the order of items, as the loop does. Only where `x` is small and items are many, they are added
-#' block by block, and blocks then in their order; sizes alone decide on blocks.
+#' Nothing is written before the index has been checked. Each number is added up in the order of items, as in the loop.
+#' Only if `x` is small and there are many items, they are added block by block, and the blocks then in their order;
+#' blocks depend on the sizes only.
 #'
-#' Inside functions that are differentiated (see [gradient()]) a sum may be taken of what they compute.
+#' Inside functions that are differentiated (see [gradient()]), `"sum"` can be applied to what they compute.
 #'
 #' @param x a vector, matrix or array of numbers or logical values
-#' @param index for each slice of `source` the number of one of `x`, from 1; or logical values, one for each slice of
-#'   `x`, `TRUE` for those that have one of `source`. Left out, it is what `plan` was made of
-#' @param source an array like `x`, with `length(index)` slices along `dim`; where it has an extent of 1, that serves
-#'   all, and so does a single number
-#' @param dim the dimension that is indexed
-#' @param alpha a number that `source` is multiplied by
-#' @param op how numbers are put together, see below
-#' @param deterministic shall any number of threads give the same bits? Else there are no more blocks than threads
-#' @param plan `NULL`, or [par_segments()]`(by = index)`, which also stands for the index where that is left out. It
-#'   saves finding the order of the index, by which integers are added that are few for `x`
-#' @param include for means: does what `x` has count?
+#' @param index for each slice of `source` the number of a slice of `x`, from 1; or logical values, one for each slice
+#'   of `x`, `TRUE` for those that get a slice of `source`. If missing, the index from which `plan` was made
+#' @param source an array like `x`, with `length(index)` slices along `dim`; an extent of 1 is recycled, and so is a
+#'   single number
+#' @param dim the dimension to index
+#' @param alpha a number that multiplies `source`
+#' @param op how numbers are combined, see the table
+#' @param deterministic give identical bits for any number of threads? Otherwise there are no more blocks than threads
+#' @param plan `NULL`, or [par_segments()]`(by = index)`, which can also replace the index. It saves sorting the index,
+#'   which is how integers are added if they are few for `x`
+#' @param include for means: count the slice of `x`?
 #' @return An array like `x`.
 #' @seealso [par_segments()], [par_reduce()] for sums by group alone
+#' @concept scatter add
+#' @concept two-dimensional histogram
 #' @export
 #' @examples
 #' x <- matrix(1, 3, 2)

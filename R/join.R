@@ -2,38 +2,41 @@
 
 #' Join two tables by their keys
 #'
-#' `par_join(x, y)` finds the pairs of rows whose keys are equal, as row numbers. Neither table need be sorted.
-#' `par_join(x, y, by = "key")` makes a table of two data frames, as [merge()] does: the keys, the other columns of `x`
-#' and those of `y`, with `.x` and `.y` behind names that both have.
+#' Finds the pairs of rows whose keys are equal, in parallel, as [merge()] does. `par_join(x, y)` returns row numbers;
+#' `par_join(x, y, by = "key")` returns a table of two data frames: the keys, the other columns of `x` and those of `y`,
+#' with `.x` and `.y` appended to names that both have. Neither table need be sorted.
 #'
 #' ```
 #'            1    2    3    4               inner  left  right  outer
 #' x          100  101  103  103       x      1 1    1 1   1 1    1 1
 #' y          100  100  102  103       y      1 2    1 2   1 2    1 2
 #'                                     x             2            2
-#' rows that belong together           y             -            -
-#' stand in a column each              x      3 4    3 4   3 4    3 4
+#' matching rows share a column        y             -            -
+#'                                     x      3 4    3 4   3 4    3 4
 #'                                     y      4 4    4 4   4 4    4 4
 #' - is NA                             x                   -      -
 #'                                     y                   3      3
 #' ```
 #'
-#' Pairs come in the order of `x`, those of a row of `x` in the order of `y`. Rows of `x` without a partner are kept
-#' where they are by types `"left"` and `"outer"`; rows of `y` without one come last, by `"right"` and `"outer"`.
+#' Pairs come in the order of `x`, and for one row of `x` in the order of `y`. Types `"left"` and `"outer"` keep
+#' unmatched rows of `x` in their place; `"right"` and `"outer"` put unmatched rows of `y` last.
 #'
-#' A key may be of several columns, taken by their places; of two data frames without `by` names must be the same, in
-#' the same order. Integers equal doubles of the same value, factors and texts are equal where their texts are, -0
-#' equals 0. NA equals NA and NaN equals NaN, as in [merge()], but not each other; with `na = "never"` rows in which one
-#' is missing have no partner.
+#' A key may have several columns, matched by position; for two data frames without `by`, their names must be the same,
+#' in the same order. Integers equal doubles of the same value, factors and strings are equal if their text is, and -0
+#' equals 0. NA matches NA and NaN matches NaN, as in [merge()], but not each other; with `na = "never"` a row with a
+#' missing key matches nothing.
 #'
-#' @param x,y the keys: vectors, or lists or data frames of as many columns, of what [par_order()] takes
-#' @param type which rows without a partner are kept: none (`"inner"`), those of `x` (`"left"`), of `y` (`"right"`) or
-#'   all (`"outer"`)
-#' @param na does a missing key `"match"` another, or `"never"`?
-#' @param by names of the key columns of two data frames, to have a table; `c(v = "w")` where the column `v` of `x` is
-#'   the column `w` of `y`
-#' @return A list of two vectors of row numbers, `x` and `y`; NA for no partner. With `by`, a data frame.
+#' @param x,y the keys: vectors, or lists or data frames with equally many columns, of types that [par_order()] accepts
+#' @param type which unmatched rows to keep: none (`"inner"`), those of `x` (`"left"`), of `y` (`"right"`) or all
+#'   (`"outer"`)
+#' @param na does a missing key `"match"` another one, or `"never"`?
+#' @param by names of the key columns of two data frames, to get a table; `c(v = "w")` if column `v` of `x` corresponds
+#'   to column `w` of `y`
+#' @return A list of two vectors of row numbers, `x` and `y`; NA for no match. With `by`, a data frame.
 #' @seealso [merge()], [match()], [par_order()]
+#' @concept merge data frames
+#' @concept inner join
+#' @concept left join
 #' @export
 #' @examples
 #' x <- c(100, 101, 103, 103)

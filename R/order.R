@@ -2,9 +2,9 @@
 
 #' Order and sort, in parallel
 #'
-#' `par_order(x)` tells which element of `x` comes first, second and so on, as
-#' [order()][base::order]`(x, method = "radix")` does, on the threads of option `kernweave.threads`; `par_sort(x)` is
-#' `x` in that order.
+#' `par_order(x)` returns the ordering permutation, as [order()][base::order]`(x, method = "radix")` does, computed on
+#' the threads of option `kernweave.threads`; `par_sort(x)` returns `x` in that order. Use them for long vectors and
+#' tables.
 #'
 #' ```
 #' x                 30  10  20  10
@@ -13,29 +13,31 @@
 #'
 #' segments           |-----|  |-----|
 #' x                  5  1  4  9  2
-#' par_order          2  3  1  5  4     each segment by itself
+#' par_order          2  3  1  5  4     each segment separately
 #' ```
 #'
-#' Equal elements stay in the order they have (the order is *stable*), -0 equals 0, and NA and NaN come last, in the
-#' order they have, whether `x` decreases or not. Characters are ordered as in the C locale, by the bytes of their
-#' letters, factors by their levels. `par_sort()` keeps NA, names, levels and classes.
+#' The order is stable: equal elements stay in their order. -0 equals 0, and NA and NaN come last, in the order they
+#' have, also if `x` decreases. Strings are ordered as in the C locale, by their bytes, factors by their levels.
+#' `par_sort()` keeps NA, names, levels and classes.
 #'
-#' With several columns, later ones decide where all before are equal. `decreasing` may then be given for each.
+#' With several columns, later ones break the ties of earlier ones; `decreasing` may then be given for each column.
 #'
-#' The numbers are sorted by their digits, only those in which they differ: narrow ranges and few distinct values are
-#' ordered soonest. Where no element is far from its place, as in a series whose time stamps jitter, `nearly` says so:
-#' stretches are then sorted by themselves. A promise that does not hold costs time and harms nothing. It is not used
-#' within segments.
+#' The algorithm is a radix sort that looks only at digits in which the numbers differ: narrow ranges and few distinct
+#' values are fastest. If no element is far from its place, as in a series with jittered time stamps, use `nearly` to
+#' say so: stretches are then sorted separately. A wrong value of `nearly` costs time but does not harm the result. It
+#' is ignored within segments.
 #'
-#' @param x a vector of logicals, numbers or characters, a factor, dates or times; `integer64` of package bit64; or a
-#'   list or data frame of such columns
-#' @param segments `NULL`, or a plan of [par_segments()]: each segment is ordered by itself, one after the other
+#' @param x a vector of logicals, numbers or strings, a factor, dates or times; `integer64` of package bit64; or a list
+#'   or data frame of such columns
+#' @param segments `NULL`, or segments made by [par_segments()]: each segment is ordered separately, one after the other
 #' @param decreasing `TRUE` or `FALSE`, or one of them for each column
-#' @param nearly the most places by which an element is away from where it belongs, a promise; `NULL` for none
+#' @param nearly an upper bound for the number of positions by which an element is out of place; `NULL` for none
 #' @param ... `segments`, `decreasing`, `nearly`
-#' @return For `par_order()` row numbers: integers, doubles where there are more than integers can count. For
-#'   `par_sort()` what `x` is.
+#' @return For `par_order()` row numbers: integers, or doubles if there are too many rows for integers. For `par_sort()`
+#'   an object like `x`.
 #' @seealso [par_segments()], [order()][base::order], [sort()][base::sort]
+#' @concept radix sort
+#' @concept stable sort
 #' @export
 #' @examples
 #' par_order(c(30, 10, 20, 10))

@@ -20,36 +20,38 @@ segment_order <- function(segments) {
 
 #' Segments of an array
 #'
-#' A plan that says which items of an array belong together. [par_reduce()] and [par_scan()] take it; what it costs to
-#' find the segments is paid once, however many arrays are reduced by it.
+#' Describes which items of an array belong together, for [par_reduce()] and [par_scan()]. Finding the segments is done
+#' once, however many arrays you then reduce.
 #'
 #' ```
-#' items                        1   2 | 3   4   5   6        and a segment of none between
+#' items                        1   2 | 3   4   5   6        and an empty segment between
 #' par_segments(lengths = )     2       0   4
 #' par_segments(offsets = )     0       2   2              6
 #' par_segments(heads = )       1       3   3                        with n = 6
 #' par_segments(by = )          b   a   b   a   a   b        -> a: 2 4 5, b: 1 3 6
 #' ```
 #'
-#' Give one of the four. With `by`, groups come sorted as [rowsum()] has them: numbers by size, factors by their levels,
-#' character strings by their bytes, as [sort()] has them with `method = "radix"`; missing values are a group of their
-#' own, the last one. Items of a group keep their order, and levels without items are no group.
+#' Give one of the four arguments. With `by`, groups are sorted as by [rowsum()]: numbers by size, factors by their
+#' levels, strings by their bytes, as [sort()] does with `method = "radix"`; missing values form a group of their own,
+#' the last one. Items of a group keep their order, and levels without items are dropped.
 #'
-#' The name keeps clear of [graphics::segments()], which draws lines.
+#' The name differs from [graphics::segments()], which draws lines.
 #'
-#' @param lengths how many items each segment has; 0 for one without items. Names become labels
-#' @param offsets how many items come before each segment, and at the end how many there are: one number more than
-#'   segments, the first of them 0, as the slot `p` of a sparse matrix has it
-#' @param heads numbers of the items with which segments begin, the first of them 1: together with `n`; or a logical
-#'   vector that is `TRUE` where a segment begins
+#' @param lengths how many items each segment has; 0 for an empty one. Names become labels
+#' @param offsets how many items come before each segment, followed by the number of all items: starts with 0 and has
+#'   one number more than there are segments, like the slot `p` of a sparse matrix
+#' @param heads number of the first item of each segment, starting with 1, together with `n`; or a logical vector that
+#'   is `TRUE` where a segment begins
 #' @param by a vector or factor with the group of each item
-#' @param n how many items there are, where `heads` are numbers
-#' @param x,object a plan
-#' @param use.names shall labels become names?
-#' @param ... nothing
-#' @return An object of class `kernweave_segments`; `length()` tells the number of segments, `lengths()` their lengths,
+#' @param n how many items there are, if `heads` are numbers
+#' @param x,object segments
+#' @param use.names use labels as names?
+#' @param ... not used
+#' @return An object of class `kernweave_segments`; `length()` gives the number of segments, `lengths()` their lengths,
 #'   `names()` their labels.
 #' @seealso [par_reduce()], [par_scan()]
+#' @concept group by
+#' @concept ragged array
 #' @export
 #' @examples
 #' s <- par_segments(lengths = c(2, 0, 4))

@@ -2,7 +2,8 @@
 
 #' Merge two sorted vectors
 #'
-#' `par_merge(x, y)` is the sorted vector of all items of both, those of `x` before equal ones of `y`.
+#' Merges two sorted vectors into one, in parallel. Items of `x` come before equal items of `y`. Use it in place of
+#' `sort(c(x, y))`, or with `values` to merge two sorted tables.
 #'
 #' ```
 #' x                    1      3  3
@@ -10,14 +11,12 @@
 #' par_merge(x, y)      1  2  3  3  3
 #' ```
 #'
-#' Both are cut into pieces of as many items each, by a search, and the pieces are merged on all threads.
-#'
-#' @param x,y vectors of one kind, sorted as [par_sort()] sorts them: NA and NaN come last, characters go by their bytes
-#' @param values what goes with the items: a list of two, as long as `x` and `y`, each a vector or a data frame
-#' @param check shall it be looked at whether `x` and `y` are sorted? Takes a small part of the time, and none where R
-#'   knows it, as of what [sort()] gives
-#' @return The merged vector, with the class of `x` and without names; with `values` a list of these, `keys`, and the
-#'   values in their order.
+#' @param x,y vectors of one kind, sorted as by [par_sort()]: NA and NaN last, strings by their bytes
+#' @param values data that go with the items: a list of two, as long as `x` and `y`, each a vector or a data frame
+#' @param check check that `x` and `y` are sorted? This takes a small part of the time, and none if R knows it, as for
+#'   the result of [sort()]
+#' @return The merged vector, with the class of `x` and without names; with `values` a list of this vector, `keys`, and
+#'   the values in their order.
 #' @seealso [par_sort()], [par_set()], [par_search()]
 #' @export
 #' @examples
@@ -54,30 +53,33 @@ both_values <- function(values, x, y) {
 
 #' Search in a sorted vector
 #'
-#' `par_search(needles, haystack)` tells for each needle how many items of the haystack come before it: the items that
-#' are less, or, from the upper side, not greater.
+#' For each needle, `par_search(needles, haystack)` counts the items of the sorted haystack that come before it: those
+#' that are smaller or, with `side = "upper"`, not larger. Use it in place of [findInterval()], to find the last event
+#' before each time, or for an empirical distribution function.
 #'
 #' ```
 #' haystack             0   5   5   7  12  14  16  16
-#' places             0   1   2   3   4   5   6   7   8
+#' counts             0   1   2   3   4   5   6   7   8
 #' lower                  3,3          12      16             -> 1 1 4 6
 #' upper                  3,3              12          16     -> 1 1 5 8
 #' ```
 #'
-#' These are the numbers of [findInterval()], of `left.open = TRUE` for the lower side. Sorted needles are found in one
-#' way through both vectors, others one by one; a haystack much longer than the needles is searched for each. A missing
-#' needle is nowhere: NA.
+#' The numbers equal those of [findInterval()], with `left.open = TRUE` for the lower side. Sorted needles are found in
+#' one pass through both vectors, others one by one; in a haystack much longer than the needles, each is searched for
+#' separately. The result for a missing needle is NA.
 #'
-#' @param needles what is looked for
+#' @param needles the values to look for
 #' @param haystack a sorted vector without missing values, of the same kind
-#' @param side `"lower"`: before all items equal to a needle; `"upper"`: behind them
-#' @param match shall more be told of both vectors? Then `needles` must be sorted
-#' @param check shall it be looked at whether `haystack` is sorted, and `needles` where they must be? Otherwise needles
-#'   are taken to be sorted
-#' @return Whole numbers from 0 to `length(haystack)`; with `match` a list of them, `at`; `matched`, whether the
-#'   haystack has the needle; and, from the other side, `haystack_at` and `haystack_matched`: where its items would
-#'   stand among the needles, and whether they are there.
+#' @param side `"lower"`: before all items equal to a needle; `"upper"`: after them
+#' @param match also return matches, for both vectors? Then `needles` must be sorted
+#' @param check check that `haystack` is sorted, and `needles` if they must be? With `FALSE` needles are taken to be
+#'   sorted
+#' @return Whole numbers from 0 to `length(haystack)`. With `match` a list of these, `at`; `matched`, whether the
+#'   haystack contains the needle; and the reverse, `haystack_at` and `haystack_matched`: the position of each haystack
+#'   item among the needles, and whether they contain it.
 #' @seealso [findInterval()], [par_join()]
+#' @concept binary search
+#' @concept last observation carried forward
 #' @export
 #' @examples
 #' haystack <- c(0, 5, 5, 7, 12, 14, 16, 16)
@@ -118,7 +120,8 @@ searched_keys <- function(needles, haystack) {
 
 #' Sets and multisets of sorted vectors
 #'
-#' A key that is `a` times in `x` and `b` times in `y` is as often in the result as the operation says.
+#' Computes the union, intersection or difference of two sorted vectors, in parallel. Repeated items count: a key that
+#' occurs `a` times in `x` and `b` times in `y` occurs in the result as often as the table says.
 #'
 #' ```
 #'                                             multiset           set
@@ -131,11 +134,11 @@ searched_keys <- function(needles, haystack) {
 #' ```
 #'
 #' With `multiset = FALSE` each key counts once, as in base R's [union()], [intersect()] and [setdiff()]; the result is
-#' sorted. NA and NaN are two keys and come last, NA first.
+#' sorted. NA and NaN are two different keys and come last, NA first.
 #'
 #' @inheritParams par_merge
-#' @param op which operation
-#' @param multiset do equal items count as often as they are there?
+#' @param op the operation
+#' @param multiset count repeated items?
 #' @return A sorted vector with the class of `x`, without names.
 #' @seealso [union()], [par_merge()], [par_sort()]
 #' @export
