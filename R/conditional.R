@@ -100,8 +100,8 @@ conditional_model <- function(K, y, seen, ridge, trend, solver) {
   part <- function(rows, columns) take_points(take_points(K, rows, "i", "places"), columns, "j", "places")
   dense <- solver == "dense" || solver == "auto" && length(at) <= small_system
   c(list(K = K, solver = solver, at = at, new = new, ridge = check_ridge(ridge, length(at)),
-         seen = among_points(K, at) %or% part(at, at), cross = part(new, at), prior = as.vector(diag(K))[new], dense = dense,
-         small = dense && length(new) <= 10000), conditional_trend(trend, y, at, new, n))
+         seen = among_points(K, at) %or% part(at, at), cross = part(new, at), prior = as.vector(diag(K))[new],
+         dense = dense, small = dense && length(new) <= 10000), conditional_trend(trend, y, at, new, n))
 }
 
 # K among some of its points by their data, which a row number for each would keep from float32; NULL where a formula

@@ -1,27 +1,30 @@
 # Text formulas: read by our own parser, never by R's or a compiler's.
 
-#' An operator from a text formula
+#' Make a reduction from a formula given as text
 #'
-#' The formula may use R's infix, every operation of [kernweave_operations()] by either of its names,
-#' and the names declared in `args`. It may be wrapped in a reduction, as in
-#' `"Sum_Reduction(Exp(-SqDist(x, y)), 1)"`, where the whole number is the axis summed away (0 for i, 1
-#' for j), and that in a derivative, as in `"Grad(Sum_Reduction(f, 1), x, e)"`.
+#' Turns a formula written as text into an R function of its data. Use it for formulas that come from a file or from
+#' another program; otherwise plain R with [Vi()] and [Vj()] is easier.
 #'
-#' Components and attributes are counted from 1 and matrices lie by columns, as everywhere in R. For texts that were
-#' written for KeOps, where they are counted from 0 and lie by rows, there is [keops_kernel()].
+#' The text may use R's infix operators, every operation of [kernweave_operations()] under either name, and the names
+#' declared in `args`. It may include a reduction, as in `"Sum_Reduction(Exp(-SqDist(x, y)), 1)"`, where the number is
+#' the axis to sum over (0 for i, 1 for j), and a derivative of it, as in `"Grad(Sum_Reduction(f, 1), x, e)"`.
+#'
+#' Components and attributes count from 1 and matrices are stored by columns, as everywhere in R. KeOps counts from 0
+#' and stores by rows: use [keops_kernel()] for texts written for it.
 #'
 #' @param formula text
-#' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)")`, with positions counted from 0 if wanted,
-#'   as in `"x = Vi(0, 3)"`
+#' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)")`, optionally with positions counted from
+#'   0, as in `"x = Vi(0, 3)"`
 #' @param reduction name of the reduction, as in [kernweave_reductions()] or in KeOps; `"sum"` if the text has none
-#' @param index the axis folded away; overrules the text
-#' @param K number of results, for reductions that give a list of them
-#' @param weight text of a formula that weighs the terms, for reductions that take one
+#' @param index the axis to reduce over; overrides the text
+#' @param K number of results, for reductions that return the K best
+#' @param weight text of a formula that weights the terms, for reductions that accept one
 #' @param ... settings: `device`, `precision`, `threads`
-#' @return A function of a list of data (by name, or in the order of `args`), or of the data themselves. Printed, it
+#' @return A function of a list of data (by name, or in the order of `args`), or of the data themselves. Printing it
 #'   shows the formula and its variables.
-#' @seealso [kernweave_operations()] for the names, [keops_kernel()] for texts as KeOps reads them,
+#' @seealso [kernweave_operations()] for the names, [keops_kernel()] for KeOps texts,
 #'   [as.function()][as.function.lazy_reduction]
+#' @concept parse a formula
 #' @export
 #' @examples
 #' args <- c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)", "s = Pm(1)")

@@ -67,10 +67,12 @@ has_axis <- function(x, axis) bitwAnd(type_of(x)[3], axis_bits[[axis]]) > 0L
 
 #' Is this a lazy tensor?
 #'
+#' Tests whether an object is a (real) lazy tensor.
+#'
 #' @param x any object
-#' @return `TRUE` or `FALSE`; `FALSE` of a complex one, see [lazy_complex()], whose parts `Re()` and `Im()` are lazy
+#' @return `TRUE` or `FALSE`. `FALSE` for complex formulas, see [lazy_complex()], whose `Re()` and `Im()` are lazy
 #'   tensors
-#' @seealso [Vi()] makes them; [is_reduction()]
+#' @seealso [Vi()], which makes them; [is_reduction()]
 #' @export
 #' @examples
 #' is_lazy(Vi(matrix(0, 2, 2)))
@@ -78,8 +80,8 @@ is_lazy <- function(x) inherits(x, "lazy_tensor")
 
 #' Number of components of a lazy tensor
 #'
-#' `dim()` of a lazy tensor is the number of points along i and along j (1 where the formula does not
-#' vary, `NA` where it is not known yet); `width()` is the number of components at each pair.
+#' `width()` returns the number of components at each pair; `dim()` returns the number of points along i and along j (1
+#' if the formula does not vary along that axis, `NA` if it is not known yet).
 #'
 #' @param x a lazy tensor
 #' @return A whole number.

@@ -2,7 +2,7 @@
 
 #' Methods for products of lazy tensors, operators and traced values
 #'
-#' They are documented where the classes are: [lazy-matrix], [lazy_complex()], [operator-algebra] and [gradient()].
+#' See the help of each class: [lazy-matrix], [lazy_complex()], [operator-algebra] and [gradient()].
 #'
 #' @name kernweave-methods
 #' @keywords internal

@@ -1,22 +1,25 @@
 # An R function as optimisers want it: of one vector, with its gradient, which reads the history that the value left.
 
-#' A function for optimisers
+#' Prepare a function for an optimiser
 #'
-#' Makes of `f` what `optim()`, `nlminb()`, `nlm()` and others take: functions of one vector, in which the arguments
-#' `wrt` stand one after the other. `fn` keeps the history of the last value, so that `gr` at the same point costs no
-#' second run of `f`.
+#' Turns `f` into the functions that `optim()`, `nlminb()`, `nlm()` and others need: value, gradient and Hessian as
+#' functions of one parameter vector. Use it to minimise a loss or a negative log-likelihood with exact derivatives.
+#' `fn` remembers its last evaluation, so that `gr` at the same point does not run `f` again.
 #'
-#' Where a matrix is not positive definite or a number is out of range, as a scale that has overflown is (conditions of
-#' class `kernweave_error_indefinite` and `kernweave_error_value`), `fn` is `Inf`, with one message: a line search turns
-#' round there instead of ending in an error. `gr` and `he` are `NaN` there.
+#' If a matrix is not positive definite or a number is out of range, such as a scale that has overflowed (conditions of
+#' class `kernweave_error_indefinite` and `kernweave_error_value`), `fn` is `Inf` and a message is shown once, so that a
+#' line search turns back instead of stopping with an error. `gr` and `he` are then `NaN`.
 #'
 #' @param f a function whose result is one number
-#' @param start where to begin: a list of arguments of `f`, or a vector for its first one
-#' @param ... further arguments of `f`, which stay as they are
-#' @param wrt names of the arguments to optimise; all of `start`. Others in `start` stay as they are
-#' @return A list of `par`, the vector of the start; `fn`, `gr` and `he`, functions of such a vector: value, gradient
-#' and Hessian; and `arguments`, which makes a list of arguments of such a vector.
+#' @param start starting values: a list of arguments of `f`, or a vector for its first argument
+#' @param ... further arguments of `f`, held fixed
+#' @param wrt names of the arguments to optimise; by default all of `start`. The others in `start` are held fixed
+#' @return A list of `par`, the vector of starting values; `fn`, `gr` and `he`, functions of such a vector: value,
+#'   gradient and Hessian; and `arguments`, a function that turns such a vector into a list of arguments of `f`.
 #' @seealso [gradient()], [optim()], [nlminb()]
+#' @concept maximum likelihood
+#' @concept optimisation with gradients
+#' @concept minimise
 #' @export
 #' @examples
 #' y <- rgamma(100, shape = 3, rate = 2)

@@ -45,31 +45,31 @@ check_extent <- function(n) {
   as.numeric(n)
 }
 
-#' Operands of a formula
+#' Data and parameters of a formula
 #'
-#' `Vi(x)` is a variable along i: its points are the rows of `x`. `Vj(y)` is one along j, `Pm(p)` a
-#' parameter, the same for every pair. `Vij(A)` gives each pair its own number. `row_index()` and
-#' `col_index()` are the row numbers i and j themselves.
+#' Turns data into variables from which you write formulas of pairs. `Vi(x)` varies along i: its points are the rows of
+#' `x`. `Vj(y)` varies along j. `Pm(p)` is a parameter, the same for every pair; `Vij(A)` has its own number for each
+#' pair. `row_index()` and `col_index()` are the indices i and j themselves.
 #'
-#' In a function that [gradient()] differentiates, data may be what is differentiated in, or made of it.
+#' Each call makes a new variable, with respect to which you can differentiate. Without data, `Vi(dim = 3)` is a
+#' placeholder with three components; [as.function()][as.function.lazy_reduction] makes a function of the data that are
+#' missing. Inside a function given to [gradient()], data may depend on its arguments.
 #'
-#' Each call makes one variable; a gradient is taken with respect to it. Without data, `Vi(dim = 3)` is a
-#' placeholder with three components, filled in by [as.function()][as.function.lazy_reduction].
-#'
-#' @param x data. For `Vi` and `Vj`: a numeric matrix of points by components, a vector (one
-#'   component), or a data frame of numbers. Factors and texts have no numbers of their own: give `as.integer(x)`
-#'   where only equality counts, `model.matrix(~ x - 1)` for one component per level. For `Pm`: a vector of components.
-#'   Arrays of more extents are batches, see [take_batch()]. For `Vij`: a numeric matrix of points along i by points
-#'   along j, which may be a sparse matrix of the Matrix package: it takes no more memory then, and the same time as one
-#'   with its zeros. Of complex numbers each makes a complex lazy tensor: see [lazy_complex()].
+#' @param x data. For `Vi` and `Vj`: a numeric matrix with one row per point and one column per component, a vector (one
+#'   component), or a numeric data frame. Factors and strings are not numbers: use `as.integer(x)` if only equality
+#'   matters, `model.matrix(~ x - 1)` for one component per level. For `Pm`: a vector of components. For `Vij`: a
+#'   numeric matrix, points along i by points along j; a sparse matrix of the Matrix package stays sparse in
+#'   memory, but takes as much time as a dense one. Arrays with more dimensions are batches, see [take_batch()]. Complex
+#'   numbers give a complex lazy tensor, see [lazy_complex()]
 #' @param dim number of components of a placeholder
 #' @param name name in print and messages; by default the name of the variable given as `x`
-#' @param by groups of the points: pairs are of points of the same group, as [restrict()] has it
+#' @param by groups of the points: only points of the same group form a pair, as in [restrict()]
 #' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` for a parameter
-#' @param n number of points, where nothing else in the formula tells
+#' @param n number of points, if nothing else in the formula determines it
 #' @return A lazy tensor.
-#' @seealso [lazy-arithmetic] and [lazy-operations] for what is written with them, [reduction()] for numbers, [width()],
-#'   [on_device()]
+#' @seealso [lazy-arithmetic] and [lazy-operations] for formulas, [reduction()] for numbers, [width()], [on_device()]
+#' @concept lazy evaluation
+#' @concept symbolic matrix
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)

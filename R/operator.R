@@ -65,27 +65,33 @@ left_product <- function(v, K, written = NULL) {
 
 #' A lazy tensor as a matrix
 #'
-#' `K %*% v` is the exact product of the matrix of pairs with a vector or matrix of numbers, as a sum
-#' over j; `crossprod(K, v)` is `t(K) %*% v`. With several columns in `v` there are as many results per
-#' row. With a lazy tensor along j (`Vj(b)`) on the right, the result may be a `lazy_reduction`. The product of two
-#' matrices of pairs, `K %*% L` or `crossprod(K)`, stays lazy: it is an operator ([operator-algebra]).
+#' Lazy tensors behave like the matrix of pairs they stand for. `K %*% v` is the exact product with a vector or matrix
+#' of numbers, computed as sums over j; `crossprod(K, v)` is `t(K) %*% v`. Use these for kernel regression, densities
+#' and Gaussian processes without forming the matrix.
 #'
-#' Rows bear the names of the points along i, where these have names, and columns those of `v`; `dimnames(K)` are the
-#' names of the points along i and along j.
+#' Several columns of `v` give as many columns of results. With a lazy tensor along j (`Vj(b)`) on the right, the result
+#' may be a `lazy_reduction`. The product of two matrices of pairs, `K %*% L` or `crossprod(K)`, stays lazy: it is an
+#' operator ([operator-algebra]).
 #'
-#' `K[I, J]` takes rows and columns, by numbers, logicals or names, and `K[, , k]` components, all lazily; `t(K)`
+#' Rows of the result are named after the points along i, if these have names, and columns after those of `v`;
+#' `dimnames(K)` are the names of the points along i and along j.
+#'
+#' `K[I, J]` selects rows and columns, by number, logical value or name, and `K[, , k]` components, all lazily; `t(K)`
 #' exchanges i and j. `as.matrix(K)`, `diag(K)`, `rowSums(K)`, `colSums(K)`, `rowMeans(K)` and `colMeans(K)` give
-#' numbers. `as.matrix(K)` refuses results larger than the option `kernweave.max_dense_mb`, and no function of base R
-#' makes that matrix on its own: `eigen(K)`, `chol(K)`, `dist(K)`, `apply(K, 1, f)` are errors that say so, and
-#' `eigen(as.matrix(K))` is how it is meant.
+#' numbers. `as.matrix(K)` refuses results larger than the option `kernweave.max_dense_mb`. No function of base R forms
+#' the matrix unasked: `eigen(K)`, `chol(K)`, `dist(K)` and `apply(K, 1, f)` are errors that say so; write
+#' `eigen(as.matrix(K))` if that is what you want.
 #'
 #' @param x,y lazy tensors, or numbers
-#' @param i,j,k points along i, points along j, components: positive, negative or logical; points by their names, too
-#' @param ... for `rowSums()` and its like: `tol` and settings, as of [reduction()]; else not used
+#' @param i,j,k points along i, points along j, components: positive, negative or logical; points also by name
+#' @param ... for `rowSums()` and its relatives: `tol` and settings, as for [reduction()]; otherwise not used
 #' @param drop not used: nothing is ever dropped
 #' @param nrow,ncol,names not used
-#' @return For products, `as.matrix` and `diag` numbers; else a lazy tensor.
+#' @return Numbers for products, `as.matrix` and `diag`; otherwise a lazy tensor.
 #' @seealso [reduction()] for other sums, [lazy-arithmetic], [plot()][plot.lazy_tensor]
+#' @concept kernel matrix
+#' @concept Gram matrix
+#' @concept matrix multiplication
 #' @name lazy-matrix
 #' @aliases %*%,lazy_tensor,ANY-method %*%,ANY,lazy_tensor-method %*%,lazy_tensor,lazy_tensor-method
 #'   %*%,lazy_tensor,Matrix-method %*%,Matrix,lazy_tensor-method
@@ -202,7 +208,7 @@ as.array.lazy_tensor <- function(x, ...) {
 # --- sums and means of rows and columns ------------------------------------------------------------------
 
 #' @rdname lazy-matrix
-#' @param na.rm,dims refused where they are not the default
+#' @param na.rm,dims an error unless left at their default
 #' @importFrom Matrix rowSums colSums rowMeans colMeans
 #' @exportMethod rowSums
 setMethod("rowSums", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) row_sums(x, na.rm, dims, ...))

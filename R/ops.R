@@ -54,38 +54,43 @@ as_pairs <- function(value, numbers, beside, name) {
   lazy_operand(new_operand(name, "pair", 1L, numbers$kind, numbers$values))
 }
 
-#' Arithmetic, comparison and mathematics of lazy tensors
+#' Arithmetic, comparison and mathematics with lazy tensors
 #'
-#' Every operation is element-wise in the components and stays lazy. Operands of one component go with
-#' any width; in distances and inner products only numbers and parameters do, since points of one component among
-#' points of several are mostly a row from which R dropped its dimension. A number, or as many numbers as there are
-#' components, becomes a parameter; a matrix with one number for each pair becomes a [Vij()]. `d * K` and `K / d`, with
-#' a number for each row of a formula of one component, act on rows, as of a matrix. `a | b` is the inner product of two
-#' real formulas and "or" of two logical ones. Whole-number exponents up to 1024 are multiplied out. Of base R's
-#' mathematics there is all but `signif` and what accumulates. `round(x, digits)` rounds halves to the even neighbour,
-#' `%%` has the sign of its right side.
+#' R's operators and mathematical functions work on lazy tensors: each builds a larger formula, and nothing is computed
+#' until you reduce it. All are element-wise in the components.
 #'
-#' A comparison with NaN or NA is `FALSE`, `!=` included: a formula has no third truth value. Hence
-#' `!(a < b)` is `TRUE` where `a` is NaN.
+#' A formula of one component combines with any other width; in distances and inner products only numbers and parameters
+#' do, because points of one component next to points of several are mostly a mistake (a row from which R dropped a
+#' dimension). One number, or one per component, becomes a parameter; a matrix with one number for each pair becomes a
+#' [Vij()]. `d * K` and `K / d`, with one number per row and a formula of one component, act on rows, as for a matrix.
 #'
-#' `c()`, `sum()` and their like look at their first argument alone: begin with a lazy tensor, `c(Pm(1), X)` rather
-#' than `c(1, X)`. `sum()` and its like reduce one formula; what two have to do with each other is said by an operation,
-#' as in `max(max2(F, G), index = "j")`.
+#' `a | b` is the inner product of two real formulas and "or" of two logical ones. Whole-number exponents up to 1024 are
+#' multiplied out. All of base R's mathematical functions are available except `signif` and the cumulative ones.
+#' `round(x, digits)` rounds halves to the even neighbour; `%%` takes the sign of its right side.
 #'
-#' @section Functions that cannot know a lazy tensor:
-#' Some functions of base R look at numbers without asking what they are given. They end in base R's own error:
-#' `sum(1, K)`, where the number comes first; `which(K > 2)`, for which [argmax()], [any()] or [reduction()] with
-#' `"count"` may do; `var(K)`, which is [variance()]; `dnorm(K)`, `besselK(K, 1)` and other special functions, to be
-#' written as formulas; `cat(K)`, which wants `format(K)`. `for (k in K)` walks through the parts of the object, which
-#' mean nothing: write `for (i in seq_len(nrow(K)))` and `K[i, ]`.
+#' A comparison with NaN or NA is `FALSE`, also for `!=`: a formula has no third truth value. Hence `!(a < b)` is `TRUE`
+#' if `a` is NaN.
 #'
-#' @param e1,e2,x lazy tensors, or numbers beside one
-#' @param ... for `log`: `base`; for `c`: more lazy tensors whose components follow those of `x`; for
-#'   `sum`, `prod`, `min`, `max`, `range`, `any`, `all`: one lazy tensor and `index`, with the settings of
-#'   [reduction()]; without `index`, `sum`, `min` and `max` are those of the components
-#' @param na.rm refused: a formula is computed on all pairs
+#' `c()`, `sum()` and similar functions dispatch on their first argument, so start with a lazy tensor: `c(Pm(1), X)`,
+#' not `c(1, X)`. `sum()` and similar functions reduce one formula; combine two formulas with an operation first, as in
+#' `max(max2(F, G), index = "j")`.
+#'
+#' @section Functions that do not work on lazy tensors:
+#' Some functions of base R do not dispatch and end in base R's own error: `sum(1, K)`, because the number comes first;
+#' `which(K > 2)`, for which use [argmax()], [any()] or [reduction()] with `"count"`; `var(K)`, use [variance()];
+#' `dnorm(K)`, `besselK(K, 1)` and other special functions, to be written as formulas; `cat(K)`, use `cat(format(K))`.
+#' `for (k in K)` loops over the internal parts of the object, which is meaningless: write `for (i in seq_len(nrow(K)))`
+#' and `K[i, ]`.
+#'
+#' @param e1,e2,x lazy tensors, or numbers next to one
+#' @param ... for `log`: `base`; for `c`: more lazy tensors, whose components follow those of `x`; for `sum`, `prod`,
+#'   `min`, `max`, `range`, `any`, `all`: one lazy tensor and `index`, with the settings of [reduction()]. Without
+#'   `index`, `sum`, `min` and `max` apply to the components
+#' @param na.rm must be left at its default: a formula is computed for all pairs
 #' @return A lazy tensor; with `index`, numbers.
-#' @seealso [lazy-operations] for what base R has no name for, [lazy-matrix], [reduction()]
+#' @seealso [lazy-operations] for operations that base R has no name for, [lazy-matrix], [reduction()]
+#' @concept element-wise functions
+#' @concept operator overloading
 #' @name lazy-arithmetic
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
@@ -231,8 +236,8 @@ rounded <- function(x, digits = 0) {
 }
 
 #' @rdname lazy-arithmetic
-#' @param z a lazy tensor: it is real, so that `Re` and `Conj` give it back, and `Mod` its absolute value; see
-#'   [lazy_complex()] for complex ones
+#' @param z a lazy tensor. It is real, so `Re` and `Conj` return it and `Mod` its absolute value; see [lazy_complex()]
+#'   for complex ones
 #' @export
 Complex.lazy_tensor <- function(z) {
   switch(.Generic,
@@ -299,7 +304,7 @@ check_na_rm <- function(na.rm) {
 }
 
 #' @rdname lazy-arithmetic
-#' @param index the axis folded away; without it, the mean is that of the components
+#' @param index the axis to reduce over; without it, the mean is over the components
 #' @export
 mean.lazy_tensor <- function(x, index = NULL, ..., na.rm = FALSE) {
   check_na_rm(na.rm)
@@ -328,7 +333,9 @@ lazy_arguments <- function(args) {
   unname(args)
 }
 
-#' The tables of operations, reductions and rewrite rules
+#' Tables of operations, reductions and rewrite rules
+#'
+#' List everything a formula can contain, as data frames: operations, reductions, and the rules that simplify formulas.
 #'
 #' @return A data frame with one row per operation, reduction or rule, as the engine has them.
 #' @seealso [lazy-operations], [lazy-reductions], [explain()]

@@ -1,21 +1,21 @@
 # Pictures and first looks.
 
-#' Draw, or look at the beginning of, a lazy tensor
+#' Plot a lazy tensor, or take its first rows
 #'
-#' `plot()` draws the matrix of pairs, rows from the top, with a scale of colours beside it; of many points, some at
-#' even distances. It is one picture, and takes its place among others on a page. `head()` and `tail()` take the first
-#' or last points along i and stay lazy.
+#' `plot()` draws the matrix of pairs as an image, first row at the top, with a colour key beside it. If there are many
+#' points, it shows some at even distances. It is a single picture, so it can share a page with others
+#' (`par(mfrow = )`). `head()` and `tail()` take the first or last points along i and stay lazy.
 #'
 #' @param x a lazy tensor
-#' @param most points along each axis that are drawn
+#' @param most largest number of points to draw along each axis
 #' @param col colours, from the smallest value to the largest
-#' @param zlim the two values that the colours go from and to, where several pictures are to be compared
-#' @param main,xlab,ylab texts of the picture
+#' @param zlim the two values at the ends of the colour scale; set it to compare several pictures
+#' @param main,xlab,ylab title and axis labels
 #' @param n number of points, as for [utils::head()]
 #' @param ... for `plot`: more arguments of [graphics::image()]
 #' @return For `plot`, the matrix that was drawn, invisibly; for `head` and `tail`, a lazy tensor.
 #' @seealso [print.lazy_tensor()], [explain()]; [as.matrix()][as.matrix.lazy_tensor] for the numbers
-#' @importFrom grDevices hcl.colors
+#' @concept heat map
 #' @export
 #' @examples
 #' x <- sort(runif(100))

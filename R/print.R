@@ -58,19 +58,19 @@ settings_text <- function(settings) {
 
 #' Print, format and summarise lazy objects
 #'
-#' Nothing is computed. `format()` gives the formula as text, of an operator its algebra, `summary()` what it would
-#' cost, `str()` one line.
+#' Shows a lazy object without computing anything. `print()` shows the formula, `format()` returns it as text (for an
+#' operator, its algebra), `summary()` adds what it would cost, and `str()` gives one line.
 #'
-#' `sum()`, `mean()`, `min()` and `max()` without `index` fold the components of each pair and stay lazy; where such a
-#' one is the last step of a formula, `print()` says so.
+#' `sum()`, `mean()`, `min()` and `max()` without `index` reduce the components of each pair and stay lazy; if one of
+#' these is the last step of a formula, `print()` says so.
 #'
 #' A variable has the name of its operand; one that is read along both axes, as in `kernel_gaussian(x)`, is `Vi(x)` and
 #' `Vj(x)`.
 #'
-#' @param x,object a lazy tensor, a lazy reduction, a linear operator, or a function of data as [kernel_op()] returns it
+#' @param x,object a lazy tensor, a lazy reduction, a linear operator, or a function made by [kernel_op()]
 #' @param digits significant digits of the numbers in a formula
 #' @param ... not used
-#' @return `x`, invisibly; for `format` a text; for `summary` a list of class `summary.lazy_tensor`.
+#' @return `x`, invisibly; for `format` a string; for `summary` a list of class `summary.lazy_tensor`.
 #' @seealso [explain()], [plot()][plot.lazy_tensor]
 #' @name lazy-print
 #' @examples
@@ -217,20 +217,24 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 
 #' Explain how a formula would be computed
 #'
-#' Of a lazy tensor or a reduction, shows the formula as written and after rewriting with the rules that fired, the
-#' steps of the plan with where they run, and, where the data are there, the device, why it was chosen, and the time
-#' and memory to expect. Of what [approximate()] returned, shows the formula of the squared distance `s` of points that
-#' are scaled as it has them, the boxes of each level, how many classes of pairs of boxes are left out, have a series
-#' or are split, the pairs that are near, what shares of the work they are, and the bound.
+#' Shows how kernweave would compute a lazy tensor or reduction: the formula as written and after simplification with
+#' the rules applied, the steps of the plan and where they run and, if the data are known, the device, why it was
+#' chosen, and the expected time and memory. Use it before a long computation. Nothing is computed.
 #'
-#' `dplyr::explain()` and `generics::explain()` know these methods, too, in whatever order packages are attached.
+#' For the result of [approximate()], it shows the formula in terms of the squared distance `s` of the scaled points,
+#' the boxes of each level, how many classes of pairs of boxes are skipped, expanded or split, the number of near pairs,
+#' their share of the work, and the error bound.
 #'
-#' @param x a lazy tensor, a lazy reduction, or an operator that [approximate()] returned
-#' @param index for a lazy tensor: the axis folded away by a sum
-#' @param cuda `TRUE` shows the code that a GPU is given, too; there need not be one
+#' `dplyr::explain()` and `generics::explain()` also find these methods, in whatever order packages are attached.
+#'
+#' @param x a lazy tensor, a lazy reduction, or an operator made by [approximate()]
+#' @param index for a lazy tensor: the axis to sum over
+#' @param cuda `TRUE` also shows the code for a GPU, even if there is none
 #' @param ... not used
 #' @return An object of class `kernweave_explanation`, printed.
 #' @seealso [summary()][summary.lazy_tensor] for a shorter look, [kernweave_rules()] for the rules, [kernweave_sitrep()]
+#' @concept execution plan
+#' @concept computing time
 #' @export
 #' @examples
 #' x <- matrix(runif(30), 10, 3)
