@@ -2,23 +2,27 @@
 
 #' Check a result on random rows
 #'
-#' Recomputes some rows of a result on the device `"reference"`: as the formula is written, in float64, in two plain
-#' loops. That costs as many rows as are asked for, and tells what float32, a GPU, or an iteration has cost.
+#' Recomputes some randomly chosen rows of a result on the device `"reference"`: as the formula is written, in float64,
+#' in two plain loops. Use it to measure the error of single precision, of a GPU, of an approximation or of an iterative
+#' solver, without computing everything twice.
 #'
-#' With all of `rows` rows no worse than the largest error found, at most a share of `1 - 0.05^(1 / rows)` of all rows
-#' is worse, with 95 % confidence: 9 % for 32 rows.
+#' If `rows` random rows show no error above the one reported, then with 95 % confidence at most a share of
+#' `1 - 0.05^(1 / rows)` of all rows has a larger error: 9 % for 32 rows.
 #'
-#' Of an approximation the products are looked at. The error is that of the worst row; [approximate()] itself asks that
-#' the root mean square of all be at most its `tol`, so that the worst of many may be several times that.
+#' For an approximation, products are checked, and the error is that of the worst row. [approximate()] itself only
+#' requires that the root mean square error over all rows be at most its `tol`, so the worst of many rows may be several
+#' times larger.
 #'
-#' @param x a lazy reduction, as from `reduction(call = FALSE)`, that keeps one axis; an operator that [approximate()]
-#'   returned; or what [solve()][solve.lazy_tensor] returned with `report = TRUE`, whose residual is then looked at
+#' @param x a lazy reduction, as from `reduction(call = FALSE)`, that keeps one axis; an operator made by
+#'   [approximate()]; or the result of [solve()][solve.lazy_tensor] with `report = TRUE`, whose residual is then checked
 #' @param rows how many rows
 #' @param seed a whole number; by default drawn from R's random numbers
 #' @param ... not used
-#' @return An object of class `kernweave_audit`: a list with `error`, the largest relative to the largest number of the
-#'   rows, the `rows` looked at, and the `share` of rows that may be worse.
+#' @return An object of class `kernweave_audit`: a list with `error`, the largest error relative to the largest number
+#'   in these rows, the `rows` checked, and the `share` of rows that may have a larger error.
 #' @seealso [solve()][solve.lazy_tensor], [reduction()]
+#' @concept accuracy
+#' @concept numerical error
 #' @export
 #' @examples
 #' x <- matrix(runif(30000), 10000)

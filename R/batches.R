@@ -42,21 +42,25 @@ one_batch <- function(x, at, axis = "i") {
   if (axis == "param") part else array(part, dim(x)[1:2], dimnames(x)[1:2])
 }
 
-#' One batch of a formula
+#' Batches: many problems of the same size
 #'
-#' An array of more than two extents given to [Vi()], [Vj()] or [Pm()] is a batch of points: an array of n x D x B has n
-#' points of D components in each of B batches, and more axes are possible. For `Pm()` the first extent is 1. Formulas
-#' of batches have batches; what has none, or one along an axis, goes with all. Reductions, products and gradients are
-#' those of each batch by itself, and have the batch axes behind their own: a sum is an array of points x components x
-#' batches. [solve()][solve.lazy_tensor] solves each batch, and [logdet()] takes the determinant of each.
+#' An array with more than two dimensions, given to [Vi()], [Vj()] or [Pm()], is a batch of points: an array of n x D x
+#' B holds n points of D components in each of B batches. Use batches to compute many small problems in one call.
+#' `take_batch()` extracts the formula of one batch, for functions that do not accept batches: operators and
+#' [explain()].
 #'
-#' Many small batches are one job of all threads, large ones go one after the other. `take_batch()` gives the formula of
-#' one of them, for what takes no batches: operators and [explain()].
+#' More batch dimensions are possible. For `Pm()` the first dimension is 1. Data without a batch dimension, or with one
+#' of extent 1, are shared by all batches. Reductions, products and gradients are computed for each batch separately,
+#' and their results have the batch dimensions last: a sum is an array of points x components x batches.
+#' [solve()][solve.lazy_tensor] solves each batch, and [logdet()] takes the log-determinant of each. Many small batches
+#' run as one job on all threads, large ones one after the other.
 #'
 #' @param F a lazy tensor
-#' @param k the number of a batch, counted through all batch axes, the first of which runs fastest
-#' @return A lazy tensor without batch axes.
+#' @param k the number of a batch, counted through all batch dimensions, the first of which varies fastest
+#' @return A lazy tensor without batch dimensions.
 #' @seealso [Vi()], [reduction()], [restrict()] for groups of different sizes
+#' @concept batched computation
+#' @concept many small matrices
 #' @export
 #' @examples
 #' x <- array(runif(10 * 3 * 4), c(10, 3, 4))

@@ -156,7 +156,7 @@ Complex.lazy_complex <- function(z) {
 }
 
 #' @rdname lazy_complex
-#' @param na.rm refused: a formula is computed on all pairs
+#' @param na.rm must be left at its default: a formula is computed for all pairs
 #' @export
 Summary.lazy_complex <- function(..., na.rm = FALSE) {
   check_na_rm(na.rm)
@@ -171,7 +171,7 @@ Summary.lazy_complex <- function(..., na.rm = FALSE) {
 }
 
 #' @rdname lazy_complex
-#' @param index the axis folded away; without it, the mean is that of the components
+#' @param index the axis to reduce over; without it, the mean is over the components
 #' @export
 mean.lazy_complex <- function(x, index = NULL, ..., na.rm = FALSE) {
   check_na_rm(na.rm)

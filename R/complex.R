@@ -18,26 +18,31 @@ is_lazy_complex <- function(x) inherits(x, "lazy_complex")
 
 #' Complex numbers in formulas
 #'
-#' Complex data make a complex lazy tensor: `Vi(z)`, `Vj(z)`, `Pm(z)` and `Vij(z)` of complex numbers, a lazy tensor
-#' beside a complex number, as in `exp(2i * pi * Vi(x) * Vj(w))`, or `lazy_complex()` of two real ones. It knows
-#' `+ - * / ^ == !=`, `exp log sqrt sin cos sinh cosh`, `Re Im Mod Arg Conj abs`, `sum` and `mean` of components or, by
-#' `index`, of points, `reduction()` by these two, `%*%`, `crossprod`, `tcrossprod`, `|`, `matvecmult()` and its like
-#' (without a conjugate, as in base R), `norm2()`, `sqnorm2()`, `sqdist()`, `euclidean()` and `normalize()` (real
-#' lengths, as `Mod()` has them), `square()`, `rsqrt()`, `lazy_if()` between complex formulas, `elem()`, `extract()`,
-#' `rowSums` and its like, `diag`, `t`, `c`, `[` and `as.matrix`; other operations are errors of class
-#' `kernweave_error_unsupported`. Sums are complex numbers of R. `Re()`,
-#' `Im()`, `Mod()` and `Arg()` are real lazy tensors, which go wherever these go.
+#' Complex data give complex lazy tensors, for Fourier sums, characteristic functions and the like. Create one with
+#' `Vi(z)`, `Vj(z)`, `Pm(z)` or `Vij(z)` of complex numbers, by combining a lazy tensor with a complex number, as in
+#' `exp(2i * pi * Vi(x) * Vj(w))`, or with `lazy_complex()` from two real ones.
 #'
-#' Both parts are summed in one pass through the pairs. A function that [gradient()] differentiates may use complex
-#' formulas inside, as long as what it returns is real; [vjp()] takes a complex cotangent `g`, and gives the gradient
-#' of `sum(Re(g) * Re(R) + Im(g) * Im(R))`.
+#' Available are `+ - * / ^ == !=`, `exp log sqrt sin cos sinh cosh`, `Re Im Mod Arg Conj abs`, `sum` and `mean` over
+#' components or, with `index`, over points, `reduction()` with these two, `%*%`, `crossprod`, `tcrossprod`, `|`,
+#' `matvecmult()` and similar products (without a conjugate, as in base R), `norm2()`, `sqnorm2()`, `sqdist()`,
+#' `euclidean()` and `normalize()` (with real lengths, as by `Mod()`), `square()`, `rsqrt()`, `lazy_if()` between
+#' complex formulas, `elem()`, `extract()`, `rowSums` and its relatives, `diag`, `t`, `c`, `[` and `as.matrix`. Other
+#' operations are errors of class `kernweave_error_unsupported`. Complex numbers have no order: there is no minimum, and
+#' no comparison but equality.
 #'
-#' Complex numbers have no order: there is no minimum, and no comparison but equality.
+#' Sums are complex numbers of R, and take one pass through the pairs. `Re()`, `Im()`, `Mod()` and `Arg()` give real
+#' lazy tensors, which work everywhere.
 #'
-#' @param real,imaginary real lazy tensors, or numbers beside one
+#' A function given to [gradient()] may use complex formulas inside, as long as its result is real; [vjp()] takes a
+#' complex cotangent `g` and gives the gradient of `sum(Re(g) * Re(R) + Im(g) * Im(R))`.
+#'
+#' @param real,imaginary real lazy tensors; one of them may be numbers
 #' @param x a real lazy tensor
 #' @return A complex lazy tensor. `exp1j(x)` is `exp(1i * x)`, `real2complex(x)` is x + 0i, `imag2complex(x)` is 0 + xi.
 #' @seealso [Vi()], [lazy-arithmetic] for real formulas, [reduction()]
+#' @concept Fourier transform
+#' @concept characteristic function
+#' @concept random Fourier features
 #' @export
 #' @examples
 #' # a Fourier sum at frequencies w of points t with weights b

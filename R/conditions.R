@@ -1,50 +1,53 @@
 # Every condition class of the package, and the one place where conditions are signalled.
 
-#' Conditions
+#' Classes of errors and warnings
 #'
-#' Every error of the package has the class `kernweave_error` and one of these:
+#' Lists the classes of all errors and warnings, for use in [tryCatch()]. Every error of the package has the class
+#' `kernweave_error` and one of these:
 #'
 #' | class `kernweave_error_...` | signalled when |
 #' |---|---|
-#' | `input` | an argument is of a type that cannot be used |
-#' | `value` | it has numbers that are not finite or out of range; also of class `kernweave_error_input` |
-#' | `shape` | widths, numbers of points or extents do not fit together |
-#' | `kind` | a logical formula is needed and a number given, or the reverse |
-#' | `syntax` | a text formula cannot be read |
+#' | `input` | an argument has an unsuitable type |
+#' | `value` | it contains numbers that are not finite or out of range; also of class `kernweave_error_input` |
+#' | `shape` | widths, numbers of points or dimensions do not fit together |
+#' | `kind` | a logical formula is needed but a numeric one given, or the reverse |
+#' | `syntax` | a text formula cannot be parsed |
 #' | `unknown_op` | there is no operation or reduction of this name |
-#' | `index` | row numbers or components point outside their data |
-#' | `settings` | an option has no such value, or two settings contradict each other |
-#' | `no_data` | numbers are asked of a formula with placeholders |
-#' | `no_gradient` | a reduction, an operand or a function has no gradient, or its history would be lost |
-#' | `no_device` | the device asked for is not there |
-#' | `unsupported` | it is well-formed, and not built yet |
+#' | `index` | row numbers or components are out of bounds |
+#' | `settings` | an option does not have such a value, or two settings contradict each other |
+#' | `no_data` | numbers are requested from a formula with placeholders |
+#' | `no_gradient` | a reduction, an operand or a function has no gradient, or the gradient would be lost |
+#' | `no_device` | the requested device is not there |
+#' | `unsupported` | it is well-formed, but not implemented |
 #' | `memory` | a result or workspace is too large |
 #' | `data` | data have missing or infinite values, are too few or all alike, or a factor has a new level |
 #' | `indefinite` | a matrix that must be positive definite is not |
-#' | `singular` | a model has no one solution: points on a line or twice in one place, a kernel of too high an order |
-#' | `not_a_distance` | a formula that is to be approximated is no function of one distance |
+#' | `singular` | a model has no unique solution: collinear or duplicated points, a kernel of too high an order |
+#' | `not_a_distance` | a formula to approximate is not a function of one distance |
 #' | `dimension` | its points have too many components |
-#' | `tolerance` | a tolerance is out of reach |
-#' | `time_limit` | the time that [setTimeLimit()] gives is over while numbers are computed |
-#' | `audit_failed` | rows that were computed again differ by more than the tolerance |
+#' | `tolerance` | a tolerance cannot be reached |
+#' | `time_limit` | the limit set by [setTimeLimit()] is reached during a computation |
+#' | `audit_failed` | recomputed rows differ by more than the tolerance |
 #' | `internal` | a bug in kernweave; please report it |
 #'
 #' Warnings have the class `kernweave_warning` and one of these:
 #'
 #' | class `kernweave_warning_...` | signalled when |
 #' |---|---|
-#' | `approximate` | a criterion takes a stand-in where it is not defined |
-#' | `boundary` | what is estimated, or a scale, lies at the end of where it makes sense |
-#' | `convergence` | an iteration ended before it reached its tolerance; the message names a remedy |
-#' | `dropped` | a term or a column has nothing to say and is left out |
+#' | `approximate` | a criterion is undefined and a substitute is used |
+#' | `boundary` | an estimate, or a length-scale, lies at the end of its sensible range |
+#' | `convergence` | an iteration stopped before it reached its tolerance; the message names a remedy |
+#' | `dropped` | a term or column carries no information and is left out |
 #' | `empty` | a cluster has lost all its points |
-#' | `groups` | a test has nearly as many groups as rows, most likely numbers in the place of labels |
-#' | `unreached` | a gradient is 0, since the result does not depend on an argument that `wrt` names |
-#' | `overflow` | a running sum or a total of integers is `NA`, since it is too large |
+#' | `groups` | a test has nearly as many groups as rows, most likely numbers instead of labels |
+#' | `unreached` | a gradient is 0, because the result does not depend on an argument named in `wrt` |
+#' | `overflow` | a running sum or total of integers is `NA`, because it is too large |
 #'
 #' The message names the argument and the sizes; `conditionCall()` gives the call you made.
 #'
 #' @seealso [tryCatch()], [kernweave_sitrep()]
+#' @concept error handling
+#' @concept exceptions
 #' @name kernweave-conditions
 #' @examples
 #' x <- matrix(0, 4, 3)

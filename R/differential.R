@@ -1,24 +1,27 @@
 # Derivatives of formulas, pair by pair: formulas again, to be reduced like others.
 
-#' Derivatives of a formula, pair by pair
+#' Derivatives of a formula at each pair
 #'
-#' Where [vjp()] and [jvp()] differentiate a reduction, these differentiate the formula itself at each pair: the result
-#' is lazy, and has the axes of `F` even where the derivative is constant. Every operation has both modes, so that these
-#' can be taken of any formula and nested. \describe{
+#' Differentiate the formula itself at each pair, whereas [vjp()] and [jvp()] differentiate a reduction. Use them for
+#' kernels with derivatives in them: scores, Laplacians, divergences. The result is lazy, and has the axes of `F` even
+#' if the derivative is constant. Every operation has both modes, so these work for any formula and can be nested.
+#' \describe{
 #' \item{`lazy_gradient`}{reverse mode: the derivative of the inner product of `cotangent` and `F`, shaped like `wrt`}
-#' \item{`lazy_derivative`}{forward mode: of `F` along `tangent`, shaped like `F`}
-#' \item{`grad_matrix`}{all derivatives of the components of `F`, by columns: first those in the first component of
-#' `wrt`}
-#' \item{`divergence`}{the sum of the derivatives of each component of `F` in the same one of `wrt`}
+#' \item{`lazy_derivative`}{forward mode: the derivative of `F` along `tangent`, shaped like `F`}
+#' \item{`grad_matrix`}{the Jacobian by columns: first the derivatives of all components of `F` with respect to the
+#'   first component of `wrt`}
+#' \item{`divergence`}{the sum of the derivatives of each component of `F` with respect to the same component of `wrt`}
 #' \item{`laplacian`}{the divergence of the gradient of a formula of one component}
-#' \item{`operator_trace`, `operator_adjoint`}{of the linear map that takes `wrt` to `F`}
+#' \item{`operator_trace`, `operator_adjoint`}{trace and adjoint of the linear map from `wrt` to `F`}
 #' }
 #'
 #' @param F a lazy tensor
 #' @param wrt an operand made by [Vi()], [Vj()] or [Pm()] that `F` reads along its own axis
-#' @param cotangent,tangent,u lazy tensors, or numbers: one, or as many as there are components
+#' @param cotangent,tangent,u lazy tensors, or numbers: one, or one per component
 #' @return A lazy tensor.
 #' @seealso [vjp()] for derivatives of reductions
+#' @concept Jacobian
+#' @concept Stein kernel
 #' @name pair-derivatives
 #' @examples
 #' x <- Vi(matrix(runif(30), 10, 3), name = "x")

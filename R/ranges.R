@@ -2,17 +2,21 @@
 
 #' Blocks of pairs
 #'
-#' Describes which pairs exist by blocks: points along i and along j lie in ranges, and a block is all pairs of a range
-#' of one with a range of the other. Given to [restrict()], only these blocks are computed, whatever their sizes.
+#' Describes which pairs of points exist, in blocks: points along i and along j are divided into ranges, and a block is
+#' all pairs of one range of i with one of j. Pass the result to [restrict()] to compute only these blocks, for instance
+#' pairs of nearby clusters.
 #'
-#' @param i_blocks,j_blocks ranges of the points, one after the other or with gaps, without overlap: a matrix of two
-#'   columns with the first and the last point of each range, as [cluster_ranges()] makes them; a vector of lengths; or
-#'   a factor, whose runs are the ranges. Of a matrix whose last point comes before its first, the range is empty
-#' @param pairs which blocks exist: a logical matrix with a row for each range of i and a column for each range of j,
-#'   which may be sparse; or a matrix of two columns, numbers of ranges of i and of j. A block named twice is one
-#' @param dim numbers of points along i and j, where ranges by first and last do not cover all points; else known
+#' @param i_blocks,j_blocks ranges of the points, in order and without overlap, gaps allowed: a matrix of two columns
+#'   with the first and last point of each range, as made by [cluster_ranges()]; a vector of lengths; or a factor, whose
+#'   runs are the ranges. A range whose last point comes before its first is empty
+#' @param pairs which blocks exist: a logical matrix, possibly sparse, with a row for each range of i and a column for
+#'   each range of j; or a matrix of two columns with the numbers of the ranges of i and j. A block named twice counts
+#'   once
+#' @param dim numbers of points along i and j, needed if ranges given by first and last point do not cover all points
 #' @return An object of class `kernweave_ranges`.
 #' @seealso [restrict()], [grid_cluster()] and others for making clusters
+#' @concept block sparse
+#' @concept tapering
 #' @export
 #' @examples
 #' # two ranges of 3 and 2 points, of which the first meets itself and the second all
@@ -173,25 +177,27 @@ print.kernweave_ranges <- function(x, ...) {
 
 #' Clusters of points, for blocks of pairs
 #'
-#' What makes [ranges()]: labels of points, the points sorted by them, ranges and centres of the clusters.
-#' \describe{
-#' \item{`grid_cluster`}{labels by a grid of cubes: 1, 2, ... for the cubes that have points, in the order of their
-#'   places}
-#' \item{`sort_by_cluster`}{points in the order of their labels}
-#' \item{`cluster_ranges`}{first and last point of each cluster, of points that are sorted}
+#' These functions prepare [ranges()]: they label points by cluster, sort them by label, and give the ranges and
+#' centroids of the clusters. \describe{
+#' \item{`grid_cluster`}{labels points by the cell of a regular grid they fall in: 1, 2, ... for the cells that have
+#'   points, in order of position}
+#' \item{`sort_by_cluster`}{sorts points by their labels}
+#' \item{`cluster_ranges`}{first and last point of each cluster, for sorted points}
 #' \item{`cluster_centroids`}{weighted means of the points of each cluster}
 #' }
 #' Labels may come from anywhere: `kmeans(x, 50)$cluster`, `cutree()`, or a factor.
 #'
 #' @param x a matrix with a row for each point, or a vector
-#' @param eps the side of a cube, or one for each column
+#' @param eps the side length of a cell, or one for each column
 #' @param labels the cluster of each point: a factor, whole numbers or strings
 #' @param weights numbers, one for each point, or `NULL`
 #' @return For `grid_cluster` whole numbers. For `sort_by_cluster` a list: `x`, `labels`, and the `order` by which they
-#'   were sorted, so that `result[order(sorted$order)]` has results in the order of the data. For `cluster_ranges` a
-#'   matrix of two columns, for `cluster_centroids` one of as many as `x` has, both with a row for each cluster, in the
-#'   order in which they lie.
+#'   were sorted; `result[order(sorted$order)]` puts results back in the order of the data. For `cluster_ranges` a
+#'   matrix of two columns, for `cluster_centroids` one with the columns of `x`; both have a row for each cluster, in
+#'   the order of the sorted points.
 #' @seealso [ranges()], [restrict()]
+#' @concept spatial grid
+#' @concept binning
 #' @export
 #' @examples
 #' x <- matrix(runif(200), 100)

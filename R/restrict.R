@@ -1,38 +1,42 @@
 # Which pairs exist: restrict() and its sugar. What is said of pairs becomes a rule (R/pair-rule.R).
 
-#' Say which pairs exist
+#' Compute only some pairs
 #'
-#' A restricted formula has the pairs that are named here, and no others: reductions run over these alone, products and
-#' [as.matrix()][lazy-matrix] have 0 where there is no pair. Whole blocks of pairs that do not exist are never looked
-#' at, so that a tenth of the pairs takes a tenth of the time.
+#' Restricts a formula to some of its pairs: those within groups, those that fulfil a condition, or blocks. Reductions
+#' then run over these pairs only; products and [as.matrix()][lazy-matrix] have 0 for all others. Use it for
+#' within-group sums, leave-one-out sums, time windows and block-sparse kernels. Blocks without pairs are skipped, so a
+#' tenth of the pairs takes a tenth of the time.
 #'
-#' The restriction travels with the formula: through arithmetic, `t()`, `%*%`, all reductions, [vjp()] and [gradient()],
-#' [solve()][solve.lazy_tensor] and other operators. `dim()` stays what it was. A point without pairs has what a
-#' reduction has of no points: a sum of 0, a minimum of `Inf`, a mean of `NaN`, `NA` for a place. Where several
-#' arguments are given, or a restricted formula is restricted again, pairs are those that all of them leave. Two
-#' formulas that are restricted to different pairs cannot meet in arithmetic; one that is not restricted takes over the
-#' other's pairs.
+#' The restriction stays with the formula: through arithmetic, `t()`, `%*%`, all reductions, [vjp()] and [gradient()],
+#' [solve()][solve.lazy_tensor] and other operators. `dim()` does not change. A point without pairs gets the value of a
+#' reduction of nothing: a sum of 0, a minimum of `Inf`, a mean of `NaN`, `NA` for a position. If several arguments are
+#' given, or a restricted formula is restricted again, only pairs that satisfy all restrictions remain. Two formulas
+#' with different restrictions cannot be combined in arithmetic; an unrestricted one takes over the restriction of the
+#' other.
 #'
 #' @section Groups:
-#' With `by`, points i and j are a pair where they are of the same group. Groups may be of any size and in any order;
-#' points need not be sorted, and results come in the order of the data. `Vi(x, by = g)` says the same of the points
-#' along i, and `Vj(y, by = h)` of those along j.
+#' With `by`, points i and j form a pair if they are of the same group. Groups may have any size; points need not be
+#' sorted, and results come in the order of the data. `Vi(x, by = g)` does the same for the points along i, and
+#' `Vj(y, by = h)` for those along j.
 #'
 #' @section Conditions:
-#' `where` is a logical formula, of [row_index()][Vi] and [col_index()][Vi], of data, or of both:
+#' `where` is a logical formula of [row_index()][Vi] and [col_index()][Vi], of data, or of both:
 #' `where = row_index() < col_index()`, `where = abs(row_index() - col_index()) < 10`, `where = Vj(time) < Vi(time)`.
-#' Blocks in which it is false for all pairs are found by its bounds and skipped: sort points by what a condition
-#' compares. Or it is a matrix with a row for each i and a column for each j: a logical one, or a sparse one of the
-#' Matrix package, of which the entries that are kept exist, whatever their value.
+#' Blocks in which it is false for all pairs are detected from bounds and skipped, so sort the points by the variable in
+#' the condition. `where` may also be a matrix with a row for each i and a column for each j: a logical one, or a sparse
+#' one of the Matrix package, whose stored entries are the pairs, whatever their value.
 #'
 #' @param F a lazy tensor, which may be complex
-#' @param by groups of the points: `list(g, h)`, of the points along i and those along j, or `g` for both. Factors,
-#'   whole numbers or strings, without `NA`
+#' @param by groups of the points: `list(g, h)` for the points along i and along j, or `g` for both. Factors, whole
+#'   numbers or strings, without `NA`
 #' @param where a logical lazy tensor of one component, or a matrix
-#' @param ranges blocks of pairs, as [ranges()] describes them
+#' @param ranges blocks of pairs, made by [ranges()]
 #' @param exclude_diag `TRUE` leaves out the pairs of a point with itself, i = j
 #' @return `F` with the restriction.
 #' @seealso [ranges()] for block sparsity, [reduction()]; `vignette("pairs")`
+#' @concept leave one out
+#' @concept sparse kernel matrix
+#' @concept within groups
 #' @export
 #' @examples
 #' x <- matrix(runif(60), 20)

@@ -2,25 +2,24 @@
 
 #' Operators and options under the names of rkeops
 #'
-#' For scripts written for rkeops. `keops_kernel()` makes an operator of a text formula, called with a list of data and
-#' `inner_dim`: `"col"` where points are rows, `"row"` where they are columns. The text means what it means in KeOps:
-#' places are counted from 0 (`Elem`, `Extract`, `OneHot`, `ArgMax`, `Var(3,1,0)`) and matrices and tensors lie by rows
-#' (`MatVecMult`, `TensorProd`, `TensorDot`, `GradMatrix`); in [kernel_op()] they are counted from 1 and lie by columns.
-#' Row numbers that a reduction gives are counted from 1 all the same, as R indexes by them.
+#' Run scripts written for rkeops. `keops_kernel()` makes an operator from a text formula; call it with a list of data
+#' and `inner_dim`: `"col"` if points are rows, `"row"` if they are columns. The text means what it means in KeOps:
+#' positions count from 0 (`Elem`, `Extract`, `OneHot`, `ArgMax`, `Var(3,1,0)`) and matrices and tensors are stored by
+#' rows (`MatVecMult`, `TensorProd`, `TensorDot`, `GradMatrix`); in [kernel_op()] they count from 1 and are stored by
+#' columns. Row numbers in results always count from 1, as R indexes.
 #'
-#' `keops_grad()` makes of an operator that of its gradient in one variable, which takes one more input: numbers shaped
-#' like the result of the operator. Unlike rkeops', this is the gradient of the sum of these numbers times the result,
-#' and has the shape of the variable.
+#' `keops_grad()` turns an operator into the operator of its gradient with respect to one variable, which takes one more
+#' input: numbers shaped like the result. Unlike in rkeops, this is the gradient of the sum of these numbers times the
+#' result, and has the shape of the variable.
 #'
-#' The helpers set options of this package ([kernweave_options()]) and say which, unless `rkeops_disable_verbosity()`
-#' was called: computations are in float64 unless told otherwise, and nothing is compiled on a CPU, so that there is no
-#' folder of compiled formulas to look after. Without a GPU that can be used, `rkeops_use_gpu()` says so and leaves it
-#' to the CPU.
+#' The helpers set options of this package ([kernweave_options()]) and print which, unless `rkeops_disable_verbosity()`
+#' was called. Computations are in float64 by default. Nothing is compiled on a CPU, so there is no folder of compiled
+#' formulas to manage. If there is no usable GPU, `rkeops_use_gpu()` says so and the CPU is used.
 #'
 #' @param formula text of a formula with its reduction, such as `"Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)"`
 #' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)")`
-#' @param sum_scheme not used: sums are always exact to rounding, tile by tile
-#' @param operator what `keops_kernel()`, `keops_grad()` or [kernel_op()] made
+#' @param sum_scheme not used: sums are always accurate to rounding, tile by tile
+#' @param operator an operator made by `keops_kernel()`, `keops_grad()` or [kernel_op()]
 #' @param var name of a variable of the operator, or its position counted from 0
 #' @param input a list of options by name: `backend` ("CPU" or "GPU"), `device_id`, `precision`, `verbosity`
 #' @param option names of options; all of them by default
@@ -28,13 +27,14 @@
 #' @param ncore number of threads; 0 or `NULL` for as many as there are cores
 #' @param verbose print the situation report ([kernweave_sitrep()])?
 #' @param x any object; for `elemT()` a lazy tensor of one component, or a number
-#' @param m,n the place of that component, counted from 1 as everywhere in R, among `n`
+#' @param m,n position of that component among `n`, counted from 1 as everywhere in R
 #' @return For the first two a function of `input`, a list of data, and `inner_dim`; for `get_rkeops_options()` the
-#'   value of one option, or a list of several; for `check_rkeops()`, whether a small sum comes out right; for what
-#'   begins with `is.`, `TRUE` or `FALSE`: `is.LazyParameter()` is there for one parameter of one component,
+#'   value of one option, or a list of several; for `check_rkeops()`, whether a small sum is correct; for functions that
+#'   start with `is.`, `TRUE` or `FALSE`: `is.LazyParameter()` for a single parameter of one component,
 #'   `is.LazyVector()` for formulas with a parameter, `is.LazyMatrix()` for those with points; for `elemT()` the
-#'   component among zeros; else nothing.
+#'   component among zeros; otherwise nothing.
 #' @seealso [kernel_op()], `vignette("coming-from-keops")`
+#' @concept pykeops
 #' @name rkeops
 #' @examples
 #' op <- keops_kernel("Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)",

@@ -1,30 +1,35 @@
 # Roots of covariance matrices: what random numbers are multiplied by to be draws.
 
-#' A root of a kernel matrix
+#' Square root of a kernel matrix
 #'
-#' `root_op(K, ridge)` is an operator M with `M M' = K + ridge`, so that `M %*% w` with independent standard normal
-#' numbers `w` is a draw of N(0, K + ridge), which is what [simulate()][simulate.lazy_tensor] returns. It is *a* root,
-#' not the symmetric one: the quickest to multiply by. Up to 2000 points it is a Cholesky factor. Beyond, with the
-#' [preconditioner()] `P^-1 = G G'`, it is `G'^-1 (G' (K + ridge) G)^(1/2)`, whose inner root is computed by a Lanczos
-#' process that takes ten steps or so. With `precondition = FALSE`, or for operators of other kinds, it is the symmetric
-#' square root, in as many steps as it needs.
+#' `root_op(K, ridge)` is an operator M with `M M' = K + ridge`. Use it to draw from a multivariate normal distribution:
+#' `M %*% w`, with independent standard normal numbers `w`, is a draw from N(0, K + ridge), as
+#' [simulate()][simulate.lazy_tensor] returns it.
 #'
-#' A matrix that is only semidefinite, as that of a smooth kernel without a ridge is to rounding, has a root as well.
-#' Where at most 2000 landmarks leave no more of it than `tol` allows, these are the root: a matrix with a column for
-#' each, and a diagonal with the root of the ridge beside it. So are operators that are a [lowrank()] and a diagonal.
-#' `ncol(M)` tells how many random numbers a draw takes.
+#' M is *a* square root, not the symmetric one: the one that is fastest to multiply by. Up to 2000 points it is a
+#' Cholesky factor. Beyond, with the [preconditioner()] `P^-1 = G G'`, it is `G'^-1 (G' (K + ridge) G)^(1/2)`, whose
+#' inner square root is computed by the Lanczos method in about ten steps. With `precondition = FALSE`, or for other
+#' operators, it is the symmetric square root, in as many steps as needed.
+#'
+#' A matrix that is only semidefinite, such as (to rounding) that of a smooth kernel without a ridge, has a square root
+#' as well. If at most 2000 landmarks reproduce it within `tol`, M has one column for each of them, and next to these a
+#' diagonal with the square root of the ridge. The same holds for operators that are a [lowrank()] plus a diagonal.
+#' `ncol(M)` is the number of random numbers a draw takes.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, an operator (see [identity_op()]), or a
 #'   matrix; symmetric and positive semidefinite
-#' @param ridge a number, or one for each point, added to the diagonal
-#' @param tol how far a product may be off, relative to it
+#' @param ridge a number, or one for each point, added to the diagonal (noise variance)
+#' @param tol relative error allowed for a product
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
-#' @param maxit the most Lanczos steps
-#' @param basis_mb megabytes that 40 steps of the Lanczos process may take: they decide how many columns share a product
-#' @return An operator, see [linear_op]. A product that did not come as far as `tol` is a warning of class
+#' @param maxit largest number of Lanczos steps
+#' @param basis_mb megabytes for 40 steps of the Lanczos method, which determine how many columns share a product
+#' @return An operator, see [linear_op]. A product that does not reach `tol` gives a warning of class
 #'   `kernweave_warning_convergence`.
 #' @seealso [simulate()][simulate.lazy_tensor], [preconditioner()], [logdet()]
+#' @concept Cholesky factor
+#' @concept multivariate normal samples
+#' @concept Gaussian random field
 #' @export
 #' @examples
 #' x <- matrix(runif(9000), 3000)

@@ -1,12 +1,13 @@
 # What this installation is, and what it lacks.
 
-#' Situation report
+#' Report on this installation
 #'
-#' Versions, what `configure` chose at installation, devices, how many cores are used, options, and one line for each
-#' problem with its remedy. Paste it into a bug report.
+#' Shows versions, what `configure` chose at installation, devices, the number of cores used, options, and for each
+#' problem found one line with its remedy. Paste it into a bug report.
 #'
 #' @return An object of class `kernweave_sitrep`.
 #' @seealso [kernweave_options()], [explain()]
+#' @concept session information
 #' @export
 #' @examples
 #' kernweave_sitrep()

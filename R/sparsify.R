@@ -6,31 +6,34 @@
 
 #' Leave out small values of a kernel
 #'
-#' `sparsify(F)` is `F` restricted to the pairs of points whose values may be larger than `tol` times the largest one.
-#' They are computed exactly; what is left out is never looked at. It pays where a kernel decays, or is 0 from some
-#' distance on, well within the reach of the points, in any number of dimensions.
+#' Restricts a kernel to the pairs of points whose values may exceed `tol` times the largest one; these are computed
+#' exactly, and all others are skipped. Use it for kernels that decay, or are 0 beyond some distance, well within the
+#' extent of the points, in any number of dimensions.
 #'
-#' `F` must be a formula of one distance, as [approximate()] takes it, of points with any number of components; factors
-#' of a row or a column alone may stand beside it. Points are put into boxes, halves of halves by medians, as tight as
-#' they fit. The formula is bounded on stretches of the distance by the rules of its operations, whichever it has: pairs
-#' of boxes whose distances all have small values are left out. Operations that have no such rule keep their pairs.
+#' `F` must be a formula of one distance, as for [approximate()], of points with any number of components; factors that
+#' depend on the row or the column alone are allowed. Points are sorted into tight boxes by repeated halving at medians.
+#' The formula is bounded on intervals of the distance by interval arithmetic, and pairs of boxes whose distances all
+#' have small values are left out. If an operation has no rule for bounds, its pairs are kept.
 #'
-#' *What is promised:* no value that is left out is larger than `tol * max|F|`, where `max|F|` is the largest value of
-#' the formula at distances that these points can have, as samples find it, times the largest factors; or, with
-#' `relative = FALSE`, larger than `tol`. So a sum over j of `F` times b is off by no more than that times `sum|b|` over
-#' the pairs left out, which `error_bound()` gives row by row. With `tol = 0` all values that are not 0 are kept.
+#' *Guarantee:* no value left out is larger than `tol * max|F|`, where `max|F|` is the largest value of the formula over
+#' distances possible for these points, as found from samples, times the largest factors; or, with `relative = FALSE`,
+#' larger than `tol`. So the error of a sum over j of `F` times b is at most that times `sum|b|` over the pairs left
+#' out; `error_bound()` gives this row by row. With `tol = 0` all nonzero values are kept.
 #'
-#' What comes back is a lazy tensor whose pairs are restricted ([restrict()]): all reductions, products,
-#' [solve()][solve.lazy_tensor] and gradients know it. They run over the pairs that are left: to a sum, small values
-#' make no difference, but `min` or `logsumexp` of all pairs would meet them. In a gradient, which pairs there are does
-#' not change with the points. Systems have the preconditioner of the formula with all its pairs.
+#' The result is a lazy tensor with restricted pairs ([restrict()]), which all reductions, products,
+#' [solve()][solve.lazy_tensor] and gradients respect. Small values do not matter for sums, but `min` or `logsumexp`
+#' over all pairs would differ. In a gradient, the set of pairs does not change with the points. Linear systems use the
+#' preconditioner of the formula with all pairs.
 #'
-#' @param F a lazy tensor of one component over points along i and j that have their data; other restrictions than by
-#'   ranges may have been made
-#' @param tol up to which size values may be left out
-#' @param relative is `tol` a share of the largest value?
+#' @param F a lazy tensor of one component over points along i and j that have their data. It may be restricted, but not
+#'   by ranges
+#' @param tol size up to which values may be left out
+#' @param relative is `tol` relative to the largest value?
 #' @return `F` with the restriction.
 #' @seealso [approximate()] for sums over all pairs in up to three dimensions, [restrict()], [error_bound()]
+#' @concept compactly supported kernel
+#' @concept covariance tapering
+#' @concept sparse matrix
 #' @export
 #' @examples
 #' x <- matrix(runif(20000), ncol = 2)

@@ -1,18 +1,21 @@
 # RSpectra's functions for lazy tensors and operators: they hand it their products.
 
-#' Eigenvalues and singular values by RSpectra
+#' Eigenvalues and singular values with RSpectra
 #'
-#' `RSpectra::eigs_sym()`, `eigs()` and `svds()` take lazy tensors and operators as they take functions;
-#' `irlba::irlba()` takes them as they are. [keigen()] is quicker for the largest eigenvalues: it multiplies blocks.
+#' Methods that let `RSpectra::eigs_sym()`, `eigs()` and `svds()` take lazy tensors and operators; `irlba::irlba()`
+#' takes them as they are. For the largest eigenvalues [keigen()] is faster, because it multiplies several vectors at a
+#' time.
 #'
 #' @param A a lazy tensor of one component, or a [linear_op]
 #' @param k how many
 #' @param which,opts as in RSpectra
-#' @param sigma must be `NULL`: shifted and inverted systems are `function_op()`s of `solve()`
+#' @param sigma must be `NULL`. For shifted and inverted systems pass a [function_op()] that calls `solve()`
 #' @param nu,nv numbers of singular vectors
-#' @param ... handed on
+#' @param ... passed on
 #' @return As in RSpectra.
 #' @seealso [keigen()]
+#' @concept singular value decomposition
+#' @concept Lanczos
 #' @name spectra
 #' @examples
 #' if (requireNamespace("RSpectra", quietly = TRUE)) {
