@@ -11,179 +11,162 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 
 #' Operations on lazy tensors
 #'
-#' The functions of the usage above can be called; the others in the list stand behind operators and
-#' functions of base R, or in text formulas. All stay lazy. A number, or as many numbers
-#' as there are components, may stand for an argument.
+#' Build formulas from distances, norms, special functions and linear algebra on components that base R has no
+#' name for. The result stays lazy. One number, or one per component, may stand for an argument.
 #'
-#' Of numbers alone the functions give the value at once: element by element where components do not meet, as in
-#' \code{relu(-2:2)}; else a vector holds the components of one point, as in
+#' Call the functions under Usage; the others in the list below stand behind operators and functions of base R,
+#' or appear in text formulas.
+#'
+#' If all arguments are numbers, the functions return numbers at once: element by element if the operation is
+#' element-wise, as in \code{relu(-2:2)}; otherwise a vector holds the components of one point, as in
 #' \code{sqdist(c(1, 2), c(4, 6))}.
 #'
 #' @section All operations:
-#' With the name in text formulas, the value for components \code{x}, \code{y}, \code{z}, and the derivative,
-#' where \code{g} is what flows back into the result \code{r}. \describe{
-#' \item{\code{add}, \code{Add}}{Sum of two values. (\code{+} in R) \code{x + y}. Given \code{g}, back flow \code{g}
-#' and \code{g}.}
-#' \item{\code{subtract}, \code{Subtract}}{Difference of two values. (\code{-} in R) \code{x - y}. Given \code{g}, back
-#' flow \code{g} and \code{-g}.}
-#' \item{\code{multiply}, \code{Mult}}{Product of two values. (\code{*} in R) \code{x * y}. Given \code{g}, back flow
-#' \code{g * y} and \code{g * x}.}
-#' \item{\code{divide}, \code{Divide}}{Quotient of two values. (\code{/} in R) \code{x/y}. Given \code{g}, back flow
-#' \code{g * inv(y)} and \code{-g * r * inv(y)}.}
-#' \item{\code{inv}, \code{Inv}}{Inverse of a value. \code{1/x}. Given \code{g}, back flow \code{-g * square(r)}.}
-#' \item{\code{minus}, \code{Minus}}{Opposite of a value. \code{-x}. Given \code{g}, back flow \code{-g}.}
-#' \item{\code{square}, \code{Square}}{Square of a value. \code{square(x)}. Given \code{g}, back flow \code{2 * g *
-#' x}.}
-#' \item{\code{mod}, \code{Mod}}{Remainder, with the sign of y. (\code{\%\%} in R) \code{modulo(x, y)}. Given \code{g},
-#' back flow \code{g} and \code{-g * int_div(x, y)}.}
+#' Each entry has the names in R and in text formulas, the value for components \code{x}, \code{y},
+#' \code{z}, and the gradient with respect to each of these, where \code{g} is the gradient with respect to
+#' the result \code{r}. \describe{
+#' \item{\code{add}, \code{Add}}{Sum of two values. (\code{+} in R) \code{x + y}. Gradient \code{g}, \code{g}.}
+#' \item{\code{subtract}, \code{Subtract}}{Difference of two values. (\code{-} in R) \code{x - y}. Gradient \code{g},
+#' \code{-g}.}
+#' \item{\code{multiply}, \code{Mult}}{Product of two values. (\code{*} in R) \code{x * y}. Gradient \code{g * y},
+#' \code{g * x}.}
+#' \item{\code{divide}, \code{Divide}}{Quotient of two values. (\code{/} in R) \code{x/y}. Gradient \code{g * inv(y)},
+#' \code{-g * r * inv(y)}.}
+#' \item{\code{inv}, \code{Inv}}{Inverse of a value. \code{1/x}. Gradient \code{-g * square(r)}.}
+#' \item{\code{minus}, \code{Minus}}{Negative of a value. \code{-x}. Gradient \code{-g}.}
+#' \item{\code{square}, \code{Square}}{Square of a value. \code{square(x)}. Gradient \code{2 * g * x}.}
+#' \item{\code{mod}, \code{Mod}}{Remainder, with the sign of y. (\code{\%\%} in R) \code{modulo(x, y)}. Gradient
+#' \code{g}, \code{-g * int_div(x, y)}.}
 #' \item{\code{int_div}, \code{IntDiv}}{Whole part of a quotient, rounded down. (\code{\%/\%} in R) \code{floor(x/y)}.
-#' No gradient flows back.}
+#' No gradient.}
 #' \item{\code{max2}, \code{Max2}}{The larger of two values; NaN if one is. \code{select(x < y || is_nan(y), y, x)}.
-#' Given \code{g}, back flow \code{lazy_if(less_than(x, y), 0, g)} and \code{lazy_if(less_than(x, y), g, 0)}.}
+#' Gradient \code{lazy_if(less_than(x, y), 0, g)}, \code{lazy_if(less_than(x, y), g, 0)}.}
 #' \item{\code{min2}, \code{Min2}}{The smaller of two values; NaN if one is. \code{select(y < x || is_nan(y), y, x)}.
-#' Given \code{g}, back flow \code{lazy_if(less_than(y, x), 0, g)} and \code{lazy_if(less_than(y, x), g, 0)}.}
-#' \item{\code{clamp}, \code{Clamp}}{x kept between y and z. \code{select(x < y, y, select(z < x, z, x))}. Given
-#' \code{g}, back flow \code{lazy_if(less_than(x, y), 0, lazy_if(less_than(z, x), 0, g))} and
-#' \code{lazy_if(less_than(x, y), g, 0)} and \code{lazy_if(less_than(x, y), 0, lazy_if(less_than(z, x), g, 0))}.}
-#' \item{\code{exp}, \code{Exp}}{Exponential. \code{exp(x)}. Given \code{g}, back flow \code{g * r}.}
-#' \item{\code{log}, \code{Log}}{Natural logarithm. \code{log(x)}. Given \code{g}, back flow \code{g/x}.}
+#' Gradient \code{lazy_if(less_than(y, x), 0, g)}, \code{lazy_if(less_than(y, x), g, 0)}.}
+#' \item{\code{clamp}, \code{Clamp}}{x kept between y and z. \code{select(x < y, y, select(z < x, z, x))}. Gradient
+#' \code{lazy_if(less_than(x, y), 0, lazy_if(less_than(z, x), 0, g))}, \code{lazy_if(less_than(x, y), g, 0)},
+#' \code{lazy_if(less_than(x, y), 0, lazy_if(less_than(z, x), g, 0))}.}
+#' \item{\code{exp}, \code{Exp}}{Exponential. \code{exp(x)}. Gradient \code{g * r}.}
+#' \item{\code{log}, \code{Log}}{Natural logarithm. \code{log(x)}. Gradient \code{g/x}.}
 #' \item{\code{sqrt}, \code{Sqrt}}{Square root. Its derivative at 0 is taken to be 0, so that a norm is differentiable
-#' at coincident points. \code{sqrt(x)}. Given \code{g}, back flow \code{0.5 * g * rsqrt(x)}.}
+#' at coincident points. \code{sqrt(x)}. Gradient \code{0.5 * g * rsqrt(x)}.}
 #' \item{\code{rsqrt}, \code{Rsqrt}}{Inverse square root, 0 at 0 (while `1 / sqrt(x)` is Inf there). \code{rsqrt(x)}.
-#' Given \code{g}, back flow \code{-0.5 * g * (r * square(r))}.}
-#' \item{\code{inv_sqrt}, \code{InvSqrt}}{`1 / sqrt(x)`, Inf at 0. \code{inverse_sqrt(x)}. Given \code{g}, back flow
-#' \code{-0.5 * g * (r * square(r))}.}
-#' \item{\code{exp2}, \code{Exp2}}{Power of two. \code{exp2(x)}. Given \code{g}, back flow \code{0.693147180559945 *
-#' g * r}.}
-#' \item{\code{exp2_minus}, \code{Exp2Minus}}{Power of two of the opposite, for values that are not negative.
-#' \code{exp2_minus(x)}. Given \code{g}, back flow \code{-0.693147180559945 * g * r}.}
-#' \item{\code{sin}, \code{Sin}}{Sine. \code{sin(x)}. Given \code{g}, back flow \code{g * cos(x)}.}
-#' \item{\code{cos}, \code{Cos}}{Cosine. \code{cos(x)}. Given \code{g}, back flow \code{-g * sin(x)}.}
-#' \item{\code{tan}, \code{Tan}}{Tangent. \code{sin(x)/cos(x)}. Given \code{g}, back flow \code{g * (1 + square(r))}.}
-#' \item{\code{sinpi}, \code{SinPi}}{Sine of pi times x. \code{sinpi(x)}. Given \code{g}, back flow
-#' \code{3.14159265358979 * g * cospi(x)}.}
-#' \item{\code{cospi}, \code{CosPi}}{Cosine of pi times x. \code{cospi(x)}. Given \code{g}, back flow
-#' \code{-3.14159265358979 * g * sinpi(x)}.}
-#' \item{\code{tanpi}, \code{TanPi}}{Tangent of pi times x. \code{sinpi(x)/cospi(x)}. Given \code{g}, back flow
-#' \code{3.14159265358979 * g * (1 + square(r))}.}
-#' \item{\code{asin}, \code{Asin}}{Arc sine. \code{asin(x)}. Given \code{g}, back flow \code{g * inv_sqrt(1 -
+#' Gradient \code{-0.5 * g * (r * square(r))}.}
+#' \item{\code{inv_sqrt}, \code{InvSqrt}}{`1 / sqrt(x)`, Inf at 0. \code{inverse_sqrt(x)}. Gradient \code{-0.5 * g *
+#' (r * square(r))}.}
+#' \item{\code{exp2}, \code{Exp2}}{Power of two. \code{exp2(x)}. Gradient \code{0.693147180559945 * g * r}.}
+#' \item{\code{exp2_minus}, \code{Exp2Minus}}{2^(-x), for values that are not negative. \code{exp2_minus(x)}. Gradient
+#' \code{-0.693147180559945 * g * r}.}
+#' \item{\code{sin}, \code{Sin}}{Sine. \code{sin(x)}. Gradient \code{g * cos(x)}.}
+#' \item{\code{cos}, \code{Cos}}{Cosine. \code{cos(x)}. Gradient \code{-g * sin(x)}.}
+#' \item{\code{tan}, \code{Tan}}{Tangent. \code{sin(x)/cos(x)}. Gradient \code{g * (1 + square(r))}.}
+#' \item{\code{sinpi}, \code{SinPi}}{Sine of pi times x. \code{sinpi(x)}. Gradient \code{3.14159265358979 * g *
+#' cospi(x)}.}
+#' \item{\code{cospi}, \code{CosPi}}{Cosine of pi times x. \code{cospi(x)}. Gradient \code{-3.14159265358979 * g *
+#' sinpi(x)}.}
+#' \item{\code{tanpi}, \code{TanPi}}{Tangent of pi times x. \code{sinpi(x)/cospi(x)}. Gradient \code{3.14159265358979 *
+#' g * (1 + square(r))}.}
+#' \item{\code{asin}, \code{Asin}}{Arc sine. \code{asin(x)}. Gradient \code{g * inv_sqrt(1 - square(x))}.}
+#' \item{\code{acos}, \code{Acos}}{Arc cosine. \code{acos(x)}. Gradient \code{-g * inv_sqrt(1 - square(x))}.}
+#' \item{\code{atan}, \code{Atan}}{Arc tangent. \code{atan(x)}. Gradient \code{g/(1 + square(x))}.}
+#' \item{\code{lazy_atan2}, \code{Atan2}}{Angle of the point with abscissa y and ordinate x, as atan2(x, y) of base R.
+#' \code{atan2(x, y)}. Gradient \code{g * y/(square(x) + square(y))}, \code{-g * x/(square(x) + square(y))}.}
+#' \item{\code{sinh}, \code{Sinh}}{Hyperbolic sine. \code{sinh(x)}. Gradient \code{g * cosh(x)}.}
+#' \item{\code{cosh}, \code{Cosh}}{Hyperbolic cosine. \code{cosh(x)}. Gradient \code{g * sinh(x)}.}
+#' \item{\code{tanh}, \code{Tanh}}{Hyperbolic tangent. \code{tanh(x)}. Gradient \code{g * (1 - square(r))}.}
+#' \item{\code{asinh}, \code{Asinh}}{Inverse hyperbolic sine. \code{asinh(x)}. Gradient \code{g * inv_sqrt(1 +
 #' square(x))}.}
-#' \item{\code{acos}, \code{Acos}}{Arc cosine. \code{acos(x)}. Given \code{g}, back flow \code{-g * inv_sqrt(1 -
-#' square(x))}.}
-#' \item{\code{atan}, \code{Atan}}{Arc tangent. \code{atan(x)}. Given \code{g}, back flow \code{g/(1 + square(x))}.}
-#' \item{\code{lazy_atan2}, \code{Atan2}}{Angle of the point with abscissa y and ordinate x, as atan2(x, y) has it.
-#' \code{atan2(x, y)}. Given \code{g}, back flow \code{g * y/(square(x) + square(y))} and \code{-g * x/(square(x) +
-#' square(y))}.}
-#' \item{\code{sinh}, \code{Sinh}}{Hyperbolic sine. \code{sinh(x)}. Given \code{g}, back flow \code{g * cosh(x)}.}
-#' \item{\code{cosh}, \code{Cosh}}{Hyperbolic cosine. \code{cosh(x)}. Given \code{g}, back flow \code{g * sinh(x)}.}
-#' \item{\code{tanh}, \code{Tanh}}{Hyperbolic tangent. \code{tanh(x)}. Given \code{g}, back flow \code{g * (1 -
-#' square(r))}.}
-#' \item{\code{asinh}, \code{Asinh}}{Inverse hyperbolic sine. \code{asinh(x)}. Given \code{g}, back flow \code{g *
-#' inv_sqrt(1 + square(x))}.}
-#' \item{\code{acosh}, \code{Acosh}}{Inverse hyperbolic cosine. \code{acosh(x)}. Given \code{g}, back flow \code{g *
+#' \item{\code{acosh}, \code{Acosh}}{Inverse hyperbolic cosine. \code{acosh(x)}. Gradient \code{g *
 #' inv_sqrt(square(x) - 1)}.}
-#' \item{\code{atanh}, \code{Atanh}}{Inverse hyperbolic tangent. \code{atanh(x)}. Given \code{g}, back flow
-#' \code{g/(1 - square(x))}.}
-#' \item{\code{expm1}, \code{Expm1}}{Exponential less 1, exact next to 0. \code{expm1(x)}. Given \code{g}, back flow
-#' \code{g * (r + 1)}.}
-#' \item{\code{log1p}, \code{Log1p}}{Natural logarithm of 1 + x, exact next to 0. \code{log1p(x)}. Given \code{g}, back
-#' flow \code{g/(1 + x)}.}
+#' \item{\code{atanh}, \code{Atanh}}{Inverse hyperbolic tangent. \code{atanh(x)}. Gradient \code{g/(1 - square(x))}.}
+#' \item{\code{expm1}, \code{Expm1}}{Exponential minus 1, accurate near 0. \code{expm1(x)}. Gradient \code{g *
+#' (r + 1)}.}
+#' \item{\code{log1p}, \code{Log1p}}{Natural logarithm of 1 + x, accurate near 0. \code{log1p(x)}. Gradient
+#' \code{g/(1 + x)}.}
 #' \item{\code{log2}, \code{Log2}}{Logarithm to base 2. \code{log(x) * 1.44269504088896}.}
 #' \item{\code{log10}, \code{Log10}}{Logarithm to base 10. \code{log(x) * 0.434294481903252}.}
-#' \item{\code{abs}, \code{Abs}}{Absolute value, with derivative 0 at 0. \code{abs(x)}. Given \code{g}, back flow
-#' \code{g * sign(x)}.}
-#' \item{\code{sign}, \code{Sign}}{Sign: -1, 0 or 1. \code{select(x < 0, -1, select(0 < x, 1, x))}. No gradient flows
-#' back.}
-#' \item{\code{floor}, \code{Floor}}{Largest whole number that is not larger. \code{floor(x)}. No gradient flows back.}
-#' \item{\code{ceiling}, \code{Ceil}}{Smallest whole number that is not smaller. \code{ceiling(x)}. No gradient flows
-#' back.}
-#' \item{\code{trunc}, \code{Trunc}}{Whole part. \code{trunc(x)}. No gradient flows back.}
-#' \item{\code{nearest}, \code{Nearest}}{Nearest whole number, the even one of two. \code{nearest(x)}. No gradient
-#' flows back.}
-#' \item{\code{round}, \code{Round}}{x rounded to y digits behind the point. \code{nearest(x * powf(10, y))/powf(10,
-#' y)}.}
-#' \item{\code{heaviside}, \code{Step}}{1 from 0 on, else 0. \code{select(x < 0, 0, select(0 <= x, 1, x))}. No gradient
-#' flows back.}
-#' \item{\code{relu}, \code{ReLU}}{Positive part, with derivative 1 at 0. \code{select(x < 0, 0, x)}. Given \code{g},
-#' back flow \code{lazy_if(less_than(x, 0), 0, g)}.}
+#' \item{\code{abs}, \code{Abs}}{Absolute value, with derivative 0 at 0. \code{abs(x)}. Gradient \code{g * sign(x)}.}
+#' \item{\code{sign}, \code{Sign}}{Sign: -1, 0 or 1. \code{select(x < 0, -1, select(0 < x, 1, x))}. No gradient.}
+#' \item{\code{floor}, \code{Floor}}{Largest whole number that is not larger. \code{floor(x)}. No gradient.}
+#' \item{\code{ceiling}, \code{Ceil}}{Smallest whole number that is not smaller. \code{ceiling(x)}. No gradient.}
+#' \item{\code{trunc}, \code{Trunc}}{Whole part. \code{trunc(x)}. No gradient.}
+#' \item{\code{nearest}, \code{Nearest}}{Nearest whole number; halves go to the even neighbour. \code{nearest(x)}. No
+#' gradient.}
+#' \item{\code{round}, \code{Round}}{x rounded to y digits after the decimal point. \code{nearest(x * powf(10,
+#' y))/powf(10, y)}.}
+#' \item{\code{heaviside}, \code{Step}}{Step function: 1 from 0 on, else 0. \code{select(x < 0, 0, select(0 <= x, 1,
+#' x))}. No gradient.}
+#' \item{\code{relu}, \code{ReLU}}{Positive part, with derivative 1 at 0. \code{select(x < 0, 0, x)}. Gradient
+#' \code{lazy_if(less_than(x, 0), 0, g)}.}
 #' \item{\code{xlogx}, \code{XLogX}}{x log(x), 0 at 0. Its derivative there is taken to be 0, so that the square of a
-#' distance times its logarithm is differentiable at coincident points. \code{select(x == 0, 0, x * log(x))}. Given
-#' \code{g}, back flow \code{g * lazy_if(equal(x, 0), 0, log(x) + 1)}.}
-#' \item{\code{sinxdivx}, \code{SinXDivX}}{sin(x) / x, 1 at 0. \code{select(x == 0, 1, sin(x)/x)}. Given \code{g}, back
-#' flow \code{g * sinc_slope(x)}.}
-#' \item{\code{sinc_slope}, \code{SincSlope}}{Derivative of sin(x) / x. \code{sinc_slope(x)}. Given \code{g}, back flow
-#' \code{g * lazy_if(equal(x, 0), -1/3, -(sinxdivx(x) + 2 * r/x))}.}
+#' distance times its logarithm is differentiable at coincident points. \code{select(x == 0, 0, x * log(x))}. Gradient
+#' \code{g * lazy_if(equal(x, 0), 0, log(x) + 1)}.}
+#' \item{\code{sinxdivx}, \code{SinXDivX}}{sin(x) / x, 1 at 0. \code{select(x == 0, 1, sin(x)/x)}. Gradient \code{g *
+#' sinc_slope(x)}.}
+#' \item{\code{sinc_slope}, \code{SincSlope}}{Derivative of sin(x) / x. \code{sinc_slope(x)}. Gradient \code{g *
+#' lazy_if(equal(x, 0), -1/3, -(sinxdivx(x) + 2 * r/x))}.}
 #' \item{\code{sinc}, \code{Sinc}}{sin(pi x) / (pi x), 1 at 0. \code{sinxdivx(3.14159265358979 * x)}.}
-#' \item{\code{sigmoid}, \code{Sigmoid}}{Logistic function. \code{1/(1 + exp(-x))}. Given \code{g}, back flow \code{g *
-#' r * (1 - r)}.}
-#' \item{\code{softplus}, \code{Softplus}}{Logarithm of 1 + exp(x), without overflow. \code{softplus(x)}. Given
-#' \code{g}, back flow \code{g * sigmoid(x)}.}
-#' \item{\code{erf}, \code{Erf}}{Error function. \code{erf(x)}. Given \code{g}, back flow \code{1.12837916709551 * g *
+#' \item{\code{sigmoid}, \code{Sigmoid}}{Logistic function. \code{1/(1 + exp(-x))}. Gradient \code{g * r * (1 - r)}.}
+#' \item{\code{softplus}, \code{Softplus}}{Logarithm of 1 + exp(x), without overflow. \code{softplus(x)}. Gradient
+#' \code{g * sigmoid(x)}.}
+#' \item{\code{erf}, \code{Erf}}{Error function. \code{erf(x)}. Gradient \code{1.12837916709551 * g *
 #' exp(-square(x))}.}
-#' \item{\code{erfc}, \code{Erfc}}{1 less the error function, exact where that is small. \code{erfc(x)}. Given
-#' \code{g}, back flow \code{-1.12837916709551 * g * exp(-square(x))}.}
-#' \item{\code{lgamma}, \code{Lgamma}}{Logarithm of the absolute value of the gamma function. \code{lgamma(x)}. Given
-#' \code{g}, back flow \code{g * digamma(x)}.}
-#' \item{\code{gamma}, \code{Gamma}}{Gamma function. \code{gamma(x)}. Given \code{g}, back flow \code{g * r *
-#' digamma(x)}.}
-#' \item{\code{digamma}, \code{Digamma}}{Derivative of lgamma(x). \code{digamma(x)}. Given \code{g}, back flow
-#' \code{g * trigamma(x)}.}
-#' \item{\code{trigamma}, \code{Trigamma}}{Second derivative of lgamma(x). \code{trigamma(x)}. Given \code{g}, back
-#' flow \code{g * polygamma(x, 2)}.}
+#' \item{\code{erfc}, \code{Erfc}}{1 minus the error function, accurate where that is small. \code{erfc(x)}. Gradient
+#' \code{-1.12837916709551 * g * exp(-square(x))}.}
+#' \item{\code{lgamma}, \code{Lgamma}}{Logarithm of the absolute value of the gamma function. \code{lgamma(x)}.
+#' Gradient \code{g * digamma(x)}.}
+#' \item{\code{gamma}, \code{Gamma}}{Gamma function. \code{gamma(x)}. Gradient \code{g * r * digamma(x)}.}
+#' \item{\code{digamma}, \code{Digamma}}{Derivative of lgamma(x). \code{digamma(x)}. Gradient \code{g * trigamma(x)}.}
+#' \item{\code{trigamma}, \code{Trigamma}}{Second derivative of lgamma(x). \code{trigamma(x)}. Gradient \code{g *
+#' polygamma(x, 2)}.}
 #' \item{\code{polygamma}, \code{PolyGamma}}{Derivative of digamma(x) of order y, rounded to a whole number; NaN for
-#' negative x, but of order 0. \code{polygamma(x, y)}. Given \code{g}, back flow \code{g * polygamma(x, y + 1)} and
-#' \code{none()}.}
-#' \item{\code{powf}, \code{Powf}}{Power with any exponent; of a negative number where the exponent is whole. At 0 the
-#' derivative by the exponent is taken to be 0, and so is that by x for exponents from 0 to less than 1, as of a root;
-#' power_below(x, y) is x^(y - 1) but for that. (\code{^} in R) \code{pow(x, y)}. Given \code{g}, back flow \code{g *
-#' y * power_below(x, y)} and \code{lazy_if(equal(x, 0), 0, g * r * log(x))}.}
-#' \item{\code{less_than}, \code{LessThan}}{Is x less than y? (\code{<} in R) \code{x < y}. No gradient flows back.}
-#' \item{\code{less_or_equal}, \code{LessOrEqual}}{Is x at most y? (\code{<=} in R) \code{x <= y}. No gradient flows
-#' back.}
-#' \item{\code{equal}, \code{Equal}}{Is x equal to y? (\code{==} in R) \code{x == y}. No gradient flows back.}
-#' \item{\code{not_equal}, \code{NotEqual}}{Does x differ from y? (\code{!=} in R) \code{differs(x, y)}. No gradient
-#' flows back.}
+#' negative x, except for order 0. \code{polygamma(x, y)}. Gradient \code{g * polygamma(x, y + 1)}, \code{none()}.}
+#' \item{\code{powf}, \code{Powf}}{Power with any exponent; a negative x needs a whole exponent. At x = 0 the
+#' derivative with respect to the exponent is taken to be 0, and so is that with respect to x for exponents from 0 to
+#' less than 1, as for a root; power_below(x, y) is x^(y - 1) except there. (\code{^} in R) \code{pow(x, y)}. Gradient
+#' \code{g * y * power_below(x, y)}, \code{lazy_if(equal(x, 0), 0, g * r * log(x))}.}
+#' \item{\code{less_than}, \code{LessThan}}{Is x less than y? (\code{<} in R) \code{x < y}. No gradient.}
+#' \item{\code{less_or_equal}, \code{LessOrEqual}}{Is x at most y? (\code{<=} in R) \code{x <= y}. No gradient.}
+#' \item{\code{equal}, \code{Equal}}{Is x equal to y? (\code{==} in R) \code{x == y}. No gradient.}
+#' \item{\code{not_equal}, \code{NotEqual}}{Does x differ from y? (\code{!=} in R) \code{differs(x, y)}. No gradient.}
 #' \item{\code{lazy_if}, \code{Select}}{Value of y where the logical x is true, else of z. \code{select(truth(x), y,
-#' z)}. Given \code{g}, back flow \code{none()} and \code{lazy_if(x, g, 0)} and \code{lazy_if(x, 0, g)}.}
-#' \item{\code{sum}, \code{Sum}}{Sum of the components. \code{acc + x}. Given \code{g}, back flow \code{g}.}
-#' \item{\code{scalprod}, \code{Scalprod}}{Inner product of two vectors. (\code{|} in R) \code{acc + x * y}. Given
-#' \code{g}, back flow \code{g * y} and \code{g * x}.}
-#' \item{\code{manhattan}, \code{Manhattan}}{Sum of absolute differences. \code{acc + abs(x - y)}. Given \code{g}, back
-#' flow \code{g * sign(x - y)} and \code{-g * sign(x - y)}.}
-#' \item{\code{sqdist}, \code{SqDist}}{Squared Euclidean distance. \code{acc + square(x - y)}. Given \code{g}, back
-#' flow \code{2 * g * (x - y)} and \code{-2 * g * (x - y)}.}
+#' z)}. Gradient \code{none()}, \code{lazy_if(x, g, 0)}, \code{lazy_if(x, 0, g)}.}
+#' \item{\code{sum}, \code{Sum}}{Sum of the components. \code{acc + x}. Gradient \code{g}.}
+#' \item{\code{scalprod}, \code{Scalprod}}{Inner product of two vectors. (\code{|} in R) \code{acc + x * y}. Gradient
+#' \code{g * y}, \code{g * x}.}
+#' \item{\code{manhattan}, \code{Manhattan}}{Sum of absolute differences. \code{acc + abs(x - y)}. Gradient \code{g *
+#' sign(x - y)}, \code{-g * sign(x - y)}.}
+#' \item{\code{sqdist}, \code{SqDist}}{Squared Euclidean distance. \code{acc + square(x - y)}. Gradient \code{2 * g *
+#' (x - y)}, \code{-2 * g * (x - y)}.}
 #' \item{\code{max}, \code{Max}}{Largest component; NaN if one is. The gradient goes to the first of the largest.
-#' \code{select(acc < x || is_nan(x), x, acc)}. Given \code{g}, back flow \code{lazy_if(equal(onehot(argmax(x),
-#' width(x)), 1), g, 0)}.}
+#' \code{select(acc < x || is_nan(x), x, acc)}. Gradient \code{lazy_if(equal(onehot(argmax(x), width(x)), 1), g, 0)}.}
 #' \item{\code{min}, \code{Min}}{Smallest component; NaN if one is. The gradient goes to the first of the smallest.
-#' \code{select(x < acc || is_nan(x), x, acc)}. Given \code{g}, back flow \code{lazy_if(equal(onehot(argmin(x),
-#' width(x)), 1), g, 0)}.}
-#' \item{\code{sumt}, \code{SumT}}{One component repeated n times, the adjoint of a sum. Given \code{g}, back flow
-#' \code{sum(g)}.}
-#' \item{\code{extract}, \code{Extract}}{The components start, ..., start + length - 1. Given \code{g}, back flow
-#' \code{extractt(g, a0, width(x))}.}
+#' \code{select(x < acc || is_nan(x), x, acc)}. Gradient \code{lazy_if(equal(onehot(argmin(x), width(x)), 1), g, 0)}.}
+#' \item{\code{sumt}, \code{SumT}}{One component repeated n times, the adjoint of a sum. Gradient \code{sum(g)}.}
+#' \item{\code{extract}, \code{Extract}}{The components start, ..., start + length - 1. Gradient \code{extractt(g, a0,
+#' width(x))}.}
 #' \item{\code{extractt}, \code{ExtractT}}{Components placed from start on in a vector of zeros, the adjoint of
-#' extract(). Given \code{g}, back flow \code{extract(g, a0, width(x))}.}
-#' \item{\code{concat}, \code{Concat}}{Components of x followed by those of y. Given \code{g}, back flow
-#' \code{extract(g, 1, width(x))} and \code{extract(g, width(x) + 1, width(y))}.}
+#' extract(). Gradient \code{extract(g, a0, width(x))}.}
+#' \item{\code{concat}, \code{Concat}}{Components of x followed by those of y. Gradient \code{extract(g, 1, width(x))},
+#' \code{extract(g, width(x) + 1, width(y))}.}
 #' \item{\code{argmax}, \code{ArgMax}}{Place of the largest component, the first of several, counted from 1. No
-#' gradient flows back.}
+#' gradient.}
 #' \item{\code{argmin}, \code{ArgMin}}{Place of the smallest component, the first of several, counted from 1. No
-#' gradient flows back.}
-#' \item{\code{pick}, \code{Pick}}{The components at these places, in this order: `F[, , k]` in R. Given \code{g}, back
-#' flow \code{unpick(g, places, width(x))}.}
+#' gradient.}
+#' \item{\code{pick}, \code{Pick}}{The components at these places, in this order: `F[, , k]` in R. Gradient
+#' \code{unpick(g, places, width(x))}.}
 #' \item{\code{unpick}, \code{Unpick}}{Each component added to a vector of zeros at its place, the adjoint of pick().
-#' Given \code{g}, back flow \code{pick(g, places)}.}
-#' \item{\code{onehot}, \code{OneHot}}{n components, 1 at the place that x names, else 0. No gradient flows back.}
-#' \item{\code{matvecmult}, \code{MatVecMult}}{Matrix times vector; x holds the matrix by columns. Given \code{g}, back
-#' flow \code{tensorprod(g, y)} and \code{vecmatmult(g, x)}.}
-#' \item{\code{vecmatmult}, \code{VecMatMult}}{Row vector times matrix; y holds the matrix by columns. Given \code{g},
-#' back flow \code{matvecmult(y, g)} and \code{tensorprod(x, g)}.}
-#' \item{\code{tensorprod}, \code{TensorProd}}{Outer product of two vectors, by columns. Given \code{g}, back flow
-#' \code{matvecmult(g, y)} and \code{vecmatmult(x, g)}.}
+#' Gradient \code{pick(g, places)}.}
+#' \item{\code{onehot}, \code{OneHot}}{n components: 1 at position x, 0 elsewhere. No gradient.}
+#' \item{\code{matvecmult}, \code{MatVecMult}}{Matrix times vector; x holds the matrix by columns. Gradient
+#' \code{tensorprod(g, y)}, \code{vecmatmult(g, x)}.}
+#' \item{\code{vecmatmult}, \code{VecMatMult}}{Row vector times matrix; y holds the matrix by columns. Gradient
+#' \code{matvecmult(y, g)}, \code{tensorprod(x, g)}.}
+#' \item{\code{tensorprod}, \code{TensorProd}}{Outer product of two vectors, by columns. Gradient \code{matvecmult(g,
+#' y)}, \code{vecmatmult(x, g)}.}
 #' \item{\code{matmult}, \code{MatMult}}{Matrix product, both by columns; `inner` is how many columns x and how many
-#' rows y has. Given \code{g}, back flow \code{matmult(g, transpose(y, a0), width(y)/a0)} and
-#' \code{matmult(transpose(x, width(x)/a0), g, width(x)/a0)}.}
+#' rows y has. Gradient \code{matmult(g, transpose(y, a0), width(y)/a0)}, \code{matmult(transpose(x, width(x)/a0), g,
+#' width(x)/a0)}.}
 #' \item{\code{kron}, \code{Kron}}{R's `kronecker()` of two arrays of these dimensions, by columns. \code{kronecker(x,
 #' y, lists)}.}
 #' \item{\code{tensordot}, \code{TensorDot}}{Sum of products of two arrays of these dimensions along pairs of axes;
@@ -198,48 +181,51 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' a1)}.}
 #' \item{\code{elemt}, \code{ElemT}}{One component placed in a vector of zeros; in text formulas. \code{extractt(x, a1,
 #' a0)}.}
-#' \item{\code{softdtw}, \code{SoftDTW_SqDist}}{Soft dynamic time warping: the smoothed least cost of going through the
-#' series x and y side by side, by squared differences; z is the smoothing. For short series: at most 576 pairs of
+#' \item{\code{softdtw}, \code{SoftDTW_SqDist}}{Soft dynamic time warping: the smoothed minimal cost of aligning the
+#' series x and y, in squared differences; z is the smoothing parameter. For short series: at most 576 pairs of
 #' components. \code{soft_dtw(x, y, z)}.}
-#' \item{\code{bspline}, \code{BSpline}}{The basis splines of a degree on the knots x, in ascending order, at y: as
-#' many as there are knots, less the degree and one. \code{b_spline(x, y, a0)}.}
+#' \item{\code{bspline}, \code{BSpline}}{The B-spline basis of a degree with knots x, in ascending order, evaluated at
+#' y: as many values as there are knots, minus the degree, minus one. \code{b_spline(x, y, a0)}.}
 #' \item{\code{normalize}, \code{Normalize}}{A vector divided by its norm, 0 at 0. \code{x * rsqrt(sqnorm2(x))}.}
 #' \item{\code{sqnorm_iso}, \code{SqNormIso}}{Squared norm of y, times x; in text formulas. \code{x * sqnorm2(y)}.}
-#' \item{\code{sqnorm_diag}, \code{SqNormDiag}}{Squared norm of y, each component weighed by that of x; in text
+#' \item{\code{sqnorm_diag}, \code{SqNormDiag}}{Squared norm of y, each component weighted by that of x; in text
 #' formulas. \code{sum(x * square(y))}.}
-#' \item{\code{sym_sqnorm}, \code{SymSqNorm}}{Squared norm of y by the symmetric matrix x; in text formulas.
-#' \code{scalprod(y, matvecmult(x, y))}.}
-#' \item{\code{weighted_sqnorm}, \code{WeightedSqNorm}}{Squared norm of y by a metric x: one number, one for each
+#' \item{\code{sym_sqnorm}, \code{SymSqNorm}}{Squared norm of y in the metric of the symmetric matrix x; in text
+#' formulas. \code{scalprod(y, matvecmult(x, y))}.}
+#' \item{\code{weighted_sqnorm}, \code{WeightedSqNorm}}{Squared norm of y in a metric x: one number, one for each
 #' component, or a symmetric matrix A as `Pm(as.vector(A))`. \code{metric(x, y)}.}
-#' \item{\code{weighted_sqdist}, \code{WeightedSqDist}}{Squared distance of y and z by a metric x, as for
-#' weighted_sqnorm(): that of Mahalanobis. \code{metric(x, y - z)}.}
+#' \item{\code{weighted_sqdist}, \code{WeightedSqDist}}{Squared distance of y and z in a metric x, as for
+#' weighted_sqnorm(): a squared Mahalanobis distance. \code{metric(x, y - z)}.}
 #' \item{\code{euclidean}, \code{Euclidean}}{Euclidean distance. \code{norm2(x - y)}.}
 #' \item{\code{chebyshev}, \code{Chebyshev}}{Largest absolute difference. \code{max(abs(x - y))}.}
-#' \item{\code{minkowski}, \code{Minkowski}}{Distance of Minkowski with exponent z. \code{powf(sum(powf(abs(x - y),
+#' \item{\code{minkowski}, \code{Minkowski}}{Minkowski distance with exponent z. \code{powf(sum(powf(abs(x - y),
 #' z)), 1/z)}.}
-#' \item{\code{cosine}, \code{Cosine}}{1 less the cosine of the angle between two vectors. \code{1 - scalprod(x, y) *
+#' \item{\code{cosine}, \code{Cosine}}{1 minus the cosine of the angle between two vectors. \code{1 - scalprod(x, y) *
 #' rsqrt(sqnorm2(alike(x, y)) * sqnorm2(alike(y, x)))}.}
-#' \item{\code{hellinger}, \code{Hellinger}}{Distance of Hellinger between vectors that are not negative.
-#' \code{sqrt(0.5 * sqdist(sqrt(x), sqrt(y)))}.}
+#' \item{\code{hellinger}, \code{Hellinger}}{Hellinger distance between vectors that are not negative. \code{sqrt(0.5 *
+#' sqdist(sqrt(x), sqrt(y)))}.}
 #' \item{\code{canberra}, \code{Canberra}}{Sum of absolute differences, each as a share of the absolute values.
 #' \code{sum(lazy_if(equal(x, y), 0, abs(x - y)/(abs(x) + abs(y))))}.}
 #' \item{\code{haversine}, \code{Haversine}}{Angle between two points on a sphere, each given by latitude and longitude
 #' in radians; in text formulas. R's function haversine() takes longitude and latitude in degrees. \code{2 *
 #' asin(min2(1, sqrt(square(sin(0.5 * (latitude(x) - latitude(y)))) + cos(latitude(x)) * cos(latitude(y)) *
 #' square(sin(0.5 * (longitude(x) - longitude(y)))))))}.}
-#' \item{\code{matern32}, \code{Matern32}}{Matern's function of 3/2 of a squared distance. Its derivative is as it is
-#' at 0, too, where that of the formula would be 0. \code{(1 + sqrt(x)) * exp(-sqrt(x))}. Given \code{g}, back flow
-#' \code{-0.5 * g * exp(-sqrt(x))}.}
-#' \item{\code{matern52}, \code{Matern52}}{Matern's function of 5/2 of a squared distance, likewise. \code{(1 +
-#' sqrt(x) + x/3) * exp(-sqrt(x))}. Given \code{g}, back flow \code{-(g * matern32(x))/6}.}
+#' \item{\code{matern32}, \code{Matern32}}{Matern function with nu = 3/2 of a squared distance. Its derivative is right
+#' at 0, too, where that of the formula would be 0. \code{(1 + sqrt(x)) * exp(-sqrt(x))}. Gradient \code{-0.5 * g *
+#' exp(-sqrt(x))}.}
+#' \item{\code{matern52}, \code{Matern52}}{The same with nu = 5/2. \code{(1 + sqrt(x) + x/3) * exp(-sqrt(x))}. Gradient
+#' \code{-(g * matern32(x))/6}.}
 #' \item{\code{hypot}, \code{Hypot}}{Hypotenuse. \code{sqrt(square(x) + square(y))}.}
 #' }
 #'
 #' @param x,y,z lazy tensors, or numbers
 #' @param start,length,width,n,inner,dims_x,dims_y,axes_x,axes_y,order,position,degree
-#'   whole numbers, places counted from 1; `dims`, `axes` and `order` are vectors of them
+#'   whole numbers, positions counted from 1; `dims`, `axes` and `order` are vectors of them
 #' @return A lazy tensor; of numbers alone, numbers.
 #' @seealso [lazy-arithmetic] for operators and functions of base R, [ready-kernels], [kernweave_operations()]
+#' @concept distance between points
+#' @concept Mahalanobis distance
+#' @concept special functions
 #' @name lazy-operations
 #' @examples
 #' x <- Vi(matrix(runif(30), 10, 3), name = "x")

@@ -45,8 +45,8 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "prod" = "Prod", "any" = "Any", 
 
 #' Reductions of lazy tensors
 #'
-#' Shortcuts for [reduction()]. `sum`, `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of
-#' base R's functions and take `index` too.
+#' Summarise a formula over i, over j or over both: these functions are shortcuts for [reduction()]. `sum`,
+#' `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of base R's functions and take `index` too.
 #'
 #' @section All reductions:
 #' \describe{
@@ -54,11 +54,11 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "prod" = "Prod", "any" = "Any", 
 #' \item{\code{min}, \code{Min}}{Smallest value; NaN if there is one, Inf over an empty axis.}
 #' \item{\code{logsumexp}, \code{LogSumExp}}{Logarithm of the (weighted) sum of exponentials, without overflow. Where
 #' the result is -Inf its gradient is 0.}
-#' \item{\code{sumsoftmaxweight}, \code{SumSoftMaxWeight}}{Mean of the weights, each counted by the exponential of its
-#' value, without overflow.}
+#' \item{\code{sumsoftmaxweight}, \code{SumSoftMaxWeight}}{Softmax-weighted mean: the mean of `weight`, each weighted
+#' by the exponential of its value, without overflow.}
 #' \item{\code{prod}, \code{Prod}}{Product, 1 over an empty axis.}
 #' \item{\code{Kmin_argKmin}, \code{KMinArgKMin}}{The K smallest values and their row numbers, smallest first; ties go
-#' to the smaller row number, NaN is skipped, Inf and NA pad.}
+#' to the smaller row number, NaN is skipped, missing places are Inf and NA.}
 #' \item{\code{min_argmin}, \code{MinArgMin}}{Smallest value and its row number; NaN is skipped, ties go to the smaller
 #' row number.}
 #' \item{\code{any}, \code{Any}}{Is any value true?}
@@ -67,26 +67,29 @@ summary_rows <- c("sum" = "Sum", "min" = "Min", "prod" = "Prod", "any" = "Any", 
 #' row number.}
 #' \item{\code{argmin}, \code{ArgMin}}{Row number of the smallest value; NaN is skipped, ties go to the smaller row
 #' number, NA if there is none.}
-#' \item{\code{argmax}, \code{ArgMax}}{Row number of the largest value, as that of the smallest.}
+#' \item{\code{argmax}, \code{ArgMax}}{Row number of the largest value, by the same rules as for the smallest.}
 #' \item{\code{argKmin}, \code{ArgKMin}}{Row numbers of the K smallest values, smallest first; ties go to the smaller
-#' row number, NaN is skipped, NA pads.}
-#' \item{\code{Kmin}, \code{KMin}}{The K smallest values, smallest first; NaN is skipped, Inf pads.}
+#' row number, NaN is skipped, missing places are NA.}
+#' \item{\code{Kmin}, \code{KMin}}{The K smallest values, smallest first; NaN is skipped, missing places are Inf.}
 #' \item{\code{Kmax_argKmax}, \code{KMaxArgKMax}}{The K largest values and their row numbers, largest first.}
 #' \item{\code{argKmax}, \code{ArgKMax}}{Row numbers of the K largest values, largest first.}
-#' \item{\code{Kmax}, \code{KMax}}{The K largest values, largest first; NaN is skipped, -Inf pads.}
+#' \item{\code{Kmax}, \code{KMax}}{The K largest values, largest first; NaN is skipped, missing places are -Inf.}
 #' \item{\code{mean}, \code{Mean}}{Mean, NaN over an empty axis.}
-#' \item{\code{variance}, \code{Variance}}{Variance of the terms as a sample, NaN for fewer than two.}
+#' \item{\code{variance}, \code{Variance}}{Sample variance of the terms, NaN for fewer than two.}
 #' \item{\code{all}, \code{All}}{Is every value true?}
 #' \item{\code{count}, \code{Count}}{How many values are true.}
 #' }
 #'
 #' @param F a lazy tensor
-#' @param index the axis folded away: `"i"`, `"j"` or `"ij"`
+#' @param index the axis to reduce over: `"i"`, `"j"` or `"ij"`
 #' @param K number of results
-#' @param weight a lazy tensor that weighs the terms
+#' @param weight a lazy tensor that weights the terms
 #' @param ... `drop`, `call` and settings, as for [reduction()]
 #' @return As for [reduction()].
 #' @seealso [reduction()], [lazy-matrix] for `%*%`, [kernweave_reductions()]
+#' @concept nearest neighbours
+#' @concept softmax
+#' @concept log-sum-exp
 #' @name lazy-reductions
 #' @examples
 #' x <- matrix(runif(30), 10, 3)

@@ -64,8 +64,8 @@ derivative_text <- function(row) {
   adjoints <- row[grepl("^adjoint_", names(row))]
   if (!length(adjoints)) return("")
   texts <- vapply(adjoints, code, "")
-  if (all(texts == "none()")) return(" No gradient flows back.")
-  paste0(" Given \\code{g}, back flow ", paste0("\\code{", texts, "}", collapse = " and "), ".")
+  if (all(texts == "none()")) return(" No gradient.")
+  paste0(" Gradient ", paste0("\\code{", texts, "}", collapse = ", "), ".")
 }
 
 doc_item <- function(row) {
@@ -89,22 +89,25 @@ render_ops <- function(rows) {
                  names_of(operators)),
     named_vector("math_rows", vapply(math, `[[`, "", "fn"), names_of(math)), "",
     "#' Operations on lazy tensors", "#'",
-    "#' The functions of the usage above can be called; the others in the list stand behind operators and",
-    "#' functions of base R, or in text formulas. All stay lazy. A number, or as many numbers",
-    "#' as there are components, may stand for an argument.", "#'",
-    "#' Of numbers alone the functions give the value at once: element by element where components do not meet, as in",
-    "#' \\code{relu(-2:2)}; else a vector holds the components of one point, as in",
+    "#' Build formulas from distances, norms, special functions and linear algebra on components that base R has no",
+    "#' name for. The result stays lazy. One number, or one per component, may stand for an argument.", "#'",
+    "#' Call the functions under Usage; the others in the list below stand behind operators and functions of base R,",
+    "#' or appear in text formulas.", "#'",
+    "#' If all arguments are numbers, the functions return numbers at once: element by element if the operation is",
+    "#' element-wise, as in \\code{relu(-2:2)}; otherwise a vector holds the components of one point, as in",
     "#' \\code{sqdist(c(1, 2), c(4, 6))}.", "#'",
     "#' @section All operations:",
-    "#' With the name in text formulas, the value for components \\code{x}, \\code{y}, \\code{z}, and the derivative,",
-    "#' where \\code{g} is what flows back into the result \\code{r}. \\describe{",
+    "#' Each entry has the names in R and in text formulas, the value for components \\code{x}, \\code{y},",
+    "#' \\code{z}, and the gradient with respect to each of these, where \\code{g} is the gradient with respect to",
+    "#' the result \\code{r}. \\describe{",
     unlist(lapply(rows, function(row) help_lines(doc_item(row)))),
     "#' }", "#'",
     "#' @param x,y,z lazy tensors, or numbers",
     paste0("#' @param ", paste(attributes, collapse = ",")),
-    "#'   whole numbers, places counted from 1; `dims`, `axes` and `order` are vectors of them",
+    "#'   whole numbers, positions counted from 1; `dims`, `axes` and `order` are vectors of them",
     "#' @return A lazy tensor; of numbers alone, numbers.",
     "#' @seealso [lazy-arithmetic] for operators and functions of base R, [ready-kernels], [kernweave_operations()]",
+    "#' @concept distance between points", "#' @concept Mahalanobis distance", "#' @concept special functions",
     "#' @name lazy-operations", "#' @examples",
     "#' x <- Vi(matrix(runif(30), 10, 3), name = \"x\")", "#' y <- Vj(matrix(runif(60), 20, 3), name = \"y\")",
     "#' sqdist(x, y)", "#' norm2(x - y)", "#' lazy_if(sqdist(x, y) < 0.1, 1, 0)", "#' elem(x, 2) * extract(y, 1, 2)",
@@ -146,14 +149,16 @@ render_reductions <- function(rows) {
     paste0("  ", formulas, c(rep(",", length(derived) - 1), "")), ")",
     named_vector("summary_rows", vapply(summaries, `[[`, "", "fn"), vapply(summaries, `[[`, "", "name")), "",
     "#' Reductions of lazy tensors", "#'",
-    "#' Shortcuts for [reduction()]. `sum`, `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of",
-    "#' base R's functions and take `index` too.", "#'",
+    "#' Summarise a formula over i, over j or over both: these functions are shortcuts for [reduction()]. `sum`,",
+    "#' `prod`, `min`, `max`, `any`, `all`, `range` and `mean` are methods of base R's functions and take `index` too.",
+    "#'",
     "#' @section All reductions:", "#' \\describe{",
     unlist(lapply(rows, function(row) help_lines(item(row)))), "#' }", "#'",
-    "#' @param F a lazy tensor", "#' @param index the axis folded away: `\"i\"`, `\"j\"` or `\"ij\"`",
-    "#' @param K number of results", "#' @param weight a lazy tensor that weighs the terms",
+    "#' @param F a lazy tensor", "#' @param index the axis to reduce over: `\"i\"`, `\"j\"` or `\"ij\"`",
+    "#' @param K number of results", "#' @param weight a lazy tensor that weights the terms",
     "#' @param ... `drop`, `call` and settings, as for [reduction()]",
     "#' @return As for [reduction()].", "#' @seealso [reduction()], [lazy-matrix] for `%*%`, [kernweave_reductions()]",
+    "#' @concept nearest neighbours", "#' @concept softmax", "#' @concept log-sum-exp",
     "#' @name lazy-reductions", "#' @examples",
     "#' x <- matrix(runif(30), 10, 3)", "#' y <- matrix(runif(60), 20, 3)",
     "#' K <- exp(-sqdist(Vi(x), Vj(y)))",
