@@ -63,7 +63,7 @@ largest_size <- function(x) {
 audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
   refuse_more(...)
   state <- approximation_of(x)
-  if (is.null(state)) abort("input", "`x` must be what approximate() returned: other operators' products are exact")
+  if (is.null(state)) abort("input", "`x` must be the result of approximate(): products of other operators are exact")
   n <- x$dim[1]
   at <- audited_rows(n, rows, seed)
   v <- if (is.null(b)) random_signs(x$dim[2], 1, 1) else unname(as.matrix(b))

@@ -127,7 +127,7 @@ tell_of_near <- function(plan, extent) {
   share <- plan$near_pairs / max(prod(extent), 1)
   if (share < 0.5 || plan$near_pairs < 1e9) return(invisible())
   why <- if (nzchar(plan$no_series)) plan$no_series
-  else "points may lie in few places that are tiny beside their distance, or the formula has hardly a series"
+  else "points may lie in a few tight clusters far apart, or the formula has no useful expansion"
   message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: ", why)
 }
 
@@ -170,8 +170,8 @@ plan_of_approximation <- function(state) {
                      state$certify == "proof", prices_of_pairs(state), threads_of(K),
                      gpu_of_approximation(state) %or% -1L)
   if (is.numeric(plan)) {
-    abort("dimension", "`", state$argument, "` is a formula of points of ", plan, " components; series pay in up to ",
-          "3: there are lowrank() for smooth kernels, and sparsify() for those that vanish")
+    abort("dimension", "`", state$argument, "` is a formula of points of ", plan, " components; expansions pay in ",
+          "up to 3: use lowrank() for smooth kernels, sparsify() for kernels that vanish")
   }
   if (is.character(plan)) plan <- plan_of_summands(state, plan)
   else plan$diagonal <- far_diagonal(state, plan)
@@ -186,15 +186,15 @@ written_plan <- function(state) {
 
 refuse_plan <- function(state, why) {
   if (is.null(state$derivative)) check_is_of_distance(why, state$argument)
-  abort("no_gradient", "an approximation has no derivative in `", state$derivative, "`, which is no formula of the ",
+  abort("no_gradient", "an approximation has no derivative in `", state$derivative, "`, which is not a formula of the ",
         "distance and differences of the points: ", why, "; `K %*% b` itself has one")
 }
 
 # C++ returns a text where the formula is none of one distance.
 check_is_of_distance <- function(plan, argument) {
   if (is.character(plan)) {
-    abort("not_a_distance", "`", argument, "` is no formula of one distance: ", plan, "; one is sqdist(x, y) or ",
-          "norm2(x - y), of any formulas x of i and y of j")
+    abort("not_a_distance", "`", argument, "` is not a formula of one distance: ", plan, "; use sqdist(x, y) or ",
+          "norm2(x - y), with any formulas x of i and y of j")
   }
 }
 

@@ -23,7 +23,7 @@ scan_by_own <- function(x, op, segments, exclusive, init, check) {
   segments <- check_segments(segments, x)
   init <- as_init(check_init(init, "a formula"))
   if (exclusive && is.null(init)) {
-    abort("input", "an exclusive scan by an operator of one's own begins with `init`, which is not given")
+    abort("input", "an exclusive scan with your own operator needs `init`")
   }
   items <- laid_out(x, segments)
   if (check) check_associative(combine, items$values)
@@ -107,7 +107,7 @@ check_operator_value <- function(F, operands) {
     if (is.numeric(F) || is.logical(F)) refuse_without_sides(paste("its value,", describe(F)))
     abort("input", "`op` must give a formula of .x and .y, not ", describe(F))
   }
-  if (length(traced_operands(F))) abort("no_gradient", "verbs for arrays have no derivative: `op` reads a traced value")
+  if (length(traced_operands(F))) abort("no_gradient", "array functions have no derivative: `op` reads a traced value")
   read <- r_operands(list(F$formula))
   for (operand in read[is.na(match_operands(read, operands))]) {
     if (operand$axis == "param") next
@@ -184,10 +184,10 @@ explained <- function(found, missing, init) {
 refuse_empty <- function(empty, segments) {
   if (!any(empty)) return(invisible())
   at <- which(empty)[1]
-  if (is.null(segments)) abort("input", "`x` has no items, and `op` no value of none; give `init`")
+  if (is.null(segments)) abort("input", "`x` has no items, and `op` has no value for none; give `init`")
   at <- (at - 1) %% length(segments) + 1
   abort("input", "segment ", at, if (!is.null(names(segments))) paste0(", `", names(segments)[at], "`,"),
-        " has no items, and `op` no value of none; give `init`")
+        " has no items, and `op` has no value for none; give `init`")
 }
 
 # Segments of one item are done; of the others, neighbours are combined. NA for segments without items.

@@ -28,7 +28,7 @@ like_items <- function(out, x) {
 }
 
 check_movable <- function(x, argument) {
-  if (is_traced(x)) abort("no_gradient", "verbs for arrays have no derivative: `", argument, "` is ", describe(x))
+  if (is_traced(x)) abort("no_gradient", "array functions have no derivative: `", argument, "` is ", describe(x))
   if (is.data.frame(x) || is_lazy(x) || is_op(x) || !(is.atomic(x) || is.list(x)) || is.null(x)) {
     abort("input", "`", argument, "` must be a vector, not ", describe(x),
           if (is.data.frame(x)) "; move the numbers of its rows")

@@ -112,7 +112,7 @@ as_init <- function(init) if (is.null(init)) NULL else as.double(init)
 
 # The numbers of an array, and what they are of; refuses what has none, or none of use to the operator.
 array_items <- function(x, op) {
-  if (is_traced(x)) abort("no_gradient", "verbs for arrays have no derivative: `x` is ", describe(x))
+  if (is_traced(x)) abort("no_gradient", "array functions have no derivative: `x` is ", describe(x))
   kept <- class_kept(x, op)
   if (is.na(kept)) {
     named <- if (op %in% array_operators) paste0("\"", op, "\"") else op
@@ -120,7 +120,7 @@ array_items <- function(x, op) {
           if (is.factor(x)) "as.integer() gives its codes" else "unclass() gives its numbers")
   }
   plain <- if (is.object(x)) unclass(x) else x
-  if (is.complex(plain)) abort("unsupported", "`x` is complex; complex numbers are reserved for later")
+  if (is.complex(plain)) abort("unsupported", "`x` is complex; complex numbers are not implemented")
   if (!is.numeric(plain) && !is.logical(plain) || inherits(x, "integer64")) {
     abort("input", "`x` must be a vector or matrix of numbers, not ", describe(x),
           if (is.data.frame(x)) "; as.matrix() makes one of columns of numbers")

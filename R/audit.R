@@ -36,7 +36,7 @@ audit <- function(x, rows = 32, seed = NULL, ...) UseMethod("audit")
 audit.lazy_reduction <- function(x, rows = 32, seed = NULL, ...) {
   refuse_more(...)
   if (has_batches(x) || !is.null(x$groups) || length(x$outputs) != 1 || !x$outputs[[1]]$keep %in% c("i", "j")) {
-    abort("unsupported", "audit() looks at rows of a reduction that keeps one axis")
+    abort("unsupported", "audit() needs a reduction that keeps one axis")
   }
   x$drop <- NULL
   result <- as.matrix(x)
@@ -68,7 +68,7 @@ audit.default <- function(x, rows = 32, seed = NULL, ...) {
 
 audited_rows <- function(n, rows, seed) {
   rows <- min(check_count(rows, "rows"), n)
-  if (n == 0) abort("input", "there are no rows to be looked at")
+  if (n == 0) abort("input", "there are no rows to check")
   as.numeric(sort(random_order(n, check_seed(seed))[seq_len(rows)]))
 }
 

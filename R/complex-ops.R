@@ -196,7 +196,7 @@ as_whole <- function(x, axes = c("i", "j")) {
 
 #' @export
 solve.lazy_complex <- function(a, b, ...) {
-  abort("unsupported", "solve() of a complex lazy tensor is not defined; as.matrix() of one that is small, and base R")
+  abort("unsupported", "solve() of a complex lazy tensor is not defined; for a small one use as.matrix() and base R")
 }
 
 #' @export

@@ -40,14 +40,14 @@ print.kernweave_explained_approximation <- function(x, digits = getOption("digit
   }
   if (is.null(x$parts)) print_plan(x, digits)
   cat("error\n  ", x$stated, "\n", sep = "")
-  if (x$certify == "audit") cat("  expected to be some ", format(x$bound, digits = 3), " * sqrt(sum(b^2))\n", sep = "")
+  if (x$certify == "audit") cat("  expected to be about ", format(x$bound, digits = 3), " * sqrt(sum(b^2))\n", sep = "")
   invisible(x)
 }
 
 print_plan <- function(x, digits) {
   if (!is.null(x$parts)) return(for (part in x$parts) print_plan(part, digits))
   cat("formula of the squared distance s\n  ", few_digits(x$formula, digits), "\n", sep = "")
-  if (nzchar(x$factors)) cat("  beside factors ", x$factors, "\n", sep = "")
+  if (nzchar(x$factors)) cat("  times factors ", x$factors, "\n", sep = "")
   if (nzchar(x$no_series)) cat("  ", x$no_series, ": pairs are left out or near\n", sep = "")
   cat("levels, with their classes of pairs of boxes\n")
   writeLines(paste0("  ", level_lines(x$levels)))

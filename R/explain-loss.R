@@ -8,7 +8,7 @@ explain_loss <- function(e, home) {
   if (is.null(culprit)) return()
   name <- paste(deparse(culprit[[1]]), collapse = "")
   abort("no_gradient", "`", name, "` does not know traced values (", conditionMessage(e), "); ",
-        instead_of[name] %na% "with_gradient() gives a function a rule of its own", call = without_data(culprit))
+        instead_of[name] %na% "with_gradient() gives a function its own derivative", call = without_data(culprit))
 }
 
 # What cannot be given a rule.

@@ -88,11 +88,11 @@ check_column_order <- function(x, y) {
   of_both <- paste(paste(x, collapse = ", "), "and", paste(y, collapse = ", "))
   same <- length(x) && length(x) == length(y) && setequal(x, y) && !anyDuplicated(x) && all(nzchar(x))
   if (same) {
-    abort("input", "columns are taken by their places, and those of `x` and `y` are the same in another order: ",
+    abort("input", "columns are matched by position, and those of `x` and `y` are the same in another order: ",
           of_both)
   }
-  if (frames) abort("input", "the key columns of `x` and `y` have other names, ", of_both, "; say which belong ",
-                    "together, as in by = c(", x[x != y][1], " = \"", y[x != y][1], "\")")
+  if (frames) abort("input", "the key columns of `x` and `y` have different names, ", of_both, "; say which ",
+                    "correspond, as in by = c(", x[x != y][1], " = \"", y[x != y][1], "\")")
 }
 
 # --- tables --------------------------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ op_of_function <- function(f, dim, symmetric, transposed, dimnames = NULL, label
 #' @export
 function_op <- function(f, n, symmetric = NA, transposed = NULL) {
   for (part in list(f, transposed %or% identity)) {
-    if (!is.function(part)) abort("input", "an operator multiplies by a function, not ", describe(part))
+    if (!is.function(part)) abort("input", "`f` and `transposed` must be functions, not ", describe(part))
   }
   known <- is.logical(symmetric) && length(symmetric) == 1
   if (!known) abort("input", "`symmetric` must be TRUE, FALSE or NA, not ", format_value(symmetric))

@@ -34,7 +34,7 @@ fit_sums <- function(F, v, index, control) {
 
 named_by_control <- function(value) {
   refused <- function(e) {
-    why <- sub("; (series pay|one is sqdist).*", "", sub("`[KF]` is ", "the kernel is ", conditionMessage(e)))
+    why <- sub("; (expansions pay|use sqdist).*", "", sub("`[KF]` is ", "the kernel is ", conditionMessage(e)))
     abort(sub("kernweave_error_", "", class(e)[1]), "`approximate` of fit_control(): ", why, "; it is for kernels of ",
           "one distance of points in one, two or three dimensions, as those of Matern are; NULL computes all pairs")
   }

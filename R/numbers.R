@@ -47,8 +47,8 @@ of_one_point <- function(op, args, attributes) {
   points <- lapply(names(args), function(name) {
     values <- args[[name]]$values
     if (length(dim(values)) > 1) {
-      abort("input", "`", name, "` is ", describe(values), ": Vi() and Vj() take its rows as points, as.vector() all ",
-            "its numbers as the components of one")
+      abort("input", "`", name, "` is ", describe(values), ": Vi() and Vj() use its rows as points, as.vector() uses ",
+            "all its numbers as the components of one point")
     }
     if (!length(values)) abort("shape", "`", name, "` has no components")
     operand_of_numbers(name, "param", args[[name]], as.vector)

@@ -236,7 +236,7 @@ as_points <- function(x, argument = "x") {
 refuse_batches <- function(extents, argument) {
   if (length(extents) <= 2) return(invisible())
   abort("unsupported", "`", argument, "` is an array of ", paste(extents, collapse = " x "),
-        "; batches are of Vi(), Vj() and Pm(): a matrix is wanted here")
+        "; only Vi(), Vj() and Pm() take batches: give a matrix")
 }
 
 # Numbers out of what is known to hold them.

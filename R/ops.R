@@ -45,7 +45,7 @@ traced_lazy <- function(x, beside, name, by_rows) {
 as_pairs <- function(value, numbers, beside, name) {
   what <- paste0("`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula ")
   if (!has_axis(beside, "i") || !has_axis(beside, "j")) {
-    abort("shape", what, "that does not vary along both i and j; say Vi(), Vj() or Vij()")
+    abort("shape", what, "that does not vary along both i and j; use Vi(), Vj() or Vij()")
   }
   extent <- dim(beside)[1:2]
   if (any(!is.na(extent) & dim(value) != extent)) {
@@ -209,7 +209,7 @@ check_alike <- function(op, args) {
   if (!all(vapply(points, function(x) has_axis(x, "i") || has_axis(x, "j"), NA))) return(invisible())
   texts <- vapply(points, function(x) formula_text(x$formula, 40L), "")
   shown <- paste0("`", texts, "` has ", counted(widths, "component"))
-  abort("shape", shown[1], " and ", shown[2], ": points are compared in equally many; ",
+  abort("shape", shown[1], " and ", shown[2], ": points must have equally many; ",
         "x[1, , drop = FALSE] keeps the row of a matrix a point")
 }
 
@@ -300,7 +300,7 @@ refuse_settings <- function(fn, settings) {
 
 check_na_rm <- function(na.rm) {
   if (isFALSE(na.rm)) return(invisible())
-  abort("unsupported", "`na.rm` is not possible: a formula is computed on all pairs; leave out such points before")
+  abort("unsupported", "`na.rm` is not possible: a formula is computed on all pairs; leave out such points first")
 }
 
 #' @rdname lazy-arithmetic

@@ -136,7 +136,7 @@ key_numbers <- function(column) {
 }
 
 check_key <- function(column, label) {
-  if (is_traced(column)) abort("no_gradient", "verbs for arrays have no derivative: ", label, " is ", describe(column))
+  if (is_traced(column)) abort("no_gradient", "array functions have no derivative: ", label, " is ", describe(column))
   if (typeof(column) %in% c("logical", "integer", "double", "character")) return(column)
   abort("input", label, " cannot be ordered: it is ", describe(column),
         ", not logicals, numbers, characters or a factor")

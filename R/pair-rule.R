@@ -56,7 +56,7 @@ merge_pairs <- function(a, b) {
   y <- said_of(b)
   rest <- c("ranges", "where", "pattern")
   if (!identical(x[rest], y[rest])) {
-    abort("unsupported", "formulas that are restricted to different pairs cannot meet: ", pair_text(a), ", and ",
+    abort("unsupported", "formulas that are restricted to different pairs cannot be combined: ", pair_text(a), ", and ",
           pair_text(b), "; restrict their sum or product, or use the same restricted formula")
   }
   by <- met_groups(x$by, y$by)

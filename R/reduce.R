@@ -130,7 +130,8 @@ kept <- function(index) c(i = "j", j = "i", ij = "none")[[index]]
 
 check_weight <- function(weight, F, row) {
   if (is.null(weight) && row$name == "SumSoftMaxWeight") {
-    abort("input", row$fn, "() needs `weight`: the result is the mean of the weights, each counted by exp() of a value")
+    abort("input", row$fn, "() needs `weight`: the result is the mean of the weights, each weighted by exp() of a ",
+          "value")
   }
   if (is.null(weight)) return(NULL)
   if (row$inputs != "value_weight") abort("unsupported", row$fn, "() takes no weight")

@@ -68,7 +68,8 @@ refuse_unasked <- function(generic, frame, asked, what = "tensor") {
   shown <- if (length(call) > 1 && is.name(call[[2]])) call[[2]] else if (what == "tensor") "F" else "A"
   written <- paste0(call[[1]], "(as.matrix(", shown, ")", if (length(call) > 2) ", ...", ")")
   abort("unsupported", call[[1]], "() of a ", refused_kinds[[what]], " is not defined: it takes the matrix ",
-        if (what == "tensor") "of all pairs" else "itself", "; write ", written, " where that is wanted", call = call)
+        if (what == "tensor") "of all pairs" else "itself", "; write ", written, " if that is what you want",
+        call = call)
 }
 
 # The lengths are what pmin() and pmax() ask first, to repeat the shorter: numbers for all pairs, perhaps.

@@ -57,7 +57,7 @@ restrict <- function(F, by = NULL, where = NULL, ranges = NULL, exclude_diag = F
   said <- c(said, conditions(where))
   if (exclude_diag) said$where <- both_hold(said$where, row_index() != col_index())
   if (all(vapply(said, is.null, NA))) {
-    abort("input", "restrict() needs one of `by`, `where`, `ranges` and `exclude_diag` to tell which pairs exist")
+    abort("input", "restrict() needs one of `by`, `where`, `ranges` and `exclude_diag` to define which pairs exist")
   }
   restricted(F, new_pairs(said))
 }

@@ -93,12 +93,12 @@ low_rank_root <- function(factor, diagonal, names) {
 
 check_untraced <- function(op, ridge) {
   if (level_of_op(op) > 0L || is_traced(ridge)) {
-    abort("no_gradient", "roots of matrices and draws are not differentiated")
+    abort("no_gradient", "square roots of matrices and random draws have no derivative")
   }
 }
 
 check_symmetric_op <- function(op) {
-  if (isFALSE(op$symmetric)) abort("indefinite", "the operator is not symmetric: it has no root")
+  if (isFALSE(op$symmetric)) abort("indefinite", "the operator is not symmetric, so it has no root")
   if (op$dim[1] > 0) check_symmetric_by_products(native_operator(op, 2), op$dim[1])
 }
 

@@ -39,7 +39,7 @@ test_that("a weight of a sum with a tolerance may vary along either axis, both o
     exact <- lapply(list(rowSums(values[[name]]), colSums(values[[name]]), sum(values[[name]])), as.matrix)
     expect_equal(found, exact, tolerance = 1e-6, label = name)
   }
-  expect_error(sum(K, index = "j", weight = Vij(M), tol = 1e-6), "`F` is no formula of one distance",
+  expect_error(sum(K, index = "j", weight = Vij(M), tol = 1e-6), "`F` is not a formula of one distance",
                class = "kernweave_error_not_a_distance")
   expect_error(sum(kernel_gaussian(cbind(x, x)), index = "j", tol = 1e-6), "`F` is a formula of points of 4 components",
                class = "kernweave_error_dimension")

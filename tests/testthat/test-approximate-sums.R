@@ -42,7 +42,7 @@ test_that("summands of one distance have one series, and reasons of the whole ar
   long <- Reduce(`+`, lapply(1:80, function(k) exp(-s * k)))  # that is too long for one series
   expect_equal(approximate(long, 1e-8, "proof") %*% b, long %*% b, tolerance = 1e-8)
   for (K in list(K1(x, y) + manhattan(Vi(x), Vj(y)), K1(x, y) * K2(x, y), exp(K1(x, y) + K2(x, y)))) {
-    expect_error(approximate(K), "no formula of one distance", class = "kernweave_error_not_a_distance")
+    expect_error(approximate(K), "not a formula of one distance", class = "kernweave_error_not_a_distance")
   }
   four <- cbind(x, x)
   expect_error(approximate(K1(four, four) + K3(four, four)), "4 components", class = "kernweave_error_dimension")

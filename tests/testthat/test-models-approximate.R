@@ -188,7 +188,7 @@ test_that("up to so many rows nothing is approximated, and what cannot be is ref
     expect_error(fit(four$x, four$y, control = by_series(1e-6)), "`approximate` of fit_control\\(\\)",
                  class = "kernweave_error_dimension")
     expect_error(fit(data$x, data$y, kernel = kernel_spec("linear", scale = 1), control = by_series(1e-6)),
-                 "`approximate` of fit_control\\(\\): the kernel is no formula of one distance",
+                 "`approximate` of fit_control\\(\\): the kernel is not a formula of one distance",
                  class = "kernweave_error_not_a_distance")
   }
   expect_error(rbf_interpolate(data$x, data$y, control = by_series(1e-6)), "kernel_ridge\\(\\) and gp_fit\\(\\)",
