@@ -16,7 +16,7 @@
 #' | the sum over j of k(x_i, y_j) b_j, a kernel times a vector | `K %*% b` |
 #' | the same the other way round, for each y_j | `crossprod(K, a)` |
 #' | row sums, one row for each x_i; as a plain vector | `sum(K, index = "j")`; `sum(K, index = "j", drop = TRUE)` |
-#' | one number of all pairs | `sum(K, index = "ij")` |
+#' | one number, over all pairs | `sum(K, index = "ij")` |
 #' | a formula of my own | `exp(-abs(Vi(x)[, , 1] - Vj(y)[, , 1]) / Pm(0.5))` |
 #' | a kernel by name | `kernel_matern(x, y, scale = 0.5, nu = 3 / 2)` |
 #' | the five nearest neighbours; with their distances | `argKmin(D, K = 5)`; `Kmin_argKmin(D, K = 5)` |
@@ -26,26 +26,26 @@
 #' | a log-sum-exp, a softmax-weighted mean | `logsumexp(-D)`; `sumsoftmaxweight(-D, weight = Vj(y))` |
 #' | to leave out the pairs i = j | `exclude_diag(K)` |
 #' | only pairs of points of the same group | `restrict(S, by = g)` |
-#' | only pairs that fulfil a condition | `restrict(K, where = Vj(y)[, , 1] < Vi(x)[, , 1])` |
+#' | only pairs that satisfy a condition | `restrict(K, where = Vj(y)[, , 1] < Vi(x)[, , 1])` |
 #' | many small problems at once | `sum(sqdist(Vi(array(x, c(50, 3, 2))), Vj(y)), index = "j")` |
-#' | only blocks of pairs, of clusters near each other | `restrict(S, ranges = ranges(at, at, near))` |
-#' | only pairs whose values count | `sparsify(S, tol = 1e-6)` |
+#' | only blocks of pairs, say of nearby clusters | `restrict(S, ranges = ranges(at, at, near))` |
+#' | only pairs whose values are not negligible | `sparsify(S, tol = 1e-6)` |
 #' | to solve (S + ridge) w = z, S a kernel over the same points twice | `solve(S, z, ridge = 0.01)` |
 #' | the logarithm of its determinant, with a standard error | `logdet(S, ridge = 0.01)` |
 #' | its largest eigenvalues, with vectors | `keigen(S, 3)` |
-#' | what data say of a Gaussian process elsewhere | `conditional(S, 1:4, seen = 1:4, ridge = 0.01)` |
+#' | the posterior of a Gaussian process at other points | `conditional(S, 1:4, seen = 1:4, ridge = 0.01)` |
 #' | draws of a Gaussian process | `simulate(S, nsim = 2)` |
-#' | least squares of a rectangular lazy tensor | `least_squares(K, 1:6, ridge = 0.1)` |
-#' | a likelihood, or cross-validation, along many ridges | `ridge_path(S, 1:6, ridge = c(0.01, 0.1))` |
-#' | an approximation of few columns | `lowrank(S, ridge = 0.01)` |
+#' | least squares with a rectangular lazy tensor | `least_squares(K, 1:6, ridge = 0.1)` |
+#' | a likelihood, or cross-validation, for many ridge values | `ridge_path(S, 1:6, ridge = c(0.01, 0.1))` |
+#' | a low-rank approximation | `lowrank(S, ridge = 0.01)` |
 #' | sums of a million points in seconds, with a tolerance | `approximate(S, tol = 1e-6) %*% z` |
-#' | a matrix that is made of kernels, and never itself made | `K %*% t(K) + 2 * S + identity_op(6)` |
+#' | a matrix built from kernels, and never stored | `K %*% t(K) + 2 * S + identity_op(6)` |
 #' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
 #' | the gradient of an R function with lazy tensors inside | `value_and_gradient(f)(x)`; `objective(f, start)` |
-#' | a function of data to come | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
+#' | a function that takes its data later | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
 #' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
 #' | a look at the numbers | `as.matrix(K[1:5, 1:5])`; `plot(K)` |
-#' | to know what will be done, and how long it takes | `explain(K)` |
+#' | what will be computed, and how long it will take | `explain(K)` |
 #' | complex numbers | `exp(1i * sum(Vi(x) * Vj(y))) %*% b` |
 #' | single precision, twice as fast | `sum(K, index = "j", precision = "float32")` |
 #' | all cores | `options(kernweave.threads = 8)` |
@@ -57,13 +57,13 @@
 #'
 #' | I want | I write |
 #' |---|---|
-#' | sums, means, extremes of groups | `par_reduce(z, "mean", par_segments(by = g))` |
-#' | running sums in each group, where the items are | `par_scan(z, "sum", par_segments(by = g))` |
-#' | an order, of a vector or of columns; what is ordered | `par_order(list(g, z))`; `par_sort(z)` |
+#' | sums, means, extremes by group | `par_reduce(z, "mean", par_segments(by = g))` |
+#' | running sums within groups | `par_scan(z, "sum", par_segments(by = g))` |
+#' | an ordering, of a vector or of columns; the sorted vector | `par_order(list(g, z))`; `par_sort(z)` |
 #' | the rows of two tables that have equal keys | `par_join(g, h, "left")` |
 #' | the last of the times `s` before each of `z` | `par_search(z, s, "upper")` |
-#' | two sorted vectors as one; as sets | `par_merge(s, h)`; `par_set(s, h, "intersect")` |
-#' | items removed; inserted behind the fourth | `par_remove(z, c(2, 5))`; `par_insert(z, h, 4)` |
+#' | two sorted vectors merged; as sets | `par_merge(s, h)`; `par_set(s, h, "intersect")` |
+#' | items removed; inserted after the fourth | `par_remove(z, c(2, 5))`; `par_insert(z, h, 4)` |
 #' | items repeated; stretches copied | `par_expand(h, 1:3)`; `par_move(z, c(2, 5), counts = 2)` |
 #' | numbers, rows or slices added where an index says | `index_add(numeric(4), g, z)` |
 #'
@@ -73,17 +73,17 @@
 #' | I want to know | I write |
 #' |---|---|
 #' | are two samples alike, or several groups | `energy_test(x, y)`; `mmd_test(z ~ g, null = "moments")` |
-#' | do variables go together, in any way | `dcor_test(x, z)`; `hsic_test(x, z)` |
+#' | are variables dependent, in any way | `dcor_test(x, z)`; `hsic_test(x, z)` |
 #' | does a sample come from a density | `ksd_test(z, score = function(z) -z)` |
 #' | does a design explain distances | `permanova(x ~ g, distance = "manhattan")` |
 #' | nearest neighbours; a graph of them | `knn(x, k = 5)`; `nn_graph(knn(x, k = 2))` |
 #' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
 #' | clusters, and how well points lie in them | `kmeans_lazy(x, 3)`; `silhouette_lazy(x, g)` |
-#' | a regression on many inputs; what each does | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
+#' | a regression on many inputs; the effect of each | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
 #' | a regression on a million points | `kernel_ridge(x, z, lambda = 1, control = fit_control(approximate = 1e-6))` |
-#' | what it costs to move one cloud to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
+#' | the optimal transport from one sample to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
 #' | principal components of a kernel | `kpca_lazy(x, k = 2)` |
-#' | a surface through points, or near them | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |
+#' | a surface that interpolates, or smooths | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |
 #' | kriging, with standard errors | `predict(gp_fit(x, z, kernel = kernel_spec(scale = 1)), y, se.fit = TRUE)` |
 #' | a density; a regression curve with intervals | `kde_lazy(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
