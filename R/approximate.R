@@ -69,8 +69,8 @@
 #' @param certify `"audit"` or `"proof"`
 #' @param A the result of `approximate()` or of [sparsify()]
 #' @param b a vector, or a matrix with a row for each column of `A`
-#' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix with the rows and columns of `A %*% b`, an upper
-#'   bound for the error of each number.
+#' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix with the rows and columns of `A %*% b`, the
+#'   proved or expected bound for the error of each number.
 #' @seealso [explain()] for boxes, work and bounds, [audit()] to check more rows, [gradient()], [linear_op]; in more
 #'   dimensions [lowrank()] for smooth kernels, [sparsify()] for kernels that vanish
 #' @concept fast multipole method
@@ -86,7 +86,7 @@
 #' sqrt(sum((A %*% b - exact)^2) / sum(exact^2))
 #' A
 #'
-#' # the gradient of an energy of the points, in the points and in the scale
+#' # the gradient of an energy with respect to the points and the length-scale
 #' energy <- function(x, scale) {
 #'   A <- approximate(kernel_matern(x, x, scale, nu = 1.5), tol = 1e-5)
 #'   sum(b * (A %*% b))

@@ -59,7 +59,7 @@
 #' by_group <- par_segments(by = iris$Species)
 #' par_reduce(as.matrix(iris[1:4]), "mean", by_group)
 #' par_reduce(iris$Sepal.Length, "argmax", by_group)
-#' # rates of interest, one after the other: (1 + x) (1 + y) - 1
+#' # compound interest: (1 + x) (1 + y) - 1
 #' par_reduce(c(0.02, 0.03, 0.01), ~ .x + .y + .x * .y, check = TRUE)
 #' par_reduce(1:6, ~ .y, s, init = NA) # the last of each segment
 par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALSE, check = FALSE) {

@@ -33,10 +33,10 @@
 #' par_scan(c(1, 7, 4, 0, 9))
 #' par_scan(c(1, 7, 4, 0, 9), exclusive = TRUE)
 #' par_scan(1:6, "sum", par_segments(lengths = c(2, 4)))
-#' # how many of a kind have come so far
+#' # running count of each kind
 #' kind <- c("b", "a", "b", "b", "a")
 #' par_scan(rep(1L, 5), "sum", par_segments(by = kind))
-#' # a running logarithm of sums of exponentials, by a formula
+#' # a running log-sum-exp, as a formula
 #' par_scan(log(1:4), ~ log(exp(.x) + exp(.y)))
 par_scan <- function(x, op = "sum", segments = NULL, exclusive = FALSE, init = NULL, check = FALSE) {
   given(list(x), environment())

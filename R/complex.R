@@ -52,7 +52,7 @@ is_lazy_complex <- function(x) inherits(x, "lazy_complex")
 #' E <- exp(-2i * pi * Vi(w) * Vj(t))
 #' E
 #' E %*% b
-#' # the characteristic function of a sample, and how far it is from the normal one
+#' # the characteristic function of a sample, and its distance from the normal one
 #' phi <- mean(exp1j(Vi(w) * Vj(qnorm(ppoints(100)))), index = "j")
 #' Mod(phi - exp(-w^2 / 2))
 lazy_complex <- function(real, imaginary) {

@@ -29,7 +29,7 @@
 #' K <- exp(-sqdist(x, y))
 #' lazy_gradient(K, x)
 #' sum(laplacian(K, x), index = "j")
-#' # the derivatives of K %*% b in all parameters, a column for each, in one pass
+#' # the derivatives of K %*% b with respect to all parameters, a column for each, in one pass
 #' scales <- Pm(c(0.5, 1, 2))
 #' size <- Pm(1.5)
 #' K <- size * exp(-sqdist(x / scales, y / scales))

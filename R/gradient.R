@@ -52,7 +52,7 @@
 #' loss <- function(par) -sum(dnorm(y, par$mean, exp(par$log_sd), log = TRUE))
 #' value_and_gradient(loss)(list(mean = 0, log_sd = 0))
 #'
-#' # any result, by its cotangent or along a tangent
+#' # functions with several results: reverse mode, forward mode
 #' rotate <- function(angle, x) {
 #'   turn <- matrix(c(cos(angle), sin(angle), -sin(angle), cos(angle)), 2)
 #'   turn %*% x

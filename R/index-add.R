@@ -56,10 +56,10 @@
 #' index_add(x, c(3, 2, 3), source)
 #' index_add(x, c(2, 2), 5, dim = 2)
 #' index_add(c(a = 1L, b = 5L), c(TRUE, FALSE), 3L, op = "max")
-#' # Where bees were seen, on a grid of places:
+#' # Counts of bees on a grid of places:
 #' bees <- index_add(integer(9), c(5, 5, 6, 9), 1L)
 #' matrix(bees, 3)
-#' # Two arrays by one plan
+#' # Two operations with one plan
 #' plan <- par_segments(by = c(3, 2, 3))
 #' index_add(x, , source, plan = plan)
 #' index_add(x, , source, plan = plan, op = "mean")

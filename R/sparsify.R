@@ -41,7 +41,7 @@
 #' K
 #' density <- rowSums(K)
 #' max(error_bound(K, rep(1, 10000)))
-#' # a kernel that is 0 from a distance of 0.05 on
+#' # a compactly supported kernel, 0 beyond a distance of 0.05
 #' r <- sqrt(sqdist(Vi(x), Vj(x))) / 0.05
 #' sparsify(relu(1 - r)^4 * (4 * r + 1), tol = 0)
 sparsify <- function(F, tol = 1e-6, relative = TRUE) {
