@@ -7,7 +7,7 @@ explain_loss <- function(e, home) {
   culprit <- culprit_call(e, home)
   if (is.null(culprit)) return()
   name <- paste(deparse(culprit[[1]]), collapse = "")
-  abort("no_gradient", "`", name, "` does not know traced values (", conditionMessage(e), "); ",
+  abort("no_gradient", "`", name, "` cannot take numbers that are being differentiated (", conditionMessage(e), "); ",
         instead_of[name] %na% "with_gradient() gives a function its own derivative", call = without_data(culprit))
 }
 

@@ -273,7 +273,7 @@ summary_arguments <- function(fn, args) {
     settings$index <- others[[1]]
   } else if (length(others)) {
     other <- if (is.numeric(others[[1]]) && length(others[[1]]) == 1) format(others[[1]]) else "G"
-    abort("input", fn, "() reduces one formula, nothing beside it: ", pairs_instead(fn, written_name(), other))
+    abort("input", fn, "() reduces a single formula: ", pairs_instead(fn, written_name(), other))
   }
   list(F = args[[1]], settings = settings)
 }
