@@ -23,7 +23,7 @@ kernweave_sitrep <- function() {
   )
   asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
   report$options <- if (is.data.frame(asked)) asked else data.frame(option = character(), value = character())
-  wrong <- if (is.character(asked)) paste0("An option, or its environment twin KERNWEAVE_*, is wrong: ", asked)
+  wrong <- if (is.character(asked)) paste0("An option, or its environment variable KERNWEAVE_*, is wrong: ", asked)
   report$problems <- c(problems(report), more_cores(chosen_threads(), r_cores()), wrong)
   structure(report, class = "kernweave_sitrep")
 }
@@ -42,7 +42,7 @@ more_cores <- function(threads, cores) {
   if (threads >= cores) return(NULL)
   limit <- Sys.getenv("OMP_THREAD_LIMIT")
   if (nzchar(limit) && r_threads(cores) < cores) {
-    return(paste0("OMP_THREAD_LIMIT=", limit, " in the environment holds calls to that many of ", cores, " cores."))
+    return(paste0("OMP_THREAD_LIMIT=", limit, " in the environment limits calls to that many of ", cores, " cores."))
   }
   paste0("Calls use ", threads, if (threads == 1) " thread" else " threads", " on ", cores, " cores; all of them: ",
          "options(kernweave.threads = ", cores, "), or KERNWEAVE_THREADS=", cores, " in the environment.")
