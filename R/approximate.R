@@ -17,7 +17,7 @@
 #' Turns a kernel matrix into a linear operator whose products take time in proportion to the number of points, not of
 #' pairs: a million by a million points in three dimensions take seconds. Use it in one, two or three dimensions when a
 #' small, controlled error is acceptable. Points are sorted into boxes. For two boxes far apart the kernel is replaced
-#' by a local expansion in polynomials, or left out where it is negligible; near pairs are computed exactly.
+#' by a local expansion in polynomials, or left out where it is negligible; near pairs are computed directly.
 #'
 #' `K` must be a formula of the distance between points in one, two or three dimensions: `sqdist()`, norms of
 #' `Vi(x) - Vj(y)`, [weighted_sqdist()] with numbers or a matrix, sums of squares of single components, and functions of

@@ -326,7 +326,9 @@ caller_of <- function(R, free) {
 # Where operands stand first among others; NA for those that do not.
 match_operands <- function(operands, among) r_match(operands, as.list(among))
 
-#' The numbers of a ready reduction
+#' Compute a prepared reduction
+#'
+#' Carries out a reduction made with `call = FALSE` and returns its numbers.
 #'
 #' @param x a `lazy_reduction` without placeholders
 #' @param ... not used
@@ -346,6 +348,8 @@ as.matrix.lazy_reduction <- function(x, ...) {
 }
 
 #' Is this a lazy reduction?
+#'
+#' Tests whether an object is a reduction that is not computed yet.
 #'
 #' @param x any object
 #' @return `TRUE` or `FALSE`

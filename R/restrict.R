@@ -2,7 +2,7 @@
 
 #' Compute only some pairs
 #'
-#' Restricts a formula to some of its pairs: those within groups, those that fulfil a condition, or blocks. Reductions
+#' Restricts a formula to some of its pairs: those within groups, those that satisfy a condition, or blocks. Reductions
 #' then run over these pairs only; products and [as.matrix()][lazy-matrix] have 0 for all others. Use it for
 #' within-group sums, leave-one-out sums, time windows and block-sparse kernels. Blocks without pairs are skipped, so a
 #' tenth of the pairs takes a tenth of the time.

@@ -2,11 +2,13 @@
 
 #' Operators and options under the names of rkeops
 #'
-#' Run scripts written for rkeops. `keops_kernel()` makes an operator from a text formula; call it with a list of data
-#' and `inner_dim`: `"col"` if points are rows, `"row"` if they are columns. The text means what it means in KeOps:
-#' positions count from 0 (`Elem`, `Extract`, `OneHot`, `ArgMax`, `Var(3,1,0)`) and matrices and tensors are stored by
-#' rows (`MatVecMult`, `TensorProd`, `TensorDot`, `GradMatrix`); in [kernel_op()] they count from 1 and are stored by
-#' columns. Row numbers in results always count from 1, as R indexes.
+#' Let scripts written for rkeops run with kernweave.
+#'
+#' `keops_kernel()` makes an operator from a text formula; call it with a list of data and `inner_dim`: `"col"` if
+#' points are rows, `"row"` if they are columns. The text means what it means in KeOps: positions count from 0 (`Elem`,
+#' `Extract`, `OneHot`, `ArgMax`, `Var(3,1,0)`) and matrices and tensors are stored by rows (`MatVecMult`, `TensorProd`,
+#' `TensorDot`, `GradMatrix`); in [kernel_op()] they count from 1 and are stored by columns. Row numbers in results
+#' always count from 1, as R indexes.
 #'
 #' `keops_grad()` turns an operator into the operator of its gradient with respect to one variable, which takes one more
 #' input: numbers shaped like the result. Unlike in rkeops, this is the gradient of the sum of these numbers times the
