@@ -7,7 +7,7 @@ namespace kernweave {
 namespace far {
 
 const Loops& loops() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(_WIN32)  // the sets of cpu/isa.cpp
   const std::string& name = instruction_set().name;
   if (name == "avx512") return loops_avx512;
   if (name == "avx2") return loops_avx2;
