@@ -67,7 +67,7 @@ class Crew {
     all_.push_back(std::make_unique<Hand>());
     Hand* const hand = all_.back().get();
     try {
-      const NoSignals none;
+      [[maybe_unused]] const NoSignals none;
       hand->thread = std::thread([this, hand] { live(hand); });
     } catch (...) {
       all_.pop_back();

@@ -323,8 +323,8 @@ class FusedLoops {
   template <class Rows>
   static constexpr Rows rows() {
     Rows all;
-#define FUSED(name, fold, reduction, ...) add_row<Op::fold, Chain<__VA_ARGS__>, red::reduction, Red::reduction>(&all);
-#define SLOPE(name, fold, ...) add_slope<Op::fold, Chain<__VA_ARGS__>>(&all);
+#define FUSED(name, fold, reduction, ...) add_row<Op::fold, __VA_ARGS__, red::reduction, Red::reduction>(&all);
+#define SLOPE(name, fold, ...) add_slope<Op::fold, __VA_ARGS__>(&all);
 #include "kernweave/fused.def"
     return all;
   }

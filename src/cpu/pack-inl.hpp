@@ -41,8 +41,8 @@ KW_FN bool any_bit(Vector bits) {
 // The sign bit of every element, the first lowest.
 template <class Vector>
 KW_FN unsigned sign_bits(Vector bits) {
-  constexpr bool four_bytes = sizeof(bits[0]) == 4;
 #if defined(__x86_64__)
+  constexpr bool four_bytes = sizeof(bits[0]) == 4;
   if constexpr (sizeof(Vector) == 64 && four_bytes) return _mm512_movepi32_mask((__m512i)bits);
   if constexpr (sizeof(Vector) == 64 && !four_bytes) return _mm512_movepi64_mask((__m512i)bits);
   if constexpr (sizeof(Vector) == 32 && four_bytes) return static_cast<unsigned>(_mm256_movemask_ps((__m256)bits));

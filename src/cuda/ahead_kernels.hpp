@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(128) total(const __grid_constant__ Script a) {
 
 #define FUSED(name, fold, reduction, ...) \
   __global__ void __launch_bounds__(128, 4) name(const __grid_constant__ Script a) { \
-    fused_sweep<Number, Op::fold, red::reduction, Chain<__VA_ARGS__>>(a); \
+    fused_sweep<Number, Op::fold, red::reduction, __VA_ARGS__>(a); \
   }
 #define FUSED_GPU FUSED
 #include "kernweave/fused.def"

@@ -38,7 +38,7 @@ const char* fused_kernel(const Pass& pass, const std::vector<Instruction>& pairs
       !can_read(chain, pairs))
     return nullptr;
 #define FUSED(name, fold, reduction, ...) \
-  if (is_of_kind(chain, Op::fold, Red::reduction, Chain<__VA_ARGS__>::kRows, Chain<__VA_ARGS__>::kLength)) return #name;
+  if (is_of_kind(chain, Op::fold, Red::reduction, __VA_ARGS__::kRows, __VA_ARGS__::kLength)) return #name;
 #define FUSED_GPU FUSED
 #include "kernweave/fused.def"
   return nullptr;

@@ -87,15 +87,15 @@ struct Pass {
   OutputGroup group;
   std::vector<bool> needed;
   bool float32;
-  Extents all;                                     // points along both axes
-  std::vector<std::optional<Epilogue>> epilogues;  // of the group's outputs, where sums are multiplied at their end
-  Product product;
+  Extents all;                                       // points along both axes
+  std::vector<std::optional<Epilogue>> epilogues{};  // of the group's outputs, where sums are multiplied at their end
+  Product product{};
   bool nearest = false;  // is the product a distance that tensor cores screen?
-  Product screen;        // a distance that threads screen, where points are narrow
-  WideSum wide;
-  Panel once, lanes, sweep;
+  Product screen{};      // a distance that threads screen, where points are narrow
+  WideSum wide{};
+  Panel once{}, lanes{}, sweep{};
   int square_at = 0;  // where a column has its square, for the screen
-  Shape shape;
+  Shape shape{};
   PassMode mode = PassMode::best;
   bool units = false;  // are pairs restricted?
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets

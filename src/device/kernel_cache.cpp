@@ -113,7 +113,7 @@ std::uint64_t hash_of(const std::string& text, std::uint64_t h) {
   return h;
 }
 
-void set_cache(const std::string& folder, double most_bytes) { cache() = {fs::u8path(folder), most_bytes}; }
+void set_cache(const std::string& folder, double most_bytes) { cache() = {folder, most_bytes}; }
 
 bool has_cache() { return !cache().folder.empty(); }
 
@@ -154,7 +154,7 @@ std::string news_of_cache() {
 CacheReport cache_report() {
   CacheReport report;
   if (!has_cache()) return report;
-  report.folder = cache().folder.u8string();
+  report.folder = cache().folder.string();
   for (const Stored& f : all_stored()) {
     ++report.files;
     report.bytes += f.bytes;

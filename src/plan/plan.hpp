@@ -57,8 +57,8 @@ struct Slot {
   Region region;
   int width;
   std::int64_t offset = 0;
-  int maker = -1;            // the step that writes it
-  std::vector<int> readers;  // the steps that read it, in order, once for each argument
+  int maker = -1;              // the step that writes it
+  std::vector<int> readers{};  // the steps that read it, in order, once for each argument
 };
 inline bool overlap(const Slot& a, const Slot& b) {
   return a.region == b.region && a.offset < b.offset + b.width && b.offset < a.offset + a.width;

@@ -13,7 +13,7 @@ class Backend;
 struct Sizes {
   std::int64_t i = 1;
   std::int64_t j = 1;
-  std::vector<std::int64_t> batch;
+  std::vector<std::int64_t> batch{};
   double share = 1;  // of all pairs, those that are looked at
 
   double pairs() const { return static_cast<double>(i) * static_cast<double>(j) * share; }

@@ -189,8 +189,8 @@ void check(const char* name, Red reduction, Chain<Calls...>) {
 
 void check_all() {
 #define FUSED(name, fold, reduction, ...) \
-  check<float, Op::fold, red::reduction>(#name, Red::reduction, Chain<__VA_ARGS__>()); \
-  check<double, Op::fold, red::reduction>(#name, Red::reduction, Chain<__VA_ARGS__>());
+  check<float, Op::fold, red::reduction>(#name, Red::reduction, __VA_ARGS__()); \
+  check<double, Op::fold, red::reduction>(#name, Red::reduction, __VA_ARGS__());
 #include "kernweave/fused.def"
 }
 

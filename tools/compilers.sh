@@ -1,0 +1,37 @@
+#!/bin/sh
+# Reads all of src/ with each C++ compiler, in C++17 and C++20, with all warnings, and makes no object. Fails where one
+# has something to say. Some minutes of a processor for each compiler and standard.
+#
+#   tools/compilers.sh               every g++ and clang++ of this machine
+#   tools/compilers.sh COMPILER...   these; R's headers are this machine's, whatever they compile for
+# shellcheck disable=SC2046,SC2086  # lists are split on purpose
+set -eu
+cd "$(dirname "$0")/.."
+
+# Each once, however many names it has.
+compilers_here() {
+  printf '%s\n' "$PATH" | tr ':' '\n' | while IFS= read -r folder; do
+    for file in "$folder"/g++ "$folder"/g++-[0-9]* "$folder"/clang++ "$folder"/clang++-[0-9]*; do
+      [ ! -x "$file" ] || printf '%s %s\n' "$file" "$(readlink -f "$file")"
+    done
+  done | awk '!seen[$2]++ { print $1 }'
+}
+
+# Headers of others may say what they like; and RcppExports.cpp, which casts functions as R asks for.
+headers=$(Rscript -e 'linked <- sub(" .*", "", strsplit(read.dcf("DESCRIPTION", "LinkingTo"), ", *")[[1]])
+  folders <- c(R.home("include"), sapply(linked, function(p) system.file("include", package = p)))
+  cat(paste("-isystem", folders))')
+flags="-fsyntax-only -Wall -Wextra -Wpedantic -Werror -pthread -DNDEBUG -I../inst/include -I. $headers"
+
+[ $# -gt 0 ] || set -- $(compilers_here)
+status=0
+cd src
+for compiler in "$@"; do
+  for standard in c++17 c++20; do
+    echo "== $compiler -std=$standard"
+    for file in $(find . -name '*.cpp' ! -name RcppExports.cpp | sort); do
+      "$compiler" -std=$standard $flags "$file" || status=1
+    done
+  done
+done
+exit "$status"
