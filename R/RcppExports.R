@@ -73,6 +73,10 @@ r_cores <- function() {
     .Call(`_kernweave_r_cores`)
 }
 
+r_core_quota <- function(root) {
+    .Call(`_kernweave_r_core_quota`, root)
+}
+
 r_compiler <- function() {
     .Call(`_kernweave_r_compiler`)
 }

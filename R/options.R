@@ -49,8 +49,10 @@ setting_names <- c("device", "precision", "threads")
 #' Formulas with whole numbers in them (row numbers, codes) are always computed in float64. `"tf32"` is the same as
 #' `"float32"` so far. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
 #'
-#' By default half of the cores are used, within the limits of `OMP_THREAD_LIMIT` and `OMP_NUM_THREADS`, and one in a
-#' forked process. Results are identical to the bit for any number of threads.
+#' By default half of the machine's cores are used, but no more than this process may have (by its affinity, a
+#' container's quota, or what a batch scheduler granted: `SLURM_CPUS_PER_TASK` and its like), within the limits of
+#' `OMP_THREAD_LIMIT` and `OMP_NUM_THREADS`, and one in a forked process. Results are identical to the bit
+#' for any number of threads.
 #'
 #' @eval options_rd()
 #' @return A data frame with one row per option: name, present value, meaning.

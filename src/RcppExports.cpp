@@ -219,6 +219,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_core_quota
+double r_core_quota(std::string root);
+RcppExport SEXP _kernweave_r_core_quota(SEXP rootSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type root(rootSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_core_quota(root));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_compiler
 std::string r_compiler();
 RcppExport SEXP _kernweave_r_compiler() {
@@ -1884,6 +1894,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
     {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 1},
     {"_kernweave_r_cores", (DL_FUNC) &_kernweave_r_cores, 0},
+    {"_kernweave_r_core_quota", (DL_FUNC) &_kernweave_r_core_quota, 1},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_instruction_sets", (DL_FUNC) &_kernweave_r_instruction_sets, 0},
     {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},

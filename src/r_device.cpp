@@ -3,6 +3,7 @@
 #include "execute/backends.hpp"
 
 #include "cpu/isa.hpp"
+#include "base/cores.hpp"
 #include "base/threads.hpp"
 #include "device/kernel_cache.hpp"
 #include "device/device.hpp"
@@ -63,6 +64,10 @@ int r_threads(int asked) { return kernweave::allowed_threads(asked); }
 
 // [[Rcpp::export(rng = false)]]
 int r_cores() { return kernweave::cores(); }
+
+// Of a system whose files lie under `root`.
+// [[Rcpp::export(rng = false)]]
+double r_core_quota(std::string root) { return kernweave::core_quota(root); }
 
 // [[Rcpp::export(rng = false)]]
 std::string r_compiler() {

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #endif
 
+#include "base/cores.hpp"
 #include "base/crew.hpp"
 #include "base/error.hpp"
 
@@ -30,13 +31,6 @@ void watch_forks() {
   static const int registered = pthread_atfork(nullptr, nullptr, note_fork);
   (void)registered;
 #endif
-}
-
-// A positive number in an environment variable, else `otherwise`. Read at every call: users set it at any time.
-int environment_limit(const char* name, int otherwise) {
-  const char* text = std::getenv(name);
-  const int limit = text ? std::atoi(text) : 0;
-  return limit > 0 ? limit : otherwise;
 }
 
 bool under_check() {
@@ -132,12 +126,10 @@ class Team {
 
 }  // namespace
 
-int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
 int allowed_threads(int asked) {
   watch_forks();
   if (forked && asked == 0) return 1;
-  int threads = asked > 0 ? asked : std::max(1, cores() / 2);
+  int threads = asked > 0 ? asked : std::max(1, std::min(cores_of_machine() / 2, cores()));
   threads = std::min(threads, environment_limit("OMP_THREAD_LIMIT", threads));
   if (asked == 0) threads = std::min(threads, environment_limit("OMP_NUM_THREADS", threads));
   if (under_check()) threads = std::min(threads, 2);

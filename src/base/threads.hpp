@@ -5,11 +5,8 @@
 
 namespace kernweave {
 
-// Of this machine, as far as the system tells.
-int cores();
-
-// How many threads a call may use: what is asked for, or half of the cores, within the limits that the
-// environment sets; one in a forked process.
+// How many threads a call may use: what is asked for, or half of the machine's cores as far as this process may use
+// them, within the limits that the environment sets; one in a forked process.
 int allowed_threads(int asked);
 
 // What a worker calls now and then, some milliseconds apart: on the calling thread it looks for the user's

@@ -1,0 +1,92 @@
+// Affinity by the system's call, quotas by Linux's files of control groups (both of their versions), grants by the
+// variables that schedulers set.
+#include "base/cores.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <thread>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace kernweave {
+namespace {
+
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
+
+int cores_of_affinity(int otherwise) {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return otherwise;
+}
+
+double quotient(double quota, double period) { return quota > 0 && period > 0 ? quota / period : kNoBound; }
+
+// Of one group: version 2 has both numbers in a file, "max" where there is no bound; version 1 each in its own, -1.
+double quota_of_group(const std::string& folder) {
+  double quota = 0, period = 0;
+  std::ifstream both(folder + "/cpu.max");
+  if (both) return both >> quota >> period ? quotient(quota, period) : kNoBound;
+  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
+  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  return quotient(quota, period);
+}
+
+// Of a group and those it is in. A container may not see the upper ones, but finds its own at the top.
+double quota_of_groups(const std::string& mount, const std::string& group) {
+  double least = kNoBound;
+  for (std::size_t end = group.size(); end != std::string::npos; end = end > 0 ? group.rfind('/', end - 1) : end - 1)
+    least = std::min(least, quota_of_group(mount + group.substr(0, end)));
+  return least;
+}
+
+bool lists(const std::string& controllers, const std::string& name) {
+  return ("," + controllers + ",").find("," + name + ",") != std::string::npos;
+}
+
+// Each bounds what a job may use of this machine; not all are there.
+int cores_granted(int most) {
+  for (const char* name : {"SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "PBS_NUM_PPN", "NCPUS", "LSB_DJOB_NUMPROC",
+                           "NSLOTS", "PJM_VNODE_CORE"})
+    most = std::min(most, environment_limit(name, most));
+  return most;
+}
+
+}  // namespace
+
+int environment_limit(const char* name, int otherwise) {
+  const char* const text = std::getenv(name);
+  const int limit = text ? std::atoi(text) : 0;
+  return limit > 0 ? limit : otherwise;
+}
+
+int cores_of_machine() {
+  static const int found = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return found;
+}
+
+// Lines of the list are NUMBER:CONTROLLERS:GROUP, without controllers for version 2.
+double core_quota(const std::string& root) {
+  std::ifstream list(root + "/proc/self/cgroup");
+  double least = kNoBound;
+  std::string number, controllers, group;
+  while (std::getline(list, number, ':') && std::getline(list, controllers, ':') && std::getline(list, group)) {
+    const std::string mounts = root + "/sys/fs/cgroup";
+    if (controllers.empty()) least = std::min(least, quota_of_groups(mounts, group));
+    else if (lists(controllers, "cpu")) least = std::min(least, quota_of_groups(mounts + "/cpu", group));
+  }
+  return least;
+}
+
+int cores() {
+  static const double quota = std::max(1.0, std::round(core_quota("")));
+  const int most = cores_granted(cores_of_affinity(cores_of_machine()));
+  return static_cast<int>(std::min<double>(most, quota));
+}
+
+}  // namespace kernweave
