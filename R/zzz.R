@@ -9,4 +9,6 @@
   reg.finalizer(environment(fill_overlay), function(namespace) r_finish_compiling(), onexit = TRUE)
 }
 
+# The shared library stays loaded. It has asked to be called at every fork (base/threads.cpp, base/crew.cpp), and not
+# each system forgets that when the code goes: a fork would end R. Who installs the package anew starts R anew.
 .onUnload <- function(libpath) r_dismiss_threads()
