@@ -27,10 +27,12 @@ flags="-fsyntax-only -Wall -Wextra -Wpedantic -Werror -pthread -DNDEBUG -I../ins
 status=0
 cd src
 for compiler in "$@"; do
+  # clang counts what the library's own headers use of deprecated functions; g++ tells of ours.
+  case $compiler in *clang*) quiet=-Wno-deprecated-declarations ;; *) quiet= ;; esac
   for standard in c++17 c++20; do
     echo "== $compiler -std=$standard"
     for file in $(find . -name '*.cpp' ! -name RcppExports.cpp | sort); do
-      "$compiler" -std=$standard $flags "$file" || status=1
+      "$compiler" -std=$standard $flags $quiet "$file" || status=1
     done
   done
 done

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What takes hours, for the night: every combination and all random formulas of the tests, the check as CRAN runs it,
-# instructions counted by valgrind, seconds and bytes of each compiled file.
+# What takes hours, for the night: every combination and all random formulas of the tests, the check as CRAN runs it and
+# under the newest R, instructions counted by valgrind, seconds and bytes of each compiled file, what other compilers
+# say of the sources, tests under sanitizers.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -8,3 +9,8 @@ KERNWEAVE_TESTS=all make test
 make check
 make guard
 Rscript tools/compiled.R
+tools/compilers.sh
+tools/cross.sh arm64
+tools/cross.sh mingw
+tools/sanitize.sh
+make current
