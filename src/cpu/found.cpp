@@ -3,7 +3,7 @@
 
 namespace kernweave {
 
-Found::Found(const PassRun& job, const Cut& cut) : job_(job), cut_(cut) {
+Found::Found(const PassRun& job) : job_(job) {
   for (std::size_t p = 0; p < job.shape->parts.size(); ++p) folds_rows_ = folds_rows_ || folds_rows(p);
 }
 

@@ -24,7 +24,7 @@ struct PassStates {
 
 class Found {
  public:
-  Found(const PassRun& job, const Cut& cut);
+  explicit Found(const PassRun& job);
 
   // What comes next belongs to this piece. Where it is kept, states are not finished but wait for those of others.
   void begin(const Piece& piece, bool kept);
@@ -45,7 +45,6 @@ class Found {
   void finish_totals(const std::vector<RowStates*>& in_order);
 
   const PassRun& job_;
-  const Cut& cut_;
   Piece piece_{};
   bool kept_ = false, folds_rows_ = false;
   std::vector<RowStates> rows_;    // of each task

@@ -55,7 +55,7 @@ class ReadyPass : public SpanFolder {
              pass_.lanes_along_i ? sizes.i : sizes.j,
              pass_.lanes_along_i ? sizes.j : sizes.i},
         cut_(cut(pass_.tiling, job_.lanes, job_.sweep, chunk)),
-        found_(job_, cut_),
+        found_(job_),
         workers_(job_) {}
 
   const Pass& pass() const override { return pass_; }
