@@ -124,6 +124,14 @@ test_that("a compiler behind env or a cache is told by its own name", {
   expect_match(run$fields, "^Compiler: fake compiler 1.0", all = FALSE)
 })
 
+test_that("kernels are compiled where a GPU is seen, or for who asks", {
+  skip_if(nzchar(Sys.which("nvidia-smi")), "a GPU is here")
+  run <- configured_by(KERNWEAVE_CUDA_ARCHS = "", nvcc = TRUE)
+  expect_false(has_kernels(run) || has_verbs(run))
+  expect_match(run$said, "no: no GPU is seen here; KERNWEAVE_CUDA=yes compiles", all = FALSE)
+  expect_true(has_kernels(configured_by(KERNWEAVE_CUDA_ARCHS = "", KERNWEAVE_CUDA = "yes", nvcc = TRUE)))
+})
+
 test_that("CUDA is taken by itself from release 12 on, older ones when asked for", {
   rows <- list(list("12.0", "auto", TRUE), list("13.1", "auto", TRUE), list("11.8", "auto", FALSE),
                list("9.2", "auto", FALSE), list("11.8", "yes", TRUE))
