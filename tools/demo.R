@@ -2,8 +2,6 @@
 # likelihood; then there is a map, and a map of how sure that map is, and the survey beside them.
 #
 #   Rscript tools/demo.R [the picture's file, kernweave-demo.png if none is named]
-#
-# That of the README is man/figures/volcano.jpg, half as wide.
 
 library(kernweave)
 
@@ -66,8 +64,7 @@ lines_of <- function(z, levels, ...) {
 
 draw <- function(file) {
   type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
-  if (endsWith(file, ".jpg")) grDevices::jpeg(file, 900, 670, res = 75, quality = 85, type = type)
-  else grDevices::png(file, 1800, 1340, res = 150, type = type)
+  grDevices::png(file, 1800, 1340, res = 150, type = type)
   on.exit(grDevices::dev.off())
   graphics::par(mfrow = c(2, 2), mar = c(0.5, 0.5, 3, 0.5), bg = "white")
   range <- range(truth)
