@@ -90,15 +90,15 @@
 #'
 #' @seealso
 #' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
-#' `vignette("solving")` for large systems, `vignette("fitting")` for gradients of functions,
-#' `vignette("arrays")` for sorting, joining and grouping in parallel,
-#' `vignette("pairs")` for groups, conditions and blocks of pairs,
-#' `vignette("two-samples")`, `vignette("dependence")`, `vignette("communities")` and `vignette("stein")` for tests,
-#' `vignette("neighbours")` for neighbours and clusters, `vignette("densities")` for densities and regression curves,
-#' `vignette("house-prices")` for regression on many inputs, `vignette("own-kernel")` for a series taken apart,
-#' `vignette("moving-mass")` for transport, `vignette("points-on-a-map")` for spatial statistics,
-#' `vignette("kriging")` for Gaussian processes,
-#' `vignette("coming-from-keops")` for those who know KeOps or rkeops, `vignette("extending")` for new operations.
+#' `vignette("kriging")` for Gaussian processes, `vignette("two-samples")` for tests,
+#' `vignette("fitting")` for maximum likelihood and gradients of functions.
+#'
+#' On the package's site and in its source there are articles, too. Tests: "Dependence beyond correlation",
+#' "Communities and distances", "Goodness of fit by Stein". Regression, densities, maps: "Densities and curves",
+#' "What moves house prices", "Your own kernel", "Points on a map". Neighbours, clusters, transport: "Neighbours and
+#' clusters", "Moving mass". Large data: "Sums over far more points", "Solving large kernel systems". Groups,
+#' conditions and blocks of pairs: "Which pairs exist". Sorting, joining and grouping: "Arrays in parallel". For those
+#' who know KeOps: "Coming from rkeops and KeOps". New operations: "Adding an operation or a reduction".
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].

@@ -33,7 +33,7 @@
 #' @param ranges blocks of pairs, made by [ranges()]
 #' @param exclude_diag `TRUE` leaves out the pairs of a point with itself, i = j
 #' @return `F` with the restriction.
-#' @seealso [ranges()] for block sparsity, [reduction()]; `vignette("pairs")`
+#' @seealso [ranges()] for block sparsity, [reduction()]; the article "Which pairs exist" on the site
 #' @concept leave one out
 #' @concept sparse kernel matrix
 #' @concept within groups

@@ -1,4 +1,4 @@
-# Scripts written for rkeops: its names, on our engine. What differs is said in vignette("coming-from-keops").
+# Scripts written for rkeops: its names, on our engine. What differs: vignettes/articles/coming-from-keops.Rmd.
 
 #' Operators and options under the names of rkeops
 #'
@@ -35,7 +35,7 @@
 #'   start with `is.`, `TRUE` or `FALSE`: `is.LazyParameter()` for a single parameter of one component,
 #'   `is.LazyVector()` for formulas with a parameter, `is.LazyMatrix()` for those with points; for `elemT()` the
 #'   component among zeros; otherwise nothing.
-#' @seealso [kernel_op()], `vignette("coming-from-keops")`
+#' @seealso [kernel_op()], the article "Coming from rkeops and KeOps" on the site
 #' @concept pykeops
 #' @name rkeops
 #' @examples

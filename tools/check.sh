@@ -42,9 +42,9 @@ if [ "${1:-}" = built ]; then
   R CMD build --no-build-vignettes "$root"
   R CMD check --as-cran --no-manual --no-tests --ignore-vignettes --library="$root/.lib" \
     --install="check:$root/.lib/install.log" ./*.tar.gz || status=1
-  echo "== vignettes"
+  echo "== vignettes and articles"
   cp -R "$root/vignettes" .
-  for page in vignettes/*.Rmd; do
+  for page in vignettes/*.Rmd vignettes/articles/*.Rmd; do
     R_LIBS="$root/.lib${R_LIBS:+:$R_LIBS}" Rscript -e 'rmarkdown::render(commandArgs(TRUE), quiet = TRUE)' "$page" ||
       status=1
   done

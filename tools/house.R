@@ -228,7 +228,7 @@ gate_columns <- function() {
             pages_in("bench", "[.](cpp|hpp)$"), pages_in("tests/testthat", "[.](cpp|cu|hpp)$"))
   scripts <- c(r_files(), pages_in("bench", "[.]R$"), pages_in("tests/testthat", "[.]R$"),
                pages_in("tools", "[.](R|sh)$"))
-  pages <- c("README.md", "NEWS.md", pages_in("design", "[.]md$"), pages_in("bench/notes", "[.]md$"),
+  pages <- c("README.md", "NEWS.md", "CONTRIBUTING.md", pages_in("design", "[.]md$"), pages_in("bench/notes", "[.]md$"),
              pages_in("vignettes", "[.]Rmd$"))
   unlist(lapply(c(code, scripts, pages), function(file) {
     lines <- source_lines(file)
@@ -309,9 +309,10 @@ gate_lists <- function() {
   folders <- c("R", "src", "inst", "tests", "tools", "bench", "design", "vignettes", "man")
   have <- c(list.files(root), unlist(lapply(folders, function(folder) pages_in(folder, ""))), made_by_readers)
   logs <- pages_in("bench/notes", "[.]md$")
-  pages <- c("README.md", "NEWS.md", "Makefile", pages_in("design", "[.]md$"), pages_in("vignettes", "[.]Rmd$"),
-             r_files(), file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()),
-             pages_in("bench", "[.](R|cpp|hpp)$"), pages_in("tests/testthat", "[.](R|cpp|cu|hpp)$"))
+  pages <- c("README.md", "NEWS.md", "CONTRIBUTING.md", "Makefile", pages_in("design", "[.]md$"),
+             pages_in("vignettes", "[.]Rmd$"), r_files(), file.path("src", engine_files()),
+             file.path("inst/include/kernweave", header_files()), pages_in("bench", "[.](R|cpp|hpp)$"),
+             pages_in("tests/testthat", "[.](R|cpp|cu|hpp)$"))
   name <- "(?<![A-Za-z0-9_.*<>/-])[A-Za-z0-9_][A-Za-z0-9_./-]*[.](hpp|cpp|cuh|cu|def|Rmd|md|R|sh)(?![A-Za-z0-9_(])"
   result <- "bench/results/[A-Za-z0-9_.-]*[A-Za-z0-9]"
   exists <- function(named) vapply(named, function(one) any(endsWith(paste0("/", have), paste0("/", one))), NA)
@@ -359,6 +360,16 @@ gate_readme <- function() {
   if (length(unknown)) paste0("README.md calls ", unknown, "(), which is not exported")
 }
 
+# The site lists each help page and each article once.
+gate_listed <- function() {
+  listed <- gsub("^ *- |\"", "", grep("^  - ", source_lines("_pkgdown.yml"), value = TRUE))
+  pages <- c(sub("^man/(.*)[.]Rd$", "`\\1`", pages_in("man", "[.]Rd$")),
+             sub("^vignettes/(.*)[.]Rmd$", "\\1", pages_in("vignettes", "[.]Rmd$")))
+  c(if (length(setdiff(pages, listed))) paste(setdiff(pages, listed), "is not listed in _pkgdown.yml"),
+    if (length(setdiff(listed, pages))) paste(setdiff(listed, pages), "is listed in _pkgdown.yml and is no page"),
+    if (anyDuplicated(listed)) paste(listed[duplicated(listed)], "is listed twice in _pkgdown.yml"))
+}
+
 # Who includes whom: each room, and the rooms to its left that its files name; the border last.
 room_includes <- function() {
   files <- engine_files()
@@ -376,10 +387,9 @@ room_includes <- function() {
 
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
-              withdrawn = gate_withdrawn,
-              models = gate_models,
-              first_line = gate_first_line, size = gate_size, columns = gate_columns, functions = gate_functions,
-              compiled = gate_compiled, lists = gate_lists, words = gate_words, readme = gate_readme)
+              withdrawn = gate_withdrawn, models = gate_models, first_line = gate_first_line, size = gate_size,
+              columns = gate_columns, functions = gate_functions, compiled = gate_compiled, lists = gate_lists,
+              words = gate_words, readme = gate_readme, listed = gate_listed)
 
 if (sys.nframe() == 0L) {
   for (gate in names(gates)) {

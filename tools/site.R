@@ -1,45 +1,9 @@
-# make site: the README, the vignettes, the help pages and the news as a folder of HTML, site/, that needs no server and
-# no network: reference by topic, articles, search, light and dark. pkgdown makes it where it is installed, else
-# tools/site/plain.R does, with the same lists, the same looks and the same search.
+# make site: the README, vignettes and articles, the help pages and the news as a folder of HTML, site/, that needs no
+# server and no network: reference and articles by task, search, light and dark. pkgdown makes it where it is installed,
+# else tools/site/plain.R does, with the lists of _pkgdown.yml, the same looks and the same search. A link that leads
+# nowhere within the site is an error.
 #
-#   Rscript tools/site.R [vignettes to be made, all if none is named]
-
-# Help pages by task; those in none of these are listed last.
-tasks <- list(
-  "Begin" = c("kernweave-package", "Vi", "reduction", "explain", "kernweave_sitrep", "kernweave_options",
-              "with_kernweave", "kernweave-conditions"),
-  "Write formulas" = c("lazy-arithmetic", "lazy-operations", "ready-kernels", "haversine", "lazy_complex", "width",
-                       "lazy-matrix", "lazy-print", "is_lazy", "plot.lazy_tensor", "kernel_op", "kernweave_operations"),
-  "Reduce them" = c("lazy-reductions", "as.function.lazy_reduction", "as.matrix.lazy_reduction", "is_reduction",
-                    "take_batch", "audit", "approximate",
-                    "sparsify"),
-  "Choose pairs" = c("restrict", "ranges", "grid_cluster"),
-  "Differentiate" = c("vjp", "gradient", "objective", "pair-derivatives", "with_gradient"),
-  "Solve systems" = c("solve.lazy_tensor", "solve.linear_op", "solve_report", "preconditioner", "least_squares",
-                      "ridge_path", "logdet", "trace_estimate", "kernweave_estimate", "keigen", "spectra", "lowrank",
-                      "linear_op", "operator-algebra", "operator-numbers", "root_op"),
-  "Gaussian processes" = c("gp_fit", "gp_fit-methods", "conditional", "simulate.lazy_tensor"),
-  "Compare samples" = c("two-samples", "independence", "permanova", "ksd_test", "kernweave_test"),
-  "Fit densities, curves and surfaces" = c("kde_lazy", "local_reg", "kernel_ridge", "marginal_effects",
-                                           "rbf_interpolate", "kernel_spec", "kernel-scales", "fit_control",
-                                           "kernweave_fit", "tidy-fits", "autoplot-fits"),
-  "Find neighbours, clusters, components" = c("knn", "kmeans_lazy", "silhouette_lazy", "kpca_lazy"),
-  "Move mass" = c("sinkhorn", "transport_plan"),
-  "Sort, join and group arrays" = c("par_order", "par_search", "par_reduce", "par_scan", "par_segments", "par_join",
-                                    "par_merge", "par_set", "par_move", "par_expand", "par_insert", "par_remove",
-                                    "index_add"),
-  "Devices" = c("on_device", "lazy_set", "kernweave_clear_cache"),
-  "Come from rkeops" = "rkeops"
-)
-
-# Vignettes by what one came for; those in none of these are listed last.
-readings <- list(
-  "Begin" = c("kernweave", "any-formula", "coming-from-keops"),
-  "Compare samples" = c("two-samples", "dependence", "communities", "stein"),
-  "Fit and predict" = c("densities", "house-prices", "own-kernel", "kriging", "points-on-a-map"),
-  "Neighbours and transport" = c("neighbours", "moving-mass"),
-  "Go further" = c("pairs", "millions", "solving", "fitting", "arrays", "extending")
-)
+#   Rscript tools/site.R [articles to be made, such as kriging, all if none is named]
 
 root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
 site <- file.path(root, "site")
@@ -52,10 +16,20 @@ named_files <- function(folder, ending) {
   stats::setNames(files, sub(paste0("[.]", ending, "$"), "", basename(files)))
 }
 
-vignettes <- named_files("vignettes", "Rmd")
-titles <- vapply(vignettes, function(file) rmarkdown::yaml_front_matter(file)$title, "")
+# On the site a vignette is an article like others.
+articles <- c(named_files("vignettes", "Rmd"), named_files("vignettes/articles", "Rmd"))
+titles <- vapply(articles, function(file) rmarkdown::yaml_front_matter(file)$title, "")
 wanted <- commandArgs(TRUE)
-if (!length(wanted)) wanted <- names(vignettes)
+if (!length(wanted)) wanted <- names(articles)
+
+# Titles of tasks with the pages of each, as _pkgdown.yml has them.
+listed_pages <- function(what) {
+  groups <- yaml::read_yaml(file.path(root, "_pkgdown.yml"))[[what]]
+  contents <- lapply(groups, function(group) gsub("`|^articles/", "", unlist(group$contents)))
+  stats::setNames(contents, vapply(groups, `[[`, "", "title"))
+}
+tasks <- listed_pages("reference")
+readings <- listed_pages("articles")
 
 parsed <- lapply(named_files("man", "Rd"), tools::parse_Rd)
 tagged <- function(rd, tag) {
@@ -69,13 +43,6 @@ own_aliases <- function(name) {
   all <- aliases[[name]]
   setdiff(all, grep("-(class|method|package)$|,|^\\[|<-|[.](lazy_|kernweave_|linear_op$)", all, value = TRUE))
 }
-
-whole <- function(groups, all) {
-  groups <- c(lapply(groups, intersect, all), list("More" = setdiff(all, unlist(groups))))
-  groups[lengths(groups) > 0]
-}
-tasks <- whole(tasks, names(parsed))
-readings <- whole(readings, names(vignettes))
 
 with_pkgdown <- requireNamespace("pkgdown", quietly = TRUE)
 invisible(file.copy(file.path(root, "tools/site", c("site.css", "site.js")), site))
@@ -112,4 +79,41 @@ places <- unique(do.call(rbind, c(lapply(names(parsed), topic_places), lapply(wa
                                   list(places_of("index.html", "kernweave")))))
 rows <- sprintf("  { name: %s, page: %s, url: %s },", quoted(places$name), quoted(places$page), quoted(places$url))
 writeLines(c("window.places = [", rows, "];"), at_site("places.js"), useBytes = TRUE)
-message("site/index.html")
+
+# --- links -----------------------------------------------------------------------------------------------------
+
+page_files <- list.files(site, "[.]html$", recursive = TRUE)
+page_texts <- vapply(page_files, function(page) {
+  paste(readLines(at_site(page), encoding = "UTF-8", warn = FALSE), collapse = "\n")
+}, "")
+attributes_of <- function(text, pattern) {
+  found <- regmatches(text, gregexpr(pattern, text, perl = TRUE))[[1]]
+  unique(sub(".*=\\s*\"([^\"]*)\".*", "\\1", found))
+}
+page_ids <- lapply(page_texts, attributes_of, "(?<=\\s)(id|name)=\"[^\"]*\"")
+
+# A path within the site, from the folder of the page that names it.
+from_page <- function(page, path) {
+  parts <- strsplit(file.path(dirname(page), path), "/", fixed = TRUE)[[1]]
+  kept <- character()
+  for (part in setdiff(parts, ".")) kept <- if (part == "..") utils::head(kept, -1) else c(kept, part)
+  paste(kept, collapse = "/")
+}
+
+leads_nowhere <- function(link, page) {
+  path <- utils::URLdecode(sub("#.*", "", link))
+  target <- if (nzchar(path)) from_page(page, path) else page
+  if (target %in% paste0("articles/", setdiff(names(articles), wanted), ".html")) return(FALSE)
+  place <- if (grepl("#", link, fixed = TRUE)) utils::URLdecode(sub("^[^#]*#", "", link)) else ""
+  !file.exists(at_site(target)) || (nzchar(place) && target %in% page_files && !place %in% page_ids[[target]])
+}
+
+dead <- unlist(lapply(page_files, function(page) {
+  links <- attributes_of(page_texts[[page]], "(?<=\\s)(href|src)=\"[^\"]*\"")
+  inner <- grep("^([a-z]+:|//|#?$)", links, value = TRUE, invert = TRUE)
+  wrong <- Filter(function(link) leads_nowhere(link, page), inner)
+  if (length(wrong)) paste(page, "->", wrong)
+}))
+message(paste(dead, collapse = "\n"))
+if (length(dead)) stop("links lead nowhere: ", length(dead), call. = FALSE)
+message("site/index.html: ", length(page_files), " pages, no dead link within them")

@@ -1,14 +1,14 @@
-# The operation and the reduction that vignettes/extending.Rmd adds, added as it says, to a copy of the headers.
+# The operation and the reduction of vignettes/articles/extending.Rmd, added as it says, to a copy of the headers.
 
 source_root <- function() {
   root <- Sys.getenv("KERNWEAVE_SOURCE")
-  if (!file.exists(file.path(root, "vignettes/extending.Rmd"))) skip("not in the source tree")
+  if (!file.exists(file.path(root, "vignettes/articles/extending.Rmd"))) skip("not in the source tree")
   normalizePath(root)
 }
 
-# The block of the vignette's code that begins with such a line.
+# The block of the article's code that begins with such a line.
 block <- function(begins) {
-  lines <- readLines(file.path(source_root(), "vignettes/extending.Rmd"))
+  lines <- readLines(file.path(source_root(), "vignettes/articles/extending.Rmd"))
   fence <- grep("^```", lines)
   blocks <- Map(function(from, to) lines[seq(from + 1, to - 1)], fence[c(TRUE, FALSE)], fence[c(FALSE, TRUE)])
   found <- Filter(function(code) grepl(begins, code[1]), blocks)
@@ -29,7 +29,7 @@ insert_after <- function(file, last, new) {
 }
 
 # A copy of the headers with both examples in it, and what is generated from the tables. `says`: the state also says
-# what the vignette adds to it.
+# what the article adds to it.
 extended <- function(says = TRUE) {
   root <- source_root()
   tree <- tempfile("extended")
@@ -48,7 +48,7 @@ extended <- function(says = TRUE) {
   list(root = tree, include = file.path(tree, "inst/include"), r = unlist(rendered[grepl("^R/", names(rendered))]))
 }
 
-test_that("the vignette's operation and reduction give on a lane what its oracle says", {
+test_that("the article's operation and reduction give on a lane what its oracle says", {
   oracles <- list(oracle_of("^Lorentz = "), oracle_of("^Energy = "))
   for (says in c(FALSE, TRUE)) {
     program <- tempfile("extending")
@@ -62,7 +62,7 @@ test_that("the vignette's operation and reduction give on a lane what its oracle
   }
 })
 
-test_that("the gradients in the vignette's rows are those of their values", {
+test_that("the gradients in the article's rows are those of their values", {
   x <- c(-3, -0.5, 0, 0.1, 2)
   square <- function(x) x^2
   slope <- function(f) (f(x + 1e-5) - f(x - 1e-5)) / 2e-5
@@ -72,7 +72,7 @@ test_that("the gradients in the vignette's rows are those of their values", {
   expect_close(eval(row_of("^REDUCTION[(]Energy")$gradient_x, list(x = x, g = 1)), slope(energy), 1e-8)
 })
 
-test_that("the vignette's rows keep to the grammar, and R functions with help are made of them", {
+test_that("the article's rows keep to the grammar, and R functions with help are made of them", {
   tree <- extended()
   house <- new.env()
   sys.source(file.path(source_root(), "tools/house.R"), envir = house)
@@ -84,7 +84,7 @@ test_that("the vignette's rows keep to the grammar, and R functions with help ar
   expect_true(any(grepl("Sum of squares.", tree$r, fixed = TRUE)))
 })
 
-test_that("the engine takes the vignette's examples: its tables, and the lanes of a CPU", {
+test_that("the engine takes the article's examples: its tables, and the lanes of a CPU", {
   root <- source_root()
   for (says in c(FALSE, TRUE)) for (file in c("src/expr/table.cpp", "src/cpu/tile_base_float.cpp")) {
     folders <- c(extended(says)$include, file.path(root, "src"))
@@ -93,7 +93,7 @@ test_that("the engine takes the vignette's examples: its tables, and the lanes o
   }
 })
 
-test_that("nvcc and NVRTC take the vignette's examples", {
+test_that("nvcc and NVRTC take the article's examples", {
   include <- extended()$include
   tool <- with_nvcc(NULL, include)
   expect_true(tool$ok && !grepl("warning", tool$output), label = tool$output)
@@ -101,7 +101,7 @@ test_that("nvcc and NVRTC take the vignette's examples", {
   expect_true(tool$ok, label = tool$output)
 })
 
-test_that("the derived row that the vignette shows is one of the table", {
+test_that("the derived row that the article shows is one of the table", {
   tools <- new.env()
   sys.source(file.path(source_root(), "tools/rows.R"), envir = tools)
   rows <- tools$read_rows(file.path(source_root(), "inst/include/kernweave/reductions.def"))

@@ -1,11 +1,5 @@
 # The site by pkgdown, without what it would fetch from the network: search, light and dark, and the list of a page's
-# headings are the site's own. Sourced by tools/site.R.
-
-in_groups <- function(groups, prefix = "", quote = "") {
-  lapply(names(groups), function(title) {
-    list(title = title, contents = paste0(quote, groups[[title]], quote))
-  })
-}
+# headings are the site's own. What it lists, _pkgdown.yml says. Sourced by tools/site.R.
 
 pkg <- pkgdown::as_pkgdown(root, override = list(
   destination = "site",
@@ -14,9 +8,7 @@ pkg <- pkgdown::as_pkgdown(root, override = list(
   news = list(cran_dates = FALSE),
   navbar = list(structure = list(left = c("articles", "reference", "news"), right = list()),
                 components = list(articles = list(text = "Articles", href = "articles/index.html"),
-                                  news = list(text = "News", href = "news/index.html"))),
-  reference = in_groups(tasks, quote = "`"),
-  articles = in_groups(readings)
+                                  news = list(text = "News", href = "news/index.html")))
 ))
 
 writeLines("pkgdown:", at_site("pkgdown.yml"))   # pkgdown writes only into folders that say they are its own
@@ -24,5 +16,5 @@ pkgdown::init_site(pkg)
 pkgdown::build_home(pkg, preview = FALSE)
 pkgdown::build_reference(pkg, examples = FALSE, preview = FALSE)
 pkgdown::build_articles_index(pkg)
-for (name in wanted) pkgdown::build_article(name, pkg)
+for (name in sub(".*vignettes/(.*)[.]Rmd$", "\\1", articles[wanted])) pkgdown::build_article(name, pkg)
 pkgdown::build_news(pkg, preview = FALSE)

@@ -22,14 +22,22 @@ head_of <- function(title, up) {
     sprintf("<title>%s</title>", title), looks(up), "</head><body class=\"plain\">", navigation(up))
 }
 
-# A vignette that is named is one that can be read.
-vignette_links <- function(html, up) {
-  gsub("(<code[^>]*>vignette\\((&quot;|\")([a-z-]+)(&quot;|\")\\)</code>)",
-       sprintf("<a href=\"%sarticles/\\3.html\">\\1</a>", up), html)
+# An article that is named can be read: a vignette as R calls it, others by their titles in quotes, whole or up to a
+# colon.
+article_links <- function(html, up) {
+  html <- paste(html, collapse = "\n")
+  html <- gsub("(<code[^>]*>vignette\\((&quot;|\")([a-z-]+)(&quot;|\")\\)</code>)",
+               sprintf("<a href=\"%sarticles/\\3.html\">\\1</a>", up), html)
+  for (name in names(titles)) {
+    spaced <- gsub(" ", "\\\\s+", sub("(:.*)", "(?:\\\\1)?", titles[[name]]))
+    quoted <- sprintf("(&quot;|\u201c|[\\s(>]\")(%s)(&quot;|\u201d|\"(?=[\\s,.;:)<]))", spaced)
+    html <- gsub(quoted, sprintf("\\1<a href=\"%sarticles/%s.html\">\\2</a>\\3", up, name), html, perl = TRUE)
+  }
+  html
 }
 
 write_page <- function(file, title, body, up = "") {
-  body <- vignette_links(body, up)
+  body <- article_links(body, up)
   writeLines(c(head_of(title, up), body, "</body></html>"), file.path(site, file), useBytes = TRUE)
 }
 
@@ -46,13 +54,13 @@ first_page <- gsub("man/figures/", "reference/figures/", html_of(file.path(root,
 write_page("index.html", "kernweave", first_page)
 write_page("news.html", "kernweave: news", html_of(file.path(root, "NEWS.md"), root))
 
-# --- vignettes -------------------------------------------------------------------------------------------------
+# --- articles --------------------------------------------------------------------------------------------------
 
-# A vignette's own page with what others have.
+# An article's own page with what others have.
 as_article <- function(html) {
   html <- sub("</head>", paste(c(looks("../"), "</head>"), collapse = "\n"), html, fixed = TRUE)
   html <- sub("<body>", paste0("<body class=\"plain\">", navigation("../")), html, fixed = TRUE)
-  vignette_links(with_ids(html), "../")
+  article_links(with_ids(html), "../")
 }
 
 # An id is the heading's own, as elsewhere, not that of a section around it.
@@ -61,7 +69,7 @@ with_ids <- function(html) {
 }
 
 for (name in wanted) {
-  file <- rmarkdown::render(vignettes[[name]], rmarkdown::html_vignette(css = at_site("site.css")), quiet = TRUE,
+  file <- rmarkdown::render(articles[[name]], rmarkdown::html_vignette(css = at_site("site.css")), quiet = TRUE,
                             output_dir = at_site("articles"), intermediates_dir = tempfile(),
                             envir = new.env(parent = globalenv()))
   writeLines(as_article(paste(readLines(file, encoding = "UTF-8"), collapse = "\n")), file, useBytes = TRUE)
@@ -90,7 +98,7 @@ other_links <- function(html) {
 for (name in names(parsed)) {
   out <- tempfile()
   tools::Rd2HTML(parsed[[name]], out, package = "kernweave", Links = links, Links2 = elsewhere, dynamic = FALSE)
-  html <- other_links(readLines(out, encoding = "UTF-8"))
+  html <- grep("00Index.html", other_links(readLines(out, encoding = "UTF-8")), value = TRUE, invert = TRUE)
   body <- seq(grep("<h2>", html)[1], grep("</body>", html)[1] - 1)
   write_page(paste0("reference/", name, ".html"), paste("kernweave:", name), html[body], up = "../")
 }

@@ -1,5 +1,5 @@
-// The two examples of vignettes/extending.Rmd on one lane: what the operation gives of each argument, then what the
-// reduction gives of all of them, taken in by two states of which one merges the other.
+// The two examples of vignettes/articles/extending.Rmd on one lane: what the operation gives of each argument, and what
+// the reduction gives of all of them, taken in by two states of which one merges the other.
 #include <cstdio>
 #include <cstdlib>
 
