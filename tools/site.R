@@ -96,7 +96,7 @@ page_ids <- lapply(page_texts, attributes_of, "(?<=\\s)(id|name)=\"[^\"]*\"")
 from_page <- function(page, path) {
   parts <- strsplit(file.path(dirname(page), path), "/", fixed = TRUE)[[1]]
   kept <- character()
-  for (part in setdiff(parts, ".")) kept <- if (part == "..") utils::head(kept, -1) else c(kept, part)
+  for (part in parts[parts != "."]) kept <- if (part == "..") utils::head(kept, -1) else c(kept, part)
   paste(kept, collapse = "/")
 }
 
