@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "solve/decompositions.hpp"
 #include "solve/random.hpp"
 
 namespace kernweave::solve {
@@ -132,10 +133,9 @@ class BlockKrylov {
 
   // Pairs of T, the largest first, and their residuals.
   void ritz() {
-    const Eigen::SelfAdjointEigenSolver<Block> pairs(0.5 * (t_ + t_.transpose()));
-    internal_check(pairs.info() == Eigen::Success, "eigenvalues of ", used_, " x ", used_, " numbers were not found");
-    theta_ = pairs.eigenvalues().reverse();
-    s_ = pairs.eigenvectors().rowwise().reverse();
+    const EigenPairs pairs = eigen_pairs(0.5 * (t_ + t_.transpose()));
+    theta_ = pairs.values.reverse();
+    s_ = pairs.vectors.rowwise().reverse();
     residual_ = (rest_ * s_.bottomRows(last_)).colwise().norm().transpose();
     scale_ = theta_.cwiseAbs().maxCoeff();
   }

@@ -1,5 +1,6 @@
 // Who builds the columns of a sparse factor where long columns live: on the host, or on a device.
 #pragma once
+#include "solve/decompositions.hpp"
 #include "solve/neighbour_pairs.hpp"
 
 namespace kernweave::solve {
@@ -8,7 +9,7 @@ namespace kernweave::solve {
 struct LeftByLandmarks {
   Entries* entries;
   const Places& landmarks;
-  const Eigen::LLT<Block>& cholesky;  // of the matrix at the landmarks
+  const Cholesky& cholesky;  // of the matrix at the landmarks
   const NeighbourPairs& pairs;
   const Vector& ridge;  // of each point of the order
 };

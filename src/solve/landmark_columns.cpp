@@ -21,7 +21,7 @@ LandmarkColumns::LandmarkColumns(Entries* entries, const Places& landmarks, int 
   Block own;
   entries->block(landmarks, landmarks, &own);
   own.diagonal().array() += kJitter * own.diagonal().maxCoeff() * static_cast<double>(own.rows());
-  cholesky_.compute(own);
+  cholesky_ = cholesky(own);
   user_check(cholesky_.info() == Eigen::Success, Fault::indefinite,
              "the matrix is not positive definite: its rows and columns at ", own.rows(), " landmarks are not");
 }

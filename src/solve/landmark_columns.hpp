@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include "solve/decompositions.hpp"
 #include "solve/entries.hpp"
 
 namespace kernweave::solve {
@@ -23,7 +24,7 @@ class LandmarkColumns {
  private:
   void each_part(Index count, const std::function<void(Index, Index, std::size_t)>& work) const;
 
-  Eigen::LLT<Block> cholesky_;
+  Cholesky cholesky_;
   const int threads_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solve/decompositions.hpp"
 #include "solve/long_columns.hpp"
 #include "solve/random.hpp"
 
@@ -113,7 +114,7 @@ class Pivoting {
   void extend(const std::vector<Index>& kept) {
     if (kept.empty()) return;
     const auto count = static_cast<Index>(kept.size());
-    const Eigen::LLT<Block> own(residual(kept));
+    const Cholesky own = cholesky(residual(kept));
     Block columns;
     entries_->block(among_, places(kept), &columns);
     const int threads = entries_->threads();

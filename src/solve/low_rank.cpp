@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "solve/decompositions.hpp"
 #include "solve/landmark_columns.hpp"
 
 namespace kernweave::solve {
@@ -16,9 +17,9 @@ class LowRank : public Preconditioner {
   LowRank(Entries* entries, const Places& landmarks, const Vector& shift, double ridge, int threads)
       : scales_(shift.cwiseInverse().cwiseSqrt()), threads_(threads), columns_(entries, landmarks, threads) {
     smallest = ridge / shift.maxCoeff();
-    const Eigen::SelfAdjointEigenSolver<Block> eigen(columns_.gram(entries, landmarks, scales_.values));
-    vectors_ = eigen.eigenvectors();
-    squares_ = eigen.eigenvalues().cwiseMax(0.0);
+    EigenPairs pairs = eigen_pairs(columns_.gram(entries, landmarks, scales_.values));
+    vectors_ = std::move(pairs.vectors);
+    squares_ = pairs.values.cwiseMax(0.0);
     logdet = shift.array().log().sum() + squares_.array().log1p().sum();
   }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "solve/decompositions.hpp"
 #include "solve/quadrature.hpp"
 #include "solve/random.hpp"
 
@@ -61,7 +62,7 @@ class Sketching {
     for (Index k = 0; k < fresh.size(); ++k) fresh.data()[k] = random_uniform(seed_, place_++) - 0.5;
     for (int round = 0; round < kRounds; ++round) {
       fresh -= random_ * (random_.transpose() * fresh);
-      const Eigen::LLT<Block> root(fresh.transpose() * fresh);
+      const Cholesky root = cholesky(fresh.transpose() * fresh);
       internal_check(root.info() == Eigen::Success, "random columns that depend on each other: ", width, " of ", n_);
       root.matrixU().solveInPlace<Eigen::OnTheRight>(fresh);
     }
@@ -82,7 +83,7 @@ class Sketching {
     for (int k = 0; k < kShifts; ++k, shift *= 10) {
       Block shifted = 0.5 * (own + own.transpose());
       shifted.diagonal().array() += shift;
-      const Eigen::LLT<Block> root(shifted);
+      const Cholesky root = cholesky(shifted);
       if (root.info() != Eigen::Success) continue;
       factor_ = products_ + shift * random_;
       root.matrixU().solveInPlace<Eigen::OnTheRight>(factor_);
@@ -100,14 +101,13 @@ class Sketching {
 
   // Directions of F without which the tolerance is kept are dropped; what that leaves of the trace in all.
   double keep_leading() {
-    const Eigen::SelfAdjointEigenSolver<Block> eigen(factor_.transpose() * factor_);
-    const Vector& sizes = eigen.eigenvalues();  // the smallest first
+    const auto [sizes, vectors] = eigen_pairs(factor_.transpose() * factor_);
     const double all = signs_.size() ? trace_ / static_cast<double>(signs_.cols()) : trace_;
     double left = residual() * all;
     Index drop = 0;
     while (drop < sizes.size() && left + std::max(0.0, sizes[drop]) <= enough_.tolerance * all)
       left += std::max(0.0, sizes[drop++]);
-    factor_ = (factor_ * eigen.eigenvectors().rightCols(sizes.size() - drop)).eval();
+    factor_ = (factor_ * vectors.rightCols(sizes.size() - drop)).eval();
     return all > 0 ? left / all : 0.0;
   }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "solve/decompositions.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -14,13 +15,11 @@ constexpr double kSlowest = 0.95;   // from look to look what changes falls by t
 
 // The first column of T^1/2.
 Vector first_of_root(const Tridiagonal& t) {
-  Eigen::SelfAdjointEigenSolver<Block> eigen;
-  eigen.computeFromTridiagonal(t.diagonal, t.beside);
-  const Vector& values = eigen.eigenvalues();
+  const auto [values, vectors] = eigen_pairs(t.diagonal, t.beside);
   user_check(values[0] >= -kNegative * values.cwiseAbs().maxCoeff(), Fault::indefinite,
              "the matrix is not positive definite: a value of ", values[0], " was met, beside ", values.maxCoeff());
   const Vector roots = values.cwiseMax(0.0).cwiseSqrt();
-  return eigen.eigenvectors() * (roots.asDiagonal() * eigen.eigenvectors().row(0).transpose());
+  return vectors * (roots.asDiagonal() * vectors.row(0).transpose());
 }
 
 struct Progress {

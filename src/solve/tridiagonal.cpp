@@ -1,12 +1,13 @@
 // Nodes are eigenvalues, weights the squares of what their vectors have first.
 #include "solve/tridiagonal.hpp"
 
+#include "solve/decompositions.hpp"
+
 namespace kernweave::solve {
 
 Rule gauss_rule(const Tridiagonal& t, Index rows) {
-  Eigen::SelfAdjointEigenSolver<Block> eigen;
-  eigen.computeFromTridiagonal(t.diagonal.head(rows), t.beside.head(rows - 1));
-  return {eigen.eigenvalues().array(), eigen.eigenvectors().row(0).transpose().array().square()};
+  const EigenPairs pairs = eigen_pairs(t.diagonal.head(rows), t.beside.head(rows - 1));
+  return {pairs.values.array(), pairs.vectors.row(0).transpose().array().square()};
 }
 
 Rule radau_rule(Tridiagonal t, double node) {
@@ -17,10 +18,6 @@ Rule radau_rule(Tridiagonal t, double node) {
   return gauss_rule(t, n);
 }
 
-double smallest_value(const Tridiagonal& t) {
-  Eigen::SelfAdjointEigenSolver<Block> eigen;
-  eigen.computeFromTridiagonal(t.diagonal, t.beside, Eigen::EigenvaluesOnly);
-  return eigen.eigenvalues()[0];
-}
+double smallest_value(const Tridiagonal& t) { return eigenvalues(t.diagonal, t.beside)[0]; }
 
 }  // namespace kernweave::solve

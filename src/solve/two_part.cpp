@@ -111,7 +111,7 @@ class TwoPart : public Preconditioner {
     Block own;
     entries->block(landmarks_, landmarks_, &own);
     own.diagonal() += ridge;
-    cholesky_.compute(own);
+    cholesky_ = cholesky(own);
     user_check(cholesky_.info() == Eigen::Success, Fault::indefinite,
                "the matrix is not positive definite: its rows and columns at ", own.rows(), " landmarks are not");
   }
@@ -132,7 +132,7 @@ class TwoPart : public Preconditioner {
   SparseFactor factor_;
   const NeighbourPairs pairs_;
   const RowList& rest_;
-  Eigen::LLT<Block> cholesky_;
+  Cholesky cholesky_;
   const int threads_;
   Block few_;                       // of the landmarks: on the host, where their factor is
   Columns many_, next_;             // of the rest, a column for each point

@@ -1,0 +1,21 @@
+// Decompositions of small dense matrices, compiled once: their templates take a compiler longer than all that uses them.
+#pragma once
+#include "solve/block.hpp"
+
+namespace kernweave::solve {
+
+// Of a symmetric matrix, whose lower triangle is read: the smallest value first.
+struct EigenPairs {
+  Vector values;
+  Block vectors;
+};
+EigenPairs eigen_pairs(const Block& a);
+// Of a tridiagonal matrix.
+EigenPairs eigen_pairs(const Vector& diagonal, const Vector& beside);
+Vector eigenvalues(const Vector& diagonal, const Vector& beside);
+
+// L of L L' = A, whose info() says whether there is one.
+using Cholesky = Eigen::LLT<Block>;
+Cholesky cholesky(const Block& a);
+
+}  // namespace kernweave::solve
