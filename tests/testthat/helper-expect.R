@@ -1,0 +1,38 @@
+# Expectations that hold, at a tenth of their price: for each, held or not, testthat's own set up how a difference would
+# be printed (language, collation, width), which took half of all the time of the tests. What does not hold goes to
+# testthat's own, so that failures read as ever.
+
+expect_identical <- function(object, expected, ..., label = deparse1(substitute(object))) {
+  if (identical(object, expected)) testthat::succeed()
+  else testthat::expect_identical(object, expected, ..., label = label)
+  invisible(object)
+}
+
+expect_equal <- function(object, expected, ..., label = deparse1(substitute(object)), info = NULL,
+                         tolerance = testthat::testthat_tolerance()) {
+  if (!length(waldo::compare(object, expected, ..., tolerance = tolerance))) testthat::succeed()
+  else testthat::expect_equal(object, expected, ..., label = label, info = info, tolerance = tolerance)
+  invisible(object)
+}
+
+expect_true <- function(object, ..., label = deparse1(substitute(object))) {
+  if (identical(object, TRUE)) testthat::succeed() else testthat::expect_true(object, ..., label = label)
+  invisible(object)
+}
+
+expect_false <- function(object, ..., label = deparse1(substitute(object))) {
+  if (identical(object, FALSE)) testthat::succeed() else testthat::expect_false(object, ..., label = label)
+  invisible(object)
+}
+
+expect_error <- function(object, regexp = NULL, class = "error", ..., info = NULL,
+                         label = deparse1(substitute(object))) {
+  caught <- tryCatch({
+    object
+    NULL
+  }, error = identity)
+  asked <- inherits(caught, class) && (is.null(regexp) || isTRUE(grepl(regexp, conditionMessage(caught), ...)))
+  if (asked) testthat::succeed()
+  else testthat::expect_error(if (!is.null(caught)) stop(caught), regexp, class, ..., info = info, label = label)
+  invisible(caught)
+}
