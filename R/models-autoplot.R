@@ -14,7 +14,7 @@
 #' @concept ggplot2
 #' @concept diagnostic plots
 #' @name autoplot-fits
-#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE) && requireNamespace("MASS", quietly = TRUE)
 #' fit <- local_reg(accel ~ times, MASS::mcycle, bandwidth = 2)
 #' ggplot2::autoplot(fit) + ggplot2::theme_minimal()
 NULL

@@ -131,7 +131,7 @@ new_fit <- function(class, call, inputs, ...) {
 #' @concept refit a model
 #' @concept design matrix
 #' @name kernweave_fit
-#' @examples
+#' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- local_reg(accel ~ times, data = MASS::mcycle, bandwidth = 2)
 #' head(cbind(fitted(fit), residuals(fit)))
 #' nobs(fit)

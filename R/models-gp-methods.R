@@ -33,7 +33,7 @@
 #' @concept leave-one-out residuals
 #' @concept confidence intervals of covariance parameters
 #' @name gp_fit-methods
-#' @examples
+#' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- gp_fit(accel ~ times, MASS::mcycle)
 #' confint(fit)
 #' AIC(update(fit, method = "ML"), update(fit, kernel = "gaussian", method = "ML"))

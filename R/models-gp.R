@@ -75,7 +75,7 @@
 #' @concept nugget, sill and range
 #' @concept length-scale hyperparameter
 #' @export
-#' @examples
+#' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- gp_fit(accel ~ times, MASS::mcycle, method = "ML")
 #' fit
 #' predict(fit, data.frame(times = c(10, 30)), interval = "prediction")

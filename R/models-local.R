@@ -31,7 +31,7 @@
 #' @concept nonparametric regression
 #' @concept bandwidth selection
 #' @export
-#' @examples
+#' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- local_reg(accel ~ times, data = MASS::mcycle)
 #' fit
 #' predict(fit, data.frame(times = c(10, 20, 90)), se.fit = TRUE)

@@ -58,7 +58,7 @@
 #' @concept generalised cross-validation
 #' @concept regularised least squares, KRLS
 #' @export
-#' @examples
+#' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- kernel_ridge(medv ~ crim + nox + rm + dis + ptratio + lstat, MASS::Boston)
 #' fit
 #' predict(fit, MASS::Boston[1:3, ], interval = "confidence")

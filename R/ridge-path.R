@@ -39,13 +39,13 @@
 #' @concept profile likelihood
 #' @export
 #' @examples
-#' x <- matrix(runif(3000), 1500)
-#' y <- sin(6 * x[, 1]) + rnorm(1500, sd = 0.3)
+#' x <- matrix(runif(1000), 500)
+#' y <- sin(6 * x[, 1]) + rnorm(500, sd = 0.3)
 #' path <- ridge_path(kernel_gaussian(x, x, 0.2), y, ridge = 10^seq(-3, 2, by = 0.25))
-#' gcv <- 1500 * path$square / path$trace^2        # generalised cross-validation
+#' gcv <- 500 * path$square / path$trace^2        # generalised cross-validation
 #' plot(path$ridge, gcv, type = "b", log = "x")
 #' path[which.min(gcv), ]
-#' likelihood <- -(path$form + path$logdet + 1500 * log(2 * pi)) / 2
+#' likelihood <- -(path$form + path$logdet + 500 * log(2 * pi)) / 2
 ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol = 1e-4, se_tol = Inf, steps = 150,
                        refine = TRUE, method = c("auto", "dense", "lanczos"), rank = NULL, local = TRUE) {
   op <- set_op(square_op(K, "ridge_path()"), precision = "float64")
