@@ -57,10 +57,10 @@ test_that("predict() does not leave aside what it has not", {
 })
 
 test_that("no method leaves aside an argument that it does not know", {
-  process <- gp_fit(accel ~ times, MASS::mcycle, kernel = kernel_spec("matern32", scale = 10))
+  process <- gp_fit(dist ~ speed, cars, kernel = kernel_spec("matern32", scale = 10))
   of_places <- kernel_gaussian(places)
   calls <- alist(
-    predict(cars_of, new_data = mtcars), predict(process, new_data = MASS::mcycle), predict(stopping, new_data = cars),
+    predict(cars_of, new_data = mtcars), predict(process, new_data = cars), predict(stopping, new_data = cars),
     predict(kmeans_lazy(flowers, 2), new_data = flowers), predict(sinkhorn(flowers[1:9, ], flowers[10:15, ]), news = 1),
     coef(process, whch = "covariance"), vcov(process, whch = "covariance"), vcov(cars_of, whole = TRUE),
     confint(process, levl = 0.9), confint(marginal_effects(cars_of), levl = 0.9),
@@ -163,8 +163,8 @@ test_that("new data that do not fit say what they lack", {
   expect_said(predict(stopping, data.frame(sped = 3)), "input", "no variable `speed`; did you mean `sped`")
   expect_said(predict(components, flowers[1:3]), "shape", "`newdata` has no column `Petal.Width`")
   expect_said(predict(plate, data.frame(long = 180)), "shape", "`newdata` has no column `lat`")
-  rooms <- kernel_ridge(medv ~ rm + lstat, MASS::Boston[1:50, ], lambda = 1)
-  expect_said(predict(rooms, MASS::Boston[1:3, "lstat", drop = FALSE]), "input", "`newdata` has no variable `rm`")
+  rooms <- kernel_ridge(mpg ~ wt + hp, mtcars, lambda = 1)
+  expect_said(predict(rooms, mtcars[1:3, "hp", drop = FALSE]), "input", "`newdata` has no variable `wt`")
   expect_said(predict(kmeans_lazy(flowers, 2), flowers[1:3]), "shape", "`newdata` has no column `Petal.Width`")
   expect_said(knn(as.matrix(flowers), unlist(flowers[1, ])), "shape", "one place is a row")
   expect_said(knn(flowers, flowers[1:2, 1:3]), "shape", "`query` has no column `Petal.Width`")

@@ -8,6 +8,7 @@ layer <- function(object, kind, ...) pictured(object, ...)$layers[[kind]]
 
 # One of each class, and of each number of dimensions that is drawn differently.
 all_pictures <- function() {
+  skip_if_not_installed("MASS")
   set.seed(1)
   crash <- MASS::mcycle
   houses <- kernel_ridge(medv ~ rm + lstat + zn, MASS::Boston[1:80, ])
@@ -92,6 +93,7 @@ test_that("a density is drawn on a grid, with contours that hold so much of the 
 })
 
 test_that("curves and surfaces are predictions, with intervals", {
+  skip_if_not_installed("MASS")
   fit <- local_reg(accel ~ times, MASS::mcycle, bandwidth = 2)
   drawn <- pictured(fit, n = 20, level = 0.9)
   expected <- predict(fit, data.frame(times = drawn$layers$curve$x), interval = "confidence", level = 0.9)
@@ -110,6 +112,7 @@ test_that("curves and surfaces are predictions, with intervals", {
 })
 
 test_that("a ridge regression shows residuals, its criterion, or effects", {
+  skip_if_not_installed("MASS")
   fit <- kernel_ridge(medv ~ rm + lstat, MASS::Boston[1:80, ])
   expect_equal(layer(fit, "points"), data.frame(x = unname(fitted(fit)), y = unname(residuals(fit))))
   expect_equal(layer(fit, "curve", "gcv"), data.frame(x = fit$gcv$lambda, y = fit$gcv$criterion))

@@ -47,19 +47,13 @@ test_that("options and their twins in the environment are heard at the next call
   x <- points(5)
   f <- as.function(sum(exp(-sqdist(Vi(dim = 2, name = "x"), Vj(dim = 2, name = "y"))), index = "j"))
   double <- f(x, x)
-  put_back <- function(value) {
-    if (is.na(value)) Sys.unsetenv("KERNWEAVE_PRECISION") else Sys.setenv(KERNWEAVE_PRECISION = value)
-  }
-  before <- Sys.getenv("KERNWEAVE_PRECISION", NA)
-  on.exit(put_back(before))
-  Sys.setenv(KERNWEAVE_PRECISION = "float32")
-  single <- f(x, x)
-  expect_false(identical(single, double))
-  old <- options(kernweave.precision = "float64")
-  expect_identical(f(x, x), double)
-  options(old)
-  Sys.unsetenv("KERNWEAVE_PRECISION")
-  expect_identical(f(x, x), double)
+  with_variable("KERNWEAVE_PRECISION", "float32", {
+    expect_false(identical(f(x, x), double))
+    old <- options(kernweave.precision = "float64")
+    expect_identical(f(x, x), double)
+    options(old)
+  })
+  with_variable("KERNWEAVE_PRECISION", NA, expect_identical(f(x, x), double))
 })
 
 test_that("what the engines make of a formula is a text without operands' names and addresses, and says what differs", {
