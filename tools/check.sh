@@ -1,8 +1,10 @@
 #!/bin/sh
 # Checks the scripts, that generated files are fresh, and the tarball as CRAN would; fails on an error or a warning.
 #
-#   tools/check.sh         as CRAN would: compiles for the vignettes and for the check, runs the tests
-#   tools/check.sh built   what `make` has built and `make test` has tested already
+#   tools/check.sh         as CRAN would: compiles for the vignettes and for the check
+#   tools/check.sh built   what `make` has built already
+#
+# Both run the tests as CRAN does: those of the tier "cran", one file after the other, on two threads at most.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -33,14 +35,15 @@ fi
 
 echo "== tarball"
 export _R_CHECK_CRAN_INCOMING_=FALSE _R_CHECK_SYSTEM_CLOCK_=FALSE _R_CHECK_COMPILATION_FLAGS_=TRUE \
-  _R_CHECK_THINGS_IN_TEMP_DIR_=TRUE _R_CHECK_THINGS_IN_OTHER_DIRS_=TRUE OMP_THREAD_LIMIT=2
+  _R_CHECK_THINGS_IN_TEMP_DIR_=TRUE _R_CHECK_THINGS_IN_OTHER_DIRS_=TRUE _R_CHECK_LIMIT_CORES_=TRUE OMP_THREAD_LIMIT=2
+unset NOT_CRAN KERNWEAVE_TESTS KERNWEAVE_SOURCE TESTTHAT_PARALLEL TESTTHAT_CPUS
 work=$(mktemp -d)
 cd "$work"
 status=0
 if [ "${1:-}" = built ]; then
   make --no-print-directory -C "$root" .lib/.installed
   R CMD build --no-build-vignettes "$root"
-  R CMD check --as-cran --no-manual --no-tests --ignore-vignettes --library="$root/.lib" \
+  R CMD check --as-cran --no-manual --ignore-vignettes --library="$root/.lib" \
     --install="check:$root/.lib/install.log" ./*.tar.gz || status=1
   echo "== vignettes and articles"
   cp -R "$root/vignettes" .

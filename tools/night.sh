@@ -1,7 +1,7 @@
 #!/bin/sh
-# What takes hours, for the night: every combination and all random formulas of the tests, the check as CRAN runs it and
-# under the newest R, instructions counted by valgrind, seconds and bytes of each compiled file, what other compilers
-# say of the sources, tests under sanitizers.
+# What takes hours, for the night: every combination and all random formulas of the tests, the check as CRAN runs it,
+# once more without the packages that are only suggested and once under the newest R, instructions counted by valgrind,
+# seconds and bytes of each compiled file, what other compilers say of the sources, tests under sanitizers.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,6 +10,7 @@ if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then export K
 
 KERNWEAVE_TESTS=all make test
 make check
+_R_CHECK_DEPENDS_ONLY_=true tools/check.sh built
 make guard
 Rscript tools/compiled.R
 tools/compilers.sh
