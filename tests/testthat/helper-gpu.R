@@ -8,6 +8,7 @@ sources_of <- function(R, lanes = 1e5) kernweave:::r_cuda_sources(kernweave:::pr
 
 # Where a toolkit is, its run-time compiler must work (test-compile.R); elsewhere there may be one, too.
 skip_without_compiler <- function() {
+  skip_below("quick")
   if (!grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)) skip("no run-time compiler here")
 }
 

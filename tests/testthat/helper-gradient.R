@@ -90,6 +90,16 @@ everywhere <- function(check) {
 
 `%||%` <- function(a, b) if (is.null(a)) b else a
 
+# A gradient against differences along two random directions: a few evaluations, however many numbers there are.
+expect_slopes <- function(gradient, f, at, label, h = 1e-6) {
+  for (k in 1:2) {
+    along <- replace(at, seq_along(at), stats::rnorm(length(at)))
+    parts <- as.vector(gradient) * as.vector(along)
+    expect_close(sum(parts), (f(at + h * along) - f(at - h * along)) / (2 * h), 1e-6, scale = sum(abs(parts)),
+                 label = label)
+  }
+}
+
 # The gradient of a number by central differences, shaped like the point.
 differences <- function(f, at, h = 1e-6) {
   out <- at

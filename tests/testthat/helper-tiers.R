@@ -1,9 +1,9 @@
-# How much is tried, by the environment variable KERNWEAVE_TESTS: "quick" answers a plain change in a minute, and R CMD
-# check; "usual" is for continuous integration, "all" for the night. Each tier tries every row; what differs is how many
-# of the combinations of rows, shapes, sizes and instruction sets.
+# How much is tried, by the environment variable KERNWEAVE_TESTS: "cran" is a minute of one processor, for R CMD check;
+# "quick" answers a plain change; "usual" is for continuous integration, "all" for the night. Each tier tries every row;
+# what differs is how many of the combinations of rows, shapes, sizes and instruction sets.
 
-test_tiers <- c("quick", "usual", "all")
-by_default <- if (identical(Sys.getenv("NOT_CRAN"), "true")) "usual" else "quick"
+test_tiers <- c("cran", "quick", "usual", "all")
+by_default <- if (identical(Sys.getenv("NOT_CRAN"), "true")) "usual" else "cran"
 test_tier <- match.arg(Sys.getenv("KERNWEAVE_TESTS", by_default), test_tiers)
 reaches <- function(tier) match(test_tier, test_tiers) >= match(tier, test_tiers)
 
@@ -12,8 +12,26 @@ skip_below <- function(tier) {
   if (!reaches(tier)) testthat::skip(sprintf("KERNWEAVE_TESTS is \"%s\", not \"%s\"", test_tier, tier))
 }
 
+# For comparisons with another package, which may not be there.
+skip_without_peer <- function(package) {
+  skip_below("quick")
+  testthat::skip_if_not_installed(package)
+}
+
 # A number that grows from tier to tier.
-by_tier <- function(quick, usual, all) switch(test_tier, quick = quick, usual = usual, all = all)
+by_tier <- function(quick, usual, all, cran = if (is.numeric(quick) && quick >= 10) ceiling(quick / 5) else quick) {
+  switch(test_tier, cran = cran, quick = quick, usual = usual, all = all)
+}
+
+# The numbers of random trials: at night `count` of them.
+trials <- function(count) seq_len(ceiling(by_tier(count / 4, count / 2, count, cran = count / 20)))
+
+# What a function that often has nothing to give, NULL, gives in `count` draws, and in more until it gives something.
+drawn <- function(count, draw) {
+  found <- unlist(replicate(count, draw()))
+  for (more in 1:5000) if (is.null(found)) found <- draw()
+  found
+}
 
 # Combinations of values of some vectors, one a row. All of them at night; else `times` as many as the longest vector
 # has values (in a hurry, as many), among which every value of every vector comes up as often as any other, give or take
@@ -21,7 +39,7 @@ by_tier <- function(quick, usual, all) switch(test_tier, quick = quick, usual = 
 combinations <- function(..., times = 1) {
   vectors <- list(...)
   lengths <- lengths(vectors)
-  count <- max(lengths) * if (test_tier == "quick") 1 else times
+  count <- max(lengths) * if (reaches("usual")) times else 1
   if (test_tier == "all" || count >= prod(lengths)) {
     return(expand.grid(..., KEEP.OUT.ATTRS = FALSE, stringsAsFactors = FALSE))
   }

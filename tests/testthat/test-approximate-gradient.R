@@ -38,12 +38,15 @@ expect_near_gradients <- function(build, arguments, g, label, tol = 1e-6, times 
 }
 
 test_that("gradients in points, scales, factors and weights are those of all pairs, however narrow the kernel", {
-  for (d in 1:3) for (name in names(kernels)) {
+  cases <- combinations(name = names(kernels), d = 1:3, times = 2)
+  for (case in seq_len(nrow(cases))) {
+    name <- cases$name[case]
+    d <- cases$d[case]
     p <- problem(300, 250, d, 10 * d + match(name, names(kernels)))
     build <- function(x, y, s, a, b) list(K = a * kernels[[name]](x, y, s), b = b)
     # Each width for some kernels, always the same: a derivative that is one number may cancel to next to nothing.
     widths <- c(0.5, 0.1, 0.02)
-    for (h in if (d == 2) widths else widths[(d + match(name, names(kernels))) %% 3 + 1]) {
+    for (h in if (d == 2 && reaches("usual")) widths else widths[(d + match(name, names(kernels))) %% 3 + 1]) {
       expect_near_gradients(build, list(x = p$x, y = p$y, s = h, a = 1.5, b = p$b), p$g, paste(name, d, h))
     }
   }

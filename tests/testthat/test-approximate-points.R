@@ -56,7 +56,10 @@ typed <- list(
 )
 
 test_that("products are as near as is proved, however points are written", {
-  for (d in 1:3) for (name in names(typed)) {
+  cases <- combinations(name = names(typed), d = 1:3, times = 2)
+  for (case in seq_len(nrow(cases))) {
+    name <- cases$name[case]
+    d <- cases$d[case]
     p <- arguments_of(d, 10 * d + match(name, names(typed)))
     K <- do.call(typed[[name]], p[names(formals(typed[[name]]))])
     exact <- lazy_set(K, precision = "float64") %*% p$b
@@ -82,7 +85,10 @@ gradients_of <- function(build, p, tol) {
 }
 
 test_that("gradients in points and in what they are multiplied by are those of all pairs", {
-  for (d in 1:3) for (name in names(typed)[d == 2 | by_tier(seq_along(typed) %% 4 == d, TRUE, TRUE)]) {
+  cases <- combinations(name = names(typed), d = 1:3)
+  for (case in seq_len(nrow(cases))) {
+    name <- cases$name[case]
+    d <- cases$d[case]
     p <- arguments_of(d, 50 * d + match(name, names(typed)))
     tol <- 10^c(-8, -6, -4)[d]
     exact <- gradients_of(typed[[name]], p, NULL)

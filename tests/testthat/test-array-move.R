@@ -11,7 +11,7 @@ vectors_of <- function(n) {
 
 test_that("items are removed as x[-i] removes them, whatever they are", {
   set.seed(1)
-  for (round in 1:100) {
+  for (round in trials(100)) {
     x <- sample(0:40, 1)
     at <- sample(x, sample(0:x, 1))
     expect_identical(par_remove(seq_len(x) + 0, at), if (length(at)) (seq_len(x) + 0)[-at] else seq_len(x) + 0)
@@ -36,7 +36,7 @@ test_that("values are inserted as a loop of append() inserts them", {
     x
   }
   set.seed(2)
-  for (round in 1:150) {
+  for (round in trials(150)) {
     x <- seq_len(sample(0:20, 1)) + 0
     after <- sample(0:length(x), sample(0:12, 1), TRUE)
     values <- 100 + seq_along(after)
@@ -66,7 +66,7 @@ test_that("values are inserted as a loop of append() inserts them", {
 
 test_that("items are repeated as rep() does it, and counted as sequence() does it", {
   set.seed(3)
-  for (round in 1:30) for (kind in kinds_of_lengths) {
+  for (round in trials(30)) for (kind in kinds_of_lengths) {
     counts <- random_lengths(kind)
     x <- stats::rnorm(length(counts))
     expect_identical(par_expand(x, counts), rep(x, counts))
@@ -89,7 +89,7 @@ test_that("items are repeated as rep() does it, and counted as sequence() does i
 
 test_that("stretches are gathered, scattered and copied as subscripts by sequence() do it", {
   set.seed(4)
-  for (round in 1:150) {
+  for (round in trials(150)) {
     counts <- random_lengths(sample(kinds_of_lengths, 1), 6)
     n <- sum(counts) + sample(1:20, 1)
     x <- stats::runif(n)

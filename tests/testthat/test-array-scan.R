@@ -9,7 +9,7 @@ neutral <- list(sum = 0, prod = 1, min = Inf, max = -Inf, mean = NaN, logsumexp 
 
 test_that("running results of random segments are those of base R", {
   set.seed(1)
-  for (round in 1:20) for (kind in kinds_of_lengths) for (op in names(running)) {
+  for (round in trials(20)) for (kind in kinds_of_lengths) for (op in names(running)) {
     lengths <- random_lengths(kind)
     s <- par_segments(lengths = lengths)
     logical <- op %in% c("any", "all")

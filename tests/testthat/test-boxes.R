@@ -251,7 +251,7 @@ test_that("restricted pairs are found among those that exist: without the diagon
     blocks = function(F, n) restrict(F, ranges = ranges(c(10, n - 10), c(n - 5, 5), diag(2) > 0), exclude_diag = TRUE)
   )
   taken <- c()
-  for (k in seq_len(by_tier(75, 300, 2500))) {
+  for (k in seq_len(by_tier(75, 300, 2500, cran = 75))) {
     n <- sample(c(30, 65, 200), 1)
     d <- sample(1:4, 1)
     x <- clouds[[sample(names(clouds), 1)]](n, d)

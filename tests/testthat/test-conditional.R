@@ -112,19 +112,19 @@ test_that("places may be seen anywhere, by name too, and each may have a noise o
 })
 
 test_that("the way is chosen by the numbers of places, and seeds rule draws", {
-  data <- at_places(2100, 3)
+  data <- at_places(700, 3)
   K <- known_kernels$matern52(data$x)
-  expect_identical(conditional(K, data$y[1:200], ridge = 0.1)$method, "exact")
+  expect_identical(conditional(K, data$y[1:100], ridge = 0.1)$method, "exact")
   iterated <- function(n, ...) conditional(K, data$y[1:n], ridge = 0.1, solver = "cg", ...)
   set.seed(5)
-  found <- iterated(1500)
+  found <- iterated(100)
   expect_identical(found$method, "pathwise")
   expect_identical(ncol(found$draws), 64L)
   state <- .Random.seed
-  again <- iterated(1500, seed = 5)
+  again <- iterated(100, seed = 5)
   expect_identical(.Random.seed, state)
   expect_equal(again$draws, found$draws)
-  expect_identical(iterated(1700)$method, "exact")
+  expect_identical(iterated(300)$method, "exact")
 })
 
 test_that("its methods print, tabulate and give quantiles", {

@@ -84,7 +84,13 @@ test_that("loops for pairs of a common kind find what the reference finds, for f
 
 test_that("slopes of common kernels are what the reference finds, also where points coincide or are none", {
   set.seed(22)
-  for (D in 1:4) for (points in list(cloud, odd_points, strange_points)) for (of in list("x", "y", c("b", "y"))) {
+  kinds <- list(cloud = cloud, odd = odd_points, strange = strange_points)
+  wrt <- list("x", "y", c("b", "y"))
+  cases <- combinations(D = 1:4, kind = names(kinds), of = seq_along(wrt), times = 4)
+  for (case in seq_len(nrow(cases))) {
+    D <- cases$D[case]
+    of <- wrt[[cases$of[case]]]
+    points <- kinds[[cases$kind[case]]]
     x <- points(37, D)
     y <- points(71, D)
     b <- cloud(71, 1)
@@ -104,7 +110,11 @@ test_that("inverses and inverse roots of all numbers are right in loops that loo
   functions <- list(inverse_root = function(d) 1 / sqrt(d), rsqrt = rsqrt, shifted = function(d) 1 / sqrt(1 + d),
                     scaled = function(d) 1 / sqrt(1 + 3 * d), inverse = function(d) 1 / d,
                     inverse_shifted = function(d) 1 / (1 + d), inverse_scaled = function(d) 1 / (1 + 3 * d))
-  for (numbers in odd) for (name in names(functions)) for (n in c(70, 71)) {
+  cases <- combinations(number = seq_along(odd), name = names(functions), n = c(70, 71), times = 4)
+  for (case in seq_len(nrow(cases))) {
+    numbers <- odd[[cases$number[case]]]
+    name <- cases$name[case]
+    n <- cases$n[case]
     y <- matrix(stats::runif(2 * n, 0.5, 2), n)
     y[sample(n, length(numbers)), ] <- numbers
     F <- functions[[name]](sqdist(Vi(rbind(c(0, 0), c(1, 1), matrix(0.25, 20, 2))), Vj(y)))

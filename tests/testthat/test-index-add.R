@@ -19,7 +19,7 @@ random_case <- function() {
 
 test_that("any rank, dimension, type and operation gives what the loop gives", {
   set.seed(1)
-  for (trial in 1:1200) {
+  for (trial in trials(1200)) {
     case <- random_case()
     expected <- if (length(case$index)) suppressWarnings(do.call(loop_index_add, case)) else case$x
     found <- suppressWarnings(do.call(index_add, case))
@@ -44,7 +44,11 @@ sizes <- list(list(c(7), 1, 1e5), list(c(5, 3), 1, 2e5), list(c(3, 5), 2, 4e4), 
 
 test_that("every way gives the same bits on any number of threads, with a plan and without", {
   set.seed(2)
-  for (size in sizes) for (op in c("sum", "mean")) for (type in c("double", "integer")) {
+  cases <- combinations(size = seq_along(sizes), op = c("sum", "mean"), type = c("double", "integer"), times = 2)
+  for (case in seq_len(nrow(cases))) {
+    size <- sizes[[cases$size[case]]]
+    op <- cases$op[case]
+    type <- cases$type[case]
     extents <- size[[1]]
     dim <- size[[2]]
     index <- sample(extents[dim], size[[3]], TRUE, prob = seq_len(extents[dim])^-1.1)

@@ -58,7 +58,7 @@ against_trend <- function(op) {
 
 test_that("values of every operation lie in the interval of its arguments' intervals", {
   with_local_seed(41, for (op in elementwise$name) {
-    beyond <- unlist(replicate(by_tier(20, 40, 5000), outside_interval(op)))
+    beyond <- drawn(by_tier(20, 40, 5000), function() outside_interval(op))
     expect_false(any(beyond), label = paste("values outside of the interval of", op))
     expect_gt(length(beyond), 0, label = paste("intervals of", op))
   })

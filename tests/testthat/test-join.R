@@ -30,7 +30,7 @@ join_types <- c("inner", "left", "right", "outer")
 
 test_that("pairs are those found one by one, of any kind of key, in every type", {
   set.seed(1)
-  for (trial in 1:150) for (kind in key_kinds) {
+  for (trial in trials(150)) for (kind in key_kinds) {
     x <- random_keys(sample(0:12, 1), kind)
     y <- random_keys(sample(0:12, 1), kind)
     for (type in join_types) for (na in c("match", "never")) {
@@ -42,7 +42,7 @@ test_that("pairs are those found one by one, of any kind of key, in every type",
 
 test_that("keys may have several columns", {
   set.seed(2)
-  for (trial in 1:100) {
+  for (trial in trials(100)) {
     kinds <- sample(key_kinds, 2)
     x <- lapply(kinds, random_keys, n = sample(0:15, 1))
     y <- lapply(kinds, random_keys, n = sample(0:15, 1))
@@ -129,7 +129,7 @@ test_that("with `by` two data frames make the table that merge() makes, in the o
     key <- sample(c("ash", "elm", "oak", "yew", NA), n, TRUE)
     data.frame(tree = if (factor) factor(key) else key, year = sample(c(2001, 2002, NA), n, TRUE), ...)
   }
-  for (trial in 1:10) for (factors in 0:3) {
+  for (trial in trials(10)) for (factors in 0:3) {
     n <- sample(0:12, 2)
     x <- table(n[1], factors %in% c(1, 3), high = seq_len(n[1]), same = letters[seq_len(n[1])])
     y <- table(n[2], factors > 1, same = LETTERS[seq_len(n[2])], wide = 0.5 * seq_len(n[2]))

@@ -57,13 +57,16 @@ numbers_for <- function(n, m) {
        P = rev(seq_len(min(n, m))))
 }
 
+# At night every verb of every kind at every shape; else each verb of each kind at some of the shapes.
 test_that("every verb of every kind gives what the dense matrix does, at every shape", {
+  every <- by_tier(3, 3, 1, cran = 12)
   for (shape in names(operator_shapes)) {
     n <- operator_shapes[[shape]][1]
     m <- operator_shapes[[shape]][2]
     z <- numbers_for(n, m)
     rows <- operators_of(n, m)
     for (kind in names(rows)) for (verb in names(verbs)) {
+      if ((match(shape, names(operator_shapes)) + match(kind, names(rows)) + match(verb, names(verbs))) %% every) next
       expected <- verbs[[verb]](rows[[kind]]$matrix, z)
       actual <- as_numbers(verbs[[verb]](rows[[kind]]$op, z))
       expect_equal(unname(actual), unname(expected), label = paste(verb, kind, shape), ignore_attr = "names")

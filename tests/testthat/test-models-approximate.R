@@ -27,13 +27,15 @@ rms <- function(x) sqrt(mean(x^2))
 
 test_that("ridge regressions are off by what products are, over the ridge, and say so", {
   series_everywhere()
-  for (D in 1:3) for (kernel in c("gaussian", "matern32")) {
+  cases <- combinations(D = 1:3, kernel = c("gaussian", "matern32"))
+  for (case in seq_len(nrow(cases))) {
+    D <- cases$D[case]
     data <- mapped(500, D)
-    kernel <- kernel_spec(kernel, scale = 1.2)
+    kernel <- kernel_spec(cases$kernel[case], scale = 1.2)
     exact <- kernel_ridge(data$x, data$y, kernel, lambda = 0.1, control = fit_control(dense_n = 500))
     A <- as.matrix(kernel(exact$data$x, exact$data$x)) + diag(0.1, 500)
     at <- predict(exact, data$new)
-    for (tol in c(1e-8, 1e-5)) {
+    for (tol in c(if (reaches("quick")) 1e-8, 1e-5)) {
       fit <- kernel_ridge(data$x, data$y, kernel, lambda = 0.1, control = by_series(tol, tol = 1e-8))
       label <- paste(D, format(kernel), tol)
       residual <- rms(A %*% fit$alpha - fit$data$y) / rms(fit$data$y)
@@ -50,6 +52,7 @@ test_that("ridge regressions are off by what products are, over the ridge, and s
 })
 
 test_that("a penalty by cross-validation, errors and effects are those of exact products", {
+  skip_below("quick")
   series_everywhere()
   data <- mapped(600, 2)
   w <- rep(c(1, 2), length.out = 600)
@@ -114,6 +117,7 @@ test_that("a log-determinant has a gradient by approximate products, and a stand
 })
 
 test_that("a path of ridges is known within its errors, which are large where products are off by the ridge", {
+  skip_below("quick")
   series_everywhere()
   data <- mapped(600, 2)
   K <- kernel_matern(data$x, scale = 0.5, nu = 2.5)
@@ -138,6 +142,7 @@ test_that("a path of ridges is known within its errors, which are large where pr
 })
 
 test_that("Gaussian processes by series are those by pairs", {
+  skip_below("quick")
   series_everywhere()
   held("many_points", 200, environment())
   data <- mapped(600, 2)
@@ -197,6 +202,7 @@ test_that("up to so many rows nothing is approximated, and what cannot be is ref
 })
 
 test_that("the tolerance follows the penalty: grids end where it does, what is given is the most, and fits say it", {
+  skip_below("quick")
   series_everywhere()
   data <- mapped(1100, 2, seed = 5)
   exact <- kernel_ridge(data$x, data$y, control = fit_control(dense_n = 0))
@@ -232,6 +238,7 @@ test_that("where approximated products are not definite the tolerance becomes a 
 })
 
 test_that("the tolerance of a Gaussian process follows its nugget, which has a least, and a smaller one is refused", {
+  skip_below("quick")
   series_everywhere()
   data <- mapped(600, 2, seed = 9)
   fit <- function(tol, nugget = 0.04) {

@@ -65,7 +65,7 @@ test_that("silhouettes are those of the cluster package, whatever the labels", {
   expect_equal(mean(found[, "sil_width"]), 0.552819012356, tolerance = 1e-12)
   expect_equal(as.vector(tapply(found[, "sil_width"], cluster, mean)), c(0.7981404884, 0.4173199215, 0.4511050604),
                tolerance = 1e-9)
-  skip_if_not_installed("cluster")
+  skip_without_peer("cluster")
   bare <- function(s) matrix(s, ncol = 3)
   expect_equal(bare(found), bare(cluster::silhouette(cluster, stats::dist(petals))), tolerance = 1e-12)
   labels <- c(7L, 2L, 40L)[cluster]
@@ -118,7 +118,7 @@ test_that("new points go into clusters by the names of their columns", {
 })
 
 test_that("silhouettes take what the cluster package found, and tell points from clusters", {
-  skip_if_not_installed("cluster")
+  skip_without_peer("cluster")
   for (found in list(cluster::pam(petals, 3), cluster::clara(petals, 3))) {
     expect_equal(silhouette_lazy(petals, found)[, "sil_width"],
                  silhouette_lazy(petals, found$clustering)[, "sil_width"])

@@ -7,7 +7,7 @@ test_that("distance covariance and correlation are those of the energy package",
   found <- dcor_test(first, second)
   expect_equal(unname(found$statistic), 94.1082837074, tolerance = 1e-11)
   expect_equal(unname(found$estimate[2:3]), c(0.885272722047, 0.781473517536), tolerance = 1e-11)
-  skip_if_not_installed("energy")
+  skip_without_peer("energy")
   for (exponent in c(0.5, 1, 1.5)) {
     ours <- dcor_test(first, second, exponent = exponent)
     peer <- c(energy::dcov(first, second, exponent), energy::dcor(first, second, exponent))
@@ -109,6 +109,7 @@ test_that("every row r times has the same correlations, and n V^2 times r", {
 })
 
 test_that("tests hold their level by moments, and see a circle", {
+  skip_below("quick")
   set.seed(6)
   p <- t(replicate(null_sets(), {
     x <- stats::rexp(25)

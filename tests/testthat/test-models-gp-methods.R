@@ -73,6 +73,7 @@ test_that("without a nugget the process goes through the data, and is sure of th
 })
 
 test_that("few of the rows tell the covariance, and all the process", {
+  skip_below("quick")
   set.seed(4)
   x <- matrix(stats::runif(800), 400)
   y <- sin(5 * x[, 1]) + x[, 2] + stats::rnorm(400) / 5
@@ -152,6 +153,7 @@ test_that("parameters that run off stop at a bound, with a warning that tells wh
 })
 
 test_that("rows that are missing or few, files, subsets, other kernels and own ones do", {
+  skip_below("quick")
   holes <- gp_fit(Ozone ~ Temp + Wind, airquality, na.action = stats::na.exclude, subset = Month > 5)
   expect_equal(length(fitted(holes)), sum(airquality$Month > 5))
   expect_identical(is.na(residuals(holes, "loo")), is.na(residuals(holes)))

@@ -32,7 +32,7 @@ test_that("the earthquakes' likelihood, predictions and errors are those of fiel
   expect_equal(unname(found$fit), c(480.0762582, 535.5553351, 34.8848976), tolerance = 1e-7)
   expect_equal(unname(found$se.fit), c(20.04471, 22.75460, 73.88659), tolerance = 1e-6)
   expect_equal(as.numeric(logLik(update(map, method = "REML"))), -1750.05, tolerance = 1e-5)
-  skip_if_not_installed("fields")
+  skip_without_peer("fields")
   peer <- suppressWarnings(fields::mKrig(
     as.matrix(few[, c("long", "lat")]), few$depth, m = 2, cov.function = fields::stationary.cov, Covariance = "Matern",
     smoothness = 1.5, aRange = 2.674425 / sqrt(3), lambda = 3798.027 / 39317.6
@@ -41,7 +41,7 @@ test_that("the earthquakes' likelihood, predictions and errors are those of fiel
 })
 
 test_that("likelihoods, coefficients and their errors are those of gls() of nlme", {
-  skip_if_not_installed("nlme")
+  skip_without_peer("nlme")
   some <- quakes[seq(3, 1000, by = 9), ]
   n <- nrow(some)
   form <- ~ long + lat
@@ -112,6 +112,7 @@ test_that("weighed fits of factors, offsets and every trend are dense formulas, 
 })
 
 test_that("the score is the slope of the likelihood, is nought at its top, and products agree with it", {
+  skip_below("quick")
   set.seed(2)
   x <- matrix(stats::runif(160), 80)
   y <- sin(6 * x[, 1]) + x[, 2]^2 + stats::rnorm(80) / 10
@@ -139,6 +140,7 @@ test_that("the score is the slope of the likelihood, is nought at its top, and p
 })
 
 test_that("units, the order of rows, rotations and far origins change nothing else", {
+  skip_below("quick")
   there <- coef(curve, "covariance")
   units <- gp_fit(I(1000 * accel) ~ I(times / 1e4), MASS::mcycle, method = "ML")
   expect_equal(coef(units, "covariance") * c(1e-6, 1e4, 1e-6), there, tolerance = 1e-4)
@@ -153,6 +155,7 @@ test_that("units, the order of rows, rotations and far origins change nothing el
 })
 
 test_that("fits by products are those of the factor, within their error", {
+  skip_below("quick")
   for (fit in list(curve, update(map, method = "REML"))) {
     other <- products(fit)
     value <- logLik(other)
@@ -173,6 +176,7 @@ test_that("fits by products are those of the factor, within their error", {
 })
 
 test_that("many rows start from some of them, take few steps, and find landmarks once", {
+  skip_below("quick")
   set.seed(4)
   x <- matrix(stats::runif(7800), 2600)
   y <- simulate(kernel_matern(x, scale = 0.25, nu = 1.5), seed = 1)[, 1] + stats::rnorm(2600) / 2

@@ -43,6 +43,7 @@ test_that("searched bandwidths and criteria are those of np and ks", {
 })
 
 test_that("densities and bandwidths are the same in any units, at any place, in any order, with any unit of weights", {
+  skip_below("quick")
   set.seed(3)
   x <- matrix(sample(0:4000, 160) / 1024, 80) %*% diag(c(1, 3))
   at <- x[1:5, ] + 1 / 64
@@ -68,6 +69,7 @@ test_that("densities and bandwidths are the same in any units, at any place, in 
 })
 
 test_that("least cross-validation is looked for in any units, and beside what repeated points pull to", {
+  skip_below("quick")
   skip_if_not_installed("MASS")
   galaxies <- MASS::galaxies
   h <- exp(seq(log(200), log(4000), length.out = 200))

@@ -123,6 +123,7 @@ test_that("the criterion goes on where an observation becomes lonely", {
 })
 
 test_that("searches find the least criterion there is", {
+  skip_below("quick")
   states <- as.data.frame(state.x77)
   names(states) <- make.names(names(states))
   # By a fine grid over the logarithms of both, and polished from its best places.
@@ -139,6 +140,7 @@ test_that("searches find the least criterion there is", {
 })
 
 test_that("fits and errors are the same in any units of response, inputs and weights, at any place, in any order", {
+  skip_below("quick")
   set.seed(12)
   x <- matrix(sample(0:4000, 120) / 1024, 60)
   y <- round(1024 * (sin(2 * x[, 1]) + x[, 2] + stats::rnorm(60) / 4)) / 1024

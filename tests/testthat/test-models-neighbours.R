@@ -33,7 +33,7 @@ test_that("neighbours and their distances are those of FNN and of the dense matr
                  dense_neighbours(pairs(by_hand[[name]], y, x), 3, self = FALSE)$dist, label = name)
   }
   expect_equal(knn(x, k = 2, metric = function(x, y) abs(x[, , 1] - y[, , 1]))$nn.dist, knn(x[, 1], k = 2)$nn.dist)
-  skip_if_not_installed("FNN")
+  skip_without_peer("FNN")
   expect_equal(nn$nn.dist, FNN::get.knn(petals, 5)$nn.dist)
 })
 

@@ -27,6 +27,7 @@ test_that("the penalty makes cross-validation and a say of the likelihood least,
 })
 
 test_that("where cross-validation alone would follow the noise, leaving one out is nearly as good as it can be", {
+  skip_below("quick")
   cases <- list(list(log(brain) ~ log(body), MASS::Animals), list(Volume ~ ., datasets::trees),
                 list(mpg ~ wt + qsec, datasets::mtcars), list(time ~ dist + climb, MASS::hills),
                 list(depth ~ long + lat, datasets::quakes[seq(4, 1000, by = 4), ]))
@@ -65,6 +66,7 @@ test_that("a constant response has no penalty to be chosen, and with one its fit
 })
 
 test_that("units, origins, weights, the order of rows and the way of solving leave fits what they are", {
+  skip_below("quick")
   set.seed(8)
   n <- 80
   x <- cbind(stats::runif(n, 1, 3), stats::rnorm(n))

@@ -50,7 +50,7 @@ test_that("lambda, degrees of freedom and cross-validation are those of Tps", {
   expect_identical(stats::runif(1), before)
   expect_equal(log(iterated$lambda), log(fit$lambda), tolerance = 0.5)
   expect_equal(iterated$gcv$gcv, fit$gcv$gcv[match(iterated$gcv$lambda, fit$gcv$lambda)], tolerance = 0.1)
-  skip_if_not_installed("fields")
+  skip_without_peer("fields")
   theirs <- suppressMessages(fields::Tps(places, noisy, scale.type = "unscaled", lambda = 2))
   ours <- rbf_interpolate(places, noisy, lambda = 2)
   expect_equal(unname(fitted(ours)), as.vector(theirs$fitted.values), tolerance = 1e-9)

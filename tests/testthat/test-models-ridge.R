@@ -60,6 +60,7 @@ test_that("cross-validation, leaving one out and the default scale are those kno
 })
 
 test_that("by products the least of the curve is that of eigenvalues, at every noise, from few refined ridges", {
+  skip_below("quick")
   set.seed(12)
   x <- matrix(stats::rnorm(1200), 400)
   for (noise in c(0.5, 0.05)) for (name in c("gaussian", "matern52")) {

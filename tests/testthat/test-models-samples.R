@@ -14,7 +14,7 @@ test_that("the energy statistic, its moments and its p-value are those of all pa
   replayed <- replicate(99, dense_groups_statistic(K, as.integer(iris$Species)[sample.int(150)]))
   expect_equal(found$replicates, replayed, tolerance = 1e-9)
   expect_equal(found$p.value, 0.01)
-  skip_if_not_installed("energy")
+  skip_without_peer("energy")
   sizes <- c(10, 90, 50)
   expect_equal(unname(energy_test(petals, groups = rep(1:3, sizes), R = 1)$statistic),
                as.numeric(energy::eqdist.e(petals, sizes)))
@@ -67,6 +67,7 @@ test_that("few rows are compared in all their relabellings, by an exact p-value"
 })
 
 test_that("where few relabellings are possible moments are not asked, so that p is none that they could not give", {
+  skip_below("quick")
   # all ways to put labels on rows, one by one
   dense_p <- function(K, codes) {
     orders <- all_orders(length(codes))
@@ -97,6 +98,7 @@ test_that("where few relabellings are possible moments are not asked, so that p 
 })
 
 test_that("the level of tests of six and eight rows is that of all relabellings, 0 where none is as rare", {
+  skip_below("quick")
   set.seed(13)
   p <- t(replicate(by_tier(30, 100, 1000), {
     x <- matrix(stats::rnorm(16), 8)
@@ -165,6 +167,7 @@ test_that("every row r times has r times the statistic, and moves, turns and uni
 })
 
 test_that("both nulls hold the level, and moments agree with permutations", {
+  skip_below("quick")
   set.seed(11)
   p <- t(replicate(null_sets(), {
     x <- matrix(stats::rexp(60), 30)

@@ -68,6 +68,7 @@ test_that("rows that are alike are ties along every direction, wherever they sta
 })
 
 test_that("the error is honest: the exact statistic is within three of it", {
+  skip_below("quick")
   set.seed(6)
   x <- matrix(stats::rnorm(10 * 2000), 2000)
   y <- matrix(stats::rnorm(10 * 2000), 2000)
@@ -84,6 +85,7 @@ test_that("the error is honest: the exact statistic is within three of it", {
 })
 
 test_that("the permutation test of a few slices holds its level, and sees what there is to see", {
+  skip_below("quick")
   set.seed(7)
   p <- replicate(null_sets(), {
     x <- matrix(stats::rexp(4 * 60), 60)

@@ -63,6 +63,7 @@ test_that("neighbours are a matrix as they are a data frame", {
 })
 
 test_that("explain(), tidy(), glance() and augment() reach their methods in whatever order packages are attached", {
+  skip_below("quick")
   lines <- c("x <- matrix(c(0.1, 0.5, 0.9, 0.2), 4)", "K <- kernel_gaussian(x)",
              "fit <- kernel_ridge(dist ~ speed, cars, lambda = 1)",
              "found <- list(explain(K), explain(sum(K, index = 'j', call = FALSE)), explain(approximate(K)))",

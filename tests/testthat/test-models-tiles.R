@@ -46,6 +46,7 @@ test_that("local lines are what they were, their errors those of the degrees of 
 })
 
 test_that("ridge regressions with as much more penalty are what they were", {
+  skip_below("quick")
   k <- kernel_spec("matern52", scale = 1)
   tight <- fit_control(tol = 1e-10)
   one <- kernel_ridge(x, y, k, lambda = 0.3, standardize = FALSE)
@@ -64,6 +65,7 @@ test_that("ridge regressions with as much more penalty are what they were", {
 })
 
 test_that("Gaussian processes with as much more noise are what they were, and so are weights", {
+  skip_below("quick")
   of <- function(x, y, nugget, ...) {
     gp_fit(x, y, kernel = kernel_spec("matern32", scale = 0.8), variance = 1.5, nugget = nugget, ...)
   }
@@ -77,6 +79,7 @@ test_that("Gaussian processes with as much more noise are what they were, and so
 })
 
 test_that("likelihoods of copies that lie apart are a small determinant and a small form", {
+  skip_below("quick")
   times <- 2 * ceiling(r / 2)
   apart <- 0.2
   all <- gp_fit(tiled(x, times), tiled(y, times) + apart * rep(c(-1, 1), each = n, length.out = n * times), trend = ~ 0,
@@ -117,6 +120,7 @@ test_that("statistics of two samples, of dependence and of variance go up with t
 })
 
 test_that("transport is what it was", {
+  skip_below("quick")
   one <- sinkhorn(x, to, epsilon = 0.3, tol = 1e-9)
   all <- sinkhorn(tiled(x), tiled(to, 3), epsilon = 0.3, tol = 1e-9)
   of <- c("value", "cost", "divergence")

@@ -39,9 +39,10 @@ for (k in seq_len(nrow(operations))) {
 
   test_that(paste0(row$fn, "(): value of every width, axis, sign, device and precision"), {
     set.seed(k)
-    shapes <- unlist(lapply(test_widths, function(widths) accepted_shapes(row, widths)), recursive = FALSE)
+    shapes <- unlist(lapply(test_widths(), function(widths) accepted_shapes(row, widths)), recursive = FALSE)
     ranges <- value_ranges(row)
-    cases <- combinations(shape = seq_along(shapes), axes = seq_along(axes_of_args), range = seq_along(ranges))
+    axes <- if (reaches("quick")) seq_along(axes_of_args) else 1 + k %% 3
+    cases <- combinations(shape = seq_along(shapes), axes = axes, range = seq_along(ranges))
     for (case in seq_len(nrow(cases))) {
       shape <- shapes[[cases$shape[case]]]
       range <- ranges[[cases$range[case]]]
@@ -58,7 +59,7 @@ for (k in seq_len(nrow(operations))) {
   test_that(paste0(row$fn, "(): gradient against differences, reverse against forward"), {
     set.seed(100 + k)
     shapes <- accepted_shapes(row, 3, most = 3)
-    cases <- combinations(shape = seq_along(shapes), axes = 1:2)
+    cases <- combinations(shape = seq_along(shapes), axes = if (reaches("quick")) 1:2 else 1 + k %% 2)
     for (case in seq_len(nrow(cases))) {
       shape <- shapes[[cases$shape[case]]]
       arguments <- make_arguments(shape, axes_of_args[[cases$axes[case]]], 3, 4, smooth_range(row)[1],

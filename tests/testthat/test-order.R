@@ -2,7 +2,7 @@
 
 test_that("orders of any kind of key are base R's", {
   set.seed(1)
-  for (trial in 1:400) for (kind in key_kinds) {
+  for (trial in trials(400)) for (kind in key_kinds) {
     x <- random_keys(sample(0:40, 1), kind)
     for (decreasing in c(FALSE, TRUE)) {
       expect_identical(par_order(x, decreasing = decreasing), base_order(list(x), decreasing), label = kind)
@@ -12,7 +12,7 @@ test_that("orders of any kind of key are base R's", {
 
 test_that("later columns decide where those before are tied, each in its direction", {
   set.seed(2)
-  for (trial in 1:300) {
+  for (trial in trials(300)) {
     n <- sample(0:40, 1)
     columns <- lapply(sample(key_kinds, sample(2:4, 1), TRUE), random_keys, n = n)
     decreasing <- sample(c(TRUE, FALSE), length(columns), TRUE)
@@ -68,7 +68,7 @@ test_that("segments are ordered each by itself", {
     expect_identical(par_order(x, plan), order(group, x, method = "radix"))
     expect_identical(par_sort(x, plan), x[order(group, x, method = "radix")])
   }
-  for (trial in 1:200) check(sample(0:5, sample(0:8, 1), TRUE))
+  for (trial in trials(200)) check(sample(0:5, sample(0:8, 1), TRUE))
   check(c(0, 200000, rep(1, 1000), 0, rep(3, 500), 40000))
   g <- c("b", "a", "b", NA, "a", "b")
   x <- c(2, 9, 1, 5, 3, NA)

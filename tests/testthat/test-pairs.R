@@ -126,7 +126,11 @@ test_that("units have each pair once, in order, and tasks about as many", {
   F <- Vi(seq_len(n)) * Vj(seq_len(n))
   kept <- list(restrict(F, by = rep(1:40, sizes)), exclude_diag(F), restrict(F, where = row_index() < col_index()),
                restrict(F, ranges = ranges(sizes, rev(sizes), matrix(runif(1600) < 0.1, 40))))
-  for (K in kept) for (along_i in c(TRUE, FALSE)) for (tile in list(c(128, 512), c(16, 32))) {
+  cases <- combinations(kept = 1:4, along_i = c(TRUE, FALSE), tile = 1:2, times = 2)
+  for (case in seq_len(nrow(cases))) {
+    K <- kept[[cases$kept[case]]]
+    along_i <- cases$along_i[case]
+    tile <- list(c(128, 512), c(16, 32))[[cases$tile[case]]]
     of_pairs <- function(grouped) {
       kernweave:::r_units(kernweave:::pair_argument(K$pairs, c(n, n)), along_i, tile[1], tile[2], grouped)
     }

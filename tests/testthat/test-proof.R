@@ -239,6 +239,7 @@ test_that("planning takes no longer than pairs would, and no memory for them", {
 })
 
 test_that("products and their bounds are the same bits for any number of threads", {
+  skip_below("quick")
   x <- with_local_seed(40, matrix(stats::runif(12000), ncol = 3))
   K <- function(threads) lazy_set(kernel_energy(x), threads = threads)
   product <- function(threads) {

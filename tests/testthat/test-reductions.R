@@ -40,7 +40,7 @@ test_that("every reduction has an oracle", {
 
 for (k in seq_len(nrow(reductions))) {
   row <- reductions[k, ]
-  places <- if (row$inputs == "value_k") c(1L, 3L, 8L) else 1L
+  places <- if (row$inputs != "value_k") 1L else if (reaches("quick")) c(1L, 3L, 8L) else 3L
 
   test_that(paste0(row$fn, "(): every axis, size, width, device and precision, with ties and special values"), {
     set.seed(k)
@@ -164,10 +164,15 @@ first_places <- function(values, K) {
 test_that("lists of any length are what order() says, through ties, NaN, infinities and both axes", {
   set.seed(31)
   values <- function(n) sample(c(-Inf, NaN, Inf, 0:40, stats::runif(200)), n, replace = TRUE)
-  for (shape in list(c(3, 700), c(11, 97), c(70, 5))) {
+  cases <- combinations(shape = 1:3, K = c(31:34, 41, 64, 100, 333), device = c("cpu", "reference"),
+                        precision = c("float64", "float32"), times = 4)
+  for (number in 1:3) {
+    shape <- list(c(3, 700), c(11, 97), c(70, 5))[[number]]
     A <- matrix(values(prod(shape)), shape[1])
-    for (K in c(31:34, 41, 64, 100, 333)) for (device in c("cpu", "reference"))
-    for (precision in c("float64", "float32")) {
+    for (case in which(cases$shape == number)) {
+      K <- cases$K[case]
+      device <- cases$device[case]
+      precision <- cases$precision[case]
       B <- if (precision == "float32") round(A * 1024) / 1024 else A
       found <- Kmin_argKmin(Vij(B), K = K, device = device, precision = precision)
       expected <- apply(B, 1, first_places, K)
@@ -221,7 +226,10 @@ test_that("the least is the first of its equals, and no NaN, wherever they stand
     mixed = function(n) sample(c(0:2, NaN, Inf, -Inf), n, TRUE)
   )
   x <- c(sample(0:3, 65, TRUE), NaN, Inf)
-  for (size in c(1, 4, 53, 1031)) for (kind in names(kinds)) {
+  cases <- combinations(kind = names(kinds), size = c(1, 4, 53, 1031), times = 2)
+  for (case in seq_len(nrow(cases))) {
+    size <- cases$size[case]
+    kind <- cases$kind[case]
     y <- as.numeric(kinds[[kind]](size))
     squares <- outer(x, y, function(a, b) (a - b)^2)
     opposite <- first_least(-squares)

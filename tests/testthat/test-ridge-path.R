@@ -56,6 +56,7 @@ test_that("one process has all ridges, within the errors it reports", {
 })
 
 test_that("small ridges are refined, to the tolerance", {
+  skip_below("quick")
   data <- noisy(500)
   for (name in names(spectra)) {
     K <- spectra[[name]](data$x)
@@ -74,6 +75,7 @@ test_that("small ridges are refined, to the tolerance", {
 })
 
 test_that("a few refined ridges make the others more exact", {
+  skip_below("quick")
   data <- noisy(400)
   ridge <- 10^seq(-2, 2, by = 0.5)
   for (name in names(spectra)) {
@@ -95,6 +97,7 @@ test_that("a few refined ridges make the others more exact", {
 })
 
 test_that("a standard error may be asked for everywhere", {
+  skip_below("quick")
   data <- noisy(400)
   K <- spectra$matern52(data$x)
   truth <- by_eigenvalues(as.matrix(K), data$y, along)
@@ -106,6 +109,7 @@ test_that("a standard error may be asked for everywhere", {
 })
 
 test_that("a single ridge is refined at once, to the same numbers", {
+  skip_below("quick")
   data <- noisy(700)
   for (name in names(spectra)) for (ridge in c(0.01, 1)) {
     K <- spectra[[name]](data$x)

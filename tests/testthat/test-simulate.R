@@ -80,6 +80,7 @@ test_that("what is but semidefinite has a root, what is not is refused", {
 })
 
 test_that("a large system takes few products for many draws, and few columns at a time give the same ones", {
+  skip_below("quick")
   x <- places(2500, 3)
   w <- matrix(stats::rnorm(2500 * 16), 2500)
   for (name in names(covariances)) {
@@ -95,6 +96,7 @@ test_that("a large system takes few products for many draws, and few columns at 
 })
 
 test_that("a smooth matrix with hardly a ridge has its landmarks for a root", {
+  skip_below("quick")
   x <- places(2100, 2)
   K <- kernel_gaussian(x, x, 0.2)
   A <- as.matrix(K)
@@ -140,6 +142,7 @@ test_that("draws have the covariance they are asked to have", {
 })
 
 test_that("a large draw has the quadratic form of one", {
+  skip_below("quick")
   x <- places(3000, 3)
   K <- covariances$matern32(x)
   draws <- simulate(K, 10, seed = 2, ridge = 1e-3)

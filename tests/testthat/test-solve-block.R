@@ -31,6 +31,7 @@ test_that("every column reaches the tolerance, with and without a preconditioner
 })
 
 test_that("a block takes a fraction of the iterations of columns in lockstep", {
+  skip_below("quick")
   for (name in names(systems)) {
     system <- systems[[name]]
     together <- solve_report(by_block(system, B, precondition = FALSE))

@@ -20,7 +20,7 @@ residual <- function(A, x, b) sqrt(colSums((b - A %*% x)^2) / colSums(b^2))
 test_that("conjugate gradients reach the tolerance for every kernel, one column or several, any ridge", {
   x <- cloud(701, 3)
   b <- matrix(stats::rnorm(701 * 3), 701)
-  for (name in names(kernels)) for (ridge in c(1e-1, 1e-3, 1e-5)) {
+  for (name in names(kernels)) for (ridge in sample(c(1e-1, 1e-3, 1e-5), by_tier(1, 2, 3))) {
     K <- kernels[[name]](x)
     found <- solve(K, b, ridge = ridge, method = "cg", report = TRUE)
     expect_lt(max(residual(dense_of(K, ridge), found, b)), 2e-6, label = paste(name, ridge))
@@ -49,6 +49,7 @@ test_that("a ridge may be a number for each point", {
 })
 
 test_that("preconditioned iterations are a tenth of plain ones where the system is ill-conditioned", {
+  skip_below("quick")
   x <- cloud(1500, 2)
   K <- kernel_gaussian(x, x, 10 / sqrt(1500))
   b <- stats::rnorm(1500)
@@ -231,7 +232,7 @@ test_that("a preconditioner that has been made serves several systems, and appli
 
 test_that("logdet is exact where it is dense, and within its standard errors where it is not", {
   x <- cloud(700, 2)
-  for (name in names(kernels)) {
+  for (name in if (reaches("quick")) names(kernels) else "matern32") {
     K <- kernels[[name]](x)
     exact <- as.numeric(determinant(dense_of(K, 1e-2))$modulus)
     expect_equal(as.numeric(logdet(K, 1e-2)), exact, tolerance = 1e-10)

@@ -6,7 +6,7 @@ two_sorted <- function(kind, most = 12) {
 
 test_that("merged vectors are both of them, sorted, those of x first", {
   set.seed(1)
-  for (trial in 1:200) for (kind in key_kinds) {
+  for (trial in trials(200)) for (kind in key_kinds) {
     s <- two_sorted(kind)
     n <- length(s$x)
     m <- length(s$y)
@@ -20,7 +20,7 @@ test_that("merged vectors are both of them, sorted, those of x first", {
 
 test_that("places are those of findInterval(), from both sides", {
   set.seed(2)
-  for (trial in 1:300) for (kind in c("integer", "few", "double", "awkward")) {
+  for (trial in trials(300)) for (kind in c("integer", "few", "double", "awkward")) {
     needles <- random_keys(sample(0:12, 1), kind)
     haystack <- sort(random_keys(sample(0:12, 1), kind))
     lower <- findInterval(needles, haystack, left.open = TRUE)
@@ -68,7 +68,7 @@ set_ops <- c("union", "intersect", "setdiff", "symdiff")
 
 test_that("sets and multisets have the multiplicities of their operation", {
   set.seed(3)
-  for (trial in 1:200) for (kind in c("logical", "integer", "few", "awkward", "factor")) {
+  for (trial in trials(200)) for (kind in c("logical", "integer", "few", "awkward", "factor")) {
     s <- two_sorted(kind)
     for (op in set_ops) for (multiset in c(TRUE, FALSE)) {
       expected <- if (kind == "factor") {

@@ -84,7 +84,9 @@ expect_same_derivatives <- function(f, g, label) {
 }
 
 test_that("products, diagonals and sums of rows of every kind have first and second derivatives", {
+  every <- by_tier(3, 2, 1, cran = 8)
   for (kind in names(kinds)) for (verb in names(asked)) {
+    if ((match(kind, names(kinds)) + match(verb, names(asked))) %% every) next
     if (kind == "own_function" && verb %in% of_transpose) next
     numbers <- function(A) list(right = sin(seq_len(dim(A)[2])), left = cos(seq_len(dim(A)[1])))
     as_one <- function(build) function(t) {

@@ -45,6 +45,7 @@ test_that("derivatives are those of central differences", {
 })
 
 test_that("second derivatives are differences of first ones", {
+  skip_below("quick")
   each_call(function(f, x, label) {
     g <- gradient(weighted(f))
     v <- cos(seq_along(x))
@@ -55,6 +56,7 @@ test_that("second derivatives are differences of first ones", {
 })
 
 test_that("forward mode agrees with reverse mode", {
+  skip_below("quick")
   each_call(function(f, x, label) {
     r <- f(x)
     v <- cos(seq_along(x))
