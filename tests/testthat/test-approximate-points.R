@@ -85,6 +85,7 @@ gradients_of <- function(build, p, tol) {
 }
 
 test_that("gradients in points and in what they are multiplied by are those of all pairs", {
+  skip_below("quick")
   cases <- combinations(name = names(typed), d = 1:3)
   for (case in seq_len(nrow(cases))) {
     name <- cases$name[case]

@@ -71,6 +71,7 @@ test_that("an approximation is an operator like others", {
 })
 
 test_that("a system of an approximation has the preconditioner of its formula", {
+  skip_below("quick")
   set.seed(10)
   x <- matrix(stats::runif(3000), ncol = 3)
   y <- sin(6 * x[, 1]) + stats::rnorm(1000, sd = 0.1)
@@ -88,6 +89,7 @@ test_that("a system of an approximation has the preconditioner of its formula", 
 })
 
 test_that("pairs of a point with itself are left out, whatever they are, near or far, of as many points or not", {
+  skip_below("quick")
   set.seed(19)
   formulas <- list(inverse = function(s) 1 / sqrt(s), smooth = function(s) exp(-s), log = function(s) log(s))
   cases <- combinations(name = names(formulas), rows = c(300, 200, 400))
@@ -227,6 +229,7 @@ test_that("an audit asks for as many terms as clusters that are far smaller than
 })
 
 test_that("a few points far from all others are near to all, and the others as without them", {
+  skip_below("quick")
   cases <- combinations(d = 1:3, far = c(1e4, 1e9))
   with_local_seed(12, for (case in seq_len(nrow(cases))) {
     d <- cases$d[case]

@@ -59,6 +59,7 @@ test_that("of random segments, formulas give what Reduce() gives of each", {
 })
 
 test_that("long segments beside short ones have Reduce()'s numbers, and the same bits on any threads", {
+  skip_below("quick")
   set.seed(2)
   for (lengths in list(c(1L, 30000L, 0L, 3L, 7000L), rep(3L, 9000), c(integer(7000), 5L, integer(4000)), 16385L)) {
     x <- stats::rnorm(sum(lengths)) / 1000

@@ -32,6 +32,7 @@ test_that("running results of random segments are those of base R", {
 `%or%` <- function(x, y) if (length(x)) x else y
 
 test_that("scans over several pieces have base R's numbers, and the same bits on any threads", {
+  skip_below("quick")
   set.seed(2)
   for (lengths in long_lengths) {
     s <- par_segments(lengths = lengths)

@@ -112,6 +112,7 @@ test_that("places may be seen anywhere, by name too, and each may have a noise o
 })
 
 test_that("the way is chosen by the numbers of places, and seeds rule draws", {
+  skip_below("quick")
   data <- at_places(700, 3)
   K <- known_kernels$matern52(data$x)
   expect_identical(conditional(K, data$y[1:100], ridge = 0.1)$method, "exact")

@@ -5,6 +5,7 @@ settings <- function(device = "cpu", precision = "float64") {
 }
 
 test_that("a power iteration of a hundred products runs in C++ and asks R for nothing", {
+  skip_below("quick")
   x <- matrix(rnorm(600), 200, 3)
   K <- exp(-sqdist(Vi(x, name = "x"), Vj(x, name = "y")))
   b <- Vj(rep(1, 200), name = "b")
@@ -54,6 +55,7 @@ test_that("an executable that has run before gives the same bits as a fresh one"
 })
 
 test_that("what is kept of an operand's data stays for as long as these do", {
+  skip_below("quick")
   x <- Vi(matrix(stats::runif(6000), 3000), name = "x")
   K <- exp(-sqdist(x, Vj(matrix(0.5, 10, 2))))
   operand <- x$formula$args
@@ -141,6 +143,7 @@ test_that("rows give the same bits however they are dealt out", {
 })
 
 test_that("blocks of rows and columns come together from packed states, to the bit where columns are one group", {
+  skip_below("quick")
   set.seed(2)
   for (precision in test_precisions()) {
     for (cases in list(block_cases(300, 60013), both_cases(2500, 3001))) for (name in names(cases)) {

@@ -114,6 +114,7 @@ test_that("no function of base R gives a plain number without a word", {
 })
 
 test_that("nor does a function of the overlay, with a traced value in any place", {
+  skip_below("quick")
   x <- c(0.3, 0.6, 0.8)
   known <- setdiff(names(kernweave:::overlay), kernweave:::of_numbers)
   for (name in known) {

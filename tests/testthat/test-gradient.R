@@ -28,6 +28,7 @@ test_that("their gradients are those of central differences", {
 })
 
 test_that("their second derivatives are differences of the gradients", {
+  skip_below("quick")
   for (case in tape_snippets) {
     x <- case$arguments[[1]]
     v <- array(stats::rnorm(length(x)), dim(x) %||% length(x))

@@ -74,6 +74,7 @@ test_that("every way gives the same bits on any number of threads, with a plan a
 })
 
 test_that("shapes in which few slices are added to many, and many to few, are what the loop gives", {
+  skip_below("quick")
   set.seed(3)
   check <- function(extents, dim, items, most) {
     x <- random_array(extents, "double")

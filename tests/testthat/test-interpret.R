@@ -56,6 +56,7 @@ test_that("what does not fit is refused with its size", {
 })
 
 test_that("common pairs have kernels of their own in every form of their plans, and no kernel is there for nothing", {
+  skip_below("quick")
   table <- readLines(system.file("include", "kernweave", "fused.def", package = "kernweave"))
   rows <- "^FUSED(_GPU)?\\((\\w+),.*"
   names <- sub(rows, "\\2", grep(rows, table, value = TRUE))

@@ -178,6 +178,7 @@ test_that("what a fit says of its data is what they were, whatever has become of
 })
 
 test_that("update() leaves rows out one by one as fits made by hand do, in a loop of any function", {
+  skip_below("quick")
   predicted <- function(fit) vapply(1:6, function(i) predict(update(fit, subset = -i), plots[i, ]), 0)
   by_hand <- function(make) vapply(1:6, function(i) predict(make(plots[-i, ]), plots[i, ]), 0)
   make <- list(function(d) kernel_ridge(yield ~ clay + kind, d, lambda = 1),

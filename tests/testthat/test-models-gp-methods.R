@@ -129,6 +129,7 @@ test_that("mistakes are errors that say what to do", {
 })
 
 test_that("parameters that run off stop at a bound, with a warning that tells what it means", {
+  skip_below("quick")
   set.seed(2)
   i <- sample(length(volcano), 150)
   places <- 10 * arrayInd(i, dim(volcano))

@@ -40,6 +40,7 @@ ran <- function(test, x = points, g = groups, y = response) {
 }
 
 test_that("tests are the same wherever the points lie", {
+  skip_below("quick")
   for (name in names(invariants)) {
     plain <- ran(invariants[[name]])
     for (to in list(1e9, -1e9, c(1e9, 0))) {
@@ -50,6 +51,7 @@ test_that("tests are the same wherever the points lie", {
 })
 
 test_that("tests are the same in all units, or say that squares of distances go beyond double precision", {
+  skip_below("quick")
   for (name in names(invariants)) {
     test <- invariants[[name]]
     if (is.na(test$power)) next
@@ -66,6 +68,7 @@ test_that("tests are the same in all units, or say that squares of distances go 
 })
 
 test_that("tests are the same whatever the order of rows and the names of groups", {
+  skip_below("quick")
   order <- rev(seq_len(24))
   for (name in c("energy", "energy_half", "mmd", "mmd_linear", "dcor", "hsic", "hsic_linear", "permanova")) {
     plain <- ran(invariants[[name]])

@@ -84,6 +84,7 @@ test_that("mistakes with kernels are refused by class and named", {
 })
 
 test_that("scales come from the points alone, whatever their order, and have the numbers of other packages", {
+  skip_below("quick")
   expect_equal(median_scale(iris[51:150, 1:4]), 1.28840987, tolerance = 1e-8)
   many <- matrix(stats::rnorm(6000), 3000)
   expect_identical(median_scale(many), median_scale(many[sample(3000), ]))

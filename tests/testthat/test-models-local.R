@@ -85,6 +85,7 @@ dense_cv <- function(x, y, h, degree, w = rep(1, nrow(x))) {
 }
 
 test_that("cross-validation leaves out where observations stand alone, too, in any units and with any weights", {
+  skip_below("quick")
   x <- unname(as.matrix(rock[, c("peri", "shape")]))
   y <- log(rock$perm)
   set.seed(8)
@@ -112,6 +113,7 @@ test_that("cross-validation leaves out where observations stand alone, too, in a
 })
 
 test_that("the criterion goes on where an observation becomes lonely", {
+  skip_below("quick")
   x <- c(stats::qnorm(1:30 / 31), 5)
   y <- c(cos(3 * x[1:30]), 4)
   for (degree in 0:1) {
@@ -270,6 +272,7 @@ test_that("mistakes are refused by class, fits print themselves and are drawn", 
 })
 
 test_that("what a term took from the data, such as scale() and poly(), holds for new points", {
+  skip_below("quick")
   fits <- list(local_reg(mpg ~ scale(wt), mtcars), local_reg(mpg ~ poly(wt, 2), mtcars),
                kde_lazy(~ scale(wt) + hp, mtcars))
   for (fit in fits) {

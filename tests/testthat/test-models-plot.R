@@ -58,6 +58,7 @@ test_that("neighbours are drawn in order: distances to the last one, or how many
 })
 
 test_that("autoplot() draws the same by ggplot2", {
+  skip_below("quick")
   skip_if_not_installed("ggplot2")
   in_nowhere({
     pictures <- all_pictures()

@@ -31,6 +31,7 @@ test_that("a thin plate goes through its points, and between them is that of fie
 })
 
 test_that("lambda, degrees of freedom and cross-validation are those of Tps", {
+  skip_below("quick")
   set.seed(3)
   noisy <- heights + stats::rnorm(200, sd = 5)
   fit <- rbf_interpolate(places, noisy, lambda = "gcv")

@@ -5,6 +5,7 @@ prices <- medv ~ crim + nox + rm + dis + ptratio + lstat
 of_krls <- kernel_spec("gaussian", scale = sqrt(3))
 
 test_that("without probes there are no degrees of freedom, and all else is as it was", {
+  skip_below("quick")
   fit <- function(...) {
     kernel_ridge(dist ~ speed, cars, lambda = 1, control = fit_control(dense_n = 0, tol = 1e-10, ...))
   }
@@ -43,6 +44,7 @@ test_that("fits, effects and their errors are those of KRLS", {
 })
 
 test_that("cross-validation, leaving one out and the default scale are those known", {
+  skip_below("quick")
   fit <- kernel_ridge(prices, MASS::Boston, of_krls)
   least <- least_of_gcv(fit)
   expect_equal(log(least[["lambda"]]), log(0.006938535), tolerance = 1e-3)
@@ -83,6 +85,7 @@ test_that("by products the least of the curve is that of eigenvalues, at every n
 })
 
 test_that("leaving one out is what leaving each out gives", {
+  skip_below("quick")
   set.seed(2)
   x <- matrix(stats::rnorm(60), 20)
   y <- x[, 1]^2 + stats::rnorm(20) / 5

@@ -59,6 +59,7 @@ test_that("masses, any power and one dimension are dense iterations", {
 })
 
 test_that("gradients are differences of divergences and of values", {
+  skip_below("quick")
   set.seed(3)
   x <- matrix(stats::rnorm(20), 10)
   y <- matrix(stats::rnorm(24, 1), 12)
@@ -128,6 +129,7 @@ test_that("maps are drawn, and results told as data frames", {
 })
 
 test_that("a small epsilon has right masses after few iterations, also where plain steps crawl", {
+  skip_below("quick")
   for (epsilon in c(0.3, 0.1)) {
     found <- expect_silent(sinkhorn(1:5, 2:6, epsilon = epsilon))
     expect_lt(found$iterations, 60)

@@ -6,6 +6,7 @@ points <- function(n, d = 2, seed = 1) {
 }
 
 test_that("more formulas than are kept, in any order and again, each get their own plan", {
+  skip_below("quick")
   x <- points(5)
   y <- points(7, seed = 2)
   d <- as.matrix(dist(rbind(x, y)))[1:5, 6:12]^2

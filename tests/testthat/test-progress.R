@@ -76,6 +76,7 @@ test_that("progressr is told of steps where it is loaded", {
 })
 
 test_that("standard errors of approximated fits say that they are exact before they begin", {
+  skip_below("quick")
   set.seed(5)
   x <- matrix(stats::runif(1200), 600)
   fit <- gp_fit(x, x[, 1] + stats::rnorm(600) / 5, kernel = kernel_spec("matern32", scale = 0.5), variance = 1,

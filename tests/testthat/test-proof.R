@@ -191,6 +191,7 @@ test_that("no points, values that are not finite, long formulas and constants be
 # --- audits --------------------------------------------------------------------------------------------------------
 
 test_that("an audit that fails makes the series anew with a fourth, and then says so", {
+  skip_below("quick")
   x <- with_local_seed(37, matrix(stats::runif(6000), 3000))
   b <- with_local_seed(38, stats::rnorm(3000))
   K <- exp(-sqdist(Vi(x), Vj(x)) / 0.01)

@@ -35,6 +35,7 @@ test_that("distances of which only the least enter are screened, whatever they a
 })
 
 test_that("what is told first has the bits of distances that are all computed, for full strips and tails", {
+  skip_below("quick")
   set.seed(41)
   for (d in c(2, 3, 7, 33)) for (size in list(c(1, 1), c(3, 127), c(70, 129), c(33, 1001))) {
     x <- normal(size[1], d)
@@ -71,6 +72,7 @@ test_that("ties, units, offsets, outliers and an order that deceives change noth
 })
 
 test_that("squares and sums that overflow, infinite numbers and NaN change nothing", {
+  skip_below("quick")
   set.seed(44)
   x <- normal(100, 4)
   y <- normal(3000, 4)

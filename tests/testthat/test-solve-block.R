@@ -44,6 +44,7 @@ test_that("a block takes a fraction of the iterations of columns in lockstep", {
 })
 
 test_that("columns that depend on each other, are zero, or of any size and number are solved", {
+  skip_below("quick")
   b <- B[, 1]
   cases <- list(
     one = B[, 1, drop = FALSE], twice = cbind(b, b, B[, 2], b + B[, 2]), zeros = cbind(0, b, 0),
@@ -81,6 +82,7 @@ test_that("a system may have fewer rows than columns, or hardly any", {
 })
 
 test_that("operators, matrices of pairs, inverses, trends, starts and float32 go through a block, too", {
+  skip_below("quick")
   system <- systems$gaussian
   full <- full_of(system)
   exact <- solve(full, B)
@@ -118,6 +120,7 @@ test_that("what is not definite is an error, and what is not reached a warning w
 })
 
 test_that("right-hand sides of any size are solved as those of size one", {
+  skip_below("quick")
   x <- matrix(stats::runif(2 * 300), 300)
   K <- kernel_gaussian(x, x, 0.3)
   b <- cbind(stats::rnorm(300), 0, stats::rnorm(300))

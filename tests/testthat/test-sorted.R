@@ -93,6 +93,7 @@ test_that("the example of multisets is what it is there", {
 })
 
 test_that("long vectors are cut into pieces, with the same items for any number of threads", {
+  skip_below("quick")
   set.seed(4)
   draws <- list(spread = function(n) sample.int(2e5, n, TRUE), tied = function(n) sample.int(3L, n, TRUE),
                 doubles = function(n) round(stats::rnorm(n), 4))

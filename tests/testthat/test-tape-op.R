@@ -121,6 +121,7 @@ systems <- list(
 )
 
 test_that("solutions, inverses and determinants have first and second derivatives", {
+  skip_below("quick")
   for (kind in names(systems)) {
     right <- function(A, t) cbind(t[1], sin(seq_len(nrow(A)) * t[2]))
     solution <- function(build, ...) function(t) {
