@@ -204,7 +204,8 @@ dense_forms <- function(model) {
 
 iterated_forms <- function(model) {
   most <- if (is.null(model$maxit)) most_iterations(length(model$at)) else check_count(model$maxit, "maxit")
-  quick <- if (bears_float32(model$seen, model$ridge)) lazy_set(model$seen, precision = "float32")
+  rough <- !is.null(model$P) && bears_float32(model$seen, model$ridge)
+  quick <- if (rough) lazy_set(model$seen, precision = "float32")
   function(k, prior) {
     of <- function(K) native_system(K, model$ridge, ncol(k))
     found <- r_inverse_forms(of(model$seen), if (!is.null(quick)) of(quick), live_pointer(model$P), k, prior,
@@ -219,7 +220,8 @@ iterated_forms <- function(model) {
 }
 
 # Products in float32 are off by its rounding times the largest value a row, at most: a ridge above that keeps the matrix
-# definite, so that iterations by them end where those in float64 do.
+# definite, so that iterations by them end where those in float64 do. Without a preconditioner there are many, and
+# roundings make them more.
 bears_float32 <- function(K, ridge) {
   is_lazy(K) && nrow(K) * max(abs(as.vector(diag(K))), 0) * 2^-24 <= min(ridge)
 }

@@ -20,6 +20,9 @@ bytes_fetched_by <- function(code) {
   kernweave:::r_elsewhere_fetched() - before
 }
 
+# What lies elsewhere has to be sent: that costs more, and changes nothing else.
+without_seconds <- function(schedule) gsub("about [0-9.e-]+ s", "", schedule)
+
 gaussian_sums <- function(x, y, b, precision, device = "cpu") {
   lazy_set(reduction(exp(-sqdist(Vi(x), Vj(y))) * Vj(b), "sum", index = "j", call = FALSE), precision = precision,
            device = device)
@@ -40,7 +43,7 @@ test_that("points that lie on a device are asked there for facts: of all of them
     again <- bytes_fetched_by(explain(there))
     expect_identical(fetched, 8 * 12 * if (tells) ceiling(rows) else nrow(x), label = label)
     expect_identical(again, 0, label = label)
-    expect_identical(schedule, explain(here)$schedule, label = label)
+    expect_identical(without_seconds(schedule), without_seconds(explain(here)$schedule), label = label)
     expect_identical(as.matrix(there), as.matrix(here), label = label)
   }
 })

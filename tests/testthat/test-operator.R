@@ -185,8 +185,8 @@ test_that("no function of base R makes the matrix of all pairs unasked", {
     expect_error(eval(code), "as.matrix[(](square|F)[)]", class = "kernweave_error_unsupported", label = name)
   }
   said <- function(code) tryCatch(code, error = function(e) c(conditionMessage(e), deparse(conditionCall(e))))
-  expect_match(said(eigen(square)), "write eigen(as.matrix(square)) where", fixed = TRUE, all = FALSE)
-  expect_match(said(apply(square, 1, sum)), "write apply(as.matrix(square), ...) where", fixed = TRUE, all = FALSE)
+  expect_match(said(eigen(square)), "write eigen(as.matrix(square)) if", fixed = TRUE, all = FALSE)
+  expect_match(said(apply(square, 1, sum)), "write apply(as.matrix(square), ...) if", fixed = TRUE, all = FALSE)
   expect_identical(said(chol(square))[2], "chol(square)")
   # Whoever writes as.matrix() gets it, in whatever wrapping.
   asked <- expression(as.matrix(square), base::as.matrix(square), lapply(list(square), as.matrix)[[1]],
