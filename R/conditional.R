@@ -117,12 +117,6 @@ among_points <- function(K, at) {
   new_lazy(r_restate(list(K$formula), operands, some)[[1]], rep(as.numeric(length(at)), 2), K$settings)
 }
 
-# Does a formula read row or column numbers?
-counts_points <- function(formula) {
-  if (identical(formula$op, "Var")) is.null(formula$args)
-  else any(vapply(formula$args, function(part) is.list(part) && counts_points(part), NA))
-}
-
 # The data as they are solved for, and the regressors: orthonormal at places seen, and the same at new ones.
 conditional_trend <- function(trend, y, at, new, n) {
   if (is.null(trend)) return(list(y = y))
