@@ -199,13 +199,14 @@ random_signs <- function(rows, columns, seed) matrix(sign(r_uniforms(rows * colu
 two_parts <- function(K, found, diagonal, neighbours, seed) {
   order <- random_order(length(diagonal), seed)
   points <- points_of_distance(K)
-  nearest <- if (is.null(points)) nearest_before(K, order, sqrt(diagonal[order]), neighbours)
-             else kept_neighbours(points, K$settings, order, neighbours, seed)
-  c(found, without_landmarks(order, nearest, found$chosen))
+  some <- neighbours + ceiling(neighbours / 4)  # of which landmarks are one in eight where there are few points
+  nearest <- if (is.null(points)) nearest_before(K, order, sqrt(diagonal[order]), some)
+             else kept_neighbours(points, K$settings, order, some, seed)
+  c(found, without_landmarks(order, nearest, found$chosen, neighbours))
 }
 
-# Landmarks are taken out of the order, and are nobody's neighbours.
-without_landmarks <- function(order, nearest, landmarks) {
+# Landmarks are taken out of the order, and are nobody's neighbours; so many of the others are left.
+without_landmarks <- function(order, nearest, landmarks, m) {
   out <- match(landmarks, order)
   place <- seq_along(order)
   place[out] <- NA
@@ -214,7 +215,7 @@ without_landmarks <- function(order, nearest, landmarks) {
   left[] <- place[left]
   gaps <- which(colSums(is.na(left)) > colSums(is.na(nearest[, -out, drop = FALSE])))
   left[, gaps] <- packed_first(left[, gaps, drop = FALSE])
-  list(order = as.numeric(order[-out]), neighbours = left)
+  list(order = as.numeric(order[-out]), neighbours = left[seq_len(min(m, nrow(left))), , drop = FALSE])
 }
 
 # Products with the columns at the landmarks, of the points in `rest`, or of all.
