@@ -1,8 +1,8 @@
 #!/bin/sh
 # Checks the scripts, that generated files are fresh, and the tarball as CRAN would; fails on an error or a warning.
 #
-#   tools/check.sh         as CRAN would: compiles for the vignettes and for the check
-#   tools/check.sh built   what `make` has built already
+#   tools/check.sh         as CRAN would: compiles for the vignettes and for the check; then the site's articles
+#   tools/check.sh built   what `make` has built already, without the articles
 #
 # Both run the tests as CRAN does: those of the tier "cran", one file after the other, on two threads at most.
 set -eu
@@ -40,20 +40,28 @@ unset NOT_CRAN KERNWEAVE_TESTS KERNWEAVE_SOURCE TESTTHAT_PARALLEL TESTTHAT_CPUS
 work=$(mktemp -d)
 cd "$work"
 status=0
+# Pages with a library where the package is.
+render() {
+  library=$1
+  shift
+  for page in "$@"; do
+    R_LIBS="$library${R_LIBS:+:$R_LIBS}" Rscript -e 'rmarkdown::render(commandArgs(TRUE), quiet = TRUE)' "$page" ||
+      status=1
+  done
+}
+cp -R "$root/vignettes" .
 if [ "${1:-}" = built ]; then
   make --no-print-directory -C "$root" .lib/.installed
   R CMD build --no-build-vignettes "$root"
   R CMD check --as-cran --no-manual --ignore-vignettes --library="$root/.lib" \
     --install="check:$root/.lib/install.log" ./*.tar.gz || status=1
-  echo "== vignettes and articles"
-  cp -R "$root/vignettes" .
-  for page in vignettes/*.Rmd vignettes/articles/*.Rmd; do
-    R_LIBS="$root/.lib${R_LIBS:+:$R_LIBS}" Rscript -e 'rmarkdown::render(commandArgs(TRUE), quiet = TRUE)' "$page" ||
-      status=1
-  done
+  echo "== vignettes"
+  render "$root/.lib" vignettes/*.Rmd
 else
   R CMD build "$root"
   R CMD check --as-cran --no-manual ./*.tar.gz || status=1
+  echo "== articles"
+  render "$work/kernweave.Rcheck" vignettes/articles/*.Rmd
 fi
 # R CMD check itself fails on errors only.
 grep -q '^Status:.*\(ERROR\|WARNING\)' ./*.Rcheck/00check.log && status=1
