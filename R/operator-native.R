@@ -32,8 +32,8 @@ native_lazy <- function(K, width, ladder = FALSE) {
 widest_product <- 64L
 product_widths <- c(1L, 2L, 3L, 4L, 6L, 8L, 12L, 16L, 24L, 32L, 48L)
 # On a GPU a kernel that was not there takes a second to compile, and columns that nobody asked for next to nothing: of
-# 1e5 points in three dimensions 1, 10, 16, 32 and 64 columns take 7, 11, 18, 24 and 65 ms on an H100, in float64 30, 41,
-# 56, 67 and 203. So there are four kinds, and what is wider is several of the widest.
+# 1e5 points in three dimensions 1, 10, 16, 32 and 64 columns take 7, 11, 18, 24 and 65 ms on an H100, in float64 30,
+# 41, 56, 67 and 203. So there are four kinds, and what is wider is several of the widest.
 compiled_widths <- c(1L, 4L, 16L, 32L)
 
 compiled_rungs <- function(width, ladder) {
@@ -59,4 +59,17 @@ operator_product <- function(op, v) {
   if (is_followed(op, v)) return(followed_product(op, v))
   if (!is.null(approximation_of(op))) return(op$apply(v))  # its result may stay on a GPU
   r_operator_product(native_operator(op, ncol(v)), v)
+}
+
+# A system whose kernels a GPU compiles from now on, beside what is done before its first product.
+expected <- function(system, K) {
+  if (may_be_compiled(call_options(kernel_tensor(K)$settings))) r_expect_products(system)
+  system
+}
+
+# K + ridge, for so many columns.
+native_system <- function(K, ridge, columns) {
+  product <- if (is_op(K)) native_operator(K, columns, ladder = TRUE) else native_lazy(K, columns, ladder = TRUE)
+  if (!any(ridge != 0)) return(product)
+  list(kind = "sum", parts = list(product, list(kind = "diagonal", values = ridge)), coefficients = c(1, 1))
 }

@@ -295,8 +295,8 @@ nearest_points_before <- function(points, m) {
   found
 }
 
-# Beyond, boxes leave out few pairs, and a GPU is quicker with all of them; with few axes it would be, but for the seconds
-# that its kernel takes to compile.
+# Beyond, boxes leave out few pairs, and a GPU is quicker with all of them; with few axes it would be, but for the
+# seconds that its kernel takes to compile.
 most_axes_of_boxes <- 5
 
 # Of a formula that falls with one distance of points to themselves, the points; else NULL.

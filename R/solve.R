@@ -239,19 +239,6 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
 # Columns that are left of those of a right-hand side, by their lengths.
 relative_size <- function(left, b) sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
 
-# K + ridge, for so many columns.
-# A system whose kernels a GPU compiles from now on, beside what is done before its first product.
-expected <- function(system, K) {
-  if (may_be_compiled(call_options(kernel_tensor(K)$settings))) r_expect_products(system)
-  system
-}
-
-native_system <- function(K, ridge, columns) {
-  product <- if (is_op(K)) native_operator(K, columns, ladder = TRUE) else native_lazy(K, columns, ladder = TRUE)
-  if (!any(ridge != 0)) return(product)
-  list(kind = "sum", parts = list(product, list(kind = "diagonal", values = ridge)), coefficients = c(1, 1))
-}
-
 chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   if (inherits(precondition, "kernweave_preconditioner")) {
     if (precondition$n != length(ridge)) {

@@ -1,4 +1,4 @@
-// Decompositions of small dense matrices, compiled once: their templates take a compiler longer than all that uses them.
+// Decompositions of small dense matrices, compiled once: their templates take longer than all that uses them.
 #pragma once
 #include "solve/block.hpp"
 

@@ -139,7 +139,7 @@ test_that("explain() shows the formula of the distance, the levels, the work and
   A <- eager(approximate(Vi(x[, 1]) * (kernel_matern(x, scale = 0.1, nu = 0.5) + 2), 1e-6, "proof"), 30)
   lines <- shown(A)
   expect_match(lines, "exp[(]-sqrt[(]100 [*] s[)][)] [+] 2$", all = FALSE)
-  expect_match(lines, "beside factors of rows$", all = FALSE)
+  expect_match(lines, "times factors of rows$", all = FALSE)
   expect_match(lines, "[(]proved[)]", all = FALSE)
   found <- explain(A)
   kept <- plan_of(A)

@@ -196,7 +196,7 @@ test_that("what is no operator is refused by name", {
   refused(par_reduce(x, ~ pmax(.x, .y, na.rm = TRUE)), "unsupported", "`na.rm` is not possible")
   refused(par_reduce(numeric(), ~ .x + .y), "input", "`x` has no items")
   refused(par_reduce(x, ~ .x + .y, par_segments(lengths = c(1, 0, 2))), "input", "segment 2 has no items")
-  refused(par_scan(x, ~ .x + .y, exclusive = TRUE), "input", "begins with `init`, which is not given")
+  refused(par_scan(x, ~ .x + .y, exclusive = TRUE), "input", "your own operator needs `init`")
   refused(par_reduce(x, ~ .x + .y, init = 1:2), "input", "`init` must be a number")
   refused(par_reduce(x, ~ .x + .y, check = NA), "input", "`check` must be TRUE or FALSE")
   refused(par_reduce(Sys.Date(), ~ .x + .y), "input", "a formula of an object of class Date has no meaning")

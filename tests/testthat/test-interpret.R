@@ -39,7 +39,7 @@ test_that("wide points, many weights and random formulas have scripts that fit a
       expect_identical(unique(scripts_of(lazy_set(sum_of(F, index = "j"), precision = precision))$why), "",
                        label = paste(D, precision))
   }
-  for (seed in seq_len(by_tier(10, 25, 50))) {
+  for (seed in seq_len(by_tier(5, 10, 50))) {
     formula <- random_formula(seed)
     scripts <- scripts_of(reduction_behind(as_kernel(formula, "auto")))
     expect_identical(unique(scripts$why), "", label = formula$text)
@@ -82,7 +82,7 @@ test_that("common pairs have kernels of their own in every form of their plans, 
 })
 
 test_that("kernels for pairs of a common kind, carried out by threads of the host, find what plain loops find", {
-  skip_below("usual")
+  skip_below("all")  # a program of a minute
   expect_right_on_host("on_host.cpp")
 })
 
@@ -104,7 +104,7 @@ test_that("what is almost of a common kind is followed like any other formula", 
 })
 
 test_that("the interpreter needs no header but ours", {
-  skip_below("usual")
+  skip_below("all")  # compiled in half a minute
   skip_without_compiler()
   for (number in c("float", "double")) {
     source <- paste0("#include \"kernweave/gpu/fused.hpp\"\n",

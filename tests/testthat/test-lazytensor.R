@@ -98,7 +98,7 @@ test_that("a formula may be deep, and share its parts without end", {
 test_that("where a matrix is wanted batches are refused", {
   B <- array(0, c(3, 2, 4))
   for (code in expression(Vij(B), B %*% sqdist(Vi(x), Vj(y)))) {
-    expect_error(eval(code), "a matrix is wanted", class = "kernweave_error_unsupported", info = code)
+    expect_error(eval(code), "batches: give a matrix", class = "kernweave_error_unsupported", info = code)
   }
   expect_identical(dim(Vi(array(1:3, 3))), c(3L, 1L))
 })
@@ -134,7 +134,7 @@ test_that("sum and its like reduce one formula, over an index that is named or t
   input(any(K > 2, TRUE, index = "ij"), "`F | G`")
   input(all(K > 2, TRUE), "`F & G`")
   input(range(K, 1, index = "ij"), "take the range of each")
-  input(sum(K, "j", index = "j"), "reduces one formula")
+  input(sum(K, "j", index = "j"), "reduces a single formula")
   # What is named is what its name says.
   input(sum(K, precision = "float32"), "takes no `precision`; give index =")
   input(sum(K, axis = 1), "takes no `axis`; give index =")

@@ -2,7 +2,10 @@
 
 test_that("what tensor cores take part in compiles for a GPU", {
   skip_without_compiler()
-  for (D in c(3, 8, 50, 300)) for (W in c(1, 4, 24, 100)) {
+  cases <- combinations(D = c(3, 8, 50, 300), W = c(1, 4, 24, 100))
+  for (k in seq_len(nrow(cases))) {
+    D <- cases$D[k]
+    W <- cases$W[k]
     x <- numbers_between(9, D, 0, 1)
     K <- exp(-sqdist(Vi(x), Vj(x)))
     expect_compiles(reduction(K, "sum", weight = Vj(numbers_between(9, W, 0, 1)), call = FALSE), paste(D, W))
