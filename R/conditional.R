@@ -214,8 +214,8 @@ iterated_forms <- function(model) {
 }
 
 # Products in float32 are off by its rounding times the largest value a row, at most: a ridge above that keeps the
-# matrix definite, so that iterations by them end where those in float64 do. Without a preconditioner there are many, and
-# roundings make them more.
+# matrix definite, so that iterations by them end where those in float64 do. Without a preconditioner there are many,
+# and roundings make them more.
 bears_float32 <- function(K, ridge) {
   is_lazy(K) && nrow(K) * max(abs(as.vector(diag(K))), 0) * 2^-24 <= min(ridge)
 }

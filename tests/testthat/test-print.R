@@ -134,7 +134,7 @@ test_that("the situation report says how many cores are used, and how to have al
   expect_match(report$cpu[["threads"]], "^[0-9]+ of [0-9]+ cores?$")
   hint <- function(limit) with_variable("OMP_THREAD_LIMIT", limit, kernweave:::more_cores(1, 8))
   expect_match(hint(NA), "options(kernweave.threads = 8)", fixed = TRUE)
-  expect_identical(hint("2"), "OMP_THREAD_LIMIT=2 in the environment holds calls to that many of 8 cores.")
+  expect_identical(hint("2"), "OMP_THREAD_LIMIT=2 in the environment limits calls to that many of 8 cores.")
   expect_null(kernweave:::more_cores(8, 8))
   cores <- kernweave:::r_cores()
   with_kernweave(threads = cores, expect_identical(kernweave:::chosen_threads(), kernweave:::r_threads(cores)))
