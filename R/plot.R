@@ -15,6 +15,7 @@
 #' @param ... for `plot`: more arguments of [graphics::image()]
 #' @return For `plot`, the matrix that was drawn, invisibly; for `head` and `tail`, a lazy tensor.
 #' @seealso [print.lazy_tensor()], [explain()]; [as.matrix()][as.matrix.lazy_tensor] for the numbers
+#' @importFrom grDevices hcl.colors
 #' @concept heat map
 #' @export
 #' @examples
