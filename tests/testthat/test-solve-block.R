@@ -164,15 +164,17 @@ test_that("an iteration that does not arrive is no further off than where it beg
 })
 
 test_that("minimal residuals of a singular matrix end with the least there is", {
-  x <- matrix(stats::runif(100), 50)
-  K <- sqdist(Vi(x), Vj(x))  # of rank four
-  b <- stats::rnorm(50)
-  expect_warning(found <- solve(K, b, method = "minres", report = TRUE), "minimal residuals",
-                 class = "kernweave_warning_convergence")
-  report <- solve_report(found)
-  least <- qr.resid(qr(as.matrix(K)), b)
-  expect_equal(report$residual, sqrt(sum(least^2) / sum(b^2)), tolerance = 1e-3)
-  expect_equal(unname(missed(as.matrix(K), cbind(as.vector(found)), cbind(b))), report$residual, tolerance = 1e-6)
-  within <- as.matrix(K) %*% b
-  expect_true(solve_report(solve(K, within, method = "minres", report = TRUE))$converged)
+  for (seed in 1:20) with_local_seed(seed, {
+    x <- matrix(stats::runif(100), 50)
+    K <- sqdist(Vi(x), Vj(x))  # of rank four
+    b <- stats::rnorm(50)
+    expect_warning(found <- solve(K, b, method = "minres", report = TRUE), "minimal residuals",
+                   class = "kernweave_warning_convergence")
+    report <- solve_report(found)
+    least <- qr.resid(qr(as.matrix(K)), b)
+    expect_equal(report$residual, sqrt(sum(least^2) / sum(b^2)), tolerance = 1e-3, info = seed)
+    expect_equal(unname(missed(as.matrix(K), cbind(as.vector(found)), cbind(b))), report$residual, tolerance = 1e-6)
+    within <- as.matrix(K) %*% b
+    expect_true(solve_report(solve(K, within, method = "minres", report = TRUE))$converged)
+  })
 })
