@@ -9,7 +9,7 @@ namespace {
 
 using Row = Eigen::ArrayXd;
 
-constexpr double kNothing = 1e-10;  // of the largest number of the tridiagonal matrix: what rounding leaves, and grows by
+constexpr double kNothing = 1e-10;  // of the largest number of the tridiagonal matrix: rounding, and what it grows to
 
 // The rotation of the last step and of the one before.
 struct Rotations {

@@ -8,3 +8,14 @@ in_new_process <- function(lines) {
   said <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), stdout = TRUE, stderr = TRUE)
   if (file.exists(answer)) readRDS(answer) else paste(said, collapse = "\n")
 }
+
+# Code under a variable of the environment, which NA unsets.
+with_variable <- function(name, value, code) {
+  put <- function(value) {
+    if (is.na(value)) Sys.unsetenv(name) else do.call(Sys.setenv, stats::setNames(list(value), name))
+  }
+  before <- Sys.getenv(name, NA)
+  on.exit(put(before))
+  put(value)
+  force(code)
+}
