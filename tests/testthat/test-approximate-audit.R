@@ -5,6 +5,7 @@ faint <- function(x) exp(-95 * (1 + 0.3 * sqdist(Vi(x), Vj(x))))
 audit_of <- function(A) kernweave:::approximation_of(A)$audit
 
 test_that("a product is an audit of the rows that are not 0, and of no others", {
+  skip_below("quick")
   x <- with_local_seed(61, matrix(stats::runif(2400), ncol = 3))
   b <- with_local_seed(62, stats::runif(800))
   exact <- lazy_set(faint(x), precision = "float64") %*% b

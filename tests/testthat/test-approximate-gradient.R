@@ -38,6 +38,7 @@ expect_near_gradients <- function(build, arguments, g, label, tol = 1e-6, times 
 }
 
 test_that("gradients in points, scales, factors and weights are those of all pairs, however narrow the kernel", {
+  skip_below("quick")
   cases <- combinations(name = names(kernels), d = 1:3, times = 2)
   for (case in seq_len(nrow(cases))) {
     name <- cases$name[case]
@@ -53,6 +54,7 @@ test_that("gradients in points, scales, factors and weights are those of all pai
 })
 
 test_that("so are those of points on both sides, scales by component, factors of either side, hand-made kernels", {
+  skip_below("quick")
   builds <- list(
     both_sides = function(p) function(x, s, b) list(K = kernel_matern(x, scale = s, nu = 1.5), b = b),
     two_operands = function(p) function(x, s, b) list(K = kernel_gaussian(x, x, s), b = b),
@@ -105,12 +107,14 @@ test_that("one component has differences, absolute values and signs", {
 })
 
 test_that("an audited gradient is as near as it says, and a proof's is bounded", {
+  skip_below("quick")
   p <- problem(2000, 2000, 3, 4)
   build <- function(x, s, b) list(K = kernel_matern(x, p$y, s, nu = 1.5), b = b)
   expect_near_gradients(build, list(x = p$x, s = 0.3, b = p$b), p$g, "audit", 1e-5, certify = "audit", price = 100)
 })
 
 test_that("sums and means with a tolerance, transposes, systems and restrictions are differentiated", {
+  skip_below("quick")
   p <- problem(400, 300, 2, 5)
   near <- function(f, tol = 1e-5) {
     exact <- gradient(f, wrt = c("x", "s", "w"))(p$x, 0.3, p$w, NULL)
@@ -140,6 +144,7 @@ test_that("sums and means with a tolerance, transposes, systems and restrictions
 })
 
 test_that("an optimiser goes to the same scale by series as by pairs", {
+  skip_below("quick")
   p <- problem(400, 400, 2, 6)
   target <- as.vector(kernel_matern(p$x, p$y, 0.25, nu = 1.5) %*% p$b)
   loss <- function(tol) function(log_scale) {
@@ -166,6 +171,7 @@ test_that("a cotangent may be of a few rows, of one sign, or nothing", {
 })
 
 test_that("gradients are the same bits for any number of threads", {
+  skip_below("quick")
   p <- problem(3000, 3000, 3, 8)
   f <- function(threads) gradient(function(x, s) {
     K <- lazy_set(kernel_energy(x, p$y, s), threads = threads)
@@ -176,6 +182,7 @@ test_that("gradients are the same bits for any number of threads", {
 })
 
 test_that("sums of formulas of several components are those of all pairs", {
+  skip_below("quick")
   p <- problem(300, 250, 2, 9)
   X <- Vi(p$x)
   Y <- Vj(p$y)

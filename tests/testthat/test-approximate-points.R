@@ -56,6 +56,7 @@ typed <- list(
 )
 
 test_that("products are as near as is proved, however points are written", {
+  skip_below("quick")
   cases <- combinations(name = names(typed), d = 1:3, times = 2)
   for (case in seq_len(nrow(cases))) {
     name <- cases$name[case]
@@ -102,6 +103,7 @@ test_that("gradients in points and in what they are multiplied by are those of a
 })
 
 test_that("without the diagonal, audited in float32, and in systems they are as well", {
+  skip_below("quick")
   p <- arguments_of(2, 7, 300, 300)
   f <- function(tol, certify = "proof") function(x, s, A) {
     K <- exclude_diag(exp(-sqdist(Vi(x) * Pm(s), Vj(p$y) * Pm(s))))
@@ -124,6 +126,7 @@ test_that("without the diagonal, audited in float32, and in systems they are as 
 })
 
 test_that("points far from the origin keep their digits where they are shifted", {
+  skip_below("quick")
   for (d in 1:3) for (offset in c(0, 1e4, 1e8)) {
     p <- arguments_of(d, 70 + d)
     X <- Vi(p$x + offset)
@@ -139,6 +142,7 @@ test_that("points far from the origin keep their digits where they are shifted",
 })
 
 test_that("the matrix of scaled points on both sides is symmetric, and a direction in which all are one is none", {
+  skip_below("quick")
   x <- with_local_seed(8, matrix(stats::runif(900), 300))
   A <- matrix(c(1, 0.5, 0, 0, 2, 0.3, 0.1, 0, 1.5), 3)
   b <- with_local_seed(9, stats::rnorm(300))
@@ -158,6 +162,7 @@ test_that("the matrix of scaled points on both sides is symmetric, and a directi
 })
 
 test_that("a fit by scales of components goes where that of all pairs goes", {
+  skip_below("quick")
   p <- arguments_of(2, 9, 300, 300)
   target <- as.vector(exp(-sqdist(Vi(p$x) * Pm(c(2, 0.7)), Vj(p$y) * Pm(c(2, 0.7)))) %*% p$b[, 1])
   loss <- function(s) {

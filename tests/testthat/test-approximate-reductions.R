@@ -24,6 +24,7 @@ test_that("sums and means take a tolerance, and the diagonal may be left out", {
 })
 
 test_that("a weight of a sum with a tolerance may vary along either axis, both or neither, over each axis or both", {
+  skip_below("quick")
   set.seed(23)
   x <- matrix(stats::runif(800), ncol = 2)
   y <- matrix(stats::runif(600), ncol = 2)

@@ -76,6 +76,7 @@ test_that("a failed audit of a sum makes all of its series anew", {
 })
 
 test_that("sums with a tolerance, pairs but those of a point with itself, gradients, systems, fits", {
+  skip_below("quick")
   K <- K1(x, x) + K2(x, x)
   v <- with_local_seed(72, stats::rnorm(300))
   expect_equal(sum(K, index = "j", tol = 1e-7), sum(K, index = "j"), tolerance = 1e-6)

@@ -4,6 +4,7 @@ profiles <- list(gaussian = function(s) exp(-s / 2), energy = function(s) -sqrt(
                  matern32 = function(s) (1 + sqrt(3 * s)) * exp(-sqrt(3 * s)))
 
 test_that("audited products are as near as they say", {
+  skip_below("quick")
   set.seed(5)
   for (d in 1:3) for (name in c("gaussian", "matern32", "energy")) {
     x <- matrix(stats::runif(3000 * d), 3000)
@@ -29,6 +30,7 @@ test_that("results are the same bits for any number of threads", {
 })
 
 test_that("scales, weights, factors of either side and single components are found in the formula", {
+  skip_below("quick")
   set.seed(7)
   x <- matrix(stats::runif(1200), ncol = 3)
   y <- matrix(stats::runif(900), ncol = 3)
@@ -52,6 +54,7 @@ test_that("scales, weights, factors of either side and single components are fou
 })
 
 test_that("an approximation is an operator like others", {
+  skip_below("quick")
   set.seed(8)
   x <- matrix(stats::runif(1200), ncol = 2)
   K <- kernel_matern(x, scale = 0.2, nu = 1.5)
@@ -212,6 +215,7 @@ test_that("a formula that is 0 at all distances has sums of 0, and one that is n
 })
 
 test_that("an audit asks for as many terms as clusters that are far smaller than the kernel need", {
+  skip_below("quick")
   set.seed(22)
   x <- matrix(stats::runif(900), 300) * 1e-4 + sample(3, 300, replace = TRUE)
   s <- sqdist(Vi(x), Vj(x))

@@ -47,6 +47,7 @@ agrees <- function(x, lengths, row) {
 }
 
 test_that("of random segments, formulas give what Reduce() gives of each", {
+  skip_below("quick")
   set.seed(1)
   for (round in trials(200)) for (kind in kinds_of_lengths) {
     lengths <- random_lengths(kind)

@@ -33,6 +33,7 @@ calls <- expression(
 )
 
 test_that("every verb answers odd objects, or refuses them by class", {
+  skip_below("quick")
   unclassed <- function(call, o) {
     failure <- tryCatch({
       suppressWarnings(eval(call), "kernweave_warning")
@@ -45,6 +46,7 @@ test_that("every verb answers odd objects, or refuses them by class", {
 })
 
 test_that("results that do not fit are refused with their size, before memory is taken", {
+  skip_below("quick")
   refused <- function(code, message) expect_error(code, message, class = "kernweave_error_memory", fixed = TRUE)
   refused(par_expand(1:2, c(2^31, 2^31)), "4,294,967,296 items, which would take 16,384 MB; the limit is 1024 MB")
   refused(par_expand(counts = c(3, 1e15)), "1,000,000,000,000,003 items")

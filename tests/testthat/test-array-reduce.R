@@ -26,6 +26,7 @@ test_that("every operator gives of random segments what base R gives of each", {
 })
 
 test_that("long and short segments that reach over pieces give base R's numbers, and the same bits on any threads", {
+  skip_below("quick")
   set.seed(2)
   for (lengths in long_lengths) {
     s <- par_segments(lengths = lengths)

@@ -16,6 +16,7 @@ by_batch <- function(f, n = 4) {
 slice <- function(a, k) array(a[, , k], dim(a)[1:2])
 
 test_that("every reduction over every axis is that of each batch", {
+  skip_below("quick")
   rows <- kernweave_reductions()
   for (k in seq_len(nrow(rows))) for (index in c("i", "j", "ij")) for (precision in test_precisions()) {
     row <- rows[k, ]

@@ -223,6 +223,7 @@ test_that("any number of threads finds the same, and so does a second call, or o
 })
 
 test_that("large problems are boxes' by themselves where that pays, and a trial leaves them where not", {
+  skip_below("quick")
   set.seed(3)
   x <- matrix(runif(3 * 30000), 30000)
   R <- reduction(sqdist(Vi(x), Vj(x)), "argKmin", K = 3, call = FALSE)
@@ -237,6 +238,7 @@ test_that("large problems are boxes' by themselves where that pays, and a trial 
 })
 
 test_that("restricted pairs are found among those that exist: without the diagonal, in windows, in groups", {
+  skip_below("quick")
   set.seed(4)
   restrictions <- list(
     diagonal = function(F, n) exclude_diag(F),

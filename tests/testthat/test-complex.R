@@ -12,6 +12,7 @@ expect_pairs <- function(actual, expected, label) {
 }
 
 test_that("operators are those of base R, for every mix of real and complex", {
+  skip_below("quick")
   for (symbol in c("+", "-", "*", "/")) {
     f <- match.fun(symbol)
     expect_pairs(f(Vi(u), Vj(v)), outer(u, v, f), symbol)

@@ -29,6 +29,7 @@ at_places <- function(n, D = 2, seed = 1) {
 }
 
 test_that("means and exact variances are those of the formulas, dense or not, with and without a trend", {
+  skip_below("quick")
   data <- at_places(260)
   for (name in names(known_kernels)) for (with in c(TRUE, FALSE)) for (ridge in c(0.1, 1e-3)) {
     K <- known_kernels[[name]](data$x)
@@ -68,6 +69,7 @@ test_that("an exact variance falls from above and is never negative", {
 })
 
 test_that("pathwise draws have the mean and the covariance of the formulas", {
+  skip_below("quick")
   data <- at_places(108)
   trend <- data$trend
   K <- known_kernels$matern52(data$x)

@@ -1,6 +1,7 @@
 # Squared distances in exponents as inner products: where it happens, where it must not, and how exact it is.
 
 test_that("distances in exponents are contracted, any others are not", {
+  skip_below("quick")
   set.seed(20)
   X <- Vi(cloud(150, 6))
   Y <- Vj(cloud(140, 6))
@@ -77,6 +78,7 @@ expect_accurate_at_edge <- function(device, unit, share = 0.9) {
 }
 
 test_that("at the edge of what is allowed, every term keeps its accuracy, coincident points included, in any units", {
+  skip_below("quick")
   set.seed(22)
   units <- if (reaches("quick")) c(1, 1e-7, 1e7) else 1e7
   cases <- combinations(device = setdiff(test_devices(), "reference"), unit = units)

@@ -12,6 +12,7 @@ on_all_lanes <- function(reference, run, label, check) {
 
 # Every operation, with its arguments along every axis, at more pairs than any strip and fewer than any tile.
 test_that("every operation, on lanes of every instruction set, as the reference has it", {
+  skip_below("quick")
   set.seed(7)
   operations <- kernweave_operations()
   for (k in seq_len(nrow(operations))) {
@@ -36,6 +37,7 @@ test_that("every operation, on lanes of every instruction set, as the reference 
 # Those with a state of their own at every length of the tail at night, others at some.
 tails <- c(1:18, 31:34, 63:66, 127:130)
 test_that("every reduction, on lanes of every instruction set, whatever the length of the tail", {
+  skip_below("quick")
   set.seed(8)
   x <- matrix(stats::rnorm(140 * 2), 140)
   y <- matrix(stats::rnorm(140 * 2), 140)
@@ -136,6 +138,7 @@ test_that("primitives keep their bounds in units of the last place, on every ins
 })
 
 test_that("sums over components of one operation of a row and a column are right, whoever else reads it", {
+  skip_below("quick")
   set.seed(31)
   operations <- list(less = function(a, b) a - b, more = function(a, b) a + b, below = function(a, b) a < b,
                      over = function(a, b) a / b, of_one = function(a, b) a - sum(b), apart = function(a, b) 1 - a * b,

@@ -28,6 +28,7 @@ test_that("what is written to a vector on a device stays in R, and changes no co
 })
 
 test_that("numbers that cannot be fetched are a classed error, again and again", {
+  skip_below("quick")
   gone <- elsewhere(c(1, 2), 3)
   for (k in 1:2) expect_error(gone + 1, "the device has gone", class = "kernweave_error_no_device")
   for (k in 1:2) {

@@ -99,6 +99,7 @@ test_that("discs of numbers whose squares are none hold their values", {
 })
 
 test_that("values of every operation lie in the disc of its arguments' discs", {
+  skip_below("quick")
   with_local_seed(31, for (op in elementwise$name) for (complex in c(FALSE, TRUE)) {
     known <- !complex || op %in% names(complex_values)
     draw <- function() outside_disc(op, complex)

@@ -177,6 +177,7 @@ mistakes <- list(
 )
 
 test_that("every mistake has its class", {
+  skip_below("quick")
   for (k in seq_along(mistakes)) {
     class <- paste0("kernweave_error_", names(mistakes)[k])
     expect_error(eval(mistakes[[k]]), class = class, label = deparse(mistakes[[k]])[1])

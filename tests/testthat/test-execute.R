@@ -129,6 +129,7 @@ in_blocks <- function(R, device, precision, rows, columns = numeric()) {
 devices_of_blocks <- c("cpu", if ("gpu" %in% kernweave:::r_devices()) "gpu")
 
 test_that("rows give the same bits however they are dealt out", {
+  skip_below("quick")
   set.seed(1)
   for (device in devices_of_blocks) for (precision in test_precisions()) {
     for (sizes in list(c(3001, 1009), c(700, 20011))) {
@@ -160,6 +161,7 @@ test_that("blocks of rows and columns come together from packed states, to the b
 # --- candidates ---
 
 test_that("all candidates of a plan give the same numbers, and the first is the one that is chosen", {
+  skip_below("quick")
   set.seed(3)
   x <- matrix(rnorm(1500), 500)
   y <- matrix(rnorm(6000), 2000)

@@ -57,6 +57,7 @@ strange_points <- function(n, D) {
 }
 
 test_that("loops for pairs of a common kind find what the reference finds, for full strips and tails", {
+  skip_below("quick")
   set.seed(21)
   for (D in c(1, 3)) for (index in c("j", "i")) {
     x <- odd_points(37, D)

@@ -5,6 +5,7 @@ x <- matrix(stats::rnorm(12), 4)
 y <- matrix(stats::rnorm(15), 5)
 
 test_that("every differentiable reduction, over every axis, along i, j, parameters and pairs", {
+  skip_below("quick")
   A <- matrix(stats::rnorm(20), 4)
   make <- function(x, y, p, A) {
     list(X = Vi(x, name = "x"), Y = Vj(y, name = "y"), P = Pm(p, name = "p"), A = Vij(A, name = "A"))
@@ -84,6 +85,7 @@ expect_second_order <- function(make, at, u, g, label, tolerance = 1e-6) {
 }
 
 test_that("every reduction has second derivatives: what its gradient saved of the forward pass moves too", {
+  skip_below("quick")
   u <- matrix(stats::rnorm(12), 4)
   w <- matrix(stats::runif(5))
   ops <- c("sum", "min", "logsumexp", "sumsoftmaxweight", "min_argmin", "max", "mean", "variance", "prod", "Kmin",
@@ -194,6 +196,7 @@ test_that("a gradient waits for its data where the formula does", {
 })
 
 test_that("an operand read plainly, gathered, transposed, or all at once has all four derivatives", {
+  skip_below("quick")
   A <- matrix(stats::rnorm(12), 4)
   readings <- list(
     plain = function(X) exp(-sqdist(X, Vj(y))),

@@ -43,6 +43,7 @@ sizes <- list(list(c(7), 1, 1e5), list(c(5, 3), 1, 2e5), list(c(3, 5), 2, 4e4), 
               list(c(2, 50, 70), 2, 500), list(c(65, 9), 2, 1e4), list(c(3, 4, 5), 2, 8192 * 4))
 
 test_that("every way gives the same bits on any number of threads, with a plan and without", {
+  skip_below("quick")
   set.seed(2)
   cases <- combinations(size = seq_along(sizes), op = c("sum", "mean"), type = c("double", "integer"), times = 2)
   for (case in seq_len(nrow(cases))) {

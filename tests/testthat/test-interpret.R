@@ -5,6 +5,7 @@ scripts_of <- function(R, points = 1e5) kernweave:::r_cuda_scripts(kernweave:::p
 rows_in <- function(scripts) unlist(strsplit(paste(scripts$rows, collapse = " "), " +"))
 
 test_that("every operation has a script that calls its row, along every axis", {
+  skip_below("quick")
   operations <- kernweave_operations()
   all_axes <- list(c("i", "j", "param"), c("i", "i", "i"), c("param", "param", "param"))
   for (k in seq_len(nrow(operations))) for (shape in accepted_shapes(operations[k, ], 3, most = 1))
@@ -19,6 +20,7 @@ test_that("every operation has a script that calls its row, along every axis", {
 })
 
 test_that("every reduction has a script, over every axis", {
+  skip_below("quick")
   y <- numbers_between(5, 2, 0, 1)
   reductions <- kernweave_reductions()
   for (k in seq_len(nrow(reductions))) for (index in c("i", "j", "ij"))

@@ -57,6 +57,7 @@ against_trend <- function(op) {
 }
 
 test_that("values of every operation lie in the interval of its arguments' intervals", {
+  skip_below("quick")
   with_local_seed(41, for (op in elementwise$name) {
     beyond <- drawn(by_tier(20, 40, 5000), function() outside_interval(op))
     expect_false(any(beyond), label = paste("values outside of the interval of", op))

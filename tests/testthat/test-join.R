@@ -29,6 +29,7 @@ pairs_one_by_one <- function(x, y, type, na) {
 join_types <- c("inner", "left", "right", "outer")
 
 test_that("pairs are those found one by one, of any kind of key, in every type", {
+  skip_below("quick")
   set.seed(1)
   for (trial in trials(150)) for (kind in key_kinds) {
     x <- random_keys(sample(0:12, 1), kind)

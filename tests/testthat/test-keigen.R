@@ -18,6 +18,7 @@ expect_eigen <- function(A, k, ..., tol = 1e-8, label = format(A)) {
 }
 
 test_that("the largest eigenvalues of any operator are those of the dense matrix, with honest residuals", {
+  skip_below("quick")
   M <- crossprod(matrix(stats::rnorm(3600), 60))
   S <- Matrix::forceSymmetric(Matrix::rsparsematrix(60, 60, 0.1))
   for (A in list(as_op(K), as_op(rough), K + 0.1 * identity_op(300), -as_op(K) + rough, as_op(M), as_op(S),
@@ -28,6 +29,7 @@ test_that("the largest eigenvalues of any operator are those of the dense matrix
 })
 
 test_that("every block, every basis and every size comes to the same pairs", {
+  skip_below("quick")
   for (block in c(1, 2, 5, 64)) expect_eigen(rough, 12, block = block, passes = 1000)
   # So little memory that the basis is exchanged again and again.
   for (block in c(2, 5, 16)) expect_eigen(rough, 12, block = block, passes = 1000, basis_mb = 0)

@@ -91,6 +91,7 @@ slopes <- function(f, at, h = 1e-5) {
   }, 0)
 }
 test_that("every kernel has derivatives of first and second order in points and scale, also where points coincide", {
+  skip_below("quick")
   p <- list(x = rbind(x, x[1, ]), y = rbind(y, x[1:2, ]), s = 0.8)
   apart <- 1 * (distance_of(identity)(p$x, p$y, 1) > 0)
   for (name in names(derived_kernels)) {
@@ -136,6 +137,7 @@ matern_hessian <- function(point, y, l, nu) {
 }
 
 test_that("second derivatives of Matern's kernels are theirs where points coincide or nearly do, as in closed form", {
+  skip_below("quick")
   for (D in c(1, 2, 3, 7)) for (nu in c(3, 5) / 2) for (scale in list(0.7, rep(0.7, D))) {
     x <- cloud(5, D)
     y <- rbind(x[1, ], x[1, ], x[2, ] + 1e-9, x[3, ] + 1e-5, cloud(2, D))

@@ -27,6 +27,7 @@ test_that("the minimum is that of QR, of lm.fit and of the closed form of ridge 
 })
 
 test_that("lazy tensors, operators, sparse and dense matrices, tall and wide, are all one", {
+  skip_below("quick")
   S <- Matrix::rsparsematrix(300, 40, 0.1)
   ops <- list(K, t(K), as_op(M), S, M + as_op(S), cbind(as_op(M), K), K %*% as_op(matrix(stats::rnorm(60), 12)),
               function_op(function(v) M %*% v, c(300, 40), transposed = function(v) t(M) %*% v), Vij(M),

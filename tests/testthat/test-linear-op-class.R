@@ -113,6 +113,7 @@ test_that("names of rows and columns go with an operator and its products", {
 })
 
 test_that("Matrix's classes stand on either side of everything", {
+  skip_below("quick")
   S <- Matrix::rsparsematrix(6, 6, 0.3)
   full <- as.matrix(A)
   for (M in list(S, Matrix::Matrix(dense), Matrix::forceSymmetric(S), Matrix::triu(S), Matrix::Matrix(x %*% t(x)))) {
@@ -150,6 +151,7 @@ test_that("products of lazy tensors are operators, those with points along j sum
 })
 
 test_that("an operator shows its algebra", {
+  skip_below("quick")
   said <- function(op) format(op, digits = 3)
   G <- Vi(x[, 1], name = "u") * Vj(x[, 2], name = "v")
   expect_identical(said(as_op(G) + identity_op(6) / 4), "u * v + 0.25 * I")

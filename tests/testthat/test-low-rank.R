@@ -22,6 +22,7 @@ test_that("landmarks stand for the matrix: exact at them, nothing negative left,
 })
 
 test_that("a tolerance is reached with as few columns as reach it, by landmarks and by a sketch", {
+  skip_below("quick")
   for (tol in c(0.5, 1e-1, 1e-3)) {
     A <- lowrank(rough, tol = tol, seed = 1)
     expect_lte(left_of(A, rough), tol * (1 + 1e-9))
@@ -35,6 +36,7 @@ test_that("a tolerance is reached with as few columns as reach it, by landmarks 
 })
 
 test_that("a sketch is near the best that its rank allows, and says what it leaves", {
+  skip_below("quick")
   values <- eigen(as.matrix(smooth), TRUE, TRUE)$values
   best <- sum(values[-(1:40)]) / sum(values)
   for (op in list(by_products_of(as.matrix(smooth)), as_op(as.matrix(smooth)), smooth + 0 * rough + as_op(diag(0, 400)),
@@ -61,6 +63,7 @@ test_that("diagonals are taken apart and added again, one seed gives one operato
 })
 
 test_that("a low rank and a diagonal are solved, and their determinant known, exactly", {
+  skip_below("quick")
   d <- stats::runif(400, 0.5, 2)
   F <- matrix(stats::rnorm(2000), 400)
   thin <- kernel_gaussian(x, x[1:7, ], 0.5)
@@ -165,6 +168,7 @@ test_that("derivatives go through products with a low rank, and its solutions", 
 })
 
 test_that("50 000 points are solved for without a matrix of them", {
+  skip_below("quick")
   many <- matrix(stats::runif(1e5), 5e4)
   A <- lowrank(kernel_gaussian(many, many, 0.5), 40, ridge = 0.01, seed = 1)
   y <- stats::rnorm(5e4)

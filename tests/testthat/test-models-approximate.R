@@ -26,6 +26,7 @@ by_series <- function(approximate, ...) fit_control(dense_n = 0, approximate = a
 rms <- function(x) sqrt(mean(x^2))
 
 test_that("ridge regressions are off by what products are, over the ridge, and say so", {
+  skip_below("quick")
   series_everywhere()
   cases <- combinations(D = 1:3, kernel = c("gaussian", "matern32"))
   for (case in seq_len(nrow(cases))) {
@@ -73,6 +74,7 @@ test_that("a penalty by cross-validation, errors and effects are those of exact 
 })
 
 test_that("iterations end where products are off by more, and a warning tells where that is much", {
+  skip_below("quick")
   series_everywhere()
   data <- mapped(2100, 2)
   K <- kernel_matern(data$x, scale = 0.3, nu = 1.5)
@@ -92,6 +94,7 @@ test_that("iterations end where products are off by more, and a warning tells wh
 })
 
 test_that("a log-determinant has a gradient by approximate products, and a standard error", {
+  skip_below("quick")
   series_everywhere()
   data <- mapped(600, 2)
   kernels <- list(function(s) kernel_matern(data$x, scale = s, nu = 2.5),
@@ -163,6 +166,7 @@ test_that("Gaussian processes by series are those by pairs", {
 })
 
 test_that("scores by series are those by pairs, for kernels with several parameters", {
+  skip_below("quick")
   series_everywhere()
   data <- mapped(400, 2)
   state_of <- function(kernel, tol) {
@@ -183,6 +187,7 @@ test_that("scores by series are those by pairs, for kernels with several paramet
 })
 
 test_that("up to so many rows nothing is approximated, and what cannot be is refused by name", {
+  skip_below("quick")
   data <- mapped(400, 2)
   plain <- kernel_ridge(data$x, data$y)
   series <- kernel_ridge(data$x, data$y, control = fit_control(approximate = 1e-2))

@@ -14,6 +14,7 @@ fits_of <- function(x) {
 }
 
 test_that("columns of new data are found by their names, in any order and among others", {
+  skip_below("quick")
   for (fit in fits_of(places)) {
     expected <- predict(fit, as.matrix(places[3:8, ]))
     expect_equal(predict(fit, plots[3:8, c("kind", "slope", "yield", "clay")]), expected, label = class(fit)[1])
@@ -25,6 +26,7 @@ test_that("columns of new data are found by their names, in any order and among 
 })
 
 test_that("a column that is not there is never another one: it is an error with the nearest name", {
+  skip_below("quick")
   wrong <- data.frame(slope = 5, cley = 0.5)
   for (fit in fits_of(places)) {
     for (newdata in list(wrong, as.matrix(wrong), cbind(wrong, third = 1))) {
@@ -49,6 +51,7 @@ test_that("a column that is not there is never another one: it is an error with 
 })
 
 test_that("names that are not the user's are no condition, and bind where they are all taken up", {
+  skip_below("quick")
   bare <- unname(as.matrix(places))
   for (fit in fits_of(bare)) {
     expected <- predict(fit, bare[3:8, ])
@@ -65,6 +68,7 @@ test_that("names that are not the user's are no condition, and bind where they a
 })
 
 test_that("factors are found by name like numbers, their levels in the order of the fit", {
+  skip_below("quick")
   mixed <- plots[c("kind", "clay")]
   fit <- kernel_ridge(mixed, plots$yield, lambda = 1)
   new <- data.frame(clay = c(0.2, 0.7), kind = c("oak", "fir"))
@@ -119,6 +123,7 @@ test_that("a variable of the data is asked of new data, whatever else has its na
 # --- base R's methods ---------------------------------------------------------------------------------------
 
 test_that("terms, frames, designs and names of a formula's fit are those of lm()", {
+  skip_below("quick")
   holes <- transform(airquality, month = factor(Month), Month = NULL)
   same <- function(fit, peer) {
     expect_equal(attributes(terms(fit)), attributes(terms(peer)), ignore_formula_env = TRUE)
@@ -196,6 +201,7 @@ test_that("update() leaves rows out one by one as fits made by hand do, in a loo
 })
 
 test_that("update() adds variables and takes data of the frame it is called in", {
+  skip_below("quick")
   fit <- kernel_ridge(yield ~ clay, plots, lambda = 1)
   expect_equal(fitted(update(fit, . ~ . + slope)), fitted(kernel_ridge(yield ~ clay + slope, plots, lambda = 1)))
   expect_equal(fitted(update(kernel_ridge(yield ~ ., plots, lambda = 1), . ~ . - kind)),

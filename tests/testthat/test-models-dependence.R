@@ -101,6 +101,7 @@ test_that("factors, mixed types and formulas are taken, missing rows dropped on 
 })
 
 test_that("every row r times has the same correlations, and n V^2 times r", {
+  skip_below("quick")
   r <- 8
   rows <- rep(1:150, r)
   once <- dcor_test(first, second)

@@ -42,6 +42,7 @@ changes <- list(
 )
 
 test_that("a process is the same in any units, from any origin and in any order of rows, by factor and by products", {
+  skip_below("quick")
   trends <- list(~ 1, ~ a)
   for (way in c("dense", "products")) for (number in 1:2) {
     trend <- trends[[number]]
@@ -60,6 +61,7 @@ test_that("a process is the same in any units, from any origin and in any order 
 })
 
 test_that("estimates do not depend on the mean of the response", {
+  skip_below("quick")
   first <- gp_fit(y ~ a, data, kernel = "matern32")
   for (of in c(1e5, 1e7, 1e9)) {
     there <- update(first, data = transform(data, y = y + of))

@@ -7,6 +7,7 @@ map <- gp_fit(depth ~ long + lat, few, trend = ~ long, kernel = "matern32")
 at <- data.frame(times = c(10, 30, 50))
 
 test_that("intervals are those of the logarithms, and what is given has none", {
+  skip_below("quick")
   se <- sqrt(diag(vcov(curve, "covariance")))
   ends <- confint(curve, level = 0.9)
   expect_equal(ends[1:3, 2], coef(curve, "covariance") * exp(stats::qnorm(0.95) * se))
@@ -40,6 +41,7 @@ test_that("print, summary, data frames and criteria tell the same", {
 })
 
 test_that("draws after the data have the mean and the covariance of predictions, before them those of the process", {
+  skip_below("quick")
   found <- predict(curve, at, se.fit = TRUE)
   draws <- as.matrix(simulate(curve, 2000, seed = 1, newdata = at))
   expect_lt(max(abs(rowMeans(draws) - found$fit) / found$se.fit * sqrt(2000)), 4)
@@ -190,6 +192,7 @@ test_that("rows that are missing or few, files, subsets, other kernels and own o
 })
 
 test_that("a column that only rows without weight tell apart does no harm", {
+  skip_below("quick")
   two <- cbind(few$long, rep(0:1, c(140, 10)))[101:150, ]
   for (ard in c(FALSE, TRUE)) {
     fit <- suppressWarnings(suppressMessages(

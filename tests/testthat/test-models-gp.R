@@ -22,6 +22,7 @@ test_that("the motorcycles' likelihood, predictions and errors are those of Dice
 })
 
 test_that("the earthquakes' likelihood, predictions and errors are those of fields and GpGp", {
+  skip_below("quick")
   expect_gt(as.numeric(logLik(map)), -1761.385382 - 1e-5)
   expect_lt(as.numeric(logLik(map)), -1761.385382 + 1e-5)
   expect_equal(unname(coef(map, "covariance")), c(39317.6, 2.674425, 3798.027), tolerance = 1e-3)
@@ -77,6 +78,7 @@ dense_gp <- function(K, y, F, noise, reml, k0 = NULL, f0 = NULL, own = 0) {
 }
 
 test_that("weighed fits of factors, offsets and every trend are dense formulas, as are residuals", {
+  skip_below("quick")
   set.seed(1)
   n <- 40
   data <- data.frame(a = stats::runif(n), b = stats::rnorm(n), g = factor(sample(c("u", "v"), n, TRUE)))

@@ -84,6 +84,7 @@ test_that("tests are the same whatever the order of rows and the names of groups
 })
 
 test_that("a test of fit is the same where points and score move and change units together", {
+  skip_below("quick")
   score <- function(x) -2 * x
   for (null in c("moments", "signs")) {
     run <- function(unit, to) {

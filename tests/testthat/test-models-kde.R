@@ -27,6 +27,7 @@ test_that("densities have the numbers of ks, and any bandwidth that of the formu
 })
 
 test_that("searched bandwidths and criteria are those of np and ks", {
+  skip_below("quick")
   ml <- kde_lazy(faithful, "ml")
   expect_equal(unname(sqrt(diag(ml$bandwidth))), c(0.1469703, 2.9257884), tolerance = 1e-4)
   expect_equal(ml$criterion, -4.193801103, tolerance = 1e-9)

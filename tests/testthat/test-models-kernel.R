@@ -115,6 +115,7 @@ test_that("factors, texts, logicals, integers and matrices among the data become
 })
 
 test_that("a kernel of one's own may be any formula of two points, with a scale or without", {
+  skip_below("quick")
   plain <- function(x, y) exp(-sqdist(x, y) / 2)
   scaled <- function(x, y, scale) exp(-sqdist(x, y) / (2 * scale^2))
   known <- kernel_spec("gaussian", scale = 1)

@@ -26,6 +26,7 @@ test_that("fits and standard errors are those of sm", {
 })
 
 test_that("bandwidths by cross-validation and by Akaike's criterion are those of np", {
+  skip_below("quick")
   table <- data.frame(degree = c(0, 1, 1), by = c("cv", "cv", "aicc"), h = c(0.9138289, 1.4757940, 1.6445012),
                       value = c(595.9363441, 561.3394535, 7.433882231))
   for (k in 1:3) {
@@ -185,6 +186,7 @@ test_that("errors of weighed observations are those of lm() where the kernel is 
 })
 
 test_that("a range of many bandwidths leaves fits as they are", {
+  skip_below("quick")
   set.seed(6)
   x <- stats::runif(50)
   y <- cos(7 * x) + stats::rnorm(50) / 3
@@ -221,6 +223,7 @@ test_that("intervals, missing places, padding and subsets are those of lm's meth
 })
 
 test_that("factors among the inputs, constant columns and inputs that say nothing are taken care of", {
+  skip_below("quick")
   cars <- transform(mtcars, am = factor(am))
   fit <- local_reg(mpg ~ wt + am, cars, degree = 0, bandwidth = 1)
   x <- cbind(cars$wt, outer(cars$am, levels(cars$am), "==") / sqrt(2))

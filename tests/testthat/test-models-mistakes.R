@@ -88,6 +88,7 @@ test_that("augment() takes places as newdata and nothing else", {
 })
 
 test_that("settings of fits are looked at where they are given, and shown in a line each", {
+  skip_below("quick")
   expect_said(fit_control(probes = 1), "input", "`probes` must be a whole number of at least 2, not 1")
   expect_said(kernel_ridge(flowers[, 1:2], 1:150, control = fit_control(dense_n = 0, probes = 0)), "input",
               "`probes` of fit_control() is 0")
@@ -101,6 +102,7 @@ test_that("settings of fits are looked at where they are given, and shown in a l
 })
 
 test_that("the rows a covariance is estimated on are more than its parameters and the trend's columns", {
+  skip_below("quick")
   few <- function(...) gp_fit(mpg ~ wt, mtcars, ...)
   expect_said(few(estimate_on = 4), "value", paste0("`estimate_on` must be at least 5, not 4: the covariance has ",
                                                     "3 parameters, and the trend 1 column"))
@@ -114,6 +116,7 @@ test_that("the rows a covariance is estimated on are more than its parameters an
 })
 
 test_that("fits say how they were solved, in which units the kernel is, and its name as it was typed", {
+  skip_below("quick")
   bumps <- function(x, y, scale = 1) kernel_cauchy(x, y, scale)
   through <- function(k) kernel_ridge(mpg ~ wt, mtcars, lambda = 1, kernel = k)
   local_one <- function() {
@@ -147,6 +150,7 @@ test_that("rows that are left are counted", {
 })
 
 test_that("new data that do not fit say what they lack", {
+  skip_below("quick")
   expect_said(predict(geyser, data.frame(eruptions = 3)), "shape", "`newdata` has no column `waiting`")
   expect_said(predict(geyser, c(3, 70)), "shape", "one place is a row")
   expect_said(predict(by_formula, data.frame(eruptions = 3)), "input", "`newdata` has no variable `waiting`")
@@ -208,6 +212,7 @@ test_that("deviance and the deviation of the noise are those of the residuals", 
 })
 
 test_that("after rows are left out, names tell which are there", {
+  skip_below("quick")
   fits <- list(kernel_ridge(Ozone ~ Wind, airquality, lambda = 1), local_reg(Ozone ~ Wind, airquality, bandwidth = 2),
                rbf_interpolate(Ozone ~ Wind, airquality, lambda = 1),
                gp_fit(Ozone ~ Wind, airquality, kernel = kernel_spec("matern52", 5), variance = 900, nugget = 600))

@@ -3,6 +3,7 @@
 skip_if_not_installed("MASS")
 
 test_that("the penalty makes cross-validation and a say of the likelihood least, as dense formulas have them", {
+  skip_below("quick")
   set.seed(31)
   n <- 60
   data <- data.frame(a = stats::rexp(n), b = stats::rnorm(n))

@@ -36,6 +36,7 @@ all_pictures <- function() {
 }
 
 test_that("every fit and every test is drawn, and is returned", {
+  skip_below("quick")
   in_nowhere({
     pictures <- all_pictures()
     for (name in names(pictures)) {
@@ -171,6 +172,7 @@ test_that("clusters are drawn in their columns, or in principal components", {
 })
 
 test_that("maps have a key of their colours, which moves nothing", {
+  skip_below("quick")
   skip_if_not_installed("ggplot2")
   volcanic <- expand.grid(east = 1:12, north = 1:9)
   volcanic$height <- as.vector(datasets::volcano[5 * 1:12, 5 * 1:9])
@@ -227,6 +229,7 @@ test_that("colours and symbols are for points, texts and ranges for the frame", 
 })
 
 test_that("lines() adds the curve of any fit of one input, and refuses others", {
+  skip_below("quick")
   drawn <- function(fit) {
     in_nowhere({
       plot(1:2)

@@ -59,6 +59,7 @@ test_that("lambda, degrees of freedom and cross-validation are those of Tps", {
 })
 
 test_that("kernels of every order, degrees, weights and several responses solve the dense saddle system", {
+  skip_below("quick")
   set.seed(5)
   x <- matrix(stats::runif(90, 5, 9), 30)
   y <- cbind(a = sin(x[, 1]), b = x[, 2]^2)

@@ -23,6 +23,7 @@ test_that("without probes there are no degrees of freedom, and all else is as it
 })
 
 test_that("fits, effects and their errors are those of KRLS", {
+  skip_below("quick")
   fit <- kernel_ridge(prices, MASS::Boston, of_krls, lambda = 0.25)
   expect_equal(c(fit$edf, fit$r.squared, fit$sigma2), c(69.16158185, 0.91028061, 7.57407124), tolerance = 1e-8)
   expect_equal(unname(fitted(fit)[1:3]), c(27.39192405, 23.24098438, 34.30792645), tolerance = 1e-8)
@@ -172,6 +173,7 @@ test_that("whole weights are rows repeated, and repeated data have a lambda as m
 })
 
 test_that("missing rows, several responses, few rows, equal rows and files do", {
+  skip_below("quick")
   holes <- kernel_ridge(Ozone ~ Temp + Wind, airquality, lambda = 0.1, na.action = stats::na.exclude)
   expect_equal(is.na(fitted(holes)), is.na(airquality$Ozone), ignore_attr = TRUE)
   expect_true(is.na(predict(holes, data.frame(Temp = NA, Wind = 3))))
@@ -196,6 +198,7 @@ test_that("missing rows, several responses, few rows, equal rows and files do", 
 })
 
 test_that("what is wrong or makes no sense is told by class", {
+  skip_below("quick")
   x <- as.matrix(cars)
   expect_error(kernel_ridge(x, 1:50, lambda = 0), class = "kernweave_error_value")
   expect_error(kernel_ridge(x, 1:50, "thin_plate"), class = "kernweave_error_unsupported")
@@ -278,6 +281,7 @@ test_that("several responses have a summary, weights of observations no interval
 })
 
 test_that("errors of predictions take the factor that the first of them made", {
+  skip_below("quick")
   fit <- kernel_ridge(dist ~ speed, cars, lambda = 0.5)
   expect_null(fit$kept$root)
   first <- predict(fit, data.frame(speed = c(5, 15)), se.fit = TRUE)

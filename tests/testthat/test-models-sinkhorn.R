@@ -24,6 +24,7 @@ dense_transport <- function(C, a, b, epsilon, steps = 5000) {
 }
 
 test_that("value, cost, divergence and map of two irises are those known", {
+  skip_below("quick")
   found <- sinkhorn(from, to, epsilon = 0.1, tol = 1e-9)
   expect_equal(c(found$value, found$cost, found$divergence), c(9.2010868845, 9.1586720179, 9.0959370911),
                tolerance = 1e-8)
@@ -36,6 +37,7 @@ test_that("value, cost, divergence and map of two irises are those known", {
 })
 
 test_that("masses, any power and one dimension are dense iterations", {
+  skip_below("quick")
   set.seed(2)
   x <- matrix(stats::rnorm(30), 15)
   y <- matrix(stats::rnorm(40, 1), 20)
@@ -78,6 +80,7 @@ test_that("gradients are differences of divergences and of values", {
 })
 
 test_that("equal clouds are at no distance, repeated points change nothing, points without mass take no part", {
+  skip_below("quick")
   same <- sinkhorn(from, from, epsilon = 0.1)
   expect_lt(abs(same$divergence), 1e-6)
   expect_gte(same$distance, 0)

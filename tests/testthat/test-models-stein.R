@@ -15,6 +15,7 @@ geyser <- scale(faithful)
 geyser_score <- -geyser %*% solve(stats::cor(geyser))
 
 test_that("the statistics are those of the page and of derivatives by hand", {
+  skip_below("quick")
   found <- ksd_test(geyser, geyser_score, kernel_spec("inverse_multiquadric", 1), R = 9)
   expect_equal(unname(found$statistic), 63.37260820, tolerance = 1e-9)
   expect_equal(unname(found$estimate), c(0.1874676617, 0.2329875301), tolerance = 1e-9)
@@ -68,6 +69,7 @@ test_that("scores come from functions, gradients and vectors; scales from the po
 })
 
 test_that("every row r times has the same V, and the level holds", {
+  skip_below("quick")
   many <- geyser[rep(1:272, 4), ]
   scores <- geyser_score[rep(1:272, 4), ]
   k <- kernel_spec("inverse_multiquadric", 1)

@@ -7,6 +7,7 @@ places <- plots[c("clay", "slope")]
 smooth <- kernel_spec("matern32", scale = 2)
 
 test_that("augment() has the response and all variables of the model frame, or the data that are given", {
+  skip_below("quick")
   skip_if_not_installed("generics")
   holes <- airquality[1:40, ]
   fits <- list(kernel_ridge(log(Ozone) ~ Temp + Wind, holes, lambda = 1),
@@ -34,6 +35,7 @@ test_that("augment() has the response and all variables of the model frame, or t
 })
 
 test_that("effects, tests and transports are data frames with what is in them", {
+  skip_below("quick")
   skip_if_not_installed("generics")
   effects <- marginal_effects(kernel_ridge(yield ~ clay + kind, plots, lambda = 1))
   rows <- generics::tidy(effects)

@@ -58,6 +58,7 @@ test_that("a likelihood is fitted as by hand", {
 })
 
 test_that("numbers out of range are told by class and name, and turn an optimiser round", {
+  skip_below("quick")
   set.seed(5)
   x <- matrix(stats::runif(60), 30)
   y <- sin(6 * x[, 1]) + 0.1 * stats::rnorm(30)

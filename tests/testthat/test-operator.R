@@ -99,6 +99,7 @@ test_that("long formulas are built, shown, computed and differentiated in time",
 })
 
 test_that("sums and means of rows and columns are base R's, components and names included", {
+  skip_below("quick")
   named <- matrix(stats::rnorm(6), 3, dimnames = list(c("a", "b", "c"), NULL))
   formulas <- list(K, t(K), sqdist(Vi(named), Vj(named[1:2, ])), sqdist(Vi(named[1, , drop = FALSE]), Vj(y[, 1:2])),
                    Vi(x) - Vj(y), Vi(x), Vj(y), K < 0.1, Vi(x)[, , 1], K[integer(), ], K[, integer()],

@@ -1,6 +1,7 @@
 # Orders and sorts, against base R's.
 
 test_that("orders of any kind of key are base R's", {
+  skip_below("quick")
   set.seed(1)
   for (trial in trials(400)) for (kind in key_kinds) {
     x <- random_keys(sample(0:40, 1), kind)
@@ -32,6 +33,7 @@ long_keys <- function(n) {
 }
 
 test_that("long vectors are ordered as short ones are, by any number of threads", {
+  skip_below("quick")
   set.seed(3)
   for (n in c(5e4, 3e5)) {
     keys <- long_keys(n)
@@ -78,6 +80,7 @@ test_that("segments are ordered each by itself", {
 })
 
 test_that("a promise of nearness changes no order, kept or not", {
+  skip_below("quick")
   set.seed(5)
   for (n in c(10, 1e5, 123456)) for (off in c(0, 3, 700)) {
     x <- seq_len(n) + stats::runif(n, -off, off)

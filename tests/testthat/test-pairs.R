@@ -120,6 +120,7 @@ test_that("bounds know operations of every kind, and whole numbers exactly", {
 })
 
 test_that("units have each pair once, in order, and tasks about as many", {
+  skip_below("quick")
   set.seed(5)
   n <- 1500
   sizes <- rev(diff(c(0, round(n * cumsum(1 / 1:40) / sum(1 / 1:40)))))
@@ -163,6 +164,7 @@ test_that("units have each pair once, in order, and tasks about as many", {
 })
 
 test_that("columns that small blocks share are folded for all of them, and the sums are those of the pairs", {
+  skip_below("quick")
   set.seed(6)
   boxes <- rep(sample(c(1, 5, 17, 40), 60, TRUE), length.out = 60)
   n <- sum(boxes)

@@ -58,6 +58,7 @@ test_that("precedence is R's, and print and parse are inverse", {
 })
 
 test_that("no text crashes: every failure is a condition of ours", {
+  skip_below("quick")
   set.seed(5)
   words <- c("exp(", "sqdist(", "Grad(", "Laplacian(", "Kron(x, x, c(", "pick(", "TensorDot(x, x,", "Ind(", "[", "]",
              "Sum_Reduction(", "Var(0,3,0)", "Elem(x,", "ArgKMin_Reduction(", "GradMatrix(")
@@ -130,6 +131,7 @@ test_that("the whole number in a reduction's text is explained once", {
 })
 
 test_that("ten thousand arguments take time for each, not for each pair of them", {
+  skip_below("quick")
   names <- paste0("s", 1:10000)
   spent <- system.time({
     args <- c("x = Vi(1)", "y = Vj(1)", paste(names, "= Pm(1)"))

@@ -1,6 +1,7 @@
 # What is solved with a preconditioner, what without, and what derivatives make of one.
 
 test_that("a formula with a matrix of pairs is solved with without a preconditioner, and says so", {
+  skip_below("quick")
   set.seed(1)
   x <- matrix(stats::runif(1000), 500)
   M <- 1 / (1 + as.matrix(stats::dist(x)))
@@ -51,6 +52,7 @@ test_that("a preconditioner is a function of the matrix, and the last one is kep
 })
 
 test_that("an inverse finds out once that its matrix is symmetric", {
+  skip_below("quick")
   set.seed(4)
   x <- matrix(stats::runif(300), 150)
   y <- matrix(stats::runif(300), 150)
@@ -67,6 +69,7 @@ test_that("an inverse finds out once that its matrix is symmetric", {
 })
 
 test_that("an objective keeps landmarks and neighbours while parameters are near", {
+  skip_below("quick")
   set.seed(3)
   x <- matrix(stats::runif(800), 400)
   y <- stats::rnorm(400)
@@ -91,6 +94,7 @@ test_that("an objective keeps landmarks and neighbours while parameters are near
 })
 
 test_that("of a smooth kernel that leaves much beside the ridge more landmarks are taken", {
+  skip_below("quick")
   set.seed(4)
   x <- matrix(stats::runif(3000), 1000)
   rank <- function(K, ridge) preconditioner(K, ridge)$rank
@@ -138,6 +142,7 @@ test_that("a matrix whose diagonal is 0 has no landmarks, and is solved without 
 })
 
 test_that("landmarks and neighbours may be those of another matrix, whose numbers are near", {
+  skip_below("quick")
   set.seed(6)
   x <- matrix(stats::runif(1200), 600)
   b <- stats::rnorm(600)

@@ -90,6 +90,7 @@ test_that("every pair is counted once", {
 })
 
 test_that("digits of points far from the origin, and beside one far away, are not lost", {
+  skip_below("quick")
   with_local_seed(34, {
     n <- 400
     z <- matrix(stats::runif(2 * n), n)
@@ -134,6 +135,7 @@ test_that("where a formula times 0 is no number, the sum is none", {
 })
 
 test_that("a formula of numbers as large or small as there are has bounds that hold", {
+  skip_below("quick")
   with_local_seed(56, for (big in c(1e10, 1e100, 1e160, 1e250)) for (d in 1:2) {
     x <- matrix(stats::runif(200 * d), 200)
     s <- sqdist(Vi(x), Vj(x))
@@ -147,6 +149,7 @@ test_that("a formula of numbers as large or small as there are has bounds that h
 })
 
 test_that("bounds are above the rounding of series, of formulas that are next to 0 wherever points are, too", {
+  skip_below("quick")
   x <- 0.1 * (seq_len(400) %% 9)
   b <- with_local_seed(59, cbind(stats::rnorm(400), 1))
   series <- 0
@@ -210,6 +213,7 @@ test_that("an audit that fails makes the series anew with a fourth, and then say
 })
 
 test_that("audits are of numbers of any size", {
+  skip_below("quick")
   x <- with_local_seed(57, matrix(stats::runif(600), 300))
   b <- with_local_seed(58, stats::rnorm(300))
   for (size in c(1e-200, 1e-160, 1e-100, 1, 1e200)) for (weight in c(1e-90, 1, 1e100)) {
@@ -224,6 +228,7 @@ test_that("audits are of numbers of any size", {
 })
 
 test_that("planning takes no longer than pairs would, and no memory for them", {
+  skip_below("quick")
   x <- with_local_seed(39, matrix(stats::runif(60000), ncol = 3))
   s <- sqdist(Vi(x), Vj(x))
   b <- rep(1, 20000)

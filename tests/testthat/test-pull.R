@@ -4,6 +4,7 @@ how <- function(R) explain(R)$schedule$why
 as_sum <- function(F, index = "j", ...) reduction(F, "sum", index = index, call = FALSE, ...)
 
 test_that("factors along the kept axis come after the sum, those of separable terms are summed apart", {
+  skip_below("quick")
   set.seed(30)
   M <- 160
   N <- 190
@@ -56,6 +57,7 @@ test_that("two steps keep empty axes, missing values and groups of outputs", {
 })
 
 test_that("a separable sum of ten million pairs takes no longer than its points", {
+  skip_below("quick")
   X <- Vi(matrix(stats::runif(3e5), 1e5))
   Y <- Vj(matrix(stats::runif(3e5), 1e5))
   expect_lt(system.time(as.matrix(as_sum((X | Y) * Vj(rep(1, 1e5)))))[["elapsed"]], 1)

@@ -13,6 +13,7 @@ expect_found <- function(found, expected, precision, label) {
 }
 
 test_that("every reduction of restricted pairs is that of the pairs that exist", {
+  skip_below("quick")
   set.seed(1)
   rows <- kernweave_reductions()
   sizes <- list(c(1, 1), c(5, 3), c(23, 31), c(150, 17))
@@ -52,6 +53,7 @@ h <- sample(4, 25, TRUE)
 within <- outer(g, h, "==") & outer(1:30, 1:25, "!=")
 
 test_that("gradients of restricted reductions are those of the pairs that exist", {
+  skip_below("quick")
   o <- list(x = Vi(x), y = Vj(y), s = Pm(0.7))
   K <- restrict(exp(-sqdist(o$x, o$y) * o$s), by = list(g, h), exclude_diag = TRUE)
   value <- function(x, y, s) exp(-s * (outer(x[, 1], y[, 1], "-")^2 + outer(x[, 2], y[, 2], "-")^2))
@@ -116,6 +118,7 @@ test_that("each batch has the pairs of a restriction", {
 })
 
 test_that("restricted sums have the same bits for any number of threads", {
+  skip_below("quick")
   set.seed(3)
   n <- 3000
   z <- matrix(runif(3 * n), n)

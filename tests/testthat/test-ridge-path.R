@@ -36,6 +36,7 @@ test_that("few points have it from eigenvalues, exactly", {
 })
 
 test_that("one process has all ridges, within the errors it reports", {
+  skip_below("quick")
   data <- noisy(500)
   for (name in names(spectra)) {
     K <- spectra[[name]](data$x)
@@ -124,6 +125,7 @@ test_that("a single ridge is refined at once, to the same numbers", {
 })
 
 test_that("several columns, none, and operators with a diagonal of their own", {
+  skip_below("quick")
   data <- noisy(300)
   K <- spectra$matern12(data$x)
   y <- cbind(data$y, 1, data$y + 1)
@@ -147,6 +149,7 @@ test_that("several columns, none, and operators with a diagonal of their own", {
 })
 
 test_that("a seed, or set.seed(), gives the same numbers, and a default path has its scale from the matrix", {
+  skip_below("quick")
   K <- 4 * spectra$matern12(noisy(50)$x)
   expect_equal(range(ridge_path(K)$ridge), 4 * c(1e-6, 100))
   one <- ridge_path(K, method = "lanczos", seed = 3)

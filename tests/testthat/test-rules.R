@@ -118,6 +118,7 @@ test_that("a power of -0 keeps its sign through the rules", {
 })
 
 test_that("a rule that looks into a formula is soon done with one that is deep or shared", {
+  skip_below("quick")
   shared <- deep <- abs(Vi(1:3 / 7) - Vj(1:4 / 9))
   for (k in 1:60) shared <- shared + shared
   for (k in seq_len(by_tier(20000, 20000, 20000))) deep <- deep + abs(Vi(1:3 / k))
@@ -158,6 +159,7 @@ disagrees <- function(formula, seed, tolerance = 1e-10) {
 }
 
 test_that("random formulas agree with the oracle, as written and rewritten", {
+  skip_below("quick")
   for (seed in seq_len(by_tier(100, 400, 2000))) {
     formula <- random_formula(seed)
     if (disagrees(formula, seed)) {

@@ -2,6 +2,7 @@
 # is.
 
 test_that("coefficients of exponents go into points that nothing else reads, any others stay", {
+  skip_below("quick")
   set.seed(30)
   X <- Vi(cloud(150, 3))
   Y <- Vj(cloud(140, 3))
@@ -107,6 +108,7 @@ test_that("what else reads the points reads them as they are", {
 })
 
 test_that("what jumps between differences jumps where it should, for whole numbers and halves, near 0 and far off", {
+  skip_below("quick")
   set.seed(35)
   for (unit in c(1, 0.5, 1024)) for (offset in c(0, 7, 1e6)) for (precision in test_precisions()) {
     X <- Vi(unit * matrix(sample(0:9, 200, replace = TRUE) + offset))

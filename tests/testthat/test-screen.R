@@ -55,6 +55,7 @@ test_that("the nearest are those of the reference", {
 })
 
 test_that("ties, units, offsets, outliers and an order that deceives change nothing", {
+  skip_below("quick")
   set.seed(43)
   grid <- function(n) matrix(sample(0:1, n * 4, replace = TRUE) + 0, n)
   ties <- grid(200)

@@ -22,6 +22,7 @@ preconditioners <- list(
 )
 
 test_that("a root times its transpose is the matrix, for every kernel and preconditioner", {
+  skip_below("quick")
   x <- places(60, 2)
   for (name in names(covariances)) for (with in names(preconditioners)) for (ridge in c(1e-1, 1e-4)) {
     K <- covariances[[name]](x)
@@ -63,6 +64,7 @@ test_that("operators of other kinds have a symmetric root", {
 })
 
 test_that("what is but semidefinite has a root, what is not is refused", {
+  skip_below("quick")
   x <- places(30, 2)
   twice <- rbind(x, x)
   for (name in names(covariances)) {

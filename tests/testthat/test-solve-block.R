@@ -15,6 +15,7 @@ by_block <- function(system, b, ...) {
 }
 
 test_that("every column reaches the tolerance, with and without a preconditioner, and the report is true", {
+  skip_below("quick")
   for (name in names(systems)) for (precondition in c(TRUE, FALSE)) for (tol in c(1e-3, 1e-9)) {
     system <- systems[[name]]
     found <- by_block(system, B, tol = tol, precondition = precondition)
@@ -139,6 +140,7 @@ test_that("right-hand sides of any size are solved as those of size one", {
 })
 
 test_that("what rounding spoils in a preconditioner is finished without one", {
+  skip_below("quick")
   x <- matrix(stats::runif(2 * 600), 600)
   K <- kernel_gaussian(x, x, 100)  # of rank six, as far as rounding tells
   b <- sin(6 * x[, 1])
@@ -164,6 +166,7 @@ test_that("an iteration that does not arrive is no further off than where it beg
 })
 
 test_that("minimal residuals of a singular matrix end with the least there is", {
+  skip_below("quick")
   for (seed in 1:20) with_local_seed(seed, {
     x <- matrix(stats::runif(100), 50)
     K <- sqdist(Vi(x), Vj(x))  # of rank four

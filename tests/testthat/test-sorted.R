@@ -67,6 +67,7 @@ multiset_by_counts <- function(x, y, op, multiset) {
 set_ops <- c("union", "intersect", "setdiff", "symdiff")
 
 test_that("sets and multisets have the multiplicities of their operation", {
+  skip_below("quick")
   set.seed(3)
   for (trial in trials(200)) for (kind in c("logical", "integer", "few", "awkward", "factor")) {
     s <- two_sorted(kind)

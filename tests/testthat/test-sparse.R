@@ -7,6 +7,7 @@ sparse_case <- function(M = 13, N = 17) {
 }
 
 test_that("a sparse matrix gives the numbers of the dense one, along every axis, turned or not, on every device", {
+  skip_below("quick")
   set.seed(1)
   for (sizes in list(c(13, 17), c(1, 5), c(5, 1), c(300, 7), c(7, 700), c(129, 130))) {
     A <- sparse_case(sizes[1], sizes[2])
@@ -67,6 +68,7 @@ test_that("derivatives in a sparse matrix are matrices of its shape, with its na
 })
 
 test_that("the zeros of a sparse matrix take no memory, and it survives being saved", {
+  skip_below("quick")
   set.seed(4)
   A <- Matrix::rsparsematrix(2e5, 400, 1e-3)
   F <- Vij(A) * Vj(stats::rnorm(400))

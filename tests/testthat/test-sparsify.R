@@ -20,6 +20,7 @@ formulas <- list(
 left_of <- function(S) as.matrix(kernweave:::with_pairs(Vi(rep(1, nrow(S))) * Vj(rep(1, ncol(S))), S$pairs))
 
 test_that("no value that is left out is larger than the tolerance, and all others are as they were", {
+  skip_below("quick")
   left_out <- 0
   with_local_seed(51, for (name in names(formulas)) for (d in c(1, 2, 3, 5)) {
     x <- cloud(150, d)
@@ -44,6 +45,7 @@ test_that("no value that is left out is larger than the tolerance, and all other
 })
 
 test_that("a tolerance of 0 keeps every value that is not 0, and little else", {
+  skip_below("quick")
   x <- with_local_seed(52, matrix(stats::runif(3000), ncol = 2))
   for (name in c("wendland", "ball", "chosen")) {
     K <- formulas[[name]](25 * sqdist(Vi(x), Vj(x)))
@@ -84,6 +86,7 @@ test_that("bounds of sums hold, row by row, and say that rows far from what is l
 })
 
 test_that("all that takes restricted formulas takes these", {
+  skip_below("quick")
   with_local_seed(55, {
     x <- matrix(stats::runif(600), ncol = 2)
     y <- matrix(stats::runif(400), ncol = 2)
@@ -184,6 +187,7 @@ test_that("it prints what is left, and says why it cannot be", {
 })
 
 test_that("rows and columns are those of the matrix, also turned, taken twice and beside other conditions", {
+  skip_below("quick")
   x <- with_local_seed(59, matrix(stats::runif(240), ncol = 2))
   y <- with_local_seed(60, matrix(stats::runif(160), ncol = 2))
   rownames(x) <- paste0("p", seq_len(120))

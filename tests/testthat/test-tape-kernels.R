@@ -19,6 +19,7 @@ test_that("a kernel sum in points, scale, weights, and all at once; dense closed
 })
 
 test_that("sums and products of kernels, a scale for each component", {
+  skip_below("quick")
   two <- function(x, s, p) {
     sum(w * ((kernel_gaussian(x, y, s) + 0.3 * kernel_matern(x, y, p, nu = 3 / 2)) %*% b)) +
       sum(w * ((kernel_gaussian(x, y, s) * kernel_periodic(x, y, p)) %*% b))
@@ -29,6 +30,7 @@ test_that("sums and products of kernels, a scale for each component", {
 })
 
 test_that("ten steps of Sinkhorn, each the input of the next", {
+  skip_below("quick")
   sinkhorn <- function(x, eps) {
     f <- numeric(n)
     C <- sqdist(Vi(x), Vj(y))
@@ -100,6 +102,7 @@ test_that("two clouds registered by a turn and a shift", {
 })
 
 test_that("leapfrog steps of a Hamiltonian whose own gradient is taken in the function", {
+  skip_below("quick")
   shoot <- function(p) {
     q <- x
     for (step in 1:5) {

@@ -5,6 +5,7 @@ K <- function(x, s = 0.9) exp(-sqdist(Vi(x), Vj(y)) / s^2)
 smoothed <- function(x, y, s, b) sum(w * (exp(-sqdist(Vi(x), Vj(y)) / s^2) %*% b))
 
 test_that("operands of every kind remember the value they were made of", {
+  skip_below("quick")
   A <- matrix(stats::rnorm(n * (n + 2)), n)
   f <- function(x, y, s, b, w, A) {
     sum(Vi(w) * exp(-sqdist(Vi(x) * Pm(s), Vj(y) * s)) * Vj(b) + A * Vij(A)^2, index = "ij")
@@ -35,6 +36,7 @@ test_that("products with traced numbers on either side, rows, columns, diagonals
 # --- every reduction, every order -------------------------------------------------------------------------------
 
 test_that("every reduction has gradients and products with its Hessian, over every axis", {
+  skip_below("quick")
   ops <- c("sum", "min", "max", "logsumexp", "sumsoftmaxweight", "prod", "mean", "variance", "Kmin")
   for (op in ops) for (index in c("j", "i", "ij")) {
     f <- function(x, s) {
@@ -67,6 +69,7 @@ test_that("ties go to the first, zeros of a product to each other's factors", {
 })
 
 test_that("gathered points give back to where they came from, twice if taken twice", {
+  skip_below("quick")
   f <- function(x, y) sum(w[1:3] * (exp(-sqdist(Vi(x), Vj(y)))[c(4, 1, 1), -2] %*% b[-2]))
   expect_gradient(f, x, y)
   expect_hvp(f, x, y, v = u)
@@ -124,6 +127,7 @@ test_that("whole numbers, truths and places have no gradient, by class", {
 })
 
 test_that("settings go with the derivative, on every device and in both precisions", {
+  skip_below("quick")
   everywhere(function(device, precision) {
     f <- function(x, s) {
       D <- lazy_set(sqdist(Vi(x), Vj(y)), device = device, precision = precision)
@@ -183,6 +187,7 @@ test_that("forward mode, cotangents of any shape, and objectives go through redu
 })
 
 test_that("traced numbers for rows, components bound to them, and reductions that were not called at once", {
+  skip_below("quick")
   expect_gradient(function(w, x) sum((w * K(x)) %*% b) + sum((K(x) / w)^2, index = "ij"), w, x)
   expect_gradient(function(s) sum(sqdist(c(Vi(w), s), c(Vj(b), s)), index = "ij"), 0.7)
   expect_gradient(function(x) sum(as.matrix(reduction(K(x), "logsumexp", call = FALSE))^2), x)

@@ -84,6 +84,7 @@ expect_same_derivatives <- function(f, g, label) {
 }
 
 test_that("products, diagonals and sums of rows of every kind have first and second derivatives", {
+  skip_below("quick")
   every <- by_tier(3, 2, 1, cran = 8)
   for (kind in names(kinds)) for (verb in names(asked)) {
     if ((match(kind, names(kinds)) + match(verb, names(asked))) %% every) next

@@ -26,6 +26,7 @@ test_that("every function of the overlay has a call here", {
 })
 
 test_that("values, names and extents are those of base R", {
+  skip_below("quick")
   each_call(function(f, x, label) {
     traced <- NULL
     gradient(function(x) {
@@ -38,6 +39,7 @@ test_that("values, names and extents are those of base R", {
 })
 
 test_that("derivatives are those of central differences", {
+  skip_below("quick")
   each_call(function(f, x, label) {
     slope <- differences(weighted(f), x)
     expect_equal(as.vector(gradient(weighted(f))(x)[[1]]), as.vector(slope), tolerance = 1e-6, info = label)

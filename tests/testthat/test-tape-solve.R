@@ -39,6 +39,7 @@ test_that("it is that of the dense likelihood, and so is its Hessian", {
 })
 
 test_that("conjugate gradients and probes give what the dense way gives", {
+  skip_below("quick")
   set.seed(3)
   x <- matrix(stats::runif(1400), 700)
   y <- stats::rnorm(700)
@@ -72,6 +73,7 @@ test_that("several right-hand sides, a ridge for each point, and a trend have th
 })
 
 test_that("where landmarks stand alone and leave nothing, the gradient of a log-determinant has no noise", {
+  skip_below("quick")
   set.seed(6)
   x <- matrix(stats::runif(600), 300)
   ridge <- seq(0.01, 0.03, length.out = 300)
@@ -89,6 +91,7 @@ test_that("where landmarks stand alone and leave nothing, the gradient of a log-
 })
 
 test_that("an estimated log-determinant has second derivatives, with little noise where landmarks tell much", {
+  skip_below("quick")
   set.seed(8)
   x <- matrix(stats::runif(600), 300)
   value <- function(kernel, ...) {

@@ -49,6 +49,7 @@ test_that("values of two gradients at the same level do not meet", {
 })
 
 test_that("long histories are read without a deep stack", {
+  skip_below("quick")
   x <- traced_at(1)[[1]]
   y <- x
   for (k in 1:20000) y <- y + x

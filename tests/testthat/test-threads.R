@@ -1,6 +1,7 @@
 # The CPU engine on several threads.
 
 test_that("any number of threads gives the same bits, run to run", {
+  skip_below("quick")
   set.seed(9)
   x <- matrix(stats::rnorm(3 * 1500), ncol = 3)
   y <- matrix(stats::rnorm(3 * 2300), ncol = 3)
