@@ -6,7 +6,6 @@
 #include "base/cores.hpp"
 #include "base/threads.hpp"
 #include "device/kernel_cache.hpp"
-#include "device/device.hpp"
 #include "device/nvrtc.hpp"
 #include "device/probe.hpp"
 
@@ -45,9 +44,7 @@ void r_set_cache(std::string folder, double bytes) {
 
 // At the end of a process whose compilers may be at work.
 // [[Rcpp::export(rng = false)]]
-void r_finish_compiling() {
-  if (!kernweave::device::opened_by_parent()) kernweave::device::finish_compiling();
-}
+void r_finish_compiling() { kernweave::device::finish_compiling(); }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_cache_report() {

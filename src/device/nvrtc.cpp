@@ -14,6 +14,7 @@
 #include "base/deep_stack.hpp"
 #include "base/error.hpp"
 #include "base/library.hpp"
+#include "base/process.hpp"
 #include "base/threads.hpp"
 #include "device/kernel_cache.hpp"
 
@@ -183,11 +184,17 @@ std::string image_of(const std::string& source, int capability) {
   return image;
 }
 
-// What was begun and not yet asked for. The calling thread alone looks at it.
+// What was begun and not yet asked for. The calling thread alone looks at it. A child has none of its parent's threads,
+// and nothing that waits for them.
 using Begun = std::map<std::pair<int, std::string>, std::future<std::string>>;
 Begun& begun() {
-  static Begun& all = *new Begun;
-  return all;
+  static Begun* all = nullptr;
+  static long owner = 0;
+  if (owner != this_process()) {
+    all = new Begun;
+    owner = this_process();
+  }
+  return *all;
 }
 
 bool is_done(const std::future<std::string>& image) {

@@ -79,12 +79,13 @@ class Together : public Rounds {
   Block inverse_forms() const {
     const Block forms = inner_products(s_, image_, limits_.threads);
     user_check(forms.allFinite(), Fault::input, "the operator has products that are not finite: look at its data");
-    const auto [values, vectors] = eigen_pairs(0.5 * (forms + forms.transpose()));
+    const EigenPairs pairs = eigen_pairs(0.5 * (forms + forms.transpose()));
+    const Vector& values = pairs.values;
     const double most = values[values.size() - 1];
     user_check(most > 0 && values[0] > -kNegative * most, Fault::indefinite,
                "the matrix is not positive definite, or not symmetric: a direction d has d'Ad <= 0");
     const Row inverse = (values.array() > kNothing * most).select(values.array().inverse(), 0.0);
-    return vectors * inverse.matrix().asDiagonal() * vectors.transpose();
+    return pairs.vectors * inverse.matrix().asDiagonal() * pairs.vectors.transpose();
   }
 
   // q_ times `along` is the block, but for columns that depend on those before them.

@@ -134,6 +134,7 @@ class BlockKrylov {
   // Pairs of T, the largest first, and their residuals.
   void ritz() {
     const EigenPairs pairs = eigen_pairs(0.5 * (t_ + t_.transpose()));
+    internal_check(pairs.found, "eigenvalues of ", used_, " x ", used_, " numbers were not found");
     theta_ = pairs.values.reverse();
     s_ = pairs.vectors.rowwise().reverse();
     residual_ = (rest_ * s_.bottomRows(last_)).colwise().norm().transpose();

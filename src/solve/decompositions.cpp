@@ -1,35 +1,29 @@
 // Eigen's solvers, each for the one type of matrix that there is.
 #include "solve/decompositions.hpp"
 
-#include "base/error.hpp"
-
 namespace kernweave::solve {
 namespace {
 
 using Solver = Eigen::SelfAdjointEigenSolver<Block>;
 
-const Solver& checked(const Solver& solver) {
-  internal_check(solver.info() == Eigen::Success, "eigenvalues of a matrix were not found");
-  return solver;
+EigenPairs pairs_of(const Solver& solver) {
+  return {solver.eigenvalues(), solver.eigenvectors(), solver.info() == Eigen::Success};
 }
 
 }  // namespace
 
-EigenPairs eigen_pairs(const Block& a) {
-  const Solver solver(a);
-  return {checked(solver).eigenvalues(), solver.eigenvectors()};
-}
+EigenPairs eigen_pairs(const Block& a) { return pairs_of(Solver(a)); }
 
 EigenPairs eigen_pairs(const Vector& diagonal, const Vector& beside) {
   Solver solver;
   solver.computeFromTridiagonal(diagonal, beside);
-  return {checked(solver).eigenvalues(), solver.eigenvectors()};
+  return pairs_of(solver);
 }
 
 Vector eigenvalues(const Vector& diagonal, const Vector& beside) {
   Solver solver;
   solver.computeFromTridiagonal(diagonal, beside, Eigen::EigenvaluesOnly);
-  return checked(solver).eigenvalues();
+  return solver.eigenvalues();
 }
 
 Cholesky cholesky(const Block& a) { return Cholesky(a); }

@@ -8,6 +8,7 @@ namespace kernweave::solve {
 struct EigenPairs {
   Vector values;
   Block vectors;
+  bool found;
 };
 EigenPairs eigen_pairs(const Block& a);
 // Of a tridiagonal matrix.

@@ -101,13 +101,14 @@ class Sketching {
 
   // Directions of F without which the tolerance is kept are dropped; what that leaves of the trace in all.
   double keep_leading() {
-    const auto [sizes, vectors] = eigen_pairs(factor_.transpose() * factor_);
+    const EigenPairs pairs = eigen_pairs(factor_.transpose() * factor_);
+    const Vector& sizes = pairs.values;
     const double all = signs_.size() ? trace_ / static_cast<double>(signs_.cols()) : trace_;
     double left = residual() * all;
     Index drop = 0;
     while (drop < sizes.size() && left + std::max(0.0, sizes[drop]) <= enough_.tolerance * all)
       left += std::max(0.0, sizes[drop++]);
-    factor_ = (factor_ * vectors.rightCols(sizes.size() - drop)).eval();
+    factor_ = (factor_ * pairs.vectors.rightCols(sizes.size() - drop)).eval();
     return all > 0 ? left / all : 0.0;
   }
 

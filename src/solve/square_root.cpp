@@ -15,11 +15,12 @@ constexpr double kSlowest = 0.95;   // from look to look what changes falls by t
 
 // The first column of T^1/2.
 Vector first_of_root(const Tridiagonal& t) {
-  const auto [values, vectors] = eigen_pairs(t.diagonal, t.beside);
+  const EigenPairs pairs = eigen_pairs(t.diagonal, t.beside);
+  const Vector& values = pairs.values;
   user_check(values[0] >= -kNegative * values.cwiseAbs().maxCoeff(), Fault::indefinite,
              "the matrix is not positive definite: a value of ", values[0], " was met, beside ", values.maxCoeff());
   const Vector roots = values.cwiseMax(0.0).cwiseSqrt();
-  return vectors * (roots.asDiagonal() * vectors.row(0).transpose());
+  return pairs.vectors * (roots.asDiagonal() * pairs.vectors.row(0).transpose());
 }
 
 struct Progress {
