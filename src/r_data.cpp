@@ -31,7 +31,7 @@ OperandData sparse_operand(SEXP entries, SEXP pattern) {
   return Rf_xlength(starts) == view.columns + 1 && is_sound(view, Rf_xlength(places)) ? operand : damaged;
 }
 
-void forget(SEXP pointer) {
+void forget_data(SEXP pointer) {
   delete static_cast<Kept*>(R_ExternalPtrAddr(pointer));
   R_ClearExternalPtr(pointer);
 }
@@ -57,7 +57,7 @@ Kept* kept_by(SEXP operand, SEXP data) {
   const Rcpp::Shield<SEXP> holder(R_MakeExternalPtr(nullptr, kept, data));
   const Rcpp::Shield<SEXP> made_for(R_MakeWeakRef(operand, holder, R_NilValue, FALSE));
   const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, made_for));
-  R_RegisterCFinalizer(pointer, forget);
+  R_RegisterCFinalizer(pointer, forget_data);
   Rf_defineVar(kept, pointer, operand);
   return static_cast<Kept*>(R_ExternalPtrAddr(pointer));
 }

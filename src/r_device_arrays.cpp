@@ -27,13 +27,13 @@ bool carries_out_verbs(int number) {
 
 }  // namespace
 
-int device_of(SEXP vector) {
+int device_number(SEXP vector) {
   const Kept* const kept = resident(vector);
   if (!kept || kept->copies.empty()) return -1;
   return kept->copies.begin()->first;
 }
 
-OnDevice::OnDevice(SEXP vector) : gpu_(&device::open(device_of(vector))) {}
+OnDevice::OnDevice(SEXP vector) : gpu_(&device::open(device_number(vector))) {}
 
 device::Pointer OnDevice::place_of(SEXP vector) {
   const View view{nullptr, Rf_xlength(vector), 1, resident(vector)};
@@ -71,8 +71,7 @@ namespace {
 void* address_of(const device::Block& block) { return device::address<void>(block.at()); }
 
 arrays::cuda::Moved moved(const arrays::Whole& x, const device::Block& to) {
-  return {x.integers ? static_cast<const void*>(x.integers) : x.doubles, x.count, x.integers ? 4 : 8,
-          address_of(to)};
+  return {x.integers ? static_cast<const void*>(x.integers) : x.doubles, x.count, x.integers ? 4 : 8, address_of(to)};
 }
 
 // A vector of the type of `x` for so many items; work(what moves) fills it.
@@ -94,7 +93,7 @@ SEXP integers_from(OnDevice& here, arrays::cuda::Made made) {
 // Do the numbers of a vector lie on a device that carries out the verbs?
 // [[Rcpp::export(rng = false)]]
 bool r_lies_there(SEXP x) {
-  const int number = kernweave::device_of(x);
+  const int number = kernweave::device_number(x);
   return number >= 0 && kernweave::at_border([&] { return kernweave::carries_out_verbs(number); });
 }
 
@@ -114,8 +113,7 @@ SEXP r_send_there(SEXP x, SEXP like) {
 SEXP r_dress(SEXP x, Rcpp::List marks) {
   if (marks.size() == 0) return x;
   const Rcpp::CharacterVector names = marks.names();
-  for (R_xlen_t k = 0; k < marks.size(); ++k)
-    Rf_setAttrib(x, Rf_install(names[k]), marks[k]);
+  for (R_xlen_t k = 0; k < marks.size(); ++k) Rf_setAttrib(x, Rf_install(names[k]), marks[k]);
   return x;
 }
 
@@ -144,8 +142,7 @@ Rcpp::List r_as_integers_there(SEXP x) {
   return kernweave::on_device_of(x, [&](kernweave::OnDevice& here) {
     const kernweave::Index n = Rf_xlength(x);
     kernweave::device::Block out = here.room_for<int>(n);
-    const bool overflow =
-        here.verbs().to_integers(here.gpu(), here.whole(x).doubles, n, NA_INTEGER, here.at<int>(out));
+    const bool overflow = here.verbs().to_integers(here.gpu(), here.whole(x).doubles, n, NA_INTEGER, here.at<int>(out));
     const Rcpp::RObject values = here.vector(INTSXP, std::move(out), n);
     return Rcpp::List::create(Rcpp::_["values"] = values, Rcpp::_["overflow"] = overflow);
   });

@@ -42,7 +42,7 @@ class OnDevice {
 };
 
 // The device on which a vector lies, by its number; -1 for none.
-int device_of(SEXP vector);
+int device_number(SEXP vector);
 
 // Waits for what has been put to the device if the work fails: memory that it is lent is about to serve others.
 template <class Work>

@@ -6,12 +6,12 @@
 namespace kernweave {
 namespace {
 
-namespace cuda = arrays::cuda;
-
 SEXP integers(OnDevice& here, device::Block block, Index count) { return here.vector(INTSXP, std::move(block), count); }
-SEXP integers(OnDevice& here, cuda::Made made) { return here.vector(INTSXP, std::move(made.block), made.count); }
+SEXP integers(OnDevice& here, arrays::cuda::Made made) {
+  return here.vector(INTSXP, std::move(made.block), made.count);
+}
 
-SEXPTYPE type_of(SEXP x) { return static_cast<SEXPTYPE>(TYPEOF(x)); }
+SEXPTYPE sexp_type_of(SEXP x) { return static_cast<SEXPTYPE>(TYPEOF(x)); }
 
 // Is the last item missing? It is then of a list whose missing items come last, if one is.
 bool ends_missing(OnDevice& here, const arrays::Whole& list) {
@@ -24,8 +24,9 @@ bool ends_missing(OnDevice& here, const arrays::Whole& list) {
   return list.integers ? last(list.integers) : last(list.doubles);
 }
 
-cuda::AddTask add_task(const Rcpp::NumericVector& extents, const Rcpp::NumericVector& steps, const std::string& op) {
-  cuda::AddTask task{};
+arrays::cuda::AddTask add_task(const Rcpp::NumericVector& extents, const Rcpp::NumericVector& steps,
+                               const std::string& op) {
+  arrays::cuda::AddTask task{};
   task.shape = {static_cast<Index>(extents[0]), static_cast<Index>(extents[1]), static_cast<Index>(extents[2])};
   task.steps = {static_cast<Index>(steps[0]), static_cast<Index>(steps[1]), static_cast<Index>(steps[2])};
   task.op = op == "prod"  ? arrays::Combine::prod
@@ -43,7 +44,7 @@ SEXP copy_there(OnDevice& here, SEXP x) {
   device::Block block = here.gpu().allocate(bytes, "the result");
   const void* const first = from.integers ? static_cast<const void*>(from.integers) : from.doubles;
   here.verbs().copy_numbers(here.gpu(), first, bytes, device::address<void>(block.at()));
-  const Rcpp::Shield<SEXP> out(here.vector(type_of(x), std::move(block), from.count));
+  const Rcpp::Shield<SEXP> out(here.vector(sexp_type_of(x), std::move(block), from.count));
   SHALLOW_DUPLICATE_ATTRIB(out, x);
   return out;
 }
@@ -70,7 +71,7 @@ SEXP r_sort_there(SEXP x, bool decreasing) {
   return kernweave::on_device_of(x, [&](kernweave::OnDevice& here) -> SEXP {
     auto sorted = here.verbs().sorted_items(here.gpu(), here.whole(x), decreasing);
     if (!sorted) return R_NilValue;
-    return here.vector(kernweave::type_of(x), std::move(*sorted), Rf_xlength(x));
+    return here.vector(kernweave::sexp_type_of(x), std::move(*sorted), Rf_xlength(x));
   });
 }
 
@@ -98,7 +99,7 @@ SEXP r_merge_there(SEXP x, SEXP y, bool rows) {
     kernweave::device::Block out = doubles ? here.room_for<double>(n) : here.room_for<int>(n);
     if (rows) here.verbs().merge_rows(here.gpu(), a, b, here.at<int>(out));
     else here.verbs().merge_items(here.gpu(), a, b, here.at<void>(out));
-    return here.vector(rows ? INTSXP : kernweave::type_of(x), std::move(out), n);
+    return here.vector(rows ? INTSXP : kernweave::sexp_type_of(x), std::move(out), n);
   });
 }
 
@@ -110,16 +111,15 @@ SEXP r_set_there(SEXP x, SEXP y, int op, bool multiset) {
     if (kernweave::ends_missing(here, a) || kernweave::ends_missing(here, b)) return R_NilValue;
     const auto which = static_cast<kernweave::arrays::SetOp>(op);
     kernweave::arrays::cuda::Made made = here.verbs().set_of(here.gpu(), which, multiset, a, b);
-    return here.vector(kernweave::type_of(x), std::move(made.block), made.count);
+    return here.vector(kernweave::sexp_type_of(x), std::move(made.block), made.count);
   });
 }
 
 // Is the last item of a sorted list missing?
 // [[Rcpp::export(rng = false)]]
 bool r_ends_missing_there(SEXP x) {
-  return kernweave::on_device_of(x, [&](kernweave::OnDevice& here) {
-    return kernweave::ends_missing(here, here.whole(x));
-  });
+  return kernweave::on_device_of(
+      x, [&](kernweave::OnDevice& here) { return kernweave::ends_missing(here, here.whole(x)); });
 }
 
 // `sorted`: the needles are.

@@ -23,7 +23,7 @@ struct There {
   int components;
 };
 
-There& behind(SEXP pointer) {
+There& there_behind(SEXP pointer) {
   internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == product_tag() &&
                      R_ExternalPtrAddr(pointer) != nullptr,
                  "this is no product of this session");
@@ -34,7 +34,7 @@ There& behind(SEXP pointer) {
 template <class Work>
 SEXP with_product(SEXP pointer, Work work) {
   return at_border([&]() -> SEXP {
-    There& there = behind(pointer);
+    There& there = there_behind(pointer);
     const auto once = [&] {
       OnDevice here(there.gpu);
       return waited_for(here, [&](OnDevice& lent) { return work(there, lent); });

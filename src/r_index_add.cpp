@@ -42,7 +42,7 @@ void check_index(const arrays::Whole& given, const IndexAdd& task) {
 }
 
 template <class Number>
-std::vector<Number> numbers_of(const arrays::Whole& whole) {
+std::vector<Number> whole_numbers(const arrays::Whole& whole) {
   std::vector<Number> numbers(static_cast<std::size_t>(whole.count));
   with_array(whole, [&](auto from) {
     std::transform(from, from + whole.count, numbers.begin(), [](auto number) { return static_cast<Number>(number); });
@@ -52,8 +52,8 @@ std::vector<Number> numbers_of(const arrays::Whole& whole) {
 
 template <class Number>
 Grouping<Number> grouping_from_r(const Rcpp::List& plan, const Indices<Number>& index, Index extent) {
-  Grouping<Number> grouping{numbers_of<Number>(whole_from_r(plan["order"])),
-                            numbers_of<Index>(whole_from_r(plan["offsets"]))};
+  Grouping<Number> grouping{whole_numbers<Number>(whole_from_r(plan["order"])),
+                            whole_numbers<Index>(whole_from_r(plan["offsets"]))};
   const Index mixed = first_mixed(grouping, index, extent);
   user_check(mixed == 0, Fault::input, "`plan` must be par_segments(by = index): it is of another index, as its group ",
              mixed, " shows");
@@ -81,11 +81,11 @@ bool add_into(const Asked& asked, const Indices<Number>& index, SEXP plan) {
 // The index where it lies, if it can be.
 bool add_into(const Asked& asked, const arrays::Whole& given, SEXP plan) {
   if (asked.task.shape.extent > kMostInt || given.count > kMostInt) {
-    const std::vector<Index> numbers = numbers_of<Index>(given);
+    const std::vector<Index> numbers = whole_numbers<Index>(given);
     return add_into(asked, Indices<Index>{numbers.data(), given.count}, plan);
   }
   if (given.integers) return add_into(asked, Indices<std::int32_t>{given.integers, given.count}, plan);
-  const std::vector<std::int32_t> numbers = numbers_of<std::int32_t>(given);
+  const std::vector<std::int32_t> numbers = whole_numbers<std::int32_t>(given);
   return add_into(asked, Indices<std::int32_t>{numbers.data(), given.count}, plan);
 }
 

@@ -7,7 +7,7 @@
 namespace kernweave {
 namespace {
 
-int bytes_of(SEXP x) {
+int bytes_of_number(SEXP x) {
   switch (TYPEOF(x)) {
     case RAWSXP: return 1;
     case LGLSXP:
@@ -28,7 +28,7 @@ SEXP vector_for(SEXP x, bool places, Index most, Index length) {
   return Rf_allocVector(type, static_cast<R_xlen_t>(length));
 }
 
-arrays::Target target_in(SEXP out) { return {numbers_of(out), bytes_of(out)}; }
+arrays::Target target_in(SEXP out) { return {numbers_of(out), bytes_of_number(out)}; }
 
 }  // namespace
 }  // namespace kernweave

@@ -12,14 +12,14 @@
 namespace kernweave {
 namespace {
 
-using Shared = std::shared_ptr<const PairMap>;
+using SharedMap = std::shared_ptr<const PairMap>;
 
 SEXP map_tag() { return Rf_install("kernweave_pairs"); }
 
-const Shared& map_behind(SEXP pointer) {
+const SharedMap& map_behind(SEXP pointer) {
   const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == map_tag();
   internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no map of pairs of this session");
-  return *static_cast<Shared*>(R_ExternalPtrAddr(pointer));
+  return *static_cast<SharedMap*>(R_ExternalPtrAddr(pointer));
 }
 
 std::vector<Rectangle> rectangles_from_r(const Rcpp::List& from) {
@@ -78,7 +78,7 @@ View view_of_pattern(const Rcpp::RObject& pattern) {
   return data.view;
 }
 
-Shared map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns, bool single) {
+SharedMap map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns, bool single) {
   Order order_i = order_from_r(rule["order_i"]), order_j = order_from_r(rule["order_j"]);
   const SEXP rectangles = rule["rectangles"], pattern = rule["pattern"], where = rule["where"];
   PairSpans spans = !Rf_isNull(pattern)      ? spans_of_pattern(view_of_pattern(pattern))
@@ -95,7 +95,7 @@ Shared map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns, b
   for (const OperandData& operand : operands_of({data, operands})) views.push_back(operand.view);
   PairBounds bounds(allowed, single, views, rows, columns, order_i, order_j);
   PairSpans left = refined(spans, &bounds);
-  const Shared whole =
+  const SharedMap whole =
       Rf_isNull(pattern) ? std::make_shared<PairMap>(std::move(spans), Order(), Order(), nullptr) : nullptr;
   return std::make_shared<PairMap>(std::move(left), std::move(order_i), std::move(order_j), whole);
 }
@@ -117,7 +117,7 @@ SEXP r_pair_map(Rcpp::List rule, double rows, double columns, bool single) {
   return kernweave::at_border([&]() -> SEXP {
     const auto extent = [](double points) { return static_cast<std::int64_t>(points); };
     const auto map = kernweave::map_of(rule, extent(rows), extent(columns), single);
-    return Rcpp::XPtr<kernweave::Shared>(new kernweave::Shared(map), true, kernweave::map_tag());
+    return Rcpp::XPtr<kernweave::SharedMap>(new kernweave::SharedMap(map), true, kernweave::map_tag());
   });
 }
 

@@ -25,7 +25,7 @@ R_altrep_class_t real_class, integer_class, logical_class;
 
 Behind& behind(SEXP x) { return *static_cast<Behind*>(R_ExternalPtrAddr(R_altrep_data1(x))); }
 
-void forget(SEXP pointer) {
+void forget_resident(SEXP pointer) {
   delete static_cast<Behind*>(R_ExternalPtrAddr(pointer));
   R_ClearExternalPtr(pointer);
 }
@@ -100,9 +100,9 @@ void set_common(R_altrep_class_t type) {
   R_set_altvec_Dataptr_or_null_method(type, pointer_if_here);
 }
 
-SEXP make(SEXPTYPE type, R_xlen_t length, SEXP host) {
+SEXP make_resident(SEXPTYPE type, R_xlen_t length, SEXP host) {
   const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Behind{{}, length}, behind_tag(), R_NilValue));
-  R_RegisterCFinalizer(pointer, forget);
+  R_RegisterCFinalizer(pointer, forget_resident);
   return R_new_altrep(type == REALSXP ? real_class : type == INTSXP ? integer_class : logical_class, pointer, host);
 }
 
@@ -112,7 +112,7 @@ bool is_resident(SEXP x) {
 
 }  // namespace
 
-SEXP resident_vector(SEXPTYPE type, R_xlen_t length) { return make(type, length, R_NilValue); }
+SEXP resident_vector(SEXPTYPE type, R_xlen_t length) { return make_resident(type, length, R_NilValue); }
 
 const double* numbers_on_host(SEXP vector) {
   if (!is_resident(vector)) return REAL_RO(vector);
@@ -162,7 +162,7 @@ SEXP r_on_device(SEXP x, int number) {
     kernweave::internal_check(type == REALSXP || type == INTSXP, "numbers of another type");
     const kernweave::Verdict ready = kernweave::device::probe(number);
     kernweave::user_check(ready.yes, kernweave::Fault::no_device, "GPU ", number, " cannot be used: ", ready.why);
-    const Rcpp::Shield<SEXP> made(kernweave::make(type, Rf_xlength(x), x));
+    const Rcpp::Shield<SEXP> made(kernweave::make_resident(type, Rf_xlength(x), x));
     const std::size_t bytes = static_cast<std::size_t>(Rf_xlength(x)) * kernweave::size_of(type);
     kernweave::resident(made)->copies[number] =
         kernweave::device::sent_bytes(DATAPTR_RO(x), bytes, &kernweave::device::open(number));

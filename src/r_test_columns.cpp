@@ -31,7 +31,7 @@ class Lodger : public solve::Operator {
   device::Device* const home_;
 };
 
-Rcpp::List applied(solve::Preconditioner* p, const Block& b, device::Device* home) {
+Rcpp::List answers_of(solve::Preconditioner* p, const Block& b, device::Device* home) {
   const Columns x = Columns(b).sent_to(home);
   Columns root, turned, inverse;
   p->root(x, &root);
@@ -87,7 +87,7 @@ Rcpp::List r_test_columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thi
         Rcpp::_["residual"] = kernweave::vector_to_r(solution.residual),
         Rcpp::_["half"] = kernweave::block_to_r(half.x.to_host()),
         Rcpp::_["left"] = kernweave::block_to_r(half.left.to_host()), Rcpp::_["steps"] = half.iterations,
-        Rcpp::_["applied"] = kernweave::applied(p, sides, home), Rcpp::_["weights"] = weights);
+        Rcpp::_["applied"] = kernweave::answers_of(p, sides, home), Rcpp::_["weights"] = weights);
   });
 }
 

@@ -1,6 +1,6 @@
-# Bytes and seconds of each compiled file, beside those recorded in tools/compiled.txt.
+# Bytes and seconds of each object, of a room or of a file alone, beside those recorded in tools/compiled.txt.
 #
-#   Rscript tools/compiled.R          compiles every source of src/ once more, without debug information, and compares
+#   Rscript tools/compiled.R          compiles all of src/ once more, without debug information, and compares
 #   Rscript tools/compiled.R record   the same, and writes the figures
 #
 # The gate of tools/house.R looks at the bytes of objects that are there.
@@ -10,7 +10,12 @@ recorded_in <- "tools/compiled.txt"
 slack <- function(bytes) pmax(1.3 * bytes, bytes + 20000)
 most_seconds <- 40
 
-objects_of <- function(root) sub("[.]cpp$", ".o", list.files(file.path(root, "src"), "[.]cpp$", recursive = TRUE))
+# Those that Makevars.in names, and of kernels what is compiled without nvcc.
+objects_of <- function(root) {
+  lines <- paste(readLines(file.path(root, "src", "Makevars.in")), collapse = " ")
+  named <- unique(unlist(regmatches(lines, gregexpr("[A-Za-z0-9_/]+[.]o\\b", lines))))
+  Filter(function(object) file.exists(file.path(root, "src", sub("[.]o$", ".cpp", object))), named)
+}
 
 # Code and data of objects, by the linker's own tool; NA where it cannot tell.
 bytes_of <- function(files) {

@@ -13,7 +13,7 @@ at_the_border <- 8
 
 engine_files <- function() {
   files <- list.files(at_root("src"), pattern = "[.](cpp|hpp|cu|cuh)$", recursive = TRUE)
-  setdiff(files, "RcppExports.cpp")
+  grep("^(RcppExports.cpp$|rooms/)", files, value = TRUE, invert = TRUE)
 }
 header_files <- function() {
   list.files(at_root("inst/include/kernweave"), pattern = "[.](hpp|cuh|def|h)$", recursive = TRUE)
@@ -42,13 +42,16 @@ gate_direction <- function() {
   }))
 }
 
+# Every source is compiled once: by a file of rooms/, or as an object of its own.
 gate_objects <- function() {
   lines <- paste(source_lines("src/Makevars.in"), collapse = " ")
-  listed <- unlist(regmatches(lines, gregexpr("[A-Za-z0-9_/]+[.]o\\b", lines)))
+  objects <- unique(unlist(regmatches(lines, gregexpr("[A-Za-z0-9_/]+[.]o\\b", lines))))
   files <- list.files(at_root("src"), pattern = "[.]cpp$", recursive = TRUE)
-  have <- sub("[.]cpp$", ".o", files)
-  c(if (length(setdiff(have, listed))) paste(setdiff(have, listed), "is not in Makevars.in"),
-    if (length(setdiff(listed, have))) paste(setdiff(listed, have), "is in Makevars.in, its source is not there"))
+  units <- grep("^rooms/", files, value = TRUE)
+  compiled <- c(sub("[.]o$", ".cpp", objects), unlist(lapply(file.path("src", units), included)))
+  c(if (length(missing <- setdiff(files, compiled))) paste(missing, "is compiled by no file of rooms/"),
+    if (length(strange <- setdiff(compiled, files))) paste(strange, "is to be compiled, and is not there"),
+    if (length(twice <- unique(compiled[duplicated(compiled)]))) paste(twice, "is compiled twice"))
 }
 
 gate_fresh <- function() {

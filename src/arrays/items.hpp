@@ -25,6 +25,8 @@ void with_array(const Whole& whole, F f) {
   else f(whole.doubles);
 }
 
+constexpr Index kTile = 2048;  // items that are loaded at a time, if they are
+
 // Numbers of an array, int or double, `order` being the numbers of its items from 1. `missing` is the int that stands
 // for R's NA, and `not_available` what it becomes.
 struct Items {

@@ -24,7 +24,7 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-constexpr std::int64_t kBlock = 2048, kTogether = std::int64_t{1} << 17, kBatch = std::int64_t{1} << 15;
+constexpr std::int64_t kRowsOfBlock = 2048, kRowsTogether = std::int64_t{1} << 17, kBatch = std::int64_t{1} << 15;
 constexpr int kCounted = 12;
 
 template <class Number>
@@ -53,13 +53,13 @@ class Sorter {
       range.bits = keys_.bits(++range.level);
       range.stale = true;
     }
-    const bool large = range.size() > std::max(kTogether, keys_.rows() / 16);
+    const bool large = range.size() > std::max(kRowsTogether, keys_.rows() / 16);
     (large && range.bits > 0 ? large_ : small_).push_back(range);
   }
 
   void whole() {
     const std::int64_t rows = keys_.rows();
-    if (rows <= kTogether || !ascending()) return add({0, rows, 0, keys_.bits(0)});
+    if (rows <= kRowsTogether || !ascending()) return add({0, rows, 0, keys_.bits(0)});
     for (std::int64_t from = 0; from < rows;) {
       const std::int64_t to = end_of_run(std::min(rows, from + kBatch) - 1);
       small_.push_back({from, to, 0, keys_.bits(0)});
@@ -70,12 +70,12 @@ class Sorter {
   // Do the first limbs go up? Random ones are seen through at once.
   bool ascending() const {
     std::atomic<bool> holds{true};
-    const std::int64_t pieces = (keys_.rows() + kTogether - 1) / kTogether;
+    const std::int64_t pieces = (keys_.rows() + kRowsTogether - 1) / kRowsTogether;
     share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat&) {
-      std::uint64_t words[kBlock];
-      const std::int64_t end = std::min(keys_.rows(), (piece + 1) * kTogether + 1);
-      for (std::int64_t from = piece * kTogether; from + 1 < end && holds; from += kBlock - 1) {
-        const std::int64_t count = std::min(kBlock, end - from);
+      std::uint64_t words[kRowsOfBlock];
+      const std::int64_t end = std::min(keys_.rows(), (piece + 1) * kRowsTogether + 1);
+      for (std::int64_t from = piece * kRowsTogether; from + 1 < end && holds; from += kRowsOfBlock - 1) {
+        const std::int64_t count = std::min(kRowsOfBlock, end - from);
         keys_.fill(0, from, count, words);
         if (!std::is_sorted(words, words + count)) holds = false;
       }
@@ -117,10 +117,10 @@ class Sorter {
 
   template <class Take>
   void each_block(const Range& range, std::int64_t piece, std::int64_t size, const Heartbeat& beat, Take take) {
-    std::uint64_t block[kBlock];
+    std::uint64_t block[kRowsOfBlock];
     const std::int64_t end = std::min(range.size(), (piece + 1) * size);
-    for (std::int64_t from = piece * size; from < end; from += kBlock) {
-      const std::int64_t count = std::min(kBlock, end - from);
+    for (std::int64_t from = piece * size; from < end; from += kRowsOfBlock) {
+      const std::int64_t count = std::min(kRowsOfBlock, end - from);
       take(load(range, from, count, block), count);
     }
     beat();
@@ -147,7 +147,7 @@ class Sorter {
 
   std::int64_t piece_size(const Range& range) const {
     const std::int64_t pieces = std::min(64, 8 * task_.workers.threads);
-    return std::max(kTogether, (range.size() + pieces - 1) / pieces);
+    return std::max(kRowsTogether, (range.size() + pieces - 1) / pieces);
   }
 
   // One digit, by all threads: pieces count, then each knows where its words go.

@@ -7,8 +7,6 @@ namespace {
 
 using partition::Place;
 
-constexpr Index kTile = 2048;  // items that are loaded at a time, if they are
-
 template <class Operator>
 class Reducer {
  public:

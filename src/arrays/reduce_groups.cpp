@@ -5,7 +5,6 @@
 namespace kernweave::arrays {
 namespace {
 
-constexpr Index kTile = 2048;  // items that are loaded at a time, if they are
 constexpr Index kMostBlocks = 16;
 
 // By sizes alone. States of all blocks together are no more than half of the items.

@@ -9,7 +9,6 @@ namespace {
 
 using partition::Place;
 
-constexpr Index kTile = 2048;  // items that are loaded at a time, if they are
 constexpr double kMostInt = 2147483647;
 
 template <class Operator>

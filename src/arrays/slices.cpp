@@ -11,9 +11,9 @@
 namespace kernweave::arrays {
 namespace {
 
-constexpr Index kTogether = 8;  // directions of a task
-constexpr Index kStrip = 16;    // rows whose projections stay in registers
-constexpr Index kStretch = 8 * kStrip;  // rows that are read together
+constexpr Index kDirectionsTogether = 8;      // directions of a task
+constexpr Index kRowsOfStrip = 16;            // rows whose projections stay in registers
+constexpr Index kStretch = 8 * kRowsOfStrip;  // rows that are read together
 
 // Eight numbers side by side.
 typedef double Pair __attribute__((vector_size(16)));
@@ -29,27 +29,27 @@ inline double square(double x) { return x * x; }
 
 // Few directions are as many tasks, so that they are shared out evenly.
 Index tasks_of(Index directions) {
-  const Index together = std::clamp<Index>(directions / 16, 1, kTogether);
+  const Index together = std::clamp<Index>(directions / 16, 1, kDirectionsTogether);
   return (directions + together - 1) / together;
 }
 
 // --- projections --------------------------------------------------------------------------------------------
 
-struct Strip {
+struct RowStrip {
   Eight low, high;
 };
 
 // Some rows, strip by strip, of a strip one column after another; filled up with zeros, so that all rows go the same
 // way: rows that are alike have projections of the same bits.
-void copy_stretch(const Slices& slices, Index row, Index count, Strip* to) {
+void copy_stretch(const Slices& slices, Index row, Index count, RowStrip* to) {
   for (Index c = 0; c < slices.width; ++c) {
     const double* const column = slices.points + c * slices.rows + row;
-    for (Index from = 0; from < count; from += kStrip) {
-      Strip& strip = to[from / kStrip * slices.width + c];
-      if (count - from >= kStrip) {
+    for (Index from = 0; from < count; from += kRowsOfStrip) {
+      RowStrip& strip = to[from / kRowsOfStrip * slices.width + c];
+      if (count - from >= kRowsOfStrip) {
         std::memcpy(&strip, column + from, sizeof strip);
       } else {
-        strip = Strip();
+        strip = RowStrip();
         std::memcpy(&strip, column + from, (count - from) * sizeof(double));
       }
     }
@@ -59,18 +59,18 @@ void copy_stretch(const Slices& slices, Index row, Index count, Strip* to) {
 // Directions first .. last - 1, side by side.
 void project(const Slices& slices, Index first, Index last, double* to) {
   const Index rows = slices.rows, width = slices.width;
-  std::vector<Strip> strips(kStretch / kStrip * width);
+  std::vector<RowStrip> strips(kStretch / kRowsOfStrip * width);
   for (Index row = 0; row < rows; row += kStretch) {
     const Index count = std::min(kStretch, rows - row);
     copy_stretch(slices, row, count, strips.data());
     for (Index p = first; p < last; ++p)
-      for (Index from = 0; from < count; from += kStrip) {
-        const Strip* const strip = &strips[from / kStrip * width];
+      for (Index from = 0; from < count; from += kRowsOfStrip) {
+        const RowStrip* const strip = &strips[from / kRowsOfStrip * width];
         const double* const direction = slices.directions + p * width;
-        Strip sums{};
+        RowStrip sums{};
         for (Index c = 0; c < width; ++c)
           sums = {sums.low + direction[c] * strip[c].low, sums.high + direction[c] * strip[c].high};
-        std::memcpy(to + (p - first) * rows + row + from, &sums, std::min(kStrip, count - from) * sizeof(double));
+        std::memcpy(to + (p - first) * rows + row + from, &sums, std::min(kRowsOfStrip, count - from) * sizeof(double));
       }
   }
 }

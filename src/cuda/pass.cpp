@@ -312,7 +312,7 @@ std::vector<int> Panel::gaps() const {
 }
 
 bool is_short_list(const Output& o) {
-  return row(o.red).inputs == Inputs::value_k && o.places * o.width <= kGpuLongestList;
+  return row(o.red).inputs == kernweave::Inputs::value_k && o.places * o.width <= kGpuLongestList;
 }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,

@@ -10,9 +10,9 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
-class Writer {
+class SourceWriter {
  public:
-  explicit Writer(const Pass& pass) : pass_(pass), program_(pass.program()) {}
+  explicit SourceWriter(const Pass& pass) : pass_(pass), program_(pass.program()) {}
 
   std::string text() {
     say("#include \"kernweave/gpu/",
@@ -369,7 +369,7 @@ class Writer {
 
 }  // namespace
 
-std::string source_of(const Pass& pass) { return Writer(pass).text(); }
+std::string source_of(const Pass& pass) { return SourceWriter(pass).text(); }
 
 }  // namespace cuda
 }  // namespace kernweave

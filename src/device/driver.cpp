@@ -44,7 +44,7 @@ std::string remedy(Status status) {
   }
 }
 
-Opened open_now() {
+Opened opened_driver() {
   static Driver functions;
   Opened opened;
   const Library library({kDriverLibrary});
@@ -74,7 +74,7 @@ bool was_opened = false;
 }  // namespace
 
 const Opened& open_driver() {
-  static const Opened opened = open_now();
+  static const Opened opened = opened_driver();
   was_opened = true;
   return opened;
 }

@@ -76,7 +76,7 @@ std::vector<std::string> candidates() {
   return names;
 }
 
-Compiler open_now() {
+Compiler opened_compiler() {
   Compiler found;
   const Library library(candidates());
   if (!library) {
@@ -206,7 +206,7 @@ bool is_done(const std::future<std::string>& image) {
 void set_header_folder(const std::string& folder) { header_folder = folder; }
 
 const Compiler& compiler() {
-  static const Compiler found = open_now();
+  static const Compiler found = opened_compiler();
   return found;
 }
 

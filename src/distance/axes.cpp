@@ -12,9 +12,9 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-constexpr double kRounding = 1e-12;   // of a number, beside those that it is made of
+constexpr double kNumberOfRounding = 1e-12;  // of a number, beside those that it is made of
 constexpr double kLastDigits = 4e-15;  // that numbers of a singular metric may be off by; more is felt by long points
-constexpr std::size_t kLargest = 64;  // rows of a matrix that is looked at
+constexpr std::size_t kLargest = 64;   // rows of a matrix that is looked at
 
 // Turns a symmetric matrix until it is diagonal, by Jacobi's rotations; returns the rows that it is turned by.
 SquareMatrix axes_of(SquareMatrix a) {
@@ -95,9 +95,9 @@ void Axes::fill_with_roots(const Polynomial& square) {
       }
       if (r < c) {
         const double root = onto_.at(r, r);
-        if (root == 0 && !(std::abs(rest) <= kRounding * size)) throw Refused{"its metric is not positive"};
+        if (root == 0 && !(std::abs(rest) <= kNumberOfRounding * size)) throw Refused{"its metric is not positive"};
         onto_.at(r, c) = root == 0 ? 0 : rest / root;
-      } else if (std::abs(rest) > kRounding * size) {
+      } else if (std::abs(rest) > kNumberOfRounding * size) {
         if (!(rest > 0)) throw Refused{"its metric is not positive"};
         onto_.at(r, r) = std::sqrt(rest);
       } else if (!std::isfinite(rest)) {
@@ -149,7 +149,7 @@ std::vector<double> Axes::solved(std::vector<double> row) const {
       size += std::abs(row[k] * onto_.at(k, c));
     }
     const double root = is_scale() ? scales_[c] : onto_.at(c, c);
-    if (root == 0 && std::abs(row[c]) > kRounding * size)
+    if (root == 0 && std::abs(row[c]) > kNumberOfRounding * size)
       throw Refused{"it knows a component of points that the distance does not"};
     row[c] = root == 0 ? 0 : row[c] / root;
   }
@@ -215,7 +215,7 @@ std::vector<double> Axes::along_common_axes(const Polynomials& value) {
     const SquareMatrix turned = product(product(turn, one), turn, true);
     for (std::size_t r = 0; r < n; ++r)
       for (std::size_t c = 0; c < n; ++c) {
-        if (r != c && !(std::abs(turned.at(r, c)) <= kRounding * largest_of(one)))
+        if (r != c && !(std::abs(turned.at(r, c)) <= kNumberOfRounding * largest_of(one)))
           throw Refused{"its components have different axes"};
         if (r == c) out.push_back(turned.at(r, r));
       }

@@ -21,7 +21,7 @@ constexpr double kNothing = std::numeric_limits<double>::infinity();
 constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMostHalvings = 2000;
 constexpr double kTight = 1.25, kTightOfCell = 3;
 constexpr int kCells = 8;  // of the half turn, to begin with
-constexpr double kRounding = 1e-14;
+constexpr double kPoleOfRounding = 1e-14;
 constexpr int kSamples = 4096;
 
 // `left`: how many halvings of the whole stretch there may be yet.
@@ -52,7 +52,7 @@ double largest_in(const Profile& k, const Stretch& s, const Cell& cell, const So
   const double around_z =
       s.half * 0.5 * (half_t * (1 + 1 / (cell.t0 * cell.t0)) + half_a * (cell.t1 + 1 / cell.t0));
   const double exact = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
-  const double around = exact + kRounding * (exact + std::norm(z) + std::abs(c));
+  const double around = exact + kPoleOfRounding * (exact + std::norm(z) + std::abs(c));
   const double bound = k.over(Disc(z * z + c, around, false)).size();
   if (bound <= sought.enough) return bound;
   const double inside = k.over(Disc(z * z + c, 0, false)).size();

@@ -9,7 +9,7 @@ namespace {
 
 using Complex = Disc::Complex;
 
-constexpr double kRounding = 1e-15;
+constexpr double kTermOfRounding = 1e-15;
 
 Disc by_slope(const Disc& value, const Disc& slope, const Disc& a) {
   if (!value.known() || !slope.known()) return Disc::nowhere();
@@ -45,19 +45,20 @@ Disc erf_near(Complex z) {
   for (int n = 0; n < 1000; ++n) {
     sum += term;
     const double here = std::abs(term);
-    off += (n + 2) * kRounding * here;
-    if (2 * size < n && here < kRounding * kRounding) break;  // terms behind are less than half as large, one by one
+    off += (n + 2) * kTermOfRounding * here;
+    // Terms behind are less than half as large, one by one.
+    if (2 * size < n && here < kTermOfRounding * kTermOfRounding) break;
     term *= 2.0 * square / (2 * n + 3.0);
   }
   const double scale = std::abs(e) * std::abs(z);
-  return rounded({z * sum * e, scale * (2 * off + (size + 4) * kRounding * std::abs(sum)), false});
+  return rounded({z * sum * e, scale * (2 * off + (size + 4) * kTermOfRounding * std::abs(sum)), false});
 }
 // Farther away, erfc(z) is no larger than exp(-z^2) where the real part is not negative.
 Disc erf_at(Complex z) {
   constexpr double kNear = 5;
   if (z.real() < 0) return -erf_at(-z);
   if (std::abs(z) < kNear) return erf_near(z);
-  return rounded({1, exp(Disc(-z * z, kRounding * std::norm(z), false)).size(), false});
+  return rounded({1, exp(Disc(-z * z, kTermOfRounding * std::norm(z), false)).size(), false});
 }
 
 // log(1 + z) with all digits, however small z is.

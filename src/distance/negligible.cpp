@@ -10,14 +10,14 @@ namespace distance {
 namespace {
 
 // Below the last doubling is one stretch. An end is missed by no more than a thousandth.
-constexpr int kDoublings = 160, kHalvings = 10;
+constexpr int kDoublings = 160, kHalvingsOfLook = 10;
 
 }  // namespace
 
 Negligible::Negligible(const Profile& k, double most, double enough) {
   look(k, 0, std::ldexp(most, -kDoublings), enough, 0);
   for (int doubling = kDoublings; doubling > 0; --doubling)
-    look(k, std::ldexp(most, -doubling), std::ldexp(most, 1 - doubling), enough, kHalvings);
+    look(k, std::ldexp(most, -doubling), std::ldexp(most, 1 - doubling), enough, kHalvingsOfLook);
 }
 
 void Negligible::look(const Profile& k, double least, double most, double enough, int halvings) {

@@ -53,7 +53,7 @@ Disc Profile::over(const Disc& square) const {
 
 std::string Profile::text() const {
   Pool pool(false);
-  const Expr s = pool.variable({"s", Axis::param, Source::data, 1, Kind::real, Axes::none(), 0});
+  const Expr s = pool.variable({"s", Axis::param, Source::data, 1, Kind::real, kernweave::Axes::none(), 0});
   const auto number = [&](double x) { return pool.number(x); };
   return show(run(s, number, [&](const Step& step, const Expr* in) {
     return pool.make(step.op, {in, in + row(step.op).arity});

@@ -6,7 +6,7 @@
 namespace kernweave {
 namespace {
 
-using Mask = Course::Mask;
+using CourseMask = Course::Mask;
 
 constexpr double kHalfTurn = 3.14159265358979324;
 const Interval kZero(0.0), kOne(1.0), kRises(0, HUGE_VAL), kFalls(-HUGE_VAL, 0);
@@ -42,7 +42,7 @@ Course stepped(const Course& a, const Interval& value, Symmetry f = Symmetry::no
 }
 
 bool are_even(const Course& a, const Course& b) { return a.parity == Parity::even && b.parity == Parity::even; }
-Mask compared(const Course& a, const Course& b, Interval::Mask answer) {
+CourseMask compared(const Course& a, const Course& b, Interval::Mask answer) {
   return {answer, jumps(b.slope - a.slope), are_even(a, b)};
 }
 Interval scaled(const Interval& a, double by) { return Interval(by) * a; }
@@ -53,24 +53,24 @@ Interval slope_of_erf(const Interval& a) { return scaled(exp(-square(a)), 1.1283
 Course::Course(const Interval& value, const Interval& slope, Parity parity)
     : value(value), slope(value.nan ? Interval::anything() : slope), parity(parity) {}
 
-Mask operator&&(const Mask& a, const Mask& b) {
+CourseMask operator&&(const CourseMask& a, const CourseMask& b) {
   const Interval::Mask answer = a.answer && b.answer;
   if (a.answer.answer() == Interval::Mask::yes) return b;
   if (b.answer.answer() == Interval::Mask::yes) return a;
   return {answer, joined(a.turns, b.turns), a.even && b.even};
 }
-Mask operator||(const Mask& a, const Mask& b) {
+CourseMask operator||(const CourseMask& a, const CourseMask& b) {
   const Interval::Mask answer = a.answer || b.answer;
   if (a.answer.answer() == Interval::Mask::no) return b;
   if (b.answer.answer() == Interval::Mask::no) return a;
   return {answer, joined(a.turns, b.turns), a.even && b.even};
 }
-Mask operator!(const Mask& a) { return {!a.answer, -a.turns, a.even}; }
+CourseMask operator!(const CourseMask& a) { return {!a.answer, -a.turns, a.even}; }
 
-Mask operator<(const Course& a, const Course& b) { return compared(a, b, a.value < b.value); }
-Mask operator<=(const Course& a, const Course& b) { return compared(a, b, a.value <= b.value); }
+CourseMask operator<(const Course& a, const Course& b) { return compared(a, b, a.value < b.value); }
+CourseMask operator<=(const Course& a, const Course& b) { return compared(a, b, a.value <= b.value); }
 // What moves away from the other value is equal to it at first only.
-Mask operator==(const Course& a, const Course& b) {
+CourseMask operator==(const Course& a, const Course& b) {
   const Interval apart = a.value - b.value, slope = a.slope - b.slope;
   const Interval turns = is_flat(slope)     ? kZero
                          : apart.least >= 0 ? -jumps(slope)
@@ -79,21 +79,21 @@ Mask operator==(const Course& a, const Course& b) {
   const bool odd = a.parity == Parity::odd && (b.parity == Parity::odd || b.value.is_number(0));
   return {a.value == b.value, turns, odd || are_even(a, b)};
 }
-Mask differs(const Course& a, const Course& b) {
-  Mask test = !(a == b);
+CourseMask differs(const Course& a, const Course& b) {
+  CourseMask test = !(a == b);
   test.answer = differs(a.value, b.value);
   return test;
 }
-Mask truth(const Course& a) {
-  Mask test = differs(a, Course(0.0));
+CourseMask truth(const Course& a) {
+  CourseMask test = differs(a, Course(0.0));
   test.answer = truth(a.value);
   return test;
 }
-Mask is_nan(const Course& a) {
+CourseMask is_nan(const Course& a) {
   return {is_nan(a.value), a.value.nan ? Interval::anything() : kZero, a.parity != Parity::unknown};
 }
 // The lesser and the greater of two values do not jump.
-Course select(const Mask& test, const Course& yes, const Course& no) {
+Course select(const CourseMask& test, const Course& yes, const Course& no) {
   const auto answer = test.answer.answer();
   const bool settled = answer != Interval::Mask::unknown;
   const Course& chosen = answer == Interval::Mask::yes ? yes : no;

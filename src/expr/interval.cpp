@@ -8,7 +8,7 @@
 namespace kernweave {
 namespace {
 
-using Mask = Interval::Mask;
+using IntervalMask = Interval::Mask;
 
 // An end as it was computed, and by how much more it should be, whatever the sign: 0 if it is exact.
 struct End {
@@ -102,10 +102,10 @@ Interval Interval::with(double other_least, double other_most) const {
 }
 
 // NaN would be neither.
-bool Mask::chooses_lesser(const Interval& yes, const Interval& no) const {
+bool Interval::Mask::chooses_lesser(const Interval& yes, const Interval& no) const {
   return less_ != more_ && yes.mark == less_ && no.mark == more_ && !yes.nan && !no.nan;
 }
-bool Mask::chooses_greater(const Interval& yes, const Interval& no) const {
+bool Interval::Mask::chooses_greater(const Interval& yes, const Interval& no) const {
   return less_ != more_ && yes.mark == more_ && no.mark == less_ && !yes.nan && !no.nan;
 }
 
@@ -162,23 +162,23 @@ Interval square(const Interval& a) {
   return made;
 }
 
-Mask operator<(const Interval& a, const Interval& b) {
-  return Mask::of(a.most < b.least && !a.nan && !b.nan, a.least >= b.most, a.mark, b.mark);
+IntervalMask operator<(const Interval& a, const Interval& b) {
+  return IntervalMask::of(a.most < b.least && !a.nan && !b.nan, a.least >= b.most, a.mark, b.mark);
 }
-Mask operator<=(const Interval& a, const Interval& b) {
-  return Mask::of(a.most <= b.least && !a.nan && !b.nan, a.least > b.most, a.mark, b.mark);
+IntervalMask operator<=(const Interval& a, const Interval& b) {
+  return IntervalMask::of(a.most <= b.least && !a.nan && !b.nan, a.least > b.most, a.mark, b.mark);
 }
-Mask operator==(const Interval& a, const Interval& b) {
-  return Mask::of(a.is_number() && b.is_number(a.least), a.most < b.least || b.most < a.least);
+IntervalMask operator==(const Interval& a, const Interval& b) {
+  return IntervalMask::of(a.is_number() && b.is_number(a.least), a.most < b.least || b.most < a.least);
 }
-Mask differs(const Interval& a, const Interval& b) {
+IntervalMask differs(const Interval& a, const Interval& b) {
   const bool apart = a.most < b.least || b.most < a.least;
-  return Mask::of(apart && !a.nan && !b.nan, a.least == a.most && b.least == b.most && a.least == b.least);
+  return IntervalMask::of(apart && !a.nan && !b.nan, a.least == a.most && b.least == b.most && a.least == b.least);
 }
-Mask truth(const Interval& a) { return Mask::of(!a.has(0), a.is_number(0)); }
-Mask is_nan(const Interval& a) { return Mask::of(false, !a.nan); }
-Interval select(Mask test, const Interval& yes, const Interval& no) {
-  if (test.answer() != Mask::unknown) return test.answer() == Mask::yes ? yes : no;
+IntervalMask truth(const Interval& a) { return IntervalMask::of(!a.has(0), a.is_number(0)); }
+IntervalMask is_nan(const Interval& a) { return IntervalMask::of(false, !a.nan); }
+Interval select(IntervalMask test, const Interval& yes, const Interval& no) {
+  if (test.answer() != IntervalMask::unknown) return test.answer() == IntervalMask::yes ? yes : no;
   const Interval both = joined(yes, no);
   if (test.chooses_lesser(yes, no)) return both.with(both.least, std::min(yes.most, no.most));
   if (test.chooses_greater(yes, no)) return both.with(std::max(yes.least, no.least), both.most);

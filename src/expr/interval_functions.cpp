@@ -12,7 +12,7 @@ constexpr double kTurn = 2 * 3.14159265358979323846;
 // Where the gamma function is least, and what it and its logarithm are there.
 constexpr double kGammaTurns = 1.4616321449683623, kLeastGamma = 0.8856031944108887, kLeastLgamma = -0.1214862905358496;
 
-using Function = double (*)(double);
+using RealFunction = double (*)(double);
 
 // What functions of rows are at 0, or approach, is exact where it is 0 or 1.
 bool is_exact(double value) { return value == 0 || std::fabs(value) == 1; }
@@ -32,14 +32,14 @@ Interval with_ends(const Interval& a, double least, double most) {
   return rounded(made, is_exact(least), is_exact(most));
 }
 // Of a function that rises from `least` to `most`, and has no values beyond.
-Interval rising(Function f, const Interval& a, double least = -HUGE_VAL, double most = HUGE_VAL) {
+Interval rising(RealFunction f, const Interval& a, double least = -HUGE_VAL, double most = HUGE_VAL) {
   if (a.least < least || a.most > most) return nothing_known(a);
   Interval made = with_ends(a, f(a.least), f(a.most));
   made.pole = made.pole || (std::isinf(made.least) && std::isfinite(a.least)) ||
               (std::isinf(made.most) && a.most == most && std::isfinite(most));
   return made;
 }
-Interval falling(Function f, const Interval& a) { return with_ends(a, f(a.most), f(a.least)); }
+Interval falling(RealFunction f, const Interval& a) { return with_ends(a, f(a.most), f(a.least)); }
 // Of a function without a sign.
 Interval unsigned_of(Interval a) {
   a.minus_zero = false;
@@ -65,7 +65,7 @@ Interval as_power(Interval a) {
 Interval as_exponent(const Interval& a) { return rounded(a, a.least == 0, a.most == 0); }
 
 // Of a wave from -1 to 1 that has its tops at `top` and whole periods from there.
-Interval wave(Function f, const Interval& a, double top, double period) {
+Interval wave(RealFunction f, const Interval& a, double top, double period) {
   constexpr double kFar = 1e6;
   if (!(a.least > -kFar && a.most < kFar)) return with_ends(a, -1, 1);
   const auto meets = [&](double at) {
@@ -79,7 +79,7 @@ Interval wave(Function f, const Interval& a, double top, double period) {
 }
 
 // Of a function of positive numbers that falls to its least value, where the gamma function has it, and rises again.
-Interval valley(Function f, const Interval& a, double least) {
+Interval valley(RealFunction f, const Interval& a, double least) {
   if (!(a.least > 0)) return nothing_known(a);
   if (a.most <= kGammaTurns) return falling(f, a);
   return with_ends(a, a.least >= kGammaTurns ? f(a.least) : least, std::max(f(a.least), f(a.most)));

@@ -24,7 +24,7 @@ constexpr Shares shares_of(Grade grade) { return grade == Grade::proof ? Shares{
 // Of what the terms of a series come to, what rounding may: of coefficients, of moments, and of the sum. A series that
 // has no more digits than that is none, as where the formula is much larger between the points of a box than anywhere
 // that points are.
-constexpr double kRounding = 32 * std::numeric_limits<double>::epsilon(), kMostRounding = 0.5;
+constexpr double kVolumeOfRounding = 32 * std::numeric_limits<double>::epsilon(), kMostRounding = 0.5;
 // Later axes add their errors times the growth of interpolation along those before, which is less than this in all.
 constexpr double kGrowth = 15;
 
@@ -127,20 +127,20 @@ bool is_far(const distance::Profile& k, const Demands& demands, const Offset<D>&
   const PairTable& table = pair_table(points, kMostDegreesOf<D>);
   const std::vector<double> of_difference = series<D>(k, offset, half, points, unit);
   const std::vector<double> out = left_out<D>(of_difference, table, count);
-  const double rounding = kRounding * out[0];
+  const double rounding = kVolumeOfRounding * out[0];
   if (!(rounding <= kMostRounding * tolerance)) return false;
   const double outside = shares.degrees * tolerance;
   const auto enough = std::find_if(out.begin() + 1, out.end(), [&](double o) { return o <= outside; });
   if (enough == out.end()) return false;
   const auto degrees = static_cast<int>(enough - out.begin());
   if (least_coefficients<D>(degrees) > most_coefficients) return false;
-  const double room = count == Count::squares ? shares.degrees * tolerance * tolerance
-                                              : tolerance - rounding - *enough - tail;
+  const double room =
+      count == Count::squares ? shares.degrees * tolerance * tolerance : tolerance - rounding - *enough - tail;
   PairSeries& kept = found->series = of_both_boxes<D>(of_difference, table, degrees, count, room);
   found->bound = unit * (rounding + *enough + tail +
                          (count == Count::squares ? std::sqrt(kept.of_rows + kept.of_small) : kept.of_rows));
-  found->kept = static_cast<double>(std::count_if(kept.coefficients.begin(), kept.coefficients.end(),
-                                                  [&](double c) { return kept.keeps(c); }));
+  found->kept = static_cast<double>(
+      std::count_if(kept.coefficients.begin(), kept.coefficients.end(), [&](double c) { return kept.keeps(c); }));
   for (double& coefficient : kept.coefficients) coefficient *= unit;
   kept.least *= unit;
   found->fate = Fate::far;

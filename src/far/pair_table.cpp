@@ -17,7 +17,7 @@ namespace {
 
 using distance::SquareMatrix;
 
-constexpr double kRounding = 1e-15;  // smaller coefficients are 0
+constexpr double kCoefficientOfRounding = 1e-15;  // smaller coefficients are 0
 
 PairTable::Mass mass_of(const SquareMatrix& coefficients, std::size_t terms, Count count) {
   const std::size_t n = coefficients.rows();
@@ -25,7 +25,7 @@ PairTable::Mass mass_of(const SquareMatrix& coefficients, std::size_t terms, Cou
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < n; ++b) {
       const double number = coefficients.at(a, b);
-      if (std::abs(number) > kRounding) shells[std::max(a, b)] += counted(number, count);
+      if (std::abs(number) > kCoefficientOfRounding) shells[std::max(a, b)] += counted(number, count);
     }
   PairTable::Mass mass;
   mass.outside.resize(terms + 1);

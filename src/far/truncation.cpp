@@ -24,7 +24,7 @@ using Box = std::int64_t;
 constexpr std::int64_t kGrain = 16;
 constexpr std::int64_t kMostRectangles = 4000000;
 // Distances of points are rounded, and so are those of boxes.
-constexpr double kRounding = 0x1p-20;
+constexpr double kEndOfRounding = 0x1p-20;
 
 Coordinates<double> coordinates_of(const distance::Side& side, int width) {
   Coordinates<double> out;
@@ -45,7 +45,7 @@ class Walk {
     const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(column);
     for (std::size_t d = 0; d < width_; ++d)
       all.add(rows_.least(d)[r], rows_.most(d)[r], columns_.least(d)[c], columns_.most(d)[c]);
-    return {all.least * (1 - kRounding), all.most * (1 + kRounding)};
+    return {all.least * (1 - kEndOfRounding), all.most * (1 + kEndOfRounding)};
   }
 
   // Columns that are kept of a box of rows: stretches of their order, those that touch as one. Without an answer, all.
@@ -87,8 +87,8 @@ class Walk {
 
 void keep(const Range& rows, const std::vector<Range>& columns, Truncation* out) {
   for (const Range& c : columns) {
-    out->kept.push_back({static_cast<int>(rows.from), static_cast<int>(rows.to), static_cast<int>(c.from),
-                         static_cast<int>(c.to)});
+    out->kept.push_back(
+        {static_cast<int>(rows.from), static_cast<int>(rows.to), static_cast<int>(c.from), static_cast<int>(c.to)});
     out->kept_pairs += static_cast<double>(rows.size()) * static_cast<double>(c.size());
   }
 }

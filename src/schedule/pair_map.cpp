@@ -8,7 +8,7 @@
 namespace kernweave {
 namespace {
 
-bool same(const PairSpan& a, const PairSpan& b) { return a.columns == b.columns && a.partial == b.partial; }
+bool same_span(const PairSpan& a, const PairSpan& b) { return a.columns == b.columns && a.partial == b.partial; }
 
 void append(const PairSpan& span, std::vector<PairSpan>* to) {
   if (span.columns.size() <= 0) return;
@@ -31,7 +31,7 @@ void PairSpans::add_block(std::int64_t end, const std::vector<PairSpan>& spans) 
   std::vector<PairSpan> joined;
   for (const PairSpan& span : spans) append(span, &joined);
   const std::int64_t last = blocks() - 1;
-  if (last >= 0 && std::equal(joined.begin(), joined.end(), begin(last), this->end(last), same)) {
+  if (last >= 0 && std::equal(joined.begin(), joined.end(), begin(last), this->end(last), same_span)) {
     row_ends_.back() = end;
     return;
   }

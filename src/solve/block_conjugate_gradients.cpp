@@ -13,9 +13,9 @@ namespace kernweave::solve {
 namespace {
 
 constexpr double kDependent = 1e-13;  // what is left of a column that depends on others, relative to what it came from
-constexpr double kNegative = 1e-8;    // of the largest eigenvalue of S'AS: one below minus that is not of rounding
-constexpr double kNothing = 1e-15;    // and one below this is
-constexpr Index kWidest = 64;         // columns at once: products gain nothing beyond, and bases cost their square
+// Of the largest eigenvalue of S'AS: one below minus the first is not of rounding, and one below the second is.
+constexpr double kNegativeCurvature = 1e-8, kNoCurvature = 1e-15;
+constexpr Index kWidest = 64;  // columns at once: products gain nothing beyond, and bases cost their square
 
 class Together : public Rounds {
  public:
@@ -82,9 +82,9 @@ class Together : public Rounds {
     const EigenPairs pairs = eigen_pairs(0.5 * (forms + forms.transpose()));
     const Vector& values = pairs.values;
     const double most = values[values.size() - 1];
-    user_check(most > 0 && values[0] > -kNegative * most, Fault::indefinite,
+    user_check(most > 0 && values[0] > -kNegativeCurvature * most, Fault::indefinite,
                "the matrix is not positive definite, or not symmetric: a direction d has d'Ad <= 0");
-    const Row inverse = (values.array() > kNothing * most).select(values.array().inverse(), 0.0);
+    const Row inverse = (values.array() > kNoCurvature * most).select(values.array().inverse(), 0.0);
     return pairs.vectors * inverse.matrix().asDiagonal() * pairs.vectors.transpose();
   }
 
@@ -129,15 +129,14 @@ void join(const Solution& part, Index from, Solution* all) {
   all->iterations.insert(all->iterations.end(), part.iterations.begin(), part.iterations.end());
   all->products += part.products;
   all->history.resize(std::max(all->history.size(), part.history.size()), 0.0);
-  for (std::size_t k = 0; k < part.history.size(); ++k)
-    all->history[k] = std::max(all->history[k], part.history[k]);
+  for (std::size_t k = 0; k < part.history.size(); ++k) all->history[k] = std::max(all->history[k], part.history[k]);
   if (part.end != Solution::End::converged) all->end = part.end;
 }
 
 }  // namespace
 
-Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b,
-                                   const Block& start, const Limits& limits, const Poll& poll) {
+Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
+                                   const Limits& limits, const Poll& poll) {
   Solution all;
   all.x = Columns(Block::Zero(b.rows(), b.cols()));
   all.residual = Vector::Zero(b.cols());

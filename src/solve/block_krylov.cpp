@@ -14,7 +14,7 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr double kDependent = 1e-12;  // what is left of a column that depends on others, relative to it
+constexpr double kWithin = 1e-12;  // what is left of a column that depends on others, relative to it
 
 class BlockKrylov {
  public:
@@ -102,7 +102,7 @@ class BlockKrylov {
       Vector v = block.col(c);
       rest->col(c).head(k) = away_from(made.leftCols(k), &v);
       const double left = v.norm();
-      if (k == columns || !(left > kDependent * sizes[c])) continue;
+      if (k == columns || !(left > kWithin * sizes[c])) continue;
       if (left < 0.5 * sizes[c]) clean(made.leftCols(k), &v);
       (*rest)(k, c) = left;
       made.col(k++) = v.normalized();

@@ -15,6 +15,9 @@ EigenPairs eigen_pairs(const Block& a);
 EigenPairs eigen_pairs(const Vector& diagonal, const Vector& beside);
 Vector eigenvalues(const Vector& diagonal, const Vector& beside);
 
+// An eigenvalue below minus this, relative to the largest, is not explained by rounding.
+constexpr double kNegative = 1e-7;
+
 // L of L L' = A, whose info() says whether there is one.
 using Cholesky = Eigen::LLT<Block>;
 Cholesky cholesky(const Block& a);

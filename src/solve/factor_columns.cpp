@@ -10,11 +10,11 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr Index kPointsHere = 2048;     // at once, on the host: a million pairs at 30 neighbours
-constexpr Index kPairsThere = 1 << 23;  // at once, on a device: three lists of them are 200 MB
-constexpr double kShareOfMemory = 0.5;  // that is free on a device, for what landmarks explain
-constexpr Index kRowsOfBlock = 32;      // of a landmarks' factor that are solved with at once
-constexpr double kNothing = 1e-14;      // of a point's variance, is rounding
+constexpr Index kPointsHere = 2048;            // at once, on the host: a million pairs at 30 neighbours
+constexpr Index kPairsThere = 1 << 23;         // at once, on a device: three lists of them are 200 MB
+constexpr double kShareOfMemory = 0.5;         // that is free on a device, for what landmarks explain
+constexpr Index kRowsOfBlock = 32;             // of a landmarks' factor that are solved with at once
+constexpr double kVarianceOfRounding = 1e-14;  // of a point's variance, is rounding
 
 // The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. A point that lies where
 // one before it does has nothing left to say: it is left out. False where S is not positive definite.
@@ -24,7 +24,7 @@ bool last_column(Block* s, double* u, Index slots) {
   for (Index j = 0; j < n; ++j) {
     const double all = (*s)(j, j);
     double left = all - s->row(j).head(j).squaredNorm();
-    out[static_cast<std::size_t>(j)] = j + 1 < n && !(left > kNothing * all);
+    out[static_cast<std::size_t>(j)] = j + 1 < n && !(left > kVarianceOfRounding * all);
     if (out[static_cast<std::size_t>(j)]) {
       s->col(j).setZero();
       s->row(j).head(j).setZero();
@@ -171,7 +171,7 @@ class Builder {
     task.count = starts.points() * (sides * (sides + 1) / 2);
     launch(home_, "entries_left", task);
     task.second = found.at();
-    task.by[0] = kNothing;
+    task.by[0] = kVarianceOfRounding;
     task.count = starts.points();
     launch(home_, "last_columns", task);
     const Block some = found.to_host();

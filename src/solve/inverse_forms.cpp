@@ -13,9 +13,9 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr int kLooks = 8;            // an eighth of the iterations so far lies between looks at Ritz values
-constexpr double kRounding = 1e-15;  // of the numbers that a difference is made of
-constexpr double kBetter = 0.25;     // what a round leaves of what was missing, or its products are not good enough
+constexpr int kLooks = 8;                  // an eighth of the iterations so far lies between looks at Ritz values
+constexpr double kFormOfRounding = 1e-15;  // of the numbers that a difference is made of
+constexpr double kBetter = 0.25;  // what a round leaves of what was missing, or its products are not good enough
 
 // What is known of each form, and when that is enough.
 class Accuracy {
@@ -29,7 +29,7 @@ class Accuracy {
   double left(Index c, double rz) const { return std::max(rz, 0.0) / lowest_[c]; }
   bool enough(Index c, double value, double left) const {
     const double scale = std::abs(whole_[c]) + value, rest = std::abs(whole_[c] - value);
-    return left <= std::max(tolerance_ * rest, kRounding * scale);
+    return left <= std::max(tolerance_ * rest, kFormOfRounding * scale);
   }
 
  private:
@@ -44,7 +44,11 @@ class FormIteration {
  public:
   FormIteration(Operator* matrix, Preconditioner* preconditioner, const Limits& limits, const Poll& poll,
                 Accuracy* accuracy, Forms* forms)
-      : matrix_(matrix), preconditioner_(preconditioner), limits_(limits), poll_(poll), accuracy_(accuracy),
+      : matrix_(matrix),
+        preconditioner_(preconditioner),
+        limits_(limits),
+        poll_(poll),
+        accuracy_(accuracy),
         forms_(forms) {}
 
   // Adds the solutions for the columns of r, which belong at `places`, to x. False where a direction has d'Ad <= 0.

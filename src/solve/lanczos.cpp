@@ -10,7 +10,7 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr double kNothing = 1e-14;  // a next vector that is rounding alone, relative to the largest number seen
+constexpr double kNoVector = 1e-14;  // a next vector that is rounding alone, relative to the largest number seen
 
 }  // namespace
 
@@ -85,7 +85,7 @@ void Lanczos::step(Column* column, Index place) {
   }
   const double left = next.norm();
   column->largest = std::max({column->largest, std::abs(along), left});
-  column->exhausted = used == now_.rows() || !(left > kNothing * column->largest);
+  column->exhausted = used == now_.rows() || !(left > kNoVector * column->largest);
   if (column->exhausted) return;
   column->beside.push_back(left);
   before_.col(place) = v;

@@ -15,7 +15,7 @@ namespace {
 // Proposals at once: products of matrices are worth it from some dozens on, and more of these are rejected.
 constexpr Index kBatch = 64;
 // Of the diagonal: what is left below is rounding.
-constexpr double kNothing = 1e-12;
+constexpr double kTraceOfRounding = 1e-12;
 
 class Pivoting {
  public:
@@ -29,7 +29,7 @@ class Pivoting {
         factor_(left_.size(), 0) {}
 
   Landmarks run() {
-    const double goal = std::max(kNothing, enough_.tolerance) * all_;
+    const double goal = std::max(kTraceOfRounding, enough_.tolerance) * all_;
     while (rank_ < enough_.most && left_.sum() > goal) extend(accepted(proposals(), enough_.most - rank_));
     double left = left_.sum();
     if (enough_.tolerance > 0) left = without_surplus(left, goal);
@@ -97,8 +97,8 @@ class Pivoting {
     std::vector<Index> kept;
     for (Index k = 0; k < rest.rows() && static_cast<Index>(kept.size()) < most; ++k) {
       const double before = left_[drawn[static_cast<std::size_t>(k)]], now = rest(k, k);
-      const bool keep =
-          now > kNothing * all_ / static_cast<double>(left_.size()) && random_uniform(seed_, place_++) * before < now;
+      const bool more = now > kTraceOfRounding * all_ / static_cast<double>(left_.size());
+      const bool keep = more && random_uniform(seed_, place_++) * before < now;
       if (!keep) {
         // The first has lost nothing yet: where it is not kept, its rest is rounding.
         if (k == 0) left_[drawn[0]] = 0;

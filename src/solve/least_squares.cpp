@@ -12,8 +12,8 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr int kRounds = 5;           // starts from a true residual
-constexpr double kRounding = 1e-14;  // of |A| |b|: a residual that small is rounding
+constexpr int kRestarts = 5;                   // starts from a true residual
+constexpr double kResidualOfRounding = 1e-14;  // of |A| |b|: a residual that small is rounding
 
 // Columns of the matrix's rows, and of those that the ridge adds.
 struct Tall {
@@ -51,7 +51,7 @@ class Fit {
     std::vector<Index> open;
     for (Index c = 0; c < b_.cols(); ++c)
       if (scale_[c] > 0 || !at_zero_) open.push_back(c);
-    for (int round = 0; round < kRounds && !open.empty() && out_.end == Solution::End::converged; ++round) {
+    for (int round = 0; round < kRestarts && !open.empty() && out_.end == Solution::End::converged; ++round) {
       begin(open);
       while (!active_.empty() && out_.end == Solution::End::converged) step();
       give_back();
@@ -158,7 +158,7 @@ class Fit {
 
   // Of one column: relative to A'b, or to rounding where that is more.
   double relative(double residual, Index column) const {
-    const double least = kRounding / limits_.tolerance * largest_ * sides_[column];
+    const double least = kResidualOfRounding / limits_.tolerance * largest_ * sides_[column];
     const double all = std::max(scale_[column], least);
     return all > 0 ? residual / all : residual > 0 ? 1.0 : 0.0;
   }
@@ -230,9 +230,9 @@ class Fit {
   const Limits limits_;
   const Poll& poll_;
   Solution out_;
-  Row sides_, scale_;     // lengths of b and of A'b
-  double largest_ = 0;    // |A| is at least that
-  bool at_zero_ = true;   // is x 0 throughout?
+  Row sides_, scale_;    // lengths of b and of A'b
+  double largest_ = 0;   // |A| is at least that
+  bool at_zero_ = true;  // is x 0 throughout?
   std::vector<Index> active_;
   int steps_ = 0;
   Tall u_;

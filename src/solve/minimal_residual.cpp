@@ -9,7 +9,7 @@ namespace {
 
 using Row = Eigen::ArrayXd;
 
-constexpr double kNothing = 1e-10;  // of the largest number of the tridiagonal matrix: rounding, and what it grows to
+constexpr double kNoRotation = 1e-10;  // of the largest number of the tridiagonal matrix: rounding, as it grows
 
 // The rotation of the last step and of the one before.
 struct Rotations {
@@ -63,9 +63,9 @@ class Iteration {
     const Row rho = (delta.square() + beta.square()).sqrt();
     // The vectors span all they can, or the matrix is singular on their span: what is left stays.
     largest_ = largest_.max(alpha.abs()).max(beta);
-    open_ = open_ && rho > kNothing * largest_;
+    open_ = open_ && rho > kNoRotation * largest_;
     const Row go = running();
-    open_ = open_ && beta > kNothing * largest_;
+    open_ = open_ && beta > kNoRotation * largest_;
     const Row first = turn_.sine * alpha + turn_.cosine_before * turn_.cosine * beta_;
     const Row second = turn_.sine_before * beta_;
     turn_.cosine_before = turn_.cosine;

@@ -18,13 +18,19 @@ constexpr Index kProbes = 16;         // for what is left of the trace
 constexpr Index kAtOnce = 64;         // columns of a product between interrupts
 constexpr Index kFirst = 32;          // columns where there is a tolerance
 constexpr double kAsymmetric = 1e-5;  // of numbers of W'AW, relative to the largest: products may be in float32
-constexpr int kRounds = 3;            // of making columns orthonormal: random ones are nearly so
+constexpr int kPasses = 3;            // of making columns orthonormal: random ones are nearly so
 constexpr int kShifts = 8;            // attempts at a shift that makes W'AW definite in spite of rounding
 
 class Sketching {
  public:
   Sketching(Operator* matrix, const Enough& enough, double trace, std::uint64_t seed, const Poll& poll)
-      : matrix_(matrix), n_(matrix->rows), enough_(enough), trace_(trace), seed_(seed), poll_(poll), random_(n_, 0),
+      : matrix_(matrix),
+        n_(matrix->rows),
+        enough_(enough),
+        trace_(trace),
+        seed_(seed),
+        poll_(poll),
+        random_(n_, 0),
         products_(n_, 0) {
     if (std::isfinite(trace)) return;
     signs_ = random_signs(n_, std::min(kProbes, n_), seed + 1);
@@ -60,7 +66,7 @@ class Sketching {
   void widen(Index width) {
     Block fresh(n_, width - random_.cols());
     for (Index k = 0; k < fresh.size(); ++k) fresh.data()[k] = random_uniform(seed_, place_++) - 0.5;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kPasses; ++round) {
       fresh -= random_ * (random_.transpose() * fresh);
       const Cholesky root = cholesky(fresh.transpose() * fresh);
       internal_check(root.info() == Eigen::Success, "random columns that depend on each other: ", width, " of ", n_);

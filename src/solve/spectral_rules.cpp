@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "solve/decompositions.hpp"
 
 namespace kernweave::solve {
 namespace {
-
-constexpr double kNegative = 1e-7;  // an eigenvalue that rounding does not explain, relative to the largest
 
 double inverse_sum(const Rule& rule, double ridge) {
   return (rule.weights / (rule.nodes.max(0.0) + ridge).max(1e-300)).sum();

@@ -10,8 +10,7 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr double kNegative = 1e-7;  // an eigenvalue that rounding does not explain, relative to the largest
-constexpr double kSlowest = 0.95;   // from look to look what changes falls by this much at least, as is assumed
+constexpr double kSlowest = 0.95;  // from look to look what changes falls by this much at least, as is assumed
 
 // The first column of T^1/2.
 Vector first_of_root(const Tridiagonal& t) {
