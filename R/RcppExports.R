@@ -37,6 +37,10 @@ r_run <- function(plan, data, operands, extents, settings, pairs) {
     .Call(`_kernweave_r_run`, plan, data, operands, extents, settings, pairs)
 }
 
+r_expect <- function(plan, data, operands, extents, settings) {
+    invisible(.Call(`_kernweave_r_expect`, plan, data, operands, extents, settings))
+}
+
 r_explain <- function(outputs, extents, options, data, sizes, settings, cuda, pairs) {
     .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, settings, cuda, pairs)
 }
@@ -395,6 +399,14 @@ r_pair_map <- function(rule, rows, columns, single) {
 
 r_pair_counts <- function(map) {
     .Call(`_kernweave_r_pair_counts`, map)
+}
+
+r_expect_support <- function(description) {
+    invisible(.Call(`_kernweave_r_expect_support`, description))
+}
+
+r_first_neighbours <- function(at, place, first, m) {
+    .Call(`_kernweave_r_first_neighbours`, at, place, first, m)
 }
 
 r_on_device <- function(x, number) {

@@ -44,7 +44,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   started <- proc.time()[["elapsed"]]
   seed <- check_seed(seed)
   neighbours <- check_count(neighbours, "neighbours")
-  diagonal <- check_diagonal(diag(K), ridge)
+  diagonal <- check_diagonal(diag(of_few_pairs(K)), ridge)
   entries <- native_entries(K)
   support <- if (is.null(like)) found_support(K, ridge, entries, diagonal, rank, local, neighbours, seed)
              else support_of(like, n)
@@ -54,6 +54,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
 }
 
 found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, seed) {
+  if (may_be_compiled(call_options(K$settings))) r_expect_support(expected_support(K, entries, rank, neighbours))
   found <- if (is.null(rank)) default_landmarks(K, entries, diagonal, min(ridge), seed)
            else landmarks_of(K, entries, diagonal, min(check_count(rank, "rank"), length(diagonal)), seed)
   if (local && found$residual > min(ridge)) two_parts(K, found, diagonal, neighbours, seed) else found
@@ -208,14 +209,10 @@ two_parts <- function(K, found, diagonal, neighbours, seed) {
 # Landmarks are taken out of the order, and are nobody's neighbours; so many of the others are left.
 without_landmarks <- function(order, nearest, landmarks, m) {
   out <- match(landmarks, order)
-  place <- seq_along(order)
-  place[out] <- NA
+  place <- integer(length(order))
   place[-out] <- seq_len(length(order) - length(out))
-  left <- nearest[, -out, drop = FALSE]
-  left[] <- place[left]
-  gaps <- which(colSums(is.na(left)) > colSums(is.na(nearest[, -out, drop = FALSE])))
-  left[, gaps] <- packed_first(left[, gaps, drop = FALSE])
-  list(order = as.numeric(order[-out]), neighbours = left[seq_len(min(m, nrow(left))), , drop = FALSE])
+  left <- r_first_neighbours(nearest[, -out, drop = FALSE], place, Inf, min(m, nrow(nearest)))
+  list(order = as.numeric(order[-out]), neighbours = left)
 }
 
 # Products with the columns at the landmarks, of the points in `rest`, or of all.
@@ -224,6 +221,21 @@ thin_products <- function(K, landmarks, rest) {
   from <- at(at(K, landmarks, "j"), rest, "i")
   to <- at(at(K, landmarks, "i"), rest, "j")
   list(from = native_lazy(from, widest_product, ladder = TRUE), to = native_lazy(to, widest_product, ladder = TRUE))
+}
+
+# What will be asked for, of other points, while which ones is found out: a GPU compiles for it.
+expected_support <- function(K, entries, rank, neighbours) {
+  n <- dim(K)[1]
+  landmarks <- as.numeric(seq_len(min(rank %or% default_rank(n), n)))
+  points <- min(n, pairs_at_once)
+  c(list(entries = entries, landmarks = landmarks, points = points,
+         pairs = points * (neighbours + 1) * (neighbours + 2) / 2), thin_products(K, landmarks, NULL))
+}
+
+# A few numbers are computed where the points lie: the kernels would take a GPU a second to compile.
+of_few_pairs <- function(K) {
+  there <- vapply(operands_of(K$formula), function(operand) is_on_device(operand$data), NA)
+  if (may_be_compiled(call_options(K$settings)) && !any(there)) lazy_set(K, device = "cpu") else K
 }
 
 # Of each point, those before it in the order that it correlates with most; NA where there are fewer. The order is gone
@@ -240,8 +252,7 @@ nearest_before <- function(K, order, deviation, m) {
     nearness <- among / (Vi(deviation[rows]) * Vj(deviation[seq_len(high)]))
     before <- col_index() < row_index() + low
     at <- reduction(lazy_if(before, nearness, -Inf), "argKmax", K = min(m, high))
-    at[at >= rows] <- NA
-    found[seq_len(ncol(at)), rows] <- packed_first(t(at))
+    found[seq_len(ncol(at)), rows] <- r_first_neighbours(t(at), NULL, low + 1, ncol(at))
     low <- high
     high <- min(n, 2 * high)
   }
@@ -275,7 +286,7 @@ on_fine_grid <- function(points) {
 }
 
 # By distances, which boxes of points answer in time for the points. A mask would be pairs that boxes know
-# nothing of, so twice as many are looked for, of which two thirds and more come before.
+# nothing of, so some more are looked for, of which three quarters and more come before.
 nearest_points_before <- function(points, m) {
   n <- nrow(points)
   found <- matrix(NA_integer_, m, n)
@@ -286,11 +297,10 @@ nearest_points_before <- function(points, m) {
     among <- sqdist(Vi(points[rows, , drop = FALSE]), Vj(points[seq_len(high), , drop = FALSE]))
     among <- lazy_set(among, device = "cpu", precision = "float64")
     if (low == 0) among <- lazy_if(col_index() < row_index(), among, Inf)
-    at <- argKmin(among, K = min(2 * m, high))
-    at[at >= rows] <- NA
-    found[, rows] <- packed_first(t(at), m)
+    at <- argKmin(among, K = min(ceiling(1.75 * m), high))
+    found[, rows] <- r_first_neighbours(t(at), NULL, low + 1, m)
     low <- high
-    high <- min(n, ceiling(1.5 * high))
+    high <- min(n, ceiling(4 / 3 * high))
   }
   found
 }
@@ -308,17 +318,6 @@ points_of_distance <- function(K) {
 
 # Some millions of pairs, which are looked at in no time; with less there are more prefixes.
 first_prefix <- 2048
-
-# Missing ones last, in each column; so many rows.
-packed_first <- function(at, m = nrow(at)) {
-  there <- !is.na(at)
-  counts <- colSums(there)
-  place <- sequence(counts)
-  some <- place <= m
-  out <- matrix(NA_integer_, m, ncol(at))
-  out[cbind(place, rep(seq_along(counts), counts))[some, , drop = FALSE]] <- at[there][some]
-  out
-}
 
 # --- for C++ --------------------------------------------------------------------------------------------------
 

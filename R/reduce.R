@@ -197,6 +197,14 @@ plan_options <- function(R, options) {
 is_dead <- function(pointer) identical(pointer, dead_pointer)
 dead_pointer <- methods::new("externalptr")
 
+# A reduction whose kernels a GPU compiles from now on, beside what comes before it.
+expect_run <- function(R) {
+  options <- call_options(R$settings)
+  if (!may_be_compiled(options)) return(invisible())
+  ready <- prepared(R, options)
+  r_expect(ready$plan, operand_data(ready$operands, list(), list()), ready$operands, R$extent, options)
+}
+
 # What is kept with data is kept with their `owners`, operands or NULL.
 run_reduction <- function(R, data = NULL, owners = NULL) {
   options <- call_options(R$settings)

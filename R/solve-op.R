@@ -118,7 +118,7 @@ inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE
   if (iterates) {
     K <- plain_tensor(own$K)
     at <- check_ridge(plain_value(ridge), n)
-    check_symmetric_system(K, at, is_refined(K))
+    check_symmetric_by_products(products_of_system(K, at, 1)$quickest, n)
     P <- chosen_preconditioner(P, K, at, rank, local)
     if (!is.null(P)) P$symmetric <- TRUE  # and is not looked at again
   }

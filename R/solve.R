@@ -117,7 +117,7 @@ check_symmetric <- function(A) {
   }
 }
 
-# On a random pair of vectors, where the matrix is not made.
+# On a random pair of vectors, where the matrix is not made, as products are that the system is solved by.
 check_symmetric_by_products <- function(op, n) {
   uv <- matrix(r_uniforms(2 * n, 1) - 0.5, n)
   products <- r_operator_product(op, uv)
@@ -137,26 +137,31 @@ check_symmetric_by_products <- function(op, n) {
 # Are products in less than float64, and solutions corrected by others?
 is_refined <- function(K) call_options(K$settings)$precision != "float64"
 
-# As products are that the system is solved by.
-check_symmetric_system <- function(K, ridge, refined) {
-  K <- if (refined) K else lazy_set(K, precision = "float64")
-  check_symmetric_by_products(native_system(K, ridge, 2), length(ridge))
-}
-
 # Of a vector, whose squares may overflow or vanish.
 length_of <- function(v) {
   most <- max(abs(v), 0)
   if (most == 0) 0 else most * sqrt(sum((v / most)^2))
 }
 
+# Products by which a system is solved: exact ones, and where that is asked for rough ones. A determinant of the same
+# matrix often comes next: a GPU compiles its products, too.
+products_of_system <- function(K, ridge, columns, refined = is_refined(K)) {
+  system <- expected(native_system(lazy_set(K, precision = "float64"), ridge, columns), K)
+  rough <- if (refined) expected(native_system(K, ridge, columns), K)
+  if (may_be_compiled(call_options(kernel_tensor(K)$settings))) {
+    expected(native_system(K, ridge, max(columns, formals(logdet)$probes)), K)
+  }
+  list(system = system, rough = rough, quickest = rough %or% system)
+}
+
 solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, maxit) {
   exact <- lazy_set(K, precision = "float64")
-  refined <- method != "minres" && is_refined(K)
-  if (!is.list(precondition) || !isTRUE(precondition$symmetric)) check_symmetric_system(K, ridge, refined)
-  system <- expected(native_system(exact, ridge, ncol(b)), K)
-  rough <- if (refined) expected(native_system(K, ridge, ncol(b)), K)
+  products <- products_of_system(K, ridge, ncol(b), method != "minres" && is_refined(K))
+  if (!is.list(precondition) || !isTRUE(precondition$symmetric)) {
+    check_symmetric_by_products(products$quickest, length(ridge))
+  }
   P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
-  c(iterate(system, b, tol, method, maxit, live_pointer(P), start, rough),
+  c(iterate(products$system, b, tol, method, maxit, live_pointer(P), start, products$rough),
     list(ridge = min(ridge), preconditioner = P))
 }
 
@@ -257,7 +262,7 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   }
   K <- as_masked(K, "a preconditioner")
   pairs <- pairs_of(K)
-  if (is.null(pairs)) return(if (!isFALSE(any(diag(K) > 0))) kept_preconditioner(K, ridge, rank, local))
+  if (is.null(pairs)) return(if (!isFALSE(any(diag(of_few_pairs(K)) > 0))) kept_preconditioner(K, ridge, rank, local))
   say_once("pairs", "The matrix of pairs `", pairs, "` is solved without a preconditioner, since its rows are ",
            "not gathered. (Said once.)")
   NULL

@@ -44,19 +44,31 @@ through_sum <- function(system, R) {
 through_entries <- function(system, u, v) {
   if (!length(system$operands)) return(list())
   if (is_op(system$of)) return(through_approximation(system$of, system$level, v, u))
-  through_sum(system, reduction((Vi(u) | Vj(v)) * system$K, "sum", index = "ij", call = FALSE))
+  through_sum(system, sum_of_entries(system, u, v))
+}
+
+sum_of_entries <- function(system, u, v) reduction((Vi(u) | Vj(v)) * system$K, "sum", index = "ij", call = FALSE)
+
+# So many columns will go through entries of K, when numbers flow back.
+expect_through_entries <- function(system, columns) {
+  if (is_op(system$of) || !length(system$operands) || !may_be_compiled(call_options(system$K$settings))) return()
+  if (length(traced_operands(system$K))) return()
+  zeros <- matrix(0, dim(system$K)[1], columns)
+  expect_run(vjp(sum_of_entries(system, zeros, zeros), wrt = system$operands, cotangent = 1, call = FALSE))
 }
 
 solve_node <- function(K, b, ridge, ..., method, precondition, rank, local) {
   n <- check_square(K)
   if (isTRUE(precondition) && !(method == "dense" || method == "auto" && n <= small_system)) {
     ridges <- check_ridge(plain_value(ridge), n)
+    if (may_be_compiled(call_options(K$settings))) products_of_system(plain_tensor(K), ridges, NCOL(plain_value(b)))
     precondition <- chosen_preconditioner(TRUE, plain_tensor(K), ridges, rank, local) %or% FALSE
   }
   again <- function(K, b, ridge) {
     solve(K, b, ridge = ridge, ..., method = method, precondition = precondition, rank = rank, local = local)
   }
   system <- lowered_system(K, b = b, ridge = ridge)
+  expect_through_entries(system, NCOL(plain_value(b)))
   x <- again(system$K, system$given$b, system$given$ridge)
   record(c(system$values, list(b, ridge)), x, function(g) {
     l <- multiple_of_solution(x, system$given$b, g) %or% again(system$K, g, system$given$ridge)
@@ -113,6 +125,7 @@ logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, loca
     return(logdet_of_higher_order(K, ridge, system, lower, probes, seed, precondition, rank, local))
   }
   diagonal <- check_ridge(lower, n)
+  expect_through_entries(system, probes)
   P <- chosen_preconditioner(precondition, system$K, diagonal, rank, local)
   found <- logdet_by_probes(products, diagonal, P, probes, seed, vectors = TRUE)
   record(c(system$values, list(ridge)), found$value, function(g) {
@@ -154,8 +167,8 @@ through_low_rank <- function(system, P, v, g, ridges) {
   W <- r_low_rank_weights(live_pointer(P), v)
   of_operands <- if (length(system$operands)) {
     rows <- take_points(system$K, P$landmarks, "i", "landmarks")
-    Map(`+`, through_sum(system, sum_of_weighted(take_points(rows, P$landmarks, "j", "landmarks"), W$own)),
-        through_sum(system, sum_of_weighted(rows, W$cross)))
+    own <- of_few_pairs(take_points(rows, P$landmarks, "j", "landmarks"))
+    Map(`+`, through_sum(system, sum_of_weighted(own, W$own)), through_sum(system, sum_of_weighted(rows, W$cross)))
   }
   lapply(c(of_operands, list(if (ridges == 1) sum(W$diagonal) else W$diagonal)), `*`, g)
 }
@@ -164,7 +177,7 @@ through_landmarks <- function(system, W) {
   S <- W$landmarks
   if (!length(S)) return(list())
   rows <- take_points(system$K, S, "i", "landmarks")
-  list(through_sum(system, sum_of_weighted(take_points(rows, S, "j", "landmarks"), W$own)),
+  list(through_sum(system, sum_of_weighted(of_few_pairs(take_points(rows, S, "j", "landmarks")), W$own)),
        through_sum(system, sum_of_weighted(take_points(rows, W$order, "j", "points"), W$cross)))
 }
 

@@ -129,6 +129,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_expect
+void r_expect(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings);
+RcppExport SEXP _kernweave_r_expect(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    r_expect(plan, data, operands, extents, settings);
+    return R_NilValue;
+END_RCPP
+}
 // r_explain
 Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes, Rcpp::List settings, bool cuda, SEXP pairs);
 RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP settingsSEXP, SEXP cudaSEXP, SEXP pairsSEXP) {
@@ -1189,6 +1202,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_expect_support
+void r_expect_support(Rcpp::List description);
+RcppExport SEXP _kernweave_r_expect_support(SEXP descriptionSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
+    r_expect_support(description);
+    return R_NilValue;
+END_RCPP
+}
+// r_first_neighbours
+Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rcpp::IntegerVector> place, double first, int m);
+RcppExport SEXP _kernweave_r_first_neighbours(SEXP atSEXP, SEXP placeSEXP, SEXP firstSEXP, SEXP mSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type at(atSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::IntegerVector> >::type place(placeSEXP);
+    Rcpp::traits::input_parameter< double >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_first_neighbours(at, place, first, m));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_on_device
 SEXP r_on_device(SEXP x, int number);
 RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP, SEXP numberSEXP) {
@@ -1885,6 +1920,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
+    {"_kernweave_r_expect", (DL_FUNC) &_kernweave_r_expect, 5},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 8},
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
@@ -1975,6 +2011,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
+    {"_kernweave_r_expect_support", (DL_FUNC) &_kernweave_r_expect_support, 1},
+    {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_group_integers", (DL_FUNC) &_kernweave_r_group_integers, 2},

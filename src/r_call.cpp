@@ -120,6 +120,18 @@ Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericV
   });
 }
 
+// The same to come: a GPU compiles its kernels from now on.
+// [[Rcpp::export(rng = false)]]
+void r_expect(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings) {
+  kernweave::at_border([&] {
+    const kernweave::Given given{data, operands};
+    kernweave::RHost host(given, {});
+    kernweave::Execution(kernweave::plan_behind(plan), kernweave::operands_of(given),
+                         kernweave::known_from_r(extents, R_NilValue), kernweave::settings_from_r(settings), &host)
+        .expect();
+  });
+}
+
 // `data` is NULL for a formula with placeholders: then there is no schedule yet. With `cuda`, what a GPU is given for
 // the variant that is scheduled.
 // [[Rcpp::export(rng = false)]]

@@ -6,6 +6,7 @@
 #include "r_data.hpp"
 #include "r_plan.hpp"
 #include "r_resident.hpp"
+#include "solve/column_kernels.hpp"
 
 namespace kernweave {
 namespace {
@@ -124,8 +125,10 @@ Rcpp::NumericVector vector_to_r(const solve::Vector& vector) {
 // Begins to compile what products will need, where they are a GPU's.
 // [[Rcpp::export(rng = false)]]
 void r_expect_products(Rcpp::List description) {
-  kernweave::at_border(
-      [&] { kernweave::operator_from_r(description, [](double) { kernweave::poll_interrupt(); })->home(); });
+  kernweave::at_border([&] {
+    const auto op = kernweave::operator_from_r(description, [](double) { kernweave::poll_interrupt(); });
+    if (kernweave::device::Device* const home = op->home()) home->expect(kernweave::solve::column_kernels());
+  });
 }
 
 // The product of an operator with a matrix.

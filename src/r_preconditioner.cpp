@@ -60,3 +60,39 @@ solve::Preconditioner* preconditioner_behind(SEXP pointer) {
 }
 
 }  // namespace kernweave
+
+// What a preconditioner is made of will be asked for: a GPU compiles its kernels from now on.
+// [[Rcpp::export(rng = false)]]
+void r_expect_support(Rcpp::List description) {
+  kernweave::at_border([&] {
+    const kernweave::solve::Thin thin = kernweave::thin_from_r(description);
+    kernweave::device::Device* const home = thin.to ? thin.to->home() : nullptr;
+    if (!home) return;
+    thin.from->home();
+    const auto rank = static_cast<kernweave::solve::Index>(kernweave::landmarks_from_r(description).size());
+    kernweave::entries_from_r(description["entries"])
+        .expect(home, rank, Rcpp::as<double>(description["points"]), Rcpp::as<double>(description["pairs"]));
+  });
+}
+
+// The first m of the points in each column that come before it, column k being point first + k of the order; missing
+// ones last. `place`: the points' numbers where some are left out, which have 0.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rcpp::IntegerVector> place, double first,
+                                       int m) {
+  return kernweave::at_border([&] {
+    const Rcpp::IntegerVector places = place.isNull() ? Rcpp::IntegerVector() : Rcpp::IntegerVector(place.get());
+    Rcpp::IntegerMatrix found(m, at.ncol());
+    std::fill(found.begin(), found.end(), NA_INTEGER);
+    for (int column = 0; column < at.ncol(); ++column) {
+      int* to = &found(0, column);
+      int* const end = to + m;
+      for (const int* from = &at(0, column); from != &at(0, column) + at.nrow() && to != end; ++from) {
+        if (*from == NA_INTEGER || *from >= first + column) continue;
+        const int number = place.isNull() ? *from : places[*from - 1];
+        if (number) *to++ = number;
+      }
+    }
+    return found;
+  });
+}

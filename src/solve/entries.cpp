@@ -2,10 +2,12 @@
 #include "solve/entries.hpp"
 
 #include "schedule/backend.hpp"
-#include "solve/engine_host.hpp"
 
 namespace kernweave::solve {
 namespace {
+
+// Fewer are computed on the host where the data lie there: a kernel that is not compiled yet takes a device longest.
+constexpr Index kFewPairs = 1 << 21;
 
 View list_of(const Places& places) { return {places.data(), static_cast<std::int64_t>(places.size()), 1}; }
 
@@ -61,24 +63,23 @@ void Entries::run_where_they_are(EntriesPlan* plan, const Columns& rows, const C
 
 void Entries::run(EntriesPlan* plan, const View& rows, const View& columns, double* out) {
   if (rows.rows == 0 || columns.rows == 0) return;
+  const auto there = [](const OperandData& operand) { return operand.view.data == nullptr; };
+  const bool few = rows.rows * columns.rows <= kFewPairs &&
+                   std::none_of(plan->operands.begin(), plan->operands.end(), there);
   put_places(*plan, rows, columns, &plan->operands);
   EngineHost host(poll_);
   host.to = out;
   host.operands = &plan->operands;
-  Execution(plan->prepared, plan->operands, Known(), settings_, &host).run();
+  Settings settings = settings_;
+  if (few && settings.device != "reference") settings.device = "cpu";
+  Execution(plan->prepared, plan->operands, Known(), settings, &host).run();
 }
 
 void Entries::run_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out) {
   device::Device* const home = rows.device();
   *out = Columns();  // whose memory may serve the results
-  if (plan->there.empty()) {
-    plan->there = plan->operands;
-    make_resident(&plan->there, &plan->copies);
-  }
-  put_places(*plan, list_of(rows), list_of(columns), &plan->there);
   EngineHost host(poll_);
-  host.operands = &plan->there;
-  Execution execution(plan->prepared, plan->there, Known(), settings_, &host);
+  Execution execution = execution_there(plan, rows, columns, &host);
   const Backend& backend = *execution.schedule().backend;
   if (backend.holds_data() && backend.holder() == home->number()) {
     execution.run();
@@ -89,6 +90,24 @@ void Entries::run_there(EntriesPlan* plan, const Columns& rows, const Columns& c
   host.to = numbers.data();
   execution.run();
   *out = Columns(std::move(numbers)).sent_to(home);
+}
+
+Execution Entries::execution_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, EngineHost* host) {
+  if (plan->there.empty()) {
+    plan->there = plan->operands;
+    make_resident(&plan->there, &plan->copies);
+  }
+  put_places(*plan, list_of(rows), list_of(columns), &plan->there);
+  host->operands = &plan->there;
+  return Execution(plan->prepared, plan->there, Known(), settings_, host);
+}
+
+void Entries::expect(device::Device* home, Index landmarks, Index points, Index pairs) {
+  const auto some = [&](Index count) { return places_on(home, all_places(count).data(), count, count); };
+  const Columns few = some(landmarks), rows = some(points), listed = some(pairs);
+  EngineHost host(poll_);
+  if (landmarks) execution_there(&block_, few, rows, &host).expect();
+  execution_there(&pairs_, listed, listed, &host).expect();
 }
 
 }  // namespace kernweave::solve
