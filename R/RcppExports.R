@@ -401,10 +401,6 @@ r_pair_counts <- function(map) {
     .Call(`_kernweave_r_pair_counts`, map)
 }
 
-r_expect_support <- function(description) {
-    invisible(.Call(`_kernweave_r_expect_support`, description))
-}
-
 r_first_neighbours <- function(at, place, first, m) {
     .Call(`_kernweave_r_first_neighbours`, at, place, first, m)
 }

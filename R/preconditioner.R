@@ -54,7 +54,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
 }
 
 found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, seed) {
-  if (may_be_compiled(call_options(K$settings))) r_expect_support(expected_support(K, entries, rank, neighbours))
+  expect_thin_products(K, rank)
   found <- if (is.null(rank)) default_landmarks(K, entries, diagonal, min(ridge), seed)
            else landmarks_of(K, entries, diagonal, min(check_count(rank, "rank"), length(diagonal)), seed)
   if (local && found$residual > min(ridge)) two_parts(K, found, diagonal, neighbours, seed) else found
@@ -223,13 +223,11 @@ thin_products <- function(K, landmarks, rest) {
   list(from = native_lazy(from, widest_product, ladder = TRUE), to = native_lazy(to, widest_product, ladder = TRUE))
 }
 
-# What will be asked for, of other points, while which ones is found out: a GPU compiles for it.
-expected_support <- function(K, entries, rank, neighbours) {
+# Products with landmarks, while which points they are is found out: a GPU compiles for them.
+expect_thin_products <- function(K, rank) {
+  if (!may_be_compiled(call_options(K$settings))) return(invisible())
   n <- dim(K)[1]
-  landmarks <- as.numeric(seq_len(min(rank %or% default_rank(n), n)))
-  points <- min(n, pairs_at_once)
-  c(list(entries = entries, landmarks = landmarks, points = points,
-         pairs = points * (neighbours + 1) * (neighbours + 2) / 2), thin_products(K, landmarks, NULL))
+  lapply(thin_products(K, seq_len(min(rank %or% default_rank(n), n)), NULL), expected, K)
 }
 
 # A few numbers are computed where the points lie: the kernels would take a GPU a second to compile.

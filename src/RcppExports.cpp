@@ -1202,15 +1202,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_expect_support
-void r_expect_support(Rcpp::List description);
-RcppExport SEXP _kernweave_r_expect_support(SEXP descriptionSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
-    r_expect_support(description);
-    return R_NilValue;
-END_RCPP
-}
 // r_first_neighbours
 Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rcpp::IntegerVector> place, double first, int m);
 RcppExport SEXP _kernweave_r_first_neighbours(SEXP atSEXP, SEXP placeSEXP, SEXP firstSEXP, SEXP mSEXP) {
@@ -2011,7 +2002,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
-    {"_kernweave_r_expect_support", (DL_FUNC) &_kernweave_r_expect_support, 1},
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},

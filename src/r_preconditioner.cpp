@@ -61,20 +61,6 @@ solve::Preconditioner* preconditioner_behind(SEXP pointer) {
 
 }  // namespace kernweave
 
-// What a preconditioner is made of will be asked for: a GPU compiles its kernels from now on.
-// [[Rcpp::export(rng = false)]]
-void r_expect_support(Rcpp::List description) {
-  kernweave::at_border([&] {
-    const kernweave::solve::Thin thin = kernweave::thin_from_r(description);
-    kernweave::device::Device* const home = thin.to ? thin.to->home() : nullptr;
-    if (!home) return;
-    thin.from->home();
-    const auto rank = static_cast<kernweave::solve::Index>(kernweave::landmarks_from_r(description).size());
-    kernweave::entries_from_r(description["entries"])
-        .expect(home, rank, Rcpp::as<double>(description["points"]), Rcpp::as<double>(description["pairs"]));
-  });
-}
-
 // The first m of the points in each column that come before it, column k being point first + k of the order; missing
 // ones last. `place`: the points' numbers where some are left out, which have 0.
 // [[Rcpp::export(rng = false)]]

@@ -1,7 +1,10 @@
 // Entries by the executor: each list of places is a run of its own, since sizes differ.
 #include "solve/entries.hpp"
 
+#include <algorithm>
+
 #include "schedule/backend.hpp"
+#include "solve/engine_host.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -78,8 +81,14 @@ void Entries::run(EntriesPlan* plan, const View& rows, const View& columns, doub
 void Entries::run_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out) {
   device::Device* const home = rows.device();
   *out = Columns();  // whose memory may serve the results
+  if (plan->there.empty()) {
+    plan->there = plan->operands;
+    make_resident(&plan->there, &plan->copies);
+  }
+  put_places(*plan, list_of(rows), list_of(columns), &plan->there);
   EngineHost host(poll_);
-  Execution execution = execution_there(plan, rows, columns, &host);
+  host.operands = &plan->there;
+  Execution execution(plan->prepared, plan->there, Known(), settings_, &host);
   const Backend& backend = *execution.schedule().backend;
   if (backend.holds_data() && backend.holder() == home->number()) {
     execution.run();
@@ -90,24 +99,6 @@ void Entries::run_there(EntriesPlan* plan, const Columns& rows, const Columns& c
   host.to = numbers.data();
   execution.run();
   *out = Columns(std::move(numbers)).sent_to(home);
-}
-
-Execution Entries::execution_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, EngineHost* host) {
-  if (plan->there.empty()) {
-    plan->there = plan->operands;
-    make_resident(&plan->there, &plan->copies);
-  }
-  put_places(*plan, list_of(rows), list_of(columns), &plan->there);
-  host->operands = &plan->there;
-  return Execution(plan->prepared, plan->there, Known(), settings_, host);
-}
-
-void Entries::expect(device::Device* home, Index landmarks, Index points, Index pairs) {
-  const auto some = [&](Index count) { return places_on(home, all_places(count).data(), count, count); };
-  const Columns few = some(landmarks), rows = some(points), listed = some(pairs);
-  EngineHost host(poll_);
-  if (landmarks) execution_there(&block_, few, rows, &host).expect();
-  execution_there(&pairs_, listed, listed, &host).expect();
 }
 
 }  // namespace kernweave::solve

@@ -4,7 +4,6 @@
 #include <vector>
 #include "base/threads.hpp"
 #include "execute/run.hpp"
-#include "solve/engine_host.hpp"
 #include "solve/engine_operator.hpp"
 
 namespace kernweave::solve {
@@ -38,8 +37,6 @@ class Entries {
   void block(const Columns& rows, const Columns& columns, Columns* out);
   // Number k is that of row rows[k] and column columns[k].
   void pairs(const Columns& rows, const Columns& columns, Columns* out);
-  // A device compiles from now on what such lists will be asked with: of landmarks and points, and of pairs.
-  void expect(device::Device* home, Index landmarks, Index points, Index pairs);
 
   int threads() const { return allowed_threads(settings_.threads); }
 
@@ -47,7 +44,6 @@ class Entries {
   void run(EntriesPlan* plan, const View& rows, const View& columns, double* out);
   void run_where_they_are(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
   void run_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
-  Execution execution_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, EngineHost* host);
 
   EntriesPlan block_, pairs_;
   const Settings settings_;
