@@ -2,7 +2,7 @@
 #include "border.hpp"
 #include "execute/backends.hpp"
 
-#include "cpu/isa.hpp"
+#include "lanes/isa.hpp"
 #include "base/cores.hpp"
 #include "base/threads.hpp"
 #include "device/kernel_cache.hpp"
@@ -80,9 +80,7 @@ std::string r_compiler() {
 // All that this machine has, best first.
 // [[Rcpp::export(rng = false)]]
 Rcpp::CharacterVector r_instruction_sets() {
-  Rcpp::CharacterVector names;
-  for (const kernweave::InstructionSet& set : kernweave::instruction_sets()) names.push_back(set.name);
-  return names;
+  return Rcpp::wrap(kernweave::instruction_sets());
 }
 
 // The one in use, after choosing it by name: "" for the best, "present" for no change.
@@ -90,6 +88,6 @@ Rcpp::CharacterVector r_instruction_sets() {
 std::string r_use_instructions(std::string name) {
   return kernweave::at_border([&] {
     if (name != "present") kernweave::use_instruction_set(name);
-    return kernweave::instruction_set().name;
+    return kernweave::instruction_set();
   });
 }

@@ -7,7 +7,7 @@
 #include "expr/normalise.hpp"
 #include "r_data.hpp"
 #include "r_formula.hpp"
-#include "schedule/pair_bounds.hpp"
+#include "pairs/pair_bounds.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,7 +1,7 @@
 // Pair maps as R holds them: behind external pointers, with a word on which axis is which.
 #pragma once
 #include "border.hpp"
-#include "schedule/pair_map.hpp"
+#include "pairs/pair_map.hpp"
 
 namespace kernweave {
 

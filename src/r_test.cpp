@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cpu/cpu.hpp"
-#include "cpu/isa.hpp"
+#include "lanes/isa.hpp"
 #include "cpu/pass.hpp"
 #include "cpu/show.hpp"
 #include "cuda/cuda.hpp"
@@ -209,7 +209,7 @@ std::string cpu_text(const Plan& plan, const Variant& variant, const Sizes& size
   const Verdict verdict = cpu_backend().can(plan, variant, sizes);
   if (!verdict.yes) return "not on the CPU: " + verdict.why + '\n';
   const bool narrow = in_float32(plan, std::max(sizes.i, sizes.j));
-  const TileKernel& kernel = narrow ? instruction_set().float32 : instruction_set().float64;
+  const TileKernel& kernel = tile_kernel(narrow);
   std::string text;
   for (const Pass& pass : compile(plan, variant, sizes, kernel, narrow ? 4 : 8)) text += show(pass, kernel);
   return text;
@@ -362,8 +362,7 @@ Rcpp::DataFrame r_cpu_loops(SEXP plan, double points) {
     const kernweave::Plan& p = all.stages && !all.stages->separable ? all.stages->sums : all;
     const std::int64_t n = static_cast<std::int64_t>(points);
     const bool narrow = kernweave::in_float32(p, n);
-    const kernweave::TileKernel& kernel =
-        narrow ? kernweave::instruction_set().float32 : kernweave::instruction_set().float64;
+    const kernweave::TileKernel& kernel = kernweave::tile_kernel(narrow);
     Rcpp::CharacterVector forms;
     Rcpp::LogicalVector whole, screened;
     const kernweave::FusedLoopList loops = kernel.fused();

@@ -9,7 +9,7 @@
 #include "execute/run.hpp"
 #include "r_data.hpp"
 #include "r_pairs.hpp"
-#include "schedule/units.hpp"
+#include "pairs/units.hpp"
 #include "r_plan.hpp"
 
 namespace kernweave {

@@ -41,8 +41,8 @@ too_large <- function(root, built = file.path(root, "src")) {
 
 compile <- function(root, object, to) {
   makeconf <- function(name) system2(file.path(R.home("bin"), "R"), c("CMD", "config", name), stdout = TRUE)
-  flags <- c("-DNDEBUG",
-             paste0("-I", c(R.home("include"), system.file("include", package = "Rcpp"), "../inst/include", ".")))
+  linked <- vapply(c("Rcpp", "RcppEigen"), function(p) system.file("include", package = p), "")
+  flags <- c("-DNDEBUG", paste0("-I", c(R.home("include"), linked, "../inst/include", ".")))
   command <- paste("cd", shQuote(file.path(root, "src")), "&&", makeconf("CXX17"), makeconf("CXX17STD"),
                    paste(flags, collapse = " "),
                    makeconf("CXX17PICFLAGS"), "-fvisibility=hidden -O2 -c", sub("[.]o$", ".cpp",

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 #include <vector>
-#include "cpu/box_tree.hpp"
+#include "pairs/box_tree.hpp"
 #include "cpu/worker.hpp"
 
 namespace kernweave {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include "cpu/pass.hpp"
+#include "pairs/limits.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {

@@ -1,7 +1,7 @@
 // Fast paths of rows whose functions have one for ordinary arguments: one look at all vectors of a strip chooses it.
 // Included once per instruction set.
 #pragma once
-#include "cpu/math_circle-inl.hpp"
+#include "lanes/math_circle-inl.hpp"
 #include "cpu/inverse-inl.hpp"
 #include "kernweave/ops.hpp"
 

@@ -1,7 +1,7 @@
 // Two lanes as one, which go through the same arithmetic in step: while one waits for its last result the other has
 // work to do, and the processor need not look far ahead to find it. Included once per instruction set.
 #pragma once
-#include "cpu/math-inl.hpp"
+#include "lanes/math-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

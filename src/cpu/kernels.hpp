@@ -53,6 +53,9 @@ struct TileKernel {
   const StateKernel* states;                 // by Red
 };
 
+// Of the instruction set in use.
+const TileKernel& tile_kernel(bool float32);
+
 extern const TileKernel tile_base_float, tile_base_double;
 #if defined(__x86_64__)
 extern const TileKernel tile_avx2_float, tile_avx2_double, tile_avx512_float, tile_avx512_double;

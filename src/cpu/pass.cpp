@@ -7,6 +7,7 @@
 #include "cpu/fuse_operand.hpp"
 #include "cpu/layout.hpp"
 #include "cpu/output_mode.hpp"
+#include "pairs/limits.hpp"
 #include "plan/output_groups.hpp"
 #include "schedule/cost.hpp"
 

@@ -2,7 +2,7 @@
 // once per instruction set.
 #pragma once
 #include <cstdint>
-#include "cpu/pack-inl.hpp"
+#include "lanes/pack-inl.hpp"
 #include "cpu/kernels.hpp"
 #include "kernweave/reductions.hpp"
 

@@ -9,9 +9,10 @@
 #include "cpu/pass.hpp"
 #include "cpu/boxed_pass.hpp"
 #include "cpu/cpu.hpp"
-#include "cpu/isa.hpp"
+#include "lanes/isa.hpp"
 #include "cpu/pack_states.hpp"
 #include "cpu/ready_pass.hpp"
+#include "pairs/limits.hpp"
 #include "plan/output_groups.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
@@ -201,13 +202,12 @@ class Cpu : public Backend {
     return {{}, {1, 1, 0, 0}, {kMostTileRows, kMostColumns, 0, 0}, {0, 0, 1, 0}};
   }
 
-  std::string model() const override { return instruction_set().name; }
+  std::string model() const override { return instruction_set(); }
 
   std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
-    const InstructionSet& set = instruction_set();
     const bool narrow = in_float32(plan, std::max(schedule.sizes.i, schedule.sizes.j));
-    if (narrow) return std::make_unique<Passes<float>>(plan, schedule, set.float32);
-    return std::make_unique<Passes<double>>(plan, schedule, set.float64);
+    if (narrow) return std::make_unique<Passes<float>>(plan, schedule, tile_kernel(true));
+    return std::make_unique<Passes<double>>(plan, schedule, tile_kernel(false));
   }
 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 #include "base/threads.hpp"
 #include "cpu/outputs.hpp"
-#include "schedule/units.hpp"
+#include "pairs/units.hpp"
 #include "schedule/backend.hpp"
 
 namespace kernweave {

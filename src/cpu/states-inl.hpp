@@ -1,6 +1,6 @@
 // The states of lanes and of rows as the run sees them: bytes and functions. Included once per instruction set.
 #pragma once
-#include "cpu/pack-inl.hpp"
+#include "lanes/pack-inl.hpp"
 #include "kernweave/reductions.hpp"
 
 namespace kernweave {

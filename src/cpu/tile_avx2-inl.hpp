@@ -1,6 +1,7 @@
 // The tile evaluator in AVX2.
 #pragma once
-#include "cpu/target.hpp"
+#include "cpu/kernels.hpp"
+#include "lanes/target.hpp"
 
 #if defined(__x86_64__)
 #define KW_ISA avx2

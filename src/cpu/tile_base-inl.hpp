@@ -1,6 +1,7 @@
 // The tile evaluator in what every machine of this architecture has.
 #pragma once
-#include "cpu/target.hpp"
+#include "cpu/kernels.hpp"
+#include "lanes/target.hpp"
 
 #define KW_ISA base
 namespace kernweave {

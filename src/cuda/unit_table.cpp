@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "pairs/limits.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 #include "kernweave/gpu/arguments.hpp"
-#include "schedule/units.hpp"
+#include "pairs/units.hpp"
 
 namespace kernweave {
 namespace cuda {

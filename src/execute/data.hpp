@@ -4,7 +4,7 @@
 #include <vector>
 #include "execute/host.hpp"
 #include "plan/plan.hpp"
-#include "schedule/pair_map.hpp"
+#include "pairs/pair_map.hpp"
 #include "schedule/schedule.hpp"
 
 namespace kernweave {

@@ -1,14 +1,14 @@
 // The instruction set that tiles of pairs run on is that of boxes, too.
 #include "far/loops.hpp"
 
-#include "cpu/isa.hpp"
+#include "lanes/isa.hpp"
 
 namespace kernweave {
 namespace far {
 
 const Loops& loops() {
-#if defined(__x86_64__) && !defined(_WIN32)  // the sets of cpu/isa.cpp
-  const std::string& name = instruction_set().name;
+#if defined(__x86_64__) && !defined(_WIN32)  // the sets of lanes/isa.cpp
+  const std::string& name = instruction_set();
   if (name == "avx512") return loops_avx512;
   if (name == "avx2") return loops_avx2;
 #endif

@@ -1,5 +1,5 @@
 // The loops in AVX-512.
-#include "cpu/target.hpp"
+#include "lanes/target.hpp"
 #include "far/loops.hpp"
 
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 // The loops in what every machine of this build has.
-#include "cpu/target.hpp"
+#include "lanes/target.hpp"
 #include "far/loops.hpp"
 
 #define KW_ISA base

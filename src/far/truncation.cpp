@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "cpu/box_tree.hpp"
+#include "pairs/box_tree.hpp"
 #include "distance/bounds.hpp"
 #include "distance/negligible.hpp"
 

@@ -1,12 +1,11 @@
 // The room cpu/, compiled as one: what its files include takes the compiler longer than what they say.
-#include "cpu/box_tree.cpp"
 #include "cpu/box_walk.cpp"
 #include "cpu/boxed_pass.cpp"
 #include "cpu/boxed_points.cpp"
 #include "cpu/found.cpp"
 #include "cpu/fuse_operand.cpp"
 #include "cpu/inputs.cpp"
-#include "cpu/isa.cpp"
+#include "cpu/kernels.cpp"
 #include "cpu/layout.cpp"
 #include "cpu/output_mode.cpp"
 #include "cpu/outputs.cpp"

@@ -1,8 +1,4 @@
 // The room schedule/, compiled as one: what its files include takes the compiler longer than what they say.
 #include "schedule/choose.cpp"
 #include "schedule/facts.cpp"
-#include "schedule/pair_bounds.cpp"
-#include "schedule/pair_map.cpp"
-#include "schedule/row_groups.cpp"
-#include "schedule/units.cpp"
 #include "schedule/work.cpp"

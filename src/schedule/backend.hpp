@@ -8,7 +8,7 @@
 #include "base/verdict.hpp"
 #include "base/view.hpp"
 #include "kernweave/row_numbers.hpp"
-#include "schedule/pair_map.hpp"
+#include "pairs/pair_map.hpp"
 #include "schedule/schedule.hpp"
 
 namespace kernweave {

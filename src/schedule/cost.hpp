@@ -18,11 +18,8 @@ inline constexpr long long kFewestPairsOfFact = 64;
 
 // --- CPU tiles ---
 
-// Rows of a tile: each number packed for its columns serves that many pairs, so packing (about two
-// instructions a number) stays under 2 % of the work of a pair. More rows leave fewer tasks to share out.
-inline constexpr long long kTileRows = 128;
-// More where columns are few, so that a block is worth its making, while their numbers fill no more than a quarter of a
-// second cache of 1 MB.
+// Rows of a block, more than a tile has where columns are few, so that a block is worth its making, while their numbers
+// fill no more than a quarter of a second cache of 1 MB.
 inline constexpr long long kMostTileRows = 1024;
 inline constexpr long long kBlockBytes = 262144;
 // Columns: what lies along them should fill a third of a 48 KB first-level cache, beside the strip's own
@@ -44,15 +41,6 @@ inline constexpr long long kSharedBytes = 32 << 20;
 // Tasks that a call is cut into where there are pairs enough: four for each of 16 cores, so that the last to
 // finish wastes little. Fixed, so that results do not depend on the number of threads.
 inline constexpr long long kTasks = 64;
-// Pairs below which a task is not cut further: about 50 microseconds of work, twice a thread's start.
-inline constexpr double kPairsOfTask = 65536;
-// Of restricted pairs: columns that take as long as it takes to begin a span of a block of rows, or these rows; rows
-// that take as long as it takes to set out a column for them; how much longer a pair takes where a formula says whether
-// it exists; units of a task, to be dealt out.
-inline constexpr double kColumnsOfSpan = 24;
-inline constexpr double kRowsOfColumn = 8;
-inline constexpr double kWorkOfPartial = 2;
-inline constexpr double kUnitsOfTask = 8;
 // How often a column must be met by blocks of rows for its numbers to be computed ahead.
 inline constexpr long long kWorthSharing = 2;
 // Components of squared distances of which |y|^2 / 2 - <x, y> is better told first.

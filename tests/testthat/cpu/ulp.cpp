@@ -1,4 +1,4 @@
-// How far the mathematics of cpu/math-inl.hpp is from the truth, in units of the last place. Fails where a bound
+// How far the mathematics of lanes/math-inl.hpp is from the truth, in units of the last place. Fails where a bound
 // is exceeded or a special value is wrong. Needs -DKW_TEST_BYTES=16, 32 or 64 and the flags to go with it.
 #include <cmath>
 #include <cstdint>
@@ -21,7 +21,7 @@ constexpr int kVectorBytes = KW_TEST_BYTES;
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #endif
-#include "cpu/math-inl.hpp"
+#include "lanes/math-inl.hpp"
 #include "kernweave/special.hpp"
 
 namespace {

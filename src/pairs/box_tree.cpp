@@ -1,5 +1,5 @@
 // Level by level while there are fewer boxes than threads have to do, then box by box, each with all that is in it.
-#include "cpu/box_tree.hpp"
+#include "pairs/box_tree.hpp"
 
 #include <limits>
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <type_traits>
 #include <vector>
-#include "schedule/pair_map.hpp"
+#include "pairs/pair_map.hpp"
 
 namespace kernweave {
 

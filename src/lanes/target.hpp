@@ -1,5 +1,4 @@
-// Every header that the tile evaluator stands on and that must not be compiled for one instruction set only.
-// Then the pair of macros around what must be.
+// The pair of macros around code for one instruction set, after the headers that must not be compiled for one only.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +9,6 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-
-#include "cpu/kernels.hpp"
 
 // Code between the two is compiled for the named extensions, whatever the compiler's flags say.
 #define KW_PRAGMA(text) _Pragma(#text)

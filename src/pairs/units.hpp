@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <vector>
-#include "schedule/row_groups.hpp"
+#include "pairs/row_groups.hpp"
 
 namespace kernweave {
 
@@ -13,7 +13,7 @@ struct UnitShape {
 };
 
 // How finely pairs are dealt out: into at most so many tasks, of so many units each; may a unit have spans of both
-// kinds; may rows fold the columns that they share together, in another order (schedule/row_groups.hpp)?
+// kinds; may rows fold the columns that they share together, in another order (pairs/row_groups.hpp)?
 struct Dealing {
   std::int64_t tasks;
   double units_of_task;

@@ -1,5 +1,5 @@
 // Spans are put together where they touch: fewer of them are less to carry out, and equal lists are easily seen.
-#include "schedule/pair_map.hpp"
+#include "pairs/pair_map.hpp"
 
 #include <algorithm>
 

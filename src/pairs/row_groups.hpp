@@ -2,7 +2,7 @@
 // computes them idle, and set out their columns for few rows.
 #pragma once
 #include <vector>
-#include "schedule/pair_map.hpp"
+#include "pairs/pair_map.hpp"
 
 namespace kernweave {
 

@@ -1,12 +1,12 @@
 // Rows of operations on intervals. What is no element-wise operation may have any value, and its pairs are looked at.
-#include "schedule/pair_bounds.hpp"
+#include "pairs/pair_bounds.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
 #include "expr/table.hpp"
-#include "schedule/cost.hpp"
+#include "pairs/limits.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,10 +1,10 @@
 // The load-balancing walk: tasks begin where their even share of all work does.
-#include "schedule/units.hpp"
+#include "pairs/units.hpp"
 
 #include <algorithm>
 
 #include "kernweave/partition.hpp"
-#include "schedule/cost.hpp"
+#include "pairs/limits.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,6 +1,6 @@
 // Sine and cosine of packs. Once per instruction set.
 #pragma once
-#include "cpu/math_exp-inl.hpp"
+#include "lanes/math_exp-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

@@ -4,7 +4,7 @@
 #include "base/view.hpp"
 #include "expr/interval.hpp"
 #include "expr/node.hpp"
-#include "schedule/pair_map.hpp"
+#include "pairs/pair_map.hpp"
 
 namespace kernweave {
 

@@ -1,6 +1,6 @@
 // Powers of packs: x^y = 2^(y log2 x), the logarithm in two numbers. Once per instruction set.
 #pragma once
-#include "cpu/math_exp-inl.hpp"
+#include "lanes/math_exp-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

@@ -1,6 +1,6 @@
 // Mathematics on packs: exp, logarithm and roots, and what they are made of. Once per instruction set.
 #pragma once
-#include "cpu/pack-inl.hpp"
+#include "lanes/pack-inl.hpp"
 #include "kernweave/elementary.hpp"
 
 namespace kernweave {
