@@ -41,15 +41,21 @@ const char* take(const char* from, Value* value) {
   return from + sizeof *value;
 }
 
-void add_all(const std::vector<RowStates>& states, std::vector<char>* to) {
-  add(static_cast<Word>(states.size()), to);
-  for (const RowStates& s : states) s.pack(to);
+void add_all(const std::vector<StatesOfRows>& all, std::vector<char>* to) {
+  add(static_cast<Word>(all.size()), to);
+  for (const StatesOfRows& one : all) {
+    add(one.rows, to);
+    one.states.pack(to);
+  }
 }
-const char* take_all(const char* from, const RowShape& shape, std::vector<RowStates>* states) {
+const char* take_all(const char* from, const RowShape& shape, std::vector<StatesOfRows>* all) {
   Word count = 0;
   from = take(from, &count);
-  states->resize(static_cast<std::size_t>(count));
-  for (RowStates& s : *states) from = s.unpack(from, shape);
+  all->resize(static_cast<std::size_t>(count));
+  for (StatesOfRows& one : *all) {
+    from = take(from, &one.rows);
+    from = one.states.unpack(from, shape);
+  }
   return from;
 }
 
@@ -87,27 +93,18 @@ const char* RowStates::unpack(const char* from, const RowShape& shape) {
   return from + memory_.size() * sizeof(Word);
 }
 
-std::vector<char> packed(const PassStates& states) {
+std::vector<char> packed(const SweepStates& states) {
   std::vector<char> bytes;
-  add(states.piece, &bytes);
   add_all(states.rows, &bytes);
   add_all(states.totals, &bytes);
   return bytes;
 }
 
-PassStates unpacked(const std::vector<char>& bytes, const RowShape& shape) {
-  PassStates states;
-  const char* from = take(bytes.data(), &states.piece);
-  from = take_all(from, shape, &states.rows);
+SweepStates unpacked(const std::vector<char>& bytes, const RowShape& shape) {
+  SweepStates states;
+  const char* const from = take_all(bytes.data(), shape, &states.rows);
   take_all(from, shape, &states.totals);
   return states;
-}
-
-Range in_steps(const Range& points, std::int64_t step) {
-  if (points.to == points.from) return {};
-  internal_check(step > 0 && points.from % step == 0, "a block that begins at point ", points.from, " where ", step,
-                 " points belong together");
-  return {points.from / step, (points.to + step - 1) / step};
 }
 
 }  // namespace kernweave

@@ -1,14 +1,11 @@
 // The states of a block of the whole as bytes: what leaves the process.
 #pragma once
 #include <vector>
-#include "cpu/found.hpp"
+#include "cpu/sweep.hpp"
 
 namespace kernweave {
 
-std::vector<char> packed(const PassStates& states);
-PassStates unpacked(const std::vector<char>& bytes, const RowShape& shape);
-
-// The blocks, or chunks, of so many points each that a range of points is made of.
-Range in_steps(const Range& points, std::int64_t step);
+std::vector<char> packed(const SweepStates& states);
+SweepStates unpacked(const std::vector<char>& bytes, const RowShape& shape);
 
 }  // namespace kernweave

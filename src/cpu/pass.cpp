@@ -118,4 +118,17 @@ std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes&
   return passes;
 }
 
+std::int64_t chunk_columns(const Tiling& t, std::int64_t lanes, std::int64_t sweep, std::int64_t told) {
+  const std::int64_t blocks = (lanes + t.rows - 1) / t.rows;
+  if (blocks == 0 || sweep == 0) return sweep;
+  if (told == 0) {
+    const double by_work = static_cast<double>(lanes) * static_cast<double>(sweep) / static_cast<double>(blocks);
+    const std::int64_t wanted =
+        std::min<std::int64_t>(kTasks / blocks, static_cast<std::int64_t>(by_work / kPairsOfTask));
+    if (wanted <= 1) return sweep;
+    told = (sweep + wanted - 1) / wanted;
+  }
+  return (told + t.columns - 1) / t.columns * t.columns;
+}
+
 }  // namespace kernweave

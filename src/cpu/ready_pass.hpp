@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 #include "base/threads.hpp"
-#include "cpu/found.hpp"
-#include "cpu/span_run.hpp"
+#include "cpu/sweep.hpp"
+#include "cpu/worker.hpp"
 
 namespace kernweave {
 
@@ -16,7 +16,6 @@ class Workers {
   struct Worker {
     explicit Worker(const PassRun& job) : tiles(job) {}
     TileWorker<T> tiles;
-    RowStates states;
     bool begun = false;
   };
 
@@ -54,30 +53,30 @@ class ReadyPass : public SpanFolder {
              &shape_,
              pass_.lanes_along_i ? sizes.i : sizes.j,
              pass_.lanes_along_i ? sizes.j : sizes.i},
-        cut_(cut(pass_.tiling, job_.lanes, job_.sweep, chunk)),
-        found_(job_),
+        chunk_(chunk_columns(pass_.tiling, job_.lanes, job_.sweep, chunk)),
+        whole_(units({0, job_.lanes}, {0, job_.sweep})),
+        sweep_(this, job_.lanes),
         workers_(job_) {}
 
   const Pass& pass() const override { return pass_; }
   const RowShape& shape() const override { return shape_; }
   std::int64_t rows_of_block() const { return pass_.tiling.rows; }
-  std::int64_t columns_of_chunk() const { return cut_.chunk_columns; }
-  Piece whole() const { return {{0, cut_.blocks}, {0, cut_.chunks}}; }
+  std::int64_t columns_of_chunk() const { return chunk_; }
 
-  void run(const Task& task, int threads) {
-    work(task, threads, whole(), false);
-    found_.finish();
+  void run(const Task& task, int threads) { sweep_.run(task, threads, whole_, nullptr); }
+  // Of restricted pairs.
+  void run(const Task& task, int threads, const Units& units, SpanFolder* partial) {
+    sweep_.run(task, threads, units, partial);
   }
   // Only these rows of the results.
-  void run_blocks(const Task& task, int threads, const Range& blocks) {
-    work(task, threads, {blocks, whole().chunks}, false);
-    found_.finish();
+  void run_rows(const Task& task, int threads, const Range& rows) {
+    sweep_.run(task, threads, units(rows, {0, job_.sweep}), nullptr);
   }
-  PassStates run_piece(const Task& task, int threads, const Piece& piece) {
-    work(task, threads, piece, true);
-    found_.finish();
-    return found_.give();
+  SweepStates run_block(const Task& task, int threads, const Range& rows, const Range& columns) {
+    return sweep_.keep(task, threads, units(rows, columns));
   }
+  void finish(const Task& task, std::vector<SweepStates>* parts) { sweep_.finish(task, parts); }
+
   void begin_spans(const Task& task, int threads, std::int64_t columns_met) override {
     job_.task = &task;
     workers_.begin(threads);
@@ -88,28 +87,10 @@ class ReadyPass : public SpanFolder {
                   const Heartbeat& beat) override {
     workers_[worker].tiles.block(rows, first, last, states, beat);
   }
-  void finish(const Task& task, std::vector<PassStates>* pieces) {
-    job_.task = &task;
-    found_.finish_all(pieces);
-  }
 
  private:
-  void work(const Task& task, int threads, const Piece& piece, bool kept) {
-    job_.task = &task;
-    found_.begin(piece, kept);
-    workers_.begin(threads);
-    job_.columns = piece.blocks.size() > 1 && share_columns(threads) ? columns_.data() : nullptr;
-    const std::int64_t chunks = piece.chunks.size();
-    share_out(threads, piece.tasks(), task.poll, [&](int worker, std::int64_t number, const Heartbeat& beat) {
-      const std::int64_t block = piece.blocks.from + number / chunks, chunk = piece.chunks.from + number % chunks;
-      const std::int64_t first = chunk * cut_.chunk_columns, row = block * pass_.tiling.rows,
-                         rows = found_.rows_of(block);
-      auto& [tiles, states, begun] = workers_[worker];
-      states.init(shape_, rows);
-      const PairSpan columns{{first, std::min(first + cut_.chunk_columns, job_.sweep)}};
-      tiles.block({row, row + rows}, &columns, &columns + 1, {&states}, beat);
-      found_.take(block, chunk, &states);
-    });
+  Units units(const Range& rows, const Range& columns) const {
+    return Units(rows, columns, pass_.tiling.rows, std::max<std::int64_t>(chunk_, 1));
   }
 
   // What depends on columns alone is computed once for all blocks of rows, where the memory is not too much.
@@ -129,8 +110,9 @@ class ReadyPass : public SpanFolder {
   const Pass pass_;
   const RowShape shape_;
   PassRun job_;
-  const Cut cut_;
-  Found found_;
+  const std::int64_t chunk_;
+  const Units whole_;
+  Sweep sweep_;
   Workers<T> workers_;
   std::vector<T> columns_;
 };

@@ -43,9 +43,9 @@ TileExecutable* TileExecutable::warm_ = nullptr;
 
 // The states of a block of the whole; its one pass has them.
 struct CpuStates : States {
-  explicit CpuStates(PassStates states) : states(std::move(states)) {}
+  explicit CpuStates(SweepStates states) : states(std::move(states)) {}
   std::vector<char> pack() const override { return packed(states); }
-  PassStates states;
+  SweepStates states;
 };
 
 // The passes of a variant.
@@ -82,22 +82,19 @@ class Passes : public TileExecutable {
     return {pass.pass().lanes_along_i, pass.rows_of_block(), pass.columns_of_chunk()};
   }
   bool run_rows(const Task& task, const Range& rows, bool) override {
-    ReadyPass<T>& pass = *ready()[0];
-    pass.run_blocks(task, threads(task), in_steps(rows, pass.rows_of_block()));
+    ready()[0]->run_rows(task, threads(task), rows);
     return true;
   }
   std::unique_ptr<States> run_block(const Task& task, const Range& rows, const Range& columns) override {
-    ReadyPass<T>& pass = *ready()[0];
-    const Piece piece{in_steps(rows, pass.rows_of_block()), in_steps(columns, pass.columns_of_chunk())};
-    return std::make_unique<CpuStates>(pass.run_piece(task, threads(task), piece));
+    return std::make_unique<CpuStates>(ready()[0]->run_block(task, threads(task), rows, columns));
   }
   std::unique_ptr<States> unpack(const std::vector<char>& bytes) override {
     return std::make_unique<CpuStates>(unpacked(bytes, ready()[0]->shape()));
   }
   void finish(const Task& task, std::vector<std::unique_ptr<States>> in_order) override {
-    std::vector<PassStates> pieces;
-    for (const auto& states : in_order) pieces.push_back(std::move(static_cast<CpuStates&>(*states).states));
-    ready()[0]->finish(task, &pieces);
+    std::vector<SweepStates> parts;
+    for (const auto& states : in_order) parts.push_back(std::move(static_cast<CpuStates&>(*states).states));
+    ready()[0]->finish(task, &parts);
   }
 
  private:
@@ -135,8 +132,7 @@ class Passes : public TileExecutable {
     partial_ = partial;
     for (std::size_t k = 0; k < ready().size(); ++k) {
       ReadyPass<T>& pass = *ready_[k];
-      SpanRun run(&pass, partial ? partial->folder(k) : nullptr, pass.pass().lanes_along_i ? sizes_.i : sizes_.j);
-      run.run(task, threads(task), units(task.restriction, k, pass.pass()));
+      pass.run(task, threads(task), units(task.restriction, k, pass.pass()), partial ? partial->folder(k) : nullptr);
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "kernweave/partition.hpp"
 #include "pairs/limits.hpp"
 
@@ -43,7 +44,30 @@ Units::Units(const PairSpans& spans, const UnitShape& shape, const Dealing& deal
     const auto same = [&](std::size_t v) { return v < units_.size() && units_[v].of.from == units_[u].of.from; };
     units_[u].begins = u == 0 || !same(u - 1);
     units_[u].ends = !same(u + 1);
+    shared_rows_ = shared_rows_ || !units_[u].begins;
   }
+}
+
+Units::Units(const Range& rows, const Range& columns, std::int64_t block, std::int64_t chunk) {
+  internal_check(rows.from % block == 0 && (columns.size() == 0 || columns.from % chunk == 0), "a block from row ",
+                 rows.from, " and column ", columns.from, " where ", block, " rows and ", chunk,
+                 " columns belong together");
+  for (std::int64_t row = rows.from; row < rows.to; row += block) {
+    const Range of{row, std::min(row + block, rows.to)};
+    std::int64_t column = columns.from;
+    do {
+      const auto first = static_cast<std::int64_t>(spans_.size());
+      const std::int64_t end = std::min(column + chunk, columns.to);
+      if (column < end) spans_.push_back({{column, end}});
+      const auto last = static_cast<std::int64_t>(spans_.size());
+      units_.push_back({of, of, first, last, column == columns.from, end == columns.to});
+      ends_.push_back(static_cast<std::int64_t>(units_.size()));
+      column = end;
+    } while (column < columns.to);
+    columns_[false] += columns.size();
+  }
+  tasks_ = static_cast<std::int64_t>(units_.size());
+  shared_rows_ = columns.size() > chunk;
 }
 
 // What is more work than `most` is several units, which end within spans where these are long.

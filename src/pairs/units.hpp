@@ -1,5 +1,4 @@
-// How restricted pairs are dealt out: units of about as much work each, by spans and tiles alone, so that no number of
-// threads changes a bit.
+// How pairs are dealt out: a list of units, by sizes, spans and tiles alone, so that no number of threads changes a bit.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -30,10 +29,15 @@ struct Unit {
 
 class Units {
  public:
+  // Restricted pairs: units of about as much work each.
   Units(const PairSpans& spans, const UnitShape& shape, const Dealing& dealing);
+  // All pairs of a rectangle: a task for each block of rows and chunk of columns, which begin at multiples of these.
+  Units(const Range& rows, const Range& columns, std::int64_t block, std::int64_t chunk);
 
   std::int64_t size() const { return static_cast<std::int64_t>(units_.size()); }
   std::int64_t tasks() const { return tasks_; }
+  // Are there rows of more than one unit?
+  bool shared_rows() const { return shared_rows_; }
   // Of all spans, so many as there are of a kind.
   std::int64_t columns(bool partial) const { return columns_[partial]; }
   // Those of a task: as much work as those of any other, up to a unit.
@@ -47,8 +51,9 @@ class Units {
   double work_of(const Range& rows, const PairSpan& span) const;
   double work_of(const Range& rows) const;
 
-  const UnitShape shape_;
-  const bool mixed_;
+  const UnitShape shape_{};
+  const bool mixed_ = false;
+  bool shared_rows_ = false;
   std::vector<Unit> units_;
   std::vector<PairSpan> spans_;
   std::vector<std::int64_t> ends_;  // the work up to the end of each unit

@@ -1,0 +1,71 @@
+// One fold over a list of units: whoever has their kind of span folds them, and rows that several tasks have begun are
+// merged in order. All of a pass, restricted pairs and blocks of the whole are lists of units.
+#pragma once
+#include <memory>
+#include <vector>
+#include "base/threads.hpp"
+#include "cpu/outputs.hpp"
+#include "pairs/units.hpp"
+#include "schedule/backend.hpp"
+
+namespace kernweave {
+
+// Folds rectangles of pairs into states of rows, with a worker for each thread. Those of full spans may compute in
+// float32 and those of partial ones in float64: the states of rows are the same.
+class SpanFolder {
+ public:
+  virtual ~SpanFolder() = default;
+  virtual const Pass& pass() const = 0;
+  virtual const RowShape& shape() const = 0;
+  // `columns`: those of all blocks of rows.
+  virtual void begin_spans(const Task& task, int threads, std::int64_t columns) = 0;
+  virtual void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last,
+                          const StatesFrom& states, const Heartbeat& beat) = 0;
+};
+
+// The states of some rows; or one state, of all these rows together.
+struct StatesOfRows {
+  Range rows;
+  RowStates states;
+};
+
+// What a part of the units leaves, in the order of rows: states of rows, and of each task's rows together where these
+// are folded too.
+struct SweepStates {
+  std::vector<StatesOfRows> rows, totals;
+};
+
+class Sweep {
+ public:
+  // Of points along the lanes: so many.
+  Sweep(SpanFolder* full, std::int64_t lanes) : full_(full), lanes_(lanes) {}
+
+  // `partial` may be null where no span is.
+  void run(const Task& task, int threads, const Units& units, SpanFolder* partial);
+  // States instead of results, for others to go on with.
+  SweepStates keep(const Task& task, int threads, const Units& units);
+  // Results from the states of all parts: by rows, and for the same rows by columns.
+  void finish(const Task& task, std::vector<SweepStates>* parts);
+
+ private:
+  void fold_all(const Task& task, int threads, const Units& units, SpanFolder* partial, bool keep);
+  void fold_task(int worker, std::int64_t number, const Units& units, SpanFolder* partial, bool keep,
+                 const Heartbeat& beat);
+  void fold(int worker, const Units& units, const Unit& unit, SpanFolder* partial, const Heartbeat& beat);
+  void add_to_total(std::int64_t task, const Unit& unit, RowStates* states);
+  bool folds_rows(std::size_t part) const { return shape().parts[part].output->keep == Keep::none; }
+  bool folds_rows() const;
+  std::vector<StatesOfRows> joined_rows();
+  void finish_rows(const Range& rows, RowStates* states);
+  void finish_totals(std::vector<StatesOfRows>* totals);
+  const RowShape& shape() const { return full_->shape(); }
+
+  SpanFolder* const full_;
+  const std::int64_t lanes_;
+  const Task* task_ = nullptr;
+  std::vector<RowStates> of_worker_;
+  std::vector<std::vector<StatesOfRows>> open_;  // of each task: rows that begin or end in another
+  std::vector<StatesOfRows> totals_;             // of each task
+};
+
+}  // namespace kernweave
