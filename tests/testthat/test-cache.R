@@ -12,8 +12,11 @@ stored_in <- function(folder) list.files(folder, full.names = TRUE)
 test_that("kernels are kept in R's folder, which a report does not make", {
   skip_if(gpu_is_ready(), "a report tries the GPU, with a kernel that is kept")
   home <- tempfile()
-  answer <- in_new_process(c(sprintf("Sys.setenv(R_USER_CACHE_DIR = %s, KERNWEAVE_CACHE = '')", deparse(home)),
-                             "list(kernweave::kernweave_options()$value[5], kernweave::kernweave_sitrep()$cache)"))
+  before <- options(kernweave.cache = NULL)
+  on.exit(options(before))
+  with_variable("R_USER_CACHE_DIR", home, with_variable("KERNWEAVE_CACHE", "", {
+    answer <- list(subset(kernweave_options(), option == "kernweave.cache")$value, kernweave_sitrep()$cache)
+  }))
   expect_identical(answer[[1]], "TRUE")
   expect_match(answer[[2]], "kernweave: 0 kernels, 0 MB$")
   expect_false(file.exists(home))

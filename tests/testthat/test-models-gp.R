@@ -119,7 +119,11 @@ test_that("the score is the slope of the likelihood, is nought at its top, and p
   x <- matrix(stats::runif(160), 80)
   y <- sin(6 * x[, 1]) + x[, 2]^2 + stats::rnorm(80) / 10
   wavy <- kernel_spec("rational_quadratic", alpha = 2, estimate = "alpha") + kernel_spec("linear", variance = NULL)
-  for (k in list(kernel_spec("matern52", ard = TRUE), "gaussian", wavy)) for (method in c("REML", "ML")) {
+  kernels <- list(kernel_spec("matern52", ard = TRUE), "gaussian", wavy)
+  cases <- combinations(kernel = seq_along(kernels), method = c("REML", "ML"))
+  for (case in seq_len(by_tier(1, nrow(cases), nrow(cases)))) {
+    k <- kernels[[cases$kernel[case]]]
+    method <- cases$method[case]
     fit <- suppressWarnings(gp_fit(x, y, trend = ~ x1, kernel = k, method = method))
     model <- fit$data
     theta <- kernweave:::gp_theta(model$values, model$layout)

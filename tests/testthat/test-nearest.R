@@ -41,12 +41,18 @@ test_that("few components are told by the threads' own instructions, where a lis
 
 test_that("the search for the nearest compiles for a GPU", {
   skip_without_compiler()
-  for (d in c(2, 4, 15)) {
-    expect_compiles(nearest(matrix(0, 5, d), matrix(0, 4, d), 10, call = FALSE), paste("components", d))
+  expect_min_compiles <- function(d, ...) {
+    expect_compiles(min_argmin(sqdist(Vi(matrix(0, 5, d)), Vj(matrix(0, 4, d))), call = FALSE), paste("least of", d), ...)
   }
-  expect_compiles(min_argmin(sqdist(Vi(matrix(0, 5, 3)), Vj(matrix(0, 4, 3))), call = FALSE), "min_argmin")
-  for (K in c(1, 10, 14)) expect_compiles(nearest(matrix(0, 5, 33), matrix(0, 4, 33), K, call = FALSE), paste("K", K))
-  expect_compiles(min_argmin(sqdist(Vi(matrix(0, 5, 20)), Vj(matrix(0, 4, 20))), call = FALSE), "min_argmin")
+  expect_search_compiles <- function(d, K, ...) {
+    expect_compiles(nearest(matrix(0, 5, d), matrix(0, 4, d), K, call = FALSE), paste(K, "nearest of", d), ...)
+  }
+  # Screened in float32 alone.
+  expect_min_compiles(3, "float32")
+  for (d in by_tier(4, c(2, 15), c(2, 4, 15))) expect_search_compiles(d, 10, "float32")
+  if (!reaches("usual")) return()
+  expect_min_compiles(20)
+  for (K in c(1, 10, 14)) expect_search_compiles(33, K)
 })
 
 test_that("the screen, carried out on the host, finds what all distances find, and gives up what it must", {

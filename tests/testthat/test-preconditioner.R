@@ -105,12 +105,12 @@ test_that("of a smooth kernel that leaves much beside the ridge more landmarks a
 
 test_that("the nearest before are found by boxes as by all pairs", {
   set.seed(11)
-  x <- matrix(stats::runif(3000), ncol = 3)
-  x[700:800, ] <- x[1:101, ]
+  x <- matrix(stats::runif(1200), ncol = 3)
+  x[300:350, ] <- x[1:51, ]
   K <- kernel_matern(x, scale = c(0.2, 0.4, 0.3), nu = 1.5)
   points <- kernweave:::points_of_distance(K)
   expect_equal(as.matrix(stats::dist(points)), sqrt(3) * as.matrix(stats::dist(x %*% diag(1 / c(0.2, 0.4, 0.3)))))
-  all <- kernweave:::nearest_before(K, seq_len(1000), rep(1, 1000), 5)
+  all <- kernweave:::nearest_before(K, seq_len(400), rep(1, 400), 5)
   boxes <- kernweave:::nearest_points_before(points, 5)
   there <- !is.na(boxes)
   expect_gt(mean(there), 0.99)

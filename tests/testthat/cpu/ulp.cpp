@@ -110,6 +110,13 @@ Function<T> function(const char* name) {
 
 // --- where to look -------------------------------------------------------------------------------------
 
+// One in so many of the points below.
+#ifdef KW_TEST_SHARE
+constexpr int kShare = KW_TEST_SHARE;
+#else
+constexpr int kShare = 1;
+#endif
+
 // Evenly spread, each moved a little so that no pattern of bits is favoured.
 std::uint64_t random_state = 1;
 double random_unit() {
@@ -120,11 +127,13 @@ double spread(double low, double high, int k, int count) { return low + (high - 
 
 template <class T>
 void sweep(std::vector<Point<T>>* points, double low, double high, int count) {
+  count /= kShare;
   for (int k = 0; k < count; ++k) points->push_back({static_cast<T>(spread(low, high, k, count)), T(0)});
 }
 // Both signs, sizes from 2^low to 2^high.
 template <class T>
 void sweep_sizes(std::vector<Point<T>>* points, double low, double high, int count) {
+  count /= kShare;
   for (int k = 0; k < count; ++k) {
     T x = static_cast<T>(std::exp2(static_cast<long double>(spread(low, high, k, count))));
     points->push_back({k % 2 ? -x : x, T(0)});
@@ -133,7 +142,7 @@ void sweep_sizes(std::vector<Point<T>>* points, double low, double high, int cou
 // Next to the zeros and the extremes of sine and cosine.
 template <class T>
 void sweep_quarter_turns(std::vector<Point<T>>* points) {
-  for (int n = 1; n <= 63661; ++n) {
+  for (int n = 1; n <= 63661; n += kShare) {
     T x = static_cast<T>(n * 1.57079632679489661923132169163975144L);
     for (T near : {std::nextafter(x, T(0)), x, std::nextafter(x, T(1e6))}) points->push_back({near, T(0)});
   }
@@ -141,6 +150,7 @@ void sweep_quarter_turns(std::vector<Point<T>>* points) {
 // Powers of all sizes, of bases of all sizes and of bases next to 1.
 template <class T>
 void sweep_powers(std::vector<Point<T>>* points, int count) {
+  count /= kShare;
   constexpr int most = std::numeric_limits<T>::max_exponent;
   for (int k = 0; k < count; ++k) {
     double size = spread(-most + 2, most, k, count);
