@@ -173,14 +173,12 @@ gate_dead <- function() {
   text <- lapply(r_files(), source_lines)
   made_in <- function(lines) sub(" <- function.*", "", grep("^[A-Za-z_.]+ <- function", lines, value = TRUE))
   made <- unlist(lapply(text, made_in))
-  everything <- paste(c(unlist(text), unlist(lapply(file.path("src", engine_files()), source_lines))), collapse = "\n")
+  everything <- c(unlist(text), unlist(lapply(file.path("src", engine_files()), source_lines)))
+  words <- table(unlist(regmatches(everything, gregexpr("[A-Za-z_.]+", everything))))
   exported <- gsub("^export[(]\"?|\"?[)]$|^S3method[(]\"?|\"?[)]$", "", source_lines("NAMESPACE"))
   known <- c(gsub("\"|^[A-Za-z0-9]+::", "", gsub(",", ".", exported, fixed = TRUE)), "options_rd",
              ".onLoad", ".onUnload")
-  uses <- vapply(made, function(name) {
-    word <- paste0("(?<![A-Za-z_.])", gsub(".", "[.]", name, fixed = TRUE), "(?![A-Za-z_.])")
-    lengths(regmatches(everything, gregexpr(word, everything, perl = TRUE)))
-  }, 0L)
+  uses <- words[made]
   c(if (anyDuplicated(made)) paste(unique(made[duplicated(made)]), "is defined twice"),
     if (any(uses == 1 & !made %in% known)) paste(made[uses == 1 & !made %in% known], "is never used"))
 }

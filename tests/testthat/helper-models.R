@@ -39,7 +39,7 @@ expect_level <- function(p, label = "level") {
   n <- length(p)
   testthat::expect_lt(abs(mean(p <= 0.05) - 0.05), 3.3 * sqrt(0.05 * 0.95 / n), label = label)
 }
-null_sets <- function() by_tier(60, 250, 1000)
+null_sets <- function() by_tier(40, 120, 1000)
 
 # Where generalised cross-validation itself is least along a fit's curve.
 least_of_gcv <- function(fit) {

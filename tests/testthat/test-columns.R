@@ -2,7 +2,7 @@
 # for a device, and on a GPU where there is one.
 
 # Systems of a sum of a kernel and a ridge, with what preconditions them; products are those of the CPU.
-solved_on <- function(number, n = 700, columns = 70, local = TRUE) {
+solved_on <- function(number, n = 400, columns = 70, local = TRUE) {
   set.seed(3)
   x <- matrix(stats::runif(3 * n), n)
   K <- lazy_set(if (local) kernel_matern(x, x, scale = 0.3, nu = 1.5) else kernel_gaussian(x, x, scale = 0.8),

@@ -85,8 +85,10 @@ test_that("the article's rows keep to the grammar, and R functions with help are
 })
 
 test_that("the engine takes the article's examples: its tables, and the lanes of a CPU", {
+  skip_below("usual")
   root <- source_root()
-  for (says in c(FALSE, TRUE)) for (file in c("src/expr/table.cpp", "src/cpu/tile_base_float.cpp")) {
+  for (says in if (reaches("all")) c(FALSE, TRUE) else TRUE)
+  for (file in c("src/expr/table.cpp", "src/cpu/tile_base_float.cpp")) {
     folders <- c(extended(says)$include, file.path(root, "src"))
     built <- run_cxx(c("-fsyntax-only", paste0("-I", folders), file.path(root, file)))
     expect_identical(built$output, "")
@@ -94,6 +96,7 @@ test_that("the engine takes the article's examples: its tables, and the lanes of
 })
 
 test_that("nvcc and NVRTC take the article's examples", {
+  skip_below("usual")
   include <- extended()$include
   tool <- with_nvcc(NULL, include)
   expect_true(tool$ok && !grepl("warning", tool$output), label = tool$output)

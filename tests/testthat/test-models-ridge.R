@@ -66,7 +66,10 @@ test_that("by products the least of the curve is that of eigenvalues, at every n
   skip_below("quick")
   set.seed(12)
   x <- matrix(stats::rnorm(1200), 400)
-  for (noise in c(0.5, 0.05)) for (name in c("gaussian", "matern52")) {
+  cases <- combinations(noise = c(0.5, 0.05), name = c("gaussian", "matern52"))
+  for (case in seq_len(by_tier(1, nrow(cases), nrow(cases)))) {
+    noise <- cases$noise[case]
+    name <- cases$name[case]
     y <- sin(2 * x[, 1]) + x[, 2] + noise * stats::rnorm(400)
     exact <- kernel_ridge(x, y, kernel_spec(name, 1))
     found <- kernel_ridge(x, y, kernel_spec(name, 1), control = fit_control(dense_n = 0))

@@ -77,12 +77,14 @@ test_that("explain(), tidy(), glance() and augment() reach their methods in what
     expect_identical(in_new_process(c(attached, lines)), list(rep(TRUE, 3), frames),
                      label = paste(packages, collapse = ", "))
   }
-  for (other in c("dplyr", "generics", "broom")) {
-    skip_if_not_installed(other)
+  others <- c("dplyr", "generics", "broom")
+  for (other in others) skip_if_not_installed(other)
+  if (reaches("all")) for (other in others) {
     expect_reached(c("kernweave", other))
     expect_reached(c(other, "kernweave"))
   }
   expect_reached(c("dplyr", "kernweave", "broom", "generics"))
+  if (reaches("usual")) expect_reached(c("generics", "broom", "kernweave", "dplyr"))
 })
 
 test_that("explain() of what is not ours is left to the function that it stands before", {

@@ -42,7 +42,8 @@ test_that("few components are told by the threads' own instructions, where a lis
 test_that("the search for the nearest compiles for a GPU", {
   skip_without_compiler()
   expect_min_compiles <- function(d, ...) {
-    expect_compiles(min_argmin(sqdist(Vi(matrix(0, 5, d)), Vj(matrix(0, 4, d))), call = FALSE), paste("least of", d), ...)
+    R <- min_argmin(sqdist(Vi(matrix(0, 5, d)), Vj(matrix(0, 4, d))), call = FALSE)
+    expect_compiles(R, paste("least of", d), ...)
   }
   expect_search_compiles <- function(d, K, ...) {
     expect_compiles(nearest(matrix(0, 5, d), matrix(0, 4, d), K, call = FALSE), paste(K, "nearest of", d), ...)

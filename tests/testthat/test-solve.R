@@ -18,9 +18,8 @@ dense_of <- function(K, ridge) as.matrix(K) + diag(ridge, nrow(K))
 residual <- function(A, x, b) sqrt(colSums((b - A %*% x)^2) / colSums(b^2))
 
 test_that("conjugate gradients reach the tolerance for every kernel, one column or several, any ridge", {
-  n <- by_tier(701, 701, 701, cran = 301)
-  x <- cloud(n, 3)
-  b <- matrix(stats::rnorm(n * 3), n)
+  x <- cloud(by_tier(701, 701, 701, cran = 301), 3)
+  b <- matrix(stats::rnorm(3 * nrow(x)), ncol = 3)
   for (name in names(kernels)) for (ridge in sample(c(1e-1, 1e-3, 1e-5), by_tier(1, 2, 3))) {
     K <- kernels[[name]](x)
     found <- solve(K, b, ridge = ridge, method = "cg", report = TRUE)

@@ -10,7 +10,8 @@ test_that("what tensor cores take part in compiles for a GPU", {
     R <- list(reduction(exp(-D2), "sum", weight = Vj(w), call = FALSE),
               reduction(1 / (1 + D2), "sum", index = "i", weight = Vi(w), call = FALSE))
     # Their numbers are float32's. By turns along one axis and the other, at night along both.
-    for (one in if (reaches("all")) R else R[1 + k %% 2]) expect_compiles(one, paste(cases[k, ], collapse = " "), "float32")
+    label <- paste(cases[k, ], collapse = " ")
+    for (one in if (reaches("all")) R else R[1 + k %% 2]) expect_compiles(one, label, "float32")
   }
 })
 
