@@ -78,10 +78,10 @@
 #' @concept hierarchical matrix
 #' @export
 #' @examples
-#' x <- matrix(runif(15000), 5000)
+#' x <- matrix(runif(9000), 3000)
 #' K <- kernel_matern(x, x, scale = 0.2, nu = 1.5)
 #' A <- approximate(K, tol = 1e-5)
-#' b <- rnorm(5000)
+#' b <- rnorm(3000)
 #' exact <- K %*% b
 #' sqrt(sum((A %*% b - exact)^2) / sum(exact^2))
 #' A

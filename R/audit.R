@@ -25,10 +25,10 @@
 #' @concept numerical error
 #' @export
 #' @examples
-#' x <- matrix(runif(9000), 3000)
+#' x <- matrix(runif(6600), 2200)
 #' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), precision = "float32")
 #' audit(sum(K, index = "j", call = FALSE))
-#' audit(solve(kernel_matern(x, x, 0.1), rnorm(3000), ridge = 0.1, report = TRUE))
+#' audit(solve(kernel_matern(x, x, 0.1), rnorm(2200), ridge = 0.1, report = TRUE))
 audit <- function(x, rows = 32, seed = NULL, ...) UseMethod("audit")
 
 #' @rdname audit

@@ -22,7 +22,7 @@ estimate <- function(value, se, ...) {
 #' @concept stochastic estimate
 #' @name kernweave_estimate
 #' @examples
-#' x <- matrix(runif(9000), 3000)
+#' x <- matrix(runif(6600), 2200)
 #' found <- logdet(kernel_matern(x, x, scale = 0.3, nu = 1.5), ridge = 0.01)
 #' found
 #' confint(found)

@@ -29,7 +29,7 @@
 #' @concept stochastic Lanczos quadrature
 #' @export
 #' @examples
-#' x <- matrix(runif(9000), 3000)
+#' x <- matrix(runif(6600), 2200)
 #' K <- kernel_matern(x, x, scale = 0.3, nu = 1.5)
 #' logdet(K, ridge = 0.01)
 logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method = c("auto", "dense", "lanczos"),

@@ -34,9 +34,9 @@
 #' @concept confidence intervals of covariance parameters
 #' @name gp_fit-methods
 #' @examplesIf requireNamespace("MASS", quietly = TRUE)
-#' fit <- gp_fit(accel ~ times, MASS::mcycle)
+#' fit <- gp_fit(accel ~ times, MASS::mcycle, method = "ML")
 #' confint(fit)
-#' AIC(update(fit, method = "ML"), update(fit, kernel = "gaussian", method = "ML"))
+#' AIC(fit, update(fit, kernel = "gaussian"))
 #' head(residuals(fit, "loo"))
 #' at <- data.frame(times = seq(5, 55, by = 10))
 #' predict(fit, at, se.fit = TRUE)$se.fit

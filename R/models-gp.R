@@ -81,7 +81,7 @@
 #' predict(fit, data.frame(times = c(10, 30)), interval = "prediction")
 #' plot(fit)
 #' # points on a map, with a linear trend
-#' some <- quakes[seq(1, 1000, by = 5), ]
+#' some <- quakes[seq(1, 1000, by = 8), ]
 #' map <- gp_fit(depth ~ long + lat, some, trend = ~ long + lat, kernel = "matern32")
 #' summary(map)
 gp_fit <- function(x, ...) UseMethod("gp_fit")

@@ -32,7 +32,7 @@
 #' @concept Gaussian random field
 #' @export
 #' @examples
-#' x <- matrix(runif(9000), 3000)
+#' x <- matrix(runif(6600), 2200)
 #' M <- root_op(kernel_matern(x, x, scale = 0.3, nu = 1.5), ridge = 1e-4)
 #' M
 #' draws <- M %*% matrix(rnorm(ncol(M) * 4), ncol(M))

@@ -28,7 +28,7 @@
 #' @importFrom stats simulate
 #' @export
 #' @examples
-#' x <- seq(0, 10, length.out = 1000)
+#' x <- seq(0, 10, length.out = 400)
 #' paths <- simulate(kernel_matern(x, x, scale = 1, nu = 2.5), nsim = 5, seed = 1)
 #' matplot(x, paths, type = "l", lty = 1)
 simulate.lazy_tensor <- function(object, nsim = 1, seed = NULL, ridge = 0, tol = 1e-6, ...) {

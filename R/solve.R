@@ -36,8 +36,8 @@
 #' @name solve.lazy_tensor
 #' @export
 #' @examples
-#' x <- matrix(runif(9000), 3000)
-#' y <- sin(6 * x[, 1]) + rnorm(3000, sd = 0.1)
+#' x <- matrix(runif(6600), 2200)
+#' y <- sin(6 * x[, 1]) + rnorm(2200, sd = 0.1)
 #' K <- kernel_matern(x, x, scale = 0.3, nu = 1.5)
 #' weights <- solve(K, y, ridge = 0.01)
 #' new <- matrix(runif(6), 2)
@@ -329,8 +329,8 @@ check_start <- function(start, rows, columns, extent = "row") {
 #' @seealso [solve()][solve.lazy_tensor]
 #' @export
 #' @examples
-#' x <- matrix(runif(9000), 3000)
-#' report <- solve_report(solve(kernel_gaussian(x, x, 0.2), rnorm(3000), ridge = 0.1, report = TRUE))
+#' x <- matrix(runif(6600), 2200)
+#' report <- solve_report(solve(kernel_gaussian(x, x, 0.2), rnorm(2200), ridge = 0.1, report = TRUE))
 #' report
 #' plot(report)
 solve_report <- function(x) {

@@ -12,13 +12,14 @@ skip_without_compiler <- function() {
   if (!grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)) skip("no run-time compiler here")
 }
 
-# In some of the precisions: in both at night, else in one, the next call in the other one. Kernels take a second each.
+# In both precisions at night, else in one of `precisions`, the next call in the other: a kernel takes a second.
 compiled_at_last <- new.env()
 compiled_at_last$precision <- "float32"
 expect_compiles <- function(R, label, precisions = test_precisions()) {
-  if (!reaches("all")) precisions <- c(setdiff(precisions, compiled_at_last$precision), precisions)[1]
-  compiled_at_last$precision <- precisions[1]
-  for (precision in precisions) for (source in sources_of(lazy_set(R, precision = precision))) {
+  turn <- c(setdiff(precisions, compiled_at_last$precision), precisions)[1]
+  compiled_at_last$precision <- turn
+  if (reaches("all")) turn <- test_precisions()
+  for (precision in turn) for (source in sources_of(lazy_set(R, precision = precision))) {
     code <- tryCatch(length(kernweave:::r_cuda_compile(source, 90L)), kernweave_error = conditionMessage)
     expect_true(is.numeric(code) && code > 1000, label = paste(label, precision, code))
   }

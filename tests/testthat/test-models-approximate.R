@@ -54,7 +54,7 @@ test_that("ridge regressions are off by what products are, over the ridge, and s
 })
 
 test_that("a penalty by cross-validation, errors and effects are those of exact products", {
-  skip_below("quick")
+  skip_below("usual")
   series_everywhere()
   data <- mapped(600, 2)
   w <- rep(c(1, 2), length.out = 600)
@@ -208,7 +208,7 @@ test_that("up to so many rows nothing is approximated, and what cannot be is ref
 })
 
 test_that("the tolerance follows the penalty: grids end where it does, what is given is the most, and fits say it", {
-  skip_below("quick")
+  skip_below("usual")
   series_everywhere()
   data <- mapped(1100, 2, seed = 5)
   exact <- kernel_ridge(data$x, data$y, control = fit_control(dense_n = 0))
@@ -244,7 +244,7 @@ test_that("where approximated products are not definite the tolerance becomes a 
 })
 
 test_that("the tolerance of a Gaussian process follows its nugget, which has a least, and a smaller one is refused", {
-  skip_below("quick")
+  skip_below("usual")
   series_everywhere()
   data <- mapped(600, 2, seed = 9)
   fit <- function(tol, nugget = 0.04) {

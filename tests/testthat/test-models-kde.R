@@ -50,7 +50,7 @@ test_that("densities and bandwidths are the same in any units, at any place, in 
   at <- x[1:5, ] + 1 / 64
   w <- stats::runif(80, 0.2, 2)
   order <- sample(80)
-  for (bandwidth in list("nrd", "ml", "ucv", c(0.3, 0.5))) {
+  for (bandwidth in c(list("ml", c(0.3, 0.5)), if (reaches("usual")) list("nrd", "ucv"))) {
     base <- kde_lazy(x, bandwidth, weights = w)
     logs <- predict(base, at, log = TRUE)
     same <- function(x, w, at, unit = 1) {

@@ -126,7 +126,7 @@ test_that("the criterion goes on where an observation becomes lonely", {
 })
 
 test_that("searches find the least criterion there is", {
-  skip_below("quick")
+  skip_below("usual")
   states <- as.data.frame(state.x77)
   names(states) <- make.names(names(states))
   # By a fine grid over the logarithms of both, and polished from its best places.
@@ -155,7 +155,10 @@ test_that("fits and errors are the same in any units of response, inputs and wei
     found <- predict(fit, at, se.fit = TRUE)
     c((found$fit - from) / unit, found$se.fit / unit, fit$criterion / unit^2, fit$df, fit$df.residual, found$n_eff)
   }
-  for (degree in 0:1) for (h in list(c(0.5, 1), c(0.15, 0.2))) {
+  cases <- combinations(degree = 0:1, h = 1:2)
+  for (case in seq_len(by_tier(1, nrow(cases), nrow(cases)))) {
+    degree <- cases$degree[case]
+    h <- list(c(0.5, 1), c(0.15, 0.2))[[cases$h[case]]]
     base <- numbers(degree, h, x, y, w, at)
     same <- function(tolerance, ...) expect_equal(numbers(degree, ...), base, tolerance = tolerance)
     same(1e-6, h, x, y + 1e9, w, at, from = 1e9)

@@ -93,7 +93,7 @@ test_that("Ctrl-C is answered at once and leaves everything usable", {
   # A GPU is done with these before it is interrupted.
   many_by_few <- paste("options(kernweave.device = 'cpu'); F <- sqdist(Vi(as.vector(x)), Vj(1:7))",
                        "for (k in 1:16) F <- lgamma(F + 1)", sep = "; ")
-  for (formula in c(many_by_many, many_by_few)) {
+  for (formula in c(many_by_many, if (reaches("usual")) many_by_few)) {
     script <- tempfile(fileext = ".R")
     writeLines(c(sprintf("library(kernweave, lib.loc = '%s')", dirname(system.file(package = "kernweave"))),
                  "x <- matrix(runif(1e7), ncol = 5); pid <- Sys.getpid()", formula,
