@@ -11,7 +11,7 @@ tolerance_of <- function(precision) c(float64 = 1e-13, float32 = 5e-6)[[precisio
 
 # Empty, one, odd, prime, more than a tile of any engine.
 test_sizes <- list(c(0, 5), c(5, 0), c(1, 1), c(3, 7), c(13, 17), c(2, 521), c(523, 3))
-test_widths <- function() if (reaches("quick")) c(1, 3, 17) else 3
+test_widths <- function() by_tier(c(1, 17), c(1, 3, 17), c(1, 3, 17), cran = 3)
 
 wants_logical <- function(row) row$fn %in% c("any", "all", "count")
 
@@ -34,7 +34,7 @@ operand_on <- function(axis, data, name = "x") {
 at_pair <- function(axis, data, i, j) switch(axis, i = data[i, ], j = data[j, ], param = as.vector(data))
 
 # Widths and attributes that a row accepts, found by asking the engine. Small, so that a search is quick.
-accepted_shapes <- function(row, widths, most = by_tier(4, 4, 4, cran = 1)) {
+accepted_shapes <- function(row, widths, most = by_tier(2, 4, 4, cran = 1)) {
   attributes <- attribute_choices(row)
   candidates <- if (row$form == "loop" || row$form == "alias") unique(c(1:6, widths)) else c(1, widths)
   if (row$name == "SoftDTW_SqDist") candidates <- 1:6  # longer ones are not for all devices
