@@ -37,7 +37,7 @@ help: ## these lines
 demo: setup-demo $(STAMP) ## a volcano kriged from scattered noisy altitudes: kernweave-demo.png
 	@$(RSCRIPT) tools/demo.R
 
-quick: setup-test $(STAMP) ## install into .lib/ and run a little of every test: a minute
+quick: setup-test $(STAMP) ## install into .lib/ and run a little of every test: some three minutes of two cores
 	@$(call run-tests,quick)
 
 test: setup-test $(STAMP) ## the tests as continuous integration runs them: some minutes

@@ -8,9 +8,17 @@ expect_identical <- function(object, expected, ..., label = deparse1(substitute(
   invisible(object)
 }
 
+# Numbers each of which is near enough: more than waldo asks for, which asks for their mean, at a third of its price.
+surely_equal <- function(a, b, tolerance) {
+  if (identical(a, b)) return(TRUE)
+  plain <- is.double(a) && is.double(b) && !is.object(a) && identical(attributes(a), attributes(b))
+  plain && length(a) == length(b) && is.numeric(tolerance) && isTRUE(all(abs(a - b) <= tolerance / 2 * abs(b)))
+}
+
 expect_equal <- function(object, expected, ..., label = deparse1(substitute(object)), info = NULL,
                          tolerance = testthat::testthat_tolerance()) {
-  if (!length(waldo::compare(object, expected, ..., tolerance = tolerance))) testthat::succeed()
+  if (surely_equal(object, expected, tolerance)) testthat::succeed()
+  else if (!length(waldo::compare(object, expected, ..., tolerance = tolerance))) testthat::succeed()
   else testthat::expect_equal(object, expected, ..., label = label, info = info, tolerance = tolerance)
   invisible(object)
 }
