@@ -34,7 +34,7 @@ operand_on <- function(axis, data, name = "x") {
 at_pair <- function(axis, data, i, j) switch(axis, i = data[i, ], j = data[j, ], param = as.vector(data))
 
 # Widths and attributes that a row accepts, found by asking the engine. Small, so that a search is quick.
-accepted_shapes <- function(row, widths, most = by_tier(2, 4, 4, cran = 1)) {
+accepted_shapes <- function(row, widths, most = by_tier(2, 3, 4, cran = 1)) {
   attributes <- attribute_choices(row)
   candidates <- if (row$form == "loop" || row$form == "alias") unique(c(1:6, widths)) else c(1, widths)
   if (row$name == "SoftDTW_SqDist") candidates <- 1:6  # longer ones are not for all devices

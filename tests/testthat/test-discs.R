@@ -103,7 +103,7 @@ test_that("values of every operation lie in the disc of its arguments' discs", {
   with_local_seed(31, for (op in elementwise$name) for (complex in c(FALSE, TRUE)) {
     known <- !complex || op %in% names(complex_values)
     draw <- function() outside_disc(op, complex)
-    beyond <- if (known) drawn(by_tier(40, 100, 5000), draw) else unlist(replicate(by_tier(40, 100, 5000), draw()))
+    beyond <- if (known) drawn(by_tier(40, 60, 5000), draw) else unlist(replicate(by_tier(40, 60, 5000), draw()))
     expect_lt(max(0, beyond), 1e-11, label = paste(op, if (complex) "of complex" else "of real", "numbers"))
     expect_identical(length(beyond) > 0, known, label = paste("discs of", op, if (complex) "of complex numbers"))
   })

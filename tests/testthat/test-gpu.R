@@ -15,13 +15,14 @@ test_that("every operation compiles for a GPU", {
   for (some in together) expect_compiles(reduction(Reduce(`+`, some), "sum", call = FALSE), toString(names(some)))
 })
 
-test_that("every reduction compiles for a GPU, over every axis", {
+test_that("every reduction compiles for a GPU, over every axis at night", {
   skip_below("usual")
   skip_without_compiler()
   y <- numbers_between(5, 2, 0, 1)
   # What is derived hands another formula to one of these.
   reductions <- subset(kernweave_reductions(), name == of)
-  for (k in seq_len(nrow(reductions))) for (index in if (reaches("all")) c("i", "j", "ij") else c("j", "ij"))
+  axes <- function(k) if (reaches("all")) c("i", "j", "ij") else c("j", "ij")[1 + k %% 2]
+  for (k in seq_len(nrow(reductions))) for (index in axes(k))
   for (K in if (reductions$inputs[k] == "value_k") c(2, 40) else 1) {
     R <- reduction(term_for(reductions[k, ], Vi(y), Vj(y)), reductions$fn[k], index = index,
                    K = if (reductions$inputs[k] == "value_k") K,
@@ -33,7 +34,7 @@ test_that("every reduction compiles for a GPU, over every axis", {
 test_that("random formulas compile for a GPU", {
   skip_below("usual")
   skip_without_compiler()
-  for (seed in seq_len(by_tier(5, 10, 50))) {
+  for (seed in seq_len(by_tier(5, 6, 50))) {
     formula <- random_formula(seed)
     expect_compiles(reduction_behind(as_kernel(formula, "auto")), formula$text)
   }

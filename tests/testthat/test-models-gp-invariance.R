@@ -46,7 +46,7 @@ test_that("a process is the same in any units, from any origin and in any order 
   trends <- list(~ 1, ~ a)
   for (way in c("dense", "products")) for (number in 1:2) {
     trend <- trends[[number]]
-    # By products, which take long, each change beside one of the trends alone but at night.
+    # By products, which take long, each change beside one of the trends alone but at night; in a hurry some.
     mine <- way == "dense" | (seq_along(changes) + number) %% by_tier(8, 2, 1) == 0
     control <- fit_control(dense_n = if (way == "dense") 1000 else 0, tol = if (way == "dense") 1e-6 else 1e-10)
     first <- changed(trend = trend, control = control)

@@ -54,8 +54,9 @@ for (k in seq_len(nrow(reductions))) {
       x <- term_data(row, size[1], size[2], width, spice)
       y <- numbers_between(size[2], width, 0.5, 2)
       if (spice == "ties") y <- round(y)
-      # In a hurry an axis for each size, another one for each row.
-      for (index in if (reaches("quick")) indices else indices[1 + (case + k) %% 3]) for (K in places) {
+      # At night every length of list at every size; in a hurry an axis for each size, another one for each row.
+      for (index in if (reaches("quick")) indices else indices[1 + (case + k) %% 3])
+      for (K in if (reaches("all")) places else places[1 + case %% length(places)]) {
         if (max(size) > 100 && (index == "ij" || width > 1)) next
         K_arg <- if (row$inputs == "value_k") K
         expected <- oracle_reduce(oracle_term(row, x, y), size[1], size[2], row$name, index, K = K, width = width)

@@ -28,7 +28,7 @@ test_that("every reduction of restricted pairs is that of the pairs that exist",
     values <- 1.5 - outer(x[, 1], y[, 1], "-")^2 / 8 - outer(x[, 2], y[, 2], "-")^2 / 8
     F <- lazy_set(1.5 - sqdist(Vi(x), Vj(y)) / 8, device = cases$device[case], precision = cases$precision[case])
     layouts <- random_pairs(F, M, N)
-    some <- by_tier(2, 4, 7)
+    some <- by_tier(2, 3, 7)
     for (layout in names(layouts)) for (row in sample(nrow(rows), some)) for (index in c("i", "j", "ij")) {
       op <- rows$name[row]
       logical <- rows$fn[row] %in% c("any", "all", "count")
