@@ -325,6 +325,14 @@ r_join <- function(columns, x_rows, keep_x, keep_y, missing_match, most_mb, thre
     .Call(`_kernweave_r_join`, columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads)
 }
 
+r_lazy <- function(formula, extent, settings, pairs) {
+    .Call(`_kernweave_r_lazy`, formula, extent, settings, pairs)
+}
+
+r_kept <- function(lazy) {
+    .Call(`_kernweave_r_kept`, lazy)
+}
+
 r_lazy_call <- function(op, args, attributes) {
     .Call(`_kernweave_r_lazy_call`, op, args, attributes)
 }

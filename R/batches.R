@@ -6,7 +6,10 @@ has_batches <- function(x) length(.subset2(x, "extent")) > 2
 
 batch_dim <- function(data) if (length(dim(data)) > 2) dim(data)[-(1:2)] else integer()
 
-any_batches <- function(data) any(vapply(data, function(one) length(dim(one)) > 2, NA))
+any_batches <- function(data) {
+  for (one in data) if (length(dim(one)) > 2) return(TRUE)
+  FALSE
+}
 
 # The batch axes of a call, from those of its data: 1 goes with any number, and so does an axis that is not there.
 met_batches <- function(data, operands) {
@@ -157,7 +160,7 @@ batch_by_batch <- function(R, operands, data, batches) {
   runs <- lapply(seq_len(max(1, prod(batches))), function(k) {
     here <- Map(function(one, places, axis) if (prod(batches)) one_batch(one, places[k], axis) else no_batch(one, axis),
                 data, at, axes)
-    run_reduction(R, here, vector("list", length(here)))
+    run_reduction(R, data = here, owners = vector("list", length(here)))
   })
   if (is.null(R$groups)) return(together(runs, batches, drop))
   of_group <- function(k, result) {
@@ -254,7 +257,7 @@ stacked_run <- function(R, operands, data, batches) {
   whole <- kept_stack(R, operands, points, prod(batches))
   stacked <- Map(stacked_operand, operands, data, MoreArgs = list(batches = batches))
   stacked <- stacked[match_operands(prepared(whole$reduction)$operands, whole$operands)]
-  results <- run_reduction(whole$reduction, lapply(stacked, `[[`, "data"), stacked)
+  results <- run_reduction(whole$reduction, data = lapply(stacked, `[[`, "data"), owners = stacked)
   found <- Map(function(result, output) as_one_batch_has_it(result, output, points, batches), results, R$outputs)
   if (is.null(R$groups)) return(as_results(R, lapply(found, dropped, R, without_components)))
   groups_of_batches(R, found, operands, data, batches)

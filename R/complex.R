@@ -210,7 +210,9 @@ complex_product <- function(K, v, written) {
   whole <- whole_of(K)
   if (!has_axis(whole, "j")) abort("shape", "the left side of %*% has no points along j")
   if (!is_lazy(v) && !is_lazy_complex(v)) {
-    v <- lapply(parts_of(v), function(part) if (!is.null(part)) columns_along_j(whole, part, written))
+    v <- lapply(parts_of(v), function(part) {
+      if (!is.null(part)) vector_along_j(points_along_j(whole, part, written), part)
+    })
     v <- if (is.null(v$im)) v$re else new_complex(v$re, v$im)
   }
   reduction(complex_operator("*", K, v), "sum", index = "j")

@@ -3,13 +3,21 @@
 #   extent    numbers of points along i and j, then along batch axes; NA where unknown or absent
 #   settings  device, precision, threads where set; NULL for none
 #   pairs     which pairs exist; NULL for all
+#   kept      where what is made of it once is found again
 # The S4 bit is set so that `%*%` and Matrix operands dispatch on R before 4.3.
 
-new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) {
-  x <- list(formula = formula, extent = extent, settings = settings, pairs = pairs)
-  class(x) <- "lazy_tensor"
-  asS4(x)
+new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) r_lazy(formula, extent, settings, pairs)
+
+# What is made of a lazy tensor once, by what was asked for. The tensor never changes: what is assigned to a part of it
+# is another one (`$<-`), and options are looked at by whoever computes (prepared()).
+made_once <- function(x, asked, make) {
+  kept <- r_kept(x)
+  for (one in kept$made) if (identical(one$asked, asked)) return(one$found)
+  found <- make()
+  kept$made <- c(list(list(asked = asked, found = found)), utils::head(kept$made, most_made - 1))
+  found
 }
+most_made <- 16
 
 setOldClass("lazy_tensor")
 setOldClass("linear_op")  # whose methods are in files before its own
@@ -56,7 +64,9 @@ refuse_places <- function(after) {
 #' @export
 `$<-.lazy_tensor` <- function(x, name, value) {
   if (!name %in% lazy_parts) refuse("$<-", "tensor", "a formula has no places to assign to; use lazy_if()")
-  NextMethod()
+  parts <- unclass(x)[lazy_parts]
+  parts[name] <- list(value)
+  do.call(new_lazy, parts)
 }
 
 # `$` looks for methods first; this does not.

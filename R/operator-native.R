@@ -43,12 +43,10 @@ compiled_rungs <- function(width, ladder) {
 
 may_be_compiled <- function(options) options$device != "cpu" && "gpu" %in% r_devices()
 
-# The sum over j of K times an operand of so many components, which is the one without data.
 product_plan <- function(K, width) {
-  vector <- lazy_operand(new_operand("v", "j", as.integer(width), "real"))
-  R <- reduction(lazy_call("Mult", list(K, vector)), "Sum", index = "j", call = FALSE)
-  ready <- prepared(R)
-  at <- match_operands(list(vector$formula$args), ready$operands)
+  product <- product_of(K, as.integer(width))
+  ready <- prepared(product$reduction)
+  at <- match_operands(list(product$vector), ready$operands)
   data <- lapply(ready$operands, `[[`, "data")
   data[[at]] <- 0
   list(width = as.integer(width), plan = ready$plan, operands = ready$operands, data = data, vector = at - 1L)

@@ -2,8 +2,10 @@
 
 #' @export
 t.lazy_tensor <- function(x) {
-  extent <- x$extent[c(2, 1, seq_along(x$extent)[-(1:2)])]
-  new_lazy(r_apply("Swap", list(x$formula), NULL), extent, x$settings, swapped_pairs(x$pairs))
+  made_once(x, "t", function() {
+    extent <- x$extent[c(2, 1, seq_along(x$extent)[-(1:2)])]
+    new_lazy(r_apply("Swap", list(x$formula), NULL), extent, x$settings, swapped_pairs(x$pairs))
+  })
 }
 
 # Every product is K %*% v, K or v turned round where need be. What the user wrote is kept for messages: the operator,
@@ -17,15 +19,20 @@ side_of <- function(written, side = written$side) paste(side, "side of", written
 # K %*% v with numbers, or with a lazy tensor along j: a sum over j.
 matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "rows")) {
   if (is_lazy_complex(K) || is_lazy_complex(v) || is.complex(v)) return(complex_product(K, v, written))
-  if (!has_axis(K, "j")) {
-    abort("shape", "the ", side_of(written, setdiff(c("left", "right"), written$side)), ", `",
-          formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over")
-  }
-  columns <- if (!is_lazy(v) && width(K) == 1) colnames(plain_value(v))
-  if (!is_lazy(v)) v <- columns_along_j(K, v, written)
+  if (!is_lazy(v)) return(product_with_numbers(K, v, written))
+  check_summed(K, written)
   if (has_axis(v, "i") && has_axis(v, "j")) return(multiplied(as_op(K), as_op(v), written$operator))
   if (has_axis(v, "i")) abort("shape", "the ", side_of(written), " varies along i; it must vary along j, as Vj() does")
-  out <- reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
+  reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
+}
+
+# Of plain numbers all is computed by one reduction that waits for them, made at the first product of so many columns.
+product_with_numbers <- function(K, v, written) {
+  points <- points_along_j(K, v, written)
+  product <- if (!is_traced(v)) product_of(K, points$width, points$kind)
+  out <- if (!is.null(product)) run_reduction(product$reduction, list(product$vector), list(points$values))
+         else reduction(lazy_call("Mult", list(K, vector_along_j(points, v))), "Sum", index = "j")
+  columns <- if (length(dim(points$values)) == 2 && type_of(K)[1] == 1) colnames(points$values)
   if (is.null(columns) || is_reduction(out) || has_batches(K)) return(out)
   rearranged(out, function(out) {
     attr(out, "dimnames") <- list(rownames(out), columns)
@@ -33,18 +40,41 @@ matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "r
   })
 }
 
-columns_along_j <- function(K, v, written) {
+# The sum over j of K times an operand of so many components, which waits for its data. NULL if others do, too, or have a
+# history.
+product_of <- function(K, width, kind = "real") {
+  made_once(K, list("product", width, kind), function() {
+    if (length(traced_operands(K))) return(NULL)
+    vector <- new_operand("v", "j", width, kind)
+    R <- reduction(lazy_call("Mult", list(K, lazy_operand(vector))), "Sum", index = "j", call = FALSE)
+    if (length(free_operands(R)) == 1) list(reduction = R, vector = vector)
+  })
+}
+
+check_summed <- function(K, written) {
+  if (has_axis(K, "j")) return(invisible())
+  abort("shape", "the ", side_of(written, setdiff(c("left", "right"), written$side)), ", `",
+        formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over")
+}
+
+points_along_j <- function(K, v, written) {
+  check_summed(K, written)
   points <- as_points(plain_value(v), side_of(written))
-  n <- dim(K)[2]
+  n <- .subset2(K, "extent")[2]
   rows <- NROW(points$values)
   if (!is.na(n) && n != rows) {
-    abort("shape", "the formula has ", n, " points along ", written$axis, ", but the ", side_of(written), " has ",
+    abort("shape", "the formula has ", dim(K)[2], " points along ", written$axis, ", but the ", side_of(written), " has ",
           counted(rows, sub("s$", "", written$along)))
   }
-  if (width(K) != 1 && points$width != 1 && points$width != width(K)) {
-    abort("shape", "the formula has ", width(K), " components, but the ", side_of(written), " has ", points$width,
+  width <- type_of(K)[1]
+  if (width != 1 && points$width != 1 && points$width != width) {
+    abort("shape", "the formula has ", width, " components, but the ", side_of(written), " has ", points$width,
           if (written$along == "rows") " columns" else " rows")
   }
+  points
+}
+
+vector_along_j <- function(points, v) {
   lazy_operand(bearing(new_operand("v", "j", points$width, points$kind, points$values), v))
 }
 
@@ -227,7 +257,9 @@ setMethod("colMeans", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) {
 })
 
 # As base R has them of the array as.matrix(x): over all but the rows, and over the rows alone.
-row_sums <- function(x, na.rm, dims, ...) one_column(folded_sum(sum(x), "j", na.rm, dims, ...))
+row_sums <- function(x, na.rm, dims, ...) {
+  one_column(folded_sum(if (width(x) > 1) sum(x) else x, "j", na.rm, dims, ...))
+}
 
 column_sums <- function(x, na.rm, dims, ...) {
   out <- folded_sum(x, "i", na.rm, dims, ...)

@@ -323,7 +323,7 @@ with_first_places <- function(R, result, output, data, operands) {
 
 # Another reduction, on the data of this one.
 over_same_pairs <- function(R, other, data, operands) {
-  run_reduction(other, operand_data(prepared(other)$operands, operands, data))
+  run_reduction(other, operands, data)
 }
 
 # Results as if pairs had been gone through as they lie, and those that do not exist had not been met.

@@ -69,9 +69,17 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   if (is_lazy_complex(F)) return(reduce_complex(F, op, index, K, weight, call, drop, ...))
   if (is_several(F, op)) return(reduce_several(F, op, index, K, weight, call, drop, ...))
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
+  check_flag(call, "call")
+  make <- function() reduction_of(F, op, index, K, weight, drop, ...)
+  # A weight may have a history, which is not kept.
+  R <- if (is.null(weight)) made_once(F, list(op, index, K, drop, ...), make) else make()
+  if (call && !length(free_operands(R))) run_reduction(R) else R
+}
+
+# What computes it, with a plan of its own.
+reduction_of <- function(F, op, index, K, weight, drop, ...) {
   row <- reduction_row(op)
   index <- check_index(index)
-  check_flag(call, "call")
   check_flag(drop, "drop")
   parts <- list(F = F)
   parts$weight <- check_weight(weight, F, row)
@@ -83,7 +91,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   R <- with_settings(new_reduction(list(output), meeting$extent, meeting$settings, meeting$pairs), ...)
   if (!is.null(R$pairs)) R <- over_pairs(R, parts$F, row)
   R$drop <- if (drop) TRUE
-  if (call && !length(free_operands(R))) run_reduction(R) else R
+  R
 }
 
 reduction_row <- function(op) {
@@ -177,14 +185,16 @@ formulas_of <- function(outputs) {
   found[!vapply(found, is.null, NA)]
 }
 
-# The plan, and its operands in order. Made again where the options it depends on have changed.
+# The plan, its operands in order, and whether one of them has a history. Made again where an option has changed:
+# options that have not are the same object, and the engine knows its plans.
 prepared <- function(R, options = call_options(R$settings)) {
-  wanted <- plan_options(R, options)
-  ready <- R$cache$ready
-  if (!is.null(ready) && !is_dead(ready$plan) && identical(ready$options, wanted)) return(ready)
-  ready <- r_prepare(R$outputs, R$extents, wanted)
-  ready$options <- wanted
-  R$cache$ready <- ready
+  cache <- R$cache
+  ready <- cache$ready
+  if (identical(ready$options, options) && !is_dead(ready$plan)) return(ready)
+  ready <- r_prepare(R$outputs, R$extents, plan_options(R, options))
+  ready$bearing <- any(vapply(ready$operands, is_bearing, NA))
+  ready$options <- options
+  cache$ready <- ready
   ready
 }
 
@@ -202,25 +212,26 @@ expect_run <- function(R) {
   options <- call_options(R$settings)
   if (!may_be_compiled(options)) return(invisible())
   ready <- prepared(R, options)
-  r_expect(ready$plan, operand_data(ready$operands, list(), list()), ready$operands, R$extent, options)
+  r_expect(ready$plan, operand_data(ready$operands), ready$operands, R$extent, options)
 }
 
-# What is kept with data is kept with their `owners`, operands or NULL.
-run_reduction <- function(R, data = NULL, owners = NULL) {
+# On data of all operands, or else on those given for some of them, and the others' own. What is kept with data is kept
+# with their `owners`, operands or NULL.
+run_reduction <- function(R, given_for = list(), given = list(), known = NULL, data = NULL, owners = NULL) {
   options <- call_options(R$settings)
   ready <- prepared(R, options)
   if (is.null(data)) {
-    if (any(vapply(ready$operands, is_bearing, NA))) return(as_results(R, lapply(members_of(R), reduction_node)))
-    data <- operand_data(ready$operands, list(), list())
+    if (ready$bearing && !length(given_for)) return(as_results(R, lapply(members_of(R), reduction_node)))
+    data <- operand_data(ready$operands, given_for, given, known)
   }
   if (any_batches(data)) return(run_batches(R, ready$operands, data))
-  extent <- if (!is.null(R$pairs)) extent_of_call(R, data, ready$operands)
-  pairs <- pair_argument(R$pairs, extent, options$precision)
+  pairs <- R$pairs
+  if (!is.null(pairs)) pairs <- pair_argument(pairs, extent_of_call(R, data, ready$operands), options$precision)
   run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options, pairs)
   out <- if (interactive()) timed(run, options, R = R) else run()
   if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
-  if (!is.null(R$pairs)) out <- as_pairs_lie(R, out, data, ready$operands)
-  as_results(R, lapply(out, dropped, R))
+  if (!is.null(pairs)) out <- as_pairs_lie(R, out, data, ready$operands)
+  as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R))
 }
 
 dropped <- function(result, R, drop = without_column) {
@@ -239,15 +250,20 @@ without_column <- function(result, at = length(dim(result))) {
 
 # Data of each operand: its own, or what is given for it, or what a reduction computes for it. `known` keeps what has
 # been computed: several may read it.
-operand_data <- function(operands, given_for, given, known = new.env(parent = emptyenv())) {
-  places <- match_operands(operands, given_for)
-  lapply(seq_along(operands), function(k) {
-    if (!is.na(places[k])) return(given[[places[k]]])
+operand_data <- function(operands, given_for = list(), given = list(), known = NULL) {
+  data <- lapply(operands, `[[`, "data")
+  if (length(given_for)) {
+    places <- match_operands(operands, given_for)
+    data[!is.na(places)] <- given[places[!is.na(places)]]
+  }
+  for (k in seq_along(data)) {
+    if (!is.null(data[[k]])) next
     operand <- operands[[k]]
-    if (!is.null(operand$data)) return(operand$data)
     if (is.null(operand$from)) abort("no_data", "`", operand$name, "` is a placeholder and has no data")
-    saved_value(operand$from, given_for, given, known)
-  })
+    known <- known %or% new.env(parent = emptyenv())
+    data[[k]] <- saved_value(operand$from, given_for, given, known)
+  }
+  data
 }
 
 # A part of the result of a forward pass, kept for its gradient.
@@ -270,7 +286,7 @@ one_column_of <- function(x, k) {
 saved_results <- function(R, given_for, given, known) {
   at <- match_operands(list(R$cache), known$caches)
   if (!is.na(at)) return(known$results[[at]])
-  out <- run_reduction(R, operand_data(prepared(R)$operands, given_for, given, known))
+  out <- run_reduction(R, given_for, given, known)
   known$caches <- c(known$caches, list(R$cache))
   known$results <- c(known$results, list(out))
   out
@@ -319,15 +335,13 @@ as.function.lazy_reduction <- function(x, ...) {
   lazy_function(f, x, free)
 }
 
-# Runs a reduction on a list of data for its free operands. Where every operand of the plan is free,
-# data only change places.
+# Runs a reduction on a list of data for its free operands.
 caller_of <- function(R, free) {
-  force(R)
-  places <- match_operands(prepared(R)$operands, free)
+  prepared(R)
   function(values) {
     if (any(vapply(values, is_traced, NA))) return(as_results(R, lapply(members_of(R), prepared_node, free, values)))
     for (k in seq_along(free)) values[[k]] <- as_operand_data(values[[k]], free[[k]])
-    run_reduction(R, if (anyNA(places)) operand_data(prepared(R)$operands, free, values) else values[places])
+    run_reduction(R, free, values)
   }
 }
 

@@ -110,5 +110,5 @@ plain_run <- function(template, values, owners) {
     x
   })
   data <- operand_data(ready$operands, template$inputs, values)
-  run_reduction(template$reduction, data, owners[match_operands(ready$operands, template$inputs)])
+  run_reduction(template$reduction, data = data, owners = owners[match_operands(ready$operands, template$inputs)])
 }

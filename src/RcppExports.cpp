@@ -976,6 +976,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_lazy
+SEXP r_lazy(SEXP formula, SEXP extent, SEXP settings, SEXP pairs);
+RcppExport SEXP _kernweave_r_lazy(SEXP formulaSEXP, SEXP extentSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type extent(extentSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_lazy(formula, extent, settings, pairs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_kept
+SEXP r_kept(SEXP lazy);
+RcppExport SEXP _kernweave_r_kept(SEXP lazySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type lazy(lazySEXP);
+    rcpp_result_gen = Rcpp::wrap(r_kept(lazy));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_lazy_call
 SEXP r_lazy_call(SEXP op, Rcpp::List args, SEXP attributes);
 RcppExport SEXP _kernweave_r_lazy_call(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
@@ -1983,6 +2006,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_put_back_there", (DL_FUNC) &_kernweave_r_far_put_back_there, 4},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 7},
+    {"_kernweave_r_lazy", (DL_FUNC) &_kernweave_r_lazy, 4},
+    {"_kernweave_r_kept", (DL_FUNC) &_kernweave_r_kept, 1},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
     {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},

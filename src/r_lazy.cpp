@@ -1,4 +1,4 @@
-// A lazy tensor as R holds it (formula, extent, settings, pairs), and how several meet in one operation.
+// A lazy tensor as R holds it (formula, extent, settings, pairs, kept), and how several meet in one operation.
 // In C++ because every operator a user types comes through here.
 #include "border.hpp"
 #include "r_formula.hpp"
@@ -10,10 +10,10 @@
 namespace kernweave {
 namespace {
 
-enum Part { kFormula, kExtent, kSettings, kPairs };
+enum Part { kFormula, kExtent, kSettings, kPairs, kKept };
 
 SEXP part_of(SEXP lazy, Part part) {
-  internal_check(TYPEOF(lazy) == VECSXP && Rf_length(lazy) == 4, "a damaged lazy tensor");
+  internal_check(TYPEOF(lazy) == VECSXP && Rf_length(lazy) == 5, "a damaged lazy tensor");
   return VECTOR_ELT(lazy, part);
 }
 
@@ -71,21 +71,52 @@ SEXP met_list(const Rcpp::List& args, Part part, const char* decider) {
   return met;
 }
 
-SEXP lazy_from(SEXP formula, const Rcpp::List& args) {
-  const char* names[] = {"formula", "extent", "settings", "pairs", ""};
+SEXP kept_tag() { return Rf_install("kernweave_kept"); }
+
+// With a place of its own for what is made of it once, see r_kept().
+SEXP lazy_of(SEXP formula, SEXP extent, SEXP settings, SEXP pairs) {
+  const char* names[] = {"formula", "extent", "settings", "pairs", "kept", ""};
   const Rcpp::Shield<SEXP> lazy(Rf_mkNamed(VECSXP, names));
   SET_VECTOR_ELT(lazy, kFormula, formula);
-  const R_xlen_t axes = met_length(args);
-  SET_VECTOR_ELT(lazy, kExtent, Rf_allocVector(REALSXP, axes));
-  for (R_xlen_t axis = 0; axis < axes; ++axis) REAL(VECTOR_ELT(lazy, kExtent))[axis] = met_extent(args, axis);
-  SET_VECTOR_ELT(lazy, kSettings, met_list(args, kSettings, "merge_settings"));
-  SET_VECTOR_ELT(lazy, kPairs, met_list(args, kPairs, "merge_pairs"));
+  SET_VECTOR_ELT(lazy, kExtent, extent);
+  SET_VECTOR_ELT(lazy, kSettings, settings);
+  SET_VECTOR_ELT(lazy, kPairs, pairs);
+  SET_VECTOR_ELT(lazy, kKept, R_MakeExternalPtr(nullptr, kept_tag(), R_NilValue));
   Rf_setAttrib(lazy, R_ClassSymbol, Rf_mkString("lazy_tensor"));
   return Rf_asS4(lazy, TRUE, FALSE);
 }
 
+SEXP met_lazy(SEXP formula, const Rcpp::List& args) {
+  Rcpp::NumericVector extent(met_length(args));
+  for (R_xlen_t axis = 0; axis < extent.size(); ++axis) extent[axis] = met_extent(args, axis);
+  const Rcpp::RObject settings = met_list(args, kSettings, "merge_settings");
+  const Rcpp::RObject pairs = met_list(args, kPairs, "merge_pairs");
+  return lazy_of(formula, extent, settings, pairs);
+}
+
 }  // namespace
 }  // namespace kernweave
+
+// [[Rcpp::export(rng = false)]]
+SEXP r_lazy(SEXP formula, SEXP extent, SEXP settings, SEXP pairs) {
+  return kernweave::at_border([&]() -> SEXP { return kernweave::lazy_of(formula, extent, settings, pairs); });
+}
+
+// The environment of what was made of a lazy tensor once. The tensor holds a pointer, and this a weak reference, which
+// is not saved: what a tensor weighs in a file does not depend on what has been done with it, and in a new session
+// there is nothing yet.
+// [[Rcpp::export(rng = false)]]
+SEXP r_kept(SEXP lazy) {
+  return kernweave::at_border([&]() -> SEXP {
+    const SEXP pointer = kernweave::part_of(lazy, kernweave::kKept);
+    kernweave::internal_check(TYPEOF(pointer) == EXTPTRSXP, "a damaged lazy tensor");
+    const SEXP held = R_ExternalPtrProtected(pointer);
+    if (TYPEOF(held) == WEAKREFSXP && !Rf_isNull(R_WeakRefValue(held))) return R_WeakRefValue(held);
+    const Rcpp::Shield<SEXP> kept(R_NewEnv(R_EmptyEnv, FALSE, 0));
+    R_SetExternalPtrProtected(pointer, R_MakeWeakRef(pointer, kept, R_NilValue, FALSE));
+    return kept;
+  });
+}
 
 // An operation on lazy tensors.
 // [[Rcpp::export(rng = false)]]
@@ -94,7 +125,7 @@ SEXP r_lazy_call(SEXP op, Rcpp::List args, SEXP attributes) {
     Rcpp::List formulas(args.size());
     for (R_xlen_t k = 0; k < args.size(); ++k) formulas[k] = kernweave::part_of(args[k], kernweave::kFormula);
     const Rcpp::RObject formula = kernweave::applied(CHAR(STRING_ELT(op, 0)), formulas, attributes);
-    return kernweave::lazy_from(formula, args);
+    return kernweave::met_lazy(formula, args);
   });
 }
 
@@ -103,5 +134,5 @@ SEXP r_lazy_call(SEXP op, Rcpp::List args, SEXP attributes) {
 // [[Rcpp::export(rng = false)]]
 SEXP r_meet(Rcpp::List args) {
   return kernweave::at_border(
-      [&]() -> SEXP { return kernweave::lazy_from(kernweave::part_of(args[0], kernweave::kFormula), args); });
+      [&]() -> SEXP { return kernweave::met_lazy(kernweave::part_of(args[0], kernweave::kFormula), args); });
 }
