@@ -73,7 +73,7 @@ refuse_places <- function(after) {
 type_of <- function(x) .subset2(.subset2(x, "formula"), "type")
 
 type_kind <- function(x) names(kind_codes)[type_of(x)[2] + 1L]
-has_axis <- function(x, axis) bitwAnd(type_of(x)[3], axis_bits[[axis]]) > 0L
+has_axis <- function(x, axis) type_of(x)[3] %/% axis_bits[[axis]] %% 2L == 1L
 
 #' Is this a lazy tensor?
 #'

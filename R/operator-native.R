@@ -44,7 +44,7 @@ compiled_rungs <- function(width, ladder) {
 may_be_compiled <- function(options) options$device != "cpu" && "gpu" %in% r_devices()
 
 product_plan <- function(K, width) {
-  product <- product_of(K, as.integer(width))
+  product <- waiting_product(K, as.integer(width))
   ready <- prepared(product$reduction)
   at <- match_operands(list(product$vector), ready$operands)
   data <- lapply(ready$operands, `[[`, "data")

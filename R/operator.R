@@ -29,7 +29,7 @@ matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "r
 # Of plain numbers all is computed by one reduction that waits for them, made at the first product of so many columns.
 product_with_numbers <- function(K, v, written) {
   points <- points_along_j(K, v, written)
-  product <- if (!is_traced(v)) product_of(K, points$width, points$kind)
+  product <- if (!is_traced(v)) waiting_product(K, points$width, points$kind)
   out <- if (!is.null(product)) run_reduction(product$reduction, list(product$vector), list(points$values))
          else reduction(lazy_call("Mult", list(K, vector_along_j(points, v))), "Sum", index = "j")
   columns <- if (length(dim(points$values)) == 2 && type_of(K)[1] == 1) colnames(points$values)
@@ -40,9 +40,9 @@ product_with_numbers <- function(K, v, written) {
   })
 }
 
-# The sum over j of K times an operand of so many components, which waits for its data. NULL if others do, too, or have a
-# history.
-product_of <- function(K, width, kind = "real") {
+# The sum over j of K times an operand of so many components, which waits for its data. NULL if others do, too, or have
+# a history.
+waiting_product <- function(K, width, kind = "real") {
   made_once(K, list("product", width, kind), function() {
     if (length(traced_operands(K))) return(NULL)
     vector <- new_operand("v", "j", width, kind)
@@ -63,8 +63,8 @@ points_along_j <- function(K, v, written) {
   n <- .subset2(K, "extent")[2]
   rows <- NROW(points$values)
   if (!is.na(n) && n != rows) {
-    abort("shape", "the formula has ", dim(K)[2], " points along ", written$axis, ", but the ", side_of(written), " has ",
-          counted(rows, sub("s$", "", written$along)))
+    abort("shape", "the formula has ", dim(K)[2], " points along ", written$axis, ", but the ", side_of(written),
+          " has ", counted(rows, sub("s$", "", written$along)))
   }
   width <- type_of(K)[1]
   if (width != 1 && points$width != 1 && points$width != width) {

@@ -254,7 +254,8 @@ operand_data <- function(operands, given_for = list(), given = list(), known = N
   data <- lapply(operands, `[[`, "data")
   if (length(given_for)) {
     places <- match_operands(operands, given_for)
-    data[!is.na(places)] <- given[places[!is.na(places)]]
+    here <- !is.na(places)
+    data[here] <- given[places[here]]
   }
   for (k in seq_along(data)) {
     if (!is.null(data[[k]])) next
@@ -346,7 +347,7 @@ caller_of <- function(R, free) {
 }
 
 # Where operands stand first among others; NA for those that do not.
-match_operands <- function(operands, among) r_match(operands, as.list(among))
+match_operands <- function(operands, among) r_match(operands, among %or% list())
 
 #' Compute a prepared reduction
 #'
