@@ -99,12 +99,13 @@ class Planner {
     std::vector<BoxClass> classes = classes_of(met, half);
     Sorted sorted = sorted_by_class(l, split, met, classes);
     const std::vector<double> far_pairs = pairs_of_classes(sorted.far, classes.size());
+    const std::vector<double> columns = columns_of_classes(sorted.far, classes.size());
     std::vector<bool> used;
     double work = 0, all_far = 0, all_pairs = 0;
     for (std::size_t c = 0; c < classes.size(); ++c) {
       used.push_back(far_pairs[c] > 0);
       all_far += far_pairs[c];
-      work += far_pairs[c] * (classes[c].kept + kWorkOfSeries * power(classes[c].series.degrees, D));
+      work += columns[c] * classes[c].kept + far_pairs[c] * kWorkOfSeries * power(classes[c].series.degrees, D);
     }
     for (const std::vector<FarPair>& pairs : sorted.far) all_pairs += static_cast<double>(pairs.size());
     LevelTerms<D> terms(&classes, used, workers_);
@@ -282,6 +283,20 @@ class Planner {
     for (const std::vector<FarPair>& pairs : far)
       for (const FarPair& pair : pairs)
         if (pair.turn != FarPair::kSkipped) ++out[static_cast<std::size_t>(pair.box_class)];
+    return out;
+  }
+
+  // How many columns these are multiplied as: batches are of one class and turn, and rarely full.
+  static std::vector<double> columns_of_classes(const std::vector<std::vector<FarPair>>& far, std::size_t classes) {
+    std::vector<double> out(classes, 0.0);
+    for (const std::vector<FarPair>& pairs : far)
+      for (std::size_t first = 0, last = 0; first < pairs.size(); first = last) {
+        last = first + 1;
+        const FarPair& head = pairs[first];
+        while (last < pairs.size() && head.is_like(pairs[last])) ++last;
+        if (head.turn == FarPair::kSkipped) continue;
+        out[static_cast<std::size_t>(head.box_class)] += kBatch * std::ceil(static_cast<double>(last - first) / kBatch);
+      }
     return out;
   }
 

@@ -16,6 +16,8 @@ struct FarPair {
   static constexpr int kSkipped = -1;
   int target, source;
   int box_class, turn;  // no turn where the pair is left out
+
+  bool is_like(const FarPair& other) const { return box_class == other.box_class && turn == other.turn; }
 };
 
 // The boxes of a level that have series, numbered; others have -1.

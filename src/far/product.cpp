@@ -125,7 +125,7 @@ class LevelProduct {
       const FarPair& head = pairs[first];
       last = first + 1;
       if (head.turn == FarPair::kSkipped) continue;
-      while (last < pairs.size() && pairs[last].box_class == head.box_class && pairs[last].turn == head.turn) ++last;
+      while (last < pairs.size() && head.is_like(pairs[last])) ++last;
       const std::vector<std::vector<Share>> shares = shares_of(head);
       const Index all = static_cast<Index>(last - first) * slots_;
       for (Index from = 0; from < all; from += kBatch)
