@@ -164,11 +164,7 @@ new_approximation <- function(tensor, tol, certify, argument = "K") {
 # The plan, which is made when it is needed, and anew in another session.
 plan_of_approximation <- function(state) {
   if (!is.null(state$plan) && !is_dead(state$plan$pointer)) return(state$plan)
-  K <- state$tensor
-  written <- written_plan(state)
-  plan <- r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used,
-                     state$certify == "proof", prices_of_pairs(state), threads_of(K),
-                     gpu_of_approximation(state) %or% -1L)
+  plan <- plan_of_formula(state)
   if (is.numeric(plan)) {
     abort("dimension", "`", state$argument, "` is a formula of points of ", plan, " components; expansions pay in ",
           "up to 3: use lowrank() for smooth kernels, sparsify() for kernels that vanish")
@@ -176,6 +172,16 @@ plan_of_approximation <- function(state) {
   if (is.character(plan)) plan <- plan_of_summands(state, plan)
   else plan$diagonal <- far_diagonal(state, plan)
   state$plan <- plan
+}
+
+# As C++ makes it.
+plan_of_formula <- function(state) {
+  begin_work("approximate()", quicker = quicker_approximation(state))
+  on.exit(end_work("approximate()"))
+  K <- state$tensor
+  written <- written_plan(state)
+  r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used,
+             state$certify == "proof", prices_of_pairs(state), threads_of(K), gpu_of_approximation(state) %or% -1L)
 }
 
 # The plan of the formula as it is written; one of another session is made anew.
@@ -268,7 +274,10 @@ unaudited_product <- function(state, v, u = NULL) {
   }
   v <- finite_columns(v)
   if (!is.null(u)) u <- finite_columns(u)
+  begin_product(state, plan, ncol(v))
+  on.exit(end_work("approximated product"))
   out <- by_rows(r_far_product(plan$pointer, v, FALSE, threads_of(state$tensor))$sums, u)
+  step_work("approximated product")
   if (length(plan$near$i_from)) out <- out + unname(pair_sums(near_pairs(state, plan), v, u))
   less_diagonal(plan, out, v, u)
 }

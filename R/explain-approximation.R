@@ -25,10 +25,25 @@ explained_state <- function(state, extent) {
 explained_plan <- function(state, plan) {
   levels <- plan$levels
   classes <- levels$skipped + levels$far + levels$split > 0
-  pairs <- plan$near_pairs * prices_of_pairs(state)[1]
   list(formula = plan$formula, factors = plan$factors, no_series = plan$no_series, levels = levels[classes, ],
        near_pairs = plan$near_pairs, precision = precision_beside(state, plan), gpu = gpu_of_approximation(state),
-       work = c(near = pairs, series = sum(levels$work)))
+       work = work_of_product(state, plan))
+}
+
+# In coefficients of series, of which a processor takes 1e9 to 1e10 a second.
+work_of_product <- function(state, plan) {
+  c(near = plan$near_pairs * prices_of_pairs(state)[1], series = sum(plan$levels$work))
+}
+
+# What takes less than some seconds has no name: it may be one of hundreds. Series come first.
+begin_product <- function(state, plan, columns) {
+  sizes <- rev(work_of_product(state, plan)) * columns
+  if (sum(sizes) < 1e10) return(invisible())
+  begin_work("approximated product", steps = 2, quicker = quicker_approximation(state), sizes = sizes)
+}
+
+quicker_approximation <- function(state) {
+  paste0(if (state$certify == "proof") "`certify = \"audit\"` or ", "a larger `tol`")
 }
 
 #' @export

@@ -47,11 +47,19 @@ searched_widths <- function(part, degree, method, control, spans) {
   bounds <- log_bounds(control, 1e-3 * spans, 100 * spans)
   criterion <- if (method == "cv") local_cv else local_aicc
   n <- nrow(part$x)
+  begin_work("local_reg()", quicker = "`bandwidth` as numbers",
+             expected = expected_of_search(part, degree, spans, errors = method == "aicc"))
+  on.exit(end_work("local_reg()"))
   rows <- min(n, 500)
   starts <- NULL
   repeat {
     some <- part_rows(part, unique(round(seq(1, n, length.out = rows))))
-    f <- function(h) criterion(some, degree, exp(pmin(pmax(h, bounds$lower), bounds$upper)))
+    f <- function(h) {
+      h <- exp(pmin(pmax(h, bounds$lower), bounds$upper))
+      widths <- paste(vapply(h, format, "", digits = 2), collapse = " ")
+      step_work("local_reg()", paste0(counted(rows, "row"), ", bandwidth ", widths))
+      criterion(some, degree, h)
+    }
     best <- best_minimum(f, starts %or% grid_minima(f, log(spans)), bounds, control)
     if (control$verbose) {
       message(method, " of ", counted(rows, "row"), ": ", format(best$value, digits = 8), " at ",
@@ -65,6 +73,17 @@ searched_widths <- function(part, degree, method, control, spans) {
     if (any(wide[[1]])) starts <- c(starts, list(ifelse(wide[[1]], log(spans / 2), starts[[1]])))
     rows <- more
   }
+}
+
+# As many passes as searches took by the number of variables, more or less; what one takes, some rows of many tell. The
+# first time a kernel may be compiled.
+expected_of_search <- function(part, degree, h, errors) {
+  n <- nrow(part$x)
+  if (n < 5000) return(0)
+  rows <- seq_len(500)
+  pass <- function() line_values(part, degree, h, part$x[rows, , drop = FALSE], rows, errors)
+  pass()
+  30 * ncol(part$x)^1.5 * n / length(rows) * system.time(pass())[["elapsed"]]
 }
 
 part_rows <- function(part, rows) lapply(part, function(v) if (is.matrix(v)) v[rows, , drop = FALSE] else v[rows])

@@ -6,12 +6,13 @@ working$clock <- function() proc.time()[["elapsed"]]
 
 # Work of the name `what` begins, in so many `steps`, NA where nobody knows how many; all of it is expected to take so
 # many seconds. `quicker` is said where that is, or becomes, more than a minute. Of works within works the outermost is
-# shown, and steps are of the one that is named.
-begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
+# shown, and steps are of the one that is named. `sizes`: of steps that are not alike.
+begin_work <- function(what, steps = NA, quicker = NULL, expected = 0, sizes = NULL) {
   if (!is.null(working$now)) return(invisible())
-  working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, note = NULL, said = FALSE,
-                               shown = FALSE, begun = now(), next_look = now() + 2, signal = progressr_signal(steps)),
-                          parent = emptyenv())
+  force(expected)  # where that fails, nothing has begun
+  working$now <- list2env(list(what = what, steps = steps, sizes = sizes, quicker = quicker, count = 0, within = 0,
+                               note = NULL, said = FALSE, shown = FALSE, begun = now(), next_look = now() + 2,
+                               signal = progressr_signal(steps)), parent = emptyenv())
   say_expected(working$now, expected)
 }
 
@@ -21,6 +22,7 @@ step_work <- function(what, note = NULL) {
   if (!is_working(what)) return(invisible())
   work <- working$now
   work$count <- work$count + 1
+  work$within <- 0
   work$note <- note
   if (!is.null(work$signal)) work$signal(message = note %or% what)
   show_work(work)
@@ -28,7 +30,7 @@ step_work <- function(what, note = NULL) {
 
 end_work <- function(what) {
   if (!is_working(what)) return(invisible())
-  if (working$now$shown) cat("\r", strrep(" ", line_width), "\r", sep = "", file = stderr())
+  wipe_line(working$now)
   working$now <- NULL
 }
 
@@ -50,16 +52,25 @@ show_work <- function(work) {
   if (now() < work$next_look) return(invisible())
   work$next_look <- now() + 0.5
   spent <- now() - work$begun
-  left <- if (!is.na(work$steps) && work$count) spent / work$count * (work$steps - work$count)
+  done <- share_of_work(work)
+  left <- if (isTRUE(done > 0)) spent / done - spent
   say_expected(work, spent + (left %or% 0))
   if (!shows_progress()) return(invisible())
-  far <- if (!is.null(left)) paste0(round(100 * work$count / work$steps), " %, about ", in_words(left), " to go")
+  far <- if (!is.null(left)) paste0(round(100 * done), " %, about ", in_words(left), " to go")
          else paste0(c(work$note, in_words(spent)), collapse = ", ")
   show_line(work$what, ": ", far)
   work$shown <- TRUE
 }
 
+# `within`: the share of the step that is at work, as the engine tells it. NA where nobody knows how many there are.
+share_of_work <- function(work) {
+  if (is.null(work$sizes)) return((work$count + work$within) / work$steps)
+  done <- seq_along(work$sizes) <= work$count
+  (sum(work$sizes[done]) + work$within * c(work$sizes[!done], 0)[1]) / sum(work$sizes)
+}
+
 line_width <- 78
+wipe_line <- function(work) if (work$shown) cat("\r", strrep(" ", line_width), "\r", sep = "", file = stderr())
 show_line <- function(...) cat("\r", formatC(paste0(...), width = -line_width), sep = "", file = stderr())
 
 in_words <- function(seconds) {
@@ -72,14 +83,18 @@ in_words <- function(seconds) {
 say_expected <- function(work, seconds) {
   if (work$said || seconds < 60 || isFALSE(option("progress"))) return(invisible())
   work$said <- TRUE
+  wipe_line(work)
   message(work$what, " takes about ", in_words(seconds), " in all",
           if (!is.null(work$quicker)) paste0("; ", work$quicker, " would be quicker"))
 }
 
-# What the engine calls while it computes: `share` of a sum in so many seconds, or NA.
+# What the engine calls while it computes: `share` of a sum in so many seconds, or NA. A step of several sums has come
+# as far as the one that came farthest.
 progress_polled <- function(share, spent) {
-  if (!is.null(working$now)) show_work(working$now)
-  else if (!is.na(share) && shows_progress()) {
+  if (!is.null(working$now)) {
+    working$now$within <- max(working$now$within, share, na.rm = TRUE)
+    show_work(working$now)
+  } else if (!is.na(share) && shows_progress()) {
     show_line("kernweave: ", round(100 * share), " %, about ", in_words(if (share > 0) spent / share - spent else 0),
               " to go")
     return(TRUE)

@@ -7,6 +7,7 @@
 #include "r_data.hpp"
 #include "r_host.hpp"
 #include "r_plan.hpp"
+#include "r_preconditioner.hpp"
 
 namespace kernweave {
 namespace {
@@ -95,7 +96,8 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
     const kernweave::far::Wish wish{
         tol, proof ? kernweave::far::Grade::proof : kernweave::far::Grade::audit, {prices[0], prices[1]},
         device < 0 ? nullptr : &kernweave::device::open(device)};
-    auto made = kernweave::Approximation::make(std::move(cut), wish, kernweave::workers_from_r(threads));
+    const kernweave::arrays::Workers workers{kernweave::allowed_threads(threads), kernweave::poll_r};
+    auto made = kernweave::Approximation::make(std::move(cut), wish, workers);
     const kernweave::Approximation& a = *made;
     const Rcpp::XPtr<kernweave::Approximation> pointer(made.release(), true, kernweave::approximation_tag());
     return Rcpp::List::create(
@@ -161,7 +163,10 @@ Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds,
     const auto rows = static_cast<int>(a.order_of_rows().size());
     const int columns = weights.ncol() * a.components();
     Rcpp::NumericMatrix out(rows, columns), off(bounds ? rows : 0, columns);
-    a.multiply(weights.begin(), weights.ncol(), kernweave::workers_from_r(threads), out.begin(),
+    const kernweave::Given nothing;
+    kernweave::RHost host(nothing, {});
+    a.multiply(weights.begin(), weights.ncol(),
+               {kernweave::allowed_threads(threads), [&](double share) { host.poll(share); }}, out.begin(),
                bounds ? off.begin() : nullptr);
     return Rcpp::List::create(Rcpp::_["sums"] = out, Rcpp::_["bounds"] = off);
   });

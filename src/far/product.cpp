@@ -29,14 +29,15 @@ class LevelProduct {
         source_boxes_(trees.sources.boxes[number]), workers_(workers), spread_(Spread::of(power, D)),
         padded_(level.terms.padded()) {}
 
-  // `bound` may be null; else what dropped coefficients come to is added to it.
-  void add(const double* weights, int columns, double* sums, double* bound) {
+  // `bound` may be null; else what dropped coefficients come to is added to it. Nearly all time goes into what leads
+  // from box to box, and `telling` has these workers tell how far it has come.
+  void add(const double* weights, int columns, double* sums, double* bound, const arrays::Workers& telling) {
     slots_ = columns * spread_.count();
     dropped_.assign(static_cast<std::size_t>(bound ? level_.targets.count * slots_ : 0), 0.0);
     moments_.resize(static_cast<std::size_t>(Index{level_.sources.count} * slots_ * padded_));
     series_.assign(static_cast<std::size_t>(Index{level_.targets.count} * slots_ * padded_), 0.0);
     find_moments(weights);
-    arrays::each_task(workers_, static_cast<Index>(level_.far.size()),
+    arrays::each_task(telling, static_cast<Index>(level_.far.size()),
                       [&](Index stretch) { apply(level_.far[static_cast<std::size_t>(stretch)]); });
     evaluate(sums);
     if (bound) add_dropped(columns, bound);
@@ -262,11 +263,19 @@ void add_far(const Levels<D>& plan, const Trees<D>& trees, int power, const doub
   const int at_once = std::max(1, kColumnsAtOnce / spread.count());
   // Before threads ask for them.
   for (const Tree<D>* tree : {&trees.targets, &trees.sources}) tree->curve().components();
+  double all = 0, done = 0;
+  for (const Level<D>& level : plan.levels) all += level.work * columns;
+  const arrays::Workers still{workers.threads, [&](double) { workers.poll(done / all); }};
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     if (!plan.levels[l].terms.any()) continue;
-    LevelProduct<D> level(plan.levels[l], trees, l, power, workers);
-    for (int c = 0; c < columns; c += at_once)
-      level.add(of(c), std::min(at_once, columns - c), sums + place(c, 0), bound ? bound + place(c, 0) : nullptr);
+    LevelProduct<D> level(plan.levels[l], trees, l, power, still);
+    for (int c = 0; c < columns; c += at_once) {
+      const int now = std::min(at_once, columns - c);
+      const double work = plan.levels[l].work * now;
+      level.add(of(c), now, sums + place(c, 0), bound ? bound + place(c, 0) : nullptr,
+                {workers.threads, [&](double share) { workers.poll((done + share * work) / all); }});
+      done += work;
+    }
   }
   for (int c = 0; bound && c < columns; ++c)
     for (int d = 0; d < spread.components; ++d)

@@ -1,13 +1,13 @@
 # Long work says what it will take and how far it has come.
 
-shown <- function(code) paste(utils::capture.output(code, type = "message"), collapse = "\n")
-# Works whose clock is run by hand: a step takes so many seconds.
-by_hand <- function(seconds, steps, code) {
+shown <- function(code) paste(utils::capture.output(invisible(code), type = "message"), collapse = "\n")
+# Works whose clock is run by hand: a step takes so many seconds. At `each_look`, too, so many have gone by.
+by_hand <- function(seconds, steps, code, each_look = 0) {
   working <- kernweave:::working
   kept <- working$clock
   on.exit(working$clock <- kept)
   clock <- 0
-  working$clock <- function() clock
+  working$clock <- function() clock <<- clock + each_look
   force(code)(function() clock <<- clock + seconds)
 }
 
@@ -60,6 +60,86 @@ test_that("works within works are not shown, and an error ends them", {
   expect_null(kernweave:::working$now)
 })
 
+test_that("within a step the engine's share counts, steps may have sizes, and nothing goes back", {
+  options <- options(kernweave.progress = TRUE)
+  on.exit(options(options))
+  text <- shown(by_hand(3, 2, function(wait) {
+    kernweave:::begin_work("work", steps = 2, sizes = c(3, 1))
+    for (share in c(0.5, 0.2, NA)) {
+      wait()
+      kernweave:::progress_polled(share, 1)
+    }
+    wait()
+    kernweave:::step_work("work")
+    kernweave:::end_work("work")
+  }))
+  for (line in c("38 %, about 5 s", "38 %, about 10 s", "38 %, about 15 s", "75 %, about 4 s")) {
+    expect_match(text, paste("work:", line, "to go"), fixed = TRUE)
+  }
+  expect_error(kernweave:::begin_work("work", expected = stop("no estimate")), "no estimate")
+  expect_null(kernweave:::working$now)
+})
+
+# Products of this approximation count as long ones.
+long_approximation <- function(certify = "audit") {
+  set.seed(3)
+  x <- matrix(stats::runif(2000), 1000)
+  A <- approximate(kernel_gaussian(x, x, scale = 0.1), certify = certify)
+  state <- kernweave:::approximation_of(A)
+  state$plan$levels$work <- state$plan$levels$work + 1e10
+  state$plan$near_pairs <- 1e10
+  A
+}
+
+test_that("long products of approximations say how far they are, and that a larger tolerance would be quicker", {
+  options <- options(kernweave.progress = TRUE)
+  on.exit(options(options))
+  for (certify in c("audit", "proof")) {
+    A <- long_approximation(certify)
+    text <- shown(by_hand(0, 2, function(wait) A %*% rep(1, 1000), each_look = 40))
+    expect_match(text, "approximated product takes about .* minutes in all; .*a larger `tol` would be quicker")
+    expect_match(text, "approximated product: [0-9]+ %, about")
+    expect_identical(grepl("certify = \"audit\"", text), certify == "proof")
+    expect_null(kernweave:::working$now)
+  }
+  plain <- matrix(stats::runif(20), 5)
+  expect_error(approximate(kernel_gaussian(plain, plain)), class = "kernweave_error_dimension")
+  expect_null(kernweave:::working$now)
+})
+
+test_that("shares of a product rise through its series and near pairs", {
+  skip_below("all")
+  set.seed(6)
+  x <- matrix(stats::runif(3e5), 1e5)
+  A <- approximate(kernel_energy(x, x), 1e-11, certify = "proof")
+  options <- options(kernweave.progress = TRUE)
+  on.exit(options(options))
+  text <- shown(A %*% rep(1, 1e5))
+  shares <- as.numeric(regmatches(text, gregexpr("[0-9]+(?= %, about)", text, perl = TRUE))[[1]])
+  expect_gte(length(unique(shares)), 5)
+  expect_false(is.unsorted(shares))
+})
+
+test_that("local_reg() says what its search is at, and that bandwidths by hand would be quicker", {
+  set.seed(8)
+  x <- stats::runif(300)
+  y <- sin(6 * x) + stats::rnorm(300) / 5
+  options <- options(kernweave.progress = TRUE)
+  on.exit(options(options))
+  text <- shown(by_hand(0, 1, function(wait) local_reg(x, y), each_look = 5))
+  expect_match(text, "local_reg(): 300 rows, bandwidth 0.", fixed = TRUE)
+  expect_match(text, "local_reg\\(\\) takes about .* in all; `bandwidth` as numbers would be quicker")
+  expect_length(gregexpr("takes about", text)[[1]], 1)
+  expect_identical(shown(by_hand(0, 1, function(wait) local_reg(x, y, bandwidth = 0.1), each_look = 5)), "")
+  expect_null(kernweave:::working$now)
+  expected <- function(n) {
+    part <- list(x = matrix(seq_len(n) / n), y = matrix(seq_len(n)), w = rep(1, n))
+    kernweave:::expected_of_search(part, 1, 0.1, errors = FALSE)
+  }
+  expect_identical(expected(4999), 0)
+  expect_gt(expected(1e5), 0)
+})
+
 test_that("progressr is told of steps where it is loaded", {
   skip_if_not_installed("progressr")
   loadNamespace("progressr")
@@ -73,6 +153,10 @@ test_that("progressr is told of steps where it is loaded", {
     kernweave:::end_work("work")
   }, handlers = handler(), enable = TRUE))
   expect_gte(told, 2)
+  told <- 0
+  A <- long_approximation()
+  suppressWarnings(progressr::with_progress(A %*% rep(1, 1000), handlers = handler(), enable = TRUE))
+  expect_gte(told, 1)
 })
 
 test_that("standard errors of approximated fits say that they are exact before they begin", {
