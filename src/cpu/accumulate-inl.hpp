@@ -65,9 +65,9 @@ struct Accumulate {
     L sums_[kVectors];
   };
 
-  // Fast path of states that keep the least term alone, of full strips one after the other: lanes as wide as terms note
-  // the column of the first that is less than all before. end() hands them over; where single terms have to be looked
-  // at it says no, and nothing has been done.
+  // Fast path of states that keep the least term alone, of strips one after the other, of which the last may have but
+  // some columns: lanes as wide as terms note the column of the first that is less than all before. end() hands them
+  // over; where single terms have to be looked at it says no, and nothing has been done.
   template <class State>
   class Picking {
    public:
@@ -77,8 +77,9 @@ struct Accumulate {
         column_[v] = next_;
       });
     }
-    KW_FN void add(const Strip& s) {
+    KW_FN void add(const Strip& s, std::int64_t left) {
       M::columns([&](int c) {
+        if (c >= left) return;
         M::vectors([&](int v) {
           const auto less = s.at[c][v] < least_[v];
           column_[v] = less.v ? next_ : column_[v];
@@ -130,7 +131,7 @@ struct Accumulate {
       if (!all_plain(states, s)) {
         if constexpr (State::kPicks) {
           Picking<State> picking(states);
-          picking.add(s);
+          picking.add(s, kColumns);
           return picking.end(index, by_column);
         }
         return false;

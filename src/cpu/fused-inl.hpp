@@ -205,7 +205,7 @@ class FusedLoops {
     }
   }
 
-  // Full strips of what keeps the least term alone, then the last one. Says no where that was not right.
+  // The same of what keeps the least term alone. Says no where that was not right.
   template <class Kind>
   static KW_FN bool pick_all(const Frame& frame) {
     using Reduction = typename Kind::Reduction;
@@ -218,14 +218,14 @@ class FusedLoops {
     std::int64_t left = frame.columns;
     for (; left >= M::kColumns; left -= M::kColumns, places.go_on(1)) {
       places.template work<typename Kind::Fold>(&way, &s);
-      picking.add(s);
+      picking.add(s, M::kColumns);
+    }
+    if (left > 0) {
+      places.template work<typename Kind::Fold>(&way, &s);
+      picking.add(s, left);
     }
     const Count& count = Reduction::count_of(reduction, frame);
-    if (!picking.end(Reduction::index_of(count, 0), count.by_column)) return false;
-    if (left == 0) return true;
-    places.template work<typename Kind::Fold>(&way, &s);
-    take<Reduction>(frame, reduction, s, left);
-    return true;
+    return picking.end(Reduction::index_of(count, 0), count.by_column);
   }
 
   // Full strips of what adds up and has one weight, the short way. Goes on behind them, and says whether that was

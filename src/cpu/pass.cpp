@@ -2,6 +2,7 @@
 #include "cpu/pass.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "cpu/write_pass.hpp"
 #include "cpu/fuse_operand.hpp"
@@ -75,6 +76,16 @@ bool in_any_order(const Variant& variant, const Pass& pass) {
          std::none_of(pass.packed.begin(), pass.packed.end(), of_pairs);
 }
 
+// Components of squared distances that are worth a screen. It needs a bound, which a tile gives to the next ones or,
+// where there is a look at it, has itself.
+int fewest_of_screen(const Pass& pass, const Variant& variant, const TileKernel& kernel, std::int64_t sweep) {
+  const auto looks = [&](const PassOutput& o) {
+    return kernel.states[static_cast<int>(variant.outputs[o.number].red)].looks;
+  };
+  const bool bounded = sweep > pass.tiling.columns || std::all_of(pass.outputs.begin(), pass.outputs.end(), looks);
+  return bounded ? kCpuFewestOfScreen : std::numeric_limits<int>::max();
+}
+
 Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes,
                const OutputGroup& group, const Traversal& traversal, const std::vector<Ref>& asked) {
   Pass pass;
@@ -101,7 +112,7 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   const std::vector<int> fused = fused_into(variant.program, needed, count_reads(variant, needed, pass));
   Layout layout(plan, variant, needed, read_until(variant.program, fused), &pass);
   choose_output_modes(plan, variant, &layout, &needed, &pass);
-  const int fewest = asked.empty() ? kCpuFewestOfScreen : kFewestOfScreenInBoxes;
+  const int fewest = asked.empty() ? fewest_of_screen(pass, variant, kernel, sweep) : kFewestOfScreenInBoxes;
   emit(plan, variant, group, needed, kernel, fewest, fused, &layout, &pass);
   pass.in_any_order = in_any_order(variant, pass);
   for (const Ref& ref : asked) pass.asked.push_back(layout.operand(ref, Region::pair));

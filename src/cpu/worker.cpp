@@ -100,12 +100,6 @@ void TileWorker<T>::panel(std::int64_t column, std::int64_t end_column, T* to) {
   finish_panel(Space::sweep, padded, to);
 }
 
-template <class T>
-void TileWorker<T>::finish_panel(Space axis, std::int64_t padded, T* to) {
-  run_along(axis == Space::lane ? pass_.lane : pass_.sweep, axis, padded);
-  fill_panel(axis, padded, to);
-}
-
 // Of the columns from `column` on, the part that falls to one strip of this tile: a tile's numbers are too few for the
 // processor to see that they are read in order, and all at once they are more than it can wait for.
 template <class T>
@@ -137,28 +131,35 @@ void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t
   }
 }
 
+// What all strips of a tile have in common: where there are few columns, it takes longer to set out than a strip does.
 template <class T>
-void TileWorker<T>::run_strip(std::int64_t strip, std::int64_t row, std::int64_t column, std::int64_t columns) {
+Frame TileWorker<T>::frame_of(std::int64_t columns) {
   const Tiling& t = pass_.tiling;
   Frame frame{};
   frame.program = pass_.pairs.data();
   frame.operands = pass_.operands.data();
   for (int k = 0; k < kSpaces; ++k) frame.base[k] = spaces_[k];
-  frame.base[static_cast<int>(Space::lane_panel)] =
-      space(Space::lane_panel) + strip * t.strip_rows() * pass_.components[static_cast<int>(Space::lane_panel)];
   frame.advance[static_cast<int>(Space::sweep_panel)] =
       t.per_strip * pass_.components[static_cast<int>(Space::sweep_panel)];
   frame.advance[static_cast<int>(Space::pairs)] = t.per_strip * t.strip_rows();
   frame.columns = columns;
-  frame.states = lane_states(strip);
   frame.scratch = scratch_;
   frame.room = room_;
+  return frame;
+}
+
+template <class T>
+void TileWorker<T>::run_strip(Frame* frame, std::int64_t strip, std::int64_t row, std::int64_t column) {
+  frame->base[static_cast<int>(Space::lane_panel)] =
+      space(Space::lane_panel) +
+      strip * pass_.tiling.strip_rows() * pass_.components[static_cast<int>(Space::lane_panel)];
+  frame->states = lane_states(strip);
   const std::int64_t rows_of_matrix = job_.pass->lanes_along_i ? job_.lanes : job_.sweep;
   const Point at = job_.point(row, column);
-  frame.count[kAlongSweep] = {column + 1, 1, 0};
-  frame.count[kByPlace] = {at.i + at.j * rows_of_matrix + 1, pass_.lanes_along_i ? rows_of_matrix : 1,
-                           pass_.lanes_along_i ? 1 : rows_of_matrix};
-  pass_.run_pairs(frame);
+  frame->count[kAlongSweep] = {column + 1, 1, 0};
+  frame->count[kByPlace] = {at.i + at.j * rows_of_matrix + 1, pass_.lanes_along_i ? rows_of_matrix : 1,
+                            pass_.lanes_along_i ? 1 : rows_of_matrix};
+  pass_.run_pairs(*frame);
 }
 
 // Calls f with each state of lanes, and whose it is.
@@ -200,8 +201,9 @@ bool TileWorker<T>::looks_first(std::int64_t columns) const {
 template <class T>
 void TileWorker<T>::look(std::int64_t strips, std::int64_t first_row, std::int64_t column, std::int64_t columns) {
   each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_look(state); });
+  Frame frame = frame_of(columns);
   for (std::int64_t strip = 0; strip < strips; ++strip)
-    run_strip(strip, first_row + strip * pass_.tiling.strip_rows(), column, columns);
+    run_strip(&frame, strip, first_row + strip * pass_.tiling.strip_rows(), column);
   each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
 }
 
@@ -212,15 +214,16 @@ void TileWorker<T>::flush(const StatesFrom& states, std::int64_t rows, bool addi
   for (std::size_t p = 0; p < job_.shape->parts.size(); ++p) {
     const RowShape::Part& part = job_.shape->parts[p];
     if (part.kernel->adds != adding) continue;
-    for (std::int64_t row = 0; row < rows; row += t.lanes) {
-      const std::int64_t strip = row / t.strip_rows(), vector = row % t.strip_rows() / t.lanes;
-      const int count = static_cast<int>(std::min<std::int64_t>(t.lanes, rows - row));
-      char* state = lane_states(strip) + part.lane_state + vector * part.kernel->lane_bytes;
-      for (int c = 0; c < part.output->width; ++c, state += t.vectors * part.kernel->lane_bytes) {
-        part.kernel->flush(states.at(p, c, row), state, count);
-        if (adding) part.kernel->lane_restart(state);
+    std::int64_t row = 0;
+    for (std::int64_t strip = 0; row < rows; ++strip)
+      for (int vector = 0; vector < t.vectors && row < rows; ++vector, row += t.lanes) {
+        const int count = static_cast<int>(std::min<std::int64_t>(t.lanes, rows - row));
+        char* state = lane_states(strip) + part.lane_state + vector * part.kernel->lane_bytes;
+        for (int c = 0; c < part.output->width; ++c, state += t.vectors * part.kernel->lane_bytes) {
+          part.kernel->flush(states.at(p, c, row), state, count);
+          if (adding) part.kernel->lane_restart(state);
+        }
       }
-    }
   }
 }
 
@@ -273,12 +276,13 @@ void TileWorker<T>::tile(const Block& block, std::int64_t column, std::int64_t c
   const Tiling& t = pass_.tiling;
   const bool has_pairs = pass_.components[static_cast<int>(Space::pairs)] > 0;
   const std::int64_t of_column = std::max(pass_.components[static_cast<int>(Space::sweep_panel)], 1);
+  Frame frame = frame_of(columns);
   for (std::int64_t strip = 0; strip < block.strips; ++strip) {
     const std::int64_t row = block.rows.from + strip * t.strip_rows(),
                        here = std::min(t.strip_rows(), block.rows.to - row);
     if (has_pairs) pack_pairs(row, here, column, columns);
     if (expected.size() > 0) expect_share(expected.from, expected.to, strip, block.strips);
-    run_strip(strip, row, column, columns);
+    run_strip(&frame, strip, row, column);
     if (has_pairs) multiply(strip, columns);
     if (has_pairs) write_pairs(row, here, column, columns);
     if ((unseen_ += columns * of_column) >= kNumbersOfBeat) {
@@ -362,13 +366,6 @@ template <class T>
 void TileWorker<T>::begin_strip(const Index* names) {
   init_states(1);
   each_state(1, [&](const RowShape::Part& part, char* state) { part.kernel->lane_names(state, names); });
-}
-
-template <class T>
-void TileWorker<T>::fold_strip(const T* rows, const T* columns, std::int64_t count, std::int64_t number) {
-  spaces_[static_cast<int>(Space::lane_panel)] = const_cast<T*>(rows);
-  spaces_[static_cast<int>(Space::sweep_panel)] = const_cast<T*>(columns);
-  run_strip(0, 0, number, count);
 }
 
 template <class T>

@@ -48,7 +48,12 @@ class TileWorker {
   // `names`. A worker that folds strips folds no blocks.
   void begin_strip(const Index* names);
   // Columns of which the first is term `number`.
-  void fold_strip(const T* rows, const T* columns, std::int64_t count, std::int64_t number);
+  void fold_strip(const T* rows, const T* columns, std::int64_t count, std::int64_t number) {
+    spaces_[static_cast<int>(Space::lane_panel)] = const_cast<T*>(rows);
+    spaces_[static_cast<int>(Space::sweep_panel)] = const_cast<T*>(columns);
+    Frame frame = frame_of(count);
+    run_strip(&frame, 0, 0, number);
+  }
   // The same columns, looked at for a bound (red/list_bound.hpp), before any has been folded.
   void look_at_strip(const T* rows, const T* columns, std::int64_t count);
   bool looks() const;
@@ -73,12 +78,16 @@ class TileWorker {
   }
   void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded, std::int64_t place = 0);
   // From what has been packed.
-  void finish_panel(Space axis, std::int64_t padded, T* to);
+  void finish_panel(Space axis, std::int64_t padded, T* to) {
+    run_along(axis == Space::lane ? pass_.lane : pass_.sweep, axis, padded);
+    fill_panel(axis, padded, to);
+  }
   void expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip, std::int64_t strips);
   void run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded);
   void fill_panel(Space axis, std::int64_t count, T* to);
   void pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
-  void run_strip(std::int64_t strip, std::int64_t row, std::int64_t column, std::int64_t columns);
+  Frame frame_of(std::int64_t columns);
+  void run_strip(Frame* frame, std::int64_t strip, std::int64_t row, std::int64_t column);
   void init_states(std::int64_t strips);
   bool looks_first(std::int64_t columns) const;
   void look(std::int64_t strips, std::int64_t first_row, std::int64_t column, std::int64_t columns);
