@@ -152,12 +152,13 @@ kmeans_lazy <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) 
 }
 
 kmeans_of <- function(x, centers, iter.max, nstart, weights) {
-  if (is.matrix(centers)) return(lloyd(x, centers, iter.max, weights))
+  work <- lloyd_work(x, weights)
+  if (is.matrix(centers)) return(lloyd(work, centers, iter.max))
   k <- check_count(centers, "centers")
   distinct <- nrow(unique(x))
   if (k > distinct) abort("data", "`centers` is ", k, ", and `x` has ", counted(distinct, "distinct row"))
   found <- lapply(seq_len(check_count(nstart, "nstart")), function(start) {
-    lloyd(x, spread_centers(x, k, weights), iter.max, weights)
+    lloyd(work, spread_centers(x, k, weights), iter.max)
   })
   found[[which.min(vapply(found, `[[`, 0, "tot.withinss"))]]
 }
@@ -204,37 +205,42 @@ spread_centers <- function(x, k, weights) {
   x[chosen, , drop = FALSE]
 }
 
-lloyd <- function(x, centers, iter.max, weights) {
+weighted <- function(x, weights) if (is.null(weights)) x else weights * x
+
+# What all starts and all rounds have in common. To be added up by cluster, the numbers of a point lie together, and
+# behind them its mass.
+lloyd_work <- function(x, weights) {
+  list(x = x, weights = weights, massed = rbind(t(weighted(x, weights)), weights %or% 1, deparse.level = 0),
+       nearest = as.function(argmin(sqdist(Vi(x), Vj(dim = ncol(x), name = "centers")))))
+}
+
+lloyd <- function(work, centers, iter.max) {
   k <- nrow(centers)
-  points <- Vi(x)
-  mass <- weights %or% rep(1, nrow(x))
-  massed <- unname(cbind(if (is.null(weights)) x else mass * x, mass))  # its sums are those of points, and the mass
-  last <- ncol(massed)
+  last <- nrow(work$massed)
   before <- 0L
   begin_work("kmeans_lazy()", steps = iter.max)
   on.exit(end_work("kmeans_lazy()"))
   for (iter in seq_len(iter.max)) {
-    distances <- sqdist(points, Vj(unname(centers)))
-    cluster <- as.vector(argmin(distances))
-    sums <- sums_by(massed, cluster, k)
-    if (any(sums[, last] == 0)) {
-      cluster <- refill(cluster, as.vector(min(distances, index = "j")), k)
-      sums <- sums_by(massed, cluster, k)
+    cluster <- as.vector(work$nearest(unname(centers)))
+    sums <- sums_by(work$massed, cluster, k)
+    if (any(sums[last, ] == 0)) {
+      cluster <- refill(cluster, rowSums((work$x - centers[cluster, , drop = FALSE])^2), k)
+      sums <- sums_by(work$massed, cluster, k)
     }
     step_work("kmeans_lazy()")
     settled <- identical(cluster, before)
     if (settled) break
     before <- cluster
-    centers <- sums[, -last, drop = FALSE] / sums[, last]
+    centers <- t(sums[-last, , drop = FALSE]) / sums[last, ]
   }
   if (!settled) {
     warn("convergence", "k-means has not converged in ", counted(iter.max, "iteration"), "; raise `iter.max`")
   }
-  as_kmeans(x, cluster, centers, mass, if (settled) iter else iter + 1L)
+  as_kmeans(work, cluster, centers, sums[last, ], if (settled) iter else iter + 1L)
 }
 
 nearest_center <- function(x, centers) as.vector(argmin(sqdist(Vi(strip_term(x)), Vj(unname(centers)))))
-sums_by <- function(values, cluster, k) index_add(matrix(0, k, ncol(values)), cluster, values)
+sums_by <- function(values, cluster, k) index_add(matrix(0, nrow(values), k), cluster, values, dim = 2)
 
 # A cluster without points takes the one that is farthest from its centre.
 refill <- function(cluster, far, k) {
@@ -249,15 +255,17 @@ refill <- function(cluster, far, k) {
   cluster
 }
 
-as_kmeans <- function(x, cluster, centers, mass, iter) {
+# Centres are means of their clusters: what lies between these and within them adds up.
+as_kmeans <- function(work, cluster, centers, mass, iter) {
   k <- nrow(centers)
-  dimnames(centers) <- list(seq_len(k), colnames(x))
-  off <- rowSums((x - centers[cluster, , drop = FALSE])^2)
-  within <- as.vector(sums_by(matrix(mass * off), cluster, k))
-  total <- sum(mass * rowSums(t(t(x) - colSums(mass * x) / sum(mass))^2))
+  off <- rowSums((work$x - centers[cluster, , drop = FALSE])^2)
+  within <- index_add(numeric(k), cluster, weighted(off, work$weights))
+  middle <- colSums(mass * centers) / sum(mass)
+  between <- sum(mass * colSums((t(centers) - middle)^2))
+  dimnames(centers) <- list(seq_len(k), colnames(work$x))
   structure(
-    list(cluster = stats::setNames(cluster, rownames(x)), centers = centers, totss = total, withinss = within,
-         tot.withinss = sum(within), betweenss = total - sum(within), size = tabulate(cluster, k), iter = iter,
+    list(cluster = stats::setNames(cluster, rownames(work$x)), centers = centers, totss = sum(within) + between,
+         withinss = within, tot.withinss = sum(within), betweenss = between, size = tabulate(cluster, k), iter = iter,
          ifault = NULL),
     class = c("kmeans_lazy", "kmeans")
   )
