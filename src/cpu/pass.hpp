@@ -20,8 +20,8 @@ struct Tiling {
   std::int64_t strip() const { return strip_rows() * per_strip; }
 };
 
-// Columns of a task, where there are too few blocks of rows to deal out: all, or whole tiles of them. By the sizes alone,
-// so that no number of threads changes a bit. `told`: so many as a schedule says; 0: as many as leave tasks enough.
+// Columns of a task: all, or where there are too few blocks of rows to deal out whole tiles of them. By the sizes
+// alone, so that no number of threads changes a bit. `told`: what a schedule says; 0: as many as leave tasks enough.
 std::int64_t chunk_columns(const Tiling& t, std::int64_t lanes, std::int64_t sweep, std::int64_t told);
 
 // A variable packed into a space, its first component at place `component`.

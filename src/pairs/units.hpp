@@ -1,4 +1,5 @@
-// How pairs are dealt out: a list of units, by sizes, spans and tiles alone, so that no number of threads changes a bit.
+// How pairs are dealt out: a list of units, by sizes, spans and tiles alone, so that no number of threads changes a
+// bit.
 #pragma once
 #include <cstdint>
 #include <vector>
