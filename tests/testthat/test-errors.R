@@ -271,7 +271,7 @@ test_that("arrays, logicals and matrices that would be misread are refused", {
 })
 
 test_that("damaged objects are internal failures, not crashes", {
-  broken <- K
+  broken <- exp(K)  # of which nothing is kept yet
   broken <- unclass(broken)
   broken$formula$op <- "Nonsense"
   class(broken) <- "lazy_tensor"
