@@ -36,11 +36,11 @@ void forget_data(SEXP pointer) {
   R_ClearExternalPtr(pointer);
 }
 
-// Only for data that are the operand's own, and long enough to be worth it. The pointer holds the vector that it was
-// made for: where the operand has been given another since, nothing that was kept is true any more. It holds it by a
-// weak reference, which is not saved: the numbers would be, a second time. The reference is to a pointer that protects
-// the vector, since R makes it one to a copy of what somebody else refers to. A pointer that has been saved and loaded
-// is empty.
+// Copies are kept only of data that are the operand's own, and long enough to be worth it. The external pointer knows
+// the vector that it was made for: once the operand has another vector, its copy is stale. The way there is weak
+// reference -> pointer -> vector. A weak reference, because it is not saved with the operand, so the numbers are not
+// saved twice; a pointer between, because R_MakeWeakRef duplicates a shared value, so the vector cannot be its value
+// itself. An external pointer that was saved and loaded is empty.
 bool was_made_for(SEXP pointer, SEXP data) {
   const SEXP holder = R_WeakRefValue(R_ExternalPtrProtected(pointer));
   return TYPEOF(holder) == EXTPTRSXP && R_ExternalPtrProtected(holder) == data;

@@ -117,7 +117,7 @@ SEXP r_dress(SEXP x, Rcpp::List marks) {
   return x;
 }
 
-// All that work before this call was put to the device has been done after it.
+// Blocks until all work queued on the device has finished.
 // [[Rcpp::export(rng = false)]]
 void r_wait_there(SEXP x) {
   kernweave::on_device_of(x, [](kernweave::OnDevice& here) { here.gpu().wait(); });

@@ -68,7 +68,7 @@ class FusedLoops {
     }
   };
 
-  // A last call whose short way tells where it will not do takes it, and so do such calls before.
+  // Use the fast version of all calls if the last one can report that it was invalid.
   template <class... Calls>
   static constexpr bool last_tells() {
     bool tells = false;
@@ -252,9 +252,10 @@ class FusedLoops {
     some.columns = least(end * M::kColumns, frame.columns) - first * M::kColumns;
     Steps<T>::run(some);
   }
-  // So many strips are looked at together: a look takes as long as half a strip of the shortest terms; where it says
-  // no, they have been worked on in vain. One alone is looked at first where a scale may have to be found. Where looks
-  // say no again and again, twice as many strips as before run as steps: scales may rise all the time.
+  // Validity is checked once per 8 strips, since a check takes as long as half a strip of the shortest terms. After a
+  // failure they are redone step by step, and the next check is of one strip alone. Each further failure doubles the
+  // number of strips that run as steps (back-off): the maximum of a logsumexp may keep rising. A reduction that has a
+  // scale to find begins with a check of one strip.
   static constexpr std::int64_t kTogether = 8;
   static KW_FN std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
   static KW_FN std::int64_t most(std::int64_t a, std::int64_t b) { return a < b ? b : a; }

@@ -49,8 +49,7 @@ struct PassOutput {
   int values = -1;      // the component of `pairs` where its values stand
   int weights = -1;     // the same of its weights, where these are pairs too; if multiplied, of the sweep's panel
   int difference = -1;  // the step that makes its weights, where the fold does so instead
-  bool turned = false;  // is the lanes' vector what that subtracts? The fold subtracts the number instead, and its sums
-                        // have the other sign
+  bool turned = false;  // the weight is y - x, but the fold computes x - y: negate the result when it is written
 };
 
 // Pass: what is computed in one sweep over all pairs, with lanes along i or along j.

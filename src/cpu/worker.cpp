@@ -100,8 +100,8 @@ void TileWorker<T>::panel(std::int64_t column, std::int64_t end_column, T* to) {
   finish_panel(Space::sweep, padded, to);
 }
 
-// Of the columns from `column` on, the part that falls to one strip of this tile: a tile's numbers are too few for the
-// processor to see that they are read in order, and all at once they are more than it can wait for.
+// Software prefetch of the next tile's columns, which begin at `column`, one share a strip of this tile: a tile is too
+// short for the hardware prefetcher, and a whole one at once stalls.
 template <class T>
 void TileWorker<T>::expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip,
                                  std::int64_t strips) {

@@ -200,8 +200,8 @@ void Execution::agree_on_device() {
   first_->reconsider();
 }
 
-// Of restricted pairs: rectangles, each by itself, or what a formula leaves of rectangles, whose plan then runs for all
-// pairs of these, if its numbers are those that full spans have.
+// Boxes need full rectangles. With a condition on pairs, the masked plan runs over the enclosing rectangles, if both
+// plans have the same precision.
 void Execution::allow_boxes() {
   first_->boxes = !pairs_.map || pairs_.map->rectangles() ? settings_.boxes : Boxes::none;
   if (!partial_) return;

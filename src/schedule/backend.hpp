@@ -34,12 +34,12 @@ struct Result {
 class Executable;
 struct Task;
 
-// Of restricted pairs: which exist, and what runs those of partial spans, by which outputs get their neutral element
-// where a pair is not there.
+// Restricted pairs: which exist, and how those in partial spans are computed.
 struct Restriction {
   ExistingPairs pairs{};
-  std::shared_ptr<Executable> partial{};  // null where no span is partial
-  const Task* task = nullptr;             // of that
+  std::shared_ptr<Executable> partial{};  // for partial spans: masked pairs yield the reduction's neutral element; null
+                                          // where no span is partial
+  const Task* task = nullptr;             // the task of `partial`
 };
 
 // What one run needs. Data are in the order of plan.variables (none for counters).

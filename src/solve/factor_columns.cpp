@@ -16,8 +16,8 @@ constexpr double kShareOfMemory = 0.5;         // that is free on a device, for 
 constexpr Index kRowsOfBlock = 32;             // of a landmarks' factor that are solved with at once
 constexpr double kVarianceOfRounding = 1e-14;  // of a point's variance, is rounding
 
-// The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. A point that lies where
-// one before it does has nothing left to say: it is left out. False where S is not positive definite.
+// The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. Duplicate points are
+// skipped: given the points before them, their variance is zero. False where S is not positive definite.
 bool last_column(Block* s, double* u, Index slots) {
   const Index n = s->rows();
   std::vector<bool> out(static_cast<std::size_t>(n), false);
