@@ -38,15 +38,15 @@ Rcpp::IntegerVector order_to_r(const Numbers& order) {
   return out;
 }
 
-Rcpp::List near_to_r(const std::vector<far::NearRectangle>& near) {
+Rcpp::List near_to_r(const std::vector<Rectangle>& near) {
   const auto n = static_cast<R_xlen_t>(near.size());
   Rcpp::NumericVector i_from(n), i_to(n), j_from(n), j_to(n);
   for (R_xlen_t k = 0; k < n; ++k) {
-    const far::NearRectangle& r = near[static_cast<std::size_t>(k)];
-    i_from[k] = r.row + 1;
-    i_to[k] = r.row_end;
-    j_from[k] = r.column + 1;
-    j_to[k] = r.column_end;
+    const Rectangle& r = near[static_cast<std::size_t>(k)];
+    i_from[k] = static_cast<double>(r.rows.from + 1);
+    i_to[k] = static_cast<double>(r.rows.to);
+    j_from[k] = static_cast<double>(r.columns.from + 1);
+    j_to[k] = static_cast<double>(r.columns.to);
   }
   return Rcpp::List::create(Rcpp::_["i_from"] = i_from, Rcpp::_["i_to"] = i_to, Rcpp::_["j_from"] = j_from,
                             Rcpp::_["j_to"] = j_to);

@@ -9,19 +9,18 @@
 #include "arrays/key_codes.hpp"
 #include "arrays/nearly_order.hpp"
 #include "arrays/word_sort.hpp"
+#include "base/range.hpp"
 
 namespace kernweave::arrays {
 namespace {
 
-// Where the words of a range lie: nowhere yet, or in one of two buffers.
+// Where the words of some rows lie: nowhere yet, or in one of two buffers.
 enum class Where { keys, first, second };
 
-struct Range {
-  std::int64_t begin, end;
+struct Bucket : Range {
   int level = 0, bits = 0;  // the low bits of the level's limb that are not the same in all its words
   Where where = Where::keys;
   bool stale = false;  // the words hold the limb of the level before
-  std::int64_t size() const { return end - begin; }
 };
 
 constexpr std::int64_t kRowsOfBlock = 2048, kRowsTogether = std::int64_t{1} << 17, kBatch = std::int64_t{1} << 15;
@@ -38,7 +37,7 @@ class Sorter {
     if (cuts.empty()) whole();
     for (std::size_t s = 1; s < cuts.size(); ++s) add({cuts[s - 1], cuts[s], 0, keys_.bits(0)});
     while (!large_.empty()) {
-      const Range next = large_.back();
+      const Bucket next = large_.back();
       large_.pop_back();
       split(next);
     }
@@ -47,14 +46,14 @@ class Sorter {
 
  private:
   // Those that would keep one thread busy while the others wait are split by all of them.
-  void add(Range range) {
-    if (range.size() == 0) return;
-    if (range.bits == 0 && range.level + 1 < keys_.levels()) {
-      range.bits = keys_.bits(++range.level);
-      range.stale = true;
+  void add(Bucket bucket) {
+    if (bucket.size() == 0) return;
+    if (bucket.bits == 0 && bucket.level + 1 < keys_.levels()) {
+      bucket.bits = keys_.bits(++bucket.level);
+      bucket.stale = true;
     }
-    const bool large = range.size() > std::max(kRowsTogether, keys_.rows() / 16);
-    (large && range.bits > 0 ? large_ : small_).push_back(range);
+    const bool large = bucket.size() > std::max(kRowsTogether, keys_.rows() / 16);
+    (large && bucket.bits > 0 ? large_ : small_).push_back(bucket);
   }
 
   void whole() {
@@ -101,41 +100,41 @@ class Sorter {
 
   std::uint64_t* words_of(Where where) { return (where == Where::second ? second_ : first_).get(); }
 
-  // The words of rows begin + [from, from + count) of a range; `block` is for those that lie nowhere yet.
-  const std::uint64_t* load(const Range& range, std::int64_t from, std::int64_t count, std::uint64_t* block) {
-    const std::int64_t at = range.begin + from;
-    if (range.where == Where::keys) {
-      keys_.fill(range.level, at, count, block);
+  // The words of rows from + [first, first + count) of a bucket; `block` is for those that lie nowhere yet.
+  const std::uint64_t* load(const Bucket& bucket, std::int64_t first, std::int64_t count, std::uint64_t* block) {
+    const std::int64_t at = bucket.from + first;
+    if (bucket.where == Where::keys) {
+      keys_.fill(bucket.level, at, count, block);
       return block;
     }
-    std::uint64_t* const words = words_of(range.where) + at;
-    if (!range.stale) return words;
+    std::uint64_t* const words = words_of(bucket.where) + at;
+    if (!bucket.stale) return words;
     std::copy(words, words + count, block);
-    keys_.refill(range.level, count, block);
+    keys_.refill(bucket.level, count, block);
     return block;
   }
 
   template <class Take>
-  void each_block(const Range& range, std::int64_t piece, std::int64_t size, const Heartbeat& beat, Take take) {
+  void each_block(const Bucket& bucket, std::int64_t piece, std::int64_t size, const Heartbeat& beat, Take take) {
     std::uint64_t block[kRowsOfBlock];
-    const std::int64_t end = std::min(range.size(), (piece + 1) * size);
+    const std::int64_t end = std::min(bucket.size(), (piece + 1) * size);
     for (std::int64_t from = piece * size; from < end; from += kRowsOfBlock) {
       const std::int64_t count = std::min(kRowsOfBlock, end - from);
-      take(load(range, from, count, block), count);
+      take(load(bucket, from, count, block), count);
     }
     beat();
   }
 
   // Words that lie somewhere have bits in common by what they were split by: only those that differ are gone through.
-  int differing_bits(const Range& range) {
-    if (range.where == Where::keys) return range.bits;
+  int differing_bits(const Bucket& bucket) {
+    if (bucket.where == Where::keys) return bucket.bits;
     std::uint64_t block[1];
-    const std::uint64_t first = *load(range, 0, 1, block);
-    const std::int64_t size = piece_size(range), pieces = (range.size() + size - 1) / size;
+    const std::uint64_t first = *load(bucket, 0, 1, block);
+    const std::int64_t size = piece_size(bucket), pieces = (bucket.size() + size - 1) / size;
     std::vector<std::uint64_t> found(pieces);
     share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
       std::uint64_t differ = 0;
-      each_block(range, piece, size, beat, [&](const std::uint64_t* words, std::int64_t count) {
+      each_block(bucket, piece, size, beat, [&](const std::uint64_t* words, std::int64_t count) {
         for (std::int64_t k = 0; k < count; ++k) differ |= words[k] ^ first;
       });
       found[piece] = differ;
@@ -145,33 +144,34 @@ class Sorter {
     return length_in_bits(differ >> keys_.index_bits());
   }
 
-  std::int64_t piece_size(const Range& range) const {
+  std::int64_t piece_size(const Bucket& bucket) const {
     const std::int64_t pieces = std::min(64, 8 * task_.workers.threads);
-    return std::max(kRowsTogether, (range.size() + pieces - 1) / pieces);
+    return std::max(kRowsTogether, (bucket.size() + pieces - 1) / pieces);
   }
 
   // One digit, by all threads: pieces count, then each knows where its words go.
-  void split(Range range) {
-    range.bits = differing_bits(range);
-    if (range.bits == 0) return add(range);
-    if (range.where == Where::keys && range.bits <= kCounted && keys_.columns().size() == 1) return count_codes(range);
-    const int digit = digit_for(range.size(), range.bits), down = keys_.index_bits() + range.bits - digit;
+  void split(Bucket bucket) {
+    bucket.bits = differing_bits(bucket);
+    if (bucket.bits == 0) return add(bucket);
+    const bool one_column = keys_.columns().size() == 1;
+    if (bucket.where == Where::keys && bucket.bits <= kCounted && one_column) return count_codes(bucket);
+    const int digit = digit_for(bucket.size(), bucket.bits), down = keys_.index_bits() + bucket.bits - digit;
     const std::int64_t bins = std::int64_t{1} << digit, mask = bins - 1;
-    const std::int64_t size = piece_size(range), pieces = (range.size() + size - 1) / size;
+    const std::int64_t size = piece_size(bucket), pieces = (bucket.size() + size - 1) / size;
     std::vector<std::int64_t> next(pieces * bins);
     share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
       std::int64_t* const counts = &next[piece * bins];
-      each_block(range, piece, size, beat, [&](const std::uint64_t* words, std::int64_t count) {
+      each_block(bucket, piece, size, beat, [&](const std::uint64_t* words, std::int64_t count) {
         for (std::int64_t k = 0; k < count; ++k) ++counts[words[k] >> down & mask];
       });
     });
-    const std::vector<std::int64_t> starts = turn_into_places(range, bins, pieces, &next);
-    const bool last = range.bits == digit && range.level + 1 == keys_.levels();
-    const Where target = range.where == Where::first ? Where::second : Where::first;
+    const std::vector<std::int64_t> starts = turn_into_places(bucket, bins, pieces, &next);
+    const bool last = bucket.bits == digit && bucket.level + 1 == keys_.levels();
+    const Where target = bucket.where == Where::first ? Where::second : Where::first;
     share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
       std::int64_t* const to = &next[piece * bins];
       std::uint64_t* const moved = words_of(target);
-      each_block(range, piece, size, beat, [&](const std::uint64_t* words, std::int64_t count) {
+      each_block(bucket, piece, size, beat, [&](const std::uint64_t* words, std::int64_t count) {
         if (last)
           for (std::int64_t k = 0; k < count; ++k) out_.put(to[words[k] >> down & mask]++, words[k]);
         else
@@ -180,14 +180,14 @@ class Sorter {
     });
     if (last) return out_.mark(starts);
     for (std::int64_t bin = 0; bin < bins; ++bin)
-      add({starts[bin], starts[bin + 1], range.level, range.bits - digit, target});
+      add({starts[bin], starts[bin + 1], bucket.level, bucket.bits - digit, target});
   }
 
   // Counts of every piece become the places of its first words; where the words of all pieces begin.
-  static std::vector<std::int64_t> turn_into_places(const Range& range, std::int64_t bins, std::int64_t pieces,
+  static std::vector<std::int64_t> turn_into_places(const Bucket& bucket, std::int64_t bins, std::int64_t pieces,
                                                     std::vector<std::int64_t>* next) {
-    std::vector<std::int64_t> starts(bins + 1, range.end);
-    std::int64_t at = range.begin;
+    std::vector<std::int64_t> starts(bins + 1, bucket.to);
+    std::int64_t at = bucket.from;
     for (std::int64_t bin = 0; bin < bins; ++bin) {
       starts[bin] = at;
       for (std::int64_t piece = 0; piece < pieces; ++piece) at += std::exchange((*next)[piece * bins + bin], at);
@@ -196,14 +196,14 @@ class Sorter {
   }
 
   // Codes of one column that are few: rows are dealt out without words.
-  void count_codes(const Range& range) {
-    const std::int64_t bins = std::int64_t{1} << range.bits, size = piece_size(range);
-    const std::int64_t pieces = (range.size() + size - 1) / size;
+  void count_codes(const Bucket& bucket) {
+    const std::int64_t bins = std::int64_t{1} << bucket.bits, size = piece_size(bucket);
+    const std::int64_t pieces = (bucket.size() + size - 1) / size;
     std::vector<std::int64_t> next(pieces * bins), starts;
     const auto each_code = [&](auto take) {
       share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
         beat();
-        const std::int64_t first = range.begin + piece * size, last = std::min(range.end, first + size);
+        const std::int64_t first = bucket.from + piece * size, last = std::min(bucket.to, first + size);
         std::int64_t* const own = &next[piece * bins];
         with_codes(keys_.columns()[0], [=](const auto& code, const void*) {
           for (std::int64_t row = first; row < last; ++row) take(own, code(row), row);
@@ -211,7 +211,7 @@ class Sorter {
       });
     };
     each_code([](std::int64_t* counts, std::uint64_t code, std::int64_t) { ++counts[code]; });
-    starts = turn_into_places(range, bins, pieces, &next);
+    starts = turn_into_places(bucket, bins, pieces, &next);
     Number* const order = out_.order;
     each_code([order](std::int64_t* to, std::uint64_t code, std::int64_t row) {
       order[to[code]++] = static_cast<Number>(row + 1);
@@ -235,19 +235,19 @@ class Sorter {
               });
   }
 
-  void sort_small(const Range& range, WordSorter<Number>* worker) {
-    std::uint64_t* const words = words_of(range.where) + range.begin;
-    if (range.where == Where::keys) keys_.fill(range.level, range.begin, range.size(), words);
-    if (range.stale) keys_.refill(range.level, range.size(), words);
-    std::uint64_t* const other = words_of(range.where == Where::second ? Where::first : Where::second) + range.begin;
-    worker->sort(range.level, {words, other, range.size(), range.begin}, range.bits);
+  void sort_small(const Bucket& bucket, WordSorter<Number>* worker) {
+    std::uint64_t* const words = words_of(bucket.where) + bucket.from;
+    if (bucket.where == Where::keys) keys_.fill(bucket.level, bucket.from, bucket.size(), words);
+    if (bucket.stale) keys_.refill(bucket.level, bucket.size(), words);
+    std::uint64_t* const other = words_of(bucket.where == Where::second ? Where::first : Where::second) + bucket.from;
+    worker->sort(bucket.level, {words, other, bucket.size(), bucket.from}, bucket.bits);
   }
 
   const Keys& keys_;
   const OrderTask& task_;
   OrderOut<Number> out_;
   Buffer<std::uint64_t> first_, second_;
-  std::vector<Range> large_, small_;
+  std::vector<Bucket> large_, small_;
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ void Inputs::count(Needs* needs) const {
   }
 }
 
-void Inputs::place(const Span& lanes, const Span& sweep, bool whole) {
+void Inputs::place(const Range& lanes, const Range& sweep, bool whole) {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_.data[v];
     if (!view.data && !view.kept) continue;
@@ -91,7 +91,7 @@ void Inputs::place(const Span& lanes, const Span& sweep, bool whole) {
 }
 
 // Uploads rows of some columns. The pointer is to where row 0 of column 0 would be, so kernels count from the first.
-void Inputs::bring(std::size_t v, const Span& rows, const Span& columns) {
+void Inputs::bring(std::size_t v, const Range& rows, const Range& columns) {
   Loaded& loaded = loaded_[v];
   if (loaded.rows == rows && loaded.columns == columns) return;
   const View& view = task_.data[v];
@@ -117,7 +117,7 @@ void Inputs::bring(std::size_t v, const Span& rows, const Span& columns) {
 }
 
 // The same of a sparse matrix, with its zeros, some columns at a time: as many as the staging memory would hold.
-void Inputs::send_sparse(const View& view, const Span& rows, const Span& columns, device::Pointer to) {
+void Inputs::send_sparse(const View& view, const Range& rows, const Range& columns, device::Pointer to) {
   const std::int64_t together =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(device::Device::kStagingBytes / sizeof(double)) /
                                     std::max<std::int64_t>(1, rows.size()));

@@ -32,7 +32,7 @@ class Inputs {
   // Adds the bytes that they take.
   void count(Needs* needs) const;
   // Uploads what a window needs and the device lacks. `whole`: there is room for all.
-  void place(const Span& lanes, const Span& sweep, bool whole);
+  void place(const Range& lanes, const Range& sweep, bool whole);
 
   std::vector<gpu::Data> data;
 
@@ -42,13 +42,13 @@ class Inputs {
   struct Loaded {
     Reach reach;
     device::Block block;
-    Span rows{-1, -1}, columns{-1, -1};
+    Range rows{-1, -1}, columns{-1, -1};
   };
 
   Reach reach_of(int variable) const;
   bool stays(std::size_t v) const;
-  void bring(std::size_t v, const Span& rows, const Span& columns);
-  void send_sparse(const View& view, const Span& rows, const Span& columns, device::Pointer to);
+  void bring(std::size_t v, const Range& rows, const Range& columns);
+  void send_sparse(const View& view, const Range& rows, const Range& columns, device::Pointer to);
 
   const Pass& pass_;
   const Task& task_;

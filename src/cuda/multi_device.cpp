@@ -14,9 +14,9 @@ namespace {
 
 using Jobs = std::vector<std::unique_ptr<PassRun>>;
 
-std::vector<Span> rows_of_devices(const Pass& pass, const Span& rows, std::size_t devices) {
+std::vector<Range> rows_of_devices(const Pass& pass, const Range& rows, std::size_t devices) {
   const std::int64_t blocks = ceiling(rows.size(), pass.shape.block_rows);
-  return spans(rows, ceiling(blocks, static_cast<std::int64_t>(devices)) * pass.shape.block_rows);
+  return pieces(rows, ceiling(blocks, static_cast<std::int64_t>(devices)) * pass.shape.block_rows);
 }
 
 void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& poll) {
@@ -35,8 +35,8 @@ void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& pol
 
 }  // namespace
 
-bool run_pass(const ReadyPass& ready, const Task& task, const Span& all, Room room) {
-  const std::vector<Span> rows = rows_of_devices(ready.pass, all, ready.devices.size());
+bool run_pass(const ReadyPass& ready, const Task& task, const Range& all, Room room) {
+  const std::vector<Range> rows = rows_of_devices(ready.pass, all, ready.devices.size());
   Jobs jobs;
   try {
     for (std::size_t k = 0; k < rows.size(); ++k) {

@@ -40,8 +40,8 @@ void Outputs::place(const InWindow& window) {
     const Output& o = output(k);
     Memory& memory = memory_[k];
     const bool all = stays(result(k));
-    memory.rows = o.keep == Keep::none ? Span{0, 1} : all ? Span{0, all_.lanes} : window.lanes;
-    memory.columns = o.keep != Keep::both ? Span{0, 1} : all ? Span{0, all_.sweep} : window.sweep;
+    memory.rows = o.keep == Keep::none ? Range{0, 1} : all ? Range{0, all_.lanes} : window.lanes;
+    memory.columns = o.keep != Keep::both ? Range{0, 1} : all ? Range{0, all_.sweep} : window.sweep;
     targets[k].rows = memory.rows.size();
     targets[k].stride = targets[k].rows * memory.columns.size();
     place_results(o, result(k), &memory, &targets[k]);
@@ -94,7 +94,7 @@ void Outputs::fetch(Keep keep) {
 // Downloads in pieces, each as long as numbers lie together at both ends.
 void Outputs::fetch_from(const device::Block& block, std::int64_t bytes, char* host, std::size_t k) {
   const Output& o = output(k);
-  const Span &rows = memory_[k].rows, &columns = memory_[k].columns;
+  const Range &rows = memory_[k].rows, &columns = memory_[k].columns;
   const std::int64_t all_rows = o.keep == Keep::none ? 1 : all_.lanes,
                      all_columns = o.keep == Keep::both ? all_.sweep : 1;
   const std::int64_t planes = o.width * o.places, in_plane = rows.size() * columns.size();

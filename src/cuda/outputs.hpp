@@ -12,7 +12,7 @@ namespace cuda {
 
 // Points of a window, and how many of their states wait to be merged.
 struct InWindow {
-  Span lanes, sweep;
+  Range lanes, sweep;
   std::int64_t waiting_rows, waiting_parts;  // states that wait to be merged: of so many rows, so many of each
   std::int64_t blocks_of_launch;             // where both axes are folded, states of a launch's threads come together
 };
@@ -40,7 +40,7 @@ class Outputs {
   // Memory of an output.
   struct Memory {
     device::Block values, numbers, states, merged;
-    Span rows, columns;  // of the results that are in it
+    Range rows, columns;  // of the results that are in it
   };
 
   const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.group.outputs[k]]; }

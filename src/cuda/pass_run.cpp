@@ -41,7 +41,7 @@ ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices,
   return made;
 }
 
-PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Span& rows)
+PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows)
     : pass_(ready.pass),
       code_(ready.code),
       device_(*ready.devices[which]),
@@ -67,8 +67,8 @@ void PassRun::begin(Room room, const std::function<void(double)>& poll) {
 void PassRun::run(Room room, const std::function<void(double)>& poll) {
   begin(room, poll);
   place_numbers();
-  for (const Span& lanes : spans(rows_, windows_.lanes)) {
-    for (const Span& sweep : spans({0, all_.sweep}, windows_.sweep)) {
+  for (const Range& lanes : pieces(rows_, windows_.lanes)) {
+    for (const Range& sweep : pieces({0, all_.sweep}, windows_.sweep)) {
       enter(lanes, sweep);
       sweep_window();
       outputs_.fetch(Keep::both);
@@ -101,15 +101,15 @@ void PassRun::finish(const std::vector<std::unique_ptr<PassRun>>& all) {
 
 // --- memory -----------------------------------------------------------------------------------------------
 
-// A span padded to whole strips and tiles, which kernels read without asking (kernweave/gpu/sweep.hpp).
+// A range padded to whole strips and tiles, which kernels read without asking (kernweave/gpu/sweep.hpp).
 // Spans of restricted pairs begin anywhere, so that the last strip reads further.
-Span PassRun::padded(const Span& s) const {
+Range PassRun::padded(const Range& s) const {
   return {s.from, (ceiling(s.to, pass_.shape.padding) + (pass_.units ? 1 : 0)) * pass_.shape.padding};
 }
-Span PassRun::padded_rows(const Span& s) const { return {s.from, rows_of(blocks_of(s.to))}; }
+Range PassRun::padded_rows(const Range& s) const { return {s.from, rows_of(blocks_of(s.to))}; }
 
 // Threads that pack the weights of some columns: one for each weight of a tile.
-Span PassRun::weights(const Span& columns) const {
+Range PassRun::weights(const Range& columns) const {
   const std::int64_t width = pass_.wide.padded_width(), tile = pass_.shape.padding;
   return {columns.from / tile * width, columns.to / tile * width};
 }
@@ -121,15 +121,15 @@ double PassRun::budget(const Needs& needs, Room room) const {
   return std::min(limit_, kGpuUsableShare * static_cast<double>(device_.free_memory()));
 }
 
-// Room for the points of a span. The pointer is to where the first of all points would lie.
+// Room for the points of a range. The pointer is to where the first of all points would lie.
 template <class T>
-T* PassRun::room_for(device::Block* block, const Span& points, std::int64_t bytes_each, const char* what) {
+T* PassRun::room_for(device::Block* block, const Range& points, std::int64_t bytes_each, const char* what) {
   device_.make_room(block, static_cast<std::size_t>(points.size() * bytes_each), what);
   return device::address<T>(block->at() - static_cast<device::Pointer>(points.from * bytes_each));
 }
 
 // The same for all of a panel's numbers, which lie point by point or component by component.
-void* PassRun::room_for_panel(device::Block* block, const Span& points, const Panel& panel, bool by_points) {
+void* PassRun::room_for_panel(device::Block* block, const Range& points, const Panel& panel, bool by_points) {
   const std::int64_t bytes = pass_.number_bytes(), of_point = panel.total * bytes;
   device_.make_room(block, static_cast<std::size_t>(points.size() * of_point), kOfOneAxis);
   return device::address<void>(block->at() -
@@ -154,7 +154,7 @@ void PassRun::place_numbers() {
 // --- windows ----------------------------------------------------------------------------------------------
 
 // Makes the window ready; what the last one had of it stays.
-void PassRun::enter(const Span& lanes, const Span& sweep) {
+void PassRun::enter(const Range& lanes, const Range& sweep) {
   const bool first = lanes_.from < 0, new_lanes = !(lanes_ == lanes), new_sweep = !(sweep_ == sweep);
   lanes_ = lanes;
   sweep_ = sweep;
@@ -177,7 +177,7 @@ void PassRun::enter(const Span& lanes, const Span& sweep) {
   if (new_lanes) compute_rows(lanes);
 }
 
-void PassRun::place_rows(const Span& lanes) {
+void PassRun::place_rows(const Range& lanes) {
   head_.rows_held = lanes.size();
   if (pass_.stores_rows()) head_.rows = room_for_panel(&row_numbers_, lanes, pass_.lanes, pass_.nearest);
   if (!pass_.product.any()) return;
@@ -187,8 +187,8 @@ void PassRun::place_rows(const Span& lanes) {
   if (pass_.nearest) head_.row_squares = room_for<float>(&row_squares_, padded_rows(lanes), sizeof(float), kOfOneAxis);
 }
 
-void PassRun::place_columns(const Span& sweep) {
-  const Span all = padded(sweep);
+void PassRun::place_columns(const Range& sweep) {
+  const Range all = padded(sweep);
   head_.columns = room_for_panel(&columns_, all, pass_.sweep, !pass_.interpreted());
   if (pass_.product.any()) {
     head_.column_halves = room_for<void>(&column_halves_, all, pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
@@ -209,13 +209,13 @@ void PassRun::place_script() {
   script_.column_stride = padded(sweep_).size();
 }
 
-void PassRun::compute_rows(const Span& lanes) {
+void PassRun::compute_rows(const Range& lanes) {
   if (pass_.stores_rows()) launch_points("rows", lanes);
   if (pass_.product.any()) launch_points("packed_rows", padded_rows(lanes));
 }
 
-void PassRun::compute_columns(const Span& sweep) {
-  const Span all = padded(sweep);
+void PassRun::compute_columns(const Range& sweep) {
+  const Range all = padded(sweep);
   launch_points("columns", all);
   if (pass_.product.any()) launch_points("packed_columns", all);
   if (pass_.wide.any()) launch_points("packed_weights", weights(all));
@@ -249,7 +249,7 @@ void PassRun::launch(const char* name, std::int64_t blocks, std::int64_t splits,
                  static_cast<unsigned>(weight_blocks), threads, static_cast<unsigned>(shared_bytes), arguments());
 }
 
-void PassRun::launch_points(const char* name, const Span& points, std::int64_t times) {
+void PassRun::launch_points(const char* name, const Range& points, std::int64_t times) {
   head_.from = points.from;
   head_.to = points.to;
   if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), times, kPointThreads, 0);
@@ -283,7 +283,7 @@ void PassRun::sweep_chunk(std::int64_t block, std::int64_t blocks) {
 
 // Merges states. Where splits are many, those of each group come first, each group in threads of its own.
 void PassRun::merge() {
-  const Span rows{head_.first_row, head_.first_row + head_.rows_here};
+  const Range rows{head_.first_row, head_.first_row + head_.rows_here};
   head_.gathers = cut_.group > 1;
   if (head_.gathers) launch_points("merge", rows, ceiling(head_.splits_here, cut_.group));
   head_.gathers = 0;

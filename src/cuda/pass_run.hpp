@@ -35,7 +35,7 @@ struct UnitTable;
 class PassRun {
  public:
   // Of the rows that device number `which` has.
-  PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Span& rows);
+  PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
   void run(Room room, const std::function<void(double)>& poll);
@@ -63,27 +63,27 @@ class PassRun {
 
   std::int64_t rows_of(std::int64_t blocks) const { return blocks * pass_.shape.block_rows; }
   std::int64_t blocks_of(std::int64_t rows) const { return ceiling(rows, pass_.shape.block_rows); }
-  Span padded(const Span& s) const;
-  Span padded_rows(const Span& s) const;
-  Span weights(const Span& columns) const;
+  Range padded(const Range& s) const;
+  Range padded_rows(const Range& s) const;
+  Range weights(const Range& columns) const;
 
   void begin(Room room, const std::function<void(double)>& poll);
   double budget(const Needs& needs, Room room) const;
   template <class T>
-  T* room_for(device::Block* block, const Span& points, std::int64_t bytes_each, const char* what);
-  void* room_for_panel(device::Block* block, const Span& points, const Panel& panel, bool by_points);
+  T* room_for(device::Block* block, const Range& points, std::int64_t bytes_each, const char* what);
+  void* room_for_panel(device::Block* block, const Range& points, const Panel& panel, bool by_points);
   void place_numbers();
-  void enter(const Span& lanes, const Span& sweep);
-  void place_rows(const Span& lanes);
-  void place_columns(const Span& sweep);
+  void enter(const Range& lanes, const Range& sweep);
+  void place_rows(const Range& lanes);
+  void place_columns(const Range& sweep);
   void place_script();
-  void compute_rows(const Span& lanes);
-  void compute_columns(const Span& sweep);
+  void compute_rows(const Range& lanes);
+  void compute_columns(const Range& sweep);
 
   std::vector<char> arguments() const;
   void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes,
               int weight_blocks = 1);
-  void launch_points(const char* name, const Span& points, std::int64_t times = 1);
+  void launch_points(const char* name, const Range& points, std::int64_t times = 1);
   Slice slice_of(std::int64_t blocks) const;
   void sweep_window();
   void sweep_chunk(std::int64_t block, std::int64_t blocks);
@@ -95,7 +95,7 @@ class PassRun {
   const Code& code_;
   device::Device& device_;
   const Extents all_;  // of all devices
-  const Span rows_;    // of this one
+  const Range rows_;    // of this one
   const Cut& cut_;
   const device::Kernels& kernels_;
   const double limit_;  // of memory, as the user has it
@@ -104,7 +104,7 @@ class PassRun {
   Inputs inputs_;
   Outputs outputs_;
   Windows windows_{};
-  Span lanes_{-1, -1}, sweep_{-1, -1};  // of the window
+  Range lanes_{-1, -1}, sweep_{-1, -1};  // of the window
   gpu::Head head_{};
   gpu::Script script_{};
   device::Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_,

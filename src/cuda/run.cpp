@@ -88,7 +88,7 @@ class Passes : public Executable {
     if (task.restriction.pairs.map) return run_restricted(task);
     for (Group& g : groups_)
       with_room(task, [&](Room room) {
-        const Span all{0, usual(&g).pass.all.lanes};
+        const Range all{0, usual(&g).pass.all.lanes};
         if (!run_pass(usual(&g), task, all, room)) run_pass(plain(&g), task, all, room);
       });
   }
@@ -102,9 +102,7 @@ class Passes : public Executable {
   bool run_rows(const Task& task, const Range& rows, bool plainly) override {
     Group& g = groups_[0];
     bool told = true;
-    with_room(task, [&](Room room) {
-      told = run_pass(plainly ? plain(&g) : usual(&g), task, {rows.from, rows.to}, room);
-    });
+    with_room(task, [&](Room room) { told = run_pass(plainly ? plain(&g) : usual(&g), task, rows, room); });
     return told;
   }
 

@@ -14,7 +14,7 @@ void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const Unit
   const Cut cut{(static_cast<std::int64_t>(table.units.size()) + 1) / 2, 2, 0, 1, kGpuUnits};
   full->cut = cut;
   if (partial) partial->cut = cut;
-  const Span rows{0, full->pass.all.lanes};
+  const Range rows{0, full->pass.all.lanes};
   device::Device& device = *full->devices[0];
   try {
     device.enter();

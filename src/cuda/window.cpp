@@ -25,8 +25,8 @@ std::int64_t lanes_beside(std::int64_t sweep, const Needs& needs, double room, s
 
 }  // namespace
 
-std::vector<Span> spans(const Span& all, std::int64_t size) {
-  std::vector<Span> out;
+std::vector<Range> pieces(const Range& all, std::int64_t size) {
+  std::vector<Range> out;
   std::int64_t from = all.from;
   do {
     out.push_back({from, std::min(all.to, from + std::max<std::int64_t>(1, size))});
@@ -35,7 +35,7 @@ std::vector<Span> spans(const Span& all, std::int64_t size) {
   return out;
 }
 
-Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span& lanes, std::int64_t sweep,
+Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Range& lanes, std::int64_t sweep,
                 double budget) {
   const std::int64_t blocks = ceiling(lanes.size(), pass.shape.block_rows);
   const double waiting = needs.state * static_cast<double>(cut.splits);

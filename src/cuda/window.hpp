@@ -1,22 +1,16 @@
 // Window: the part of both axes that lies on a device at a time; all of it, unless memory is short.
 #pragma once
 #include <vector>
+
+#include "base/range.hpp"
 #include "cuda/cut.hpp"
 #include "cuda/memory_needs.hpp"
 
 namespace kernweave {
 namespace cuda {
 
-// Points `from` to `to` - 1 of an axis.
-struct Span {
-  std::int64_t from = 0, to = 0;
-
-  std::int64_t size() const { return to - from; }
-  bool operator==(const Span& other) const { return from == other.from && to == other.to; }
-};
-
-// Cuts a span into pieces of so many points; an empty one into one.
-std::vector<Span> spans(const Span& all, std::int64_t size);
+// Cuts a range into pieces of so many points; an empty one into one.
+std::vector<Range> pieces(const Range& all, std::int64_t size);
 
 struct Windows {
   std::int64_t lanes, sweep;  // points of a window, whole blocks and whole groups of splits; the last may have fewer
@@ -26,7 +20,7 @@ struct Windows {
 
 // The largest windows that fit. Their size changes no result: states are merged in the same order. Fails with
 // Fault::memory where not even one block and one group have room.
-Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Span& lanes, std::int64_t sweep,
+Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Range& lanes, std::int64_t sweep,
                 double budget);
 
 }  // namespace cuda

@@ -81,7 +81,7 @@ class Approximated : public Approximation {
 
   const Fresh<int>& order_of_rows() const override { return targets_->curve().order(); }
   const Fresh<int>& order_of_columns() const override { return sources().curve().order(); }
-  const std::vector<NearRectangle>& near() const override { return plan_.near; }
+  const std::vector<Rectangle>& near() const override { return plan_.near; }
   double near_pairs() const override { return plan_.near_pairs; }
   int components() const override { return cut_.adds_up ? 1 : cut_.components; }
 
@@ -111,7 +111,7 @@ class Approximated : public Approximation {
   }
 
   double bytes() const override {
-    double all = static_cast<double>(plan_.near.size()) * sizeof(NearRectangle);
+    double all = static_cast<double>(plan_.near.size()) * sizeof(Rectangle);
     for (const Level<D>& level : plan_.levels) {
       all += level.terms.bytes();
       for (const std::vector<FarPair>& pairs : level.far) all += static_cast<double>(pairs.size()) * sizeof(FarPair);

@@ -39,7 +39,7 @@ class Approximation {
   virtual std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const = 0;
   virtual const Fresh<int>& order_of_rows() const = 0;
   virtual const Fresh<int>& order_of_columns() const = 0;
-  virtual const std::vector<NearRectangle>& near() const = 0;
+  virtual const std::vector<Rectangle>& near() const = 0;
   virtual std::vector<LevelReport> levels() const = 0;
   virtual double near_pairs() const = 0;
   virtual double strays() const = 0;  // points of both sides in no box

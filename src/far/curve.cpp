@@ -43,7 +43,7 @@ class CurveHere : public Curve<D> {
   }
 
   // Keys are looked up by the order of points: they lie as points came.
-  std::vector<int> ends_of_parts(int level, const std::vector<Stretch>& boxes,
+  std::vector<int> ends_of_parts(int level, const std::vector<Range>& boxes,
                                  const arrays::Workers& workers) const override {
     constexpr Index kTogether = 64;  // boxes that a thread takes
     const auto count = static_cast<Index>(boxes.size());
@@ -101,14 +101,14 @@ class CurveHere : public Curve<D> {
       std::fill(component.begin() + static_cast<std::ptrdiff_t>(n), component.end(), n > 0 ? component[n - 1] : 0.0);
   }
 
-  void find_ends(int level, const Stretch& box, int* ends) const {
+  void find_ends(int level, const Range& box, int* ends) const {
     const int behind = D * (Curve<D>::kHalvings - 1 - level);  // bits of places within a part
     const auto part_of = [&](int point) {
       return static_cast<int>(keys_[static_cast<std::size_t>(point)] >> behind & ((1 << D) - 1));
     };
-    auto begin = order_.begin() + box.begin;
+    auto begin = order_.begin() + box.from;
     for (int part = 0; part < 1 << D; ++part) {
-      begin = std::partition_point(begin, order_.begin() + box.end, [&](int point) { return part_of(point) <= part; });
+      begin = std::partition_point(begin, order_.begin() + box.to, [&](int point) { return part_of(point) <= part; });
       ends[part] = static_cast<int>(begin - order_.begin());
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arrays/buffer.hpp"
+#include "base/range.hpp"
 #include "device/device.hpp"
 #include "far/cube.hpp"
 
@@ -15,11 +16,6 @@ namespace far {
 
 template <class Item>
 using Fresh = arrays::Fresh<Item>;
-
-// Some points, one after the other in that order.
-struct Stretch {
-  int begin, end;
-};
 
 // Numbers of points in that order, and their components one after the other, on a device.
 struct PointsOnDevice {
@@ -41,7 +37,7 @@ class Curve {
   int inside() const { return inside_; }  // points in the cube; the others lie behind them
 
   // Of boxes of a level, given by their points: where those of each of their 2^D parts end, box by box.
-  virtual std::vector<int> ends_of_parts(int level, const std::vector<Stretch>& boxes,
+  virtual std::vector<int> ends_of_parts(int level, const std::vector<Range>& boxes,
                                          const arrays::Workers& workers) const = 0;
   // What ends of parts are told by is needed no more.
   virtual void forget_keys() = 0;

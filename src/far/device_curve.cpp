@@ -18,6 +18,7 @@ using device::Device;
 using gpu::CurveTask;
 
 constexpr const char* kWhat = "points in order";
+static_assert(sizeof(Range) == 2 * sizeof(*CurveTask::boxes), "boxes are sent as they lie");
 
 std::int64_t blocks_for(std::int64_t threads) { return (threads + gpu::kCurveThreads - 1) / gpu::kCurveThreads; }
 
@@ -46,18 +47,18 @@ class CurveThere : public Curve<D> {
     launch_over(this->size_, "curve_components", task);
   }
 
-  std::vector<int> ends_of_parts(int level, const std::vector<Stretch>& boxes,
+  std::vector<int> ends_of_parts(int level, const std::vector<Range>& boxes,
                                  const arrays::Workers&) const override {
     std::vector<int> ends(boxes.size() << D);
     if (boxes.empty()) return ends;
     Device* const device = there_->device;
     device->enter();
-    const std::size_t bytes = boxes.size() * sizeof(Stretch), of_ends = ends.size() * sizeof(int);
+    const std::size_t bytes = boxes.size() * sizeof(Range), of_ends = ends.size() * sizeof(int);
     const Block memory = device->allocate(bytes + of_ends, kWhat);
     device->upload(memory.at(), boxes.data(), bytes);
     CurveTask task{};
     task.keys = address<unsigned long long>(keys_.at());
-    task.boxes = address<int>(memory.at());
+    task.boxes = address<long long>(memory.at());
     task.box_count = static_cast<int>(boxes.size());
     task.behind = D * (Curve<D>::kHalvings - 1 - level);
     task.ends = address<int>(memory.at() + bytes);

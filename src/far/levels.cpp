@@ -64,8 +64,7 @@ class Planner {
       split = plan_level(l, split, &all);
     }
     all.near = near_rectangles<D>(near_, trees_.targets, trees_.sources);
-    for (const NearRectangle& r : all.near)
-      all.near_pairs += static_cast<double>(r.row_end - r.row) * (r.column_end - r.column);
+    for (const Rectangle& r : all.near) all.near_pairs += r.pairs();
     return all;
   }
 
@@ -89,7 +88,7 @@ class Planner {
     std::vector<std::vector<FarPair>> far;    // of each stretch
     std::vector<std::atomic<bool>> to, from;  // boxes that have series
     Split split;
-    BoxLists<Columns> near;
+    BoxLists<Range> near;
   };
 
   // The candidates are the children of pairs that are `split`; returns those that are split again.
@@ -247,7 +246,7 @@ class Planner {
     Sorted out(targets.size(), sources.size());
     each_stretch(workers_, targets.size(), [&](std::size_t stretch, std::size_t first, std::size_t last) {
       Split::Writer split(&out.split, stretch, first);
-      typename BoxLists<Columns>::Writer near(&out.near, stretch, first);
+      typename BoxLists<Range>::Writer near(&out.near, stretch, first);
       std::vector<FarPair> far;
       const auto next = [&](std::size_t) {
         split.next_target();

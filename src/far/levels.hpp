@@ -51,7 +51,7 @@ struct Prices {
 template <int D>
 struct Levels {
   std::vector<Level<D>> levels;
-  std::vector<NearRectangle> near;
+  std::vector<Rectangle> near;
   double near_pairs = 0;
 };
 

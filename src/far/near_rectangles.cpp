@@ -23,26 +23,26 @@ std::vector<std::vector<bool>> with_columns(const NearColumns& near, const Tree<
   return has;
 }
 
-void add_rows(int begin, int end, std::vector<Columns> columns, std::vector<NearRectangle>* rectangles) {
-  std::sort(columns.begin(), columns.end(), [](const Columns& a, const Columns& b) { return a.begin < b.begin; });
+void add_rows(const Range& rows, std::vector<Range> columns, std::vector<Rectangle>* rectangles) {
+  std::sort(columns.begin(), columns.end(), [](const Range& a, const Range& b) { return a.from < b.from; });
   const std::size_t first = rectangles->size();
-  for (const Columns& c : columns) {
-    if (rectangles->size() > first && rectangles->back().column_end == c.begin) rectangles->back().column_end = c.end;
-    else rectangles->push_back({begin, end, c.begin, c.end});
+  for (const Range& c : columns) {
+    if (rectangles->size() > first && rectangles->back().columns.to == c.from) rectangles->back().columns.to = c.to;
+    else rectangles->push_back({rows, c});
   }
 }
 
 }  // namespace
 
 template <int D>
-std::vector<NearRectangle> near_rectangles(const NearColumns& near, const Tree<D>& targets, const Tree<D>& sources) {
+std::vector<Rectangle> near_rectangles(const NearColumns& near, const Tree<D>& targets, const Tree<D>& sources) {
   struct Visit {
     std::size_t level, box;
-    std::vector<Columns> columns;
+    std::vector<Range> columns;
   };
   const std::vector<std::vector<bool>> below = with_columns(near, targets);
   const int columns = sources.size(), boxed = sources.boxed();
-  std::vector<NearRectangle> rectangles;
+  std::vector<Rectangle> rectangles;
   std::vector<Visit> pending = {{0, 0, {}}};
   if (boxed < columns) pending[0].columns.push_back({boxed, columns});
   while (!pending.empty()) {
@@ -55,20 +55,20 @@ std::vector<NearRectangle> near_rectangles(const NearColumns& near, const Tree<D
     bool deeper = false;
     for (int c = 0; c < box.children; ++c) deeper = deeper || has(box.first_child + c);
     if (!deeper) {
-      add_rows(box.begin, box.end, std::move(visit.columns), &rectangles);
+      add_rows({box.begin, box.end}, std::move(visit.columns), &rectangles);
       continue;
     }
     for (int c = box.children - 1; c >= 0; --c)
       pending.push_back({visit.level + 1, static_cast<std::size_t>(box.first_child + c), visit.columns});
   }
   if (targets.boxed() < targets.size() && columns > 0)
-    add_rows(targets.boxed(), targets.size(), {{0, columns}}, &rectangles);
+    add_rows({targets.boxed(), targets.size()}, {{0, columns}}, &rectangles);
   return rectangles;
 }
 
-template std::vector<NearRectangle> near_rectangles(const NearColumns&, const Tree<1>&, const Tree<1>&);
-template std::vector<NearRectangle> near_rectangles(const NearColumns&, const Tree<2>&, const Tree<2>&);
-template std::vector<NearRectangle> near_rectangles(const NearColumns&, const Tree<3>&, const Tree<3>&);
+template std::vector<Rectangle> near_rectangles(const NearColumns&, const Tree<1>&, const Tree<1>&);
+template std::vector<Rectangle> near_rectangles(const NearColumns&, const Tree<2>&, const Tree<2>&);
+template std::vector<Rectangle> near_rectangles(const NearColumns&, const Tree<3>&, const Tree<3>&);
 
 }  // namespace far
 }  // namespace kernweave

@@ -4,23 +4,17 @@
 
 #include "far/box_lists.hpp"
 #include "far/tree.hpp"
+#include "pairs/pair_map.hpp"
 
 namespace kernweave {
 namespace far {
 
-// All pairs of some rows and some columns, by places in the trees' orders; ends are behind the last one.
-struct NearRectangle {
-  int row, row_end, column, column_end;
-};
+using NearColumns = std::vector<BoxLists<Range>>;  // of each level
 
-struct Columns {
-  int begin, end;
-};
-using NearColumns = std::vector<BoxLists<Columns>>;  // of each level
-
-// Rectangles in the order of rows; of the same rows, in the order of columns. Points in no box are near to all.
+// By places in the trees' orders: in the order of rows; of the same rows, in the order of columns. Points in no box are
+// near to all.
 template <int D>
-std::vector<NearRectangle> near_rectangles(const NearColumns& near, const Tree<D>& targets, const Tree<D>& sources);
+std::vector<Rectangle> near_rectangles(const NearColumns& near, const Tree<D>& targets, const Tree<D>& sources);
 
 }  // namespace far
 }  // namespace kernweave

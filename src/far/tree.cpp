@@ -14,7 +14,7 @@ Tree<D>::Tree(std::unique_ptr<Curve<D>> curve) : curve_(std::move(curve)) {
 template <int D>
 void Tree<D>::split(const arrays::Workers& workers) {
   const int level = levels() - 1, count = static_cast<int>(boxes.back().size());
-  std::vector<Stretch> split;
+  std::vector<Range> split;
   for (const Box& box : boxes.back())
     if (is_split(level, box)) split.push_back({box.begin, box.end});
   const std::vector<int> ends = curve_->ends_of_parts(level, split, workers);

@@ -87,9 +87,8 @@ class Walk {
 
 void keep(const Range& rows, const std::vector<Range>& columns, Truncation* out) {
   for (const Range& c : columns) {
-    out->kept.push_back(
-        {static_cast<int>(rows.from), static_cast<int>(rows.to), static_cast<int>(c.from), static_cast<int>(c.to)});
-    out->kept_pairs += static_cast<double>(rows.size()) * static_cast<double>(c.size());
+    out->kept.push_back({rows, c});
+    out->kept_pairs += out->kept.back().pairs();
   }
 }
 

@@ -18,7 +18,7 @@ struct Allowance {
 
 struct Truncation {
   std::vector<int> rows, columns;    // the points in order
-  std::vector<NearRectangle> kept;   // by places in that order; rows in order, columns in order
+  std::vector<Rectangle> kept;       // by places in that order; rows in order, columns in order
   double kept_pairs = 0;
   double largest_left_out = 0;  // no value is larger of a pair that is not kept
   double scale = 0;             // the largest value of the formula, times the largest factors of rows and columns

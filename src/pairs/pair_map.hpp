@@ -5,15 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/range.hpp"
+
 namespace kernweave {
-
-// Points from .. to - 1 of an axis.
-struct Range {
-  std::int64_t from = 0, to = 0;
-
-  std::int64_t size() const { return to - from; }
-  friend bool operator==(const Range& a, const Range& b) { return a.from == b.from && a.to == b.to; }
-};
 
 // Columns of a block of rows. In a partial one a formula says which pairs exist; in one that is not, all do.
 struct PairSpan {
@@ -59,6 +53,8 @@ PairSpans transposed(const PairSpans& spans);
 // Rows and columns of which all pairs exist.
 struct Rectangle {
   Range rows, columns;
+
+  double pairs() const { return static_cast<double>(rows.size()) * static_cast<double>(columns.size()); }
 };
 // Rows of two rectangles are the same, or have none in common.
 PairSpans spans_of(std::int64_t rows, std::int64_t columns, std::vector<Rectangle> rectangles);

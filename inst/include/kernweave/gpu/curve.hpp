@@ -123,7 +123,7 @@ __device__ void curve_ends(const CurveTask& t) {
   const int number = curve_number(), box = number >> D;
   const unsigned long long part = number & ((1 << D) - 1);
   if (box >= t.box_count) return;
-  int low = t.boxes[2 * box], high = t.boxes[2 * box + 1];
+  int low = static_cast<int>(t.boxes[2 * box]), high = static_cast<int>(t.boxes[2 * box + 1]);
   while (low < high) {
     const int middle = low + (high - low) / 2;
     if ((t.keys[middle] >> t.behind & ((1 << D) - 1)) <= part) low = middle + 1;

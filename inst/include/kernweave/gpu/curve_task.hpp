@@ -30,7 +30,7 @@ struct CurveTask {
   int tiles, shift;
   double* components;  // in order, one after the other
   // Boxes by their first point and the one behind their last; where the points of each of their parts end.
-  const int* boxes;
+  const long long* boxes;
   int box_count, behind;  // bits of a key behind those that tell the part
   int* ends;
 };
