@@ -92,7 +92,7 @@ Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
     const auto points = static_cast<double>(Rf_xlength(description["ridge"]));
     const auto places = [&](kernweave::solve::Columns column) {
       const Rcpp::RObject made = kernweave::columns_to_r(std::move(column));
-      if (kernweave::Kept* const kept = kernweave::resident(made)) kept->range = kernweave::Kept::Range{1, points};
+      if (kernweave::Kept* const kept = kernweave::resident(made)) kept->range = kernweave::ValueRange{1, points};
       return made;
     };
     return Rcpp::List::create(Rcpp::_["rows"] = places(std::move(pairs.rows)),

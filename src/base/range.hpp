@@ -1,4 +1,4 @@
-// Half-open ranges of places.
+// Half-open ranges of places, and ranges of values.
 #pragma once
 #include <cstdint>
 
@@ -10,6 +10,11 @@ struct Range {
 
   std::int64_t size() const { return to - from; }
   friend bool operator==(const Range& a, const Range& b) { return a.from == b.from && a.to == b.to; }
+};
+
+// Values from `least` to `most`, both among them.
+struct ValueRange {
+  double least, most;
 };
 
 }  // namespace kernweave

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/range.hpp"
+
 namespace kernweave {
 
 struct View;
@@ -29,10 +31,7 @@ struct Kept {
   std::vector<double> middle;                   // of the points, once it has been looked for
   std::vector<double> centre;                   // the last one asked for, and how far the points reach from it
   double reach = 0;
-  struct Range {
-    double least, largest;
-  };
-  std::optional<Range> range;  // that no number is outside of, once it is known; then all are finite
+  std::optional<ValueRange> range;  // that no number is outside of, once it is known; then all are finite
 };
 
 struct View {

@@ -35,19 +35,19 @@ void Negligible::add(double least, double most) {
   else stretches_.push_back({least, most});
 }
 
-const Negligible::Stretch* Negligible::first_that_ends_behind(double square) const {
+const ValueRange* Negligible::first_that_ends_behind(double square) const {
   const auto at = std::lower_bound(stretches_.begin(), stretches_.end(), square,
-                                   [](const Stretch& stretch, double value) { return stretch.most < value; });
+                                   [](const ValueRange& stretch, double value) { return stretch.most < value; });
   return at == stretches_.end() ? nullptr : &*at;
 }
 
 bool Negligible::covers(double least, double most) const {
-  const Stretch* const at = first_that_ends_behind(most);
+  const ValueRange* const at = first_that_ends_behind(most);
   return at && at->least <= least;
 }
 
 bool Negligible::meets(double least, double most) const {
-  const Stretch* const at = first_that_ends_behind(least);
+  const ValueRange* const at = first_that_ends_behind(least);
   return at && at->least <= most;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "base/range.hpp"
 #include "distance/profile.hpp"
 
 namespace kernweave {
@@ -19,14 +20,11 @@ class Negligible {
   bool meets(double least, double most) const;
 
  private:
-  struct Stretch {
-    double least, most;
-  };
   void add(double least, double most);
   void look(const Profile& k, double least, double most, double enough, int halvings);
-  const Stretch* first_that_ends_behind(double square) const;
+  const ValueRange* first_that_ends_behind(double square) const;
 
-  std::vector<Stretch> stretches_;
+  std::vector<ValueRange> stretches_;
 };
 
 }  // namespace distance

@@ -56,16 +56,16 @@ std::size_t owner_of_centre(const Plan& plan, std::size_t k) {
 
 bool is_centred(const Variable& v) { return v.centre != Variable::kAsItIs; }
 
-// Of a value that depends on parameters alone.
-Span span_of(const Evaluator& evaluator, const Ref& ref) {
+// Of the components of a value that depends on parameters alone.
+ValueRange range_of(const Evaluator& evaluator, const Ref& ref) {
   const Read<Lane> read = evaluator.read(ref);
-  Span span{read[0].v, read[0].v};
+  ValueRange range{read[0].v, read[0].v};
   for (int d = 0; d < ref.width; ++d) {
-    if (!(span.least <= read[d].v)) span.least = read[d].v;
-    if (!(span.most >= read[d].v)) span.most = read[d].v;
+    if (!(range.least <= read[d].v)) range.least = read[d].v;
+    if (!(range.most >= read[d].v)) range.most = read[d].v;
     if (std::isnan(read[d].v)) return {read[d].v, read[d].v};
   }
-  return span;
+  return range;
 }
 
 std::vector<Growths> growths_of(const Plan& plan, Data* data) {
@@ -78,8 +78,8 @@ std::vector<Growths> growths_of(const Plan& plan, Data* data) {
     Evaluator evaluator(plan, variant.program, data->views());
     evaluator.run(Region::param);
     const auto once = [&](const Ref& ref) {
-      const Span span = span_of(evaluator, ref);
-      return Interval(span.least, span.most);
+      const ValueRange range = range_of(evaluator, ref);
+      return Interval(range.least, range.most);
     };
     for (std::size_t k = 0; k < variant.outputs.size(); ++k) growths[v].push_back(growth_of(plan, variant, k, once));
   }
@@ -91,7 +91,7 @@ void note_kept_range(std::size_t k, Data* data, Facts* facts) {
   const Kept* kept = data->views()[k].kept;
   if (!kept || !kept->range) return note_range(data->on_host(k), facts);
   facts->least = kept->range->least;
-  facts->largest = kept->range->largest;
+  facts->largest = kept->range->most;
 }
 
 void note_kept_reach(std::size_t k, const std::vector<double>& centre, Data* data, Facts* facts) {
@@ -134,7 +134,7 @@ Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<st
     if (variant.condition.empty() || !wanted.reach[variant.condition[0].variables[0]]) continue;
     Evaluator evaluator(plan, variant.program, data->views());
     evaluator.run(Region::param);
-    for (const Requirement& r : variant.condition) found.factors.back().push_back(span_of(evaluator, r.factor));
+    for (const Requirement& r : variant.condition) found.factors.back().push_back(range_of(evaluator, r.factor));
   }
   return found;
 }

@@ -57,7 +57,7 @@ double strain_of(const Variant& variant, std::size_t number, const Findings& fin
   for (std::size_t k = 0; k < variant.condition.size(); ++k) {
     const Requirement& r = variant.condition[k];
     const double reach = findings.variables[r.variables[0]].reach + findings.variables[r.variables[1]].reach;
-    const Span& factor = findings.factors[number][k];
+    const ValueRange& factor = findings.factors[number][k];
     // Where all points are one, the product does not tell a factor's sign.
     if (r.least >= 0 && !(factor.least >= 0)) return kTooMuch;
     if (!(factor.least * reach >= r.least && factor.most * reach <= r.most)) return kTooMuch;

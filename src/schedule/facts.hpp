@@ -26,15 +26,11 @@ std::vector<double> centre_of(const View& view);
 // Those are rows 0, step, 2 step, ... of so many. Of them alone, it is the same.
 std::int64_t step_of_centre(std::int64_t rows);
 
-// The range of a value's components; NaN where one is.
-struct Span {
-  double least, most;
-};
-
 // Findings of a call: all that the plan's conditions are checked with, and where the data lie.
 struct Findings {
   std::vector<Facts> variables;
-  std::vector<std::vector<Span>> factors;  // of each variant's requirements
+  // Of each variant's requirements: the range of the factor's components; NaN where one is.
+  std::vector<std::vector<ValueRange>> factors;
   Home home = Home::host;
   Boxes boxes = Boxes::trial;
   std::vector<Growths> growths;  // of each variant, where boxes are thought of

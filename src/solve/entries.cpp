@@ -40,7 +40,7 @@ std::vector<int> rows_at(const Places& places) {
 
 Columns places_on(device::Device* device, const double* places, Index count, Index all) {
   Columns sent = Columns(Block(Eigen::Map<const Block>(places, count, 1))).sent_to(device);
-  if (device) sent.kept()->range = Kept::Range{1, static_cast<double>(all)};
+  if (device) sent.kept()->range = ValueRange{1, static_cast<double>(all)};
   return sent;
 }
 

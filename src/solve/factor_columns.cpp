@@ -82,7 +82,7 @@ class Builder {
       poll_(0.0);
       const PairStarts starts = of_.pairs.starts(from, std::min(at_once_, points_ - from));
       of_.pairs.list(starts, home_, &rows_, &columns_);
-      if (home_) rows_.kept()->range = columns_.kept()->range = Kept::Range{1, static_cast<double>(rank_ + points_)};
+      if (home_) rows_.kept()->range = columns_.kept()->range = ValueRange{1, static_cast<double>(rank_ + points_)};
       of_.entries->pairs(rows_, columns_, &numbers_);
       if (home_) fill_there(starts);
       else fill_here(starts);
