@@ -153,13 +153,13 @@ Expr transposed(Expr f, std::size_t k, Expr tangent) {
 
 Expr plus(Expr a, Expr b) { return !a ? b : !b ? a : a + b; }
 
-// The gradient columns of a reduction's row.
-struct Columns {
+// Those of a reduction's row.
+struct GradientColumns {
   Adjoint x;
   Adjoint w;
 };
 
-Columns columns(const Reduced& reduced, Expr g) {
+GradientColumns columns(const Reduced& reduced, Expr g) {
   const Expr x = reduced.x;
   [[maybe_unused]] const Expr w = reduced.w ? reduced.w : x->pool->number(1);
   [[maybe_unused]] const Expr r = reduced.r;
@@ -173,8 +173,8 @@ Columns columns(const Reduced& reduced, Expr g) {
   fail(Fault::internal, "no gradient column");
 }
 
-Columns gradient_columns(const Reduced& reduced, Expr g) {
-  const Columns back = columns(reduced, g);
+GradientColumns gradient_columns(const Reduced& reduced, Expr g) {
+  const GradientColumns back = columns(reduced, g);
   user_check(static_cast<bool>(back.x.f), Fault::no_gradient, row(reduced.red).fn,
              "() has no gradient: its result does not vary smoothly with the formula");
   return back;
@@ -229,7 +229,7 @@ Expr push_forward(Expr f, const std::vector<Expr>& targets, const std::vector<Ex
 }
 
 std::vector<Expr> pull_back(const Reduced& reduced, Expr cotangent, const std::vector<Expr>& targets) {
-  const Columns back = gradient_columns(reduced, cotangent);
+  const GradientColumns back = gradient_columns(reduced, cotangent);
   std::vector<Expr> out = pull_back(reduced.x, back.x.f, targets);
   std::vector<Expr> through_weight(out.size());
   if (reduced.w && back.w.f) through_weight = pull_back(reduced.w, back.w.f, targets);
@@ -238,7 +238,7 @@ std::vector<Expr> pull_back(const Reduced& reduced, Expr cotangent, const std::v
 }
 
 Expr push_forward(const Reduced& reduced, const std::vector<Expr>& targets, const std::vector<Expr>& tangents) {
-  const Columns slope = gradient_columns(reduced, reduced.x->pool->number(1));
+  const GradientColumns slope = gradient_columns(reduced, reduced.x->pool->number(1));
   const Expr dx = push_forward(reduced.x, targets, tangents);
   const Expr dw = reduced.w ? push_forward(reduced.w, targets, tangents) : Expr();
   const Expr by_value = dx ? slope.x.f * dx : Expr();
