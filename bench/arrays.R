@@ -1,61 +1,28 @@
-# Every verb for arrays beside one thread of C++'s standard library, base R and data.table: medians of one run, in
-# turns.
+# Every verb for arrays beside one thread of C++'s standard library, base R and data.table.
 #
 #   Rscript bench/arrays.R [pattern] [threads] [scale of sizes]
 #
 # A ratio is how many times as fast a verb is, and a bar what is asked of it: 0.7 for each thread beside a serial
-# algorithm, which is bound by memory as often as not. The last ratio is of processors' time, whatever else ran.
+# algorithm, which is bound by memory as often as not.
 
-library(kernweave)
-
-given <- commandArgs(TRUE)
-given <- c(given, c("", "2", "1")[seq_len(3) > length(given)])
-pattern <- given[1]
-threads <- as.integer(given[2])
-scale <- as.numeric(given[3])
+source("bench/clock.R")
+asked <- given(pattern = "", threads = 2L, scale = 1)
+threads <- asked$threads
 options(kernweave.threads = threads)
-with_table <- requireNamespace("data.table", quietly = TRUE)
+with_table <- have("data.table")
 if (with_table) data.table::setDTthreads(threads)
-source_of <- c(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE)), "bench/arrays.R")[1]
-Rcpp::sourceCpp(file.path(dirname(source_of), "arrays_serial.cpp"))
-size <- function(n) max(1, round(n * scale))
+Rcpp::sourceCpp("bench/arrays_serial.cpp")
+size <- function(n) max(1, round(n * asked$scale))
 n <- size(1e7)
-
-# Seconds of a call by the clock and of all processors, from as many calls as take 20 ms.
-spent <- function(call, calls = 1) {
-  took <- system.time(for (k in seq_len(calls)) call(), gcFirst = FALSE) / calls
-  c(took[["elapsed"]], took[["user.self"]] + took[["sys.self"]])
-}
-
-# Medians of three turns, of five where they are short: a busy moment meets all alike.
-seconds <- function(calls) {
-  first <- vapply(calls, spent, c(0, 0))[1, ]
-  repeats <- ceiling(0.02 / pmax(first, 1e-3))
-  turn <- function() {
-    gc(FALSE)
-    mapply(spent, calls, repeats)
-  }
-  turns <- replicate(if (sum(first) < 0.5) 5 else 3, turn())
-  apply(turns, 1:2, stats::median)
-}
 
 # What serial algorithms of the library are asked for; beside others, what is said with the case.
 usual <- c("std::" = 0.7 * threads)
 case <- function(name, ours, ..., bars = numeric()) {
-  others <- Filter(Negate(is.null), list(...))
-  took <- seconds(c(list(ours), others))
-  ratio <- sweep(took[, -1, drop = FALSE], 1, took[, 1], "/")
-  asked <- c(bars, usual)[names(others)]
-  below <- !is.na(asked) & ratio[1, ] < asked
-  label <- c(name, rep("", length(others) - 1))
-  cat(sprintf("%-36s %7.1f  %-12s %7.1f %7.2f %5s %6.2f %s\n", label, took[1, 1] * 1e3, names(others),
-              took[1, -1] * 1e3, ratio[1, ], ifelse(is.na(asked), "", sprintf("%.2f", asked)), ratio[2, ],
-              ifelse(below, "below", "")), sep = "")
+  say(name, clock(list(kernweave = ours, ...)), bars = c(bars, usual))
 }
 section <- function(title, run) {
-  if (!grepl(pattern, title)) return(invisible())
+  if (!grepl(asked$pattern, title)) return(invisible())
   set.seed(1)
-  cat(sprintf("\n%-36s %7s  %-12s %7s %7s %5s %6s\n", title, "ms", "beside", "ms", "ratio", "bar", "CPU"))
   run()
   invisible(gc())
 }
@@ -66,8 +33,7 @@ by_table <- function(call, ...) {
   function() eval(call, tables, asNamespace("data.table"))
 }
 
-cat(sprintf("kernweave %s, R %s, %d of %d cores, %.0f items\n", utils::packageVersion("kernweave"), getRversion(),
-            threads, parallel::detectCores(), n))
+begin(sprintf("verbs for arrays, %g items", n), "data.table")
 
 section("reduce and scan", function() {
   x <- stats::runif(n)

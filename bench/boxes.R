@@ -1,46 +1,41 @@
-# The nearest by boxes beside FNN, and beside all pairs: Rscript bench/boxes.R [all] prints processors' time on one
-# thread, building included, and ratios of one run. "all" has the cases of a million points, too.
+# The nearest by boxes beside FNN, and beside all pairs, in processors' time on one thread, building included:
+# Rscript bench/boxes.R [points] [all]. "all" has the cases of a million points, too.
 
-library(kernweave)
+source("bench/clock.R")
+asked <- given(points = 1e5, all = "")
 options(kernweave.threads = 1)
-big <- "all" %in% commandArgs(TRUE)
 
-seconds <- function(code) {
-  gc()
-  time <- system.time(code)
-  time[["user.self"]] + time[["sys.self"]]
-}
 nearest <- function(x, y = x, K = 11) Kmin_argKmin(sqdist(Vi(x), Vj(y)), K = K)
-by <- function(boxes, code) {
-  old <- options(kernweave.boxes = boxes)
-  on.exit(options(old))
-  seconds(code)
+# Points that no call has seen: boxes are kept for those that one has.
+moves <- 0
+moved <- function(...) {
+  moves <<- moves + 1
+  lapply(list(...), `+`, moves)
 }
-line <- function(what, ...) cat(sprintf("%-44s", what), sprintf("%s", paste(..., collapse = " ")), "\n")
-ratio <- function(a, b) sprintf("%.1fx", a / b)
+all_pairs <- function(call) function() {
+  old <- options(kernweave.boxes = FALSE)
+  on.exit(options(old))
+  call()
+}
+uniform <- function(n, d) matrix(stats::runif(n * d), n)
+clusters <- function(n, d) matrix(stats::rnorm(n * d, sd = 0.02), n) + uniform(50, d)[sample(50, n, TRUE), ]
 
-uniform <- function(n, d) matrix(runif(n * d), n)
-clusters <- function(n, d) matrix(rnorm(n * d, sd = 0.02), n) + uniform(50, d)[sample(50, n, TRUE), ]
-
+begin("the ten nearest and the point itself", "FNN")
 set.seed(1)
-fnn <- requireNamespace("FNN", quietly = TRUE)
-cases <- rbind(expand.grid(n = 1e5, d = c(2, 3, 5, 8)), if (big) expand.grid(n = 1e6, d = c(2, 3, 5)))
-for (k in seq_len(nrow(cases))) {
+cases <- rbind(expand.grid(n = asked$points, d = c(2, 3, 5, 8)),
+               if (asked$all == "all") expand.grid(n = 1e6, d = c(2, 3, 5)))
+for (k in seq_len(nrow(cases))) for (cloud in c("uniform", "clusters")) {
   n <- cases$n[k]
   d <- cases$d[k]
-  for (cloud in c("uniform", "clusters")) {
-    x <- get(cloud)(n, d)
-    boxes <- by(NULL, nearest(x))
-    again <- by(NULL, nearest(x))
-    other <- if (fnn && cloud == "uniform" && !(d == 5 && n > 1e5)) seconds(FNN::get.knn(x, 10, "kd_tree"))
-    all <- if (n <= 1e5) by(FALSE, nearest(x))
-    line(sprintf("%s, n = %g, d = %d", cloud, n, d), sprintf("boxes %.3f s, again %.3f", boxes, again),
-         if (!is.null(other)) sprintf("FNN %.2f, %s", other, ratio(other, boxes)),
-         if (!is.null(all)) sprintf("all pairs %.2f, %s", all, ratio(all, boxes)))
-  }
+  x <- get(cloud)(n, d)
+  beside_fnn <- have("FNN") && cloud == "uniform" && !(d == 5 && n > 1e5)
+  say(sprintf("%s, n = %g, d = %d", cloud, n, d), clock(by = "cpu", list(
+    boxes = function() do.call(nearest, moved(x)), again = function() nearest(x),
+    FNN = if (beside_fnn) function() FNN::get.knn(x, 10, "kd_tree"),
+    "all pairs" = if (n <= 1e5) all_pairs(function() nearest(x)))))
 }
 
-# Where boxes do not pay: what the trial costs, as all pairs' time of boxes' time; 0.91 is asked for.
+# Where boxes do not pay: what the trial costs.
 worst <- list(
   "all points the same" = function(n) list(matrix(1, n, 3)),
   "lattice of 3 x 3 points" = function(n) list(matrix(sample(0:2, 2 * n, TRUE) + 0, n)),
@@ -48,11 +43,9 @@ worst <- list(
   "fifty components" = function(n) list(uniform(n, 50)),
   "far from each other" = function(n) list(uniform(n, 3), uniform(n, 3) + 1e3)
 )
-for (n in c(2e4, 5e4)) for (what in names(worst)) {
+for (n in asked$points * c(0.2, 0.5)) for (what in names(worst)) {
   points <- worst[[what]](n)
-  time <- function(on) median(vapply(1:5, function(k) {
-    moved <- lapply(points, function(x) x + k)
-    by(on, do.call(nearest, moved))
-  }, 0))
-  line(sprintf("%s, n = %g", what, n), sprintf("all pairs / by themselves %.2f", time(FALSE) / time(NULL)))
+  call <- function() do.call(nearest, do.call(moved, points))
+  say(sprintf("%s, n = %g", what, n), clock(list(kernweave = call, "all pairs" = all_pairs(call)), by = "cpu"),
+      bars = c("all pairs" = 0.91))
 }

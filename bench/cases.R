@@ -87,3 +87,18 @@ pair_cases <- list(
   list(name = "chain6", D = 5, M = 1e4, N = 1e4, bar = 0.50,
        formula = plain(function(X, Y) sum(abs(sin(X) - sin(Y) * tanh(X * Y)))))
 )
+
+# --- yardsticks -------------------------------------------------------------------------------------------
+
+# A call of the case's yardstick, for the clock; NULL where there is none: they are for vectors of 32 and 64 bytes.
+yardstick <- function(case, precision, threads = threads_and_cores()[1], times = 3) {
+  instructions <- kernweave_sitrep()$cpu[["instructions"]]
+  program <- file.path("bench/fused/build", paste0("fused-", instructions))
+  if (!instructions %in% c("avx2", "avx512")) return(NULL)
+  if (!file.exists(program) && system2("make", c("-s", "-C", "bench/fused"), stdout = FALSE) != 0) return(NULL)
+  sizes <- format(c(case$M, case$N, case$D, case$E), scientific = FALSE, trim = TRUE)
+  told(function() {
+    out <- system2(program, c(case$name, sub("float", "f", precision), sizes, threads, times), stdout = TRUE)
+    c(wall = as.numeric(strsplit(out, " ")[[1]][9]) / 1e3, cpu = NA)
+  })
+}

@@ -1,18 +1,11 @@
-# Gradients through approximations: Rscript bench/far-gradient.R. Of g' K b, Matern 3/2, D = 3, tol 1e-6, in the points
-# of both sides; one derivative, g times the sums over b of k'(s) (x - y), with its plan kept; and a plain product.
-# Milliseconds by the clock.
+# Gradients through approximations: Rscript bench/far-gradient.R [points]. Of g' K b, Matern 3/2, D = 3, tol 1e-6, in
+# the points of both sides, beside the exact one; one derivative, g times the sums over b of k'(s) (x - y), with its
+# plan; and a plain product, its plan kept.
 
-suppressPackageStartupMessages(library(kernweave))
+source("bench/clock.R")
+asked <- given(points = 1e5)
 scale <- 0.1
-
-now <- function(code) {
-  gc(FALSE)
-  1000 * system.time(code)[["elapsed"]]
-}
-typical <- function(f, times = 3) {
-  f()
-  stats::median(vapply(seq_len(times), function(k) now(f()), 0))
-}
+tol <- 1e-6
 
 line <- function(n, most_exact = 3e5) {
   points <- function() matrix(stats::runif(3 * n), n)
@@ -22,30 +15,16 @@ line <- function(n, most_exact = 3e5) {
   b <- numbers()
   g <- numbers()
   kernel <- function(x, y) kernel_matern(x, y, scale = scale, nu = 1.5)
-  slopes <- function(tol) value_and_gradient(function(x, y) {
-    K <- kernel(x, y)
-    sum(g * ((if (is.null(tol)) K else approximate(K, tol)) %*% b))
-  })(x, y)
-  first <- now(slopes(1e-6))
-  again <- typical(function() slopes(1e-6))
-  exact <- if (n <= most_exact) typical(function() slopes(NULL), 1) else NA
-
+  slopes <- function(of) value_and_gradient(function(x, y) sum(g * (of(kernel(x, y)) %*% b)))(x, y)
   F <- exp(-sqrt(3 * sqdist(Vi(x), Vj(y)) / scale^2)) * (Vi(x) - Vj(y))
-  state <- kernweave:::new_approximation(F, 1e-6, "audit")
-  plan <- now(kernweave:::plan_of_approximation(state))
-  sums <- function() kernweave:::unaudited_product(state, b, g)
-  one <- now(found <- sums()[1])
-  kept <- typical(function() sums()[1])
-  error <- kernweave:::relative_error(state, b, matrix(sums(), n), g)
-  plain <- kernweave:::approximation_of(approximate(kernel(x, y)))
-  product <- typical(function() kernweave:::unaudited_product(plain, b)[1])
-  cat(sprintf("%8g %9.0f%9.0f%9.0f %9.0f%9.0f%9.1f%9.0f%9.1g %9.1f\n", n, exact, first, again, plan, one, kept,
-              state$plan$near_pairs / n, error, product))
+  plain <- approximate(kernel(x, y), tol)
+  say(sprintf("n = %g", n), clock(list(
+    gradient = function() slopes(function(K) approximate(K, tol)),
+    exact = if (n <= most_exact) function() slopes(identity),
+    "one derivative" = function() g[, c(1, 1, 1)] * sum(F, weight = Vj(b), index = "j", tol = tol),
+    product = function() (plain %*% b)[1])))
 }
 
+begin("gradients through approximations")
 set.seed(1)
-cat(sprintf("%8s %27s %45s %9s\n", "", "value and gradient", "one derivative", "product"))
-cat(sprintf("%8s %9s%9s%9s %9s%9s%9s%9s%9s %9s\n", "n", "exact", "first", "again", "plan", "first", "again", "near",
-            "error", "again"))
-invisible(utils::capture.output(line(2e4)))  # kernels are compiled
-for (n in c(1e5, 1e6)) line(n)
+for (n in asked$points * c(1, 10)) line(n)

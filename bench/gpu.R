@@ -1,10 +1,9 @@
-# The GPU benchmark: every case through the R function, inputs on the device already and results left there, as medians
-# beside its bar, the peer's time on the same kind of device, and what no kernel can beat. Rscript bench/gpu.R [pattern]
+# The GPU benchmark: every case through the R function, inputs on the device already and results left there, as beside
+# its limit, the peer's time on the same kind of device, and what no kernel can beat. Rscript bench/gpu.R [pattern]
 
-library(kernweave)
-
-pattern <- c(commandArgs(TRUE), "")[1]
-stopifnot("a GPU is needed" = "gpu" %in% kernweave:::r_devices())
+source("bench/clock.R")
+asked <- given(pattern = "")
+stopifnot("a GPU is needed" = has_gpu())
 
 # One exponential, root or inverse a pair: 16 lanes a clock and multiprocessor, 132 of them at 1.98 GHz.
 exponentials <- function(pairs, each = 1) each * pairs / 4.18e12 * 1e3
@@ -65,47 +64,27 @@ cases <- list(
   case("100 right-hand sides", gauss(1e5, width = 100), 47, 188, exponentials(1e10))
 )
 
-milliseconds <- function(f) {
-  f()
-  times <- numeric()
-  while (length(times) < 5 || (sum(times) < 500 && length(times) < 200)) {
-    start <- Sys.time()
-    f()
-    times <- c(times, as.numeric(Sys.time() - start, units = "secs") * 1e3)
-  }
-  stats::median(times)
-}
-
+begin("the engine on a GPU")
 # A GPU that has been idle runs slower at first.
-warm_up <- function() {
-  R <- lazy_set(gauss(1e5)(), device = "gpu", precision = "float32")
-  start <- Sys.time()
-  while (Sys.time() - start < 2) as.matrix(R)
-}
-warm_up()
+warm <- lazy_set(gauss(1e5)(), device = "gpu", precision = "float32")
+invisible(clock(function() as.matrix(warm), enough = 2))
 
-cat(sprintf("%s\n%-24s %10s %8s %8s %8s\n", kernweave:::r_gpu_report()$devices[1], "case", "ms", "bar", "peer",
-            "bound"))
-for (one in cases[grepl(pattern, vapply(cases, `[[`, "", "name"))]) {
+wanted <- function(name) grepl(asked$pattern, name)
+beside <- function(name, times, limit, peer = NA, bound = NA) {
+  if (wanted(name)) say(name, times, known = c(limit = limit, peer = peer, bound = bound), bars = c(limit = 1))
+}
+for (one in cases) {
   set.seed(1)
-  R <- lazy_set(one$make(), device = "gpu", precision = one$precision)
-  ms <- milliseconds(function() as.matrix(R))
-  cat(sprintf("%-24s %10.3f %8.2f %8.2f %8.2f %s\n", one$name, ms, one$bar, one$peer, one$bound,
-              if (ms <= one$bar) "met" else "missed"))
+  R <- if (wanted(one$name)) lazy_set(one$make(), device = "gpu", precision = one$precision)
+  beside(one$name, clock(function() as.matrix(R)), one$bar, one$peer, one$bound)
 }
-
-if (grepl(pattern, "from R matrices")) {
-  x <- unit_points(1e5)
-  y <- unit_points(1e5)
-  b <- stats::rnorm(1e5)
-  K <- exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y")))
-  f <- as.function(lazy_set(sum(K * Vj(dim = 1, name = "b"), index = "j"), device = "gpu", precision = "float32"))
-  cat(sprintf("%-24s %10.3f %8.2f %8.2f\n", "from R matrices 100k", milliseconds(function() f(x, y, b)), 6, 5.7))
-}
-if (grepl(pattern, "never seen")) {
-  X <- Vi(points(10))
-  Y <- Vj(points(10))
-  start <- Sys.time()
-  sum(exp(-sqdist(X, Y)) * (1 + square(tanh(X | Y))), index = "j", device = "gpu")
-  cat(sprintf("%-24s %10.1f %8.0f\n", "never-seen formula", as.numeric(Sys.time() - start, units = "secs") * 1e3, 300))
-}
+x <- unit_points(1e5)
+y <- unit_points(1e5)
+b <- stats::rnorm(1e5)
+K <- exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y")))
+f <- as.function(lazy_set(sum(K * Vj(dim = 1, name = "b"), index = "j"), device = "gpu", precision = "float32"))
+beside("from R matrices 100k", clock(function() f(x, y, b)), 6, 5.7)
+X <- Vi(points(10))
+Y <- Vj(points(10))
+never_seen <- function() sum(exp(-sqdist(X, Y)) * (1 + square(tanh(X | Y))), index = "j", device = "gpu")
+beside("never-seen formula", clock(never_seen, enough = 0), 300)

@@ -3,29 +3,18 @@
 #
 #   Rscript bench/models.R [points beside others] [points alone] [threads] [lines whose names match this]
 
-library(kernweave)
-
-given <- commandArgs(TRUE)
-given <- c(given, c("1000", "100000", "2", "")[seq_len(4) > length(given)])
-n <- as.integer(given[1])
-large <- as.numeric(given[2])
-options(kernweave.threads = as.integer(given[3]))
-
-# Seconds, the shortest of three where that is quick, and megabytes beyond what was there before.
-cost <- function(call) {
-  before <- sum(gc(reset = TRUE)[, 2])
-  took <- system.time(call())[["elapsed"]]
-  if (took < 2) took <- min(took, replicate(2, system.time(call())[["elapsed"]]))
-  c(seconds = took, mb = sum(gc()[, 6]) - before)
-}
-have <- function(package) requireNamespace(package, quietly = TRUE)
+source("bench/clock.R")
+asked <- given(n = 1000, large = 1e5, threads = 2, pattern = "")
+n <- asked$n
+large <- asked$large
+options(kernweave.threads = asked$threads)
 
 case <- function(name, ours, peer = NULL, theirs = NULL) {
-  if (!grepl(given[4], name)) return(invisible())
-  a <- cost(ours)
-  b <- if (!is.null(peer) && have(peer)) cost(theirs) else c(NA, NA)
-  beside <- if (!is.na(b[1])) sprintf("   %-9s %8.3f s %6.0f MB   x %.1f", peer, b[1], b[2], b[1] / a[1])
-  cat(sprintf("%-44s %8.3f s %6.0f MB", name, a[1], a[2]), beside, "\n", sep = "")
+  if (!grepl(asked$pattern, name)) return(invisible())
+  calls <- c(list(kernweave = ours), if (!is.null(peer) && have(peer)) stats::setNames(list(theirs), peer))
+  times <- clock(calls)
+  say(paste0(name, if (is.null(peer)) sprintf(", n = %g", nrow(d$x))), times,
+      also = stats::setNames(times$mb, c("MB", "their_MB")[seq_along(calls)]))
 }
 
 points_of <- function(n) {
@@ -54,7 +43,7 @@ blur <- function(d) {
 }
 transport <- function(d) sinkhorn(d$x, d$to, epsilon = blur(d))
 
-cat("beside others,", n, "points,", getOption("kernweave.threads"), "threads\n")
+begin(sprintf("models beside others, %g points, and alone", n))
 d <- points_of(n)
 by_group <- order(d$g)
 case("energy_test, 999 permutations", function() energy_test(d$x, groups = d$g), "energy",
@@ -103,7 +92,6 @@ case("sinkhorn, 2 % of the squared diameter", function() transport(d), "T4transp
      function() T4transport::sinkhorn(d$x, d$to, lambda = blur(d)))
 
 if (large > 0) {
-  cat("\nalone,", format(large, big.mark = ","), "points\n")
   d <- points_of(large)
   case("knn, k = 10", function() knn(d$x, k = 10))
   case("silhouette_lazy, 20 clusters", function() silhouette_lazy(d$x, d$cl))
@@ -134,16 +122,16 @@ if (large > 0) {
 # Rows that are repeated have answers that follow from those of the rows once: what large sizes give against what small
 # ones give by a dense matrix. Relative differences, for about as many rows.
 tile <- function(name, wanted, found) {
-  if (!grepl(given[4], paste("tiles,", name))) return(invisible())
-  took <- system.time(found <- found())[["elapsed"]]
+  name <- paste("tiles,", name)
+  if (!grepl(asked$pattern, name)) return(invisible())
+  out <- NULL
+  times <- clock(function() out <<- found(), enough = 0)
   wanted <- wanted()
-  off <- max(abs(found - wanted)) / max(abs(wanted))
-  cat(sprintf("%-44s %8.3f s   off by %.1e\n", paste("tiles,", name), took, off))
+  say(name, times, also = c(off = max(abs(out - wanted)) / max(abs(wanted))))
 }
 
 if (large > 0) {
   r <- max(2, large %/% 150)
-  cat("\n150 rows,", r, "times\n")
   flowers <- as.matrix(datasets::iris[, 1:4])
   rows <- rep(seq_len(150), r)
   many <- flowers[rows, ]

@@ -1,10 +1,12 @@
 # How well criteria choose the penalty of kernel_ridge() and of rbf_interpolate(): squared errors of ten-fold
 # cross-validation, the penalty chosen within each part, as multiples of those of the best penalty of a grid, the same
 # for all parts. Data are those of R and its packages with 20 to 500 rows, of which at most 250 are taken at random.
-#   Rscript bench/penalty.R [repeats]
+#   Rscript bench/penalty.R [repeats] [the first data sets only]
 # "both" is what kernweave takes: the logarithm of generalised cross-validation and, as if of 100 rows, the likelihood.
 
-repeats <- as.numeric(c(commandArgs(TRUE), 2)[1])
+source("bench/clock.R")
+asked <- given(repeats = 2, sets = Inf)
+repeats <- asked$repeats
 of <- function(package, ...) lapply(list(...), function(one) c(one, package = package))
 set <- function(formula, name) list(formula = formula, name = name)
 sets <- c(
@@ -134,21 +136,27 @@ ratios <- function(model, data) {
     min(Reduce(`+`, lapply(parts, `[[`, "error")))
 }
 
-all <- lapply(sets, numbers_of)
+all <- lapply(utils::head(sets, asked$sets), numbers_of)
+begin("errors by criteria, as multiples of the best penalty's")
+# A row for each criterion; its ratio is the geometric mean.
+summarise <- function(case, found) {
+  for (name in colnames(found)) {
+    r <- found[, name]
+    row <- data.frame(who = name, clock = "-", wall_ms = NA, cpu_ms = NA, spread = NA, ratio = exp(mean(log(r))),
+                      bar = NA)
+    print_rows(case, row, also = c(root_within_5 = mean(sqrt(r) <= 1.05), within_5 = mean(r <= 1.05),
+                                   within_20 = mean(r <= 1.2), of_95 = stats::quantile(r, 0.95, names = FALSE),
+                                   largest = max(r)))
+  }
+}
 for (model in c("gaussian_ridge", "thin_plates")) {
   used <- if (model == "thin_plates") Filter(function(data) ncol(data$x) <= 2, all) else all
   found <- t(vapply(used, function(data) ratios(get(model), data), 0 * seq_along(criteria)))
+  colnames(found) <- names(criteria)
   n <- vapply(used, function(data) length(data$y), 0)
-  dimnames(found) <- list(vapply(used, `[[`, "", "label"), names(criteria))
-  summary_of <- function(r) rbind("root mean square within 5 %" = colMeans(sqrt(r) <= 1.05),
-                                  "mean square within 5 %" = colMeans(r <= 1.05), "within 20 %" = colMeans(r <= 1.2),
-                                  "geometric mean" = exp(colMeans(log(r))),
-                                  "95 % of sets" = apply(r, 2, stats::quantile, 0.95), "largest" = apply(r, 2, max))
-  options(width = 200)
-  for (rows in list(n > 0, n >= 90, n < 90)) {
-    cat("\n", model, ", ", sum(rows), " data sets of ", min(n[rows]), " to ", max(n[rows]), " rows\n", sep = "")
-    print(round(summary_of(found[rows, ]), 3))
+  for (rows in Filter(any, list(n > 0, n >= 90, n < 90))) {
+    summarise(sprintf("%s, %d sets of %d to %d rows", model, sum(rows), min(n[rows]), max(n[rows])),
+              found[rows, , drop = FALSE])
   }
-  cat("\n")
-  print(data.frame(n = n, round(found, 2)))
+  for (k in seq_along(used)) summarise(paste0(model, ", ", used[[k]]$label), found[k, , drop = FALSE])
 }
