@@ -23,7 +23,7 @@ counted_cases <- list(
   })
 )
 
-# --- under valgrind, which has no wider lanes than AVX2: the engine takes these -------------------------------------
+# --- under valgrind -------------------------------------------------------------------------------------------
 
 points <- function(n, d) matrix(stats::runif(n * d), n, d)
 
@@ -40,6 +40,7 @@ engine_call <- function(case, n) {
 run_cases <- function(switch) {
   library(kernweave)
   dyn.load(switch)
+  kernweave:::r_use_instructions("avx2")  # valgrind has no wider lanes
   as.matrix(engine_call(counted_cases[[1]], columns[1]))  # what a first call does once
   for (case in counted_cases) for (n in columns) {
     R <- engine_call(case, n)
