@@ -289,8 +289,12 @@ r_far_truncated <- function(plan, data, operands, extents, tol, relative, thread
     .Call(`_kernweave_r_far_truncated`, plan, data, operands, extents, tol, relative, threads)
 }
 
-r_far_product <- function(pointer, weights, bounds, threads) {
-    .Call(`_kernweave_r_far_product`, pointer, weights, bounds, threads)
+r_far_from_themselves <- function(pointer) {
+    .Call(`_kernweave_r_far_from_themselves`, pointer)
+}
+
+r_far_bounds <- function(pointer, weights, threads) {
+    .Call(`_kernweave_r_far_bounds`, pointer, weights, threads)
 }
 
 r_far_device <- function(device) {
@@ -301,20 +305,8 @@ r_far_sides <- function(plan, operands) {
     .Call(`_kernweave_r_far_sides`, plan, operands)
 }
 
-r_far_there <- function(pointer, device, threads) {
-    .Call(`_kernweave_r_far_there`, pointer, device, threads)
-}
-
-r_far_in_order_there <- function(pointer, of_rows, numbers, columns) {
-    .Call(`_kernweave_r_far_in_order_there`, pointer, of_rows, numbers, columns)
-}
-
-r_far_product_there <- function(pointer, weights, by, columns) {
-    .Call(`_kernweave_r_far_product_there`, pointer, weights, by, columns)
-}
-
-r_far_put_back_there <- function(pointer, sums, near, columns) {
-    .Call(`_kernweave_r_far_put_back_there`, pointer, sums, near, columns)
+r_far_in_order_there <- function(pointer, device, threads, of_rows, numbers, columns) {
+    .Call(`_kernweave_r_far_in_order_there`, pointer, device, threads, of_rows, numbers, columns)
 }
 
 r_index_add <- function(x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads) {
@@ -385,8 +377,8 @@ r_expect_products <- function(description) {
     invisible(.Call(`_kernweave_r_expect_products`, description))
 }
 
-r_operator_product <- function(description, x) {
-    .Call(`_kernweave_r_operator_product`, description, x)
+r_operator_product <- function(description, x, stay = FALSE) {
+    .Call(`_kernweave_r_operator_product`, description, x, stay)
 }
 
 r_raw_options <- function(names, twins) {

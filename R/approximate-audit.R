@@ -80,9 +80,9 @@ near_in_float64 <- function(state, error = NULL) {
     state$near <- "float64"
     return(any(vapply(state$plan$parts, near_in_float64, NA)))
   }
-  if (precision_beside(state, state$plan) == "float64" || !length(state$plan$near$i_from)) return(FALSE)
+  if (precision_beside(state, state$plan) == "float64" || state$plan$near_pairs == 0) return(FALSE)
   state$near <- "float64"
-  state$plan[c("near_tensor", "there")] <- NULL
+  state$plan$near_formula <- NULL
   TRUE
 }
 # Errors fall more slowly than what is asked for, where boxes are left out above all: each time it falls faster.

@@ -2,8 +2,8 @@
 # is of kind "function"; `approximated` is an environment, its state, with
 #   tensor, tol, certify      what was asked for; `all`: the formula with all of its pairs
 #   written                   the plan of that formula as it is written, and its data
-#   plan                      what is known of boxes and pairs, in C++ (`pointer`), in R, and on GPUs (`there`); of a
-#                             sum of formulas of different distances, the states of these (`parts`)
+#   plan                      what is known of boxes and pairs, in C++ (`pointer`) and in R (`near_formula`, of near
+#                             pairs alone); of a sum of formulas of different distances, the states of these (`parts`)
 #   audit                     what the first products showed: the `error`, and on how many `rows` that are not 0;
 #                             `used`, `near`, `times`: the tolerance, the precision of near pairs, and the number of
 #                             tries that failed audits have led to
@@ -265,21 +265,12 @@ approximated_product <- function(state, v, u = NULL) {
 
 unaudited_product <- function(state, v, u = NULL) {
   plan <- plan_of_approximation(state)
-  if (!is.null(plan$parts)) return(Reduce(`+`, lapply(plan$parts, unaudited_product, v, u)))
-  gpu <- if (knows_diagonal_in_order(state, plan)) gpu_of_approximation(state)
-  if (!is.null(gpu)) {
-    if (!is_on_device(v)) v <- columns_of_numbers(v)
-    if (!is.null(u) && !is_on_device(u)) u <- columns_of_numbers(u)
-    return(less_diagonal(plan, product_there(state, plan, gpu, v, u), v, u))
-  }
-  v <- finite_columns(v)
-  if (!is.null(u)) u <- finite_columns(u)
-  begin_product(state, plan, ncol(v))
+  if (!is_on_device(v)) v <- columns_of_numbers(v)
+  begin_product(state, plan, NCOL(v))
   on.exit(end_work("approximated product"))
-  out <- by_rows(r_far_product(plan$pointer, v, FALSE, threads_of(state$tensor))$sums, u)
+  out <- r_operator_product(native_approximation(state, NCOL(v)), v, TRUE)
   step_work("approximated product")
-  if (length(plan$near$i_from)) out <- out + unname(pair_sums(near_pairs(state, plan), v, u))
-  less_diagonal(plan, out, v, u)
+  by_rows(out, u)
 }
 
 columns_of_numbers <- function(v) {
@@ -289,13 +280,14 @@ columns_of_numbers <- function(v) {
 }
 finite_columns <- function(v) {
   v <- columns_of_numbers(v)
-  if (any(!is.finite(v))) refuse_infinite_weights()
+  if (any(!is.finite(v))) abort("value", "the vector that an approximation multiplies must be finite")
   v
 }
 
 # Columns times numbers of the rows; the columns of each component are added up.
 by_rows <- function(x, u) {
   if (is.null(u)) return(x)
+  u <- finite_columns(u)
   many <- ncol(x) %/% max(ncol(u), 1)
   x <- x * u[, rep(seq_len(ncol(u)), each = many), drop = FALSE]
   added <- lapply(seq_len(many), function(d) rowSums(x[, seq(d, by = many, length.out = ncol(u)), drop = FALSE]))
@@ -313,16 +305,6 @@ weighed <- function(F, v, u = NULL) {
   if (!is.null(u)) (u | v) * F
   else if (width(F) == 1 || width(v) == 1) F * v
   else tensorprod(F, v)
-}
-
-refuse_infinite_weights <- function() abort("value", "the vector that an approximation multiplies must be finite")
-
-# The formula over near pairs alone: boxes are ranges of points in their order.
-near_pairs <- function(state, plan) {
-  if (!is.null(state$plan$near_tensor)) return(state$plan$near_tensor)
-  near <- restrict(state$all, ranges = ranges_in_order(plan$near, r_far_orders(plan$pointer), state$tensor$extent),
-                   exclude_diag = !is.null(state$tensor$pairs))
-  state$plan$near_tensor <- lazy_set(near, precision = precision_beside(state, plan))
 }
 
 # The precision of near pairs. In float32 few digits of the points are left beside some that are far away, and none of
@@ -346,7 +328,7 @@ bound_of <- function(state, v) {
   v <- finite_columns(v)
   plan <- plan_of_approximation(state)
   if (!is.null(plan$parts)) return(Reduce(`+`, lapply(plan$parts, bound_of, v)))
-  r_far_product(plan$pointer, v, TRUE, threads_of(state$tensor))$bounds
+  r_far_bounds(plan$pointer, v, threads_of(state$tensor))
 }
 
 # --- reductions --------------------------------------------------------------------------------------------------

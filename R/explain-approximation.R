@@ -35,11 +35,15 @@ work_of_product <- function(state, plan) {
   c(near = plan$near_pairs * prices_of_pairs(state)[1], series = sum(plan$levels$work))
 }
 
-# What takes less than some seconds has no name: it may be one of hundreds. Series come first.
+near_share <- function(state, plan) {
+  work <- work_of_product(state, plan)
+  work[["near"]] / max(sum(work), 1)
+}
+
+# What takes less than some seconds has no name: it may be one of hundreds.
 begin_product <- function(state, plan, columns) {
-  sizes <- rev(work_of_product(state, plan)) * columns
-  if (sum(sizes) < 1e10) return(invisible())
-  begin_work("approximated product", steps = 2, quicker = quicker_approximation(state), sizes = sizes)
+  if (sum(work_of_product(state, plan)) * columns < 1e10) return(invisible())
+  begin_work("approximated product", steps = 1, quicker = quicker_approximation(state))
 }
 
 quicker_approximation <- function(state) {

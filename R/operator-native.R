@@ -7,7 +7,7 @@ native_operator <- function(op, width, ladder = FALSE) {
     diagonal = list(kind = "diagonal", values = refuse_traced(op$values)),
     dense = list(kind = "dense", matrix = refuse_traced(op$matrix)),
     lowrank = list(kind = "lowrank", factor = refuse_traced(op$factor)),
-    `function` = list(kind = "function", dim = as.numeric(op$dim), apply = function(v) refuse_traced(op$apply(v))),
+    `function` = native_function(op, width, ladder),
     sum = , product = , kronecker = {
       list(kind = op$kind, parts = lapply(op$parts, native_operator, width, ladder), coefficients = op$coefficients)
     },
@@ -17,7 +17,16 @@ native_operator <- function(op, width, ladder = FALSE) {
   )
 }
 
-# Products of a lazy tensor of one component: a plan for each number of columns.
+native_function <- function(op, width, ladder) {
+  state <- approximation_of(op)
+  if (is.null(state)) {
+    return(list(kind = "function", dim = as.numeric(op$dim), apply = function(v) refuse_traced(op$apply(v))))
+  }
+  for (operand in traced_operands(op$tensor)) refuse_traced(operand$traced)
+  audited_approximation(state, width, ladder)
+}
+
+# Products of a lazy tensor, of which each column has one for each component: a plan for each number of columns.
 native_lazy <- function(K, width, ladder = FALSE) {
   for (operand in traced_operands(K)) refuse_traced(operand$traced)
   options <- call_options(K$settings)
@@ -44,12 +53,14 @@ compiled_rungs <- function(width, ladder) {
 may_be_compiled <- function(options) options$device != "cpu" && "gpu" %in% r_devices()
 
 product_plan <- function(K, width) {
-  product <- waiting_product(K, as.integer(width))
+  by <- if (width(K) > 1 && width > 1) "TensorProd" else "Mult"
+  product <- waiting_product(K, as.integer(width), by = by)
   ready <- prepared(product$reduction)
   at <- match_operands(list(product$vector), ready$operands)
   data <- lapply(ready$operands, `[[`, "data")
   data[[at]] <- 0
-  list(width = as.integer(width), plan = ready$plan, operands = ready$operands, data = data, vector = at - 1L)
+  list(width = as.integer(width), components = width(K), plan = ready$plan, operands = ready$operands, data = data,
+       vector = at - 1L)
 }
 
 operator_product <- function(op, v) {

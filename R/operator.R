@@ -42,11 +42,11 @@ product_with_numbers <- function(K, v, written) {
 
 # The sum over j of K times an operand of so many components, which waits for its data. NULL if others do, too, or have
 # a history.
-waiting_product <- function(K, width, kind = "real") {
-  made_once(K, list("product", width, kind), function() {
+waiting_product <- function(K, width, kind = "real", by = "Mult") {
+  made_once(K, list("product", width, kind, by), function() {
     if (length(traced_operands(K))) return(NULL)
     vector <- new_operand("v", "j", width, kind)
-    R <- reduction(lazy_call("Mult", list(K, lazy_operand(vector))), "Sum", index = "j", call = FALSE)
+    R <- reduction(lazy_call(by, list(K, lazy_operand(vector))), "Sum", index = "j", call = FALSE)
     if (length(free_operands(R)) == 1) list(reduction = R, vector = vector)
   })
 }

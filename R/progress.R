@@ -6,12 +6,12 @@ working$clock <- function() proc.time()[["elapsed"]]
 
 # Work of the name `what` begins, in so many `steps`, NA where nobody knows how many; all of it is expected to take so
 # many seconds. `quicker` is said where that is, or becomes, more than a minute. Of works within works the outermost is
-# shown, and steps are of the one that is named. `sizes`: of steps that are not alike.
-begin_work <- function(what, steps = NA, quicker = NULL, expected = 0, sizes = NULL) {
+# shown, and steps are of the one that is named.
+begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
   if (!is.null(working$now)) return(invisible())
   force(expected)  # where that fails, nothing has begun
-  working$now <- list2env(list(what = what, steps = steps, sizes = sizes, quicker = quicker, count = 0, within = 0,
-                               note = NULL, said = FALSE, shown = FALSE, begun = now(), next_look = now() + 2,
+  working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, within = 0, note = NULL,
+                               said = FALSE, shown = FALSE, begun = now(), next_look = now() + 2,
                                signal = progressr_signal(steps)), parent = emptyenv())
   say_expected(working$now, expected)
 }
@@ -63,11 +63,7 @@ show_work <- function(work) {
 }
 
 # `within`: the share of the step that is at work, as the engine tells it. NA where nobody knows how many there are.
-share_of_work <- function(work) {
-  if (is.null(work$sizes)) return((work$count + work$within) / work$steps)
-  done <- seq_along(work$sizes) <= work$count
-  (sum(work$sizes[done]) + work$within * c(work$sizes[!done], 0)[1]) / sum(work$sizes)
-}
+share_of_work <- function(work) (work$count + work$within) / work$steps
 
 line_width <- 78
 wipe_line <- function(work) if (work$shown) cat("\r", strrep(" ", line_width), "\r", sep = "", file = stderr())

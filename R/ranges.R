@@ -130,10 +130,12 @@ block_pairs <- function(pairs, m, n) {
 }
 
 # Rectangles of points in an `order` of their own, a list of `i` and `j`; NULL where points lie in it.
-ranges_in_order <- function(near, order, extent) {
-  count <- length(near$i_from)
-  structure(list(rectangles = near, order = list(i = order$i, j = order$j),
-                 extent = as.numeric(extent[1:2]), last = c(max(0, near$i_to), max(0, near$j_to)),
+ranges_in_order <- function(rectangles, order, extent) {
+  listed <- is.list(rectangles)
+  count <- if (listed) length(rectangles$i_from) else NA
+  last <- if (listed) c(max(0, rectangles$i_to), max(0, rectangles$j_to)) else extent[1:2]
+  structure(list(rectangles = rectangles, order = list(i = order$i, j = order$j),
+                 extent = as.numeric(extent[1:2]), last = as.numeric(last),
                  blocks = c(count, count), named = count), class = "kernweave_ranges")
 }
 

@@ -854,16 +854,25 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_far_product
-Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds, int threads);
-RcppExport SEXP _kernweave_r_far_product(SEXP pointerSEXP, SEXP weightsSEXP, SEXP boundsSEXP, SEXP threadsSEXP) {
+// r_far_from_themselves
+Rcpp::IntegerVector r_far_from_themselves(SEXP pointer);
+RcppExport SEXP _kernweave_r_far_from_themselves(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_from_themselves(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_bounds
+Rcpp::NumericMatrix r_far_bounds(SEXP pointer, Rcpp::NumericMatrix weights, int threads);
+RcppExport SEXP _kernweave_r_far_bounds(SEXP pointerSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< bool >::type bounds(boundsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_product(pointer, weights, bounds, threads));
+    rcpp_result_gen = Rcpp::wrap(r_far_bounds(pointer, weights, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -888,54 +897,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_far_there
-SEXP r_far_there(SEXP pointer, int device, int threads);
-RcppExport SEXP _kernweave_r_far_there(SEXP pointerSEXP, SEXP deviceSEXP, SEXP threadsSEXP) {
+// r_far_in_order_there
+SEXP r_far_in_order_there(SEXP pointer, int device, int threads, bool of_rows, SEXP numbers, int columns);
+RcppExport SEXP _kernweave_r_far_in_order_there(SEXP pointerSEXP, SEXP deviceSEXP, SEXP threadsSEXP, SEXP of_rowsSEXP, SEXP numbersSEXP, SEXP columnsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
     Rcpp::traits::input_parameter< int >::type device(deviceSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_there(pointer, device, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_far_in_order_there
-SEXP r_far_in_order_there(SEXP pointer, bool of_rows, SEXP numbers, int columns);
-RcppExport SEXP _kernweave_r_far_in_order_there(SEXP pointerSEXP, SEXP of_rowsSEXP, SEXP numbersSEXP, SEXP columnsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
     Rcpp::traits::input_parameter< bool >::type of_rows(of_rowsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type numbers(numbersSEXP);
     Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_in_order_there(pointer, of_rows, numbers, columns));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_far_product_there
-SEXP r_far_product_there(SEXP pointer, SEXP weights, SEXP by, int columns);
-RcppExport SEXP _kernweave_r_far_product_there(SEXP pointerSEXP, SEXP weightsSEXP, SEXP bySEXP, SEXP columnsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type by(bySEXP);
-    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_product_there(pointer, weights, by, columns));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_far_put_back_there
-SEXP r_far_put_back_there(SEXP pointer, SEXP sums, SEXP near, int columns);
-RcppExport SEXP _kernweave_r_far_put_back_there(SEXP pointerSEXP, SEXP sumsSEXP, SEXP nearSEXP, SEXP columnsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type sums(sumsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type near(nearSEXP);
-    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_put_back_there(pointer, sums, near, columns));
+    rcpp_result_gen = Rcpp::wrap(r_far_in_order_there(pointer, device, threads, of_rows, numbers, columns));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1157,13 +1130,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_operator_product
-Rcpp::NumericMatrix r_operator_product(Rcpp::List description, Rcpp::NumericMatrix x);
-RcppExport SEXP _kernweave_r_operator_product(SEXP descriptionSEXP, SEXP xSEXP) {
+Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay);
+RcppExport SEXP _kernweave_r_operator_product(SEXP descriptionSEXP, SEXP xSEXP, SEXP staySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_operator_product(description, x));
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< bool >::type stay(staySEXP);
+    rcpp_result_gen = Rcpp::wrap(r_operator_product(description, x, stay));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1997,13 +1971,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_orders", (DL_FUNC) &_kernweave_r_far_orders, 1},
     {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 4},
     {"_kernweave_r_far_truncated", (DL_FUNC) &_kernweave_r_far_truncated, 7},
-    {"_kernweave_r_far_product", (DL_FUNC) &_kernweave_r_far_product, 4},
+    {"_kernweave_r_far_from_themselves", (DL_FUNC) &_kernweave_r_far_from_themselves, 1},
+    {"_kernweave_r_far_bounds", (DL_FUNC) &_kernweave_r_far_bounds, 3},
     {"_kernweave_r_far_device", (DL_FUNC) &_kernweave_r_far_device, 1},
     {"_kernweave_r_far_sides", (DL_FUNC) &_kernweave_r_far_sides, 2},
-    {"_kernweave_r_far_there", (DL_FUNC) &_kernweave_r_far_there, 3},
-    {"_kernweave_r_far_in_order_there", (DL_FUNC) &_kernweave_r_far_in_order_there, 4},
-    {"_kernweave_r_far_product_there", (DL_FUNC) &_kernweave_r_far_product_there, 4},
-    {"_kernweave_r_far_put_back_there", (DL_FUNC) &_kernweave_r_far_put_back_there, 4},
+    {"_kernweave_r_far_in_order_there", (DL_FUNC) &_kernweave_r_far_in_order_there, 6},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 7},
     {"_kernweave_r_lazy", (DL_FUNC) &_kernweave_r_lazy, 4},
@@ -2021,7 +1993,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_ranks", (DL_FUNC) &_kernweave_r_ranks, 2},
     {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 7},
     {"_kernweave_r_expect_products", (DL_FUNC) &_kernweave_r_expect_products, 1},
-    {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 2},
+    {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 3},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},

@@ -57,6 +57,21 @@ auto at_border(Work work) -> decltype(work()) {
   }
 }
 
+// The same with a second try where a device has no memory left: R does not know how much of it its vectors hold, and
+// gives back first what nobody needs.
+template <class Work>
+auto with_second_try(Work work) -> decltype(work()) {
+  return at_border([&] {
+    try {
+      return work();
+    } catch (const Failure& failure) {
+      if (failure.fault != Fault::memory) throw;
+    }
+    R_gc();
+    return work();
+  });
+}
+
 // Has the user pressed the interrupt key, or is the time of setTimeLimit() over? Asked on the main thread only; unwinds
 // as a C++ exception. R knows both by one question: it answers the key by a jump, the time by an error with a message.
 // To catch an error takes R some 0.1 ms, so that R is not asked each time.

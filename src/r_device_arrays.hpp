@@ -55,18 +55,10 @@ auto waited_for(OnDevice& here, Work work) {
   }
 }
 
-// Calls work(OnDevice), at the border. R does not know how much memory of the device its vectors hold: where there is
-// not enough, what nobody needs is collected first.
+// Calls work(OnDevice), at the border.
 template <class Work>
 auto on_device_of(SEXP vector, Work work) -> decltype(work(std::declval<OnDevice&>())) {
-  return at_border([&] {
-    try {
-      OnDevice here(vector);
-      return waited_for(here, work);
-    } catch (const Failure& failure) {
-      if (failure.fault != Fault::memory) throw;
-    }
-    R_gc();
+  return with_second_try([&] {
     OnDevice here(vector);
     return waited_for(here, work);
   });

@@ -34,7 +34,8 @@ Verdict taken_apart(SEXP plan, const Given& given, double rows, double columns, 
 template <class Numbers>
 Rcpp::IntegerVector order_to_r(const Numbers& order) {
   Rcpp::IntegerVector out = Rcpp::no_init(static_cast<R_xlen_t>(order.size()));
-  std::transform(order.begin(), order.end(), out.begin(), [](int number) { return number + 1; });
+  std::transform(order.begin(), order.end(), out.begin(),
+                 [](std::int64_t number) { return static_cast<int>(number + 1); });
   return out;
 }
 
@@ -74,10 +75,10 @@ Rcpp::DataFrame levels_to_r(const std::vector<far::LevelReport>& levels) {
 
 }  // namespace
 
-const far::Approximation& approximation_behind(SEXP pointer) {
+far::Approximation& approximation_behind(SEXP pointer) {
   const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == approximation_tag();
   internal_check(ours && R_ExternalPtrAddr(pointer) != nullptr, "this is no approximation of this session");
-  return *static_cast<const Approximation*>(R_ExternalPtrAddr(pointer));
+  return *static_cast<Approximation*>(R_ExternalPtrAddr(pointer));
 }
 
 }  // namespace kernweave
@@ -101,7 +102,7 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
     const kernweave::Approximation& a = *made;
     const Rcpp::XPtr<kernweave::Approximation> pointer(made.release(), true, kernweave::approximation_tag());
     return Rcpp::List::create(
-        Rcpp::_["pointer"] = pointer, Rcpp::_["near"] = kernweave::near_to_r(a.near()),
+        Rcpp::_["pointer"] = pointer,
         Rcpp::_["levels"] = kernweave::levels_to_r(a.levels()), Rcpp::_["scale"] = a.scale, Rcpp::_["same"] = a.same,
         Rcpp::_["near_pairs"] = a.near_pairs(), Rcpp::_["bytes"] = a.bytes(),
         Rcpp::_["strays"] = a.strays(), Rcpp::_["rough"] = a.rough,
@@ -154,20 +155,26 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
   });
 }
 
-// What far pairs come to, and with `bounds` by how much that may be off: matrices, of which each column of weights has
-// a column for each component of the formula.
+// The points on both sides whose pair with themselves is none of the near ones: places from 1.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_far_product(SEXP pointer, Rcpp::NumericMatrix weights, bool bounds, int threads) {
+Rcpp::IntegerVector r_far_from_themselves(SEXP pointer) {
+  return kernweave::at_border(
+      [&] { return kernweave::order_to_r(kernweave::approximation_behind(pointer).far_from_themselves()); });
+}
+
+// By how much the products with finite weights may be off: a matrix, of which each column of weights has a column for
+// each component of the formula.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix r_far_bounds(SEXP pointer, Rcpp::NumericMatrix weights, int threads) {
   return kernweave::at_border([&] {
     const kernweave::Approximation& a = kernweave::approximation_behind(pointer);
     const auto rows = static_cast<int>(a.order_of_rows().size());
     const int columns = weights.ncol() * a.components();
-    Rcpp::NumericMatrix out(rows, columns), off(bounds ? rows : 0, columns);
-    const kernweave::Given nothing;
-    kernweave::RHost host(nothing, {});
-    a.multiply(weights.begin(), weights.ncol(),
-               {kernweave::allowed_threads(threads), [&](double share) { host.poll(share); }}, out.begin(),
-               bounds ? off.begin() : nullptr);
-    return Rcpp::List::create(Rcpp::_["sums"] = out, Rcpp::_["bounds"] = off);
+    Rcpp::NumericMatrix bounds(rows, columns);
+    std::vector<double> sorted(static_cast<std::size_t>(weights.size())), sums(static_cast<std::size_t>(bounds.size()));
+    const kernweave::arrays::Workers workers{kernweave::allowed_threads(threads), kernweave::poll_r};
+    a.sort(weights.begin(), weights.ncol(), workers, sorted.data());
+    a.multiply(sorted.data(), nullptr, weights.ncol(), workers, sums.data(), bounds.begin());
+    return bounds;
   });
 }

@@ -7,6 +7,6 @@
 namespace kernweave {
 
 // The one behind an external pointer of this session.
-const far::Approximation& approximation_behind(SEXP pointer);
+far::Approximation& approximation_behind(SEXP pointer);
 
 }  // namespace kernweave

@@ -3,10 +3,15 @@
 
 #include "base/threads.hpp"
 #include "border.hpp"
+#include "device/copy.hpp"
 #include "r_data.hpp"
+#include "r_far.hpp"
+#include "r_host.hpp"
 #include "r_plan.hpp"
+#include "r_preconditioner.hpp"
 #include "r_resident.hpp"
 #include "solve/column_kernels.hpp"
+#include "solve/far_operator.hpp"
 
 namespace kernweave {
 namespace {
@@ -17,8 +22,8 @@ using solve::Parts;
 using solve::Poll;
 
 solve::ProductPlan product_plan(const Rcpp::List& from) {
-  return {Rcpp::as<int>(from["width"]), plan_behind(from["plan"]), operands_of({from["data"], from["operands"]}),
-          Rcpp::as<int>(from["vector"])};
+  return {Rcpp::as<int>(from["width"]), Rcpp::as<int>(from["components"]), plan_behind(from["plan"]),
+          operands_of({from["data"], from["operands"]}), Rcpp::as<int>(from["vector"])};
 }
 
 OperatorPointer engine_from_r(const Rcpp::List& from, const Poll& poll) {
@@ -45,6 +50,20 @@ OperatorPointer function_from_r(const Rcpp::List& from) {
   return solve::function_operator(rows, static_cast<solve::Index>(dim[1]), multiply);
 }
 
+OperatorPointer far_from_r(const Rcpp::List& from, const Poll& poll) {
+  solve::FarParts parts{&approximation_behind(from["pointer"]), nullptr};
+  const double of_near = Rcpp::as<double>(from["near_share"]);
+  const auto near_poll = [poll, of_near](double share) { poll(of_near * share); };
+  if (!Rf_isNull(from["near"])) parts.near = operator_from_r(from["near"], near_poll);
+  parts.near_in_order = Rcpp::as<bool>(from["in_order"]);
+  if (!Rf_isNull(from["diagonal"])) parts.diagonal = block_from_r(from["diagonal"]);
+  const int device = Rcpp::as<int>(from["device"]);
+  if (device >= 0) parts.device = &device::open(device);
+  const auto far_poll = [poll, of_near](double share) { poll(of_near + (1 - of_near) * share); };
+  parts.workers = {allowed_threads(Rcpp::as<int>(from["threads"])), far_poll};
+  return solve::far_operator(std::move(parts));
+}
+
 Parts parts_from_r(const Rcpp::List& from, const Poll& poll) {
   Parts parts;
   for (R_xlen_t k = 0; k < from.size(); ++k)
@@ -64,6 +83,7 @@ OperatorPointer operator_from_r(const Rcpp::List& from, const Poll& poll) {
     return solve::gram_operator({factor.begin(), factor.nrow(), factor.ncol()});
   }
   if (kind == "function") return function_from_r(from);
+  if (kind == "far") return far_from_r(from, poll);
   const Rcpp::List given = from["parts"];
   if (kind == "block") {
     std::vector<Parts> rows;
@@ -80,6 +100,7 @@ OperatorPointer operator_from_r(const Rcpp::List& from, const Poll& poll) {
 int threads_of(const Rcpp::List& from) {
   const std::string kind = from["kind"];
   if (kind == "engine") return allowed_threads(settings_from_r(from["settings"]).threads);
+  if (kind == "far") return allowed_threads(Rcpp::as<int>(from["threads"]));
   int most = 1;
   if (!from.containsElementNamed("parts")) return most;
   const auto look = [&](const Rcpp::List& parts) {
@@ -100,6 +121,14 @@ Rcpp::NumericMatrix block_to_r(const Block& block) {
   Rcpp::NumericMatrix matrix(static_cast<int>(block.rows()), static_cast<int>(block.cols()));
   std::copy(block.data(), block.data() + block.size(), matrix.begin());
   return matrix;
+}
+
+solve::Columns columns_from_r(SEXP matrix, device::Device* home) {
+  const View view{nullptr, Rf_nrows(matrix), Rf_ncols(matrix), resident(matrix)};
+  if (home && view.kept && has_copy(view, *home))
+    return {home, device::address<double>(kept_copy(view, home)), view.rows, view.columns};
+  const solve::Columns here(block_from_r(matrix));
+  return home ? here.sent_to(home) : here;
 }
 
 Rcpp::RObject columns_to_r(solve::Columns columns) {
@@ -131,15 +160,19 @@ void r_expect_products(Rcpp::List description) {
   });
 }
 
-// The product of an operator with a matrix.
+// The product of an operator with a matrix. With `stay` it is left on the device that the operator is at home on.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix r_operator_product(Rcpp::List description, Rcpp::NumericMatrix x) {
-  return kernweave::at_border([&] {
-    const auto op = kernweave::operator_from_r(description, [](double) { kernweave::poll_interrupt(); });
-    kernweave::internal_check(op->columns == x.nrow(), "an operator of ", op->columns, " columns times ", x.nrow(),
-                              " rows");
-    kernweave::solve::Block y;
-    op->times(kernweave::block_from_r(x), &y);
-    return kernweave::block_to_r(y);
+Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay = false) {
+  return kernweave::with_second_try([&]() -> Rcpp::RObject {
+    const kernweave::Given nothing;
+    kernweave::RHost host(nothing, {});
+    const auto op = kernweave::operator_from_r(description, [&](double share) { host.poll(share); });
+    kernweave::device::Device* const home = stay ? op->home() : nullptr;
+    const kernweave::solve::Columns columns = kernweave::columns_from_r(x, home);
+    kernweave::internal_check(op->columns == columns.rows(), "an operator of ", op->columns, " columns times ",
+                              columns.rows(), " rows");
+    kernweave::solve::Columns y;
+    op->multiply(columns, &y);
+    return kernweave::columns_to_r(std::move(y));
   });
 }

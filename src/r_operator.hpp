@@ -12,6 +12,8 @@ int threads_of(const Rcpp::List& description);
 
 solve::Block block_from_r(const Rcpp::NumericMatrix& matrix);
 Rcpp::NumericMatrix block_to_r(const solve::Block& block);
+// The numbers of a matrix on a device, where they may lie already; null: on the host.
+solve::Columns columns_from_r(SEXP matrix, device::Device* home);
 // A matrix whose numbers stay where they are, be it on a device.
 Rcpp::RObject columns_to_r(solve::Columns columns);
 solve::Vector vector_from_r(const Rcpp::NumericVector& vector);

@@ -6,6 +6,7 @@
 #include "border.hpp"
 #include "expr/normalise.hpp"
 #include "r_data.hpp"
+#include "r_far.hpp"
 #include "r_formula.hpp"
 #include "pairs/pair_bounds.hpp"
 
@@ -22,7 +23,10 @@ const SharedMap& map_behind(SEXP pointer) {
   return *static_cast<SharedMap*>(R_ExternalPtrAddr(pointer));
 }
 
-std::vector<Rectangle> rectangles_from_r(const Rcpp::List& from) {
+// A list of their ends, or the approximation whose near pairs they are.
+std::vector<Rectangle> rectangles_from_r(SEXP rectangles) {
+  if (TYPEOF(rectangles) == EXTPTRSXP) return approximation_behind(rectangles).near();
+  const Rcpp::List from(rectangles);
   const Rcpp::NumericVector columns[] = {from["i_from"], from["i_to"], from["j_from"], from["j_to"]};
   std::vector<Rectangle> out(static_cast<std::size_t>(columns[0].size()));
   const auto range = [&](int side, R_xlen_t k) {

@@ -8,8 +8,8 @@ at_root <- function(...) file.path(root, ...)
 # A room may include itself and what stands to its left. Rooms that share a place do not know each other: devices and
 # formulas, the back ends.
 rooms <- c(base = 1, device = 2, expr = 2, lanes = 2, arrays = 3, plan = 3, pairs = 3, schedule = 4, reference = 5,
-           cpu = 5, cuda = 5, execute = 6, distance = 6, far = 7, solve = 7)
-at_the_border <- 8
+           cpu = 5, cuda = 5, execute = 6, distance = 6, far = 7, solve = 8)
+at_the_border <- 9
 
 engine_files <- function() {
   files <- list.files(at_root("src"), pattern = "[.](cpp|hpp|cu|cuh)$", recursive = TRUE)

@@ -18,6 +18,7 @@ const char* fault_name(Fault fault) {
     case Fault::indefinite: return "indefinite";
     case Fault::internal: return "internal";
     case Fault::time_limit: return "time_limit";
+    case Fault::value: return "value";
   }
   return "internal";
 }

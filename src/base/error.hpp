@@ -21,7 +21,8 @@ enum class Fault {
   memory,
   indefinite,
   internal,
-  time_limit
+  time_limit,
+  value
 };
 
 const char* fault_name(Fault fault);

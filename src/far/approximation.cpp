@@ -2,6 +2,7 @@
 #include "far/approximation.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <optional>
 
@@ -63,20 +64,31 @@ class Approximated : public Approximation {
     scale *= largest_of_numbers();
   }
 
-  void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
-                double* bounds) const override {
-    const std::vector<double> sorted = in_order(weights, columns);
-    std::vector<double> sums(static_cast<std::size_t>(cut_.rows.count * columns * found()), 0.0),
-        off(bounds ? sums.size() : 0, 0.0);
-    add_far<D>(plan_, trees(), cut_.power, sorted.data(), columns, workers, sums.data(),
-               bounds ? off.data() : nullptr);
-    put_back(sums, off, columns, out, bounds);
+  bool sort(const double* weights, int columns, const arrays::Workers& workers, double* sorted) const override {
+    const std::int64_t n = cut_.columns.count;
+    const Fresh<int>& order = order_of_columns();
+    std::atomic<bool> finite{true};
+    arrays::each_piece({workers.threads}, n, [&](Index, Index first, Index last) {
+      double none = 0;  // NaN where one of them is not finite
+      for (std::int64_t c = 0; c < columns; ++c)
+        for (Index p = first; p < last; ++p) {
+          const double weight = weights[order[static_cast<std::size_t>(p)] + c * n];
+          sorted[p + c * n] = weight;
+          none += weight - weight;
+        }
+      if (none != 0) finite = false;
+    });
+    return finite;
   }
 
-  std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const override {
-    return product_on<D>(device, plan_, trees(),
-                         {cut_.rows.factors, cut_.columns.factors, cut_.numbers, cut_.power,
-                          cut_.components, cut_.adds_up}, workers);
+  void multiply(const double* sorted, const double* near, int columns, const arrays::Workers& workers, double* out,
+                double* bounds) const override {
+    std::vector<double> sums(static_cast<std::size_t>(cut_.rows.count * columns * found()), 0.0),
+        off(bounds ? sums.size() : 0, 0.0);
+    const std::vector<double> scaled = with_factors(sorted, columns);
+    add_far<D>(plan_, trees(), cut_.power, scaled.empty() ? sorted : scaled.data(), columns, workers, sums.data(),
+               bounds ? off.data() : nullptr);
+    put_back({sums, off, near}, columns, workers, out, bounds);
   }
 
   const Fresh<int>& order_of_rows() const override { return targets_->curve().order(); }
@@ -122,6 +134,12 @@ class Approximated : public Approximation {
   }
 
  private:
+  std::unique_ptr<DeviceProduct> sent_to(device::Device* device, const arrays::Workers& workers) const override {
+    return product_on<D>(device, plan_, trees(),
+                         {cut_.rows.factors, cut_.columns.factors, cut_.numbers, cut_.power,
+                          cut_.components, cut_.adds_up}, workers);
+  }
+
   std::unique_ptr<Curve<D>> curve_of(const distance::Side& side, device::Device* device,
                                      const arrays::Workers& workers) const {
     if (device && cube_.has_all && side.count >= kWorthSending) return curve_there<D>(*side.points, cube_, device);
@@ -137,44 +155,54 @@ class Approximated : public Approximation {
   // How many sums each column of weights has: one for each component of the difference.
   std::int64_t found() const { return cut_.power > 0 ? D : 1; }
 
-  // Weights times factors of columns, in the order of boxes.
-  std::vector<double> in_order(const double* weights, int columns) const {
+  // Sorted weights times factors of columns; none where there are no factors.
+  std::vector<double> with_factors(const double* sorted, int columns) const {
     const std::int64_t n = cut_.columns.count;
     const std::vector<double>& factors = cut_.columns.factors;
     const Fresh<int>& order = order_of_columns();
-    std::vector<double> sorted(static_cast<std::size_t>(n * columns));
-    for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t p = 0; p < n; ++p) {
-        const auto from = static_cast<std::size_t>(order[static_cast<std::size_t>(p)]);
-        sorted[static_cast<std::size_t>(p + c * n)] =
-            weights[from + static_cast<std::size_t>(c * n)] * (factors.empty() ? 1 : factors[from]);
-      }
-    return sorted;
+    std::vector<double> scaled(factors.empty() ? 0 : static_cast<std::size_t>(n * columns));
+    for (std::size_t k = 0; k < scaled.size(); ++k)
+      scaled[k] = sorted[k] * factors[static_cast<std::size_t>(order[k % static_cast<std::size_t>(n)])];
+    return scaled;
   }
 
-  // Sums, and what they are off by, to the order of points, with factors and numbers of each component of the formula.
-  void put_back(const std::vector<double>& sums, const std::vector<double>& off, int columns, double* out,
-                double* bounds) const {
+  // In the order of boxes: sums over far pairs, what they are off by, sums over near pairs.
+  struct Sums {
+    const std::vector<double>&far, &off;
+    const double* near;
+  };
+  // To the order of points, with factors and numbers of each component of the formula.
+  void put_back(const Sums& sums, int columns, const arrays::Workers& workers, double* out, double* bounds) const {
     const std::int64_t m = cut_.rows.count;
     const Fresh<int>& order = order_of_rows();
-    for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t d = 0; d < cut_.components; ++d)
-        for (std::int64_t p = 0; p < m; ++p) {
-          const auto to = static_cast<std::size_t>(order[static_cast<std::size_t>(p)]);
-          const double factor = factor_at(to, static_cast<std::size_t>(d));
-          const auto place = to + static_cast<std::size_t>((c * components() + (cut_.adds_up ? 0 : d)) * m);
+    const int each = cut_.adds_up ? cut_.components : 1;  // components of the cut that one of the formula adds up
+    arrays::each_piece({workers.threads}, m, [&](Index, Index first, Index last) {
+      for (std::int64_t c = 0; c < std::int64_t{columns} * components(); ++c)
+        for (Index p = first; p < last; ++p) {
+          const std::int64_t to = order[static_cast<std::size_t>(p)];
           double sum = 0, bound = 0;
-          for (std::int64_t k = 0; k < found(); ++k) {
-            const auto at = static_cast<std::size_t>(p + (c * found() + k) * m);
-            const double number = factor * cut_.numbers[static_cast<std::size_t>(d * found() + k)];
-            if (number == 0) continue;
-            sum += sums[at] * number;
-            if (bounds) bound += off[at] * std::abs(number);
+          for (int k = 0; k < each; ++k) {
+            const int d = static_cast<int>(c % components()) + k;
+            const std::int64_t from = p + c / components() * found() * m;
+            sum += of_component(sums.far, from, to, d, false);
+            if (bounds) bound += of_component(sums.off, from, to, d, true);
           }
-          const bool more = cut_.adds_up && d > 0;
-          out[place] = more ? out[place] + sum : sum;
-          if (bounds) bounds[place] = more ? bounds[place] + bound : bound;
+          out[to + c * m] = sums.near ? sum + sums.near[p + c * m] : sum;
+          if (bounds) bounds[to + c * m] = bound;
         }
+    });
+  }
+  // Sums of the components of the difference, the first of them `at`, times numbers and factors of a row, or the sizes
+  // of these.
+  double of_component(const std::vector<double>& sums, std::int64_t at, std::int64_t row, int d, bool size) const {
+    const double factor = factor_at(static_cast<std::size_t>(row), static_cast<std::size_t>(d));
+    double all = 0;
+    for (std::int64_t k = 0; k < found(); ++k) {
+      const double number = factor * cut_.numbers[static_cast<std::size_t>(d * found() + k)];
+      if (number == 0) continue;
+      all += sums[static_cast<std::size_t>(at + k * cut_.rows.count)] * (size ? std::abs(number) : number);
+    }
+    return all;
   }
 
   // What a component of the formula may be times those of the difference.
@@ -203,7 +231,37 @@ class Approximated : public Approximation {
   Levels<D> plan_;
 };
 
+// Where each number stands.
+std::vector<std::int64_t> places_in(const Fresh<int>& order) {
+  std::vector<std::int64_t> places(order.size());
+  std::int64_t place = 0;
+  for (const int number : order) places[static_cast<std::size_t>(number)] = place++;
+  return places;
+}
+
+// Rectangles are in order: by rows, which no other rows overlap, then by columns.
+bool is_in(const std::vector<Rectangle>& rectangles, std::int64_t row, std::int64_t column) {
+  const auto after = std::partition_point(rectangles.begin(), rectangles.end(), [&](const Rectangle& r) {
+    return r.rows.to <= row || (r.rows.from <= row && r.columns.to <= column);
+  });
+  return after != rectangles.end() && after->rows.from <= row && after->columns.from <= column;
+}
+
 }  // namespace
+
+DeviceProduct& Approximation::on(device::Device* device, const arrays::Workers& workers) {
+  std::unique_ptr<DeviceProduct>& there = sent_[device];
+  if (!there) there = sent_to(device, workers);
+  return *there;
+}
+
+std::vector<std::int64_t> Approximation::far_from_themselves() const {
+  const std::vector<std::int64_t> i = places_in(order_of_rows()), j = places_in(order_of_columns());
+  std::vector<std::int64_t> far;
+  for (std::size_t k = 0; k < std::min(i.size(), j.size()); ++k)
+    if (!is_in(near(), i[k], j[k])) far.push_back(static_cast<std::int64_t>(k));
+  return far;
+}
 
 std::unique_ptr<Approximation> Approximation::make(distance::Cut cut, const Wish& wish,
                                                    const arrays::Workers& workers) {

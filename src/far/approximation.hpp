@@ -1,5 +1,6 @@
 // An approximated matrix: a formula's pairs of points, parted into far and near ones, and products with the far ones.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,12 +32,17 @@ class Approximation {
   static std::unique_ptr<Approximation> make(distance::Cut cut, const Wish& wish, const arrays::Workers& workers);
   virtual ~Approximation() = default;
 
-  // The far part of products, column by column, in the order in which points came. Each column of weights has a column
-  // of results, and of `bounds` unless that is null, for each component of the formula.
-  virtual void multiply(const double* weights, int columns, const arrays::Workers& workers, double* out,
-                        double* bounds) const = 0;
-  // The same for a device, which has all it needs from then on.
-  virtual std::unique_ptr<DeviceProduct> on(device::Device* device, const arrays::Workers& workers) const = 0;
+  // Weights, column by column, in the order of boxes. Are all of them finite?
+  virtual bool sort(const double* weights, int columns, const arrays::Workers& workers, double* sorted) const = 0;
+  // Products of sorted weights in the order of points: the sums over far pairs, and what those over near pairs are, in
+  // the order of boxes, unless that is null. Each column of weights has a column of results, and of `bounds` unless
+  // that is null, for each component of the formula.
+  virtual void multiply(const double* sorted, const double* near, int columns, const arrays::Workers& workers,
+                        double* out, double* bounds) const = 0;
+  // The same on a device, which has all it needs from the first call on.
+  DeviceProduct& on(device::Device* device, const arrays::Workers& workers);
+  // Points on both sides whose pair with themselves is none of the near ones.
+  std::vector<std::int64_t> far_from_themselves() const;
   virtual const Fresh<int>& order_of_rows() const = 0;
   virtual const Fresh<int>& order_of_columns() const = 0;
   virtual const std::vector<Rectangle>& near() const = 0;
@@ -54,6 +60,11 @@ class Approximation {
   bool rough = false;  // do near pairs need points in float64?
   double scale = 0;    // the largest value of the formula, with numbers and factors
   bool same = false;   // is the matrix its own transpose, since both sides have the same points and factors?
+
+ private:
+  virtual std::unique_ptr<DeviceProduct> sent_to(device::Device* device, const arrays::Workers& workers) const = 0;
+
+  std::map<device::Device*, std::unique_ptr<DeviceProduct>> sent_;
 };
 
 }  // namespace far

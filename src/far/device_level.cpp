@@ -38,7 +38,7 @@ std::int64_t LevelThere<D>::shared_bytes() const {
 
 template <int D>
 void LevelThere<D>::add(const PointsThere<D>& targets, const PointsThere<D>& sources, const double* weights,
-                        const double* by, double* sums, const SeriesRoom& room) const {
+                        double* sums, const SeriesRoom& room) const {
   FarTask task{};
   task.spread = spread_;
   task.half = half_;
@@ -53,7 +53,6 @@ void LevelThere<D>::add(const PointsThere<D>& targets, const PointsThere<D>& sou
   task.points = there<double>(targets.lie->components);
   task.behind = targets.count;
   task.sums = sums;
-  task.by = by;
   task.stretches = there<gpu::FarPoints>(targets_.stretches);
   task.series = there<double>(room.series);
   launch(device_, D, "far_evaluated",

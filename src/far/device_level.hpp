@@ -30,9 +30,8 @@ class LevelThere {
   std::int64_t parts() const { return has_parts() ? sources_.stretch_count * numbers() : 0; }
   std::int64_t waiting() const { return most_pairs_ * numbers(); }
 
-  // `by`: what is added at each point is multiplied by; null for nothing.
-  void add(const PointsThere<D>& targets, const PointsThere<D>& sources, const double* weights, const double* by,
-           double* sums, const SeriesRoom& room) const;
+  void add(const PointsThere<D>& targets, const PointsThere<D>& sources, const double* weights, double* sums,
+           const SeriesRoom& room) const;
 
  private:
   std::int64_t shared_bytes() const;

@@ -49,16 +49,15 @@ class ProductThere : public DeviceProduct {
 
   int sums() const override { return spread_.components; }
 
-  void multiply(const double* sorted, int columns, const double* by, double* sums) override {
+  void multiply(const double* sorted, int columns, double* sums) override {
     const std::int64_t rows = targets_.count;
-    FarTask task = numbers_of(targets_, (by ? 1 : columns) * spread_.components);
+    FarTask task = numbers_of(targets_, columns * spread_.components);
     task.sums = sums;
     each_number("far_cleared", task);
     for (std::int64_t c = 0; c < columns; ++c) {
       const double* const weights = with_factors(sorted + c * from().count);
-      const double* const of_rows = by ? by + c * rows : nullptr;
       for (const auto& level : levels_)
-        level->add(targets_, from(), weights, of_rows, sums + (by ? 0 : c * spread_.components * rows), room_);
+        level->add(targets_, from(), weights, sums + c * spread_.components * rows, room_);
     }
   }
 

@@ -18,9 +18,8 @@ class DeviceProduct {
   // tells whether all are finite.
   virtual bool sort(bool of_rows, const double* numbers, int columns, double* sorted, bool ask) = 0;
   // The far part of the sums of sorted weights, in the order of boxes, without factors and numbers: sums() of them for
-  // each column of weights. With `by`, numbers of rows with a column for each, those of all columns are added up, each
-  // times its own.
-  virtual void multiply(const double* sorted, int columns, const double* by, double* sums) = 0;
+  // each column of weights.
+  virtual void multiply(const double* sorted, int columns, double* sums) = 0;
   virtual int sums() const = 0;
   // The products of so many columns in the order of points: sums with factors and numbers of each component of the
   // formula, and the sums over near pairs, unless that is null.

@@ -8,6 +8,7 @@
 #include "solve/engine_operator.cpp"
 #include "solve/entries.cpp"
 #include "solve/factor_columns.cpp"
+#include "solve/far_operator.cpp"
 #include "solve/inverse_forms.cpp"
 #include "solve/lanczos.cpp"
 #include "solve/landmark_columns.cpp"

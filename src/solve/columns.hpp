@@ -17,6 +17,9 @@ class Columns {
   Columns(device::Device* device, Index rows, Index columns);
   // What a device has in memory that holds so many numbers, or more.
   Columns(device::Device* device, std::unique_ptr<Copy> copy, Index rows, Index columns);
+  // What lies there and belongs to somebody else, who keeps it as long as these columns are looked at.
+  Columns(device::Device* device, double* there, Index rows, Index columns)
+      : device_(device), there_(there), rows_(rows), columns_(columns) {}
   Columns(const Columns& other);
   Columns& operator=(const Columns& other);
   Columns(Columns&&) = default;

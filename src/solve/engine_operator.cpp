@@ -28,10 +28,10 @@ class Engine : public Operator {
 
   void times(const Block& x, Block* y) override {
     if (rows == 0 || columns == 0) {  // of no points; there is no memory to point at either
-      y->setZero(rows, x.cols());
+      y->setZero(rows, results(x.cols()));
       return;
     }
-    y->resize(rows, x.cols());
+    y->resize(rows, results(x.cols()));
     const Index widest = plans_.back().width;
     for (Index from = 0; from < x.cols(); from += widest) some_columns(x, from, std::min(widest, x.cols() - from), y);
   }
@@ -46,11 +46,11 @@ class Engine : public Operator {
     if (!x.device() || x.device() != home()) return Operator::multiply(x, y);
     const Index widest = plans_.back().width;
     if (x.cols() <= widest) return some_columns_there(x, y);
-    y->make(home_, rows, x.cols());
+    y->make(home_, rows, results(x.cols()));
     for (Index from = 0; from < x.cols(); from += widest) {
       Columns part;
       some_columns_there(columns_from(x, from, std::min(widest, x.cols() - from)), &part);
-      for (Index c = 0; c < part.cols(); ++c) put_column(part, c, y, from + c);
+      for (Index c = 0; c < part.cols(); ++c) put_column(part, c, y, results(from) + c);
     }
   }
 
@@ -62,6 +62,8 @@ class Engine : public Operator {
     std::vector<OperandData> operands;
     std::unique_ptr<Execution> execution;
   };
+
+  Index results(Index count) const { return count * plans_.back().components; }
 
   // The narrowest plan that has room for so many columns.
   std::size_t plan_for(Index count) const {
@@ -77,14 +79,15 @@ class Engine : public Operator {
     if (!fits) {
       if (padded_x_.rows() != columns || padded_x_.cols() != width) padded_x_.setZero(columns, width);
       copy(x.col(from).data(), columns * count, padded_x_.data());
-      padded_y_.resize(rows, width);
+      padded_y_.resize(rows, results(width));
     }
     const double* const numbers = fits ? x.col(from).data() : padded_x_.data();
     Run& run = here(k, numbers);
-    run.host.to = fits ? y->col(from).data() : padded_y_.data();
+    double* const to = y->col(results(from)).data();
+    run.host.to = fits ? to : padded_y_.data();
     run.execution->replace(plans_[k].vector, numbers);
     run.execution->run();
-    if (!fits) copy(padded_y_.data(), rows * count, y->col(from).data());
+    if (!fits) copy(padded_y_.data(), rows * results(count), to);
   }
 
   // What stands in columns beyond those copied is multiplied, too, and not looked at.
@@ -127,12 +130,13 @@ class Engine : public Operator {
   }
 
   // Where the schedule of the widest plan has data that lie there. A plan that looks at the vector's numbers has them
-  // on the host, as one of restricted pairs has all, and a sparse matrix has no copy.
+  // on the host, as one of points in another order has all, and a sparse matrix has no copy.
   device::Device* looked_for() {
     const ProductPlan& plan = plans_.back();
     const auto sparse = [](const OperandData& operand) { return operand.view.sparse(); };
     if (rows == 0 || columns == 0 || settings_.device == "cpu") return nullptr;
-    if (plan.prepared->plan.pairs == Pairs::restricted) return nullptr;
+    const ExistingPairs& pairs = known_.pairs;
+    if (pairs.map && !(pairs.order(true).empty() && pairs.order(false).empty())) return nullptr;
     if (std::any_of(plan.operands.begin(), plan.operands.end(), sparse)) return nullptr;
     if (asks_of(plan.prepared->plan, {rows, columns, known_.batch}, plan.vector)) return nullptr;
     const Backend* const backend = there(plans_.size() - 1).execution->schedule().backend;
@@ -157,7 +161,7 @@ class Engine : public Operator {
     run.host.stay = Kept();
     run.execution->replace(plans_[k].vector, nullptr, (width == count ? x : padded_there_).kept());
     run.execution->run();
-    *y = Columns(home_, std::move(run.host.stay.copies.at(home_->number())), rows, count);
+    *y = Columns(home_, std::move(run.host.stay.copies.at(home_->number())), rows, results(count));
   }
 
   std::vector<ProductPlan> plans_;

@@ -8,9 +8,10 @@
 
 namespace kernweave::solve {
 
-// A prepared sum over j of a formula times an operand of so many components, and its data.
+// A prepared sum over j of a formula times an operand of so many components, and its data. Where the formula has
+// components, too, each of the operand's has as many results, side by side.
 struct ProductPlan {
-  Index width;
+  Index width, components;
   std::shared_ptr<Prepared> prepared;
   std::vector<OperandData> operands;
   int vector;  // which of them is multiplied

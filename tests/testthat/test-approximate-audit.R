@@ -1,7 +1,7 @@
 # What products of an approximation are taken for its audit.
 
 # Near pairs that float32 has no digits for, so that a product that nobody looks at is off.
-faint <- function(x) exp(-95 * (1 + 0.3 * sqdist(Vi(x), Vj(x))))
+faint <- function(x) exp(-98 * (1 + 0.3 * sqdist(Vi(x), Vj(x))))
 audit_of <- function(A) kernweave:::approximation_of(A)$audit
 
 test_that("a product is an audit of the rows that are not 0, and of no others", {
@@ -50,4 +50,22 @@ test_that("rows that are not 0 are counted over products until they are enough",
   expect_true(rows[1] > 0 && rows[1] < 16)
   while (!kernweave:::is_audited(kernweave:::approximation_of(A))) A %*% few
   expect_identical(audit_of(A)$rows, min(rows[rows >= 16]))
+})
+
+test_that("iterations over an approximation do not call R", {
+  x <- with_local_seed(12, matrix(stats::runif(1200), 600))
+  b <- with_local_seed(13, stats::rnorm(600))
+  products <- 0
+  suppressMessages(trace("approximated_product", function() products <<- products + 1, print = FALSE,
+                         where = asNamespace("kernweave")))
+  on.exit(suppressMessages(untrace("approximated_product", where = asNamespace("kernweave"))))
+  K <- kernel_matern(x, x, scale = 0.2, nu = 1.5)
+  counted <- vapply(c(10, 0.01), function(ridge) {
+    products <<- 0
+    found <- solve(approximate(K, 1e-8), b, ridge = ridge, precondition = FALSE, report = TRUE)
+    expect_equal(as.vector(found), solve(as.matrix(K) + diag(ridge, 600), b), tolerance = 1e-5)
+    c(products = products, iterations = sum(solve_report(found)$iterations))
+  }, numeric(2))
+  expect_gt(counted["iterations", 2], 2 * counted["iterations", 1])
+  expect_identical(counted["products", 2], counted["products", 1])
 })

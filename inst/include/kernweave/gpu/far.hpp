@@ -193,7 +193,7 @@ __device__ double along_axis(double u, int degrees, F f) {
 // Adds the value of a slot's series at a point, whose place is u, to the sums that it is a part of.
 template <int D>
 __device__ void add_value(const FarTask& t, int slot, int point, const double (&u)[D], double value) {
-  const double scale = to_power(t.half, t.spread.power) * (t.by ? t.by[point] : 1.0);
+  const double scale = to_power(t.half, t.spread.power);
 #pragma unroll
   for (int d = 0; d < D; ++d)
     if (t.spread.is_of(slot, d))

@@ -44,7 +44,6 @@ struct FarTask {
   double* sums;
   // What a column of weights is for boxes; its sums are `behind` apart, those of each component of a difference.
   Spread spread;
-  const double* by;  // what values at points are multiplied by, if there is anything
   // Boxes; those of sources where targets' are the others.
   const FarPoints* stretches;
   const FarCentre *centres, *of_sources;

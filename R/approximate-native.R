@@ -1,0 +1,74 @@
+# What C++ reads of an approximation, as of any operator (R/operator-native.R): the plan of far pairs, and near pairs as
+# a formula whose data lie in the order of boxes.
+
+native_approximation <- function(state, width, ladder = FALSE) {
+  plan <- plan_of_approximation(state)
+  if (!is.null(plan$parts)) {
+    parts <- lapply(plan$parts, native_approximation, width, ladder)
+    return(list(kind = "sum", parts = parts, coefficients = rep(1, length(parts))))
+  }
+  near <- if (plan$near_pairs > 0) near_pairs(state, plan)
+  in_order <- is.null(near) || near$in_order
+  list(kind = "far", pointer = plan$pointer, near = if (!is.null(near)) native_lazy(near$F, width, ladder),
+       in_order = in_order, diagonal = plan$diagonal, threads = threads_of(state$tensor),
+       near_share = near_share(state, plan), device = (if (in_order) gpu_of_approximation(state)) %or% -1L)
+}
+
+# The same for iterations, whose products nobody looks at one by one: audited before.
+audited_approximation <- function(state, width, ladder) {
+  if (state$certify == "audit" && !is_audited(state)) {
+    approximated_product(state, random_signs(state$tensor$extent[2], 1, 1))
+  }
+  native_approximation(state, width, ladder)
+}
+
+# The formula over near pairs alone. Boxes are ranges of points in their order, in which the data are put once; where
+# that cannot be (`in_order` FALSE), at each product.
+near_pairs <- function(state, plan) {
+  if (!is.null(state$plan$near_formula)) return(state$plan$near_formula)
+  in_order <- can_be_in_order(state, plan)
+  F <- if (in_order) formula_in_order(state, plan) else state$all
+  near <- restrict(F, exclude_diag = !is.null(state$tensor$pairs),
+                   ranges = ranges_in_order(plan$pointer, if (!in_order) r_far_orders(plan$pointer), F$extent))
+  state$plan$near_formula <- list(F = lazy_set(near, precision = precision_beside(state, plan)), in_order = in_order)
+}
+
+# Not where pairs of a point with itself are left out, unless each has the same place on both sides.
+can_be_in_order <- function(state, plan) {
+  same <- function() do.call(identical, unname(r_far_orders(plan$pointer)))
+  !is.null(sides_of_operands(state)) && (is.null(state$tensor$pairs) || same())
+}
+
+# The formula of the same points in the order of boxes, which lie where products are summed.
+formula_in_order <- function(state, plan) {
+  K <- state$all
+  operands <- written_plan(state)$operands
+  orders <- r_far_orders(plan$pointer)
+  gpu <- gpu_of_approximation(state)
+  sorted <- Map(function(operand, side) {
+    if (side == 0) return(operand)
+    numbers <- if (is.null(gpu)) as.matrix(operand$data)[orders[[side]], , drop = FALSE]
+               else r_far_in_order_there(plan$pointer, gpu, threads_of(K), side == 1, operand$data, NCOL(operand$data))
+    new_operand(operand$name, operand$axis, operand$width, operand$kind, numbers)
+  }, operands, sides_of_operands(state))
+  formula <- home_bound(r_restate(list(K$formula), operands, sorted)[[1]])
+  new_lazy(formula, K$extent, K$settings)
+}
+
+# The GPU that products go to, by its number; NULL for the CPU.
+gpu_of_approximation <- function(state) {
+  number <- r_far_device(call_options(state$tensor$settings)$device)
+  if (number >= 0) number
+}
+
+# The axis of each operand in the matrix, where formulas are transposed, too: 1 for i, 2 for j. NULL where one is along
+# both, is read by row numbers, or is no matrix of numbers.
+sides_of_operands <- function(state) {
+  if (is.null(state$sides)) {
+    operands <- written_plan(state)$operands
+    plain <- vapply(operands, function(operand) is.double(operand$data), NA)
+    state$sides <- list(if (all(plain)) r_far_sides(state$written$plan, length(operands)))
+  }
+  sides <- state$sides[[1]]
+  if (!any(sides == 3)) sides
+}
