@@ -613,8 +613,16 @@ r_run_blocks <- function(plan, data, extents, settings, rows, columns) {
     .Call(`_kernweave_r_run_blocks`, plan, data, extents, settings, rows, columns)
 }
 
-r_candidates <- function(plan, data, extents, settings) {
-    .Call(`_kernweave_r_candidates`, plan, data, extents, settings)
+r_candidates <- function(plan, data, extents, settings, pairs) {
+    .Call(`_kernweave_r_candidates`, plan, data, extents, settings, pairs)
+}
+
+r_run_decided <- function(plan, data, extents, settings, pairs, decision) {
+    .Call(`_kernweave_r_run_decided`, plan, data, extents, settings, pairs, decision)
+}
+
+r_decision <- function(bytes, other) {
+    .Call(`_kernweave_r_decision`, bytes, other)
 }
 
 r_units <- function(pairs, along_i, rows, columns, grouped) {

@@ -1847,15 +1847,42 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_candidates
-Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings);
-RcppExport SEXP _kernweave_r_candidates(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
+Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs);
+RcppExport SEXP _kernweave_r_candidates(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_candidates(plan, data, extents, settings));
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_candidates(plan, data, extents, settings, pairs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_run_decided
+Rcpp::List r_run_decided(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs, SEXP decision);
+RcppExport SEXP _kernweave_r_run_decided(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run_decided(plan, data, extents, settings, pairs, decision));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_decision
+Rcpp::List r_decision(Rcpp::RawVector bytes, Rcpp::RawVector other);
+RcppExport SEXP _kernweave_r_decision(SEXP bytesSEXP, SEXP otherSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::RawVector >::type bytes(bytesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::RawVector >::type other(otherSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_decision(bytes, other));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2052,7 +2079,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_executables", (DL_FUNC) &_kernweave_r_executables, 1},
     {"_kernweave_r_grain", (DL_FUNC) &_kernweave_r_grain, 4},
     {"_kernweave_r_run_blocks", (DL_FUNC) &_kernweave_r_run_blocks, 6},
-    {"_kernweave_r_candidates", (DL_FUNC) &_kernweave_r_candidates, 4},
+    {"_kernweave_r_candidates", (DL_FUNC) &_kernweave_r_candidates, 5},
+    {"_kernweave_r_run_decided", (DL_FUNC) &_kernweave_r_run_decided, 6},
+    {"_kernweave_r_decision", (DL_FUNC) &_kernweave_r_decision, 2},
     {"_kernweave_r_units", (DL_FUNC) &_kernweave_r_units, 5},
     {"_kernweave_r_test_disc", (DL_FUNC) &_kernweave_r_test_disc, 5},
     {"_kernweave_r_far_kernels", (DL_FUNC) &_kernweave_r_far_kernels, 1},

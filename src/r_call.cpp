@@ -75,11 +75,13 @@ std::string as_letters(const std::string& bytes) {
   return text;
 }
 
-SEXP schedule_to_r(const Schedule& s, double working_bytes) {
-  const Sizes& sizes = s.sizes;
-  return Rcpp::List::create(Rcpp::_["device"] = s.backend->name(), Rcpp::_["why"] = s.reason,
-                            Rcpp::_["M"] = static_cast<double>(sizes.i), Rcpp::_["N"] = static_cast<double>(sizes.j),
-                            Rcpp::_["seconds"] = s.seconds, Rcpp::_["bytes"] = working_bytes);
+SEXP schedule_to_r(Execution* execution) {
+  const Schedule s = execution->schedule();
+  const Sizes& sizes = execution->sizes();
+  return Rcpp::List::create(Rcpp::_["device"] = s.decision.backend, Rcpp::_["why"] = s.reason,
+                            Rcpp::_["decision"] = show(s.decision), Rcpp::_["M"] = static_cast<double>(sizes.i),
+                            Rcpp::_["N"] = static_cast<double>(sizes.j), Rcpp::_["seconds"] = s.seconds,
+                            Rcpp::_["bytes"] = execution->working_bytes());
 }
 
 }  // namespace
@@ -144,9 +146,9 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
     const auto prepared = std::make_shared<kernweave::Prepared>(kernweave::lower(job, &trace));
     const kernweave::Plan* ran = &prepared->plan;
     constexpr std::int64_t kMany = 100000;  // points, where they are not known
-    kernweave::Schedule schedule;
-    schedule.variant = static_cast<int>(ran->variants.size()) - 1;
-    schedule.sizes = {kMany, kMany, {}};
+    kernweave::Decision decision;
+    decision.variant = static_cast<int>(ran->variants.size()) - 1;
+    decision.sizes = {kMany, kMany, {}};
     Rcpp::RObject chosen = R_NilValue, sources = R_NilValue;
     std::unique_ptr<kernweave::Execution> execution;
     const kernweave::Given given{Rf_isNull(data) ? Rcpp::List() : Rcpp::List(data), formulas.operands()};
@@ -155,12 +157,12 @@ Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options,
       execution = std::make_unique<kernweave::Execution>(prepared, kernweave::operands_of(given),
                                                          kernweave::known_from_r(sizes, pairs),
                                                          kernweave::settings_from_r(settings), &host);
-      schedule = execution->schedule();
+      decision = execution->decision();
       ran = &execution->ran();
-      chosen = kernweave::schedule_to_r(schedule, execution->working_bytes());
+      chosen = kernweave::schedule_to_r(execution.get());
     }
-    if (cuda) sources = Rcpp::wrap(kernweave::backend_named("gpu").sources(*ran, schedule));
-    const kernweave::Program& program = ran->variants[static_cast<std::size_t>(schedule.variant)].program;
+    if (cuda) sources = Rcpp::wrap(kernweave::backend_named("gpu").sources(*ran, decision));
+    const kernweave::Program& program = ran->variants[static_cast<std::size_t>(decision.variant)].program;
     return Rcpp::List::create(
         Rcpp::_["passes"] = kernweave::trace_to_r(trace), Rcpp::_["steps"] = kernweave::steps_to_r(*ran, program),
         Rcpp::_["key"] = kernweave::short_key(prepared->plan), Rcpp::_["schedule"] = chosen, Rcpp::_["cuda"] = sources);

@@ -294,10 +294,10 @@ Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes) {
     const std::int64_t points = static_cast<std::int64_t>(lanes);
     Rcpp::CharacterVector sources;
     for (std::size_t v = 0; v < p.variants.size(); ++v) {
-      kernweave::Schedule schedule;
-      schedule.variant = static_cast<int>(v);
-      schedule.sizes = {points, points, {}};
-      for (const std::string& source : kernweave::backend_named("gpu").sources(p, schedule)) sources.push_back(source);
+      kernweave::Decision decision;
+      decision.variant = static_cast<int>(v);
+      decision.sizes = {points, points, {}};
+      for (const std::string& source : kernweave::backend_named("gpu").sources(p, decision)) sources.push_back(source);
     }
     return sources;
   });

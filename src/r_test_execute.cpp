@@ -68,9 +68,10 @@ namespace {
 
 // The executable of a plan on data, as a test deals its blocks out.
 struct Dealt {
-  Dealt(SEXP plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const Rcpp::List& options)
+  Dealt(SEXP plan, const Rcpp::List& data, const Rcpp::NumericVector& extents, const Rcpp::List& options,
+        SEXP pairs = R_NilValue)
       : settings(settings_from_r(options)),
-        execution(plan_behind(plan), operands_of({data, {}}), known_from_r(extents, R_NilValue), settings, &host) {}
+        execution(plan_behind(plan), operands_of({data, {}}), known_from_r(extents, pairs), settings, &host) {}
 
   // From one border to the next.
   static std::vector<Range> ranges(const Rcpp::NumericVector& borders) {
@@ -78,6 +79,11 @@ struct Dealt {
     for (R_xlen_t k = 1; k < borders.size(); ++k)
       found.push_back({static_cast<std::int64_t>(borders[k - 1]), static_cast<std::int64_t>(borders[k])});
     return found;
+  }
+
+  // Of the first output.
+  static std::vector<double> first(const std::vector<std::vector<double>>& all) {
+    return all.empty() ? std::vector<double>() : all[0];
   }
 
   MemoryHost host;
@@ -108,30 +114,58 @@ Rcpp::List r_run_blocks(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents,
   return kernweave::at_border([&] {
     kernweave::Dealt dealt(plan, data, extents, settings);
     dealt.execution.run_blocks(dealt.ranges(rows), dealt.ranges(columns));
-    const auto numbers = [](const auto& all) { return all.empty() ? std::vector<double>() : all[0]; };
-    return Rcpp::List::create(Rcpp::_["value"] = numbers(dealt.host.values),
-                              Rcpp::_["index"] = numbers(dealt.host.numbers));
+    return Rcpp::List::create(Rcpp::_["value"] = dealt.first(dealt.host.values),
+                              Rcpp::_["index"] = dealt.first(dealt.host.numbers));
   });
 }
 
-// The first output as every candidate finds it: for tests.
+namespace kernweave {
+namespace {
+
+Rcpp::RawVector decision_to_r(const Decision& decision) {
+  const std::vector<char> bytes = to_bytes(decision);
+  return Rcpp::RawVector(bytes.begin(), bytes.end());
+}
+Decision decision_from_r(const Rcpp::RawVector& bytes) { return from_bytes({bytes.begin(), bytes.end()}); }
+
+}  // namespace
+}  // namespace kernweave
+
+// The decisions that could be taken for a call, as bytes, the one that is taken first: for tests.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings) {
+Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs) {
   return kernweave::at_border([&] {
-    kernweave::Dealt dealt(plan, data, extents, settings);
-    Rcpp::CharacterVector names;
-    Rcpp::List values, indices;
-    for (const kernweave::Schedule& schedule : dealt.execution.candidates()) {
-      const kernweave::Variant& variant = dealt.execution.ran().variants[static_cast<std::size_t>(schedule.variant)];
-      const kernweave::Traversal& t = schedule.traversal;
-      names.push_back(kernweave::sentence(schedule.backend->name(), " ", kernweave::form_name(variant.form), " ",
-                                          t.rows, " x ", t.columns, ", ", t.chunk, ", code ", t.code));
-      dealt.execution.take(schedule);
-      dealt.execution.run();
-      values.push_back(dealt.host.values.empty() ? std::vector<double>() : dealt.host.values[0]);
-      indices.push_back(dealt.host.numbers.empty() ? std::vector<double>() : dealt.host.numbers[0]);
-    }
-    return Rcpp::List::create(Rcpp::_["name"] = names, Rcpp::_["value"] = values, Rcpp::_["index"] = indices);
+    kernweave::Dealt dealt(plan, data, extents, settings, pairs);
+    Rcpp::List all;
+    for (const kernweave::Schedule& schedule : dealt.execution.candidates())
+      all.push_back(kernweave::decision_to_r(schedule.decision));
+    return all;
+  });
+}
+
+// The first output, as an execution finds it that is told this decision, or none, and what it says of its decision
+// then: for tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_run_decided(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs,
+                         SEXP decision) {
+  return kernweave::at_border([&] {
+    kernweave::Dealt dealt(plan, data, extents, settings, pairs);
+    if (!Rf_isNull(decision)) dealt.execution.take(kernweave::decision_from_r(decision));
+    dealt.execution.run();
+    return Rcpp::List::create(Rcpp::_["value"] = dealt.first(dealt.host.values),
+                              Rcpp::_["index"] = dealt.first(dealt.host.numbers),
+                              Rcpp::_["decision"] = kernweave::decision_to_r(dealt.execution.decision()));
+  });
+}
+
+// Two decisions, given as bytes: the first as text and as bytes again, and whether they are equal: for tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_decision(Rcpp::RawVector bytes, Rcpp::RawVector other) {
+  return kernweave::at_border([&] {
+    const kernweave::Decision one = kernweave::decision_from_r(bytes);
+    return Rcpp::List::create(Rcpp::_["text"] = kernweave::show(one),
+                              Rcpp::_["bytes"] = kernweave::decision_to_r(one),
+                              Rcpp::_["equal"] = one == kernweave::decision_from_r(other));
   });
 }
 

@@ -44,20 +44,20 @@ int joined_levels(int components) {
 }  // namespace
 
 template <class T>
-BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const Sizes& sizes,
-                        const TileKernel& kernel, const Schedule& schedule)
+BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const TileKernel& kernel,
+                        const Decision& decision)
     : number_(output),
-      growth_(schedule.growths[output]),
-      always_(schedule.traversal.boxes == Boxes::always),
+      growth_(decision.growths[output]),
+      always_(decision.loops.boxes == Boxes::always),
       conditional_(!same_value(growth_.value, variant.outputs[output].value)),
       alone_(of_one_output(variant, output)),
       bounded_(pair_by_pair(alone_, growth_)),
-      pass_(compiled(plan, alone_, sizes, kernel, schedule.traversal)),
+      pass_(compiled(plan, alone_, decision.sizes, kernel, decision.loops)),
       of_bounds_(compiled(plan, bounded_, {1, 1, {}}, kernel, {})),
       shape_(pass_, alone_, kernel),
       no_shape_(of_bounds_, bounded_, kernel),
-      run_{&plan, &alone_, &pass_, &kernel, &shape_, pass_.lanes_along_i ? sizes.i : sizes.j,
-           pass_.lanes_along_i ? sizes.j : sizes.i},
+      run_{&plan, &alone_, &pass_, &kernel, &shape_, pass_.lanes_along_i ? decision.sizes.i : decision.sizes.j,
+           pass_.lanes_along_i ? decision.sizes.j : decision.sizes.i},
       bounds_{&plan, &bounded_, &of_bounds_, &kernel, &no_shape_, 1, 1},
       job_{&run_, &bounds_, {}, growth_.grows, row(alone_.outputs[0].red).matters == red::Matters::least,
            joined_levels(growth_.components())} {
@@ -67,8 +67,8 @@ BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t ou
 
 template <class T>
 Pass BoxedPass<T>::compiled(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                            const Traversal& traversal) const {
-  return compile(plan, variant, sizes, kernel, sizeof(T), traversal, refs_of(growth_))[0];
+                            const Loops& loops) const {
+  return compile(plan, variant, sizes, kernel, sizeof(T), loops, refs_of(growth_))[0];
 }
 
 // Components of a panel in which a pass finds the differences' values: those of rows, or those of columns.
@@ -253,10 +253,10 @@ void BoxedPass<T>::run(const Task& task, int threads) {
 }
 
 template <class T>
-BoxedPasses<T>::BoxedPasses(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                            const Schedule& schedule) {
+BoxedPasses<T>::BoxedPasses(const Plan& plan, const Variant& variant, const TileKernel& kernel,
+                            const Decision& decision) {
   for (std::size_t k = 0; k < variant.outputs.size(); ++k)
-    passes_.push_back(std::make_unique<BoxedPass<T>>(plan, variant, k, sizes, kernel, schedule));
+    passes_.push_back(std::make_unique<BoxedPass<T>>(plan, variant, k, kernel, decision));
 }
 
 template <class T>

@@ -12,8 +12,8 @@ namespace kernweave {
 template <class T>
 class BoxedPass {
  public:
-  BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const Sizes& sizes, const TileKernel& kernel,
-            const Schedule& schedule);
+  BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const TileKernel& kernel,
+            const Decision& decision);
   ~BoxedPass();
 
   // Sets all out for a run. No where a trial tells that all pairs are as fast.
@@ -28,7 +28,7 @@ class BoxedPass {
     bool begun = false;
   };
   Pass compiled(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                const Traversal& traversal) const;
+                const Loops& loops) const;
   std::vector<int> places(const Pass& pass, bool row) const;
   Worker& worker(int number);
   // Rows and columns of which all pairs are there.
@@ -73,8 +73,7 @@ class BoxedPass {
 template <class T>
 class BoxedPasses {
  public:
-  BoxedPasses(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-              const Schedule& schedule);
+  BoxedPasses(const Plan& plan, const Variant& variant, const TileKernel& kernel, const Decision& decision);
   ~BoxedPasses();
 
   // No, where a trial of one of them tells that all pairs are as fast.

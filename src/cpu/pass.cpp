@@ -87,7 +87,7 @@ int fewest_of_screen(const Pass& pass, const Variant& variant, const TileKernel&
 }
 
 Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, int number_bytes,
-               const OutputGroup& group, const Traversal& traversal, const std::vector<Ref>& asked) {
+               const OutputGroup& group, const Loops& loops, const std::vector<Ref>& asked) {
   Pass pass;
   pass.lanes_along_i = group.along_i;
   for (int number : group.outputs) pass.outputs.push_back({number, 0});
@@ -104,8 +104,8 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
   for (const PassOutput& o : pass.outputs)
     bytes_of_row += kBytesOfPlace * variant.outputs[o.number].width * variant.outputs[o.number].places;
   pass.tiling = tiling_for(kernel, number_bytes, lanes, sweep, bytes_of_row, components(!group.along_i), keeps);
-  if (traversal.rows > 0) pass.tiling.rows = in_strips(traversal.rows, pass.tiling);
-  if (traversal.columns > 0) pass.tiling.columns = in_strips(traversal.columns, pass.tiling);
+  if (loops.rows > 0) pass.tiling.rows = in_strips(loops.rows, pass.tiling);
+  if (loops.columns > 0) pass.tiling.columns = in_strips(loops.columns, pass.tiling);
   pass.tiling.rows = std::min(pass.tiling.rows, in_strips(lanes, pass.tiling));
   pass.tiling.columns = std::min(pass.tiling.columns, in_strips(sweep, pass.tiling));
   place_states(variant, kernel, &pass);
@@ -122,14 +122,14 @@ Pass make_pass(const Plan& plan, const Variant& variant, const Sizes& sizes, con
 }  // namespace
 
 std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                          int number_bytes, const Traversal& traversal, const std::vector<Ref>& asked) {
+                          int number_bytes, const Loops& loops, const std::vector<Ref>& asked) {
   std::vector<Pass> passes;
   for (const OutputGroup& group : output_groups(variant))
-    passes.push_back(make_pass(plan, variant, sizes, kernel, number_bytes, group, traversal, asked));
+    passes.push_back(make_pass(plan, variant, sizes, kernel, number_bytes, group, loops, asked));
   return passes;
 }
 
-std::int64_t chunk_columns(const Tiling& t, std::int64_t lanes, std::int64_t sweep, std::int64_t told) {
+std::int64_t split_columns(const Tiling& t, std::int64_t lanes, std::int64_t sweep, std::int64_t told) {
   const std::int64_t blocks = (lanes + t.rows - 1) / t.rows;
   if (blocks == 0 || sweep == 0) return sweep;
   if (told == 0) {

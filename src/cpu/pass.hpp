@@ -20,9 +20,9 @@ struct Tiling {
   std::int64_t strip() const { return strip_rows() * per_strip; }
 };
 
-// Columns of a task: all, or where there are too few blocks of rows to deal out whole tiles of them. By the sizes
-// alone, so that no number of threads changes a bit. `told`: what a schedule says; 0: as many as leave tasks enough.
-std::int64_t chunk_columns(const Tiling& t, std::int64_t lanes, std::int64_t sweep, std::int64_t told);
+// Columns of a split: all, or where there are too few blocks of rows to deal out whole tiles of them. By the sizes
+// alone, so that no number of threads changes a bit. `told`: as decided; 0: as many as leave tasks enough.
+std::int64_t split_columns(const Tiling& t, std::int64_t lanes, std::int64_t sweep, std::int64_t told);
 
 // A variable packed into a space, its first component at place `component`.
 struct Packed {
@@ -76,6 +76,6 @@ struct Pass {
 // The passes that give all outputs of a variant: those kept along i (or folded altogether, or kept pair by
 // pair) have their lanes along i, those kept along j along j.
 std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                          int number_bytes, const Traversal& traversal = {}, const std::vector<Ref>& asked = {});
+                          int number_bytes, const Loops& loops = {}, const std::vector<Ref>& asked = {});
 
 }  // namespace kernweave

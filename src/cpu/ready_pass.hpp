@@ -42,8 +42,8 @@ class Workers {
 template <class T>
 class ReadyPass : public SpanFolder {
  public:
-  ReadyPass(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel, const Pass& pass,
-            std::int64_t chunk)
+  ReadyPass(const Plan& plan, const Variant& variant, const Decision& decision, const TileKernel& kernel,
+            const Pass& pass)
       : pass_(pass),
         shape_(pass_, variant, kernel),
         job_{&plan,
@@ -51,9 +51,9 @@ class ReadyPass : public SpanFolder {
              &pass_,
              &kernel,
              &shape_,
-             pass_.lanes_along_i ? sizes.i : sizes.j,
-             pass_.lanes_along_i ? sizes.j : sizes.i},
-        chunk_(chunk_columns(pass_.tiling, job_.lanes, job_.sweep, chunk)),
+             pass_.lanes_along_i ? decision.sizes.i : decision.sizes.j,
+             pass_.lanes_along_i ? decision.sizes.j : decision.sizes.i},
+        split_(split_columns(pass_.tiling, job_.lanes, job_.sweep, decision.loops.split)),
         whole_(units({0, job_.lanes}, {0, job_.sweep})),
         sweep_(this, job_.lanes),
         workers_(job_) {}
@@ -61,7 +61,7 @@ class ReadyPass : public SpanFolder {
   const Pass& pass() const override { return pass_; }
   const RowShape& shape() const override { return shape_; }
   std::int64_t rows_of_block() const { return pass_.tiling.rows; }
-  std::int64_t columns_of_chunk() const { return chunk_; }
+  std::int64_t columns_of_split() const { return split_; }
 
   void run(const Task& task, int threads) { sweep_.run(task, threads, whole_, nullptr); }
   // Of restricted pairs.
@@ -90,7 +90,7 @@ class ReadyPass : public SpanFolder {
 
  private:
   Units units(const Range& rows, const Range& columns) const {
-    return Units(rows, columns, pass_.tiling.rows, std::max<std::int64_t>(chunk_, 1));
+    return Units(rows, columns, pass_.tiling.rows, std::max<std::int64_t>(split_, 1));
   }
 
   // What depends on columns alone is computed once for all blocks of rows, where the memory is not too much.
@@ -110,7 +110,7 @@ class ReadyPass : public SpanFolder {
   const Pass pass_;
   const RowShape shape_;
   PassRun job_;
-  const std::int64_t chunk_;
+  const std::int64_t split_;
   const Units whole_;
   Sweep sweep_;
   Workers<T> workers_;

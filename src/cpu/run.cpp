@@ -1,4 +1,4 @@
-// Schedule to tiles to threads. How the pairs are cut depends on the sizes and the instruction set alone, and
+// Decision to tiles to threads. How the pairs are cut depends on the sizes and the instruction set alone, and
 // what the tasks find is merged in order, so the number of threads changes no bit.
 #include <algorithm>
 #include <cmath>
@@ -52,23 +52,18 @@ struct CpuStates : States {
 template <class T>
 class Passes : public TileExecutable {
  public:
-  Passes(const Plan& plan, const Schedule& schedule, const TileKernel& kernel)
+  Passes(const Plan& plan, const Decision& decision, const TileKernel& kernel)
       : plan_(plan),
-        variant_(plan.variants[static_cast<std::size_t>(schedule.variant)]),
-        sizes_(schedule.sizes),
-        chunk_(schedule.traversal.chunk),
+        decision_(decision),
+        variant_(plan.variants[static_cast<std::size_t>(decision_.variant)]),
         kernel_(kernel),
-        passes_(compile(plan, variant_, sizes_, kernel, sizeof(T), schedule.traversal)),
-        schedule_(schedule) {}
+        passes_(compile(plan, variant_, decision_.sizes, kernel, sizeof(T), decision_.loops)) {}
 
   void run(const Task& task) override {
-    if (run_by_boxes(task)) return;
     if (plan_.pairs == Pairs::restricted) return run_restricted(task);
     for (const auto& pass : ready()) pass->run(task, threads(task));
   }
-  bool run_by_boxes(const Task& task) override {
-    return schedule_.traversal.boxes != Boxes::none && boxed().run(task, threads(task));
-  }
+  bool run_by_boxes(const Task& task) override { return boxed().run(task, threads(task)); }
   SpanFolder* folder(std::size_t k) override { return made()[k].get(); }
   void release() override {
     ready_.clear();
@@ -79,7 +74,7 @@ class Passes : public TileExecutable {
   Grain grain() override {
     if (passes_.size() != 1 || plan_.pairs == Pairs::restricted) return {};
     ReadyPass<T>& pass = *ready()[0];
-    return {pass.pass().lanes_along_i, pass.rows_of_block(), pass.columns_of_chunk()};
+    return {pass.pass().lanes_along_i, pass.rows_of_block(), pass.columns_of_split()};
   }
   bool run_rows(const Task& task, const Range& rows, bool) override {
     ready()[0]->run_rows(task, threads(task), rows);
@@ -105,15 +100,17 @@ class Passes : public TileExecutable {
   std::vector<std::unique_ptr<ReadyPass<T>>>& made() {
     if (ready_.empty())
       for (const Pass& pass : passes_)
-        ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, sizes_, kernel_, pass, chunk_));
+        ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, decision_, kernel_, pass));
     return ready_;
   }
   BoxedPasses<T>& boxed() {
     warm_up();
-    if (!boxed_) boxed_ = std::make_unique<BoxedPasses<T>>(plan_, variant_, sizes_, kernel_, schedule_);
+    if (!boxed_) boxed_ = std::make_unique<BoxedPasses<T>>(plan_, variant_, kernel_, decision_);
     return *boxed_;
   }
-  int threads(const Task& task) const { return sizes_.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads); }
+  int threads(const Task& task) const {
+    return decision_.sizes.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads);
+  }
 
   // The units of each pass, for as long as the map is the same.
   const Units& units(const Restriction& restriction, std::size_t k, const Pass& pass) {
@@ -137,12 +134,10 @@ class Passes : public TileExecutable {
   }
 
   const Plan& plan_;
+  const Decision decision_;
   const Variant& variant_;
-  const Sizes sizes_;
-  const std::int64_t chunk_;
   const TileKernel& kernel_;
   const std::vector<Pass> passes_;
-  const Schedule schedule_;
   std::vector<std::unique_ptr<ReadyPass<T>>> ready_;
   std::unique_ptr<BoxedPasses<T>> boxed_;
   std::weak_ptr<TileExecutable> partial_;  // what runs partial spans, and lets its memory go with this
@@ -193,17 +188,17 @@ class Cpu : public Backend {
     return allowed_threads(0) * components * 8.0 * kMostColumns;
   }
 
-  // Tiles as small as they may be, wide ones, and tasks of one tile.
-  std::vector<Traversal> traversals(const Plan&, const Variant&, const Sizes&) const override {
-    return {{}, {1, 1, 0, 0}, {kMostTileRows, kMostColumns, 0, 0}, {0, 0, 1, 0}};
+  // Tiles as small as they may be, wide ones, and splits of one tile.
+  std::vector<Loops> other_loops(const Plan&, const Variant&, const Sizes&) const override {
+    return {{1, 1, 0}, {kMostTileRows, kMostColumns, 0}, {0, 0, 1}};
   }
 
   std::string model() const override { return instruction_set(); }
 
-  std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
-    const bool narrow = in_float32(plan, std::max(schedule.sizes.i, schedule.sizes.j));
-    if (narrow) return std::make_unique<Passes<float>>(plan, schedule, tile_kernel(true));
-    return std::make_unique<Passes<double>>(plan, schedule, tile_kernel(false));
+  std::unique_ptr<Executable> prepare(const Plan& plan, const Decision& decision) const override {
+    const bool narrow = in_float32(plan, std::max(decision.sizes.i, decision.sizes.j));
+    if (narrow) return std::make_unique<Passes<float>>(plan, decision, tile_kernel(true));
+    return std::make_unique<Passes<double>>(plan, decision, tile_kernel(false));
   }
 };
 

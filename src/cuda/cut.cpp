@@ -53,7 +53,8 @@ std::int64_t of_launch(std::int64_t all, std::int64_t wave, double seconds) {
 
 }  // namespace
 
-Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds) {
+Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds,
+        std::int64_t told) {
   const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows), processors = at_once.processors;
   if (blocks == 0 || sweep == 0) return {blocks, 1, sweep, 1, std::max<std::int64_t>(1, blocks)};
   const std::int64_t wave = processors * at_once.blocks;
@@ -65,7 +66,8 @@ Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& 
   const std::int64_t in_memory =
       static_cast<std::int64_t>(static_cast<double>(sweep) * bytes_of_column(pass) / kGpuSplitBytes) + 1;
   const std::int64_t wanted = std::max(to_fill, std::min(std::max(in_time, in_memory), sweep));
-  const std::int64_t split = ceiling(ceiling(sweep, wanted), pass.shape.padding) * pass.shape.padding;
+  const std::int64_t points = told > 0 ? std::min(told, sweep) : ceiling(sweep, wanted);
+  const std::int64_t split = ceiling(points, pass.shape.padding) * pass.shape.padding;
   const std::int64_t splits = ceiling(sweep, split);
   return {blocks, splits, split, group_of(pass, splits, split), of_launch(blocks * splits, wave, seconds)};
 }

@@ -24,8 +24,9 @@ struct AtOnce {
   int blocks;  // for each multiprocessor
 };
 
-// `seconds`: what all pairs are expected to take.
-Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds);
+// `seconds`: what all pairs are expected to take. `told`: points of a split, as decided; 0: as many as suit the device.
+Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds,
+        std::int64_t told = 0);
 
 inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

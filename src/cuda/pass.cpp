@@ -344,9 +344,13 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
   return pass;
 }
 
-void take_fewer_rows(int rows, Pass* pass) {
-  pass->shape.rows = std::min(pass->shape.rows, rows);
-  pass->shape.block_rows = pass->shape.threads * pass->shape.rows;
+void fit_loops(const Loops& loops, Pass* pass) {
+  Shape& shape = pass->shape;
+  if (pass->interpreted() || pass->by_tiles()) return;
+  if (loops.rows > 0) shape.rows = static_cast<int>(std::min<std::int64_t>(shape.rows, loops.rows));
+  while (loops.columns > 0 && shape.columns > std::max<std::int64_t>(loops.columns, 1)) shape.columns /= 2;
+  shape.block_rows = shape.threads * shape.rows;
+  shape.padding = shape.columns;
 }
 
 }  // namespace cuda

@@ -78,8 +78,7 @@ struct WideSum {
   int padded_width() const { return weight_blocks * eights * 8; }
 };
 
-// How a pass is carried out: written out with tensor cores and screens, written out without, or interpreted.
-enum class PassMode { best, plain, interpreted };
+using kernweave::PassMode;
 
 struct Pass {
   const Plan* plan;
@@ -129,8 +128,8 @@ bool is_short_list(const Output& o);
 // it. An interpreted pass gets its shape later (script_layout.hpp).
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
                std::int64_t sweep, double strain = 0, PassMode mode = PassMode::best);
-// The same with threads of at most so many rows.
-void take_fewer_rows(int rows, Pass* pass);
+// Threads of no more rows and columns than are decided, where tensor cores do not say how many.
+void fit_loops(const Loops& loops, Pass* pass);
 
 }  // namespace cuda
 }  // namespace kernweave

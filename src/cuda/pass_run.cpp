@@ -28,7 +28,7 @@ int weight_blocks_of(const Pass& pass, const Code& code) {
 
 }  // namespace
 
-ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, double seconds) {
+ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, std::int64_t split, double seconds) {
   ReadyPass made{std::move(pass), std::move(code), std::move(devices), {}, {}};
   for (device::Device* device : made.devices) {
     device->enter();
@@ -37,7 +37,7 @@ ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices,
   const int resident =
       made.kernels[0]->resident(made.code.interpretation.sweep, made.pass.shape.threads, made.pass.shared_bytes());
   const AtOnce at_once{made.devices[0]->processors(), std::max(1, resident / weight_blocks_of(made.pass, made.code))};
-  made.cut = cut(made.pass, made.pass.all.lanes, made.pass.all.sweep, at_once, seconds);
+  made.cut = cut(made.pass, made.pass.all.lanes, made.pass.all.sweep, at_once, seconds, split);
   return made;
 }
 

@@ -27,8 +27,8 @@ struct ReadyPass {
   Cut cut;
 };
 
-// `seconds`: what all pairs are expected to take.
-ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, double seconds);
+// `split`, `seconds`: as for cut().
+ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, std::int64_t split, double seconds);
 
 struct UnitTable;
 

@@ -219,43 +219,57 @@ class Gpu : public Backend {
     return bytes;
   }
 
-  // Its code as it thinks best, without tensor cores and screens, and, where it can be, interpreted.
-  std::vector<Traversal> traversals(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
-    std::vector<Traversal> all = {{}};
-    if (mode_for(variant) != PassMode::best) return all;
-    all.push_back({0, 0, 0, kPlainly});
-    if (unreadable(plan, variant, sizes).empty()) all.push_back({0, 0, 0, kByScript});
-    return all;
+  Loops loops(const Variant& variant) const override {
+    Loops loops;
+    loops.mode = mode_for(variant);
+    return loops;
+  }
+  // Threads of one row and one column, more splits; no tensor cores and screens; where it can be, interpreted.
+  std::vector<Loops> other_loops(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
+    if (mode_for(variant) != PassMode::best) return {};
+    std::vector<Loops> others = {{1, 1, 0}, {0, 0, 4 * kGpuFewestColumns}, {0, 0, 0, PassMode::plain}};
+    if (unreadable(plan, variant, sizes).empty()) others.push_back({0, 0, 0, PassMode::interpreted});
+    return others;
   }
 
-  std::vector<std::string> sources(const Plan& plan, const Schedule& schedule) const override {
-    const Variant& variant = plan.variants[static_cast<std::size_t>(schedule.variant)];
+  // The shape of threads and the splits of the sweep axis follow from the sizes and these.
+  std::string model() const override {
+    const device::Device& device = device::open(numbers()[0]);
+    return sentence("compute ", device.capability(), ", ", device.processors(), " multiprocessors");
+  }
+
+  std::vector<std::string> sources(const Plan& plan, const Decision& decision) const override {
+    const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
     std::vector<std::string> sources;
     for (const OutputGroup& group : output_groups(variant)) {
-      const Extents n = extents_of(group, schedule.sizes);
       const PassMode mode = plan.pairs == Pairs::all ? PassMode::best : PassMode::plain;
-      sources.push_back(source_of(make_pass(plan, variant, group, n.lanes, n.sweep, schedule.strain, mode)));
+      sources.push_back(source_of(pass_of(plan, variant, group, decision, mode)));
     }
     return sources;
   }
 
-  std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
-    const Variant& variant = plan.variants[static_cast<std::size_t>(schedule.variant)];
-    if (mode_of(schedule.traversal, variant) == PassMode::best)
-      for (const std::string& source : sources(plan, schedule)) device::open(numbers()[0]).expect(source);
-    const auto make = [this, &plan, &variant, sizes = schedule.sizes, strain = schedule.strain](
-                          const OutputGroup& group, PassMode mode, int rows) {
-      return ready_pass(plan, variant, group, sizes, strain, mode, rows);
+  std::unique_ptr<Executable> prepare(const Plan& plan, const Decision& decision) const override {
+    const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
+    if (decision.loops.mode == PassMode::best)
+      for (const std::string& source : sources(plan, decision)) device::open(numbers()[0]).expect(source);
+    const auto make = [this, &plan, &variant, decision](const OutputGroup& group, PassMode mode, int rows) {
+      return ready_pass(plan, variant, group, decision, mode, rows);
     };
-    return std::make_unique<Passes>(variant, mode_of(schedule.traversal, variant), make);
+    return std::make_unique<Passes>(variant, decision.loops.mode, make);
   }
 
  private:
-  ReadyPass ready_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, const Sizes& sizes,
-                       double strain, PassMode mode, int rows) const {
-    const Extents n = extents_of(group, sizes);
-    Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, strain, mode);
-    if (rows > 0) take_fewer_rows(rows, &pass);
+  static Pass pass_of(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
+                      PassMode mode) {
+    const Extents n = extents_of(group, decision.sizes);
+    Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, decision.strain, mode);
+    fit_loops(decision.loops, &pass);
+    return pass;
+  }
+  ReadyPass ready_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
+                       PassMode mode, int rows) const {
+    Pass pass = pass_of(plan, variant, group, decision, mode);
+    if (rows > 0) fit_loops({rows}, &pass);
     Code code;
     if (pass.interpreted()) code.interpretation = script_of(&pass);
     else code.source = source_of(pass);
@@ -263,8 +277,8 @@ class Gpu : public Backend {
     for (int number : numbers())
       if (devices.empty() || may_spread(variant, group)) devices.push_back(&device::open(number));
     const double slowness = pass.interpreted() ? slower(code.interpretation) : 1;
-    return make_ready(std::move(pass), std::move(code), std::move(devices),
-                      sweep_seconds(plan, variant, sizes, kGpuMachine) * slowness);
+    return make_ready(std::move(pass), std::move(code), std::move(devices), decision.loops.split,
+                      sweep_seconds(plan, variant, decision.sizes, kGpuMachine) * slowness);
   }
 
   // How much longer than what is written out.
@@ -277,12 +291,6 @@ class Gpu : public Backend {
     const std::vector<Step>& steps = variant.program.steps;
     return std::count_if(steps.begin(), steps.end(),
                          [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
-  }
-  // Numbers of traversals that are not the usual one.
-  static constexpr int kPlainly = 1, kByScript = 2;
-  static PassMode mode_of(const Traversal& traversal, const Variant& variant) {
-    if (traversal.code == kPlainly) return PassMode::plain;
-    return traversal.code == kByScript ? PassMode::interpreted : mode_for(variant);
   }
   // Why the interpreter does not take a variant; empty if it does.
   static std::string unreadable(const Plan& plan, const Variant& variant, const Sizes& sizes) {

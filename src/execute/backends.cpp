@@ -13,7 +13,7 @@ const std::vector<const Backend*>& backends() {
 }
 
 const Backend& backend_named(const std::string& name) {
-  for (const Backend* backend : backends())
+  for (const Backend* backend : backends_for(name))
     if (name == backend->name()) return *backend;
   fail(Fault::internal, "no back end named ", name);
 }

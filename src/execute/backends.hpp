@@ -8,6 +8,7 @@ namespace kernweave {
 
 const std::vector<const Backend*>& backends();
 
+// One of them, or a choice of GPUs.
 const Backend& backend_named(const std::string& name);
 
 // Those among which a device is looked for: one of its own where it is a choice of GPUs.

@@ -68,24 +68,6 @@ ValueRange range_of(const Evaluator& evaluator, const Ref& ref) {
   return range;
 }
 
-std::vector<Growths> growths_of(const Plan& plan, Data* data) {
-  std::vector<Growths> growths(plan.variants.size());
-  for (std::size_t v = 0; v < growths.size(); ++v) {
-    const Variant& variant = plan.variants[v];
-    if (!may_be_bounded(plan, variant)) continue;
-    for (std::size_t k = 0; k < plan.variables.size(); ++k)
-      if (plan.variables[k].axis == Axis::param) data->on_host(k);
-    Evaluator evaluator(plan, variant.program, data->views());
-    evaluator.run(Region::param);
-    const auto once = [&](const Ref& ref) {
-      const ValueRange range = range_of(evaluator, ref);
-      return Interval(range.least, range.most);
-    };
-    for (std::size_t k = 0; k < variant.outputs.size(); ++k) growths[v].push_back(growth_of(plan, variant, k, once));
-  }
-  return growths;
-}
-
 // What lies on a device is not fetched where its owner knows the range.
 void note_kept_range(std::size_t k, Data* data, Facts* facts) {
   const Kept* kept = data->views()[k].kept;
@@ -106,8 +88,7 @@ void note_kept_reach(std::size_t k, const std::vector<double>& centre, Data* dat
   facts->reach = kept->reach;
 }
 
-}  // namespace
-
+// What is taken off the data of each variable that is read relative to a centre; empty: nothing.
 std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
   std::vector<std::vector<double>> centres(plan.variables.size());
   for (std::size_t k = 0; k < centres.size(); ++k)
@@ -115,20 +96,52 @@ std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
   return centres;
 }
 
-Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres,
-                      Boxes boxes, Data* data) {
-  const Wanted wanted = wanted_facts(plan, sizes);
-  Findings found;
-  found.home = data->home();
-  found.boxes = boxes;
-  if (boxes_are_worth_a_thought(boxes, sizes)) found.growths = growths_of(plan, data);
+std::vector<Facts> facts_for(const Plan& plan, const Wanted& wanted, const std::vector<std::vector<double>>& centres,
+                             Data* data) {
+  std::vector<Facts> all;
   for (std::size_t k = 0; k < plan.variables.size(); ++k) {
     Facts facts;
     facts.rows = data->views()[k].rows;
     if (wanted.range[k]) note_kept_range(k, data, &facts);
     if (wanted.reach[k]) note_kept_reach(k, centres[k], data, &facts);
-    found.variables.push_back(facts);
+    all.push_back(facts);
   }
+  return all;
+}
+
+}  // namespace
+
+Growths growths_for(const Plan& plan, const Variant& variant, Data* data) {
+  Growths growths;
+  if (!may_be_bounded(plan, variant)) return growths;
+  for (std::size_t k = 0; k < plan.variables.size(); ++k)
+    if (plan.variables[k].axis == Axis::param) data->on_host(k);
+  Evaluator evaluator(plan, variant.program, data->views());
+  evaluator.run(Region::param);
+  const auto once = [&](const Ref& ref) {
+    const ValueRange range = range_of(evaluator, ref);
+    return Interval(range.least, range.most);
+  };
+  for (std::size_t k = 0; k < variant.outputs.size(); ++k) growths.push_back(growth_of(plan, variant, k, once));
+  return growths;
+}
+
+void check_row_numbers(const Plan& plan, const Sizes& sizes, Data* data) {
+  Wanted wanted = wanted_facts(plan, sizes);
+  wanted.reach.assign(plan.variables.size(), false);
+  check_gathers(plan, sizes, facts_for(plan, wanted, {}, data));
+}
+
+Findings findings_for(const Plan& plan, const Sizes& sizes, Boxes boxes, Data* data) {
+  const Wanted wanted = wanted_facts(plan, sizes);
+  Findings found;
+  found.home = data->home();
+  found.centres = centres_for(plan, data);
+  found.boxes = boxes;
+  if (boxes_are_worth_a_thought(boxes, sizes))
+    for (const Variant& variant : plan.variants) found.growths.push_back(growths_for(plan, variant, data));
+  found.variables = facts_for(plan, wanted, found.centres, data);
+  check_gathers(plan, sizes, found.variables);
   for (const Variant& variant : plan.variants) {
     found.factors.emplace_back();
     if (variant.condition.empty() || !wanted.reach[variant.condition[0].variables[0]]) continue;

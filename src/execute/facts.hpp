@@ -6,11 +6,11 @@
 
 namespace kernweave {
 
-// What is taken off the data of each variable that is read relative to a centre; empty: nothing.
-std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data);
-
-Findings findings_for(const Plan& plan, const Sizes& sizes, const std::vector<std::vector<double>>& centres,
-                      Boxes boxes, Data* data);
+// Fails with Fault::index if row numbers lie outside the data they point into.
+Findings findings_for(const Plan& plan, const Sizes& sizes, Boxes boxes, Data* data);
+// The same of row numbers alone, and what boxes stand on, where all else is decided.
+void check_row_numbers(const Plan& plan, const Sizes& sizes, Data* data);
+Growths growths_for(const Plan& plan, const Variant& variant, Data* data);
 
 // Finds the middle of points that lie on a device alone, and how far they reach from it, before that is asked: answers
 // wait for what the device has been given to do.

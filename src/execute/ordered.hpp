@@ -2,8 +2,7 @@
 #pragma once
 #include <map>
 #include <vector>
-#include "execute/data.hpp"
-#include "execute/run.hpp"
+#include "execute/plan_run.hpp"
 
 namespace kernweave {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "execute/backends.hpp"
 #include "plan/lower.hpp"
 
 namespace kernweave {
@@ -21,21 +22,14 @@ struct Entry {
   std::shared_ptr<Prepared> plan;
 };
 
-bool same(const Schedule& a, const Schedule& b) {
-  return a.backend == b.backend && a.variant == b.variant && a.sizes.i == b.sizes.i && a.sizes.j == b.sizes.j &&
-         a.sizes.batch == b.sizes.batch && a.sizes.share == b.sizes.share && a.strain == b.strain &&
-         a.traversal == b.traversal && are_alike(a.growths, b.growths);
-}
-
 }  // namespace
 
-std::shared_ptr<Executable> Prepared::executable(const Plan& step, const Schedule& schedule) {
-  const std::string model = schedule.backend->model();
-  const auto found = std::find_if(made_.begin(), made_.end(), [&](const Made& m) {
-    return m.step == &step && m.model == model && same(m.schedule, schedule);
-  });
+std::shared_ptr<Executable> Prepared::executable(const Plan& step, Decision decision) {
+  decision.centres.clear();
+  const auto found = std::find_if(made_.begin(), made_.end(),
+                                  [&](const Made& m) { return m.step == &step && m.decision == decision; });
   if (found != made_.end()) made_.splice(made_.begin(), made_, found);
-  else made_.push_front({&step, model, schedule, schedule.backend->prepare(step, schedule)});
+  else made_.push_front({&step, decision, backend_named(decision.backend).prepare(step, decision)});
   if (made_.size() > kExecutables) made_.pop_back();
   return made_.front().executable;
 }

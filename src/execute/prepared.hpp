@@ -1,4 +1,4 @@
-// Plans of this session and what back ends have made of them, under one key: that of the job, then of the schedule.
+// Plans of this session and what back ends have made of them, under one key: that of the job, then the decision.
 #pragma once
 #include <list>
 #include <memory>
@@ -13,8 +13,8 @@ class Prepared {
  public:
   explicit Prepared(Plan plan) : plan(std::move(plan)) {}
 
-  // What runs `step`, this plan or one of its stages, as scheduled: made once for all runs of the same schedule.
-  std::shared_ptr<Executable> executable(const Plan& step, const Schedule& schedule);
+  // What runs `step`, this plan or one of its stages, as decided: made once for all runs that are decided alike.
+  std::shared_ptr<Executable> executable(const Plan& step, Decision decision);
 
   int executables() const { return static_cast<int>(made_.size()); }
 
@@ -23,8 +23,7 @@ class Prepared {
  private:
   struct Made {
     const Plan* step;
-    std::string model;
-    Schedule schedule;
+    Decision decision;  // without centres: any will do
     std::shared_ptr<Executable> executable;
   };
   std::list<Made> made_;  // the latest first

@@ -6,8 +6,6 @@
 
 #include "base/error.hpp"
 #include "device/kernel_cache.hpp"
-#include "device/probe.hpp"
-#include "execute/backends.hpp"
 #include "execute/facts.hpp"
 #include "execute/ordered.hpp"
 #include "plan/output_groups.hpp"
@@ -35,53 +33,6 @@ double factor_of(const Finish& finish, const Sizes& sizes) {
 
 }  // namespace
 
-// --- one plan ---
-
-Findings PlanRun::look() {
-  centres_ = centres_for(plan, &data);
-  Findings findings = findings_for(plan, sizes, centres_, boxes, &data);
-  check_gathers(plan, sizes, findings.variables);
-  return findings;
-}
-
-const Schedule& PlanRun::schedule(const std::string& device) {
-  if (!decided_) take(choose(plan, sizes, look(), device, backends_for(device)));
-  return chosen_;
-}
-
-std::vector<Schedule> PlanRun::candidates(const std::string& device) {
-  return kernweave::candidates(plan, sizes, look(), device, backends_for(device));
-}
-
-void PlanRun::take(const Schedule& schedule) {
-  chosen_ = schedule;
-  executable_ = nullptr;
-  decided_ = true;
-}
-
-const std::shared_ptr<Executable>& PlanRun::executable(Prepared* prepared, Host* host) {
-  if (!executable_) {
-    // A GPU that is there and cannot be used is worth a word.
-    if (!chosen_.missed.empty() && device::gpu_is_here()) host->say("kernweave computes on the CPU: " + chosen_.missed);
-    executable_ = prepared->executable(plan, chosen_);
-  }
-  return executable_;
-}
-
-Task PlanRun::task(const Settings& settings, Host* host, const std::vector<Result>& results) {
-  if (!chosen_.backend->holds_data()) data.all_on_host();
-  return {data.views(),
-          centres_,
-          results,
-          settings.threads,
-          settings.gpu_bytes,
-          [host](double share) { host->poll(share); },
-          [host] { host->collect(); },
-          {}};
-}
-
-// --- all of a call ---
-
 Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
                      Settings settings, Host* host)
     : prepared_(std::move(prepared)),
@@ -94,29 +45,48 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
     internal_check(known.pairs.map != nullptr, "restricted pairs without a map");
     pairs_ = known.pairs;
     sizes_.share = share_of(pairs_, sizes_);
-    if (pairs_.along(true).partial_pairs() > 0)
-      partial_ = std::make_unique<PlanRun>(*plan.partial, sizes_, operands_, host);
   }
-  if (!in_two_steps(plan, sizes_)) {
-    first_ = std::make_unique<PlanRun>(plan, sizes_, operands_, host);
-    allow_boxes();
-    if (!pairs_.map) return;
-    ordered_ = std::make_unique<Ordered>(pairs_, sizes_);
-    keep_to_able_device();
-    if (!ordered_->any()) return;
-    ordered_->arrange(first_.get());
-    if (partial_) ordered_->arrange(partial_.get());
+  set_out(in_two_steps(plan, sizes_) ? 2 : 1);
+  if (!pairs_.map) return;
+  if (pairs_.along(true).partial_pairs() > 0) partial_ = run_of_partial();
+  ordered_ = std::make_unique<Ordered>(pairs_, sizes_);
+  keep_to_able_device();
+  if (!ordered_->any()) return;
+  ordered_->arrange(first_.get());
+  if (partial_) ordered_->arrange(partial_.get());
+}
+
+// Boxes need full rectangles.
+void Execution::set_out(int steps) {
+  after_.clear();
+  sums_.clear();
+  if (steps == 1) {
+    const bool rectangles = !pairs_.map || pairs_.map->rectangles();
+    first_ = std::make_unique<PlanRun>(prepared_->plan, sizes_, operands_, host_,
+                                       rectangles ? settings_.boxes : Boxes::none);
     return;
   }
-  const Stages& stages = *plan.stages;
+  const Stages& stages = *prepared_->plan.stages;
   const std::vector<Output>& sums = stages.sums.variants.back().outputs;
-  first_ = std::make_unique<PlanRun>(stages.sums, sizes_of_sums(stages, sizes_), operands_, host);
+  first_ = std::make_unique<PlanRun>(stages.sums, sizes_of_sums(stages, sizes_), operands_, host_);
   sums_.resize(sums.size());
   for (std::size_t k = 0; k < sums.size(); ++k) {
     Sizes one = sizes_;
     (sums[k].keep == Keep::i ? one.j : one.i) = 1;
-    after_.push_back(std::make_unique<PlanRun>(stages.after[k], one, operands_, host));
+    after_.push_back(std::make_unique<PlanRun>(stages.after[k], one, operands_, host_));
+    put_sum(k, {});
   }
+}
+
+// Of restricted pairs with a condition. By boxes, the masked plan runs over the enclosing rectangles, if both plans
+// have the same precision.
+std::unique_ptr<PlanRun> Execution::run_of_partial() {
+  const Plan& partial = *prepared_->plan.partial;
+  const std::int64_t largest = std::max(sizes_.i, sizes_.j);
+  const bool alike = in_float32(partial, largest) == in_float32(prepared_->plan, largest);
+  const PairMap* const whole = pairs_.map->whole.get();
+  return std::make_unique<PlanRun>(partial, sizes_, operands_, host_,
+                                   whole && whole->rectangles() && alike ? settings_.boxes : Boxes::none);
 }
 
 void Execution::replace(int operand, const double* numbers, Kept* kept) {
@@ -157,12 +127,11 @@ void Execution::expect() {
 }
 
 void Execution::run() {
-  agree_on_device();
-  first_->schedule(settings_.device);
+  decide();
   const bool stays = first_->stays() && !(ordered_ && ordered_->any());
   const std::vector<Result> results = room_for_results(stays);
   if (pairs_.map) return run_restricted(results);
-  if (after_.empty()) first_->executable(prepared_.get(), host_)->run(first_->task(settings_, host_, results));
+  if (after_.empty()) first_->run(prepared_.get(), host_, first_->task(settings_, host_, results));
   else run_in_two_steps(stays, results);
   const std::string news = device::news_of_cache();
   if (!news.empty()) host_->say(news);
@@ -192,23 +161,35 @@ void Execution::keep_to_able_device() {
 
 // The back end of the call, which partial spans must agree to.
 void Execution::agree_on_device() {
-  if (!partial_ || settings_.device == "cpu") return;
-  const Backend& backend = *first_->schedule(settings_.device).backend;
-  const Plan& plan = partial_->plan;
-  if (backend.ready_for(plan, plan.variants.back(), sizes_).yes) return;
+  if (settings_.device == "cpu") return;
+  first_->schedule(settings_.device);
+  if (takes_partial(first_->backend())) return;
   settings_.device = "cpu";
   first_->reconsider();
 }
 
-// Boxes need full rectangles. With a condition on pairs, the masked plan runs over the enclosing rectangles, if both
-// plans have the same precision.
-void Execution::allow_boxes() {
-  first_->boxes = !pairs_.map || pairs_.map->rectangles() ? settings_.boxes : Boxes::none;
-  if (!partial_) return;
-  const std::int64_t largest = std::max(sizes_.i, sizes_.j);
-  const bool alike = in_float32(partial_->plan, largest) == in_float32(first_->plan, largest);
-  const PairMap* const whole = pairs_.map->whole.get();
-  partial_->boxes = whole && whole->rectangles() && alike ? settings_.boxes : Boxes::none;
+bool Execution::takes_partial(const Backend& backend) const {
+  return !partial_ || backend.ready_for(partial_->plan, partial_->plan.variants.back(), sizes_).yes;
+}
+
+// The plans beside the first one, and where they run: partial spans as all others, a second step as it likes, unless
+// its sums stay on a device.
+std::vector<PlanRun*> Execution::others() const {
+  std::vector<PlanRun*> others;
+  if (partial_) others.push_back(partial_.get());
+  for (const auto& after : after_) others.push_back(after.get());
+  return others;
+}
+
+std::string Execution::device_of_others(const Backend& first) const {
+  return partial_ || (first.holds_data() && first_->data.resident()) ? first.name() : settings_.device;
+}
+
+// Decides what is not decided.
+void Execution::decide() {
+  agree_on_device();
+  first_->schedule(settings_.device);
+  for (PlanRun* other : others()) other->schedule(device_of_others(first_->backend()));
 }
 
 // Values of pairs that do not exist are 0 where every pair has its own.
@@ -223,14 +204,13 @@ void Execution::run_restricted(const std::vector<Result>& results) {
   std::optional<Task> of_partial;
   bool done = false;
   if (partial_) {
-    partial_->schedule(first_->schedule(settings_.device).backend->name());
     of_partial.emplace(partial_->task(settings_, host_, here));
     of_partial->restriction.pairs = {pairs_.map->whole, pairs_.swapped};
     task.restriction.partial = partial_->executable(prepared_.get(), host_);
     task.restriction.task = &*of_partial;
-    done = task.restriction.partial->run_by_boxes(*of_partial);
+    done = partial_->run_by_boxes(prepared_.get(), host_, *of_partial);
   }
-  if (!done) first_->executable(prepared_.get(), host_)->run(task);
+  if (!done) first_->run(prepared_.get(), host_, task);
   if (ordered_->any()) ordered_->put_back(outputs, results);
 }
 
@@ -277,38 +257,88 @@ Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) 
   return sum;
 }
 
+// The sum is what its second step reads.
+void Execution::put_sum(std::size_t k, const Result& sum) {
+  const Output& output = first_->plan.variants.back().outputs[k];
+  PlanRun& after = *after_[k];
+  const View view{sum.values, kept_rows(output.keep, first_->sizes), output.width, sum.values_stay};
+  for (std::size_t v = 0; v < after.plan.variables.size(); ++v)
+    if (after.plan.variables[v].operand >= Variable::kResults) after.data.put(v, view);
+}
+
 void Execution::run_in_two_steps(bool stays, const std::vector<Result>& results) {
   std::vector<Result> sums;
   for (std::size_t k = 0; k < results.size(); ++k) sums.push_back(room_for_sum(k, stays, results[k]));
-  first_->executable(prepared_.get(), host_)->run(first_->task(settings_, host_, sums));
-  const std::vector<Output>& outputs = first_->plan.variants.back().outputs;
-  const std::string device = stays ? first_->schedule(settings_.device).backend->name() : settings_.device;
+  first_->run(prepared_.get(), host_, first_->task(settings_, host_, sums));
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    PlanRun& after = *after_[k];
-    const View sum{sums[k].values, kept_rows(outputs[k].keep, first_->sizes), outputs[k].width, sums[k].values_stay};
-    for (std::size_t v = 0; v < after.plan.variables.size(); ++v)
-      if (after.plan.variables[v].operand >= Variable::kResults) after.data.put(v, sum);
-    after.schedule(device);
+    put_sum(k, sums[k]);
     const std::vector<Result> result = {results[k]};
-    after.executable(prepared_.get(), host_)->run(after.task(settings_, host_, result));
+    after_[k]->run(prepared_.get(), host_, after_[k]->task(settings_, host_, result));
   }
 }
 
+const Backend& Execution::backend() {
+  decide();
+  return first_->backend();
+}
+
 Schedule Execution::schedule() {
+  decide();
   Schedule chosen = first_->schedule(settings_.device);
+  chosen.decision = decision();
   if (!after_.empty())
     chosen.reason += prepared_->plan.stages->separable ? ", separable: each axis by itself"
                                                        : ", factors along the kept axis after the sum";
-  if (partial_ && partial_->schedule(chosen.backend->name()).traversal.boxes != Boxes::none)
-    chosen.reason += ", by boxes of points";
-  chosen.sizes = sizes_;
+  if (partial_ && partial_->decision().loops.boxes != Boxes::none) chosen.reason += ", by boxes of points";
   return chosen;
 }
 
+Decision Execution::decision() {
+  decide();
+  Decision all = first_->decision();
+  all.steps = after_.empty() ? 1 : 2;
+  for (const PlanRun* other : others()) all.others.push_back(other->decision());
+  return all;
+}
+
+std::vector<Schedule> Execution::candidates() {
+  decide();
+  std::vector<Schedule> all;
+  const int usual = after_.empty() ? 1 : 2;
+  for (const int steps : {usual, 3 - usual}) {
+    if (steps == 2 && !may_be_two_steps(prepared_->plan, sizes_)) continue;
+    if (steps != usual) set_out(steps);
+    for (Schedule& candidate : first_->candidates(settings_.device)) {
+      Decision& decision = candidate.decision;
+      const Backend& backend = backend_named(decision.backend);
+      if (!takes_partial(backend)) continue;
+      decision.steps = steps;
+      for (PlanRun* other : others()) decision.others.push_back(other->best(device_of_others(backend)).decision);
+      all.push_back(std::move(candidate));
+    }
+    if (steps != usual) set_out(usual);
+  }
+  return all;
+}
+
+void Execution::take(const Decision& decision) {
+  const bool two = decision.steps == 2;
+  user_check(!two || may_be_two_steps(prepared_->plan, sizes_), Fault::input,
+             "a decision for two steps, of a formula that has one");
+  if (two != !after_.empty()) set_out(decision.steps);
+  const std::vector<PlanRun*> all = others();
+  user_check(decision.others.size() == all.size(), Fault::input, "a decision of another formula, or for other pairs");
+  Decision of_first = decision;
+  of_first.steps = 1;
+  of_first.others.clear();
+  first_->take(of_first, settings_.device);
+  for (std::size_t k = 0; k < all.size(); ++k)
+    all[k]->take(decision.others[k], device_of_others(first_->backend()));
+}
+
 double Execution::working_bytes() {
-  const Schedule& chosen = first_->schedule(settings_.device);
-  const Variant& variant = first_->plan.variants[static_cast<std::size_t>(chosen.variant)];
-  return chosen.backend->working_bytes(first_->plan, variant, chosen.sizes);
+  const Variant& variant = first_->plan.variants[static_cast<std::size_t>(decision().variant)];
+  return first_->backend().working_bytes(first_->plan, variant, first_->sizes);
 }
 
 }  // namespace kernweave

@@ -1,54 +1,11 @@
 // A plan on data. What sizes and facts decide is decided at the first run; the next ones only compute.
 #pragma once
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
-#include "execute/data.hpp"
-#include "execute/prepared.hpp"
-#include "schedule/facts.hpp"
+#include "execute/plan_run.hpp"
 
 namespace kernweave {
-
-// What holds for a call.
-struct Settings {
-  std::string device = "auto";
-  int threads = 0;                                             // at most; 0 lets the engine decide
-  double gpu_bytes = std::numeric_limits<double>::infinity();  // the most it may take of a GPU's memory
-  Boxes boxes = Boxes::trial;                                  // where they may be
-};
-
-// One plan of a call (the sums, what comes after them, or all at once) at sizes that are known.
-class PlanRun {
- public:
-  PlanRun(const Plan& plan, const Sizes& sizes, const std::vector<OperandData>& operands, Host* host)
-      : plan(plan), sizes(sizes), data(plan, operands, host) {}
-
-  // Chosen when it is first asked for, and again after reconsider().
-  const Schedule& schedule(const std::string& device);
-  void reconsider() { executable_ = nullptr, decided_ = false; }
-  // What could be chosen, and one that is told.
-  std::vector<Schedule> candidates(const std::string& device);
-  void take(const Schedule& schedule);
-  // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
-  bool stays() const { return chosen_.backend->holds_data() && data.resident(); }
-  // What runs it as scheduled, and what one run gets.
-  const std::shared_ptr<Executable>& executable(Prepared* prepared, Host* host);
-  Task task(const Settings& settings, Host* host, const std::vector<Result>& results);
-
-  const Plan& plan;
-  const Sizes sizes;
-  Data data;
-  Boxes boxes = Boxes::none;  // how far they are wanted
-
- private:
-  Findings look();
-
-  std::vector<std::vector<double>> centres_;
-  Schedule chosen_;
-  bool decided_ = false;
-  std::shared_ptr<Executable> executable_;
-};
 
 class Ordered;
 
@@ -71,12 +28,15 @@ class Execution {
   void run_blocks(const std::vector<Range>& rows, const std::vector<Range>& columns);
   Grain grain();
 
-  // The plan whose steps run for the pairs, and how.
+  // The plan whose steps run for the pairs, by which back end, and why.
   const Plan& ran() const { return first_->plan; }
+  const Backend& backend();
   Schedule schedule();
-  // Schedules of the first step, and one of them, which the next runs carry out.
-  std::vector<Schedule> candidates() { return first_->candidates(settings_.device); }
-  void take(const Schedule& schedule) { first_->take(schedule); }
+  // All that is decided; what could be, in one step or two; and one that is told, here or elsewhere: the next runs
+  // carry it out, until an operand is replaced on whose numbers it stands.
+  Decision decision();
+  std::vector<Schedule> candidates();
+  void take(const Decision& decision);
   double working_bytes();  // beside data and results
 
  private:
@@ -86,12 +46,18 @@ class Execution {
     Kept kept;
   };
   std::vector<Result> room_for_results(bool stays);
+  void set_out(int steps);
   void keep_to_able_device();
-  void allow_boxes();
+  std::unique_ptr<PlanRun> run_of_partial();
+  bool takes_partial(const Backend& backend) const;
+  std::vector<PlanRun*> others() const;
+  std::string device_of_others(const Backend& first) const;
   void agree_on_device();
+  void decide();
   void run_restricted(const std::vector<Result>& results);
   void run_in_two_steps(bool stays, const std::vector<Result>& results);
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
+  void put_sum(std::size_t k, const Result& sum);
 
   const std::shared_ptr<Prepared> prepared_;
   std::vector<OperandData> operands_;

@@ -48,16 +48,16 @@ Units::Units(const PairSpans& spans, const UnitShape& shape, const Dealing& deal
   }
 }
 
-Units::Units(const Range& rows, const Range& columns, std::int64_t block, std::int64_t chunk) {
-  internal_check(rows.from % block == 0 && (columns.size() == 0 || columns.from % chunk == 0), "a block from row ",
-                 rows.from, " and column ", columns.from, " where ", block, " rows and ", chunk,
+Units::Units(const Range& rows, const Range& columns, std::int64_t block, std::int64_t split) {
+  internal_check(rows.from % block == 0 && (columns.size() == 0 || columns.from % split == 0), "a block from row ",
+                 rows.from, " and column ", columns.from, " where ", block, " rows and ", split,
                  " columns belong together");
   for (std::int64_t row = rows.from; row < rows.to; row += block) {
     const Range of{row, std::min(row + block, rows.to)};
     std::int64_t column = columns.from;
     do {
       const auto first = static_cast<std::int64_t>(spans_.size());
-      const std::int64_t end = std::min(column + chunk, columns.to);
+      const std::int64_t end = std::min(column + split, columns.to);
       if (column < end) spans_.push_back({{column, end}});
       const auto last = static_cast<std::int64_t>(spans_.size());
       units_.push_back({of, of, first, last, column == columns.from, end == columns.to});
@@ -67,7 +67,7 @@ Units::Units(const Range& rows, const Range& columns, std::int64_t block, std::i
     columns_[false] += columns.size();
   }
   tasks_ = static_cast<std::int64_t>(units_.size());
-  shared_rows_ = columns.size() > chunk;
+  shared_rows_ = columns.size() > split;
 }
 
 // What is more work than `most` is several units, which end within spans where these are long.

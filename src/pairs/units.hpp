@@ -32,8 +32,8 @@ class Units {
  public:
   // Restricted pairs: units of about as much work each.
   Units(const PairSpans& spans, const UnitShape& shape, const Dealing& dealing);
-  // All pairs of a rectangle: a task for each block of rows and chunk of columns, which begin at multiples of these.
-  Units(const Range& rows, const Range& columns, std::int64_t block, std::int64_t chunk);
+  // All pairs of a rectangle: a task for each block of rows and split of columns, which begin at multiples of these.
+  Units(const Range& rows, const Range& columns, std::int64_t block, std::int64_t split);
 
   std::int64_t size() const { return static_cast<std::int64_t>(units_.size()); }
   std::int64_t tasks() const { return tasks_; }

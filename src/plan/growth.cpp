@@ -175,9 +175,12 @@ Verdict verdict_of(const Growths& growths) {
   return {};
 }
 
-bool are_alike(const Growths& a, const Growths& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Growth& x, const Growth& y) { return x.grows == y.grows; });
+bool operator==(const Growth& a, const Growth& b) {
+  const auto same = [](const Difference& x, const Difference& y) {
+    return same_value(x.row, y.row) && same_value(x.column, y.column);
+  };
+  return same_value(a.value, b.value) && a.grows == b.grows &&
+         std::equal(a.differences.begin(), a.differences.end(), b.differences.begin(), b.differences.end(), same);
 }
 
 Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, const OnceBounds& once) {

@@ -23,6 +23,7 @@ struct Growth {
   int components() const;
 };
 
+bool operator==(const Growth& a, const Growth& b);
 inline bool same_value(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.index; }
 
 // `once`: the interval of the components of a value that is the same for all points.
@@ -36,7 +37,5 @@ Growth growth_of(const Plan& plan, const Variant& variant, std::size_t output, c
 // Of each output of a variant. Boxes are for all of them, or none.
 using Growths = std::vector<Growth>;
 Verdict verdict_of(const Growths& growths);
-// Of the same variant: do all grow, or fall, alike? Nothing else may differ.
-bool are_alike(const Growths& a, const Growths& b);
 
 }  // namespace kernweave

@@ -105,10 +105,10 @@ double work_per_pair(const Variant& variant) {
   return work;
 }
 
-class Loops : public Executable {
+class TwoLoops : public Executable {
  public:
-  Loops(const Plan& plan, const Schedule& schedule)
-      : plan_(plan), variant_(plan.variants[static_cast<std::size_t>(schedule.variant)]), sizes_(schedule.sizes) {}
+  TwoLoops(const Plan& plan, const Decision& decision)
+      : plan_(plan), variant_(plan.variants[static_cast<std::size_t>(decision.variant)]), sizes_(decision.sizes) {}
 
   void run(const Task& task) override {
     const Restriction& restriction = task.restriction;
@@ -119,7 +119,7 @@ class Loops : public Executable {
     Walk walk(*this, task);
     std::unique_ptr<Walk> partial;
     if (restriction.partial)
-      partial = std::make_unique<Walk>(static_cast<const Loops&>(*restriction.partial), *restriction.task);
+      partial = std::make_unique<Walk>(static_cast<const TwoLoops&>(*restriction.partial), *restriction.task);
     std::vector<Fold> folds;
     folds.reserve(variant_.outputs.size());
     for (std::size_t k = 0; k < variant_.outputs.size(); ++k)
@@ -160,7 +160,7 @@ class Loops : public Executable {
   // The formula at one pair after the other.
   class Walk {
    public:
-    Walk(const Loops& of, const Task& task)
+    Walk(const TwoLoops& of, const Task& task)
         : variant_(of.variant_), evaluator_(of.plan_, of.variant_.program, task.data) {
       evaluator_.run(Region::param);
     }
@@ -212,8 +212,8 @@ class Reference : public Backend {
     return bytes;
   }
 
-  std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const override {
-    return std::make_unique<Loops>(plan, schedule);
+  std::unique_ptr<Executable> prepare(const Plan& plan, const Decision& decision) const override {
+    return std::make_unique<TwoLoops>(plan, decision);
   }
 };
 

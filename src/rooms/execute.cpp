@@ -3,5 +3,6 @@
 #include "execute/data.cpp"
 #include "execute/facts.cpp"
 #include "execute/ordered.cpp"
+#include "execute/plan_run.cpp"
 #include "execute/prepared.cpp"
 #include "execute/run.cpp"

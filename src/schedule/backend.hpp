@@ -69,7 +69,7 @@ struct Grain {
   std::int64_t rows = 0, columns = 0;
 };
 
-// A plan made ready for a schedule: its code and its cut. Runs compile and look up nothing, however many there are.
+// A plan made ready as decided: its code and its cut. Runs compile and look up nothing, however many there are.
 //
 // What sizes and facts decide is decided for the whole. Any block of it may be computed alone, here or elsewhere: what
 // all blocks have found is the same, bit for bit, however rows were dealt out.
@@ -77,7 +77,7 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual void run(const Task& task) = 0;
-  // By boxes of points, where that is scheduled; no, having done nothing, where it does not pay.
+  // By boxes of points, where that is decided; no, having done nothing, where a trial tells that it does not pay.
   virtual bool run_by_boxes(const Task&) { return false; }
 
   virtual Grain grain() { return {}; }
@@ -111,15 +111,16 @@ class Backend {
   // The number of the device that computes with data that lie there, and leaves results there; -1: none does.
   virtual int holder() const { return -1; }
   bool holds_data() const { return holder() >= 0; }
-  // Ways through the pairs that prepare() carries out, the one it thinks best first: the others are for those who
-  // search, and give the same numbers up to rounding.
-  virtual std::vector<Traversal> traversals(const Plan&, const Variant&, const Sizes&) const { return {{}}; }
+  // The loops that it thinks best, and others that prepare() carries out: these are for those who search, and give the
+  // same numbers up to rounding.
+  virtual Loops loops(const Variant&) const { return {}; }
+  virtual std::vector<Loops> other_loops(const Plan&, const Variant&, const Sizes&) const { return {}; }
   // The text that a device is given for each pass, where there is one: for explain().
-  virtual std::vector<std::string> sources(const Plan&, const Schedule&) const { return {}; }
-  // What results depend on beside the schedule: the instruction set in use, say.
+  virtual std::vector<std::string> sources(const Plan&, const Decision&) const { return {}; }
+  // What results depend on beside all else that is decided. Asked where it is ready.
   virtual std::string model() const { return ""; }
   // `plan` outlives what is made of it.
-  virtual std::unique_ptr<Executable> prepare(const Plan& plan, const Schedule& schedule) const = 0;
+  virtual std::unique_ptr<Executable> prepare(const Plan& plan, const Decision& decision) const = 0;
 };
 
 }  // namespace kernweave

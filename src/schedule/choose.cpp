@@ -2,6 +2,7 @@
 #include "schedule/choose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -82,8 +83,12 @@ bool boxes_are_worth_a_thought(Boxes boxes, const Sizes& sizes) {
   return any && (boxes == Boxes::always || (boxes == Boxes::trial && sizes.pairs() >= kFewestPairsOfBoxes));
 }
 
+bool may_be_two_steps(const Plan& plan, const Sizes& sizes) {
+  return plan.stages && std::min(sizes.i, sizes.j) >= 1;
+}
+
 bool in_two_steps(const Plan& plan, const Sizes& sizes) {
-  if (!plan.stages || std::min(sizes.i, sizes.j) < 1) return false;
+  if (!may_be_two_steps(plan, sizes)) return false;
   const bool separable = plan.stages->separable;
   const std::vector<Output>& sums = plan.stages->sums.variants.back().outputs;
   double numbers = 0;
@@ -170,17 +175,19 @@ std::string by_boxes(const Candidate& c, const Findings& findings) {
   return no.empty() ? "" : ", all pairs: " + no;
 }
 
-Schedule scheduled(const Candidate& c, const Sizes& sizes, const std::string& reason, const std::string& missed,
-                   const Findings& findings) {
+Schedule scheduled(const Plan& plan, const Candidate& c, const Sizes& sizes, const Findings& findings) {
   Schedule schedule;
-  schedule.backend = c.backend;
-  schedule.variant = static_cast<int>(c.variant);
-  schedule.sizes = sizes;
-  schedule.reason = reason;
-  schedule.traversal.boxes = c.boxes;
-  if (c.boxes != Boxes::none) schedule.growths = findings.growths[c.variant];
-  schedule.missed = missed;
-  schedule.strain = c.strain;
+  Decision& d = schedule.decision;
+  d.backend = c.backend->name();
+  d.model = c.backend->model();
+  d.variant = static_cast<int>(c.variant);
+  d.sizes = sizes;
+  d.loops = c.backend->loops(plan.variants[c.variant]);
+  d.loops.boxes = c.boxes;
+  d.strain = c.strain;
+  if (c.boxes != Boxes::none) d.growths = findings.growths[c.variant];
+  d.centres = findings.centres;
+  schedule.reason = "a candidate";
   schedule.seconds = c.seconds;
   return schedule;
 }
@@ -195,9 +202,12 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, 
   for (const Candidate& c : ranked(plan, sizes, findings, able, &refusal)) {
     const Variant& variant = plan.variants[c.variant];
     const Verdict ready = c.backend->ready_for(plan, variant, sizes);
-    if (ready.yes)
-      return scheduled(c, sizes, why(*c.backend, variant, device, able.size()) + by_boxes(c, findings),
-                       c.backend == missing ? "" : missed, findings);
+    if (ready.yes) {
+      Schedule found = scheduled(plan, c, sizes, findings);
+      found.reason = why(*c.backend, variant, device, able.size()) + by_boxes(c, findings);
+      if (c.backend != missing) found.missed = missed;
+      return found;
+    }
     missing = c.backend;
     missed = ready.why;
   }
@@ -212,16 +222,48 @@ std::vector<Schedule> candidates(const Plan& plan, const Sizes& sizes, const Fin
   for (const Candidate& c : ranked(plan, sizes, findings, named(device, backends), &refusal)) {
     const Variant& variant = plan.variants[c.variant];
     if (!c.backend->ready_for(plan, variant, sizes).yes) continue;
-    if (c.boxes != Boxes::none) {
-      all.push_back(scheduled(c, sizes, "a candidate", "", findings));
-      continue;
-    }
-    for (const Traversal& traversal : c.backend->traversals(plan, variant, sizes)) {
-      all.push_back(scheduled(c, sizes, "a candidate", "", findings));
-      all.back().traversal = traversal;
+    all.push_back(scheduled(plan, c, sizes, findings));
+    if (c.boxes != Boxes::none) continue;
+    for (const Loops& loops : c.backend->other_loops(plan, variant, sizes)) {
+      all.push_back(scheduled(plan, c, sizes, findings));
+      all.back().decision.loops = loops;
     }
   }
   return all;
+}
+
+namespace {
+
+// Has each variable that is read relative to a centre one of its width, and no other?
+bool centres_fit(const Plan& plan, const Decision& decision) {
+  const auto fits = [](const Variable& v, const std::vector<double>& centre) {
+    const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;
+    return centre.size() == (v.centre == Variable::kAsItIs ? 0 : pairwise ? 1 : static_cast<std::size_t>(v.width));
+  };
+  return std::equal(plan.variables.begin(), plan.variables.end(), decision.centres.begin(), decision.centres.end(),
+                    fits);
+}
+
+}  // namespace
+
+void check_decision(const Plan& plan, const Sizes& sizes, const Decision& decision, const std::string& device,
+                    const std::vector<const Backend*>& backends) {
+  const std::vector<const Backend*> able = named(device, backends);
+  const auto at =
+      std::find_if(able.begin(), able.end(), [&](const Backend* b) { return decision.backend == b->name(); });
+  user_check(at != able.end(), Fault::no_device, "a decision for device \"", decision.backend,
+             "\", where device is \"", device, "\"");
+  const std::array<std::int64_t, 3> loops{decision.loops.rows, decision.loops.columns, decision.loops.split};
+  const auto sensible = [](std::int64_t points) { return points >= 0 && points < std::int64_t{1} << 31; };
+  const bool fits = decision.variant >= 0 && decision.variant < static_cast<int>(plan.variants.size()) &&
+                    decision.sizes == sizes && centres_fit(plan, decision) && decision.steps == 1 &&
+                    decision.others.empty() && std::all_of(loops.begin(), loops.end(), sensible);
+  user_check(fits, Fault::input, "a decision of another formula, or for other numbers of points");
+  const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
+  for (const Verdict& verdict : {(*at)->can(plan, variant, sizes), (*at)->ready_for(plan, variant, sizes)})
+    user_check(verdict.yes, Fault::no_device, "device \"", decision.backend, "\" cannot be used: ", verdict.why);
+  user_check(decision.model == (*at)->model(), Fault::no_device, "a decision for ", decision.model,
+             ", and this device is ", (*at)->model());
 }
 
 }  // namespace kernweave

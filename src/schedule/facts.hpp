@@ -28,6 +28,7 @@ std::int64_t step_of_centre(std::int64_t rows);
 
 // Findings of a call: all that the plan's conditions are checked with, and where the data lie.
 struct Findings {
+  std::vector<std::vector<double>> centres;  // of each variable
   std::vector<Facts> variables;
   // Of each variant's requirements: the range of the factor's components; NaN where one is.
   std::vector<std::vector<ValueRange>> factors;

@@ -8,8 +8,6 @@
 
 namespace kernweave {
 
-class Backend;
-
 struct Sizes {
   std::int64_t i = 1;
   std::int64_t j = 1;
@@ -26,29 +24,47 @@ enum class Home { host, device };
 // Are pairs left out by bounds on boxes of points? `trial`: some rows tell whether that pays.
 enum class Boxes { none, trial, always };
 
-// How a back end goes through the pairs, as data. 0: as it thinks best at these sizes.
-struct Traversal {
-  std::int64_t rows = 0, columns = 0;  // of a tile
-  std::int64_t chunk = 0;              // columns of a task, where several tasks have the same rows
-  int code = 0;                        // which of several codes for the same pairs
-  Boxes boxes = Boxes::none;
+// How a GPU carries out a pass: written out with tensor cores and screens, written out without, or interpreted.
+enum class PassMode { best, plain, interpreted };
 
-  bool operator==(const Traversal& o) const {
-    return rows == o.rows && columns == o.columns && chunk == o.chunk && code == o.code &&
-           boxes == o.boxes;
-  }
+// How an engine goes through the pairs. 0: as it thinks best at these sizes.
+struct Loops {
+  std::int64_t rows = 0, columns = 0;  // of a tile; on a GPU of a thread, at most
+  std::int64_t split = 0;              // columns that are folded by themselves
+  PassMode mode = PassMode::best;
+  Boxes boxes = Boxes::none;
 };
 
-// A value: one of the candidates that back ends offer, carried out as told.
-struct Schedule {
-  const Backend* backend = nullptr;
+// A plain value: who is told it computes the same bits, on the same model with the same data.
+struct Decision {
+  std::string backend;  // by name
+  std::string model;    // of the device: the instruction set in use, say
   int variant = 0;
   Sizes sizes;
-  Traversal traversal{};
-  Growths growths{};   // what boxes stand on
+  Loops loops{};
+  double strain = 0;                           // how much of what the variant's condition allows the data take up
+  Growths growths{};                           // what boxes stand on
+  std::vector<std::vector<double>> centres{};  // taken off each variable's data; empty: nothing
+  // Of all of a call: one step or two, sums and what comes after them; and what is decided of its other plans, of each
+  // output's second step or of partial spans.
+  int steps = 1;
+  std::vector<Decision> others{};
+};
+bool operator==(const Sizes& a, const Sizes& b);
+bool operator==(const Loops& a, const Loops& b);
+bool operator==(const Decision& a, const Decision& b);
+
+// For another process of the same build. Bytes that are damaged, or another version's, fail with Fault::input.
+std::vector<char> to_bytes(Decision decision);
+Decision from_bytes(const std::vector<char>& bytes);
+// All of it as text: a line, and one for each of the others.
+std::string show(const Decision& decision);
+
+// A decision with its price and its reason.
+struct Schedule {
+  Decision decision;
   std::string reason;  // why this back end and this variant, for explain()
   std::string missed;  // why a cheaper back end is not there, if one is not
-  double strain = 0;   // how much of what the variant's condition allows the data take up
   double seconds = 0;  // expected
 };
 

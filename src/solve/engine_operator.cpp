@@ -139,12 +139,12 @@ class Engine : public Operator {
     if (pairs.map && !(pairs.order(true).empty() && pairs.order(false).empty())) return nullptr;
     if (std::any_of(plan.operands.begin(), plan.operands.end(), sparse)) return nullptr;
     if (asks_of(plan.prepared->plan, {rows, columns, known_.batch}, plan.vector)) return nullptr;
-    const Backend* const backend = there(plans_.size() - 1).execution->schedule().backend;
-    if (!backend->holds_data() || !columns_may_stay(backend->holder())) return nullptr;
-    holder_ = backend->name();
+    const Backend& backend = there(plans_.size() - 1).execution->backend();
+    if (!backend.holds_data() || !columns_may_stay(backend.holder())) return nullptr;
+    holder_ = backend.name();
     // Columns that are done leave the others, so that each width will be asked for.
     for (std::size_t k = 0; k < plans_.size(); ++k) there(k).execution->expect();
-    return &device::open(backend->holder());
+    return &device::open(backend.holder());
   }
 
   void some_columns_there(const Columns& x, Columns* y) {

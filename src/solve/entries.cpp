@@ -89,7 +89,7 @@ void Entries::run_there(EntriesPlan* plan, const Columns& rows, const Columns& c
   EngineHost host(poll_);
   host.operands = &plan->there;
   Execution execution(plan->prepared, plan->there, Known(), settings_, &host);
-  const Backend& backend = *execution.schedule().backend;
+  const Backend& backend = execution.backend();
   if (backend.holds_data() && backend.holder() == home->number()) {
     execution.run();
     *out = Columns(home, std::move(host.stay.copies.at(home->number())), rows.size(), width);

@@ -157,35 +157,3 @@ test_that("blocks of rows and columns come together from packed states, to the b
     }
   }
 })
-
-# --- candidates ---
-
-test_that("all candidates of a plan give the same numbers, and the first is the one that is chosen", {
-  skip_below("quick")
-  set.seed(3)
-  x <- matrix(rnorm(1500), 500)
-  y <- matrix(rnorm(6000), 2000)
-  gradient <- vjp(reduction(exp(-sqdist(Vi(x, name = "x"), Vj(y))), "sum", call = FALSE), "x", 1, call = FALSE)
-  wide <- reduction(exp(-sqdist(Vi(matrix(rnorm(4000), 100)), Vj(matrix(rnorm(8000), 200)))), "sum", call = FALSE)
-  cases <- c(block_cases(500, 2000), list(gradient = gradient, wide = wide), both_cases(200, 300))
-  for (device in devices_of_blocks) for (precision in test_precisions()) for (name in names(cases)) {
-    R <- lazy_set(cases[[name]], device = device, precision = precision)
-    ready <- kernweave:::prepared(R)
-    data <- kernweave:::operand_data(ready$operands, list(), list())
-    found <- kernweave:::r_candidates(ready$plan, data, R$extent, settings(device, precision))
-    expect_gte(length(found$name), if (device == "cpu") 4L else 1L)
-    usual <- kernweave:::r_run(ready$plan, data, ready$operands, R$extent, settings(device, precision), NULL)[[1]]
-    usual <- if (is.list(usual)) usual else list(value = usual)
-    for (k in seq_along(found$name)) {
-      label <- paste(precision, name, found$name[k])
-      if (length(found$index[[k]]) && !is.null(usual$index)) {
-        expect_identical(found$index[[k]], as.double(usual$index), label = label)
-      }
-      if (length(found$value[[k]])) {
-        expect_equal(found$value[[k]], as.vector(usual$value), label = label,
-                     tolerance = if (precision == "float64") 1e-12 else 2e-5)
-      }
-    }
-    if (length(found$value[[1]])) expect_identical(found$value[[1]], as.vector(usual$value), label = name)
-  }
-})
