@@ -219,7 +219,8 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #'
 #' Shows how kernweave would compute a lazy tensor or reduction: the formula as written and after simplification with
 #' the rules applied, the steps of the plan and where they run and, if the data are known, the device, why it was
-#' chosen, and the expected time and memory. Use it before a long computation. Nothing is computed.
+#' chosen, the expected time and memory, and all that is decided of the run: what computes the same bits elsewhere. Use
+#' it before a long computation. Nothing is computed.
 #'
 #' For the result of [approximate()], it shows the formula in terms of the squared distance `s` of the scaled points,
 #' the boxes of each level, how many classes of pairs of boxes are skipped, expanded or split, the number of near pairs,
@@ -324,6 +325,8 @@ print_schedule <- function(s, precision, threads) {
   cat("schedule\n  ", s$why, "\n", sep = "")
   cat("  ", format(s$M, big.mark = ","), " x ", format(s$N, big.mark = ","), " pairs, about ",
       format(s$seconds, digits = 2), " s and ", format(s$bytes / 1024, digits = 2), " KB of work space\n", sep = "")
+  cat("decision", strsplit(s$decision, "\n", fixed = TRUE)[[1]], sep = "\n  ")
+  cat("\n")
   if (s$device != "reference") return(invisible())
   if (precision != "float64") cat("  the reference device computes in float64, whatever the precision asked for\n")
   if (threads > 1) cat("  the reference device uses one thread, whatever the number asked for\n")

@@ -148,3 +148,13 @@ test_that("a row number outside of its data is an error, whoever has decided", {
   good <- run_decided(as_call(gathered(rep_len(1:30, 40))))$decision
   expect_error(run_decided(as_call(gathered(rep_len(1:31, 40))), good), class = "kernweave_error_index")
 })
+
+test_that("explain() prints all that is decided", {
+  R <- lazy_set(sum_of(Vi(rep(1, 50)) * exp(-sqdist(Vi(cloud(50, 3)), Vj(cloud(70, 3))))), device = "cpu")
+  shown <- utils::capture.output(print(explain(R)))
+  from <- which(shown == "decision")
+  expect_length(from, 1)
+  expect_match(shown[from + 1], "^  cpu [(][a-z0-9]+[)], variant [0-9], 50 x 70 points, two steps; all pairs, .*strain")
+  expect_match(shown[from + 2], "^  cpu .* 50 x 1 points")
+  expect_identical(explain(R)$schedule$decision, decision_text(run_decided(as_call(R))$decision))
+})
