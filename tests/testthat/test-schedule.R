@@ -84,6 +84,20 @@ test_that("another execution that is told a decision finds the same bits and say
   })
 })
 
+test_that("another process that is told a decision finds the same bits", {
+  skip_below("usual")
+  set.seed(5)
+  files <- replicate(2, tempfile(fileext = ".rds"))
+  R <- sum_of(Vi(stats::rnorm(300)) * exp(-sqdist(Vi(cloud(300, 3)), Vj(cloud(2000, 3)))))
+  first <- run_decided(as_call(R, precision = "float32"))
+  saveRDS(R, files[1])
+  saveRDS(first$decision, files[2])
+  lines <- c("library(kernweave)", sprintf("as_call <- %s", deparse1(as_call, "\n")),
+             sprintf("call <- as_call(readRDS(%s), precision = \"float32\")", deparse(files[1])),
+             sprintf("do.call(kernweave:::r_run_decided, c(call, list(readRDS(%s))))", deparse(files[2])))
+  expect_identical(in_new_process(lines), first)
+})
+
 test_that("what a trial of boxes has found is decided for whoever is told", {
   skip_below("quick")
   set.seed(4)
