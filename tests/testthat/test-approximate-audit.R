@@ -62,10 +62,11 @@ test_that("iterations over an approximation do not call R", {
   K <- kernel_matern(x, x, scale = 0.2, nu = 1.5)
   counted <- vapply(c(10, 0.01), function(ridge) {
     products <<- 0
-    found <- solve(approximate(K, 1e-8), b, ridge = ridge, precondition = FALSE, report = TRUE)
+    found <- solve(approximate(K, 1e-8), b, ridge = ridge, method = "cg", precondition = FALSE,
+                   report = TRUE)
     expect_equal(as.vector(found), solve(as.matrix(K) + diag(ridge, 600), b), tolerance = 1e-5)
     c(products = products, iterations = sum(solve_report(found)$iterations))
   }, numeric(2))
-  expect_gt(counted["iterations", 2], 2 * counted["iterations", 1])
+  expect_gt(counted["iterations", 2], 3 * counted["iterations", 1])
   expect_identical(counted["products", 2], counted["products", 1])
 })
