@@ -239,6 +239,16 @@ gate_columns <- function() {
   }))
 }
 
+# What an operation does is told by its row: no room beside expr/ knows operations by their names, case by case. One or
+# two that a formula is made of are named where they are looked for.
+gate_operations <- function() {
+  by_name <- "case Op::[A-Z]|([=!]= Op::[A-Z].*){3}"
+  unlist(lapply(grep("^expr/", engine_files(), value = TRUE, invert = TRUE), function(file) {
+    at <- grep(by_name, source_lines(file.path("src", file)))
+    if (length(at)) paste0("src/", file, ":", at, " knows operations by name")
+  }))
+}
+
 # No compiled file has much more code than it had, where objects are there.
 gate_compiled <- function() {
   compiled <- new.env()
@@ -389,7 +399,8 @@ room_includes <- function() {
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
               withdrawn = gate_withdrawn, models = gate_models, first_line = gate_first_line, size = gate_size,
-              columns = gate_columns, functions = gate_functions, compiled = gate_compiled, lists = gate_lists,
+              columns = gate_columns, functions = gate_functions,
+              operations = gate_operations, compiled = gate_compiled, lists = gate_lists,
               words = gate_words, readme = gate_readme, listed = gate_listed)
 
 if (sys.nframe() == 0L) {

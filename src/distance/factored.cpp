@@ -65,8 +65,11 @@ Factored opposite(Factored value) {
 }
 
 Factored mapped(const LinearMap& map, Factored value, Op op) {
-  if (value.adds_up && map.size() == 1 && map[0].size() == 1) {
-    value.polynomials = value.polynomials * map[0][0].second;
+  // Element by element components stay where they are.
+  const auto is_other = [&](const auto& terms) { return terms.size() != 1 || terms[0].second != map[0][0].second; };
+  if ((value.adds_up ? map.size() == 1 : row(op).form == Form::elementwise) &&
+      std::none_of(map.begin(), map.end(), is_other)) {
+    if (map[0][0].second != 1) value.polynomials = value.polynomials * map[0][0].second;
     return value;
   }
   if (value.adds_up) throw no_function(*value.adds_up);

@@ -47,14 +47,6 @@ Factored opposite(Factored value);
 Factored mapped(const LinearMap& map, Factored value, Op op);
 // The sum of all components, of which there are `width`; it waits (`adds_up`) where they have different factors.
 Factored folded(Factored value, int width, Op op);
-// A value of `width` components, of which component c is which(c) of the given one.
-template <class Which>
-Factored picked(const Factored& value, int width, Which which) {
-  LinearMap map(static_cast<std::size_t>(width));
-  for (int c = 0; c < width; ++c) map[static_cast<std::size_t>(c)].emplace_back(which(c), 1.0);
-  return mapped(map, value, Op::TensorProd);
-}
-
 bool same_factors(const Factored& a, const Factored& b);
 // The factor that `more` has besides those of `less`, if that is all it has besides.
 std::optional<Factor> one_more(std::vector<Factor> more, const std::vector<Factor>& less);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "expr/traits.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -53,33 +54,33 @@ Factored FactoredSteps::of(const Ref& ref) {
 }
 
 Factored FactoredSteps::of_step(const Step& step) {
-  switch (step.op) {
-    case Op::Add: return sum(of(step.in[0]), of(step.in[1]), step.op);
-    case Op::Subtract: return less(step.in[0], step.in[1], step.width);
-    case Op::Mult: return product_of(of(step.in[0]), of(step.in[1]));
-    case Op::Inv:
-    case Op::Divide: return quotient(step);
-    case Op::Square: {
-      const Factored one = of(step.in[0]);
-      return product_of(one, one);
-    }
-    case Op::Abs:
-    case Op::Sign: return size_or_sign(step);
-    case Op::SqDist: {
-      const Factored one = less(step.in[0], step.in[1], fold_width(step));
-      return folded(product_of(one, one), fold_width(step), step.op);
-    }
-    case Op::Sum: return folded(of(step.in[0]), fold_width(step), step.op);
-    case Op::Scalprod:
-      return folded(product_of(of(step.in[0]), of(step.in[1])), fold_width(step), step.op);
-    case Op::TensorProd: {
-      const int wide = step.in[0].width;
-      return product_of(picked(of(step.in[0]), step.width, [&](int c) { return c % wide; }),
-                        picked(of(step.in[1]), step.width, [&](int c) { return c / wide; }));
-    }
-    case Op::Select: return choice(step);
-    default: return origins_.linear(step) ? under_linear(step) : plain_step(step);
+  if (step.op == Op::Select) return choice(step);
+  if (row(step.op).law) return under_law(step);
+  if (origins_.linear(step)) return under_linear(step);
+  return step.in.size() == 2 && row(step.op).form == Form::loop ? of_each_two(step) : plain_step(step);
+}
+
+// Of several distances the first that is met counts: from the last argument to the first, but those that divide come
+// last.
+Factored FactoredSteps::under_law(const Step& step) {
+  const OpRow& r = row(step.op);
+  const int width = r.form == Form::fold ? fold_width(step) : step.width;
+  std::vector<Factored> args(r.law.powers.size());
+  if (r.differences) args[0] = less(step.in[0], step.in[1], width);
+  for (const bool divides : {false, true})
+    for (std::size_t k = r.differences ? 0 : args.size(); k-- > 0;)
+      if ((r.law.powers[k].power < 0) == divides) args[k] = of(step.in[k]);
+  if (!r.law.plain()) return of_size(step, args[0]);
+  std::optional<Factored> above, below;
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    const int power = r.law.powers[k].power;
+    std::optional<Factored>& side = power < 0 ? below : above;
+    for (int times = 0; times < std::abs(power); ++times) side = side ? product_of(*side, args[k]) : args[k];
   }
+  Factored value = above.value_or(Factored());
+  if (below) value = quotient(value, *below, step.op);
+  if (r.law.number != 1) value.polynomials = value.polynomials * r.law.number;
+  return r.form == Form::fold ? folded(std::move(value), width, step.op) : value;
 }
 
 Factored FactoredSteps::product_of(Factored a, Factored b) {
@@ -92,10 +93,9 @@ Factored FactoredSteps::product_of(Factored a, Factored b) {
   return both;
 }
 
-Factored FactoredSteps::quotient(const Step& step) {
-  const bool inverts = step.op == Op::Inv;
-  const Factored a = inverts ? Factored() : of(step.in[0]), b = settled(of(step.in[inverts ? 0 : 1]));
-  if (b.degree() > 0) throw no_function(step.op);
+Factored FactoredSteps::quotient(const Factored& a, Factored b, Op op) {
+  b = settled(std::move(b));
+  if (b.degree() > 0) throw no_function(op);
   Factored both = product(a, inverse(b));
   both.place = b.place == kOne ? a.place
                                : new_step(Op::Divide, {a.place == kOne ? new_number(1) : a.place, b.place});
@@ -103,13 +103,33 @@ Factored FactoredSteps::quotient(const Step& step) {
 }
 
 // The size of a difference of one component is the root of its square, its sign the difference over that.
-Factored FactoredSteps::size_or_sign(const Step& step) {
-  const Factored one = settled(of(step.in[0]));
-  const bool narrow = one.degree() == 1 && one.is_single() && one.place == kOne;
-  if (!narrow || one.has_factors()) return plain_step(step);
-  const int root = new_step(Op::Sqrt, {place_of(settled(product(one, one)))});
-  if (step.op == Op::Abs) return {{}, {}, {Polynomial::number(1)}, root};
-  return {{}, {}, one.polynomials, new_step(Op::Divide, {new_number(1), root})};
+Factored FactoredSteps::of_size(const Step& step, const Factored& of) {
+  const Factored one = settled(of);
+  const PowerLaw& law = row(step.op).law;
+  const bool narrow = one.degree() == 1 && one.is_single() && one.place == kOne && fold_width(step) == 1;
+  if (!narrow || one.has_factors() || law.powers.size() > 1) return plain_step(step);
+  const auto [power, turns] = law.powers[0];
+  const int root = new_step(Op::Sqrt, {place_of(settled(product(one, one)))}), beside = power - (turns ? 1 : 0);
+  int place = kOne;
+  for (int k = 0; k < std::abs(beside); ++k) place = times(place, root);
+  if (beside < 0) place = new_step(Op::Divide, {new_number(1), place});
+  return {{}, {}, (turns ? one.polynomials : Polynomials{Polynomial::number(1)}) * law.number, place};
+}
+
+// A loop that makes each component of a product of one component of either argument.
+Factored FactoredSteps::of_each_two(const Step& step) {
+  constexpr double kMostWork = 1e8;
+  if (static_cast<double>(step.in[0].width + step.in[1].width) * step.width > kMostWork) return plain_step(step);
+  Factored all;
+  for (const std::size_t k : {0, 1}) {
+    std::vector<std::vector<double>> ones(2);
+    ones[1 - k].assign(static_cast<std::size_t>(step.in[1 - k].width), 1.0);
+    const auto linear = linear_arguments(step.op, {k == 1, k == 0});
+    const LinearMap map = linear ? map_of(step, k, ones) : LinearMap();
+    if (!linear || (*linear)[1 - k] || !chooses(map)) return plain_step(step);
+    all = product_of(all, mapped(map, of(step.in[k]), step.op));
+  }
+  return all;
 }
 
 // A value less another: each may stand on one side, so that only together they are a difference.
@@ -211,10 +231,10 @@ Factored FactoredSteps::choice(const Step& step) {
 Factored FactoredSteps::under_linear(const Step& step) {
   const std::vector<bool> varies = *origins_.linear(step);
   std::optional<Factored> all;
-  for (std::size_t k = 0; k < step.in.size(); ++k) {
+  for (std::size_t k = step.in.size(); k-- > 0;) {
     if (!varies[k]) continue;
     const Factored one = mapped(origins_.map(step, k), of(step.in[k]), step.op);
-    all = all ? sum(*all, one, Op::Add) : one;
+    all = all ? sum(one, *all, Op::Add) : one;
   }
   return *all;
 }

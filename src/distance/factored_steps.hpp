@@ -33,8 +33,10 @@ class FactoredSteps {
   Factored of(const Ref& ref);
   Factored of_step(const Step& step);
   Factored product_of(Factored a, Factored b);
-  Factored quotient(const Step& step);
-  Factored size_or_sign(const Step& step);
+  Factored under_law(const Step& step);
+  Factored quotient(const Factored& a, Factored b, Op op);
+  Factored of_size(const Step& step, const Factored& of);
+  Factored of_each_two(const Step& step);
   Factored less(const Ref& a, const Ref& b, int width);
   Factored sum(const Factored& a, const Factored& b, Op op);
   Refused beside(const Factored& value) const;

@@ -36,32 +36,9 @@ Lanes result_of(const Step& step, const std::vector<Lanes>& in) {
 
 }  // namespace
 
-std::optional<std::vector<bool>> linear_arguments(const Step& step, const std::vector<bool>& fixed) {
-  std::vector<bool> found(step.in.size(), true);
-  switch (step.op) {
-    case Op::Add:
-    case Op::Subtract:
-    case Op::Minus:
-    case Op::Concat:
-    case Op::Sum:
-    case Op::SumT:
-    case Op::Extract:
-    case Op::ExtractT:
-    case Op::Pick:
-    case Op::Unpick: return found;
-    case Op::Divide:
-      if (!fixed[1]) return {};
-      return std::vector<bool>{true, false};
-    case Op::Mult:
-    case Op::Scalprod:
-    case Op::MatVecMult:
-    case Op::VecMatMult:
-    case Op::TensorProd:
-    case Op::MatMult:
-      if (fixed[0] == fixed[1]) return {};
-      return std::vector<bool>{!fixed[0], !fixed[1]};
-    default: return {};
-  }
+bool chooses(const LinearMap& map) {
+  const auto is_one = [](const auto& terms) { return terms.size() == 1 && terms[0].second == 1; };
+  return std::all_of(map.begin(), map.end(), is_one);
 }
 
 LinearMap map_of(const Step& step, std::size_t argument, const std::vector<std::vector<double>>& numbers) {

@@ -1,7 +1,6 @@
-// Linear operations on components: which ones are, and what each component of a result takes of its arguments.
+// Linear operations on components: what each component of a result takes of an argument.
 #pragma once
 #include <cstddef>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,10 +12,10 @@ namespace distance {
 // For each component of a result: the components of the argument that it takes, and how often.
 using LinearMap = std::vector<std::vector<std::pair<int, double>>>;
 
-// The arguments that a step is linear in while those that are `fixed` are numbers; none where it is not linear.
-std::optional<std::vector<bool>> linear_arguments(const Step& step, const std::vector<bool>& fixed);
+// Is each component of a result one of the argument's?
+bool chooses(const LinearMap& map);
 
-// The map of one of these arguments. `numbers` are the values of the fixed ones, by their places.
+// The map of an argument that a step is linear in. `numbers` are the values of those that are fixed, by their places.
 LinearMap map_of(const Step& step, std::size_t argument, const std::vector<std::vector<double>>& numbers);
 
 // The components of a result, of an argument whose components are sums: add(other, times) adds a multiple of another.

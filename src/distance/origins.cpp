@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "expr/table.hpp"
+#include "expr/traits.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -93,7 +93,7 @@ std::optional<std::vector<bool>> Origins::linear(const Step& step) const {
     widths += ref.width;
   }
   if (row(step.op).form == Form::loop && widths * widths > kMostWork) return {};
-  return linear_arguments(step, fixed);
+  return linear_arguments(step.op, fixed);
 }
 LinearMap Origins::map(const Step& step, std::size_t argument) const {
   std::vector<std::vector<double>> fixed(step.in.size());
@@ -160,18 +160,19 @@ Factored Origins::factors(const Ref& ref, int depth) {
 }
 // A product without factors stands for an operation that makes none.
 Factored Origins::factors_of(const Step& step, int depth) {
-  const auto at = [&](std::size_t k) { return factors(step.in[k], depth + 1); };
-  switch (step.op) {
-    case Op::Mult: return product(at(0), at(1));
-    case Op::Divide: return product(at(0), inverse(at(1)));
-    case Op::Inv: return inverse(at(0));
-    case Op::Square: return product(at(0), at(0));
-    case Op::Minus: return opposite(at(0));
-    case Op::Extract:
-    case Op::Pick:
-    case Op::SumT: return mapped(map(step, 0), at(0), step.op);
-    default: return {};
+  const OpRow& r = row(step.op);
+  if (r.multiplies()) {
+    Factored all = factored({r.law.number});
+    for (std::size_t k = 0; k < step.in.size(); ++k) {
+      const auto [power, turns] = r.law.powers[k];
+      const Factored one = factors(step.in[k], depth + 1);
+      for (int times = 0; times < std::abs(power); ++times) all = product(all, power < 0 ? inverse(one) : one);
+    }
+    return all;
   }
+  if (r.form != Form::loop || step.in.size() != 1 || !linear(step)) return {};
+  const LinearMap one = map(step, 0);
+  return chooses(one) ? mapped(one, factors(step.in[0], depth + 1), step.op) : Factored();
 }
 
 }  // namespace distance

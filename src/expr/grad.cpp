@@ -86,14 +86,8 @@ Expr dummy_like(Expr f) {
   return f->pool->variable({"g", Axis::param, Source::data, width(f), Kind::real, Axes::none(), nobodys_operand});
 }
 
-// Does the adjoint of the k-th argument only move components of g about, and read no other formula?
-bool moves(Expr f, std::size_t k) {
-  const Expr g = dummy_like(f);
-  const auto is_older = [&](const Node* arg) { return arg->id < g->id && arg->op != Op::Number; };
-  for (Expr node : reachable({adjoints(f, g)[k].f}, g->id))
-    if (std::any_of(node->args.begin(), node->args.end(), is_older)) return false;
-  return true;
-}
+// Does the adjoint of the k-th argument only move components about, and read no other formula?
+bool moves(Expr f, std::size_t k) { return row(f->op).adjoint_reads[k].empty(); }
 
 // The map from incoming cotangents to sums, and from a node's adjoint to its arguments.
 class Reverse {

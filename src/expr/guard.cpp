@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "expr/build.hpp"
+#include "expr/traits.hpp"
 
 namespace kernweave {
 namespace {
@@ -16,26 +17,11 @@ Expr either(Expr a, Expr b) { return lazy_if(a, truth_value(a->pool, true), b); 
 // Sums, products and absolute values of data, as far as a few levels tell: they and their slopes are as finite as the
 // data.
 bool is_polynomial(Expr f, int levels = 4) {
-  switch (f->op) {
-    case Op::Var:
-    case Op::Gather:
-    case Op::Number: return true;
-    case Op::Add:
-    case Op::Subtract:
-    case Op::Minus:
-    case Op::Mult:
-    case Op::Square:
-    case Op::Abs:
-    case Op::Sum:
-    case Op::Scalprod:
-    case Op::SqDist:
-    case Op::Manhattan:
-    case Op::SumT:
-    case Op::Extract:
-    case Op::Pick:
-    case Op::Concat: break;
-    default: return false;
-  }
+  const OpRow& r = row(f->op);
+  if (r.form == Form::structural) return true;
+  const std::vector<PowerLaw::Power>& powers = r.law.powers;
+  const bool multiplies = r.law && std::all_of(powers.begin(), powers.end(), [](auto p) { return p.power > 0; });
+  if (!multiplies && !linear_arguments(f->op, std::vector<bool>(f->args.size(), false))) return false;
   return levels > 0 && std::all_of(f->args.begin(), f->args.end(),
                                    [&](const Node* arg) { return is_polynomial(Expr(arg), levels - 1); });
 }

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <cstring>
+#include <iterator>
 #include <new>
 #include <unordered_map>
 
 #include "expr/attributes.hpp"
+#include "expr/traits.hpp"
 #include "kernweave/cost_lane.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"
@@ -75,11 +75,29 @@ std::string operator_symbol(const std::string& columns) {
   return columns.substr(first, columns.find('"', first) - first);
 }
 
+// "g * y" -> "y"; a width is none of an argument's values.
+std::string letters_read(const std::string& adjoint) {
+  if (adjoint == "none()") return "xyzr";
+  std::string letters, word, before;
+  for (const char c : adjoint + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      word += c;
+    } else if (!word.empty()) {
+      if (word.find_first_not_of("xyzr") == std::string::npos && before != "width") letters += word;
+      before = word;
+      word.clear();
+    }
+  }
+  return letters;
+}
+
 // What every row has; the forms add their functions.
 OpRow plain_row(const char* name, const char* fn, Form form, int arity, const char* attributes, const char* kind,
-                const char* columns) {
-  return {name, fn, form, arity, attribute_form(attributes), kind_rule(kind), kind_arguments(kind),
-          operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes};
+                const char* columns, const std::vector<std::string>& adjoints = {}) {
+  OpRow row{name, fn, form, arity, attribute_form(attributes), kind_rule(kind), kind_arguments(kind),
+            operator_symbol(columns), nullptr, nullptr, nullptr, nullptr, attributes};
+  std::transform(adjoints.begin(), adjoints.end(), std::back_inserter(row.adjoint_reads), letters_read);
+  return row;
 }
 OpRow structural(const char* name, int arity, const char* attributes) {
   return plain_row(name, name, Form::structural, arity, attributes, "same", "");
@@ -104,102 +122,37 @@ OpRow looped(OpRow row, LoopFn loop) {
   return row;
 }
 
-// Does exchanging the arguments leave the value as it is? Tried on pairs that no accident of rounding or
-// sign makes alike, a fold after two steps too, where what came before takes part.
-bool commutes(const OpRow& op) {
-  if (op.arity != 2 || (op.form != Form::elementwise && op.form != Form::fold)) return false;
-  const auto alike = [](Lane a, Lane b) { return a == b || (is_nan(a) && is_nan(b)); };
-  const double nan = -std::log(-1.0);
-  const double tries[][2] = {{1.25, -3.5}, {-0.75, 2.0}, {0.5, 4.0}, {0.0, 7.0}, {-0.0, -2.5}, {nan, 1.0}};
-  Lane acc_forth = op.form == Form::fold ? op.start() : Lane(0.0), acc_back = acc_forth;
-  for (const auto& pair : tries) {
-    const Lane forth[] = {Lane(pair[0]), Lane(pair[1])};
-    const Lane back[] = {Lane(pair[1]), Lane(pair[0])};
-    acc_forth = op.form == Form::fold ? op.next(acc_forth, forth) : op.value(forth);
-    acc_back = op.form == Form::fold ? op.next(acc_back, back) : op.value(back);
-    if (!alike(acc_forth, acc_back)) return false;
-  }
-  return true;
-}
-
-// Does moving both arguments leave the value as it is? Tried on numbers that are moved without rounding.
-bool takes_differences(const OpRow& op) {
-  if (op.arity != 2 || (op.form != Form::elementwise && op.form != Form::fold)) return false;
-  const double tries[][3] = {{1.25, -3.5, 8}, {-0.75, 2.0, -16}, {0.5, 0.5, 4}, {3.0, 7.0, 0.25}};
-  for (const auto& t : tries) {
-    const Lane here[] = {Lane(t[0]), Lane(t[1])}, there[] = {Lane(t[0] + t[2]), Lane(t[1] + t[2])};
-    const Lane a = op.form == Form::fold ? op.next(op.start(), here) : op.value(here);
-    const Lane b = op.form == Form::fold ? op.next(op.start(), there) : op.value(there);
-    if (!(a == b)) return false;
-  }
-  return true;
-}
-
-// The value, of a fold that after two steps.
-Lane tried(const OpRow& op, const Lane* in) {
-  return op.form == Form::fold ? op.next(op.next(op.start(), in), in) : op.value(in);
-}
-
-enum class Arguments { any, not_negative, same };
-
-// Is the value never negative, nor -0? Tried on numbers close enough together that no function is negative between two
-// of them alone.
-bool is_not_negative_of(Arguments arguments, const OpRow& op) {
-  if ((op.form != Form::elementwise && op.form != Form::fold) || (arguments == Arguments::same && op.arity != 2))
-    return false;
-  std::vector<double> tries = {0};
-  for (double size :
-       {1e-300, 1e-20, 0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 30.0, 1e10, HUGE_VAL})
-    tries.push_back(size);
-  if (arguments != Arguments::not_negative)
-    for (std::size_t k = tries.size(); k-- > 0;) tries.push_back(-tries[k]);
-  const std::size_t n = tries.size();
-  for (std::size_t a = 0; a < n; ++a)
-    for (std::size_t b = 0; b < (op.arity > 1 ? n : 1); ++b)
-      for (std::size_t c = 0; c < (op.arity > 2 ? n : 1); ++c) {
-        const Lane in[] = {Lane(tries[a]), Lane(tries[arguments == Arguments::same ? a : b]), Lane(tries[c])};
-        if (std::signbit(tried(op, in).v) && !is_nan(tried(op, in))) return false;
-      }
-  return true;
-}
-
 std::vector<OpRow> make_op_rows() {
   const CostLane counted(0.0);
   std::vector<OpRow> rows = {
       structural("Var", 0, "none"),  structural("Number", 0, "none"), structural("Swap", 1, "none"),
       structural("Take", 2, "axis"), structural("Gather", 2, "none"),
-#define UNARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__), value1<op::Name>, \
+#define UNARY(Name, fn, kind, value, dx, ...) \
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__, {#dx}), value1<op::Name>, \
               op::Name::eval(counted)),
-#define BINARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__), value2<op::Name>, \
+#define BINARY(Name, fn, kind, value, dx, dy, ...) \
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__, {#dx, #dy}), value2<op::Name>, \
               op::Name::eval(counted, counted)),
-#define TERNARY(Name, fn, kind, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 3, "none", #kind, #__VA_ARGS__), value3<op::Name>, \
-              op::Name::eval(counted, counted, counted)),
-#define FOLD1(Name, fn, kind, ...) \
-  fold(plain_row(#Name, #fn, Form::fold, 1, "none", #kind, #__VA_ARGS__), start<op::Name>, next1<op::Name>, \
+#define TERNARY(Name, fn, kind, value, dx, dy, dz, ...) \
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 3, "none", #kind, #__VA_ARGS__, {#dx, #dy, #dz}), \
+              value3<op::Name>, op::Name::eval(counted, counted, counted)),
+#define FOLD1(Name, fn, kind, first, following, dx, ...) \
+  fold(plain_row(#Name, #fn, Form::fold, 1, "none", #kind, #__VA_ARGS__, {#dx}), start<op::Name>, next1<op::Name>, \
        op::Name::next(counted, counted)),
-#define FOLD2(Name, fn, kind, ...) \
-  fold(plain_row(#Name, #fn, Form::fold, 2, "none", #kind, #__VA_ARGS__), start<op::Name>, next2<op::Name>, \
-       op::Name::next(counted, counted, counted)),
-#define LOOP1(Name, fn, kind, width, attributes, ...) \
-  looped(plain_row(#Name, #fn, Form::loop, 1, #attributes, #kind, #__VA_ARGS__), loop1<op::Name>),
-#define LOOP2(Name, fn, kind, width, attributes, ...) \
-  looped(plain_row(#Name, #fn, Form::loop, 2, #attributes, #kind, #__VA_ARGS__), loop2<op::Name>),
+#define FOLD2(Name, fn, kind, first, following, dx, dy, ...) \
+  fold(plain_row(#Name, #fn, Form::fold, 2, "none", #kind, #__VA_ARGS__, {#dx, #dy}), start<op::Name>, \
+       next2<op::Name>, op::Name::next(counted, counted, counted)),
+#define LOOP1(Name, fn, kind, width, attributes, dx, ...) \
+  looped(plain_row(#Name, #fn, Form::loop, 1, #attributes, #kind, #__VA_ARGS__, {#dx}), loop1<op::Name>),
+#define LOOP2(Name, fn, kind, width, attributes, dx, dy, ...) \
+  looped(plain_row(#Name, #fn, Form::loop, 2, #attributes, #kind, #__VA_ARGS__, {#dx, #dy}), loop2<op::Name>),
 #define SMOOTH1(Name, fn, ...) own_adjoint(plain_row(#Name, #fn, Form::alias, 1, "none", "same", #__VA_ARGS__)),
 #define ALIAS1(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 1, #attributes, "same", #__VA_ARGS__),
 #define ALIAS2(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 2, #attributes, "same", #__VA_ARGS__),
 #define ALIAS3(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 3, #attributes, "same", #__VA_ARGS__),
 #include "kernweave/ops.def"
   };
-  for (OpRow& r : rows) {
-    r.commutes = commutes(r);
-    r.differences = takes_differences(r);
-    r.not_negative = is_not_negative_of(Arguments::any, r);
-    r.not_negative_of_such = r.not_negative || is_not_negative_of(Arguments::not_negative, r);
-    r.not_negative_of_same = r.not_negative || is_not_negative_of(Arguments::same, r);
-  }
+  for (OpRow& r : rows) find_traits(&r);
   return rows;
 }
 

@@ -1,5 +1,6 @@
 // ops.def and reductions.def as run-time tables: names, arity, kind rule, value. Knows no formula.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,6 +19,23 @@ enum class KindRule { real, arith, same, logical };
 
 using Lane = Scalar<double>;
 using LoopFn = void (*)(const Read<Lane>* in, Lane* out, int width, const int* attributes);
+
+// A product of powers: number * x^p * y^q where the arguments are positive; its sign turns with those of some. Of a row
+// that takes differences it is one of the difference, of a fold that adds up each term is.
+struct PowerLaw {
+  struct Power {
+    int power;
+    bool turns;
+  };
+  double number = 0;  // 0: the value is no such product
+  std::vector<Power> powers;
+
+  explicit operator bool() const { return number != 0; }
+  // Are they powers of the arguments, not of their sizes?
+  bool plain() const {
+    return std::all_of(powers.begin(), powers.end(), [](Power p) { return p.turns == (p.power % 2 != 0); });
+  }
+};
 
 struct OpRow {
   const char* name;
@@ -40,6 +58,15 @@ struct OpRow {
   // Neither negative nor -0, though it may be NaN: of any arguments; of such; of two that are the same.
   bool not_negative = false, not_negative_of_such = false, not_negative_of_same = false;
   int cost = 1;  // instructions for one component, about
+  // For each argument, letters of the arguments that its adjoint reads, r for the result; all where nothing flows back.
+  std::vector<std::string> adjoint_reads{};
+  // Found by trying as well:
+  bool adds_up = false;  // of a fold: does it add its terms to what came before?
+  PowerLaw law{};
+  double log_base = 0;  // of a function with f(x + y) = f(x) f(y): the logarithm of f(1)
+
+  // Is the value a product of powers of the arguments?
+  bool multiplies() const { return form == Form::elementwise && law && law.plain() && !differences; }
 };
 
 const OpRow& row(Op op);

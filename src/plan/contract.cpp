@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "expr/build.hpp"
 #include "expr/centre.hpp"
+#include "expr/grad.hpp"
+#include "expr/traits.hpp"
 #include "plan/factors.hpp"
 
 namespace kernweave {
@@ -64,50 +67,38 @@ class Roles {
       parts_[f.get()] = {{f, f->pool->number(1)}};
       return Role::exponent;
     }
-    const auto is = [&](std::size_t k, Role role) { return of(f.arg(k)) == role; };
-    const std::size_t n = f->args.size();
-    bool all_free = true, product = true;
-    for (std::size_t k = 0; k < n; ++k) {
-      all_free = all_free && is(k, Role::free);
-      product = product && (is(k, Role::free) || is(k, Role::factor));
+    const OpRow& r = row(f->op);
+    const auto all = [&](auto is) { return std::all_of(f->args.begin(), f->args.end(), is); };
+    if (all([&](const Node* arg) { return of(Expr(arg)) == Role::free; })) return Role::free;
+    if (all([&](const Node* arg) { return of(Expr(arg)) != Role::other && of(Expr(arg)) != Role::factor; })) {
+      if (r.log_base == 0) return sum(f);
+      settle(f.arg(0), r.log_base);
+      return Role::factor;
     }
-    if (all_free) return Role::free;
-    switch (f->op) {
-      case Op::Exp:
-      case Op::Exp2:
-        if (!is(0, Role::exponent)) return Role::other;
-        settle(f.arg(0), f->op == Op::Exp ? 1.0 : 0.6931471805599453);
-        return Role::factor;
-      case Op::Minus:
-        if (!is(0, Role::exponent)) return of(f.arg(0));
-        return multiplied(f, f.arg(0), f->pool->number(-1));
-      case Op::Mult:
-        if (product) return Role::factor;
-        for (std::size_t k = 0; k < 2; ++k)
-          if (is(k, Role::exponent) && is_parameter(f.arg(1 - k)) && width(f.arg(1 - k)) == 1)
-            return multiplied(f, f.arg(k), f.arg(1 - k));
-        return Role::other;
-      case Op::Divide: return is(0, Role::factor) && is(1, Role::free) ? Role::factor : Role::other;
-      case Op::Square: return is(0, Role::factor) ? Role::factor : Role::other;
-      case Op::Add:
-      case Op::Subtract: return width(f) == 1 ? added(f) : Role::other;
-      default: return Role::other;
-    }
+    return is_product(f) ? Role::factor : Role::other;
   }
 
-  Role multiplied(Expr f, Expr exponent, Expr by) {
-    std::vector<Part> parts = parts_[exponent.get()];
-    for (Part& part : parts) part.coefficient = part.coefficient * by;
-    parts_[f.get()] = parts;
-    return Role::exponent;
-  }
-  Role added(Expr f) {
-    std::vector<Part> parts;
-    for (const Node* arg : f->args) {
-      const Role role = of(Expr(arg));
-      if (role != Role::free && role != Role::exponent) return Role::other;
-      if (role == Role::exponent) parts.insert(parts.end(), parts_[arg].begin(), parts_[arg].end());
+  // An error of a factor is no larger a share of the product.
+  bool is_product(Expr f) const {
+    const OpRow& r = row(f->op);
+    if (!r.multiplies()) return false;
+    for (std::size_t k = 0; k < f->args.size(); ++k) {
+      const Role role = of(f.arg(k));
+      if (role != Role::free && (role != Role::factor || r.law.powers[k].power < 1)) return false;
     }
+    return true;
+  }
+  // A sum of exponents and what is free, or one exponent times parameters. Bounds are of sizes, whatever the signs.
+  Role sum(Expr f) {
+    std::vector<bool> fixed;
+    for (const Node* arg : f->args) fixed.push_back(is_parameter(Expr(arg)) && width(Expr(arg)) == 1);
+    const std::optional<std::vector<bool>> linear = linear_arguments(f->op, fixed);
+    if (!linear || width(f) != 1) return Role::other;
+    const bool alone = std::count(linear->begin(), linear->end(), true) == 1;
+    std::vector<Part> parts;
+    for (const Node* arg : f->args)
+      for (const auto& [distance, c] : parts_[arg])
+        parts.push_back({distance, alone ? pull_back(f, c, {Expr(arg)}, f->id)[0] : c});
     parts_[f.get()] = parts;
     return Role::exponent;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "expr/traits.hpp"
 #include "plan/existing.hpp"
 #include "plan/output_groups.hpp"
 #include "plan/regions.hpp"
@@ -78,20 +79,19 @@ class Walk {
   }
   // The opposite or a multiple of a difference.
   bool scaled(const Step& step, Known* found) {
-    const bool product = step.op == Op::Mult || step.op == Op::Divide;
-    if (step.op != Op::Minus && !product) return false;
-    const auto differs = [&](std::size_t k) {
-      const auto of = known(step.in[k]);
-      return of && of->difference;
-    };
-    const auto fixed = [&](std::size_t k) { return region(step.in[k]) == Region::param; };
-    found->difference =
-        (differs(0) && (!product || fixed(1))) || (step.op == Op::Mult && fixed(0) && differs(1));
-    return found->difference;
+    std::vector<bool> fixed;
+    for (const Ref& ref : step.in) fixed.push_back(region(ref) == Region::param);
+    const auto linear = linear_arguments(step.op, fixed);
+    const bool alone = linear && std::count(linear->begin(), linear->end(), true) == 1;
+    if (!alone || row(step.op).form != Form::elementwise) return false;
+    const auto at = static_cast<std::size_t>(std::find(linear->begin(), linear->end(), true) - linear->begin());
+    const auto of = known(step.in[at]);
+    return found->difference = of && of->difference;
   }
   // The product of a difference and itself.
   bool square(const Step& step, Known* found) {
-    const bool product = step.op == Op::Mult || step.op == Op::Scalprod;
+    const std::vector<PowerLaw::Power>& powers = row(step.op).law.powers;
+    const bool product = powers.size() == 2 && powers[0].power == 1 && powers[1].power == 1;
     if (!product || !same_value(step.in[0], step.in[1])) return false;
     const auto of = known(step.in[0]);
     if (!of || !of->difference) return false;

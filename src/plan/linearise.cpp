@@ -25,13 +25,13 @@ class Lineariser {
 
   void add(Expr f) {
     if (where_.count(f.get())) return;
-    switch (f->op) {
-      case Op::Var: where_[f.get()] = {Ref::From::variable, number_of(f), width(f)}; return;
-      case Op::Number:
-        where_[f.get()] = {Ref::From::number, static_cast<int>(line_.program.numbers.size()), 1};
-        line_.program.numbers.push_back(f->number);
-        return;
-      default: add_step(f);
+    if (f->op == Op::Var) {
+      where_[f.get()] = {Ref::From::variable, number_of(f), width(f)};
+    } else if (f->op == Op::Number) {
+      where_[f.get()] = {Ref::From::number, static_cast<int>(line_.program.numbers.size()), 1};
+      line_.program.numbers.push_back(f->number);
+    } else {
+      add_step(f);
     }
   }
 

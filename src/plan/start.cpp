@@ -10,17 +10,8 @@ namespace {
 // more there are, the more is lost.
 constexpr int kMostComponents = 8;
 
-// Does a fold add its terms to what came before?
-bool adds_up(Op op) {
-  const OpRow& r = row(op);
-  if (r.form != Form::fold) return false;
-  const Lane in[] = {Lane(2.0), Lane(7.0)};
-  const double term = r.next(r.start(), in).v;
-  return r.start().v == 0 && r.next(Lane(-3.0), in).v == term - 3 && r.next(Lane(5.0), in).v == term + 5;
-}
-
 bool is_short_sum(const Step& fold) {
-  return fold.region == Region::pair && adds_up(fold.op) && fold_width(fold) <= kMostComponents;
+  return fold.region == Region::pair && row(fold.op).adds_up && fold_width(fold) <= kMostComponents;
 }
 
 class Starts {

@@ -24,4 +24,5 @@
 #include "expr/show.cpp"
 #include "expr/table.cpp"
 #include "expr/tensor.cpp"
+#include "expr/traits.cpp"
 #include "expr/trend.cpp"

@@ -99,6 +99,7 @@ test_that("one component has differences, absolute values and signs", {
   builds <- list(
     abs = function(x, y, s, b) list(K = exp(-abs(Vi(x) - Vj(y)) / s), b = b),
     square = function(x, y, s, b) list(K = 1 / (1 + square((Vi(x) - Vj(y)) / s)), b = b),
+    manhattan = function(x, y, s, b) list(K = exp(-manhattan(Vi(x), Vj(y)) / s), b = b),
     both = function(x, y, s, b) list(K = exp(-abs(Vi(x) - Vj(y)) / s) * square(Vi(x) - Vj(y)), b = b)
   )
   for (name in names(builds)) {

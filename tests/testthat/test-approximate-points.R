@@ -49,6 +49,7 @@ typed <- list(
     exp(-(((Vi(x[, 1]) - Vj(y[, 1])) / Pm(l))^2 + (Vi(x[, ncol(x)]^2) - Vj(y[, ncol(x)]^2))^2))
   },
   with_factors = function(x, y, s, u, w) Vi(u) * exp(-sqdist(Vi(x) * Pm(s), Vj(y) * Pm(s))) / Vj(w),
+  with_outer = function(x, y, s, u, w) matmult(Vi(u), Vj(w), inner = 1) * exp(-sqdist(Vi(x) * Pm(s), Vj(y) * Pm(s))),
   ready = function(x, y, s) kernel_matern(x, y, s, nu = 1.5),
   sum_of_two = function(x, y, s, l) {
     kernel_gaussian(Vi(x) * Pm(s), Vj(y) * Pm(s)) + Pm(l) * kernel_cauchy(Vi(x) * Pm(s), Vj(y) * Pm(s))

@@ -29,14 +29,14 @@ insert_after <- function(file, last, new) {
 }
 
 # A copy of the headers with both examples in it, and what is generated from the tables. `says`: the state also says
-# what the article adds to it.
-extended <- function(says = TRUE) {
+# what the article adds to it. `more`: other rows.
+extended <- function(says = TRUE, more = character()) {
   root <- source_root()
   tree <- tempfile("extended")
   dir.create(file.path(tree, "inst"), recursive = TRUE)
   file.copy(file.path(root, "inst/include"), file.path(tree, "inst"), recursive = TRUE)
   headers <- file.path(tree, "inst/include/kernweave")
-  insert_after(file.path(headers, "ops.def"), "^UNARY[(]", block("^UNARY[(]Lorentz"))
+  insert_after(file.path(headers, "ops.def"), "^UNARY[(]", c(block("^UNARY[(]Lorentz"), more))
   insert_after(file.path(headers, "reductions.def"), "^REDUCTION[(]", block("^REDUCTION[(]Energy"))
   state <- file.path(headers, "red/energy.hpp")
   writeLines(block("^// Energy"), state)
@@ -110,4 +110,71 @@ test_that("the derived row that the article shows is one of the table", {
   rows <- tools$read_rows(file.path(source_root(), "inst/include/kernweave/reductions.def"))
   shown <- parse(text = block("^DERIVED"), keep.source = FALSE)[[1]]
   expect_true(any(vapply(rows, identical, NA, shown)))
+})
+
+# --- traits --------------------------------------------------------------------------------------------------------
+
+# Each operation's traits, as the engine finds them in its row.
+traits_in <- function(include) {
+  root <- source_root()
+  program <- tempfile("traits")
+  built <- run_cxx(c("-O0", "-pthread", paste0("-I", c(include, file.path(root, "src"))), test_path("cpu/traits.cpp"),
+                     file.path(root, "src/rooms", c("expr.cpp", "base.cpp")), "-o", program))
+  expect_true(built$ok, label = built$output)
+  lines <- strsplit(run_tool(program, character())$output, "\n")[[1]]
+  eval(parse(text = paste0("list(", paste(lines, collapse = ","), ")")))
+}
+
+random_args <- function(shape) {
+  Map(function(width, kind) if (kind == "logical") stats::runif(width) < 0.5 else stats::rnorm(width),
+      shape$widths, shape$kinds)
+}
+
+# Is the oracle's value of a sum of arguments that of the values?
+expect_linear <- function(row, trait) {
+  for (shape in accepted_shapes(row, 3)) {
+    value <- function(args) do.call(oracle_ops[[row$name]], c(args, as.list(shape$attributes)))
+    one <- random_args(shape)
+    other <- replace(one, trait$linear, random_args(shape)[trait$linear])
+    both <- one
+    both[trait$linear] <- Map(function(x, y) 0.3 * x - 7.1 * y, one, other)[trait$linear]
+    expect_close(value(both), 0.3 * value(one) - 7.1 * value(other), 1e-14, scale = 20, label = row$fn)
+  }
+}
+
+expect_law <- function(row, trait) {
+  args <- replicate(row$arity, stats::rnorm(1), simplify = FALSE)
+  bases <- if (trait$differences) args[[1]] - args[[2]] else unlist(args)
+  wanted <- trait$number * prod(abs(bases)^trait$powers * ifelse(trait$turns, sign(bases), 1))
+  expect_close(do.call(oracle_ops[[row$name]], args), wanted, 1e-14, scale = abs(wanted), label = row$fn)
+}
+
+expect_sum <- function(row) {
+  args <- replicate(row$arity, stats::rnorm(3), simplify = FALSE)
+  term <- function(k) do.call(oracle_ops[[row$name]], lapply(args, `[`, k))
+  expect_close(do.call(oracle_ops[[row$name]], args), sum(vapply(1:3, term, 0)), 1e-14, scale = 10, label = row$fn)
+}
+
+test_that("what an operation is linear in, and the powers that it is a product of, is so of its oracle", {
+  skip_below("usual")
+  with_local_seed(1, {
+    rows <- c('BINARY(Midpoint, midpoint, real, 0.5 * (x + y), 0.5 * g, 0.5 * g, export, "Middle of two values.")',
+              'UNARY(Cube, cube, real, x * square(x), 3 * g * square(x), export, "Third power.")')
+    traits <- traits_in(extended(more = rows)$include)
+    operations <- kernweave_operations()
+    for (name in intersect(names(traits), operations$name)) {
+      row <- operations[operations$name == name, ]
+      trait <- traits[[name]]
+      for (linear in trait$linear) expect_linear(row, linear)
+      if (trait$number != 0) for (k in 1:10) expect_law(row, trait)
+      if (trait$adds_up) expect_sum(row)
+      if (trait$log_base != 0) expect_close(oracle_ops[[name]](0:3), exp(trait$log_base * 0:3), 1e-14, scale = 20)
+    }
+    found <- function(has) names(Filter(has, traits))
+    expect_true(all(c("Add", "Concat", "MatVecMult", "Pick", "Select", "Sum") %in% found(function(t) length(t$linear))))
+    expect_true(all(c("Mult", "Divide", "Abs", "Subtract", "SqDist") %in% found(function(t) t$number != 0)))
+    expect_setequal(found(function(t) t$log_base != 0), c("Exp", "Exp2", "Exp2Minus"))
+  })
+  expect_identical(traits$Midpoint$linear[[1]], list(fixed = c(FALSE, FALSE), linear = c(TRUE, TRUE)))
+  expect_identical(traits$Cube[c("number", "powers", "turns")], list(number = 1, powers = 3, turns = TRUE))
 })
