@@ -54,51 +54,9 @@ struct Disc {
   double least() const { return centre.real() - radius; }
   double most() const { return centre.real() + radius; }
 
-  friend Disc operator+(const Disc& a, const Disc& b);
-  friend Disc operator-(const Disc& a, const Disc& b);
-  friend Disc operator-(const Disc& a);
-  friend Disc operator*(const Disc& a, const Disc& b);
-  friend Disc operator/(const Disc& a, const Disc& b);
-  friend Disc square(const Disc& a);
-
-  friend Mask operator<(const Disc& a, const Disc& b);
-  friend Mask operator<=(const Disc& a, const Disc& b);
-  friend Mask operator==(const Disc& a, const Disc& b);
-  friend Mask differs(const Disc& a, const Disc& b);
-  friend Mask truth(const Disc& a);
-  friend Mask is_nan(const Disc& a);
-  // On an interval where the test is unknown, all from the least to the largest of both.
-  friend Disc select(Mask test, const Disc& yes, const Disc& no);
-
-  friend Disc abs(const Disc& a);
-  friend Disc nearest(const Disc& a);
-  friend Disc exp(const Disc& a);
-  friend Disc exp2(const Disc& a);
-  friend Disc exp2_minus(const Disc& a);
-  friend Disc expm1(const Disc& a);
-  friend Disc log(const Disc& a);
-  friend Disc log1p(const Disc& a);
-  friend Disc sqrt(const Disc& a);
-  friend Disc inverse_sqrt(const Disc& a);
-  friend Disc rsqrt(const Disc& a);
-  friend Disc sin(const Disc& a);
-  friend Disc cos(const Disc& a);
-  friend Disc tanh(const Disc& a);
-  friend Disc sinh(const Disc& a);
-  friend Disc cosh(const Disc& a);
-  friend Disc pow(const Disc& a, const Disc& b);
-  // In disc_slopes.cpp.
-  friend Disc sinpi(const Disc& a);
-  friend Disc cospi(const Disc& a);
-  friend Disc atan(const Disc& a);
-  friend Disc asinh(const Disc& a);
-  friend Disc asin(const Disc& a);
-  friend Disc acos(const Disc& a);
-  friend Disc atanh(const Disc& a);
-  friend Disc acosh(const Disc& a);
-  friend Disc softplus(const Disc& a);
-  friend Disc erf(const Disc& a);
-  friend Disc erfc(const Disc& a);
+  // Of a choice on an interval where the test is unknown, all from the least to the largest of both.
+  using L = Disc;
+#include "expr/outline-inl.hpp"
 };
 
 Disc inverse(const Disc& a);

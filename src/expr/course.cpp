@@ -93,7 +93,7 @@ CourseMask is_nan(const Course& a) {
   return {is_nan(a.value), a.value.nan ? Interval::anything() : kZero, a.parity != Parity::unknown};
 }
 // The lesser and the greater of two values do not jump.
-Course select(const CourseMask& test, const Course& yes, const Course& no) {
+Course select(CourseMask test, const Course& yes, const Course& no) {
   const auto answer = test.answer.answer();
   const bool settled = answer != Interval::Mask::unknown;
   const Course& chosen = answer == Interval::Mask::yes ? yes : no;

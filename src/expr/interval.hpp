@@ -61,56 +61,15 @@ struct Interval {
   bool is_number(double x) const { return is_number() && least == x; }
   bool finite() const { return std::isfinite(least) && std::isfinite(most); }
 
-  friend Interval operator+(const Interval& a, const Interval& b);
-  friend Interval operator-(const Interval& a, const Interval& b);
-  friend Interval operator-(const Interval& a);
-  friend Interval operator*(const Interval& a, const Interval& b);
-  friend Interval operator/(const Interval& a, const Interval& b);
-  friend Interval square(const Interval& a);
-
   // Comparisons with NaN are false.
-  friend Mask operator<(const Interval& a, const Interval& b);
-  friend Mask operator<=(const Interval& a, const Interval& b);
-  friend Mask operator==(const Interval& a, const Interval& b);
-  friend Mask differs(const Interval& a, const Interval& b);
-  friend Mask truth(const Interval& a);
-  friend Mask is_nan(const Interval& a);
-  friend Interval select(Mask test, const Interval& yes, const Interval& no);
+  using L = Interval;
+#include "expr/outline-inl.hpp"
 
-  friend Interval abs(const Interval& a);
-  friend Interval nearest(const Interval& a);
   friend Interval floor(const Interval& a);
   friend Interval ceiling(const Interval& a);
   friend Interval trunc(const Interval& a);
   friend Interval modulo(const Interval& a, const Interval& b);
-  friend Interval sqrt(const Interval& a);
-  friend Interval inverse_sqrt(const Interval& a);
-  friend Interval rsqrt(const Interval& a);
-  // In interval_functions.cpp.
-  friend Interval exp(const Interval& a);
-  friend Interval exp2(const Interval& a);
-  friend Interval exp2_minus(const Interval& a);
-  friend Interval expm1(const Interval& a);
-  friend Interval log(const Interval& a);
-  friend Interval log1p(const Interval& a);
-  friend Interval pow(const Interval& a, const Interval& b);
-  friend Interval sin(const Interval& a);
-  friend Interval cos(const Interval& a);
-  friend Interval sinpi(const Interval& a);
-  friend Interval cospi(const Interval& a);
-  friend Interval tanh(const Interval& a);
-  friend Interval sinh(const Interval& a);
-  friend Interval cosh(const Interval& a);
-  friend Interval asinh(const Interval& a);
-  friend Interval acosh(const Interval& a);
-  friend Interval atanh(const Interval& a);
-  friend Interval asin(const Interval& a);
-  friend Interval acos(const Interval& a);
-  friend Interval atan(const Interval& a);
   friend Interval atan2(const Interval& y, const Interval& x);
-  friend Interval softplus(const Interval& a);
-  friend Interval erf(const Interval& a);
-  friend Interval erfc(const Interval& a);
   friend Interval lgamma(const Interval& a);
   friend Interval gamma(const Interval& a);
   friend Interval digamma(const Interval& a);
