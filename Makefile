@@ -78,6 +78,6 @@ setup-demo setup-test setup-check setup-guard:
 
 $(STAMP): $(SOURCES)
 	@mkdir -p $(LIB)
-	MAKEFLAGS="-j$(CORES) --no-print-directory" R CMD INSTALL --no-html \
+	KERNWEAVE_TEST_WINDOWS=yes MAKEFLAGS="-j$(CORES) --no-print-directory" R CMD INSTALL --no-html \
 	  $(if $(filter $(HEADERS),$(notdir $?)),--preclean) --library=$(LIB) . 2>&1 | tee $(LIB)/install.log
 	@grep -q '^[*] DONE' $(LIB)/install.log && touch $@

@@ -77,16 +77,8 @@ r_cores <- function() {
     .Call(`_kernweave_r_cores`)
 }
 
-r_core_quota <- function(root) {
-    .Call(`_kernweave_r_core_quota`, root)
-}
-
 r_compiler <- function() {
     .Call(`_kernweave_r_compiler`)
-}
-
-r_instruction_sets <- function() {
-    .Call(`_kernweave_r_instruction_sets`)
 }
 
 r_use_instructions <- function(name) {
@@ -103,10 +95,6 @@ r_send_there <- function(x, like) {
 
 r_dress <- function(x, marks) {
     .Call(`_kernweave_r_dress`, x, marks)
-}
-
-r_wait_there <- function(x) {
-    invisible(.Call(`_kernweave_r_wait_there`, x))
 }
 
 r_first_not_whole_there <- function(x, least, most) {
@@ -249,16 +237,8 @@ r_parse_declaration <- function(text) {
     .Call(`_kernweave_r_parse_declaration`, text)
 }
 
-r_simplify <- function(formula) {
-    .Call(`_kernweave_r_simplify`, formula)
-}
-
 r_size <- function(formula) {
     .Call(`_kernweave_r_size`, formula)
-}
-
-r_work <- function(formula) {
-    .Call(`_kernweave_r_work`, formula)
 }
 
 r_pull_back <- function(reduction, cotangent, wrt) {
@@ -511,129 +491,5 @@ r_reductions <- function() {
 
 r_rules <- function() {
     .Call(`_kernweave_r_rules`)
-}
-
-r_facts <- function(data) {
-    .Call(`_kernweave_r_facts`, data)
-}
-
-r_test_trend <- function(op, least, most) {
-    .Call(`_kernweave_r_test_trend`, op, least, most)
-}
-
-r_test_interval <- function(op, least, most, args) {
-    .Call(`_kernweave_r_test_interval`, op, least, most, args)
-}
-
-r_fold <- function(op, values, weights, K, cuts) {
-    .Call(`_kernweave_r_fold`, op, values, weights, K, cuts)
-}
-
-r_gpu_free_memory <- function() {
-    .Call(`_kernweave_r_gpu_free_memory`)
-}
-
-r_gpu_hold <- function(bytes) {
-    .Call(`_kernweave_r_gpu_hold`, bytes)
-}
-
-r_gpu_pretend <- function(count) {
-    invisible(.Call(`_kernweave_r_gpu_pretend`, count))
-}
-
-r_gpu_trim <- function() {
-    invisible(.Call(`_kernweave_r_gpu_trim`))
-}
-
-r_elsewhere <- function(x, length, tells) {
-    .Call(`_kernweave_r_elsewhere`, x, length, tells)
-}
-
-r_elsewhere_fetched <- function() {
-    .Call(`_kernweave_r_elsewhere_fetched`)
-}
-
-r_replay <- function(outputs, extents, options, n) {
-    .Call(`_kernweave_r_replay`, outputs, extents, options, n)
-}
-
-r_cuda_sources <- function(plan, lanes) {
-    .Call(`_kernweave_r_cuda_sources`, plan, lanes)
-}
-
-r_cuda_windows <- function(plan, lanes, sweep, processors, bytes) {
-    .Call(`_kernweave_r_cuda_windows`, plan, lanes, sweep, processors, bytes)
-}
-
-r_cuda_scripts <- function(plan, points) {
-    .Call(`_kernweave_r_cuda_scripts`, plan, points)
-}
-
-r_cpu_loops <- function(plan, points) {
-    .Call(`_kernweave_r_cpu_loops`, plan, points)
-}
-
-r_cuda_compile <- function(source, capability) {
-    .Call(`_kernweave_r_cuda_compile`, source, capability)
-}
-
-r_test_cloud <- function(points, step, centre) {
-    .Call(`_kernweave_r_test_cloud`, points, step, centre)
-}
-
-r_cloud_kernels <- function() {
-    .Call(`_kernweave_r_cloud_kernels`)
-}
-
-r_test_columns <- function(matrix, preconditioner, thin, b, start, local, number) {
-    .Call(`_kernweave_r_test_columns`, matrix, preconditioner, thin, b, start, local, number)
-}
-
-r_test_built <- function(description, number) {
-    .Call(`_kernweave_r_test_built`, description, number)
-}
-
-r_column_kernels <- function() {
-    .Call(`_kernweave_r_column_kernels`)
-}
-
-r_power <- function(plan, data, extents, vector, products, settings) {
-    .Call(`_kernweave_r_power`, plan, data, extents, vector, products, settings)
-}
-
-r_executables <- function(plan) {
-    .Call(`_kernweave_r_executables`, plan)
-}
-
-r_grain <- function(plan, data, extents, settings) {
-    .Call(`_kernweave_r_grain`, plan, data, extents, settings)
-}
-
-r_run_blocks <- function(plan, data, extents, settings, rows, columns) {
-    .Call(`_kernweave_r_run_blocks`, plan, data, extents, settings, rows, columns)
-}
-
-r_candidates <- function(plan, data, extents, settings, pairs) {
-    .Call(`_kernweave_r_candidates`, plan, data, extents, settings, pairs)
-}
-
-r_run_decided <- function(plan, data, extents, settings, pairs, decision) {
-    .Call(`_kernweave_r_run_decided`, plan, data, extents, settings, pairs, decision)
-}
-
-r_decision <- function(bytes, other) {
-    .Call(`_kernweave_r_decision`, bytes, other)
-}
-
-r_units <- function(pairs, along_i, rows, columns, grouped) {
-    .Call(`_kernweave_r_units`, pairs, along_i, rows, columns, grouped)
-}
-
-r_test_disc <- function(op, centre, radius, real, args) {
-    .Call(`_kernweave_r_test_disc`, op, centre, radius, real, args)
-}
-
-r_far_kernels <- function(components) {
-    .Call(`_kernweave_r_far_kernels`, components)
 }
 

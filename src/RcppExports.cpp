@@ -232,31 +232,12 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_core_quota
-double r_core_quota(std::string root);
-RcppExport SEXP _kernweave_r_core_quota(SEXP rootSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type root(rootSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_core_quota(root));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_compiler
 std::string r_compiler();
 RcppExport SEXP _kernweave_r_compiler() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     rcpp_result_gen = Rcpp::wrap(r_compiler());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_instruction_sets
-Rcpp::CharacterVector r_instruction_sets();
-RcppExport SEXP _kernweave_r_instruction_sets() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_instruction_sets());
     return rcpp_result_gen;
 END_RCPP
 }
@@ -300,15 +281,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type marks(marksSEXP);
     rcpp_result_gen = Rcpp::wrap(r_dress(x, marks));
     return rcpp_result_gen;
-END_RCPP
-}
-// r_wait_there
-void r_wait_there(SEXP x);
-RcppExport SEXP _kernweave_r_wait_there(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    r_wait_there(x);
-    return R_NilValue;
 END_RCPP
 }
 // r_first_not_whole_there
@@ -730,16 +702,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_simplify
-SEXP r_simplify(SEXP formula);
-RcppExport SEXP _kernweave_r_simplify(SEXP formulaSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_simplify(formula));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_size
 int r_size(SEXP formula);
 RcppExport SEXP _kernweave_r_size(SEXP formulaSEXP) {
@@ -747,16 +709,6 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
     rcpp_result_gen = Rcpp::wrap(r_size(formula));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_work
-Rcpp::NumericVector r_work(SEXP formula);
-RcppExport SEXP _kernweave_r_work(SEXP formulaSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type formula(formulaSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_work(formula));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1559,371 +1511,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_facts
-Rcpp::List r_facts(Rcpp::NumericMatrix data);
-RcppExport SEXP _kernweave_r_facts(SEXP dataSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type data(dataSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_facts(data));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_test_trend
-std::vector<std::string> r_test_trend(std::string op, std::vector<double> least, std::vector<double> most);
-RcppExport SEXP _kernweave_r_test_trend(SEXP opSEXP, SEXP leastSEXP, SEXP mostSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type least(leastSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_test_trend(op, least, most));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_test_interval
-Rcpp::List r_test_interval(std::string op, std::vector<double> least, std::vector<double> most, Rcpp::NumericMatrix args);
-RcppExport SEXP _kernweave_r_test_interval(SEXP opSEXP, SEXP leastSEXP, SEXP mostSEXP, SEXP argsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type least(leastSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type most(mostSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type args(argsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_test_interval(op, least, most, args));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_fold
-Rcpp::List r_fold(std::string op, Rcpp::NumericVector values, Rcpp::NumericVector weights, int K, Rcpp::IntegerVector cuts);
-RcppExport SEXP _kernweave_r_fold(SEXP opSEXP, SEXP valuesSEXP, SEXP weightsSEXP, SEXP KSEXP, SEXP cutsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type K(KSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cuts(cutsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_fold(op, values, weights, K, cuts));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_gpu_free_memory
-double r_gpu_free_memory();
-RcppExport SEXP _kernweave_r_gpu_free_memory() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_gpu_free_memory());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_gpu_hold
-SEXP r_gpu_hold(double bytes);
-RcppExport SEXP _kernweave_r_gpu_hold(SEXP bytesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_gpu_hold(bytes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_gpu_pretend
-void r_gpu_pretend(int count);
-RcppExport SEXP _kernweave_r_gpu_pretend(SEXP countSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< int >::type count(countSEXP);
-    r_gpu_pretend(count);
-    return R_NilValue;
-END_RCPP
-}
-// r_gpu_trim
-void r_gpu_trim();
-RcppExport SEXP _kernweave_r_gpu_trim() {
-BEGIN_RCPP
-    r_gpu_trim();
-    return R_NilValue;
-END_RCPP
-}
-// r_elsewhere
-SEXP r_elsewhere(SEXP x, double length, bool tells);
-RcppExport SEXP _kernweave_r_elsewhere(SEXP xSEXP, SEXP lengthSEXP, SEXP tellsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
-    Rcpp::traits::input_parameter< bool >::type tells(tellsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_elsewhere(x, length, tells));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_elsewhere_fetched
-double r_elsewhere_fetched();
-RcppExport SEXP _kernweave_r_elsewhere_fetched() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_elsewhere_fetched());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_replay
-Rcpp::CharacterVector r_replay(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, double n);
-RcppExport SEXP _kernweave_r_replay(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
-    Rcpp::traits::input_parameter< double >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_replay(outputs, extents, options, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cuda_sources
-Rcpp::CharacterVector r_cuda_sources(SEXP plan, double lanes);
-RcppExport SEXP _kernweave_r_cuda_sources(SEXP planSEXP, SEXP lanesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< double >::type lanes(lanesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cuda_sources(plan, lanes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cuda_windows
-Rcpp::NumericVector r_cuda_windows(SEXP plan, double lanes, double sweep, double processors, double bytes);
-RcppExport SEXP _kernweave_r_cuda_windows(SEXP planSEXP, SEXP lanesSEXP, SEXP sweepSEXP, SEXP processorsSEXP, SEXP bytesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< double >::type lanes(lanesSEXP);
-    Rcpp::traits::input_parameter< double >::type sweep(sweepSEXP);
-    Rcpp::traits::input_parameter< double >::type processors(processorsSEXP);
-    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cuda_windows(plan, lanes, sweep, processors, bytes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cuda_scripts
-Rcpp::DataFrame r_cuda_scripts(SEXP plan, double points);
-RcppExport SEXP _kernweave_r_cuda_scripts(SEXP planSEXP, SEXP pointsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< double >::type points(pointsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cuda_scripts(plan, points));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cpu_loops
-Rcpp::DataFrame r_cpu_loops(SEXP plan, double points);
-RcppExport SEXP _kernweave_r_cpu_loops(SEXP planSEXP, SEXP pointsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< double >::type points(pointsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cpu_loops(plan, points));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cuda_compile
-Rcpp::RawVector r_cuda_compile(std::string source, int capability);
-RcppExport SEXP _kernweave_r_cuda_compile(SEXP sourceSEXP, SEXP capabilitySEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type source(sourceSEXP);
-    Rcpp::traits::input_parameter< int >::type capability(capabilitySEXP);
-    rcpp_result_gen = Rcpp::wrap(r_cuda_compile(source, capability));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_test_cloud
-Rcpp::List r_test_cloud(Rcpp::NumericMatrix points, double step, std::vector<double> centre);
-RcppExport SEXP _kernweave_r_test_cloud(SEXP pointsSEXP, SEXP stepSEXP, SEXP centreSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
-    Rcpp::traits::input_parameter< double >::type step(stepSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type centre(centreSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_test_cloud(points, step, centre));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_cloud_kernels
-std::string r_cloud_kernels();
-RcppExport SEXP _kernweave_r_cloud_kernels() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_cloud_kernels());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_test_columns
-Rcpp::List r_test_columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp::NumericMatrix b, Rcpp::NumericMatrix start, bool local, int number);
-RcppExport SEXP _kernweave_r_test_columns(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP thinSEXP, SEXP bSEXP, SEXP startSEXP, SEXP localSEXP, SEXP numberSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type thin(thinSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
-    Rcpp::traits::input_parameter< bool >::type local(localSEXP);
-    Rcpp::traits::input_parameter< int >::type number(numberSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_test_columns(matrix, preconditioner, thin, b, start, local, number));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_test_built
-Rcpp::List r_test_built(Rcpp::List description, int number);
-RcppExport SEXP _kernweave_r_test_built(SEXP descriptionSEXP, SEXP numberSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
-    Rcpp::traits::input_parameter< int >::type number(numberSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_test_built(description, number));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_column_kernels
-std::string r_column_kernels();
-RcppExport SEXP _kernweave_r_column_kernels() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_column_kernels());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_power
-Rcpp::List r_power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int vector, int products, Rcpp::List settings);
-RcppExport SEXP _kernweave_r_power(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP vectorSEXP, SEXP productsSEXP, SEXP settingsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< int >::type vector(vectorSEXP);
-    Rcpp::traits::input_parameter< int >::type products(productsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_power(plan, data, extents, vector, products, settings));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_executables
-int r_executables(SEXP plan);
-RcppExport SEXP _kernweave_r_executables(SEXP planSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_executables(plan));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_grain
-Rcpp::NumericVector r_grain(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings);
-RcppExport SEXP _kernweave_r_grain(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_grain(plan, data, extents, settings));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_run_blocks
-Rcpp::List r_run_blocks(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings, Rcpp::NumericVector rows, Rcpp::NumericVector columns);
-RcppExport SEXP _kernweave_r_run_blocks(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP rowsSEXP, SEXP columnsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run_blocks(plan, data, extents, settings, rows, columns));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_candidates
-Rcpp::List r_candidates(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs);
-RcppExport SEXP _kernweave_r_candidates(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_candidates(plan, data, extents, settings, pairs));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_run_decided
-Rcpp::List r_run_decided(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs, SEXP decision);
-RcppExport SEXP _kernweave_r_run_decided(SEXP planSEXP, SEXP dataSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run_decided(plan, data, extents, settings, pairs, decision));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_decision
-Rcpp::List r_decision(Rcpp::RawVector bytes, Rcpp::RawVector other);
-RcppExport SEXP _kernweave_r_decision(SEXP bytesSEXP, SEXP otherSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::RawVector >::type bytes(bytesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::RawVector >::type other(otherSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_decision(bytes, other));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_units
-Rcpp::NumericMatrix r_units(SEXP pairs, bool along_i, int rows, int columns, bool grouped);
-RcppExport SEXP _kernweave_r_units(SEXP pairsSEXP, SEXP along_iSEXP, SEXP rowsSEXP, SEXP columnsSEXP, SEXP groupedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< bool >::type along_i(along_iSEXP);
-    Rcpp::traits::input_parameter< int >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< bool >::type grouped(groupedSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_units(pairs, along_i, rows, columns, grouped));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_test_disc
-Rcpp::List r_test_disc(std::string op, Rcpp::ComplexVector centre, Rcpp::NumericVector radius, Rcpp::LogicalVector real, Rcpp::NumericMatrix args);
-RcppExport SEXP _kernweave_r_test_disc(SEXP opSEXP, SEXP centreSEXP, SEXP radiusSEXP, SEXP realSEXP, SEXP argsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< Rcpp::ComplexVector >::type centre(centreSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type radius(radiusSEXP);
-    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type real(realSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type args(argsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_test_disc(op, centre, radius, real, args));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_far_kernels
-std::string r_far_kernels(int components);
-RcppExport SEXP _kernweave_r_far_kernels(SEXP componentsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type components(componentsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_kernels(components));
-    return rcpp_result_gen;
-END_RCPP
-}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_first_not_whole", (DL_FUNC) &_kernweave_r_first_not_whole, 3},
@@ -1945,14 +1532,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
     {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 1},
     {"_kernweave_r_cores", (DL_FUNC) &_kernweave_r_cores, 0},
-    {"_kernweave_r_core_quota", (DL_FUNC) &_kernweave_r_core_quota, 1},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
-    {"_kernweave_r_instruction_sets", (DL_FUNC) &_kernweave_r_instruction_sets, 0},
     {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},
     {"_kernweave_r_lies_there", (DL_FUNC) &_kernweave_r_lies_there, 1},
     {"_kernweave_r_send_there", (DL_FUNC) &_kernweave_r_send_there, 2},
     {"_kernweave_r_dress", (DL_FUNC) &_kernweave_r_dress, 2},
-    {"_kernweave_r_wait_there", (DL_FUNC) &_kernweave_r_wait_there, 1},
     {"_kernweave_r_first_not_whole_there", (DL_FUNC) &_kernweave_r_first_not_whole_there, 3},
     {"_kernweave_r_first_unsorted_there", (DL_FUNC) &_kernweave_r_first_unsorted_there, 2},
     {"_kernweave_r_as_integers_there", (DL_FUNC) &_kernweave_r_as_integers_there, 1},
@@ -1988,9 +1572,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_read_along", (DL_FUNC) &_kernweave_r_read_along, 1},
     {"_kernweave_r_parse", (DL_FUNC) &_kernweave_r_parse, 4},
     {"_kernweave_r_parse_declaration", (DL_FUNC) &_kernweave_r_parse_declaration, 1},
-    {"_kernweave_r_simplify", (DL_FUNC) &_kernweave_r_simplify, 1},
     {"_kernweave_r_size", (DL_FUNC) &_kernweave_r_size, 1},
-    {"_kernweave_r_work", (DL_FUNC) &_kernweave_r_work, 1},
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
     {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
@@ -2054,43 +1636,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
     {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
-    {"_kernweave_r_facts", (DL_FUNC) &_kernweave_r_facts, 1},
-    {"_kernweave_r_test_trend", (DL_FUNC) &_kernweave_r_test_trend, 3},
-    {"_kernweave_r_test_interval", (DL_FUNC) &_kernweave_r_test_interval, 4},
-    {"_kernweave_r_fold", (DL_FUNC) &_kernweave_r_fold, 5},
-    {"_kernweave_r_gpu_free_memory", (DL_FUNC) &_kernweave_r_gpu_free_memory, 0},
-    {"_kernweave_r_gpu_hold", (DL_FUNC) &_kernweave_r_gpu_hold, 1},
-    {"_kernweave_r_gpu_pretend", (DL_FUNC) &_kernweave_r_gpu_pretend, 1},
-    {"_kernweave_r_gpu_trim", (DL_FUNC) &_kernweave_r_gpu_trim, 0},
-    {"_kernweave_r_elsewhere", (DL_FUNC) &_kernweave_r_elsewhere, 3},
-    {"_kernweave_r_elsewhere_fetched", (DL_FUNC) &_kernweave_r_elsewhere_fetched, 0},
-    {"_kernweave_r_replay", (DL_FUNC) &_kernweave_r_replay, 4},
-    {"_kernweave_r_cuda_sources", (DL_FUNC) &_kernweave_r_cuda_sources, 2},
-    {"_kernweave_r_cuda_windows", (DL_FUNC) &_kernweave_r_cuda_windows, 5},
-    {"_kernweave_r_cuda_scripts", (DL_FUNC) &_kernweave_r_cuda_scripts, 2},
-    {"_kernweave_r_cpu_loops", (DL_FUNC) &_kernweave_r_cpu_loops, 2},
-    {"_kernweave_r_cuda_compile", (DL_FUNC) &_kernweave_r_cuda_compile, 2},
-    {"_kernweave_r_test_cloud", (DL_FUNC) &_kernweave_r_test_cloud, 3},
-    {"_kernweave_r_cloud_kernels", (DL_FUNC) &_kernweave_r_cloud_kernels, 0},
-    {"_kernweave_r_test_columns", (DL_FUNC) &_kernweave_r_test_columns, 7},
-    {"_kernweave_r_test_built", (DL_FUNC) &_kernweave_r_test_built, 2},
-    {"_kernweave_r_column_kernels", (DL_FUNC) &_kernweave_r_column_kernels, 0},
-    {"_kernweave_r_power", (DL_FUNC) &_kernweave_r_power, 6},
-    {"_kernweave_r_executables", (DL_FUNC) &_kernweave_r_executables, 1},
-    {"_kernweave_r_grain", (DL_FUNC) &_kernweave_r_grain, 4},
-    {"_kernweave_r_run_blocks", (DL_FUNC) &_kernweave_r_run_blocks, 6},
-    {"_kernweave_r_candidates", (DL_FUNC) &_kernweave_r_candidates, 5},
-    {"_kernweave_r_run_decided", (DL_FUNC) &_kernweave_r_run_decided, 6},
-    {"_kernweave_r_decision", (DL_FUNC) &_kernweave_r_decision, 2},
-    {"_kernweave_r_units", (DL_FUNC) &_kernweave_r_units, 5},
-    {"_kernweave_r_test_disc", (DL_FUNC) &_kernweave_r_test_disc, 5},
-    {"_kernweave_r_far_kernels", (DL_FUNC) &_kernweave_r_far_kernels, 1},
     {NULL, NULL, 0}
 };
 
+void open_windows(DllInfo* dll);
 void register_resident_vectors(DllInfo* dll);
 RcppExport void R_init_kernweave(DllInfo *dll) {
     R_registerRoutines(dll, NULL, CallEntries, NULL, NULL);
     R_useDynamicSymbols(dll, FALSE);
+    open_windows(dll);
     register_resident_vectors(dll);
 }

@@ -62,10 +62,6 @@ int r_threads(int asked) { return kernweave::allowed_threads(asked); }
 // [[Rcpp::export(rng = false)]]
 int r_cores() { return kernweave::cores(); }
 
-// Of a system whose files lie under `root`.
-// [[Rcpp::export(rng = false)]]
-double r_core_quota(std::string root) { return kernweave::core_quota(root); }
-
 // [[Rcpp::export(rng = false)]]
 std::string r_compiler() {
 #if defined(__clang__)
@@ -75,12 +71,6 @@ std::string r_compiler() {
 #else
   return "unknown";
 #endif
-}
-
-// All that this machine has, best first.
-// [[Rcpp::export(rng = false)]]
-Rcpp::CharacterVector r_instruction_sets() {
-  return Rcpp::wrap(kernweave::instruction_sets());
 }
 
 // The one in use, after choosing it by name: "" for the best, "present" for no change.

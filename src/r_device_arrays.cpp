@@ -117,12 +117,6 @@ SEXP r_dress(SEXP x, Rcpp::List marks) {
   return x;
 }
 
-// Blocks until all work queued on the device has finished.
-// [[Rcpp::export(rng = false)]]
-void r_wait_there(SEXP x) {
-  kernweave::on_device_of(x, [](kernweave::OnDevice& here) { here.gpu().wait(); });
-}
-
 // [[Rcpp::export(rng = false)]]
 double r_first_not_whole_there(SEXP x, double least, double most) {
   return kernweave::on_device_of(x, [&](kernweave::OnDevice& here) {

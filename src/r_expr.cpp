@@ -10,7 +10,6 @@
 #include "expr/derive.hpp"
 #include "expr/grad.hpp"
 #include "expr/parse.hpp"
-#include "expr/rewrite.hpp"
 #include "expr/normalise.hpp"
 #include "expr/show.hpp"
 
@@ -184,29 +183,11 @@ Rcpp::List r_parse_declaration(std::string text) {
 }
 
 // [[Rcpp::export(rng = false)]]
-SEXP r_simplify(SEXP formula) {
-  return kernweave::at_border([&]() -> SEXP {
-    kernweave::Formulas formulas;
-    return formulas.write(kernweave::simplify(kernweave::settle({formulas.read(formula)}))[0]);
-  });
-}
-
-// [[Rcpp::export(rng = false)]]
 int r_size(SEXP formula) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
     const auto nodes = kernweave::reachable(kernweave::settle({formulas.read(formula)}));
     return static_cast<int>(nodes.size());
-  });
-}
-
-// What a formula costs: for every pair, for every row or column, once.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector r_work(SEXP formula) {
-  return kernweave::at_border([&] {
-    kernweave::Formulas formulas;
-    const auto work = kernweave::work_of(kernweave::settle({formulas.read(formula)})[0]);
-    return Rcpp::NumericVector(work.begin(), work.end());
   });
 }
 

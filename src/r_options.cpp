@@ -22,3 +22,8 @@ Rcpp::List r_raw_options(Rcpp::CharacterVector names, Rcpp::CharacterVector twin
 // Threads that wait for work must not outlive their code.
 // [[Rcpp::export(rng = false)]]
 void r_dismiss_threads() { kernweave::crew::dismiss(); }
+
+void register_windows(DllInfo* dll);  // src/windows/, for tests
+
+// [[Rcpp::init]]
+void open_windows(DllInfo* dll) { register_windows(dll); }

@@ -8,8 +8,9 @@ at_root <- function(...) file.path(root, ...)
 # A room may include itself and what stands to its left. Rooms that share a place do not know each other: devices and
 # formulas, the back ends.
 rooms <- c(base = 1, device = 2, expr = 2, lanes = 2, arrays = 3, plan = 3, pairs = 3, schedule = 4, reference = 5,
-           cpu = 5, cuda = 5, execute = 6, distance = 6, far = 7, solve = 8)
+           cpu = 5, cuda = 5, execute = 6, distance = 6, far = 7, solve = 8, windows = 10)
 at_the_border <- 9
+know_r <- c("", "windows")
 
 engine_files <- function() {
   files <- list.files(at_root("src"), pattern = "[.](cpp|hpp|cu|cuh)$", recursive = TRUE)
@@ -35,7 +36,7 @@ gate_direction <- function() {
     own <- room_of(file)
     right <- inside[vapply(inside, place_of, 0) > place_of(file)]
     beside <- inside[vapply(inside, place_of, 0) == place_of(file) & vapply(inside, room_of, "") != own]
-    r_inside <- if (nzchar(own)) grep("^(Rcpp|R|Rinternals)(Common|Eigen)?[.]h$", includes, value = TRUE)
+    r_inside <- if (!own %in% know_r) grep("^(Rcpp|R|Rinternals)(Common|Eigen)?[.]h$", includes, value = TRUE)
     eigen <- if (own != "solve") grep("Eigen", includes, value = TRUE)
     wrong <- unique(c(right, beside, r_inside, eigen))
     if (length(wrong)) paste0("src/", file, " includes ", wrong)
@@ -202,6 +203,13 @@ gate_models <- function() {
     wrong <- intersect(named, inner)
     if (length(wrong)) paste0(file, " calls ", wrong, "(), which is not exported")
   }))
+}
+
+# What C++ gives R is called in R/: what tests alone call is in src/windows/.
+gate_called <- function() {
+  made <- sub(" <- .*", "", grep("^r_\\w+ <- ", source_lines("R/RcppExports.R"), value = TRUE))
+  words <- unlist(strsplit(unlist(lapply(r_files(), source_lines)), "[^A-Za-z0-9_.]+"))
+  if (length(idle <- setdiff(made, words))) paste0(idle, "() is called by nothing in R/")
 }
 
 # --- size and lists ------------------------------------------------------------------------------------
@@ -381,7 +389,7 @@ gate_listed <- function() {
     if (anyDuplicated(listed)) paste(listed[duplicated(listed)], "is listed twice in _pkgdown.yml"))
 }
 
-# Who includes whom: each room, and the rooms to its left that its files name; the border last.
+# Who includes whom: each room, and the rooms to its left that its files name; the border, and what looks through it.
 room_includes <- function() {
   files <- engine_files()
   of <- vapply(files, room_of, "")
@@ -389,7 +397,7 @@ room_includes <- function() {
     named <- unlist(lapply(file.path("src", own), included))
     sort(unique(sub("/.*", "", named[grepl("/", named)])), method = "radix")
   }, simplify = FALSE)
-  order <- c(intersect(names(sort(rooms)), names(lines)), "border")
+  order <- c(setdiff(intersect(names(sort(rooms)), names(lines)), "windows"), "border", "windows")
   vapply(order, function(room) {
     others <- setdiff(lines[[room]], room)
     sprintf("%-10s <- %s", room, paste(intersect(names(sort(rooms)), others), collapse = " "))
@@ -398,8 +406,8 @@ room_includes <- function() {
 
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
-              withdrawn = gate_withdrawn, models = gate_models, first_line = gate_first_line, size = gate_size,
-              columns = gate_columns, functions = gate_functions,
+              withdrawn = gate_withdrawn, models = gate_models, called = gate_called,
+              first_line = gate_first_line, size = gate_size, columns = gate_columns, functions = gate_functions,
               operations = gate_operations, compiled = gate_compiled, lists = gate_lists,
               words = gate_words, readme = gate_readme, listed = gate_listed)
 

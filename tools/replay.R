@@ -1,6 +1,6 @@
 # Process replay: what the planner and both engines make of some thousand reductions, as text. A change that is to
 # change nothing leaves the text as it is; another one changes what it set out to.
-#   Rscript tools/replay.R out.txt [pattern]             writes it, of the package that R finds
+#   Rscript tools/replay.R out.txt [pattern]             writes it, of the package that R finds, made with windows
 #   Rscript tools/replay.R --compare a.txt b.txt [case]  a line for each case that differs, and its lines if it is named
 
 root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
@@ -180,7 +180,7 @@ all_cases <- function() {
 
 text_of <- function(R, precision) {
   options <- list(precision = precision, rewrite = TRUE, checks = FALSE, pairs = !is.null(R$pairs))
-  text <- tryCatch(kernweave:::r_replay(R$outputs, R$extents, options, points_of_axis),
+  text <- tryCatch(.External(kernweave:::window_replay, R$outputs, R$extents, options, points_of_axis),
                    kernweave_error = function(e) c(plan = conditionMessage(e)))
   lines <- function(section) if (section %in% names(text)) strsplit(text[[section]], "\n", fixed = TRUE)[[1]]
   unlist(lapply(sections, function(section) c(paste("--", section), lines(section))))
@@ -198,7 +198,7 @@ reductions_of <- function(name, make) {
 
 write_replay <- function(to, pattern = "") {
   library(kernweave)
-  isa <- intersect(c("avx2", "base"), kernweave:::r_instruction_sets())[1]
+  isa <- intersect(c("avx2", "base"), .External(kernweave:::window_instruction_sets))[1]
   kernweave:::r_use_instructions(isa)
   cases <- all_cases()
   cases <- cases[grepl(pattern, names(cases))]

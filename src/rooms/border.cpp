@@ -29,8 +29,3 @@
 #include "r_solve.cpp"
 #include "r_sorted.cpp"
 #include "r_tables.cpp"
-#include "r_test.cpp"
-#include "r_test_cloud.cpp"
-#include "r_test_columns.cpp"
-#include "r_test_execute.cpp"
-#include "r_test_far.cpp"

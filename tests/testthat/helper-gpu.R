@@ -4,11 +4,12 @@ gpu_is_ready <- function() "gpu" %in% kernweave:::r_devices()
 
 skip_without_gpu <- function() if (!gpu_is_ready()) skip("no GPU here")
 
-sources_of <- function(R, lanes = 1e5) kernweave:::r_cuda_sources(kernweave:::prepared(R)$plan, lanes)
+sources_of <- function(R, lanes = 1e5) through("cuda_sources", kernweave:::prepared(R)$plan, lanes)
 
 # Where a toolkit is, its run-time compiler must work (test-compile.R); elsewhere there may be one, too.
 skip_without_compiler <- function() {
   skip_below("quick")
+  skip_without_windows()
   if (!grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)) skip("no run-time compiler here")
 }
 
@@ -20,7 +21,7 @@ expect_compiles <- function(R, label, precisions = test_precisions()) {
   compiled_at_last$precision <- turn
   if (reaches("all")) turn <- test_precisions()
   for (precision in turn) for (source in sources_of(lazy_set(R, precision = precision))) {
-    code <- tryCatch(length(kernweave:::r_cuda_compile(source, 90L)), kernweave_error = conditionMessage)
+    code <- tryCatch(length(through("cuda_compile", source, 90L)), kernweave_error = conditionMessage)
     expect_true(is.numeric(code) && code > 1000, label = paste(label, precision, code))
   }
 }
@@ -43,8 +44,9 @@ expect_right_on_host <- function(file, defines = character()) {
 # A file of code for another R, which sees the same packages.
 script_of <- function(code) {
   script <- tempfile(fileext = ".R")
-  writeLines(c(paste0(".libPaths(", paste(deparse(.libPaths()), collapse = ""), ")"), "library(kernweave)", code),
-             script)
+  begin <- c(paste0(".libPaths(", paste(deparse(.libPaths()), collapse = ""), ")"), "library(kernweave)",
+             sprintf("source(%s)", deparse(normalizePath(testthat::test_path("helper-engine.R")))))
+  writeLines(c(begin, code), script)
   script
 }
 

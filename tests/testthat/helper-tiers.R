@@ -50,5 +50,5 @@ combinations <- function(..., times = 1) {
 }
 
 # Of the CPU engine; in a hurry, the best one alone.
-instruction_sets <- kernweave:::r_instruction_sets()
-if (!reaches("usual")) instruction_sets <- instruction_sets[1]
+instruction_sets <- kernweave:::r_use_instructions("present")
+if (reaches("usual") && length(windows)) instruction_sets <- through("instruction_sets")

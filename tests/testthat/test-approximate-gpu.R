@@ -3,7 +3,7 @@
 test_that("kernels for far pairs compile, with no header but ours", {
   skip_without_compiler()
   for (components in by_tier(2, 1:3, 1:3)) {
-    expect_gt(length(kernweave:::r_cuda_compile(kernweave:::r_far_kernels(components), 90L)), 1000)
+    expect_gt(length(through("cuda_compile", through("far_kernels", components), 90L)), 1000)
   }
 })
 

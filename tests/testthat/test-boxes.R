@@ -130,7 +130,7 @@ test_that("formulas that grow or fall with differences of points are bounded, an
 })
 
 test_that("trends are those of the functions", {
-  trends <- function(op, least, most) r_test_trend(op, least, most)
+  trends <- function(op, least, most) through("trend", op, least, most)
   expect_identical(trends("Sqrt", 0, Inf), "grows")
   expect_identical(trends("Sqrt", -1, 1), "uneven")
   expect_identical(trends("Square", 0, Inf), "grows")

@@ -4,7 +4,7 @@ a_source <- function(k) sprintf("extern \"C\" __global__ void kernel_%d(int* out
 compiled <- function(k, folder, mb = 256) {
   with_kernweave({
     kernweave_options()  # options take effect when they are looked at
-    kernweave:::r_cuda_compile(a_source(k), 90L)
+    through("cuda_compile", a_source(k), 90L)
   }, cache = folder, cache_mb = mb)
 }
 stored_in <- function(folder) list.files(folder, full.names = TRUE)
@@ -59,7 +59,7 @@ test_that("a file with a name that another text has as well is not believed", {
   compiled(2, folder)
   two <- setdiff(stored_in(folder), one)
   file.copy(two, one, overwrite = TRUE)
-  expect_identical(compiled(1, folder), kernweave:::r_cuda_compile(a_source(1), 90L))
+  expect_identical(compiled(1, folder), through("cuda_compile", a_source(1), 90L))
 })
 
 test_that("the oldest kernels leave when the folder is full", {
@@ -77,7 +77,7 @@ test_that("a folder that cannot be written stops nothing, and the situation repo
   file <- tempfile()
   writeLines("", file)
   inside <- file.path(file, "folder")  # a file is no folder, even for root
-  expect_identical(compiled(1, inside), kernweave:::r_cuda_compile(a_source(1), 90L))
+  expect_identical(compiled(1, inside), through("cuda_compile", a_source(1), 90L))
   report <- with_kernweave(kernweave_sitrep(), cache = inside)
   expect_match(report$cache, "cannot be written")
   expect_true(any(grepl("cannot be kept on disk", report$problems)))
@@ -90,14 +90,14 @@ test_that("a disk that is full stops nothing, and no half of a file stays there"
   folder <- tempfile()
   script <- script_of(c(
     sprintf("options(kernweave.cache = %s)", deparse(folder)), "invisible(kernweave_options())",
-    sprintf("cat(length(kernweave:::r_cuda_compile(%s, 90L)))", deparse(a_source(1)))
+    sprintf("cat(length(through('cuda_compile', %s, 90L)))", deparse(a_source(1)))
   ))
   # Files of this process end after two blocks of 512 bytes; the signal that says so is not heeded, so that writing
   # fails.
   command <- sprintf("trap '' XFSZ; ulimit -f 2; exec %s --vanilla %s", shQuote(file.path(R.home("bin"), "Rscript")),
                      shQuote(script))
   said <- system2("sh", c("-c", shQuote(command)), stdout = TRUE)
-  image <- kernweave:::r_cuda_compile(a_source(1), 90L)
+  image <- through("cuda_compile", a_source(1), 90L)
   expect_gt(length(image), 1024)
   expect_identical(said, as.character(length(image)))
   expect_true(dir.exists(folder))
@@ -109,7 +109,7 @@ test_that("ten processes may compile into one folder at once", {
   skip_on_os("windows")
   skip_on_cran()
   folder <- tempfile()
-  expected <- lapply(1:3, function(k) kernweave:::r_cuda_compile(a_source(k), 90L))
+  expected <- lapply(1:3, function(k) through("cuda_compile", a_source(k), 90L))
   found <- parallel::mclapply(1:10, function(process) lapply(1:3, compiled, folder = folder), mc.cores = 10)
   for (one in found) expect_identical(one, expected)
   expect_length(stored_in(folder), 3)

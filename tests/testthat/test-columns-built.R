@@ -18,7 +18,7 @@ built_on <- function(number, n = 400, rank = 40, neighbours = 30, ridge = 0.01, 
     support$neighbours[1:2, 103] <- 101:102
   }
   if (signed) ridge[order[length(order)]] <- -2
-  tryCatch(kernweave:::r_test_built(kernweave:::native_support(matrix_of(x), ridge, support), number),
+  tryCatch(through("built", kernweave:::native_support(matrix_of(x), ridge, support), number),
            kernweave_error = conditionMessage)
 }
 

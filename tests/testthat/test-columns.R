@@ -11,7 +11,7 @@ solved_on <- function(number, n = 400, columns = 70, local = TRUE) {
   b <- matrix(stats::rnorm(n * columns), n)
   b[, seq_len(ncol(b)) == 2] <- 0
   start <- if (columns > 3) matrix(0, n, 0) else 0.1 * b
-  kernweave:::r_test_columns(kernweave:::native_system(K, rep(0.01, n), columns), P$pointer,
+  through("columns", kernweave:::native_system(K, rep(0.01, n), columns), P$pointer,
                              kernweave:::thin_products(K, P$landmarks, P$support$order), b, start, local, number)
 }
 
@@ -35,7 +35,7 @@ test_that("columns on a device are worked on as those on the host are", {
 
 test_that("kernels for columns compile, with no header but ours", {
   skip_without_compiler()
-  code <- kernweave:::r_cuda_compile(kernweave:::r_column_kernels(), 90L)
+  code <- through("cuda_compile", through("column_kernels"), 90L)
   expect_gt(length(code), 1000)
 })
 

@@ -118,6 +118,15 @@ test_that("symbols stay in the library, where R CMD check reads them", {
   expect_false(any(grepl("strip", configured_by(FLAGS = "-g -O2")$makevars, ignore.case = TRUE)))
 })
 
+test_that("what tests alone call is compiled for who asks", {
+  compiled <- function(...) sub(".*= ", "", grep("^WINDOWS = ", configured_by(...)$makevars, value = TRUE))
+  expect_identical(compiled(), "windows/none.o")
+  expect_identical(compiled(KERNWEAVE_TEST_WINDOWS = "no"), "windows/none.o")
+  expect_identical(compiled(KERNWEAVE_TEST_WINDOWS = "yes"), "rooms/windows.o")
+  on_windows <- configured_by(KERNWEAVE_TEST_WINDOWS = "yes", script = "configure.win", makevars = "src/Makevars.win")
+  expect_true("WINDOWS = windows/none.o" %in% on_windows$makevars)
+})
+
 test_that("a compiler behind env or a cache is told by its own name", {
   expect_match(configured_by()$fields, "^Compiler: fake compiler 1.0", all = FALSE)
   run <- configured_by(COMPILER = "env LC_ALL=C ccache $R_HOME/c++ -opt")

@@ -284,5 +284,5 @@ test_that("a long thin sum needs little memory beside its data", {
 
 test_that("an unknown instruction set is refused, and the best one stays", {
   expect_error(kernweave:::r_use_instructions("mmx"), "base", class = "kernweave_error_unsupported")
-  expect_identical(kernweave:::r_use_instructions("present"), kernweave:::r_instruction_sets()[1])
+  expect_identical(kernweave:::r_use_instructions("present"), through("instruction_sets")[1])
 })

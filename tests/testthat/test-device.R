@@ -1,6 +1,6 @@
 # Numbers that lie on a device: R sees an ordinary vector, and fetches it when it looks.
 
-elsewhere <- function(x, length = base::length(x), tells = FALSE) kernweave:::r_elsewhere(x, length, tells)
+elsewhere <- function(x, length = base::length(x), tells = FALSE) through("elsewhere", x, length, tells)
 
 test_that("a vector on a device is an ordinary vector to R", {
   for (x in list(matrix(c(1.5, NA, -Inf, 4), 2, dimnames = list(NULL, c("a", "b"))), c(3L, NA, 1L), 1:1000 / 7)) {
@@ -154,7 +154,7 @@ test_that("repeated calls leave the memory of the GPU flat", {
   R <- lazy_set(sum(Vi(x)[, , 1] * Vj(b), index = "j", call = FALSE), device = "gpu")
   free <- function() {
     gc()
-    kernweave:::r_gpu_free_memory()
+    through("gpu_free_memory")
   }
   for (k in 1:3000) as.matrix(R)
   before <- free()

@@ -71,7 +71,7 @@ outside_disc <- function(op, complex) {
   arity <- elementwise$arity[elementwise$name == op]
   discs <- random_discs(arity, complex)
   args <- lapply(seq_len(arity), function(k) points_of(discs$centre[k], discs$radius[k], discs$real[k], 40))
-  found <- kernweave:::r_test_disc(op, discs$centre, discs$radius, discs$real, Re(do.call(cbind, args)))
+  found <- through("disc", op, discs$centre, discs$radius, discs$real, Re(do.call(cbind, args)))
   if (!is.finite(found$radius)) return(NULL)
   value <- if (!complex) found$values
   else if (is.null(complex_values[[op]])) NaN
@@ -83,7 +83,7 @@ outside_disc <- function(op, complex) {
 
 test_that("tiny values have discs that are as tight", {
   for (at in c(-30, -37, -45, -200) + c(0.7i, -2i, 0i, 1i)) {
-    disc <- kernweave:::r_test_disc("Softplus", at, 0, FALSE, matrix(Re(at)))
+    disc <- through("disc", "Softplus", at, 0, FALSE, matrix(Re(at)))
     small <- exp(at)
     expect_lt(Mod(disc$centre - small * (1 - small / 2)), 1e-13 * Mod(small))
     expect_lt(disc$radius, 1e-13 * Mod(small))
@@ -92,7 +92,7 @@ test_that("tiny values have discs that are as tight", {
 
 test_that("discs of numbers whose squares are none hold their values", {
   for (size in c(1e-100, 1e100, 1e160, 1e200, 1e300)) for (complex in c(FALSE, TRUE)) {
-    disc <- kernweave:::r_test_disc("Inv", size, size / 2, !complex, matrix(size * c(0.5, 1, 1.5)))
+    disc <- through("disc", "Inv", size, size / 2, !complex, matrix(size * c(0.5, 1, 1.5)))
     expect_lt(max(Mod(1 / (size * c(0.5, 1, 1.5)) - disc$centre) - disc$radius), 1e-13 / size + 1e-300)
     expect_lte(disc$radius, 1.1 / size + 1e-299)
   }

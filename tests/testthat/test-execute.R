@@ -15,7 +15,7 @@ test_that("a power iteration of a hundred products runs in C++ and asks R for no
     ready <- kernweave:::prepared(R)
     data <- kernweave:::operand_data(ready$operands, list(), list())
     vector <- match("b", vapply(ready$operands, `[[`, "", "name")) - 1L
-    found <- kernweave:::r_power(ready$plan, data, R$extent, vector, 100L, settings(device))
+    found <- through("power", ready$plan, data, R$extent, vector, 100L, settings(device))
     expect_equal(found$value, expected, tolerance = 1e-12)
     expect_identical(found$asked, 0L)
     expect_identical(found$made, 1L)
@@ -27,7 +27,7 @@ test_that("what is made of a plan for some sizes serves all later calls of these
   y <- Vj(dim = 2, name = "y")
   R <- lazy_set(sum(1 / (1 + sqdist(x, y) * 1.2345), index = "j"), device = "cpu")
   f <- as.function(R)
-  made <- function() kernweave:::r_executables(kernweave:::prepared(R)$plan)
+  made <- function() through("executables", kernweave:::prepared(R)$plan)
   points <- function(n) matrix(rnorm(2 * n), n)
   f(points(20), points(30))
   f(points(20), points(30))
@@ -117,11 +117,11 @@ in_blocks <- function(R, device, precision, rows, columns = numeric()) {
   ready <- kernweave:::prepared(R)
   data <- kernweave:::operand_data(ready$operands, list(), list())
   options <- settings(device, precision)
-  grain <- kernweave:::r_grain(ready$plan, data, R$extent, options)
+  grain <- through("grain", ready$plan, data, R$extent, options)
   extents <- vapply(list(data[[1]], data[[2]]), NROW, 1)
   if (!grain[1]) extents <- rev(extents)
   border <- function(at, extent, step) if (length(at)) unique(pmin(c(at * step, extent), extent)) else numeric()
-  found <- kernweave:::r_run_blocks(ready$plan, data, R$extent, options, border(rows, extents[1], grain[2]),
+  found <- through("run_blocks", ready$plan, data, R$extent, options, border(rows, extents[1], grain[2]),
                                     border(columns, extents[2], grain[3]))
   list(found = found, plain = unlist(kernweave:::run_reduction(R)))
 }

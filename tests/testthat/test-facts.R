@@ -1,6 +1,6 @@
 # Facts of points that lie on a device are found there, and are those of the same points on the host.
 
-elsewhere <- function(x, tells) kernweave:::r_elsewhere(x, length(x), tells)
+elsewhere <- function(x, tells) through("elsewhere", x, length(x), tells)
 
 # Points by name: what has no row, one, many, a NaN, lies far from the origin.
 clouds_of_facts <- function(n = 5000) {
@@ -15,9 +15,9 @@ clouds_of_facts <- function(n = 5000) {
 }
 
 bytes_fetched_by <- function(code) {
-  before <- kernweave:::r_elsewhere_fetched()
+  before <- through("elsewhere_fetched")
   force(code)
-  kernweave:::r_elsewhere_fetched() - before
+  through("elsewhere_fetched") - before
 }
 
 # What lies elsewhere has to be sent: that costs more, and changes nothing else.
@@ -50,7 +50,7 @@ test_that("points that lie on a device are asked there for facts: of all of them
 
 test_that("kernels for facts compile, with no header but ours", {
   skip_without_compiler()
-  expect_gt(length(kernweave:::r_cuda_compile(kernweave:::r_cloud_kernels(), 90L)), 1000)
+  expect_gt(length(through("cuda_compile", through("cloud_kernels"), 90L)), 1000)
 })
 
 # --- on a device --------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ asked_of_device <- function(rows, columns, step, offset, odd) {
   x <- matrix(stats::runif(rows * columns), rows) + offset
   x[odd$at] <- odd$number
   c(list(x = x, centre = rep(offset + 0.25, columns)),
-    kernweave:::r_test_cloud(x, step, rep(offset + 0.25, columns)))
+    through("cloud", x, step, rep(offset + 0.25, columns)))
 }
 questions <- list(
   list(0, 3, 1, 0, NULL), list(1, 3, 1, 0, NULL), list(5000, 3, 5, 0, NULL), list(5001, 1, 5, 1e6, NULL),

@@ -11,7 +11,7 @@ test_that("without a driver, asking for the GPU says what is missing, and auto i
 test_that("a GPU too old for the compiler is told so", {
   skip_without_compiler()
   source <- "extern \"C\" __global__ void a(int* out) { *out = 1; }"
-  expect_error(kernweave:::r_cuda_compile(source, 20L), "2.0, is too old", class = "kernweave_error_no_device")
+  expect_error(through("cuda_compile", source, 20L), "2.0, is too old", class = "kernweave_error_no_device")
 })
 
 test_that("a forked process is told that it cannot use its parent's GPU", {
@@ -38,15 +38,15 @@ test_that("a call takes what memory there is, says what it needs where there is 
   call <- function() sum(exp(-sqdist(Vi(x), Vj(small))), index = "j", device = "gpu")
   expected <- call()
   gc()
-  kernweave:::r_gpu_trim()
+  through("gpu_trim")
   held <- list()
   # A block may take an eighth more than is asked for.
-  free <- kernweave:::r_gpu_free_memory
-  while (free() > 60e6) held <- c(held, kernweave:::r_gpu_hold(0.8 * (free() - 30e6)))
+  free <- function() through("gpu_free_memory")
+  while (free() > 60e6) held <- c(held, through("gpu_hold", 0.8 * (free() - 30e6)))
   expect_identical(call(), expected)
-  kernweave:::r_gpu_trim()
+  through("gpu_trim")
   repeat {
-    block <- tryCatch(kernweave:::r_gpu_hold(1e6), kernweave_error_memory = function(e) NULL)
+    block <- tryCatch(through("gpu_hold", 1e6), kernweave_error_memory = function(e) NULL)
     if (is.null(block)) break
     held <- c(held, block)
   }
@@ -65,11 +65,11 @@ test_that("however little memory is left, a call gives its numbers or says that 
   # Each K has kernels of its own, which take memory when they are loaded.
   calls <- list(nearest = function(k) argKmin(D, K = 2 + k), sum = function(k) exp(-D) %*% b,
                 logsumexp = function(k) logsumexp(-D, index = "j"))
-  free <- kernweave:::r_gpu_free_memory
+  free <- function() through("gpu_free_memory")
   held <- list()
-  hold <- function(bytes) tryCatch(kernweave:::r_gpu_hold(bytes), kernweave_error_memory = function(e) NULL)
+  hold <- function(bytes) tryCatch(through("gpu_hold", bytes), kernweave_error_memory = function(e) NULL)
   for (k in 1:2) {
-    kernweave:::r_gpu_trim()
+    through("gpu_trim")
     left <- c(20e6, 0)[k]
     while (free() > left + 2e6 && !is.null(block <- hold(0.8 * (free() - left)))) held <- c(held, block)
     short <- lapply(calls, function(call) tryCatch(call(k), kernweave_error_memory = function(e) NULL))

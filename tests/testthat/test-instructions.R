@@ -7,7 +7,7 @@ test_that("no case needs more instructions a pair than recorded", {
   root <- Sys.getenv("KERNWEAVE_SOURCE")
   if (!nzchar(root) || !file.exists(file.path(root, "bench/instructions.R"))) skip("not in the source tree")
   if (!nzchar(Sys.which("valgrind"))) skip("no valgrind")
-  if (!"avx2" %in% kernweave:::r_instruction_sets()) skip("no AVX2 here")
+  if (!"avx2" %in% through("instruction_sets")) skip("no AVX2 here")
   guard <- new.env()
   sys.source(file.path(root, "bench/instructions.R"), envir = guard)
   recorded <- guard$read_recorded()

@@ -1,7 +1,7 @@
 # The interpreter: kernels compiled at installation that follow a script of the formula, where there is no run-time
 # compiler.
 
-scripts_of <- function(R, points = 1e5) kernweave:::r_cuda_scripts(kernweave:::prepared(R)$plan, points)
+scripts_of <- function(R, points = 1e5) through("cuda_scripts", kernweave:::prepared(R)$plan, points)
 rows_in <- function(scripts) unlist(strsplit(paste(scripts$rows, collapse = " "), " +"))
 
 test_that("every operation has a script that calls its row, along every axis", {
@@ -112,7 +112,7 @@ test_that("the interpreter needs no header but ours", {
     source <- paste0("#include \"kernweave/gpu/fused.hpp\"\n",
                      "extern \"C\" __global__ void sweep(const __grid_constant__ kernweave::gpu::Script a) {\n",
                      "  kernweave::gpu::script_sweep<", number, ">(a);\n}")
-    expect_gt(length(kernweave:::r_cuda_compile(source, 90L)), 1000)
+    expect_gt(length(through("cuda_compile", source, 90L)), 1000)
   }
 })
 
@@ -123,9 +123,10 @@ without_nvrtc <- function(code, seconds = 60)
   wait_for(another_r(c(code, "cat(' END')"), "KERNWEAVE_NVRTC=/nonexistent/libnvrtc.so"), "END", seconds)
 
 test_that("without any compiled kernel, a missing run-time compiler is named, with the way to get it", {
+  skip_without_windows()
   skip_on_os("windows")
   skip_on_cran()
-  said <- without_nvrtc(paste0("cat(tryCatch(kernweave:::r_cuda_compile('', 90L), ",
+  said <- without_nvrtc(paste0("cat(tryCatch(through('cuda_compile', '', 90L), ",
                                "kernweave_error_no_device = conditionMessage))"))
   expect_match(said, "NVRTC was not found .*nonexistent.*KERNWEAVE_NVRTC")
 })

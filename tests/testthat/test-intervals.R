@@ -1,7 +1,7 @@
 # Intervals of values, and trends, are those of every operation: numbers from the arguments' intervals show none wrong.
 
 elementwise <- subset(kernweave:::r_operations(), form == "elementwise")
-trends_of <- function(op, least, most) kernweave:::r_test_trend(op, least, most)
+trends_of <- function(op, least, most) through("trend", op, least, most)
 
 # Intervals of the arguments, those behind the first often numbers alone, as in formulas. Some have no end.
 random_intervals <- function(arity) {
@@ -31,7 +31,7 @@ outside_interval <- function(op) {
   arity <- elementwise$arity[elementwise$name == op]
   of <- random_intervals(arity)
   args <- vapply(seq_len(arity), function(k) sample(numbers_in(of$least[k], of$most[k], 40)), numeric(40))
-  found <- kernweave:::r_test_interval(op, of$least, of$most, args)
+  found <- through("interval", op, of$least, of$most, args)
   values <- found$values
   if (found$nan && found$least == -Inf && found$most == Inf) return(NULL)
   any(values < found$least | values > found$most | (found$whole & values != floor(values)), na.rm = TRUE) ||
@@ -48,7 +48,7 @@ against_trend <- function(op) {
     args <- vapply(seq_len(arity), function(a) {
       if (a == k) along else rep(sample(numbers_in(of$least[a], of$most[a], 20), 1), 100)
     }, numeric(100))
-    values <- kernweave:::r_test_interval(op, of$least, of$most, args)$values
+    values <- through("interval", op, of$least, of$most, args)$values
     before <- values[-100]
     after <- values[-1]
     digits <- 1e-12 * pmin(abs(after), 1e300)

@@ -14,7 +14,7 @@ products <- list(
   truths = function(K) K %*% (b > 0),
   frame = function(K) K %*% data.frame(u = b, v = 1:6),
   sparse = function(K) K %*% Matrix::Matrix(cbind(b, 0), sparse = TRUE),
-  elsewhere = function(K) K %*% kernweave:::r_elsewhere(b, 6, FALSE),
+  elsewhere = function(K) K %*% through("elsewhere", b, 6, FALSE),
   lazy = function(K) K %*% Vj(b),
   complex = function(K) K %*% (b + 1i),
   batches = function(K) K %*% array(b, c(6, 1, 2)),
@@ -32,6 +32,7 @@ products <- list(
   variance = function(K) variance(K, precision = "float32"),
   several = function(K) reduction(K, c("sum", "max"))
 )
+if (!length(windows)) products$elsewhere <- NULL
 
 warmed <- function(K = make()) {
   for (k in 1:2) for (f in products) f(K)

@@ -133,7 +133,7 @@ test_that("units have each pair once, in order, and tasks about as many", {
     along_i <- cases$along_i[case]
     tile <- list(c(128, 512), c(16, 32))[[cases$tile[case]]]
     of_pairs <- function(grouped) {
-      kernweave:::r_units(kernweave:::pair_argument(K$pairs, c(n, n)), along_i, tile[1], tile[2], grouped)
+      through("units", kernweave:::pair_argument(K$pairs, c(n, n)), along_i, tile[1], tile[2], grouped)
     }
     units <- of_pairs(FALSE)
     met <- matrix(0, n, n)
@@ -174,7 +174,7 @@ test_that("columns that small blocks share are folded for all of them, and the s
   y <- runif(n)
   there <- near[rep(1:60, boxes), rep(1:60, boxes)]
   K <- restrict(exp(-abs(Vi(x) - Vj(y))), ranges = ranges(boxes, boxes, near))
-  units <- kernweave:::r_units(kernweave:::pair_argument(K$pairs, c(n, n)), TRUE, 128, 512, TRUE)
+  units <- through("units", kernweave:::pair_argument(K$pairs, c(n, n)), TRUE, 128, 512, TRUE)
   expect_gt(sum((units[3, ] - units[2, ] + 1) * (units[5, ] - units[4, ] + 1) * (units[2, ] == units[7, ]) *
                   (units[3, ] == units[8, ])), 0.5 * sum(there))
   D <- exp(-abs(outer(x, y, "-")))

@@ -55,14 +55,14 @@ test_that("the reference device computes as written, others rewrite", {
 })
 
 test_that("facts see extremes, the middle, the reach and what is not finite", {
-  facts <- kernweave:::r_facts(matrix(c(1, 5, NaN, -2, Inf, 0), 3))
+  facts <- through("facts", matrix(c(1, 5, NaN, -2, Inf, 0), 3))
   expect_identical(facts[c("rows", "least", "largest", "finite")],
                    list(rows = 3, least = -2, largest = 5, finite = FALSE))
   expect_equal(facts$centre, c(3, -1))
   expect_identical(facts$reach, NaN)
-  expect_equal(kernweave:::r_facts(cbind(c(0, 2, 1), c(5, 5, 8)))$reach, 4)
-  expect_identical(kernweave:::r_facts(matrix(0, 0, 2))$reach, 0)
-  expect_identical(kernweave:::r_facts(matrix(0, 0, 2))$least, Inf)
+  expect_equal(through("facts", cbind(c(0, 2, 1), c(5, 5, 8)))$reach, 4)
+  expect_identical(through("facts", matrix(0, 0, 2))$reach, 0)
+  expect_identical(through("facts", matrix(0, 0, 2))$least, Inf)
 })
 
 test_that("row numbers are checked against the facts of who holds them, before anything is read", {
@@ -108,7 +108,7 @@ test_that("one job holds outputs that keep i, j and both; that of a parameter jo
 plan_text <- function(F, op = "sum") {
   R <- reduction(F, op, index = "j", call = FALSE)
   options <- list(precision = "float64", rewrite = TRUE, checks = TRUE, pairs = FALSE)
-  strsplit(kernweave:::r_replay(R$outputs, R$extents, options, 1000)[["plan"]], "\n", fixed = TRUE)[[1]]
+  strsplit(through("replay", R$outputs, R$extents, options, 1000)[["plan"]], "\n", fixed = TRUE)[[1]]
 }
 
 test_that("a short sum over components starts with what its only reader adds to it, which is computed before", {
@@ -129,7 +129,7 @@ test_that("tensor cores start with nothing: what is added to their products is a
   D <- sqdist(Vi(matrix(0, 4, 6)), Vj(matrix(0, 5, 6)))
   R <- reduction(exp(sin(Vi(x[, 1]) * Vj(y[, 1])) + Pm(-0.5) * D), "sum", index = "j", call = FALSE)
   options <- list(precision = "float32", rewrite = TRUE, checks = TRUE, pairs = FALSE)
-  text <- kernweave:::r_replay(R$outputs, R$extents, options, 1e5)
+  text <- through("replay", R$outputs, R$extents, options, 1e5)
   expect_match(text[["plan"]], "starts with")
   contracted <- sub("\ndirect\n.*", "", text[["cuda"]])
   expect_match(contracted, "product[c][k]", fixed = TRUE)
@@ -149,7 +149,7 @@ test_that("a distance in an exponent has a coefficient, be it a sign or 1, and l
   D <- sqdist(Vi(x), Vj(y))
   fused <- function(F) {
     R <- reduction(F, "logsumexp", index = "j", call = FALSE)
-    loops <- kernweave:::r_cpu_loops(kernweave:::prepared(R)$plan, 1000)
+    loops <- through("cpu_loops", kernweave:::prepared(R)$plan, 1000)
     loops$whole[loops$form != "expanded"]
   }
   b <- Vj(y[, 1])

@@ -61,7 +61,7 @@ test_that("what the engines make of a formula is a text without operands' names 
   text <- function(D, name) {
     R <- reduction(exp(-sqdist(Vi(cloud(7, D), name = name), Vj(cloud(5, D)))), "sum", index = "j", call = FALSE)
     options <- list(precision = "float64", rewrite = TRUE, checks = TRUE, pairs = FALSE)
-    kernweave:::r_replay(R$outputs, R$extents, options, 1e5)
+    through("replay", R$outputs, R$extents, options, 1e5)
   }
   first <- text(3, "a")
   expect_named(first, c("plan", "cpu", "cuda", "script", "price"))

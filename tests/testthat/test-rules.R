@@ -60,12 +60,13 @@ for (k in seq_len(nrow(rules))) {
       expected <- value_of(from, data, "reference")
       expect_close(value_of(from, data, "auto"), expected, 1e-13, scale = 1000,
                    label = paste(rule$name, wa, wb, repeats))
-      once <- kernweave:::r_simplify(from$formula)
-      expect_identical(kernweave:::r_show(kernweave:::r_simplify(once), 2000L), kernweave:::r_show(once, 2000L))
-      spared <- kernweave:::r_work(from$formula) - kernweave:::r_work(once)
-      expect_gte(c(spared[spared != 0], 0)[1], 0, label = paste("the work that", rule$name, "spares"))
       names <- fired_in(summed(from))
       fired <- fired + rule$name %in% names
+      if (!length(windows)) next
+      once <- through("simplify", from$formula)
+      expect_identical(kernweave:::r_show(through("simplify", once), 2000L), kernweave:::r_show(once, 2000L))
+      spared <- through("work", from$formula) - through("work", once)
+      expect_gte(c(spared[spared != 0], 0)[1], 0, label = paste("the work that", rule$name, "spares"))
       exact <- rules$exactness[match(names, rules$name)] %in% "exact"
       rewritten <- from
       rewritten$formula <- once
@@ -122,8 +123,8 @@ test_that("a rule that looks into a formula is soon done with one that is deep o
   shared <- deep <- abs(Vi(1:3 / 7) - Vj(1:4 / 9))
   for (k in 1:60) shared <- shared + shared
   for (k in 1:20000) deep <- deep + abs(Vi(1:3 / k))
-  expect_type(kernweave:::r_simplify((shared^0.5)$formula), "list")
-  expect_type(kernweave:::r_simplify((deep^0.5)$formula), "list")
+  expect_type(through("simplify", (shared^0.5)$formula), "list")
+  expect_type(through("simplify", (deep^0.5)$formula), "list")
 })
 
 test_that("no rule drops a NaN", {

@@ -160,7 +160,7 @@ test_that("gradients of Gaussian sums are scaled, and as exact as direct ones, f
 # What the GPU's engine says of each form of a reduction: seconds, NA where it cannot.
 gpu_prices <- function(R) {
   options <- list(precision = "float32", rewrite = TRUE, checks = FALSE, pairs = FALSE)
-  lines <- strsplit(kernweave:::r_replay(R$outputs, R$extents, options, 1e5)[["price"]], "\n")[[1]]
+  lines <- strsplit(through("replay", R$outputs, R$extents, options, 1e5)[["price"]], "\n")[[1]]
   of_gpu <- grep("^gpu ", lines, value = TRUE)
   prices <- suppressWarnings(as.numeric(sub("^gpu ([^ ]*) seconds$", "\\1", of_gpu)))
   stats::setNames(prices, grep("^(cpu|gpu) ", lines, value = TRUE, invert = TRUE))

@@ -33,9 +33,9 @@ as_call <- function(R, device = "cpu", precision = "float64") {
   list(ready$plan, data, extent, kernweave:::call_options(list(device = device, precision = precision)),
        kernweave:::pair_argument(R$pairs, extent, precision))
 }
-candidates_of <- function(call) do.call(kernweave:::r_candidates, call)
-run_decided <- function(call, decision = NULL) do.call(kernweave:::r_run_decided, c(call, list(decision)))
-decision_text <- function(bytes) kernweave:::r_decision(bytes, bytes)$text
+candidates_of <- function(call) do.call(through, c("candidates", call))
+run_decided <- function(call, decision = NULL) do.call(through, c("run_decided", call, list(decision)))
+decision_text <- function(bytes) through("decision", bytes, bytes)$text
 
 for_decided <- function(m, n, test) {
   set.seed(3)
@@ -69,8 +69,8 @@ test_that("bytes of a decision come back as they were, and only the same decisio
   for_decided(41, 300, function(call, R, precision, label) {
     candidates <- candidates_of(call)
     for (one in candidates) {
-      expect_identical(kernweave:::r_decision(one, one)$bytes, one, label = label)
-      equal <- vapply(candidates, function(other) kernweave:::r_decision(one, other)$equal, NA)
+      expect_identical(through("decision", one, one)$bytes, one, label = label)
+      equal <- vapply(candidates, function(other) through("decision", one, other)$equal, NA)
       expect_identical(equal, vapply(candidates, identical, NA, one), label = label)
     }
     expect_identical(anyDuplicated(candidates), 0L, label = label)

@@ -98,12 +98,12 @@ test_that("quotas of control groups are found, of both versions, the least of a 
     files <- rows[[name]][[1]]
     names(files)[1] <- own
     root <- system_of(files)
-    expect_equal(r_core_quota(root), rows[[name]][[2]], label = name)
+    expect_equal(through("core_quota", root), rows[[name]][[2]], label = name)
     unlink(root, recursive = TRUE)
   }
   lines <- stats::setNames(list(c("7:cpu:/a", "0::/b")), own)
   both <- system_of(c(lines, v1("300000", "/a"), v2("200000 100000", "/b")))
-  expect_equal(r_core_quota(both), 2)
+  expect_equal(through("core_quota", both), 2)
 })
 
 test_that("what a scheduler granted bounds the cores, and calls take all of it", {

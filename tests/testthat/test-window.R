@@ -2,7 +2,7 @@
 # the same.
 
 windows <- function(R, lanes, sweep, bytes) {
-  kernweave:::r_cuda_windows(kernweave:::prepared(R)$plan, lanes, sweep, 132, bytes)
+  through("cuda_windows", kernweave:::prepared(R)$plan, lanes, sweep, 132, bytes)
 }
 gaussian_sum <- function(precision = "float32") {
   lazy_set(sum(exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y"))) * Vj(dim = 1, name = "b"), index = "j",
@@ -130,8 +130,8 @@ test_that("data and results that stay have the same bits where memory is short",
 test_that("all GPUs together give the bits of one", {
   skip_without_gpu()
   set.seed(8)
-  kernweave:::r_gpu_pretend(3)
-  on.exit(kernweave:::r_gpu_pretend(0))
+  through("gpu_pretend", 3)
+  on.exit(through("gpu_pretend", 0))
   devices <- list("all", c(0, 1), 1, c(2, 0))
   for (calls in list(cases(5001, 7001), cases(100, 200))) for (name in names(calls))
   for (precision in test_precisions()) {
@@ -144,8 +144,8 @@ test_that("all GPUs together give the bits of one", {
 
 test_that("a long call on several GPUs is interrupted soon, and the next one works", {
   skip_without_gpu()
-  kernweave:::r_gpu_pretend(2)
-  on.exit(kernweave:::r_gpu_pretend(0))
+  through("gpu_pretend", 2)
+  on.exit(through("gpu_pretend", 0))
   x <- Vi(matrix(stats::runif(6e6), ncol = 3))
   y <- Vj(matrix(stats::runif(6e6), ncol = 3))
   started <- Sys.time()

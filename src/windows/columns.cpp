@@ -1,0 +1,108 @@
+// Solvers' loops and preconditioners with their columns on a device, whatever multiplies.
+#include "windows/window.hpp"
+
+#include "device/device.hpp"
+#include "device/probe.hpp"
+#include "r_preconditioner.hpp"
+#include "solve/column_kernels.hpp"
+#include "solve/conjugate_gradients.hpp"
+#include "solve/quadrature.hpp"
+
+namespace kernweave::windows {
+namespace {
+
+using solve::Block;
+using solve::Columns;
+
+// An operator whose columns are at home on a device; its products go by way of the host.
+class Lodger : public solve::Operator {
+ public:
+  Lodger(solve::OperatorPointer own, device::Device* home)
+      : Operator(own->rows, own->columns), own_(std::move(own)), home_(home) {}
+
+  device::Device* home() override { return home_; }
+  void times(const Block& x, Block* y) override { own_->times(x, y); }
+  void multiply(const Columns& x, Columns* y) override {
+    internal_check(x.device() == home_, "columns that have left their device");
+    own_->multiply(x, y);
+  }
+
+ private:
+  const solve::OperatorPointer own_;
+  device::Device* const home_;
+};
+
+Rcpp::List answers_of(solve::Preconditioner* p, const Block& b, device::Device* home) {
+  const Columns x = Columns(b).sent_to(home);
+  Columns root, turned, inverse;
+  p->root(x, &root);
+  p->root_transposed(x, &turned);
+  p->inverse(x, &inverse);
+  return Rcpp::List::create(Rcpp::_["root"] = block_to_r(root.to_host()),
+                            Rcpp::_["turned"] = block_to_r(turned.to_host()),
+                            Rcpp::_["inverse"] = block_to_r(inverse.to_host()));
+}
+
+device::Device* device_of(int number) {
+  if (number < 0) return nullptr;
+  const Verdict ready = device::probe(number);
+  user_check(ready.yes, Fault::no_device, ready.why);
+  return &device::open(number);
+}
+
+Rcpp::List weighed(solve::Preconditioner* p, device::Device* home) {
+  const solve::InverseWeights weights = solve::inverse_weights(p, home);
+  const solve::WeightedPairs pairs =
+      solve::weighted_pairs(*p, 7, std::min<solve::Index>(90, weights.cross.cols() - 7), home);
+  return Rcpp::List::create(
+      Rcpp::_["own"] = block_to_r(weights.own), Rcpp::_["cross"] = block_to_r(weights.cross.to_host()),
+      Rcpp::_["diagonal"] = vector_to_r(weights.diagonal), Rcpp::_["rows"] = block_to_r(pairs.rows.to_host()),
+      Rcpp::_["columns"] = block_to_r(pairs.columns.to_host()),
+      Rcpp::_["weights"] = block_to_r(pairs.weights.to_host()));
+}
+
+// What solvers find with their columns on a device of this number, or with -1 on the host. `thin`: what multiplies for
+// the preconditioner, from the landmarks and to them. `local`: it has neighbours.
+Rcpp::List columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp::NumericMatrix b,
+                   Rcpp::NumericMatrix start, bool local, int number) {
+  namespace solve = solve;
+  const solve::Poll poll = [](double) {};
+  device::Device* const home = device_of(number);
+  Lodger op(operator_from_r(matrix, poll), home);
+  auto* const p = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(preconditioner));
+  p->bind({operator_from_r(thin["from"], poll), operator_from_r(thin["to"], poll)});
+  const solve::Block sides = block_from_r(b), from = block_from_r(start);
+  const auto solution = solve::conjugate_gradients(&op, p, sides, from, {1e-9, 500, 2}, poll);
+  const auto split = solve::split_operator(&op, p);
+  const auto half = solve::conjugate_gradients(split.get(), nullptr, sides, {}, {1e-3, 500, 2}, poll,
+                                               [](const auto& now) { return now.history.back() < 0.1; });
+  Rcpp::List weights;
+  if (local) weights = weighed(p, home);
+  return Rcpp::List::create(
+      Rcpp::_["x"] = block_to_r(solution.x.to_host()), Rcpp::_["iterations"] = solution.iterations,
+      Rcpp::_["residual"] = vector_to_r(solution.residual), Rcpp::_["half"] = block_to_r(half.x.to_host()),
+      Rcpp::_["left"] = block_to_r(half.left.to_host()), Rcpp::_["steps"] = half.iterations,
+      Rcpp::_["applied"] = answers_of(p, sides, home), Rcpp::_["weights"] = weights);
+}
+
+// A preconditioner with neighbours that is built on a device of this number, or with -1 on the host: its determinant,
+// and the weights of all its pairs, which are products of the sparse factor's numbers.
+Rcpp::List built(Rcpp::List description, int number) {
+  namespace solve = solve;
+  solve::Entries numbers = entries_from_r(description["entries"]);
+  const auto built =
+      solve::two_part_preconditioner(&numbers, landmarks_from_r(description), neighbours_from_r(description),
+                                     vector_from_r(description["ridge"]), device_of(number), 2, poll_r);
+  const solve::WeightedPairs pairs = solve::weighted_pairs(*built, 0, Rf_xlength(SEXP(description["order"])), nullptr);
+  return Rcpp::List::create(Rcpp::_["logdet"] = built->logdet, Rcpp::_["rows"] = block_to_r(pairs.rows.block()),
+                            Rcpp::_["columns"] = block_to_r(pairs.columns.block()),
+                            Rcpp::_["weights"] = block_to_r(pairs.weights.block()));
+}
+
+std::string column_kernels() { return solve::column_kernels(); }
+
+const Windows of_columns({window<columns>("columns"), window<built>("built"),
+                          window<column_kernels>("column_kernels")});
+
+}  // namespace
+}  // namespace kernweave::windows
