@@ -5,8 +5,7 @@ on_gpu <- function(x) if (is.null(x)) NULL else on_device(x, "gpu", integers = i
 # What a call makes here and there. Nothing may be fetched on the way.
 same_there <- function(call, tolerance = 0, stays = TRUE, label = deparse1(body(call))) {
   here <- call(identity)
-  said <- kernweave:::said
-  said$arrays <- NULL
+  forget_said("arrays")
   expect_no_message(there <- call(on_gpu))
   again <- call(on_gpu)
   parts <- function(x) if (is.list(x)) x else list(x)

@@ -3,7 +3,7 @@
 engine <- asNamespace("kernweave")
 
 # "auto" rewrites, "reference" computes as written: each watches the other.
-test_devices <- function() unique(c("auto", if (reaches("quick")) kernweave:::r_devices()))
+test_devices <- function() unique(c("auto", if (reaches("quick")) devices_here()))
 test_precisions <- function() c("float64", if (reaches("quick")) "float32")
 
 # Relative to the sum of absolute terms. A device that computes in float64 throughout meets the first for both.
@@ -73,17 +73,15 @@ attribute_choices <- function(row) {
 accepted_kinds <- function(row, shape) {
   for (first in c("real", "logical")) {
     kinds <- c(first, rep("real", row$arity - 1))
-    args <- Map(function(width, kind) lazy_stub(width, kind), shape$widths, kinds)
-    fits <- tryCatch(is.list(kernweave:::r_apply(row$name, args, shape$attributes)),
-                     kernweave_error = function(e) FALSE)
+    args <- Map(function(width, kind) Pm(rep(if (kind == "real") 0.5 else TRUE, width)), shape$widths, kinds)
+    fits <- tryCatch(is_lazy(lazy_call(row$name, args, shape$attributes)), kernweave_error = function(e) FALSE)
     if (fits) return(kinds)
   }
   NULL
 }
 
-lazy_stub <- function(width, kind) {
-  kernweave:::lazy_operand(kernweave:::new_operand("stub", "param", width, kind))$formula
-}
+# A row by its name, of any arguments.
+lazy_call <- function(name, args, attributes = integer()) kernweave:::r_lazy_call(name, args, attributes)
 
 # Values for every pair by the oracle: an M x N x width array.
 oracle_array <- function(term, M, N, width) {
@@ -122,7 +120,7 @@ cloud <- function(n, d, offset = 0) matrix(stats::runif(n * d), n) + offset
 # --- instruction sets of the CPU engine
 
 with_isa <- function(isa, code) {
-  kernweave:::r_use_instructions(isa)
-  on.exit(kernweave:::r_use_instructions(""))
+  use_instructions(isa)
+  on.exit(use_instructions(""))
   force(code)
 }

@@ -10,3 +10,22 @@ through <- function(name, ...) {
   skip_without_windows()
   .External(windows[[paste0("window_", name)]], ...)
 }
+
+# What a reduction is run with: its plan and operands; and the data of these.
+prepared_for <- function(R) kernweave:::prepared(R)
+plan_behind <- function(R) prepared_for(R)$plan
+data_for <- function(ready) kernweave:::operand_data(ready$operands, list(), list())
+
+devices_here <- function() kernweave:::r_devices()
+gpu_report <- function() kernweave:::r_gpu_report()
+# "present" for those in use, "" for the best.
+use_instructions <- function(name = "present") kernweave:::r_use_instructions(name)
+
+# Threads that a call would take, and cores.
+threads_here <- function() as.integer(strsplit(kernweave_sitrep()$cpu[["threads"]], " of | cores?")[[1]])
+
+# What is said once a session is said again.
+forget_said <- function(names = ls(said)) {
+  said <- kernweave:::said
+  rm(list = intersect(names, ls(said)), envir = said)
+}

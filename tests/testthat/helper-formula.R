@@ -148,3 +148,16 @@ as_kernel <- function(formula, device) {
 
 # What a function of kernel_op() runs.
 reduction_behind <- function(f) environment(environment(f)$run)$R
+
+# ---- As the package reads, shows and sums it -------------------------------------------
+
+declared_as <- function(declared) kernweave:::declared_operands(declared)
+read_text <- function(text, lazy) kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula
+shown_text <- function(formula) kernweave:::r_show(formula, 100000L)
+text_sum <- function(formula, lazy, index = "i", extent = c(NA, NA), settings = NULL) {
+  kernweave:::new_reduction(list(kernweave:::sum_output(formula, index)), extent, settings,
+                            extents = lapply(lazy, `[[`, "formula"))
+}
+
+# Names of the operands that a lazy tensor reads.
+names_in <- function(F) all.vars(str2lang(format(F)))

@@ -1,16 +1,16 @@
 # What tests of the GPU share.
 
-gpu_is_ready <- function() "gpu" %in% kernweave:::r_devices()
+gpu_is_ready <- function() "gpu" %in% devices_here()
 
 skip_without_gpu <- function() if (!gpu_is_ready()) skip("no GPU here")
 
-sources_of <- function(R, lanes = 1e5) through("cuda_sources", kernweave:::prepared(R)$plan, lanes)
+sources_of <- function(R, lanes = 1e5) through("cuda_sources", plan_behind(R), lanes)
 
 # Where a toolkit is, its run-time compiler must work (test-compile.R); elsewhere there may be one, too.
 skip_without_compiler <- function() {
   skip_below("quick")
   skip_without_windows()
-  if (!grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)) skip("no run-time compiler here")
+  if (!grepl("^NVRTC", gpu_report()$compiler)) skip("no run-time compiler here")
 }
 
 # In both precisions at night, else in one of `precisions`, the next call in the other: a kernel takes a second.
@@ -100,7 +100,7 @@ operation_on <- function(row, shape, axes, M, N) {
     data <- numbers_between(c(i = M, j = N, param = 1)[[axis]], width, 0.3, 1.8)
     operand_on(axis, if (kind == "logical") data > 1 else data, name = axis)
   }, shape$widths, shape$kinds, axes[seq_along(shape$widths)])
-  kernweave:::r_lazy_call(row$name, arguments, shape$attributes) + 0 * (row_index(M) + col_index(N))
+  lazy_call(row$name, arguments, shape$attributes) + 0 * (row_index(M) + col_index(N))
 }
 
 term_for <- function(row, X, Y) {

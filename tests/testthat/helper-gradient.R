@@ -13,11 +13,11 @@ replaced <- function(argument, data) {
 check_gradient <- function(build, arguments, label, h = 1e-5, tolerance = 1e-6) {
   smooth <- vapply(arguments, function(a) !is.logical(a$data), NA)
   value <- build(arguments)
-  axis <- if (kernweave:::has_axis(value, "j")) "j" else if (kernweave:::has_axis(value, "i")) "i"
-  if (is.null(axis)) return(invisible())
+  axis <- c("j", "i")[rev(dim(value)) > 1][1]
+  if (is.na(axis)) return(invisible())
   total <- function(args) sum(cotangent * reduction(build(args), "sum", index = axis))
   R <- reduction(value, "sum", index = axis, call = FALSE)
-  result <- kernweave:::run_reduction(R)
+  result <- as.function(R)()
   cotangent <- array(stats::rnorm(length(result)), dim(result))
   wrt <- lapply(arguments[smooth], `[[`, "lazy")
   gradient <- vjp(R, wrt, cotangent)
@@ -54,9 +54,7 @@ check_second_order <- function(R, wrt, argument, cotangent, along, label, build,
 check_random_gradient <- function(formula, operands, seed, h = 1e-6) {
   names <- vapply(formula$operands, `[[`, "", "name")
   lazy <- lapply(formula$operands, function(o) operand_on(o$axis, operands[[o$name]], o$name))
-  parsed <- kernweave:::r_parse(formula$text, names, lapply(lazy, `[[`, "formula"))$formula
-  R <- kernweave:::new_reduction(list(kernweave:::sum_output(parsed, "i")), c(2, 3),
-                                 extents = lapply(lazy, `[[`, "formula"))
+  R <- text_sum(read_text(formula$text, stats::setNames(lazy, names)), lazy, extent = c(2, 3))
   set.seed(seed)
   along <- lapply(operands[names], function(data) array(stats::rnorm(length(data)), dim(data) %||% length(data)))
   value_at <- function(step) {

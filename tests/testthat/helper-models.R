@@ -49,3 +49,7 @@ least_of_gcv <- function(fit) {
   c(lambda = exp(found$minimum), gcv = exp(found$objective),
     edf = stats::splinefun(at, fit$gcv$edf)(found$minimum))
 }
+
+# A Gaussian process at other parameters: the model of a fit, and theta, the parameters on their scale.
+gp_theta_of <- function(model) kernweave:::gp_theta(model$values, model$layout)
+gp_state_at <- function(model, theta = gp_theta_of(model)) kernweave:::gp_state(model, theta)

@@ -56,3 +56,9 @@ random_pairs <- function(F, M, N) {
     none = list(restrict(F, ranges = ranges(M, N, matrix(FALSE))), matrix(FALSE, M, N))
   )
 }
+
+# The pairs of a restricted lazy tensor as the engine has them, and how many of them its bounds alone tell.
+pair_map_of <- function(K, precision = "float64") kernweave:::pair_argument(K$pairs, dim(K)[1:2], precision)
+pair_shares <- function(K, ...) {
+  kernweave:::r_pair_counts(pair_map_of(K, ...)$map)[c("full", "partial")] / prod(dim(K)[1:2])
+}

@@ -5,3 +5,7 @@ in_nowhere <- function(code) {
   on.exit(grDevices::dev.off())
   force(code)
 }
+
+# What a picture of a fit or a test shows: numbers of each of its layers.
+pictured <- function(object, ...) kernweave:::plot_data(object, ...)
+layer <- function(object, kind, ...) pictured(object, ...)$layers[[kind]]

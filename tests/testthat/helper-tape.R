@@ -128,3 +128,16 @@ tape_snippets <- with(tape_data, {
     snippet(function(x) sum(x %% 2) + sum(1 - x) + log(x[1], 3), c(2.5, 3.5), gradient = c(1 / (2.5 * log(3)), 0))
   )
 })
+
+# --- the tape itself ------------------------------------------------------------------------------------
+
+traced_at <- function(..., level = 1L) {
+  tape <- kernweave:::new_tape(level)
+  lapply(list(...), kernweave:::watch, tape)
+}
+is_traced <- function(x) inherits(x, "kernweave_traced")
+plain <- function(x) kernweave:::plain_value(x)
+
+# Functions of base R that know traced values.
+overlay <- as.list(kernweave:::overlay)
+overlay <- overlay[setdiff(names(overlay), kernweave:::of_numbers)]

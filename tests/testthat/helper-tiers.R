@@ -50,5 +50,5 @@ combinations <- function(..., times = 1) {
 }
 
 # Of the CPU engine; in a hurry, the best one alone.
-instruction_sets <- kernweave:::r_use_instructions("present")
+instruction_sets <- use_instructions()
 if (reaches("usual") && length(windows)) instruction_sets <- through("instruction_sets")

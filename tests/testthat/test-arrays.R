@@ -26,9 +26,8 @@ test_that("text formulas know arrays, with lists in R's words or KeOps', and pri
             "TensorDot(x, y, Ind(2, 3), Ind(3, 2), Ind(2), Ind(1), Ind(2, 1))", "Kron(x, y, c(2, 3), c(3, 2))",
             "matmult(x, y, 3)", "pick(x, c(3, 1, 1)) * extract(y, 1, 3)", "tensordot(x, y, 6, 6, 1, 1)",
             "bspline(x, elem(y, 1), 2)")
-  lazy <- kernweave:::declared_operands(operands)
-  read <- function(text) kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula
-  show <- function(text) kernweave:::r_show(read(text), 2000L)
+  lazy <- declared_as(operands)
+  show <- function(text) shown_text(read_text(text, lazy))
   x <- matrix(stats::rnorm(30), 5)
   y <- matrix(stats::rnorm(42), 7)
   for (formula in text) {

@@ -12,7 +12,7 @@ solved_on <- function(number, n = 400, columns = 70, local = TRUE) {
   b[, seq_len(ncol(b)) == 2] <- 0
   start <- if (columns > 3) matrix(0, n, 0) else 0.1 * b
   through("columns", kernweave:::native_system(K, rep(0.01, n), columns), P$pointer,
-                             kernweave:::thin_products(K, P$landmarks, P$support$order), b, start, local, number)
+          kernweave:::thin_products(K, P$landmarks, P$support$order), b, start, local, number)
 }
 
 expect_same_columns <- function(there, here) {

@@ -24,7 +24,7 @@ test_that("every operation, on lanes of every instruction set, as the reference 
         data <- numbers_between(c(i = 37, j = 71, param = 1)[[axis]], width, 0.3, 1.8)
         operand_on(axis, if (kind == "logical") data > 1 else data, name = axis)
       }, shape$widths, shape$kinds, all_axes[[cases$axes[case]]][seq_along(shape$widths)])
-      F <- kernweave:::r_lazy_call(operations$name[k], arguments, shape$attributes) +
+      F <- lazy_call(operations$name[k], arguments, shape$attributes) +
         0 * (row_index(37) + col_index(71))
       run <- function(device, precision) as.matrix(lazy_set(F, device = device, precision = precision))
       on_all_lanes(run("reference", "float64"), run, operations$fn[k], function(actual, expected, precision, label) {
@@ -160,7 +160,7 @@ test_that("sums over components of one operation of a row and a column are right
 })
 
 # The value of an operation for numbers whatever its kind is.
-number_of <- function(name, ...) 1 * kernweave:::r_lazy_call(name, list(...), integer())
+number_of <- function(name, ...) 1 * lazy_call(name, list(...))
 
 test_that("sums and products with a number are right wherever they are made, whoever else reads them", {
   set.seed(32)
@@ -283,6 +283,6 @@ test_that("a long thin sum needs little memory beside its data", {
 })
 
 test_that("an unknown instruction set is refused, and the best one stays", {
-  expect_error(kernweave:::r_use_instructions("mmx"), "base", class = "kernweave_error_unsupported")
-  expect_identical(kernweave:::r_use_instructions("present"), through("instruction_sets")[1])
+  expect_error(use_instructions("mmx"), "base", class = "kernweave_error_unsupported")
+  expect_identical(use_instructions(), through("instruction_sets")[1])
 })

@@ -78,13 +78,12 @@ test_that("verbs for arrays take what lies on a device as they take what does no
 })
 
 test_that("verbs for arrays say once that the CPU works on what lies on a device, and leave it as it is", {
-  said <- kernweave:::said
   here <- c(1, 2, 3)
   there <- elsewhere(here)
   calls <- list(par_order, par_reduce, function(x) par_expand(counts = x), function(x) par_segments(by = x),
                 function(x) index_add(x, 1, 5), function(x) par_remove(x, 2))
   for (call in calls) {
-    said$arrays <- NULL
+    forget_said("arrays")
     expect_silent(call(here))
     expect_message(call(there), "fetched, and worked on by the CPU")
     expect_silent(call(there))

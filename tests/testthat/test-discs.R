@@ -1,6 +1,6 @@
 # Discs of every operation against values of points in them, real and complex.
 
-rows_of_ops <- kernweave:::r_operations()
+rows_of_ops <- kernweave_operations()
 elementwise <- rows_of_ops[rows_of_ops$form == "elementwise", ]
 
 # The error function on complex numbers: from the real axis upwards, by Gauss' rule on each of 60 pieces.

@@ -12,10 +12,9 @@ test_that("a power iteration of a hundred products runs in C++ and asks R for no
   expected <- eigen(as.matrix(K), symmetric = TRUE, only.values = TRUE)$values[1]
   for (device in c("cpu", "reference")) {
     R <- lazy_set(sum(K * b, index = "j", call = FALSE), device = device)
-    ready <- kernweave:::prepared(R)
-    data <- kernweave:::operand_data(ready$operands, list(), list())
+    ready <- prepared_for(R)
     vector <- match("b", vapply(ready$operands, `[[`, "", "name")) - 1L
-    found <- through("power", ready$plan, data, R$extent, vector, 100L, settings(device))
+    found <- through("power", ready$plan, data_for(ready), R$extent, vector, 100L, settings(device))
     expect_equal(found$value, expected, tolerance = 1e-12)
     expect_identical(found$asked, 0L)
     expect_identical(found$made, 1L)
@@ -27,7 +26,7 @@ test_that("what is made of a plan for some sizes serves all later calls of these
   y <- Vj(dim = 2, name = "y")
   R <- lazy_set(sum(1 / (1 + sqdist(x, y) * 1.2345), index = "j"), device = "cpu")
   f <- as.function(R)
-  made <- function() through("executables", kernweave:::prepared(R)$plan)
+  made <- function() through("executables", plan_behind(R))
   points <- function(n) matrix(rnorm(2 * n), n)
   f(points(20), points(30))
   f(points(20), points(30))
@@ -75,7 +74,7 @@ test_that("what was kept of an operand's data is forgotten when it is given othe
   n <- 5000
   x <- Vi(matrix(rnorm(2 * n), n), name = "x")
   y <- Vj(matrix(rnorm(2 * n), n), name = "y")
-  operands <- kernweave:::prepared(sum(exp(-sqdist(x, y)), index = "j", call = FALSE))$operands
+  operands <- prepared_for(sum(exp(-sqdist(x, y)), index = "j", call = FALSE))$operands
   other <- matrix(rnorm(2 * n) + 100, n)
   for (precision in c("float32", "float64")) {
     F <- lazy_set(exp(-sqdist(x, y)), device = "cpu", precision = precision)
@@ -114,19 +113,19 @@ both_cases <- function(m, n) {
 
 in_blocks <- function(R, device, precision, rows, columns = numeric()) {
   R <- lazy_set(R, device = device, precision = precision)
-  ready <- kernweave:::prepared(R)
-  data <- kernweave:::operand_data(ready$operands, list(), list())
+  ready <- prepared_for(R)
+  data <- data_for(ready)
   options <- settings(device, precision)
   grain <- through("grain", ready$plan, data, R$extent, options)
   extents <- vapply(list(data[[1]], data[[2]]), NROW, 1)
   if (!grain[1]) extents <- rev(extents)
   border <- function(at, extent, step) if (length(at)) unique(pmin(c(at * step, extent), extent)) else numeric()
   found <- through("run_blocks", ready$plan, data, R$extent, options, border(rows, extents[1], grain[2]),
-                                    border(columns, extents[2], grain[3]))
-  list(found = found, plain = unlist(kernweave:::run_reduction(R)))
+                   border(columns, extents[2], grain[3]))
+  list(found = found, plain = unlist(as.function(R)()))
 }
 
-devices_of_blocks <- c("cpu", if ("gpu" %in% kernweave:::r_devices()) "gpu")
+devices_of_blocks <- c("cpu", if (gpu_is_ready()) "gpu")
 
 test_that("rows give the same bits however they are dealt out", {
   skip_below("quick")

@@ -1,7 +1,7 @@
 # Pairs of a common kind on the CPU: which have loops of their own, and that these find what the reference finds,
 # whatever the points are.
 
-loops_of <- function(R, points = 1000) through("cpu_loops", kernweave:::prepared(R)$plan, points)
+loops_of <- function(R, points = 1000) through("cpu_loops", plan_behind(R), points)
 # In the forms that the CPU engine has a use for.
 is_whole <- function(R) {
   loops <- loops_of(R)

@@ -91,7 +91,7 @@ test_that("pairs of a common kind on the GPU, as the reference has them", {
   skip_without_gpu()
   set.seed(9)
   # With a run-time compiler each is written out and compiled for each number of components: some will do.
-  ahead <- !grepl("^NVRTC", kernweave:::r_gpu_report()$compiler)
+  ahead <- !grepl("^NVRTC", gpu_report()$compiler)
   sizes <- if (ahead) list(c(1, 1), c(31, 300), c(513, 7), c(700, 1031)) else list(c(700, 1031))
   for (size in sizes) for (D in if (ahead) c(1, 3, 12) else 3) for (index in c("j", "i")) {
     # On a binary grid: points are what they are in float32, but not when their centre has been taken off: there, ties

@@ -97,7 +97,7 @@ test_that("every reduction has second derivatives: what its gradient saved of th
       weight <- if (op == "sumsoftmaxweight") sum(X) * Vj(w)
       reduction(F, op, index = index, K = K, weight = weight, call = FALSE)
     }
-    value <- kernweave:::run_reduction(make(Vi(x)))
+    value <- as.function(make(Vi(x)))()
     if (is.list(value)) value <- value$value
     expect_second_order(make, x, u, array(stats::rnorm(length(value)), dim(value)), paste(op, index))
   }
@@ -208,7 +208,7 @@ test_that("an operand read plainly, gathered, transposed, or all at once has all
     read <- readings[[name]]
     X <- Vi(x)
     R <- reduction(read(X), "sum", call = FALSE)
-    g <- matrix(stats::rnorm(length(kernweave:::run_reduction(R))))
+    g <- matrix(stats::rnorm(length(as.function(R)())))
     value <- function(v) sum(g * reduction(read(Vi(v)), "sum"))
     gradient <- function(v) {
       V <- Vi(v)

@@ -1,7 +1,7 @@
 # The interpreter: kernels compiled at installation that follow a script of the formula, where there is no run-time
 # compiler.
 
-scripts_of <- function(R, points = 1e5) through("cuda_scripts", kernweave:::prepared(R)$plan, points)
+scripts_of <- function(R, points = 1e5) through("cuda_scripts", plan_behind(R), points)
 rows_in <- function(scripts) unlist(strsplit(paste(scripts$rows, collapse = " "), " +"))
 
 test_that("every operation has a script that calls its row, along every axis", {
@@ -118,7 +118,7 @@ test_that("the interpreter needs no header but ours", {
 
 # --- without a run-time compiler ------------------------------------------------------------------------------
 
-has_ahead <- function() kernweave:::r_gpu_report()$ahead
+has_ahead <- function() gpu_report()$ahead
 without_nvrtc <- function(code, seconds = 60)
   wait_for(another_r(c(code, "cat(' END')"), "KERNWEAVE_NVRTC=/nonexistent/libnvrtc.so"), "END", seconds)
 

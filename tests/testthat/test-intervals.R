@@ -1,6 +1,6 @@
 # Intervals of values, and trends, are those of every operation: numbers from the arguments' intervals show none wrong.
 
-elementwise <- subset(kernweave:::r_operations(), form == "elementwise")
+elementwise <- subset(kernweave_operations(), form == "elementwise")
 trends_of <- function(op, least, most) through("trend", op, least, most)
 
 # Intervals of the arguments, those behind the first often numbers alone, as in formulas. Some have no end.

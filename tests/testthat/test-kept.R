@@ -88,6 +88,8 @@ test_that("widths, precisions and sides in turns do not disturb each other", {
   }
 })
 
+made_with <- function(K) length(kernweave:::r_kept(K)$made)
+
 test_that("what was made is found again by copies of the tensor alone, and is not without end", {
   found <- function(K) kernweave:::waiting_product(K, 1L)$vector
   K <- warmed()
@@ -98,7 +100,7 @@ test_that("what was made is found again by copies of the tensor alone, and is no
     expect_false(identical(found(other), found(K)))
   }
   for (k in 1:40) K %*% matrix(1, 6, k)
-  expect_lte(length(kernweave:::r_kept(K)$made), kernweave:::most_made)
+  expect_lte(made_with(K), kernweave:::most_made)
 })
 
 test_that("a tensor weighs as much in a file after its products as before, and computes the same in a new session", {
@@ -134,7 +136,7 @@ test_that("gradients of products of a tensor that has been used are those of a n
 
 test_that("values with a history are not kept with a tensor that has none", {
   K <- make()
-  held <- function() length(kernweave:::r_kept(K)$made)
+  held <- function() made_with(K)
   gradient(function(b) sum(K %*% b) + sum(logsumexp(K, weight = Vj(b^2))))(b)
   expect_identical(held(), 0L)
   expect_equal(length(K %*% b), 8L)

@@ -177,7 +177,6 @@ test_that("points given once are one operand, and its derivative moves both poin
     twice <- vjp(sum(kernel[[1]](p, p, s = 0.8), index = "ij", call = FALSE), c("x", "y"))
     expect_close(twice$x + twice$y, slope, 1e-5, scale = 1 + max(abs(slope)), label = name)
   }
-  names_of <- function(F) vapply(kernweave:::operands_of(F$formula), `[[`, "", "name")
-  expect_identical(names_of(kernel_gaussian(x)), "x")
-  expect_identical(names_of(kernel_gaussian(x, y)), c("x", "y"))
+  expect_identical(names_in(kernel_gaussian(x)), "x")
+  expect_identical(names_in(kernel_gaussian(x, y)), c("x", "y"))
 })

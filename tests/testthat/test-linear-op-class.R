@@ -62,7 +62,7 @@ test_that("a diagonal beside a lazy tensor is recognised, a dense one hinted at 
   }
   expect_equal(as.matrix(Matrix::Diagonal(6) - K), diag(6) - dense)
   expect_equal(as.matrix(K * Matrix::Diagonal(6)), dense * diag(6))
-  rm(list = intersect("diagonal", ls(kernweave:::said)), envir = kernweave:::said)
+  forget_said("diagonal")
   expect_silent(K + dense)
   expect_silent(K + matrix(0, 6, 6)[, c(1:5, 5)] + outer(1:6, 1:6))
   expect_message(sum <- K + 0.1 * diag(6), "identity_op(6)", fixed = TRUE)

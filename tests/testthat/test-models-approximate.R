@@ -171,12 +171,12 @@ test_that("scores by series are those by pairs, for kernels with several paramet
   series_everywhere()
   data <- mapped(400, 2)
   state_of <- function(kernel, tol) {
-    settings <- kernweave:::gp_settings(kernel, NULL, NULL, "REML", Inf, by_series(tol, probes = 8))
-    inputs <- kernweave:::fit_matrix(data$x)
-    trend <- kernweave:::trend_variables(~ x1, kernweave:::trend_data(data$x, inputs$names))
-    model <- kernweave:::gp_model(inputs, data$y, kernweave:::trend_columns(trend, trend$frame, 400), settings, NULL)
-    kernweave:::gp_state(model, kernweave:::gp_theta(model$values, model$layout))
+    control <- by_series(tol, probes = 8, max_iter = 1)
+    model <- suppressWarnings(gp_fit(data$x, data$y, trend = ~ x1, kernel = kernel, control = control))$data
+    if (is.null(tol)) theta <<- gp_theta_of(model)
+    gp_state_at(model, theta)
   }
+  theta <- NULL
   for (kernel in list(kernel_spec("gaussian", ard = TRUE), kernel_spec("gaussian") + kernel_spec("matern52"),
                       kernel_spec("rational_quadratic", estimate = c("scale", "alpha")))) {
     exact <- state_of(kernel, NULL)
@@ -234,9 +234,11 @@ test_that("the tolerance follows the penalty: grids end where it does, what is g
 test_that("where approximated products are not definite the tolerance becomes a fourth, and in the end an error", {
   series_everywhere()
   K <- kernel_gaussian(mapped(1100, 2)$x, scale = 0.3)
+  indefinite <- structure(class = c("kernweave_error_indefinite", "kernweave_error", "error", "condition"),
+                          list(message = "a direction has d'Ad <= 0", call = NULL))
   products <- kernweave:::system_products(K, by_series(1e-4))
   until <- function(most) kernweave:::on_definite(products, 1e-3, function(A) {
-    if (products$control$approximate > most) kernweave:::abort("indefinite", "a direction has d'Ad <= 0")
+    if (products$control$approximate > most) stop(indefinite)
     products$control$approximate
   })
   expect_equal(until(3e-5), 2.5e-5)

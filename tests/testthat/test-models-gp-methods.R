@@ -178,11 +178,11 @@ test_that("rows that are missing or few, files, subsets, other kernels and own o
     plot(fit, "se", n = 10)
     grDevices::dev.off()
   }
-  drawn <- kernweave:::plot_data(map, "se", n = 3)$layers$surface
+  drawn <- layer(map, "surface", "se", n = 3)
   corner <- predict(map, stats::setNames(drawn[1, 1:2], c("long", "lat")), se.fit = TRUE)
   expect_equal(drawn$z[1], unname(corner$se.fit))
   beside <- gp_fit(depth ~ long + lat, few, trend = ~ mag, kernel = kernel_spec(scale = 2))
-  expect_named(kernweave:::plot_data(beside)$layers, c("points", "line"))
+  expect_named(pictured(beside)$layers, c("points", "line"))
   level <- gp_fit(depth ~ long + lat, few, trend = ~ poly(long, 2) + (mag > 4.5), kernel = kernel_spec(scale = 2))
   expect_equal(predict(level, few[7:9, ]), fitted(level)[7:9], ignore_attr = TRUE)
   expect_equal(formula(update(map, . ~ . - lat, trend = ~ 1)), depth ~ long, ignore_formula_env = TRUE)

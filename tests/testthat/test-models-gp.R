@@ -126,18 +126,18 @@ test_that("the score is the slope of the likelihood, is nought at its top, and p
     method <- cases$method[case]
     fit <- suppressWarnings(gp_fit(x, y, trend = ~ x1, kernel = k, method = method))
     model <- fit$data
-    theta <- kernweave:::gp_theta(model$values, model$layout)
+    theta <- gp_theta_of(model)
     inner <- !names(theta) %in% fit$at_bound
-    expect_lt(max(abs(kernweave:::gp_state(model, theta)$score[inner])), 1e-2)
+    expect_lt(max(abs(gp_state_at(model, theta)$score[inner])), 1e-2)
     at <- theta + 0.2
-    here <- kernweave:::gp_state(model, at)
+    here <- gp_state_at(model, at)
     slope <- vapply(seq_along(at), function(k) {
       h <- replace(0 * at, k, 1e-4)
-      (kernweave:::gp_state(model, at + h)$value - kernweave:::gp_state(model, at - h)$value) / 2e-4
+      (gp_state_at(model, at + h)$value - gp_state_at(model, at - h)$value) / 2e-4
     }, 0)
     expect_equal(unname(here$score), slope, tolerance = 1e-5)
     model$dense <- FALSE
-    by_products <- kernweave:::gp_state(model, at)
+    by_products <- gp_state_at(model, at)
     spread <- sqrt(diag(here$information))
     expect_lt(max(abs(by_products$score - here$score) / spread), 0.1)
     expect_equal(by_products$information, here$information, tolerance = 1e-3)

@@ -3,9 +3,6 @@
 flowers <- as.matrix(iris[, 1:4])
 long <- flowers[, 3:4]
 
-pictured <- function(object, ...) kernweave:::plot_data(object, ...)
-layer <- function(object, kind, ...) pictured(object, ...)$layers[[kind]]
-
 # One of each class, and of each number of dimensions that is drawn differently.
 all_pictures <- function() {
   skip_if_not_installed("MASS")
@@ -207,10 +204,11 @@ test_that("effects are drawn in one unit, and titles in the width that there is"
   expect_equal(layer(effects, "intervals")$xend, effects$conf.high * c(sd(mtcars$wt), sd(mtcars$disp), 1))
   in_nowhere({
     graphics::par(mfrow = c(3, 3))
-    title <- kernweave:::fitting_title("A test of equal distributions of some variables, with 999 permutations")
+    fitting_title <- kernweave:::fitting_title
+    title <- fitting_title("A test of equal distributions of some variables, with 999 permutations")
     expect_gt(length(strsplit(title, "\n")[[1]]), 1)
-    expect_identical(kernweave:::fitting_title("short"), "short")
-    expect_identical(kernweave:::fitting_title(quote(x^2)), quote(x^2))
+    expect_identical(fitting_title("short"), "short")
+    expect_identical(fitting_title(quote(x^2)), quote(x^2))
   })
 })
 

@@ -14,7 +14,7 @@ make_arguments <- function(shape, axes, M, N, from, to) {
 
 # As the engine does it: what R refuses for being a likely mistake, one component beside several, is an operation, too.
 lazy_value <- function(row, arguments, attributes) {
-  kernweave:::r_lazy_call(row$name, lapply(arguments, `[[`, "lazy"), attributes)
+  lazy_call(row$name, lapply(arguments, `[[`, "lazy"), attributes)
 }
 
 oracle_value <- function(row, arguments, attributes, M, N, width) {

@@ -52,10 +52,7 @@ test_that("clusters by a grid are cubes, and their ranges and centroids those of
 
 test_that("bounds of a condition skip what they can and look at what they cannot tell", {
   F <- Vi(1:1000) * Vj(1:1000)
-  shares <- function(where) {
-    K <- restrict(F, where = where)
-    kernweave:::r_pair_counts(kernweave:::pair_argument(K$pairs, c(1000, 1000))$map)[c("full", "partial")] / 1e6
-  }
+  shares <- function(where) pair_shares(restrict(F, where = where))
   expect_lt(shares(row_index() < col_index())[["partial"]], 0.2)
   expect_gt(shares(row_index() < col_index())[["full"]], 0.4)
   expect_lt(sum(shares(abs(row_index() - col_index()) < 5)), 0.25)
@@ -104,10 +101,7 @@ test_that("a condition at whose border values lie leaves the pairs for which it 
 test_that("bounds know operations of every kind, and whole numbers exactly", {
   F <- Vi(1:1000) * Vj(1:1000)
   t <- sort(runif(1000))
-  shares <- function(where, precision = "float64") {
-    K <- restrict(F, where = where)
-    kernweave:::r_pair_counts(kernweave:::pair_argument(K$pairs, c(1000, 1000), precision)$map)[["full"]] / 1e6
-  }
+  shares <- function(where, precision = "float64") pair_shares(restrict(F, where = where), precision)[["full"]]
   for (precision in c("float64", "float32")) {
     expect_identical(shares(row_index() + col_index() >= 2, precision), 1)
     expect_identical(shares(square(row_index()) <= 1000 * 1000, precision), 1)
@@ -133,7 +127,7 @@ test_that("units have each pair once, in order, and tasks about as many", {
     along_i <- cases$along_i[case]
     tile <- list(c(128, 512), c(16, 32))[[cases$tile[case]]]
     of_pairs <- function(grouped) {
-      through("units", kernweave:::pair_argument(K$pairs, c(n, n)), along_i, tile[1], tile[2], grouped)
+      through("units", pair_map_of(K), along_i, tile[1], tile[2], grouped)
     }
     units <- of_pairs(FALSE)
     met <- matrix(0, n, n)
@@ -174,7 +168,7 @@ test_that("columns that small blocks share are folded for all of them, and the s
   y <- runif(n)
   there <- near[rep(1:60, boxes), rep(1:60, boxes)]
   K <- restrict(exp(-abs(Vi(x) - Vj(y))), ranges = ranges(boxes, boxes, near))
-  units <- through("units", kernweave:::pair_argument(K$pairs, c(n, n)), TRUE, 128, 512, TRUE)
+  units <- through("units", pair_map_of(K), TRUE, 128, 512, TRUE)
   expect_gt(sum((units[3, ] - units[2, ] + 1) * (units[5, ] - units[4, ] + 1) * (units[2, ] == units[7, ]) *
                   (units[3, ] == units[8, ])), 0.5 * sum(there))
   D <- exp(-abs(outer(x, y, "-")))

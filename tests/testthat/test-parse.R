@@ -8,11 +8,7 @@ args <- c("x = Vi(3)", "y=Vj(3)", "b = Vj(1)", "s = Pm(1)")
 data <- list(x = x, y = y, b = b, s = 0.5)
 expected <- exp(-0.5 * outer(1:4, 1:5, Vectorize(function(i, j) sum((x[i, ] - y[j, ])^2)))) %*% b
 
-parse_text <- function(text, arguments = args) {
-  operands <- kernweave:::declared_operands(arguments)
-  kernweave:::parsed_text(text, operands)
-}
-shown <- function(text) kernweave:::r_show(parse_text(text)$formula, 10000L)
+shown <- function(text, declared = args) shown_text(read_text(text, declared_as(declared)))
 
 test_that("infix, both names of an operation, and a wrapped reduction say the same", {
   for (text in c("exp(-s * sqdist(x, y)) * b", "Exp(-s * SqDist(x, y)) * b", "Exp(-(s * Sum((x - y)**2))) * b",
@@ -52,8 +48,8 @@ test_that("precedence is R's, and print and parse are inverse", {
   for (seed in seq_len(by_tier(50, 150, 150))) {
     text <- random_formula(seed)$text
     declared <- c("x = Vi(3)", "u = Vi(1)", "y = Vj(3)", "v = Vj(1)", "A = Vj(6)", "p = Pm(1)", "q = Pm(3)")
-    once <- kernweave:::r_show(parse_text(text, declared)$formula, 100000L)
-    expect_identical(kernweave:::r_show(parse_text(once, declared)$formula, 100000L), once)
+    once <- shown(text, declared)
+    expect_identical(shown(once, declared), once)
   }
 })
 
@@ -64,12 +60,11 @@ test_that("no text crashes: every failure is a condition of ours", {
              "Sum_Reduction(", "Var(0,3,0)", "Elem(x,", "ArgKMin_Reduction(", "GradMatrix(")
   alphabet <- c(letters[c(1:3, 19, 24, 25)], 0:9, "+", "-", "*", "/", "^", "(", ")", ",", "|", "<", "=", "!", ".", " ",
                 words, "\u00e9", "\"", "\\", "\n", "\001")
-  declared <- kernweave:::declared_operands(args)
   broken <- 0
   for (k in trials(5000)) {
     text <- paste(sample(alphabet, sample(25, 1), TRUE), collapse = "")
     outcome <- tryCatch({
-      kernweave:::parsed_text(text, declared, keops = k %% 2 == 0)
+      suppressMessages(if (k %% 2) kernel_op(text, args) else keops_kernel(text, args))
       "read"
     }, kernweave_error = function(e) "refused")
     broken <- broken + !outcome %in% c("read", "refused")
@@ -78,9 +73,9 @@ test_that("no text crashes: every failure is a condition of ours", {
   deep <- c(strrep("(", 1e5), strrep("-", 1e5), paste0(strrep("exp(", 1e4), "x", strrep(")", 1e4)), strrep("x^", 1e4),
             strrep("Grad(", 1e5), paste0(strrep("Grad(", 1e4), "Sum_Reduction(x, 1)"))
   for (text in c(deep, "", " ")) {
-    expect_error(parse_text(text), class = "kernweave_error_syntax")
+    expect_error(kernel_op(text, args), class = "kernweave_error_syntax")
   }
-  expect_silent(parse_text(paste(rep("x", 5000), collapse = " + ")))
+  expect_silent(shown(paste(rep("x", 5000), collapse = " + ")))
 })
 
 test_that("`|` means in text what it means in R", {
@@ -117,10 +112,10 @@ test_that("a list of whole numbers is written as in R or as in Python", {
 })
 
 test_that("the whole number in a reduction's text is explained once", {
-  rm(list = ls(kernweave:::said), envir = kernweave:::said)
+  forget_said()
   expect_message(kernel_op("Sum_Reduction((x | y), 1)", args), "0 is i, 1 is j")
   expect_silent(kernel_op("Sum_Reduction((x | y), 0)", args))
-  rm(list = ls(kernweave:::said), envir = kernweave:::said)
+  forget_said()
   expect_silent(kernel_op("Sum_Reduction((x | y), 1)", args, index = "i"))
   expect_silent(kernel_op("Sum_Reduction((x | y))", args))
   expect_message(keops_kernel("Sum_Reduction((x | y), 0)", args), "summed away, here i")

@@ -38,8 +38,8 @@ test_that("the plan knows no parameter's value and no number of points; precisio
   expect_false(key_of(gauss(2, x)) == key_of(gauss(2, x), precision = "float32"))
   expect_false(key_of(gauss(2, x)) == key_of(gauss(2, x) + Vi(x[, 1])))
   text <- function(s) {
-    F <- kernweave:::r_parse(sprintf("exp(-%s * x) * y", s), c("x", "y"), list(Vi(x)$formula, Vj(y)$formula))$formula
-    key_of(kernweave:::new_lazy(F, c(4, 5)))
+    lazy <- list(x = Vi(x), y = Vj(y))
+    explain(text_sum(read_text(sprintf("exp(-%s * x) * y", s), lazy), lazy, extent = c(4, 5)))$key
   }
   expect_identical(text(0.5), text(0.6))
 })
@@ -101,7 +101,7 @@ test_that("one job holds outputs that keep i, j and both; that of a parameter jo
   G <- vjp(reduction(sqdist(o$X, o$Y) * o$p * o$A, "sum", index = "ij", call = FALSE), unname(o), call = FALSE,
            cotangent = 1)
   expect_identical(vapply(G$outputs, `[[`, "", "keep"), c("i", "j", "j", "both"))
-  expect_identical(vapply(kernweave:::run_reduction(G), length, 0L), c(x = 12L, y = 15L, p = 1L, A = 20L))
+  expect_identical(vapply(as.function(G)(), length, 0L), c(x = 12L, y = 15L, p = 1L, A = 20L))
   expect_output(print(G), "at each pair")
 })
 
@@ -149,7 +149,7 @@ test_that("a distance in an exponent has a coefficient, be it a sign or 1, and l
   D <- sqdist(Vi(x), Vj(y))
   fused <- function(F) {
     R <- reduction(F, "logsumexp", index = "j", call = FALSE)
-    loops <- through("cpu_loops", kernweave:::prepared(R)$plan, 1000)
+    loops <- through("cpu_loops", plan_behind(R), 1000)
     loops$whole[loops$form != "expanded"]
   }
   b <- Vj(y[, 1])

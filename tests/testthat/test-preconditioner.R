@@ -8,8 +8,7 @@ test_that("a formula with a matrix of pairs is solved with without a preconditio
   b <- stats::rnorm(500)
   K <- kernel_gaussian(x, scale = 0.05) * Vij(M)
   expect_error(preconditioner(K, 1), "`M`", class = "kernweave_error_unsupported")
-  said <- kernweave:::said
-  said$pairs <- NULL
+  forget_said("pairs")
   expect_message(found <- solve(K, b, ridge = 1, method = "cg", report = TRUE), "`M`.*without a preconditioner")
   expect_silent(solve(K, b, ridge = 1, method = "cg"))
   expect_null(solve_report(found)$preconditioner)
@@ -108,7 +107,8 @@ test_that("the nearest before are found by boxes as by all pairs", {
   x <- matrix(stats::runif(1200), ncol = 3)
   x[300:350, ] <- x[1:51, ]
   K <- kernel_matern(x, scale = c(0.2, 0.4, 0.3), nu = 1.5)
-  points <- kernweave:::points_of_distance(K)
+  points_of_distance <- kernweave:::points_of_distance
+  points <- points_of_distance(K)
   expect_equal(as.matrix(stats::dist(points)), sqrt(3) * as.matrix(stats::dist(x %*% diag(1 / c(0.2, 0.4, 0.3)))))
   all <- kernweave:::nearest_before(K, seq_len(400), rep(1, 400), 5)
   boxes <- kernweave:::nearest_points_before(points, 5)
@@ -116,8 +116,8 @@ test_that("the nearest before are found by boxes as by all pairs", {
   expect_gt(mean(there), 0.99)
   distance <- function(found) sqrt(rowSums((points[found[there], ] - points[col(found)[there], ])^2))
   expect_equal(distance(boxes), distance(all))
-  expect_null(kernweave:::points_of_distance(kernel_linear(x)))
-  expect_null(kernweave:::points_of_distance(sqdist(Vi(x), Vj(x))))
+  expect_null(points_of_distance(kernel_linear(x)))
+  expect_null(points_of_distance(sqdist(Vi(x), Vj(x))))
 })
 
 test_that("probes of a seed are independent of the order of points of that seed", {

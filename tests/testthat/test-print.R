@@ -132,24 +132,26 @@ test_that("functions of data show formula, variables and settings, and are calle
 test_that("the situation report says how many cores are used, and how to have all", {
   report <- kernweave_sitrep()
   expect_match(report$cpu[["threads"]], "^[0-9]+ of [0-9]+ cores?$")
-  hint <- function(limit) with_variable("OMP_THREAD_LIMIT", limit, kernweave:::more_cores(1, 8))
+  more_cores <- kernweave:::more_cores
+  hint <- function(limit) with_variable("OMP_THREAD_LIMIT", limit, more_cores(1, 8))
   expect_match(hint(NA), "options(kernweave.threads = 8)", fixed = TRUE)
   expect_identical(hint("2"), "OMP_THREAD_LIMIT=2 in the environment limits calls to that many of 8 cores.")
-  expect_null(kernweave:::more_cores(8, 8))
-  cores <- kernweave:::r_cores()
-  with_kernweave(threads = cores, expect_identical(kernweave:::chosen_threads(), kernweave:::r_threads(cores)))
+  expect_null(more_cores(8, 8))
+  cores <- threads_here()[2]
+  limit <- suppressWarnings(as.integer(Sys.getenv("OMP_THREAD_LIMIT")))
+  with_kernweave(threads = cores, expect_identical(threads_here()[1], min(cores, limit, na.rm = TRUE)))
   expect_false(any(grepl("Calls use", with_kernweave(kernweave_sitrep(), threads = cores)$problems)))
 })
 
 test_that("a call that takes long says once how to have all cores", {
-  skip_if(kernweave:::r_cores() == 1 || "gpu" %in% kernweave:::r_devices(), "there is nothing to gain")
+  skip_if(threads_here()[2] == 1 || gpu_is_ready(), "there is nothing to gain")
   seen <- kernweave:::seen_options
   before <- seen$told_of_cores
   on.exit(assign("told_of_cores", before, seen))
   assign("told_of_cores", NULL, seen)
   timed <- function(...) kernweave:::timed(function() 7, ...)
   expect_silent(timed(list(device = "cpu", threads = 1L)))
-  expect_silent(timed(list(device = "cpu", threads = kernweave:::r_cores()), patience = 0))
+  expect_silent(timed(list(device = "cpu", threads = threads_here()[2]), patience = 0))
   assign("told_of_cores", NULL, seen)
   expect_silent(timed(list(device = "reference", threads = 1L), patience = 0))
   with_variable("OMP_THREAD_LIMIT", NA, {

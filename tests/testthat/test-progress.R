@@ -1,9 +1,13 @@
 # Long work says what it will take and how far it has come.
 
+begin_work <- kernweave:::begin_work
+step_work <- kernweave:::step_work
+end_work <- kernweave:::end_work
+working <- kernweave:::working
+
 shown <- function(code) paste(utils::capture.output(invisible(code), type = "message"), collapse = "\n")
 # Works whose clock is run by hand: a step takes so many seconds. At `each_look`, too, so many have gone by.
 by_hand <- function(seconds, steps, code, each_look = 0) {
-  working <- kernweave:::working
   kept <- working$clock
   on.exit(working$clock <- kept)
   clock <- 0
@@ -15,69 +19,69 @@ test_that("of a long work the share and the seconds left are shown, and it is wi
   options <- options(kernweave.progress = TRUE)
   on.exit(options(options))
   text <- shown(by_hand(1, 10, function(wait) {
-    kernweave:::begin_work("work", steps = 10)
+    begin_work("work", steps = 10)
     for (k in 1:10) {
       wait()
-      kernweave:::step_work("work")
+      step_work("work")
     }
-    kernweave:::end_work("work")
+    end_work("work")
   }))
   expect_match(text, "work: 20 %, about 8 s to go", fixed = TRUE)
   expect_match(text, "work: 90 %, about 1 s to go", fixed = TRUE)
   expect_no_match(text, "10 %", fixed = TRUE)
   expect_no_match(text, "would be quicker", fixed = TRUE)
-  expect_null(kernweave:::working$now)
+  expect_null(working$now)
 })
 
 test_that("what takes more than a minute names what would be quicker, once, and in scripts, too", {
   text <- shown(by_hand(20, 10, function(wait) {
-    kernweave:::begin_work("work", steps = 10, quicker = "a smaller `n`")
+    begin_work("work", steps = 10, quicker = "a smaller `n`")
     for (k in 1:10) {
       wait()
-      kernweave:::step_work("work")
+      step_work("work")
     }
-    kernweave:::end_work("work")
+    end_work("work")
   }))
   expect_identical(text, "work takes about 3 minutes in all; a smaller `n` would be quicker")
-  expect_message(kernweave:::begin_work("work", quicker = "less", expected = 7200), "about 2 hours in all; less would")
-  kernweave:::end_work("work")
+  expect_message(begin_work("work", quicker = "less", expected = 7200), "about 2 hours in all; less would")
+  end_work("work")
   options <- options(kernweave.progress = FALSE)
   on.exit(options(options))
-  expect_silent(kernweave:::begin_work("work", expected = 7200))
-  kernweave:::end_work("work")
+  expect_silent(begin_work("work", expected = 7200))
+  end_work("work")
 })
 
 test_that("works within works are not shown, and an error ends them", {
-  kernweave:::begin_work("outer", steps = 2)
-  kernweave:::begin_work("inner", steps = 5)
-  kernweave:::step_work("inner")
-  expect_identical(kernweave:::working$now$count, 0)
-  kernweave:::end_work("inner")
-  expect_identical(kernweave:::working$now$what, "outer")
-  kernweave:::end_work("outer")
+  begin_work("outer", steps = 2)
+  begin_work("inner", steps = 5)
+  step_work("inner")
+  expect_identical(working$now$count, 0)
+  end_work("inner")
+  expect_identical(working$now$what, "outer")
+  end_work("outer")
   expect_error(gp_fit(1:9, rep(1, 9)))
   expect_error(sinkhorn(matrix(1, 2, 2), matrix(1, 2, 2), max_iter = 1:2))
-  expect_null(kernweave:::working$now)
+  expect_null(working$now)
 })
 
 test_that("within a step the engine's share counts, and nothing goes back", {
   options <- options(kernweave.progress = TRUE)
   on.exit(options(options))
   text <- shown(by_hand(3, 2, function(wait) {
-    kernweave:::begin_work("work", steps = 2)
+    begin_work("work", steps = 2)
     for (share in c(0.5, 0.2, NA)) {
       wait()
       kernweave:::progress_polled(share, 1)
     }
     wait()
-    kernweave:::step_work("work")
-    kernweave:::end_work("work")
+    step_work("work")
+    end_work("work")
   }))
   for (line in c("25 %, about 9 s", "25 %, about 18 s", "25 %, about 27 s", "50 %, about 12 s")) {
     expect_match(text, paste("work:", line, "to go"), fixed = TRUE)
   }
-  expect_error(kernweave:::begin_work("work", expected = stop("no estimate")), "no estimate")
-  expect_null(kernweave:::working$now)
+  expect_error(begin_work("work", expected = stop("no estimate")), "no estimate")
+  expect_null(working$now)
 })
 
 # Products of this approximation take some seconds, so that the engine tells how far they are, and count as long ones.
@@ -99,11 +103,11 @@ test_that("long products of approximations say how far they are, and that a larg
     expect_match(text, "approximated product takes about .* (minutes|hours) in all; .*a larger `tol` would be quicker")
     expect_match(text, "approximated product: [0-9]+ %, about")
     expect_identical(grepl("certify = \"audit\"", text), certify == "proof")
-    expect_null(kernweave:::working$now)
+    expect_null(working$now)
   }
   plain <- matrix(stats::runif(20), 5)
   expect_error(approximate(kernel_gaussian(plain, plain)), class = "kernweave_error_dimension")
-  expect_null(kernweave:::working$now)
+  expect_null(working$now)
 })
 
 test_that("shares of a product rise through its series and near pairs", {
@@ -130,7 +134,7 @@ test_that("local_reg() says what its search is at, and that bandwidths by hand w
   expect_match(text, "local_reg\\(\\) takes about .* in all; `bandwidth` as numbers would be quicker")
   expect_length(gregexpr("takes about", text)[[1]], 1)
   expect_identical(shown(by_hand(0, 1, function(wait) local_reg(x, y, bandwidth = 0.1), each_look = 5)), "")
-  expect_null(kernweave:::working$now)
+  expect_null(working$now)
   expected <- function(n) {
     part <- list(x = matrix(seq_len(n) / n), y = matrix(seq_len(n)), w = rep(1, n))
     kernweave:::expected_of_search(part, 1, 0.1, errors = FALSE)
@@ -147,9 +151,9 @@ test_that("progressr is told of steps where it is loaded", {
     update = function(config, state, progression, ...) told <<- state$step
   ), ..., enable = TRUE, times = Inf, interval = 0)
   suppressWarnings(progressr::with_progress({
-    kernweave:::begin_work("work", steps = 4)
-    for (k in 1:3) kernweave:::step_work("work")
-    kernweave:::end_work("work")
+    begin_work("work", steps = 4)
+    for (k in 1:3) step_work("work")
+    end_work("work")
   }, handlers = handler(), enable = TRUE))
   expect_gte(told, 2)
   told <- 0

@@ -10,19 +10,17 @@ rule_side <- function(side, widths = c(3, 3), axes = c("i", "j", "i", "j"), k = 
   declared <- c(paste0(c("a", "b", "s", "t", "c"), " = V", axes, "(", c(widths, 1, 1, widths[1]), ")"), "p = Pm(1)")
   text <- gsub("\\bw\\b", "(1 + square(a))",
                gsub("\\bu\\b", "square(a)", gsub("\\bm\\b", m, gsub("\\bn\\b", "0.7", gsub("\\bk\\b", k, side)))))
-  lazy <- kernweave:::declared_operands(declared)
-  list(lazy = lazy, axes = c(axes, "param"), widths = c(widths, 1, 1, widths[1], 1),
-       formula = kernweave:::r_parse(text, names(lazy), lapply(lazy, `[[`, "formula"))$formula)
+  lazy <- declared_as(declared)
+  list(lazy = lazy, axes = c(axes, "param"), widths = c(widths, 1, 1, widths[1], 1), formula = read_text(text, lazy))
 }
 
 summed <- function(side, device = NULL) {
-  kernweave:::new_reduction(list(kernweave:::sum_output(side$formula, "i")), c(NA, NA),
-                            if (!is.null(device)) list(device = device),
-                            extents = lapply(side$lazy, `[[`, "formula"))
+  text_sum(side$formula, side$lazy, settings = if (!is.null(device)) list(device = device))
 }
 
 value_of <- function(side, data, device) {
-  kernweave:::caller_of(summed(side, device), lapply(side$lazy, function(x) x$formula$args))(data)
+  f <- as.function(summed(side, device))
+  do.call(f, stats::setNames(data, names(side$lazy))[names(formals(f))])
 }
 
 rule_data <- function(side) {
@@ -64,7 +62,7 @@ for (k in seq_len(nrow(rules))) {
       fired <- fired + rule$name %in% names
       if (!length(windows)) next
       once <- through("simplify", from$formula)
-      expect_identical(kernweave:::r_show(through("simplify", once), 2000L), kernweave:::r_show(once, 2000L))
+      expect_identical(shown_text(through("simplify", once)), shown_text(once))
       spared <- through("work", from$formula) - through("work", once)
       expect_gte(c(spared[spared != 0], 0)[1], 0, label = paste("the work that", rule$name, "spares"))
       exact <- rules$exactness[match(names, rules$name)] %in% "exact"

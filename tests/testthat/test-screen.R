@@ -20,7 +20,7 @@ expect_screen_unseen <- function(x, y, label, index = "j", isas = instruction_se
 normal <- function(n, d) matrix(stats::rnorm(n * d), n)
 
 test_that("distances of which only the least enter are screened, whatever they are called, and no others", {
-  screened <- function(R) through("cpu_loops", kernweave:::prepared(R)$plan, 1000)$screened
+  screened <- function(R) through("cpu_loops", plan_behind(R), 1000)$screened
   x <- cloud(20, 5)
   y <- cloud(30, 5)
   d2 <- sqdist(Vi(x), Vj(y))

@@ -18,6 +18,7 @@ formulas <- list(
 )
 # 1 where a pair is left.
 left_of <- function(S) as.matrix(kernweave:::with_pairs(Vi(rep(1, nrow(S))) * Vj(rep(1, ncol(S))), S$pairs))
+truncation_of <- function(S) kernweave:::truncation_of(S)
 
 test_that("no value that is left out is larger than the tolerance, and all others are as they were", {
   skip_below("quick")
@@ -33,7 +34,7 @@ test_that("no value that is left out is larger than the tolerance, and all other
     left <- left_of(S) == 1
     label <- paste(name, d, tol)
     expect_equal(as.matrix(S), all * left, label = label)
-    stated <- kernweave:::truncation_of(S)
+    stated <- truncation_of(S)
     expect_lte(max(0, abs(all[!left])), stated$left_out, label = label)
     reachable <- max(abs(as.matrix(formulas[[name]](Vi(seq(0, 4, length.out = 1e4)) * Pm(1)))))
     most <- tol * reachable * max(abs(u)) * (1 + 1e-3)
@@ -64,7 +65,7 @@ test_that("tolerances may be of the values themselves", {
   left <- left_of(S) == 1
   expect_lte(max(as.matrix(K)[!left]), 0.1)
   expect_gt(max(as.matrix(K)[!left]), 0.01)
-  expect_equal(kernweave:::truncation_of(S)$left_out, 0.1)
+  expect_equal(truncation_of(S)$left_out, 0.1)
   expect_equal(sum(left_of(sparsify(0 * Vi(x[, 1]) * K, tol = 1e-9, relative = FALSE))), 0)
 })
 
@@ -208,7 +209,7 @@ test_that("rows and columns are those of the matrix, also turned, taken twice an
     expect_equal(as.matrix(t(S)[columns, at]), t(D)[columns, at, drop = FALSE], label = name)
     expect_equal(as.matrix(S[at, ][, columns]), D[at, columns, drop = FALSE], label = name)
   }
-  expect_null(kernweave:::truncation_of(all[1:9, ]))
+  expect_null(truncation_of(all[1:9, ]))
   lengths <- ranges(c(50, 30, 40), c(20, 60), rbind(c(TRUE, FALSE), c(FALSE, TRUE), TRUE))
   B <- restrict(kernel_gaussian(x, y, scale = 0.3), ranges = lengths)
   expect_equal(as.matrix(B[c(110, 60, 1), columns]), as.matrix(B)[c(110, 60, 1), columns])

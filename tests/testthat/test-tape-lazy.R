@@ -117,7 +117,7 @@ test_that("whole numbers, truths and places have no gradient, by class", {
   f <- function(x, codes) sum(Vi(x) * Vj(codes), index = "ij")
   expect_named(gradient(f)(c(1, 2), 1:3), "x")
   expect_error(gradient(function(x) f(x, 1))(c(TRUE, FALSE)), class = "kernweave_error_no_gradient")
-  whole <- kernweave:::watch(1:3, kernweave:::new_tape(1L))
+  whole <- traced_at(1:3)[[1]]
   for (make in list(Vi, Vj, Pm)) expect_error(make(whole), class = "kernweave_error_no_gradient")
   expect_error(gradient(function(x) sum(K(u)[x, ], index = "ij"))(c(1, 2)), class = "kernweave_error_no_gradient")
   places <- function(x) sum(argmin(sqdist(Vi(x), Vj(y))))
@@ -165,14 +165,15 @@ test_that("cotangents and tangents may be traced, of reductions in the function"
 test_that("a function that is called again plans and differentiates nothing anew", {
   f <- function(x, s) sum(w * (exp(-sqdist(Vi(x), Vj(y)) / s) %*% b)) + sum(variance(sqdist(Vi(x), Vj(y))))
   # Those of other tests may fill the cache just now, which is then emptied.
-  rm(list = ls(kernweave:::templates), envir = kernweave:::templates)
+  templates <- kernweave:::templates
+  rm(list = ls(templates), envir = templates)
   gradient(f)(x, 0.9)
-  before <- length(kernweave:::templates$keys)
+  before <- length(templates$keys)
   expect_gt(before, 0)
-  steps <- lapply(kernweave:::templates$values, function(t) t$reduction$cache$steps)
+  steps <- lapply(templates$values, function(t) t$reduction$cache$steps)
   for (k in 1:3) gradient(f)(x + k, 0.9 + k)
-  expect_length(kernweave:::templates$keys, before)
-  expect_identical(lapply(kernweave:::templates$values, function(t) t$reduction$cache$steps), steps)
+  expect_length(templates$keys, before)
+  expect_identical(lapply(templates$values, function(t) t$reduction$cache$steps), steps)
 })
 
 test_that("forward mode, cotangents of any shape, and objectives go through reductions", {

@@ -1,11 +1,7 @@
 # The tape itself: values, levels, reading backwards. What it differentiates is tested where the rules are.
 
-traced_at <- function(..., level = 1L) {
-  tape <- kernweave:::new_tape(level)
-  lapply(list(...), kernweave:::watch, tape)
-}
 pulled <- function(result, cotangent, ...) kernweave:::pull_back(result, cotangent, list(...))
-plain <- kernweave:::plain_value
+record <- kernweave:::record
 
 test_that("a history is read backwards, and what is used twice gets both cotangents", {
   x <- traced_at(c(1, 2, 3))[[1]]
@@ -28,7 +24,6 @@ test_that("levels nest: adjoints are traced, and so differentiated in their turn
 })
 
 test_that("record() takes parents of all levels, and asks for cotangents of the highest alone", {
-  record <- kernweave:::record
   low <- traced_at(2)[[1]]
   high <- traced_at(5, level = 2L)[[1]]
   asked <- NULL
@@ -45,7 +40,7 @@ test_that("record() takes parents of all levels, and asks for cotangents of the 
 
 test_that("values of two gradients at the same level do not meet", {
   expect_error(traced_at(1)[[1]] + traced_at(2)[[1]], class = "kernweave_error_no_gradient")
-  expect_error(kernweave:::record(c(traced_at(1), traced_at(2)), 3, identity), class = "kernweave_error_no_gradient")
+  expect_error(record(c(traced_at(1), traced_at(2)), 3, identity), class = "kernweave_error_no_gradient")
 })
 
 test_that("long histories are read without a deep stack", {

@@ -46,7 +46,7 @@ test_that("threads that wait are found again, after errors, in a forked process,
 
 test_that("threads that wait take no signals, which are for R", {
   skip_if_not(dir.exists("/proc/self/task"), "no list of threads")
-  skip_if(kernweave:::r_threads(3L) == 1, "one thread is allowed")
+  skip_if(with_kernweave(threads_here()[1], threads = 3) == 1, "one thread is allowed")
   r_dismiss_threads()
   before <- list.files("/proc/self/task")
   reduction(exp(-sqdist(Vi(1:300), Vj(1:3000))), "sum", index = "j", threads = 3)

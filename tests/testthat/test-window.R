@@ -2,7 +2,7 @@
 # the same.
 
 windows <- function(R, lanes, sweep, bytes) {
-  through("cuda_windows", kernweave:::prepared(R)$plan, lanes, sweep, 132, bytes)
+  through("cuda_windows", plan_behind(R), lanes, sweep, 132, bytes)
 }
 gaussian_sum <- function(precision = "float32") {
   lazy_set(sum(exp(-sqdist(Vi(dim = 3, name = "x"), Vj(dim = 3, name = "y"))) * Vj(dim = 1, name = "b"), index = "j",
