@@ -112,7 +112,7 @@ test_that("a tensor weighs as much in a file after its products as before, and c
   file <- tempfile(fileext = ".rds")
   saveRDS(list(K, a, b), file)
   lines <- c(sprintf("s <- readRDS(%s)", deparse(file)), "K <- s[[1]]",
-             "lapply(1:2, function(k) c(K %*% s[[3]], kernweave::crossprod(K, s[[2]]), Matrix::rowSums(K)))")
+             "lapply(1:2, function(k) c(K %*% s[[3]], Matrix::crossprod(K, s[[2]]), Matrix::rowSums(K)))")
   expect_identical(in_new_process(lines), list(first, first))
 })
 
