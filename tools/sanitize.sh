@@ -3,12 +3,17 @@
 # numbers that overflow, indices out of range. Compiles all of src/ for it, a quarter of an hour of a processor, into a
 # library of its own; later what changed.
 #
-#   tools/sanitize.sh               the tests of formulas, derivatives, rules and solvers
-#   tools/sanitize.sh plan join     test files, by what stands between test- and .R
+#   tools/sanitize.sh               all tests, as CRAN runs them
+#   tools/sanitize.sh plan join     more of these test files, by what stands between test- and .R
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
-[ $# -gt 0 ] || set -- parse grad rules solve
+tier=quick
+if [ $# -eq 0 ]; then
+  tier=cran
+  # shellcheck disable=SC2046  # names are split on purpose
+  set -- $(cd tests/testthat && ls test-*.R | sed 's/^test-//; s/[.]R$//')
+fi
 
 place=$root/.lib/sanitized
 mkdir -p "$place/lib" "$place/package"
@@ -35,7 +40,7 @@ status=0
 for name in "$@"; do
   echo "== test-$name.R"
   LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
-    UBSAN_OPTIONS=print_stacktrace=1 NOT_CRAN=true KERNWEAVE_TESTS=quick KERNWEAVE_SOURCE=$root \
+    UBSAN_OPTIONS=print_stacktrace=1 NOT_CRAN=true KERNWEAVE_TESTS=$tier KERNWEAVE_SOURCE=$root \
     R_LIBS=$place/lib${R_LIBS:+:$R_LIBS} Rscript -e '
       testthat::test_file(commandArgs(TRUE), package = "kernweave", load_package = "installed", reporter = "summary",
                           stop_on_failure = TRUE)' "tests/testthat/test-$name.R" || status=1
