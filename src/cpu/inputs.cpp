@@ -57,6 +57,15 @@ void copy_less(const double* __restrict from, double off, std::int64_t count, T*
   for (; p < count; ++p) to[p] = static_cast<T>(from[p] - off);
 }
 
+// The list that has a row number for each point along an axis; null where rows are found another way.
+const double* listed_rows(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis,
+                          Point first) {
+  if (reading.rows.size() != 1) return nullptr;
+  const Variable& v = plan.variables[reading.rows[0]];
+  const View& list = data[reading.rows[0]];
+  return v.axis == axis && !counts(v, list) ? list.data + place_on(v, list, first) : nullptr;
+}
+
 }  // namespace
 
 Axis axis_of(const Reading& reading, const Plan& plan) {
@@ -81,6 +90,7 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
   const bool is_count = counts(v, view);
   // Columns that lie as they are wanted are copied one by one, others point by point.
   const bool plain = is_plain(reading, plan, view, axis);
+  const double* const listed = is_count ? nullptr : listed_rows(reading, plan, data, axis, first);
   const std::int64_t start = place_on(v, view, first);
   if (view.sparse()) {
     read_sparse(v, view, axis, first, count, out);
@@ -91,11 +101,14 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
   for (int d = 0; d < reading.width; ++d) {
     const double off = centre ? centre[d] : 0.0;
     T* to = out + d * stride;
-    if (plain) copy_less(view.data + start + d * view.rows, off, count, to);
-    for (std::int64_t p = 0; p < count && !plain; ++p) {
+    const double* const column = view.data + d * view.rows;
+    if (plain) copy_less(column + start, off, count, to);
+    for (std::int64_t p = 0; p < count && listed; ++p)
+      to[p] = static_cast<T>(column[static_cast<std::int64_t>(listed[p]) - 1] - off);
+    for (std::int64_t p = 0; p < count && !plain && !listed; ++p) {
       const Point at = axis == Axis::i ? Point{first.i + p, first.j} : Point{first.i, first.j + p};
       const std::int64_t row = row_at(reading, plan, data, at);
-      to[p] = static_cast<T>(is_count ? static_cast<double>(row + 1) : view.data[row + d * view.rows] - off);
+      to[p] = static_cast<T>(is_count ? static_cast<double>(row + 1) : column[row] - off);
     }
     std::fill(to + count, to + padded, to[count - 1]);
   }
