@@ -385,6 +385,10 @@ r_first_neighbours <- function(at, place, first, m) {
     .Call(`_kernweave_r_first_neighbours`, at, place, first, m)
 }
 
+r_conditional_local <- function(entries, data, places) {
+    .Call(`_kernweave_r_conditional_local`, entries, data, places)
+}
+
 r_on_device <- function(x, number) {
     .Call(`_kernweave_r_on_device`, x, number)
 }

@@ -10,12 +10,15 @@
 #' the mean is `k' (K + ridge)^-1 y` (simple kriging), and the variance is the prior variance minus `k' (K + ridge)^-1
 #' k`. With a `trend`, whose coefficients are estimated, it is universal kriging.
 #'
-#' There are two ways to compute variances. `"exact"` solves a linear system for each new place, many at once. The
+#' There are three ways to compute variances. `"exact"` solves a linear system for each new place, many at once. The
 #' variance decreases from its prior value, is never negative, and the iteration stops when it can fall by at most `tol`
 #' of itself. `"pathwise"` draws the process at all places and corrects each draw by kriging its difference from the
 #' data: these are exact draws from the conditional distribution, for any number of new places from one system. The
 #' variance is their mean squared deviation from the exact mean, with a relative standard error of `sqrt(2 / draws)`: 18
-#' % for 64 draws, or 9 % for the standard deviation. No variance is ever a difference of two estimates.
+#' % for 64 draws, or 9 % for the standard deviation. No variance is ever a difference of two estimates. `"local"`, local
+#' kriging, conditions each new place on its `neighbours` only, and estimates the coefficients of a `trend` from these.
+#' It takes microseconds per place, however many data there are. Without a trend its variance is never smaller than the
+#' exact one.
 #'
 #' @param K the covariance: a lazy tensor of one component over the same places along i and j, observed and new
 #' @param y the data, one number per place in `seen`; `NULL` for variances only, which do not depend on the data
@@ -23,8 +26,10 @@
 #' @param ridge variance of the noise (the nugget): a number, or one per place in `seen`
 #' @param trend a matrix of regressors with a row for each place of `K`: their coefficients are estimated, and their
 #'   uncertainty adds to the variance
-#' @param method `"exact"`, `"pathwise"`, or `"auto"`: exact for up to 512 new places, or up to 10 000 if the covariance
-#'   matrix of the observed places is factored
+#' @param method `"exact"`, `"pathwise"`, `"local"`, or `"auto"`: local if there are `neighbours`, otherwise exact for up
+#'   to 512 new places, or up to 10 000 if the covariance matrix of the observed places is factored
+#' @param neighbours for `"local"`: a matrix with a row for each new place, of the positions in `y` of the data to
+#'   condition on, such as `nn.index` of [knn()]
 #' @param draws number of draws; by default 64 for `"pathwise"` and none for `"exact"`
 #' @param tol relative residual of the linear systems, and relative error of an exact variance
 #' @param seed of the draws, as in [simulate()][simulate.lazy_tensor]
@@ -54,14 +59,17 @@
 #'         lty = c(2, 1, 2, 3, 3, 3), col = 1, xlab = "x", ylab = "y")
 #' points(x[1:100], y)
 conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
-                        method = c("auto", "exact", "pathwise"), draws = NULL, tol = 1e-6, seed = NULL,
+                        method = c("auto", "exact", "pathwise", "local"), draws = NULL, tol = 1e-6, seed = NULL,
                         solver = c("auto", "dense", "cg"), precondition = TRUE, rank = NULL, local = TRUE,
-                        maxit = NULL) {
-  method <- check_method(method, c("auto", "exact", "pathwise"))
+                        maxit = NULL, neighbours = NULL) {
+  method <- check_method(method, c("auto", "exact", "pathwise", "local"))
   solver <- check_method(solver, c("auto", "dense", "cg"), "solver")
   draws <- if (!is.null(draws)) check_count(draws, "draws")
   check_tolerance(tol)
-  model <- conditional_model(K, y, seen, ridge, trend, solver)
+  data <- conditional_data(K, y, seen, ridge, trend)
+  if (method == "local" || method == "auto" && !is.null(neighbours)) return(local_conditional(data, neighbours, draws))
+  if (!is.null(neighbours)) abort("input", "`neighbours` are for method = \"local\", not \"", method, "\"")
+  model <- conditional_model(data, solver)
   if (method == "auto") method <- if (model$small || length(model$new) <= 512) "exact" else "pathwise"
   if (method == "pathwise") draws <- draws %or% 64L
   before <- if (!is.null(draws)) begin_draws(seed)$before
@@ -71,23 +79,25 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
   model$maxit <- maxit
   found <- kriged(model, if (!is.null(draws)) prior_draws(model, draws))
   variance <- if (method == "exact") exact_variance(model, found) else rowMeans(found$errors^2)
-  names <- rownames(model$cross)
-  structure(
-    list(mean = stats::setNames(found$mean, names), variance = stats::setNames(variance, names),
-         se = if (method == "exact") 0 else sqrt(2 / draws), method = method, seen = nrow(model$y),
-         draws = if (!is.null(draws) && !is.null(y)) {
-           named(found$mean + found$errors, names, paste0("sim_", seq_len(draws)))
-         },
-         coefficients = if (!is.null(trend) && !is.null(y)) {
-           stats::setNames(trend_coefficients(model$parts, found$b[, 1, drop = FALSE])[, 1], colnames(trend))
-         }),
-    class = "kernweave_conditional"
-  )
+  new_conditional(model, found$mean, variance, method, se = if (method == "exact") 0 else sqrt(2 / draws),
+                  draws = if (!is.null(draws) && !is.null(y)) found$mean + found$errors,
+                  coefficients = if (!is.null(trend) && !is.null(y)) {
+                    trend_coefficients(model$parts, found$b[, 1, drop = FALSE])[, 1]
+                  })
+}
+
+new_conditional <- function(model, mean, variance, method, se = 0, draws = NULL, coefficients = NULL) {
+  names <- point_names(model$K, "i")[model$new]
+  if (!is.null(coefficients)) names(coefficients) <- model$regressor_names
+  structure(list(mean = stats::setNames(mean, names), variance = stats::setNames(variance, names), se = se,
+                 method = method, seen = length(model$at),
+                 draws = if (!is.null(draws)) named(draws, names, paste0("sim_", seq_len(ncol(draws)))),
+                 coefficients = coefficients), class = "kernweave_conditional")
 }
 
 # --- the model ------------------------------------------------------------------------------------------------
 
-conditional_model <- function(K, y, seen, ridge, trend, solver) {
+conditional_data <- function(K, y, seen, ridge, trend) {
   n <- check_square(K)
   if (is_traced_system(K, y, ridge, trend)) {
     abort("no_gradient", "conditional() has no derivatives; solve() and logdet() have")
@@ -97,11 +107,50 @@ conditional_model <- function(K, y, seen, ridge, trend, solver) {
   if (anyDuplicated(at)) abort("index", "place ", at[anyDuplicated(at)], " is seen twice; give a place for each datum")
   new <- setdiff(as.numeric(seq_len(n)), at)
   y <- if (is.null(y)) matrix(0, length(at), 0) else seen_numbers(y, length(at))
+  c(list(K = K, at = at, new = new, ridge = check_ridge(ridge, length(at)), regressor_names = colnames(trend)),
+    conditional_trend(trend, y, at, new, n))
+}
+
+conditional_model <- function(data, solver) {
+  K <- data$K
+  at <- data$at
   part <- function(rows, columns) take_points(take_points(K, rows, "i", "places"), columns, "j", "places")
   dense <- solver == "dense" || solver == "auto" && length(at) <= small_system
-  c(list(K = K, solver = solver, at = at, new = new, ridge = check_ridge(ridge, length(at)),
-         seen = among_points(K, at) %or% part(at, at), cross = part(new, at), prior = as.vector(diag(K))[new],
-         dense = dense, small = dense && length(new) <= 10000), conditional_trend(trend, y, at, new, n))
+  c(data, list(solver = solver, seen = among_points(K, at) %or% part(at, at), cross = part(data$new, at),
+               prior = as.vector(diag(K))[data$new], dense = dense, small = dense && length(data$new) <= 10000))
+}
+
+# Each place after its neighbours alone, which its coefficients of the trend are estimated from, too.
+local_conditional <- function(data, neighbours, draws) {
+  if (!is.null(draws)) abort("input", "local kriging makes no draws; method = \"pathwise\" does")
+  near <- check_neighbours(neighbours, length(data$at), length(data$new))
+  entries <- native_entries(of_few_pairs(data$K))
+  seen <- list(at = data$at, ridge = data$ridge, numbers = cbind(data$y, data$parts$Q), responses = ncol(data$y))
+  regressors <- t(data$regressors %or% matrix(0, length(data$new), 0))
+  found <- r_conditional_local(entries, seen, list(at = data$new, near = t(near), regressors = regressors))
+  warn_of_lost_trend(found[2, ], ncol(near))
+  mean <- if (ncol(data$y)) found[1, ] + as.vector(data$least %or% 0) else rep(NA_real_, length(data$new))
+  new_conditional(data, mean, found[2, ], "local")
+}
+
+check_neighbours <- function(neighbours, n, places) {
+  if (is.null(neighbours)) abort("input", "`neighbours` is not given: local kriging is by some data of each place")
+  near <- as.matrix(neighbours)
+  if (nrow(near) != places) {
+    abort("shape", "`neighbours` has ", counted(nrow(near), "row"), " for ", counted(places, "new place"))
+  }
+  if (!is.numeric(near) || !isTRUE(all(near >= 1 & near <= n & near == trunc(near)))) {
+    abort("index", "`neighbours` must be positions in `y`, from 1 to ", n)
+  }
+  storage.mode(near) <- "integer"
+  near
+}
+
+warn_of_lost_trend <- function(variance, m) {
+  lost <- sum(is.nan(variance))
+  if (!lost) return(invisible())
+  warn("approximate", "the ", m, " neighbours of ", counted(lost, "place"), " do not determine the trend's ",
+       "coefficients, so that mean and variance there are NaN; more neighbours, or a simpler trend, would help")
 }
 
 # K among some of its points by their data, which a row number for each would keep from float32; NULL where a formula

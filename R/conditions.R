@@ -34,7 +34,7 @@
 #'
 #' | class `kernweave_warning_...` | signalled when |
 #' |---|---|
-#' | `approximate` | a criterion is undefined and a substitute is used |
+#' | `approximate` | what was asked for is undefined, or too slow, and a substitute is used that is not close |
 #' | `boundary` | an estimate, or a length-scale, lies at the end of its sensible range |
 #' | `convergence` | an iteration stopped before it reached its tolerance; the message names a remedy |
 #' | `dropped` | a term or column carries no information and is left out |

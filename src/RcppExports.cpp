@@ -1164,6 +1164,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_conditional_local
+Rcpp::NumericMatrix r_conditional_local(Rcpp::List entries, Rcpp::List data, Rcpp::List places);
+RcppExport SEXP _kernweave_r_conditional_local(SEXP entriesSEXP, SEXP dataSEXP, SEXP placesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type entries(entriesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type places(placesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_conditional_local(entries, data, places));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_on_device
 SEXP r_on_device(SEXP x, int number);
 RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP, SEXP numberSEXP) {
@@ -1609,6 +1621,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
+    {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_group_integers", (DL_FUNC) &_kernweave_r_group_integers, 2},

@@ -5,6 +5,7 @@
 #include "r_data.hpp"
 #include "r_host.hpp"
 #include "r_plan.hpp"
+#include "solve/conditional_local.hpp"
 
 namespace kernweave {
 namespace {
@@ -80,5 +81,23 @@ Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rc
       }
     }
     return found;
+  });
+}
+
+// Row 1 of the means, row 2 of the variances, after data whose numbers (from 1) `near` has in a column for each place.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix r_conditional_local(Rcpp::List entries, Rcpp::List data, Rcpp::List places) {
+  return kernweave::at_border([&] {
+    kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
+    const kernweave::solve::SeenData seen{Rcpp::as<kernweave::solve::Places>(data["at"]),
+                                          kernweave::vector_from_r(data["ridge"]),
+                                          kernweave::block_from_r(data["numbers"]), Rcpp::as<int>(data["responses"])};
+    const Rcpp::IntegerMatrix near = places["near"];
+    const kernweave::solve::Slots slots =
+        Eigen::Map<const kernweave::solve::Slots>(near.begin(), near.nrow(), near.ncol()).array() - 1;
+    return kernweave::block_to_r(kernweave::solve::conditional_local(
+        &numbers, seen,
+        {Rcpp::as<kernweave::solve::Places>(places["at"]), slots, kernweave::block_from_r(places["regressors"])},
+        kernweave::poll_r));
   });
 }

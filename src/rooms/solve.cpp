@@ -3,6 +3,7 @@
 #include "solve/block_krylov.cpp"
 #include "solve/column_kernels.cpp"
 #include "solve/columns.cpp"
+#include "solve/conditional_local.cpp"
 #include "solve/conjugate_gradients.cpp"
 #include "solve/decompositions.cpp"
 #include "solve/engine_operator.cpp"

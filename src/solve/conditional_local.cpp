@@ -1,0 +1,139 @@
+// Some places at a time: entries between the data of each, and one elimination that takes what else is asked for along
+// as rows below them.
+#include "solve/conditional_local.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace kernweave::solve {
+namespace {
+
+constexpr Index kPairsAtOnce = 1 << 19;  // three lists of them are 12 MB
+constexpr Index kPlacesOfTask = 16;
+constexpr double kExplained = 1e-14;  // of a variance: what is left is rounding
+constexpr double kAlike = 1e-12;      // of a regressor's square: the others say all of it
+constexpr double kBelowZero = 1e-8;   // of a variance: more is no rounding
+
+using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// Of a lower triangle L L', and rows R below it: R L'^-1. Columns of which others leave no more than `rounding` say
+// nothing more, and are nought. Returns the least of what is left, of the diagonal.
+double eliminate(Rows* s, double rounding) {
+  const Index n = s->cols();
+  double least = 1;
+  for (Index j = 0; j < n; ++j) {
+    const Index below = s->rows() - j - 1;
+    const double all = (*s)(j, j), left = all - s->row(j).head(j).squaredNorm();
+    if (!(left >= least * all)) least = left / all;
+    if (std::isnan(least)) return least;
+    auto column = s->col(j).tail(below);
+    if (!(left > rounding * all)) {
+      column.setZero();
+      continue;
+    }
+    if (j) column.noalias() -= s->block(j + 1, 0, below, j) * s->row(j).head(j).transpose();
+    column /= std::sqrt(left);
+  }
+  return least;
+}
+
+class LocalKriging {
+ public:
+  LocalKriging(const SeenData& data, const NewPlaces& places)
+      : data_(data), places_(places), near_(places.near.rows()), regressors_(places.regressors.rows()) {}
+
+  Index pairs() const { return (near_ + 1) * (near_ + 2) / 2; }
+
+  // Of a place: the lower triangle of its data and itself, row by row.
+  void list(Index place, double* rows, double* columns) const {
+    std::vector<double> own;
+    for (Index k = 0; k < near_; ++k) own.push_back(data_.at[static_cast<std::size_t>(datum(place, k))]);
+    own.push_back(places_.at[static_cast<std::size_t>(place)]);
+    for (auto end = own.begin(); end != own.end();) {
+      user_check(std::find(own.begin(), end, *end) == end, Fault::index, "a datum is twice among the neighbours of new ",
+                 "place ", place + 1);
+      rows = std::fill_n(rows, end - own.begin() + 1, *end);
+      columns = std::copy(own.begin(), ++end, columns);
+    }
+  }
+
+  // From the entries of these pairs.
+  void solve(Index place, const double* entries, double* mean, double* variance) const {
+    const Index m = near_;
+    Rows s(m + 1 + data_.numbers.cols(), m);
+    for (Index a = 0; a <= m; ++a)
+      for (Index b = 0; b < std::min(a + 1, m); ++b) s(a, b) = entries[a * (a + 1) / 2 + b];
+    for (Index b = 0; b < m; ++b) {
+      s(b, b) += data_.ridge[datum(place, b)];
+      s.col(b).tail(data_.numbers.cols()) = data_.numbers.row(datum(place, b)).transpose();
+    }
+    const double least = eliminate(&s, kExplained);
+    user_check(least > -kBelowZero, Fault::indefinite, "the matrix is not positive definite, as far as new place ",
+               place + 1, " and its neighbours tell; a ridge may be missing");
+    const double prior = entries[pairs() - 1], left = prior - s.row(m).squaredNorm();
+    *variance = left > kExplained * prior ? left : 0;
+    *mean = data_.responses ? s.row(m).dot(s.row(m + 1)) : 0;
+    if (regressors_) add_trend(place, s, mean, variance);
+  }
+
+ private:
+  int datum(Index place, Index k) const { return places_.near(k, place); }
+
+  // What the coefficients' estimate adds: rows for the place, of what its regressors differ by from what its data
+  // expect, and for the response.
+  void add_trend(Index place, const Rows& s, double* mean, double* variance) const {
+    const Index p = regressors_;
+    const auto of_trend = s.bottomRows(p);
+    Rows system(p + 1 + data_.responses, p);
+    system.topRows(p).noalias() = of_trend * of_trend.transpose();
+    system.row(p) = places_.regressors.col(place).transpose() - s.row(near_) * of_trend.transpose();
+    if (data_.responses) system.row(p + 1).noalias() = s.row(near_ + 1) * of_trend.transpose();
+    if (!(eliminate(&system, kAlike) > kAlike)) {
+      *mean = *variance = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
+    if (data_.responses) *mean += system.row(p).dot(system.row(p + 1));
+    *variance += system.row(p).squaredNorm();
+  }
+
+  const SeenData& data_;
+  const NewPlaces& places_;
+  const Index near_, regressors_;
+};
+
+}  // namespace
+
+Block conditional_local(Entries* entries, const SeenData& data, const NewPlaces& places, const Poll& poll) {
+  const LocalKriging kriging(data, places);
+  const auto all = static_cast<Index>(places.at.size());
+  const Index at_once = std::max<Index>(1, kPairsAtOnce / kriging.pairs());
+  Block out(2, all);
+  Columns rows, columns, numbers;
+  for (Index from = 0; from < all; from += at_once) {
+    poll(0.0);
+    const Index count = std::min(at_once, all - from);
+    for (Columns* const made : {&rows, &columns}) made->make(nullptr, count * kriging.pairs(), 1);
+    double* const to_rows = rows.here()->data();
+    double* const to_columns = columns.here()->data();
+    const auto each = [&](auto work) {
+      share_out(
+          entries->threads(), (count + kPlacesOfTask - 1) / kPlacesOfTask, [](double) {},
+          [&](int, std::int64_t task, const Heartbeat&) {
+            const Index last = std::min<Index>(count, (task + 1) * kPlacesOfTask);
+            for (Index k = task * kPlacesOfTask; k < last; ++k) work(k, k * kriging.pairs());
+          });
+    };
+    each([&](Index k, Index pair) { kriging.list(from + k, to_rows + pair, to_columns + pair); });
+    entries->pairs(rows, columns, &numbers);
+    const double* const found = numbers.block().data();
+    each([&](Index k, Index pair) {
+      kriging.solve(from + k, found + pair, &out(0, from + k), &out(1, from + k));
+    });
+  }
+  return out;
+}
+
+}  // namespace kernweave::solve
