@@ -15,10 +15,10 @@
 #' of itself. `"pathwise"` draws the process at all places and corrects each draw by kriging its difference from the
 #' data: these are exact draws from the conditional distribution, for any number of new places from one system. The
 #' variance is their mean squared deviation from the exact mean, with a relative standard error of `sqrt(2 / draws)`: 18
-#' % for 64 draws, or 9 % for the standard deviation. No variance is ever a difference of two estimates. `"local"`, local
-#' kriging, conditions each new place on its `neighbours` only, and estimates the coefficients of a `trend` from these.
-#' It takes microseconds per place, however many data there are. Without a trend its variance is never smaller than the
-#' exact one.
+#' % for 64 draws, or 9 % for the standard deviation. No variance is ever a difference of two estimates. `"local"`, or
+#' local kriging, conditions each new place on its `neighbours` only, and estimates the coefficients of a `trend` from
+#' these. It takes microseconds per place, however many data there are. Without a trend its variance is never smaller
+#' than the exact one.
 #'
 #' @param K the covariance: a lazy tensor of one component over the same places along i and j, observed and new
 #' @param y the data, one number per place in `seen`; `NULL` for variances only, which do not depend on the data
@@ -26,8 +26,8 @@
 #' @param ridge variance of the noise (the nugget): a number, or one per place in `seen`
 #' @param trend a matrix of regressors with a row for each place of `K`: their coefficients are estimated, and their
 #'   uncertainty adds to the variance
-#' @param method `"exact"`, `"pathwise"`, `"local"`, or `"auto"`: local if there are `neighbours`, otherwise exact for up
-#'   to 512 new places, or up to 10 000 if the covariance matrix of the observed places is factored
+#' @param method `"exact"`, `"pathwise"`, `"local"`, or `"auto"`: local if there are `neighbours`, otherwise exact for
+#'   up to 512 new places, or up to 10 000 if the covariance matrix of the observed places is factored
 #' @param neighbours for `"local"`: a matrix with a row for each new place, of the positions in `y` of the data to
 #'   condition on, such as `nn.index` of [knn()]
 #' @param draws number of draws; by default 64 for `"pathwise"` and none for `"exact"`

@@ -8,6 +8,25 @@
 #' The covariance parameters are positive and are estimated on the log scale: `vcov(which = "covariance")` is the
 #' covariance matrix of their logarithms, and confidence intervals are computed on the log scale and transformed back.
 #'
+#' @section Standard errors of predictions:
+#' `method = "exact"` solves one linear system per place. `"auto"` does that where it is fast: if the covariance matrix
+#' was factored, or products are exact and there are at most 20 000 rows. Otherwise, if the fit is by approximated
+#' products or has more rows, the variance of the process at a place is that after the `neighbours` observations nearest
+#' to it, in the distance of the kernel (for a sum or product, of its first kernel). The mean is still that of all data,
+#' and the uncertainty of the trend is exact. Kernels without a distance, as the linear one, keep exact errors.
+#'
+#' Conditioning on fewer data never lowers a variance: these standard errors are too large, if anything. By how much is
+#' checked once per fit and number of neighbours, at 16 places: eight between an observation and one near it, eight
+#' between any two, whose variances are found from all observations with the products of the fit. That takes as long as
+#' one step of the fit. If a standard error is more than 1.05 times the exact one, neighbours are doubled, up to 480; if
+#' that is not enough there is a warning of class `kernweave_warning_approximate`. It is most likely for a smooth process
+#' with much noise and very many rows. The attribute `local` of the list that `predict(se.fit = TRUE)` returns has the
+#' number of `neighbours`, and the mean and the largest `ratio` to exact standard errors.
+#'
+#' `method = "local"` is local kriging: mean and error are by the neighbours alone, from which the trend is estimated,
+#' too, as with `nmax` of `gstat::krige()`. It is not checked. It needs no linear system of all data, but its mean is
+#' that of fewer.
+#'
 #' @param object,x what [gp_fit()] returned
 #' @param newdata new places; by default the fit's own
 #' @param se.fit return standard errors?
@@ -16,6 +35,9 @@
 #' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `residuals()`: observed minus fitted
 #'   values, `"pearson"` residuals (divided by the standard deviation of the noise), or `"loo"`, observed values minus
 #'   their prediction from all others with the covariance parameters fixed, for up to `control$dense_n` rows
+#' @param method how `predict()` finds standard errors, see below
+#' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means
+#'   are found
 #' @param nsim,seed as in [stats::simulate()]
 #' @param conditional draw from the posterior (given the data), or from the prior?
 #' @param noise draw observations, with noise, or the process without noise?
@@ -25,10 +47,11 @@
 #' @param n for `plot()` with one or two inputs: grid points along each. `simulate()` has no `n`, but `nsim`
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
 #' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
-#'   like that of [stats::predict.lm()]. `simulate()`: a data frame with one column per draw.
+#'   like that of [stats::predict.lm()], with the attribute `local` where errors are by neighbours. `simulate()`: a data frame with one column per draw.
 #' @seealso [gp_fit()]
 #' @concept kriging prediction and standard error
 #' @concept posterior mean and variance
+#' @concept local kriging
 #' @concept conditional simulation
 #' @concept leave-one-out residuals
 #' @concept confidence intervals of covariance parameters
@@ -40,6 +63,7 @@
 #' head(residuals(fit, "loo"))
 #' at <- data.frame(times = seq(5, 55, by = 10))
 #' predict(fit, at, se.fit = TRUE)$se.fit
+#' predict(fit, at, se.fit = TRUE, method = "local", neighbours = 30)$se.fit
 #' simulate(fit, nsim = 2, seed = 1, newdata = at)
 NULL
 

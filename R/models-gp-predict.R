@@ -3,23 +3,29 @@
 #' @rdname gp_fit-methods
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
-                           level = 0.95, type = c("response", "trend"), ...) {
+                           level = 0.95, type = c("response", "trend"), method = c("auto", "exact", "local"),
+                           neighbours = 60, ...) {
   refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   type <- choice_of(type[1], c("response", "trend"), "type")
+  method <- choice_of(method[1], c("auto", "exact", "local"), "method")
+  neighbours <- check_count(neighbours, "neighbours")
   check_level(level)
   if (type == "trend" && interval == "prediction") {
     abort("input", "the trend has a confidence interval; a prediction is that of type = \"response\"")
   }
   check_flag(se.fit, "se.fit")
   errors <- se.fit || interval != "none"
-  if (is.null(newdata) && !errors && type == "response") return(fitted(object))
+  local <- method == "local" && type == "response"
+  if (is.null(newdata) && !errors && type == "response" && !local) return(fitted(object))
+  by <- if (errors && type == "response" && !local) errors_by_neighbours(object, method, neighbours)
   found <- at_gp_places(object, newdata, function(x, F, offset) {
     beside <- as.vector(F %*% coef(object)) + offset
     if (!nrow(x)) return(cbind(beside, if (errors) beside))
     if (type == "trend") return(cbind(beside, if (errors) sqrt(rowSums((F %*% object$vcov) * F))))
+    if (local) return(local_kriging(object, x, F, offset, neighbours))
     of_data <- gp_products(object, x, cbind(object$alpha, if (errors) object$U))
-    cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE]))
+    cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
   })
   fit <- found[, 1]
   if (!errors) return(fit)
@@ -27,7 +33,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   normal <- list(df.residual = Inf, sigma = object$sigma)
   if (interval != "none") fit <- with_interval(fit, se, normal, interval, level)
   if (!se.fit) return(fit)
-  list(fit = fit, se.fit = se, df = Inf, residual.scale = object$sigma)
+  structure(list(fit = fit, se.fit = se, df = Inf, residual.scale = object$sigma), local = by)
 }
 
 # f(inputs, regressors, offset) of places that are complete; NA elsewhere.
@@ -50,21 +56,21 @@ at_gp_places <- function(object, newdata, f) {
 own_trend <- function(object) list(F = object$regressors$F, offset = object$regressors$offset)
 
 # The variance of the process, were the trend known, and what is not known of that. Nothing is solved for the data
-# again; `of_trend` are the products of U.
-gp_se <- function(object, x, F, of_trend) {
+# again; `of_trend` are the products of U. `m`: by so many neighbours, or NULL for exactly.
+gp_se <- function(object, x, F, of_trend, m) {
   model <- object$data
+  missing <- if (ncol(object$U)) rowSums((new_regressors(model, F) %*% inverse_root(object$C) - of_trend)^2) else 0
+  if (!is.null(m)) return(neighbour_se(object, x, missing, m))
   if (is_approximated(rep(nrow(model$x), 2), object$control)) say_exact_errors(object, x)
   process <- if (model$dense) dense_gp_variance(object, x) else gp_conditional(object, x, NULL, NULL)$variance
-  if (!ncol(object$U)) return(sqrt(process))
-  missing <- new_regressors(model, F) %*% inverse_root(object$C) - of_trend
-  sqrt(process + rowSums(missing^2))
+  sqrt(process + missing)
 }
 
 # Products of a fit are approximated, and those of its errors are not: 64 columns take six times what one takes, and a
 # system some twenty products.
 say_exact_errors <- function(object, x) {
   one <- system.time(gp_cross(object, object$data$x) %*% object$alpha)[["elapsed"]]
-  message("Standard errors of approximated fits are exact, from all pairs: about ",
+  message("Exact standard errors of approximated fits are from all pairs: about ",
           format(120 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
           "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes only one system per draw")
 }

@@ -34,8 +34,9 @@
 #' process is then fitted to all rows. `logLik()` is that of all rows, computed when you ask for it.
 #'
 #' With `control = fit_control(approximate = TRUE)`, the likelihood, the linear systems and the means from `predict()`
-#' use [approximate()]: a million points in two dimensions take minutes. Estimates on a subset of at most 20 000 rows,
-#' standard errors of predictions and simulations still use exact products.
+#' use [approximate()]: a million points in two dimensions take minutes. Standard errors of predictions are then by the
+#' observations nearest to each place, see [predict.gp_fit()]. Estimates on a subset of at most 20 000 rows, and
+#' simulations, still use exact products.
 #'
 #' @section Likelihoods:
 #' `logLik()` is that of [nlme::gls()]. Its restricted likelihood leaves out the term in `log|F'F|`, so do not compare
@@ -47,8 +48,9 @@
 #' unless the nugget is 0. Standard errors include the uncertainty of the trend coefficients, but treat the covariance
 #' parameters as known; `interval = "prediction"` adds the nugget. `simulate()` draws from the posterior of the process
 #' at new places or, with `conditional = FALSE`, from its prior. Beyond `control$dense_n` rows, exact standard errors
-#' solve one linear system per place, simulation one per draw whatever the number of places: for the standard errors of
-#' a large map, `apply(simulate(fit, 100, newdata = map), 1, sd)` is faster.
+#' solve one linear system per place, simulation one per draw whatever the number of places: `apply(simulate(fit, 100,
+#' newdata = map), 1, sd)` are the standard errors of a large map to within 7 %. Beyond 20 000 rows standard errors are
+#' by neighbours, in microseconds to milliseconds per place.
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` a formula, whose right
 #'   side names the inputs of the kernel

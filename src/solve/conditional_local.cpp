@@ -53,8 +53,8 @@ class LocalKriging {
     for (Index k = 0; k < near_; ++k) own.push_back(data_.at[static_cast<std::size_t>(datum(place, k))]);
     own.push_back(places_.at[static_cast<std::size_t>(place)]);
     for (auto end = own.begin(); end != own.end();) {
-      user_check(std::find(own.begin(), end, *end) == end, Fault::index, "a datum is twice among the neighbours of new ",
-                 "place ", place + 1);
+      user_check(std::find(own.begin(), end, *end) == end, Fault::index, "a datum is twice among the neighbours of ",
+                 "new place ", place + 1);
       rows = std::fill_n(rows, end - own.begin() + 1, *end);
       columns = std::copy(own.begin(), ++end, columns);
     }

@@ -53,3 +53,17 @@ least_of_gcv <- function(fit) {
 # A Gaussian process at other parameters: the model of a fit, and theta, the parameters on their scale.
 gp_theta_of <- function(model) kernweave:::gp_theta(model$values, model$layout)
 gp_state_at <- function(model, theta = gp_theta_of(model)) kernweave:::gp_state(model, theta)
+
+# Something of the package held at a value as long as a test runs.
+held <- function(name, value, frame) {
+  package <- asNamespace("kernweave")
+  put <- function(value) {
+    unlockBinding(name, package)
+    assign(name, value, package)
+    lockBinding(name, package)
+  }
+  before <- get(name, package)
+  if (is.function(value)) environment(value) <- package
+  put(value)
+  do.call(on.exit, list(bquote(.(put)(.(before))), add = TRUE), envir = frame)
+}

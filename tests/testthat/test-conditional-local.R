@@ -104,7 +104,9 @@ test_that("mistakes are told", {
   local <- function(near, ...) conditional(K, data$y, ridge = 0.1, neighbours = near, ...)
   expect_error(conditional(K, data$y, method = "local"), "`neighbours` is not given", class = "kernweave_error_input")
   expect_error(local(matrix(1L, 3, 1)), "3 rows for 4 new places", class = "kernweave_error_shape")
-  for (wrong in c(0, 31, 1.5, NA)) expect_error(local(matrix(wrong, 4, 1)), "from 1 to 30", class = "kernweave_error_index")
+  for (wrong in c(0, 31, 1.5, NA)) {
+    expect_error(local(matrix(wrong, 4, 1)), "from 1 to 30", class = "kernweave_error_index")
+  }
   expect_error(local(matrix(c(1L, 2L, 1L), 4, 3, byrow = TRUE)), "twice among", class = "kernweave_error_index")
   expect_error(local(matrix(1L, 4, 1), draws = 2), "no draws", class = "kernweave_error_input")
   expect_error(local(matrix(1L, 4, 1), method = "exact"), "are for method = \"local\"", class = "kernweave_error_input")

@@ -9,19 +9,6 @@ mapped <- function(n, D, seed = 1) {
 series_everywhere <- function(frame = parent.frame()) {
   held("prices_of_pairs", function(state) c(1e4, 160000), frame)
 }
-# Something of the package held at a value as long as a test runs.
-held <- function(name, value, frame) {
-  package <- asNamespace("kernweave")
-  put <- function(value) {
-    unlockBinding(name, package)
-    assign(name, value, package)
-    lockBinding(name, package)
-  }
-  before <- get(name, package)
-  if (is.function(value)) environment(value) <- package
-  put(value)
-  do.call(on.exit, list(bquote(.(put)(.(before))), add = TRUE), envir = frame)
-}
 by_series <- function(approximate, ...) fit_control(dense_n = 0, approximate = approximate, ...)
 rms <- function(x) sqrt(mean(x^2))
 

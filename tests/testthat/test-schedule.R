@@ -94,7 +94,8 @@ test_that("another process that is told a decision finds the same bits", {
   saveRDS(first$decision, files[2])
   lines <- c("library(kernweave)", sprintf("as_call <- %s", deparse1(as_call, "\n")),
              sprintf("call <- as_call(readRDS(%s), precision = \"float32\")", deparse(files[1])),
-             sprintf("do.call(kernweave:::r_run_decided, c(call, list(readRDS(%s))))", deparse(files[2])))
+             sprintf("source(%s)", deparse(normalizePath(testthat::test_path("helper-engine.R")))),
+             sprintf("do.call(through, c(\"run_decided\", call, list(readRDS(%s))))", deparse(files[2])))
   expect_identical(in_new_process(lines), first)
 })
 

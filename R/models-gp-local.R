@@ -1,0 +1,154 @@
+# Errors of predictions by the observations nearest to each place, which are never too small, and an audit of how much
+# they are too large; local kriging, whose means are by these as well.
+
+# How `predict()` finds errors: NULL, exactly, or by so many neighbours, with what the audit says of them.
+errors_by_neighbours <- function(object, method, neighbours) {
+  if (method == "exact" || !has_distance(object$data$kernel)) return(NULL)
+  model <- object$data
+  n <- length(model$y)
+  if (!is_approximated(c(n, n), object$control) && (model$dense || n <= many_points)) return(NULL)
+  key <- as.character(neighbours)
+  if (is.null(object$kept$audits[[key]])) {
+    object$kept$audits[[key]] <- audited_neighbours(object, neighbours)
+    tell_of_audit(object$kept$audits[[key]])
+  }
+  object$kept$audits[[key]]
+}
+
+# Does the kernel, or its first part, fall with a distance? One's own are taken to; the audit says whether they do.
+has_distance <- function(kernel) {
+  parts <- first_part(kernel_parts(kernel))
+  !is.null(parts$fun) || !is.null(kernel_rows[[parts$name]]$of_square)
+}
+
+first_part <- function(parts) if (is.null(parts$op)) parts else first_part(kernel_parts(parts$of[[1]]))
+
+# --- neighbours ---------------------------------------------------------------------------------------------------
+
+# So many places at a time, whose neighbours are some ten megabytes.
+places_at_once <- 2^15
+
+# The observations nearest to places, in the distance of the kernel, or of its first part.
+nearest_observations <- function(object, x, m) {
+  model <- object$data
+  scale <- first_scale(kernel_parts(model$kernel), gp_numbers(model, model$values))
+  scaled <- function(x) if (is.numeric(scale) && length(scale) == ncol(x)) x / rep(scale, each = nrow(x)) else x
+  knn(scaled(model$x), scaled(x), k = m)
+}
+
+# The scale among the kernel's numbers, that of the first of several.
+first_scale <- function(parts, numbers) {
+  if (is.null(parts$op)) return(numbers$scale)
+  keys <- parts$keys[[1]]
+  first_scale(kernel_parts(parts$of[[1]]), stats::setNames(numbers[names(keys)], keys))
+}
+
+# The process at places after the m observations nearest to each: with the response mean and variance, with `trend` its
+# coefficients from these, too, else the variance alone. A row for each place.
+local_process <- function(object, x, m, y = NULL, trend = NULL) {
+  model <- object$data
+  n <- length(model$y)
+  blocks <- split(seq_len(nrow(x)), (seq_len(nrow(x)) - 1) %/% places_at_once)
+  do.call(rbind, lapply(unname(blocks), function(rows) {
+    at <- x[rows, , drop = FALSE]
+    near <- nearest_observations(object, at, min(m, n))
+    both <- rbind(model$x, at)
+    found <- conditional(gp_cross(object, both, both), y, seen = seq_len(n), ridge = object$nugget / model$w,
+                         trend = if (!is.null(trend)) rbind(model$Q, trend[rows, , drop = FALSE]),
+                         neighbours = near$nn.index)
+    cbind(found$mean, found$variance, known = object$nugget == 0 & near$nn.dist[, 1] == 0, deparse.level = 0)
+  }))
+}
+
+# Local kriging: mean and standard error.
+local_kriging <- function(object, x, F, offset, m) {
+  model <- object$data
+  at <- new_regressors(model, F)
+  found <- local_process(object, x, m, model$y, if (ncol(F)) at)
+  cbind(as.vector(at %*% model$b) + offset + found[, 1], sqrt(found[, 2]) * !found[, 3])
+}
+
+# Standard errors: the process after its neighbours, and the trend's part, which is exact.
+neighbour_se <- function(object, x, of_trend, m) {
+  found <- local_process(object, x, m)
+  sqrt(found[, 2] + of_trend) * !found[, 3]
+}
+
+# --- the audit ----------------------------------------------------------------------------------------------------
+
+# Of the largest ratio that is borne, and of how many neighbours are tried.
+most_ratio <- 1.05
+most_neighbours <- 480
+audit_places <- 16
+
+# At a few places the variance is found from all observations, by one system of as many columns: neighbours are doubled
+# until no standard error is more than `most_ratio` times that.
+audited_neighbours <- function(object, m) {
+  kept <- object$kept
+  n <- length(object$data$y)
+  if (is.null(kept$exact)) kept$exact <- exact_at_some(object)
+  m <- min(m, n)
+  repeat {
+    ratio <- sqrt(local_process(object, kept$exact$x, m)[, 2] / kept$exact$variance)
+    ratio <- ratio[is.finite(ratio)]
+    if (max(ratio, 0) <= most_ratio || m >= min(most_neighbours, n)) break
+    m <- min(2 * m, most_neighbours, n)
+  }
+  list(neighbours = m, ratio = c(mean = mean(ratio), largest = max(ratio)))
+}
+
+exact_at_some <- function(object) {
+  model <- object$data
+  x <- some_places(model$x, object$control$seed %or% 1)
+  step_work("predict()", paste("an audit of standard errors at", nrow(x), "places"))
+  system <- gp_system(model, model$values, list(preconditioner = object$kept$preconditioner, values = model$values))
+  k <- vapply(seq_len(nrow(x)), function(row) {
+    as.vector(as.matrix(gp_cross(object, model$x, x[row, , drop = FALSE])))
+  }, numeric(nrow(model$x)))
+  solved <- system$solve(k, tol = tol_of_audit, start = local_weights(object, x, k))
+  list(x = x, variance = diag(gp_cross(object, x, x)) - diag(system$forms(k, solved)$value))
+}
+
+# Of a residual, by which standard errors are known to a thousandth: forms are off by its square.
+tol_of_audit <- 3e-5
+
+# Where iterations begin: the weights of the nearest observations alone.
+local_weights <- function(object, x, k) {
+  model <- object$data
+  near <- nearest_observations(object, x, min(60, nrow(k)))$nn.index
+  for (place in seq_len(ncol(k))) {
+    S <- near[place, ]
+    own <- model$x[S, , drop = FALSE]
+    A <- unname(as.matrix(gp_cross(object, own, own)))
+    weights <- solve(A + diag(object$nugget / model$w[S] + 1e-8 * diag(A), length(S)), k[S, place])
+    k[, place] <- replace(numeric(nrow(k)), S, weights)
+  }
+  k
+}
+
+# Places such as those that are asked for: half of them between an observation and one near it, half between any two.
+# They are a function of the fit alone, so that its errors do not depend on what was asked for first.
+some_places <- function(x, seed) {
+  n <- nrow(x)
+  privately(seed, {
+    from <- x[sample.int(n, audit_places, replace = TRUE), , drop = FALSE]
+    near <- knn(x, from, k = min(9, n))$nn.index
+    half <- seq_len(audit_places / 2)
+    to <- c(near[cbind(half, 1 + sample.int(ncol(near) - 1, length(half), replace = TRUE))],
+            sample.int(n, audit_places - length(half), replace = TRUE))
+    from + 0.38 * (x[to, , drop = FALSE] - from)  # on a grid that is no point of it
+  })
+}
+
+tell_of_audit <- function(audit) {
+  largest <- audit$ratio[["largest"]]
+  if (largest > most_ratio) {
+    warn("approximate", "standard errors by the ", audit$neighbours, " nearest observations are up to ",
+         format(largest, digits = 3), " times the exact ones, at ", audit_places, " places; method = \"exact\", or ",
+         "apply(simulate(fit, 100, newdata), 1, sd), would give smaller ones")
+  } else {
+    message("kernweave: standard errors are by the ", audit$neighbours, " nearest observations of each place, at most ",
+            format(largest, digits = 4), " times the exact ones at ", audit_places, " places; method = \"exact\" uses ",
+            "all. (Said once.)")
+  }
+}
