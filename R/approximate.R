@@ -103,9 +103,18 @@ approximate <- function(K, tol = 1e-6, certify = c("audit", "proof")) {
 approximated_as <- function(K, tol, certify, argument) {
   check_approximated(K, argument)
   if (width(K) != 1) abort("shape", "`", argument, "` must have one component, not ", width(K))
-  state <- new_approximation(plain_tensor(K), tol, certify, argument)
-  tell_of_near(plan_of_approximation(state), as.numeric(K$extent[1:2]))
-  approximation_op(state, K)
+  approximation_op(told_of_near(new_approximation(plain_tensor(K), tol, certify, argument)), K)
+}
+
+# That of sums with a tolerance, which is kept with the formula and planned once.
+summed_approximation <- function(F, tol) {
+  check_approximated(F, "F")
+  made_once(F, list("approximation", tol), function() told_of_near(new_approximation(F, tol, "audit", "F")))
+}
+
+told_of_near <- function(state) {
+  tell_of_near(plan_of_approximation(state), as.numeric(state$tensor$extent[1:2]))
+  state
 }
 
 # `K`: the formula, which may have traced operands.
@@ -347,7 +356,7 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   if (index == "i") F <- t(F)
   n <- need_extent(F, "j", "a reduction with `tol`")
   w <- if (is.null(weight) || beside) matrix(1, n) else run_single(if (index == "i") t(weight) else weight, "j")
-  out <- if (width(F) == 1) approximated_as(F, tol, "audit", "F") %*% w else approximated_components(F, tol, w)
+  out <- approximated_sums(F, tol, w)
   terms <- if (is.null(F$pairs)) rep(n, F$extent[1]) else n - (seq_len(F$extent[1]) <= n)
   if (index == "ij") {
     out <- unname(rep(1, F$extent[1]) %*% out)
@@ -360,11 +369,15 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
 # Such a weight is a vector that is multiplied; any other is a factor of the formula.
 varies_only_along <- function(weight, axis) has_axis(weight, axis) && !has_axis(weight, setdiff(c("i", "j"), axis))
 
-approximated_components <- function(F, tol, w) {
-  check_approximated(F, "F")
-  if (length(traced_operands(F)) || is_traced(w)) {
+approximated_sums <- function(F, tol, w) {
+  traced <- length(traced_operands(F)) > 0
+  if (width(F) == 1) {
+    A <- if (traced) approximated_as(F, tol, "audit", "F") else approximation_op(summed_approximation(F, tol), F)
+    return(A %*% w)
+  }
+  if (traced || is_traced(w)) {
     abort("no_gradient", "approximated sums of several components have no derivative; take one component after the ",
           "other")
   }
-  named(approximated_product(new_approximation(F, tol, "audit", "F"), w), point_names(F, "i"), NULL)
+  named(approximated_product(summed_approximation(F, tol), w), point_names(F, "i"), NULL)
 }

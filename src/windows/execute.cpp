@@ -152,8 +152,8 @@ Rcpp::NumericMatrix units(SEXP pairs, bool along_i, int rows, int columns, bool 
 }
 
 const Windows of_execute({window<power>("power"), window<executables>("executables"), window<grain>("grain"),
-                          window<run_blocks>("run_blocks"), window<candidates>("candidates"), window<run_decided>("run_decided"),
-                          window<decision>("decision"), window<units>("units")});
+                          window<run_blocks>("run_blocks"), window<candidates>("candidates"),
+                          window<run_decided>("run_decided"), window<decision>("decision"), window<units>("units")});
 
 }  // namespace
 }  // namespace kernweave::windows

@@ -145,7 +145,7 @@ test_that("a decision that cannot be carried out is refused", {
   refused(told(after), "input")
   refused(told(sum_of(restrict(F, where = row_index() > col_index()))), "input")
   refused(told(sum_of(F), "reference"), "no_device")
-  sets <- kernweave:::r_instruction_sets()
+  sets <- through("instruction_sets")
   if (length(sets) > 1) refused(run_decided(call, with_isa("base", run_decided(call)$decision)), "no_device")
   least <- function(F) as_call(reduction(F, "min", call = FALSE))
   d <- sqdist(Vi(x), Vj(y))
