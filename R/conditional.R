@@ -105,7 +105,7 @@ conditional_data <- function(K, y, seen, ridge, trend) {
   K <- lazy_set(K, precision = "float64")
   at <- positions(seen, n, "places seen", point_names(K, "i"))
   if (anyDuplicated(at)) abort("index", "place ", at[anyDuplicated(at)], " is seen twice; give a place for each datum")
-  new <- setdiff(as.numeric(seq_len(n)), at)
+  new <- as.numeric(which(tabulate(at, n) == 0))
   y <- if (is.null(y)) matrix(0, length(at), 0) else seen_numbers(y, length(at))
   c(list(K = K, at = at, new = new, ridge = check_ridge(ridge, length(at)), regressor_names = colnames(trend)),
     conditional_trend(trend, y, at, new, n))

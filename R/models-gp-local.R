@@ -28,12 +28,15 @@ first_part <- function(parts) if (is.null(parts$op)) parts else first_part(kerne
 # So many places at a time, whose neighbours are some ten megabytes.
 places_at_once <- 2^15
 
-# The observations nearest to places, in the distance of the kernel, or of its first part.
+# The observations nearest to places, in the distance of the kernel, or of its first part. With few axes boxes find them
+# before a GPU has compiled a kernel.
 nearest_observations <- function(object, x, m) {
   model <- object$data
   scale <- first_scale(kernel_parts(model$kernel), gp_numbers(model, model$values))
-  scaled <- function(x) if (is.numeric(scale) && length(scale) == ncol(x)) x / rep(scale, each = nrow(x)) else x
-  knn(scaled(model$x), scaled(x), k = m)
+  each <- is.numeric(scale) && length(scale) == ncol(x)
+  in_scales <- if (each) function(x) x / rep(scale, each = nrow(x)) else identity
+  by_boxes <- function(x, y) lazy_set(sqdist(x, y), device = "cpu")
+  knn(in_scales(model$x), in_scales(x), k = m, metric = if (ncol(x) <= most_axes_of_boxes) by_boxes else "euclidean")
 }
 
 # The scale among the kernel's numbers, that of the first of several.
@@ -100,6 +103,8 @@ audited_neighbours <- function(object, m) {
 exact_at_some <- function(object) {
   model <- object$data
   x <- some_places(model$x, object$control$seed %or% 1)
+  begin_work("predict()", quicker = "method = \"local\"")
+  on.exit(end_work("predict()"))
   step_work("predict()", paste("an audit of standard errors at", nrow(x), "places"))
   system <- gp_system(model, model$values, list(preconditioner = object$kept$preconditioner, values = model$values))
   k <- vapply(seq_len(nrow(x)), function(row) {

@@ -19,9 +19,9 @@
 #' checked once per fit and number of neighbours, at 16 places: eight between an observation and one near it, eight
 #' between any two, whose variances are found from all observations with the products of the fit. That takes as long as
 #' one step of the fit. If a standard error is more than 1.05 times the exact one, neighbours are doubled, up to 480; if
-#' that is not enough there is a warning of class `kernweave_warning_approximate`. It is most likely for a smooth process
-#' with much noise and very many rows. The attribute `local` of the list that `predict(se.fit = TRUE)` returns has the
-#' number of `neighbours`, and the mean and the largest `ratio` to exact standard errors.
+#' that is not enough there is a warning of class `kernweave_warning_approximate`: most likely for a smooth process with
+#' much noise and very many rows. The attribute `local` of the list that `predict(se.fit = TRUE)` returns has the number
+#' of `neighbours`, and the mean and the largest `ratio` to exact standard errors.
 #'
 #' `method = "local"` is local kriging: mean and error are by the neighbours alone, from which the trend is estimated,
 #' too, as with `nmax` of `gstat::krige()`. It is not checked. It needs no linear system of all data, but its mean is
@@ -47,7 +47,8 @@
 #' @param n for `plot()` with one or two inputs: grid points along each. `simulate()` has no `n`, but `nsim`
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
 #' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
-#'   like that of [stats::predict.lm()], with the attribute `local` where errors are by neighbours. `simulate()`: a data frame with one column per draw.
+#'   like that of [stats::predict.lm()], with the attribute `local` where errors are by neighbours. `simulate()`: a data
+#'   frame with one column per draw.
 #' @seealso [gp_fit()]
 #' @concept kriging prediction and standard error
 #' @concept posterior mean and variance

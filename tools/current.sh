@@ -13,8 +13,8 @@ root=${1:-../current-r}
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
 
-needed="r-base-dev r-cran-rcpp r-cran-rcppeigen r-cran-matrix r-cran-testthat r-cran-generics r-cran-progressr r-cran-nlme
-  r-cran-knitr r-cran-rmarkdown r-cran-mass pandoc qpdf clang"
+needed="r-base-dev r-cran-rcpp r-cran-rcppeigen r-cran-matrix r-cran-testthat r-cran-generics r-cran-progressr
+  r-cran-nlme r-cran-knitr r-cran-rmarkdown r-cran-mass pandoc qpdf clang"
 
 # Older lists have one line for an archive, newer ones a field.
 mirror() {

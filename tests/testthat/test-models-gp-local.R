@@ -27,14 +27,10 @@ test_that("means and variances are those of gstat, where the trend is of all dat
   expect_equal(global$se.fit^2, 791.474, tolerance = 1e-6)
   expect_equal(global$fit, unname(predict(map, there)), tolerance = 1e-5)
   skip_without_peer("gstat")
-  skip_without_peer("sp")
-  data <- few
-  sp::coordinates(data) <- ~ long + lat
   at <- expand.grid(long = c(170, 181), lat = c(-30, -20))
-  sp::coordinates(at) <- ~ long + lat
   model <- gstat::vgm(39000, "Mat", 2.67 / sqrt(3), 3800, kappa = 1.5)
-  peer <- gstat::krige(depth ~ 1, data, at, model, nmax = 40, debug.level = 0)
-  found <- predict(map, as.data.frame(sp::coordinates(at)), se.fit = TRUE, method = "local", neighbours = 40)
+  peer <- gstat::krige(depth ~ 1, ~ long + lat, few, at, model, nmax = 40, debug.level = 0)
+  found <- predict(map, at, se.fit = TRUE, method = "local", neighbours = 40)
   expect_equal(unname(found$fit), peer$var1.pred, tolerance = 1e-6)
   expect_equal(unname(found$se.fit)^2, peer$var1.var - 3800, tolerance = 1e-6)
 })

@@ -162,12 +162,13 @@ test_that("progressr is told of steps where it is loaded", {
   expect_gte(told, 1)
 })
 
-test_that("standard errors of approximated fits say that they are exact before they begin", {
+test_that("exact standard errors of approximated fits say how long they take before they begin", {
   skip_below("quick")
   set.seed(5)
   x <- matrix(stats::runif(1200), 600)
   fit <- gp_fit(x, x[, 1] + stats::rnorm(600) / 5, kernel = kernel_spec("matern32", scale = 0.5), variance = 1,
                 nugget = 0.04, control = fit_control(dense_n = 100, approximate = 1e-6))
-  expect_message(predict(fit, x[1:3, ], se.fit = TRUE, method = "exact"), "exact, from all pairs: about .* for 3 places; .*simulate")
+  expect_message(predict(fit, x[1:3, ], se.fit = TRUE, method = "exact"),
+                 "are from all pairs: about .* for 3 places; .*simulate")
   expect_silent(predict(fit, x[1:3, ]))
 })
