@@ -1,6 +1,7 @@
 #!/bin/sh
 # Reads all of src/ with each C++ compiler, with all warnings, and makes no object: in C++17 each file alone, as who
-# edits it sees it, in C++20 what is compiled. Fails where one has something to say. Some ten minutes of a processor for each.
+# edits it sees it, in C++20 what is compiled. Fails where one has something to say. Some ten minutes of a processor
+# for each.
 #
 #   tools/compilers.sh               every g++ and clang++ of this machine
 #   tools/compilers.sh COMPILER...   these; R's headers are this machine's, whatever they compile for
