@@ -7,10 +7,12 @@
 #include "base/error.hpp"
 #include "border.hpp"
 #include "r_resident.hpp"
-#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
+
+// Results left on a device between two calls of R's collector for what is young, which takes a few milliseconds.
+constexpr double kBytesBetweenCollections = 1e9;
 
 // A vector of R. Its allocator leaves by a long jump, and its error has no class of ours: a large request
 // is made under R's tryCatch (some microseconds), a small one under Rcpp's unwinding.
@@ -109,7 +111,7 @@ constexpr int kProgressWidth = 78;
 bool time_to_collect(double bytes) {
   static double since = 0;
   since += bytes;
-  if (since < kGpuBytesBetweenCollections) return false;
+  if (since < kBytesBetweenCollections) return false;
   since = bytes;
   return true;
 }

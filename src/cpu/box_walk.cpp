@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "schedule/cost.hpp"
+#include "cpu/limits.hpp"
 
 namespace kernweave {
 namespace {

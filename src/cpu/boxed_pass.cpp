@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "schedule/cost.hpp"
+#include "cpu/limits.hpp"
 
 namespace kernweave {
 namespace {

@@ -2,7 +2,7 @@
 #include "cpu/output_mode.hpp"
 
 #include "plan/regions.hpp"
-#include "schedule/cost.hpp"
+#include "cpu/limits.hpp"
 
 namespace kernweave {
 namespace {

@@ -10,7 +10,7 @@
 #include "cpu/output_mode.hpp"
 #include "pairs/limits.hpp"
 #include "plan/output_groups.hpp"
-#include "schedule/cost.hpp"
+#include "cpu/limits.hpp"
 
 namespace kernweave {
 namespace {

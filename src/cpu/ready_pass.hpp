@@ -6,6 +6,7 @@
 #include "base/threads.hpp"
 #include "cpu/sweep.hpp"
 #include "cpu/worker.hpp"
+#include "cpu/limits.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {

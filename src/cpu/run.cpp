@@ -14,7 +14,7 @@
 #include "cpu/ready_pass.hpp"
 #include "pairs/limits.hpp"
 #include "plan/output_groups.hpp"
-#include "schedule/cost.hpp"
+#include "cpu/limits.hpp"
 #include "schedule/work.hpp"
 
 namespace kernweave {

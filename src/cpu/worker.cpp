@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cpu/panel_copy.hpp"
-#include "schedule/cost.hpp"
+#include "cpu/limits.hpp"
 
 namespace kernweave {
 namespace {

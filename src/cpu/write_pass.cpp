@@ -6,7 +6,6 @@
 #include "cpu/output_mode.hpp"
 #include "cpu/write_steps.hpp"
 #include "plan/chain.hpp"
-#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cuda/memory_needs.hpp"
-#include "schedule/cost.hpp"
+#include "cuda/limits.hpp"
 
 namespace kernweave {
 namespace cuda {

@@ -5,6 +5,7 @@
 
 #include "kernweave/gpu/arguments.hpp"
 #include "plan/regions.hpp"
+#include "cuda/limits.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/work.hpp"
 

@@ -12,7 +12,7 @@
 #include "cuda/unit_run.hpp"
 #include "device/probe.hpp"
 #include "cuda/write_source.hpp"
-#include "schedule/cost.hpp"
+#include "cuda/limits.hpp"
 #include "schedule/work.hpp"
 
 namespace kernweave {

@@ -11,7 +11,7 @@
 #include "cuda/memory_needs.hpp"
 #include "cuda/fused.hpp"
 #include "device/image.hpp"
-#include "schedule/cost.hpp"
+#include "cuda/limits.hpp"
 
 // Made by nvcc from ahead_interpret32.cu and ahead_interpret64.cu, or by ahead_none.cpp.
 extern "C" {

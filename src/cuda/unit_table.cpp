@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "pairs/limits.hpp"
-#include "schedule/cost.hpp"
+#include "cuda/limits.hpp"
 
 namespace kernweave {
 namespace cuda {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "schedule/cost.hpp"
+#include "cuda/limits.hpp"
 
 namespace kernweave {
 namespace cuda {

@@ -16,7 +16,7 @@
 #include "plan/show.hpp"
 #include "r_job.hpp"
 #include "r_plan.hpp"
-#include "schedule/cost.hpp"
+#include "cuda/limits.hpp"
 
 namespace kernweave::windows {
 namespace {
