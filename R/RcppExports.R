@@ -9,8 +9,8 @@ r_offsets <- function(counts, threads) {
     .Call(`_kernweave_r_offsets`, counts, threads)
 }
 
-r_reduce <- function(x, columns, op, offsets, codes, order, skip, init, threads) {
-    .Call(`_kernweave_r_reduce`, x, columns, op, offsets, codes, order, skip, init, threads)
+r_reduce <- function(x, columns, op, segments, skip, init, stays, threads) {
+    .Call(`_kernweave_r_reduce`, x, columns, op, segments, skip, init, stays, threads)
 }
 
 r_as_integers <- function(x) {
@@ -21,8 +21,8 @@ r_as_places <- function(x) {
     .Call(`_kernweave_r_as_places`, x)
 }
 
-r_scan <- function(x, columns, op, offsets, order, exclusive, init, type, threads) {
-    .Call(`_kernweave_r_scan`, x, columns, op, offsets, order, exclusive, init, type, threads)
+r_scan <- function(x, columns, op, segments, exclusive, init, type, threads) {
+    .Call(`_kernweave_r_scan`, x, columns, op, segments, exclusive, init, type, threads)
 }
 
 r_prepare <- function(outputs, extents, options) {
@@ -85,116 +85,8 @@ r_use_instructions <- function(name) {
     .Call(`_kernweave_r_use_instructions`, name)
 }
 
-r_lies_there <- function(x) {
-    .Call(`_kernweave_r_lies_there`, x)
-}
-
-r_send_there <- function(x, like) {
-    .Call(`_kernweave_r_send_there`, x, like)
-}
-
 r_dress <- function(x, marks) {
     .Call(`_kernweave_r_dress`, x, marks)
-}
-
-r_first_not_whole_there <- function(x, least, most) {
-    .Call(`_kernweave_r_first_not_whole_there`, x, least, most)
-}
-
-r_first_unsorted_there <- function(x, strictly) {
-    .Call(`_kernweave_r_first_unsorted_there`, x, strictly)
-}
-
-r_as_integers_there <- function(x) {
-    .Call(`_kernweave_r_as_integers_there`, x)
-}
-
-r_as_doubles_there <- function(x, like) {
-    .Call(`_kernweave_r_as_doubles_there`, x, like)
-}
-
-r_take_there <- function(x, order) {
-    .Call(`_kernweave_r_take_there`, x, order)
-}
-
-r_offsets_there <- function(counts) {
-    .Call(`_kernweave_r_offsets_there`, counts)
-}
-
-r_reduce_there <- function(x, columns, op, offsets, order, skip, init, stays) {
-    .Call(`_kernweave_r_reduce_there`, x, columns, op, offsets, order, skip, init, stays)
-}
-
-r_scan_there <- function(x, columns, op, offsets, order, exclusive, init, type) {
-    .Call(`_kernweave_r_scan_there`, x, columns, op, offsets, order, exclusive, init, type)
-}
-
-r_remove_there <- function(x, at) {
-    .Call(`_kernweave_r_remove_there`, x, at)
-}
-
-r_rising_there <- function(at, most) {
-    .Call(`_kernweave_r_rising_there`, at, most)
-}
-
-r_insert_there <- function(x, values, after) {
-    .Call(`_kernweave_r_insert_there`, x, values, after)
-}
-
-r_expand_there <- function(x, offsets, total) {
-    .Call(`_kernweave_r_expand_there`, x, offsets, total)
-}
-
-r_walk_there <- function(offsets, total) {
-    .Call(`_kernweave_r_walk_there`, offsets, total)
-}
-
-r_move_there <- function(x, from, to, offsets, total, into) {
-    .Call(`_kernweave_r_move_there`, x, from, to, offsets, total, into)
-}
-
-r_order_there <- function(columns, decreasing, offsets) {
-    .Call(`_kernweave_r_order_there`, columns, decreasing, offsets)
-}
-
-r_sort_there <- function(x, decreasing) {
-    .Call(`_kernweave_r_sort_there`, x, decreasing)
-}
-
-r_group_there <- function(by) {
-    .Call(`_kernweave_r_group_there`, by)
-}
-
-r_merge_there <- function(x, y, rows) {
-    .Call(`_kernweave_r_merge_there`, x, y, rows)
-}
-
-r_set_there <- function(x, y, op, multiset) {
-    .Call(`_kernweave_r_set_there`, x, y, op, multiset)
-}
-
-r_ends_missing_there <- function(x) {
-    .Call(`_kernweave_r_ends_missing_there`, x)
-}
-
-r_search_there <- function(needles, haystack, equal_too, sorted) {
-    .Call(`_kernweave_r_search_there`, needles, haystack, equal_too, sorted)
-}
-
-r_search_both_there <- function(needles, haystack, equal_too) {
-    .Call(`_kernweave_r_search_both_there`, needles, haystack, equal_too)
-}
-
-r_join_there <- function(x, y, keep_x, keep_y, missing_match) {
-    .Call(`_kernweave_r_join_there`, x, y, keep_x, keep_y, missing_match)
-}
-
-r_sort_index_there <- function(index, extent) {
-    .Call(`_kernweave_r_sort_index_there`, index, extent)
-}
-
-r_index_add_there <- function(x, own, index, source, extents, steps, alpha, op, include, sorted) {
-    .Call(`_kernweave_r_index_add_there`, x, own, index, source, extents, steps, alpha, op, include, sorted)
 }
 
 r_apply <- function(op, args, attributes) {
@@ -289,8 +181,8 @@ r_far_in_order_there <- function(pointer, device, threads, of_rows, numbers, col
     .Call(`_kernweave_r_far_in_order_there`, pointer, device, threads, of_rows, numbers, columns)
 }
 
-r_index_add <- function(x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads) {
-    .Call(`_kernweave_r_index_add`, x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads)
+r_index_add <- function(x, own, type, index, source, extents, steps, alpha, op, include, reproducible, plan, plan_alone, threads) {
+    .Call(`_kernweave_r_index_add`, x, own, type, index, source, extents, steps, alpha, op, include, reproducible, plan, plan_alone, threads)
 }
 
 r_join <- function(columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads) {
@@ -341,16 +233,16 @@ r_insert <- function(x, values, after, places, threads) {
     .Call(`_kernweave_r_insert`, x, values, after, places, threads)
 }
 
-r_expand <- function(x, offsets, places, threads) {
-    .Call(`_kernweave_r_expand`, x, offsets, places, threads)
+r_expand <- function(x, offsets, total, places, threads) {
+    .Call(`_kernweave_r_expand`, x, offsets, total, places, threads)
 }
 
-r_ranks <- function(offsets, threads) {
-    .Call(`_kernweave_r_ranks`, offsets, threads)
+r_walk <- function(offsets, total, threads) {
+    .Call(`_kernweave_r_walk`, offsets, total, threads)
 }
 
-r_move <- function(x, from, to, offsets, into, places, threads) {
-    .Call(`_kernweave_r_move`, x, from, to, offsets, into, places, threads)
+r_move <- function(x, from, to, offsets, total, into, made, places, threads) {
+    .Call(`_kernweave_r_move`, x, from, to, offsets, total, into, made, places, threads)
 }
 
 r_expect_products <- function(description) {
@@ -369,8 +261,16 @@ r_dismiss_threads <- function() {
     invisible(.Call(`_kernweave_r_dismiss_threads`))
 }
 
-r_order <- function(columns, decreasing, offsets, nearly, nan_apart, ties, threads) {
-    .Call(`_kernweave_r_order`, columns, decreasing, offsets, nearly, nan_apart, ties, threads)
+r_order <- function(columns, decreasing, segments, nearly, nan_apart, ties, threads) {
+    .Call(`_kernweave_r_order`, columns, decreasing, segments, nearly, nan_apart, ties, threads)
+}
+
+r_take <- function(x, order) {
+    .Call(`_kernweave_r_take`, x, order)
+}
+
+r_sort <- function(x, decreasing, nearly, threads) {
+    .Call(`_kernweave_r_sort`, x, decreasing, nearly, threads)
 }
 
 r_pair_map <- function(rule, rows, columns, single) {
@@ -397,12 +297,12 @@ r_is_on_device <- function(x) {
     .Call(`_kernweave_r_is_on_device`, x)
 }
 
-r_group_integers <- function(by, threads) {
-    .Call(`_kernweave_r_group_integers`, by, threads)
+r_group <- function(by, threads) {
+    .Call(`_kernweave_r_group`, by, threads)
 }
 
-r_order_of_groups <- function(codes, offsets, threads) {
-    .Call(`_kernweave_r_order_of_groups`, codes, offsets, threads)
+r_segment_order <- function(plan, like, threads) {
+    .Call(`_kernweave_r_segment_order`, plan, like, threads)
 }
 
 r_set <- function(x, y, op, multiset, threads) {
@@ -467,6 +367,10 @@ r_spectral_rules <- function(matrix, b, ridge, tol, most) {
 
 r_first_unsorted <- function(x, threads) {
     .Call(`_kernweave_r_first_unsorted`, x, threads)
+}
+
+r_ends_missing <- function(x) {
+    .Call(`_kernweave_r_ends_missing`, x)
 }
 
 r_merge <- function(x, y, rows, threads) {

@@ -3,10 +3,9 @@
 # What `move` makes of a vector: of its bytes where items are plain, else of its places, by which it is subscripted.
 # `move(x, places)` calls the engine.
 moved <- function(x, move) {
-  wherever(x)
   if (!has_plain_items(x)) return(x[move(x, TRUE)])
   out <- move(x, FALSE)
-  if (!is.null(names(x))) names(out) <- names(x)[move(x, TRUE)]
+  if (!is.null(names(x))) out <- r_dress(out, list(names = names(x)[move(x, TRUE)]))
   like_items(out, x)
 }
 
@@ -68,16 +67,7 @@ par_remove <- function(x, at) {
     at <- which(at)
   }
   at <- check_whole(at, "at", least = 1, most = length(x), class = "index")
-  if (plain_there(x)) return(r_remove_there(x, rising_there(at, length(x))))
-  wherever(at)
-  if (is.unsorted(at, strictly = TRUE)) at <- rising_places(at, length(x))
   moved(x, function(x, places) r_remove(x, at, places, array_threads()))
-}
-
-# Places in their order, each once: many by flags, which take no sorting.
-rising_places <- function(at, n) {
-  if (16 * length(at) < n) return(unique(par_sort(at)))
-  which(replace(logical(n), at, TRUE))
 }
 
 #' Insert items into a vector
@@ -114,21 +104,12 @@ par_insert <- function(x, values, after = length(x)) {
           count_text(length(values), "item"))
   }
   check_same_class(x, values)
-  if (plain_there(x) && is.null(attributes(values)) && typeof(values) == typeof(x)) {
-    return(inserted_there(x, values, after))
-  }
-  lapply(list(x, values, after), wherever)
-  if (is.unsorted(after)) {
-    order <- par_order(after)
-    after <- after[order]
-    values <- values[order]
-  }
   insert <- function(x, values, places) r_insert(x, values, after, places, array_threads())
   if (!has_plain_items(x) || !has_plain_items(values)) return(c(x, values)[insert(x, values, TRUE)])
   type <- typeof(c(unclass(x)[0], unclass(values)[0]))
   out <- insert(as_type(x, type), as_type(values, type), FALSE)
   if (!is.null(names(x)) || !is.null(names(values))) {
-    names(out) <- c(names_or_none(x), names_or_none(values))[insert(x, values, TRUE)]
+    out <- r_dress(out, list(names = c(names_or_none(x), names_or_none(values))[insert(x, values, TRUE)]))
   }
   like_items(out, x)
 }
@@ -187,12 +168,10 @@ check_same_class <- function(x, values, labels = c("`x`", "`values`")) {
 par_expand <- function(x, counts) {
   given(list(counts), environment())
   counts <- check_whole(counts, "counts")
-  ends <- offsets_of(counts)
-  offsets <- ends$offsets
+  ends <- r_offsets(counts, array_threads())
   if (missing(x)) {
     check_room_for(ends$total, 2 * item_bytes(as_count(ends$total)), "`counts` add up to")
-    if (plain_there(counts)) return(r_walk_there(offsets, ends$total))
-    return(list(object = r_expand(counts, offsets, TRUE, array_threads()), rank = r_ranks(offsets, array_threads())))
+    return(r_walk(ends$offsets, ends$total, array_threads()))
   }
   check_movable(x, "x")
   if (length(counts) != length(x)) {
@@ -200,15 +179,7 @@ par_expand <- function(x, counts) {
           count_text(length(x), "item"))
   }
   check_room_for(ends$total, item_bytes(x), "`counts` add up to")
-  if (plain_there(x) && ends$total <= .Machine$integer.max) return(r_expand_there(x, offsets, ends$total))
-  moved(x, function(x, places) r_expand(x, offsets, places, array_threads()))
-}
-
-# How many items come before each object, and in all.
-offsets_of <- function(counts) {
-  if (plain_there(counts)) return(r_offsets_there(counts))
-  offsets <- r_offsets(wherever(counts), array_threads())
-  list(offsets = offsets, total = offsets[length(offsets)])
+  moved(x, function(x, places) r_expand(x, ends$offsets, ends$total, places, array_threads()))
 }
 
 #' Copy intervals of items
@@ -243,23 +214,22 @@ par_move <- function(x, from = NULL, to = NULL, counts, into = NULL, check = TRU
   check_movable(x, "x")
   check_flag(check, "check")
   intervals <- check_intervals(from, to, counts, length(x))
-  offsets <- r_offsets(intervals$counts, array_threads())
-  if (is.null(from) && offsets[length(offsets)] != length(x)) {
-    abort("shape", "`counts` add up to ", number_text(offsets[length(offsets)]), ", and `x` has ",
+  ends <- r_offsets(intervals$counts, array_threads())
+  if (is.null(from) && ends$total != length(x)) {
+    abort("shape", "`counts` add up to ", number_text(ends$total), ", and `x` has ",
           count_text(length(x), "item"))
   }
-  if (is.null(to)) check_room_for(offsets[length(offsets)], item_bytes(x), "`counts` add up to")
-  if (plain_there(x) && (is.null(into) || (plain_there(into) && typeof(into) == typeof(x)))) {
-    return(transferred_there(x, intervals, offsets, into, check))
+  if (is.null(to)) check_room_for(ends$total, item_bytes(x), "`counts` add up to")
+  gather <- function(x, from, to, into, places, made = FALSE) {
+    r_move(x, from, to, ends$offsets, ends$total, into, made, places, array_threads())
   }
-  wherever(x)
-  gather <- function(x, from, to, into, places) r_move(x, from, to, offsets, into, places, array_threads())
   if (is.null(into) && is.null(to)) return(moved(x, function(x, places) gather(x, intervals$from, NULL, NULL, places)))
+  made <- is.null(into)
   into <- check_target(into, x, intervals, check)
   if (has_plain_items(x) && has_plain_items(into) && typeof(x) == typeof(into)) {
-    return(gather(x, intervals$from, intervals$to, into, FALSE))
+    return(gather(x, intervals$from, intervals$to, into, FALSE, made))
   }
-  into[gather(into, intervals$to, NULL, NULL, TRUE)] <- x[gather(x, intervals$from, NULL, NULL, TRUE)]
+  into[gather(into, intervals$to, NULL, NULL, TRUE)] <- wherever(x)[gather(x, intervals$from, NULL, NULL, TRUE)]
   into
 }
 

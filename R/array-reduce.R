@@ -72,16 +72,11 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
   segments <- check_segments(segments, x)
   init <- check_init(init, op)
   columns <- if (is.null(segments) || length(dim(x)) != 2) 1L else ncol(x)
-  reduce <- if (lies_there(x)) reduced_there else reduced_here
-  found <- reduce(items$values, columns, engine_operator(op, items, init), segments, na.rm, as_init(init))
+  plan <- segments %or% one_segment(length(x))
+  found <- r_reduce(items$values, columns, engine_operator(op, items, init), plan, na.rm, as_init(init),
+                    !is.null(segments), array_threads())
   found <- as_result(found, op, items$values, init)
   as_was(shaped_result(found, op, segments, x, columns), x, op)
-}
-
-reduced_here <- function(values, columns, op, segments, na.rm, init) {
-  wherever(values)
-  plan <- reduce_plan(segments %or% one_segment(length(values)))
-  r_reduce(values, columns, op, plan$offsets, plan$codes, plan$order, na.rm, init, array_threads())
 }
 
 array_operators <- c("sum", "prod", "min", "max", "range", "mean", "any", "all", "argmin", "argmax", "logsumexp")
@@ -92,13 +87,6 @@ check_segments <- function(segments, x) {
 }
 
 one_segment <- function(n) new_segments(as_count(c(0, n)))
-
-# Items as they come where groups are few enough for a table of them, else in their order.
-reduce_plan <- function(segments) {
-  few <- 4 * length(segments) <= items_in(segments)
-  list(offsets = unclass(segments)$offsets, codes = if (few) unclass(segments)$codes,
-       order = if (!few) segment_order(segments))
-}
 
 check_init <- function(init, op) {
   if (is.null(init)) return(NULL)
@@ -150,23 +138,15 @@ engine_operator <- function(op, items, init) {
 # Doubles of the engine as what base R gives.
 as_result <- function(found, op, values, init) {
   if (op %in% c("any", "all")) return(as.logical(found))
-  if (op %in% c("argmin", "argmax")) return(as_places(found))
+  if (op %in% c("argmin", "argmax")) return(r_as_places(found))
   if (!op %in% c("sum", "min", "max", "range") || is.double(values) || is.double(init)) return(found)
-  whole <- if (r_lies_there(found)) r_as_integers_there(found) else r_as_integers(found)
+  whole <- r_as_integers(found)
   if (whole$overflow) found else whole$values
-}
-
-as_places <- function(found) {
-  whole <- if (r_lies_there(found)) r_as_integers_there(found)
-  if (isFALSE(whole$overflow)) whole$values else r_as_places(found)
 }
 
 shaped_result <- function(found, op, segments, x, columns) {
   marks <- if (!is.null(segments)) result_marks(op, segments, x, columns)
-  if (!length(marks)) return(found)
-  if (r_lies_there(found)) return(r_dress(found, marks))
-  attributes(found) <- marks
-  found
+  r_dress(found, as.list(marks))
 }
 
 # Dimensions and names of a result.

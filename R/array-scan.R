@@ -51,29 +51,15 @@ par_scan <- function(x, op = "sum", segments = NULL, exclusive = FALSE, init = N
   columns <- if (by_rows) ncol(x) else 1L
   type <- type_of_scan(items$values, op, exclusive, init)
   operator <- engine_operator(op, items, init)
-  found <- if (lies_there(x)) scanned_there(items$values, columns, operator, segments, exclusive, as_init(init), type)
-  if (is.null(found)) {
-    found <- scanned_here(items$values, columns, operator, segments, exclusive, as_init(init), type)
-  }
+  found <- r_scan(items$values, columns, operator, segments %or% one_segment(length(x)), exclusive, as_init(init), type,
+                  array_threads())
   if (found$overflow) warn("overflow", "a sum is too large for an integer; use par_scan(as.numeric(x))")
   as_was(like_scanned(found$values, x, by_rows), x, op)
 }
 
-scanned_here <- function(values, columns, op, segments, exclusive, init, type) {
-  wherever(values)
-  plan <- segments %or% one_segment(length(values))
-  r_scan(values, columns, op, unclass(plan)$offsets, segment_order(plan), exclusive, init, type, array_threads())
-}
-
-# Assigning no names would copy all numbers.
 like_scanned <- function(out, x, by_rows) {
-  if (r_lies_there(out)) {
-    kept <- attributes(x)
-    return(r_dress(out, kept[names(kept) %in% if (by_rows) c("dim", "dimnames") else if (length(dim(x)) < 2) "names"]))
-  }
-  if (by_rows) attributes(out) <- attributes(x)[c("dim", "dimnames")]
-  else if (length(dim(x)) < 2 && !is.null(names(x))) names(out) <- names(x)
-  out
+  kept <- attributes(x)
+  r_dress(out, as.list(kept[names(kept) %in% if (by_rows) c("dim", "dimnames") else if (length(dim(x)) < 2) "names"]))
 }
 
 type_of_scan <- function(values, op, exclusive, init) {

@@ -1,15 +1,8 @@
-# What the verbs for arrays (par_*) have in common: threads, where arrays lie, and arguments that are whole numbers.
+# What the verbs for arrays (par_*) have in common: threads, and arguments that are whole numbers. The engine looks
+# where an array lies, and works there: on a GPU or on the CPU.
 
 # Asked-for threads, as C++ takes them: 0 lets the engine decide.
 array_threads <- function() option("threads") %or% 0L
-
-# Do the numbers of an array lie on a GPU whose verbs were compiled at installation?
-lies_there <- function(x) r_lies_there(x) && !is.object(x) && typeof(x) %in% c("double", "integer")
-# The same of what has nothing but numbers, as many as integers count.
-plain_there <- function(x) lies_there(x) && is.null(attributes(x)) && length(x) <= .Machine$integer.max
-both_there <- function(x, y) {
-  plain_there(x) && plain_there(y) && typeof(x) == typeof(y) && length(x) + length(y) <= .Machine$integer.max
-}
 
 # An array as it is, wherever it lies. What lies on a GPU comes to R when the engine reads it, which is said once.
 wherever <- function(x) {
@@ -25,17 +18,12 @@ check_whole <- function(x, argument, least = 0, most = Inf, class = "value") {
   if (!is.numeric(x) || is.factor(x) || inherits(x, "integer64")) {
     abort("input", "`", argument, "` must be whole numbers, not ", describe(x))
   }
-  found <- if (lies_there(x)) first_not_whole_there(x, least, most) else r_first_not_whole(x, least, most)
+  found <- r_first_not_whole(x, least, most)
   if (found$at == 0) return(if (is.object(x) || !is.null(attributes(x))) as.vector(unclass(x)) else x)
   text <- format(x[[found$at]], digits = 15)
   abort(if (found$whole) class else "value", "`", argument, "` must be whole numbers of at least ", least,
         if (is.finite(most)) paste(" and at most", number_text(most)), "; number ", number_text(found$at), " of ",
         number_text(length(x)), " is ", text)
-}
-
-first_not_whole_there <- function(x, least, most) {
-  at <- r_first_not_whole_there(x, least, most)
-  list(at = at, whole = at > 0 && isTRUE(x[[at]] == trunc(x[[at]])))
 }
 
 # Results that may be much larger than what they are made of have the limit of as.matrix().

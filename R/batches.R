@@ -317,8 +317,7 @@ stack_up <- function(x, batches) {
 stretches <- function(x, size, which) {
   from <- (as.vector(which) - 1) * size + 1
   offsets <- size * c(0, seq_along(which))
-  if (lies_there(x)) r_move_there(x, from, NULL, offsets, offsets[length(offsets)], NULL)
-  else r_move(x, from, NULL, offsets, NULL, FALSE, array_threads())
+  r_move(x, from, NULL, offsets, size * length(which), NULL, FALSE, FALSE, array_threads())
 }
 
 # Numbers of one output, with the batches last; places counted within a batch, and divided by its points.

@@ -75,28 +75,14 @@ index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", determi
   alpha <- check_factor(alpha)
   extents <- dim(x) %or% length(x)
   dim <- check_dimension(dim, length(extents))
-  there <- lies_there(x) && length(x) <= .Machine$integer.max
-  whole_plan <- if (missing(index)) plan
-  index <- if (missing(index)) index_of_plan(plan) else slice_numbers(index, extents[dim])
-  plan <- if (there) check_plan_size(plan, index) else check_plan_of(plan, index)
+  plan_alone <- missing(index)
+  index <- if (plan_alone) index_of_plan(plan) else slice_numbers(index, extents[dim])
+  check_plan_of(plan, index)
   source <- spread_source(source, extents, dim, length(index))
   if (!length(index)) return(x)
   type <- added_type(x, source$values, alpha, op)
-  if (there) {
-    found <- added_there(x, index, source, three_extents(extents, dim), alpha, op, include, whole_plan, type)
-    return(result_added(found))
-  }
-  wherever(x)
-  wherever(source$values)
-  own <- typeof(x) != type
-  if (own) storage.mode(x) <- type
-  if (typeof(source$values) != type) storage.mode(source$values) <- type
-  found <- r_index_add(x, own, index, source$values, three_extents(extents, dim), source$steps, alpha, op, include,
-                       deterministic, plan, array_threads())
-  result_added(found)
-}
-
-result_added <- function(found) {
+  found <- r_index_add(x, FALSE, type, index, source$values, three_extents(extents, dim), source$steps, alpha, op,
+                       include, deterministic, plan, plan_alone, array_threads())
   if (found$overflow) {
     warn("overflow", "totals that are too large for an integer are NA; `storage.mode(x) <- \"double\"` has room")
   }
@@ -131,8 +117,8 @@ scatter_rows <- function(values, rows, n) {
   size <- dim(values) %or% c(length(values), 1L)
   if (!is.double(values)) storage.mode(values) <- "double"
   threads <- if (length(values) < 1e4) 1L else array_threads()
-  r_index_add(matrix(0, n, size[2]), TRUE, rows, values, c(1, n, size[2]), c(1, 1, size[1]), 1, "sum", FALSE, TRUE,
-              NULL, threads)$x
+  r_index_add(matrix(0, n, size[2]), TRUE, "double", rows, values, c(1, n, size[2]), c(1, 1, size[1]), 1, "sum", FALSE,
+              TRUE, NULL, FALSE, threads)$x
 }
 
 # --- arguments -------------------------------------------------------------------------------------------------
@@ -171,9 +157,7 @@ slice_numbers <- function(index, extent) {
 index_of_plan <- function(plan) {
   if (is.null(plan)) abort("input", "`index` is not given")
   plan <- check_groups(plan)
-  if (is.null(plan$codes)) rep(plan$labels, diff(plan$offsets))
-  else if (r_lies_there(plan$labels)) r_take_there(plan$labels, plan$codes)
-  else plan$labels[plan$codes]
+  if (is.null(plan$codes)) rep(plan$labels, diff(plan$offsets)) else r_take(plan$labels, plan$codes)
 }
 
 check_groups <- function(plan) {
@@ -182,18 +166,12 @@ check_groups <- function(plan) {
         if (inherits(plan, "kernweave_segments")) "another plan" else describe(plan))
 }
 
-check_plan_size <- function(plan, index) {
-  if (is.null(plan)) return(NULL)
+check_plan_of <- function(plan, index) {
+  if (is.null(plan)) return(invisible())
   check_groups(plan)
   if (items_in(plan) != length(index)) {
     abort("shape", "`plan` is of ", items_in(plan), " items, and `index` has ", length(index))
   }
-  plan
-}
-
-check_plan_of <- function(plan, index) {
-  if (is.null(check_plan_size(plan, index))) return(NULL)
-  list(order = segment_order(plan) %or% seq_along(index), offsets = unclass(plan)$offsets)
 }
 
 # --- shapes ----------------------------------------------------------------------------------------------------

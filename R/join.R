@@ -57,21 +57,17 @@ par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("
   if (length(x) != length(y)) {
     abort("shape", "keys have as many columns in both tables: `x` has ", length(x), ", `y` has ", length(y))
   }
-  if (length(x) == 1 && both_there(x[[1]], y[[1]])) {
-    return(r_join_there(x[[1]], y[[1]], type %in% c("left", "outer"), type %in% c("right", "outer"), na == "match"))
-  }
-  lapply(c(x, y), wherever)
   keys <- Map(join_keys, x, y, names(x), names(y))
   r_join(unname(keys), length(x[[1]]), type %in% c("left", "outer"), type %in% c("right", "outer"), na == "match",
          option("max_dense_mb"), array_threads())
 }
 
-# Numbers that are equal where keys are, those of x and then those of y. Characters need no order: each becomes the
-# place where it is first.
+# Numbers that are equal where keys are: those of x and of y, or in one vector those of x and then those of y.
+# Characters need no order: each becomes the place where it is first.
 join_keys <- function(x, y, x_label, y_label) {
   alike <- is.factor(x) && is.factor(y) && identical(levels(x), levels(y))
   text <- function(v) is.character(v) || is.factor(v)
-  if (alike || !text(x) || !text(y)) return(one_behind_other(shared_keys(x, y, x_label, y_label)))
+  if (alike || !text(x) || !text(y)) return(shared_keys(x, y, x_label, y_label))
   both <- c(as.character(x), as.character(y))
   first <- match(both, both)
   if (anyNA(both)) first[is.na(both)] <- NA
@@ -156,12 +152,6 @@ key_column <- function(x, y, rows, alone) {
   out
 }
 
-one_behind_other <- function(keys) {
-  both <- c(unclass(keys$x), unclass(keys$y))
-  if (inherits(keys$x, "integer64")) class(both) <- "integer64"
-  both
-}
-
 # --- keys of two vectors -----------------------------------------------------------------------------------------
 
 # Numbers of one type that stand for x and y, so that equal ones are equal keys and smaller ones come first; characters
@@ -172,7 +162,9 @@ shared_keys <- function(x, y, x_label, y_label) {
     places <- sort(unique(c(x, y)), method = "radix")
     return(list(x = match(x, places), y = match(y, places), places = places))
   }
-  if (is.double(x) != is.double(y)) return(list(x = as.double(unclass(x)), y = as.double(unclass(y))))
+  if (is.double(x) != is.double(y)) {
+    return(list(x = as.double(unclass(wherever(x))), y = as.double(unclass(wherever(y)))))
+  }
   list(x = x, y = y)
 }
 

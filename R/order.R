@@ -50,26 +50,33 @@ par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
   given(list(x), environment())
   columns <- table_columns(x, "x")
   decreasing <- check_decreasing(decreasing, length(columns))
-  nearly <- if (is.null(nearly)) 0 else check_degree(nearly, "nearly")
-  if (all(vapply(columns, plain_there, NA))) return(order_there(unname(columns), segments, decreasing))
-  lapply(columns, wherever)
+  nearly <- check_nearly(nearly)
   alone <- length(columns) == 1 && is.character(columns[[1]]) && is.null(segments)
   if (alone) return(order(columns[[1]], method = "radix", decreasing = decreasing))  # R knows strings by their address
   keys <- unname(lapply(columns, key_numbers))
   if (is.null(segments)) return(order_of(keys, decreasing, nearly = nearly))
-  offsets <- unclass(check_segments_of(segments, length(keys[[1]]), "x"))$offsets
-  items <- segment_order(segments)
-  if (is.null(items)) return(order_of(keys, decreasing, offsets))
-  items[order_of(lapply(keys, take_key, items), decreasing, offsets)]
+  items <- segment_order(check_segments_of(segments, length(keys[[1]]), "x"), keys[[1]])
+  if (is.null(items)) return(order_of(keys, decreasing, segments))
+  r_take(items, order_of(lapply(keys, r_take, items), decreasing, segments))
 }
+
+check_nearly <- function(nearly) if (is.null(nearly)) 0 else check_degree(nearly, "nearly")
 
 #' @rdname par_order
 #' @export
 par_sort <- function(x, ...) {
   given(list(x), environment())
-  if (plain_there(x)) return(sorted_there(x, ...))
+  if (is_bare(x)) return(sorted_numbers(x, ...))
   rows <- par_order(x, ...)  # first of all: it refuses what take_rows() cannot take
   take_rows(x, rows)
+}
+
+# Numbers, and nothing else.
+is_bare <- function(x) (is.numeric(x) || is.logical(x)) && is.null(attributes(x))
+
+sorted_numbers <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
+  if (!is.null(segments)) return(r_take(x, par_order(x, segments, decreasing, nearly)))
+  r_sort(x, check_decreasing(decreasing, 1L), check_nearly(nearly), array_threads())
 }
 
 take_rows <- function(x, rows) {
@@ -78,13 +85,13 @@ take_rows <- function(x, rows) {
   else x[rows]
 }
 
-order_of <- function(keys, decreasing = FALSE, offsets = numeric(), nearly = 0) {
-  r_order(keys, decreasing, offsets, nearly, FALSE, FALSE, array_threads())
+order_of <- function(keys, decreasing = FALSE, segments = NULL, nearly = 0) {
+  r_order(keys, decreasing, segments, nearly, FALSE, FALSE, array_threads())
 }
 
 # With it, as raw numbers, whether a row is tied with the one before it.
 order_with_ties <- function(keys, nan_apart = FALSE) {
-  r_order(keys, FALSE, numeric(), 0, nan_apart, TRUE, array_threads())
+  r_order(keys, FALSE, NULL, 0, nan_apart, TRUE, array_threads())
 }
 
 check_decreasing <- function(decreasing, columns) {
@@ -121,13 +128,6 @@ column_labels <- function(columns, argument, table) {
   if (!table) return(paste0("`", argument, "`"))
   name <- names(columns) %or% rep("", length(columns))
   paste0("`", argument, ifelse(nzchar(name), paste0("$", name), paste0("[[", seq_along(columns), "]]")), "`")
-}
-
-# bit64 need not be loaded for its numbers to stay what they are.
-take_key <- function(key, rows) {
-  taken <- unclass(key)[rows]
-  if (inherits(key, "integer64")) class(taken) <- "integer64"
-  taken
 }
 
 # The numbers that stand for a column. Characters become their places among those that occur.

@@ -10,13 +10,9 @@ new_segments <- function(offsets, codes = NULL, labels = NULL, order = NULL) {
   structure(list(offsets = offsets, codes = codes, labels = labels, kept = kept), class = "kernweave_segments")
 }
 
-# The numbers of items, segment after segment, each segment's ascending; NULL where items lie so.
-segment_order <- function(segments) {
-  plan <- unclass(segments)
-  if (is.null(plan$codes)) return(NULL)
-  if (is.null(plan$kept$order)) plan$kept$order <- r_order_of_groups(plan$codes, plan$offsets, array_threads())
-  plan$kept$order
-}
+# The numbers of items, segment after segment, each segment's ascending; NULL where items lie so. Where `like` lies that
+# they are to be used with.
+segment_order <- function(segments, like = NULL) r_segment_order(segments, like, array_threads())
 
 #' Segments of an array
 #'
@@ -74,8 +70,7 @@ par_segments <- function(lengths, offsets, heads, by, n = NULL) {
 segments_of_lengths <- function(lengths) {
   labels <- names(lengths)
   lengths <- check_whole(lengths, "lengths")
-  if (plain_there(lengths)) return(new_segments(r_offsets_there(lengths)$offsets, labels = labels))
-  new_segments(r_offsets(wherever(lengths), array_threads()), labels = labels)
+  new_segments(r_offsets(lengths, array_threads())$offsets, labels = labels)
 }
 
 segments_of_offsets <- function(offsets) {
@@ -119,12 +114,10 @@ segments_by <- function(by) {
   if (is.data.frame(by) || is.list(by) || !is.atomic(by) || length(dim(by)) > 1 || is.complex(by) || is.null(by)) {
     abort("input", "`by` must be a vector or a factor, not ", describe(by))
   }
-  if (plain_there(by)) return(segments_by_there(by))
-  wherever(by)
-  found <- if (is.integer(by) || is.logical(by)) r_group_integers(as.vector(unclass(by)), array_threads())
+  found <- r_group(as.vector(unclass(by)), array_threads())
   if (is.null(found)) return(segments_by_order(by))
   labels <- if (is.factor(by)) levels(by)[found$keys] else found$keys
-  new_segments(found$offsets, found$codes, labels_like(labels, by))
+  new_segments(found$offsets, found$codes, labels_like(labels, by), found$order)
 }
 
 # By sorting, of keys that cannot be counted.

@@ -25,11 +25,10 @@
 par_merge <- function(x, y, values = NULL, check = TRUE) {
   given(list(x, y), environment())
   keys <- sorted_keys(x, y, "x", "y", check)
-  if (both_there(x, y)) return(merged_there(x, y, values))
   if (is.null(values) && is.null(keys$places)) return(as_class_of(x, r_merge(keys$x, keys$y, FALSE, array_threads())))
   rows <- r_merge(keys$x, keys$y, TRUE, array_threads())
-  merged <- if (is.null(keys$places)) as_class_of(x, one_behind_other(keys)[rows]) else c(x, y)[rows]
-  merged <- unname(merged)
+  merged <- if (is.null(keys$places)) as_class_of(x, r_merge(keys$x, keys$y, FALSE, array_threads()))
+  else unname(c(x, y)[rows])
   if (is.null(values)) merged else list(keys = merged, values = take_rows(both_values(values, x, y), rows))
 }
 
@@ -94,17 +93,10 @@ par_search <- function(needles, haystack, side = "lower", match = FALSE, check =
   keys <- searched_keys(needles, haystack)
   if (check) refuse_unsorted(keys$y, "haystack")
   n <- length(keys$y)
-  there <- both_there(keys$x, keys$y)
-  missing <- if (there) r_ends_missing_there(keys$y) else n > 0 && is.na(keys$y[n])
-  if (missing) abort("value", "`haystack` has missing values: number ", number_text(n), " is the last")
+  if (r_ends_missing(keys$y)) abort("value", "`haystack` has missing values: number ", number_text(n), " is the last")
   if (match) {
     if (check) refuse_unsorted(keys$x, "needles")
-    if (there) return(r_search_both_there(keys$x, keys$y, upper))
     return(r_search_both(keys$x, keys$y, upper, array_threads()))
-  }
-  if (there) {
-    sorted <- !check || r_first_unsorted_there(keys$x, FALSE) == 0
-    return(r_search_there(keys$x, keys$y, upper, sorted && length(keys$x) * 16 > n))
   }
   many <- length(keys$x) * 16 > n
   through <- many && (!check || r_first_unsorted(keys$x, array_threads()) == 0)
@@ -114,8 +106,7 @@ par_search <- function(needles, haystack, side = "lower", match = FALSE, check =
 searched_keys <- function(needles, haystack) {
   check_key_vector(needles, "needles")
   check_key_vector(haystack, "haystack")
-  if (both_there(needles, haystack)) return(list(x = needles, y = haystack))
-  shared_keys(wherever(needles), wherever(haystack), "`needles`", "`haystack`")
+  shared_keys(needles, haystack, "`needles`", "`haystack`")
 }
 
 #' Sets and multisets of sorted vectors
@@ -155,8 +146,6 @@ par_set <- function(x, y, op = c("union", "intersect", "setdiff", "symdiff"), mu
   op <- if (missing(op)) "union" else one_of(op, known, "op")
   check_flag(multiset, "multiset")
   keys <- sorted_keys(x, y, "x", "y", check)
-  found <- if (both_there(x, y)) r_set_there(x, y, match(op, known) - 1L, multiset)
-  if (!is.null(found)) return(found)
   found <- r_set(keys$x, keys$y, match(op, known) - 1L, multiset, array_threads())
   if (is.null(keys$places)) as_class_of(x, found) else keys$places[found]
 }
@@ -172,8 +161,7 @@ check_key_vector <- function(x, argument) {
 sorted_keys <- function(x, y, x_name, y_name, check) {
   check_key_vector(x, x_name)
   check_key_vector(y, y_name)
-  keys <- if (both_there(x, y)) list(x = x, y = y)
-  else shared_keys(wherever(x), wherever(y), paste0("`", x_name, "`"), paste0("`", y_name, "`"))
+  keys <- shared_keys(x, y, paste0("`", x_name, "`"), paste0("`", y_name, "`"))
   check_flag(check, "check")
   if (check) {
     refuse_unsorted(keys$x, x_name)
@@ -183,7 +171,7 @@ sorted_keys <- function(x, y, x_name, y_name, check) {
 }
 
 refuse_unsorted <- function(key, argument) {
-  at <- if (plain_there(key)) r_first_unsorted_there(key, FALSE) else r_first_unsorted(key, array_threads())
+  at <- r_first_unsorted(key, array_threads())
   if (at == 0) return(invisible())
   abort("value", "`", argument, "` must be sorted, as par_sort() sorts: of ", number_text(length(key)),
         " items, number ", number_text(at), " belongs before the one before it")

@@ -24,7 +24,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_offsets
-SEXP r_offsets(SEXP counts, int threads);
+Rcpp::List r_offsets(SEXP counts, int threads);
 RcppExport SEXP _kernweave_r_offsets(SEXP countsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -35,58 +35,56 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_reduce
-Rcpp::NumericVector r_reduce(SEXP x, int columns, std::string op, SEXP offsets, SEXP codes, SEXP order, bool skip, SEXP init, int threads);
-RcppExport SEXP _kernweave_r_reduce(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP offsetsSEXP, SEXP codesSEXP, SEXP orderSEXP, SEXP skipSEXP, SEXP initSEXP, SEXP threadsSEXP) {
+SEXP r_reduce(SEXP x, int columns, std::string op, SEXP segments, bool skip, SEXP init, bool stays, int threads);
+RcppExport SEXP _kernweave_r_reduce(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP segmentsSEXP, SEXP skipSEXP, SEXP initSEXP, SEXP staysSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
     Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type codes(codesSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type segments(segmentsSEXP);
     Rcpp::traits::input_parameter< bool >::type skip(skipSEXP);
     Rcpp::traits::input_parameter< SEXP >::type init(initSEXP);
+    Rcpp::traits::input_parameter< bool >::type stays(staysSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_reduce(x, columns, op, offsets, codes, order, skip, init, threads));
+    rcpp_result_gen = Rcpp::wrap(r_reduce(x, columns, op, segments, skip, init, stays, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_as_integers
-Rcpp::List r_as_integers(Rcpp::NumericVector x);
+Rcpp::List r_as_integers(SEXP x);
 RcppExport SEXP _kernweave_r_as_integers(SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     rcpp_result_gen = Rcpp::wrap(r_as_integers(x));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_as_places
-SEXP r_as_places(Rcpp::NumericVector x);
+SEXP r_as_places(SEXP x);
 RcppExport SEXP _kernweave_r_as_places(SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     rcpp_result_gen = Rcpp::wrap(r_as_places(x));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_scan
-Rcpp::List r_scan(SEXP x, int columns, std::string op, SEXP offsets, SEXP order, bool exclusive, SEXP init, std::string type, int threads);
-RcppExport SEXP _kernweave_r_scan(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP offsetsSEXP, SEXP orderSEXP, SEXP exclusiveSEXP, SEXP initSEXP, SEXP typeSEXP, SEXP threadsSEXP) {
+Rcpp::List r_scan(SEXP x, int columns, std::string op, SEXP segments, bool exclusive, SEXP init, std::string type, int threads);
+RcppExport SEXP _kernweave_r_scan(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP segmentsSEXP, SEXP exclusiveSEXP, SEXP initSEXP, SEXP typeSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
     Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type segments(segmentsSEXP);
     Rcpp::traits::input_parameter< bool >::type exclusive(exclusiveSEXP);
     Rcpp::traits::input_parameter< SEXP >::type init(initSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_scan(x, columns, op, offsets, order, exclusive, init, type, threads));
+    rcpp_result_gen = Rcpp::wrap(r_scan(x, columns, op, segments, exclusive, init, type, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -251,27 +249,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_lies_there
-bool r_lies_there(SEXP x);
-RcppExport SEXP _kernweave_r_lies_there(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_lies_there(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_send_there
-SEXP r_send_there(SEXP x, SEXP like);
-RcppExport SEXP _kernweave_r_send_there(SEXP xSEXP, SEXP likeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type like(likeSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_send_there(x, like));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_dress
 SEXP r_dress(SEXP x, Rcpp::List marks);
 RcppExport SEXP _kernweave_r_dress(SEXP xSEXP, SEXP marksSEXP) {
@@ -280,314 +257,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type marks(marksSEXP);
     rcpp_result_gen = Rcpp::wrap(r_dress(x, marks));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_first_not_whole_there
-double r_first_not_whole_there(SEXP x, double least, double most);
-RcppExport SEXP _kernweave_r_first_not_whole_there(SEXP xSEXP, SEXP leastSEXP, SEXP mostSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type least(leastSEXP);
-    Rcpp::traits::input_parameter< double >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_first_not_whole_there(x, least, most));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_first_unsorted_there
-double r_first_unsorted_there(SEXP x, bool strictly);
-RcppExport SEXP _kernweave_r_first_unsorted_there(SEXP xSEXP, SEXP strictlySEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< bool >::type strictly(strictlySEXP);
-    rcpp_result_gen = Rcpp::wrap(r_first_unsorted_there(x, strictly));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_as_integers_there
-Rcpp::List r_as_integers_there(SEXP x);
-RcppExport SEXP _kernweave_r_as_integers_there(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_as_integers_there(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_as_doubles_there
-SEXP r_as_doubles_there(SEXP x, SEXP like);
-RcppExport SEXP _kernweave_r_as_doubles_there(SEXP xSEXP, SEXP likeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type like(likeSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_as_doubles_there(x, like));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_take_there
-SEXP r_take_there(SEXP x, SEXP order);
-RcppExport SEXP _kernweave_r_take_there(SEXP xSEXP, SEXP orderSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type order(orderSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_take_there(x, order));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_offsets_there
-Rcpp::List r_offsets_there(SEXP counts);
-RcppExport SEXP _kernweave_r_offsets_there(SEXP countsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type counts(countsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_offsets_there(counts));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_reduce_there
-SEXP r_reduce_there(SEXP x, int columns, std::string op, SEXP offsets, SEXP order, bool skip, SEXP init, bool stays);
-RcppExport SEXP _kernweave_r_reduce_there(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP offsetsSEXP, SEXP orderSEXP, SEXP skipSEXP, SEXP initSEXP, SEXP staysSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type order(orderSEXP);
-    Rcpp::traits::input_parameter< bool >::type skip(skipSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type init(initSEXP);
-    Rcpp::traits::input_parameter< bool >::type stays(staysSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_reduce_there(x, columns, op, offsets, order, skip, init, stays));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_scan_there
-Rcpp::List r_scan_there(SEXP x, int columns, std::string op, SEXP offsets, SEXP order, bool exclusive, SEXP init, std::string type);
-RcppExport SEXP _kernweave_r_scan_there(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP offsetsSEXP, SEXP orderSEXP, SEXP exclusiveSEXP, SEXP initSEXP, SEXP typeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type order(orderSEXP);
-    Rcpp::traits::input_parameter< bool >::type exclusive(exclusiveSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type init(initSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_scan_there(x, columns, op, offsets, order, exclusive, init, type));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_remove_there
-SEXP r_remove_there(SEXP x, SEXP at);
-RcppExport SEXP _kernweave_r_remove_there(SEXP xSEXP, SEXP atSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type at(atSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_remove_there(x, at));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_rising_there
-SEXP r_rising_there(SEXP at, double most);
-RcppExport SEXP _kernweave_r_rising_there(SEXP atSEXP, SEXP mostSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type at(atSEXP);
-    Rcpp::traits::input_parameter< double >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_rising_there(at, most));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_insert_there
-SEXP r_insert_there(SEXP x, SEXP values, SEXP after);
-RcppExport SEXP _kernweave_r_insert_there(SEXP xSEXP, SEXP valuesSEXP, SEXP afterSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type after(afterSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_insert_there(x, values, after));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_expand_there
-SEXP r_expand_there(SEXP x, SEXP offsets, double total);
-RcppExport SEXP _kernweave_r_expand_there(SEXP xSEXP, SEXP offsetsSEXP, SEXP totalSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
-    Rcpp::traits::input_parameter< double >::type total(totalSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_expand_there(x, offsets, total));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_walk_there
-Rcpp::List r_walk_there(SEXP offsets, double total);
-RcppExport SEXP _kernweave_r_walk_there(SEXP offsetsSEXP, SEXP totalSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
-    Rcpp::traits::input_parameter< double >::type total(totalSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_walk_there(offsets, total));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_move_there
-SEXP r_move_there(SEXP x, SEXP from, SEXP to, SEXP offsets, double total, SEXP into);
-RcppExport SEXP _kernweave_r_move_there(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP, SEXP offsetsSEXP, SEXP totalSEXP, SEXP intoSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type to(toSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
-    Rcpp::traits::input_parameter< double >::type total(totalSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type into(intoSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_move_there(x, from, to, offsets, total, into));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_order_there
-SEXP r_order_there(Rcpp::List columns, Rcpp::LogicalVector decreasing, SEXP offsets);
-RcppExport SEXP _kernweave_r_order_there(SEXP columnsSEXP, SEXP decreasingSEXP, SEXP offsetsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type decreasing(decreasingSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_order_there(columns, decreasing, offsets));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_sort_there
-SEXP r_sort_there(SEXP x, bool decreasing);
-RcppExport SEXP _kernweave_r_sort_there(SEXP xSEXP, SEXP decreasingSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< bool >::type decreasing(decreasingSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_sort_there(x, decreasing));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_group_there
-Rcpp::List r_group_there(SEXP by);
-RcppExport SEXP _kernweave_r_group_there(SEXP bySEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type by(bySEXP);
-    rcpp_result_gen = Rcpp::wrap(r_group_there(by));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_merge_there
-SEXP r_merge_there(SEXP x, SEXP y, bool rows);
-RcppExport SEXP _kernweave_r_merge_there(SEXP xSEXP, SEXP ySEXP, SEXP rowsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
-    Rcpp::traits::input_parameter< bool >::type rows(rowsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_merge_there(x, y, rows));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_set_there
-SEXP r_set_there(SEXP x, SEXP y, int op, bool multiset);
-RcppExport SEXP _kernweave_r_set_there(SEXP xSEXP, SEXP ySEXP, SEXP opSEXP, SEXP multisetSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type op(opSEXP);
-    Rcpp::traits::input_parameter< bool >::type multiset(multisetSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_set_there(x, y, op, multiset));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_ends_missing_there
-bool r_ends_missing_there(SEXP x);
-RcppExport SEXP _kernweave_r_ends_missing_there(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_ends_missing_there(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_search_there
-SEXP r_search_there(SEXP needles, SEXP haystack, bool equal_too, bool sorted);
-RcppExport SEXP _kernweave_r_search_there(SEXP needlesSEXP, SEXP haystackSEXP, SEXP equal_tooSEXP, SEXP sortedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type needles(needlesSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type haystack(haystackSEXP);
-    Rcpp::traits::input_parameter< bool >::type equal_too(equal_tooSEXP);
-    Rcpp::traits::input_parameter< bool >::type sorted(sortedSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_search_there(needles, haystack, equal_too, sorted));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_search_both_there
-Rcpp::List r_search_both_there(SEXP needles, SEXP haystack, bool equal_too);
-RcppExport SEXP _kernweave_r_search_both_there(SEXP needlesSEXP, SEXP haystackSEXP, SEXP equal_tooSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type needles(needlesSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type haystack(haystackSEXP);
-    Rcpp::traits::input_parameter< bool >::type equal_too(equal_tooSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_search_both_there(needles, haystack, equal_too));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_join_there
-Rcpp::List r_join_there(SEXP x, SEXP y, bool keep_x, bool keep_y, bool missing_match);
-RcppExport SEXP _kernweave_r_join_there(SEXP xSEXP, SEXP ySEXP, SEXP keep_xSEXP, SEXP keep_ySEXP, SEXP missing_matchSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
-    Rcpp::traits::input_parameter< bool >::type keep_x(keep_xSEXP);
-    Rcpp::traits::input_parameter< bool >::type keep_y(keep_ySEXP);
-    Rcpp::traits::input_parameter< bool >::type missing_match(missing_matchSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_join_there(x, y, keep_x, keep_y, missing_match));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_sort_index_there
-Rcpp::List r_sort_index_there(SEXP index, double extent);
-RcppExport SEXP _kernweave_r_sort_index_there(SEXP indexSEXP, SEXP extentSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type index(indexSEXP);
-    Rcpp::traits::input_parameter< double >::type extent(extentSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_sort_index_there(index, extent));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_index_add_there
-Rcpp::List r_index_add_there(SEXP x, bool own, SEXP index, SEXP source, Rcpp::NumericVector extents, Rcpp::NumericVector steps, double alpha, std::string op, bool include, SEXP sorted);
-RcppExport SEXP _kernweave_r_index_add_there(SEXP xSEXP, SEXP ownSEXP, SEXP indexSEXP, SEXP sourceSEXP, SEXP extentsSEXP, SEXP stepsSEXP, SEXP alphaSEXP, SEXP opSEXP, SEXP includeSEXP, SEXP sortedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< bool >::type own(ownSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type index(indexSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type source(sourceSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type steps(stepsSEXP);
-    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
-    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< bool >::type include(includeSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type sorted(sortedSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_index_add_there(x, own, index, source, extents, steps, alpha, op, include, sorted));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -865,12 +534,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_index_add
-Rcpp::List r_index_add(SEXP x, bool own, SEXP index, SEXP source, Rcpp::NumericVector extents, Rcpp::NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan, int threads);
-RcppExport SEXP _kernweave_r_index_add(SEXP xSEXP, SEXP ownSEXP, SEXP indexSEXP, SEXP sourceSEXP, SEXP extentsSEXP, SEXP stepsSEXP, SEXP alphaSEXP, SEXP opSEXP, SEXP includeSEXP, SEXP reproducibleSEXP, SEXP planSEXP, SEXP threadsSEXP) {
+Rcpp::List r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, Rcpp::NumericVector extents, Rcpp::NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan, bool plan_alone, int threads);
+RcppExport SEXP _kernweave_r_index_add(SEXP xSEXP, SEXP ownSEXP, SEXP typeSEXP, SEXP indexSEXP, SEXP sourceSEXP, SEXP extentsSEXP, SEXP stepsSEXP, SEXP alphaSEXP, SEXP opSEXP, SEXP includeSEXP, SEXP reproducibleSEXP, SEXP planSEXP, SEXP plan_aloneSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< bool >::type own(ownSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
     Rcpp::traits::input_parameter< SEXP >::type index(indexSEXP);
     Rcpp::traits::input_parameter< SEXP >::type source(sourceSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
@@ -880,8 +550,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type include(includeSEXP);
     Rcpp::traits::input_parameter< bool >::type reproducible(reproducibleSEXP);
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< bool >::type plan_alone(plan_aloneSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_index_add(x, own, index, source, extents, steps, alpha, op, include, reproducible, plan, threads));
+    rcpp_result_gen = Rcpp::wrap(r_index_add(x, own, type, index, source, extents, steps, alpha, op, include, reproducible, plan, plan_alone, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1033,42 +704,46 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_expand
-SEXP r_expand(SEXP x, SEXP offsets, bool places, int threads);
-RcppExport SEXP _kernweave_r_expand(SEXP xSEXP, SEXP offsetsSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
+SEXP r_expand(SEXP x, SEXP offsets, double total, bool places, int threads);
+RcppExport SEXP _kernweave_r_expand(SEXP xSEXP, SEXP offsetsSEXP, SEXP totalSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< double >::type total(totalSEXP);
     Rcpp::traits::input_parameter< bool >::type places(placesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_expand(x, offsets, places, threads));
+    rcpp_result_gen = Rcpp::wrap(r_expand(x, offsets, total, places, threads));
     return rcpp_result_gen;
 END_RCPP
 }
-// r_ranks
-SEXP r_ranks(SEXP offsets, int threads);
-RcppExport SEXP _kernweave_r_ranks(SEXP offsetsSEXP, SEXP threadsSEXP) {
+// r_walk
+Rcpp::List r_walk(SEXP offsets, double total, int threads);
+RcppExport SEXP _kernweave_r_walk(SEXP offsetsSEXP, SEXP totalSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< double >::type total(totalSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_ranks(offsets, threads));
+    rcpp_result_gen = Rcpp::wrap(r_walk(offsets, total, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_move
-SEXP r_move(SEXP x, SEXP from, SEXP to, SEXP offsets, SEXP into, bool places, int threads);
-RcppExport SEXP _kernweave_r_move(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP, SEXP offsetsSEXP, SEXP intoSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
+SEXP r_move(SEXP x, SEXP from, SEXP to, SEXP offsets, double total, SEXP into, bool made, bool places, int threads);
+RcppExport SEXP _kernweave_r_move(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP, SEXP offsetsSEXP, SEXP totalSEXP, SEXP intoSEXP, SEXP madeSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< SEXP >::type from(fromSEXP);
     Rcpp::traits::input_parameter< SEXP >::type to(toSEXP);
     Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< double >::type total(totalSEXP);
     Rcpp::traits::input_parameter< SEXP >::type into(intoSEXP);
+    Rcpp::traits::input_parameter< bool >::type made(madeSEXP);
     Rcpp::traits::input_parameter< bool >::type places(placesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_move(x, from, to, offsets, into, places, threads));
+    rcpp_result_gen = Rcpp::wrap(r_move(x, from, to, offsets, total, into, made, places, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1113,18 +788,42 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_order
-SEXP r_order(Rcpp::List columns, Rcpp::LogicalVector decreasing, Rcpp::NumericVector offsets, double nearly, bool nan_apart, bool ties, int threads);
-RcppExport SEXP _kernweave_r_order(SEXP columnsSEXP, SEXP decreasingSEXP, SEXP offsetsSEXP, SEXP nearlySEXP, SEXP nan_apartSEXP, SEXP tiesSEXP, SEXP threadsSEXP) {
+SEXP r_order(Rcpp::List columns, Rcpp::LogicalVector decreasing, SEXP segments, double nearly, bool nan_apart, bool ties, int threads);
+RcppExport SEXP _kernweave_r_order(SEXP columnsSEXP, SEXP decreasingSEXP, SEXP segmentsSEXP, SEXP nearlySEXP, SEXP nan_apartSEXP, SEXP tiesSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
     Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type decreasing(decreasingSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type segments(segmentsSEXP);
     Rcpp::traits::input_parameter< double >::type nearly(nearlySEXP);
     Rcpp::traits::input_parameter< bool >::type nan_apart(nan_apartSEXP);
     Rcpp::traits::input_parameter< bool >::type ties(tiesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_order(columns, decreasing, offsets, nearly, nan_apart, ties, threads));
+    rcpp_result_gen = Rcpp::wrap(r_order(columns, decreasing, segments, nearly, nan_apart, ties, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_take
+SEXP r_take(SEXP x, SEXP order);
+RcppExport SEXP _kernweave_r_take(SEXP xSEXP, SEXP orderSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type order(orderSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_take(x, order));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_sort
+SEXP r_sort(SEXP x, bool decreasing, double nearly, int threads);
+RcppExport SEXP _kernweave_r_sort(SEXP xSEXP, SEXP decreasingSEXP, SEXP nearlySEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< bool >::type decreasing(decreasingSEXP);
+    Rcpp::traits::input_parameter< double >::type nearly(nearlySEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_sort(x, decreasing, nearly, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1197,26 +896,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_group_integers
-SEXP r_group_integers(SEXP by, int threads);
-RcppExport SEXP _kernweave_r_group_integers(SEXP bySEXP, SEXP threadsSEXP) {
+// r_group
+SEXP r_group(SEXP by, int threads);
+RcppExport SEXP _kernweave_r_group(SEXP bySEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type by(bySEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_group_integers(by, threads));
+    rcpp_result_gen = Rcpp::wrap(r_group(by, threads));
     return rcpp_result_gen;
 END_RCPP
 }
-// r_order_of_groups
-SEXP r_order_of_groups(Rcpp::IntegerVector codes, SEXP offsets, int threads);
-RcppExport SEXP _kernweave_r_order_of_groups(SEXP codesSEXP, SEXP offsetsSEXP, SEXP threadsSEXP) {
+// r_segment_order
+SEXP r_segment_order(SEXP plan, SEXP like, int threads);
+RcppExport SEXP _kernweave_r_segment_order(SEXP planSEXP, SEXP likeSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type codes(codesSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type offsets(offsetsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type like(likeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_order_of_groups(codes, offsets, threads));
+    rcpp_result_gen = Rcpp::wrap(r_segment_order(plan, like, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1445,6 +1144,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_ends_missing
+bool r_ends_missing(SEXP x);
+RcppExport SEXP _kernweave_r_ends_missing(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_ends_missing(x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_merge
 SEXP r_merge(SEXP x, SEXP y, bool rows, int threads);
 RcppExport SEXP _kernweave_r_merge(SEXP xSEXP, SEXP ySEXP, SEXP rowsSEXP, SEXP threadsSEXP) {
@@ -1527,10 +1236,10 @@ END_RCPP
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_first_not_whole", (DL_FUNC) &_kernweave_r_first_not_whole, 3},
     {"_kernweave_r_offsets", (DL_FUNC) &_kernweave_r_offsets, 2},
-    {"_kernweave_r_reduce", (DL_FUNC) &_kernweave_r_reduce, 9},
+    {"_kernweave_r_reduce", (DL_FUNC) &_kernweave_r_reduce, 8},
     {"_kernweave_r_as_integers", (DL_FUNC) &_kernweave_r_as_integers, 1},
     {"_kernweave_r_as_places", (DL_FUNC) &_kernweave_r_as_places, 1},
-    {"_kernweave_r_scan", (DL_FUNC) &_kernweave_r_scan, 9},
+    {"_kernweave_r_scan", (DL_FUNC) &_kernweave_r_scan, 8},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
@@ -1546,34 +1255,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_cores", (DL_FUNC) &_kernweave_r_cores, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},
-    {"_kernweave_r_lies_there", (DL_FUNC) &_kernweave_r_lies_there, 1},
-    {"_kernweave_r_send_there", (DL_FUNC) &_kernweave_r_send_there, 2},
     {"_kernweave_r_dress", (DL_FUNC) &_kernweave_r_dress, 2},
-    {"_kernweave_r_first_not_whole_there", (DL_FUNC) &_kernweave_r_first_not_whole_there, 3},
-    {"_kernweave_r_first_unsorted_there", (DL_FUNC) &_kernweave_r_first_unsorted_there, 2},
-    {"_kernweave_r_as_integers_there", (DL_FUNC) &_kernweave_r_as_integers_there, 1},
-    {"_kernweave_r_as_doubles_there", (DL_FUNC) &_kernweave_r_as_doubles_there, 2},
-    {"_kernweave_r_take_there", (DL_FUNC) &_kernweave_r_take_there, 2},
-    {"_kernweave_r_offsets_there", (DL_FUNC) &_kernweave_r_offsets_there, 1},
-    {"_kernweave_r_reduce_there", (DL_FUNC) &_kernweave_r_reduce_there, 8},
-    {"_kernweave_r_scan_there", (DL_FUNC) &_kernweave_r_scan_there, 8},
-    {"_kernweave_r_remove_there", (DL_FUNC) &_kernweave_r_remove_there, 2},
-    {"_kernweave_r_rising_there", (DL_FUNC) &_kernweave_r_rising_there, 2},
-    {"_kernweave_r_insert_there", (DL_FUNC) &_kernweave_r_insert_there, 3},
-    {"_kernweave_r_expand_there", (DL_FUNC) &_kernweave_r_expand_there, 3},
-    {"_kernweave_r_walk_there", (DL_FUNC) &_kernweave_r_walk_there, 2},
-    {"_kernweave_r_move_there", (DL_FUNC) &_kernweave_r_move_there, 6},
-    {"_kernweave_r_order_there", (DL_FUNC) &_kernweave_r_order_there, 3},
-    {"_kernweave_r_sort_there", (DL_FUNC) &_kernweave_r_sort_there, 2},
-    {"_kernweave_r_group_there", (DL_FUNC) &_kernweave_r_group_there, 1},
-    {"_kernweave_r_merge_there", (DL_FUNC) &_kernweave_r_merge_there, 3},
-    {"_kernweave_r_set_there", (DL_FUNC) &_kernweave_r_set_there, 4},
-    {"_kernweave_r_ends_missing_there", (DL_FUNC) &_kernweave_r_ends_missing_there, 1},
-    {"_kernweave_r_search_there", (DL_FUNC) &_kernweave_r_search_there, 4},
-    {"_kernweave_r_search_both_there", (DL_FUNC) &_kernweave_r_search_both_there, 3},
-    {"_kernweave_r_join_there", (DL_FUNC) &_kernweave_r_join_there, 5},
-    {"_kernweave_r_sort_index_there", (DL_FUNC) &_kernweave_r_sort_index_there, 2},
-    {"_kernweave_r_index_add_there", (DL_FUNC) &_kernweave_r_index_add_there, 10},
     {"_kernweave_r_apply", (DL_FUNC) &_kernweave_r_apply, 3},
     {"_kernweave_r_whole_power", (DL_FUNC) &_kernweave_r_whole_power, 2},
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},
@@ -1597,7 +1279,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_device", (DL_FUNC) &_kernweave_r_far_device, 1},
     {"_kernweave_r_far_sides", (DL_FUNC) &_kernweave_r_far_sides, 2},
     {"_kernweave_r_far_in_order_there", (DL_FUNC) &_kernweave_r_far_in_order_there, 6},
-    {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 12},
+    {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 14},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 7},
     {"_kernweave_r_lazy", (DL_FUNC) &_kernweave_r_lazy, 4},
     {"_kernweave_r_kept", (DL_FUNC) &_kernweave_r_kept, 1},
@@ -1610,22 +1292,24 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_low_rank_inverse_trace", (DL_FUNC) &_kernweave_r_low_rank_inverse_trace, 1},
     {"_kernweave_r_remove", (DL_FUNC) &_kernweave_r_remove, 4},
     {"_kernweave_r_insert", (DL_FUNC) &_kernweave_r_insert, 5},
-    {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 4},
-    {"_kernweave_r_ranks", (DL_FUNC) &_kernweave_r_ranks, 2},
-    {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 7},
+    {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 5},
+    {"_kernweave_r_walk", (DL_FUNC) &_kernweave_r_walk, 3},
+    {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 9},
     {"_kernweave_r_expect_products", (DL_FUNC) &_kernweave_r_expect_products, 1},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 3},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
+    {"_kernweave_r_take", (DL_FUNC) &_kernweave_r_take, 2},
+    {"_kernweave_r_sort", (DL_FUNC) &_kernweave_r_sort, 4},
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
     {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
-    {"_kernweave_r_group_integers", (DL_FUNC) &_kernweave_r_group_integers, 2},
-    {"_kernweave_r_order_of_groups", (DL_FUNC) &_kernweave_r_order_of_groups, 3},
+    {"_kernweave_r_group", (DL_FUNC) &_kernweave_r_group, 2},
+    {"_kernweave_r_segment_order", (DL_FUNC) &_kernweave_r_segment_order, 3},
     {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
     {"_kernweave_r_compare_slices", (DL_FUNC) &_kernweave_r_compare_slices, 8},
     {"_kernweave_r_landmarks", (DL_FUNC) &_kernweave_r_landmarks, 5},
@@ -1642,6 +1326,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_inverse_forms", (DL_FUNC) &_kernweave_r_inverse_forms, 8},
     {"_kernweave_r_spectral_rules", (DL_FUNC) &_kernweave_r_spectral_rules, 5},
     {"_kernweave_r_first_unsorted", (DL_FUNC) &_kernweave_r_first_unsorted, 2},
+    {"_kernweave_r_ends_missing", (DL_FUNC) &_kernweave_r_ends_missing, 1},
     {"_kernweave_r_merge", (DL_FUNC) &_kernweave_r_merge, 4},
     {"_kernweave_r_search", (DL_FUNC) &_kernweave_r_search, 5},
     {"_kernweave_r_search_both", (DL_FUNC) &_kernweave_r_search_both, 4},

@@ -57,19 +57,17 @@ auto at_border(Work work) -> decltype(work()) {
   }
 }
 
-// The same with a second try where a device has no memory left: R does not know how much of it its vectors hold, and
-// gives back first what nobody needs.
+// Tries work() twice where a device has no memory left: R does not know how much of it its vectors hold, and gives back
+// first what nobody needs.
 template <class Work>
 auto with_second_try(Work work) -> decltype(work()) {
-  return at_border([&] {
-    try {
-      return work();
-    } catch (const Failure& failure) {
-      if (failure.fault != Fault::memory) throw;
-    }
-    R_gc();
+  try {
     return work();
-  });
+  } catch (const Failure& failure) {
+    if (failure.fault != Fault::memory) throw;
+  }
+  R_gc();
+  return work();
 }
 
 // Has the user pressed the interrupt key, or is the time of setTimeLimit() over? Asked on the main thread only; unwinds

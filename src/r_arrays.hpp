@@ -15,4 +15,7 @@ inline arrays::Whole whole_from_r(SEXP x) {
           Rf_isNull(x) ? 0 : static_cast<Index>(Rf_xlength(x))};
 }
 
+// Number k of a vector from 0, NaN for a missing one, wherever it lies.
+double number_at(SEXP x, Index k);
+
 }  // namespace kernweave

@@ -1,4 +1,5 @@
-// Verbs for arrays whose numbers lie on a device: what is lent to the device for a call, and results that stay there.
+// Verbs for arrays: where an array lies, what is lent to its device for a call, and results that stay there. Each verb
+// has one door at the border: it works on the device where the arrays lie that it is about, else on the CPU.
 #pragma once
 #include "arrays/cuda/verbs.hpp"
 #include "border.hpp"
@@ -7,6 +8,16 @@
 #include "r_resident.hpp"
 
 namespace kernweave {
+
+// Do the numbers of an array lie on a device whose verbs were compiled at installation?
+bool on_gpu(SEXP x);
+// The same of what has nothing but numbers, as many as integers count.
+bool plain_on_gpu(SEXP x);
+bool both_on_gpu(SEXP x, SEXP y);
+bool has_attributes(SEXP x);
+
+// Of an array that the CPU is about to read: what lies on a device comes to R for that, which is said once.
+void read_here(SEXP x);
 
 // One call's device.
 class OnDevice {
@@ -25,6 +36,8 @@ class OnDevice {
 
   // A vector of R of what was made.
   SEXP vector(SEXPTYPE type, device::Block block, Index count) const;
+  SEXP integers(device::Block block, Index count) const { return vector(INTSXP, std::move(block), count); }
+  SEXP integers(arrays::cuda::Made made) const { return vector(INTSXP, std::move(made.block), made.count); }
   template <class T>
   device::Block room_for(Index count) const {
     return gpu_->allocate(static_cast<std::size_t>(count) * sizeof(T), "the result");
@@ -32,6 +45,19 @@ class OnDevice {
   template <class T>
   static T* at(const device::Block& block) {
     return device::address<T>(block.at());
+  }
+
+  // A vector of the type of `x` for so many items; work(what moves) fills it.
+  template <class Work>
+  SEXP moved(SEXP x, Index count, Work work) {
+    const arrays::Whole items = whole(x);
+    const std::size_t bytes = items.integers ? sizeof(int) : sizeof(double);
+    device::Block out = gpu_->allocate(static_cast<std::size_t>(count) * bytes, "the result");
+    work(arrays::cuda::Moved{first_of(items), items.count, static_cast<int>(bytes), at<void>(out)});
+    return vector(static_cast<SEXPTYPE>(TYPEOF(x)), std::move(out), count);
+  }
+  static const void* first_of(const arrays::Whole& x) {
+    return x.integers ? static_cast<const void*>(x.integers) : x.doubles;
   }
 
  private:
@@ -55,7 +81,7 @@ auto waited_for(OnDevice& here, Work work) {
   }
 }
 
-// Calls work(OnDevice), at the border.
+// Calls work(OnDevice).
 template <class Work>
 auto on_device_of(SEXP vector, Work work) -> decltype(work(std::declval<OnDevice&>())) {
   return with_second_try([&] {
@@ -63,5 +89,19 @@ auto on_device_of(SEXP vector, Work work) -> decltype(work(std::declval<OnDevice
     return waited_for(here, work);
   });
 }
+
+// --- pieces that several verbs are made of, on the device of their first array ------------------------------------
+
+// The same numbers on the device of another vector.
+SEXP sent_to(SEXP x, SEXP like);
+// Integers as doubles, on the device of another vector.
+SEXP doubles_on_gpu(SEXP x, SEXP like);
+// Items by an order from 1.
+SEXP taken_on_gpu(SEXP x, SEXP order);
+SEXP order_on_gpu(const Rcpp::List& columns, const Rcpp::LogicalVector& decreasing, SEXP offsets);
+// The place of the first item that is before the one before it, or with `strictly` equal to it; 0 for none.
+Index first_unsorted_on_gpu(SEXP x, bool strictly);
+// Of the first number that is not whole, or out of range.
+Index first_not_whole_on_gpu(SEXP x, double least, double most);
 
 }  // namespace kernweave

@@ -45,7 +45,7 @@ Rcpp::IntegerVector r_far_sides(SEXP plan, int operands) {
 // ask of points is found before these are at work.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_in_order_there(SEXP pointer, int device, int threads, bool of_rows, SEXP numbers, int columns) {
-  return kernweave::with_second_try([&]() -> SEXP {
+  const auto put_in_order = [&]() -> SEXP {
     kernweave::far::Approximation& a = kernweave::approximation_behind(pointer);
     kernweave::OnDevice here(&kernweave::device::open(device));
     const auto& order = of_rows ? a.order_of_rows() : a.order_of_columns();
@@ -59,5 +59,6 @@ SEXP r_far_in_order_there(SEXP pointer, int device, int threads, bool of_rows, S
     kernweave::find_middle_and_reach({nullptr, rows, columns, kernweave::resident(made)});
     Rf_setAttrib(made, R_DimSymbol, Rcpp::IntegerVector::create(static_cast<int>(rows), columns));
     return made;
-  });
+  };
+  return kernweave::at_border([&] { return kernweave::with_second_try(put_in_order); });
 }

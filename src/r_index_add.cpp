@@ -2,9 +2,11 @@
 #include "arrays/index_add.hpp"
 
 #include <cmath>
+#include <numeric>
 
 #include "border.hpp"
-#include "r_arrays.hpp"
+#include "r_device_arrays.hpp"
+#include "r_segments.hpp"
 
 namespace kernweave {
 namespace {
@@ -28,17 +30,20 @@ arrays::Combine combine_named(const std::string& name) {
   return arrays::Combine::sum;
 }
 
-void check_index(const arrays::Whole& given, const IndexAdd& task) {
-  const Index extent = task.shape.extent;
-  Index at = 0;
-  with_array(given, [&](auto numbers) { at = first_outside(numbers, given.count, extent, task.workers); });
+// Item `at`, from 1, of an index is none of the slices; 0: all are.
+void check_index(Index at, SEXP index, Index extent) {
   if (at == 0) return;
-  const double wrong = given.integers ? given.integers[at - 1] : given.doubles[at - 1];
-  const bool missing = wrong != wrong || (given.integers && given.integers[at - 1] == NA_INTEGER);
+  const double wrong = number_at(index, at - 1);
   const bool whole = std::abs(wrong) < 0x1p53 && wrong == std::trunc(wrong);
-  const std::string shown = missing ? "NA" : whole ? sentence(static_cast<Index>(wrong)) : sentence(wrong);
+  const std::string shown = wrong != wrong ? "NA" : whole ? sentence(static_cast<Index>(wrong)) : sentence(wrong);
   fail(Fault::index, "`index` must be whole numbers of at least 1 and at most ", extent, ", the extent of `x`; number ",
-       at, " of ", given.count, " is ", shown);
+       at, " of ", Rf_xlength(index), " is ", shown);
+}
+
+Index first_outside(const arrays::Whole& given, const IndexAdd& task) {
+  Index at = 0;
+  with_array(given, [&](auto numbers) { at = first_outside(numbers, given.count, task.shape.extent, task.workers); });
+  return at;
 }
 
 template <class Number>
@@ -51,9 +56,15 @@ std::vector<Number> whole_numbers(const arrays::Whole& whole) {
 }
 
 template <class Number>
-Grouping<Number> grouping_from_r(const Rcpp::List& plan, const Indices<Number>& index, Index extent) {
-  Grouping<Number> grouping{whole_numbers<Number>(whole_from_r(plan["order"])),
-                            whole_numbers<Index>(whole_from_r(plan["offsets"]))};
+Grouping<Number> grouping_from_r(SEXP segments, const Indices<Number>& index, const IndexAdd& task) {
+  SegmentPlan plan(segments, task.workers);
+  Grouping<Number> grouping{whole_numbers<Number>(whole_from_r(plan.order())),
+                            whole_numbers<Index>(whole_from_r(plan.offsets()))};
+  if (Rf_isNull(plan.order())) {
+    grouping.order.resize(static_cast<std::size_t>(index.count));
+    std::iota(grouping.order.begin(), grouping.order.end(), Number{1});
+  }
+  const Index extent = task.shape.extent;
   const Index mixed = first_mixed(grouping, index, extent);
   user_check(mixed == 0, Fault::input, "`plan` must be par_segments(by = index): it is of another index, as its group ",
              mixed, " shows");
@@ -66,14 +77,13 @@ bool add_into(const Asked& asked, const Indices<Number>& index, SEXP plan) {
   const bool whole = TYPEOF(asked.array) == INTSXP;
   const bool planned = !Rf_isNull(plan) && serves_grouping(asked.task, index.count, whole);
   Grouping<Number> given;
-  if (planned) given = grouping_from_r(Rcpp::List(plan), index, asked.task.shape.extent);
+  if (planned) given = grouping_from_r(plan, index, asked.task);
   const Grouping<Number>* const grouping = planned ? &given : nullptr;
   if (whole)
     return index_add(asked.task, index, grouping, static_cast<int>(asked.alpha), INTEGER_RO(asked.source),
                      INTEGER(asked.array));
   const double* const source = REAL_RO(asked.source);
-  if (asked.mean)
-    index_mean(asked.task, index, grouping, asked.include, asked.alpha, source, REAL(asked.array));
+  if (asked.mean) index_mean(asked.task, index, grouping, asked.include, asked.alpha, source, REAL(asked.array));
   else index_add(asked.task, index, grouping, asked.alpha, source, REAL(asked.array));
   return false;
 }
@@ -102,15 +112,122 @@ SEXP copy_of(SEXP x, const arrays::Workers& workers) {
   return out;
 }
 
+SEXP of_type(SEXP x, SEXPTYPE type) { return TYPEOF(x) == static_cast<int>(type) ? x : Rf_coerceVector(x, type); }
+
+Rcpp::List added_here(Asked* asked, SEXP x, bool own, SEXP index, SEXP source, SEXPTYPE type, SEXP plan) {
+  read_here(x);
+  read_here(source);
+  own = own || TYPEOF(x) != static_cast<int>(type);
+  const Rcpp::Shield<SEXP> typed(of_type(x, type)), terms(of_type(source, type));
+  const arrays::Whole given = whole_from_r(index);
+  check_index(first_outside(given, asked->task), index, asked->task.shape.extent);
+  const Rcpp::Shield<SEXP> out(own ? static_cast<SEXP>(typed) : copy_of(typed, asked->task.workers));
+  asked->source = terms;
+  asked->array = out;
+  const bool overflow = asked->task.shape.slice() > 0 && add_into(*asked, given, plan);
+  return Rcpp::List::create(Rcpp::_["x"] = static_cast<SEXP>(out), Rcpp::_["overflow"] = overflow);
+}
+
+// --- on a device ----------------------------------------------------------------------------------------------------
+
+// An index as integers, each the number of a slice.
+SEXP index_on_gpu(SEXP index, const IndexAdd& task, SEXP like) {
+  const Index extent = task.shape.extent;
+  const double most = static_cast<double>(extent);
+  const bool there = plain_on_gpu(index);
+  if (there) check_index(first_not_whole_on_gpu(index, 1, most), index, extent);
+  else check_index(first_outside(whole_from_r(index), task), index, extent);
+  if (!there) return sent_to(Rcpp::Shield<SEXP>(of_type(index, INTSXP)), like);
+  if (TYPEOF(index) == INTSXP) return index;
+  return on_device_of(index, [&](OnDevice& here) {
+    const Index n = Rf_xlength(index);
+    device::Block out = here.room_for<int>(n);
+    here.verbs().to_integers(here.gpu(), here.whole(index).doubles, n, NA_INTEGER, here.at<int>(out));
+    return here.integers(std::move(out), n);
+  });
+}
+
+// An index sorted, and its items in that order.
+Rcpp::List sorted_on_gpu(SEXP index, Index extent) {
+  return on_device_of(index, [&](OnDevice& here) {
+    const Index n = Rf_xlength(index);
+    device::Block keys = here.room_for<int>(n), order = here.room_for<int>(n);
+    here.verbs().sort_index(here.gpu(), here.whole(index).integers, n, extent, here.at<int>(keys), here.at<int>(order));
+    const Rcpp::RObject sorted = here.integers(std::move(keys), n), rows = here.integers(std::move(order), n);
+    return Rcpp::List::create(Rcpp::_["keys"] = sorted, Rcpp::_["order"] = rows);
+  });
+}
+
+// A copy of an array, with its attributes.
+SEXP copy_on_gpu(OnDevice& here, SEXP x) {
+  const Rcpp::Shield<SEXP> out(here.moved(x, Rf_xlength(x), [&](const arrays::cuda::Moved& m) {
+    here.verbs().copy_numbers(here.gpu(), m.from, static_cast<std::size_t>(m.count * m.bytes), m.to);
+  }));
+  SHALLOW_DUPLICATE_ATTRIB(out, x);
+  return out;
+}
+
+// `index` is of integers that are known to be right; `sorted` is that index sorted, or NULL.
+Rcpp::List added_there(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXP sorted) {
+  return on_device_of(x, [&](OnDevice& here) {
+    arrays::cuda::AddTask task{};
+    task.shape = asked.task.shape;
+    task.steps = asked.task.steps;
+    task.op = asked.task.op;
+    task.mean = asked.mean;
+    task.include = asked.include;
+    task.alpha = asked.alpha;
+    const arrays::Whole numbers = here.whole(index), terms = here.whole(source);
+    task.index = numbers.integers;
+    task.count = numbers.count;
+    if (!Rf_isNull(sorted)) {
+      task.sorted_keys = here.whole(VECTOR_ELT(sorted, 0)).integers;
+      task.order = here.whole(VECTOR_ELT(sorted, 1)).integers;
+    }
+    const Rcpp::Shield<SEXP> out(copy_on_gpu(here, x));
+    const arrays::Whole array = here.whole(out);
+    bool overflow = false;
+    if (array.integers)
+      overflow = here.verbs().add_integers(here.gpu(), task, terms.integers, const_cast<int*>(array.integers));
+    else here.verbs().add_doubles(here.gpu(), task, terms.doubles, const_cast<double*>(array.doubles));
+    return Rcpp::List::create(Rcpp::_["x"] = static_cast<SEXP>(out), Rcpp::_["overflow"] = overflow);
+  });
+}
+
+// Of a plan alone, the order of its index is kept.
+Rcpp::List added_on_gpu(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXPTYPE type, SEXP whole_plan) {
+  Rcpp::RObject array = x, at, sorted, terms = source;
+  const Index extent = asked.task.shape.extent;
+  if (Rf_isNull(whole_plan)) {
+    at = index_on_gpu(index, asked.task, x);
+  } else {
+    Rcpp::Environment kept = Rcpp::List(whole_plan)["kept"];
+    if (!kept.exists("sorted")) {
+      kept["index"] = Rcpp::RObject(index_on_gpu(index, asked.task, x));
+      kept["sorted"] = sorted_on_gpu(kept["index"], extent);
+    }
+    at = kept["index"];
+    sorted = kept["sorted"];
+  }
+  if (TYPEOF(x) != static_cast<int>(type)) {
+    array = doubles_on_gpu(x, x);
+    SHALLOW_DUPLICATE_ATTRIB(array, x);
+  }
+  if (TYPEOF(terms) == LGLSXP) terms = Rf_coerceVector(terms, INTSXP);
+  if (TYPEOF(terms) != static_cast<int>(type)) terms = doubles_on_gpu(terms, x);
+  return added_there(asked, array, at, terms, sorted);
+}
+
 }  // namespace
 }  // namespace kernweave
 
-// `extents` are those of `x` before, along and after the indexed dimension, `steps` the source's; both are of one type.
-// An array that nobody else has (`own`) is written to where it is.
+// `extents` are those of `x` before, along and after the indexed dimension, `steps` the source's. `type` is that of the
+// result, to which both are brought. An array that nobody else has (`own`) is written to where it is. `plan_alone`: the
+// plan is all that is known of the index.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_index_add(SEXP x, bool own, SEXP index, SEXP source, Rcpp::NumericVector extents,
+Rcpp::List r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, Rcpp::NumericVector extents,
                        Rcpp::NumericVector steps, double alpha, std::string op, bool include, bool reproducible,
-                       SEXP plan, int threads) {
+                       SEXP plan, bool plan_alone, int threads) {
   return kernweave::at_border([&] {
     using kernweave::Index;
     kernweave::Asked asked;
@@ -120,15 +237,12 @@ Rcpp::List r_index_add(SEXP x, bool own, SEXP index, SEXP source, Rcpp::NumericV
     task.op = kernweave::combine_named(op);
     task.reproducible = reproducible;
     task.workers = kernweave::workers_from_r(threads);
-    const kernweave::arrays::Whole given = kernweave::whole_from_r(index);
-    kernweave::check_index(given, task);
-    const Rcpp::Shield<SEXP> out(own ? x : kernweave::copy_of(x, task.workers));
     asked.mean = op == "mean";
     asked.include = include;
     asked.alpha = alpha;
-    asked.source = source;
-    asked.array = out;
-    const bool overflow = task.shape.slice() > 0 && kernweave::add_into(asked, given, plan);
-    return Rcpp::List::create(Rcpp::_["x"] = static_cast<SEXP>(out), Rcpp::_["overflow"] = overflow);
+    const SEXPTYPE kind = type == "double" ? REALSXP : INTSXP;
+    if (kernweave::on_gpu(x) && Rf_xlength(x) <= kernweave::kMostInt)
+      return kernweave::added_on_gpu(asked, x, index, source, kind, plan_alone ? plan : R_NilValue);
+    return kernweave::added_here(&asked, x, own, index, source, kind, plan);
   });
 }

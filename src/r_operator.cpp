@@ -163,7 +163,7 @@ void r_expect_products(Rcpp::List description) {
 // The product of an operator with a matrix. With `stay` it is left on the device that the operator is at home on.
 // [[Rcpp::export(rng = false)]]
 Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay = false) {
-  return kernweave::with_second_try([&]() -> Rcpp::RObject {
+  const auto product = [&]() -> Rcpp::RObject {
     const kernweave::Given nothing;
     kernweave::RHost host(nothing, {});
     const auto op = kernweave::operator_from_r(description, [&](double share) { host.poll(share); });
@@ -174,5 +174,6 @@ Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay = fal
     kernweave::solve::Columns y;
     op->multiply(columns, &y);
     return kernweave::columns_to_r(std::move(y));
-  });
+  };
+  return kernweave::at_border([&] { return kernweave::with_second_try(product); });
 }

@@ -1,4 +1,4 @@
-// Columns of R as keys of an order.
+// Columns of R as keys of an order; orders, and items by them.
 #pragma once
 #include "arrays/buffer.hpp"
 #include "arrays/keys.hpp"
@@ -20,5 +20,11 @@ arrays::KeyColumn key_column(SEXP x);
 
 arrays::Keys keys_from_r(const Rcpp::List& columns, const Rcpp::LogicalVector& decreasing, bool nan_apart,
                          const arrays::Workers& workers);
+
+// Of columns, as numbers from 1.
+Rcpp::RObject order_here(const Rcpp::List& columns, bool decreasing, const arrays::Workers& workers);
+
+// Items of plain numbers by an order, without attributes but the class of integer64.
+SEXP taken_here(SEXP x, SEXP order);
 
 }  // namespace kernweave

@@ -1,7 +1,8 @@
-// R's way to plans of segments: groups by whole numbers.
-#include "r_arrays.hpp"
+// R's way to plans of segments: groups by equal keys, the order of items.
+#include "r_segments.hpp"
 #include "border.hpp"
 #include "arrays/groups.hpp"
+#include "r_device_arrays.hpp"
 
 namespace kernweave {
 namespace {
@@ -72,19 +73,66 @@ SEXP order_of_groups(const Rcpp::IntegerVector& codes, const arrays::Whole& offs
   return out;
 }
 
-}  // namespace
-}  // namespace kernweave
-
-// Groups of integers: the key of each, smallest first and none last, the offsets, and the number of each item's group,
-// NULL where the items lie in order. NULL in all where keys are too far apart to be counted.
-// [[Rcpp::export(rng = false)]]
-SEXP r_group_integers(SEXP by, int threads) {
-  return kernweave::at_border([&] { return kernweave::group_integers(by, kernweave::workers_from_r(threads)); });
+// Any keys on a device, by sorting.
+Rcpp::List groups_on_gpu(SEXP by) {
+  const Rcpp::List found = on_device_of(by, [&](OnDevice& here) {
+    const Index n = Rf_xlength(by);
+    arrays::cuda::Grouped groups = here.verbs().groups_of(here.gpu(), here.whole(by));
+    const Rcpp::RObject heads = here.integers(std::move(groups.heads)),
+                        offsets = here.integers(std::move(groups.offsets)),
+                        codes = here.integers(std::move(groups.codes), n),
+                        order = here.integers(std::move(groups.order), n);
+    return Rcpp::List::create(Rcpp::_["heads"] = heads, Rcpp::_["offsets"] = offsets, Rcpp::_["codes"] = codes,
+                              Rcpp::_["order"] = order);
+  });
+  const Rcpp::RObject keys = taken_on_gpu(by, found["heads"]);
+  return Rcpp::List::create(Rcpp::_["keys"] = keys, Rcpp::_["offsets"] = found["offsets"],
+                            Rcpp::_["codes"] = found["codes"], Rcpp::_["order"] = found["order"]);
 }
 
+}  // namespace
+
+Index SegmentPlan::items() const { return whole_from_r(offsets())[segments()]; }
+
+SEXP SegmentPlan::order() {
+  if (Rf_isNull(codes())) return R_NilValue;
+  if (!kept_.exists("order") || Rf_isNull(kept_["order"]))
+    kept_["order"] = Rcpp::RObject(order_of_groups(codes(), whole_from_r(offsets()), workers_));
+  return kept_["order"];
+}
+
+SegmentPlan::There SegmentPlan::there(SEXP like) {
+  const auto sent = [&](SEXP x) { return Rf_isNull(x) || on_gpu(x) ? x : sent_to(x, like); };
+  if (!kept_.exists("there")) {
+    const Rcpp::RObject offsets_there = sent(offsets()), order_there = sent(order());
+    kept_["there"] = Rcpp::List::create(Rcpp::_["offsets"] = offsets_there, Rcpp::_["order"] = order_there);
+  }
+  const Rcpp::List found = kept_["there"];
+  return {found["offsets"], found["order"]};
+}
+
+}  // namespace kernweave
+
+// Groups of equal keys: the key of each, smallest first and none last, offsets, and the number of each item's group,
+// NULL where the items lie in order; of what lies on a device also the order. NULL in all for what the CPU cannot
+// count: keys that are no integers, or too far apart.
 // [[Rcpp::export(rng = false)]]
-SEXP r_order_of_groups(Rcpp::IntegerVector codes, SEXP offsets, int threads) {
+SEXP r_group(SEXP by, int threads) {
+  return kernweave::at_border([&]() -> SEXP {
+    if (kernweave::plain_on_gpu(by)) return kernweave::groups_on_gpu(by);
+    kernweave::read_here(by);
+    if (TYPEOF(by) != INTSXP && TYPEOF(by) != LGLSXP) return R_NilValue;
+    return kernweave::group_integers(by, kernweave::workers_from_r(threads));
+  });
+}
+
+// The numbers of a plan's items, segment after segment, where an array lies that they are to be used with; NULL where
+// items lie so.
+// [[Rcpp::export(rng = false)]]
+SEXP r_segment_order(SEXP plan, SEXP like, int threads) {
   return kernweave::at_border([&] {
-    return kernweave::order_of_groups(codes, kernweave::whole_from_r(offsets), kernweave::workers_from_r(threads));
+    const kernweave::arrays::Workers workers = kernweave::workers_from_r(threads);
+    kernweave::SegmentPlan segments(plan, workers);
+    return kernweave::plain_on_gpu(like) ? segments.there(like).order : segments.order();
   });
 }

@@ -1,6 +1,7 @@
 // R's way to sets of sorted vectors.
 #include "arrays/sets.hpp"
 
+#include "r_device_arrays.hpp"
 #include "r_sorted.hpp"
 
 namespace kernweave {
@@ -31,14 +32,24 @@ struct Tail {
 };
 
 template <class Item>
-Rcpp::RObject set_to_r(arrays::SetOp op, const Sorted<Item>& a, const Sorted<Item>& b, const Tail<Item>& tail,
-                       SEXP x, SEXP y, const Workers& workers) {
+Rcpp::RObject set_to_r(arrays::SetOp op, const Sorted<Item>& a, const Sorted<Item>& b, const Tail<Item>& tail, SEXP x,
+                       SEXP y, const Workers& workers) {
   const auto found = arrays::set_of(op, a, b, workers);
   Rcpp::RObject out;
   Item* const items = new_items<Item>(x, y, found.count() + tail.na + tail.nan, &out);
   found.write(items, workers);
   tail.write(items + found.count());
   return out;
+}
+
+// NULL where items are missing: what becomes of these is known to the CPU.
+SEXP set_on_gpu(SEXP x, SEXP y, arrays::SetOp op, bool multiset) {
+  return on_device_of(x, [&](OnDevice& here) -> SEXP {
+    const arrays::Whole a = here.whole(x), b = here.whole(y);
+    if (ends_missing_on_gpu(here, a) || ends_missing_on_gpu(here, b)) return R_NilValue;
+    arrays::cuda::Made made = here.verbs().set_of(here.gpu(), op, multiset, a, b);
+    return here.vector(static_cast<SEXPTYPE>(TYPEOF(x)), std::move(made.block), made.count);
+  });
 }
 
 }  // namespace
@@ -49,6 +60,13 @@ SEXP r_set(SEXP x, SEXP y, int op, bool multiset, int threads) {
   return kernweave::at_border([&]() -> SEXP {
     const auto workers = kernweave::workers_from_r(threads);
     const auto which = static_cast<kernweave::arrays::SetOp>(op);
+    if (kernweave::both_on_gpu(x, y)) {
+      const Rcpp::RObject found = kernweave::set_on_gpu(x, y, which, multiset);
+      if (!found.isNULL()) return found;
+    } else {
+      kernweave::read_here(x);
+      kernweave::read_here(y);
+    }
     return kernweave::with_sorted(x, y, [&](const auto& a, const auto& b) -> SEXP {
       using Item = std::decay_t<decltype(*a.items)>;
       const kernweave::Tail<Item> tail(which, {a, multiset}, {b, multiset});

@@ -1,6 +1,7 @@
 // R's way to merging and searching sorted vectors.
 #include "arrays/merge.hpp"
 #include "arrays/search.hpp"
+#include "r_device_arrays.hpp"
 #include "r_sorted.hpp"
 
 namespace kernweave {
@@ -40,32 +41,100 @@ Rcpp::List both_to_r(const Sorted<Item>& needles, const Sorted<Item>& hay, bool 
                             Rcpp::_["haystack_matched"] = hay_matched);
 }
 
+Index first_unsorted(SEXP x, const Workers& workers) {
+  if (known_sorted(x)) return 0;
+  const Index n = Rf_xlength(x);
+  const Index found = with_items(x, [&](auto items) { return arrays::sorted_up_to(items, n, workers); });
+  return found == n ? 0 : found + 1;
+}
+
+SEXP merged_on_gpu(SEXP x, SEXP y, bool rows) {
+  return on_device_of(x, [&](OnDevice& here) -> SEXP {
+    const arrays::Whole a = here.whole(x), b = here.whole(y);
+    const Index n = a.count + b.count;
+    const bool doubles = !rows && a.doubles;
+    device::Block out = doubles ? here.room_for<double>(n) : here.room_for<int>(n);
+    if (rows) here.verbs().merge_rows(here.gpu(), a, b, here.at<int>(out));
+    else here.verbs().merge_items(here.gpu(), a, b, here.at<void>(out));
+    return here.vector(rows ? INTSXP : static_cast<SEXPTYPE>(TYPEOF(x)), std::move(out), n);
+  });
+}
+
+SEXP searched_on_gpu(SEXP needles, SEXP haystack, bool equal_too, bool sorted) {
+  return on_device_of(needles, [&](OnDevice& here) -> SEXP {
+    const arrays::Whole a = here.whole(needles), b = here.whole(haystack);
+    device::Block out = here.room_for<int>(a.count);
+    int* const at = here.at<int>(out);
+    if (sorted) here.verbs().search_sorted(here.gpu(), a, b, equal_too, NA_INTEGER, {at, nullptr}, {});
+    else here.verbs().search_each(here.gpu(), a, b, equal_too, NA_INTEGER, at);
+    return here.integers(std::move(out), a.count);
+  });
+}
+
+Rcpp::List both_searched_on_gpu(SEXP needles, SEXP haystack, bool equal_too) {
+  return on_device_of(needles, [&](OnDevice& here) {
+    const arrays::Whole a = here.whole(needles), b = here.whole(haystack);
+    device::Block at = here.room_for<int>(a.count), matched = here.room_for<int>(a.count),
+                  hay_at = here.room_for<int>(b.count), hay_matched = here.room_for<int>(b.count);
+    here.verbs().search_sorted(here.gpu(), a, b, equal_too, NA_INTEGER, {here.at<int>(at), here.at<int>(matched)},
+                               {here.at<int>(hay_at), here.at<int>(hay_matched)});
+    const Rcpp::RObject found = here.integers(std::move(at), a.count),
+                        flags = here.vector(LGLSXP, std::move(matched), a.count),
+                        hay_found = here.integers(std::move(hay_at), b.count),
+                        hay_flags = here.vector(LGLSXP, std::move(hay_matched), b.count);
+    return Rcpp::List::create(Rcpp::_["at"] = found, Rcpp::_["matched"] = flags, Rcpp::_["haystack_at"] = hay_found,
+                              Rcpp::_["haystack_matched"] = hay_flags);
+  });
+}
+
 }  // namespace
+
+bool ends_missing_on_gpu(OnDevice& here, const arrays::Whole& list) {
+  if (list.count == 0) return false;
+  const auto last = [&](const auto* items) {
+    std::decay_t<decltype(*items)> item;
+    here.gpu().download(&item, reinterpret_cast<device::Pointer>(items + list.count - 1), sizeof item);
+    return arrays::is_missing(item);
+  };
+  return list.integers ? last(list.integers) : last(list.doubles);
+}
+
 }  // namespace kernweave
 
 // The place, from 1, of the first item that is less than the one before it; 0 where there is none.
 // [[Rcpp::export(rng = false)]]
 double r_first_unsorted(SEXP x, int threads) {
   return kernweave::at_border([&] {
-    if (kernweave::known_sorted(x)) return 0.0;
+    const auto found = kernweave::plain_on_gpu(x) ? kernweave::first_unsorted_on_gpu(x, false)
+                                                  : kernweave::first_unsorted(x, kernweave::workers_from_r(threads));
+    return static_cast<double>(found);
+  });
+}
+
+// Is the last item of a sorted list missing? It is then of a list whose missing items come last, if one is.
+// [[Rcpp::export(rng = false)]]
+bool r_ends_missing(SEXP x) {
+  return kernweave::at_border([&]() -> bool {
+    if (kernweave::plain_on_gpu(x))
+      return kernweave::on_device_of(
+          x, [&](kernweave::OnDevice& here) { return kernweave::ends_missing_on_gpu(here, here.whole(x)); });
     const kernweave::Index n = Rf_xlength(x);
-    const auto workers = kernweave::workers_from_r(threads);
-    const auto found =
-        kernweave::with_items(x, [&](auto items) { return kernweave::arrays::sorted_up_to(items, n, workers); });
-    return found == n ? 0.0 : static_cast<double>(found) + 1;
+    return n > 0 && kernweave::with_items(x, [&](auto items) { return kernweave::arrays::is_missing(items[n - 1]); });
   });
 }
 
 // [[Rcpp::export(rng = false)]]
 SEXP r_merge(SEXP x, SEXP y, bool rows, int threads) {
   return kernweave::at_border([&]() -> SEXP {
+    if (kernweave::both_on_gpu(x, y)) return kernweave::merged_on_gpu(x, y, rows);
+    kernweave::read_here(x);
+    kernweave::read_here(y);
     const auto workers = kernweave::workers_from_r(threads);
     return kernweave::with_sorted(x, y, [&](const auto& a, const auto& b) -> SEXP {
       using Item = std::decay_t<decltype(*a.items)>;
       const kernweave::Index n = a.length + b.length;
       if (rows)
-        return kernweave::with_numbers(
-            n, n, [&](auto to, auto) { kernweave::arrays::merge_rows(a, b, to, workers); });
+        return kernweave::with_numbers(n, n, [&](auto to, auto) { kernweave::arrays::merge_rows(a, b, to, workers); });
       Rcpp::RObject out;
       kernweave::arrays::merge_items(a, b, kernweave::new_items<Item>(x, y, n, &out), workers);
       return out;
@@ -77,6 +146,10 @@ SEXP r_merge(SEXP x, SEXP y, bool rows, int threads) {
 // [[Rcpp::export(rng = false)]]
 SEXP r_search(SEXP needles, SEXP haystack, bool equal_too, bool sorted, int threads) {
   return kernweave::at_border([&]() -> SEXP {
+    if (kernweave::both_on_gpu(needles, haystack))
+      return kernweave::searched_on_gpu(needles, haystack, equal_too, sorted);
+    kernweave::read_here(needles);
+    kernweave::read_here(haystack);
     const auto workers = kernweave::workers_from_r(threads);
     return kernweave::with_sorted(needles, haystack, [&](const auto& a, const auto& b) -> SEXP {
       return kernweave::with_numbers(b.length, a.length, [&](auto at, auto none) {
@@ -94,6 +167,9 @@ SEXP r_search(SEXP needles, SEXP haystack, bool equal_too, bool sorted, int thre
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_search_both(SEXP needles, SEXP haystack, bool equal_too, int threads) {
   return kernweave::at_border([&] {
+    if (kernweave::both_on_gpu(needles, haystack)) return kernweave::both_searched_on_gpu(needles, haystack, equal_too);
+    kernweave::read_here(needles);
+    kernweave::read_here(haystack);
     const auto workers = kernweave::workers_from_r(threads);
     return kernweave::with_sorted(needles, haystack, [&](const auto& a, const auto& b) {
       if (std::max(a.length, b.length) <= kernweave::kMostInt)

@@ -4,7 +4,6 @@
 #include "r_data.cpp"
 #include "r_device.cpp"
 #include "r_device_arrays.cpp"
-#include "r_device_sorted.cpp"
 #include "r_expr.cpp"
 #include "r_far.cpp"
 #include "r_far_device.cpp"

@@ -135,6 +135,7 @@ test_that("items are removed, inserted, repeated and copied on the GPU as on the
     same_there(function(to) par_expand(to(x), to(counts)), label = paste("expand", n))
     same_there(function(to) par_expand(counts = to(counts)), label = paste("walk", n))
   }
+  same_there(function(to) par_remove(par_insert(par_expand(to(c(a = 1, b = 2)), c(2, 1)), c(3, 4), c(3, 0)), 1))
 })
 
 test_that("stretches are gathered and scattered on the GPU as on the CPU", {
