@@ -36,7 +36,5 @@ random_items <- function(n, type, missing = FALSE) {
   x
 }
 
-ordered_items <- function(plan, n) {
-  order <- kernweave:::segment_order(plan)
-  if (is.null(order)) seq_len(n) else order
-}
+# Segment after segment.
+ordered_items <- function(plan, n) par_order(numeric(n), plan)
