@@ -77,7 +77,9 @@ struct FarTask {
 // --- memory that a block of threads shares, in numbers ---
 
 KW_FN constexpr int far_power(int base, int exponent) {
-  return exponent == 0 ? 1 : base * far_power(base, exponent - 1);
+  int power = 1;
+  for (; exponent > 0; --exponent) power *= base;
+  return power;
 }
 
 // Threads that have the same leading degrees, each of them every so many-th point.
