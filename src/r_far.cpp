@@ -24,10 +24,10 @@ std::vector<View> views_of(const Plan& plan, const Given& given) {
   return data.views();
 }
 
-Verdict taken_apart(SEXP plan, const Given& given, double rows, double columns, int threads, distance::Cut* cut) {
+Verdict radial_form_of(SEXP plan, const Given& given, double rows, double columns, int threads, distance::RadialForm* form) {
   const Plan& written = plan_behind(plan)->plan;
-  return distance::take_apart(written, views_of(written, given), static_cast<std::int64_t>(rows),
-                         static_cast<std::int64_t>(columns), workers_from_r(threads), cut);
+  return distance::recognise_radial(written, views_of(written, given), static_cast<std::int64_t>(rows),
+                         static_cast<std::int64_t>(columns), workers_from_r(threads), form);
 }
 
 // Places from 1.
@@ -89,16 +89,16 @@ far::Approximation& approximation_behind(SEXP pointer) {
 SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof,
                 Rcpp::NumericVector prices, int threads, int device) {
   return kernweave::at_border([&]() -> SEXP {
-    kernweave::distance::Cut cut;
+    kernweave::distance::RadialForm form;
     const kernweave::Verdict verdict =
-        kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], threads, &cut);
+        kernweave::radial_form_of(plan, {data, operands}, extents[0], extents[1], threads, &form);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
-    if (cut.width > 3) return Rcpp::wrap(cut.width);
+    if (form.width > 3) return Rcpp::wrap(form.width);
     const kernweave::far::Wish wish{
         tol, proof ? kernweave::far::Grade::proof : kernweave::far::Grade::audit, {prices[0], prices[1]},
         device < 0 ? nullptr : &kernweave::device::open(device)};
     const kernweave::arrays::Workers workers{kernweave::allowed_threads(threads), kernweave::poll_r};
-    auto made = kernweave::Approximation::make(std::move(cut), wish, workers);
+    auto made = kernweave::Approximation::make(std::move(form), wish, workers);
     const kernweave::Approximation& a = *made;
     const Rcpp::XPtr<kernweave::Approximation> pointer(made.release(), true, kernweave::approximation_tag());
     return Rcpp::List::create(
@@ -128,11 +128,11 @@ Rcpp::List r_far_orders(SEXP pointer) {
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
   return kernweave::at_border([&]() -> SEXP {
-    kernweave::distance::Cut cut;
-    const kernweave::Verdict verdict = kernweave::taken_apart(plan, {data, operands}, n, n, 0, &cut);
-    if (!verdict.yes || !kernweave::distance::falls_between_same(cut, kernweave::workers_from_r(0))) return R_NilValue;
-    Rcpp::NumericMatrix points(static_cast<int>(n), cut.width);
-    std::copy(cut.rows.points->begin(), cut.rows.points->end(), points.begin());
+    kernweave::distance::RadialForm form;
+    const kernweave::Verdict verdict = kernweave::radial_form_of(plan, {data, operands}, n, n, 0, &form);
+    if (!verdict.yes || !kernweave::distance::falls_between_same(form, kernweave::workers_from_r(0))) return R_NilValue;
+    Rcpp::NumericMatrix points(static_cast<int>(n), form.width);
+    std::copy(form.rows.points->begin(), form.rows.points->end(), points.begin());
     return points;
   });
 }
@@ -142,12 +142,12 @@ SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
 SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol,
                      bool relative, int threads) {
   return kernweave::at_border([&]() -> SEXP {
-    kernweave::distance::Cut cut;
+    kernweave::distance::RadialForm form;
     const kernweave::Verdict verdict =
-        kernweave::taken_apart(plan, {data, operands}, extents[0], extents[1], threads, &cut);
+        kernweave::radial_form_of(plan, {data, operands}, extents[0], extents[1], threads, &form);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
-    if (cut.power > 0 || cut.components > 1) return Rcpp::wrap("a difference or a vector stands beside it");
-    const auto found = kernweave::far::truncated(cut, {tol, relative}, kernweave::workers_from_r(threads));
+    if (form.power > 0 || form.components > 1) return Rcpp::wrap("a difference or a vector stands beside it");
+    const auto found = kernweave::far::truncated(form, {tol, relative}, kernweave::workers_from_r(threads));
     return Rcpp::List::create(
         Rcpp::_["i"] = kernweave::order_to_r(found.rows), Rcpp::_["j"] = kernweave::order_to_r(found.columns),
         Rcpp::_["near"] = kernweave::near_to_r(found.kept), Rcpp::_["kept"] = found.kept_pairs,

@@ -1,4 +1,4 @@
-// Regions are cut into cells, each bounded by one disc; cells that are not tight enough are halved.
+// Regions are cut into cells, each bounded by one ball; cells that are not tight enough are halved.
 #include "distance/bounds.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-using Complex = Disc::Complex;
+using Complex = Ball::Complex;
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
 // How often a stretch of squared distances is halved, one without any bound so far, a cell; and all of a stretch
@@ -26,7 +26,7 @@ constexpr int kSamples = 4096;
 
 // `left`: how many halvings of the whole stretch there may be yet.
 double largest(const Profile& k, double least, double most, double enough, int depth, int* left) {
-  const double bound = k.over(Disc::between(least, most)).size();
+  const double bound = k.over(Ball::between(least, most)).size();
   if (bound <= enough || depth >= kHalvings || (bound == kNothing && depth >= kHalvingsInTheDark)) return bound;
   const double middle = (least + most) / 2, inside = std::abs(k.at(middle));
   if (inside > enough || bound <= kTight * inside || --*left < 0) return bound;
@@ -53,9 +53,9 @@ double largest_in(const Profile& k, const Stretch& s, const Cell& cell, const So
       s.half * 0.5 * (half_t * (1 + 1 / (cell.t0 * cell.t0)) + half_a * (cell.t1 + 1 / cell.t0));
   const double exact = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
   const double around = exact + kPoleOfRounding * (exact + std::norm(z) + std::abs(c));
-  const double bound = k.over(Disc(z * z + c, around, false)).size();
+  const double bound = k.over(Ball(z * z + c, around, false)).size();
   if (bound <= sought.enough) return bound;
-  const double inside = k.over(Disc(z * z + c, 0, false)).size();
+  const double inside = k.over(Ball(z * z + c, 0, false)).size();
   const bool is_last = depth <= 0 || (std::isfinite(bound) && bound <= kTightOfCell * inside);
   if (is_last || inside > sought.too_much) return bound > sought.too_much ? kNothing : bound;
   Cell one = cell, other = cell;
@@ -72,7 +72,7 @@ double sampled_on_ellipse(const Profile& k, const Stretch& s, double rho) {
   double most = 0;
   for (int part = 0; part <= kCells; ++part) {
     const Complex u = std::polar(rho, kPi * part / kCells), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
-    for (const double c : {s.c_least, s.c_most}) most = std::max(most, k.over(Disc(z * z + c, 0, false)).size());
+    for (const double c : {s.c_least, s.c_most}) most = std::max(most, k.over(Ball(z * z + c, 0, false)).size());
   }
   return most;
 }
@@ -133,12 +133,12 @@ bool is_rough(const Profile& k, double width, int power, double scale) {
 
 std::string why_no_series(const Profile& k, double least, double most) {
   constexpr int kPlaces = 20;
-  std::vector<Disc> places;
+  std::vector<Ball> places;
   for (int i = 1; i < kPlaces; ++i) {
     const double square = least + (most - least) * i / kPlaces;
     places.emplace_back(square, 1e-9 * square, false);
   }
-  const OpRow* const found = k.without_disc(places);
+  const OpRow* const found = k.without_ball(places);
   return found ? sentence("`", found->symbol.empty() ? found->fn : found->symbol.c_str(), "` has no series") : "";
 }
 

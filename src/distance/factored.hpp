@@ -26,7 +26,7 @@ struct Factored {
   Polynomials polynomials = {Polynomial::number(1)};
   int place = kOne;  // in the profile, of the formula of the distance
   // The operation that will add up all components. It waits while these have different factors: another sum may join
-  // them to a difference, else results are added up behind the sums over pairs (Cut::adds_up).
+  // them to a difference, else results are added up behind the sums over pairs (RadialForm::adds_up).
   std::optional<Op> adds_up{};
 
   int degree() const { return degree_of(polynomials); }

@@ -21,9 +21,9 @@ Negligible::Negligible(const Profile& k, double most, double enough) {
 }
 
 void Negligible::look(const Profile& k, double least, double most, double enough, int halvings) {
-  const Disc disc = k.over(Disc::between(least, most));
-  if (disc.size() <= enough) return add(least, most);
-  const bool nowhere = disc.known() && std::abs(disc.centre) - disc.radius > enough;
+  const Ball ball = k.over(Ball::between(least, most));
+  if (ball.size() <= enough) return add(least, most);
+  const bool nowhere = ball.known() && std::abs(ball.centre) - ball.radius > enough;
   if (nowhere || halvings == 0) return;
   const double middle = least + (most - least) / 2;
   look(k, least, middle, enough, halvings - 1);

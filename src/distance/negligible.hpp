@@ -11,7 +11,7 @@ namespace distance {
 // Stretches of squared distances, in order, apart from each other.
 class Negligible {
  public:
-  // The stretches up to `most` on which |k| is no more than `enough`, as far as discs show.
+  // The stretches up to `most` on which |k| is no more than `enough`, as far as balls show.
   Negligible(const Profile& k, double most, double enough);
 
   // Is the formula small everywhere from `least` to `most`?

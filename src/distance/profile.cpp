@@ -46,9 +46,9 @@ double Profile::at(double square) const {
   return run(Lane(square), number, [](const Step& step, const Lane* in) { return step.value(in); }).v;
 }
 
-Disc Profile::over(const Disc& square) const {
-  const auto number = [](double x) { return Disc(x); };
-  return run(square, number, [](const Step& step, const Disc* in) { return step.bounded(in); });
+Ball Profile::over(const Ball& square) const {
+  const auto number = [](double x) { return Ball(x); };
+  return run(square, number, [](const Step& step, const Ball* in) { return step.bounded(in); });
 }
 
 std::string Profile::text() const {
@@ -60,14 +60,14 @@ std::string Profile::text() const {
   }));
 }
 
-const OpRow* Profile::without_disc(const std::vector<Disc>& squares) const {
+const OpRow* Profile::without_ball(const std::vector<Ball>& squares) const {
   std::vector<bool> ever(steps_.size(), false), asked(steps_.size(), false);
-  const auto number = [](double x) { return Disc(x); };
-  for (const Disc& square : squares)
-    run(square, number, [&](const Step& step, const Disc* in) {
+  const auto number = [](double x) { return Ball(x); };
+  for (const Ball& square : squares)
+    run(square, number, [&](const Step& step, const Ball* in) {
       const auto at = static_cast<std::size_t>(&step - steps_.data());
-      const Disc out = step.bounded(in);
-      const bool known = std::all_of(in, in + row(step.op).arity, [](const Disc& d) { return d.known(); });
+      const Ball out = step.bounded(in);
+      const bool known = std::all_of(in, in + row(step.op).arity, [](const Ball& d) { return d.known(); });
       if (known) asked[at] = true;
       if (out.known()) ever[at] = true;
       return out;

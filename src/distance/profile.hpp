@@ -1,10 +1,10 @@
-// A formula of one number, the squared distance of two points: its value, and a bound of it on discs.
+// A formula of one number, the squared distance of two points: its value, and a bound of it on balls.
 #pragma once
 #include <array>
 #include <string>
 #include <vector>
 
-#include "distance/disc.hpp"
+#include "distance/ball.hpp"
 #include "expr/table.hpp"
 
 namespace kernweave {
@@ -23,12 +23,12 @@ class Profile {
 
   // The formula as R writes it, of `s`.
   std::string text() const;
-  // The first operation that has no value on any of these discs of squared distances though its arguments have; a null
+  // The first operation that has no value on any of these balls of squared distances though its arguments have; a null
   // pointer where each operation has one.
-  const OpRow* without_disc(const std::vector<Disc>& squares) const;
+  const OpRow* without_ball(const std::vector<Ball>& squares) const;
 
   double at(double square) const;
-  Disc over(const Disc& square) const;
+  Ball over(const Ball& square) const;
 
  private:
   struct Step {

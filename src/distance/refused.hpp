@@ -1,4 +1,4 @@
-// Why a formula is none of one distance: thrown where that is found, and caught by take_apart().
+// Why a formula is none of one distance: thrown where that is found, and caught by recognise_radial().
 #pragma once
 #include <string>
 

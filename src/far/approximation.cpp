@@ -31,32 +31,32 @@ constexpr std::int64_t kWorthSending = 1 << 16;
 template <int D>
 class Approximated : public Approximation {
  public:
-  Approximated(distance::Cut cut, const Wish& wish, const arrays::Workers& workers)
-      : cut_(std::move(cut)), cube_(Cube<D>::around(*cut_.rows.points, *cut_.columns.points, workers)) {
+  Approximated(distance::RadialForm form, const Wish& wish, const arrays::Workers& workers)
+      : form_(std::move(form)), cube_(Cube<D>::around(*form_.rows.points, *form_.columns.points, workers)) {
     if (!std::isfinite(cube_.width)) check_points(workers);
-    const bool one_tree = have_same_points(cut_.rows, cut_.columns, workers);
-    same = one_tree && have_same_factors(cut_.rows, cut_.columns, workers) && cut_.power % 2 == 0;
-    targets_.emplace(curve_of(cut_.rows, wish.device, workers));
-    if (!one_tree) sources_.emplace(curve_of(cut_.columns, wish.device, workers));
+    const bool one_tree = have_same_points(form_.rows, form_.columns, workers);
+    same = one_tree && have_same_factors(form_.rows, form_.columns, workers) && form_.power % 2 == 0;
+    targets_.emplace(curve_of(form_.rows, wish.device, workers));
+    if (!one_tree) sources_.emplace(curve_of(form_.columns, wish.device, workers));
     const distance::Reach reach = reach_of(cube_);
     const auto largest_between = [&](double least, double most) {
-      return distance::largest_found(cut_.profile, least, most, cut_.power);
+      return distance::largest_found(form_.profile, least, most, form_.power);
     };
-    if (cut_.rows.count > 0 && cut_.columns.count > 0) scale = largest_between(reach.least, reach.most);
+    if (form_.rows.count > 0 && form_.columns.count > 0) scale = largest_between(reach.least, reach.most);
     // Where it is nothing at all, what it is elsewhere.
     if (scale < distance::kSmallestScale) scale = largest_between(0, D * cube_.width * cube_.width);
-    const bool is_number = std::isfinite(cut_.profile.at(reach.least)) || std::isfinite(cut_.profile.at(reach.most));
+    const bool is_number = std::isfinite(form_.profile.at(reach.least)) || std::isfinite(form_.profile.at(reach.most));
     user_check(scale > 0 || is_number, Fault::input, "the formula is not a number at any distance of these points");
     scale = std::max(scale, distance::kSmallestScale);  // of a formula that is 0
-    rough = distance::is_rough(cut_.profile, cube_.width, cut_.power, scale);
-    const Demands demands{wish.tolerance * scale, wish.grade, cut_.power};
+    rough = distance::is_rough(form_.profile, cube_.width, form_.power, scale);
+    const Demands demands{wish.tolerance * scale, wish.grade, form_.power};
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
     Prices prices = wish.prices;
-    prices.pair /= 1 + cut_.power * D;
+    prices.pair /= 1 + form_.power * D;
     Tree<D>& sources = sources_ ? *sources_ : *targets_;
-    plan_ = levels_of<D>(cut_.profile, demands, {cube_, *targets_, sources}, prices, workers);
+    plan_ = levels_of<D>(form_.profile, demands, {cube_, *targets_, sources}, prices, workers);
     for (Tree<D>* tree : {&*targets_, &sources}) tree->end();
-    for (distance::Side* side : {&cut_.rows, &cut_.columns}) {
+    for (distance::Side* side : {&form_.rows, &form_.columns}) {
       side->points.reset();
       side->made_of.clear();
       scale *= largest_factor(*side);
@@ -65,7 +65,7 @@ class Approximated : public Approximation {
   }
 
   bool sort(const double* weights, int columns, const arrays::Workers& workers, double* sorted) const override {
-    const std::int64_t n = cut_.columns.count;
+    const std::int64_t n = form_.columns.count;
     const Fresh<int>& order = order_of_columns();
     std::atomic<bool> finite{true};
     arrays::each_piece({workers.threads}, n, [&](Index, Index first, Index last) {
@@ -83,10 +83,10 @@ class Approximated : public Approximation {
 
   void multiply(const double* sorted, const double* near, int columns, const arrays::Workers& workers, double* out,
                 double* bounds) const override {
-    std::vector<double> sums(static_cast<std::size_t>(cut_.rows.count * columns * found()), 0.0),
+    std::vector<double> sums(static_cast<std::size_t>(form_.rows.count * columns * found()), 0.0),
         off(bounds ? sums.size() : 0, 0.0);
     const std::vector<double> scaled = with_factors(sorted, columns);
-    add_far<D>(plan_, trees(), cut_.power, scaled.empty() ? sorted : scaled.data(), columns, workers, sums.data(),
+    add_far<D>(plan_, trees(), form_.power, scaled.empty() ? sorted : scaled.data(), columns, workers, sums.data(),
                bounds ? off.data() : nullptr);
     put_back({sums, off, near}, columns, workers, out, bounds);
   }
@@ -95,7 +95,7 @@ class Approximated : public Approximation {
   const Fresh<int>& order_of_columns() const override { return sources().curve().order(); }
   const std::vector<Rectangle>& near() const override { return plan_.near; }
   double near_pairs() const override { return plan_.near_pairs; }
-  int components() const override { return cut_.adds_up ? 1 : cut_.components; }
+  int components() const override { return form_.adds_up ? 1 : form_.components; }
 
   std::vector<LevelReport> levels() const override {
     std::vector<LevelReport> out;
@@ -109,12 +109,12 @@ class Approximated : public Approximation {
     return out;
   }
 
-  std::string formula() const override { return cut_.profile.text(); }
+  std::string formula() const override { return form_.profile.text(); }
   std::string why_no_series() const override {
-    return distance::why_no_series(cut_.profile, 0, D * cube_.width * cube_.width);
+    return distance::why_no_series(form_.profile, 0, D * cube_.width * cube_.width);
   }
   std::string factors() const override {
-    const bool rows = !cut_.rows.factors.empty(), columns = !cut_.columns.factors.empty();
+    const bool rows = !form_.rows.factors.empty(), columns = !form_.columns.factors.empty();
     return rows && columns ? "of rows and columns" : rows ? "of rows" : columns ? "of columns" : "";
   }
 
@@ -136,8 +136,8 @@ class Approximated : public Approximation {
  private:
   std::unique_ptr<DeviceProduct> sent_to(device::Device* device, const arrays::Workers& workers) const override {
     return product_on<D>(device, plan_, trees(),
-                         {cut_.rows.factors, cut_.columns.factors, cut_.numbers, cut_.power,
-                          cut_.components, cut_.adds_up}, workers);
+                         {form_.rows.factors, form_.columns.factors, form_.numbers, form_.power,
+                          form_.components, form_.adds_up}, workers);
   }
 
   std::unique_ptr<Curve<D>> curve_of(const distance::Side& side, device::Device* device,
@@ -148,17 +148,17 @@ class Approximated : public Approximation {
 
   // An error where a number is not finite.
   void check_points(const arrays::Workers& workers) const {
-    distance::check_points(cut_.rows, "i", workers);
-    distance::check_points(cut_.columns, "j", workers);
+    distance::check_points(form_.rows, "i", workers);
+    distance::check_points(form_.columns, "j", workers);
   }
 
   // How many sums each column of weights has: one for each component of the difference.
-  std::int64_t found() const { return cut_.power > 0 ? D : 1; }
+  std::int64_t found() const { return form_.power > 0 ? D : 1; }
 
   // Sorted weights times factors of columns; none where there are no factors.
   std::vector<double> with_factors(const double* sorted, int columns) const {
-    const std::int64_t n = cut_.columns.count;
-    const std::vector<double>& factors = cut_.columns.factors;
+    const std::int64_t n = form_.columns.count;
+    const std::vector<double>& factors = form_.columns.factors;
     const Fresh<int>& order = order_of_columns();
     std::vector<double> scaled(factors.empty() ? 0 : static_cast<std::size_t>(n * columns));
     for (std::size_t k = 0; k < scaled.size(); ++k)
@@ -173,9 +173,9 @@ class Approximated : public Approximation {
   };
   // To the order of points, with factors and numbers of each component of the formula.
   void put_back(const Sums& sums, int columns, const arrays::Workers& workers, double* out, double* bounds) const {
-    const std::int64_t m = cut_.rows.count;
+    const std::int64_t m = form_.rows.count;
     const Fresh<int>& order = order_of_rows();
-    const int each = cut_.adds_up ? cut_.components : 1;  // components of the cut that one of the formula adds up
+    const int each = form_.adds_up ? form_.components : 1;  // components of the form that one of the formula adds up
     arrays::each_piece({workers.threads}, m, [&](Index, Index first, Index last) {
       for (std::int64_t c = 0; c < std::int64_t{columns} * components(); ++c)
         for (Index p = first; p < last; ++p) {
@@ -198,9 +198,9 @@ class Approximated : public Approximation {
     const double factor = factor_at(static_cast<std::size_t>(row), static_cast<std::size_t>(d));
     double all = 0;
     for (std::int64_t k = 0; k < found(); ++k) {
-      const double number = factor * cut_.numbers[static_cast<std::size_t>(d * found() + k)];
+      const double number = factor * form_.numbers[static_cast<std::size_t>(d * found() + k)];
       if (number == 0) continue;
-      all += sums[static_cast<std::size_t>(at + k * cut_.rows.count)] * (size ? std::abs(number) : number);
+      all += sums[static_cast<std::size_t>(at + k * form_.rows.count)] * (size ? std::abs(number) : number);
     }
     return all;
   }
@@ -208,24 +208,24 @@ class Approximated : public Approximation {
   // What a component of the formula may be times those of the difference.
   double largest_of_numbers() const {
     double most = 0;
-    const std::size_t each = cut_.numbers.size() / static_cast<std::size_t>(cut_.components);
-    for (std::size_t first = 0; first < cut_.numbers.size(); first += each) {
-      double all = cut_.adds_up ? most : 0;
-      for (std::size_t k = first; k < first + each; ++k) all += std::abs(cut_.numbers[k]);
+    const std::size_t each = form_.numbers.size() / static_cast<std::size_t>(form_.components);
+    for (std::size_t first = 0; first < form_.numbers.size(); first += each) {
+      double all = form_.adds_up ? most : 0;
+      for (std::size_t k = first; k < first + each; ++k) all += std::abs(form_.numbers[k]);
       most = std::max(most, all);
     }
     return most;
   }
   // Of a row, for a component of the formula.
   double factor_at(std::size_t row, std::size_t component) const {
-    const std::vector<double>& of_rows = cut_.rows.factors;
-    const auto count = static_cast<std::size_t>(cut_.rows.count);
+    const std::vector<double>& of_rows = form_.rows.factors;
+    const auto count = static_cast<std::size_t>(form_.rows.count);
     return of_rows.empty() ? 1 : of_rows[of_rows.size() > count ? row + component * count : row];
   }
   const Tree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
   Trees<D> trees() const { return {cube_, *targets_, sources()}; }
 
-  distance::Cut cut_;
+  distance::RadialForm form_;
   const Cube<D> cube_;
   std::optional<Tree<D>> targets_, sources_;
   Levels<D> plan_;
@@ -263,18 +263,18 @@ std::vector<std::int64_t> Approximation::far_from_themselves() const {
   return far;
 }
 
-std::unique_ptr<Approximation> Approximation::make(distance::Cut cut, const Wish& wish,
+std::unique_ptr<Approximation> Approximation::make(distance::RadialForm form, const Wish& wish,
                                                    const arrays::Workers& workers) {
-  for (const distance::Side* side : {&cut.rows, &cut.columns}) check_count(*side);
-  check_factors(cut.rows, "i", workers);
-  check_factors(cut.columns, "j", workers);
-  switch (cut.width) {
-    case 1: return std::make_unique<Approximated<1>>(std::move(cut), wish, workers);
-    case 2: return std::make_unique<Approximated<2>>(std::move(cut), wish, workers);
-    case 3: return std::make_unique<Approximated<3>>(std::move(cut), wish, workers);
+  for (const distance::Side* side : {&form.rows, &form.columns}) check_count(*side);
+  check_factors(form.rows, "i", workers);
+  check_factors(form.columns, "j", workers);
+  switch (form.width) {
+    case 1: return std::make_unique<Approximated<1>>(std::move(form), wish, workers);
+    case 2: return std::make_unique<Approximated<2>>(std::move(form), wish, workers);
+    case 3: return std::make_unique<Approximated<3>>(std::move(form), wish, workers);
     default: break;
   }
-  fail(Fault::unsupported, "points of ", cut.width, " components");
+  fail(Fault::unsupported, "points of ", form.width, " components");
 }
 
 }  // namespace far

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "distance/cut.hpp"
+#include "distance/radial_form.hpp"
 #include "far/device_product.hpp"
 #include "far/levels.hpp"
 
@@ -29,7 +29,7 @@ struct LevelReport {
 
 class Approximation {
  public:
-  static std::unique_ptr<Approximation> make(distance::Cut cut, const Wish& wish, const arrays::Workers& workers);
+  static std::unique_ptr<Approximation> make(distance::RadialForm form, const Wish& wish, const arrays::Workers& workers);
   virtual ~Approximation() = default;
 
   // Weights, column by column, in the order of boxes. Are all of them finite?

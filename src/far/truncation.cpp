@@ -107,12 +107,12 @@ struct BoxTrees {
   const BoxTree<double>& columns() const { return other ? *other : rows; }
 };
 
-BoxTrees trees_of(const distance::Cut& cut, std::int64_t grain, const arrays::Workers& workers) {
+BoxTrees trees_of(const distance::RadialForm& form, std::int64_t grain, const arrays::Workers& workers) {
   const auto tree_of = [&](const distance::Side& side) {
-    return BoxTree<double>(coordinates_of(side, cut.width), grain, workers.threads, workers.poll);
+    return BoxTree<double>(coordinates_of(side, form.width), grain, workers.threads, workers.poll);
   };
-  BoxTrees trees{tree_of(cut.rows), std::nullopt};
-  if (!have_same_points(cut.rows, cut.columns, workers)) trees.other.emplace(tree_of(cut.columns));
+  BoxTrees trees{tree_of(form.rows), std::nullopt};
+  if (!have_same_points(form.rows, form.columns, workers)) trees.other.emplace(tree_of(form.columns));
   return trees;
 }
 
@@ -145,22 +145,22 @@ void keep_all(const BoxTrees& trees, const std::vector<std::vector<Range>>& kept
 
 }  // namespace
 
-Truncation truncated(const distance::Cut& cut, const Allowance& allowance, const arrays::Workers& workers) {
-  for (const distance::Side* side : {&cut.rows, &cut.columns}) check_count(*side);
-  check_factors(cut.rows, "i", workers);
-  check_factors(cut.columns, "j", workers);
+Truncation truncated(const distance::RadialForm& form, const Allowance& allowance, const arrays::Workers& workers) {
+  for (const distance::Side* side : {&form.rows, &form.columns}) check_count(*side);
+  check_factors(form.rows, "i", workers);
+  check_factors(form.columns, "j", workers);
   Truncation out;
-  const double factors = largest_factor(cut.rows) * largest_factor(cut.columns);
+  const double factors = largest_factor(form.rows) * largest_factor(form.columns);
   std::optional<distance::Negligible> negligible;
   for (std::int64_t grain = kGrain;; grain *= 2) {
-    const BoxTrees trees = trees_of(cut, grain, workers);
-    const Walk walk(trees.rows, trees.columns(), static_cast<std::size_t>(cut.width));
+    const BoxTrees trees = trees_of(form, grain, workers);
+    const Walk walk(trees.rows, trees.columns(), static_cast<std::size_t>(form.width));
     const bool boxes = trees.rows.boxed() > 0 && trees.columns().boxed() > 0;
     if (boxes && !negligible) {
       const distance::Reach reach = walk.reach(1, 1);
-      const double largest = distance::largest_found(cut.profile, reach.least, reach.most);
+      const double largest = distance::largest_found(form.profile, reach.least, reach.most);
       const double enough = enough_of(allowance, largest, factors);
-      negligible.emplace(cut.profile, reach.most, enough);
+      negligible.emplace(form.profile, reach.most, enough);
       out.scale = largest * factors;
       out.largest_left_out = enough * factors;
     }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "arrays/pieces.hpp"
-#include "distance/cut.hpp"
+#include "distance/radial_form.hpp"
 #include "far/levels.hpp"
 
 namespace kernweave {
@@ -24,7 +24,7 @@ struct Truncation {
   double scale = 0;             // the largest value of the formula, times the largest factors of rows and columns
 };
 
-Truncation truncated(const distance::Cut& cut, const Allowance& allowance, const arrays::Workers& workers);
+Truncation truncated(const distance::RadialForm& form, const Allowance& allowance, const arrays::Workers& workers);
 
 }  // namespace far
 }  // namespace kernweave

@@ -1,23 +1,23 @@
-// What is proved of formulas: operations on discs, and their values.
+// What is proved of formulas: operations on balls, and their values.
 #include "windows/window.hpp"
 
-#include "distance/disc.hpp"
+#include "distance/ball.hpp"
 #include "expr/table.hpp"
 #include "far/device_kernels.hpp"
 
 namespace kernweave::windows {
 namespace {
 
-// The disc that an element-wise operation makes of discs, of an infinite radius where nothing is known; and its values:
+// The ball that an element-wise operation makes of balls, of an infinite radius where nothing is known; and its values:
 // of each row of numbers, those of its arguments.
-Rcpp::List disc(std::string op, Rcpp::ComplexVector centre, Rcpp::NumericVector radius, Rcpp::LogicalVector real,
+Rcpp::List ball(std::string op, Rcpp::ComplexVector centre, Rcpp::NumericVector radius, Rcpp::LogicalVector real,
                 Rcpp::NumericMatrix args) {
-  using distance::Disc;
+  using distance::Ball;
   Op found{};
   internal_check(find_op(op, &found), "no operation ", op);
-  Disc in[3];
-  for (R_xlen_t k = 0; k < centre.size(); ++k) in[k] = Disc({centre[k].r, centre[k].i}, radius[k], real[k] != 0);
-  const Disc out = distance::bounded(found)(in);
+  Ball in[3];
+  for (R_xlen_t k = 0; k < centre.size(); ++k) in[k] = Ball({centre[k].r, centre[k].i}, radius[k], real[k] != 0);
+  const Ball out = distance::bounded(found)(in);
   Rcpp::NumericVector values(args.nrow());
   for (int r = 0; r < args.nrow(); ++r) {
     Lane numbers[3];
@@ -32,7 +32,7 @@ Rcpp::List disc(std::string op, Rcpp::ComplexVector centre, Rcpp::NumericVector 
 
 std::string far_kernels(int components) { return far::kernels_text(components); }
 
-const Windows of_far({window<disc>("disc"), window<far_kernels>("far_kernels")});
+const Windows of_far({window<ball>("ball"), window<far_kernels>("far_kernels")});
 
 }  // namespace
 }  // namespace kernweave::windows

@@ -1,5 +1,5 @@
-// A formula cut at its squared distance: the points on one side of the cut, the profile on the other, and factors of
-// rows and columns beside it.
+// A radial formula, one of a squared distance: points, the profile (a formula of that distance alone), and factors of
+// rows and columns.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -17,7 +17,7 @@ namespace distance {
 // The formula of a pair is the profile at its squared distance, where there is a power times each component of the
 // difference to that power. Each component of the formula is a sum of these D values times its `numbers`, times the
 // factors of the row and of the column.
-struct Cut {
+struct RadialForm {
   int width = 0;         // components of the points
   int components = 1;    // of the formula
   bool adds_up = false;  // is it the sum of these, whose factors of rows differ?
@@ -29,12 +29,12 @@ struct Cut {
 };
 
 // Cuts a formula, by its plan as it is written. The verdict says why it is no formula of one distance.
-Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
-                   const arrays::Workers& workers, Cut* cut);
+Verdict recognise_radial(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
+                   const arrays::Workers& workers, RadialForm* form);
 
 // Are the points of both sides the same, without factors, and does the formula fall as they move apart, as far as
 // samples tell?
-bool falls_between_same(const Cut& cut, const arrays::Workers& workers);
+bool falls_between_same(const RadialForm& form, const arrays::Workers& workers);
 
 }  // namespace distance
 }  // namespace kernweave

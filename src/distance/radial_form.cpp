@@ -1,5 +1,5 @@
 // Every way from points to the value goes through one squared distance, which is found in the steps of the plan.
-#include "distance/cut.hpp"
+#include "distance/radial_form.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,18 +17,18 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-class Cutter {
+class RadialRecogniser {
  public:
-  Cutter(const Plan& plan, const std::vector<View>& data, const arrays::Workers& workers)
+  RadialRecogniser(const Plan& plan, const std::vector<View>& data, const arrays::Workers& workers)
       : plan_(plan), data_(data), workers_(workers) {}
 
-  void take_apart(std::int64_t rows, std::int64_t columns, Cut* cut) {
+  void recognise_radial(std::int64_t rows, std::int64_t columns, RadialForm* form) {
     for (const Variable& v : plan_.variables)
       if (v.source == Source::counter) throw Refused{"it knows row numbers"};
     Evaluator numbers(plan_, plan_.variants.back().program, data_);
     numbers.run(Region::param);
     const Ref& value = plan_.variants.back().outputs[0].value;
-    FactoredSteps steps(Origins(plan_, data_, numbers), &cut->profile);
+    FactoredSteps steps(Origins(plan_, data_, numbers), &form->profile);
     Factored whole = steps.whole(value);
     const Difference& difference = steps.difference();
     const bool has_distance = !difference.components().empty();
@@ -37,18 +37,18 @@ class Cutter {
     const bool wide = std::any_of(whole.columns.begin(), whole.columns.end(), is_wide);
     if (wide) throw Refused{"a factor along j has several components, as a weight may, or what is multiplied"};
     Axes axes(steps.square().is_nothing() ? plain_square(difference) : steps.square());
-    cut->width = axes.width();
-    cut->power = whole.degree();
-    cut->adds_up = whole.adds_up.has_value();
-    cut->components = whole.adds_up ? static_cast<int>(whole.polynomials.size()) : value.width;
-    if (cut->components == 1 && cut->power == 0) {
-      cut->profile.end_with(steps.place_of(whole));
+    form->width = axes.width();
+    form->power = whole.degree();
+    form->adds_up = whole.adds_up.has_value();
+    form->components = whole.adds_up ? static_cast<int>(whole.polynomials.size()) : value.width;
+    if (form->components == 1 && form->power == 0) {
+      form->profile.end_with(steps.place_of(whole));
     } else {
-      whole.polynomials.resize(static_cast<std::size_t>(cut->components), whole.polynomials.back());
-      cut->numbers = axes.numbers_of(whole.polynomials, cut->power);
-      cut->profile.end_with(steps.place_of({{}, {}, {Polynomial::number(1)}, whole.place}));
+      whole.polynomials.resize(static_cast<std::size_t>(form->components), whole.polynomials.back());
+      form->numbers = axes.numbers_of(whole.polynomials, form->power);
+      form->profile.end_with(steps.place_of({{}, {}, {Polynomial::number(1)}, whole.place}));
     }
-    take_sides(rows, columns, difference, axes, whole, cut);
+    take_sides(rows, columns, difference, axes, whole, form);
   }
 
  private:
@@ -63,14 +63,14 @@ class Cutter {
   }
 
   // What the points of a side are made of: for each component a sum of atoms and a constant; and their factors.
-  struct Wanted {
+  struct PointSums {
     Region region;
     std::vector<std::vector<std::pair<Atom, double>>> sums;
     const std::vector<Factor>* factors;
   };
   void take_sides(std::int64_t rows, std::int64_t columns, const Difference& difference, const Axes& axes,
-                  const Factored& whole, Cut* cut) const {
-    Wanted of_rows{Region::row, {}, &whole.rows}, of_columns{Region::column, {}, &whole.columns};
+                  const Factored& whole, RadialForm* form) const {
+    PointSums of_rows{Region::row, {}, &whole.rows}, of_columns{Region::column, {}, &whole.columns};
     std::vector<double> shifts;  // of rows
     for (const int k : axes.components()) {
       const Mixture& one = difference.components()[static_cast<std::size_t>(k)];
@@ -81,7 +81,7 @@ class Cutter {
     }
     // Values that are read once all steps have run must keep their slots until then.
     std::vector<Ref> read;
-    for (const Wanted* wanted : {&of_rows, &of_columns}) {
+    for (const PointSums* wanted : {&of_rows, &of_columns}) {
       for (const auto& sum : wanted->sums)
         for (const auto& term : sum) read.push_back(term.first.ref);
       for (const Factor& factor : *wanted->factors) read.push_back(factor.ref);
@@ -89,19 +89,19 @@ class Cutter {
     const Program program = assign_slots(plan_.variants.back().program, read);
     Evaluator evaluator(plan_, program, data_);
     evaluator.run(Region::param);
-    const std::optional<Sums> row_sums = data_of(of_rows, rows), column_sums = data_of(of_columns, columns);
+    const std::optional<ColumnSums> row_sums = data_of(of_rows, rows), column_sums = data_of(of_columns, columns);
     const bool are_shared = row_sums && row_sums == column_sums && !is_moved(shifts);
     const bool stay = axes.is_plain() && !is_moved(shifts);
-    const auto points_of = [&](const Wanted& wanted, const std::optional<Sums>& sums, std::int64_t count) {
+    const auto points_of = [&](const PointSums& wanted, const std::optional<ColumnSums>& sums, std::int64_t count) {
       if (!stay || !sums || !lie_together(*sums, count)) return points(wanted, sums, count, evaluator);
-      const Column& first = (*sums)[0][0];
+      const DataColumn& first = (*sums)[0][0];
       return std::make_shared<Points>(*first.data, first.component, static_cast<std::size_t>(count) * sums->size());
     };
-    cut->rows = {rows, points_of(of_rows, row_sums, rows), factors(of_rows, rows, cut->components, evaluator),
+    form->rows = {rows, points_of(of_rows, row_sums, rows), factors(of_rows, rows, form->components, evaluator),
                  data_along(Axis::i, rows)};
-    cut->columns = {columns, are_shared ? cut->rows.points : points_of(of_columns, column_sums, columns),
+    form->columns = {columns, are_shared ? form->rows.points : points_of(of_columns, column_sums, columns),
                     factors(of_columns, columns, 1, evaluator), data_along(Axis::j, columns)};
-    if (!stay) put_along(axes, shifts, cut);
+    if (!stay) put_along(axes, shifts, form);
   }
 
   // What is read along an axis itself, not by row numbers.
@@ -117,16 +117,16 @@ class Cutter {
   }
 
   // What points are where no step has to run for them: for each component, columns of data times numbers.
-  struct Column {
+  struct DataColumn {
     const View* data;
     int component;
     double times;
     const double* numbers() const { return data->data + component * data->rows; }
-    bool operator==(const Column& other) const { return numbers() == other.numbers() && times == other.times; }
+    bool operator==(const DataColumn& other) const { return numbers() == other.numbers() && times == other.times; }
   };
-  using Sums = std::vector<std::vector<Column>>;
-  std::optional<Sums> data_of(const Wanted& wanted, std::int64_t count) const {
-    Sums out;
+  using ColumnSums = std::vector<std::vector<DataColumn>>;
+  std::optional<ColumnSums> data_of(const PointSums& wanted, std::int64_t count) const {
+    ColumnSums out;
     for (const auto& sum : wanted.sums) {
       out.emplace_back();
       for (const auto& [atom, times] : sum) {
@@ -142,7 +142,7 @@ class Cutter {
   }
 
   // Are they the components of points as they are?
-  static bool lie_together(const Sums& sums, std::int64_t count) {
+  static bool lie_together(const ColumnSums& sums, std::int64_t count) {
     for (std::size_t d = 0; d < sums.size(); ++d) {
       if (sums[d].size() != 1) return false;
       const double* const own = sums[0][0].numbers() + static_cast<std::int64_t>(d) * count;
@@ -151,7 +151,7 @@ class Cutter {
     return !sums.empty();
   }
 
-  std::shared_ptr<Points> points(const Wanted& wanted, const std::optional<Sums>& sums, std::int64_t count,
+  std::shared_ptr<Points> points(const PointSums& wanted, const std::optional<ColumnSums>& sums, std::int64_t count,
                                  const Evaluator& evaluator) const {
     auto out = std::make_shared<Points>(static_cast<std::size_t>(count) * wanted.sums.size());
     if (sums) add_up(*sums, count, out->found());
@@ -166,18 +166,18 @@ class Cutter {
       });
     return out;
   }
-  void add_up(const Sums& sums, std::int64_t count, double* out) const {
+  void add_up(const ColumnSums& sums, std::int64_t count, double* out) const {
     arrays::each_piece(workers_, count, [&](Index, Index first, Index last) {
       for (std::size_t d = 0; d < sums.size(); ++d)
         for (Index p = first; p < last; ++p) {
           double sum = 0;
-          for (const Column& column : sums[d]) sum += column.times * column.numbers()[p];
+          for (const DataColumn& column : sums[d]) sum += column.times * column.numbers()[p];
           out[static_cast<Index>(d) * count + p] = sum;
         }
     });
   }
 
-  std::vector<double> factors(const Wanted& wanted, std::int64_t count, int components,
+  std::vector<double> factors(const PointSums& wanted, std::int64_t count, int components,
                               const Evaluator& evaluator) const {
     const std::vector<Factor>& all = *wanted.factors;
     if (all.empty()) return {};
@@ -208,10 +208,10 @@ class Cutter {
   }
   // Points come nearer to 0 before they are shifted, scaled or turned: far from it, rounding would take the digits that
   // tell them apart.
-  void put_along(const Axes& axes, const std::vector<double>& shifts, Cut* cut) const {
-    std::vector<Side*> sides = {&cut->rows};
-    if (cut->columns.points != cut->rows.points) sides.push_back(&cut->columns);
-    const auto width = static_cast<std::size_t>(cut->width);
+  void put_along(const Axes& axes, const std::vector<double>& shifts, RadialForm* form) const {
+    std::vector<Side*> sides = {&form->rows};
+    if (form->columns.points != form->rows.points) sides.push_back(&form->columns);
+    const auto width = static_cast<std::size_t>(form->width);
     const auto number = [](const Side* side, Index p, std::size_t d) -> double& {
       return side->points->found()[p + static_cast<Index>(d) * side->count];
     };
@@ -225,7 +225,7 @@ class Cutter {
         std::vector<double> point(width);
         for (Index p = first; p < last; ++p) {
           for (std::size_t d = 0; d < width; ++d)
-            point[d] = (number(side, p, d) - nearest[d]) + (side == &cut->rows ? shifts[d] : 0);
+            point[d] = (number(side, p, d) - nearest[d]) + (side == &form->rows ? shifts[d] : 0);
           axes.move(point.data());
           for (std::size_t d = 0; d < width; ++d) number(side, p, d) = point[d];
         }
@@ -248,30 +248,30 @@ class Cutter {
 
 }  // namespace
 
-Verdict take_apart(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
-                   const arrays::Workers& workers, Cut* cut) {
+Verdict recognise_radial(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
+                   const arrays::Workers& workers, RadialForm* form) {
   try {
-    Cutter(plan, data, workers).take_apart(rows, columns, cut);
+    RadialRecogniser(plan, data, workers).recognise_radial(rows, columns, form);
   } catch (const Refused& refused) {
     return Verdict::no(refused.why);
   }
   return {};
 }
 
-bool falls_between_same(const Cut& cut, const arrays::Workers& workers) {
-  if (!cut.rows.factors.empty() || !cut.columns.factors.empty()) return false;
-  if (!have_same_points(cut.rows, cut.columns, workers)) return false;
-  if (cut.power > 0 || cut.components > 1) return false;
+bool falls_between_same(const RadialForm& form, const arrays::Workers& workers) {
+  if (!form.rows.factors.empty() || !form.columns.factors.empty()) return false;
+  if (!have_same_points(form.rows, form.columns, workers)) return false;
+  if (form.power > 0 || form.components > 1) return false;
   double most = 0;
-  for (int d = 0; d < cut.width; ++d) {
-    const auto first = cut.rows.points->begin() + d * cut.rows.count;
-    const auto ends = std::minmax_element(first, first + cut.rows.count);
+  for (int d = 0; d < form.width; ++d) {
+    const auto first = form.rows.points->begin() + d * form.rows.count;
+    const auto ends = std::minmax_element(first, first + form.rows.count);
     most += (*ends.second - *ends.first) * (*ends.second - *ends.first);
   }
   constexpr int kSamples = 100;
-  double before = cut.profile.at(0);
+  double before = form.profile.at(0);
   for (int k = 1; k <= kSamples; ++k) {
-    const double now = cut.profile.at(most * k * k / (kSamples * kSamples));
+    const double now = form.profile.at(most * k * k / (kSamples * kSamples));
     if (!(now <= before)) return false;
     before = now;
   }

@@ -1,4 +1,4 @@
-// Complex discs, a lane like any other: operations' rows that run on one bound a formula there, and show it to be
+// Complex balls, a lane like any other: operations' rows that run on one bound a formula there, and show it to be
 // analytic. Knows no operation.
 #pragma once
 #include <algorithm>
@@ -19,7 +19,7 @@ inline double size_of(std::complex<double> z) {
 
 // All numbers no farther than `radius` from `centre`. Of a stretch of real numbers alone it is an interval, on which
 // comparisons may be settled and functions need not be analytic. Where nothing is known the radius is infinite.
-struct Disc {
+struct Ball {
   using Number = double;
   using Complex = std::complex<double>;
 
@@ -42,11 +42,11 @@ struct Disc {
   double radius = 0;
   bool real = true;
 
-  Disc() = default;
-  Disc(double x) : Disc(std::isfinite(x) ? Disc(x, 0, true) : nowhere()) {}
-  Disc(Complex centre, double radius, bool real) : centre(centre), radius(radius), real(real) {}
-  static Disc nowhere() { return {0, std::numeric_limits<double>::infinity(), false}; }
-  static Disc between(double least, double most);  // no less than the interval
+  Ball() = default;
+  Ball(double x) : Ball(std::isfinite(x) ? Ball(x, 0, true) : nowhere()) {}
+  Ball(Complex centre, double radius, bool real) : centre(centre), radius(radius), real(real) {}
+  static Ball nowhere() { return {0, std::numeric_limits<double>::infinity(), false}; }
+  static Ball between(double least, double most);  // no less than the interval
 
   bool known() const { return std::isfinite(radius); }
   bool is_nothing() const { return centre == 0.0 && radius == 0; }
@@ -55,16 +55,16 @@ struct Disc {
   double most() const { return centre.real() + radius; }
 
   // Of a choice on an interval where the test is unknown, all from the least to the largest of both.
-  using L = Disc;
+  using L = Ball;
 #include "expr/outline-inl.hpp"
 };
 
-Disc inverse(const Disc& a);
-// The disc, wider by what is off in its last digits.
-Disc rounded(const Disc& a);
+Ball inverse(const Ball& a);
+// The ball, wider by what is off in its last digits.
+Ball rounded(const Ball& a);
 
-// An operation on discs: all of its values, of arguments in these, lie in the disc that it returns.
-using BoundedFn = Disc (*)(const Disc* in);
+// An operation on balls: all of its values, of arguments in these, lie in the ball that it returns.
+using BoundedFn = Ball (*)(const Ball* in);
 BoundedFn bounded(Op op);
 
 }  // namespace distance

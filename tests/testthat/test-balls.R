@@ -1,4 +1,4 @@
-# Discs of every operation against values of points in them, real and complex.
+# Balls of every operation against values of points in them, real and complex.
 
 rows_of_ops <- kernweave_operations()
 elementwise <- rows_of_ops[rows_of_ops$form == "elementwise", ]
@@ -38,8 +38,8 @@ complex_values <- list(
   Equal = function(x, y) 0 * x, NotEqual = function(x, y) 0 * x + 1, Select = function(x, y, z) y
 )
 
-# Discs of the arguments, those behind the first often numbers alone, as in formulas.
-random_discs <- function(arity, complex) {
+# Balls of the arguments, those behind the first often numbers alone, as in formulas.
+random_balls <- function(arity, complex) {
   centre <- vapply(seq_len(arity), function(k) {
     at <- sample(c(-1, 1), 1) * random_size(-2, 2)
     if (stats::runif(1) < 0.4) at <- round(2 * at) / 2
@@ -55,7 +55,7 @@ random_discs <- function(arity, complex) {
   list(centre = centre, radius = radius, real = real)
 }
 
-# Points of a disc: within, at the edge, and of intervals the halves in it, at which something may jump.
+# Points of a ball: within, at the edge, and of intervals the halves in it, at which something may jump.
 points_of <- function(centre, radius, real, count) {
   if (real) {
     middle <- Re(centre)
@@ -66,12 +66,12 @@ points_of <- function(centre, radius, real, count) {
   centre + radius * sqrt(sample(c(1, stats::runif(1)), count, TRUE)) * exp(2i * pi * stats::runif(count))
 }
 
-# How far values of the operation lie outside of its disc, in digits that are lost; NULL where the disc says nothing.
-outside_disc <- function(op, complex) {
+# How far values of the operation lie outside of its ball, in digits that are lost; NULL where the ball says nothing.
+outside_ball <- function(op, complex) {
   arity <- elementwise$arity[elementwise$name == op]
-  discs <- random_discs(arity, complex)
-  args <- lapply(seq_len(arity), function(k) points_of(discs$centre[k], discs$radius[k], discs$real[k], 40))
-  found <- through("disc", op, discs$centre, discs$radius, discs$real, Re(do.call(cbind, args)))
+  balls <- random_balls(arity, complex)
+  args <- lapply(seq_len(arity), function(k) points_of(balls$centre[k], balls$radius[k], balls$real[k], 40))
+  found <- through("ball", op, balls$centre, balls$radius, balls$real, Re(do.call(cbind, args)))
   if (!is.finite(found$radius)) return(NULL)
   value <- if (!complex) found$values
   else if (is.null(complex_values[[op]])) NaN
@@ -81,30 +81,30 @@ outside_disc <- function(op, complex) {
   max(beyond) / (Mod(found$centre) + found$radius + 1e-3)
 }
 
-test_that("tiny values have discs that are as tight", {
+test_that("tiny values have balls that are as tight", {
   for (at in c(-30, -37, -45, -200) + c(0.7i, -2i, 0i, 1i)) {
-    disc <- through("disc", "Softplus", at, 0, FALSE, matrix(Re(at)))
+    ball <- through("ball", "Softplus", at, 0, FALSE, matrix(Re(at)))
     small <- exp(at)
-    expect_lt(Mod(disc$centre - small * (1 - small / 2)), 1e-13 * Mod(small))
-    expect_lt(disc$radius, 1e-13 * Mod(small))
+    expect_lt(Mod(ball$centre - small * (1 - small / 2)), 1e-13 * Mod(small))
+    expect_lt(ball$radius, 1e-13 * Mod(small))
   }
 })
 
-test_that("discs of numbers whose squares are none hold their values", {
+test_that("balls of numbers whose squares are none hold their values", {
   for (size in c(1e-100, 1e100, 1e160, 1e200, 1e300)) for (complex in c(FALSE, TRUE)) {
-    disc <- through("disc", "Inv", size, size / 2, !complex, matrix(size * c(0.5, 1, 1.5)))
-    expect_lt(max(Mod(1 / (size * c(0.5, 1, 1.5)) - disc$centre) - disc$radius), 1e-13 / size + 1e-300)
-    expect_lte(disc$radius, 1.1 / size + 1e-299)
+    ball <- through("ball", "Inv", size, size / 2, !complex, matrix(size * c(0.5, 1, 1.5)))
+    expect_lt(max(Mod(1 / (size * c(0.5, 1, 1.5)) - ball$centre) - ball$radius), 1e-13 / size + 1e-300)
+    expect_lte(ball$radius, 1.1 / size + 1e-299)
   }
 })
 
-test_that("values of every operation lie in the disc of its arguments' discs", {
+test_that("values of every operation lie in the ball of its arguments' balls", {
   skip_below("quick")
   with_local_seed(31, for (op in elementwise$name) for (complex in c(FALSE, TRUE)) {
     known <- !complex || op %in% names(complex_values)
-    draw <- function() outside_disc(op, complex)
+    draw <- function() outside_ball(op, complex)
     beyond <- if (known) drawn(by_tier(40, 60, 5000), draw) else unlist(replicate(by_tier(40, 60, 5000), draw()))
     expect_lt(max(0, beyond), 1e-11, label = paste(op, if (complex) "of complex" else "of real", "numbers"))
-    expect_identical(length(beyond) > 0, known, label = paste("discs of", op, if (complex) "of complex numbers"))
+    expect_identical(length(beyond) > 0, known, label = paste("balls of", op, if (complex) "of complex numbers"))
   })
 })
