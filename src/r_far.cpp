@@ -24,7 +24,8 @@ std::vector<View> views_of(const Plan& plan, const Given& given) {
   return data.views();
 }
 
-Verdict radial_form_of(SEXP plan, const Given& given, double rows, double columns, int threads, distance::RadialForm* form) {
+Verdict radial_form_of(SEXP plan, const Given& given, double rows, double columns, int threads,
+                       distance::RadialForm* form) {
   const Plan& written = plan_behind(plan)->plan;
   return distance::recognise_radial(written, views_of(written, given), static_cast<std::int64_t>(rows),
                          static_cast<std::int64_t>(columns), workers_from_r(threads), form);

@@ -17,7 +17,7 @@ inline double size_of(std::complex<double> z) {
   return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::abs(z);
 }
 
-// All numbers no farther than `radius` from `centre`. Of a stretch of real numbers alone it is an interval, on which
+// All numbers no farther than `radius` from `centre`. Of a range of real numbers alone it is an interval, on which
 // comparisons may be settled and functions need not be analytic. Where nothing is known the radius is infinite.
 struct Ball {
   using Number = double;

@@ -16,7 +16,7 @@ namespace {
 using Complex = Ball::Complex;
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
-// How often a stretch of squared distances is halved, one without any bound so far, a cell; and all of a stretch
+// How often a domain of squared distances is halved, one without any bound so far, a cell; and all of a domain
 // together. Bounds are tight before, unless something is singular.
 constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMostHalvings = 2000;
 constexpr double kTight = 1.25, kTightOfCell = 3;
@@ -24,7 +24,7 @@ constexpr int kCells = 8;  // of the half turn, to begin with
 constexpr double kPoleOfRounding = 1e-14;
 constexpr int kSamples = 4096;
 
-// `left`: how many halvings of the whole stretch there may be yet.
+// `left`: how many halvings of the whole domain there may be yet.
 double largest(const Profile& k, double least, double most, double enough, int depth, int* left) {
   const double bound = k.over(Ball::between(least, most)).size();
   if (bound <= enough || depth >= kHalvings || (bound == kNothing && depth >= kHalvingsInTheDark)) return bound;
@@ -34,18 +34,19 @@ double largest(const Profile& k, double least, double most, double enough, int d
   return below == kNothing ? below : std::max(below, largest(k, middle, most, enough, depth + 1, left));
 }
 
-// Part of an ellipse around a stretch: z = middle + half (u + 1 / u) / 2 with |u| from t0 to t1 and the angle from a0
+// Part of an ellipse around a domain: z = middle + half (u + 1 / u) / 2 with |u| from t0 to t1 and the angle from a0
 // to a1; beside it c from c0 to c1.
-struct Cell {
+struct EllipseCell {
   double t0, t1, a0, a1, c0, c1;
 };
 
 // What is known of a bound beforehand: no more than `enough` need not be told apart, more than `too_much` is nothing.
-struct Sought {
+struct BoundGoal {
   double enough, too_much;
 };
 
-double largest_in(const Profile& k, const Stretch& s, const Cell& cell, const Sought& sought, int depth) {
+double largest_in(const Profile& k, const SeriesDomain& s, const EllipseCell& cell, const BoundGoal& sought,
+                  int depth) {
   const double t = (cell.t0 + cell.t1) / 2, angle = (cell.a0 + cell.a1) / 2, c = (cell.c0 + cell.c1) / 2;
   const double half_t = (cell.t1 - cell.t0) / 2, half_a = (cell.a1 - cell.a0) / 2, half_c = (cell.c1 - cell.c0) / 2;
   const Complex u = std::polar(t, angle), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
@@ -58,7 +59,7 @@ double largest_in(const Profile& k, const Stretch& s, const Cell& cell, const So
   const double inside = k.over(Ball(z * z + c, 0, false)).size();
   const bool is_last = depth <= 0 || (std::isfinite(bound) && bound <= kTightOfCell * inside);
   if (is_last || inside > sought.too_much) return bound > sought.too_much ? kNothing : bound;
-  Cell one = cell, other = cell;
+  EllipseCell one = cell, other = cell;
   const double long_t = s.half * half_t, long_a = s.half * half_a * t, long_c = half_c / (2 * std::abs(z) + 1e-300);
   if (long_c >= long_t && long_c >= long_a) one.c1 = other.c0 = c;
   else if (long_a >= long_t) one.a1 = other.a0 = angle;
@@ -68,7 +69,7 @@ double largest_in(const Profile& k, const Stretch& s, const Cell& cell, const So
 }
 
 // A value that |k| has on the ellipse, so that no bound is less, at little cost.
-double sampled_on_ellipse(const Profile& k, const Stretch& s, double rho) {
+double sampled_on_ellipse(const Profile& k, const SeriesDomain& s, double rho) {
   double most = 0;
   for (int part = 0; part <= kCells; ++part) {
     const Complex u = std::polar(rho, kPi * part / kCells), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
@@ -79,10 +80,10 @@ double sampled_on_ellipse(const Profile& k, const Stretch& s, double rho) {
 
 // On the upper half of the filled ellipse; the lower half has the same, as k is real on real numbers. From the left,
 // where distances are small, and formulas large or not analytic.
-double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, const Sought& sought) {
+double largest_on_ellipse(const Profile& k, const SeriesDomain& s, double rho, const BoundGoal& sought) {
   double most = 0;
   for (int part = kCells; part-- > 0 && most < kNothing;) {
-    const Cell cell{1, rho, kPi * part / kCells, kPi * (part + 1) / kCells, s.c_least, s.c_most};
+    const EllipseCell cell{1, rho, kPi * part / kCells, kPi * (part + 1) / kCells, s.c_least, s.c_most};
     most = std::max(most, largest_in(k, s, cell, sought, kHalvingsOfCell));
   }
   return most;
@@ -90,7 +91,7 @@ double largest_on_ellipse(const Profile& k, const Stretch& s, double rho, const 
 
 }  // namespace
 
-void Reach::add(double least_of_one, double most_of_one, double least_of_other, double most_of_other) {
+void DistanceRange::add(double least_of_one, double most_of_one, double least_of_other, double most_of_other) {
   const double low = least_of_one - most_of_other, high = most_of_one - least_of_other;
   const double gap = std::max({0.0, low, -high}), farthest = std::max(-low, high);
   least += gap * gap;
@@ -149,7 +150,7 @@ double largest(const Profile& k, double least, double most, double enough) {
 
 // The ellipse is the smallest one that promises enough by samples, or the one that promises most; smaller ones, whose
 // bounds are tighter, where that does not hold what it promised.
-double interpolation_error(const Profile& k, const Stretch& s, int points, double goal, double allowed) {
+double interpolation_error(const Profile& k, const SeriesDomain& s, int points, double goal, double allowed) {
   constexpr std::array<double, 11> kRhos{1.25, 1.5, 1.8, 2.1, 2.3, 2.6, 3.0, 3.7, 5.0, 7.0, 10.0};
   constexpr double kSlack = 4;  // what bounds of cells are larger than samples by, or less
   const auto times = [&](std::size_t e) { return 4 * std::pow(kRhos[e], 1 - points) / (kRhos[e] - 1); };
@@ -166,7 +167,7 @@ double interpolation_error(const Profile& k, const Stretch& s, int points, doubl
   double best = kNothing;
   for (std::size_t e = promised.empty() ? 0 : chosen + 1; e-- > 0 && best > goal;) {
     if (!(promised[e] <= allowed)) break;
-    const Sought sought{std::max(goal / times(e), std::isfinite(there) ? there : 0), allowed / times(e)};
+    const BoundGoal sought{std::max(goal / times(e), std::isfinite(there) ? there : 0), allowed / times(e)};
     best = std::min(best, times(e) * largest_on_ellipse(k, s, kRhos[e], sought));
   }
   return best;

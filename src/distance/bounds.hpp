@@ -8,7 +8,7 @@ namespace kernweave {
 namespace distance {
 
 // The squared distances that points of two boxes can have.
-struct Reach {
+struct DistanceRange {
   double least = 0, most = 0;
 
   // One more component: the boxes reach from `least` to `most` along it.
@@ -34,10 +34,10 @@ double largest(const Profile& k, double least, double most, double enough);
 // A bound of what interpolation of z -> k(z^2 + c) in `points` Chebyshev points is off by, for z no farther than `half`
 // from `middle` and c from `c_least` to `c_most`. It is no tighter than `goal` asks for, and infinite where nothing
 // could be shown, or nothing as small as `allowed`.
-struct Stretch {
+struct SeriesDomain {
   double middle, half, c_least, c_most;
 };
-double interpolation_error(const Profile& k, const Stretch& stretch, int points, double goal, double allowed);
+double interpolation_error(const Profile& k, const SeriesDomain& domain, int points, double goal, double allowed);
 
 }  // namespace distance
 }  // namespace kernweave

@@ -8,9 +8,9 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-Mixture plain(const Atom& row, const Atom& column) { return {{{row, 1.0}}, {{column, -1.0}}, 0}; }
+Combination plain(const Atom& row, const Atom& column) { return {{{row, 1.0}}, {{column, -1.0}}, 0}; }
 
-Mixture divided(Mixture m, double by) {
+Combination divided(Combination m, double by) {
   for (auto* side : {&m.rows, &m.columns})
     for (auto& [atom, number] : *side) number /= by;
   m.constant /= by;
@@ -18,7 +18,7 @@ Mixture divided(Mixture m, double by) {
 }
 
 // Atoms in the order in which components meet them.
-struct Met {
+struct AtomOrder {
   std::map<Atom, int> places;
   std::vector<Atom> atoms;
 
@@ -30,20 +30,20 @@ struct Met {
 
 }  // namespace
 
-void Mixture::add(const Mixture& other, double times) {
+void Combination::add(const Combination& other, double times) {
   for (const auto& [atom, number] : other.rows) rows[atom] += times * number;
   for (const auto& [atom, number] : other.columns) columns[atom] += times * number;
   constant += times * other.constant;
 }
 
-std::optional<Polynomials> Difference::of(const Mixtures& value) {
-  for (const Mixture& m : value) {
+std::optional<Polynomials> PointDifference::of(const Combinations& value) {
+  for (const Combination& m : value) {
     const bool nothing = m.rows.empty() && m.columns.empty() && m.constant == 0;
     if (!nothing && (m.rows.empty() || m.columns.empty())) return {};
   }
   if (std::optional<Polynomials> same = of_same_on_both(value)) return same;
   Polynomials out;
-  for (const Mixture& m : value) {
+  for (const Combination& m : value) {
     if (m.rows.empty()) {
       out.emplace_back();
       continue;
@@ -57,16 +57,16 @@ std::optional<Polynomials> Difference::of(const Mixtures& value) {
 
 // Each atom of rows has one of columns that is multiplied by the opposite wherever it stands. Not where that would be
 // more components than the value has, of which some would not count.
-std::optional<Polynomials> Difference::of_same_on_both(const Mixtures& value) {
-  Met rows, columns;
-  for (const Mixture& m : value) {
+std::optional<Polynomials> PointDifference::of_same_on_both(const Combinations& value) {
+  AtomOrder rows, columns;
+  for (const Combination& m : value) {
     rows.meet(m.rows);
     columns.meet(m.columns);
     if (m.constant != 0 || m.rows.size() != m.columns.size()) return {};
   }
   const std::size_t many = rows.atoms.size();
   if (many != columns.atoms.size()) return {};
-  for (const Mixture& m : value)
+  for (const Combination& m : value)
     for (const auto& [atom, number] : m.rows) {
       const auto other = m.columns.find(columns.atoms[static_cast<std::size_t>(rows.places[atom])]);
       if (other == m.columns.end() || other->second != -number) return {};
@@ -84,19 +84,19 @@ std::optional<Polynomials> Difference::of_same_on_both(const Mixtures& value) {
   return out;
 }
 
-std::optional<int> Difference::find(const Atom& row, const Atom& column) const { return find(plain(row, column)); }
+std::optional<int> PointDifference::find(const Atom& row, const Atom& column) const { return find(plain(row, column)); }
 
-std::optional<int> Difference::find(const Mixture& component) const {
+std::optional<int> PointDifference::find(const Combination& component) const {
   const auto among = by_row_.equal_range(component.rows.begin()->first);
   for (auto at = among.first; at != among.second; ++at) {
-    const Mixture& known = components_[static_cast<std::size_t>(at->second)];
+    const Combination& known = components_[static_cast<std::size_t>(at->second)];
     if (known.rows == component.rows && known.columns == component.columns && known.constant == component.constant)
       return at->second;
   }
   return {};
 }
 
-int Difference::add(const Mixture& component) {
+int PointDifference::add(const Combination& component) {
   if (const std::optional<int> known = find(component)) return *known;
   const int place = static_cast<int>(components_.size());
   components_.push_back(component);

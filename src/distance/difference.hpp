@@ -25,32 +25,32 @@ struct Atom {
 };
 
 // A sum of atoms of rows and of columns, each times a number, and of a number.
-struct Mixture {
+struct Combination {
   std::map<Atom, double> rows, columns;
   double constant = 0;
 
-  void add(const Mixture& other, double times);
+  void add(const Combination& other, double times);
 };
 // A value's components; one stands for all of the same.
-using Mixtures = std::vector<Mixture>;
+using Combinations = std::vector<Combination>;
 
-class Difference {
+class PointDifference {
  public:
   // Components met so far: sums of rows' atoms less sums of columns'. The constant belongs to the row.
-  const std::vector<Mixture>& components() const { return components_; }
+  const std::vector<Combination>& components() const { return components_; }
 
   // A value as polynomials of degree 1 in components of the difference, to which new ones are added. None where one of
   // its components has no data of rows, or none of columns.
-  std::optional<Polynomials> of(const Mixtures& value);
+  std::optional<Polynomials> of(const Combinations& value);
   // The number of the component that is just this atom less that one.
   std::optional<int> find(const Atom& row, const Atom& column) const;
 
  private:
-  std::optional<Polynomials> of_same_on_both(const Mixtures& value);
-  std::optional<int> find(const Mixture& component) const;
-  int add(const Mixture& component);
+  std::optional<Polynomials> of_same_on_both(const Combinations& value);
+  std::optional<int> find(const Combination& component) const;
+  int add(const Combination& component);
 
-  std::vector<Mixture> components_;
+  std::vector<Combination> components_;
   std::multimap<Atom, int> by_row_;
 };
 

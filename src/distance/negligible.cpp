@@ -9,18 +9,18 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-// Below the last doubling is one stretch. An end is missed by no more than a thousandth.
+// Below the last doubling is one range. An end is missed by no more than a thousandth.
 constexpr int kDoublings = 160, kHalvingsOfLook = 10;
 
 }  // namespace
 
-Negligible::Negligible(const Profile& k, double most, double enough) {
+NegligibleRanges::NegligibleRanges(const Profile& k, double most, double enough) {
   look(k, 0, std::ldexp(most, -kDoublings), enough, 0);
   for (int doubling = kDoublings; doubling > 0; --doubling)
     look(k, std::ldexp(most, -doubling), std::ldexp(most, 1 - doubling), enough, kHalvingsOfLook);
 }
 
-void Negligible::look(const Profile& k, double least, double most, double enough, int halvings) {
+void NegligibleRanges::look(const Profile& k, double least, double most, double enough, int halvings) {
   const Ball ball = k.over(Ball::between(least, most));
   if (ball.size() <= enough) return add(least, most);
   const bool nowhere = ball.known() && std::abs(ball.centre) - ball.radius > enough;
@@ -30,23 +30,23 @@ void Negligible::look(const Profile& k, double least, double most, double enough
   look(k, middle, most, enough, halvings - 1);
 }
 
-void Negligible::add(double least, double most) {
-  if (!stretches_.empty() && stretches_.back().most == least) stretches_.back().most = most;
-  else stretches_.push_back({least, most});
+void NegligibleRanges::add(double least, double most) {
+  if (!ranges_.empty() && ranges_.back().most == least) ranges_.back().most = most;
+  else ranges_.push_back({least, most});
 }
 
-const ValueRange* Negligible::first_that_ends_behind(double square) const {
-  const auto at = std::lower_bound(stretches_.begin(), stretches_.end(), square,
-                                   [](const ValueRange& stretch, double value) { return stretch.most < value; });
-  return at == stretches_.end() ? nullptr : &*at;
+const ValueRange* NegligibleRanges::first_that_ends_behind(double square) const {
+  const auto at = std::lower_bound(ranges_.begin(), ranges_.end(), square,
+                                   [](const ValueRange& range, double value) { return range.most < value; });
+  return at == ranges_.end() ? nullptr : &*at;
 }
 
-bool Negligible::covers(double least, double most) const {
+bool NegligibleRanges::covers(double least, double most) const {
   const ValueRange* const at = first_that_ends_behind(most);
   return at && at->least <= least;
 }
 
-bool Negligible::meets(double least, double most) const {
+bool NegligibleRanges::meets(double least, double most) const {
   const ValueRange* const at = first_that_ends_behind(least);
   return at && at->least <= most;
 }

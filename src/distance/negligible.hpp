@@ -8,11 +8,11 @@
 namespace kernweave {
 namespace distance {
 
-// Stretches of squared distances, in order, apart from each other.
-class Negligible {
+// Ranges of squared distances, in order, apart from each other.
+class NegligibleRanges {
  public:
-  // The stretches up to `most` on which |k| is no more than `enough`, as far as balls show.
-  Negligible(const Profile& k, double most, double enough);
+  // The ranges up to `most` on which |k| is no more than `enough`, as far as balls show.
+  NegligibleRanges(const Profile& k, double most, double enough);
 
   // Is the formula small everywhere from `least` to `most`?
   bool covers(double least, double most) const;
@@ -24,7 +24,7 @@ class Negligible {
   void look(const Profile& k, double least, double most, double enough, int halvings);
   const ValueRange* first_that_ends_behind(double square) const;
 
-  std::vector<ValueRange> stretches_;
+  std::vector<ValueRange> ranges_;
 };
 
 }  // namespace distance

@@ -103,76 +103,76 @@ LinearMap Origins::map(const Step& step, std::size_t argument) const {
   return map_of(step, argument, fixed);
 }
 
-std::optional<Mixtures> Origins::mixture(const Ref& ref, int depth) {
+std::optional<Combinations> Origins::combination(const Ref& ref, int depth) {
   if (depends(ref) == Depends::param) {
-    Mixtures out;
+    Combinations out;
     for (const double number : numbers(ref)) out.push_back({{}, {}, number});
     return out;
   }
   const Step* const step = program_.maker(ref);
-  if (step && mixtures_.count(ref.index)) return mixtures_[ref.index];
+  if (step && combinations_.count(ref.index)) return combinations_[ref.index];
   constexpr int kDeepest = 100;
-  std::optional<Mixtures> out = step && depth < kDeepest ? mixture_of(*step, depth) : std::nullopt;
+  std::optional<Combinations> out = step && depth < kDeepest ? combination_of(*step, depth) : std::nullopt;
   if (!out && on_one_side(ref)) {
     out.emplace(static_cast<std::size_t>(ref.width));
     for (int d = 0; d < ref.width; ++d) {
-      Mixture& one = (*out)[static_cast<std::size_t>(d)];
+      Combination& one = (*out)[static_cast<std::size_t>(d)];
       (depends(ref) == Depends::row ? one.rows : one.columns).emplace(Atom{first_known(ref), d}, 1.0);
     }
   }
-  if (step) mixtures_[ref.index] = out;
+  if (step) combinations_[ref.index] = out;
   return out;
 }
-std::optional<Mixtures> Origins::mixture_of(const Step& step, int depth) {
+std::optional<Combinations> Origins::combination_of(const Step& step, int depth) {
   constexpr std::size_t kMost = 100000;
   const std::optional<std::vector<bool>> varies = linear(step);
   if (!varies) return {};
-  Mixtures out(static_cast<std::size_t>(step.width));
+  Combinations out(static_cast<std::size_t>(step.width));
   for (std::size_t k = 0; k < step.in.size(); ++k) {
     if (!(*varies)[k]) continue;
-    const std::optional<Mixtures> of_one = mixture(step.in[k], depth + 1);
+    const std::optional<Combinations> of_one = combination(step.in[k], depth + 1);
     if (!of_one) return {};
-    const Mixtures seen = mapped(map(step, k), *of_one);
+    const Combinations seen = mapped(map(step, k), *of_one);
     for (std::size_t c = 0; c < out.size(); ++c) out[c].add(seen[c], 1);
   }
   std::size_t all = 0;
-  for (const Mixture& one : out) all += one.rows.size() + one.columns.size();
-  return all > kMost ? std::nullopt : std::optional<Mixtures>(std::move(out));
+  for (const Combination& one : out) all += one.rows.size() + one.columns.size();
+  return all > kMost ? std::nullopt : std::optional<Combinations>(std::move(out));
 }
 
 // --- products of data ---
 
 // A product of too many factors is one factor itself.
-Factored Origins::factors(const Ref& ref, int depth) {
+RadialProduct Origins::factors(const Ref& ref, int depth) {
   constexpr int kDeepest = 32;
   constexpr std::size_t kMostFactors = 8;
-  if (depends(ref) == Depends::param) return factored(numbers(ref));
+  if (depends(ref) == Depends::param) return constant_product(numbers(ref));
   const Step* const step = program_.maker(ref);
   if (step && factors_.count(ref.index)) return factors_[ref.index];
-  Factored found = step && depth < kDeepest ? factors_of(*step, depth) : Factored();
+  RadialProduct found = step && depth < kDeepest ? factors_of(*step, depth) : RadialProduct();
   if (!found.has_factors() || found.rows.size() + found.columns.size() > kMostFactors) {
     Factor own{first_known(ref), false, std::vector<int>(static_cast<std::size_t>(ref.width))};
     std::iota(own.components.begin(), own.components.end(), 0);
-    found = depends(ref) == Depends::row ? Factored{{own}, {}} : Factored{{}, {own}};
+    found = depends(ref) == Depends::row ? RadialProduct{{own}, {}} : RadialProduct{{}, {own}};
   }
   if (step) factors_[ref.index] = found;
   return found;
 }
 // A product without factors stands for an operation that makes none.
-Factored Origins::factors_of(const Step& step, int depth) {
+RadialProduct Origins::factors_of(const Step& step, int depth) {
   const OpRow& r = row(step.op);
   if (r.multiplies()) {
-    Factored all = factored({r.law.number});
+    RadialProduct all = constant_product({r.law.number});
     for (std::size_t k = 0; k < step.in.size(); ++k) {
       const auto [power, turns] = r.law.powers[k];
-      const Factored one = factors(step.in[k], depth + 1);
+      const RadialProduct one = factors(step.in[k], depth + 1);
       for (int times = 0; times < std::abs(power); ++times) all = product(all, power < 0 ? inverse(one) : one);
     }
     return all;
   }
   if (r.form != Form::loop || step.in.size() != 1 || !linear(step)) return {};
   const LinearMap one = map(step, 0);
-  return chooses(one) ? mapped(one, factors(step.in[0], depth + 1), step.op) : Factored();
+  return chooses(one) ? mapped(one, factors(step.in[0], depth + 1), step.op) : RadialProduct();
 }
 
 }  // namespace distance

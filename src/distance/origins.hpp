@@ -8,7 +8,7 @@
 
 #include "base/view.hpp"
 #include "distance/difference.hpp"
-#include "distance/factored.hpp"
+#include "distance/radial_product.hpp"
 #include "plan/plan.hpp"
 #include "reference/evaluate.hpp"
 
@@ -31,9 +31,9 @@ class Origins {
   std::vector<double> numbers(const Ref& ref) const;
   // A value as sums of atoms of both sides. One side's value that is no such sum is an atom itself; of others there is
   // none.
-  std::optional<Mixtures> mixture(const Ref& ref, int depth = 0);
+  std::optional<Combinations> combination(const Ref& ref, int depth = 0);
   // One side's value as a product of data, so that the same factor is found again in other values.
-  Factored factors(const Ref& ref, int depth = 0);
+  RadialProduct factors(const Ref& ref, int depth = 0);
 
   // The arguments that a step is linear in, all others being parameters, and its map of one of these.
   std::optional<std::vector<bool>> linear(const Step& step) const;
@@ -42,15 +42,15 @@ class Origins {
  private:
   bool on_one_side(const Ref& ref) const;
   Ref first_known(const Ref& ref) const;
-  std::optional<Mixtures> mixture_of(const Step& step, int depth);
-  Factored factors_of(const Step& step, int depth);
+  std::optional<Combinations> combination_of(const Step& step, int depth);
+  RadialProduct factors_of(const Step& step, int depth);
 
   const Plan& plan_;
   const Program& program_;
   const std::vector<View>& data_;
   const Evaluator& evaluator_;
-  std::map<int, std::optional<Mixtures>> mixtures_;  // by slots, as factors are
-  std::map<int, Factored> factors_;
+  std::map<int, std::optional<Combinations>> combinations_;  // by slots, as factors are
+  std::map<int, RadialProduct> factors_;
 };
 
 }  // namespace distance

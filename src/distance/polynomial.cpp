@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "distance/refused.hpp"
+#include "distance/not_radial.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -17,7 +17,7 @@ constexpr double kSameRatio = 1e-12;  // of numbers that are another's times one
 double exact_enough(double a, double b) {
   const double product = a * b;
   const bool is_known = a == 0 || b == 0 || !std::isfinite(a) || !std::isfinite(b) || std::isnormal(product);
-  if (!is_known) throw Refused{"a product of its numbers is too large, or too small for its digits"};
+  if (!is_known) throw NotRadial{"a product of its numbers is too large, or too small for its digits"};
   return product;
 }
 

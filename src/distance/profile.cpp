@@ -16,7 +16,7 @@ int Profile::add_number(double number) {
 
 int Profile::add_step(Op op, const std::vector<int>& in) {
   out_.push_back(places());
-  Step step{op, row(op).value, bounded(op), {}};
+  ProfileStep step{op, row(op).value, bounded(op), {}};
   std::copy(in.begin(), in.end(), step.in.begin());
   steps_.push_back(step);
   return out_.back();
@@ -43,19 +43,19 @@ L Profile::run_in(L square, Number number, Apply apply) const {
 
 double Profile::at(double square) const {
   const auto number = [](double x) { return Lane(x); };
-  return run(Lane(square), number, [](const Step& step, const Lane* in) { return step.value(in); }).v;
+  return run(Lane(square), number, [](const ProfileStep& step, const Lane* in) { return step.value(in); }).v;
 }
 
 Ball Profile::over(const Ball& square) const {
   const auto number = [](double x) { return Ball(x); };
-  return run(square, number, [](const Step& step, const Ball* in) { return step.bounded(in); });
+  return run(square, number, [](const ProfileStep& step, const Ball* in) { return step.bounded(in); });
 }
 
 std::string Profile::text() const {
   Pool pool(false);
   const Expr s = pool.variable({"s", Axis::param, Source::data, 1, Kind::real, kernweave::Axes::none(), 0});
   const auto number = [&](double x) { return pool.number(x); };
-  return show(run(s, number, [&](const Step& step, const Expr* in) {
+  return show(run(s, number, [&](const ProfileStep& step, const Expr* in) {
     return pool.make(step.op, {in, in + row(step.op).arity});
   }));
 }
@@ -64,7 +64,7 @@ const OpRow* Profile::without_ball(const std::vector<Ball>& squares) const {
   std::vector<bool> ever(steps_.size(), false), asked(steps_.size(), false);
   const auto number = [](double x) { return Ball(x); };
   for (const Ball& square : squares)
-    run(square, number, [&](const Step& step, const Ball* in) {
+    run(square, number, [&](const ProfileStep& step, const Ball* in) {
       const auto at = static_cast<std::size_t>(&step - steps_.data());
       const Ball out = step.bounded(in);
       const bool known = std::all_of(in, in + row(step.op).arity, [](const Ball& d) { return d.known(); });

@@ -31,7 +31,7 @@ class Profile {
   Ball over(const Ball& square) const;
 
  private:
-  struct Step {
+  struct ProfileStep {
     Op op;
     Lane (*value)(const Lane* in);
     BoundedFn bounded;
@@ -46,7 +46,7 @@ class Profile {
 
   std::vector<double> numbers_;
   std::vector<int> at_;  // the place of each number
-  std::vector<Step> steps_;
+  std::vector<ProfileStep> steps_;
   std::vector<int> out_;  // the place of each step's value
   int result_ = 0;
 };

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "distance/axes.hpp"
-#include "distance/factored_steps.hpp"
+#include "distance/principal_axes.hpp"
+#include "distance/radial_steps.hpp"
 #include "plan/slots.hpp"
 #include "reference/evaluate.hpp"
 
@@ -24,19 +24,19 @@ class RadialRecogniser {
 
   void recognise_radial(std::int64_t rows, std::int64_t columns, RadialForm* form) {
     for (const Variable& v : plan_.variables)
-      if (v.source == Source::counter) throw Refused{"it knows row numbers"};
+      if (v.source == Source::counter) throw NotRadial{"it knows row numbers"};
     Evaluator numbers(plan_, plan_.variants.back().program, data_);
     numbers.run(Region::param);
     const Ref& value = plan_.variants.back().outputs[0].value;
-    FactoredSteps steps(Origins(plan_, data_, numbers), &form->profile);
-    Factored whole = steps.whole(value);
-    const Difference& difference = steps.difference();
+    RadialSteps steps(Origins(plan_, data_, numbers), &form->profile);
+    RadialProduct whole = steps.whole(value);
+    const PointDifference& difference = steps.difference();
     const bool has_distance = !difference.components().empty();
     if (!has_distance && whole.adds_up) throw no_function(*whole.adds_up);
-    if (!has_distance) throw Refused{"it has no distance of points along i and j"};
+    if (!has_distance) throw NotRadial{"it has no distance of points along i and j"};
     const bool wide = std::any_of(whole.columns.begin(), whole.columns.end(), is_wide);
-    if (wide) throw Refused{"a factor along j has several components, as a weight may, or what is multiplied"};
-    Axes axes(steps.square().is_nothing() ? plain_square(difference) : steps.square());
+    if (wide) throw NotRadial{"a factor along j has several components, as a weight may, or what is multiplied"};
+    PrincipalAxes axes(steps.square().is_nothing() ? plain_square(difference) : steps.square());
     form->width = axes.width();
     form->power = whole.degree();
     form->adds_up = whole.adds_up.has_value();
@@ -53,7 +53,7 @@ class RadialRecogniser {
 
  private:
   static bool is_wide(const Factor& factor) { return factor.components.size() > 1; }
-  static Polynomial plain_square(const Difference& difference) {
+  static Polynomial plain_square(const PointDifference& difference) {
     Polynomial square;
     for (int k = 0; k < static_cast<int>(difference.components().size()); ++k) {
       const Polynomial one = Polynomial::component(k, 1);
@@ -68,12 +68,12 @@ class RadialRecogniser {
     std::vector<std::vector<std::pair<Atom, double>>> sums;
     const std::vector<Factor>* factors;
   };
-  void take_sides(std::int64_t rows, std::int64_t columns, const Difference& difference, const Axes& axes,
-                  const Factored& whole, RadialForm* form) const {
+  void take_sides(std::int64_t rows, std::int64_t columns, const PointDifference& difference, const PrincipalAxes& axes,
+                  const RadialProduct& whole, RadialForm* form) const {
     PointSums of_rows{Region::row, {}, &whole.rows}, of_columns{Region::column, {}, &whole.columns};
     std::vector<double> shifts;  // of rows
     for (const int k : axes.components()) {
-      const Mixture& one = difference.components()[static_cast<std::size_t>(k)];
+      const Combination& one = difference.components()[static_cast<std::size_t>(k)];
       of_rows.sums.emplace_back(one.rows.begin(), one.rows.end());
       shifts.push_back(one.constant);
       of_columns.sums.emplace_back(one.columns.begin(), one.columns.end());
@@ -105,8 +105,8 @@ class RadialRecogniser {
   }
 
   // What is read along an axis itself, not by row numbers.
-  std::vector<Named> data_along(Axis axis, std::int64_t count) const {
-    std::vector<Named> out;
+  std::vector<NamedData> data_along(Axis axis, std::int64_t count) const {
+    std::vector<NamedData> out;
     for (std::size_t k = 0; k < data_.size(); ++k) {
       const View& view = data_[k];
       const Variable& variable = plan_.variables[k];
@@ -208,7 +208,7 @@ class RadialRecogniser {
   }
   // Points come nearer to 0 before they are shifted, scaled or turned: far from it, rounding would take the digits that
   // tell them apart.
-  void put_along(const Axes& axes, const std::vector<double>& shifts, RadialForm* form) const {
+  void put_along(const PrincipalAxes& axes, const std::vector<double>& shifts, RadialForm* form) const {
     std::vector<Side*> sides = {&form->rows};
     if (form->columns.points != form->rows.points) sides.push_back(&form->columns);
     const auto width = static_cast<std::size_t>(form->width);
@@ -252,7 +252,7 @@ Verdict recognise_radial(const Plan& plan, const std::vector<View>& data, std::i
                    const arrays::Workers& workers, RadialForm* form) {
   try {
     RadialRecogniser(plan, data, workers).recognise_radial(rows, columns, form);
-  } catch (const Refused& refused) {
+  } catch (const NotRadial& refused) {
     return Verdict::no(refused.why);
   }
   return {};

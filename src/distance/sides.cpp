@@ -34,7 +34,7 @@ bool are_same(const Numbers& a, const Numbers& b, const arrays::Workers& workers
 
 // The first data that are not finite in a row: none are where finite numbers are too large together.
 std::string where_from(const Side& side, std::int64_t row) {
-  for (const Named& one : side.made_of)
+  for (const NamedData& one : side.made_of)
     for (std::int64_t c = 0; c < one.data.columns; ++c)
       if (!std::isfinite(one.data.data[row + c * one.data.rows]))
         return sentence(": see row ", row + 1, " of `", one.name, "`");

@@ -39,7 +39,7 @@ class Points {
 };
 
 // Data by their name in the formula.
-struct Named {
+struct NamedData {
   std::string name;
   View data;
 };
@@ -50,7 +50,7 @@ struct Side {
   std::int64_t count = 0;
   std::shared_ptr<Points> points;
   std::vector<double> factors;
-  std::vector<Named> made_of;  // data with a row for each point, named in errors
+  std::vector<NamedData> made_of;  // data with a row for each point, named in errors
 };
 
 // Errors for too many points, as places of points are of type int, and for the first number that is not finite.

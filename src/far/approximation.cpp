@@ -17,9 +17,9 @@ namespace {
 
 // Of points in boxes of one side and the other.
 template <int D>
-distance::Reach reach_of(const Cube<D>& cube) {
+distance::DistanceRange reach_of(const Cube<D>& cube) {
   const Ends<D>&a = cube.of_rows, &b = cube.of_columns;
-  distance::Reach reach;
+  distance::DistanceRange reach;
   if (!a.any() || !b.any()) return reach;
   for (std::size_t d = 0; d < D; ++d) reach.add(a.least[d], a.most[d], b.least[d], b.most[d]);
   return reach;
@@ -38,7 +38,7 @@ class Approximated : public Approximation {
     same = one_tree && have_same_factors(form_.rows, form_.columns, workers) && form_.power % 2 == 0;
     targets_.emplace(curve_of(form_.rows, wish.device, workers));
     if (!one_tree) sources_.emplace(curve_of(form_.columns, wish.device, workers));
-    const distance::Reach reach = reach_of(cube_);
+    const distance::DistanceRange reach = reach_of(cube_);
     const auto largest_between = [&](double least, double most) {
       return distance::largest_found(form_.profile, least, most, form_.power);
     };

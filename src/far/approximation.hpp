@@ -29,7 +29,8 @@ struct LevelReport {
 
 class Approximation {
  public:
-  static std::unique_ptr<Approximation> make(distance::RadialForm form, const Wish& wish, const arrays::Workers& workers);
+  static std::unique_ptr<Approximation> make(distance::RadialForm form, const Wish& wish,
+                                             const arrays::Workers& workers);
   virtual ~Approximation() = default;
 
   // Weights, column by column, in the order of boxes. Are all of them finite?

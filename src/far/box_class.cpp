@@ -34,7 +34,7 @@ constexpr std::array<int, 3> kPoints = D == 3 ? std::array<int, 3>{12, 20, 30} :
 // Squared distances along one axis. Boxes reach a little further than they are: which one a point at an edge is in is a
 // matter of rounding.
 constexpr double kEdge = 0x1p-20;
-distance::Reach reach_of(int offset, double half) {
+distance::DistanceRange reach_of(int offset, double half) {
   const double near = std::max(0.0, 2.0 * (offset - 1) - kEdge) * half, far = reach_along(offset, half);
   return {near * near, far * far};
 }
@@ -52,10 +52,10 @@ template <int D>
 double error_of_series(const distance::Profile& k, const Offset<D>& offset, double half, int points, double allowed) {
   double all = 0, growth = 1, along = 0;
   for (std::size_t d = 0; d < D; ++d) {
-    distance::Stretch stretch{2 * half * offset[d], 2 * half, 0, 0};
+    distance::SeriesDomain stretch{2 * half * offset[d], 2 * half, 0, 0};
     for (std::size_t e = 0; e < D; ++e) {
       if (e == d) continue;
-      const distance::Reach other = reach_of(offset[e], half);
+      const distance::DistanceRange other = reach_of(offset[e], half);
       stretch.c_least += other.least;
       stretch.c_most += other.most;
     }
@@ -158,7 +158,7 @@ BoxClass class_of(const distance::Profile& k, const Demands& asked, const Offset
   BoxClass found;
   double least = 0, most = 0;
   for (const int along : offset) {
-    const distance::Reach reach = reach_of(along, half);
+    const distance::DistanceRange reach = reach_of(along, half);
     least += reach.least;
     most += reach.most;
   }

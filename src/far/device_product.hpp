@@ -26,8 +26,8 @@ class DeviceProduct {
   virtual void put_back(const double* sums, const double* near, int columns, double* out) = 0;
 };
 
-// What stands beside the sums over pairs, as in RadialForm: factors of rows and of columns, numbers of each component, the
-// power of the difference, how many components there are, and whether the formula is their sum.
+// What stands beside the sums over pairs, as in RadialForm: factors of rows and of columns, numbers of each component,
+// the power of the difference, how many components there are, and whether the formula is their sum.
 struct Beside {
   const std::vector<double>&of_rows, &of_columns, &of_components;
   int power, components;

@@ -40,8 +40,8 @@ class Walk {
   Walk(const BoxTree<double>& rows, const BoxTree<double>& columns, std::size_t width)
       : rows_(rows), columns_(columns), width_(width) {}
 
-  distance::Reach reach(Box row, Box column) const {
-    distance::Reach all;
+  distance::DistanceRange reach(Box row, Box column) const {
+    distance::DistanceRange all;
     const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(column);
     for (std::size_t d = 0; d < width_; ++d)
       all.add(rows_.least(d)[r], rows_.most(d)[r], columns_.least(d)[c], columns_.most(d)[c]);
@@ -49,7 +49,7 @@ class Walk {
   }
 
   // Columns that are kept of a box of rows: stretches of their order, those that touch as one. Without an answer, all.
-  std::vector<Range> kept(Box row, const distance::Negligible* negligible) const {
+  std::vector<Range> kept(Box row, const distance::NegligibleRanges* negligible) const {
     struct Visit {
       int level;
       Box box;
@@ -60,7 +60,7 @@ class Walk {
       while (!pending.empty()) {
         const Visit visit = pending.back();
         pending.pop_back();
-        const distance::Reach here = reach(row, visit.box);
+        const distance::DistanceRange here = reach(row, visit.box);
         if (negligible->covers(here.least, here.most)) continue;
         if (visit.level == columns_.levels() || !negligible->meets(here.least, here.most)) {
           add(columns_.points_of(visit.level, visit.box), &out);
@@ -117,7 +117,7 @@ BoxTrees trees_of(const distance::RadialForm& form, std::int64_t grain, const ar
 }
 
 // What is kept of each of the smallest boxes of rows; false where it is too much.
-bool kept_of_leaves(const Walk& walk, std::int64_t leaves, const distance::Negligible* negligible,
+bool kept_of_leaves(const Walk& walk, std::int64_t leaves, const distance::NegligibleRanges* negligible,
                     const arrays::Workers& workers, std::vector<std::vector<Range>>* kept) {
   kept->assign(static_cast<std::size_t>(leaves), {});
   std::atomic<std::int64_t> rectangles{0};
@@ -151,13 +151,13 @@ Truncation truncated(const distance::RadialForm& form, const Allowance& allowanc
   check_factors(form.columns, "j", workers);
   Truncation out;
   const double factors = largest_factor(form.rows) * largest_factor(form.columns);
-  std::optional<distance::Negligible> negligible;
+  std::optional<distance::NegligibleRanges> negligible;
   for (std::int64_t grain = kGrain;; grain *= 2) {
     const BoxTrees trees = trees_of(form, grain, workers);
     const Walk walk(trees.rows, trees.columns(), static_cast<std::size_t>(form.width));
     const bool boxes = trees.rows.boxed() > 0 && trees.columns().boxed() > 0;
     if (boxes && !negligible) {
-      const distance::Reach reach = walk.reach(1, 1);
+      const distance::DistanceRange reach = walk.reach(1, 1);
       const double largest = distance::largest_found(form.profile, reach.least, reach.most);
       const double enough = enough_of(allowance, largest, factors);
       negligible.emplace(form.profile, reach.most, enough);

@@ -7,11 +7,11 @@
 namespace kernweave {
 namespace distance {
 
-struct Refused {
+struct NotRadial {
   std::string why;
 };
 // The refusal of an operation on points that makes no function of their distance.
-Refused no_function(Op op);
+NotRadial no_function(Op op);
 
 }  // namespace distance
 }  // namespace kernweave

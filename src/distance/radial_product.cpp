@@ -1,11 +1,11 @@
 // Products unite factors; linear operations choose among their components.
-#include "distance/factored.hpp"
+#include "distance/radial_product.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
-#include "distance/refused.hpp"
+#include "distance/not_radial.hpp"
 #include "expr/table.hpp"
 
 namespace kernweave {
@@ -22,7 +22,7 @@ bool same(const std::vector<Factor>& a, const std::vector<Factor>& b) {
 }
 
 // Is each factor the same number for all components?
-bool has_one_number(const Factored& value) {
+bool has_one_number(const RadialProduct& value) {
   const auto wide = [](const Factor& factor) {
     return std::any_of(factor.components.begin(), factor.components.end(),
                        [&](int at) { return at != factor.components[0]; });
@@ -30,21 +30,21 @@ bool has_one_number(const Factored& value) {
   return std::none_of(value.rows.begin(), value.rows.end(), wide) &&
          std::none_of(value.columns.begin(), value.columns.end(), wide);
 }
-bool is_number(const Factored& value) { return value.is_single() && !value.adds_up && has_one_number(value); }
+bool is_number(const RadialProduct& value) { return value.is_single() && !value.adds_up && has_one_number(value); }
 
 }  // namespace
 
-Refused no_function(Op op) { return {sentence("`", row(op).fn, "()` of points is no function of their distance")}; }
+NotRadial no_function(Op op) { return {sentence("`", row(op).fn, "()` of points is no function of their distance")}; }
 
-Factored factored(const std::vector<double>& numbers) {
-  Factored value{{}, {}, {}};
+RadialProduct constant_product(const std::vector<double>& numbers) {
+  RadialProduct value{{}, {}, {}};
   for (const double number : numbers) value.polynomials.push_back(Polynomial::number(number));
   return value;
 }
 
-Factored product(Factored a, const Factored& b) {
+RadialProduct product(RadialProduct a, const RadialProduct& b) {
   constexpr double kMostWork = 4e6;
-  if (work_of_product(a.polynomials, b.polynomials) > kMostWork) throw Refused{"it is too long"};
+  if (work_of_product(a.polynomials, b.polynomials) > kMostWork) throw NotRadial{"it is too long"};
   if (a.adds_up && !is_number(b)) throw no_function(*a.adds_up);
   if (b.adds_up && !is_number(a)) throw no_function(*b.adds_up);
   if (b.adds_up) a.adds_up = b.adds_up;
@@ -53,18 +53,18 @@ Factored product(Factored a, const Factored& b) {
   a.polynomials = a.polynomials * b.polynomials;
   return a;
 }
-Factored inverse(Factored value) {
+RadialProduct inverse(RadialProduct value) {
   for (std::vector<Factor>* factors : {&value.rows, &value.columns})
     for (Factor& factor : *factors) factor.divides = !factor.divides;
   for (Polynomial& one : value.polynomials) one = Polynomial::number(1 / one.coefficient({}));
   return value;
 }
-Factored opposite(Factored value) {
+RadialProduct opposite(RadialProduct value) {
   value.polynomials = value.polynomials * -1.0;
   return value;
 }
 
-Factored mapped(const LinearMap& map, Factored value, Op op) {
+RadialProduct mapped(const LinearMap& map, RadialProduct value, Op op) {
   // Element by element components stay where they are.
   const auto is_other = [&](const auto& terms) { return terms.size() != 1 || terms[0].second != map[0][0].second; };
   if ((value.adds_up ? map.size() == 1 : row(op).form == Form::elementwise) &&
@@ -88,7 +88,7 @@ Factored mapped(const LinearMap& map, Factored value, Op op) {
     }
   return value;
 }
-Factored folded(Factored value, int width, Op op) {
+RadialProduct folded(RadialProduct value, int width, Op op) {
   if (has_one_number(value)) {
     LinearMap all(1);
     for (int d = 0; d < width; ++d) all[0].emplace_back(d, 1.0);
@@ -100,7 +100,7 @@ Factored folded(Factored value, int width, Op op) {
   return value;
 }
 
-bool same_factors(const Factored& a, const Factored& b) {
+bool same_factors(const RadialProduct& a, const RadialProduct& b) {
   return same(a.rows, b.rows) && same(a.columns, b.columns) && a.adds_up.has_value() == b.adds_up.has_value();
 }
 

@@ -1,6 +1,6 @@
 // Products and quotients unite factors, sums need terms with the same factors, and no other operation may have any in
 // its arguments. The first polynomial of degree 2 that such an operation works on is the squared distance.
-#include "distance/factored_steps.hpp"
+#include "distance/radial_steps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,16 +13,16 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-constexpr int kOne = Factored::kOne;
+constexpr int kOne = RadialProduct::kOne;
 constexpr const char* kSeveral = "it has several distances; of a sum, each part may have its own approximation";
 constexpr const char* kNotFinite = "a number that its distance is multiplied by is not finite, as 1 over a scale of 0";
 
 // A term that may be left out. What a formula times 0 is nowhere a number, its sum is no number either.
-bool is_nothing(const Factored& value) { return value.is_zero() && (value.place == kOne || value.degree() > 0); }
-bool is_uniform(const Factored& value) {
+bool is_nothing(const RadialProduct& value) { return value.is_zero() && (value.place == kOne || value.degree() > 0); }
+bool is_uniform(const RadialProduct& value) {
   return value.is_single() || ratio(value.polynomials, {Polynomial::number(1)});
 }
-bool is_opposite(const Factored& a, const Factored& b) {
+bool is_opposite(const RadialProduct& a, const RadialProduct& b) {
   constexpr double kRounding = 1e-12;
   const std::optional<double> times = ratio(a.polynomials, b.polynomials);
   return times && std::abs(*times + 1) <= kRounding;
@@ -32,28 +32,28 @@ bool is_opposite(const Factored& a, const Factored& b) {
 
 // --- products ---
 
-Factored FactoredSteps::of(const Ref& ref) {
+RadialProduct RadialSteps::of(const Ref& ref) {
   switch (origins_.depends(ref)) {
-    case Origins::Depends::param: return factored(origins_.numbers(ref));
+    case Origins::Depends::param: return constant_product(origins_.numbers(ref));
     case Origins::Depends::row:
     case Origins::Depends::column: return origins_.factors(ref);
     case Origins::Depends::pair: break;
   }
   const Step* const step = origins_.maker(ref);
-  if (!step) throw Refused{sentence(origins_.name_of(ref), " enters beside the distance")};
+  if (!step) throw NotRadial{sentence(origins_.name_of(ref), " enters beside the distance")};
   const auto known = known_.find(ref.index);
   if (known != known_.end()) return reduced(known->second);
   ++depth_;
   refuse_longer();
-  const std::optional<Mixtures> data = origins_.mixture(ref);
+  const std::optional<Combinations> data = origins_.combination(ref);
   std::optional<Polynomials> difference = data ? difference_.of(*data) : std::nullopt;
-  const Factored value = reduced(difference ? Factored{{}, {}, std::move(*difference)} : of_step(*step));
+  const RadialProduct value = reduced(difference ? RadialProduct{{}, {}, std::move(*difference)} : of_step(*step));
   --depth_;
   known_[ref.index] = value;
   return value;
 }
 
-Factored FactoredSteps::of_step(const Step& step) {
+RadialProduct RadialSteps::of_step(const Step& step) {
   if (step.op == Op::Select) return choice(step);
   if (row(step.op).law) return under_law(step);
   if (origins_.linear(step)) return under_linear(step);
@@ -62,49 +62,49 @@ Factored FactoredSteps::of_step(const Step& step) {
 
 // Of several distances the first that is met counts: from the last argument to the first, but those that divide come
 // last.
-Factored FactoredSteps::under_law(const Step& step) {
+RadialProduct RadialSteps::under_law(const Step& step) {
   const OpRow& r = row(step.op);
   const int width = r.form == Form::fold ? fold_width(step) : step.width;
-  std::vector<Factored> args(r.law.powers.size());
+  std::vector<RadialProduct> args(r.law.powers.size());
   if (r.differences) args[0] = less(step.in[0], step.in[1], width);
   for (const bool divides : {false, true})
     for (std::size_t k = r.differences ? 0 : args.size(); k-- > 0;)
       if ((r.law.powers[k].power < 0) == divides) args[k] = of(step.in[k]);
   if (!r.law.plain()) return of_size(step, args[0]);
-  std::optional<Factored> above, below;
+  std::optional<RadialProduct> above, below;
   for (std::size_t k = 0; k < args.size(); ++k) {
     const int power = r.law.powers[k].power;
-    std::optional<Factored>& side = power < 0 ? below : above;
+    std::optional<RadialProduct>& side = power < 0 ? below : above;
     for (int times = 0; times < std::abs(power); ++times) side = side ? product_of(*side, args[k]) : args[k];
   }
-  Factored value = above.value_or(Factored());
+  RadialProduct value = above.value_or(RadialProduct());
   if (below) value = quotient(value, *below, step.op);
   if (r.law.number != 1) value.polynomials = value.polynomials * r.law.number;
   return r.form == Form::fold ? folded(std::move(value), width, step.op) : value;
 }
 
-Factored FactoredSteps::product_of(Factored a, Factored b) {
+RadialProduct RadialSteps::product_of(RadialProduct a, RadialProduct b) {
   if (a.degree() + b.degree() > 2) {
     a = settled(std::move(a));
     b = settled(std::move(b));
   }
-  Factored both = product(a, b);
+  RadialProduct both = product(a, b);
   both.place = times(a.place, b.place);
   return both;
 }
 
-Factored FactoredSteps::quotient(const Factored& a, Factored b, Op op) {
+RadialProduct RadialSteps::quotient(const RadialProduct& a, RadialProduct b, Op op) {
   b = settled(std::move(b));
   if (b.degree() > 0) throw no_function(op);
-  Factored both = product(a, inverse(b));
+  RadialProduct both = product(a, inverse(b));
   both.place = b.place == kOne ? a.place
                                : new_step(Op::Divide, {a.place == kOne ? new_number(1) : a.place, b.place});
   return both;
 }
 
 // The size of a difference of one component is the root of its square, its sign the difference over that.
-Factored FactoredSteps::of_size(const Step& step, const Factored& of) {
-  const Factored one = settled(of);
+RadialProduct RadialSteps::of_size(const Step& step, const RadialProduct& of) {
+  const RadialProduct one = settled(of);
   const PowerLaw& law = row(step.op).law;
   const bool narrow = one.degree() == 1 && one.is_single() && one.place == kOne && fold_width(step) == 1;
   if (!narrow || one.has_factors() || law.powers.size() > 1) return plain_step(step);
@@ -117,10 +117,10 @@ Factored FactoredSteps::of_size(const Step& step, const Factored& of) {
 }
 
 // A loop that makes each component of a product of one component of either argument.
-Factored FactoredSteps::of_each_two(const Step& step) {
+RadialProduct RadialSteps::of_each_two(const Step& step) {
   constexpr double kMostWork = 1e8;
   if (static_cast<double>(step.in[0].width + step.in[1].width) * step.width > kMostWork) return plain_step(step);
-  Factored all;
+  RadialProduct all;
   for (const std::size_t k : {0, 1}) {
     std::vector<std::vector<double>> ones(2);
     ones[1 - k].assign(static_cast<std::size_t>(step.in[1 - k].width), 1.0);
@@ -133,10 +133,10 @@ Factored FactoredSteps::of_each_two(const Step& step) {
 }
 
 // A value less another: each may stand on one side, so that only together they are a difference.
-Factored FactoredSteps::less(const Ref& a, const Ref& b, int width) {
-  const std::optional<Mixtures> one = origins_.mixture(a), other = origins_.mixture(b);
+RadialProduct RadialSteps::less(const Ref& a, const Ref& b, int width) {
+  const std::optional<Combinations> one = origins_.combination(a), other = origins_.combination(b);
   if (one && other) {
-    Mixtures both(static_cast<std::size_t>(width));
+    Combinations both(static_cast<std::size_t>(width));
     for (std::size_t c = 0; c < both.size(); ++c) {
       both[c].add(of_component(*one, c), 1);
       both[c].add(of_component(*other, c), -1);
@@ -147,19 +147,19 @@ Factored FactoredSteps::less(const Ref& a, const Ref& b, int width) {
 }
 
 // Terms with the same factors are added up in the profile, polynomials beside the same place by themselves.
-Factored FactoredSteps::sum(const Factored& a, const Factored& b, Op op) {
-  const Factored other = op == Op::Add ? b : opposite(b);
+RadialProduct RadialSteps::sum(const RadialProduct& a, const RadialProduct& b, Op op) {
+  const RadialProduct other = op == Op::Add ? b : opposite(b);
   if (is_nothing(b)) return a;
   if (is_nothing(a)) return other;
   if (a.degree() != b.degree() && (a.degree() == 2 || b.degree() == 2)) {
-    const Factored one = settled(a), two = settled(b);
+    const RadialProduct one = settled(a), two = settled(b);
     if (one.degree() == two.degree()) return sum(one, two, op);
   }
-  if (std::optional<Factored> difference = joined(a, other)) return *difference;
-  for (const Factored* value : {&a, &b})
+  if (std::optional<RadialProduct> difference = joined(a, other)) return *difference;
+  for (const RadialProduct* value : {&a, &b})
     if (value->place == kOne && value->degree() == 0 && value->has_factors() && !same_factors(a, b))
       throw beside(*value);
-  Factored both = a;
+  RadialProduct both = a;
   if (a.place == b.place && a.degree() == b.degree() && same_factors(a, b)) {
     both.polynomials = a.polynomials + other.polynomials;
     return both;
@@ -169,13 +169,13 @@ Factored FactoredSteps::sum(const Factored& a, const Factored& b, Op op) {
   return both;
 }
 
-Refused FactoredSteps::beside(const Factored& value) const {
+NotRadial RadialSteps::beside(const RadialProduct& value) const {
   return {sentence(origins_.name_of(value.first_factor().ref), " enters beside the distance, not as a factor")};
 }
 
 // A term with a factor that is the row of a difference, and the opposite one with its column: one term with the
 // difference, which does not cancel.
-std::optional<Factored> FactoredSteps::joined(const Factored& a, const Factored& b) const {
+std::optional<RadialProduct> RadialSteps::joined(const RadialProduct& a, const RadialProduct& b) const {
   if (a.place != b.place || a.adds_up.has_value() != b.adds_up.has_value()) return {};
   std::optional<Factor> row = one_more(a.rows, b.rows), column = one_more(b.columns, a.columns);
   const bool forth = row && column;
@@ -184,8 +184,8 @@ std::optional<Factored> FactoredSteps::joined(const Factored& a, const Factored&
     column = one_more(a.columns, b.columns);
   }
   if (!row || !column || row->divides || column->divides || !is_opposite(a, b)) return {};
-  const Factored& of_row = forth ? a : b;
-  Factored both{forth ? b.rows : a.rows, forth ? a.columns : b.columns, {}, a.place};
+  const RadialProduct& of_row = forth ? a : b;
+  RadialProduct both{forth ? b.rows : a.rows, forth ? a.columns : b.columns, {}, a.place};
   const std::size_t many = std::max({row->components.size(), column->components.size(), of_row.polynomials.size()});
   for (std::size_t c = 0; c < many; ++c) {
     const Polynomial& times = of_component(of_row.polynomials, c);
@@ -199,24 +199,25 @@ std::optional<Factored> FactoredSteps::joined(const Factored& a, const Factored&
 }
 
 // The places in the profile of two terms with the same factors; `both` gets what stands beside these.
-FactoredSteps::Places FactoredSteps::united(const Factored& a, const Factored& b, const char* what, Factored* both) {
+RadialSteps::Places RadialSteps::united(const RadialProduct& a, const RadialProduct& b, const char* what,
+                                        RadialProduct* both) {
   if (!same_factors(a, b) || a.degree() != b.degree())
-    throw Refused{sentence(what, " of terms with different factors")};
+    throw NotRadial{sentence(what, " of terms with different factors")};
   if (a.degree() == 0 && is_uniform(a) && is_uniform(b)) {
     both->polynomials = {Polynomial::number(1)};
     return {place_of(a), place_of(b)};
   }
   const std::optional<double> times = ratio(b.polynomials, a.polynomials);
-  if (!times) throw Refused{sentence(what, " of terms whose components have different weights")};
+  if (!times) throw NotRadial{sentence(what, " of terms whose components have different weights")};
   return {place_of({{}, {}, {Polynomial::number(1)}, a.place}),
           place_of({{}, {}, {Polynomial::number(*times)}, b.place})};
 }
 
 // A choice between two terms with the same factors, or between a term and 0.
-Factored FactoredSteps::choice(const Step& step) {
+RadialProduct RadialSteps::choice(const Step& step) {
   const int test = plain(step.in[0], step);
-  const Factored a = of(step.in[1]), b = of(step.in[2]);
-  Factored both = a.is_zero() ? b : a;
+  const RadialProduct a = of(step.in[1]), b = of(step.in[2]);
+  RadialProduct both = a.is_zero() ? b : a;
   Places places;
   if (a.is_zero() || b.is_zero()) {
     const int some = both.place == kOne ? new_number(1) : both.place, none = new_number(0);
@@ -228,19 +229,19 @@ Factored FactoredSteps::choice(const Step& step) {
   return both;
 }
 
-Factored FactoredSteps::under_linear(const Step& step) {
+RadialProduct RadialSteps::under_linear(const Step& step) {
   const std::vector<bool> varies = *origins_.linear(step);
-  std::optional<Factored> all;
+  std::optional<RadialProduct> all;
   for (std::size_t k = step.in.size(); k-- > 0;) {
     if (!varies[k]) continue;
-    const Factored one = mapped(origins_.map(step, k), of(step.in[k]), step.op);
+    const RadialProduct one = mapped(origins_.map(step, k), of(step.in[k]), step.op);
     all = all ? sum(one, *all, Op::Add) : one;
   }
   return *all;
 }
 
 // An operation that works element by element on formulas of the distance.
-Factored FactoredSteps::plain_step(const Step& step) {
+RadialProduct RadialSteps::plain_step(const Step& step) {
   if (row(step.op).form != Form::elementwise) throw no_function(step.op);
   std::vector<int> in;
   for (const Ref& ref : step.in) in.push_back(plain(ref, step));
@@ -251,7 +252,7 @@ Factored FactoredSteps::plain_step(const Step& step) {
 
 // A polynomial of degree 2 as a number times the squared distance, which the first one becomes: over its number where
 // all squares have the same, so that the distance is a plain one, and with the other sign where none is positive.
-Factored FactoredSteps::settled(Factored value) {
+RadialProduct RadialSteps::settled(RadialProduct value) {
   value = reduced(std::move(value));
   if (value.is_single() && value.degree() == 2 && square_.is_nothing()) {
     const Polynomial& found = value.polynomials[0];
@@ -265,9 +266,9 @@ Factored FactoredSteps::settled(Factored value) {
   }
   return reduced(std::move(value));
 }
-Factored FactoredSteps::reduced(Factored value) {
+RadialProduct RadialSteps::reduced(RadialProduct value) {
   if (!value.is_single() || value.degree() != 2) return value;
-  if (!value.polynomials[0].is_finite()) throw Refused{kNotFinite};
+  if (!value.polynomials[0].is_finite()) throw NotRadial{kNotFinite};
   // Where all of its components are times 0, it is the number 0, and tells nothing of the distance.
   if (value.is_zero() && value.place == kOne) value.polynomials = {Polynomial::number(0)};
   if (value.degree() != 2 || square_.is_nothing()) return value;
@@ -280,38 +281,38 @@ Factored FactoredSteps::reduced(Factored value) {
 
 // --- the profile ---
 
-int FactoredSteps::new_number(double number) {
+int RadialSteps::new_number(double number) {
   if (const auto known = numbers_.find(number); known != numbers_.end()) return known->second;
   refuse_longer();
   const int place = profile_->add_number(number);
   if (number == number) numbers_[number] = place;
   return place;
 }
-int FactoredSteps::new_step(Op op, const std::vector<int>& in) {
+int RadialSteps::new_step(Op op, const std::vector<int>& in) {
   if (const auto known = steps_.find({op, in}); known != steps_.end()) return known->second;
   refuse_longer();
   return steps_[{op, in}] = profile_->add_step(op, in);
 }
 // The place of a product of two, either of which may be 1.
-int FactoredSteps::times(int a, int b) { return a == kOne ? b : b == kOne ? a : new_step(Op::Mult, {a, b}); }
-void FactoredSteps::refuse_longer() const {
-  if (profile_->full() || depth_ > Profile::kMostPlaces) throw Refused{"it is too long"};
+int RadialSteps::times(int a, int b) { return a == kOne ? b : b == kOne ? a : new_step(Op::Mult, {a, b}); }
+void RadialSteps::refuse_longer() const {
+  if (profile_->full() || depth_ > Profile::kMostPlaces) throw NotRadial{"it is too long"};
 }
 
-int FactoredSteps::place_of(const Factored& value) {
-  if (value.degree() > 0) throw Refused{kSeveral};
+int RadialSteps::place_of(const RadialProduct& value) {
+  if (value.degree() > 0) throw NotRadial{kSeveral};
   const double number = value.polynomials[0].coefficient({});
   if (value.place == kOne) return new_number(number);
   if (number == -1) return new_step(Op::Minus, {value.place});
   return number == 1 ? value.place : new_step(Op::Mult, {new_number(number), value.place});
 }
-int FactoredSteps::plain(const Ref& ref, const Step& by) {
-  const Factored value = settled(of(ref));
+int RadialSteps::plain(const Ref& ref, const Step& by) {
+  const RadialProduct value = settled(of(ref));
   if (value.adds_up) throw no_function(*value.adds_up);
   if (value.has_factors()) throw beside(value);
-  if (value.degree() == 2 && value.is_single()) throw Refused{kSeveral};
+  if (value.degree() == 2 && value.is_single()) throw NotRadial{kSeveral};
   if (value.degree() > 0) throw no_function(by.op);
-  if (!is_uniform(value)) throw Refused{"it has several components"};
+  if (!is_uniform(value)) throw NotRadial{"it has several components"};
   return place_of(value);
 }
 

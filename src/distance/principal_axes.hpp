@@ -9,10 +9,10 @@
 namespace kernweave {
 namespace distance {
 
-class Axes {
+class PrincipalAxes {
  public:
   // From the squared distance as a polynomial of degree 2, which must be nowhere negative.
-  explicit Axes(const Polynomial& square);
+  explicit PrincipalAxes(const Polynomial& square);
 
   int width() const { return static_cast<int>(components_.size()); }
   // The components of the difference that the distance depends on, in order.

@@ -19,7 +19,7 @@ struct Factor {
   std::vector<int> components;
 };
 
-struct Factored {
+struct RadialProduct {
   static constexpr int kOne = -1;  // the place where the formula of the distance is 1
 
   std::vector<Factor> rows, columns;
@@ -36,18 +36,18 @@ struct Factored {
   const Factor& first_factor() const { return (rows.empty() ? columns : rows)[0]; }
 };
 
-Factored factored(const std::vector<double>& numbers);
+RadialProduct constant_product(const std::vector<double>& numbers);
 
 // All but the place of the product, for which whoever multiplies adds a step to the profile.
-Factored product(Factored a, const Factored& b);
-Factored inverse(Factored value);
-Factored opposite(Factored value);
+RadialProduct product(RadialProduct a, const RadialProduct& b);
+RadialProduct inverse(RadialProduct value);
+RadialProduct opposite(RadialProduct value);
 // The value under a linear operation. Components with different factors are no product once they are added up, so that
 // is refused.
-Factored mapped(const LinearMap& map, Factored value, Op op);
+RadialProduct mapped(const LinearMap& map, RadialProduct value, Op op);
 // The sum of all components, of which there are `width`; it waits (`adds_up`) where they have different factors.
-Factored folded(Factored value, int width, Op op);
-bool same_factors(const Factored& a, const Factored& b);
+RadialProduct folded(RadialProduct value, int width, Op op);
+bool same_factors(const RadialProduct& a, const RadialProduct& b);
 // The factor that `more` has besides those of `less`, if that is all it has besides.
 std::optional<Factor> one_more(std::vector<Factor> more, const std::vector<Factor>& less);
 

@@ -1,12 +1,12 @@
 // A distance that is no sum of squares of components has the root of Cholesky; squares of other directions turn it.
-#include "distance/axes.hpp"
+#include "distance/principal_axes.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "base/error.hpp"
-#include "distance/refused.hpp"
+#include "distance/not_radial.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -59,7 +59,7 @@ double largest_of(const SquareMatrix& m) {
 
 }  // namespace
 
-Axes::Axes(const Polynomial& square) {
+PrincipalAxes::PrincipalAxes(const Polynomial& square) {
   std::set<int> known;
   for (const auto& [powers, number] : square.terms()) known.insert(powers.begin(), powers.end());
   components_.assign(known.begin(), known.end());
@@ -67,24 +67,24 @@ Axes::Axes(const Polynomial& square) {
   else fill_with_roots(square);
 }
 
-void Axes::fill_with_scales(const Polynomial& square) {
+void PrincipalAxes::fill_with_scales(const Polynomial& square) {
   for (const int k : components_) {
     const double number = square.coefficient({k, k});
-    if (!(number >= 0)) throw Refused{sentence("the distance has a weight of ", number)};
+    if (!(number >= 0)) throw NotRadial{sentence("the distance has a weight of ", number)};
     scales_.push_back(std::sqrt(number));
   }
 }
 
 // What two components, by their places, have in a symmetric matrix.
-double Axes::across(const Polynomial& one, std::size_t a, std::size_t b) const {
+double PrincipalAxes::across(const Polynomial& one, std::size_t a, std::size_t b) const {
   const double number = one.coefficient({components_[std::min(a, b)], components_[std::max(a, b)]});
   return a == b ? number : number / 2;
 }
 
 // Of a direction in which all points are one, the root is 0.
-void Axes::fill_with_roots(const Polynomial& square) {
+void PrincipalAxes::fill_with_roots(const Polynomial& square) {
   const std::size_t n = components_.size();
-  if (n > kLargest) throw Refused{sentence("its metric is a matrix of more than ", kLargest, " components")};
+  if (n > kLargest) throw NotRadial{sentence("its metric is a matrix of more than ", kLargest, " components")};
   onto_ = SquareMatrix(n);
   for (std::size_t r = 0; r < n; ++r)
     for (std::size_t c = r; c < n; ++c) {
@@ -95,24 +95,24 @@ void Axes::fill_with_roots(const Polynomial& square) {
       }
       if (r < c) {
         const double root = onto_.at(r, r);
-        if (root == 0 && !(std::abs(rest) <= kNumberOfRounding * size)) throw Refused{"its metric is not positive"};
+        if (root == 0 && !(std::abs(rest) <= kNumberOfRounding * size)) throw NotRadial{"its metric is not positive"};
         onto_.at(r, c) = root == 0 ? 0 : rest / root;
       } else if (std::abs(rest) > kNumberOfRounding * size) {
-        if (!(rest > 0)) throw Refused{"its metric is not positive"};
+        if (!(rest > 0)) throw NotRadial{"its metric is not positive"};
         onto_.at(r, r) = std::sqrt(rest);
       } else if (!std::isfinite(rest)) {
-        throw Refused{"a number in its metric is not finite"};
+        throw NotRadial{"a number in its metric is not finite"};
       } else if (std::abs(rest) > kLastDigits * size) {
-        throw Refused{"its metric is nearly singular"};
+        throw NotRadial{"its metric is nearly singular"};
       }
     }
 }
 
-bool Axes::is_plain() const {
+bool PrincipalAxes::is_plain() const {
   return is_scale() && std::all_of(scales_.begin(), scales_.end(), [](double scale) { return scale == 1; });
 }
 
-void Axes::move(double* point) const {
+void PrincipalAxes::move(double* point) const {
   if (is_scale()) {
     for (std::size_t d = 0; d < scales_.size(); ++d) point[d] *= scales_[d];
     return;
@@ -123,25 +123,25 @@ void Axes::move(double* point) const {
   std::copy(moved.begin(), moved.end(), point);
 }
 
-SquareMatrix Axes::matrix() const {
+SquareMatrix PrincipalAxes::matrix() const {
   if (!is_scale()) return onto_;
   SquareMatrix out(scales_.size());
   for (std::size_t d = 0; d < scales_.size(); ++d) out.at(d, d) = scales_[d];
   return out;
 }
 
-void Axes::check_known(const Polynomials& value) const {
+void PrincipalAxes::check_known(const Polynomials& value) const {
   for (const Polynomial& one : value)
     for (const auto& [powers, number] : one.terms()) {
-      if (!std::isfinite(number)) throw Refused{"a number in it is not finite"};
+      if (!std::isfinite(number)) throw NotRadial{"a number in it is not finite"};
       for (const int k : powers)
         if (number != 0 && !std::binary_search(components_.begin(), components_.end(), k))
-          throw Refused{"it knows a component of points that the distance does not"};
+          throw NotRadial{"it knows a component of points that the distance does not"};
     }
 }
 
 // The row times the inverse of the axes' matrix, which has nothing below its diagonal.
-std::vector<double> Axes::solved(std::vector<double> row) const {
+std::vector<double> PrincipalAxes::solved(std::vector<double> row) const {
   for (std::size_t c = 0; c < row.size(); ++c) {
     double size = std::abs(row[c]);
     for (std::size_t k = 0; k < c && !is_scale(); ++k) {
@@ -150,14 +150,14 @@ std::vector<double> Axes::solved(std::vector<double> row) const {
     }
     const double root = is_scale() ? scales_[c] : onto_.at(c, c);
     if (root == 0 && std::abs(row[c]) > kNumberOfRounding * size)
-      throw Refused{"it knows a component of points that the distance does not"};
+      throw NotRadial{"it knows a component of points that the distance does not"};
     row[c] = root == 0 ? 0 : row[c] / root;
   }
   return row;
 }
 
 // The symmetric matrix of a polynomial of degree 2.
-SquareMatrix Axes::seen_from_axes(const Polynomial& one) const {
+SquareMatrix PrincipalAxes::seen_from_axes(const Polynomial& one) const {
   const std::size_t n = components_.size();
   SquareMatrix half(n), whole(n);
   std::vector<double> line(n);
@@ -174,12 +174,12 @@ SquareMatrix Axes::seen_from_axes(const Polynomial& one) const {
   return whole;
 }
 
-std::vector<double> Axes::numbers_of(const Polynomials& value, int degree) {
+std::vector<double> PrincipalAxes::numbers_of(const Polynomials& value, int degree) {
   check_known(value);
   const std::size_t n = components_.size();
   const bool pure = std::all_of(value.begin(), value.end(), [](const Polynomial& one) { return one.is_pure(); });
   if (degree > 1 && !(pure && is_scale())) {
-    if (degree > 2) throw Refused{"it has a power of the difference beside a distance with a metric"};
+    if (degree > 2) throw NotRadial{"it has a power of the difference beside a distance with a metric"};
     return along_common_axes(value);
   }
   std::vector<double> out;
@@ -196,9 +196,9 @@ std::vector<double> Axes::numbers_of(const Polynomials& value, int degree) {
 }
 
 // Any one polynomial of degree 2 has axes of its own.
-std::vector<double> Axes::along_common_axes(const Polynomials& value) {
+std::vector<double> PrincipalAxes::along_common_axes(const Polynomials& value) {
   const std::size_t n = components_.size();
-  if (n > kLargest) throw Refused{"it has squares of too many components"};
+  if (n > kLargest) throw NotRadial{"it has squares of too many components"};
   std::vector<SquareMatrix> all;
   SquareMatrix together(n);
   double times = 1;
@@ -216,7 +216,7 @@ std::vector<double> Axes::along_common_axes(const Polynomials& value) {
     for (std::size_t r = 0; r < n; ++r)
       for (std::size_t c = 0; c < n; ++c) {
         if (r != c && !(std::abs(turned.at(r, c)) <= kNumberOfRounding * largest_of(one)))
-          throw Refused{"its components have different axes"};
+          throw NotRadial{"its components have different axes"};
         if (r == c) out.push_back(turned.at(r, r));
       }
   }

@@ -1,0 +1,71 @@
+// The steps of a formula, each as a product (RadialProduct), and the squared distance that is met on the way.
+#pragma once
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "distance/difference.hpp"
+#include "distance/radial_product.hpp"
+#include "distance/origins.hpp"
+#include "distance/polynomial.hpp"
+#include "distance/profile.hpp"
+#include "distance/not_radial.hpp"
+
+namespace kernweave {
+namespace distance {
+
+class RadialSteps {
+ public:
+  // The profile gets a step for each one of the formula that works on the distance.
+  RadialSteps(Origins origins, Profile* profile) : origins_(std::move(origins)), profile_(profile) {}
+
+  // The formula itself.
+  RadialProduct whole(const Ref& ref) { return settled(of(ref)); }
+  // The place in the profile of a value without its factors.
+  int place_of(const RadialProduct& value);
+
+  const PointDifference& difference() const { return difference_; }
+  // The squared distance as a polynomial of the difference; nothing where none was met.
+  const Polynomial& square() const { return square_; }
+
+ private:
+  RadialProduct of(const Ref& ref);
+  RadialProduct of_step(const Step& step);
+  RadialProduct product_of(RadialProduct a, RadialProduct b);
+  RadialProduct under_law(const Step& step);
+  RadialProduct quotient(const RadialProduct& a, RadialProduct b, Op op);
+  RadialProduct of_size(const Step& step, const RadialProduct& of);
+  RadialProduct of_each_two(const Step& step);
+  RadialProduct less(const Ref& a, const Ref& b, int width);
+  RadialProduct sum(const RadialProduct& a, const RadialProduct& b, Op op);
+  NotRadial beside(const RadialProduct& value) const;
+  std::optional<RadialProduct> joined(const RadialProduct& a, const RadialProduct& b) const;
+  struct Places {
+    int one = 0, other = 0;
+  };
+  Places united(const RadialProduct& a, const RadialProduct& b, const char* what, RadialProduct* both);
+  RadialProduct choice(const Step& step);
+  RadialProduct under_linear(const Step& step);
+  RadialProduct plain_step(const Step& step);
+  RadialProduct settled(RadialProduct value);
+  RadialProduct reduced(RadialProduct value);
+  int plain(const Ref& ref, const Step& by);
+  int new_number(double number);
+  int new_step(Op op, const std::vector<int>& in);
+  int times(int a, int b);
+  void refuse_longer() const;
+
+  Origins origins_;
+  Profile* const profile_;
+  PointDifference difference_;
+  Polynomial square_;
+  std::map<int, RadialProduct> known_;  // by slots
+  // Places in the profile of numbers and steps that it has already.
+  std::map<double, int> numbers_;
+  std::map<std::pair<Op, std::vector<int>>, int> steps_;
+  int depth_ = 0;  // of steps within steps, at present
+};
+
+}  // namespace distance
+}  // namespace kernweave
